@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * buf.c - a growing run of bytes. */
+#include "base/buf.h"
+
+void buf_release(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){ 0 };
+}
+
+void buf_clear(struct buf *b)
+{
+	b->n = 0;
+	if (b->p)
+		b->p[0] = '\0';
+}
+
+void buf_reserve(struct buf *b, size_t more)
+{
+	size_t want = b->n + more + 1;
+
+	if (want <= b->cap)
+		return;
+	if (want < more)
+		base_oom(more);
+	size_t cap = b->cap ? b->cap + b->cap / 2 : 64;
+	b->cap = MAX(cap, want);
+	b->p = xrealloc(b->p, b->cap);
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+	buf_reserve(b, n);
+	if (n)
+		memcpy(b->p + b->n, p, n);
+	b->n += n;
+	b->p[b->n] = '\0';
+}
+
+void buf_addstr(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_addch(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	buf_reserve(b, 64);
+	size_t room = b->cap - b->n;
+	int n = vsnprintf(b->p + b->n, room, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n >= room) {
+		buf_reserve(b, (size_t)n);
+		vsnprintf(b->p + b->n, b->cap - b->n, fmt, again);
+	}
+	va_end(again);
+	if (n > 0)
+		b->n += (size_t)n;
+}
+
+void buf_drop(struct buf *b, size_t n)
+{
+	if (n >= b->n) {
+		buf_clear(b);
+		return;
+	}
+	memmove(b->p, b->p + n, b->n - n + 1);
+	b->n -= n;
+}
+
+char *buf_take(struct buf *b, size_t *ret_n)
+{
+	buf_reserve(b, 0);
+	b->p[b->n] = '\0';
+	if (ret_n)
+		*ret_n = b->n;
+	char *p = b->p;
+	*b = (struct buf){ 0 };
+	return p;
+}

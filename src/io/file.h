@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * file.h - whole files and directories, blocking; for small files on the loop and anything inside a worker. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+
+int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err); /* appends; ERR_LIMIT above it */
+int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
+/* Writes beside the file, then renames over it; keeps mode and owner of an existing file, follows a symlink to its
+ * target; a failure leaves the old file as it was. */
+int file_replace(const char *path, const void *p, size_t n, struct err *err);
+int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
+int file_make_parents(const char *path, struct err *err);
+bool file_exists(const char *path);
+char *path_join(struct arena *a, const char *dir, const char *name); /* name absolute: name alone */
+/* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
+char *path_absolute(struct arena *a, const char *cwd, struct str path);
+bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */

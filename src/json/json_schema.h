@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * json_schema.h - checks a value against the subset of JSON Schema that tool inputs and structured output need: type
+ * (also a list), properties, required, additionalProperties (false or a schema), items, enum, const, minimum, maximum,
+ * exclusiveMinimum, minLength, maxLength, minItems, maxItems, pattern (ignored here), anyOf, oneOf, allOf, $ref to
+ * #/$defs or #/definitions. Unknown keywords are ignored, as the standard says. */
+#pragma once
+#include "json/json.h"
+
+/* 0 if value conforms. Otherwise -ERR_PARSE with a text for the model that names the path and what was expected:
+ * "file_path: required parameter is missing", "limit: expected an integer, got a string",
+ * "An unexpected parameter `x` was provided". */
+int json_schema_check(const struct json *schema, const struct json *value, struct err *err);

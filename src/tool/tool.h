@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * tool.h - what a tool is. One file per tool defines one const struct tool; tools/tool_table.c lists them all.
+ *
+ * How to add one:
+ *   1. src/tools/NAME.json: name, description, input_schema, exactly as the model sees them (compiled in by the build).
+ *   2. src/tools/tool_NAME.c: `const struct tool tool_NAME = { ... }` first, then its start function.
+ *   3. a row in src/tools/tool_table.c (sorted by name; a test proves it) and the files in src/tools/meson.build.
+ *   4. tests/unit/tools/test_NAME.c.
+ *
+ * Life of a call: the query makes it when the model's block is complete; tool_call_start() checks the input against the
+ * schema, asks the gate, then calls tool->start. The tool answers with tool_call_finish(), at once from inside start or
+ * later from the loop, exactly once. A cancelled call must finish too, soon. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "io/loop.h"
+#include "json/json.h"
+
+struct tool_call;
+struct tool_env;
+
+enum tool_flags {
+	TOOL_READ_ONLY = 1 << 0,  /* changes nothing: may run beside others, is run again after a crash, allowed by default */
+	TOOL_EDITS = 1 << 1,      /* changes files in place */
+};
+
+struct tool {
+	const char *name;         /* as the model says it */
+	const char *definition;   /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
+	unsigned flags;
+	void *ctx;                /* of dynamic members (MCP); NULL for built-in ones */
+	void (*start)(struct tool_call *call);
+	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
+	/* Flags for this very input; NULL: tool->flags. (Bash: read-only when the command is.) */
+	unsigned (*flags_for)(const struct json *input);
+};
+
+/* What a call may use. Owned by the agent (query), borrowed by its calls. */
+struct tool_env {
+	struct loop *loop;
+	struct spawner *spawner;
+	const char *cwd;                /* current directory of the agent; Bash may move it, see tool_env_set_cwd */
+	const char *root;               /* where the session started: cwd falls back to it */
+	const char *const *dirs;        /* working directories (root first, then --add-dir), NULL-terminated */
+	const char *session_id;
+	const char *results_dir;        /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *tasks_dir;          /* output files of background shells; made when first needed */
+	const char *const *envp;        /* environment of child processes */
+	struct file_state *files;       /* what this agent has read (tools/file_state.h) */
+	struct shell_set *shells;       /* its background shells (tools/shell_set.h) */
+	bool main_thread;               /* cwd persists between Bash calls only here */
+	void (*set_cwd)(struct tool_env *env, const char *path);  /* copies path */
+	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
+	void (*notify)(struct tool_env *env, struct str text);
+	void *owner;
+};
+
+enum tool_verdict { TOOL_ALLOW, TOOL_DENY };
+
+/* The gate decides about each call: permission today, hooks around it later. Answers now or later, exactly once. */
+struct tool_gate {
+	void (*ask)(struct tool_gate *gate, struct tool_call *call); /* must lead to tool_call_decided() */
+};
+
+struct tool_call {
+	const struct tool *tool;        /* NULL: the model named one that does not exist */
+	struct tool_env *env;           /* borrowed */
+	struct tool_gate *gate;         /* borrowed */
+	struct arena arena;             /* dies with the call */
+	struct json_reader reader;      /* holds input */
+	const struct json *input;       /* the parsed input object */
+	char *id;                       /* toolu_..., in the arena */
+	char *name;                     /* as the model said it */
+	unsigned flags;                 /* flags_for this input; valid after tool_call_prepare */
+	struct buf result;              /* text of the result */
+	struct buf result_json;         /* tool_use_result object for SDK consumers, or empty */
+	bool is_error, finished, cancelled, started, denied;
+	uint64_t started_ms;
+	void (*done)(struct tool_call *call); /* set by the query: records and kicks */
+	void *owner;                    /* the query's own */
+	void *state;                    /* the tool's own, usually in the arena */
+};
+
+/* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
+ * fit the schema is no failure of this function: the call is prepared so that start answers with an error result. */
+struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
+				struct str name, struct str input_json);
+void tool_call_start(struct tool_call *call);   /* leads to call->done exactly once, never from inside this function */
+void tool_call_cancel(struct tool_call *call);  /* a request: done still comes */
+void tool_call_free(struct tool_call *call);    /* only when finished or never started */
+
+/* For gates. reason is shown to the model when denied. */
+void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason);
+
+/* For tools. text is copied and repaired to valid UTF-8. fail: is_error. finish with what is in call->result already:
+ * tool_call_end(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
+void tool_call_finish(struct tool_call *call, struct str text);
+void tool_call_fail(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
+void tool_call_reject(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
+void tool_call_end(struct tool_call *call, bool is_error);
+
+/* A set of tools of one agent: starts from the const table, MCP tools are appended. */
+struct tool_set {
+	const struct tool **tools;
+	size_t count, cap;
+};
+void tool_set_add(struct tool_set *set, const struct tool *tool);
+const struct tool *tool_set_find(const struct tool_set *set, struct str name); /* exact, then case ignored */
+void tool_set_release(struct tool_set *set);

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT
+ * tools.h - the built-in tools, for the composition root. */
+#pragma once
+#include "tool/tool.h"
+
+extern const struct tool *const tool_table[]; /* sorted by name, NULL-terminated; a test checks the order */

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * test_base.c - errors, buffers, arenas, maps, text, UTF-8, ids. */
+#include "unit.h"
+#include <errno.h>
+#include "base/arena.h"
+#include "base/id.h"
+#include "base/map.h"
+#include "base/utf8.h"
+
+TEST(an_error_carries_kind_and_text_and_context_goes_in_front)
+{
+	struct err err = { 0 };
+
+	errno = ENOENT;
+	CHECK_INT(err_set(&err, ERR_NOT_FOUND, "cannot open %s: %m", "x"), -ERR_NOT_FOUND);
+	CHECK_INT(err_wrap(&err, "agent %s", "reviewer"), -ERR_NOT_FOUND);
+
+	CHECK_CSTR(err.text, "agent reviewer: cannot open x: No such file or directory");
+}
+
+TEST(an_error_that_is_too_long_is_cut_not_overrun)
+{
+	struct err err = { 0 };
+	char big[1000];
+	memset(big, 'a', sizeof big - 1);
+	big[sizeof big - 1] = '\0';
+
+	err_set(&err, ERR_IO, "%s", big);
+	err_wrap(&err, "%s", "context");
+
+	CHECK_INT(strlen(err.text), sizeof err.text - 1);
+	CHECK(!strncmp(err.text, "context: aaa", 12));
+}
+
+TEST(a_buffer_grows_formats_and_drops_from_the_front)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	for (int i = 0; i < 1000; i++)
+		buf_addf(&b, "%d,", i);
+	buf_drop(&b, 2);
+
+	CHECK(str_starts(buf_str(&b), STR("1,2,3,")));
+	CHECK(str_ends(buf_str(&b), STR("998,999,")));
+	CHECK_INT(b.p[b.n], 0);
+}
+
+TEST(an_arena_keeps_its_first_block_after_a_reset)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	char *first = arena_strdup(&a, "first");
+
+	for (int i = 0; i < 1000; i++)
+		CHECK_INT((uintptr_t)arena_alloc(&a, (size_t)i) % 16, 0);
+	arena_reset(&a);
+
+	CHECK(arena_strdup(&a, "again") == first);
+}
+
+TEST(a_map_keeps_the_order_of_insertion_and_survives_removal)
+{
+	struct map m = { 0 };
+	char key[16];
+	int values[500];
+
+	for (int i = 0; i < 500; i++) {
+		snprintf(key, sizeof key, "k%d", i);
+		CHECK(!map_set(&m, str_from(key), &values[i]));
+	}
+	for (int i = 0; i < 500; i += 2) {
+		snprintf(key, sizeof key, "k%d", i);
+		CHECK(map_remove(&m, str_from(key)) == &values[i]);
+	}
+	CHECK(map_set(&m, STR("k1"), &values[0]) == &values[1]);
+
+	CHECK_INT(m.count, 250);
+	CHECK(!map_get(&m, STR("k2")));
+	CHECK(map_get(&m, STR("k1")) == &values[0]);
+	int seen = 0;
+	for (struct map_entry *e = map_next(&m, NULL); e; e = map_next(&m, e), seen++) {
+		snprintf(key, sizeof key, "k%d", seen * 2 + 1);
+		CHECK_CSTR(e->key, key);
+	}
+	CHECK_INT(seen, 250);
+	map_release(&m);
+}
+
+TEST(text_is_cut_at_a_separator_until_nothing_is_left)
+{
+	struct str rest = STR("a,,b");
+
+	CHECK_STR(str_cut(&rest, ','), "a");
+	CHECK_STR(str_cut(&rest, ','), "");
+	CHECK_STR(str_cut(&rest, ','), "b");
+	CHECK(!rest.p);
+}
+
+TEST(numbers_are_whole_text_or_nothing)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		int64_t value;
+	} table[] = {
+		{ "0", true, 0 },
+		{ "-1", true, -1 },
+		{ "9223372036854775807", true, INT64_MAX },
+		{ "-9223372036854775808", true, INT64_MIN },
+		{ "9223372036854775808", false, 0 },
+		{ "", false, 0 },
+		{ "-", false, 0 },
+		{ "1x", false, 0 },
+		{ "+1", false, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		int64_t v = 0;
+		CHECK_INT(str_to_i64(str_from(table[i].text), &v), table[i].ok);
+		CHECK(v == table[i].value);
+	}
+}
+
+TEST(invalid_utf8_is_found_and_replaced_by_maximal_subparts)
+{
+	static const struct {
+		const char *in;
+		size_t valid;
+		const char *repaired;
+	} table[] = {
+		{ "plain ascii text, longer than a word", 36, "plain ascii text, longer than a word" },
+		{ "gr\xc3\xbc\xc3\x9f", 6, "gr\xc3\xbc\xc3\x9f" },
+		{ "\xed\xa0\x80", 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* a surrogate */
+		{ "a\xc0\xaf", 1, "a\xef\xbf\xbd\xef\xbf\xbd" },                /* overlong */
+		{ "a\xf0\x9f\x98z", 1, "a\xef\xbf\xbdz" },                      /* cut inside a character */
+		{ "\xf4\x90\x80\x80", 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "ok\xf0\x9f\x98\x80", 6, "ok\xf0\x9f\x98\x80" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		AUTO_BUF struct buf b = { 0 };
+		CHECK_INT(utf8_valid_prefix(table[i].in, strlen(table[i].in)), table[i].valid);
+		utf8_add_repaired(&b, str_from(table[i].in));
+		CHECK_CSTR(b.p, table[i].repaired);
+	}
+}
+
+TEST(a_cut_never_splits_a_character)
+{
+	CHECK_INT(utf8_cut(STR("a\xc3\xbc"), 2).n, 1);
+	CHECK_INT(utf8_cut(STR("a\xc3\xbc"), 3).n, 3);
+	CHECK_INT(utf8_cut(STR("\xc3\xbc"), 1).n, 0);
+}
+
+TEST(a_uuid_has_its_form_and_is_not_repeated)
+{
+	char a[UUID_LEN + 1], b[UUID_LEN + 1];
+
+	id_uuid(a);
+	id_uuid(b);
+
+	CHECK(id_is_uuid(str_from(a)));
+	CHECK_INT(a[14], '4');
+	CHECK(strcmp(a, b) != 0);
+	CHECK(!id_is_uuid(STR("../../etc/passwd")));
+}
+
+TEST(a_time_is_written_with_milliseconds_in_utc)
+{
+	char out[ISO_TIME_LEN + 1];
+
+	id_iso_time(1700000000123, out);
+
+	CHECK_CSTR(out, "2023-11-14T22:13:20.123Z");
+}
+
+int main(void)
+{
+	return RUN_TESTS(T(an_error_carries_kind_and_text_and_context_goes_in_front),
+			 T(an_error_that_is_too_long_is_cut_not_overrun),
+			 T(a_buffer_grows_formats_and_drops_from_the_front),
+			 T(an_arena_keeps_its_first_block_after_a_reset),
+			 T(a_map_keeps_the_order_of_insertion_and_survives_removal),
+			 T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
+			 T(invalid_utf8_is_found_and_replaced_by_maximal_subparts),
+			 T(a_cut_never_splits_a_character), T(a_uuid_has_its_form_and_is_not_repeated),
+			 T(a_time_is_written_with_milliseconds_in_utc));
+}
