@@ -66,8 +66,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	va_list ap, again;
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	char probe[1]; /* not NULL: gcc 12 warns about that under UBSan */
-	int n = vsnprintf(probe, sizeof probe, fmt, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	char *s = arena_alloc(a, (size_t)MAX(n, 0) + 1);
 	vsnprintf(s, (size_t)MAX(n, 0) + 1, fmt, again);
