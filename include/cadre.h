@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * cadre.h - the public API of libcadre. C99, opaque handles, one thread.
+ *
+ *     struct cadre *c = cadre_new(why, sizeof why);
+ *     cadre_set(c, "model", "sonnet", why, sizeof why);
+ *     cadre_open(c, on_event, data, &session, why, sizeof why);
+ *     cadre_prompt(session, "Say hello", 9, why, sizeof why);
+ *     cadre_run(c);                       (returns when nothing is left to do)
+ *     cadre_close(session);
+ *     cadre_free(c);
+ *
+ * Rules that hold everywhere:
+ * - A function that can fail returns 0 or a negative enum cadre_status and writes one line into why (always
+ *   NUL-terminated, may be NULL with size 0).
+ * - Events come from inside cadre_run(), never from inside another call. What an accessor returns is borrowed until the
+ *   event callback returns. Callbacks may call anything but cadre_run() and cadre_free().
+ * - Nothing is printed, no signal handler is installed, no global state is kept. */
+#ifndef CADRE_H
+#define CADRE_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CADRE_API __attribute__((visibility("default")))
+#else
+#define CADRE_API
+#endif
+
+struct cadre;         /* a runtime: the loop, the registries, the model endpoint, options */
+struct cadre_session; /* one conversation with its main agent */
+struct cadre_event;
+struct cadre_writer;
+
+enum cadre_status {
+	CADRE_OK = 0,
+	CADRE_IO = -1,
+	CADRE_USAGE = -2,     /* the program exits with 2 for this one */
+	CADRE_PARSE = -3,
+	CADRE_LIMIT = -4,
+	CADRE_NOT_FOUND = -5,
+	CADRE_DENIED = -6,
+	CADRE_CANCELLED = -7,
+	CADRE_TIMEOUT = -8,
+	CADRE_PROTOCOL = -9,
+	CADRE_BUSY = -10
+};
+
+/* ---- runtime ------------------------------------------------------------------------------------------------- */
+
+CADRE_API struct cadre *cadre_new(char *why, size_t why_size); /* NULL on failure */
+CADRE_API void cadre_free(struct cadre *c);                    /* closes what is still open */
+CADRE_API const char *cadre_version(void);
+
+/* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
+ *   model, max-turns, system-prompt, append-system-prompt, tools (comma list; "" = none; "default"), allowed-tools,
+ *   permission-mode (default | bypassPermissions), resume (session id), continue (""), fork-session (""),
+ *   session-id (uuid), no-session-persistence (""), add-dir (may be given again), retry-deadline (seconds),
+ *   include-partial-messages (""), provider (anthropic | scripted), and for hosts: cwd, config-dir, base-url, api-key,
+ *   auth-token, scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody answers
+ *   permission questions), entrypoint.
+ * What is not set comes from the environment as the README says. A bad name or value is CADRE_USAGE. */
+CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
+
+/* Runs until no session works and no watch, writer or task of a session wants to go on, or until cadre_stop(). */
+CADRE_API void cadre_run(struct cadre *c);
+CADRE_API void cadre_stop(struct cadre *c);
+
+/* ---- sessions ------------------------------------------------------------------------------------------------ */
+
+typedef void cadre_event_fn(const struct cadre_event *event, void *data);
+
+/* Loads the session to resume, if one was named, and takes its lock. on_event may be NULL. */
+CADRE_API int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
+			 char *why, size_t why_size);
+/* A new session that shares the conversation so far; it may be forked while idle only. */
+CADRE_API int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data,
+			 struct cadre_session **ret_session, char *why, size_t why_size);
+/* Starts a turn; CADRE_TURN_ENDED says how it ended. text == NULL continues an interrupted turn of a resumed session
+ * (CADRE_USAGE if there is none). While a turn runs: CADRE_BUSY. */
+CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size);
+CADRE_API int cadre_has_interrupted_turn(const struct cadre_session *s);
+/* Ends the running turn: requests and tools are cancelled, the transcript is completed, then CADRE_TURN_ENDED comes. */
+CADRE_API void cadre_interrupt(struct cadre_session *s);
+/* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) is told to the model when denied. for_session: the
+ * tool is not asked about again in this session. */
+CADRE_API int cadre_answer(struct cadre_session *s, const char *id, int allow, int for_session, const char *reason);
+/* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
+CADRE_API void cadre_close(struct cadre_session *s);
+CADRE_API const char *cadre_session_id(const struct cadre_session *s);
+CADRE_API const char *cadre_session_model(const struct cadre_session *s);
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
+
+enum cadre_event_kind {
+	CADRE_SESSION_STARTED = 1, /* at the start of each turn; frame: system/init */
+	CADRE_MESSAGE,             /* a block of an answer, or tool results, is on disk; frame: assistant | user */
+	CADRE_DELTA,               /* name: "text" or "thinking", text: the piece; frame: stream_event if asked for */
+	CADRE_TOOL_STARTED,        /* name: tool, text: one-line summary of its input, id */
+	CADRE_TOOL_ENDED,          /* name: tool, text: result, id, is_error */
+	CADRE_PERMISSION_ASKED,    /* name: tool, text: what it wants to do, id: for cadre_answer */
+	CADRE_PERMISSION_DENIED,   /* name: tool, text: why; frame: system/permission_denied */
+	CADRE_RETRY,               /* text: what failed and when the next try is; frame: system/api_retry */
+	CADRE_NOTIFICATION,        /* text: a background task ended */
+	CADRE_ERROR,               /* text: something to tell the user that is not part of the answer */
+	CADRE_TURN_ENDED           /* text: the result, is_error; frame: result */
+};
+
+CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
+CADRE_API uint64_t cadre_event_seq(const struct cadre_event *e);      /* 1, 2, 3 ... within a session */
+CADRE_API int64_t cadre_event_time_ms(const struct cadre_event *e);   /* since 1970 */
+CADRE_API const char *cadre_event_session(const struct cadre_event *e);
+CADRE_API const char *cadre_event_agent(const struct cadre_event *e); /* "" for the main agent */
+CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if the kind has none */
+CADRE_API const char *cadre_event_id(const struct cadre_event *e);
+CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n);
+CADRE_API int cadre_event_is_error(const struct cadre_event *e);
+/* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution". */
+CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
+/* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
+CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
+
+/* ---- the loop, for faces ------------------------------------------------------------------------------------- */
+
+typedef void cadre_watch_fn(struct cadre *c, int fd_or_signal, void *data);
+/* Calls fn when fd is readable, or when the signal comes. A watch keeps cadre_run() going only if keep is not 0. */
+CADRE_API int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data);
+CADRE_API int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data);
+CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
+
+/* Output that never blocks the loop. While more than 8 MB are queued in any writer, agents stop stepping and transfers
+ * pause. flush waits at most timeout_ms and returns 0, or -1 with the reason of a failed writer (EPIPE) in why. */
+CADRE_API struct cadre_writer *cadre_writer_new(struct cadre *c, int fd);
+CADRE_API void cadre_write(struct cadre_writer *w, const void *p, size_t n);
+CADRE_API int cadre_writer_failed(const struct cadre_writer *w);
+CADRE_API int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size);
+CADRE_API void cadre_writer_free(struct cadre_writer *w);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
