@@ -27,7 +27,7 @@ void *arena_alloc(struct arena *a, size_t n)
 {
 	if (n > SIZE_MAX / 2)
 		base_oom(n);
-	n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	n = (MAX(n, (size_t)1) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	if ((size_t)(a->end - a->at) < n)
 		add_block(a, n);
 

@@ -1,1 +1,96 @@
-int main(void) { return 0; }
+/* SPDX-License-Identifier: MIT
+ * main.c - the program `cadre`: a thin face over libcadre. */
+#include <signal.h>
+#include "cli/configure.h"
+#include "cli/render.h"
+#include "cli/run.h"
+
+int run_fail(const struct err *err)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	render_line(&b, str_from(err->text));
+	fprintf(stderr, "error: %s\n", buf_str(&b).p);
+	return err->kind == ERR_USAGE ? EXIT_USAGE : EXIT_RUN;
+}
+
+static void on_signal(int signal)
+{
+	_exit(EXIT_SIGNAL + signal);
+}
+
+void run_leave_on_signal(void)
+{
+	struct sigaction leave = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &leave, NULL);
+	sigaction(SIGTERM, &leave, NULL);
+}
+
+static void prepare_signals(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
+	run_leave_on_signal();
+}
+
+static int say(const char *text)
+{
+	struct err err = { 0 };
+
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+		return EXIT_ANSWER;
+	err_set(&err, ERR_IO, "cannot write to standard output: %m");
+	return run_fail(&err);
+}
+
+static int say_help(void)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	help_write(&b);
+	return say(b.p);
+}
+
+static int say_version(void)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "%s (cadre)\n", cadre_version());
+	return say(b.p);
+}
+
+static int run(const struct args *args)
+{
+	bool interactive = !args->print && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	struct err err = { 0 };
+	int code;
+
+	if (configure_check(args, interactive, &err) < 0)
+		return run_fail(&err);
+	struct cadre *c = cadre_new(err.text, sizeof err.text);
+	if (!c)
+		return run_fail(&err);
+	if (configure_apply(c, args, interactive, &err) < 0)
+		code = run_fail(&err);
+	else
+		code = interactive ? line_run(c, args) : print_run(c, args);
+	cadre_free(c);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	AUTO_ARGS struct args args = { 0 };
+	struct err err = { 0 };
+
+	prepare_signals();
+	if (args_parse(argc, argv, &args, &err) < 0)
+		return run_fail(&err);
+	if (args.help)
+		return say_help();
+	if (args.version)
+		return say_version();
+	return run(&args);
+}

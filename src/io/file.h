@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * file.h - whole files and directories, blocking; for small files on the loop and anything inside a worker. */
 #pragma once
+#include <sys/types.h>
 #include "base/arena.h"
 #include "base/buf.h"
 
@@ -9,6 +10,7 @@ int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
 /* Writes beside the file, then renames over it; keeps mode and owner of an existing file, follows a symlink to its
  * target; a failure leaves the old file as it was. */
 int file_replace(const char *path, const void *p, size_t n, struct err *err);
+ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that never raises SIGPIPE; EPIPE only */
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
 int file_make_parents(const char *path, struct err *err);
 bool file_exists(const char *path);

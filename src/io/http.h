@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * http.h - HTTP client: curl multi on the loop, in shards of about 150 transfers (docs/internals/http.md).
+ * http.h - HTTP client: curl multi on the loop, in shards of about 100 transfers (docs/internals/http.md).
  *
  * A request's body is pulled, never built: `body.read` copies the next bytes, `body.size` is known before the start,
  * `body.rewind` goes back to the first byte for a retry on a new connection. The easy handle lives only while the
@@ -12,7 +12,7 @@ struct http;      /* the client: shards, connections, the shared CA store */
 struct http_req;
 
 struct http_options {
-	size_t shard_size;           /* 0: 150 */
+	size_t shard_size;           /* 0: 100, the streams that HTTP/2 servers commonly allow on one connection */
 	const char *ca_file;         /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
 	const char *user_agent;
 };

@@ -8,8 +8,8 @@
  * not libuv handles: ten thousand agents cost ten thousand list nodes and one idle handle. The same holds for timers
  * (one uv timer under a heap), so neither needs closing. */
 #pragma once
+#include "base/base.h" /* before uv.h, which brings MIN and MAX of its own */
 #include <uv.h>
-#include "base/base.h"
 
 struct loop;
 

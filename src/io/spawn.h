@@ -17,7 +17,8 @@ struct child_handlers {
 	/* Output as it comes; stderr joins stdout when .merge is set. Borrowed until return. May be NULL (then /dev/null). */
 	void (*on_output)(struct child *c, bool is_stderr, const char *p, size_t n);
 	/* Exactly once, after both pipes are closed and the process has been waited for; the child is freed after it
-	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are given up 200 ms after the exit. */
+	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are given up 200 ms after the exit
+	 * (not while the child is paused); what is written to them later is read and dropped. */
 	void (*on_exit)(struct child *c, int status);
 };
 
@@ -40,3 +41,11 @@ void child_pause(struct child *c, bool on);    /* stop reading its output */
 pid_t child_pid(const struct child *c);
 void *child_data(struct child *c);
 size_t spawner_active(const struct spawner *s);
+
+/* A group may outlive its child (`sleep 1000 &`): true while members are left. kill ends them; it does nothing for a
+ * number that is no such group. Both hold until the spawner is freed, which ends all of them. */
+bool spawner_group_left(struct spawner *s, pid_t pgid);
+void spawner_kill_group(struct spawner *s, pid_t pgid);
+/* Ends what children left behind, also outside their groups (setsid, daemons), and waits for it, at most a second.
+ * Processes that the host itself started are never touched. */
+void spawner_reap_orphans(struct spawner *s);

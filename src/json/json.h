@@ -39,14 +39,16 @@ struct json_reader {
 	size_t used, cap;
 };
 
-/* A zeroed reader is ready. The text need not be NUL-terminated. Errors name byte offset and line:
+/* A zeroed reader is ready. The text need not be NUL-terminated. Errors name line and byte:
  * "line 3, column 14: expected ',' or '}'". Duplicate keys are allowed; json_get() finds the last one. Lone surrogate
- * escapes (\ud800) are accepted here (they are legal JSON) and become U+FFFD when a string is decoded. */
+ * escapes (\ud800) are accepted here (they are legal JSON) and become U+FFFD when a string is decoded. Nodes can take up
+ * to 24 times the text (an array of digits; a conversation takes a quarter): lower limits.bytes for what strangers send. */
 int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err);
 void json_reader_release(struct json_reader *r);
 #define AUTO_JSON CLEANUP(json_reader_release)
 
 const struct json *json_get(const struct json *object, const char *key);
+const struct json *json_get_str(const struct json *object, struct str key);
 const struct json *json_first(const struct json *container); /* first element, or first KEY of an object */
 /* Next element of an array. For an object: json_first gives the key, the value of a key is key + 1, and json_next of
  * the VALUE gives the next key. Use json_member() for objects instead where possible. */
@@ -60,11 +62,14 @@ struct json_member json_member_next(const struct json *object, struct json_membe
 
 bool json_is(const struct json *v, enum json_type type); /* false for NULL */
 bool json_bool(const struct json *v);                    /* true only for true */
-bool json_i64(const struct json *v, int64_t *ret);       /* false if not a number, has a fraction or does not fit */
+/* False if not a number, has a fraction or does not fit. 1.0 and 25e2 have none. *ret is then left alone. */
+bool json_i64(const struct json *v, int64_t *ret);
 bool json_u64(const struct json *v, uint64_t *ret);
-double json_double(const struct json *v);                /* 0 if not a number */
+double json_double(const struct json *v);                /* 0 if not a number, infinite if too large */
 struct str json_raw(const struct json *v);               /* the value as it stood in the text, a string with quotes */
 /* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
 struct str json_str(const struct json *v, struct arena *arena);
 char *json_cstr(const struct json *v, struct arena *arena); /* copy with NUL; NULL if not a string or has a NUL inside */
 bool json_str_is(const struct json *v, const char *text);   /* compares the decoded value without allocating */
+/* Equal values: order of members, spelling of numbers and strings do not count. Of a repeated key the last one does. */
+bool json_same(const struct json *a, const struct json *b);

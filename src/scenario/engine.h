@@ -13,7 +13,8 @@ int scenario_parse(const char *name, struct str text, struct scenario **ret_scen
 void scenario_free(struct scenario *s);
 
 struct engine *engine_new(const struct scenario *scenario); /* borrows the scenario */
-void engine_free(struct engine *e);
+void engine_free(struct engine *e);                         /* every reply must be freed before */
+void engine_reset(struct engine *e); /* as after engine_new, but for what is in flight; ids are not given out again */
 
 struct engine_request {
 	struct str path;        /* "/v1/messages", "/v1/messages/count_tokens", "/v1/models" ... with any query */
@@ -40,6 +41,8 @@ struct reply_step {
 	uint64_t delay_ms;          /* to wait before this step; on the first step: the latency before the head */
 	struct str bytes;           /* borrowed until the next reply_next or reply_free */
 };
+/* The delay_ms that the next reply_next() will give. Asked first, a reply that only waits needs no memory for its bytes. */
+uint64_t reply_delay_ms(const struct reply *r);
 struct reply_step reply_next(struct reply *r); /* REPLY_END again and again after the last */
 void reply_begun(struct reply *r);             /* its first byte left: from now on its prefix can be read from the cache */
 void reply_free(struct reply *r);

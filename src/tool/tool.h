@@ -74,11 +74,14 @@ struct tool_call {
 	unsigned flags;                 /* flags_for this input; valid after tool_call_prepare */
 	struct buf result;              /* text of the result */
 	struct buf result_json;         /* tool_use_result object for SDK consumers, or empty */
-	bool is_error, finished, cancelled, started, denied;
+	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
+	bool is_error, denied;
 	uint64_t started_ms;
 	void (*done)(struct tool_call *call); /* set by the query: records and kicks */
 	void *owner;                    /* the query's own */
 	void *state;                    /* the tool's own, usually in the arena */
+	char *complaint;                /* why the input cannot be used; in the arena */
+	struct kick kick;               /* brings done to the next loop turn */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
@@ -98,6 +101,11 @@ void tool_call_finish(struct tool_call *call, struct str text);
 void tool_call_fail(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
 void tool_call_reject(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
 void tool_call_end(struct tool_call *call, bool is_error);
+
+/* A result that is too large for the conversation: writes text to results_dir/<call id>.txt and puts a notice with the
+ * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */
+enum { TOOL_RESULT_LIMIT = 100000 };    /* bytes; tool_call_end applies it to every tool */
+void tool_persist(struct tool_call *call, struct str text, struct buf *out);
 
 /* A set of tools of one agent: starts from the const table, MCP tools are appended. */
 struct tool_set {

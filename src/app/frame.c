@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * frame.c - an event as a line of stream-json, the form that the agent SDKs read. */
+#include "app/app_int.h"
+#include "json/json_write.h"
+#include "model/catalog.h"
+
+static void put_list(struct json_out *w, const char *key)
+{
+	json_key(w, key);
+	json_open(w, '[');
+	json_close(w);
+}
+
+static void end_frame(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "session_id", e->session->id);
+	json_kcstr(w, "uuid", e->uuid);
+	json_close(w);
+}
+
+static const char *key_source(const struct cadre *c)
+{
+	if (c->options.auth_token || getenv("ANTHROPIC_AUTH_TOKEN"))
+		return "ANTHROPIC_AUTH_TOKEN";
+	return c->options.api_key || getenv("ANTHROPIC_API_KEY") ? "ANTHROPIC_API_KEY" : "none";
+}
+
+static void frame_init(struct json_out *w, const struct cadre_event *e)
+{
+	const struct cadre_session *s = e->session;
+
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "init");
+	json_kcstr(w, "cwd", s->cwd);
+	json_key(w, "tools");
+	json_open(w, '[');
+	for (size_t i = 0; i < s->tools.count; i++)
+		json_put_cstr(w, s->tools.tools[i]->name);
+	json_close(w);
+	put_list(w, "mcp_servers");
+	json_kcstr(w, "model", s->model);
+	json_kcstr(w, "permissionMode", permission_mode_name(s->permission.mode));
+	put_list(w, "slash_commands");
+	json_kcstr(w, "apiKeySource", key_source(s->cadre));
+	json_kcstr(w, "claude_code_version", CADRE_VERSION);
+	json_kcstr(w, "output_style", "default");
+	put_list(w, "agents");
+	put_list(w, "skills");
+	put_list(w, "plugins");
+}
+
+static void frame_answer(struct json_out *w, const struct cadre_event *e)
+{
+	const struct event *ev = e->event;
+
+	json_kcstr(w, "type", "assistant");
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "id", ev->message_id);
+	json_kcstr(w, "type", "message");
+	json_kcstr(w, "role", "assistant");
+	json_kcstr(w, "model", ev->model);
+	json_key(w, "content");
+	json_open(w, '[');
+	json_put_raw(w, segment_json(ev->block));
+	json_close(w);
+	json_kcstr(w, "stop_reason", NULL);
+	json_kcstr(w, "stop_sequence", NULL);
+	json_key(w, "usage");
+	usage_write(w, ev->usage);
+	json_close(w);
+	json_kcstr(w, "parent_tool_use_id", NULL);
+	if (ev->request_id && ev->request_id[0])
+		json_kcstr(w, "request_id", ev->request_id);
+	if (ev->supersedes) {
+		json_key(w, "supersedes");
+		json_open(w, '[');
+		for (size_t i = 0; ev->supersedes[i]; i++)
+			json_put_cstr(w, ev->supersedes[i]);
+		json_close(w);
+	}
+}
+
+static void frame_result_message(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "user");
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "role", "user");
+	json_key(w, "content");
+	json_open(w, '[');
+	json_put_raw(w, segment_json(e->event->block));
+	json_close(w);
+	json_close(w);
+	json_kcstr(w, "parent_tool_use_id", NULL);
+	if (e->event->tool_use_result.n)
+		json_kraw(w, "tool_use_result", e->event->tool_use_result);
+}
+
+static void frame_delta(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "stream_event");
+	json_kraw(w, "event", e->event->raw);
+	json_kcstr(w, "parent_tool_use_id", NULL);
+}
+
+static void frame_retry(struct json_out *w, const struct cadre_event *e)
+{
+	const struct event *ev = e->event;
+
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "api_retry");
+	json_ki64(w, "attempt", ev->attempt);
+	json_kcstr(w, "max_retries", NULL); /* a deadline bounds them, not a count */
+	json_ki64(w, "retry_delay_ms", ev->delay_ms);
+	json_key(w, "error_status");
+	if (ev->status)
+		json_put_i64(w, ev->status);
+	else
+		json_put_null(w);
+	json_kcstr(w, "error", ev->error);
+	json_kstr(w, "message", ev->text);
+}
+
+static void frame_denied(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "permission_denied");
+	json_kcstr(w, "tool_name", e->event->name);
+	json_kcstr(w, "tool_use_id", e->event->id);
+	json_kstr(w, "message", e->event->text);
+}
+
+static void put_model_usage(struct json_out *w, const struct cadre_session *s)
+{
+	const struct model_info *m = model_find(s->model);
+	const struct usage *u = &s->total_usage;
+
+	json_key(w, "modelUsage");
+	json_open(w, '{');
+	json_key(w, s->model);
+	json_open(w, '{');
+	json_ki64(w, "inputTokens", u->input);
+	json_ki64(w, "outputTokens", u->output);
+	json_ki64(w, "cacheReadInputTokens", u->cache_read);
+	json_ki64(w, "cacheCreationInputTokens", u->cache_write);
+	json_ki64(w, "webSearchRequests", u->web_searches);
+	json_key(w, "costUSD");
+	json_put_double(w, model_cost_usd(s->model, u));
+	json_ki64(w, "contextWindow", m->context);
+	json_ki64(w, "maxOutputTokens", m->max_output);
+	json_close(w);
+	json_close(w);
+}
+
+static void put_denials(struct json_out *w, const struct cadre_session *s)
+{
+	json_key(w, "permission_denials");
+	json_open(w, '[');
+	for (size_t i = 0; i < s->denial_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "tool_name", s->denials[i].tool);
+		json_kcstr(w, "tool_use_id", s->denials[i].id);
+		json_kraw(w, "tool_input", buf_str(&s->denials[i].input));
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static const char *terminal_reason(const struct query *q)
+{
+	static const char *const reasons[] = {
+		[QUERY_DONE] = "completed",          [QUERY_MAX_TURNS] = "max_turns",
+		[QUERY_MODEL_ERROR] = "api_error",   [QUERY_REFUSED] = "model_error",
+		[QUERY_EMPTY] = "model_error",       [QUERY_CONTEXT_FULL] = "prompt_too_long",
+		[QUERY_CANCELLED] = "aborted_streaming", [QUERY_DISK_ERROR] = "turn_setup_failed",
+	};
+
+	return reasons[q->end];
+}
+
+static void frame_turn(struct json_out *w, const struct cadre_event *e)
+{
+	const struct cadre_session *s = e->session;
+	const struct query *q = &s->query;
+	bool has_result = !strcmp(turn_subtype(s), "success");
+
+	json_kcstr(w, "type", "result");
+	json_kcstr(w, "subtype", turn_subtype(s));
+	json_kbool(w, "is_error", e->event->is_error);
+	if (q->end == QUERY_MODEL_ERROR && q->failure.status)
+		json_ki64(w, "api_error_status", q->failure.status);
+	json_ki64(w, "duration_ms", (int64_t)(loop_now_ms(s->cadre->loop) - q->started_ms));
+	json_ki64(w, "duration_api_ms", (int64_t)q->api_ms);
+	json_ki64(w, "num_turns", q->turn);
+	if (has_result) {
+		json_kstr(w, "result", e->event->text);
+	} else {
+		json_key(w, "errors");
+		json_open(w, '[');
+		json_put_str(w, e->event->text);
+		json_close(w);
+	}
+	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
+	json_kcstr(w, "terminal_reason", terminal_reason(q));
+	json_key(w, "total_cost_usd");
+	json_put_double(w, model_cost_usd(s->model, &s->total_usage));
+	json_key(w, "usage");
+	usage_write(w, &q->usage);
+	put_model_usage(w, s);
+	put_denials(w, s);
+}
+
+void frame_write(struct cadre_event *e)
+{
+	static void (*const writers[])(struct json_out *, const struct cadre_event *) = {
+		[EVENT_SESSION_STARTED] = frame_init,
+		[EVENT_PERMISSION_DENIED] = frame_denied,
+		[EVENT_RETRY] = frame_retry,
+		[EVENT_TURN_ENDED] = frame_turn,
+	};
+	enum event_kind kind = e->event->kind;
+	void (*writer)(struct json_out *, const struct cadre_event *) = kind < COUNT_OF(writers) ? writers[kind] : NULL;
+
+	if (kind == EVENT_MESSAGE)
+		writer = e->event->from_model ? frame_answer : frame_result_message;
+	if (kind == EVENT_DELTA && e->event->raw.n)
+		writer = frame_delta;
+	if (!writer)
+		return;
+	struct json_out w = json_out(&e->frame);
+	json_open(&w, '{');
+	writer(&w, e);
+	end_frame(&w, e);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * options.c - one table of options by name. Values are copied; a later value replaces an earlier one. */
+#include "app/options.h"
+#include "base/id.h"
+#include "model/provider.h"
+
+enum kind { TEXT, SWITCH, NUMBER, MODE, UUID, DIRECTORY, PROVIDER };
+
+static const struct option {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+} table[] = {
+	{ "add-dir", DIRECTORY, 0 },
+	{ "allowed-tools", TEXT, offsetof(struct options, allowed_tools) },
+	{ "api-key", TEXT, offsetof(struct options, api_key) },
+	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
+	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
+	{ "base-url", TEXT, offsetof(struct options, base_url) },
+	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
+	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
+	{ "cwd", TEXT, offsetof(struct options, cwd) },
+	{ "entrypoint", TEXT, offsetof(struct options, entrypoint) },
+	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
+	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
+	{ "interactive", SWITCH, offsetof(struct options, interactive) },
+	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
+	{ "model", TEXT, offsetof(struct options, model) },
+	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
+	{ "permission-mode", MODE, 0 },
+	{ "provider", PROVIDER, offsetof(struct options, provider) },
+	{ "resume", UUID, offsetof(struct options, resume) },
+	{ "retry-deadline", NUMBER, offsetof(struct options, retry_deadline_s) },
+	{ "scenario", TEXT, offsetof(struct options, scenario) },
+	{ "session-id", UUID, offsetof(struct options, session_id) },
+	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
+	{ "tools", TEXT, offsetof(struct options, tools) },
+};
+
+static const struct option *find(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(table); i++)
+		if (!strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
+
+static int set_number(const struct option *option, const char *value, int64_t *out, struct err *err)
+{
+	int64_t v;
+
+	if (!str_to_i64(str_from(value), &v) || v < 1)
+		return err_set(err, ERR_USAGE, "--%s expects a whole number from 1 on, not '%s'", option->name, value);
+	*out = v;
+	return 0;
+}
+
+static int set_provider(const char *value, const char **out, struct options *o, struct err *err)
+{
+	AUTO_BUF struct buf names = { 0 };
+
+	if (provider_find(str_from(value))) {
+		*out = arena_strdup(&o->arena, value);
+		return 0;
+	}
+	for (size_t i = 0; provider_table[i]; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "", provider_table[i]->name);
+	return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", value, names.p);
+}
+
+static void add_directory(struct options *o, const char *value)
+{
+	const char **dirs = arena_alloc(&o->arena, (o->add_dir_count + 1) * sizeof *dirs);
+
+	if (o->add_dir_count)
+		memcpy(dirs, o->add_dirs, o->add_dir_count * sizeof *dirs);
+	dirs[o->add_dir_count++] = arena_strdup(&o->arena, value);
+	o->add_dirs = dirs;
+}
+
+int options_set(struct options *o, const char *name, const char *value, struct err *err)
+{
+	const struct option *option = find(name);
+	char *at = option ? (char *)o + option->offset : NULL;
+
+	if (!option)
+		return err_set(err, ERR_USAGE, "unknown option '%s'", name);
+	switch (option->kind) {
+	case SWITCH:
+		*(bool *)(void *)at = true;
+		return 0;
+	case NUMBER:
+		return set_number(option, value, (int64_t *)(void *)at, err);
+	case MODE:
+		if (!permission_mode_parse(str_from(value), &o->permission_mode))
+			return err_set(err, ERR_USAGE, "unknown permission mode '%s': expected default or bypassPermissions",
+				       value);
+		return permission_check_mode(o->permission_mode, err);
+	case UUID:
+		if (!id_is_uuid(str_from(value)))
+			return err_set(err, ERR_USAGE, "--%s expects a session id (a UUID), not '%s'", name, value);
+		*(const char **)(void *)at = arena_strdup(&o->arena, value);
+		return 0;
+	case DIRECTORY:
+		add_directory(o, value);
+		return 0;
+	case PROVIDER:
+		return set_provider(value, (const char **)(void *)at, o, err);
+	case TEXT:
+		break;
+	}
+	*(const char **)(void *)at = arena_strdup(&o->arena, value);
+	return 0;
+}
+
+void options_release(struct options *o)
+{
+	arena_release(&o->arena);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * options.h - what a host may set; the table in options.c is the list that cadre.h documents. */
+#pragma once
+#include "base/arena.h"
+#include "permission/permission.h"
+
+struct options {
+	struct arena arena;             /* holds the texts */
+	const char *model, *system_prompt, *append_system_prompt;
+	const char *tools;              /* comma list; NULL: all */
+	const char *allowed_tools;
+	enum permission_mode permission_mode;
+	const char *resume, *session_id;
+	bool continue_newest, fork_session, no_persistence, partial_messages, interactive;
+	const char **add_dirs;
+	size_t add_dir_count;
+	int64_t max_turns, retry_deadline_s;
+	const char *provider, *scenario, *base_url, *api_key, *auth_token;
+	const char *cwd, *config_dir, *entrypoint;
+};
+
+int options_set(struct options *o, const char *name, const char *value, struct err *err);
+void options_release(struct options *o);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
+#include "app/app_int.h"
+#include <sys/stat.h>
+#include "base/crash.h"
+#include "io/file.h"
+#include "session/list.h"
+#include "session/lock.h"
+
+enum { LARGEST_KNOWN_FILE = 4 << 20 };
+
+static char *session_path(struct cadre_session *s, const char *dir, const char *id, const char *suffix)
+{
+	return arena_printf(&s->arena, "%s/%s%s", dir, id, suffix);
+}
+
+/* The id of the session to load, or NULL for a new one. */
+static int wanted_session(struct cadre_session *s, const struct options *o, const char *dir, const char **ret_id,
+			  struct err *err)
+{
+	*ret_id = o->resume;
+	if (o->continue_newest && !o->resume) {
+		*ret_id = session_newest(&s->arena, dir);
+		if (!*ret_id)
+			return err_set(err, ERR_USAGE, "no conversation to continue in %s", s->cwd);
+	}
+	if (*ret_id && o->session_id && !o->fork_session)
+		return err_set(err, ERR_USAGE, "--session-id names a new session: with --resume or --continue it needs "
+			       "--fork-session");
+	if (o->session_id && file_exists(session_path(s, dir, o->session_id, ".jsonl")))
+		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id, o->session_id);
+	return 0;
+}
+
+static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
+{
+	int status = session_lock(session_path(s, dir, s->id, ".lock"), &s->lock_fd, err);
+
+	if (status == -ERR_BUSY)
+		err_set(err, ERR_BUSY, "another process works on session %s: end it, or add --fork-session", s->id);
+	if (status == -ERR_IO)
+		err_wrap(err, "the session cannot be kept (--no-session-persistence runs without)");
+	if (status == 0)
+		crash_point(lock_taken);
+	return status;
+}
+
+static int load(struct cadre_session *s, const char *dir, const char *id, struct err *err)
+{
+	s->load = xcalloc(1, sizeof *s->load);
+	int status = session_load(session_path(s, dir, id, ".jsonl"), s->load, err);
+
+	if (status == 0)
+		return 0;
+	free(TAKE(s->load));
+	if (status == -ERR_NOT_FOUND)
+		return err_set(err, ERR_USAGE, "No conversation found with session ID: %s", id);
+	return err_wrap(err, "session %s", id);
+}
+
+int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err)
+{
+	const char *wanted;
+	bool fork = o->fork_session;
+
+	if (wanted_session(s, o, project_dir, &wanted, err) < 0)
+		return -(int)err->kind;
+	if (wanted && !fork)
+		snprintf(s->id, sizeof s->id, "%s", wanted);
+	else if (o->session_id)
+		snprintf(s->id, sizeof s->id, "%s", o->session_id);
+	else
+		id_uuid(s->id);
+	if (!o->no_persistence && take_lock(s, project_dir, err) < 0)
+		return -(int)err->kind;
+	if (wanted && load(s, project_dir, wanted, err) < 0)
+		return -(int)err->kind;
+	if (wanted && fork) {
+		s->origin_id = arena_strdup(&s->arena, wanted);
+		memcpy(s->origin_uuid, s->load->last, sizeof s->origin_uuid);
+	}
+	if (!o->no_persistence)
+		s->journal = journal_new(&s->cadre->store, session_path(s, project_dir, s->id, ".jsonl"));
+	return 0;
+}
+
+/* A file that has not changed since a tool of the session saw it counts as seen. */
+static void recall_file(struct cadre_session *s, const struct loaded_file *file)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	struct stat st;
+
+	if (stat(file->path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	int64_t changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+	if (changed_ms > file->time_ms || file_read(file->path, LARGEST_KNOWN_FILE, &bytes, NULL) < 0)
+		return;
+	struct file_stamp stamp = file_stamp_of(&st, buf_str(&bytes));
+	stamp.partial = file->partial;
+	file_state_note(&s->files, file->path, stamp);
+}
+
+int session_take_load(struct cadre_session *s, bool run, struct err *err)
+{
+	struct session_load *l = s->load;
+	int status = 0;
+
+	if (!l)
+		return 0;
+	for (size_t i = 0; i < l->file_count; i++)
+		recall_file(s, &l->files[i]);
+	for (size_t i = 0; i < l->call_count && status == 0; i++)
+		status = query_restore_call(&s->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
+					    l->calls[i].result, run, err);
+	session_load_release(l);
+	free(TAKE(s->load));
+	return status;
+}

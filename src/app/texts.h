@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT
+ * texts.h - texts that the build puts into the program. */
+#pragma once
+
+extern const char system_prompt_text[]; /* system_prompt.md */

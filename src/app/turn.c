@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * turn.c - how a turn ended, in the words of the outside. One table. */
+#include "app/app_int.h"
+
+static const struct ending {
+	const char *subtype;
+	bool is_error;
+	const char *text;               /* NULL: the answer itself; %s: the failure, %u: the turn limit */
+} endings[] = {
+	[QUERY_DONE] = { "success", false, NULL },
+	[QUERY_MAX_TURNS] = { "error_max_turns", true, "Reached max turns" },
+	[QUERY_MODEL_ERROR] = { "success", true, "API Error: " },
+	[QUERY_REFUSED] = { "error_during_execution", true, "The model refused to answer" },
+	[QUERY_EMPTY] = { "error_during_execution", true, "The model gave an empty answer" },
+	[QUERY_CONTEXT_FULL] = { "error_during_execution", true, "The conversation no longer fits into the model's context" },
+	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
+	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
+};
+
+const char *turn_subtype(const struct cadre_session *s)
+{
+	return endings[s->query.end].subtype;
+}
+
+bool turn_is_error(const struct cadre_session *s)
+{
+	return endings[s->query.end].is_error;
+}
+
+struct str turn_text(const struct cadre_session *s, struct buf *scratch)
+{
+	const struct query *q = &s->query;
+
+	if (!endings[q->end].text)
+		return buf_str(&q->text);
+	buf_addstr(scratch, endings[q->end].text);
+	if (q->end == QUERY_MAX_TURNS)
+		buf_addf(scratch, " (%u)", q->config.max_turns);
+	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR)
+		buf_addstr(scratch, q->failure.text);
+	return buf_str(scratch);
+}

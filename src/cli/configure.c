@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * configure.c - from what was said on the command line to the settings of a runtime. */
+#include "cli/configure.h"
+#include "cli/input.h"
+
+static const struct {
+	const char *a, *b;
+} exclusive[] = {
+	{ "system-prompt", "system-prompt-file" },
+	{ "append-system-prompt", "append-system-prompt-file" },
+	{ "continue", "resume" },
+};
+
+static int check_exclusive(const struct args *args, struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(exclusive); i++)
+		if (args_find(args, exclusive[i].a) && args_find(args, exclusive[i].b))
+			return err_set(err, ERR_USAGE, "--%s and --%s cannot be given together",
+				       exclusive[i].a, exclusive[i].b);
+	return 0;
+}
+
+int configure_check(const struct args *args, bool interactive, struct err *err)
+{
+	bool stream = args->output_format && !strcmp(args->output_format, "stream-json");
+	const struct option_value *resume = args_find(args, "resume");
+
+	if (interactive && args->output_format)
+		return err_set(err, ERR_USAGE, "--output-format needs --print");
+	if (stream && !args->verbose)
+		return err_set(err, ERR_USAGE, "--output-format stream-json needs --verbose with --print");
+	if (args->partial && !stream)
+		return err_set(err, ERR_USAGE,
+			       "--include-partial-messages needs --print and --output-format stream-json");
+	if (resume && (resume->value ? !resume->value[0] : !interactive))
+		return err_set(err, ERR_USAGE, "--resume needs the id of a session: --resume <id>");
+	return check_exclusive(args, err);
+}
+
+static int set(struct cadre *c, const char *name, const char *value, struct err *err)
+{
+	char why[sizeof err->text] = "";
+	int rc = cadre_set(c, name, value, why, sizeof why);
+
+	return rc < 0 ? err_set(err, (enum err_kind)-rc, "%s", why) : 0;
+}
+
+static int apply(struct cadre *c, const struct option_value *given, struct err *err)
+{
+	const struct option *opt = given->option;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (opt->flags & OPTION_FILE) {
+		if (input_read_file(given->value, &text, err) < 0)
+			return err_wrap(err, "--%s", opt->name);
+		return set(c, opt->setting, buf_str(&text).p, err);
+	}
+	if (opt->arg == OPTION_NONE)
+		return set(c, opt->setting, opt->fixed ? opt->fixed : "", err);
+	if (!given->value)
+		return set(c, "continue", "", err); /* --resume without an id */
+	return set(c, opt->setting, given->value, err);
+}
+
+/* Transcripts say who wrote them; a host that starts us may have said so already. */
+static int apply_entrypoint(struct cadre *c, bool interactive, struct err *err)
+{
+	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
+
+	return host && *host ? 0 : set(c, "entrypoint", interactive ? "cli" : "sdk-cli", err);
+}
+
+int configure_apply(struct cadre *c, const struct args *args, bool interactive, struct err *err)
+{
+	for (size_t i = 0; i < args->given_count; i++)
+		if (apply(c, &args->given[i], err) < 0)
+			return -(int)err->kind;
+	if (interactive && set(c, "interactive", "", err) < 0)
+		return -(int)err->kind;
+	return apply_entrypoint(c, interactive, err);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * edit.c - libedit, loaded on demand through the names of its readline interface. */
+#include "cli/edit.h"
+#include <dlfcn.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <editline/readline.h>
+#include "base/buf.h"
+
+enum { HISTORY_LINES = 500 };
+
+/* What is used of libedit; types come from its header, addresses from the loaded library. */
+static struct {
+	__typeof__(rl_callback_handler_install) *install;
+	__typeof__(rl_callback_handler_remove) *remove;
+	__typeof__(rl_callback_read_char) *read_char;
+	__typeof__(rl_insert_text) *insert_text;
+	__typeof__(rl_forced_update_display) *update_display;
+	__typeof__(rl_resize_terminal) *resize;
+	__typeof__(add_history) *add_history;
+	__typeof__(stifle_history) *stifle_history;
+	__typeof__(using_history) *using_history;
+	int *catch_signals;
+	char **line_buffer;
+} lib;
+
+static const struct {
+	const char *name;
+	void *address; /* of the member above */
+} symbols[] = {
+	{ "rl_callback_handler_install", &lib.install }, { "rl_callback_handler_remove", &lib.remove },
+	{ "rl_callback_read_char", &lib.read_char },     { "rl_insert_text", &lib.insert_text },
+	{ "rl_forced_update_display", &lib.update_display }, { "rl_resize_terminal", &lib.resize },
+	{ "add_history", &lib.add_history },             { "stifle_history", &lib.stifle_history },
+	{ "using_history", &lib.using_history },         { "rl_catch_signals", &lib.catch_signals },
+	{ "rl_line_buffer", &lib.line_buffer },
+};
+
+static struct {
+	edit_line_fn *done;
+	void *data;
+	bool shown;
+	struct buf typed; /* kept over edit_hide() */
+} line;
+
+/* libedit decodes what is typed by the locale; in the C locale every letter outside ASCII would be lost. */
+static void want_utf8(void)
+{
+	setlocale(LC_CTYPE, "");
+	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+/* Debian counts its own versions of the same interface. */
+static void *open_library(void)
+{
+	void *so = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+
+	return so ? so : dlopen("libedit.so.0", RTLD_NOW | RTLD_LOCAL);
+}
+
+int edit_load(struct err *err)
+{
+	void *so = open_library();
+
+	if (!so)
+		return err_set(err, ERR_NOT_FOUND, "cannot load the line editor, libedit2: %s", dlerror());
+	for (size_t i = 0; i < COUNT_OF(symbols); i++) {
+		void *found = dlsym(so, symbols[i].name);
+		if (!found)
+			return err_set(err, ERR_NOT_FOUND, "libedit has no %s", symbols[i].name);
+		memcpy(symbols[i].address, &found, sizeof found);
+	}
+	want_utf8();
+	*lib.catch_signals = 0; /* signals come through the loop */
+	lib.using_history();
+	lib.stifle_history(HISTORY_LINES);
+	return 0;
+}
+
+static void on_line(char *text)
+{
+	AUTO_FREE char *owned = text;
+
+	lib.remove();
+	line.shown = false;
+	buf_clear(&line.typed);
+	line.done(owned, line.data);
+}
+
+void edit_show(const char *prompt, edit_line_fn *done, void *data)
+{
+	line.done = done;
+	line.data = data;
+	line.shown = true;
+	lib.install(prompt, on_line);
+	if (line.typed.n) {
+		lib.insert_text(line.typed.p);
+		lib.update_display();
+	}
+}
+
+/* The shown line will be shown again below what comes now; twice would be once too much. */
+static void wipe(void)
+{
+	const char *term = getenv("TERM");
+
+	fputs(!term || !strcmp(term, "dumb") ? "\n" : "\r\033[K", stdout);
+	fflush(stdout);
+}
+
+void edit_hide(void)
+{
+	if (!line.shown)
+		return;
+	buf_clear(&line.typed);
+	if (*lib.line_buffer)
+		buf_addstr(&line.typed, *lib.line_buffer);
+	lib.remove();
+	line.shown = false;
+	wipe();
+}
+
+void edit_forget(void)
+{
+	if (line.shown)
+		lib.remove();
+	line.shown = false;
+	buf_clear(&line.typed);
+}
+
+void edit_read(void)
+{
+	lib.read_char();
+}
+
+void edit_resize(void)
+{
+	if (line.shown)
+		lib.resize();
+}
+
+void edit_add_history(const char *text)
+{
+	(void)lib.add_history(text);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ * face_line.c - the terminal: the answer as it comes, one line for each tool, notes for what else happens.
+ * Nothing that a model or a tool wrote reaches the terminal unrendered. */
+#include "base/utf8.h"
+#include "cli/render.h"
+#include "cli/view.h"
+
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define CYAN "\033[36m"
+#define PLAIN "\033[0m"
+
+enum { SUMMARY_MAX_BYTES = 160 };
+
+/* One line of ours: start of a line, mark, text, end of the line. */
+static void add_note(struct view *v, const char *colour, const char *mark, struct str text)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	view_end_line(v);
+	buf_addf(&b, "%s%s", v->colour ? colour : "", mark);
+	render_line(&b, text);
+	buf_addf(&b, "%s\n", v->colour ? PLAIN : "");
+	view_write(v, buf_str(&b));
+}
+
+static void add_delta(struct view *v, const struct cadre_event *e)
+{
+	bool thinking = !strcmp(cadre_event_name(e), "thinking");
+	struct str text = view_event_text(e);
+	AUTO_BUF struct buf b = { 0 };
+
+	if (!text.n || (thinking && !v->verbose))
+		return;
+	if (thinking && v->colour)
+		buf_addstr(&b, DIM);
+	render_text(&b, text);
+	if (thinking && v->colour)
+		buf_addstr(&b, PLAIN);
+	view_write(v, buf_str(&b));
+	v->mid_line = text.p[text.n - 1] != '\n';
+	v->streamed = v->streamed || !thinking;
+}
+
+static struct str first_line(struct str text)
+{
+	struct str rest = str_trim(text);
+	struct str line = str_cut(&rest, '\n');
+
+	return utf8_cut(line, SUMMARY_MAX_BYTES);
+}
+
+static void add_tool(struct view *v, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "%s ", cadre_event_name(e));
+	struct str summary = first_line(view_event_text(e));
+	buf_add(&b, summary.p, summary.n);
+	add_note(v, CYAN, "* ", buf_str(&b));
+}
+
+static void add_denied(struct view *v, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct str why = view_event_text(e);
+
+	buf_addf(&b, "%s was not allowed: ", cadre_event_name(e));
+	buf_add(&b, why.p, why.n);
+	add_note(v, RED, "  ", buf_str(&b));
+}
+
+static void end_turn(struct view *v, const struct cadre_event *e)
+{
+	struct str text = view_event_text(e);
+
+	view_end_line(v);
+	if (v->cancelled) {
+		add_note(v, DIM, "", STR("Interrupted. Say how to go on."));
+	} else if (cadre_event_is_error(e)) {
+		add_note(v, RED, "Error: ", text.n ? text : str_from(cadre_event_subtype(e)));
+	} else if (!v->streamed && text.n) {
+		AUTO_BUF struct buf b = { 0 };
+		render_text(&b, text);
+		buf_addch(&b, '\n');
+		view_write(v, buf_str(&b));
+	}
+	v->streamed = v->cancelled = false;
+}
+
+static void line_start(struct view *v)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "cadre %s - /help for help, Ctrl-D to leave", cadre_version());
+	add_note(v, DIM, "", buf_str(&b));
+}
+
+static void line_event(struct view *v, const struct cadre_event *e)
+{
+	switch (cadre_event_kind(e)) {
+	case CADRE_DELTA:
+		add_delta(v, e);
+		break;
+	case CADRE_MESSAGE:
+		view_end_line(v);
+		break;
+	case CADRE_TOOL_STARTED:
+		add_tool(v, e);
+		break;
+	case CADRE_TOOL_ENDED:
+		if (cadre_event_is_error(e))
+			add_note(v, RED, "  ", first_line(view_event_text(e)));
+		break;
+	case CADRE_PERMISSION_DENIED:
+		add_denied(v, e);
+		break;
+	case CADRE_RETRY:
+	case CADRE_NOTIFICATION:
+		add_note(v, DIM, "", view_event_text(e));
+		break;
+	case CADRE_ERROR:
+		add_note(v, RED, "Error: ", view_event_text(e));
+		break;
+	case CADRE_TURN_ENDED:
+		end_turn(v, e);
+		break;
+	case CADRE_SESSION_STARTED:
+	case CADRE_PERMISSION_ASKED: /* asked by line.c */
+		break;
+	}
+}
+
+const struct face face_line = { .name = "line", .start = line_start, .event = line_event };

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * face_stream.c - `--output-format stream-json`: every event that has a frame, as one line, at once.
+ * Progress is in the frames; only an error that has none goes to standard error. */
+#include "cli/view.h"
+
+static void stream_event(struct view *v, const struct cadre_event *e)
+{
+	size_t n = 0;
+	const char *frame = cadre_event_frame(e, &n);
+
+	if (frame) {
+		view_write(v, (struct str){ frame, n });
+		view_write(v, STR("\n"));
+	} else if (cadre_event_kind(e) == CADRE_ERROR) {
+		view_note(v, e);
+	}
+}
+
+const struct face face_stream = { .name = "stream-json", .event = stream_event };

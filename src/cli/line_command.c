@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ * line_command.c - what can be typed with a slash. To add one: a function, a row. */
+#include "cli/line_int.h"
+#include "cli/render.h"
+#include "cli/run.h"
+
+struct command {
+	const char *name;
+	const char *alias; /* or NULL */
+	const char *args;
+	const char *help;
+	void (*run)(struct line *l, struct str args);
+};
+
+static void run_help(struct line *l, struct str args);
+
+static void say_failure(struct line *l, const struct err *err)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	render_line(&b, str_from(err->text));
+	line_say(l, buf_str(&b).p);
+}
+
+static void run_new(struct line *l, struct str args)
+{
+	struct err err = { 0 };
+
+	if (line_open_new(l, &err) < 0)
+		say_failure(l, &err);
+	else
+		line_say(l, "A new session: the conversation so far is not part of it.");
+}
+
+static void run_resume(struct line *l, struct str args)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct err err = { 0 };
+
+	if (line_open_old(l, args, &err) < 0) {
+		say_failure(l, &err);
+		return;
+	}
+	buf_addf(&b, "Session %s goes on.", cadre_session_id(l->session));
+	if (cadre_has_interrupted_turn(l->session))
+		buf_addstr(&b, " Its last turn was interrupted.");
+	line_say(l, b.p);
+}
+
+static void run_exit(struct line *l, struct str args)
+{
+	line_leave(l, EXIT_ANSWER);
+}
+
+static const struct command commands[] = {
+	{ "clear", "new", "", "start a new session", run_new },
+	{ "exit", "quit", "", "leave (Ctrl-D does it too)", run_exit },
+	{ "help", NULL, "", "this list", run_help },
+	{ "resume", NULL, " [id]", "go on with an earlier session; without an id the latest", run_resume },
+};
+
+static void run_help(struct line *l, struct str args)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		const struct command *cmd = &commands[i];
+		size_t start = b.n;
+		buf_addf(&b, "/%s%s", cmd->name, cmd->args);
+		if (cmd->alias)
+			buf_addf(&b, ", /%s", cmd->alias);
+		buf_addf(&b, "%*s%s\n", (int)(18 - MIN(b.n - start, (size_t)17)), "", cmd->help);
+	}
+	buf_addstr(&b, "Ctrl-C ends the turn, twice it ends the program.");
+	line_say(l, b.p);
+}
+
+static const struct command *find_command(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		const struct command *cmd = &commands[i];
+		if (str_is(name, cmd->name) || (cmd->alias && str_is(name, cmd->alias)))
+			return cmd;
+	}
+	return NULL;
+}
+
+void line_command(struct line *l, struct str text)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct str rest = str_trim(text);
+	struct str name = str_cut(&rest, ' ');
+
+	name = (struct str){ name.p + 1, name.n - 1 };
+	const struct command *cmd = find_command(name);
+	if (cmd) {
+		cmd->run(l, rest.p ? str_trim(rest) : STR(""));
+		return;
+	}
+	buf_addstr(&b, "There is no command /");
+	render_line(&b, name);
+	buf_addstr(&b, "; /help lists them.");
+	line_say(l, b.p);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * option_table.c - every flag of the program. Within a group the order is that of --help. */
+#include "cli/args.h"
+
+#define FIELD(member) .field = offsetof(struct args, member)
+#define CHOICES(...) .choices = (const char *const[]){ __VA_ARGS__, NULL }
+
+const struct option option_table[] = {
+	{ "print", NULL, 'p', OPTION_OPTIONAL, 0, GROUP_RUN, "prompt", FIELD(print),
+	  .help = "Answer one prompt and exit. Text that is piped in is added to the prompt." },
+	{ "output-format", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "format", FIELD(output_format),
+	  CHOICES("text", "json", "stream-json"),
+	  .help = "With --print: text (the answer), json (one result object) or stream-json (every event as a "
+		  "line; needs --verbose)." },
+	{ "input-format", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "format", FIELD(input_format),
+	  CHOICES("text"),
+	  .help = "How standard input is read with --print: text." },
+	{ "include-partial-messages", NULL, 0, OPTION_NONE, 0, GROUP_RUN, FIELD(partial),
+	  .setting = "include-partial-messages",
+	  .help = "Also write the pieces of an answer as they arrive (stream-json only)." },
+	{ "verbose", NULL, 0, OPTION_NONE, 0, GROUP_RUN, FIELD(verbose),
+	  .help = "Tell more: retries and denied tools on standard error, thinking on the terminal." },
+	{ "max-turns", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "n", .setting = "max-turns",
+	  .help = "Stop with an error after n requests to the model." },
+	{ "retry-deadline", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "seconds", .setting = "retry-deadline",
+	  .help = "How long one request is tried again when the service is busy or the line breaks "
+		  "(default 1800)." },
+
+	{ "model", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "model", .setting = "model",
+	  .help = "The model: an alias such as sonnet, opus or haiku, or a full name." },
+	{ "system-prompt", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "text", .setting = "system-prompt",
+	  .help = "Replace the system prompt." },
+	{ "system-prompt-file", NULL, 0, OPTION_REQUIRED, OPTION_FILE, GROUP_MODEL, "file",
+	  .setting = "system-prompt", .help = "Replace the system prompt by the text of a file." },
+	{ "append-system-prompt", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "text",
+	  .setting = "append-system-prompt", .help = "Add to the system prompt." },
+	{ "append-system-prompt-file", NULL, 0, OPTION_REQUIRED, OPTION_FILE, GROUP_MODEL, "file",
+	  .setting = "append-system-prompt", .help = "Add the text of a file to the system prompt." },
+	{ "provider", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "name", CHOICES("anthropic", "scripted"),
+	  .setting = "provider",
+	  .help = "Who answers: anthropic (the default, over HTTP) or scripted (a scenario in this process, no "
+		  "network)." },
+	{ "scenario", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "file", .setting = "scenario",
+	  .help = "The scenario of the scripted provider; without it the built-in one is played." },
+
+	{ "tools", NULL, 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...", .setting = "tools",
+	  .help = "The tools the model sees, with commas or spaces between; \"\" for none, default for all." },
+	{ "allowed-tools", "allowedTools", 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...",
+	  .setting = "allowed-tools", .help = "Tools that run without being asked about." },
+	{ "permission-mode", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "mode",
+	  CHOICES("default", "bypassPermissions"), .setting = "permission-mode",
+	  .help = "default (reading is allowed, the rest is asked about, and denied with --print) or "
+		  "bypassPermissions." },
+	{ "dangerously-skip-permissions", NULL, 0, OPTION_NONE, 0, GROUP_TOOLS, .setting = "permission-mode",
+	  .fixed = "bypassPermissions",
+	  .help = "Allow every tool. For machines without anything to lose; refused for root unless "
+		  "IS_SANDBOX=1." },
+	{ "add-dir", NULL, 0, OPTION_REQUIRED, OPTION_VARIADIC, GROUP_TOOLS, "dirs...", .setting = "add-dir",
+	  .help = "More directories that tools may work in." },
+
+	{ "continue", NULL, 'c', OPTION_NONE, 0, GROUP_SESSION, .setting = "continue",
+	  .help = "Go on with the latest session of this directory." },
+	{ "resume", NULL, 'r', OPTION_OPTIONAL, 0, GROUP_SESSION, "id", .setting = "resume",
+	  .help = "Go on with a session. With --print and without a prompt an interrupted turn is finished. "
+		  "Without an id on a terminal: the latest one." },
+	{ "fork-session", NULL, 0, OPTION_NONE, 0, GROUP_SESSION, .setting = "fork-session",
+	  .help = "With --resume or --continue: go on in a copy under a new id." },
+	{ "session-id", NULL, 0, OPTION_REQUIRED, 0, GROUP_SESSION, "uuid", .setting = "session-id",
+	  .help = "The id of the new session." },
+	{ "no-session-persistence", NULL, 0, OPTION_NONE, 0, GROUP_SESSION,
+	  .setting = "no-session-persistence", .help = "Keep nothing on disk; the session cannot be resumed." },
+
+	{ "version", NULL, 'v', OPTION_NONE, 0, GROUP_OTHER, FIELD(version), .help = "Print the version." },
+	{ "help", NULL, 'h', OPTION_NONE, 0, GROUP_OTHER, FIELD(help), .help = "Print this text." },
+};
+const size_t option_count = COUNT_OF(option_table);

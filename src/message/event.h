@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * event.h - what happened, as seen from outside. Everything that leaves the library is one of these; an event about a line
+ * of the transcript is emitted after that line is on disk. The kinds are those of cadre.h, with the same numbers. */
+#pragma once
+#include "message/segment.h"
+#include "message/usage.h"
+
+enum event_kind {
+	EVENT_SESSION_STARTED = 1,
+	EVENT_MESSAGE,
+	EVENT_DELTA,
+	EVENT_TOOL_STARTED,
+	EVENT_TOOL_ENDED,
+	EVENT_PERMISSION_ASKED,
+	EVENT_PERMISSION_DENIED,
+	EVENT_RETRY,
+	EVENT_NOTIFICATION,
+	EVENT_ERROR,
+	EVENT_TURN_ENDED,
+};
+
+/* Everything is borrowed until the receiver returns. Members that a kind does not use are zero. */
+struct event {
+	enum event_kind kind;
+	const char *uuid;               /* of the line; NULL: the receiver makes one */
+	const char *name;               /* tool; "text" or "thinking" */
+	const char *id;                 /* of the call */
+	struct str text;
+	bool is_error;
+
+	/* EVENT_MESSAGE */
+	bool from_model;                /* a block of an answer; otherwise a tool's result */
+	const struct segment *block;
+	const char *message_id, *model, *request_id;
+	const struct usage *usage;      /* of the answer so far; NULL for results */
+	struct str tool_use_result;     /* JSON, or empty */
+	const char *const *supersedes;  /* uuids of frames of an answer that never happened; NULL-terminated, or NULL */
+
+	struct str raw;                 /* EVENT_DELTA: the API's event as it came; empty for the decoded piece */
+
+	/* EVENT_RETRY */
+	unsigned attempt;
+	int64_t delay_ms;
+	int status;                     /* HTTP; 0: none */
+	const char *error;              /* "overloaded", ... */
+};
+
+typedef void event_fn(void *data, const struct event *event);

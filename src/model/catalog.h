@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * catalog.h - model names people use, what they stand for, and what a model costs. */
+#pragma once
+#include "base/arena.h"
+#include "message/usage.h"
+
+struct model_info {
+	const char *id;            /* prefix of the model ids it describes */
+	double input, write_5m, write_1h, read, output; /* USD per million tokens */
+	int64_t context, max_output;
+};
+
+/* An alias ("sonnet", any case, with ANTHROPIC_DEFAULT_*_MODEL and "[1m]" honoured) becomes an id; ids pass through. A
+ * word that is neither (no dash, dot, slash, colon or digit in it) is -ERR_USAGE with the list of aliases. */
+int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err);
+const char *model_default(void);
+const struct model_info *model_find(const char *id); /* never NULL: unknown models get figures of zero */
+double model_cost_usd(const char *id, const struct usage *u);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * provider_table.c - the providers. */
+#include "model/provider.h"
+
+extern const struct provider provider_anthropic, provider_scripted;
+
+const struct provider *const provider_table[] = { &provider_anthropic, &provider_scripted, NULL };
+
+const struct provider *provider_find(struct str name)
+{
+	for (size_t i = 0; provider_table[i]; i++)
+		if (str_is(name, provider_table[i]->name))
+			return provider_table[i];
+	return NULL;
+}

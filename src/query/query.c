@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT
+ * query.c - the agentic loop: ask the model, run the tools it calls, answer, until it stops calling tools.
+ *
+ *    IDLE --query_start--> ASK --> GATE --> STREAM --+--> TOOLS --> ASK ...
+ *                           ^        ^        |      |
+ *                           |        |     failure   +--> FINISH --> IDLE
+ *                           |     BACKOFF <---+      |
+ *                           +--- pause_turn, cut at the output limit, empty answer
+ *    any state --cancel, disk error, given up--> ENDING --> FINISH --> IDLE
+ *
+ * Every callback from below records a fact in the query and kicks it. All decisions are in the step functions, and
+ * set_state() is the only place where the state changes. docs/internals/query.md has the table of failures. */
+#include "query/query.h"
+#include <assert.h>
+#include "base/crash.h"
+#include "query/query_int.h"
+
+enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
+
+enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
+typedef enum step step_fn(struct query *q);
+
+static const char *const state_names[] = {
+#define X(s) [QUERY_##s] = #s,
+	QUERY_STATES(X)
+#undef X
+};
+
+static enum step set_state(struct query *q, enum query_state to)
+{
+	if (q->trace)
+		q->trace(q, state_names[to]);
+	q->state = to;
+	return STEP_AGAIN;
+}
+
+void query_kick(struct query *q)
+{
+	loop_kick(q->config.loop, &q->kick);
+}
+
+void query_emit(struct query *q, struct event *event)
+{
+	if (q->config.on_event)
+		q->config.on_event(q->config.data, event);
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------------- */
+
+static void on_granted(struct governor_slot *slot)
+{
+	query_kick(CONTAINER_OF(slot, struct query, slot));
+}
+
+static void on_timer(struct timer *timer)
+{
+	query_kick(CONTAINER_OF(timer, struct query, timer));
+}
+
+static void on_request_over(struct model_call *call)
+{
+	struct query *q = call->owner;
+
+	q->request_over = true;
+	query_kick(q);
+}
+
+static void on_block(void *data, struct segment *block)
+{
+	struct query *q = data;
+
+	if (q->arrived_count == q->arrived_cap) {
+		q->arrived_cap = q->arrived_cap ? q->arrived_cap * 2 : 4;
+		q->arrived = xrealloc(q->arrived, q->arrived_cap * sizeof *q->arrived);
+	}
+	q->arrived[q->arrived_count++] = block;
+	query_kick(q);
+}
+
+static void on_delta(void *data, const char *name, struct str text)
+{
+	struct query *q = data;
+
+	if (q->config.want_deltas)
+		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = name, .text = text });
+}
+
+static void on_model_event(void *data, struct str json)
+{
+	struct query *q = data;
+
+	if (q->fork_gate && !q->fork_gate->open)
+		fork_gate_open(q->fork_gate);
+	if (q->config.want_raw)
+		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = "", .raw = json });
+}
+
+static const struct answer_sink sink = { on_block, on_delta, on_model_event };
+
+/* ---- ends ---------------------------------------------------------------------------------------------------- */
+
+void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (q->state == QUERY_ENDING)
+		return; /* the first reason counts */
+	q->end = end;
+	va_start(ap, fmt);
+	vsnprintf(q->failure.text, sizeof q->failure.text, fmt, ap);
+	va_end(ap);
+	timer_stop(q->config.loop, &q->timer);
+	if (q->fork_gate) {
+		fork_gate_leave(q->fork_gate, &q->kick);
+		if (q->at_gate)
+			fork_gate_open(q->fork_gate);
+	}
+	model_call_cancel(&q->model);
+	if (!q->model.running)
+		governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
+	calls_cancel(q);
+	set_state(q, QUERY_ENDING);
+}
+
+static enum step disk_error(struct query *q, const struct err *err)
+{
+	query_give_up(q, QUERY_DISK_ERROR, "%s", err->text);
+	return STEP_AGAIN;
+}
+
+static enum step finish(struct query *q, enum query_end end)
+{
+	q->end = end;
+	return set_state(q, QUERY_FINISH);
+}
+
+/* ---- the steps ----------------------------------------------------------------------------------------------- */
+
+static int take_notices(struct query *q, struct err *err)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < q->notice_count; i++) {
+		struct segment *block = segment_text(buf_str(&q->notices[i]));
+		if (status == 0)
+			status = query_add_user(q, &block, 1, true, err);
+		else
+			segment_unref(block);
+		buf_release(&q->notices[i]);
+	}
+	free(q->notices);
+	q->notices = NULL;
+	q->notice_count = 0;
+	return status;
+}
+
+static enum step step_ask(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (q->paused)
+		return STEP_WAIT;
+	if (q->config.max_turns && q->turn >= q->config.max_turns)
+		return finish(q, QUERY_MAX_TURNS);
+	if (take_notices(q, &err) < 0)
+		return disk_error(q, &err);
+	if (q->fork_gate && !q->at_gate && !fork_gate_pass(q->fork_gate, &q->kick))
+		return STEP_WAIT;
+	q->at_gate = true;
+	q->attempt = 0;
+	q->asked_ms = loop_now_ms(q->config.loop);
+	q->deadline_ms = q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
+	governor_enter(&q->config.endpoint->governor, &q->slot);
+	return set_state(q, QUERY_GATE);
+}
+
+static enum step step_gate(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (!q->slot.granted)
+		return STEP_WAIT;
+	if (!q->text_goes_on)
+		buf_clear(&q->text);
+	q->text_from = q->text.n;
+	q->attempt++;
+	q->request_over = false;
+	q->answer_from = transcript_count(&q->transcript);
+	body_init(&q->model.body, q->config.head, &q->transcript, q->last_mark);
+	crash_point(request_before_send);
+	if (model_call_start(&q->model, &err) < 0) {
+		failure_set(&q->model.failure, FAIL_CONNECT, "%s", err.text);
+		q->request_over = true;
+	}
+	return set_state(q, QUERY_STREAM);
+}
+
+static enum governor_outcome outcome_of(const struct failure *f)
+{
+	if (!f->kind)
+		return GOVERNOR_OK;
+	if (f->status == 429)
+		return GOVERNOR_LIMITED;
+	return f->status >= 500 ? GOVERNOR_OVERLOADED : GOVERNOR_OTHER;
+}
+
+static void leave_governor(struct query *q)
+{
+	const struct failure *f = &q->model.failure;
+	int64_t hold_ms = MAX(q->model.hold_ms, f->status == 429 ? f->retry_after_ms : 0);
+
+	governor_leave(&q->config.endpoint->governor, &q->slot, outcome_of(f), hold_ms);
+}
+
+/* The request failed and nothing of its answer counts. */
+static enum step try_again(struct query *q)
+{
+	const struct failure *f = &q->model.failure;
+	uint64_t now = loop_now_ms(q->config.loop);
+	int64_t delay_ms = failure_retry_delay_ms(f, q->attempt, id_random_u64());
+
+	answer_drop(q);
+	if (delay_ms < 0 || now + (uint64_t)delay_ms > q->deadline_ms) {
+		struct failure last = *f;
+		query_give_up(q, QUERY_MODEL_ERROR, "%s", last.text);
+		q->failure = last;
+		return STEP_AGAIN;
+	}
+	query_emit(q, &(struct event){ .kind = EVENT_RETRY, .text = str_from(f->text), .attempt = q->attempt,
+				       .delay_ms = delay_ms, .status = f->status, .error = failure_name(f) });
+	model_call_reset(&q->model);
+	timer_start(q->config.loop, &q->timer, (uint64_t)delay_ms);
+	return set_state(q, QUERY_BACKOFF);
+}
+
+static enum step step_backoff(struct query *q)
+{
+	if (timer_running(&q->timer))
+		return STEP_WAIT;
+	governor_enter(&q->config.endpoint->governor, &q->slot);
+	return set_state(q, QUERY_GATE);
+}
+
+/* Adds a text of ours that makes the model go on. */
+static enum step ask_on(struct query *q, const char *text)
+{
+	struct err err = { 0 };
+	struct segment *block = segment_text(str_from(text));
+
+	if (query_add_user(q, &block, 1, true, &err) < 0)
+		return disk_error(q, &err);
+	return set_state(q, QUERY_ASK);
+}
+
+/* The answer is closed and calls no tool: its stop reason decides. */
+static enum step after_answer(struct query *q)
+{
+	if (!strcmp(q->stop_reason, "pause_turn"))
+		return set_state(q, QUERY_ASK);
+	if (!strcmp(q->stop_reason, "refusal")) {
+		answer_drop(q);
+		return finish(q, QUERY_REFUSED);
+	}
+	if (!strcmp(q->stop_reason, "model_context_window_exceeded"))
+		return finish(q, QUERY_CONTEXT_FULL);
+	if (!strcmp(q->stop_reason, "max_tokens") && q->continuations++ < MOST_CONTINUATIONS) {
+		q->text_goes_on = true;
+		return ask_on(q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
+				 "repeating anything.");
+	}
+	if (q->text.n)
+		return finish(q, QUERY_DONE);
+	if (q->nudges++ < MOST_NUDGES)
+		return ask_on(q, "Your last answer was empty. Give your answer now.");
+	return finish(q, QUERY_EMPTY);
+}
+
+static enum step answer_over(struct query *q)
+{
+	struct err err = { 0 };
+	bool cut = q->model.failure.kind != FAIL_NONE;
+
+	q->turn++;
+	q->last_mark = body_last_mark(&q->model.body);
+	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
+	q->text_goes_on = false;
+	if (answer_record_close(q, cut ? "tool_use" : q->model.answer.stop_reason, &err) < 0)
+		return disk_error(q, &err);
+	model_call_reset(&q->model);
+	answer_forget_shown(q);
+	fork_gate_unref(TAKE(q->fork_gate));
+	return q->call_count ? set_state(q, QUERY_TOOLS) : after_answer(q);
+}
+
+static enum step step_stream(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (answer_take_arrived(q, &err) < 0 || calls_record_done(q, &err) < 0)
+		return disk_error(q, &err);
+	calls_start_ready(q);
+	if (!q->request_over)
+		return STEP_WAIT;
+	leave_governor(q);
+	/* A tool of this answer may have run: what is complete of it is the answer. */
+	if (!q->model.failure.kind || q->call_count)
+		return answer_over(q);
+	return try_again(q);
+}
+
+static enum step step_tools(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (calls_record_done(q, &err) < 0)
+		return disk_error(q, &err);
+	calls_start_ready(q);
+	if (!calls_all_done(q))
+		return STEP_WAIT;
+	calls_settle(q);
+	return set_state(q, QUERY_ASK);
+}
+
+/* Everything that still ran has reported: the transcript is completed, so that the session can go on later. */
+static enum step step_ending(struct query *q)
+{
+	struct err err = { 0 };
+	bool disk_fails = q->end == QUERY_DISK_ERROR;
+	bool in_answer = q->model.answer.started && !q->call_count;
+
+	if (q->model.running || !calls_all_done(q))
+		return STEP_WAIT;
+	governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
+	for (uint32_t i = 0; i < q->arrived_count; i++)
+		segment_unref(q->arrived[i]);
+	q->arrived_count = 0;
+	if (in_answer)
+		answer_drop(q);
+	if (!disk_fails && q->model.answer.started && q->call_count)
+		disk_fails = answer_record_close(q, "tool_use", &err) < 0;
+	if (!disk_fails)
+		disk_fails = calls_record_done(q, &err) < 0;
+	calls_settle(q);
+	model_call_reset(&q->model);
+	answer_forget_shown(q);
+	if (q->end == QUERY_CANCELLED && !disk_fails) {
+		struct segment *note = segment_text(STR("[Request interrupted by user]"));
+		(void)query_add_user(q, &note, 1, false, &err);
+	}
+	return set_state(q, QUERY_FINISH);
+}
+
+static enum step step_finish(struct query *q)
+{
+	set_state(q, QUERY_IDLE);
+	free(q->arrived);
+	q->arrived = NULL;
+	q->arrived_cap = 0;
+	q->config.on_end(q, q->config.data);
+	return STEP_WAIT;
+}
+
+static step_fn *const steps[QUERY_STATE_COUNT] = {
+	[QUERY_ASK] = step_ask,     [QUERY_GATE] = step_gate,     [QUERY_STREAM] = step_stream,
+	[QUERY_BACKOFF] = step_backoff, [QUERY_TOOLS] = step_tools, [QUERY_ENDING] = step_ending,
+	[QUERY_FINISH] = step_finish,
+};
+
+static void on_kick(struct kick *kick)
+{
+	struct query *q = CONTAINER_OF(kick, struct query, kick);
+
+	if (q->cancelled && q->state != QUERY_IDLE && q->state < QUERY_ENDING)
+		query_give_up(q, QUERY_CANCELLED, "interrupted");
+	while (steps[q->state] && steps[q->state](q) == STEP_AGAIN)
+		;
+}
+
+/* ---- from outside -------------------------------------------------------------------------------------------- */
+
+void query_init(struct query *q, const struct query_config *config)
+{
+	*q = (struct query){ .config = *config, .last_mark = UINT32_MAX };
+	head_ref(q->config.head);
+	q->kick.step = on_kick;
+	q->timer.fire = on_timer;
+	q->slot.on_granted = on_granted;
+	q->model = (struct model_call){
+		.endpoint = config->endpoint,
+		.session_id = config->session_id,
+		.agent = config->agent,
+		.sink = &sink,
+		.on_done = on_request_over,
+		.owner = q,
+	};
+}
+
+void query_release(struct query *q)
+{
+	assert(q->state == QUERY_IDLE);
+	kick_cancel(&q->kick);
+	calls_settle(q); /* calls of a loaded session that was never started */
+	for (uint32_t i = 0; i < q->notice_count; i++)
+		buf_release(&q->notices[i]);
+	free(q->notices);
+	free(q->arrived);
+	answer_forget_shown(q);
+	fork_gate_unref(q->fork_gate);
+	transcript_release(&q->transcript);
+	buf_release(&q->text);
+	head_unref(q->config.head);
+}
+
+int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	int status = recorder_user(q->config.recorder, blocks, count, meta, uuid, err);
+
+	if (q->state == QUERY_IDLE)
+		calls_settle(q); /* results of an interrupted turn come before the next prompt */
+	for (size_t i = 0; i < count; i++) {
+		if (status == 0)
+			transcript_add(&q->transcript, ROLE_USER, blocks[i]);
+		else
+			segment_unref(blocks[i]);
+	}
+	if (status == 0 && !meta)
+		crash_point(prompt_recorded);
+	return status;
+}
+
+void query_start(struct query *q)
+{
+	assert(q->state == QUERY_IDLE);
+	q->turn = q->continuations = q->nudges = 0;
+	q->cancelled = false;
+	q->end = QUERY_RUNNING;
+	q->failure = (struct failure){ .retry_after_ms = -1 };
+	q->usage = (struct usage){ 0 };
+	q->started_ms = loop_now_ms(q->config.loop);
+	q->api_ms = 0;
+	q->stop_reason[0] = '\0';
+	buf_clear(&q->text);
+	set_state(q, q->call_count ? QUERY_TOOLS : QUERY_ASK);
+	query_kick(q);
+}
+
+void query_cancel(struct query *q)
+{
+	q->cancelled = true;
+	query_kick(q);
+}
+
+void query_pause(struct query *q, bool on)
+{
+	const struct provider *p = q->config.endpoint->provider;
+
+	if (q->paused == on)
+		return;
+	q->paused = on;
+	if (q->model.running && p->pause)
+		p->pause(&q->model, on);
+	query_kick(q);
+}
+
+void query_notice(struct query *q, struct str text)
+{
+	q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
+	q->notices[q->notice_count] = (struct buf){ 0 };
+	buf_add(&q->notices[q->notice_count++], text.p, text.n);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * load.c - reads the lines of a session and follows their chain. What the lines mean for the conversation is decided in
+ * replay.c. */
+#include "session/load.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "base/map.h"
+#include "io/file.h"
+#include "session/load_int.h"
+
+enum { LARGEST_FILE = 1 << 30, DEEPEST_FORK = 64 };
+
+struct reading {
+	struct line *lines;
+	size_t count, cap;
+	struct map by_uuid;
+	struct buf text;
+};
+
+static void reading_release(struct reading *r)
+{
+	map_release(&r->by_uuid);
+	buf_release(&r->text);
+	free(r->lines);
+}
+
+static struct line *add_line(struct reading *r)
+{
+	if (r->count == r->cap) {
+		r->cap = r->cap ? r->cap * 2 : 256;
+		r->lines = xrealloc(r->lines, r->cap * sizeof *r->lines);
+	}
+	struct line *l = &r->lines[r->count++];
+	*l = (struct line){ 0 };
+	return l;
+}
+
+static struct str plain(const struct json *v)
+{
+	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : (struct str){ 0 };
+}
+
+static void classify(struct line *l, const struct json *root)
+{
+	const struct json *type = json_get(root, "type");
+	const struct json *message = json_get(root, "message");
+
+	l->uuid = plain(json_get(root, "uuid"));
+	l->parent = plain(json_get(root, "parentUuid"));
+	l->sidechain = json_bool(json_get(root, "isSidechain"));
+	if (json_str_is(type, "user") && message)
+		l->type = LINE_USER;
+	else if (json_str_is(type, "assistant") && message)
+		l->type = LINE_ASSISTANT;
+	else if (json_str_is(type, "fork-origin"))
+		l->type = LINE_FORK;
+	l->message_id = plain(json_get(message, "id"));
+	const struct json *first = json_first(json_get(message, "content"));
+	if (l->type == LINE_USER && json_str_is(json_get(first, "type"), "tool_result"))
+		l->call_id = plain(json_get(first, "tool_use_id"));
+	if (l->type == LINE_ASSISTANT && json_str_is(json_get(first, "type"), "tool_use"))
+		l->call_id = plain(json_get(first, "id"));
+}
+
+static void index_lines(struct reading *r, struct session_load *out)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct str rest = buf_str(&r->text);
+
+	while (rest.p && rest.n) {
+		struct str text = str_trim(str_cut(&rest, '\n'));
+		const struct json *root;
+		if (!text.n)
+			continue;
+		if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
+			out->skipped++;
+			continue;
+		}
+		struct line *l = add_line(r);
+		l->text = text;
+		classify(l, root);
+	}
+	for (size_t i = 0; i < r->count; i++)
+		if (r->lines[i].uuid.n)
+			map_set(&r->by_uuid, r->lines[i].uuid, &r->lines[i]);
+}
+
+/* Keeps the chain from leaf back to its root; returns the root. */
+static struct line *keep_chain(struct reading *r, struct line *leaf)
+{
+	struct line *root = NULL;
+
+	for (struct line *l = leaf; l && !l->keep; l = map_get(&r->by_uuid, l->parent)) {
+		l->keep = true;
+		root = l;
+	}
+	return root;
+}
+
+/* Branches that are only an effect of parallel calls: further blocks of a kept message, results of kept calls. */
+static void keep_siblings(struct reading *r)
+{
+	struct map messages = { 0 }, calls = { 0 };
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->lines[i].keep && r->lines[i].message_id.n)
+			map_set(&messages, r->lines[i].message_id, r);
+	for (size_t i = 0; i < r->count; i++) {
+		struct line *l = &r->lines[i];
+		if (l->type != LINE_ASSISTANT)
+			continue;
+		l->keep = l->keep || map_get(&messages, l->message_id);
+		if (l->keep && l->call_id.n)
+			map_set(&calls, l->call_id, r);
+	}
+	for (size_t i = 0; i < r->count; i++)
+		if (r->lines[i].type == LINE_USER && r->lines[i].call_id.n && map_get(&calls, r->lines[i].call_id))
+			r->lines[i].keep = true;
+	map_release(&messages);
+	map_release(&calls);
+}
+
+static struct line *newest_line(struct reading *r)
+{
+	for (size_t i = r->count; i-- > 0;) {
+		struct line *l = &r->lines[i];
+		if ((l->type == LINE_USER || l->type == LINE_ASSISTANT || l->type == LINE_FORK) && l->uuid.n &&
+		    (!l->sidechain || r->lines[0].sidechain))
+			return l;
+	}
+	return NULL;
+}
+
+static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err);
+
+static int load_origin(const char *path, const struct line *fork, struct replay *replay, unsigned depth,
+		       struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+
+	if (depth >= DEEPEST_FORK)
+		return err_set(err, ERR_LIMIT, "%s: more than %d sessions are forked from each other", path, DEEPEST_FORK);
+	if (json_parse(&reader, fork->text.p, fork->text.n, &root, err) < 0)
+		return -ERR_PARSE;
+	const struct json *from = json_get(root, "forkedFrom");
+	struct str session = json_str(json_get(from, "sessionId"), &arena);
+	if (!id_is_uuid(session))
+		return err_set(err, ERR_PARSE, "%s: the fork's origin is not a session id", path);
+	const char *slash = strrchr(path, '/');
+	char *origin = arena_printf(&arena, "%.*s" STR_FMT ".jsonl", slash ? (int)(slash - path + 1) : 0, path,
+				    STR_ARG(session));
+	if (load_file(origin, json_str(json_get(from, "uuid"), &arena), replay, depth + 1, err) < 0)
+		return err_wrap(err, "the origin of a fork");
+	return 0;
+}
+
+static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
+{
+	CLEANUP(reading_release) struct reading r = { 0 };
+
+	if (file_read(path, LARGEST_FILE, &r.text, err) < 0)
+		return -(int)err->kind;
+	index_lines(&r, replay->out);
+	struct line *leaf = leaf_uuid.n ? map_get(&r.by_uuid, leaf_uuid) : newest_line(&r);
+	struct line *root = keep_chain(&r, leaf);
+	if (root && root->type == LINE_FORK && load_origin(path, root, replay, depth, err) < 0)
+		return -(int)err->kind;
+	keep_siblings(&r);
+	for (size_t i = 0; i < r.count; i++)
+		if (r.lines[i].keep)
+			replay_line(replay, &r.lines[i]);
+	if (leaf)
+		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
+	return 0;
+}
+
+/* A write that was cut by the end of its process: the last line lacks its end. A whole object only gets its line end. */
+static int repair_tail(const char *path, struct session_load *out, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	char c;
+
+	if (fd < 0)
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
+	if (fstat(fd, &st) < 0)
+		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
+	off_t end = st.st_size;
+	if (end == 0 || (pread(fd, &c, 1, end - 1) == 1 && c == '\n'))
+		return 0;
+	off_t start = end;
+	while (start > 0 && pread(fd, &c, 1, start - 1) == 1 && c != '\n')
+		start--;
+
+	AUTO_BUF struct buf tail = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	buf_reserve(&tail, (size_t)(end - start));
+	ssize_t n = pread(fd, tail.p, (size_t)(end - start), start);
+	bool whole = n == end - start && json_parse(&reader, tail.p, (size_t)n, &root, NULL) == 0;
+	out->repaired = true;
+	if (whole ? pwrite(fd, "\n", 1, end) != 1 : ftruncate(fd, start) < 0)
+		return err_set(err, ERR_IO, "cannot repair the torn last line of %s: %m", path);
+	return 0;
+}
+
+int session_load(const char *path, struct session_load *ret, struct err *err)
+{
+	*ret = (struct session_load){ 0 };
+	struct replay replay = { .out = ret };
+
+	int status = repair_tail(path, ret, err);
+	if (status == 0)
+		status = load_file(path, (struct str){ 0 }, &replay, 0, err);
+	replay_end(&replay);
+	if (status < 0)
+		session_load_release(ret);
+	return status;
+}
+
+void session_load_release(struct session_load *l)
+{
+	for (size_t i = 0; i < l->call_count; i++)
+		segment_unref(l->calls[i].result);
+	free(l->calls);
+	free(l->files);
+	transcript_release(&l->transcript);
+	arena_release(&l->arena);
+	*l = (struct session_load){ 0 };
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * load_int.h - between load.c (which lines) and replay.c (what they mean). */
+#pragma once
+#include "json/json.h"
+#include "session/load.h"
+
+enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK };
+
+struct line {                       /* slices point into the file's text */
+	struct str text;
+	enum line_type type;
+	struct str uuid, parent, message_id;
+	struct str call_id;         /* of its first block: the call it makes, or the call it answers */
+	bool sidechain, keep;
+};
+
+/* An answer while its lines come in. Lines of its calls' results may stand between them. */
+struct open_answer {
+	struct str id;              /* in the arena; p == NULL: none is open */
+	struct segment **blocks;    /* owned */
+	size_t block_count, block_cap;
+	bool closed;                /* its closing line was seen, or another program wrote it whole */
+	bool refused;
+	bool paused;                /* pause_turn: the model wants to go on */
+};
+
+struct replay {
+	struct session_load *out;
+	struct open_answer answer;
+	struct json_reader reader;
+	size_t call_cap, file_cap;
+	enum { LAST_NONE, LAST_USER, LAST_ANSWER, LAST_PAUSED } last;
+};
+
+void replay_line(struct replay *r, const struct line *line); /* lines of the conversation, in the order of the file */
+void replay_end(struct replay *r);                           /* after the last; releases what the replay holds */

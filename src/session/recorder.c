@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * recorder.c - the lines of a transcript. */
+#include "session/recorder.h"
+#include "json/json_write.h"
+
+/* The fields that all lines have, up to the type's own. The line is built in the store's scratch buffer. */
+static struct json_out begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
+{
+	const struct record_context *c = r->context;
+	char now[ISO_TIME_LEN + 1];
+
+	buf_clear(&r->store->line);
+	struct json_out w = json_out(&r->store->line);
+	id_uuid(uuid);
+	id_iso_time(id_wall_ms(), now);
+	json_open(&w, '{');
+	json_kcstr(&w, "parentUuid", r->last[0] ? r->last : NULL);
+	json_kbool(&w, "isSidechain", c->agent_id != NULL);
+	if (c->agent_id)
+		json_kcstr(&w, "agentId", c->agent_id);
+	json_kcstr(&w, "type", type);
+	json_kcstr(&w, "uuid", uuid);
+	json_kcstr(&w, "timestamp", now);
+	json_kcstr(&w, "userType", "external");
+	json_kcstr(&w, "entrypoint", c->entrypoint);
+	json_kcstr(&w, "cwd", c->cwd);
+	json_kcstr(&w, "sessionId", c->session_id);
+	json_kcstr(&w, "version", c->version);
+	json_kcstr(&w, "gitBranch", c->git_branch);
+	return w;
+}
+
+static int commit(struct recorder *r, struct json_out *w, const char *uuid, struct err *err)
+{
+	json_close(w);
+	if (r->journal && journal_append(r->journal, w->buf, err) < 0)
+		return -(int)err->kind;
+	memcpy(r->last, uuid, sizeof r->last);
+	/* One long line must not stay in memory for as long as the runtime lives. */
+	if (w->buf->cap > 256 * 1024)
+		buf_release(w->buf);
+	return 0;
+}
+
+static void put_user_message(struct json_out *w, struct segment *const *blocks, size_t count)
+{
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "role", "user");
+	json_key(w, "content");
+	json_open(w, '[');
+	for (size_t i = 0; i < count; i++)
+		json_put_raw(w, segment_json(blocks[i]));
+	json_close(w);
+	json_close(w);
+}
+
+int recorder_user(struct recorder *r, struct segment *const *blocks, size_t count, bool meta, char uuid[UUID_LEN + 1],
+		  struct err *err)
+{
+	struct json_out w = begin(r, "user", uuid);
+
+	if (meta)
+		json_kbool(&w, "isMeta", true);
+	put_user_message(&w, blocks, count);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
+		    char uuid[UUID_LEN + 1], struct err *err)
+{
+	struct json_out w = begin(r, "user", uuid);
+	struct segment *const blocks[] = { (struct segment *)(uintptr_t)result };
+
+	put_user_message(&w, blocks, 1);
+	if (tool_use_result.n)
+		json_kraw(&w, "toolUseResult", tool_use_result);
+	return commit(r, &w, uuid, err);
+}
+
+/* message.content stays open for the caller; put_answer_end closes it. */
+static void put_answer_start(struct json_out *w, const struct answer_ids *ids)
+{
+	if (ids->request_id && ids->request_id[0])
+		json_kcstr(w, "requestId", ids->request_id);
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "id", ids->message_id);
+	json_kcstr(w, "type", "message");
+	json_kcstr(w, "role", "assistant");
+	json_kcstr(w, "model", ids->model);
+	json_key(w, "content");
+	json_open(w, '[');
+}
+
+int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
+		   char uuid[UUID_LEN + 1], struct err *err)
+{
+	struct json_out w = begin(r, "assistant", uuid);
+
+	json_kbool(&w, "partial", true);
+	put_answer_start(&w, ids);
+	json_put_raw(&w, segment_json(block));
+	json_close(&w);
+	json_kcstr(&w, "stop_reason", NULL);
+	json_kcstr(&w, "stop_sequence", NULL);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_close(struct recorder *r, const struct answer_ids *ids, const char *stop_reason, const char *stop_sequence,
+		   const struct usage *usage, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	struct json_out w = begin(r, "assistant", uuid);
+
+	put_answer_start(&w, ids);
+	json_close(&w);
+	json_kcstr(&w, "stop_reason", stop_reason);
+	json_kcstr(&w, "stop_sequence", stop_sequence);
+	json_key(&w, "usage");
+	usage_write(&w, usage);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_fork_origin(struct recorder *r, const char *origin_session, const char *origin_uuid, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	struct json_out w = begin(r, "fork-origin", uuid);
+
+	json_key(&w, "forkedFrom");
+	json_open(&w, '{');
+	json_kcstr(&w, "sessionId", origin_session);
+	json_kcstr(&w, "uuid", origin_uuid);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ * replay.c - turns the kept lines of a file into a transcript: answers that never happened are left out, results are put
+ * into the order of their calls, and what the last answer still waits for is handed on. */
+#include "session/load_int.h"
+
+static void forget_calls(struct session_load *out)
+{
+	for (size_t i = 0; i < out->call_count; i++)
+		segment_unref(out->calls[i].result);
+	out->call_count = 0;
+}
+
+/* Puts the results of the finished answer's calls into the transcript. keep_open: unless one is missing. */
+static void settle_calls(struct replay *r, bool keep_open)
+{
+	struct session_load *out = r->out;
+	bool missing = false;
+
+	for (size_t i = 0; i < out->call_count; i++)
+		missing = missing || !out->calls[i].result;
+	if (missing && keep_open)
+		return;
+	for (size_t i = 0; i < out->call_count; i++) {
+		struct loaded_call *call = &out->calls[i];
+		transcript_add(&out->transcript, ROLE_USER, call->result ? TAKE(call->result) : segment_lost_result(call->id));
+		r->last = LAST_USER;
+	}
+	forget_calls(out);
+}
+
+/* The open answer is over: it counts if it was closed, or if one of its tools may have run. */
+static void finish_answer(struct replay *r)
+{
+	struct open_answer *a = &r->answer;
+	bool counts = (a->closed || r->out->call_count) && !a->refused;
+
+	if (!a->id.p)
+		return;
+	for (size_t i = 0; i < a->block_count; i++) {
+		if (counts)
+			transcript_add(&r->out->transcript, ROLE_ASSISTANT, a->blocks[i]);
+		else
+			segment_unref(a->blocks[i]);
+	}
+	if (!counts)
+		forget_calls(r->out);
+	if (a->refused || (counts && a->block_count))
+		r->last = a->paused ? LAST_PAUSED : LAST_ANSWER;
+	free(a->blocks);
+	*a = (struct open_answer){ 0 };
+}
+
+static void add_call(struct replay *r, const struct json *block)
+{
+	struct session_load *out = r->out;
+
+	if (out->call_count == r->call_cap) {
+		r->call_cap = r->call_cap ? r->call_cap * 2 : 8;
+		out->calls = xrealloc(out->calls, r->call_cap * sizeof *out->calls);
+	}
+	out->calls[out->call_count++] = (struct loaded_call){
+		.id = arena_str(&out->arena, json_str(json_get(block, "id"), &out->arena)),
+		.name = arena_str(&out->arena, json_str(json_get(block, "name"), &out->arena)),
+		.input = arena_str(&out->arena, json_raw(json_get(block, "input"))),
+	};
+}
+
+static void replay_answer(struct replay *r, const struct json *root)
+{
+	struct open_answer *a = &r->answer;
+	const struct json *message = json_get(root, "message");
+	const struct json *content = json_get(message, "content");
+	const struct json *stop = json_get(message, "stop_reason");
+	struct str id = json_str(json_get(message, "id"), &r->out->arena);
+
+	if (!a->id.p || !str_eq(a->id, id)) {
+		finish_answer(r);
+		settle_calls(r, false);
+		a->id = arena_str(&r->out->arena, id);
+	}
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+		struct segment *s = segment_from_json(b);
+		if (!s)
+			continue;
+		if (a->block_count == a->block_cap) {
+			a->block_cap = a->block_cap ? a->block_cap * 2 : 4;
+			a->blocks = xrealloc(a->blocks, a->block_cap * sizeof *a->blocks);
+		}
+		a->blocks[a->block_count++] = s;
+		if (s->kind == SEGMENT_TOOL_USE)
+			add_call(r, b);
+	}
+	a->closed = a->closed || !json_bool(json_get(root, "partial")) || json_is(stop, JSON_STRING);
+	a->refused = a->refused || json_str_is(stop, "refusal");
+	a->paused = a->paused || json_str_is(stop, "pause_turn");
+}
+
+static int64_t line_time_ms(const struct json *root, struct arena *arena)
+{
+	char *text = json_cstr(json_get(root, "timestamp"), arena);
+	struct tm tm = { 0 };
+	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+
+	if (!end)
+		return 0;
+	return (int64_t)timegm(&tm) * 1000 + (*end == '.' ? strtol(end + 1, NULL, 10) : 0);
+}
+
+static void note_file(struct replay *r, const struct json *root)
+{
+	struct session_load *out = r->out;
+	const struct json *result = json_get(root, "toolUseResult");
+	const struct json *file = json_get(result, "file");
+	char *path = json_cstr(json_get(file ? file : result, "filePath"), &out->arena);
+	int64_t seen = 0, total = 0;
+
+	if (!path)
+		return;
+	(void)json_i64(json_get(file, "numLines"), &seen);
+	(void)json_i64(json_get(file, "totalLines"), &total);
+	if (out->file_count == r->file_cap) {
+		r->file_cap = r->file_cap ? r->file_cap * 2 : 16;
+		out->files = xrealloc(out->files, r->file_cap * sizeof *out->files);
+	}
+	out->files[out->file_count++] = (struct loaded_file){ path, line_time_ms(root, &out->arena), seen < total };
+}
+
+static bool take_result(struct replay *r, const struct json *block)
+{
+	struct str id = json_str(json_get(block, "tool_use_id"), &r->out->arena);
+
+	for (size_t i = 0; i < r->out->call_count; i++) {
+		struct loaded_call *call = &r->out->calls[i];
+		if (!str_eq(call->id, id))
+			continue;
+		if (!call->result)
+			call->result = segment_from_json(block);
+		return true;
+	}
+	return false;
+}
+
+static void replay_user(struct replay *r, const struct json *root)
+{
+	const struct json *content = json_get(json_get(root, "message"), "content");
+
+	note_file(r, root);
+	if (json_is(content, JSON_STRING)) {
+		finish_answer(r);
+		settle_calls(r, false);
+		struct str text = json_str(content, &r->out->arena);
+		if (text.n)
+			transcript_add(&r->out->transcript, ROLE_USER, segment_text(text));
+		r->last = LAST_USER;
+		return;
+	}
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+		bool is_result = json_str_is(json_get(b, "type"), "tool_result");
+		/* A result without its call cannot be sent; one with its call waits until all of them are there. */
+		if (is_result) {
+			(void)take_result(r, b);
+			continue;
+		}
+		struct segment *s = segment_from_json(b);
+		if (!s)
+			continue;
+		finish_answer(r);
+		settle_calls(r, false);
+		transcript_add(&r->out->transcript, ROLE_USER, s);
+		r->last = LAST_USER;
+	}
+}
+
+void replay_line(struct replay *r, const struct line *line)
+{
+	const struct json *root;
+
+	if (json_parse(&r->reader, line->text.p, line->text.n, &root, NULL) < 0)
+		return;
+	char *cwd = json_cstr(json_get(root, "cwd"), &r->out->arena);
+	if (cwd)
+		r->out->cwd = cwd;
+	if (line->type == LINE_ASSISTANT)
+		replay_answer(r, root);
+	else if (line->type == LINE_USER)
+		replay_user(r, root);
+}
+
+void replay_end(struct replay *r)
+{
+	finish_answer(r);
+	settle_calls(r, true);
+	r->out->interrupted = r->out->call_count || r->last == LAST_USER || r->last == LAST_PAUSED;
+	json_reader_release(&r->reader);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * git_head.c - the branch of a repository, read from its files. */
+#include "settings/git_head.h"
+#include "io/file.h"
+
+enum { SMALL_FILE = 4096 };
+
+char *git_root(struct arena *a, const char *dir)
+{
+	char *at = arena_strdup(a, dir);
+
+	for (;;) {
+		if (file_exists(path_join(a, at, ".git")))
+			return at;
+		char *slash = strrchr(at, '/');
+		if (!slash || !at[1])
+			return NULL;
+		if (slash == at)
+			at[1] = '\0'; /* the root directory is the last to look at */
+		else
+			*slash = '\0';
+	}
+}
+
+char *git_branch(struct arena *a, const char *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char *git_dir = path_join(a, root, ".git");
+
+	/* In a linked worktree .git is a file that names the real directory. */
+	if (file_read(git_dir, SMALL_FILE, &text, NULL) == 0 && str_starts(buf_str(&text), STR("gitdir:"))) {
+		struct str target = str_trim((struct str){ text.p + 7, text.n - 7 });
+		git_dir = path_join(a, root, arena_str(a, target).p);
+	}
+	buf_clear(&text);
+	if (file_read(path_join(a, git_dir, "HEAD"), SMALL_FILE, &text, NULL) < 0)
+		return arena_strdup(a, "");
+	struct str head = str_trim(buf_str(&text));
+	struct str prefix = STR("ref: refs/heads/");
+	if (str_starts(head, prefix))
+		return arena_dup(a, head.p + prefix.n, head.n - prefix.n);
+	return arena_dup(a, head.p, MIN(head.n, (size_t)12));
+}

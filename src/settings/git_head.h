@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * git_head.h - what can be known about a repository without running git: a start must not wait for a process. */
+#pragma once
+#include "base/arena.h"
+
+/* The nearest directory at or above dir that holds .git; NULL: not a repository. */
+char *git_root(struct arena *a, const char *dir);
+/* The branch that HEAD names, a short commit id when it is detached, "" if it cannot be read. */
+char *git_branch(struct arena *a, const char *root);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * instructions.c - finds CLAUDE.md files and puts them together. */
+#include "settings/instructions.h"
+#include <dirent.h>
+#include "base/map.h"
+#include "io/file.h"
+#include "settings/instruction_text.h"
+
+enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
+
+struct collector {
+	struct buf *out, *notes;
+	struct arena arena;
+	struct map seen;            /* path -> anything: a file is taken once */
+	const char *cwd;
+	const char *inside;         /* imports must stay below it; NULL: anywhere */
+	size_t limit, start;
+	unsigned rules;
+};
+
+static void add_file(struct collector *c, const char *path, const char *label, unsigned hops);
+
+static void follow_import(void *data, struct str target, const char *from, unsigned hops)
+{
+	struct collector *c = data;
+	const char *slash = strrchr(from, '/');
+	char *dir = arena_dup(&c->arena, from, slash ? (size_t)(slash - from) : 0);
+	char *path = path_absolute(&c->arena, dir, target);
+
+	if (hops >= MOST_HOPS)
+		return;
+	if (c->inside && !path_is_inside(path, c->inside)) {
+		if (file_exists(path))
+			buf_addf(c->notes, "%s imports %s, which is outside the project: not read\n", from, path);
+		return;
+	}
+	if (file_exists(path))
+		add_file(c, path, "imported", hops + 1);
+}
+
+static void add_file(struct collector *c, const char *path, const char *label, unsigned hops)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf clean = { 0 };
+	struct err err = { 0 };
+
+	if (map_get(&c->seen, str_from(path)))
+		return;
+	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
+		if (err.kind != ERR_NOT_FOUND)
+			buf_addf(c->notes, "%s\n", err.text);
+		return;
+	}
+	map_set(&c->seen, str_from(path), c);
+	struct str body = instruction_body(buf_str(&text));
+	if (!body.p)
+		return; /* a rule for certain files only */
+	instruction_clean(&clean, body);
+	if (c->out->n - c->start + clean.n > c->limit) {
+		buf_addf(c->notes, "%s is left out: the instruction files together exceed %zu bytes\n", path, c->limit);
+		return;
+	}
+	if (clean.n)
+		buf_addf(c->out, "Contents of %s (%s):\n\n%s\n\n", path, label, clean.p);
+	instruction_imports(body, path, hops, follow_import, c);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void add_rules(struct collector *c, const char *dir, const char *label, unsigned depth)
+{
+	struct dirent **entries;
+	int n = depth < 8 ? scandir(dir, &entries, NULL, by_name) : 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = entries[i]->d_name;
+		char *path = path_join(&c->arena, dir, name);
+		if (name[0] != '.' && entries[i]->d_type == DT_DIR)
+			add_rules(c, path, label, depth + 1);
+		else if (name[0] != '.' && str_ends(str_from(name), STR(".md")) && c->rules++ < MOST_RULES)
+			add_file(c, path, label, 0);
+		free(entries[i]);
+	}
+	if (n >= 0 && depth < 8)
+		free(entries);
+}
+
+static void add_project_dir(struct collector *c, const char *dir)
+{
+	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", 0);
+	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", 0);
+	add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
+	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", 0);
+}
+
+/* "/", "/a", "/a/b": the nearest last. */
+static void add_project_dirs(struct collector *c)
+{
+	add_project_dir(c, "/");
+	for (const char *slash = strchr(c->cwd + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+		add_project_dir(c, arena_dup(&c->arena, c->cwd, (size_t)(slash - c->cwd)));
+	if (c->cwd[1])
+		add_project_dir(c, c->cwd);
+}
+
+void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
+{
+	struct collector c = { .out = out, .notes = notes, .cwd = spec->cwd, .start = out->n };
+
+	c.limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT;
+	if (spec->managed_dir)
+		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", 0);
+	add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", 0);
+	add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
+	c.inside = spec->cwd;
+	add_project_dirs(&c);
+	map_release(&c.seen);
+	arena_release(&c.arena);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * instructions.h - CLAUDE.md files: what people want every agent of a machine, a user or a project to know.
+ *
+ * Order: managed, user (CLAUDE.md, rules), then from the root of the file system down to cwd: CLAUDE.md,
+ * .claude/CLAUDE.md, .claude/rules, CLAUDE.local.md. The nearest comes last. `@path` imports a file (relative to the
+ * importing one, four hops at most, not inside code); HTML comments that stand alone are left out; rules with `paths:` in
+ * their frontmatter belong to certain files and are not loaded here. An import of a project file that leads out of the
+ * project is not followed, and said so. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+
+struct instructions_spec {
+	const char *cwd, *config_dir;
+	const char *managed_dir;       /* NULL: none */
+	size_t limit_bytes;            /* of all of them; 0: 1 MB */
+};
+
+/* Appends the files, each under a line that names it. Nothing found: nothing appended. Files that cannot be read are
+ * named in *notes, a line each. */
+void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec);

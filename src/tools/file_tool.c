@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * file_tool.c - what the file tools share. */
+#include "tools/file_tool.h"
+#include "io/file.h"
+
+char *file_tool_path(struct tool_call *call, const char *parameter)
+{
+	struct str path = json_str(json_get(call->input, parameter), &call->arena);
+
+	if (!path.n || memchr(path.p, '\0', path.n)) {
+		tool_call_reject(call, "%s must be a path, not an empty text or one with a NUL in it.", parameter);
+		return NULL;
+	}
+	return path_absolute(&call->arena, call->env->cwd, path);
+}
+
+const char *tool_env_get(const struct tool_env *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *const *e = env->envp; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+const char *tool_env_shown_path(const struct tool_env *env, const char *path)
+{
+	size_t n = strlen(env->cwd);
+
+	if (!path_is_inside(path, env->cwd) || !path[n])
+		return path;
+	return path + n + (path[n] == '/');
+}
+
+void file_tool_missing(struct tool_call *call, bool reject)
+{
+	(reject ? tool_call_reject : tool_call_fail)(
+		call, "File does not exist. Note: your current working directory is %s.", call->env->cwd);
+}

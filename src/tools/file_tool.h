@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * file_tool.h - what the file tools (Read, Write, Edit) share; only for this room. */
+#pragma once
+#include "tool/tool.h"
+#include "tools/text_file.h"
+
+/* A parameter that is a path, made absolute from the agent's directory. NULL: the call has been rejected. */
+char *file_tool_path(struct tool_call *call, const char *parameter);
+/* The value of a variable in the agent's environment, or NULL. */
+const char *tool_env_get(const struct tool_env *env, const char *name);
+/* Path as a person would write it: relative to the agent's directory when it lies inside, else absolute. */
+const char *tool_env_shown_path(const struct tool_env *env, const char *path);
+void file_tool_missing(struct tool_call *call, bool reject); /* ends the call: there is no such file */

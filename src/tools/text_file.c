@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * text_file.c - loading and saving of text files. */
+#include "tools/text_file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include "base/utf8.h"
+#include "io/file.h"
+
+enum { BINARY_SAMPLE = 8192 };
+
+void text_file_release(struct text_file *file)
+{
+	buf_release(&file->text);
+}
+
+int text_file_open(const char *path, int *ret_fd, struct stat *ret_st, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
+			       path);
+	if (fstat(fd, ret_st) < 0)
+		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
+	if (S_ISDIR(ret_st->st_mode))
+		return err_set(err, ERR_USAGE, "EISDIR: illegal operation on a directory, read '%s'", path);
+	if (!S_ISREG(ret_st->st_mode))
+		return err_set(err, ERR_USAGE, "%s is a device, pipe or socket, not a regular file", path);
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}
+
+static void decode(struct text_file *file, struct buf *bytes)
+{
+	size_t mark_len;
+
+	file->encoding = text_encoding_of(buf_str(bytes), &mark_len);
+	file->exact = true;
+	buf_drop(bytes, mark_len);
+	if (file->encoding == TEXT_UTF16_LE || file->encoding == TEXT_UTF16_BE) {
+		utf16_decode(buf_str(bytes), file->encoding, &file->text, &file->exact);
+		return;
+	}
+	file->text = *bytes;
+	*bytes = (struct buf){ 0 };
+}
+
+int text_file_load(const char *path, struct text_file *file, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+	AUTO_BUF struct buf bytes = { 0 };
+	struct stat st;
+
+	*file = (struct text_file){ .exact = true };
+	int rc = text_file_open(path, &fd, &st, err);
+	if (rc == -ERR_NOT_FOUND)
+		return 0;
+	if (rc < 0 || (rc = file_read_fd(fd, TEXT_FILE_LIMIT, &bytes, err)) < 0)
+		return rc;
+	file->exists = true;
+	file->stamp = file_stamp_of(&st, buf_str(&bytes));
+	decode(file, &bytes);
+	return 0;
+}
+
+/* The last look before the rename: whoever wrote after our load is not overwritten. */
+static int check_unchanged(const char *path, const struct text_file *file, struct err *err)
+{
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+
+	if (there != file->exists)
+		return err_set(err, ERR_BUSY, "%s was %s by somebody else meanwhile", path,
+			       there ? "created" : "removed");
+	if (!there)
+		return 0;
+	struct file_stamp now = file_stamp_of(&st, (struct str){ "", 0 });
+	if (now.mtime_ns != file->stamp.mtime_ns || now.size != file->stamp.size)
+		return err_set(err, ERR_BUSY, "%s was changed by somebody else meanwhile", path);
+	return 0;
+}
+
+int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
+		   struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	AUTO_BUF struct buf valid = { 0 };
+	struct stat st;
+
+	if (file->encoding == TEXT_UTF16_LE || file->encoding == TEXT_UTF16_BE) {
+		utf8_add_repaired(&valid, text);
+		text = buf_str(&valid);
+	}
+	text_encode(text, file->encoding, &bytes);
+	int rc = file->exists ? 0 : file_make_parents(path, err);
+	if (rc < 0 || (rc = check_unchanged(path, file, err)) < 0)
+		return rc;
+	rc = file_replace(path, buf_str(&bytes).p, bytes.n, err);
+	if (rc < 0)
+		return rc;
+	if (stat(path, &st) < 0)
+		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
+	*ret_stamp = file_stamp_of(&st, buf_str(&bytes));
+	return 0;
+}
+
+bool text_looks_binary(struct str head)
+{
+	size_t mark_len;
+	size_t invalid = 0;
+
+	enum text_encoding encoding = text_encoding_of(head, &mark_len);
+	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE)
+		return false;
+	head.n = MIN(head.n, (size_t)BINARY_SAMPLE);
+	if (head.n && memchr(head.p, '\0', head.n))
+		return true;
+	for (struct str rest = head; rest.n; invalid++) {
+		size_t valid = utf8_valid_prefix(rest.p, rest.n);
+		if (valid == rest.n)
+			break;
+		rest = (struct str){ rest.p + valid + 1, rest.n - valid - 1 };
+	}
+	/* Text in an old 8-bit encoding has a few such bytes in a line, compressed data has them everywhere. */
+	return invalid > 32 && invalid > head.n / 4;
+}

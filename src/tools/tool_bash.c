@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * tool_bash.c - Bash: a command in a new shell, in the foreground with a time limit or in the background. */
+#include <limits.h>
+#include "io/file.h"
+#include "tools/bash_result.h"
+#include "tools/bash_text.h"
+#include "tools/file_tool.h"
+#include "tools/shell_set.h"
+#include "tools/tools_int.h"
+
+static void bash_start(struct tool_call *call);
+static void bash_cancel(struct tool_call *call);
+
+const struct tool tool_bash = {
+	.name = "Bash",
+	.definition = tool_bash_json,
+	.start = bash_start,
+	.cancel = bash_cancel,
+};
+
+enum {
+	TIMEOUT_MS = 120 * 1000,
+	TIMEOUT_MAX_MS = 600 * 1000,
+	LIFE_MS = 30 * 60 * 1000,        /* of a background shell */
+	LIFE_MAX_MS = 2 * 60 * 60 * 1000,
+	INLINE_CHARS = 30000,
+	INLINE_MAX_CHARS = 150000,
+	FAILURE_CHARS = 10000,
+};
+
+struct bash_call {                       /* call->state, in the call's arena */
+	struct tool_call *call;
+	struct shell *shell;             /* NULL when it is over or runs in the background */
+	struct str command;
+	struct bash_limits limits;
+	uint64_t timeout_ms;
+	bool can_move;
+};
+
+/* ---- settings ---- */
+
+/* Numbers in settings may be written as 64_000 or 2e3. Anything else, and 0, is as if it were not set. */
+static uint64_t env_number(const struct tool_env *env, const char *name, uint64_t fallback)
+{
+	const char *text = tool_env_get(env, name);
+	char digits[32];
+	size_t n = 0;
+	char *end;
+
+	for (; text && *text && n < sizeof digits - 1; text++)
+		if (*text != '_')
+			digits[n++] = *text;
+	digits[n] = '\0';
+	double value = strtod(digits, &end);
+	return n && !*end && value >= 1 && value < 1e15 ? (uint64_t)value : fallback;
+}
+
+static bool env_flag(const struct tool_env *env, const char *name)
+{
+	const char *text = tool_env_get(env, name);
+
+	return text && (!strcmp(text, "1") || str_is_nocase(str_from(text), "true"));
+}
+
+static uint64_t wanted_ms(const struct tool_call *call, uint64_t fallback, uint64_t most)
+{
+	double wanted = json_double(json_get(call->input, "timeout"));
+
+	return wanted >= 1 ? (uint64_t)MIN(wanted, (double)most) : MIN(fallback, most);
+}
+
+static uint64_t foreground_ms(const struct tool_call *call)
+{
+	uint64_t usual = env_number(call->env, "BASH_DEFAULT_TIMEOUT_MS", TIMEOUT_MS);
+	uint64_t most = env_number(call->env, "BASH_MAX_TIMEOUT_MS", TIMEOUT_MAX_MS);
+
+	return wanted_ms(call, usual, MAX(usual, most));
+}
+
+static uint64_t background_ms(const struct tool_call *call, bool asked)
+{
+	uint64_t most = LIFE_MAX_MS;
+
+	if (!call->env->main_thread)
+		most = MIN(most, env_number(call->env, "CLAUDE_SUBAGENT_BG_SHELL_MAX_MS", LIFE_MAX_MS / 2));
+	return asked ? wanted_ms(call, LIFE_MS, most) : MIN((uint64_t)LIFE_MS, most);
+}
+
+/* ---- the directory after the command ---- */
+
+static bool is_inside(const char *path, const char *dir)
+{
+	char real[PATH_MAX];
+
+	return path_is_inside(path, dir) || (realpath(dir, real) && path_is_inside(path, real));
+}
+
+static bool is_allowed_dir(const struct tool_env *env, const char *path)
+{
+	for (const char *const *dir = env->dirs; dir && *dir; dir++)
+		if (is_inside(path, *dir))
+			return true;
+	return is_inside(path, env->root);
+}
+
+static bool is_same_dir(const char *path, const char *dir)
+{
+	char real[PATH_MAX];
+
+	return !strcmp(path, dir) || (realpath(dir, real) && !strcmp(path, real));
+}
+
+static void follow_shell(struct tool_call *call, const char *last_dir)
+{
+	struct tool_env *env = call->env;
+	bool persists = env->main_thread && env->set_cwd;
+	bool maintain = env_flag(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR");
+	const char *back = persists ? env->root : env->cwd;
+
+	if (!last_dir || is_same_dir(last_dir, persists && maintain ? back : env->cwd))
+		return;
+	if (persists && !maintain && is_allowed_dir(env, last_dir)) {
+		env->set_cwd(env, last_dir);
+		return;
+	}
+	if (persists)
+		env->set_cwd(env, env->root);
+	buf_addf(&call->result, "\nShell cwd was reset to %s", back);
+}
+
+/* ---- the end ---- */
+
+static void add_stop_reason(struct buf *line, const struct bash_call *b, const struct shell *shell)
+{
+	switch (shell->reason) {
+	case SHELL_TIMED_OUT:
+		buf_addstr(line, "Command timed out after ");
+		bash_add_duration(line, b->timeout_ms);
+		break;
+	case SHELL_FLOODED:
+		buf_addstr(line, "Command was stopped because it printed too much");
+		break;
+	case SHELL_STOPPED:
+		buf_addstr(line, "Command was cancelled before it ended");
+		break;
+	default:
+		buf_addf(line, "Exit code %d", shell_exit_code(shell));
+	}
+}
+
+static void on_end(struct shell *shell)
+{
+	struct bash_call *b = shell->data;
+	struct tool_call *call = b->call;
+	AUTO_BUF struct buf line = { 0 };
+
+	b->shell = NULL;
+	const char *meaning = bash_exit_meaning(b->command, shell_exit_code(shell));
+	bool failed = shell->reason != SHELL_ENDED || (shell->status && !meaning);
+	if (failed) {
+		add_stop_reason(&line, b, shell);
+		bash_result_failure(call, shell, &b->limits, buf_str(&line));
+	} else {
+		bash_result_success(call, shell, &b->limits, meaning);
+	}
+	follow_shell(call, shell->last_dir);
+	tool_call_end(call, failed);
+}
+
+static void on_time(struct shell *shell)
+{
+	struct bash_call *b = shell->data;
+
+	if (!b->can_move || shell_to_background(shell, background_ms(b->call, false), NULL) < 0) {
+		shell_stop(shell, SHELL_TIMED_OUT);
+		return;
+	}
+	b->shell = NULL;
+	bash_result_background(b->call, shell, b->timeout_ms);
+	tool_call_end(b->call, false);
+}
+
+static void bash_cancel(struct tool_call *call)
+{
+	struct bash_call *b = call->state;
+
+	if (b->shell)
+		shell_stop(b->shell, SHELL_STOPPED);
+}
+
+/* ---- the start ---- */
+
+/* Call ids come from outside: only harmless characters become part of a path. */
+static char *result_path(struct tool_call *call)
+{
+	char *name = arena_strdup(&call->arena, call->id);
+
+	if (!call->env->results_dir)
+		return NULL;
+	for (char *c = name; *c; c++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
+			*c = '_';
+	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
+}
+
+/* A directory that somebody removed must not end all Bash calls: back to where the session started. */
+static const char *start_dir(struct tool_call *call)
+{
+	struct tool_env *env = call->env;
+
+	if (file_exists(env->cwd) || !file_exists(env->root))
+		return env->cwd;
+	if (env->main_thread && env->set_cwd)
+		env->set_cwd(env, env->root);
+	return env->root;
+}
+
+static void start_shell(struct bash_call *b, const char *command, bool background)
+{
+	struct tool_call *call = b->call;
+	struct err err = { 0 };
+	struct shell_options options = {
+		.command = command,
+		.description = json_cstr(json_get(call->input, "description"), &call->arena),
+		.call_id = call->id,
+		.cwd = start_dir(call),
+		.keep_bytes = 4 * b->limits.inline_chars,
+		.spill_path = result_path(call),
+		.limit_ms = background ? background_ms(call, true) : b->timeout_ms,
+		.background = background,
+		.on_end = on_end,
+		.on_time = on_time,
+		.data = b,
+	};
+
+	if (shell_start(call->env->shells, &options, &b->shell, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+	} else if (background) {
+		bash_result_background(call, b->shell, 0);
+		b->shell = NULL;
+		tool_call_end(call, false);
+	}
+}
+
+static void bash_start(struct tool_call *call)
+{
+	struct bash_call *b = arena_calloc(&call->arena, sizeof *b);
+	const char *command = json_cstr(json_get(call->input, "command"), &call->arena);
+	bool no_background = env_flag(call->env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
+
+	call->state = b;
+	b->call = call;
+	if (!command) {
+		tool_call_reject(call, "command must not contain a NUL.");
+		return;
+	}
+	b->command = str_from(command);
+	b->timeout_ms = foreground_ms(call);
+	b->can_move = !no_background && bash_may_move(b->command);
+	b->limits.inline_chars = MIN(env_number(call->env, "BASH_MAX_OUTPUT_LENGTH", INLINE_CHARS), (uint64_t)INLINE_MAX_CHARS);
+	b->limits.failure_chars = FAILURE_CHARS;
+	start_shell(b, command, json_bool(json_get(call->input, "run_in_background")) && !no_background);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ * tools_int.h - the definitions that the build makes from the .json files, and the entries of the table. */
+#pragma once
+#include "tool/tool.h"
+
+extern const char tool_edit_json[], tool_glob_json[], tool_grep_json[], tool_read_json[], tool_write_json[];
+extern const struct tool tool_edit, tool_glob, tool_grep, tool_read, tool_write;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * fake_cadre.c - the part of libcadre that faces and configuration call, with everything visible. A
+ * setting named by the value "refuse" is refused. */
+#include "test_cli.h"
+
+struct buf fake_out;
+struct buf fake_settings;
+
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+const char *cadre_version(void) { return "9.8.7"; }
+
+int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size)
+{
+	if (!strcmp(value, "refuse")) {
+		snprintf(why, why_size, "--%s is refused", option);
+		return CADRE_USAGE;
+	}
+	buf_addf(&fake_settings, "%s=%s;", option, value);
+	return 0;
+}
+
+enum cadre_event_kind cadre_event_kind(const struct cadre_event *e) { return e->kind; }
+const char *cadre_event_name(const struct cadre_event *e) { return or_empty(e->name); }
+const char *cadre_event_subtype(const struct cadre_event *e) { return or_empty(e->subtype); }
+int cadre_event_is_error(const struct cadre_event *e) { return e->is_error; }
+
+const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n)
+{
+	*ret_n = strlen(or_empty(e->text));
+	return or_empty(e->text);
+}
+
+const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n)
+{
+	*ret_n = strlen(or_empty(e->frame));
+	return e->frame;
+}
+
+struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
+{
+	static char writer;
+	return (struct cadre_writer *)(void *)&writer;
+}
+
+void cadre_write(struct cadre_writer *w, const void *p, size_t n) { buf_add(&fake_out, p, n); }
+int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size) { return 0; }
+void cadre_writer_free(struct cadre_writer *w) { }

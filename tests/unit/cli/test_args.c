@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * test_args.c - the table, the grammar of the command line, what reaches the library, the help text. */
+#include "test_cli.h"
+#include "cli/configure.h"
+#include "cli/args.h"
+
+enum { ARGS_MAX = 12 };
+
+static int parse(const char *const *words, struct args *ret_args, struct err *err)
+{
+	char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t)"cadre" };
+	int argc = 1;
+
+	while (*words && argc < ARGS_MAX)
+		argv[argc++] = (char *)(uintptr_t)*words++;
+	return args_parse(argc, argv, ret_args, err);
+}
+
+/* "prompt|name=value;name;" with the flags that have no setting in front. */
+static char *describe(const struct args *args)
+{
+	struct buf b = { 0 };
+
+	if (args->print)
+		buf_addstr(&b, "print ");
+	if (args->verbose)
+		buf_addstr(&b, "verbose ");
+	if (args->output_format)
+		buf_addf(&b, "%s ", args->output_format);
+	buf_addf(&b, "%s|", args->prompt ? args->prompt : "-");
+	for (size_t i = 0; i < args->given_count; i++)
+		buf_addf(&b, "%s=%s;", args->given[i].option->name,
+			 args->given[i].value ? args->given[i].value : "-");
+	return buf_take(&b, NULL);
+}
+
+TEST(command_lines_mean_what_they_mean_elsewhere)
+{
+	static const struct {
+		const char *words[ARGS_MAX];
+		const char *meaning;
+	} table[] = {
+		{ { NULL }, "-|" },
+		{ { "-p", "hi" }, "print hi|" },
+		{ { "hi", "-p" }, "print hi|" },
+		{ { "--print", "hi", "--verbose" }, "print verbose hi|" },
+		{ { "--print=hi" }, "print hi|" },
+		{ { "-p", "--", "--not-a-flag" }, "print --not-a-flag|" },
+		{ { "-p", "-" }, "print -|" },
+		{ { "-p", "" }, "print |" },
+		{ { "--model", "opus" }, "-|model=opus;" },
+		{ { "--model=opus" }, "-|model=opus;" },
+		{ { "--model=" }, "-|model=;" },
+		{ { "--model=a=b" }, "-|model=a=b;" },
+		{ { "--append-system-prompt", "- be terse" }, "-|append-system-prompt=- be terse;" },
+		{ { "--output-format", "json", "-p", "x" }, "print json x|" },
+		{ { "--tools=" }, "-|tools=;" },
+		{ { "--tools", "" }, "-|tools=;" },
+		{ { "--tools", "Read,Grep Glob" }, "-|tools=Read,Grep,Glob;" },
+		{ { "--allowedTools", "Read", "Grep", "-p", "x" }, "print x|allowed-tools=Read,Grep;" },
+		{ { "--allowed-tools=Read", "x" }, "x|allowed-tools=Read;" },
+		{ { "--allowed-tools", "Read", "--", "x" }, "x|allowed-tools=Read;" },
+		{ { "--allowedTools", "Read", "--allowed-tools", "Bash" }, "-|allowed-tools=Read,Bash;" },
+		{ { "--allowedTools", "Bash(git log:*, -p) Edit" },
+		  "-|allowed-tools=Bash(git log:*, -p),Edit;" },
+		{ { "--tools", "A", "--add-dir=x", "--allowedTools", "B", "--tools", "C", "--model=y" },
+		  "-|tools=A,C;add-dir=x;allowed-tools=B;model=y;" },
+		{ { "--allowedTools", " , Read , " }, "-|allowed-tools=Read;" },
+		{ { "--add-dir", "../a b", "/c", "--verbose", "x" }, "verbose x|add-dir=../a b;add-dir=/c;" },
+		{ { "-c", "x" }, "x|continue=;" },
+		{ { "-r" }, "-|resume=-;" },
+		{ { "-r", "-p" }, "print -|resume=-;" },
+		{ { "-p", "--resume", "1-2", "x" }, "print x|resume=1-2;" },
+		{ { "--resume=" }, "-|resume=;" },
+		{ { "--dangerously-skip-permissions" }, "-|dangerously-skip-permissions=;" },
+		{ { "--model", "a", "--model", "b" }, "-|model=a;model=b;" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		AUTO_ARGS struct args args = { 0 };
+		struct err err = { 0 };
+		CHECK_INT(parse(table[i].words, &args, &err), 0);
+		AUTO_FREE char *meaning = describe(&args);
+		CHECK_CSTR(meaning, table[i].meaning);
+	}
+}
+
+TEST(a_wrong_command_line_says_what_was_expected)
+{
+	static const struct {
+		const char *words[ARGS_MAX];
+		const char *why;
+	} table[] = {
+		{ { "--modle", "x" }, "unknown option '--modle' (did you mean --model?)" },
+		{ { "--allowdTools=x" }, "unknown option '--allowdTools' (did you mean --allowedTools?)" },
+		{ { "--colour" }, "unknown option '--colour' (cadre --help lists them)" },
+		{ { "-x" }, "unknown option '-x' (cadre --help lists them)" },
+		{ { "-pc" }, "unknown option '-pc' (cadre --help lists them)" },
+		{ { "--\033[2J" }, "unknown option '--\\x1b[2J' (cadre --help lists them)" },
+		{ { "--=x" }, "unknown option '--' (cadre --help lists them)" },
+		{ { "--model" }, "--model needs a value: --model <model>" },
+		{ { "--verbose=1" }, "--verbose takes no value" },
+		{ { "--output-format", "xml" },
+		  "--output-format: 'xml' is not known; expected: text, json, stream-json" },
+		{ { "--provider=" }, "--provider: '' is not known; expected: anthropic, scripted" },
+		{ { "two", "words" },
+		  "there is a second prompt, 'words'; a prompt of several words needs quotes" },
+		{ { "-p", "a", "--", "b" },
+		  "there is a second prompt, 'b'; a prompt of several words needs quotes" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct args args = { 0 };
+		struct err err = { 0 };
+		CHECK_INT(parse(table[i].words, &args, &err), -ERR_USAGE);
+		CHECK_CSTR(err.text, table[i].why);
+	}
+}
+
+TEST(flags_that_do_not_go_together_are_refused)
+{
+	static const struct {
+		const char *words[ARGS_MAX];
+		bool interactive;
+		const char *why; /* NULL: fine */
+	} table[] = {
+		{ { "-p", "x", "--output-format", "stream-json", "--verbose" }, false, NULL },
+		{ { "-p", "x", "--output-format", "stream-json", "--verbose", "--include-partial-messages" },
+		  false, NULL },
+		{ { "-r" }, true, NULL },
+		{ { "-p", "x", "--output-format", "stream-json" }, false,
+		  "--output-format stream-json needs --verbose with --print" },
+		{ { "-p", "x", "--include-partial-messages" }, false,
+		  "--include-partial-messages needs --print and --output-format stream-json" },
+		{ { "--output-format", "json" }, true, "--output-format needs --print" },
+		{ { "-p", "-r" }, false, "--resume needs the id of a session: --resume <id>" },
+		{ { "--resume=" }, true, "--resume needs the id of a session: --resume <id>" },
+		{ { "-c", "-r", "1" }, true, "--continue and --resume cannot be given together" },
+		{ { "--system-prompt=a", "--system-prompt-file=b" }, true,
+		  "--system-prompt and --system-prompt-file cannot be given together" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		AUTO_ARGS struct args args = { 0 };
+		struct err err = { 0 };
+		CHECK_INT(parse(table[i].words, &args, &err), 0);
+		CHECK_INT(configure_check(&args, table[i].interactive, &err), table[i].why ? -ERR_USAGE : 0);
+		CHECK_CSTR(err.text, table[i].why ? table[i].why : "");
+	}
+}
+
+TEST(settings_reach_the_library_in_the_order_of_the_command_line)
+{
+	AUTO_ARGS struct args args = { 0 };
+	struct err err = { 0 };
+	char file[] = "/tmp/cadre-test-XXXXXX";
+	int fd = mkstemp(file);
+	CHECK_INT(write(fd, "from a file\n", 12), 12);
+	close(fd);
+	const char *words[] = { "--system-prompt-file", file, "--dangerously-skip-permissions", "--model=a", "-r",
+			       NULL };
+	CHECK_INT(parse(words, &args, &err), 0);
+	unsetenv("CLAUDE_CODE_ENTRYPOINT");
+	buf_clear(&fake_settings);
+
+	CHECK_INT(configure_apply(NULL, &args, true, &err), 0);
+
+	unlink(file);
+	CHECK_STR(buf_str(&fake_settings), "system-prompt=from a file\n;permission-mode=bypassPermissions;"
+					   "model=a;continue=;interactive=;entrypoint=cli;");
+}
+
+TEST(a_refused_setting_and_a_missing_file_are_usage_errors)
+{
+	AUTO_ARGS struct args args = { 0 };
+	struct err err = { 0 };
+	const char *refused[] = { "--max-turns", "refuse", NULL };
+	const char *missing[] = { "--append-system-prompt-file", "/nonexistent/x", NULL };
+
+	CHECK_INT(parse(refused, &args, &err), 0);
+	CHECK_INT(configure_apply(NULL, &args, false, &err), -ERR_USAGE);
+	CHECK_CSTR(err.text, "--max-turns is refused");
+
+	args_release(&args);
+	CHECK_INT(parse(missing, &args, &err), 0);
+	CHECK_INT(configure_apply(NULL, &args, false, &err), -ERR_USAGE);
+	CHECK_CSTR(err.text,
+		   "--append-system-prompt-file: cannot open /nonexistent/x: No such file or directory");
+}
+
+TEST(every_row_of_the_table_is_complete_and_has_its_own_names)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *opt = &option_table[i];
+		CHECK(option_find(str_from(opt->name)) == opt);
+		CHECK(!opt->alias || option_find(str_from(opt->alias)) == opt);
+		CHECK(opt->setting || opt->field);
+		CHECK((opt->value != NULL) == (opt->arg != OPTION_NONE));
+		CHECK(opt->help && strlen(opt->help) > 10);
+		CHECK((int)opt->group < GROUP_COUNT);
+		for (size_t k = 0; k < i; k++)
+			CHECK(!opt->letter || option_table[k].letter != opt->letter);
+	}
+}
+
+TEST(the_help_text_has_every_flag_and_fits_on_the_screen)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	help_write(&b);
+
+	for (size_t i = 0; i < option_count; i++) {
+		AUTO_BUF struct buf flag = { 0 };
+		buf_addf(&flag, " --%s", option_table[i].name);
+		CHECK(str_has(buf_str(&b), buf_str(&flag)));
+	}
+	for (struct str rest = buf_str(&b); rest.p;)
+		CHECK(str_cut(&rest, '\n').n <= 115);
+}
+
+const struct test_group args_tests = GROUP(
+	T(command_lines_mean_what_they_mean_elsewhere), T(a_wrong_command_line_says_what_was_expected),
+	T(flags_that_do_not_go_together_are_refused),
+	T(settings_reach_the_library_in_the_order_of_the_command_line),
+	T(a_refused_setting_and_a_missing_file_are_usage_errors),
+	T(every_row_of_the_table_is_complete_and_has_its_own_names),
+	T(the_help_text_has_every_flag_and_fits_on_the_screen));

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * test_cli.h - the tests of this room by subject, and the library that stands in for libcadre. */
+#pragma once
+#include "unit.h"
+#include <cadre.h>
+
+struct test_group {
+	const struct CMUnitTest *tests;
+	size_t count;
+};
+extern const struct test_group face_tests, input_tests, args_tests, render_tests;
+#define GROUP(...)                                                                                      \
+	{ (const struct CMUnitTest[]){ __VA_ARGS__ },                                                   \
+	  sizeof((const struct CMUnitTest[]){ __VA_ARGS__ }) / sizeof(struct CMUnitTest) }
+
+/* An event made by hand; members that are not set are "". */
+struct cadre_event {
+	enum cadre_event_kind kind;
+	const char *name;
+	const char *text;
+	const char *subtype;
+	const char *frame;
+	int is_error;
+};
+
+extern struct buf fake_out;      /* everything written by cadre_write() */
+extern struct buf fake_settings; /* "name=value;" for each cadre_set() */

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * test_spawn_end.c - what children leave behind, and that nothing is left when we end, however we end. */
+#include "spawn_stage.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include "test_io.h"
+
+/* Says its number when it has left the group, not before, and lets go of the pipe. */
+#define ESCAPING "(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &) | { read pid; echo $pid; }; "
+
+TEST(a_background_process_outlives_its_shell_and_dies_with_the_spawner)
+{
+	struct stage st;
+	stage_init(&st, 0);
+
+	stage_run_shell(&st, "sleep 1000 >/dev/null & echo $!; echo $$");
+	int sleeper = pidfd_of(atoi(st.out.p));
+	pid_t group = atoi(strchr(st.out.p, '\n'));
+	CHECK(lives(sleeper));
+	CHECK(spawner_group_left(st.spawner, group));
+	stage_release(&st);
+
+	CHECK(dies(sleeper));
+	CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); /* no zombie either */
+	CHECK_INT(errno, ECHILD);
+}
+
+TEST(a_group_that_was_left_can_be_killed_and_is_then_forgotten)
+{
+	struct stage st;
+	stage_init(&st, 0);
+
+	stage_run_shell(&st, "sleep 1000 >/dev/null & echo $!; echo $$");
+	int sleeper = pidfd_of(atoi(st.out.p));
+	pid_t group = atoi(strchr(st.out.p, '\n'));
+	spawner_kill_group(st.spawner, group);
+	CHECK(dies(sleeper));
+
+	CHECK(!spawner_group_left(st.spawner, group));
+	spawner_kill_group(st.spawner, getpgrp()); /* no group of its children: must not touch us */
+	stage_release(&st);
+}
+
+TEST(a_process_that_left_its_group_dies_with_the_spawner)
+{
+	struct stage st;
+	stage_init(&st, 0);
+
+	stage_run_shell(&st, ESCAPING);
+	int sleeper = pidfd_of(atoi(st.out.p));
+	CHECK(lives(sleeper));
+	stage_release(&st);
+
+	CHECK(dies(sleeper));
+	CHECK_INT(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+TEST(orphans_end_on_request_while_running_children_go_on)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_run_shell(&st, "(setsid sh -c 'sleep 1000 >/dev/null & echo $!; echo $$; exec >&2; wait' 2>/dev/null &) |"
+			     "{ read a; read b; echo $a; echo $b; }");
+	int inner = pidfd_of(atoi(st.out.p)); /* becomes our child only when the orphan is gone */
+	int orphan = pidfd_of(atoi(strchr(st.out.p, '\n')));
+	CHECK(lives(inner));
+	CHECK(lives(orphan));
+	const char *argv[] = { "sleep", "1000", NULL };
+	stage_start(&st, &(struct child_options){ .argv = argv });
+	int running = pidfd_of(child_pid(st.child));
+
+	spawner_reap_orphans(st.spawner);
+
+	CHECK(dies(orphan));
+	CHECK(dies(inner));
+	CHECK(lives(running));
+	child_kill(st.child, SIGKILL);
+	loop_run(st.loop);
+	CHECK(dies(running));
+	stage_release(&st);
+}
+
+TEST(processes_of_the_host_are_not_touched_and_stay_its_to_wait_for)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	pid_t living = fork();
+	if (living == 0)
+		for (;;)
+			pause();
+	pid_t zombie = fork();
+	if (zombie == 0)
+		_exit(5);
+	CHECK(dies(pidfd_of(zombie)));
+	int status = 0;
+
+	stage_run_shell(&st, ESCAPING);
+	spawner_reap_orphans(st.spawner);
+	stage_release(&st);
+
+	int watch = pidfd_of(living);
+	CHECK(lives(watch));
+	close(watch);
+	CHECK_INT(waitpid(zombie, &status, WNOHANG), zombie);
+	CHECK_INT(WEXITSTATUS(status), 5);
+	kill(living, SIGKILL);
+	CHECK_INT(waitpid(living, &status, 0), living);
+}
+
+TEST(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_writer)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	char dir[] = "/tmp/cadre-test-XXXXXX";
+	CHECK(mkdtemp(dir));
+	AUTO_BUF struct buf go = { 0 };
+	AUTO_BUF struct buf done = { 0 };
+	AUTO_BUF struct buf script = { 0 };
+	buf_addf(&go, "%s/go", dir);
+	buf_addf(&done, "%s/done", dir);
+	CHECK_INT(mkfifo(go.p, 0600), 0);
+	CHECK_INT(mkfifo(done.p, 0600), 0);
+	int go_fd = open(go.p, O_RDWR | O_CLOEXEC);
+	int done_fd = open(done.p, O_RDWR | O_CLOEXEC);
+	buf_addf(&script, "setsid sh -c 'read x < %s; echo late; echo late; echo alive > %s' & echo early", go.p, done.p);
+
+	stage_run_shell(&st, script.p);
+	CHECK_STR(buf_str(&st.out), "early\n");
+	CHECK_INT(write(go_fd, "\n", 1), 1);
+	struct pollfd p = { .fd = done_fd, .events = POLLIN };
+
+	CHECK_INT(poll(&p, 1, 10000), 1);
+	CHECK_STR(buf_str(&st.out), "early\n");
+	close(go_fd);
+	close(done_fd);
+	unlink(go.p);
+	unlink(done.p);
+	rmdir(dir);
+	stage_release(&st);
+}
+
+/* ---- kill -9 ---- */
+
+struct host {           /* a process that uses a spawner, as our program does */
+	pid_t pid;
+	int fd;         /* what its child said */
+};
+
+static void on_host_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	const int *fd = child_data(c);
+
+	(void)is_stderr;
+	if (write(*fd, p, n) < 0)
+		_exit(1);
+}
+
+static void host_main(int fd, const char *script, bool lose_keeper)
+{
+	const char *argv[] = { "sh", "-c", script, NULL };
+	const char *warm_up[] = { "true", NULL };
+	const struct child_handlers handlers = { on_host_output, stage_on_exit };
+	struct stage st;
+	stage_init(&st, 0);
+
+	stage_run(&st, &(struct child_options){ .argv = warm_up });
+	if (lose_keeper) {
+		int keeper = pidfd_of(st.spawner->keeper.pid);
+		kill(st.spawner->keeper.pid, SIGKILL);
+		(void)dies(keeper);
+	}
+	if (spawn_start(st.spawner, &(struct child_options){ .argv = argv }, &handlers, &fd, NULL, NULL) < 0)
+		_exit(1);
+	loop_run(st.loop);
+	_exit(1);
+}
+
+static struct host host_start(const char *script, bool lose_keeper)
+{
+	int fds[2];
+	CHECK_INT(pipe2(fds, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		host_main(fds[1], script, lose_keeper);
+	}
+	close(fds[1]);
+	return (struct host){ pid, fds[0] };
+}
+
+/* Reads as many process numbers as asked for, one a line, and opens a pidfd for each. */
+static void host_read_pids(const struct host *h, int *pidfds, size_t count)
+{
+	FILE *in = fdopen(h->fd, "r");
+	char line[32];
+
+	for (size_t i = 0; i < count; i++) {
+		CHECK(fgets(line, sizeof line, in));
+		pidfds[i] = pidfd_of(atoi(line));
+		CHECK(lives(pidfds[i]));
+	}
+	fclose(in);
+}
+
+static void host_kill(const struct host *h)
+{
+	kill(h->pid, SIGKILL);
+	CHECK_INT(waitpid(h->pid, NULL, 0), h->pid);
+}
+
+TEST(after_kill_minus_nine_nothing_is_left)
+{
+	struct host h = host_start(ESCAPING "sleep 1000 & echo $!; echo $$; wait", false);
+	int pidfds[3];
+	host_read_pids(&h, pidfds, 3);
+
+	host_kill(&h);
+
+	for (size_t i = 0; i < COUNT_OF(pidfds); i++)
+		CHECK(dies(pidfds[i]));
+}
+
+TEST(after_kill_minus_nine_groups_that_outlived_their_leader_are_gone_too)
+{
+	struct host h = host_start(ESCAPING "env -i sleep 1000 & echo $!; kill -9 $$", false);
+	int pidfds[2];
+	host_read_pids(&h, pidfds, 2);
+
+	host_kill(&h);
+
+	for (size_t i = 0; i < COUNT_OF(pidfds); i++)
+		CHECK(dies(pidfds[i]));
+}
+
+TEST(a_keeper_that_was_killed_is_replaced_and_knows_all_groups)
+{
+	struct host h = host_start(ESCAPING "sleep 1000 & echo $!; echo $$; wait", true);
+	int pidfds[3];
+	host_read_pids(&h, pidfds, 3);
+
+	host_kill(&h);
+
+	for (size_t i = 0; i < COUNT_OF(pidfds); i++)
+		CHECK(dies(pidfds[i]));
+}
+
+TEST(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	int flag = -1;
+	stage_run_shell(&st, "true");
+	int keeper = pidfd_of(st.spawner->keeper.pid);
+	CHECK(lives(keeper));
+	prctl(PR_GET_CHILD_SUBREAPER, &flag);
+	CHECK_INT(flag, 1);
+
+	stage_release(&st);
+
+	CHECK(dies(keeper));
+	prctl(PR_GET_CHILD_SUBREAPER, &flag);
+	CHECK_INT(flag, 0);
+}
+
+int test_spawn_end(void)
+{
+	return RUN_TESTS(
+		T(a_background_process_outlives_its_shell_and_dies_with_the_spawner),
+		T(a_group_that_was_left_can_be_killed_and_is_then_forgotten),
+		T(a_process_that_left_its_group_dies_with_the_spawner),
+		T(orphans_end_on_request_while_running_children_go_on),
+		T(processes_of_the_host_are_not_touched_and_stay_its_to_wait_for),
+		T(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_writer),
+		T(after_kill_minus_nine_nothing_is_left),
+		T(after_kill_minus_nine_groups_that_outlived_their_leader_are_gone_too),
+		T(a_keeper_that_was_killed_is_replaced_and_knows_all_groups),
+		T(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back));
+}

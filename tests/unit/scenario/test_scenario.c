@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * test_scenario.c - the scripted model: scenario files, checks of requests, answers, faults, the prompt cache. */
+#include "stage.h"
+
+int main(void)
+{
+	return parse_tests() + request_tests() + answer_tests() + fault_tests() + cache_tests();
+}
