@@ -12,8 +12,9 @@
  * Rules that hold everywhere:
  * - A function that can fail returns 0 or a negative enum cadre_status and writes one line into why (always
  *   NUL-terminated, may be NULL with size 0).
- * - Events come from inside cadre_run(), never from inside another call. What an accessor returns is borrowed until the
- *   event callback returns. Callbacks may call anything but cadre_run() and cadre_free().
+ * - Events come from inside cadre_run(), the first ones of a turn from inside cadre_prompt(), never from inside another
+ *   call. What an accessor returns is borrowed until the event callback returns. Callbacks may call anything but
+ *   cadre_run() and cadre_free().
  * - Nothing is printed, no signal handler is installed, no global state is kept. */
 #ifndef CADRE_H
 #define CADRE_H
@@ -62,7 +63,8 @@ CADRE_API const char *cadre_version(void);
  *   include-partial-messages (""), provider (anthropic | scripted), and for hosts: cwd, config-dir, base-url, api-key,
  *   auth-token, scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody answers
  *   permission questions), entrypoint.
- * What is not set comes from the environment as the README says. A bad name or value is CADRE_USAGE. */
+ * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
+ * is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
 
 /* Runs until no session works and no watch, writer or task of a session wants to go on, or until cadre_stop(). */

@@ -98,31 +98,31 @@ static void begin_body(struct http_in *in)
 	}
 }
 
-/* The whole request is in p: nothing is copied. 0: it is not. */
-static size_t feed_whole(struct http_in *in, const char *p, size_t n)
+/* The head is whole in p: it is kept only if its body is not there too. */
+static size_t feed_head_in_place(struct http_in *in, const char *p, size_t n, size_t head)
 {
-	size_t head = head_len(p, n);
-
-	if (!head)
-		return 0;
 	parse_head(in, (struct str){ p, head });
-	if (in->state == HTTP_IN_BAD || in->head.chunked || n - head < in->head.length)
+	if (in->state == HTTP_IN_BAD)
 		return 0;
-	done(in, (struct str){ p + head, in->head.length });
-	return head + in->head.length;
+	if (!in->head.chunked && n - head >= in->head.length) {
+		done(in, (struct str){ p + head, in->head.length });
+		return head + in->head.length;
+	}
+	buf_add(&in->head_bytes, p, head);
+	parse_head(in, buf_str(&in->head_bytes));
+	begin_body(in);
+	return head;
 }
 
 static size_t feed_head(struct http_in *in, const char *p, size_t n)
 {
 	size_t before = in->head_bytes.n;
+	size_t head = before ? 0 : head_len(p, n);
 
-	if (!before) {
-		size_t whole = feed_whole(in, p, n);
-		if (whole || in->state == HTTP_IN_BAD)
-			return whole;
-	}
+	if (head)
+		return feed_head_in_place(in, p, n, head);
 	buf_add(&in->head_bytes, p, MIN(n, LIMIT_HEAD));
-	size_t head = head_len(in->head_bytes.p, in->head_bytes.n);
+	head = head_len(in->head_bytes.p, in->head_bytes.n);
 	if (!head)
 		return in->head_bytes.n >= LIMIT_HEAD ? fail(in, 431, "the head is too large") : n;
 	in->head_bytes.n = head;
@@ -155,7 +155,7 @@ static bool hex_number(struct str s, uint64_t *ret)
 	return s.n > 0;
 }
 
-/* Lines between chunks are kept in head_bytes behind the head, whose slices must not move: so they have their own end. */
+/* A line around a chunk, once it is whole. */
 static size_t feed_line(struct http_in *in, const char *p, size_t n, struct str *ret_line)
 {
 	const char *end = memchr(p, '\n', n);

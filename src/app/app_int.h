@@ -8,6 +8,7 @@
 #include "message/event.h"
 #include "query/query.h"
 #include "session/load.h"
+#include "session/lock.h"
 #include "session/store.h"
 #include "tools/file_state.h"
 #include "tools/shell_set.h"
@@ -22,11 +23,13 @@ struct cadre {
 	struct spawner *spawner;
 	struct head_pool heads;
 	struct store store;             /* ready once store.config_dir is set */
+	struct lock_table locks;
 	struct cadre_session *sessions; /* list by next */
 	size_t session_count;
 	struct watch *watches;
 	struct cadre_writer *writers;
 	unsigned busy;                  /* turns that run, watches that keep us, sessions that close */
+	bool stopped;                   /* cadre_stop() was called */
 	bool paused;                    /* a writer is too far behind */
 	size_t descriptor_limit;
 	struct arena arena;
@@ -48,7 +51,7 @@ struct cadre_session {
 	char *moved_cwd;                /* where Bash went; owned, NULL: still in cwd */
 	struct session_load *load;      /* of a resumed session, until its first turn; owned */
 	bool running, closing;
-	int lock_fd;
+	const char *locked_in;          /* directory of its lock; NULL: not locked */
 	const char *origin_id;          /* forked from this session; NULL: not a fork */
 	char origin_uuid[UUID_LEN + 1];
 	bool origin_recorded;
@@ -84,7 +87,12 @@ struct cadre_event {
 /* cadre.c */
 int app_status(int status, const struct err *err, char *why, size_t why_size); /* err into why; returns status */
 void app_busy(struct cadre *c, int change);  /* cadre_run() returns when it is 0 */
+
+/* output.c */
 void app_check_backlog(struct cadre *c);     /* pauses or resumes all sessions */
+
+/* watch.c */
+void watch_end_all(struct cadre *c);
 
 /* endpoint.c */
 int app_open_endpoint(struct cadre *c, struct err *err);

@@ -38,13 +38,13 @@ int app_open_endpoint(struct cadre *c, struct err *err)
 	return status;
 }
 
-/* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor, as
- * do the session locks and the open transcripts. */
+/* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a
+ * quarter of the others stays free for idle connections, files and child processes. */
 void app_adjust_governor(struct cadre *c)
 {
-	size_t taken = c->session_count + STORE_OPEN_FILES + SPARE_DESCRIPTORS;
-	size_t room = c->descriptor_limit > taken ? c->descriptor_limit - taken : 1;
+	size_t taken = STORE_OPEN_FILES + SPARE_DESCRIPTORS;
+	size_t room = c->descriptor_limit > taken ? (c->descriptor_limit - taken) * 3 / 4 : 1;
 
 	if (c->endpoint)
-		governor_set_most(&c->endpoint->governor, (unsigned)MIN(MOST_CHILDREN + c->session_count, room));
+		governor_set_most(&c->endpoint->governor, (unsigned)MIN(MOST_CHILDREN + c->session_count, MAX(room, (size_t)1)));
 }

@@ -46,7 +46,7 @@ void gate_ask(struct tool_gate *gate, struct tool_call *call)
 		break;
 	case PERMISSION_ASK:
 		session_emit(s, &(struct event){ .kind = EVENT_PERMISSION_ASKED, .name = call->name, .id = call->id,
-						 .text = json_raw(call->input) });
+						 .text = tool_call_summary(call) });
 		break;
 	}
 }

@@ -78,6 +78,20 @@ static void add_directory(struct options *o, const char *value)
 	o->add_dirs = dirs;
 }
 
+static void take_back(struct options *o, const struct option *option, void *at)
+{
+	if (option->kind == MODE)
+		o->permission_mode = PERMISSION_DEFAULT;
+	else if (option->kind == DIRECTORY)
+		o->add_dir_count = 0;
+	else if (option->kind == SWITCH)
+		*(bool *)at = false;
+	else if (option->kind == NUMBER)
+		*(int64_t *)at = 0;
+	else
+		*(const char **)at = NULL;
+}
+
 int options_set(struct options *o, const char *name, const char *value, struct err *err)
 {
 	const struct option *option = find(name);
@@ -85,6 +99,10 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 
 	if (!option)
 		return err_set(err, ERR_USAGE, "unknown option '%s'", name);
+	if (!value) {
+		take_back(o, option, at);
+		return 0;
+	}
 	switch (option->kind) {
 	case SWITCH:
 		*(bool *)(void *)at = true;

@@ -34,14 +34,16 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 
 static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
 {
-	int status = session_lock(session_path(s, dir, s->id, ".lock"), &s->lock_fd, err);
+	int status = session_lock(&s->cadre->locks, dir, s->id, err);
 
 	if (status == -ERR_BUSY)
 		err_set(err, ERR_BUSY, "another process works on session %s: end it, or add --fork-session", s->id);
 	if (status == -ERR_IO)
 		err_wrap(err, "the session cannot be kept (--no-session-persistence runs without)");
-	if (status == 0)
+	if (status == 0) {
+		s->locked_in = dir;
 		crash_point(lock_taken);
+	}
 	return status;
 }
 
@@ -100,6 +102,16 @@ static void recall_file(struct cadre_session *s, const struct loaded_file *file)
 	file_state_note(&s->files, file->path, stamp);
 }
 
+static void tell_damage(struct cadre_session *s, const struct session_load *l)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!l->skipped)
+		return;
+	buf_addf(&text, "session %s has lines that are no JSON; they were passed over: %u", s->id, l->skipped);
+	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+}
+
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
 {
 	struct session_load *l = s->load;
@@ -107,6 +119,7 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 
 	if (!l)
 		return 0;
+	tell_damage(s, l);
 	for (size_t i = 0; i < l->file_count; i++)
 		recall_file(s, &l->files[i]);
 	for (size_t i = 0; i < l->call_count && status == 0; i++)

@@ -2,6 +2,7 @@
  * session.c - one conversation: opened, prompted, forked, closed. */
 #include "app/app_int.h"
 #include <sys/stat.h>
+#include "base/crash.h"
 #include "io/file.h"
 #include "model/catalog.h"
 #include "session/lock.h"
@@ -200,7 +201,6 @@ static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_eve
 	s->cadre = c;
 	s->on_event = on_event;
 	s->data = data;
-	s->lock_fd = -1;
 	return s;
 }
 
@@ -229,11 +229,12 @@ static int open_session(struct cadre_session *s, struct err *err)
 	make_env(s, project_dir);
 	make_permission(s, o);
 	make_query(s, make_head(c, s));
-	if (s->load) {
+	if (s->load && s->origin_id) {
+		transcript_fork(&s->load->transcript, &s->query.transcript); /* its marks are those of every other fork */
+	} else if (s->load) {
 		s->query.transcript = s->load->transcript;
 		s->load->transcript = (struct transcript){ 0 };
-		if (!s->origin_id)
-			memcpy(s->recorder.last, s->load->last, sizeof s->recorder.last);
+		memcpy(s->recorder.last, s->load->last, sizeof s->recorder.last);
 	}
 	return 0;
 }
@@ -362,6 +363,7 @@ static void on_turn_end(struct query *q, void *data)
 	s->running = false;
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED, .text = turn_text(s, &scratch),
 					 .is_error = turn_is_error(s) });
+	crash_point(turn_ended);
 	app_busy(s->cadre, -1);
 	if (s->closing)
 		cadre_close(s);
@@ -398,7 +400,8 @@ void session_free(struct cadre_session *s)
 	file_state_release(&s->files);
 	tool_set_release(&s->tools);
 	journal_free(s->journal);
-	session_unlock(s->lock_fd);
+	if (s->locked_in)
+		session_unlock(&s->cadre->locks, s->locked_in, s->id);
 	free(s->moved_cwd);
 	arena_release(&s->arena);
 	free(s);

@@ -21,6 +21,7 @@ enum option_flags {
 	OPTION_VARIADIC = 1 << 0, /* takes several tokens, and may be repeated: each token counts */
 	OPTION_LIST = 1 << 1,     /* the same, but all tokens together become one comma list */
 	OPTION_FILE = 1 << 2,     /* the value names a file; its text is the setting */
+	OPTION_CHOICE = 1 << 3,   /* chooses the session to begin with; another one is opened without it */
 };
 
 enum option_group { GROUP_RUN, GROUP_MODEL, GROUP_TOOLS, GROUP_SESSION, GROUP_OTHER, GROUP_COUNT };

@@ -37,7 +37,7 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	return check_exclusive(args, err);
 }
 
-static int set(struct cadre *c, const char *name, const char *value, struct err *err)
+int configure_set(struct cadre *c, const char *name, const char *value, struct err *err)
 {
 	char why[sizeof err->text] = "";
 	int rc = cadre_set(c, name, value, why, sizeof why);
@@ -53,13 +53,13 @@ static int apply(struct cadre *c, const struct option_value *given, struct err *
 	if (opt->flags & OPTION_FILE) {
 		if (input_read_file(given->value, &text, err) < 0)
 			return err_wrap(err, "--%s", opt->name);
-		return set(c, opt->setting, buf_str(&text).p, err);
+		return configure_set(c, opt->setting, buf_str(&text).p, err);
 	}
 	if (opt->arg == OPTION_NONE)
-		return set(c, opt->setting, opt->fixed ? opt->fixed : "", err);
+		return configure_set(c, opt->setting, opt->fixed ? opt->fixed : "", err);
 	if (!given->value)
-		return set(c, "continue", "", err); /* --resume without an id */
-	return set(c, opt->setting, given->value, err);
+		return configure_set(c, "continue", "", err); /* --resume without an id */
+	return configure_set(c, opt->setting, given->value, err);
 }
 
 /* Transcripts say who wrote them; a host that starts us may have said so already. */
@@ -67,15 +67,37 @@ static int apply_entrypoint(struct cadre *c, bool interactive, struct err *err)
 {
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 
-	return host && *host ? 0 : set(c, "entrypoint", interactive ? "cli" : "sdk-cli", err);
+	return host && *host ? 0 : configure_set(c, "entrypoint", interactive ? "cli" : "sdk-cli", err);
 }
 
-int configure_apply(struct cadre *c, const struct args *args, bool interactive, struct err *err)
+int configure_apply(struct cadre *c, const struct args *args, unsigned flags, struct err *err)
 {
-	for (size_t i = 0; i < args->given_count; i++)
-		if (apply(c, &args->given[i], err) < 0)
+	bool interactive = flags & CONFIGURE_INTERACTIVE;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		const struct option_value *given = &args->given[i];
+		if ((flags & CONFIGURE_FRESH) && (given->option->flags & OPTION_CHOICE))
+			continue;
+		if (apply(c, given, err) < 0)
 			return -(int)err->kind;
-	if (interactive && set(c, "interactive", "", err) < 0)
+	}
+	if (interactive && configure_set(c, "interactive", "", err) < 0)
 		return -(int)err->kind;
 	return apply_entrypoint(c, interactive, err);
+}
+
+int configure_runtime(const struct args *args, unsigned flags, struct cadre **ret_c, struct err *err)
+{
+	char why[sizeof err->text] = "";
+	struct cadre *c = cadre_new(why, sizeof why);
+
+	if (!c)
+		return err_set(err, ERR_IO, "%s", why);
+	int rc = configure_apply(c, args, flags, err);
+	if (rc < 0) {
+		cadre_free(c);
+		return rc;
+	}
+	*ret_c = c;
+	return 0;
 }

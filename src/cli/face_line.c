@@ -60,16 +60,6 @@ static void add_tool(struct view *v, const struct cadre_event *e)
 	add_note(v, CYAN, "* ", buf_str(&b));
 }
 
-static void add_denied(struct view *v, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf b = { 0 };
-	struct str why = view_event_text(e);
-
-	buf_addf(&b, "%s was not allowed: ", cadre_event_name(e));
-	buf_add(&b, why.p, why.n);
-	add_note(v, RED, "  ", buf_str(&b));
-}
-
 static void end_turn(struct view *v, const struct cadre_event *e)
 {
 	struct str text = view_event_text(e);
@@ -112,9 +102,6 @@ static void line_event(struct view *v, const struct cadre_event *e)
 		if (cadre_event_is_error(e))
 			add_note(v, RED, "  ", first_line(view_event_text(e)));
 		break;
-	case CADRE_PERMISSION_DENIED:
-		add_denied(v, e);
-		break;
 	case CADRE_RETRY:
 	case CADRE_NOTIFICATION:
 		add_note(v, DIM, "", view_event_text(e));
@@ -126,7 +113,8 @@ static void line_event(struct view *v, const struct cadre_event *e)
 		end_turn(v, e);
 		break;
 	case CADRE_SESSION_STARTED:
-	case CADRE_PERMISSION_ASKED: /* asked by line.c */
+	case CADRE_PERMISSION_ASKED:  /* asked by line.c */
+	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
 		break;
 	}
 }

@@ -2,8 +2,8 @@
  * line.c - a person at a terminal: a line is read, a turn runs, the next line is read.
  *
  *     READING --line--> WORKING --permission asked--> ASKING --answer--> WORKING --turn ended--> READING
- *        |                 |                             |
- *        +--- Ctrl-D, /exit, Ctrl-C twice, SIGTERM ------+--> LEAVING --turn ended--> the loop stops
+ *     READING --/new, /resume--> SWITCHING --opened, or not--> READING
+ *     any --Ctrl-D, /exit, Ctrl-C twice, SIGTERM--> LEAVING --turn ended--> the loop stops
  *
  * The input line and the output share the terminal, so one of them has it: while the line is shown nothing
  * else is written (the view holds it back), and standard input is watched only while the line is shown. */
@@ -229,7 +229,7 @@ static void end_turn(struct line *l)
 		read_line(l);
 }
 
-static void on_event(const struct cadre_event *e, void *data)
+void line_on_event(const struct cadre_event *e, void *data)
 {
 	struct line *l = data;
 	enum cadre_event_kind kind = cadre_event_kind(e);
@@ -302,64 +302,72 @@ static void on_resize(struct cadre *c, int signal, void *data)
 	edit_resize();
 }
 
-/* ---- sessions ---------------------------------------------------------------------------------------- */
-
-static int open_session(struct line *l, struct err *err)
+void line_watch_signals(struct line *l, struct cadre *c)
 {
-	char why[sizeof err->text] = "";
-	struct cadre_session *next = NULL;
-	int rc = cadre_open(l->c, on_event, l, &next, why, sizeof why);
-
-	if (rc < 0)
-		return err_set(err, (enum err_kind)-rc, "%s", why);
-	if (l->session)
-		cadre_close(l->session);
-	l->session = next;
-	l->worked = false;
-	return 0;
+	(void)cadre_watch_signal(c, SIGINT, on_interrupt, l);
+	(void)cadre_watch_signal(c, SIGTERM, on_end_signal, l);
+	(void)cadre_watch_signal(c, SIGHUP, on_end_signal, l);
+	(void)cadre_watch_signal(c, SIGWINCH, on_resize, l);
 }
 
-static int reopen(struct line *l, const char *option, const char *value, struct err *err)
-{
-	char why[sizeof err->text] = "";
-	int rc = cadre_set(l->c, option, value, why, sizeof why);
+/* ---- another session --------------------------------------------------------------------------------- */
 
-	return rc < 0 ? err_set(err, (enum err_kind)-rc, "%s", why) : open_session(l, err);
+/* A runtime cannot be freed from its own callbacks, so the loop is left first. */
+void line_switch(struct line *l, enum line_wanted wanted, struct str id)
+{
+	free(l->wanted_id);
+	l->wanted_id = xstrndup(id.p, id.n);
+	l->wanted = wanted;
+	l->state = LINE_SWITCHING;
+	cadre_stop(l->c);
 }
 
-int line_open_new(struct line *l, struct err *err)
+static void switch_session(struct line *l)
 {
-	return reopen(l, "resume", "", err);
-}
+	AUTO_BUF struct buf b = { 0 };
+	struct err err = { 0 };
 
-int line_open_old(struct line *l, struct str id, struct err *err)
-{
-	AUTO_FREE char *copy = xstrndup(id.p, id.n);
-
-	return id.n ? reopen(l, "resume", copy, err) : reopen(l, "continue", "", err);
+	int rc = line_open(l, &err);
+	if (rc == -ERR_BUSY)
+		buf_addstr(&b, "That session is in use: it is this one, or another process has it.");
+	else if (rc < 0)
+		render_line(&b, str_from(err.text));
+	else if (l->wanted == LINE_NEW)
+		buf_addstr(&b, "A new session: the conversation so far is not part of it.");
+	else
+		buf_addf(&b, "Session %s goes on.%s", cadre_session_id(l->session),
+			 cadre_has_interrupted_turn(l->session) ? " Its last turn was interrupted." : "");
+	line_say(l, buf_str(&b).p);
+	read_line(l);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------- */
 
-static int start(struct line *l, const struct args *args, struct err *err)
+static int start(struct line *l, struct err *err)
 {
+	const char *prompt = l->args->prompt;
 	int rc = edit_load(err);
 
 	if (rc == 0)
-		rc = open_session(l, err);
-	if (rc == 0)
-		rc = view_init(&l->view, l->c, &face_line, args->verbose, err);
+		rc = line_open(l, err);
 	if (rc < 0)
 		return rc;
-	(void)cadre_watch_signal(l->c, SIGINT, on_interrupt, l);
-	(void)cadre_watch_signal(l->c, SIGTERM, on_end_signal, l);
-	(void)cadre_watch_signal(l->c, SIGHUP, on_end_signal, l);
-	(void)cadre_watch_signal(l->c, SIGWINCH, on_resize, l);
-	if (args->prompt && str_trim(str_from(args->prompt)).n)
-		submit(l, str_from(args->prompt));
+	view_init(&l->view, l->c, &face_line, l->args->verbose);
+	if (prompt && str_trim(str_from(prompt)).n)
+		submit(l, str_from(prompt));
 	else
 		read_line(l);
 	return 0;
+}
+
+/* cadre_run() returns also when between two lines nothing is watched for a moment. */
+static void run(struct line *l)
+{
+	while (!l->over) {
+		cadre_run(l->c);
+		if (l->state == LINE_SWITCHING)
+			switch_session(l);
+	}
 }
 
 static void say_goodbye(struct line *l)
@@ -367,26 +375,22 @@ static void say_goodbye(struct line *l)
 	AUTO_BUF struct buf b = { 0 };
 
 	buf_addf(&b, "This session goes on with: cadre --resume %s", cadre_session_id(l->session));
-	if (l->worked && l->kept)
+	if (l->worked && !args_find(l->args, "no-session-persistence"))
 		line_say(l, b.p);
 	(void)view_flush(&l->view, FLUSH_MS, NULL);
 }
 
-int line_run(struct cadre *c, const struct args *args)
+int line_run(const struct args *args)
 {
-	struct line l = { .c = c, .kept = !args_find(args, "no-session-persistence") };
+	struct line l = { .args = args };
 	struct err err = { 0 };
 
-	if (start(&l, args, &err) < 0) {
-		l.code = run_fail(&err);
-	} else {
-		while (!l.over)
-			cadre_run(c); /* returns also when between two lines nothing is watched for a moment */
-		say_goodbye(&l);
-	}
-	if (l.session)
-		cadre_close(l.session);
-	if (l.view.out)
-		view_release(&l.view);
+	if (start(&l, &err) < 0)
+		return run_fail(&err);
+	run(&l);
+	say_goodbye(&l);
+	view_release(&l.view);
+	line_close(&l);
+	free(l.wanted_id);
 	return l.code;
 }

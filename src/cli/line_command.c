@@ -14,37 +14,14 @@ struct command {
 
 static void run_help(struct line *l, struct str args);
 
-static void say_failure(struct line *l, const struct err *err)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	render_line(&b, str_from(err->text));
-	line_say(l, buf_str(&b).p);
-}
-
 static void run_new(struct line *l, struct str args)
 {
-	struct err err = { 0 };
-
-	if (line_open_new(l, &err) < 0)
-		say_failure(l, &err);
-	else
-		line_say(l, "A new session: the conversation so far is not part of it.");
+	line_switch(l, LINE_NEW, STR(""));
 }
 
 static void run_resume(struct line *l, struct str args)
 {
-	AUTO_BUF struct buf b = { 0 };
-	struct err err = { 0 };
-
-	if (line_open_old(l, args, &err) < 0) {
-		say_failure(l, &err);
-		return;
-	}
-	buf_addf(&b, "Session %s goes on.", cadre_session_id(l->session));
-	if (cadre_has_interrupted_turn(l->session))
-		buf_addstr(&b, " Its last turn was interrupted.");
-	line_say(l, b.p);
+	line_switch(l, args.n ? LINE_OLD : LINE_LATEST, args);
 }
 
 static void run_exit(struct line *l, struct str args)

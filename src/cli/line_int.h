@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * line_int.h - the line loop, for line.c and line_command.c only. */
+ * line_int.h - the line loop, for line.c, line_command.c and line_session.c only. */
 #pragma once
 #include <cadre.h>
+#include "cli/args.h"
 #include "cli/view.h"
 
 enum line_state {
-	LINE_READING, /* the input line is shown */
-	LINE_WORKING, /* a turn runs, the terminal is its */
-	LINE_ASKING,  /* a turn runs and waits for an answer to the first of asks */
-	LINE_LEAVING, /* the program ends when the turn has ended */
+	LINE_READING,   /* the input line is shown */
+	LINE_WORKING,   /* a turn runs, the terminal is its */
+	LINE_ASKING,    /* a turn runs and waits for an answer to the first of asks */
+	LINE_SWITCHING, /* the loop is left for a moment to open the wanted session */
+	LINE_LEAVING,   /* the program ends when the turn has ended */
 };
+
+enum line_wanted { LINE_FIRST /* as the command line says */, LINE_NEW, LINE_OLD, LINE_LATEST };
 
 struct ask {
 	char *id;
@@ -18,23 +22,30 @@ struct ask {
 };
 
 struct line {
+	const struct args *args;
 	struct cadre *c;
 	struct cadre_session *session;
 	struct view view;
 	enum line_state state;
 	struct ask *asks;          /* oldest first, owned */
+	enum line_wanted wanted;
+	char *wanted_id;           /* LINE_OLD: of which session; owned */
 	int64_t interrupted_ms;    /* monotonic time of the last Ctrl-C; 0: none */
-	bool worked;               /* a turn was run ... */
-	bool kept;                 /* ... and is on disk: there is something to resume */
+	bool worked;               /* a turn was run: there is something to resume */
 	bool over;                 /* the loop was told to stop */
 	int code;                  /* of the program */
 };
 
 void line_say(struct line *l, const char *text); /* one or more lines of ours */
 void line_leave(struct line *l, int code);
-/* Another session takes the place of the current one, which is closed. On failure the current one stays. */
-int line_open_new(struct line *l, struct err *err);
-int line_open_old(struct line *l, struct str id, struct err *err); /* empty: the latest */
+void line_switch(struct line *l, enum line_wanted wanted, struct str id); /* id: of LINE_OLD */
+
+/* line_session.c: the wanted session takes the place of the current one, which is closed. On failure the current
+ * one stays. */
+int line_open(struct line *l, struct err *err);
+void line_close(struct line *l);
+void line_watch_signals(struct line *l, struct cadre *c);
+cadre_event_fn line_on_event; /* data is the line */
 
 /* Runs the command of a line that starts with a slash. */
 void line_command(struct line *l, struct str text);

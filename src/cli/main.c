@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * main.c - the program `cadre`: a thin face over libcadre. */
+#include <cadre.h>
 #include <signal.h>
 #include "cli/configure.h"
 #include "cli/render.h"
@@ -65,19 +66,10 @@ static int run(const struct args *args)
 {
 	bool interactive = !args->print && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct err err = { 0 };
-	int code;
 
 	if (configure_check(args, interactive, &err) < 0)
 		return run_fail(&err);
-	struct cadre *c = cadre_new(err.text, sizeof err.text);
-	if (!c)
-		return run_fail(&err);
-	if (configure_apply(c, args, interactive, &err) < 0)
-		code = run_fail(&err);
-	else
-		code = interactive ? line_run(c, args) : print_run(c, args);
-	cadre_free(c);
-	return code;
+	return interactive ? line_run(args) : print_run(args);
 }
 
 int main(int argc, char **argv)

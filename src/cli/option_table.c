@@ -58,14 +58,14 @@ const struct option option_table[] = {
 	{ "add-dir", NULL, 0, OPTION_REQUIRED, OPTION_VARIADIC, GROUP_TOOLS, "dirs...", .setting = "add-dir",
 	  .help = "More directories that tools may work in." },
 
-	{ "continue", NULL, 'c', OPTION_NONE, 0, GROUP_SESSION, .setting = "continue",
+	{ "continue", NULL, 'c', OPTION_NONE, OPTION_CHOICE, GROUP_SESSION, .setting = "continue",
 	  .help = "Go on with the latest session of this directory." },
-	{ "resume", NULL, 'r', OPTION_OPTIONAL, 0, GROUP_SESSION, "id", .setting = "resume",
+	{ "resume", NULL, 'r', OPTION_OPTIONAL, OPTION_CHOICE, GROUP_SESSION, "id", .setting = "resume",
 	  .help = "Go on with a session. With --print and without a prompt an interrupted turn is finished. "
 		  "Without an id on a terminal: the latest one." },
-	{ "fork-session", NULL, 0, OPTION_NONE, 0, GROUP_SESSION, .setting = "fork-session",
+	{ "fork-session", NULL, 0, OPTION_NONE, OPTION_CHOICE, GROUP_SESSION, .setting = "fork-session",
 	  .help = "With --resume or --continue: go on in a copy under a new id." },
-	{ "session-id", NULL, 0, OPTION_REQUIRED, 0, GROUP_SESSION, "uuid", .setting = "session-id",
+	{ "session-id", NULL, 0, OPTION_REQUIRED, OPTION_CHOICE, GROUP_SESSION, "uuid", .setting = "session-id",
 	  .help = "The id of the new session." },
 	{ "no-session-persistence", NULL, 0, OPTION_NONE, 0, GROUP_SESSION,
 	  .setting = "no-session-persistence", .help = "Keep nothing on disk; the session cannot be resumed." },

@@ -4,6 +4,7 @@
  * A signal, or a reader that went away, interrupts the turn; the run then goes on until the turn has
  * ended, because the transcript is complete only then. A second signal does not wait. */
 #include <signal.h>
+#include "cli/configure.h"
 #include "cli/input.h"
 #include "cli/run.h"
 #include "cli/view.h"
@@ -120,24 +121,29 @@ static int start(struct print *p, const struct args *args, struct err *err)
 	return rc < 0 ? err_set(err, (enum err_kind)-rc, "%s", why) : 0;
 }
 
-int print_run(struct cadre *c, const struct args *args)
+static int run(struct print *p, const struct args *args)
 {
-	struct print p = { .c = c };
 	struct err err = { 0 };
-	int code;
 
-	const struct face *face = face_find(args->output_format ? args->output_format : "text");
-	if (view_init(&p.view, c, face, args->verbose, &err) < 0)
+	if (start(p, args, &err) < 0)
 		return run_fail(&err);
-	if (start(&p, args, &err) < 0) {
-		code = run_fail(&err);
-	} else {
-		p.working = true;
-		cadre_run(c);
-		code = finish(&p);
-	}
-	if (p.session)
-		cadre_close(p.session);
+	p->working = true;
+	cadre_run(p->c);
+	return finish(p);
+}
+
+int print_run(const struct args *args)
+{
+	const struct face *face = face_find(args->output_format ? args->output_format : "text");
+	struct print p = { 0 };
+	struct err err = { 0 };
+
+	if (configure_runtime(args, 0, &p.c, &err) < 0)
+		return run_fail(&err);
+	view_init(&p.view, p.c, face, args->verbose);
+	int code = run(&p, args);
+	cadre_close(p.session);
 	view_release(&p.view);
+	cadre_free(p.c);
 	return code;
 }

@@ -2,13 +2,12 @@
  * run.h - the two ways to use the program. Both return its exit code; what went wrong was told on standard
  * error. */
 #pragma once
-#include <cadre.h>
 #include "cli/args.h"
 
 enum exit_code { EXIT_ANSWER = 0, EXIT_RUN = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
-int print_run(struct cadre *c, const struct args *args); /* -p */
-int line_run(struct cadre *c, const struct args *args);  /* a person at a terminal */
+int print_run(const struct args *args); /* -p */
+int line_run(const struct args *args);  /* a person at a terminal */
 
 /* From now on SIGINT and SIGTERM end the program at once: there is nothing (or nothing more) to complete. */
 void run_leave_on_signal(void);

@@ -3,6 +3,8 @@
 #include "cli/view.h"
 #include "cli/render.h"
 
+enum { MOVE_FLUSH_MS = 2000 };
+
 static bool wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR");
@@ -11,18 +13,22 @@ static bool wants_colour(void)
 	return !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-int view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose, struct err *err)
+void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose)
 {
 	*v = (struct view){ .face = face, .verbose = verbose };
 	v->terminal = isatty(STDOUT_FILENO);
 	v->colour = v->terminal && wants_colour();
 	v->notes = verbose || isatty(STDERR_FILENO);
 	v->out = cadre_writer_new(c, STDOUT_FILENO);
-	if (!v->out)
-		return err_set(err, ERR_IO, "cannot use standard output");
 	if (face->start)
 		face->start(v);
-	return 0;
+}
+
+void view_move(struct view *v, struct cadre *c)
+{
+	(void)view_flush(v, MOVE_FLUSH_MS, NULL);
+	cadre_writer_free(v->out);
+	v->out = cadre_writer_new(c, STDOUT_FILENO);
 }
 
 void view_release(struct view *v)

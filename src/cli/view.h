@@ -35,7 +35,8 @@ struct view {
 	bool cancelled;           /* line: the user ended this turn, so its end is no error */
 };
 
-int view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose, struct err *err);
+void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose);
+void view_move(struct view *v, struct cadre *c); /* goes on in another runtime */
 void view_release(struct view *v);
 
 void view_event(struct view *v, const struct cadre_event *e);

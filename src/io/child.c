@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * child.c - the life of a child that runs. Facts come from four watches (stdout, stderr, stdin, the process itself) and
- * two timers; child_step decides.
+ * child.c - the life of a child that runs. Facts come from four watches (stdout, stderr, stdin, the process
+ * itself) and two timers; child_step decides.
  *
- *     running --exit--> grace (pipes still open, at most 200 ms) --> finishing (handles close) --> on_exit, freed */
+ *     running --exit--> grace (pipes still open, at most 200 ms) --> handles close --> on_exit, freed */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -144,7 +144,8 @@ void child_check_exit(struct child *c)
 		return;
 	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid)
 		return;
-	/* Its zombie still holds the number of the group: the rest of a group that was to die can be killed safely. */
+	/* Its zombie still holds the number of the group: the rest of a group that was to die can be killed
+	 * safely. */
 	if (c->killing)
 		(void)kill(-c->pid, SIGKILL);
 	if (waitpid(c->pid, &status, WNOHANG) < 0)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "base/crash.h"
 #include "base/id.h"
 
 enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, TEMP_RANDOM = 12 };
@@ -57,8 +58,8 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 
 /* ---- writing ---- */
 
-/* SIGPIPE goes to the thread that writes, so it is held back here and taken from the queue, unless one was waiting
- * already. The host's own handling of the signal stays as it is. */
+/* SIGPIPE goes to the thread that writes, so it is held back here and taken from the queue, unless one was
+ * waiting already. The host's own handling of the signal stays as it is. */
 ssize_t file_write_quiet(int fd, const void *p, size_t n)
 {
 	sigset_t pipe_only;
@@ -127,8 +128,8 @@ static void temp_name(const char *target, struct buf *ret_temp)
 	buf_addf(ret_temp, ".cadre-%s.tmp", random);
 }
 
-/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any editor. The owner
- * comes first, because changing it clears set-user-id bits. */
+/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any
+ * editor. The owner comes first, because changing it clears set-user-id bits. */
 static int copy_owner_and_mode(int fd, const struct stat *old)
 {
 	if (old->st_uid != geteuid() || old->st_gid != getegid())
@@ -147,6 +148,15 @@ static int fill_temp(const char *temp, const struct stat *old, const void *p, si
 	return old ? copy_owner_and_mode(fd, old) : 0;
 }
 
+static int put_in_place(const char *temp, const char *target)
+{
+	crash_point(replace_before);
+	if (rename(temp, target) < 0)
+		return -1;
+	crash_point(replace_after);
+	return 0;
+}
+
 int file_replace(const char *path, const void *p, size_t n, struct err *err)
 {
 	AUTO_BUF struct buf target = { 0 };
@@ -160,7 +170,7 @@ int file_replace(const char *path, const void *p, size_t n, struct err *err)
 	if (exists && !S_ISREG(old.st_mode))
 		return err_set(err, ERR_IO, "cannot write %s: not a regular file", path);
 	temp_name(target.p, &temp);
-	if (fill_temp(temp.p, exists ? &old : NULL, p, n) == 0 && rename(temp.p, target.p) == 0)
+	if (fill_temp(temp.p, exists ? &old : NULL, p, n) == 0 && put_in_place(temp.p, target.p) == 0)
 		return 0;
 	rc = err_set(err, kind_of_errno(), "cannot write %s: %m", path);
 	(void)unlink(temp.p);

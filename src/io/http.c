@@ -4,8 +4,9 @@
  *   START -> RUN -> END             a numeric address, or a name that is known
  *     \-> WAIT_NAME -> START        another request resolves the same name
  *
- * curl's callbacks and http_cancel record a fact and kick. What they mean is decided in step() and in http_req_done(),
- * which are never inside curl, so that a request can be taken out of its shard there and handlers may start others. */
+ * curl's callbacks and http_cancel record a fact and kick. What they mean is decided in step() and in
+ * http_req_done(), which are never inside curl, so that a request can be taken out of its shard there and
+ * handlers may start others. */
 #include "io/http_int.h"
 #include <assert.h>
 
@@ -63,7 +64,7 @@ void http_free(struct http *h)
 
 unsigned http_pick_shard(struct http *h)
 {
-	return h->next_shard++;
+	return ++h->next_shard;
 }
 
 size_t http_active(const struct http *h)
@@ -144,8 +145,7 @@ static void start(struct http_req *r)
 	r->state = REQ_RUN;
 }
 
-/* curl hands over what it holds from inside curl_easy_pause; a handler that refuses it there ends the transfer, but curl
- * tells nobody but us. */
+/* curl hands over what it holds from inside curl_easy_pause, and a failure there is told to nobody but us. */
 static void go_on(struct http_req *r)
 {
 	CURLcode code = CURLE_OK;

@@ -60,7 +60,7 @@ struct http_request {                /* everything is borrowed until http_start 
 
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);
 void http_free(struct http *h);      /* closes idle connections; runs no callbacks; no request may be active */
-unsigned http_pick_shard(struct http *h);
+unsigned http_pick_shard(struct http *h);       /* never 0, so that 0 can mean: none picked yet */
 int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,
 	       struct http_req **ret_req, struct err *err);
 void http_cancel(struct http_req *r);          /* on_done comes later with HTTP_CANCELLED */

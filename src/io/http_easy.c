@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * http_easy.c - curl's view of a request: the options of its easy handle and the callbacks that feed and drain it.
- * A callback records what it saw; it never ends the request, because curl is in the middle of it. */
+ * http_easy.c - curl's view of a request: the options of its easy handle and the callbacks that feed and
+ * drain it. A callback records what it saw; it never ends the request, because curl is in the middle of it. */
 #include "io/http_int.h"
+#include <inttypes.h>
 
-/* An idle transfer should cost little: the smallest buffers that curl takes. An answer is text at reading speed. */
+/* An idle transfer should cost little, and an answer is text at reading speed: small buffers do. */
 enum { READ_BUFFER_BYTES = 2048, SEND_BUFFER_BYTES = 16 << 10, HEADER_LIMIT_BYTES = 256 << 10 };
 
 static int status_of(struct str line)
@@ -51,7 +52,8 @@ static size_t on_header(char *p, size_t one, size_t n, void *req)
 	http_req_touch(r);
 	r->header_bytes += n;
 	if (r->header_bytes > HEADER_LIMIT_BYTES)
-		http_req_fail(r, HTTP_TOO_LARGE, "the headers of the answer have more than %d bytes", HEADER_LIMIT_BYTES);
+		http_req_fail(r, HTTP_TOO_LARGE, "the headers of the answer have more than %d bytes",
+			      HEADER_LIMIT_BYTES);
 	if (r->failure)
 		return 0;
 	if (!r->head_seen) /* what comes after the body are trailers */
@@ -72,7 +74,7 @@ static size_t on_write(char *p, size_t one, size_t n, void *req)
 	}
 	r->answer_bytes += n;
 	if (r->answer_bytes > r->limit_bytes) {
-		http_req_fail(r, HTTP_TOO_LARGE, "the answer has more than %llu bytes", (unsigned long long)r->limit_bytes);
+		http_req_fail(r, HTTP_TOO_LARGE, "the answer has more than %" PRIu64 " bytes", r->limit_bytes);
 		return 0;
 	}
 	if (n && !r->handlers.on_data(r, p, n))
@@ -89,14 +91,15 @@ static size_t on_read(char *out, size_t one, size_t room, void *req)
 	http_req_touch(r);
 	r->body_sent += n;
 	if (!n && left) {
-		http_req_fail(r, HTTP_OTHER, "the body of the request is %llu bytes short", (unsigned long long)left);
+		http_req_fail(r, HTTP_OTHER, "the body of the request is %" PRIu64 " bytes short", left);
 		return CURL_READFUNC_ABORT;
 	}
 	return n;
 }
 
 /* After every step of the transfer; looks only for the end of the body. */
-static int on_progress(void *req, curl_off_t total, curl_off_t received, curl_off_t body_total, curl_off_t body_out)
+static int on_progress(void *req, curl_off_t total, curl_off_t received, curl_off_t body_total,
+		       curl_off_t body_out)
 {
 	struct http_req *r = req;
 
@@ -107,8 +110,8 @@ static int on_progress(void *req, curl_off_t total, curl_off_t received, curl_of
 	return 0;
 }
 
-/* The send buffer is more than half of what an idle transfer costs, and curl keeps it until the end. Setting its size
- * drops it; curl makes a new one if it has to send again. */
+/* The send buffer is more than half of what an idle transfer costs, and curl keeps it until the end.
+ * Setting its size drops it; curl makes a new one if it has to send again. */
 void http_easy_trim(struct http_req *r)
 {
 	curl_easy_setopt(r->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_BUFFER_BYTES);
@@ -211,10 +214,12 @@ static void set_connection(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_BUFFER_BYTES);
 	curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, r->http->user_agent);
-	/* In plain text HTTP/2 has nothing to negotiate with, and transfers would wait for the first answer to learn it. */
-	curl_easy_setopt(c, CURLOPT_HTTP_VERSION, r->is_https ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
-	if (!r->is_https)
+	if (!r->is_https) {
+		/* Nothing is negotiated in plain text: transfers would wait for the first answer to learn it. */
+		curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 		return;
+	}
+	curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); /* one handshake tells whether all can share the connection */
 	curl_easy_setopt(c, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(c, CURLOPT_CAPATH, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * http_int.h - inside of the HTTP client: what http.c (life of a request), http_easy.c (curl's view of one), http_host.c
- * (who may resolve a name), http_shard.c (curl multi on the loop) and http_tls.c (the CA store) share. */
+ * http_int.h - inside of the HTTP client: what http.c (life of a request), http_easy.c (curl's view of
+ * one), http_host.c (who may resolve a name), http_shard.c (curl multi on the loop) and http_tls.c (the CA
+ * store) share. */
 #pragma once
 #include "io/http.h"
 #include <curl/curl.h>
@@ -8,7 +9,8 @@
 #include "base/buf.h"
 #include "base/map.h"
 
-/* A name is kept by curl for DNS_SECONDS. We trust it a little shorter, so that no request of a fan-out finds it gone. */
+/* A name is kept by curl for DNS_SECONDS. We trust it a little shorter, so that no request of a fan-out
+ * finds it gone. */
 enum { DNS_SECONDS = 300, DNS_TRUST_MS = (DNS_SECONDS - 5) * 1000 };
 
 struct http_shard {
@@ -85,7 +87,8 @@ struct http_req {
 };
 
 /* http.c */
-void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...) printf_like(3, 4); /* first one counts */
+/* Records why r ends and kicks; the first reason counts. */
+void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...) printf_like(3, 4);
 void http_req_touch(struct http_req *r);                   /* a byte was sent or received */
 void http_req_done(struct http_req *r, CURLcode code);     /* curl is finished with it; frees r */
 
@@ -95,9 +98,10 @@ void http_easy_trim(struct http_req *r);       /* drops curl's send buffer; only
 enum http_error http_easy_error(CURLcode code);
 
 /* http_host.c */
-struct http_host *http_host_get(struct http *h, const char *name, const char *port); /* NULL for a numeric address */
+/* Borrowed, lives as long as h; NULL for a numeric address. */
+struct http_host *http_host_get(struct http *h, const char *name, const char *port);
 bool http_host_enter(struct http_req *r);      /* may it go now? otherwise it is queued and will be kicked */
-void http_host_ready(struct http_req *r);      /* r needs the name no longer: it has a connection, or opens one */
+void http_host_ready(struct http_req *r);      /* r has a connection, or the address to open one */
 void http_host_leave(struct http_req *r, enum http_error error, const char *text); /* r ends */
 void http_host_free_all(struct http *h);
 

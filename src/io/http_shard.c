@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * http_shard.c - curl multi handles on the loop.
  *
- * The cost of a call into a multi handle grows with its transfers, so they are spread over handles of shard_size. A
- * query's number chooses its handle (number modulo count); a full one passes the transfer on to the next. Connections
- * belong to a handle and fit every request to the same server, so what counts for their reuse is that each handle sees
- * about as many transfers in every wave, not which ones. Handles are added when all are full and stay. */
+ * The cost of a call into a multi handle grows with its transfers, so they are spread over handles of
+ * shard_size. A query's number chooses its handle (number modulo count); a full one passes the transfer on
+ * to the next. Connections belong to a handle and fit every request to the same server, so what counts for
+ * their reuse is that each handle sees about as many transfers in every wave, not which ones. Handles are
+ * added when all are full and stay. */
 #include "io/http_int.h"
 
 struct watch {                     /* one socket of curl's; freed by its close callback */
@@ -48,7 +49,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	int flags = 0;
 
 	if (status < 0) {
-		/* libuv stops watching a socket in error; curl, which would not ask again, must find the error first. */
+		/* libuv stops watching a socket in error, but curl would not ask for it again. */
 		uv_poll_start(poll, w->events, on_poll);
 		flags = CURL_CSELECT_ERR;
 	}
@@ -130,7 +131,7 @@ static struct http_shard *shard_new(struct http *h)
 	curl_multi_setopt(s->multi, CURLMOPT_SOCKETDATA, s);
 	curl_multi_setopt(s->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
 	curl_multi_setopt(s->multi, CURLMOPT_TIMERDATA, s);
-	/* Otherwise curl keeps a number of idle connections of its own choice and reopens the rest in every wave. */
+	/* By default curl keeps fewer idle connections and opens the rest again in every wave. */
 	curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS, (long)h->shard_size);
 	curl_multi_setopt(s->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
 	curl_multi_setopt(s->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)h->shard_size);

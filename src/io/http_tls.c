@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * http_tls.c - one store of trusted certificates for all connections.
  *
- * Left alone, libcurl reads and parses the whole bundle for every connection, which costs more than the request. The
- * store is loaded with the first https request and lent to each connection's SSL_CTX. */
+ * Left alone, libcurl reads and parses the whole bundle for every connection, which costs more than the
+ * request. The store is loaded with the first https request and lent to each connection's SSL_CTX. */
 #include "io/http_int.h"
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * keeper.c - the process that outlives a kill -9 of ours by a moment: it knows every process group that we started, and
- * ends them all when we are gone.
+ * keeper.c - the process that outlives a kill -9 of ours by a moment: it knows every process group that we
+ * started, and ends them all when we are gone.
  *
- * It is a fork, once, before the first child, and not a program of its own, because libcadre may live in a host that
- * installs no second one. It notices our end twice: the socket closes (unless a fork of the host holds a copy of it), and
- * our pidfd becomes readable (where the kernel has one). */
+ * It is a fork, once, before the first child, and not a program of its own, because libcadre may live in a
+ * host that installs no second one. It notices our end twice: the socket closes (unless a fork of the host
+ * holds a copy of it), and our pidfd becomes readable (where the kernel has one). */
 #include <errno.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -53,8 +53,8 @@ static bool take_record(struct pid_list *groups)
 	return true;
 }
 
-/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so the end of the
- * stream is the proof that nobody comes any more. */
+/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so
+ * the end of the stream is the proof that nobody comes any more. */
 static void end_all(struct pid_list *groups, const char *id)
 {
 	struct pid_list killed = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * loop.c - the one event loop: kicks in a ring, timers in a heap, libuv under both.
  *
- * One turn: due timers, then the kicks that were queued when the turn began, then sockets and pipes. The ring of kicks
- * is closed through a head node, so that a kick can leave it without knowing the loop. */
+ * One turn: due timers, then the kicks that were queued when the turn began, then sockets and pipes. The
+ * ring of kicks is closed through a head node, so that a kick can leave it without knowing the loop. */
 #include "io/loop.h"
 #include <assert.h>
 #include <poll.h>
@@ -68,7 +68,7 @@ static void on_idle(uv_idle_t *idle)
 	struct loop *loop = idle->data;
 	struct kick batch = { 0 };
 
-	/* A step may kick itself or others again: that is for the next turn, or sockets would never be looked at. */
+	/* What a step kicks is for the next turn, or sockets would never be looked at. */
 	ring_init(&batch);
 	ring_move(&batch, &loop->queue);
 	while (!ring_empty(&batch)) {
@@ -148,7 +148,7 @@ uint64_t loop_now_ms(struct loop *loop)
 
 static void on_timer(uv_timer_t *uv_timer);
 
-/* Lets libuv wait for the first timer of the heap. With a virtual clock its timer only says that there is one. */
+/* Lets libuv wait for the first timer of the heap; a virtual clock only says that there is one. */
 static void arm(struct loop *loop)
 {
 	if (!loop->count) {
@@ -251,8 +251,8 @@ static bool is_quiet(struct loop *loop)
 	return uv_backend_timeout(&loop->uv) != 0 && poll(&backend, 1, 0) == 0;
 }
 
-/* Requests (work on the thread pool) are our own doing and end by themselves, so they are waited for before time moves.
- * Handles wait for others, which may be exactly what a timer is there to limit. */
+/* Requests (work on the thread pool) are our own doing and end by themselves, so they are waited for before
+ * time moves. Handles wait for others, which may be exactly what a timer is there to limit. */
 static void run_virtual(struct loop *loop)
 {
 	while (!loop->stopped && uv_run(&loop->uv, UV_RUN_NOWAIT)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * orphan.c - finding our descendants in /proc, by their environment. Also runs in the keeper, a fork of a program that may
- * have threads: so system calls and the stack only. */
+ * orphan.c - finding our descendants in /proc, by their environment. Also runs in the keeper, a fork of a
+ * program that may have threads: so system calls and the stack only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,8 +20,9 @@ struct dirent64_raw { /* as getdents64(2) writes it */
 static bool pid_list_grow(struct pid_list *list)
 {
 	size_t cap = list->cap ? list->cap * 2 : PID_LIST_FIRST;
-	void *p = list->pids ? mremap(list->pids, list->cap * sizeof(pid_t), cap * sizeof(pid_t), MREMAP_MAYMOVE)
-			     : mmap(NULL, cap * sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t n = cap * sizeof(pid_t);
+	void *p = list->pids ? mremap(list->pids, list->cap * sizeof(pid_t), n, MREMAP_MAYMOVE)
+			     : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
 	list->pids = p;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * spawn.c - starting a child: everything that may allocate or fail is done first, then vfork. The child shares our memory
- * until execve, so it makes plain system calls only and says in struct launch how far it came. */
+ * spawn.c - starting a child: everything that may allocate or fail is done first, then vfork. The child
+ * shares our memory until execve, so it makes plain system calls only and says in struct launch how far it
+ * came. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +16,9 @@
 
 enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512 };
 
-enum launch_step { STEP_GROUP, STEP_KEEPER, STEP_LIMIT, STEP_PRIVILEGES, STEP_LANDLOCK, STEP_STREAMS, STEP_CWD, STEP_EXEC };
+enum launch_step {
+	STEP_GROUP, STEP_KEEPER, STEP_LIMIT, STEP_PRIVILEGES, STEP_LANDLOCK, STEP_STREAMS, STEP_CWD, STEP_EXEC
+};
 
 struct launch {
 	const char *path;
@@ -38,7 +41,8 @@ struct streams {
 
 static int reset_signals(void)
 {
-	/* SIG_DFL, no flags, empty mask, in the kernel's layout. Not sigaction(3): sanitizers put a wrapper around it. */
+	/* SIG_DFL, no flags, empty mask, in the kernel's layout. Not sigaction(3): sanitizers put a wrapper
+	 * around it. */
 	static const uint64_t by_default[4];
 
 	for (int sig = 1; sig <= SIGNAL_COUNT; sig++)
@@ -197,19 +201,18 @@ static const char *env_get(const char *const *envp, const char *name)
 	return NULL;
 }
 
-/* 0, or the errno that says why this file cannot be run. */
+/* 0, or the errno that says why this file cannot be run. A directory of the path that we may not search has nothing
+ * for us; that is no reason to speak of permission. */
 static int try_program(const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return errno;
-	if (!S_ISREG(st.st_mode))
-		return EACCES;
-	return access(path, X_OK) < 0 ? errno : 0;
+		return ENOENT;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
 }
 
-/* Returns owned. As execvp(3): a file that may not be run is remembered but does not end the search. */
+/* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search. */
 static char *find_program(const struct child_options *o, const char *const *envp, struct err *err)
 {
 	const char *name = o->argv[0];
@@ -237,8 +240,8 @@ static char *find_program(const struct child_options *o, const char *const *envp
 	return NULL;
 }
 
-/* Returns owned: one block, the array and behind it the mark. An outer spawner's id stays in front of ours, so that it
- * finds our children too when it ends us. */
+/* Returns owned: one block, the array and behind it the mark. An outer spawner's id stays in front of ours,
+ * so that it finds our children too when it ends us. */
 static char **env_with_mark(const struct spawner *s, const char *const *envp)
 {
 	const char *outer = env_get(envp, "CADRE_SPAWN");
@@ -343,8 +346,8 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
 
-static struct child *child_new(struct spawner *s, const struct child_options *o, const struct child_handlers *handlers,
-			       void *data, pid_t pid)
+static struct child *child_new(struct spawner *s, const struct child_options *o,
+			       const struct child_handlers *handlers, void *data, pid_t pid)
 {
 	struct child *c = xcalloc(1, sizeof *c);
 
@@ -356,8 +359,8 @@ static struct child *child_new(struct spawner *s, const struct child_options *o,
 	return c;
 }
 
-int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers, void *data,
-		struct child **ret_child, struct err *err)
+int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
+		void *data, struct child **ret_child, struct err *err)
 {
 	struct streams st = { .child = { -1, -1, -1 }, .own = { -1, -1, -1, -1 } };
 	pid_t pid = -1;

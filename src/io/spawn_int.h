@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * spawn_int.h - shared by spawn.c (starting), child.c (the life after it), spawner.c (what children share), keeper.c and
- * orphan.c. */
+ * spawn_int.h - shared by spawn.c (starting), child.c (the life after it), spawner.c (what children share),
+ * keeper.c and orphan.c. */
 #pragma once
 #include <signal.h>
 #include "base/buf.h"
@@ -23,26 +23,30 @@ void pid_list_remove(struct pid_list *list, pid_t pid);
 bool pid_list_has(const struct pid_list *list, pid_t pid);
 void pid_list_release(struct pid_list *list);
 
-/* keeper.c. fd < 0: not running. A record is an array of int32_t: n registers group n, -n removes it, 0 says that all is
- * well and ends the keeper. */
+/* keeper.c. fd < 0: not running. A record is an array of int32_t: n registers group n, -n removes it, 0 says
+ * that all is well and ends the keeper. */
 struct keeper {
 	pid_t pid;
 	int fd;
 };
 int keeper_start(struct keeper *k, const char *id, struct err *err);
-bool keeper_send(const struct keeper *k, const int32_t *record, size_t count); /* waits up to 1 s for a slow keeper */
-void keeper_stop(struct keeper *k, bool clean); /* clean: it kills nothing. Waits for its end. NULL-safe when not running */
+/* Waits up to a second for a slow keeper. */
+bool keeper_send(const struct keeper *k, const int32_t *record, size_t count);
+/* clean: it kills nothing, otherwise it is killed itself. Waits for its end. Also when not running. */
+void keeper_stop(struct keeper *k, bool clean);
 
-/* orphan.c. All of it may run in the keeper: no malloc, no locks. A process is marked when its environment has a
- * CADRE_SPAWN that names id: a thing that only descendants of the spawner have. */
+/* orphan.c. All of it may run in the keeper: no malloc, no locks. A process is marked when its environment
+ * has a CADRE_SPAWN that names id: a thing that only descendants of the spawner have. */
 #define SPAWN_MARK "CADRE_SPAWN="
 bool orphan_is_marked(pid_t pid, const char *id);
-/* Sends SIGKILL to every marked process of the system until none is found. What was killed is added to killed. */
+/* Sends SIGKILL to every marked process of the system until none is found. What was killed is added to
+ * killed. */
 void orphan_kill_marked(const char *id, struct pid_list *killed);
 /* The direct children of this process, adopted ones too. false: the kernel does not tell. */
 bool orphan_children(struct pid_list *ret_pids);
 
-/* A pipe whose other end outlived its child: read and thrown away, so that the writer does not die of SIGPIPE. */
+/* A pipe whose other end outlived its child: read and thrown away, so that the writer does not die of
+ * SIGPIPE. */
 struct drain {
 	uv_poll_t poll;
 	struct spawner *spawner;
@@ -93,12 +97,14 @@ struct child {
 	size_t input_sent;
 };
 
-/* child.c: takes the descriptors of fds (-1: none). The process runs already; a failure to watch it kills it. */
+/* child.c: takes the descriptors of fds (-1: none). The process runs already; a failure to watch it kills
+ * it. */
 int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err);
 
 /* spawner.c */
 int spawner_prepare(struct spawner *s, struct err *err);  /* before the first child: keeper and subreaper */
-int spawner_new_keeper(struct spawner *s, struct err *err); /* somebody killed the old one: registers all groups again */
+/* Somebody killed the old one: registers all groups again. */
+int spawner_new_keeper(struct spawner *s, struct err *err);
 void spawner_prune(struct spawner *s);                    /* forgets groups and orphans that have ended */
 void spawner_group_over(struct spawner *s, pid_t pgid);   /* the leader was waited for */
 void spawner_drain(struct spawner *s, int fd);            /* takes fd */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * spawner.c - what all children share: the keeper, the subreaper, groups that outlive their leader, orphans, pipes that
- * nobody reads any more. */
+ * spawner.c - what all children share: the keeper, the subreaper, groups that outlive their leader, orphans,
+ * pipes that nobody reads any more. */
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -99,8 +99,9 @@ static pid_t *live_leaders(const struct spawner *s)
 	return pids;
 }
 
-/* Children of ours that we did not start ourselves, that carry our mark and belong to no group that we know. They must be
- * found while they live: a zombie has no environment, and a host's own children must stay the host's to wait for. */
+/* Children of ours that we did not start ourselves, that carry our mark and belong to no group that we know.
+ * They must be found while they live: a zombie has no environment, and a host's own children must stay the
+ * host's to wait for. */
 static void adopt_orphans(struct spawner *s)
 {
 	struct pid_list children = { 0 };
@@ -111,8 +112,8 @@ static void adopt_orphans(struct spawner *s)
 	for (size_t i = 0; i < children.count; i++) {
 		pid_t pid = children.pids[i];
 		pid_t pgid = getpgid(pid);
-		bool known = pid == s->keeper.pid || pid_list_has(&s->adopted, pid) || pid_list_has(&s->left, pgid) ||
-			     bsearch(&pgid, leaders, s->active, sizeof *leaders, compare_pids);
+		bool known = pid == s->keeper.pid || pid_list_has(&s->adopted, pid) ||
+			     pid_list_has(&s->left, pgid) || bsearch(&pgid, leaders, s->active, sizeof *leaders, compare_pids);
 		if (!known && orphan_is_marked(pid, s->id))
 			(void)pid_list_add(&s->adopted, pid);
 	}
@@ -171,7 +172,8 @@ void spawner_reap_orphans(struct spawner *s)
 	}
 }
 
-/* Nothing but the keeper (and what a host started itself) is left nearly always: then /proc need not be read whole. */
+/* Nothing but the keeper (and what a host started itself) is left nearly always: then /proc need not be read
+ * whole. */
 static bool may_have_descendants(const struct spawner *s)
 {
 	struct pid_list children = { 0 };
@@ -182,7 +184,8 @@ static bool may_have_descendants(const struct spawner *s)
 	return !known || others;
 }
 
-/* A process that is not our child yet becomes one when its parent, killed too, is gone: hence kill(pid, 0) as the test. */
+/* A process that is not our child yet becomes one when its parent, killed too, is gone: hence kill(pid, 0)
+ * as the test. */
 static void end_descendants(struct spawner *s)
 {
 	struct pid_list killed = { 0 };

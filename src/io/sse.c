@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * sse.c - server-sent events out of a byte stream.
  *
- * During a feed the name and the data of the current event are slices of the fed bytes; they move to the buffers of
- * struct sse only when a second data line comes or the feed ends inside the event. The limit holds for each line and for
- * the joined data, so that where a stream is split never decides what is an error. */
+ * During a feed the name and the data of the current event are slices of the fed bytes; they move to the
+ * buffers of struct sse only when a second data line comes or the feed ends inside the event. The limit
+ * holds for each line and for the joined data, so that where a stream is split never decides what is an
+ * error. */
 #include "io/sse.h"
 
 enum { DEFAULT_LIMIT_BYTES = 32 << 20 };
@@ -123,8 +124,8 @@ static bool next_line(struct feed *f, struct str *ret_line)
 	return true;
 }
 
-/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this feed ends, because
- * the event may borrow it. */
+/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this feed
+ * ends, because the event may borrow it. */
 static struct str join(struct sse *s, struct str line)
 {
 	if (!s->line.n)

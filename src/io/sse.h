@@ -4,7 +4,7 @@
  * A line ends with LF, CR or CRLF; a byte order mark at the start is skipped; data lines of one event are joined with
  * LF; comments and unknown fields are ignored; an event without data is not reported; the event that the end of the
  * stream cuts is not reported. An event larger than limit_bytes is an error (ERR_LIMIT).
- * When a whole event lies inside one fed chunk, its data is handed over in place, without a copy. */
+ * When a whole event with one data line lies inside one fed chunk, its data is handed over in place, without a copy. */
 #pragma once
 #include "base/buf.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * writer.c - output that never blocks the loop.
  *
- * uv_poll would set O_NONBLOCK on the open file, which the shell that started us and all our children share. So an epoll
- * instance of our own holds the descriptor and libuv polls that one: it is readable when the descriptor is writable. What
- * epoll does not take (regular files, /dev/null) is always ready and written at once. */
+ * uv_poll would set O_NONBLOCK on the open file, which the shell that started us and all our children share.
+ * So an epoll instance of our own holds the descriptor and libuv polls that one: it is readable when the
+ * descriptor is writable. What epoll does not take (regular files, /dev/null) is always ready and written at
+ * once. */
 #include "io/writer.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ struct writer {
 	int fd;
 	int own_fd;              /* a terminal opened again, non-blocking, or -1 */
 	struct watcher *watcher; /* NULL: always ready */
-	bool is_socket, waiting, was_busy, told;
+	bool is_socket, waiting, told;
 	struct buf queue;
 	size_t sent;             /* of the queue's bytes */
 	char error[80];
@@ -134,11 +135,8 @@ static void writer_step(struct kick *kick)
 		}
 		return;
 	}
-	if (!writer_queued(w) && w->was_busy) {
-		w->was_busy = false;
-		if (w->drained)
-			w->drained(w, w->data);
-	}
+	if (!writer_queued(w) && w->drained)
+		w->drained(w, w->data);
 }
 
 static void on_watcher_closed(uv_handle_t *handle)
@@ -171,8 +169,8 @@ static struct watcher *watcher_new(struct writer *w)
 	return watcher;
 }
 
-/* A terminal may be ready for one byte and block on the next (Ctrl-S, a slow pty), but it can be opened a second time with
- * flags of its own. */
+/* A terminal may be ready for one byte and block on the next (Ctrl-S, a slow pty), but it can be opened a
+ * second time with flags of its own. */
 static int reopen_terminal(int fd)
 {
 	char path[40];
@@ -205,7 +203,6 @@ void writer_add(struct writer *w, const void *p, size_t n)
 	if (w->error[0] || !n)
 		return;
 	buf_add(&w->queue, p, n);
-	w->was_busy = true;
 	if (!w->watcher) {
 		while (writer_queued(w) && pump(w))
 			;

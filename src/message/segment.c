@@ -10,7 +10,7 @@ struct segment *segment_new(enum segment_kind kind, struct str json)
 	s->refs = 1;
 	s->len = (uint32_t)json.n;
 	s->kind = (uint8_t)kind;
-	s->markable = kind != SEGMENT_THINKING && !str_has(json, STR("\"text\":\"\""));
+	s->markable = kind != SEGMENT_THINKING;
 	memcpy(s->bytes, json.p, json.n);
 	return s;
 }
@@ -38,41 +38,51 @@ static const struct {
 	{ "tool_result", SEGMENT_TOOL_RESULT },
 };
 
-static bool has_surrogate_escape(struct str raw)
+/* The value of the \uXXXX at this place, or 0 if there is none. */
+static unsigned unicode_escape(const char *p, size_t n, size_t at)
 {
-	return str_has(raw, STR("\\ud")) || str_has(raw, STR("\\uD"));
+	char digits[5] = { 0 };
+
+	if (at + 6 > n || p[at] != '\\' || p[at + 1] != 'u')
+		return 0;
+	memcpy(digits, p + at + 2, 4);
+	return (unsigned)strtoul(digits, NULL, 16);
 }
 
-/* Writes v again through the writer, whose strings are always valid. */
-static void rewrite(struct json_out *w, const struct json *v, struct arena *arena)
+/* Lone surrogate escapes become \ufffd, which has the same length: everything else keeps its bytes. */
+static void repair_surrogates(char *p, size_t n)
 {
-	switch (v->type) {
-	case JSON_OBJECT:
-		json_open(w, '{');
-		for (struct json_member m = json_members(v); m.key; m = json_member_next(v, m)) {
-			json_key_str(w, json_str(m.key, arena));
-			rewrite(w, m.value, arena);
-		}
-		json_close(w);
-		break;
-	case JSON_ARRAY:
-		json_open(w, '[');
-		for (const struct json *e = json_first(v); e; e = json_next(v, e))
-			rewrite(w, e, arena);
-		json_close(w);
-		break;
-	case JSON_STRING:
-		json_put_str(w, json_str(v, arena));
-		break;
-	default:
-		json_put_raw(w, json_raw(v));
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (p[i] != '\\')
+			continue;
+		unsigned unit = unicode_escape(p, n, i);
+		unsigned next = unicode_escape(p, n, i + 6);
+		if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff)
+			i += 6;
+		else if (unit >= 0xd800 && unit <= 0xdfff)
+			memcpy(p + i, "\\ufffd", 6);
+		i++; /* the character behind the backslash */
 	}
+}
+
+/* Marks are put in while sending; one more that a block of another program brings could be the fifth. */
+static void add_without_mark(struct buf *out, const struct json *block)
+{
+	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
+		struct str key = json_raw(m.key), value = json_raw(m.value);
+		if (json_str_is(m.key, "cache_control"))
+			continue;
+		buf_addch(out, out->n ? ',' : '{');
+		buf_add(out, key.p, key.n);
+		buf_addch(out, ':');
+		buf_add(out, value.p, value.n);
+	}
+	buf_addch(out, '}');
 }
 
 struct segment *segment_from_json(const struct json *block)
 {
-	AUTO_ARENA struct arena arena = { 0 };
-	AUTO_BUF struct buf clean = { 0 };
+	AUTO_BUF struct buf unmarked = { 0 };
 	const struct json *type = json_get(block, "type");
 	enum segment_kind kind = SEGMENT_OTHER;
 
@@ -83,13 +93,11 @@ struct segment *segment_from_json(const struct json *block)
 			kind = kinds[i].kind;
 	if (kind == SEGMENT_TEXT && json_str_is(json_get(block, "text"), ""))
 		return NULL;
-	struct str raw = json_raw(block);
-	if (has_surrogate_escape(raw)) {
-		struct json_out w = json_out(&clean);
-		rewrite(&w, block, &arena);
-		raw = buf_str(&clean);
-	}
-	return segment_new(kind, raw);
+	if (json_get(block, "cache_control"))
+		add_without_mark(&unmarked, block);
+	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
+	repair_surrogates(s->bytes, s->len);
+	return s;
 }
 
 struct segment *segment_text(struct str text)

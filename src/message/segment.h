@@ -10,7 +10,7 @@ struct segment {
 	uint32_t refs;
 	uint32_t len;
 	uint8_t kind;       /* enum segment_kind */
-	bool markable;      /* may carry cache_control (not thinking, not an empty text) */
+	bool markable;      /* may carry cache_control: all but thinking */
 	char bytes[];       /* a JSON object; a mark goes in before its last byte */
 };
 
@@ -21,7 +21,8 @@ void segment_unref(struct segment *s);
 static inline struct str segment_json(const struct segment *s) { return (struct str){ s->bytes, s->len }; }
 
 /* A block of an answer or of a file. Its bytes are kept as they are, but for lone surrogate escapes, which the API would
- * refuse: then the block is written anew. NULL if it is no object with a type, or a text without text. */
+ * refuse and which become \ufffd, and for a cache mark of another program. NULL if it is no object with a type, or a
+ * text without text. */
 struct segment *segment_from_json(const struct json *block);
 
 /* Blocks that we write ourselves. Text is any bytes; it is repaired. */

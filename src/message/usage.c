@@ -2,6 +2,8 @@
  * usage.c - token counts in and out of JSON. */
 #include "message/usage.h"
 
+#define MOST_TOKENS (INT64_C(1) << 48) /* more is no count of tokens; sums of less never overflow */
+
 static const struct {
 	const char *name;
 	const char *inside; /* NULL: top level */
@@ -26,7 +28,7 @@ void usage_merge(struct usage *u, const struct json *object)
 	for (size_t i = 0; i < COUNT_OF(fields); i++) {
 		const struct json *from = fields[i].inside ? json_get(object, fields[i].inside) : object;
 		int64_t v;
-		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0)
+		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
 			*field(u, i) = v;
 	}
 }

@@ -3,6 +3,10 @@
 #include "model/answer.h"
 #include "json/json_write.h"
 
+/* A block is nested four levels deep in its line of the transcript, which has to be read again: far from the reader's own
+ * limit of 512. */
+enum { DEEPEST_BLOCK = 256 };
+
 /* How each block type grows. The member that accumulates is written last, the others are kept as they came. */
 static const struct growth {
 	const char *type;
@@ -56,6 +60,35 @@ static const struct growth *growth_of(const struct json *block)
 	return NULL;
 }
 
+static void add_piece(struct answer *a, const char *name, const struct json *piece)
+{
+	struct str raw = raw_text(piece);
+
+	buf_add(&a->text, raw.p, raw.n);
+	if (raw.n && a->sink->on_delta)
+		a->sink->on_delta(a->data, name, json_str(piece, &a->scratch));
+}
+
+/* Some servers put the beginning, or all of it, into the start event. */
+static void add_initial(struct answer *a, const struct growth *g, const struct json *block)
+{
+	const struct json *initial = json_get(block, g->member);
+	const struct json *citations = json_get(block, "citations");
+
+	if (g->kind != ANSWER_INPUT) {
+		add_piece(a, g->member, initial);
+	} else if (initial && initial->count) {
+		struct str raw = json_raw(initial);
+		buf_add(&a->text, raw.p, raw.n);
+	}
+	if (g->kind == ANSWER_THINKING) {
+		struct str raw = raw_text(json_get(block, "signature"));
+		buf_add(&a->signature, raw.p, raw.n);
+	}
+	if (g->kind == ANSWER_TEXT && json_is(citations, JSON_ARRAY) && citations->count)
+		buf_add(&a->citations, citations->text + 1, citations->len - 2);
+}
+
 static void on_block_start(struct answer *a, const struct json *event)
 {
 	const struct json *block = json_get(event, "content_block");
@@ -76,7 +109,8 @@ static void on_block_start(struct answer *a, const struct json *event)
 		return;
 	}
 	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
-		bool grows = json_str_is(m.key, g->member) || json_str_is(m.key, "signature") ||
+		bool grows = json_str_is(m.key, g->member) ||
+			     (json_str_is(m.key, "signature") && g->kind == ANSWER_THINKING) ||
 			     (json_str_is(m.key, "citations") && g->kind == ANSWER_TEXT);
 		if (grows)
 			continue;
@@ -84,11 +118,7 @@ static void on_block_start(struct answer *a, const struct json *event)
 		struct str key = json_raw(m.key), value = json_raw(m.value);
 		buf_addf(&a->bytes, STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
 	}
-	/* Some servers put the beginning, or all of it, into the start event. */
-	const struct json *initial = json_get(block, g->member);
-	struct str seed = g->kind == ANSWER_INPUT ? json_raw(initial) : raw_text(initial);
-	if (!(g->kind == ANSWER_INPUT && initial && !initial->count))
-		buf_add(&a->text, seed.p, seed.n);
+	add_initial(a, g, block);
 }
 
 static void on_block_delta(struct answer *a, const struct json *event)
@@ -97,18 +127,12 @@ static void on_block_delta(struct answer *a, const struct json *event)
 	const struct json *type = json_get(delta, "type");
 
 	if (json_str_is(type, "text_delta") && a->block == ANSWER_TEXT) {
-		struct str raw = raw_text(json_get(delta, "text"));
-		buf_add(&a->text, raw.p, raw.n);
-		if (a->sink->on_delta)
-			a->sink->on_delta(a->data, "text", json_str(json_get(delta, "text"), &a->scratch));
+		add_piece(a, "text", json_get(delta, "text"));
 	} else if (json_str_is(type, "input_json_delta") && a->block == ANSWER_INPUT) {
 		struct str piece = json_str(json_get(delta, "partial_json"), &a->scratch);
 		buf_add(&a->text, piece.p, piece.n);
 	} else if (json_str_is(type, "thinking_delta") && a->block == ANSWER_THINKING) {
-		struct str raw = raw_text(json_get(delta, "thinking"));
-		buf_add(&a->text, raw.p, raw.n);
-		if (a->sink->on_delta)
-			a->sink->on_delta(a->data, "thinking", json_str(json_get(delta, "thinking"), &a->scratch));
+		add_piece(a, "thinking", json_get(delta, "thinking"));
 	} else if (json_str_is(type, "signature_delta") && a->block == ANSWER_THINKING) {
 		struct str raw = raw_text(json_get(delta, "signature"));
 		buf_add(&a->signature, raw.p, raw.n);
@@ -123,7 +147,7 @@ static void on_block_delta(struct answer *a, const struct json *event)
 /* Input that is not a JSON object is kept as text under a name that tells the model; the tool then refuses it. */
 static void add_input(struct answer *a)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits.depth = DEEPEST_BLOCK - 1 };
 	const struct json *root;
 
 	buf_addstr(&a->bytes, ",\"input\":");
@@ -164,6 +188,14 @@ static void finish_bytes(struct answer *a)
 	}
 }
 
+/* A call that cannot be answered would make every later request invalid. */
+static bool can_be_answered(const struct json *block)
+{
+	const struct json *id = json_get(block, "id"), *name = json_get(block, "name");
+
+	return json_is(id, JSON_STRING) && id->len && json_is(name, JSON_STRING) && name->len;
+}
+
 static void on_block_stop(struct answer *a)
 {
 	const struct json *root;
@@ -173,9 +205,14 @@ static void on_block_stop(struct answer *a)
 		return;
 	}
 	finish_bytes(a);
+	bool is_call = a->block == ANSWER_INPUT;
 	a->block = ANSWER_NO_BLOCK;
 	if (json_parse(&a->reader, a->bytes.p, a->bytes.n, &root, NULL) < 0) {
 		broken(a, "a block is not valid");
+		return;
+	}
+	if (is_call && !can_be_answered(root)) {
+		broken(a, "a call without an id or a name");
 		return;
 	}
 	struct segment *block = segment_from_json(root); /* an empty text is nothing */
@@ -234,6 +271,7 @@ void answer_init(struct answer *a, const struct answer_sink *sink, void *data)
 	*a = (struct answer){ .sink = sink, .data = data };
 	a->sse.event = on_sse;
 	a->sse.data = a;
+	a->reader.limits.depth = DEEPEST_BLOCK + 1;
 	a->failure.retry_after_ms = -1;
 }
 
@@ -249,7 +287,7 @@ void answer_feed(struct answer *a, const char *p, size_t n)
 
 bool answer_complete(const struct answer *a)
 {
-	return !a->failure.kind && a->stop_reason[0] && !a->block;
+	return !a->failure.kind && a->started && a->stop_reason[0] && !a->block;
 }
 
 void answer_release(struct answer *a)

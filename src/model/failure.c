@@ -66,7 +66,7 @@ void failure_from_body(struct failure *f, int status, struct str body)
 	const struct json *root, *error;
 
 	f->kind = FAIL_STATUS;
-	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 && (error = json_get(root, "error"))) {
+	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 && json_is(error = json_get(root, "error"), JSON_OBJECT)) {
 		say(f, status, json_str(json_get(error, "type"), &arena), json_str(json_get(error, "message"), &arena));
 		return;
 	}

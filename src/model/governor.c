@@ -38,7 +38,8 @@ static void unlink_slot(struct governor *g, struct governor_slot *slot)
 	else
 		g->end = slot->prev;
 	slot->waiting = false;
-	g->waiting--;
+	if (--g->waiting == 0)
+		timer_stop(g->loop, &g->timer); /* nobody waits for the end of a hold */
 }
 
 static void grant_waiting(struct governor *g)

@@ -44,7 +44,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 		failure_from_body(f, call->status, buf_str(&call->error_body));
 	else if (inner->kind)
 		*f = *inner;
-	else if (call->status == 200 && !call->is_stream)
+	else if (call->status == 200 && (!call->is_stream || (!transport && !call->answer.started)))
 		failure_set(f, FAIL_GARBAGE, "the server answered with something that is no event stream");
 	else if (transport && !answer_complete(&call->answer))
 		failure_set(f, transport, "%s", text);
@@ -59,6 +59,16 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 static bool is_header(struct str name, const char *wanted)
 {
 	return str_is_nocase(name, wanted);
+}
+
+/* anthropic-ratelimit-requests-remaining and the like */
+static bool is_limit(struct str name, const char *ending)
+{
+	const char *prefix = "anthropic-ratelimit-";
+	size_t from = strlen(prefix), end = strlen(ending);
+
+	return name.n > from + end && is_header((struct str){ name.p, from }, prefix) &&
+	       is_header((struct str){ name.p + name.n - end, end }, ending);
 }
 
 /* "2026-11-15T20:21:00Z" to milliseconds from now; 0 if it is past or not a time. */
@@ -86,9 +96,9 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 		double seconds = strtod(text, NULL);
 		if (isfinite(seconds) && seconds >= 0 && seconds < 86400)
 			call->failure.retry_after_ms = (int64_t)(seconds * 1000);
-	} else if (str_starts(name, STR("anthropic-ratelimit-")) && str_ends(name, STR("-remaining"))) {
+	} else if (is_limit(name, "-remaining")) {
 		call->limit_empty = str_is(value, "0"); /* its reset header follows */
-	} else if (str_starts(name, STR("anthropic-ratelimit-")) && str_ends(name, STR("-reset"))) {
+	} else if (is_limit(name, "-reset")) {
 		if (call->limit_empty)
 			call->hold_ms = MAX(call->hold_ms, until(value));
 		call->limit_empty = false;

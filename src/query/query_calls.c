@@ -89,11 +89,9 @@ static bool is_read_only(const struct query_call *c)
 
 static void start(struct query *q, struct query_call *c)
 {
-	struct str input = c->call->input ? json_raw(c->call->input) : STR("");
-
 	c->started = true;
 	query_emit(q, &(struct event){ .kind = EVENT_TOOL_STARTED, .name = c->call->name, .id = c->call->id,
-				       .text = input });
+				       .text = tool_call_summary(c->call) });
 	tool_call_start(c->call);
 	crash_point(call_started);
 }

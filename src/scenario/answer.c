@@ -197,6 +197,7 @@ static struct usage usage_of(const struct reply *r, const struct rule *rule, con
 		.output = override(rule->usage.output, tokens(output) + 1),
 		.cache_read = override(rule->usage.cache_read, read),
 		.cache_write = override(rule->usage.cache_write, prefix - read),
+		.long_lived = look->write_count && look->writes[look->write_count - 1].ttl_ms > CACHE_TTL_SHORT_MS,
 	};
 }
 

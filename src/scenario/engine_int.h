@@ -75,6 +75,7 @@ uint64_t range_pick(const struct range *r, uint64_t *random);
 
 struct usage {
 	uint64_t input, output, cache_read, cache_write;
+	bool long_lived; /* what is written lives for an hour */
 };
 
 enum stage {

@@ -110,6 +110,11 @@ static void put_usage(struct json_out *w, const struct reply *r, uint64_t output
 	json_ki64(w, "input_tokens", (int64_t)r->usage.input);
 	json_ki64(w, "cache_creation_input_tokens", (int64_t)r->usage.cache_write);
 	json_ki64(w, "cache_read_input_tokens", (int64_t)r->usage.cache_read);
+	json_key(w, "cache_creation");
+	json_open(w, '{');
+	json_ki64(w, "ephemeral_5m_input_tokens", (int64_t)(r->usage.long_lived ? 0 : r->usage.cache_write));
+	json_ki64(w, "ephemeral_1h_input_tokens", (int64_t)(r->usage.long_lived ? r->usage.cache_write : 0));
+	json_close(w);
 	json_ki64(w, "output_tokens", (int64_t)output);
 	json_kcstr(w, "service_tier", "standard");
 	json_close(w);

@@ -8,6 +8,7 @@
 #include "scenario/scenario.h"
 
 enum { REQUEST_LIMIT_BYTES = 32 << 20, REQUEST_MAX_MARKS = 4 };
+enum { CACHE_TTL_SHORT_MS = 5 * 60 * 1000, CACHE_TTL_LONG_MS = 60 * 60 * 1000 };
 
 struct prefix { /* of a request, up to and including one block; cache_control does not count */
 	uint64_t hash;

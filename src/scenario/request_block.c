@@ -4,7 +4,6 @@
 #include "scenario/signature.h"
 
 enum { LIMIT_TOOL_NAME = 128 };
-enum { TTL_SHORT_MS = 5 * 60 * 1000, TTL_LONG_MS = 60 * 60 * 1000 };
 
 struct view { /* the members of a block, found in one pass */
 	const struct json *type, *text, *id, *name, *input, *tool_use_id, *content, *is_error;
@@ -83,7 +82,7 @@ int check_mark(struct checker *c, const struct json *cache_control)
 	if (c->marks < REQUEST_MAX_MARKS)
 		c->request->marks[c->marks] = (struct mark){
 			.block = c->prefix_count ? c->prefix_count - 1 : 0,
-			.ttl_ms = json_str_is(ttl, "1h") ? TTL_LONG_MS : TTL_SHORT_MS,
+			.ttl_ms = json_str_is(ttl, "1h") ? CACHE_TTL_LONG_MS : CACHE_TTL_SHORT_MS,
 		};
 	c->marks++;
 	return 0;

@@ -2,7 +2,6 @@
  * load.c - reads the lines of a session and follows their chain. What the lines mean for the conversation is decided in
  * replay.c. */
 #include "session/load.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "base/map.h"
@@ -86,12 +85,23 @@ static void index_lines(struct reading *r, struct session_load *out)
 			map_set(&r->by_uuid, r->lines[i].uuid, &r->lines[i]);
 }
 
+/* A parent that is not there was damaged: the conversation goes on with the line that stands before. */
+static struct line *parent_of(struct reading *r, struct line *line)
+{
+	struct line *parent = map_get(&r->by_uuid, line->parent);
+
+	for (struct line *l = line; !parent && line->parent.n && l > r->lines; l--)
+		if (l[-1].uuid.n && l[-1].sidechain == line->sidechain)
+			parent = &l[-1];
+	return parent;
+}
+
 /* Keeps the chain from leaf back to its root; returns the root. */
 static struct line *keep_chain(struct reading *r, struct line *leaf)
 {
 	struct line *root = NULL;
 
-	for (struct line *l = leaf; l && !l->keep; l = map_get(&r->by_uuid, l->parent)) {
+	for (struct line *l = leaf; l && !l->keep; l = parent_of(r, l)) {
 		l->keep = true;
 		root = l;
 	}
@@ -153,7 +163,31 @@ static int load_origin(const char *path, const struct line *fork, struct replay 
 	char *origin = arena_printf(&arena, "%.*s" STR_FMT ".jsonl", slash ? (int)(slash - path + 1) : 0, path,
 				    STR_ARG(session));
 	if (load_file(origin, json_str(json_get(from, "uuid"), &arena), replay, depth + 1, err) < 0)
-		return err_wrap(err, "the origin of a fork");
+		return depth ? -(int)err->kind : err_wrap(err, "the origin of a fork");
+	return 0;
+}
+
+/* A write that was cut by the end of its process: the last line lacks its end. A whole object only gets its line end. A
+ * file that grew since it was read is being written by somebody, and nothing is torn. */
+static int repair_tail(const char *path, struct buf *text, struct session_load *out, struct err *err)
+{
+	if (!text->n || text->p[text->n - 1] == '\n')
+		return 0;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	const char *line_end = memrchr(text->p, '\n', text->n);
+	size_t start = line_end ? (size_t)(line_end + 1 - text->p) : 0;
+	const struct json *root;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size != text->n)
+		return 0;
+	bool whole = json_parse(&reader, text->p + start, text->n - start, &root, NULL) == 0;
+	if (fd < 0 || (whole ? write(fd, "\n", 1) != 1 : ftruncate(fd, (off_t)start) < 0))
+		return err_set(err, ERR_IO, "cannot repair the torn last line of %s: %m", path);
+	if (!whole)
+		text->n = start;
+	out->repaired = true;
 	return 0;
 }
 
@@ -163,8 +197,12 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 
 	if (file_read(path, LARGEST_FILE, &r.text, err) < 0)
 		return -(int)err->kind;
+	if (depth == 0 && repair_tail(path, &r.text, replay->out, err) < 0)
+		return -(int)err->kind;
 	index_lines(&r, replay->out);
 	struct line *leaf = leaf_uuid.n ? map_get(&r.by_uuid, leaf_uuid) : newest_line(&r);
+	if (leaf_uuid.n && !leaf)
+		return err_set(err, ERR_NOT_FOUND, "%s has no line " STR_FMT, path, STR_ARG(leaf_uuid));
 	struct line *root = keep_chain(&r, leaf);
 	if (root && root->type == LINE_FORK && load_origin(path, root, replay, depth, err) < 0)
 		return -(int)err->kind;
@@ -177,44 +215,12 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	return 0;
 }
 
-/* A write that was cut by the end of its process: the last line lacks its end. A whole object only gets its line end. */
-static int repair_tail(const char *path, struct session_load *out, struct err *err)
-{
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
-	struct stat st;
-	char c;
-
-	if (fd < 0)
-		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
-	if (fstat(fd, &st) < 0)
-		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
-	off_t end = st.st_size;
-	if (end == 0 || (pread(fd, &c, 1, end - 1) == 1 && c == '\n'))
-		return 0;
-	off_t start = end;
-	while (start > 0 && pread(fd, &c, 1, start - 1) == 1 && c != '\n')
-		start--;
-
-	AUTO_BUF struct buf tail = { 0 };
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-	buf_reserve(&tail, (size_t)(end - start));
-	ssize_t n = pread(fd, tail.p, (size_t)(end - start), start);
-	bool whole = n == end - start && json_parse(&reader, tail.p, (size_t)n, &root, NULL) == 0;
-	out->repaired = true;
-	if (whole ? pwrite(fd, "\n", 1, end) != 1 : ftruncate(fd, start) < 0)
-		return err_set(err, ERR_IO, "cannot repair the torn last line of %s: %m", path);
-	return 0;
-}
-
 int session_load(const char *path, struct session_load *ret, struct err *err)
 {
 	*ret = (struct session_load){ 0 };
 	struct replay replay = { .out = ret };
 
-	int status = repair_tail(path, ret, err);
-	if (status == 0)
-		status = load_file(path, (struct str){ 0 }, &replay, 0, err);
+	int status = load_file(path, (struct str){ 0 }, &replay, 0, err);
 	replay_end(&replay);
 	if (status < 0)
 		session_load_release(ret);

@@ -1,32 +1,85 @@
 /* SPDX-License-Identifier: MIT
- * lock.c - flock on a file beside the transcript, which is never removed: removing it would let two processes hold locks
+ * lock.c - byte locks on one file per project. The file is never removed: removing it would let two processes hold locks
  * on two files of the same name. */
 #include "session/lock.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
+#include "base/buf.h"
 #include "io/file.h"
 
-int session_lock(const char *path, int *ret_fd, struct err *err)
+struct lock_file {
+	int fd;
+};
+
+static int open_file(struct lock_table *t, const char *dir, struct lock_file **ret_file, struct err *err)
 {
-	if (file_make_parents(path, err) < 0)
-		return -(int)err->kind;
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot open the lock %s: %m", path);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		bool busy = errno == EWOULDBLOCK;
-		err_set(err, busy ? ERR_BUSY : ERR_IO, busy ? "another process works on this session (%s)" : "cannot lock %s: %m",
-			path);
-		close(fd);
-		return busy ? -ERR_BUSY : -ERR_IO;
+	AUTO_BUF struct buf path = { 0 };
+	struct lock_file *file = map_get(&t->files, str_from(dir));
+
+	if (!file) {
+		buf_addf(&path, "%s/sessions.lock", dir);
+		if (file_make_parents(path.p, err) < 0)
+			return -(int)err->kind;
+		int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
+		file = xmalloc(sizeof *file);
+		file->fd = fd;
+		map_set(&t->files, str_from(dir), file);
 	}
-	*ret_fd = fd;
+	*ret_file = file;
 	return 0;
 }
 
-void session_unlock(int fd)
+static int set_byte(const struct lock_file *file, const char *id, short type)
 {
-	if (fd >= 0)
-		close(fd);
+	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
+
+	range.l_start = (off_t)(str_hash(str_from(id)) >> 2); /* a file offset has 63 bits */
+	return fcntl(file->fd, F_OFD_SETLK, &range);
+}
+
+static void held_key(struct buf *out, const char *dir, const char *id)
+{
+	buf_addf(out, "%s/%s", dir, id);
+}
+
+int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err)
+{
+	AUTO_BUF struct buf key = { 0 };
+	struct lock_file *file;
+
+	held_key(&key, dir, id);
+	if (map_get(&t->held, buf_str(&key)))
+		return err_set(err, ERR_BUSY, "session %s is open already", id);
+	if (open_file(t, dir, &file, err) < 0)
+		return -(int)err->kind;
+	if (set_byte(file, id, F_WRLCK) < 0) {
+		if (errno == EAGAIN || errno == EACCES)
+			return err_set(err, ERR_BUSY, "another process works on session %s", id);
+		return err_set(err, ERR_IO, "cannot lock session %s: %m", id);
+	}
+	map_set(&t->held, buf_str(&key), t);
+	return 0;
+}
+
+void session_unlock(struct lock_table *t, const char *dir, const char *id)
+{
+	AUTO_BUF struct buf key = { 0 };
+	struct lock_file *file = map_get(&t->files, str_from(dir));
+
+	held_key(&key, dir, id);
+	if (file && map_remove(&t->held, buf_str(&key)))
+		(void)set_byte(file, id, F_UNLCK);
+}
+
+void lock_table_release(struct lock_table *t)
+{
+	for (struct map_entry *e = map_next(&t->files, NULL); e; e = map_next(&t->files, e)) {
+		struct lock_file *file = e->value;
+		close(file->fd);
+		free(file);
+	}
+	map_release(&t->files);
+	map_release(&t->held);
 }

@@ -78,7 +78,7 @@ int recorder_result(struct recorder *r, const struct segment *result, struct str
 	return commit(r, &w, uuid, err);
 }
 
-/* message.content stays open for the caller; put_answer_end closes it. */
+/* message and its content stay open for the caller. */
 static void put_answer_start(struct json_out *w, const struct answer_ids *ids)
 {
 	if (ids->request_id && ids->request_id[0])

@@ -28,11 +28,11 @@ static void settle_calls(struct replay *r, bool keep_open)
 	forget_calls(out);
 }
 
-/* The open answer is over: it counts if it was closed, or if one of its tools may have run. */
+/* The open answer is over: it counts if it was closed and not refused, or if one of its tools may have run. */
 static void finish_answer(struct replay *r)
 {
 	struct open_answer *a = &r->answer;
-	bool counts = (a->closed || r->out->call_count) && !a->refused;
+	bool counts = (a->closed && !a->refused) || r->out->call_count;
 
 	if (!a->id.p)
 		return;
@@ -42,8 +42,6 @@ static void finish_answer(struct replay *r)
 		else
 			segment_unref(a->blocks[i]);
 	}
-	if (!counts)
-		forget_calls(r->out);
 	if (a->refused || (counts && a->block_count))
 		r->last = a->paused ? LAST_PAUSED : LAST_ANSWER;
 	free(a->blocks);
@@ -95,6 +93,16 @@ static void replay_answer(struct replay *r, const struct json *root)
 	a->paused = a->paused || json_str_is(stop, "pause_turn");
 }
 
+/* The thousandths after ".", however many digits there are. */
+static int64_t fraction_ms(const char *digits)
+{
+	int64_t ms = 0;
+
+	for (int64_t unit = 100; unit && *digits >= '0' && *digits <= '9'; unit /= 10)
+		ms += unit * (*digits++ - '0');
+	return ms;
+}
+
 static int64_t line_time_ms(const struct json *root, struct arena *arena)
 {
 	char *text = json_cstr(json_get(root, "timestamp"), arena);
@@ -103,7 +111,7 @@ static int64_t line_time_ms(const struct json *root, struct arena *arena)
 
 	if (!end)
 		return 0;
-	return (int64_t)timegm(&tm) * 1000 + (*end == '.' ? strtol(end + 1, NULL, 10) : 0);
+	return (int64_t)timegm(&tm) * 1000 + (*end == '.' ? fraction_ms(end + 1) : 0);
 }
 
 static void note_file(struct replay *r, const struct json *root)
@@ -125,19 +133,25 @@ static void note_file(struct replay *r, const struct json *root)
 	out->files[out->file_count++] = (struct loaded_file){ path, line_time_ms(root, &out->arena), seen < total };
 }
 
-static bool take_result(struct replay *r, const struct json *block)
+/* A result without its call cannot be sent: it is passed over. */
+static void take_result(struct replay *r, const struct json *block)
 {
 	struct str id = json_str(json_get(block, "tool_use_id"), &r->out->arena);
 
 	for (size_t i = 0; i < r->out->call_count; i++) {
 		struct loaded_call *call = &r->out->calls[i];
-		if (!str_eq(call->id, id))
-			continue;
-		if (!call->result)
+		if (str_eq(call->id, id) && !call->result) {
 			call->result = segment_from_json(block);
-		return true;
+			return;
+		}
 	}
-	return false;
+}
+
+/* A context that nobody has asked anything about yet is not a turn that could be finished. */
+static void note_user(struct replay *r, const struct json *root)
+{
+	if (r->last != LAST_NONE || !json_bool(json_get(root, "isMeta")))
+		r->last = LAST_USER;
 }
 
 static void replay_user(struct replay *r, const struct json *root)
@@ -151,14 +165,12 @@ static void replay_user(struct replay *r, const struct json *root)
 		struct str text = json_str(content, &r->out->arena);
 		if (text.n)
 			transcript_add(&r->out->transcript, ROLE_USER, segment_text(text));
-		r->last = LAST_USER;
+		note_user(r, root);
 		return;
 	}
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
-		bool is_result = json_str_is(json_get(b, "type"), "tool_result");
-		/* A result without its call cannot be sent; one with its call waits until all of them are there. */
-		if (is_result) {
-			(void)take_result(r, b);
+		if (json_str_is(json_get(b, "type"), "tool_result")) {
+			take_result(r, b); /* it waits until all of them are there */
 			continue;
 		}
 		struct segment *s = segment_from_json(b);
@@ -167,7 +179,7 @@ static void replay_user(struct replay *r, const struct json *root)
 		finish_answer(r);
 		settle_calls(r, false);
 		transcript_add(&r->out->transcript, ROLE_USER, s);
-		r->last = LAST_USER;
+		note_user(r, root);
 	}
 }
 

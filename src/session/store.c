@@ -118,12 +118,12 @@ static int open_file(struct journal *j, struct err *err)
 	}
 	if (j->store->open_count >= STORE_OPEN_FILES)
 		close_file(j->store->oldest);
-	for (int try = 0; j->fd < 0; try++) {
-		j->fd = open(j->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-		if (j->fd >= 0)
-			break;
-		if (errno == ENOENT && try == 0 && file_make_parents(j->path, err) == 0)
+	bool made_parents = false;
+	while ((j->fd = open(j->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) < 0) {
+		if (errno == ENOENT && !made_parents && file_make_parents(j->path, err) == 0) {
+			made_parents = true;
 			continue;
+		}
 		if (errno == EMFILE && j->store->oldest) { /* others took the descriptors: ours are the spare ones */
 			close_file(j->store->oldest);
 			continue;

@@ -27,6 +27,7 @@ enum tool_flags {
 struct tool {
 	const char *name;         /* as the model says it */
 	const char *definition;   /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
+	const char *subject;      /* the input member that says best what a call is about; NULL: none */
 	unsigned flags;
 	void *ctx;                /* of dynamic members (MCP); NULL for built-in ones */
 	void (*start)(struct tool_call *call);
@@ -91,6 +92,9 @@ struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, co
 void tool_call_start(struct tool_call *call);   /* leads to call->done exactly once, never from inside this function */
 void tool_call_cancel(struct tool_call *call);  /* a request: done still comes */
 void tool_call_free(struct tool_call *call);    /* only when finished or never started */
+
+/* One line about the call for people: its subject, else its input as JSON. In the call's arena. */
+struct str tool_call_summary(struct tool_call *call);
 
 /* For gates. reason is shown to the model when denied. */
 void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason);

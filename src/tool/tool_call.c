@@ -67,6 +67,20 @@ void tool_call_start(struct tool_call *call)
 		call->gate->ask(call->gate, call);
 }
 
+struct str tool_call_summary(struct tool_call *call)
+{
+	const struct json *subject = call->tool && call->tool->subject ? json_get(call->input, call->tool->subject) : NULL;
+	struct str text = json_is(subject, JSON_STRING) ? json_str(subject, &call->arena)
+			  : call->input                 ? json_raw(call->input)
+							: STR("");
+	struct str line = arena_str(&call->arena, text);
+
+	for (size_t i = 0; i < line.n; i++)
+		if (line.p[i] == '\n' || line.p[i] == '\r')
+			((char *)(uintptr_t)line.p)[i] = ' ';
+	return line;
+}
+
 void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason)
 {
 	if (call->finished)
@@ -136,7 +150,8 @@ void tool_call_finish(struct tool_call *call, struct str text)
 	tool_call_end(call, false);
 }
 
-static void vfail(struct tool_call *call, const char *before, const char *after, const char *fmt, va_list ap)
+printf_like(4, 0) static void vfail(struct tool_call *call, const char *before, const char *after, const char *fmt,
+				    va_list ap)
 {
 	char *text = NULL;
 

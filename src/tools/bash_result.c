@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bash_result.c - the text of a command's result: whole when it is short, a file and a preview when it is long. */
+ * bash_result.c - the text of a command's result: whole when it is short, a file and a preview when it is
+ * long. */
 #include "tools/bash_result.h"
 #include "base/utf8.h"
 #include "json/json_write.h"
@@ -86,7 +87,8 @@ static struct json_out open_json(struct tool_call *call, struct str text)
 	return w;
 }
 
-void bash_result_success(struct tool_call *call, struct shell *shell, const struct bash_limits *limits, const char *meaning)
+void bash_result_success(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
+			 const char *meaning)
 {
 	struct shell_output *o = &shell->output;
 	struct str text = shown(buf_str(&o->head));
@@ -108,7 +110,8 @@ void bash_result_success(struct tool_call *call, struct shell *shell, const stru
 	json_close(&w);
 }
 
-void bash_result_failure(struct tool_call *call, struct shell *shell, const struct bash_limits *limits, struct str first_line)
+void bash_result_failure(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
+			 struct str first_line)
 {
 	struct shell_output *o = &shell->output;
 	struct str text = shown(buf_str(&o->head));
@@ -134,8 +137,8 @@ void bash_result_background(struct tool_call *call, const struct shell *shell, u
 	} else {
 		buf_addf(out, "Command running in background with ID: %s.", shell->id);
 	}
-	buf_addf(out, " Output is being written to: %s. You will be notified when it completes; until then Read shows "
-		      "what that file has so far.", shell->output.path);
+	buf_addf(out, " Output is being written to: %s. You will be notified when it completes; until then Read "
+		      "shows what that file has so far.", shell->output.path);
 	struct json_out w = open_json(call, STR(""));
 	json_kcstr(&w, "backgroundTaskId", shell->id);
 	if (timed_out_ms)

@@ -9,8 +9,10 @@ struct bash_limits {
 };
 
 /* Fills result and result_json. meaning explains an exit code that is no failure; may be NULL. */
-void bash_result_success(struct tool_call *call, struct shell *shell, const struct bash_limits *limits, const char *meaning);
+void bash_result_success(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
+			 const char *meaning);
 /* first_line ("Exit code 2"), then the output. */
-void bash_result_failure(struct tool_call *call, struct shell *shell, const struct bash_limits *limits, struct str first_line);
+void bash_result_failure(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
+			 struct str first_line);
 /* For a command that goes on: no output yet, id and (when it was moved) the time it had. */
 void bash_result_background(struct tool_call *call, const struct shell *shell, uint64_t timed_out_ms);

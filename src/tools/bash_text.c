@@ -122,7 +122,8 @@ const char *bash_exit_meaning(struct str command, int code)
 	if (code != 1)
 		return NULL;
 	for (size_t i = 0; i < COUNT_OF(answers); i++)
-		if (str_is(program, answers[i].program) && (!answers[i].verb || str_is(verb_of(rest), answers[i].verb)))
+		if (str_is(program, answers[i].program) &&
+		    (!answers[i].verb || str_is(verb_of(rest), answers[i].verb)))
 			return answers[i].meaning;
 	return NULL;
 }

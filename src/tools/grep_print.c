@@ -5,7 +5,7 @@
 
 struct grep_printer grep_printer(const struct grep_want *want, const char *path, struct grep_hits *hits)
 {
-	return (struct grep_printer){ .want = want, .path = path, .hits = hits, .line = 1 };
+	return (struct grep_printer){ .want = want, .path = str_from(path), .hits = hits, .line = 1 };
 }
 
 bool grep_print_full(const struct grep_printer *p)
@@ -28,14 +28,30 @@ static size_t line_end(const struct grep_printer *p, size_t at, size_t to)
 	return lf ? (size_t)(lf - p->window) + 1 : to;
 }
 
+/* A search may print millions of lines: no formatting functions here. */
+static void add_number(struct buf *out, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	buf_add(out, digits + at, sizeof digits - at);
+}
+
 static void print_text(struct grep_printer *p, char mark, size_t line_from, struct str text)
 {
 	struct buf *out = &p->hits->text;
 
-	if (p->want->with_path)
-		buf_addf(out, "%s%c", p->path, mark);
-	if (p->want->numbers)
-		buf_addf(out, "%llu%c", (unsigned long long)number_of(p, line_from), mark);
+	if (p->want->with_path) {
+		buf_add(out, p->path.p, p->path.n);
+		buf_addch(out, mark);
+	}
+	if (p->want->numbers) {
+		add_number(out, number_of(p, line_from));
+		buf_addch(out, mark);
+	}
 	if (text.n && text.p[text.n - 1] == '\n')
 		text.n--;
 	struct str shown = text.n > GREP_MAX_LINE ? utf8_cut(text, GREP_MAX_LINE) : text;
@@ -111,7 +127,7 @@ void grep_print_part(struct grep_printer *p, struct span match)
 void grep_print_note(struct grep_printer *p, const char *text)
 {
 	if (p->want->with_path)
-		buf_addf(&p->hits->text, "%s: ", p->path);
+		buf_addf(&p->hits->text, STR_FMT ": ", STR_ARG(p->path));
 	buf_addf(&p->hits->text, "%s\n", text);
 	p->hits->lines++;
 }

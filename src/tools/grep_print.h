@@ -31,7 +31,7 @@ enum { GREP_MAX_LINE = 10000 };    /* bytes of a line that are printed */
 
 struct grep_printer {
 	const struct grep_want *want;
-	const char *path;          /* as it is shown */
+	struct str path;           /* as it is shown; borrowed */
 	struct grep_hits *hits;
 	const char *window;
 	size_t printed;            /* everything before this is printed or left out */

@@ -87,8 +87,8 @@ static int take_parts(struct grep_scanner *s, struct span lines)
 	return 0;
 }
 
-/* These lines match. */
-static int take_hit(struct grep_scanner *s, struct span lines)
+/* These lines match, with so many matches as far as the count goes: one a line, all of those that may cross lines. */
+static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 {
 	if (s->binary) {
 		char note[100];
@@ -104,7 +104,7 @@ static int take_hit(struct grep_scanner *s, struct span lines)
 	if (s->want->mode == GREP_CONTENT)
 		grep_print_match(&s->printer, lines);
 	if (!s->want->only_matching || s->over) {
-		s->printer.hits->matches++;
+		s->printer.hits->matches += matches;
 	} else {
 		int rc = take_parts(s, lines);
 		if (rc < 0)
@@ -199,7 +199,7 @@ static int scan_lines(struct grep_scanner *s, size_t end)
 			s->done = end;
 			return 0;
 		}
-		rc = take_hit(s, line);
+		rc = take_hit(s, line, 1);
 		if (rc < 0)
 			return rc;
 		s->done = line.to;
@@ -212,6 +212,7 @@ static int scan_whole(struct grep_scanner *s)
 {
 	struct str text = { s->window, s->filled };
 	struct span block = { 0 };
+	uint64_t matches = 0; /* in block */
 	struct span m;
 
 	s->ascii = s->pattern->ascii && is_ascii(text.p, text.n);
@@ -219,27 +220,31 @@ static int scan_whole(struct grep_scanner *s)
 	memset(s->next, 0, sizeof s->next);
 	if (s->pattern->needle_count && find_needle(s, text.p, text.p + text.n) == text.p + text.n)
 		return 0;
-	for (size_t at = 0; at < text.n && !s->over;) {
+	/* The place behind a last line feed belongs to no line. */
+	size_t limit = text.n + (text.n && text.p[text.n - 1] != '\n');
+	for (size_t at = 0; at < limit && !s->over;) {
 		if (s->stop && atomic_load(s->stop))
 			return 0;
 		int rc = matcher_find(s->matcher, text, at, s->ascii, &m, s->err);
 		if (rc < 0)
 			return rc;
-		if (!rc || m.from == text.n)
+		if (!rc || m.from >= limit)
 			break;
 		struct span first = line_around(s, m.from, 0, text.n);
 		struct span last = line_around(s, m.to > m.from ? m.to - 1 : m.from, first.from, text.n);
 		if (block.to > first.from) {
 			block.to = MAX(block.to, last.to);
 		} else {
-			if (block.to && (rc = take_hit(s, block)) < 0)
+			if (block.to && (rc = take_hit(s, block, matches)) < 0)
 				return rc;
 			block = (struct span){ first.from, last.to };
+			matches = 0;
 		}
+		matches++;
 		at = m.to > m.from ? m.to : m.to + 1;
 	}
 	if (block.to && !s->over) {
-		int rc = take_hit(s, block);
+		int rc = take_hit(s, block, matches);
 		if (rc < 0)
 			return rc;
 	}

@@ -54,7 +54,7 @@ static void take_needles(struct pattern *p, const struct regex *regex, bool noca
 
 static int compile_both(struct pattern *p, const struct regex *regex, unsigned flags, struct err *err)
 {
-	uint32_t options = PCRE2_MULTILINE;
+	uint32_t options = PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX; /* ^ holds on an empty last line, too */
 
 	if (flags & REGEX_NOCASE)
 		options |= PCRE2_CASELESS;
@@ -71,13 +71,14 @@ int pattern_compile(struct pattern *p, struct str text, unsigned flags, struct e
 {
 	struct regex regex;
 
-	*p = (struct pattern){ .multiline = flags & REGEX_MULTILINE };
+	*p = (struct pattern){ 0 };
 	int rc = regex_translate(&regex, text, flags, err);
 	if (rc == 0)
 		rc = compile_both(p, &regex, flags, err);
 	if (rc == 0)
 		take_needles(p, &regex, flags & REGEX_NOCASE);
 	p->alone = regex.alone;
+	p->multiline = regex.crosses;
 	regex_release(&regex);
 	if (rc < 0)
 		pattern_release(p);

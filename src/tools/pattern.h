@@ -13,7 +13,7 @@ struct pattern {
 	size_t needle_count;               /* each match contains one of the needles; 0: nothing is known */
 	bool exact;                        /* a needle is a match */
 	bool alone;                        /* lines have to be matched alone */
-	bool multiline;
+	bool multiline;                    /* matches may cross lines */
 };
 
 /* flags: enum regex_flags. ERR_PARSE, ERR_LIMIT with a text for the model. */

@@ -89,6 +89,7 @@ static int add_char(struct translator *t, uint32_t cp)
 {
 	if (cp == '\n' && !t->multiline)
 		return fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
+	t->regex->crosses = t->regex->crosses || cp == '\n';
 	add_literal(t, cp);
 	return 0;
 }
@@ -159,11 +160,23 @@ static int copy_property(struct translator *t)
 	return 0;
 }
 
+/* Whether the property at hand can match a line feed: not if it is one of the general categories but C. */
+static bool property_matches_lf(const struct translator *t)
+{
+	bool braces = peek(t, 1) == '{';
+	char category = peek(t, 1 + braces);
+	bool is_category = !braces || peek(t, 3) == '}' || peek(t, 4) == '}';
+
+	return !is_category || !category || !strchr("LMNPSZ", category) || peek(t, 0) == 'P';
+}
+
 static int translate_property(struct translator *t)
 {
-	bool narrow = peek(t, 0) == 'P' && !t->multiline;
+	bool has_lf = property_matches_lf(t);
+	bool narrow = has_lf && !t->multiline;
 
 	begin_atom(t);
+	t->regex->crosses = t->regex->crosses || (has_lf && t->multiline);
 	if (narrow)
 		buf_addstr(t->out, "(?:(?!\\n)");
 	int rc = copy_property(t);
@@ -206,6 +219,8 @@ static int translate_escape(struct translator *t)
 		begin_atom(t);
 		buf_addstr(t->out, t->multiline ? escapes[i].multi : escapes[i].line);
 		t->regex->alone = t->regex->alone || escapes[i].alone;
+		/* Whatever is written differently for lines matches a line feed. */
+		t->regex->crosses = t->regex->crosses || (t->multiline && strcmp(escapes[i].line, escapes[i].multi));
 		t->at++;
 		return 0;
 	}
@@ -228,7 +243,8 @@ static int translate_escape(struct translator *t)
 struct class_state {
 	bool negated;
 	bool empty;        /* nothing but line feeds, which were dropped */
-	bool may_match_lf;
+	bool may_match_lf; /* through a range or an escape */
+	bool has_lf;
 };
 
 static int class_escape(struct translator *t, struct class_state *s, uint32_t *ret_cp, bool *ret_is_char)
@@ -241,7 +257,7 @@ static int class_escape(struct translator *t, struct class_state *s, uint32_t *r
 	} else if (c && strchr("DWS", c)) {
 		s->may_match_lf = s->may_match_lf || c != 'S';
 	} else if (c == 'p' || c == 'P') {
-		s->may_match_lf = true;
+		s->may_match_lf = s->may_match_lf || property_matches_lf(t);
 		return copy_property(t);
 	} else {
 		int rc = parse_char_escape(t, ret_cp, ret_is_char);
@@ -299,6 +315,7 @@ static int class_range(struct translator *t, struct class_state *s)
 		return rc;
 	}
 	if (peek(t, 0) != '-' || peek(t, 1) == ']' || t->at + 1 >= t->in.n) {
+		s->has_lf = s->has_lf || from == '\n';
 		if (from == '\n' && !t->multiline)
 			return 0;
 		s->empty = false;
@@ -319,20 +336,42 @@ static int class_range(struct translator *t, struct class_state *s)
 	return 0;
 }
 
-/* [:alpha:] and its like; returns false if there is none here. */
-static bool class_posix(struct translator *t, struct class_state *s)
+/* Named classes are ASCII here; to PCRE2 they would be Unicode. */
+static const struct {
+	const char *name, *ranges;
+	bool has_lf;
+} named_classes[] = {
+	{ "[:alnum:]", "0-9A-Za-z", false },
+	{ "[:alpha:]", "A-Za-z", false },
+	{ "[:ascii:]", "\\x00-\\x7f", true },
+	{ "[:blank:]", "\\t\\x20", false },
+	{ "[:cntrl:]", "\\x00-\\x1f\\x7f", true },
+	{ "[:digit:]", "0-9", false },
+	{ "[:graph:]", "!-~", false },
+	{ "[:lower:]", "a-z", false },
+	{ "[:print:]", "\\x20-~", false },
+	{ "[:punct:]", "!-\\/:-@\\[-`{-~", false },
+	{ "[:space:]", "\\t-\\r\\x20", true },
+	{ "[:upper:]", "A-Z", false },
+	{ "[:word:]", "0-9A-Z_a-z", false },
+	{ "[:xdigit:]", "0-9A-Fa-f", false },
+};
+
+/* False: there is none at this place. */
+static bool class_named(struct translator *t, struct class_state *s)
 {
-	if (peek(t, 0) != '[' || peek(t, 1) != ':')
-		return false;
-	const char *end = memmem(t->in.p + t->at, t->in.n - t->at, ":]", 2);
-	if (!end)
-		return false;
-	size_t n = (size_t)(end - t->in.p) - t->at + 2;
-	buf_add(t->out, t->in.p + t->at, n);
-	t->at += n;
-	s->may_match_lf = true;
-	s->empty = false;
-	return true;
+	struct str rest = { t->in.p + t->at, t->in.n - t->at };
+
+	for (size_t i = 0; i < COUNT_OF(named_classes); i++) {
+		if (!str_starts(rest, str_from(named_classes[i].name)))
+			continue;
+		buf_addstr(t->out, named_classes[i].ranges);
+		t->at += strlen(named_classes[i].name);
+		s->may_match_lf = s->may_match_lf || named_classes[i].has_lf;
+		s->empty = false;
+		return true;
+	}
+	return false;
 }
 
 static int class_items(struct translator *t, struct class_state *s)
@@ -342,7 +381,7 @@ static int class_items(struct translator *t, struct class_state *s)
 			return fail(t, "unclosed character class");
 		if (peek(t, 0) == '&' && peek(t, 1) == '&')
 			return fail(t, "intersections of classes (&&) are not supported");
-		int rc = class_posix(t, s) ? 0 : class_range(t, s);
+		int rc = class_named(t, s) ? 0 : class_range(t, s);
 		if (rc < 0)
 			return rc;
 	}
@@ -368,6 +407,8 @@ static int translate_class(struct translator *t)
 	if (s.empty && !s.negated)
 		return fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
 	bool narrow = !t->multiline && !s.negated && s.may_match_lf;
+	if (t->multiline && (s.negated ? !s.has_lf : s.may_match_lf || s.has_lf))
+		t->regex->crosses = true;
 	buf_addf(out, "%s[%s%s%s]%s", narrow ? "(?:(?!\\n)" : "", s.negated ? "^" : "", buf_str(&items).p,
 		 s.negated && !t->multiline ? "\\n" : "", narrow ? ")" : "");
 	return 0;
@@ -539,6 +580,8 @@ static int translate_item(struct translator *t)
 		t->at++;
 		return 0;
 	case '.':
+		t->regex->crosses = t->regex->crosses || t->multiline;
+		/* fall through */
 	case '^':
 	case '$':
 		begin_atom(t);

@@ -20,6 +20,7 @@ struct regex {
 	size_t needle_count;                       /* 0: nothing is known */
 	bool exact;                                /* the pattern is these texts and nothing else */
 	bool alone;                                /* looks around itself: each line has to be matched alone */
+	bool crosses;                              /* a match may contain a line feed; never without REGEX_MULTILINE */
 	bool ascii;                                /* means the same to a matcher that knows ASCII only, in ASCII text */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * shell_output.h - what a command printed, however much it was: the beginning and the end in memory, all of it in a file
- * as soon as it is more than fits. */
+ * shell_output.h - what a command printed, however much it was: the beginning and the end in memory, all of
+ * it in a file as soon as it is more than fits. */
 #pragma once
 #include "base/buf.h"
 
@@ -19,7 +19,8 @@ struct shell_output {
 
 void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path); /* copies the path */
 void shell_output_add(struct shell_output *o, const char *p, size_t n);
-/* What came so far and all that will come goes to this file, with its missing directories, unless there is one already. */
+/* What came so far and all that will come goes to this file, with its missing directories, unless there is
+ * one already. */
 int shell_output_save(struct shell_output *o, const char *path, struct err *err);
 /* The last n bytes at most, borrowed until the next add; begins with a whole character. */
 struct str shell_output_end(const struct shell_output *o, size_t n);

@@ -10,8 +10,8 @@
 
 static const uint64_t flood_default = 5ULL << 30;
 
-/* $1: file for the last directory, $2: the command. The trap leaves the exit code alone and holds for `exit` too; a command
- * that sets its own EXIT trap, or execs, only loses the new directory. */
+/* $1: file for the last directory, $2: the command. The trap leaves the exit code alone and holds for `exit`
+ * too; a command that sets its own EXIT trap, or execs, only loses the new directory. */
 static const char wrapper[] =
 	"__cadre_dir=$1 __cadre_command=$2; shift 2\n"
 	"trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
@@ -192,7 +192,9 @@ static void on_timer(struct timer *timer)
 
 static bool is_ours(const char *entry)
 {
-	static const char *const names[] = { "CLAUDECODE=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=" };
+	static const char *const names[] = {
+		"CLAUDECODE=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID="
+	};
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (!strncmp(entry, names[i], strlen(names[i])))
@@ -228,7 +230,9 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
 	bool any = !chosen || !*chosen;
 	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, NULL };
-	struct child_options options = { .argv = argv, .envp = shell_env(env, &arena), .cwd = o->cwd, .merge = true };
+	struct child_options options = {
+		.argv = argv, .envp = shell_env(env, &arena), .cwd = o->cwd, .merge = true
+	};
 
 	int rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */
@@ -276,7 +280,8 @@ static struct shell *shell_new(struct shell_set *set, const struct shell_options
 	return shell;
 }
 
-int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err)
+int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell,
+		struct err *err)
 {
 	struct shell *shell = shell_new(set, options);
 

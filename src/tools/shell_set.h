@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * shell_set.h - the shells of one agent: each is one command that bash runs, in the foreground for a call that waits, or in
- * the background. They die with the agent, and so does what they left running (`server &`).
+ * shell_set.h - the shells of one agent: each is one command that bash runs, in the foreground for a call
+ * that waits, or in the background. They die with the agent, and so does what they left running.
  *
  *     start --> foreground --end--> on_end, freed
  *       |           | shell_to_background
@@ -59,13 +59,14 @@ struct shell_options {                  /* all copied */
 };
 
 struct shell_set *shell_set_new(struct tool_env *env);
-/* Kills all shells and what they left; nobody is notified. No call may wait for one. The processes are gone only when
- * spawner_active() says so: the loop must run until then. */
+/* Kills all shells and what they left; nobody is notified. No call may wait for one. The processes are gone
+ * only when spawner_active() says so: the loop must run until then. */
 void shell_set_free(struct shell_set *set);
 struct shell *shell_set_find(const struct shell_set *set, struct str id); /* background shells only */
 size_t shell_set_running(const struct shell_set *set);                    /* background shells only */
 
-int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err);
+int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell,
+		struct err *err);
 void shell_stop(struct shell *shell, enum shell_reason reason); /* the end comes later, as for every shell */
 /* Nobody waits any more: the output goes to a file (shell->output.path), the life is limited anew. */
 int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err);

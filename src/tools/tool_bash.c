@@ -14,6 +14,7 @@ static void bash_cancel(struct tool_call *call);
 const struct tool tool_bash = {
 	.name = "Bash",
 	.definition = tool_bash_json,
+	.subject = "command",
 	.start = bash_start,
 	.cancel = bash_cancel,
 };
@@ -257,7 +258,8 @@ static void bash_start(struct tool_call *call)
 	b->command = str_from(command);
 	b->timeout_ms = foreground_ms(call);
 	b->can_move = !no_background && bash_may_move(b->command);
-	b->limits.inline_chars = MIN(env_number(call->env, "BASH_MAX_OUTPUT_LENGTH", INLINE_CHARS), (uint64_t)INLINE_MAX_CHARS);
+	uint64_t chars = env_number(call->env, "BASH_MAX_OUTPUT_LENGTH", INLINE_CHARS);
+	b->limits.inline_chars = MIN(chars, (uint64_t)INLINE_MAX_CHARS);
 	b->limits.failure_chars = FAILURE_CHARS;
 	start_shell(b, command, json_bool(json_get(call->input, "run_in_background")) && !no_background);
 }

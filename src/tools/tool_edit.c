@@ -14,6 +14,7 @@ static void edit_start(struct tool_call *call);
 const struct tool tool_edit = {
 	.name = "Edit",
 	.definition = tool_edit_json,
+	.subject = "file_path",
 	.flags = TOOL_EDITS,
 	.start = edit_start,
 };

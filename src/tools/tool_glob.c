@@ -15,6 +15,7 @@ static void glob_start(struct tool_call *call);
 const struct tool tool_glob = {
 	.name = "Glob",
 	.definition = tool_glob_json,
+	.subject = "pattern",
 	.flags = TOOL_READ_ONLY,
 	.start = glob_start,
 	.cancel = tool_job_cancel,

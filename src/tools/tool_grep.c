@@ -12,6 +12,7 @@ static void grep_start(struct tool_call *call);
 const struct tool tool_grep = {
 	.name = "Grep",
 	.definition = tool_grep_json,
+	.subject = "pattern",
 	.flags = TOOL_READ_ONLY,
 	.start = grep_start,
 	.cancel = tool_job_cancel,

@@ -18,6 +18,7 @@ static void read_start(struct tool_call *call);
 const struct tool tool_read = {
 	.name = "Read",
 	.definition = tool_read_json,
+	.subject = "file_path",
 	.flags = TOOL_READ_ONLY,
 	.start = read_start,
 	.cancel = tool_job_cancel,

@@ -4,6 +4,7 @@
 #include "tools/tools_int.h"
 
 const struct tool *const tool_table[] = {
+	&tool_bash,
 	&tool_edit,
 	&tool_glob,
 	&tool_grep,

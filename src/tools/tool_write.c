@@ -10,6 +10,7 @@ static void write_start(struct tool_call *call);
 const struct tool tool_write = {
 	.name = "Write",
 	.definition = tool_write_json,
+	.subject = "file_path",
 	.flags = TOOL_EDITS,
 	.start = write_start,
 };

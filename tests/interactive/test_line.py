@@ -16,6 +16,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
 from pty_test import Missing, Terminal  # noqa: E402
 
 SCENARIO = r"""
+rule repeats
+  capture said prompt "say " line
+  text "You said {{said}}."
+
 rule stalls
   prompt contains "wait for ever"
   text I begin
@@ -33,9 +37,6 @@ rule reports
 rule paints
   prompt contains "paint"
   text "red \u001b[31m title \u001b]0;owned\u0007 end"
-
-rule greets
-  text "You said {{prompt}}."
 """
 
 
@@ -91,7 +92,7 @@ def leave(t):
 def a_line_is_answered_and_ctrl_d_leaves(bench):
     with bench.start() as t:
         t.expect("> ")
-        t.type("good morning")
+        t.type("say good morning")
         t.expect("You said good morning.")
         t.expect("> ")
         leave(t)
@@ -99,7 +100,7 @@ def a_line_is_answered_and_ctrl_d_leaves(bench):
 
 
 def a_prompt_on_the_command_line_is_the_first_turn(bench):
-    with bench.start("from the shell") as t:
+    with bench.start("say from the shell") as t:
         t.expect("You said from the shell.")
         t.expect("> ")
         leave(t)
@@ -108,7 +109,7 @@ def a_prompt_on_the_command_line_is_the_first_turn(bench):
 def letters_outside_ascii_survive(bench):
     with bench.start() as t:
         t.expect("> ")
-        t.type("gr\u00fc\u00dfe \u20ac")
+        t.type("say gr\u00fc\u00dfe \u20ac")
         t.expect("You said gr\u00fc\u00dfe \u20ac.")
         t.expect("> ")
         leave(t)
@@ -117,7 +118,7 @@ def letters_outside_ascii_survive(bench):
 def the_arrow_brings_the_last_line_back(bench):
     with bench.start() as t:
         t.expect("> ")
-        t.type("once")
+        t.type("say once")
         t.expect("You said once.")
         t.expect("> ")
         t.key("up")
@@ -178,7 +179,7 @@ def ctrl_c_ends_the_turn_and_the_next_one_works(bench):
         t.key("C-c")
         t.expect("Interrupted")
         t.expect("> ")
-        t.type("hello")
+        t.type("say hello")
         t.expect("You said hello.")
         t.expect("> ")
         leave(t)
@@ -226,7 +227,7 @@ def sigterm_completes_the_transcript_and_exits_143(bench):
 def a_session_is_resumed_by_its_id(bench):
     with bench.start() as t:
         t.expect("> ")
-        t.type("remember me")
+        t.type("say remember me")
         t.expect("You said remember me.")
         t.expect("> ")
         leave(t)
@@ -236,23 +237,42 @@ def a_session_is_resumed_by_its_id(bench):
         t.type("/resume " + session)
         t.expect("Session " + session + " goes on.")
         t.expect("> ")
-        t.type("again")
+        t.type("say again")
         t.expect("You said again.")
         t.expect("> ")
         leave(t)
     assert [os.path.basename(p) for p in bench.transcripts()] == [session + ".jsonl"]
 
 
-def a_new_session_has_a_new_id(bench):
+def a_session_that_cannot_be_resumed_leaves_the_current_one(bench):
     with bench.start() as t:
         t.expect("> ")
-        t.type("first")
+        t.type("say first")
+        t.expect("You said first.")
+        t.expect("> ")
+        t.type("/resume 00000000-0000-4000-8000-000000000000")
+        t.expect("No conversation found")
+        t.expect("> ")
+        t.type("/resume")
+        t.expect("in use")
+        t.expect("> ")
+        t.type("say second")
+        t.expect("You said second.")
+        t.expect("> ")
+        leave(t)
+    assert len(bench.transcripts()) == 1, bench.transcripts()
+
+
+def a_new_session_has_a_new_id(bench):
+    with bench.start("--session-id", "11111111-1111-4111-8111-111111111111") as t:
+        t.expect("> ")
+        t.type("say first")
         t.expect("You said first.")
         t.expect("> ")
         t.type("/new")
         t.expect("A new session")
         t.expect("> ")
-        t.type("second")
+        t.type("say second")
         t.expect("You said second.")
         t.expect("> ")
         leave(t)
@@ -295,6 +315,7 @@ TESTS = [
     ctrl_c_during_a_question_ends_the_turn,
     sigterm_completes_the_transcript_and_exits_143,
     a_session_is_resumed_by_its_id,
+    a_session_that_cannot_be_resumed_leaves_the_current_one,
     a_new_session_has_a_new_id,
     commands_explain_themselves_and_unknown_ones_are_said,
     what_the_model_writes_cannot_act_on_the_terminal,

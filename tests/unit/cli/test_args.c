@@ -163,11 +163,27 @@ TEST(settings_reach_the_library_in_the_order_of_the_command_line)
 	unsetenv("CLAUDE_CODE_ENTRYPOINT");
 	buf_clear(&fake_settings);
 
-	CHECK_INT(configure_apply(NULL, &args, true, &err), 0);
+	CHECK_INT(configure_apply(NULL, &args, CONFIGURE_INTERACTIVE, &err), 0);
 
 	unlink(file);
 	CHECK_STR(buf_str(&fake_settings), "system-prompt=from a file\n;permission-mode=bypassPermissions;"
 					   "model=a;continue=;interactive=;entrypoint=cli;");
+}
+
+TEST(a_fresh_session_is_opened_without_the_flags_that_chose_the_first)
+{
+	AUTO_ARGS struct args args = { 0 };
+	struct err err = { 0 };
+	const char *words[] = { "-c", "--fork-session", "--session-id=1", "--no-session-persistence", "--model=a",
+				NULL };
+	CHECK_INT(parse(words, &args, &err), 0);
+	setenv("CLAUDE_CODE_ENTRYPOINT", "host", 1);
+	buf_clear(&fake_settings);
+
+	CHECK_INT(configure_apply(NULL, &args, CONFIGURE_FRESH, &err), 0);
+
+	unsetenv("CLAUDE_CODE_ENTRYPOINT");
+	CHECK_STR(buf_str(&fake_settings), "no-session-persistence=;model=a;");
 }
 
 TEST(a_refused_setting_and_a_missing_file_are_usage_errors)
@@ -178,12 +194,12 @@ TEST(a_refused_setting_and_a_missing_file_are_usage_errors)
 	const char *missing[] = { "--append-system-prompt-file", "/nonexistent/x", NULL };
 
 	CHECK_INT(parse(refused, &args, &err), 0);
-	CHECK_INT(configure_apply(NULL, &args, false, &err), -ERR_USAGE);
+	CHECK_INT(configure_apply(NULL, &args, 0, &err), -ERR_USAGE);
 	CHECK_CSTR(err.text, "--max-turns is refused");
 
 	args_release(&args);
 	CHECK_INT(parse(missing, &args, &err), 0);
-	CHECK_INT(configure_apply(NULL, &args, false, &err), -ERR_USAGE);
+	CHECK_INT(configure_apply(NULL, &args, 0, &err), -ERR_USAGE);
 	CHECK_CSTR(err.text,
 		   "--append-system-prompt-file: cannot open /nonexistent/x: No such file or directory");
 }
@@ -222,6 +238,7 @@ const struct test_group args_tests = GROUP(
 	T(command_lines_mean_what_they_mean_elsewhere), T(a_wrong_command_line_says_what_was_expected),
 	T(flags_that_do_not_go_together_are_refused),
 	T(settings_reach_the_library_in_the_order_of_the_command_line),
+	T(a_fresh_session_is_opened_without_the_flags_that_chose_the_first),
 	T(a_refused_setting_and_a_missing_file_are_usage_errors),
 	T(every_row_of_the_table_is_complete_and_has_its_own_names),
 	T(the_help_text_has_every_flag_and_fits_on_the_screen));

@@ -44,6 +44,11 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 
 static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
 
+struct http_request fetch_get(const char *url)
+{
+	return (struct http_request){ .method = "GET", .url = url };
+}
+
 void fetch_start(struct fetch *f, struct http *h, const struct http_request *request)
 {
 	struct err err = { 0 };

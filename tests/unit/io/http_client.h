@@ -17,9 +17,10 @@ struct fetch {
 	void *data;
 };
 
+struct http_request fetch_get(const char *url);
 /* Starts f with the shared handlers; the request must be valid. */
 void fetch_start(struct fetch *f, struct http *h, const struct http_request *request);
 void fetch_release(struct fetch *f);
 
-/* GET of the URL with a client of its own, run to the end. */
+/* Starts f with a client of its own and runs the loop to the end. */
 void fetch_once(struct fetch *f, const struct http_request *request, const struct http_options *options);

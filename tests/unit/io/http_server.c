@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * http_server.c - the blocking test server. Failures of the server itself abort: cmocka cannot report from a thread. */
+ * http_server.c - the blocking test server. Its own failures abort: cmocka cannot report from a thread. */
 #include "http_server.h"
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -92,6 +92,12 @@ bool peer_request(struct peer *p)
 			return false;
 	move(&p->body, &p->rest, n);
 	return true;
+}
+
+void peer_serve_hello(struct peer *p)
+{
+	while (peer_request(p))
+		peer_answer(p, "hello");
 }
 
 void peer_wait_gone(struct peer *p)

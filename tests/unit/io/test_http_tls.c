@@ -48,16 +48,11 @@ static void site_release(struct site *site)
 	close(site->fd);
 }
 
-static struct http_request get(const char *url)
-{
-	return (struct http_request){ .method = "GET", .url = url };
-}
-
 TEST(a_server_whose_certificate_is_in_the_ca_file_is_trusted)
 {
 	struct site site;
 	site_init(&site, "localhost");
-	struct http_request request = get(server_url(site.server));
+	struct http_request request = fetch_get(server_url(site.server));
 	struct fetch f = { 0 };
 
 	fetch_once(&f, &request, &(struct http_options){ .ca_file = site.ca_file });
@@ -76,7 +71,7 @@ TEST(certificates_named_by_the_environment_are_trusted)
 	site_init(&other, "elsewhere");
 
 	for (size_t i = 0; i < COUNT_OF(variables); i++) {
-		struct http_request request = get(server_url(site.server));
+		struct http_request request = fetch_get(server_url(site.server));
 		struct fetch f = { 0 };
 		bool is_extra = i == 2; /* joins the bundle, does not take its place */
 		setenv(variables[i], site.ca_file, 1);
@@ -106,7 +101,7 @@ TEST(a_server_that_cannot_be_trusted_is_a_tls_error)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
-		struct http_request request = get(table[i].url);
+		struct http_request request = fetch_get(table[i].url);
 		struct fetch f = { 0 };
 		fetch_once(&f, &request, &(struct http_options){ .ca_file = table[i].ca_file });
 		CHECK_INT(f.error, HTTP_TLS);
@@ -124,7 +119,7 @@ TEST(the_store_is_loaded_by_the_first_request_and_serves_all_later_ones)
 	enum { COUNT = 20 };
 	struct site site;
 	site_init(&site, "localhost");
-	struct http_request request = get(server_url(site.server));
+	struct http_request request = fetch_get(server_url(site.server));
 	struct loop *loop = loop_new(0);
 	struct http *h = http_new(loop, &(struct http_options){ .ca_file = site.ca_file }, NULL);
 	struct fetch first = { 0 }, later[COUNT] = { 0 };

@@ -5,6 +5,8 @@
 int test_loop(void);
 int test_sse(void);
 int test_http(void);
+int test_http_body(void);
+int test_http_shard(void);
 int test_http_tls(void);
 int test_spawn(void);
 int test_spawn_end(void);

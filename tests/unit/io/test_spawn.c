@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * test_spawn.c - starting children, their surroundings, their streams, their exit. test_spawn_end.c has what is left
- * after it. */
+ * test_spawn.c - starting children, their surroundings, their streams, their exit. test_spawn_end.c has what
+ * is left after it. */
 #include "spawn_stage.h"
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -115,14 +115,19 @@ TEST(the_program_is_searched_in_the_given_path)
 	AUTO_BUF struct buf file = { 0 };
 	AUTO_BUF struct buf path = { 0 };
 	buf_addf(&file, "%s/greet", dir);
-	buf_addf(&path, "PATH=/no/such/dir:%s:/bin", dir);
-	int fd = open(file.p, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+	buf_addf(&path, "PATH=/no/such/dir:/etc/passwd:%s:/bin", dir);
+	int fd = open(file.p, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 	CHECK_INT(write(fd, "#!/bin/sh\necho hello $1 $WHO\n", 29), 29);
 	close(fd);
 	const char *argv[] = { "greet", "dear", NULL };
 	const char *envp[] = { path.p, "WHO=reader", NULL };
+	struct child_options options = { .argv = argv, .envp = envp };
+	struct err err = { 0 };
 
-	stage_run(&st, &(struct child_options){ .argv = argv, .envp = envp });
+	CHECK_INT(spawn_start(st.spawner, &options, &stage_handlers, &st, NULL, &err), -ERR_IO);
+	CHECK_CSTR(err.text, "cannot run greet: Permission denied");
+	CHECK_INT(chmod(file.p, 0755), 0);
+	stage_run(&st, &options);
 
 	CHECK_STR(buf_str(&st.out), "hello dear reader\n");
 	unlink(file.p);
@@ -142,10 +147,12 @@ TEST(a_child_starts_with_clean_signals_limits_and_descriptors)
 	void (*old_pipe)(int) = signal(SIGPIPE, SIG_IGN);
 	int leaked = fcntl(0, F_DUPFD, 50); /* not close-on-exec, as a careless host would */
 	const char *argv[] = { "sh", "-c",
-			       "ulimit -Sn; while read -r k v; do case $k in NoNewPrivs:|SigBlk:|SigIgn:) echo $k $v;; esac;"
-			       "done < /proc/$$/status;"
-			       "i=0; while [ $i -lt 60 ]; do [ -e /proc/$$/fd/$i ] && printf '%s ' $i; i=$((i+1)); done;"
-			       "echo; read -r pid comm state ppid pgid rest < /proc/$$/stat; echo $pgid; echo $$; pwd",
+			       "ulimit -Sn;"
+			       "while read -r k v; do case $k in NoNewPrivs:|SigBlk:|SigIgn:) echo $k $v;; esac;"
+			       "done < /proc/$$/status; i=0;"
+			       "while [ $i -lt 60 ]; do [ -e /proc/$$/fd/$i ] && printf '%s ' $i; i=$((i+1)); done;"
+			       "echo; read -r pid comm state ppid pgid rest < /proc/$$/stat; echo $pgid;"
+			       "echo $$; pwd",
 			       NULL };
 
 	stage_run(&st, &(struct child_options){ .argv = argv, .cwd = "/usr" });
@@ -212,7 +219,8 @@ TEST(sigterm_that_is_ignored_becomes_sigkill_after_two_seconds_for_the_whole_gro
 	struct stage st;
 	stage_init(&st, LOOP_VIRTUAL_CLOCK);
 	st.kill_at = "ready";
-	const char *argv[] = { "sh", "-c", "trap '' TERM; sleep 1000 & echo $!; echo ready; while :; do wait; done", NULL };
+	const char *argv[] = { "sh", "-c", "trap '' TERM; sleep 1000 & echo $!; echo ready; while :; do wait; done",
+			       NULL };
 
 	stage_start(&st, &(struct child_options){ .argv = argv });
 	uint64_t began = loop_now_ms(st.loop);

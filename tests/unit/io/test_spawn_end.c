@@ -61,8 +61,8 @@ TEST(orphans_end_on_request_while_running_children_go_on)
 {
 	struct stage st;
 	stage_init(&st, 0);
-	stage_run_shell(&st, "(setsid sh -c 'sleep 1000 >/dev/null & echo $!; echo $$; exec >&2; wait' 2>/dev/null &) |"
-			     "{ read a; read b; echo $a; echo $b; }");
+	stage_run_shell(&st, "(setsid sh -c 'sleep 1000 >/dev/null & echo $!; echo $$; exec >&2; wait' "
+			     "2>/dev/null &) | { read a; read b; echo $a; echo $b; }");
 	int inner = pidfd_of(atoi(st.out.p)); /* becomes our child only when the orphan is gone */
 	int orphan = pidfd_of(atoi(strchr(st.out.p, '\n')));
 	CHECK(lives(inner));
@@ -124,7 +124,8 @@ TEST(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_wr
 	CHECK_INT(mkfifo(done.p, 0600), 0);
 	int go_fd = open(go.p, O_RDWR | O_CLOEXEC);
 	int done_fd = open(done.p, O_RDWR | O_CLOEXEC);
-	buf_addf(&script, "setsid sh -c 'read x < %s; echo late; echo late; echo alive > %s' & echo early", go.p, done.p);
+	buf_addf(&script, "setsid sh -c 'read x < %s; echo late; echo late; echo alive > %s' & echo early", go.p,
+		 done.p);
 
 	stage_run_shell(&st, script.p);
 	CHECK_STR(buf_str(&st.out), "early\n");

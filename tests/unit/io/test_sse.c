@@ -32,6 +32,7 @@ TEST(events_are_the_same_however_the_stream_is_split)
 		{ STR("event: e\ndata: a\n\ndata: b\n\n"), "[e|a][|b]" },
 		{ STR("data: a\r\n\r\ndata: b\r\rdata: c\n\n"), "[|a][|b][|c]" },
 		{ STR("data: a\r\n\rdata: b\n\r\n"), "[|a][|b]" },
+		{ STR("event: e\r\ndata: a\r\ndata: b\r\n\r\n"), "[e|a\nb]" },
 		{ STR("data: a\ndata: b\ndata\ndata: c\n\n"), "[|a\nb\n\nc]" },
 		{ STR("data\n\n"), "[|]" },
 		{ STR("data:\ndata:\n\n"), "[|\n]" },

@@ -221,6 +221,7 @@ TEST(without_stream_the_answer_is_one_message)
 		  "{\"x\":1}");
 	CHECK_STR(json_raw(json_get(root, "usage")),
 		  "{\"input_tokens\":11,\"cache_creation_input_tokens\":44,\"cache_read_input_tokens\":33,"
+		  "\"cache_creation\":{\"ephemeral_5m_input_tokens\":44,\"ephemeral_1h_input_tokens\":0},"
 		  "\"output_tokens\":22,\"service_tier\":\"standard\"}");
 	stage_close(&s);
 }

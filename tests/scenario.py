@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scenario.py [--cadre PROGRAM] [--modeld PROGRAM] [-j N] [PART-OF-PATH...]: runs tests/scenarios/**/*.test, prints TAP.
+
+A test file is text. Its first line is the test's name, a sentence that is true when it passes. Sections follow; each begins
+with a line `== HEADER` and ends at the next one, blank lines at its end are not part of it. `== run` begins a further run of
+the program in the same directories.
+
+Before a run:
+  == model              a scenario (docs/scenarios.md): modeld plays it to all runs of the test, over real HTTP
+  == file NAME          a file in the working directory; NAME may begin with {config}/, {home}/ or {project}/
+  == bytes NAME         the same with the escapes of a Python string (\\x00, \\xff, \\n) and without an end of line of its own
+  == shell              commands for sh, in the working directory; they must succeed
+  == needs root         the test is skipped for other users
+The run:
+  == args               the command line, words as in a shell
+  == stdin              default: nothing
+  == env                NAME=VALUE lines; NAME alone takes the variable away
+  == signal NAME        is sent when an event as described in the section (one line of `events`) is seen
+Afterwards:
+  == exit N             default 0
+  == stdout             all of it            == stdout has / lacks     lines that must, or must not, be part of it
+  == stderr             all of it; default: nothing                    == stderr has
+  == events             the frames of stream-json, a line each (scenario_lines.py shows what they look like)
+  == requests           the requests of this run, a line each
+  == transcript         the lines of the session's file, a line each
+  == result has         of the result frame: PATH VALUE lines; PATH is a.0.b, * is every item, # the number of items; VALUE is JSON
+  == request N has      the same of the body of the N-th request of this run
+  == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value
+  == file is NAME       what a file holds now                          == no file NAME
+
+In what is expected ... stands for any text, a line that is only ... for any number of lines. Replaced everywhere:
+{work} {home} {config} {project} (where transcripts are) {url} {cadre} (the program) {session} (of the run before, {session.1} of the first).
+
+Checked without being asked for: nothing of a sanitizer on stderr; no process is left; stream-json frames have the fields that
+the SDKs need; modeld finds no request wrong (it answers those with 400)."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from scenario_lines import SHOWN, SHOWN_LINES, difference, event_line, lines_of, look_up, matches, pattern, request_line, transcript_line
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIMIT_S = 30
+
+HEADERS = [(name, re.compile(header + "$")) for name, header in (
+    ("model", "model"), ("file_is", r"file is (\S+)"), ("no_file", r"no file (\S+)"), ("file", r"file (\S+)"),
+    ("bytes", r"bytes (\S+)"), ("shell", "shell"), ("needs_root", "needs root"), ("run", "run"), ("args", "args"),
+    ("stdin", "stdin"), ("env", "env"), ("signal", r"signal (\w+)"), ("exit", r"exit (\d+)"),
+    ("text", r"(stdout|stderr)"), ("text_has", r"(stdout|stderr) (has|lacks)"), ("lines", r"(events|requests|transcript)"),
+    ("values", r"(result|request \d+) (has|lacks)"))]
+PREPARATIONS = ("file", "bytes", "shell")
+ONCE = ("args", "stdin", "env", "signal", "exit")
+COMMANDS = PREPARATIONS + ONCE + ("model", "needs_root", "run")
+
+USAGE = {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+RESULT = {"is_error", "duration_ms", "duration_api_ms", "num_turns", "stop_reason", "total_cost_usd", "usage", "modelUsage",
+          "permission_denials"}
+FIELDS = {  # that a frame must have besides type, uuid and session_id
+    "system init": {"cwd", "tools", "mcp_servers", "model", "permissionMode", "slash_commands", "apiKeySource",
+                    "claude_code_version", "output_style", "agents", "skills", "plugins"},
+    "system api_retry": {"attempt", "max_retries", "retry_delay_ms", "error_status", "error"},
+    "system permission_denied": {"tool_name", "tool_use_id", "message"},
+    "assistant": {"message", "parent_tool_use_id"},
+    "user": {"message", "parent_tool_use_id"},
+    "stream_event": {"event", "parent_tool_use_id"},
+    "result success": RESULT | {"result"},
+    "result error_max_turns": RESULT | {"errors"},
+    "result error_during_execution": RESULT | {"errors"},
+}
+
+
+class Broken(Exception):
+    """The test file itself cannot be used."""
+
+
+class Section:
+    def __init__(self, kind, arguments, line):
+        self.kind, self.arguments, self.line, self.lines = kind, arguments, line, []
+
+    def text(self):
+        return "".join(line + "\n" for line in self.lines)
+
+
+def parse(path):
+    """The test's name, and its runs as lists of sections."""
+    name, runs, section = "", [[]], None
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        if not line.startswith("== "):
+            if section:
+                section.lines.append(line)
+            name = name or line.strip()
+            continue
+        found = [(kind, match) for kind, header in HEADERS if (match := header.match(line[3:].strip()))]
+        if not found:
+            raise Broken(f"line {number}: unknown section '{line}'")
+        section = Section(found[0][0], found[0][1].groups(), number)
+        runs.append([]) if section.kind == "run" else runs[-1].append(section)
+    for section in (s for run in runs for s in run):
+        while section.lines and not section.lines[-1].strip():
+            section.lines.pop()
+    return name, runs
+
+
+class Test:
+    def __init__(self, path, programs):
+        self.path, self.programs, self.failures, self.skip = path, programs, [], None
+        self.name = str(path.relative_to(ROOT / "tests" / "scenarios").with_suffix(""))
+        self.sessions, self.modeld, self.seen_requests = [], None, 0
+
+    def fail(self, what, lines=()):
+        lines = [line for text in lines for line in text.split("\n")]
+        self.failures += [what, *("  " + line[:SHOWN] for line in lines[:SHOWN_LINES])]
+
+    # -- directories, model -----------------------------------------------------------------------------------------------
+
+    def make_directories(self, top):
+        self.top = pathlib.Path(top).resolve()
+        self.places = {name: self.top / name for name in ("work", "home", "config", "tmp")}
+        for place in self.places.values():
+            place.mkdir()
+        self.places["project"] = self.places["config"] / "projects" / re.sub("[^A-Za-z0-9]", "-", str(self.places["work"]))
+        self.log = self.top / "requests"
+        self.log.touch()
+
+    def expand(self, text):
+        values = {**self.places, "url": self.url, "cadre": self.programs["cadre"], "session": self.sessions[-1] if self.sessions else ""}
+        values.update({f"session.{i}": session for i, session in enumerate(self.sessions, 1)})
+        return re.sub(r"\{([a-z]+(?:\.\d+)?)\}", lambda m: str(values.get(m[1], m[0])), text)
+
+    def place(self, name):
+        return self.places["work"] / self.expand(name)
+
+    def start_model(self, runs):
+        self.url, self.script = "http://127.0.0.1:9", ""  # nobody listens there
+        models = [s for run in runs for s in run if s.kind == "model"]
+        if not models:
+            return
+        self.script = self.expand("".join(s.text() for s in models))
+        scenario = self.top / "scenario"
+        scenario.write_text(self.script)
+        self.model_errors = open(self.top / "modeld.stderr", "w+")
+        self.modeld = subprocess.Popen([self.programs["modeld"], scenario, "--log", self.log, "--die-with-parent"],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.model_errors, text=True)
+        ready = re.search(r"http://\S+", self.modeld.stdout.readline())
+        if not ready:
+            raise Broken("modeld does not start: " + (self.top / "modeld.stderr").read_text().strip())
+        self.url = ready[0]
+
+    def stop_model(self):
+        if not self.modeld:
+            return
+        self.modeld.terminate()
+        code = self.modeld.wait()
+        said = (self.top / "modeld.stderr").read_text()
+        if code or said:
+            self.fail(f"modeld ended with {code}", [said])
+        self.modeld.stdout.close()
+        self.model_errors.close()
+
+    # -- one run ----------------------------------------------------------------------------------------------------------
+
+    def prepare(self, section):
+        text = self.expand(section.text())
+        if section.kind == "shell":
+            done = subprocess.run(["sh", "-e"], input=text, cwd=self.places["work"], env=self.env, capture_output=True, text=True)
+            if done.returncode:
+                raise Broken(f"line {section.line}: shell ended with {done.returncode}: {done.stderr.strip()}")
+            return
+        path = self.place(section.arguments[0])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if section.kind == "bytes":
+            path.write_bytes(text.rstrip("\n").encode("latin-1").decode("unicode_escape").encode("latin-1"))
+        else:
+            path.write_text(text)
+
+    def environment(self, lines):
+        keep = ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
+        env = {name: os.environ[name] for name in keep if name in os.environ}
+        env.update(HOME=str(self.places["home"]), CLAUDE_CONFIG_DIR=str(self.places["config"]), LANG="C.UTF-8",
+                   CLAUDE_CODE_TMPDIR=str(self.places["tmp"]), ANTHROPIC_BASE_URL=self.url, ANTHROPIC_API_KEY="test",
+                   GIT_CONFIG_NOSYSTEM="1")
+        for line in lines:
+            name, equals, value = self.expand(line).partition("=")
+            env.pop(name, None)
+            env.update({name: value} if equals else {})
+        return env
+
+    def execute(self, once):
+        arguments = shlex.split(self.expand(once["args"].text()))
+        (self.top / "stdin").write_text(self.expand(once["stdin"].text()) if "stdin" in once else "")
+        awaited = pattern(self.expand(once["signal"].lines[0])) if "signal" in once else None
+        lines, late = [], []
+        with open(self.top / "stdin") as given, open(self.top / "stderr", "w+b") as said:
+            process = subprocess.Popen([self.programs["cadre"], *arguments], cwd=self.places["work"], env=self.env, stdin=given,
+                                       stdout=subprocess.PIPE, stderr=said)
+            timer = threading.Timer(LIMIT_S, lambda: (late.append(True), process.kill()))
+            timer.start()
+            for line in process.stdout:
+                lines.append(line.decode(errors="backslashreplace"))
+                if awaited and re.fullmatch(awaited, event_line(json.loads(line))):
+                    process.send_signal(getattr(signal, "SIG" + once["signal"].arguments[0]))
+                    awaited = None
+            self.code = process.wait()
+            timer.cancel()
+            process.stdout.close()
+            said.seek(0)
+            self.stderr = said.read().decode(errors="backslashreplace")
+        self.stdout = "".join(lines)
+        if late:
+            self.fail(f"the program did not end within {LIMIT_S} s and was killed")
+
+    def observe(self):
+        """Fills what the sections look at."""
+        self.frames = []
+        for line in lines_of(self.stdout):
+            try:
+                self.frames += [json.loads(line)] if line.startswith("{") else []
+            except ValueError:
+                self.fail("a line of standard output is no JSON", [line])
+        logged = [json.loads(line) for line in lines_of(self.log.read_text())]
+        self.requests, self.seen_requests = logged[self.seen_requests:], len(logged)
+        files = sorted(self.places["project"].glob("*.jsonl"), key=lambda f: f.stat().st_mtime_ns)
+        named = [f["session_id"] for f in self.frames if "session_id" in f] or [f.stem for f in files[-1:]]
+        self.sessions.append(named[-1] if named else self.sessions[-1] if self.sessions else "")
+        transcript = self.places["project"] / (self.sessions[-1] + ".jsonl")
+        self.transcript = lines_of(transcript.read_text(errors="backslashreplace")) if transcript.exists() else []
+
+    def run(self, sections):
+        once = {s.kind: s for s in sections if s.kind in ONCE}
+        if "args" not in once:
+            raise Broken("a run without args")
+        self.env = self.environment(once["env"].lines if "env" in once else [])
+        for section in sections:
+            if section.kind in PREPARATIONS:
+                self.prepare(section)
+        self.execute(once)
+        self.observe()
+        self.check_always(int(once["exit"].arguments[0]) if "exit" in once else 0)
+        if not any(s.kind.startswith("text") and s.arguments[0] == "stderr" for s in sections) and self.stderr:
+            self.fail("standard error is not empty", [self.stderr])
+        for section in sections:
+            if section.kind not in COMMANDS:
+                getattr(self, "check_" + section.kind)(section, [self.expand(line) for line in section.lines], *section.arguments)
+
+    # -- what is checked --------------------------------------------------------------------------------------------------
+
+    def check_always(self, code):
+        if self.code != code:
+            self.fail(f"exit code {self.code}, expected {code}", [self.stdout[-600:], self.stderr[-600:]])
+        if re.search(r"Sanitizer|runtime error:", self.stderr):
+            self.fail("a sanitizer complains", [self.stderr])
+        if "status 400" not in self.script and any(r["status"] == 400 for r in self.requests):
+            self.fail("modeld refused a request", [request_line(r) for r in self.requests] + [self.stdout[-300:]])
+        if self.frames and self.frames[0].get("subtype") == "init":
+            self.check_frames()
+        self.check_processes()
+
+    def check_frames(self):
+        for frame in self.frames:
+            kind = " ".join(filter(None, (frame.get("type"), frame.get("subtype"))))
+            missing = (FIELDS.get(kind, {"a known type"}) | {"uuid", "session_id"}) - frame.keys()
+            if frame["type"] == "assistant":
+                missing |= {"id", "role", "model", "content", "usage", "stop_reason"} - frame["message"].keys()
+            if frame["type"] == "result":
+                missing |= USAGE - frame["usage"].keys()
+            if missing:
+                self.fail(f"a frame '{kind}' lacks {', '.join(sorted(missing))}")
+        if len({f.get("uuid") for f in self.frames}) < len(self.frames):
+            self.fail("two frames have the same uuid")
+        if self.frames[-1]["type"] != "result":
+            self.fail("the last frame is no result")
+
+    def check_processes(self):
+        """The program's children end with it, or shortly after."""
+        mark, until = f"HOME={self.places['home']}\0".encode(), time.monotonic() + 5
+        while left := [p for p in pathlib.Path("/proc").glob("[0-9]*") if has_mark(p, mark)]:
+            if time.monotonic() > until:
+                self.fail("processes are left: " + " ".join(p.name for p in left))
+                return
+            time.sleep(0.02)
+
+    def check_text(self, section, expected, stream):
+        actual = getattr(self, stream)
+        if actual and not actual.endswith("\n"):
+            self.fail(f"{stream} does not end with an end of line", [actual[-SHOWN:]])
+        if not matches(expected, lines_of(actual)):
+            self.fail(f"line {section.line}: {stream}", difference(expected, lines_of(actual)))
+
+    def check_text_has(self, section, expected, stream, how):
+        actual = getattr(self, stream)
+        for line in expected:
+            if bool(re.search(pattern(line), actual)) != (how == "has"):
+                self.fail(f"line {section.line}: {stream} {'has no' if how == 'has' else 'has'} '{line}'", [actual])
+
+    def check_lines(self, section, expected, what):
+        short = {"events": event_line, "requests": request_line, "transcript": transcript_line}[what]
+        source = {"events": self.frames, "requests": self.requests, "transcript": self.transcript}[what]
+        actual = [short(item) for item in source]
+        if not matches(expected, actual):
+            self.fail(f"line {section.line}: {what}", difference(expected, actual))
+
+    def check_values(self, section, expected, what, how):
+        results = [f for f in self.frames if f.get("type") == "result"]
+        items = results[-1:] if what == "result" else [r["body"] for r in self.requests][int(what[8:]) - 1:]
+        if not items:
+            self.fail(f"line {section.line}: there is no {what}")
+            return
+        for line in expected:
+            path, _, value = line.partition(" ")
+            actual = look_up(items[0], path.split("."))
+            holds = actual is not None and (not value or re.fullmatch(pattern(value.strip()), actual))
+            if bool(holds) != (how == "has"):
+                self.fail(f"line {section.line}: {what} {path}", [f"{'not ' * (how == 'lacks')}expected {value}", f"seen {actual}"])
+
+    def check_file_is(self, section, expected, name):
+        path = self.place(name)
+        actual = lines_of(path.read_text(errors="backslashreplace")) if path.is_file() else ["(there is no such file)"]
+        if not matches(expected, actual):
+            self.fail(f"line {section.line}: file {name}", difference(expected, actual))
+
+    def check_no_file(self, section, _, name):
+        if self.place(name).exists():
+            self.fail(f"line {section.line}: file {name} exists")
+
+    def play(self):
+        title, runs = parse(self.path)
+        self.name += ": " + title
+        if any(s.kind == "needs_root" for run in runs for s in run) and os.geteuid() != 0:
+            self.skip = "needs root"
+            return self
+        with tempfile.TemporaryDirectory(prefix="cadre-test-") as top:
+            try:
+                self.make_directories(top)
+                self.start_model(runs)
+                for run in runs:
+                    self.run(run)
+            except Broken as broken:
+                self.fail(str(broken))
+            finally:
+                self.stop_model()
+        return self
+
+
+def has_mark(process, mark):
+    try:
+        return mark in (process / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--cadre", default=ROOT / "build-test" / "cadre")
+    options.add_argument("--modeld", default=ROOT / "build-test" / "modeld" / "modeld")
+    options.add_argument("-j", type=int, default=2)
+    options.add_argument("parts", nargs="*")
+    given = options.parse_args()
+    programs = {name: shutil.which(getattr(given, name)) for name in ("cadre", "modeld")}
+    paths = sorted((ROOT / "tests" / "scenarios").glob("**/*.test"))
+    paths = [p for p in paths if not given.parts or any(part in str(p) for part in given.parts)]
+    tests = [Test(path, programs) for path in paths]
+    print(f"1..{len(tests)}")
+    with concurrent.futures.ThreadPoolExecutor(given.j) as pool:
+        for number, test in enumerate(pool.map(Test.play, tests), 1):
+            skip = f" # SKIP {test.skip}" if test.skip else ""
+            print(f"{'not ' * bool(test.failures)}ok {number} - {test.name}{skip}", flush=True)
+    for test in tests:
+        for line in [f"--- {test.name}", *test.failures] if test.failures else []:
+            print("# " + line)
+    raise SystemExit(any(test.failures for test in tests))
+
+
+if __name__ == "__main__":
+    main()

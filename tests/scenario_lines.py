@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""scenario_lines.py: one short line for each thing a scenario test sees, and how such lines are compared.
+
+    frames of stream-json     assistant tool_use Read        user tool_result error "..."      result success "Hello"
+    requests                  200 system* | user text text* | assistant tool_use | user tool_result*      (* is a cache mark)
+    lines of a transcript     user meta text "..."           assistant partial text "..."      assistant closed end_turn"""
+import difflib
+import json
+import re
+
+SHOWN = 300  # characters of a line in a report
+SHOWN_LINES = 30
+
+
+def lines_of(text):
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def quoted(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def block_line(block):
+    """text "...", thinking "...", tool_use NAME, tool_result ["error"] "..." """
+    kind = block.get("type", "?")
+    if kind == "tool_use":
+        return f"tool_use {block['name']}"
+    if kind == "tool_result":
+        return f"tool_result {'error ' if block.get('is_error') else ''}{quoted(block['content'])}"
+    return f"{kind} {quoted(block[kind])}" if kind in block else kind
+
+
+def blocks_line(content):
+    return f"text {quoted(content)}" if isinstance(content, str) else ", ".join(block_line(b) for b in content)
+
+
+def event_line(frame):
+    kind, subtype = frame.get("type"), frame.get("subtype")
+    if kind in ("assistant", "user"):
+        marks = " supersedes" * bool(frame.get("supersedes"))
+        return f"{kind} {blocks_line(frame['message']['content'])}{marks}"
+    if kind == "stream_event":
+        event = frame["event"]
+        return f"stream_event {event['type']} {event.get('delta', {}).get('type', '')}".rstrip()
+    if kind == "result":
+        text = frame["result"] if "result" in frame else frame["errors"][0]
+        return f"result {subtype} {'error ' if frame['is_error'] else ''}{quoted(text)}"
+    if subtype == "api_retry":
+        return f"system api_retry {frame['attempt']} {quoted(frame['error_status'])} {frame['error']}"
+    if subtype == "permission_denied":
+        return f"system permission_denied {frame['tool_name']}"
+    return f"{kind} {subtype}"
+
+
+def request_line(logged):
+    """STATUS system* | user text text* | assistant tool_use | user tool_result*, where * is a cache mark."""
+    body = logged["body"]
+    if isinstance(body, str):
+        return f"{logged['status']} not JSON"
+
+    def kinds(blocks):
+        return " ".join(b["type"] + "*" * ("cache_control" in b) for b in blocks)
+    head = ["system" + "*" * any("cache_control" in b for b in body["system"])] if body.get("system") else []
+    return f"{logged['status']} " + " | ".join(head + [f"{m['role']} {kinds(m['content'])}" for m in body["messages"]])
+
+
+def transcript_line(text):
+    """TYPE [meta] [partial] BLOCKS; an answer's closing line is `assistant closed STOP-REASON`."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return "not JSON"
+    message = line.get("message")
+    words = [line["type"]] + ["meta"] * bool(line.get("isMeta")) + ["partial"] * bool(line.get("partial"))
+    if not message:
+        return " ".join(words)
+    if line["type"] == "assistant" and not message["content"]:
+        return f"assistant closed {message['stop_reason']}"
+    return " ".join(words + [blocks_line(message["content"])])
+
+
+def look_up(value, path):
+    """The value at a.0.b as JSON text, or None."""
+    for i, step in enumerate(path):
+        if step == "*":
+            return quoted([json.loads(found) for item in value if (found := look_up(item, path[i + 1:])) is not None])
+        if step == "#":
+            return str(len(value))
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return quoted(value)
+
+
+def pattern(text):
+    return ".*".join(re.escape(part) for part in text.split("..."))
+
+
+def matches(expected, actual):
+    """Both are lists of lines."""
+    parts = (r"(?:.*\n)*" if line.strip() == "..." else pattern(line) + r"\n" for line in expected)
+    return re.fullmatch("".join(parts), "".join(line + "\n" for line in actual)) is not None
+
+
+def difference(expected, actual):
+    known = [next((e for e in expected if e.strip() != "..." and re.fullmatch(pattern(e), a)), a) for a in actual]
+    lines = difflib.unified_diff(expected, known, "expected", "seen", lineterm="", n=2)
+    return list(lines) or ["the lines are there, in another order or number:", *actual]

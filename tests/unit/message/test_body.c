@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ * test_body.c - request bodies: their size, their marks, and that forks send the same prefix. Heads, too. */
+#include "unit.h"
+#include "message/body.h"
+#include "test_message.h"
+
+#define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
+#define HEAD "{\"model\":\"m\",\"messages\":["
+
+struct stage {
+	struct head_pool pool;
+	struct head *head;
+	struct transcript t;
+};
+
+static void stage_init(struct stage *s)
+{
+	*s = (struct stage){ 0 };
+	s->head = head_intern(&s->pool, STR(HEAD));
+}
+
+static void stage_release(struct stage *s)
+{
+	transcript_release(&s->t);
+	head_unref(s->head);
+	head_pool_release(&s->pool);
+}
+
+static void add(struct transcript *t, enum role role, const char *text)
+{
+	transcript_add(t, role, segment_text(str_from(text)));
+}
+
+static void add_thinking(struct transcript *t)
+{
+	transcript_add(t, ROLE_ASSISTANT, segment_new(SEGMENT_THINKING, STR("{\"type\":\"thinking\",\"thinking\":\"hm\"}")));
+}
+
+static void read_all(struct body *b, size_t piece, struct buf *out)
+{
+	size_t n;
+
+	do {
+		buf_reserve(out, piece);
+		n = body_read(b, out->p + out->n, piece);
+		CHECK(n <= piece);
+		out->n += n;
+	} while (n);
+	out->p[out->n] = '\0';
+}
+
+static size_t count_of(const struct buf *text, const char *part)
+{
+	size_t count = 0;
+
+	for (const char *at = text->p; (at = strstr(at, part)); at++)
+		count++;
+	return count;
+}
+
+TEST(a_body_is_head_messages_and_closing_brackets)
+{
+	struct stage s;
+	struct body b;
+	AUTO_BUF struct buf out = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	stage_init(&s);
+	add(&s.t, ROLE_USER, "q");
+	add(&s.t, ROLE_ASSISTANT, "a");
+	add(&s.t, ROLE_USER, "r");
+
+	body_init(&b, s.head, &s.t, UINT32_MAX);
+	read_all(&b, 4096, &out);
+
+	CHECK_CSTR(out.p, HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"}]},"
+			  "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},"
+			  "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"r\"" MARK "}]}]}");
+	CHECK_INT(json_parse(&reader, out.p, out.n, &root, NULL), 0);
+	CHECK_INT(b.size, out.n);
+	stage_release(&s);
+}
+
+TEST(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again)
+{
+	struct stage s;
+	struct body b;
+	AUTO_BUF struct buf whole = { 0 };
+	stage_init(&s);
+	for (int i = 0; i < 7; i++)
+		add(&s.t, i % 2 ? ROLE_ASSISTANT : ROLE_USER, "block");
+	body_init(&b, s.head, &s.t, 2);
+	read_all(&b, 1 << 16, &whole);
+	CHECK_INT(whole.n, b.size);
+
+	for (size_t piece = 1; piece <= whole.n + 1; piece++) {
+		AUTO_BUF struct buf out = { 0 };
+		char some[64];
+		body_rewind(&b);
+		(void)body_read(&b, some, piece % sizeof some);
+		body_rewind(&b);
+		read_all(&b, piece, &out);
+		CHECK_CSTR(out.p, whole.p);
+	}
+	stage_release(&s);
+}
+
+TEST(blocks_that_come_later_are_not_part_of_a_body)
+{
+	struct stage s;
+	struct body b;
+	AUTO_BUF struct buf first = { 0 };
+	AUTO_BUF struct buf second = { 0 };
+	stage_init(&s);
+	add(&s.t, ROLE_USER, "q");
+	body_init(&b, s.head, &s.t, UINT32_MAX);
+	read_all(&b, 10, &first);
+
+	for (int i = 0; i < 50; i++)
+		add(&s.t, ROLE_ASSISTANT, "the answer itself");
+	body_rewind(&b);
+	read_all(&b, 10, &second);
+
+	CHECK_CSTR(second.p, first.p);
+	CHECK_INT(b.size, first.n);
+	stage_release(&s);
+}
+
+/* roles and kinds of the blocks: u user text, a answer text, t thinking; | forks here. marks: block numbers. */
+static const struct {
+	const char *blocks;
+	uint32_t previous;
+	const char *marks;
+} places[] = {
+	{ "u", UINT32_MAX, "0 " },
+	{ "uau", 0, "0 2 " },
+	{ "uauau", 2, "2 4 " },
+	{ "uau|u", 2, "2 3 " },
+	{ "uauau|u", 2, "2 4 5 " },
+	{ "uauau|uau", 5, "4 5 7 " },
+	{ "uauau|uau", 2, "2 4 7 " },
+	{ "uau|", 0, "0 2 " },
+	{ "utt", UINT32_MAX, "0 " },
+	{ "utt|", UINT32_MAX, "0 " },
+	{ "uat", UINT32_MAX, "1 " },
+	{ "uaut|tu", 3, "2 5 " },
+	{ "tt", UINT32_MAX, "" },
+	{ "u|u|u|u", 0, "0 2 3 " },
+};
+
+static void add_blocks(struct transcript *t, struct transcript *old, const char *blocks)
+{
+	for (; *blocks; blocks++) {
+		if (*blocks == '|') {
+			*old = *t;
+			*t = (struct transcript){ 0 };
+			transcript_fork(old, t);
+			transcript_release(old);
+		} else if (*blocks == 't') {
+			add_thinking(t);
+		} else {
+			add(t, *blocks == 'u' ? ROLE_USER : ROLE_ASSISTANT, "x");
+		}
+	}
+}
+
+TEST(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block)
+{
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		struct stage s;
+		struct transcript old = { 0 };
+		struct body b;
+		AUTO_BUF struct buf marks = { 0 };
+		AUTO_BUF struct buf out = { 0 };
+		stage_init(&s);
+		add_blocks(&s.t, &old, places[i].blocks);
+
+		body_init(&b, s.head, &s.t, places[i].previous);
+		read_all(&b, 100, &out);
+
+		buf_addstr(&marks, "");
+		for (uint32_t k = 0; k < b.mark_count; k++)
+			buf_addf(&marks, "%u ", b.marks[k]);
+		CHECK_CSTR(marks.p, places[i].marks);
+		CHECK_INT(count_of(&out, MARK), b.mark_count);
+		CHECK(b.mark_count <= BODY_MARKS);
+		CHECK_INT(body_last_mark(&b), b.mark_count ? b.marks[b.mark_count - 1] : UINT32_MAX);
+		CHECK_INT(b.size, out.n);
+		stage_release(&s);
+	}
+}
+
+TEST(fifty_forks_send_the_same_prefix)
+{
+	enum { FORKS = 50 };
+	struct stage s;
+	struct transcript forks[FORKS] = { 0 };
+	AUTO_BUF struct buf first = { 0 };
+	stage_init(&s);
+	for (int i = 0; i < 40; i++)
+		add(&s.t, i % 2 ? ROLE_ASSISTANT : ROLE_USER, "a long conversation");
+
+	for (int i = 0; i < FORKS; i++) {
+		char task[32];
+		struct body b;
+		AUTO_BUF struct buf out = { 0 };
+		transcript_fork(&s.t, &forks[i]);
+		snprintf(task, sizeof task, "task %d", i);
+		add(&forks[i], ROLE_USER, task);
+		body_init(&b, s.head, &forks[i], 38);
+		read_all(&b, 777, &out);
+		if (!i)
+			buf_add(&first, out.p, out.n);
+		const char *own = strstr(out.p, "{\"type\":\"text\",\"text\":\"task ");
+		CHECK(own != NULL);
+		CHECK(!memcmp(out.p, first.p, (size_t)(own - out.p)));
+		CHECK_INT(b.mark_count, 3);
+	}
+	for (int i = 0; i < FORKS; i++)
+		transcript_release(&forks[i]);
+	stage_release(&s);
+}
+
+TEST(heads_with_the_same_bytes_are_one)
+{
+	struct head_pool pool = { 0 };
+	struct head *many[100];
+	struct head *first = head_intern(&pool, STR("same"));
+
+	for (int i = 0; i < 100; i++) {
+		char text[16];
+		snprintf(text, sizeof text, "head %d", i);
+		many[i] = head_intern(&pool, str_from(text));
+	}
+	struct head *again = head_intern(&pool, STR("same"));
+
+	CHECK(again == first);
+	CHECK_INT(first->refs, 2);
+	CHECK_STR(first->bytes, "same");
+	CHECK_STR(many[99]->bytes, "head 99");
+	head_unref(again);
+	CHECK_STR(first->bytes, "same");
+	head_unref(first);
+	struct head *anew = head_intern(&pool, STR("same"));
+	CHECK_INT(anew->refs, 1);
+	CHECK_STR(anew->bytes, "same");
+	head_unref(anew);
+	for (int i = 0; i < 100; i++)
+		head_unref(many[i]);
+	head_unref(NULL);
+	head_pool_release(&pool);
+}
+
+int test_body(void)
+{
+	return RUN_TESTS(T(a_body_is_head_messages_and_closing_brackets),
+			 T(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again),
+			 T(blocks_that_come_later_are_not_part_of_a_body),
+			 T(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block),
+			 T(fifty_forks_send_the_same_prefix), T(heads_with_the_same_bytes_are_one));
+}

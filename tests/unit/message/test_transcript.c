@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ * test_transcript.c - blocks on shelves: alternation, cutting, forks in any order. */
+#include "unit.h"
+#include "message/transcript.h"
+#include "test_message.h"
+
+static void add(struct transcript *t, enum role role, const char *text)
+{
+	transcript_add(t, role, segment_text(str_from(text)));
+}
+
+/* What is sent of it, up to the closing bracket of the last message. */
+static void write_out(const struct transcript *t, struct buf *out)
+{
+	for (uint32_t i = 0; i < transcript_count(t); i++) {
+		const struct block *b = transcript_block(t, i);
+		struct str opening = transcript_opening(i ? transcript_block(t, i - 1) : NULL, b);
+		buf_add(out, opening.p, opening.n);
+		buf_add(out, b->segment->bytes, b->segment->len);
+	}
+}
+
+static void check_bytes(const struct transcript *t)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	write_out(t, &out);
+	CHECK_INT(t->bytes, out.n);
+}
+
+#define TEXT(s) "{\"type\":\"text\",\"text\":\"" s "\"}"
+
+TEST(blocks_of_one_role_in_a_row_are_one_message)
+{
+	struct transcript t = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+
+	add(&t, ROLE_USER, "a");
+	add(&t, ROLE_USER, "b");
+	add(&t, ROLE_ASSISTANT, "c");
+	add(&t, ROLE_ASSISTANT, "d");
+	add(&t, ROLE_USER, "e");
+	write_out(&t, &out);
+
+	CHECK_CSTR(out.p, "{\"role\":\"user\",\"content\":[" TEXT("a") "," TEXT("b") "]},{\"role\":\"assistant\",\"content\":["
+			  TEXT("c") "," TEXT("d") "]},{\"role\":\"user\",\"content\":[" TEXT("e"));
+	CHECK_INT(t.bytes, out.n);
+	transcript_release(&t);
+}
+
+TEST(a_cut_takes_blocks_and_their_bytes_away_again)
+{
+	struct transcript t = { 0 };
+
+	add(&t, ROLE_USER, "question");
+	uint64_t before = t.bytes;
+	for (int i = 0; i < 100; i++)
+		add(&t, i % 3 ? ROLE_ASSISTANT : ROLE_USER, "more");
+	transcript_cut(&t, 1);
+
+	CHECK_INT(transcript_count(&t), 1);
+	CHECK_INT(t.bytes, before);
+	transcript_cut(&t, 5);
+	CHECK_INT(transcript_count(&t), 1);
+	transcript_cut(&t, 0);
+	CHECK_INT(t.bytes, 0);
+	transcript_release(&t);
+}
+
+TEST(a_fork_shares_the_past_and_not_the_future)
+{
+	struct transcript parent = { 0 }, child = { 0 };
+
+	add(&parent, ROLE_USER, "one");
+	add(&parent, ROLE_ASSISTANT, "two");
+	transcript_fork(&parent, &child);
+	add(&parent, ROLE_USER, "of the parent");
+	add(&child, ROLE_USER, "of the child");
+	add(&child, ROLE_ASSISTANT, "of the child too");
+
+	CHECK_INT(transcript_shared_count(&parent), 2);
+	CHECK_INT(transcript_shared_count(&child), 2);
+	CHECK_INT(transcript_count(&parent), 3);
+	CHECK_INT(transcript_count(&child), 4);
+	CHECK(transcript_block(&parent, 1)->segment == transcript_block(&child, 1)->segment);
+	CHECK_STR(segment_json(transcript_block(&parent, 2)->segment), TEXT("of the parent"));
+	CHECK_STR(segment_json(transcript_block(&child, 2)->segment), TEXT("of the child"));
+	check_bytes(&parent);
+	check_bytes(&child);
+	transcript_cut(&child, 2);
+	check_bytes(&child);
+	transcript_release(&child);
+	transcript_release(&parent);
+}
+
+TEST(an_empty_transcript_can_be_forked)
+{
+	struct transcript parent = { 0 }, child = { 0 };
+
+	transcript_fork(&parent, &child);
+	add(&child, ROLE_USER, "x");
+
+	CHECK_INT(transcript_count(&parent), 0);
+	CHECK_INT(transcript_count(&child), 1);
+	CHECK_INT(transcript_shared_count(&child), 0);
+	transcript_release(&parent);
+	transcript_release(&child);
+	transcript_release(&child);
+}
+
+enum { FORKS = 5 };
+
+/* A chain of forks of forks, each with blocks of its own before and after the next fork. */
+static void make_chain(struct transcript t[FORKS])
+{
+	for (int i = 0; i < FORKS; i++) {
+		char text[16];
+		if (i)
+			transcript_fork(&t[i - 1], &t[i]);
+		snprintf(text, sizeof text, "own %d", i);
+		add(&t[i], i % 2 ? ROLE_ASSISTANT : ROLE_USER, text);
+		if (i)
+			add(&t[i - 1], ROLE_USER, "behind the fork");
+	}
+}
+
+static void check_chain(const struct transcript t[FORKS], const bool gone[FORKS])
+{
+	for (int i = 0; i < FORKS; i++) {
+		if (gone[i])
+			continue;
+		check_bytes(&t[i]);
+		CHECK_INT(transcript_count(&t[i]), i + 1 + (i < FORKS - 1));
+		for (int k = 0; k <= i; k++) {
+			char text[40];
+			snprintf(text, sizeof text, TEXT("own %d"), k);
+			CHECK_STR(segment_json(transcript_block(&t[i], (uint32_t)k)->segment), text);
+		}
+	}
+}
+
+TEST(forks_of_forks_can_be_released_in_any_order)
+{
+	for (int order = 0; order < 120; order++) {
+		struct transcript t[FORKS] = { 0 };
+		bool gone[FORKS] = { 0 };
+		int left = order;
+
+		make_chain(t);
+		for (int n = FORKS; n > 0; n--) {
+			int pick = left % n;
+			left /= n;
+			for (int i = 0; i < FORKS; i++) {
+				if (gone[i] || pick-- > 0)
+					continue;
+				transcript_release(&t[i]);
+				gone[i] = true;
+				break;
+			}
+			check_chain(t, gone);
+		}
+	}
+}
+
+TEST(a_thousand_forks_copy_no_block)
+{
+	struct transcript parent = { 0 };
+	struct transcript *forks = xcalloc(1000, sizeof *forks);
+
+	for (int i = 0; i < 100; i++)
+		add(&parent, i % 2 ? ROLE_ASSISTANT : ROLE_USER, "a block");
+	for (int i = 0; i < 1000; i++)
+		transcript_fork(&parent, &forks[i]);
+
+	for (int i = 0; i < 1000; i++) {
+		CHECK(!forks[i].own);
+		CHECK(forks[i].shared == parent.shared);
+		CHECK_INT(forks[i].bytes, parent.bytes);
+	}
+	CHECK_INT(transcript_block(&parent, 0)->segment->refs, 1);
+	transcript_release(&parent);
+	for (int i = 0; i < 1000; i++)
+		transcript_release(&forks[i]);
+	free(forks);
+}
+
+int test_transcript(void)
+{
+	return RUN_TESTS(T(blocks_of_one_role_in_a_row_are_one_message), T(a_cut_takes_blocks_and_their_bytes_away_again),
+			 T(a_fork_shares_the_past_and_not_the_future), T(an_empty_transcript_can_be_forked),
+			 T(forks_of_forks_can_be_released_in_any_order), T(a_thousand_forks_copy_no_block));
+}

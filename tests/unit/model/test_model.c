@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * test_model.c - runs the groups of the model room. */
+#include "unit.h"
+#include "test_model.h"
+
+int main(void)
+{
+	return test_answer() + test_failure() + test_call() + test_governor() + test_catalog();
+}

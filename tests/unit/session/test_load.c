@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ * test_load.c - files as they are found on disks, and the conversation that each of them gives. */
+#include "lines.h"
+#include "stage.h"
+#include "test_session.h"
+
+static const struct {
+	const char *what, *file, *expected;
+} files[] = {
+	{ "an empty file", "", "" },
+	{ "empty lines only", "\n \r\n\n", "" },
+	{ "a prompt", PROMPT("1", NONE, "hi"), "u:hi; interrupted" },
+	{ "an answer that was closed",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn"),
+	  "u:hi, a:yo" },
+	{ "an answer of several blocks",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", "{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"s\"}")
+	  PART("3", OF("2"), "m1", TEXT_BLOCK("yo")) CLOSE("4", OF("3"), "m1", "end_turn"),
+	  "u:hi, a:<thinking>, a:yo" },
+	{ "a torn last line",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
+	  "{\"parentUuid\":\"3\",\"type\":\"us", "u:hi, a:yo; repaired" },
+	{ "a torn first line", "{\"parentUuid\":nul", "; repaired" },
+	{ "a blank in place of a line", PROMPT("1", NONE, "hi") " ", "u:hi; interrupted; repaired" },
+	{ "a whole last line without its end",
+	  PROMPT("1", NONE, "hi") USER_LINE("2", OF("1"), TEXT_BLOCK("and")), "u:hi, u:and; interrupted; repaired" },
+	{ "an answer without a call and without a closing line",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")), "u:hi; interrupted" },
+	{ "such an answer, then the next try",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("gone")) PART("3", OF("2"), "m2", TEXT_BLOCK("yo"))
+	  CLOSE("4", OF("3"), "m2", "end_turn"), "u:hi, a:yo" },
+	{ "such an answer, then the next prompt",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("gone")) PROMPT("3", OF("2"), "again"),
+	  "u:hi, u:again; interrupted" },
+	{ "an answer with a call and without a closing line",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("let me")) PART("3", OF("2"), "m1", CALL_BLOCK("t1")),
+	  "u:hi, a:let me, a:call t1; calls t1=no; interrupted" },
+	{ "results in another order than their calls",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  CLOSE("4", OF("3"), "m1", "tool_use") RESULT("5", OF("4"), "t2", "two") RESULT("6", OF("5"), "t1", "one"),
+	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two; interrupted" },
+	{ "a result between the blocks of its answer",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one")
+	  PART("4", OF("3"), "m1", CALL_BLOCK("t2")) CLOSE("5", OF("4"), "m1", "tool_use") RESULT("6", OF("5"), "t2", "two")
+	  PART("7", OF("6"), "m2", TEXT_BLOCK("done")) CLOSE("8", OF("7"), "m2", "end_turn"),
+	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two, a:done" },
+	{ "one of two results",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  CLOSE("4", OF("3"), "m1", "tool_use") RESULT("5", OF("4"), "t2", "two"),
+	  "u:hi, a:call t1, a:call t2; calls t1=no t2=yes; interrupted" },
+	{ "a missing result and the next prompt",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  CLOSE("4", OF("3"), "m1", "tool_use") RESULT("5", OF("4"), "t2", "two") PROMPT("6", OF("5"), "go on"),
+	  "u:hi, a:call t1, a:call t2, u:t1=LOST, u:t2=two, u:go on; interrupted" },
+	{ "a result twice: the first counts",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one")
+	  RESULT("4", OF("3"), "t1", "other"), "u:hi, a:call t1, u:t1=one; interrupted" },
+	{ "a result without its call", PROMPT("1", NONE, "hi") RESULT("2", OF("1"), "t9", "lost"), "u:hi; interrupted" },
+	{ "result and text in one line",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))
+	  USER_LINE("3", OF("2"), RESULT_BLOCK("t1", "one") "," TEXT_BLOCK("and")) "\n",
+	  "u:hi, a:call t1, u:t1=one, u:and; interrupted" },
+	{ "a refusal",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("no")) CLOSE("3", OF("2"), "m1", "refusal"), "u:hi" },
+	{ "a refusal after a call, which may have run",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) CLOSE("3", OF("2"), "m1", "refusal")
+	  RESULT("4", OF("3"), "t1", "one"), "u:hi, a:call t1, u:t1=one; interrupted" },
+	{ "a pause",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("wait")) CLOSE("3", OF("2"), "m1", "pause_turn"),
+	  "u:hi, a:wait; interrupted" },
+	{ "lines of unknown types",
+	  "{\"type\":\"summary\",\"summary\":\"s\",\"leafUuid\":\"2\"}\n" PROMPT("1", NONE, "hi")
+	  "{\"type\":\"attachment\",\"uuid\":\"a\",\"parentUuid\":\"1\"}\n"
+	  PART("2", OF("a"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
+	  "{\"type\":\"file-history-snapshot\"}\n[1]\n", "u:hi, a:yo; skipped 1" },
+	{ "a line that is not JSON",
+	  PROMPT("1", NONE, "hi") "oops\n" PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn"),
+	  "u:hi, a:yo; skipped 1" },
+	{ "a damaged line that was part of the chain",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
+	  "{\"uuid\":\"4\",####\n" PROMPT("5", OF("4"), "next"), "u:hi, a:yo, u:next; interrupted; skipped 1" },
+	{ "a text of another program",
+	  "{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+	  FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")), "u:hi, a:yo" },
+	{ "an empty text of another program",
+	  "{\"type\":\"user\",\"uuid\":\"1\",\"message\":{\"content\":\"\"}}\n" PROMPT("2", OF("1"), "hi"),
+	  "u:hi; interrupted" },
+	{ "parallel results of another program that branch",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", CALL_BLOCK("t1")) FOREIGN("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  RESULT("4", OF("2"), "t1", "one") RESULT("5", OF("3"), "t2", "two") FOREIGN("6", OF("5"), "m2", TEXT_BLOCK("done")),
+	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two, a:done" },
+	{ "a branch that was left",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) PROMPT("3", OF("2"), "wrong")
+	  FOREIGN("4", OF("3"), "m2", TEXT_BLOCK("left")) PROMPT("5", OF("2"), "right"), "u:hi, a:yo, u:right; interrupted" },
+	{ "lines of a subagent between those of its parent",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo"))
+	  "{\"type\":\"user\",\"uuid\":\"s\",\"parentUuid\":null,\"isSidechain\":true,\"message\":{\"content\":\"side\"}}\n",
+	  "u:hi, a:yo" },
+	{ "the file of a subagent",
+	  "{\"type\":\"user\",\"uuid\":\"s\",\"parentUuid\":null,\"isSidechain\":true,\"message\":{\"content\":\"side\"}}\n",
+	  "u:side; interrupted" },
+	{ "a chain that bites its tail", PROMPT("1", OF("2"), "a") PROMPT("2", OF("1"), "b"), "u:a, u:b; interrupted" },
+	{ "lines without uuid", "{\"type\":\"user\",\"message\":{\"content\":\"hi\"}}\n", "" },
+	{ "a call without members", PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", "{\"type\":\"tool_use\"}"),
+	  "u:hi, a:call ; calls =no; interrupted" },
+	{ "messages of wrong types",
+	  "{\"type\":\"user\",\"uuid\":\"1\",\"message\":7}\n{\"type\":\"assistant\",\"uuid\":\"2\",\"parentUuid\":\"1\",\"message\":[]}\n"
+	  "{\"type\":\"user\",\"uuid\":\"3\",\"parentUuid\":\"2\",\"message\":{\"content\":[7,\"x\",{},null]}}\n", "" },
+};
+
+TEST(each_file_gives_its_conversation)
+{
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		struct session_load l;
+		struct err err = { 0 };
+		char *path = stage_write(&s, "s.jsonl", files[i].file);
+		print_message("# %s\n", files[i].what);
+		CHECK_INT(session_load(path, &l, &err), 0);
+		CHECK_CSTR(stage_describe(&s, &l), files[i].expected);
+		session_load_release(&l);
+	}
+	stage_release(&s);
+}
+
+TEST(windows_line_ends_change_nothing)
+{
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		struct session_load l;
+		struct err err = { 0 };
+		AUTO_BUF struct buf crlf = { 0 };
+		buf_addstr(&crlf, "");
+		for (const char *c = files[i].file; *c; c++)
+			buf_addf(&crlf, *c == '\n' && !(c > files[i].file && c[-1] == '\r') ? "\r%c" : "%c", *c);
+		char *path = stage_write(&s, "s.jsonl", crlf.p);
+		CHECK_INT(session_load(path, &l, &err), 0);
+		CHECK_CSTR(stage_describe(&s, &l), files[i].expected);
+		session_load_release(&l);
+	}
+	stage_release(&s);
+}
+
+/* A kill at any byte: what the repaired file says is never half a line, and a second load agrees with the first. */
+TEST(a_file_that_is_cut_anywhere_loads_twice_the_same)
+{
+	static const char whole[] =
+		PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one")
+		PART("4", OF("3"), "m1", CALL_BLOCK("t2")) CLOSE("5", OF("4"), "m1", "tool_use");
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t n = 0; n < sizeof whole; n++) {
+		struct session_load first, second;
+		struct err err = { 0 };
+		char *path = stage_write(&s, "s.jsonl", arena_dup(&s.arena, whole, n));
+		CHECK_INT(session_load(path, &first, &err), 0);
+		CHECK_INT(session_load(path, &second, &err), 0);
+		CHECK(!second.repaired);
+		second.repaired = first.repaired;
+		CHECK_CSTR(stage_describe(&s, &second), stage_describe(&s, &first));
+		CHECK_CSTR(second.last, first.last);
+		session_load_release(&first);
+		session_load_release(&second);
+	}
+	stage_release(&s);
+}
+
+TEST(a_repair_changes_the_last_line_only)
+{
+	static const struct {
+		const char *before, *after;
+	} table[] = {
+		{ PROMPT("1", NONE, "hi") "{\"half", PROMPT("1", NONE, "hi") },
+		{ "{\"half", "" },
+		{ "{\"whole\":1}", "{\"whole\":1}\n" },
+		{ "not JSON\n", "not JSON\n" },
+		{ "", "" },
+	};
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct session_load l;
+		struct err err = { 0 };
+		CHECK_INT(session_load(stage_write(&s, "s.jsonl", table[i].before), &l, &err), 0);
+		CHECK_CSTR(stage_read(&s, "s.jsonl"), table[i].after);
+		CHECK_INT(l.repaired, strcmp(table[i].before, table[i].after) != 0);
+		session_load_release(&l);
+	}
+	stage_release(&s);
+}
+
+TEST(a_long_torn_line_is_cut_off_too)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	stage_init(&s);
+	buf_addstr(&text, PROMPT("1", NONE, "hi") "{\"type\":\"user\",\"message\":\"");
+	for (int i = 0; i < 300000; i++)
+		buf_addstr(&text, "torn ");
+
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl", text.p), &l, &err), 0);
+
+	CHECK_CSTR(stage_describe(&s, &l), "u:hi; interrupted; repaired");
+	CHECK_CSTR(stage_read(&s, "s.jsonl"), PROMPT("1", NONE, "hi"));
+	session_load_release(&l);
+	stage_release(&s);
+}
+
+TEST(a_session_that_is_not_there_is_not_found)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	CHECK_INT(session_load(stage_path(&s, "none.jsonl"), &l, &err), -ERR_NOT_FOUND);
+	CHECK(strstr(err.text, "none.jsonl") != NULL);
+	stage_release(&s);
+}
+
+TEST(where_it_was_and_which_files_it_knows_come_with_it)
+{
+	static const char text[] =
+		"{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"cwd\":\"/old\",\"message\":{\"content\":\"hi\"}}\n"
+		"{\"type\":\"user\",\"uuid\":\"2\",\"parentUuid\":\"1\",\"cwd\":\"/new\",\"timestamp\":\"2026-11-15T20:21:00.123Z\","
+		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"type\":\"text\",\"file\":{\"filePath\":\"/a\",\"numLines\":3,\"totalLines\":9}}}\n"
+		"{\"type\":\"user\",\"uuid\":\"3\",\"parentUuid\":\"2\",\"timestamp\":\"2026-11-15T20:21:00.123456+00:00\","
+		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/b\"}}\n"
+		"{\"type\":\"user\",\"uuid\":\"4\",\"parentUuid\":\"3\",\"timestamp\":\"2026-11-15T20:21:01.99999999999999999999Z\","
+		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/c\"}}\n"
+		"{\"type\":\"user\",\"uuid\":\"5\",\"parentUuid\":\"4\",\"timestamp\":\"yesterday\","
+		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/d\"}}\n";
+	const int64_t second = INT64_C(1794774060);
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl", text), &l, &err), 0);
+
+	CHECK_CSTR(l.cwd, "/new");
+	CHECK_CSTR(l.last, "5");
+	CHECK_INT(l.file_count, 4);
+	CHECK_CSTR(l.files[0].path, "/a");
+	CHECK(l.files[0].partial);
+	CHECK_INT(l.files[0].time_ms, second * 1000 + 123);
+	CHECK_CSTR(l.files[1].path, "/b");
+	CHECK(!l.files[1].partial);
+	CHECK_INT(l.files[1].time_ms, second * 1000 + 123);
+	CHECK_INT(l.files[2].time_ms, (second + 1) * 1000 + 999);
+	CHECK_INT(l.files[3].time_ms, 0);
+	session_load_release(&l);
+	stage_release(&s);
+}
+
+TEST(a_call_without_result_is_handed_on_with_its_input)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl", PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))),
+			       &l, &err), 0);
+
+	CHECK_INT(l.call_count, 1);
+	CHECK_STR(l.calls[0].name, "Read");
+	CHECK_STR(l.calls[0].input, "{\"file_path\":\"/x\"}");
+	session_load_release(&l);
+	stage_release(&s);
+}
+
+int test_load(void)
+{
+	return RUN_TESTS(T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
+			 T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
+			 T(a_long_torn_line_is_cut_off_too), T(a_session_that_is_not_there_is_not_found),
+			 T(where_it_was_and_which_files_it_knows_come_with_it),
+			 T(a_call_without_result_is_handed_on_with_its_input));
+}

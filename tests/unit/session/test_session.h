@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * test_session.h - the test groups of the session room. Each returns the number of its failed tests. */
+#pragma once
+
+int test_store(void);
+int test_lock(void);
+int test_recorder(void);
+int test_load(void);
+int test_fork(void);

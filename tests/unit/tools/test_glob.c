@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * test_glob.c - path patterns and the Glob tool. */
+#include "unit.h"
+#include "tests.h"
+#include "toolbox.h"
+#include "tools/glob.h"
+
+#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+
+TEST(patterns_match_whole_paths)
+{
+	static const struct {
+		const char *pattern, *path;
+		bool matches;
+	} cases[] = {
+		{ "a", "a", true },                    { "a", "ab", false },
+		{ "", "", true },                      { "*", "a", true },
+		{ "*", "a/b", false },                 { "a*c", "abbc", true },
+		{ "a*c", "ab/c", false },              { "*.c", ".c", true },
+		{ "a?c", "abc", true },                { "a?c", "a/c", false },
+		{ "[a-c]x", "bx", true },              { "[a-c]x", "dx", false },
+		{ "[!a-c]x", "dx", true },             { "[^a]x", "ax", false },
+		{ "[]x]", "]", true },                 { "[a-]", "-", true },
+		{ "[!a]", "/", false },                { "\\*", "*", true },
+		{ "\\*", "a", false },                 { "**/x", "x", true },
+		{ "**/x", "a/b/x", true },             { "**/x", "a/bx", false },
+		{ "a/**", "a/b/c", true },             { "a/**", "a", false },
+		{ "a/**/b", "a/b", true },             { "a/**/b", "a/x/y/b", true },
+		{ "a/**/b", "ab", false },             { "**", "a/b", true },
+		{ "a**b", "axxb", true },              { "a**b", "a/b", false },
+		{ "*.{c,h}", "x.h", true },            { "*.{c,h}", "x.o", false },
+		{ "{a,b{1,2}}/x", "b2/x", true },      { "{a,b{1,2}}/x", "b/x", false },
+		{ "{,x}a", "a", true },                { "a{b}c", "abc", true },
+		{ "x[{]y", "x{y", true },              { "\\{a,b\\}", "{a,b}", true },
+		{ "**/a/**/b/*.c", "a/b/x/b/y.c", true }, { "**/a/*/c", "a/a/b/c", true },
+		{ "src/**/test_*.c", "src/a/b/test_x.c", true }, { "a\\", "a\\", true },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct glob g;
+		CHECK_INT(glob_compile(&g, str_from(cases[i].pattern), NULL), 0);
+		if (glob_match(&g, str_from(cases[i].path)) != cases[i].matches)
+			fail_msg("%s and %s", cases[i].pattern, cases[i].path);
+		glob_release(&g);
+	}
+}
+
+TEST(a_pattern_with_many_stars_is_no_trap)
+{
+	AUTO_BUF struct buf pattern = { 0 };
+	AUTO_BUF struct buf path = { 0 };
+	struct glob g;
+	for (int i = 0; i < 200; i++) {
+		buf_addstr(&pattern, "**/*a*");
+		buf_addstr(&path, "aaaaaaaaaa/");
+	}
+	buf_addch(&pattern, 'b');
+
+	CHECK_INT(glob_compile(&g, buf_str(&pattern), NULL), 0);
+	CHECK(!glob_match(&g, buf_str(&path)));
+	glob_release(&g);
+}
+
+TEST(broken_patterns_are_errors)
+{
+	static const char *const cases[] = { "[a", "{a,b", "[z-a]", "[!", "{{a}", "{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}" };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct err err = { 0 };
+		struct glob g;
+		CHECK(glob_compile(&g, str_from(cases[i]), &err) < 0);
+		CHECK(err.text[0]);
+	}
+}
+
+TEST(files_come_newest_first_relative_to_the_agents_directory)
+{
+	BOX(box);
+	static const char *const names[] = { "old.c", "src/new.c", ".hidden/mid.c", "src/x.h" };
+	static const long ages[] = { 300, 100, 200, 50 };
+	toolbox_put(&box, ".gitignore", "old.c\n");
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		toolbox_put(&box, names[i], "");
+		toolbox_age(&box, names[i], ages[i]);
+	}
+
+	toolbox_run(&box, "Glob", "{'pattern':'*.c'}");
+	CHECK_STR(toolbox_text(&box), "src/new.c\n.hidden/mid.c\nold.c");
+	CHECK(str_has(toolbox_object(&box), STR("\"numFiles\":3,\"filenames\":[\"src/new.c\",\".hidden/mid.c\",\"old.c\"],"
+						"\"truncated\":false,\"totalMatches\":3}")));
+
+	static const struct {
+		const char *input, *text;
+	} cases[] = {
+		{ "'pattern':'src/*'", "src/x.h\nsrc/new.c" },
+		{ "'pattern':'**/*.{h,x}'", "src/x.h" },
+		{ "'pattern':'*.c','path':'src'", "src/new.c" },
+		{ "'pattern':'./*.c'", "old.c" },
+		{ "'pattern':'none*'", "No files found" },
+		{ "'pattern':'no/such/*'", "No files found" },
+		{ "'pattern':'#x'", "No files found" },
+		{ "'pattern':'!x'", "No files found" },
+	};
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		toolbox_run(&box, "Glob", "{%s}", cases[i].input);
+		CHECK_STR(toolbox_text(&box), cases[i].text);
+	}
+	toolbox_run(&box, "Glob", "{'pattern':'%s/*.c'}", box.dir);
+	CHECK_STR(toolbox_text(&box), "old.c");
+}
+
+TEST(the_environment_can_leave_hidden_and_ignored_files_out)
+{
+	BOX(box);
+	toolbox_put(&box, ".git/HEAD", "");
+	toolbox_put(&box, ".gitignore", "*.o\n");
+	toolbox_put(&box, "a.o", "");
+	toolbox_put(&box, "a.c", "");
+	const char *envp[] = { "CLAUDE_CODE_GLOB_HIDDEN=false", "CLAUDE_CODE_GLOB_NO_IGNORE=false", NULL };
+
+	toolbox_run(&box, "Glob", "{'pattern':'**/HEAD'}");
+	CHECK_STR(toolbox_text(&box), ".git/HEAD");
+	box.env.envp = envp;
+	toolbox_run(&box, "Glob", "{'pattern':'**/HEAD'}");
+	CHECK_STR(toolbox_text(&box), "No files found");
+}
+
+TEST(at_most_a_hundred_files_are_returned)
+{
+	BOX(box);
+	for (int i = 0; i < 150; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "f%03d", i);
+		toolbox_put(&box, name, "");
+		toolbox_age(&box, name, 1000 - i);
+	}
+
+	toolbox_run(&box, "Glob", "{'pattern':'f*'}");
+
+	CHECK(str_starts(toolbox_text(&box), STR("f149\nf148\n")));
+	CHECK(str_has(toolbox_text(&box), STR("\nf050\n(Results are truncated: the newest 100 of 150 files.")));
+	CHECK(str_has(toolbox_object(&box), STR("\"truncated\":true,\"totalMatches\":150}")));
+}
+
+TEST(a_directory_or_pattern_that_cannot_be_meant_is_rejected)
+{
+	static const char *const cases[] = { "'pattern':'*','path':'nowhere'", "'pattern':'[a'", "'pattern':''" };
+	BOX(box);
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		toolbox_run(&box, "Glob", "{%s}", cases[i]);
+		CHECK(box.call->is_error);
+		CHECK(str_starts(toolbox_text(&box), STR("<tool_use_error>")));
+	}
+}
+
+int test_glob(void)
+{
+	return RUN_TESTS(T(patterns_match_whole_paths), T(a_pattern_with_many_stars_is_no_trap), T(broken_patterns_are_errors),
+			 T(files_come_newest_first_relative_to_the_agents_directory),
+			 T(the_environment_can_leave_hidden_and_ignored_files_out), T(at_most_a_hundred_files_are_returned),
+			 T(a_directory_or_pattern_that_cannot_be_meant_is_rejected));
+}

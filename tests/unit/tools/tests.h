@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * tests.h - the groups of tests in this program; each returns how many failed. */
+#pragma once
+
+int test_bash(void);
+int test_read(void);
+int test_write(void);
+int test_edit(void);
+int test_glob(void);
+int test_gitignore(void);
+int test_walk(void);
+int test_grep(void);
