@@ -29,8 +29,9 @@ Afterwards:
   == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value
   == file is NAME       what a file holds now                          == no file NAME
 
-In what is expected ... stands for any text, a line that is only ... for any number of lines. Replaced everywhere:
-{work} {home} {config} {project} (where transcripts are) {url} {cadre} (the program) {session} (of the run before, {session.1} of the first).
+In what is expected ... stands for any text, a line that is only ... for any number of lines. Replaced everywhere: {work}
+{home} {config} {project} (where transcripts are) {cadre} (the program) {url} (of modeld) {session} (of the run before)
+{session.1} (of the first run).
 
 Checked without being asked for: nothing of a sanitizer on stderr; no process is left; stream-json frames have the fields that
 the SDKs need; modeld finds no request wrong (it answers those with 400)."""
@@ -48,7 +49,7 @@ import tempfile
 import threading
 import time
 
-from scenario_lines import SHOWN, SHOWN_LINES, difference, event_line, lines_of, look_up, matches, pattern, request_line, transcript_line
+from scenario_lines import SHOWN, SHOWN_LINES, difference, event_line, frame_faults, lines_of, look_up, matches, pattern, request_line, transcript_line
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = 30
@@ -62,22 +63,6 @@ HEADERS = [(name, re.compile(header + "$")) for name, header in (
 PREPARATIONS = ("file", "bytes", "shell")
 ONCE = ("args", "stdin", "env", "signal", "exit")
 COMMANDS = PREPARATIONS + ONCE + ("model", "needs_root", "run")
-
-USAGE = {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
-RESULT = {"is_error", "duration_ms", "duration_api_ms", "num_turns", "stop_reason", "total_cost_usd", "usage", "modelUsage",
-          "permission_denials"}
-FIELDS = {  # that a frame must have besides type, uuid and session_id
-    "system init": {"cwd", "tools", "mcp_servers", "model", "permissionMode", "slash_commands", "apiKeySource",
-                    "claude_code_version", "output_style", "agents", "skills", "plugins"},
-    "system api_retry": {"attempt", "max_retries", "retry_delay_ms", "error_status", "error"},
-    "system permission_denied": {"tool_name", "tool_use_id", "message"},
-    "assistant": {"message", "parent_tool_use_id"},
-    "user": {"message", "parent_tool_use_id"},
-    "stream_event": {"event", "parent_tool_use_id"},
-    "result success": RESULT | {"result"},
-    "result error_max_turns": RESULT | {"errors"},
-    "result error_during_execution": RESULT | {"errors"},
-}
 
 
 class Broken(Exception):
@@ -161,7 +146,7 @@ class Test:
         if not self.modeld:
             return
         self.modeld.terminate()
-        code = self.modeld.wait()
+        code = self.modeld.wait(10)
         said = (self.top / "modeld.stderr").read_text()
         if code or said:
             self.fail(f"modeld ended with {code}", [said])
@@ -263,23 +248,9 @@ class Test:
         if "status 400" not in self.script and any(r["status"] == 400 for r in self.requests):
             self.fail("modeld refused a request", [request_line(r) for r in self.requests] + [self.stdout[-300:]])
         if self.frames and self.frames[0].get("subtype") == "init":
-            self.check_frames()
+            for fault in frame_faults(self.frames):
+                self.fail(fault)
         self.check_processes()
-
-    def check_frames(self):
-        for frame in self.frames:
-            kind = " ".join(filter(None, (frame.get("type"), frame.get("subtype"))))
-            missing = (FIELDS.get(kind, {"a known type"}) | {"uuid", "session_id"}) - frame.keys()
-            if frame["type"] == "assistant":
-                missing |= {"id", "role", "model", "content", "usage", "stop_reason"} - frame["message"].keys()
-            if frame["type"] == "result":
-                missing |= USAGE - frame["usage"].keys()
-            if missing:
-                self.fail(f"a frame '{kind}' lacks {', '.join(sorted(missing))}")
-        if len({f.get("uuid") for f in self.frames}) < len(self.frames):
-            self.fail("two frames have the same uuid")
-        if self.frames[-1]["type"] != "result":
-            self.fail("the last frame is no result")
 
     def check_processes(self):
         """The program's children end with it, or shortly after."""
@@ -334,19 +305,19 @@ class Test:
             self.fail(f"line {section.line}: file {name} exists")
 
     def play(self):
-        title, runs = parse(self.path)
-        self.name += ": " + title
-        if any(s.kind == "needs_root" for run in runs for s in run) and os.geteuid() != 0:
-            self.skip = "needs root"
-            return self
         with tempfile.TemporaryDirectory(prefix="cadre-test-") as top:
             try:
+                title, runs = parse(self.path)
+                self.name += ": " + title
+                if any(s.kind == "needs_root" for run in runs for s in run) and os.geteuid() != 0:
+                    self.skip = "needs root"
+                    return self
                 self.make_directories(top)
                 self.start_model(runs)
                 for run in runs:
                     self.run(run)
-            except Broken as broken:
-                self.fail(str(broken))
+            except Exception as error:  # one test that cannot be run must not end the others
+                self.fail(f"{type(error).__name__}: {error}")
             finally:
                 self.stop_model()
         return self
@@ -367,6 +338,9 @@ def main():
     options.add_argument("parts", nargs="*")
     given = options.parse_args()
     programs = {name: shutil.which(getattr(given, name)) for name in ("cadre", "modeld")}
+    for name in programs:
+        if not programs[name]:
+            raise SystemExit(f"scenario.py: there is no program {getattr(given, name)}")
     paths = sorted((ROOT / "tests" / "scenarios").glob("**/*.test"))
     paths = [p for p in paths if not given.parts or any(part in str(p) for part in given.parts)]
     tests = [Test(path, programs) for path in paths]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scenario_lines.py: one short line for each thing a scenario test sees, and how such lines are compared.
+"""scenario_lines.py: one short line for each thing a scenario test sees, what a frame must have, how lines are compared.
 
     frames of stream-json     assistant tool_use Read        user tool_result error "..."      result success "Hello"
     requests                  200 system* | user text text* | assistant tool_use | user tool_result*      (* is a cache mark)
@@ -10,6 +10,22 @@ import re
 
 SHOWN = 300  # characters of a line in a report
 SHOWN_LINES = 30
+
+USAGE = {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+RESULT = {"is_error", "duration_ms", "duration_api_ms", "num_turns", "stop_reason", "total_cost_usd", "usage", "modelUsage",
+          "permission_denials"}
+FIELDS = {  # that a frame must have besides type, uuid and session_id
+    "system init": {"cwd", "tools", "mcp_servers", "model", "permissionMode", "slash_commands", "apiKeySource",
+                    "claude_code_version", "output_style", "agents", "skills", "plugins"},
+    "system api_retry": {"attempt", "max_retries", "retry_delay_ms", "error_status", "error"},
+    "system permission_denied": {"tool_name", "tool_use_id", "message"},
+    "assistant": {"message", "parent_tool_use_id"},
+    "user": {"message", "parent_tool_use_id"},
+    "stream_event": {"event", "parent_tool_use_id"},
+    "result success": RESULT | {"result"},
+    "result error_max_turns": RESULT | {"errors"},
+    "result error_during_execution": RESULT | {"errors"},
+}
 
 
 def lines_of(text):
@@ -50,6 +66,24 @@ def event_line(frame):
     if subtype == "permission_denied":
         return f"system permission_denied {frame['tool_name']}"
     return f"{kind} {subtype}"
+
+
+def frame_faults(frames):
+    """What the readers of stream-json would miss."""
+    faults = []
+    for frame in frames:
+        kind = " ".join(filter(None, (frame.get("type"), frame.get("subtype"))))
+        missing = (FIELDS.get(kind, {"a known type"}) | {"uuid", "session_id"}) - frame.keys()
+        if frame["type"] == "assistant":
+            missing |= {"id", "role", "model", "content", "usage", "stop_reason"} - frame["message"].keys()
+        if frame["type"] == "result":
+            missing |= USAGE - frame["usage"].keys()
+        faults += [f"a frame '{kind}' lacks {', '.join(sorted(missing))}"] if missing else []
+    faults += ["two frames have the same uuid"] if len({f.get("uuid") for f in frames}) < len(frames) else []
+    faults += ["the frames name two sessions"] if len({f.get("session_id") for f in frames}) > 1 else []
+    results = [i for i, f in enumerate(frames, 1) if f["type"] == "result"]
+    faults += ["there is not one result, at the end"] if results != [len(frames)] else []
+    return faults
 
 
 def request_line(logged):

@@ -89,8 +89,6 @@ void cadre_free(struct cadre *c)
 	}
 	while (spawner_active(c->spawner)) /* background shells of the sessions: killed, not gone yet */
 		loop_run(c->loop);
-	while (spawner_active(c->spawner)) /* shells that the sessions left are being killed */
-		loop_run(c->loop);
 	spawner_free(c->spawner);
 	head_pool_release(&c->heads);
 	lock_table_release(&c->locks);

@@ -25,7 +25,7 @@ static const char intro[] =
 static const char outro[] =
 	"\n"
 	"Environment:\n"
-	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one of them is needed (not by --provider scripted)\n"
+	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one is needed (not by --provider scripted)\n"
 	"  ANTHROPIC_BASE_URL                        another endpoint that speaks the Messages API\n"
 	"  CLAUDE_CONFIG_DIR                         where sessions and settings are (default ~/.claude)\n"
 	"  HTTPS_PROXY, HTTP_PROXY, NO_PROXY         proxies\n"

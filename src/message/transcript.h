@@ -1,35 +1,60 @@
 /* SPDX-License-Identifier: MIT
- * transcript.h - the conversation of one agent: an append-only sequence of blocks whose older part may be shared with
- * forks (docs/internals/transcript.md). A zeroed struct is an empty transcript. */
+ * transcript.h - the conversation of one agent: an append-only sequence of blocks whose older part is packed, and may be
+ * shared with forks (docs/internals/transcript.md). A zeroed struct is an empty transcript. */
 #pragma once
 #include "message/segment.h"
 
 enum role { ROLE_USER, ROLE_ASSISTANT };
 
-struct block {
-	struct segment *segment;
+struct block {                   /* a view: valid until the transcript changes */
+	struct str json;
+	enum role role;
+	enum segment_kind kind;
+	bool markable;
+};
+
+/* Blocks packed as they are sent, one behind the other with the brackets between them. Immutable, counted. */
+struct shelf {
+	uint32_t refs;
+	uint32_t before;         /* blocks in front of it */
+	uint32_t count;
+	struct shelf_block *blocks;
+	size_t len;
+	char bytes[];
+};
+
+struct shelf_block {
+	uint32_t start, end;     /* of its JSON in the shelf's bytes */
+	uint8_t role, kind;
+	bool markable;
+};
+
+struct tail_block {
+	struct segment *segment; /* owned */
 	enum role role;
 };
 
-struct shelf;
-
 struct transcript {
-	struct shelf *shared;    /* blocks that forks share, immutable; NULL: none */
-	struct block *own;       /* blocks after them */
-	uint32_t own_count, own_cap;
+	struct shelf **shelves;  /* the older part; a reference to each */
+	uint32_t shelf_count;
+	struct tail_block *tail; /* the newer part: can still be cut */
+	uint32_t tail_count, tail_cap;
+	uint32_t forked_at;      /* blocks that it had when it was forked off; 0: not a fork */
 	uint64_t bytes;          /* of all blocks as they are sent, the brackets that open messages included */
 };
 
 void transcript_release(struct transcript *t);
 void transcript_add(struct transcript *t, enum role role, struct segment *segment); /* takes segment */
 uint32_t transcript_count(const struct transcript *t);
-uint32_t transcript_shared_count(const struct transcript *t);
-const struct block *transcript_block(const struct transcript *t, uint32_t i);
-/* Takes the blocks from count on away again; only own ones (asserted). */
+uint32_t transcript_packed_count(const struct transcript *t);
+struct block transcript_block(const struct transcript *t, uint32_t i);
+/* Takes the blocks from count on away again; only those of the tail (asserted). */
 void transcript_cut(struct transcript *t, uint32_t count);
+/* Packs a tail that has grown long, so that sending it costs no work per block. What is packed cannot be cut. */
+void transcript_pack(struct transcript *t);
 /* *ret_child, which must be empty, gets all blocks of t; both share them from now on. */
 void transcript_fork(struct transcript *t, struct transcript *ret_child);
 
-/* For who writes the blocks out: the bytes that come before block i, given the block before it (NULL: none). */
-struct str transcript_opening(const struct block *before, const struct block *b);
+/* For who writes the tail out: the bytes that come before block i. */
+struct str transcript_opening(const struct transcript *t, uint32_t i);
 #define TRANSCRIPT_CLOSING "]}"  /* ends the last message */

@@ -49,11 +49,40 @@ static void add_extra_headers(struct anthropic *a, const char *lines)
 	}
 }
 
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
+static bool is_http_url(const char *url)
+{
+	struct str s = str_from(url);
+	const char *host = strstr(url, "://");
+
+	if (!str_starts(s, STR("http://")) && !str_starts(s, STR("https://")))
+		return false;
+	return host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n");
+}
+
+static bool has_line_end(const char *text)
+{
+	return text && strpbrk(text, "\r\n");
+}
+
+/* What no try could mend is told before the first one. */
+static int check_options(const struct endpoint_options *o, struct err *err)
 {
 	if (!o->api_key && !o->auth_token)
 		return err_set(err, ERR_USAGE, "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
 			       "--provider scripted runs the built-in demo model instead)");
+	if (has_line_end(o->api_key) || has_line_end(o->auth_token))
+		return err_set(err, ERR_USAGE, "%s has a line end in it",
+			       has_line_end(o->api_key) ? "ANTHROPIC_API_KEY" : "ANTHROPIC_AUTH_TOKEN");
+	if (o->base_url && !is_http_url(o->base_url))
+		return err_set(err, ERR_USAGE, "ANTHROPIC_BASE_URL is not the address of a server (http://... or https://...): %s",
+			       o->base_url);
+	return 0;
+}
+
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
+{
+	if (check_options(o, err) < 0)
+		return -(int)err->kind;
 
 	struct anthropic *a = xcalloc(1, sizeof *a);
 	a->endpoint.provider = &provider_anthropic;

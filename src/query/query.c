@@ -185,6 +185,7 @@ static enum step step_gate(struct query *q)
 	q->text_from = q->text.n;
 	q->attempt++;
 	q->request_over = false;
+	transcript_pack(&q->transcript);
 	q->answer_from = transcript_count(&q->transcript);
 	body_init(&q->model.body, q->config.head, &q->transcript, q->last_mark);
 	crash_point(request_before_send);

@@ -3,7 +3,7 @@
 #include "scenario/parse_int.h"
 #include "json/json.h"
 
-enum { LIMIT_SIZE_MB = 4096, LIMIT_TIME_MS = 24 * 3600 * 1000 };
+enum { LIMIT_SIZE_MB = 1024, LIMIT_TIME_MS = 24 * 3600 * 1000 };
 
 int parse_fail(const struct parser *p, struct err *err, const char *fmt, ...)
 {

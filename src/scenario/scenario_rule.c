@@ -2,7 +2,7 @@
  * scenario_rule.c - the statements that stand inside a rule: conditions, blocks, stop reasons, pace and faults. */
 #include "scenario/parse_int.h"
 
-enum { LIMIT_HEADERS = 32, LIMIT_REPEAT = 100000 };
+enum { LIMIT_HEADERS = 32, LIMIT_REPEAT = 100000, LIMIT_LINE_MB = 64 };
 
 static struct condition *add_condition(struct parser *p, enum condition_kind kind)
 {
@@ -152,7 +152,10 @@ static int parse_long_line(struct parser *p, struct err *err)
 	struct block *b = add_block(p, BLOCK_FILLER);
 
 	b->whole = true;
-	return take_size(p, &b->filler_bytes, err);
+	int rc = take_size(p, &b->filler_bytes, err);
+	if (rc == 0 && b->filler_bytes > (uint64_t)LIMIT_LINE_MB << 20)
+		return parse_fail(p, err, "a line has at most %dMB", LIMIT_LINE_MB);
+	return rc;
 }
 
 static const struct statement blocks[] = {

@@ -47,7 +47,7 @@ static void held_key(struct buf *out, const char *dir, const char *id)
 int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err)
 {
 	AUTO_BUF struct buf key = { 0 };
-	struct lock_file *file;
+	struct lock_file *file = NULL;
 
 	held_key(&key, dir, id);
 	if (map_get(&t->held, buf_str(&key)))

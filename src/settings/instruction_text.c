@@ -45,6 +45,8 @@ void instruction_clean(struct buf *out, struct str body)
 		if (comment && str_has(trimmed, STR("-->")))
 			comment = false;
 	}
+	if (out->n == start)
+		return;
 	struct str kept = str_trim((struct str){ out->p + start, out->n - start });
 	memmove(out->p + start, kept.p, kept.n);
 	out->n = start + kept.n;

@@ -31,7 +31,7 @@ static void follow_import(void *data, struct str target, const char *from, unsig
 		return;
 	if (c->inside && !path_is_inside(path, c->inside)) {
 		if (file_exists(path))
-			buf_addf(c->notes, "%s imports %s, which is outside the project: not read\n", from, path);
+			buf_addf(c->notes, "%s imports %s, which is outside its directory: not read\n", from, path);
 		return;
 	}
 	if (file_exists(path))
@@ -60,9 +60,12 @@ static void add_file(struct collector *c, const char *path, const char *label, u
 		buf_addf(c->notes, "%s is left out: the instruction files together exceed %zu bytes\n", path, c->limit);
 		return;
 	}
-	if (clean.n)
-		buf_addf(c->out, "Contents of %s (%s):\n\n%s\n\n", path, label, clean.p);
-	instruction_imports(body, path, hops, follow_import, c);
+	if (!clean.n)
+		return;
+	buf_addf(c->out, "Contents of %s (%s):\n\n", path, label);
+	buf_add(c->out, clean.p, clean.n);
+	buf_addstr(c->out, "\n\n");
+	instruction_imports(buf_str(&clean), path, hops, follow_import, c);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -90,6 +93,7 @@ static void add_rules(struct collector *c, const char *dir, const char *label, u
 
 static void add_project_dir(struct collector *c, const char *dir)
 {
+	c->inside = dir;
 	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", 0);
 	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", 0);
 	add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
@@ -115,7 +119,6 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", 0);
 	add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", 0);
 	add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
-	c.inside = spec->cwd;
 	add_project_dirs(&c);
 	map_release(&c.seen);
 	arena_release(&c.arena);

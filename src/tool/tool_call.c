@@ -145,6 +145,8 @@ void tool_call_end(struct tool_call *call, bool is_error)
 
 void tool_call_finish(struct tool_call *call, struct str text)
 {
+	if (call->finished)
+		return; /* a result that comes after a cancel */
 	buf_clear(&call->result);
 	buf_add(&call->result, text.p, text.n);
 	tool_call_end(call, false);
@@ -155,6 +157,8 @@ printf_like(4, 0) static void vfail(struct tool_call *call, const char *before, 
 {
 	char *text = NULL;
 
+	if (call->finished)
+		return;
 	if (vasprintf(&text, fmt, ap) < 0)
 		base_oom(0);
 	buf_clear(&call->result);

@@ -357,7 +357,8 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 			int rc = scan_lines(s, n == 0 ? s->filled : (size_t)(lf - s->window) + 1);
 			if (rc < 0 || n == 0)
 				return rc;
-			roll(s);
+			if (s->filled == s->room) /* else the file was shorter than the window and is over */
+				roll(s);
 		} else if (s->filled > MAX_LINE) {
 			return 0;
 		}

@@ -93,12 +93,19 @@ const char *literal_find(const struct literal *l, const char *p, size_t n)
 size_t count_line_feeds(const char *p, size_t n)
 {
 	const __m128i want = _mm_set1_epi8('\n');
+	const __m128i zero = _mm_setzero_si128();
 	size_t count = 0;
 	size_t at = 0;
 
-	for (; at + 16 <= n; at += 16) {
-		__m128i have = _mm_loadu_si128((const __m128i *)(const void *)(p + at));
-		count += (size_t)__builtin_popcount((unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(have, want)));
+	while (at + 16 <= n) {
+		/* Sixteen counters of one byte: they must be added up before one of them can overflow. */
+		__m128i counts = zero;
+		for (size_t end = MIN(n, at + 255 * 16); at + 16 <= end; at += 16) {
+			__m128i have = _mm_loadu_si128((const __m128i *)(const void *)(p + at));
+			counts = _mm_sub_epi8(counts, _mm_cmpeq_epi8(have, want));
+		}
+		__m128i sums = _mm_sad_epu8(counts, zero);
+		count += (size_t)_mm_cvtsi128_si64(sums) + (size_t)_mm_cvtsi128_si64(_mm_srli_si128(sums, 8));
 	}
 	for (; at < n; at++)
 		count += p[at] == '\n';

@@ -336,15 +336,15 @@ def content(line):
 
 
 def is_locked(transcript_path):
-    """Whether some process works on the session."""
+    """Whether some process works on a session of that directory."""
     try:
-        fd = os.open(str(transcript_path)[:-len("jsonl")] + "lock", os.O_RDWR)
+        fd = os.open(pathlib.Path(transcript_path).parent / "sessions.lock", os.O_RDWR)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return False
-    except BlockingIOError:
+    except (BlockingIOError, PermissionError):
         return True
     finally:
         os.close(fd)

@@ -57,7 +57,7 @@ def die_at(url, name, number):
         if before and after:
             check_calls(before, after, started_calls(log))
         return None
-    except AssertionError as why:
+    except (AssertionError, ValueError) as why:
         return "%s:%d: %s" % (name, number, why)
     finally:
         lab.close()

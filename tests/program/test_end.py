@@ -149,6 +149,7 @@ def a_second_process_on_a_session_is_refused_or_forks(lab):
     session = first.frame("system")["session_id"]
     fifo.line()
 
+    assert is_locked(lab.transcripts()[0])
     refused = lab.cadre("-p", "--resume", session, "again")
     assert refused.code == 1 and refused.out == "", refused
     assert "another process" in refused.err and "--fork-session" in refused.err, refused

@@ -25,10 +25,11 @@ def bytes_sent(model):
         return json.load(answer)["bytes_out"]
 
 
-def wait_until_nothing_is_sent(model):
+def wait_until_nothing_is_sent(model, run):
     """Until the server has sent nothing more for many questions in a row: it is held back, or has sent all."""
     same, last = 0, -1
     while same < 300:
+        assert run.process.poll() is None, run.err
         now = bytes_sent(model)
         same, last = (same + 1 if now == last and now > MB else 0), now
     return last
@@ -39,7 +40,7 @@ def a_reader_that_stops_holds_the_answer_back(lab):
     model = lab.model("rule\n  repeat %d filler 4MB\n  chunk 4096\n" % blocks)
     run = lab.stream("--include-partial-messages", "go", env=LEAN)
     session = run.frame("system")["session_id"]
-    sent = wait_until_nothing_is_sent(model)
+    sent = wait_until_nothing_is_sent(model, run)
     assert sent < 40 * MB, "%d MB were sent to a program whose reader sleeps" % (sent // MB)
     resident = memory_mb(run.pid, "VmHWM")
     assert resident < 100, "%d MB resident with a reader that sleeps" % resident

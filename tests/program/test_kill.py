@@ -42,7 +42,7 @@ def kill_at(url, moment):
         died = run.wait().code == -signal.SIGKILL
         twenty.resume_and_check(lab, session, program=PROGRAM)
         return died, None
-    except AssertionError as why:
+    except (AssertionError, ValueError) as why:
         return True, "after %d bytes, spin %d: %s" % (size, spin, why)
     finally:
         lab.close()

@@ -13,10 +13,9 @@ static void add(struct transcript *t, enum role role, const char *text)
 static void write_out(const struct transcript *t, struct buf *out)
 {
 	for (uint32_t i = 0; i < transcript_count(t); i++) {
-		const struct block *b = transcript_block(t, i);
-		struct str opening = transcript_opening(i ? transcript_block(t, i - 1) : NULL, b);
+		struct str opening = transcript_opening(t, i), json = transcript_block(t, i).json;
 		buf_add(out, opening.p, opening.n);
-		buf_add(out, b->segment->bytes, b->segment->len);
+		buf_add(out, json.p, json.n);
 	}
 }
 
@@ -78,13 +77,13 @@ TEST(a_fork_shares_the_past_and_not_the_future)
 	add(&child, ROLE_USER, "of the child");
 	add(&child, ROLE_ASSISTANT, "of the child too");
 
-	CHECK_INT(transcript_shared_count(&parent), 2);
-	CHECK_INT(transcript_shared_count(&child), 2);
+	CHECK_INT(child.forked_at, 2);
+	CHECK_INT(parent.forked_at, 0);
 	CHECK_INT(transcript_count(&parent), 3);
 	CHECK_INT(transcript_count(&child), 4);
-	CHECK(transcript_block(&parent, 1)->segment == transcript_block(&child, 1)->segment);
-	CHECK_STR(segment_json(transcript_block(&parent, 2)->segment), TEXT("of the parent"));
-	CHECK_STR(segment_json(transcript_block(&child, 2)->segment), TEXT("of the child"));
+	CHECK(transcript_block(&parent, 1).json.p == transcript_block(&child, 1).json.p);
+	CHECK_STR(transcript_block(&parent, 2).json, TEXT("of the parent"));
+	CHECK_STR(transcript_block(&child, 2).json, TEXT("of the child"));
 	check_bytes(&parent);
 	check_bytes(&child);
 	transcript_cut(&child, 2);
@@ -102,10 +101,33 @@ TEST(an_empty_transcript_can_be_forked)
 
 	CHECK_INT(transcript_count(&parent), 0);
 	CHECK_INT(transcript_count(&child), 1);
-	CHECK_INT(transcript_shared_count(&child), 0);
+	CHECK_INT(child.forked_at, 0);
 	transcript_release(&parent);
 	transcript_release(&child);
 	transcript_release(&child);
+}
+
+TEST(a_long_tail_is_packed_and_reads_as_before)
+{
+	struct transcript t = { 0 };
+	AUTO_BUF struct buf before = { 0 };
+	AUTO_BUF struct buf after = { 0 };
+
+	add(&t, ROLE_USER, "short");
+	transcript_pack(&t);
+	CHECK_INT(t.shelf_count, 0);
+	for (int i = 0; i < 2000; i++)
+		add(&t, i % 3 ? ROLE_ASSISTANT : ROLE_USER, "one more block of the conversation");
+	write_out(&t, &before);
+	transcript_pack(&t);
+	write_out(&t, &after);
+
+	CHECK_INT(t.shelf_count, 1);
+	CHECK_INT(t.tail_count, 0);
+	CHECK_CSTR(after.p, before.p);
+	CHECK_INT(t.shelves[0]->len, before.n);
+	CHECK(!memcmp(t.shelves[0]->bytes, before.p, before.n));
+	transcript_release(&t);
 }
 
 enum { FORKS = 5 };
@@ -134,7 +156,7 @@ static void check_chain(const struct transcript t[FORKS], const bool gone[FORKS]
 		for (int k = 0; k <= i; k++) {
 			char text[40];
 			snprintf(text, sizeof text, TEXT("own %d"), k);
-			CHECK_STR(segment_json(transcript_block(&t[i], (uint32_t)k)->segment), text);
+			CHECK_STR(transcript_block(&t[i], (uint32_t)k).json, text);
 		}
 	}
 }
@@ -173,11 +195,12 @@ TEST(a_thousand_forks_copy_no_block)
 		transcript_fork(&parent, &forks[i]);
 
 	for (int i = 0; i < 1000; i++) {
-		CHECK(!forks[i].own);
-		CHECK(forks[i].shared == parent.shared);
+		CHECK(!forks[i].tail);
+		CHECK_INT(forks[i].shelf_count, 1);
+		CHECK(forks[i].shelves[0] == parent.shelves[0]);
 		CHECK_INT(forks[i].bytes, parent.bytes);
 	}
-	CHECK_INT(transcript_block(&parent, 0)->segment->refs, 1);
+	CHECK_INT(parent.shelves[0]->refs, 1001);
 	transcript_release(&parent);
 	for (int i = 0; i < 1000; i++)
 		transcript_release(&forks[i]);
@@ -188,5 +211,6 @@ int test_transcript(void)
 {
 	return RUN_TESTS(T(blocks_of_one_role_in_a_row_are_one_message), T(a_cut_takes_blocks_and_their_bytes_away_again),
 			 T(a_fork_shares_the_past_and_not_the_future), T(an_empty_transcript_can_be_forked),
+			 T(a_long_tail_is_packed_and_reads_as_before),
 			 T(forks_of_forks_can_be_released_in_any_order), T(a_thousand_forks_copy_no_block));
 }

@@ -57,9 +57,9 @@ static void describe_block(struct buf *out, const struct block *b)
 	const struct json *root;
 	struct str text = { 0 }, id = { 0 };
 
-	CHECK_INT(json_parse(&reader, b->segment->bytes, b->segment->len, &root, NULL), 0);
+	CHECK_INT(json_parse(&reader, b->json.p, b->json.n, &root, NULL), 0);
 	buf_addf(out, "%s%s:", out->n ? ", " : "", b->role == ROLE_USER ? "u" : "a");
-	switch (b->segment->kind) {
+	switch (b->kind) {
 	case SEGMENT_TEXT:
 		text = json_str(json_get(root, "text"), &arena);
 		buf_addf(out, STR_FMT, STR_ARG(text));
@@ -85,8 +85,10 @@ char *stage_describe(struct stage *s, const struct session_load *l)
 {
 	AUTO_BUF struct buf out = { 0 };
 
-	for (uint32_t i = 0; i < transcript_count(&l->transcript); i++)
-		describe_block(&out, transcript_block(&l->transcript, i));
+	for (uint32_t i = 0; i < transcript_count(&l->transcript); i++) {
+		struct block block = transcript_block(&l->transcript, i);
+		describe_block(&out, &block);
+	}
 	for (size_t i = 0; i < l->call_count; i++)
 		buf_addf(&out, "%s" STR_FMT "=%s", i ? " " : "; calls ", STR_ARG(l->calls[i].id),
 			 l->calls[i].result ? "yes" : "no");

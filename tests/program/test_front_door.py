@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a newcomer meets first: --help, --version, the demonstration, and that the README does not promise what is not there."""
+import re
+
+from lab import ROOT, Skip, main
+
+PROMISED = """-p --output-format --include-partial-messages --verbose --model --max-turns --system-prompt --system-prompt-file
+--append-system-prompt --append-system-prompt-file --tools --allowed-tools --dangerously-skip-permissions -c -r --session-id
+--fork-session --no-session-persistence --add-dir --version --help --retry-deadline --provider --resume --continue""".split()
+FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
+
+
+def help_text(lab):
+    done = lab.cadre("--help")
+    assert done.code == 0 and done.err == "", done
+    return done.out
+
+
+def readme():
+    path = ROOT / "README.md"
+    if not path.exists():
+        raise Skip("there is no README yet")
+    return path.read_text()
+
+
+def commands_of(text):
+    """The lines of its code blocks, and what stands between backquotes."""
+    blocks = re.findall(r"^```.*?\n(.*?)^```|^((?:    .+\n)+)", text, re.M | re.S)
+    lines = [line.strip() for fenced, indented in blocks for line in (fenced or indented).splitlines()]
+    return lines + re.findall(r"`([^`\n]+)`", text)
+
+
+def help_mentions_every_option_of_the_table(lab):
+    table = (ROOT / "src" / "cli" / "option_table.c").read_text()
+    options = re.findall(r'^\t\{ "([\w-]+)", (?:NULL|"\w+"), (?:0|\'(\w)\')', table, re.M)
+    shown = set(FLAG.findall(help_text(lab)))
+    assert len(options) == table.count('.help = "') and len(options) > 20, options
+    for name, letter in options:
+        assert "--" + name in shown, name
+        assert not letter or "-" + letter in shown, letter
+
+
+def help_mentions_every_option_that_was_promised(lab):
+    shown = set(FLAG.findall(help_text(lab)))
+    assert not set(PROMISED) - shown, set(PROMISED) - shown
+
+
+def help_fits_a_terminal_of_a_hundred_columns(lab):
+    long = [line for line in help_text(lab).splitlines() if len(line) > 100]
+    assert not long, long
+
+
+def the_version_begins_with_three_numbers(lab):
+    for flag in ("--version", "-v"):
+        done = lab.cadre(flag)
+        assert done.code == 0 and re.match(r"\d+\.\d+\.\d+\b", done.out), done
+
+
+def a_value_may_follow_its_flag_in_both_ways(lab):
+    lab.model("rule\n  model claude-x-9\n  text that one\n")
+    for words in (["--model", "claude-x-9"], ["--model=claude-x-9"]):
+        done = lab.cadre("-p", "hi", *words)
+        assert done.code == 0 and done.out == "that one\n", done
+
+
+def the_demonstration_needs_no_key_and_no_network(lab):
+    del lab.env["ANTHROPIC_API_KEY"]
+    done = lab.cadre("-p", "--provider", "scripted", "--no-session-persistence", "What is this?", cwd=str(ROOT))
+    assert done.code == 0 and "main function" in done.out, done
+    assert not lab.transcripts()
+
+
+def the_readme_names_only_targets_that_exist(lab):
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.M)) | set(re.findall(r"[\w-]+", makefile.split(".PHONY:")[1].split("\n")[0]))
+    named = {word for line in commands_of(readme()) for word in re.findall(r"(?:^|[;&] *)make ([\w-]+)", line)}
+    assert named and not named - targets, named - targets
+
+
+def the_readme_names_only_flags_that_exist(lab):
+    known = set(FLAG.findall(help_text(lab)))
+    lines = [line for line in commands_of(readme()) if re.match(r"(\S*/)?cadre\b", line)]
+    used = {flag for line in lines for flag in FLAG.findall(re.sub(r"""(["']).*?\1""", "", line.split("#")[0]))}
+    assert not used - known, used - known
+
+
+def the_readme_links_to_files_that_exist(lab):
+    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", readme()) if "://" not in link]
+    missing = [link for link in links if link and not (ROOT / link).exists()]
+    assert not missing, missing
+
+
+if __name__ == "__main__":
+    main(help_mentions_every_option_of_the_table,
+         help_mentions_every_option_that_was_promised,
+         help_fits_a_terminal_of_a_hundred_columns,
+         the_version_begins_with_three_numbers,
+         a_value_may_follow_its_flag_in_both_ways,
+         the_demonstration_needs_no_key_and_no_network,
+         the_readme_names_only_targets_that_exist,
+         the_readme_names_only_flags_that_exist,
+         the_readme_links_to_files_that_exist)

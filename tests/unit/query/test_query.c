@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * test_query.c - runs the groups of the query room. */
+#include "unit.h"
+#include "test_query.h"
+
+int main(void)
+{
+	return test_turn() + test_calls() + test_retry() + test_cancel() + test_disk() + test_fork_gate();
+}
