@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct engine *e = engine_new(s);
 	AUTO_BUF struct buf stats = { 0 };
 	play(e, rest.p ? rest : STR(""));
-	play(e, STR("{\"model\":\"m\",\"max_tokens\":9,\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}"));
+	play(e, STR("{\"model\":\"m\",\"max_tokens\":9,\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":"
+		    "\"x\"}]}"));
 	engine_stats(e, &stats);
 	engine_free(e);
 	scenario_free(s);

@@ -15,12 +15,12 @@ struct conn {
 	struct server *server;
 	struct conn *next, **prev;
 	struct http_in in;
-	struct str fresh;      /* bytes of this read that nobody took yet, borrowed until it returns */
-	struct buf ahead;      /* bytes that came while they could not be taken */
-	struct reply *reply;   /* NULL: waiting for a request */
+	struct str fresh; /* bytes of this read that nobody took yet, borrowed until it returns */
+	struct buf ahead; /* bytes that came while they could not be taken */
+	struct reply *reply; /* NULL: waiting for a request */
 	struct tls *tls;
 	struct timer timer;
-	bool waited;           /* the delay before the next step is over */
+	bool waited; /* the delay before the next step is over */
 	bool head_sent, last_request, writing, stalled, closing;
 };
 
@@ -111,18 +111,25 @@ static void send_bytes(struct conn *c, struct str bytes)
 
 static const char *reason(int status)
 {
-	switch (status) {
-	case 200: return "OK";
-	case 400: return "Bad Request";
-	case 401: return "Unauthorized";
-	case 403: return "Forbidden";
-	case 404: return "Not Found";
-	case 413: return "Content Too Large";
-	case 429: return "Too Many Requests";
-	case 500: return "Internal Server Error";
-	case 529: return "Overloaded";
-	default: return "Status";
-	}
+	static const struct {
+		int status;
+		const char *text;
+	} reasons[] = {
+		{ 200, "OK" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 413, "Content Too Large" },
+		{ 429, "Too Many Requests" },
+		{ 500, "Internal Server Error" },
+		{ 529, "Overloaded" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].text;
+	return "Status";
 }
 
 /* length < 0: chunked. */
@@ -148,12 +155,11 @@ static void send_page(struct conn *c, int status, struct str body)
 	struct buf *out = &c->server->out;
 
 	buf_clear(out);
-	add_head(c, &(struct reply_head){ .status = status, .content_type = STR("application/json") }, (int64_t)body.n, out);
+	add_head(c, &(struct reply_head){ .status = status, .content_type = STR("application/json") }, (int64_t)body.n,
+		 out);
 	buf_add(out, body.p, body.n);
 	c->head_sent = false;
 	send_bytes(c, buf_str(out));
-	if (c->last_request && !c->writing)
-		conn_close(c);
 }
 
 /* The reply is through: the connection waits for a request again, or ends. */
@@ -269,7 +275,10 @@ static void serve(struct conn *c)
 	} else {
 		uint64_t now_ms = loop_now_ms(s->loop);
 		struct engine_request ask = {
-			.path = in->head.path, .body = in->body, .agent = in->head.agent, .now_ms = now_ms,
+			.path = in->head.path,
+			.body = in->body,
+			.agent = in->head.agent,
+			.now_ms = now_ms,
 		};
 		c->reply = engine_ask(s->options.engine, &ask);
 		request_log_add(s->options.log, in, reply_head(c->reply)->status, now_ms - s->start_ms);
@@ -319,7 +328,7 @@ static bool read_request(struct conn *c)
 		return false;
 	size_t n = http_in_feed(&c->in, bytes.p, bytes.n);
 	if (c->in.state == HTTP_IN_BAD) {
-		refuse(c);
+		refuse(c); /* the last word: run() closes */
 		return false;
 	}
 	if (c->in.state == HTTP_IN_DONE) {
@@ -337,14 +346,10 @@ static void run(struct conn *c)
 {
 	bool go_on = true;
 
-	while (go_on && !c->closing) {
-		if (c->reply)
-			go_on = advance(c);
-		else if (c->last_request)
-			go_on = c->writing ? false : (conn_close(c), false);
-		else
-			go_on = read_request(c);
-	}
+	while (go_on && !c->closing)
+		go_on = c->reply ? advance(c) : !c->last_request && read_request(c);
+	if (!c->reply && c->last_request && !c->writing)
+		conn_close(c);
 }
 
 static void keep_rest(struct conn *c)

@@ -26,8 +26,8 @@ static void take_header(struct http_in *in, struct str name, struct str value)
 		const char *name;
 		struct str *slice;
 	} kept[] = {
-		{ "x-cadre-agent", &h->agent },     { "anthropic-version", &h->version },
-		{ "anthropic-beta", &h->beta },     { "content-type", &h->content_type },
+		{ "x-cadre-agent", &h->agent },   { "anthropic-version", &h->version },
+		{ "anthropic-beta", &h->beta },   { "content-type", &h->content_type },
 		{ "user-agent", &h->user_agent },
 	};
 
@@ -219,9 +219,12 @@ static size_t feed_trailer(struct http_in *in, const char *p, size_t n)
 size_t http_in_feed(struct http_in *in, const char *p, size_t n)
 {
 	static size_t (*const feed[])(struct http_in *, const char *, size_t) = {
-		[HTTP_IN_HEAD] = feed_head,         [HTTP_IN_BODY] = feed_body,
-		[HTTP_IN_CHUNK_SIZE] = feed_chunk_size, [HTTP_IN_CHUNK] = feed_chunk,
-		[HTTP_IN_CHUNK_END] = feed_chunk_end, [HTTP_IN_TRAILER] = feed_trailer,
+		[HTTP_IN_HEAD] = feed_head,
+		[HTTP_IN_BODY] = feed_body,
+		[HTTP_IN_CHUNK_SIZE] = feed_chunk_size,
+		[HTTP_IN_CHUNK] = feed_chunk,
+		[HTTP_IN_CHUNK_END] = feed_chunk_end,
+		[HTTP_IN_TRAILER] = feed_trailer,
 	};
 	size_t took = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * http_in.h - reads HTTP/1.1 requests out of a byte stream. A request that lies whole in what is fed is not copied; what has
- * to wait for more bytes is. */
+ * http_in.h - reads HTTP/1.1 requests out of a byte stream. A request that lies whole in what is fed is not copied; what
+ * has to wait for more bytes is. */
 #pragma once
 #include "base/buf.h"
 
@@ -25,7 +25,7 @@ struct http_in { /* zeroed: ready */
 	uint64_t chunk_left;
 };
 
-/* Takes bytes until a request is complete (HTTP_IN_DONE) or cannot be one (HTTP_IN_BAD); returns how many it took. Those must
- * stay where they are until http_in_next(); the others must be fed again, with what came behind them. */
+/* Takes bytes until a request is complete (HTTP_IN_DONE) or cannot be one (HTTP_IN_BAD); returns how many it took. Those
+ * must stay where they are until http_in_next(); the others must be fed again, with what came behind them. */
 size_t http_in_feed(struct http_in *in, const char *p, size_t n);
 void http_in_next(struct http_in *in); /* ready for the next request; frees the memory of this one */

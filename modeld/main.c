@@ -9,14 +9,13 @@
 
 enum { LIMIT_SCENARIO = 4 << 20 };
 
-static const char usage[] =
-	"usage: modeld SCENARIO [options]\n"
-	"  --port N            listen on 127.0.0.1:N; 0, the default, takes a free port\n"
-	"  --port-file FILE    write the port into FILE when ready\n"
-	"  --log FILE          write each request into FILE, one JSON line each\n"
-	"  --tls CERT KEY      speak https with this certificate and key (PEM)\n"
-	"  --die-with-parent   end when the parent process ends\n"
-	"GET /stats shows what was counted, POST /reset forgets it.\n";
+static const char usage[] = "usage: modeld SCENARIO [options]\n"
+			    "  --port N            listen on 127.0.0.1:N; 0, the default, takes a free port\n"
+			    "  --port-file FILE    write the port into FILE when ready\n"
+			    "  --log FILE          write each request into FILE, one JSON line each\n"
+			    "  --tls CERT KEY      speak https with this certificate and key (PEM)\n"
+			    "  --die-with-parent   end when the parent process ends\n"
+			    "GET /stats shows what was counted, POST /reset forgets it.\n";
 
 struct options {
 	const char *scenario, *port_file, *log, *cert, *key;
@@ -55,7 +54,8 @@ static int parse_options(char **argv, struct options *o, struct err *err)
 			o->scenario = *arg;
 		if (rc < 0)
 			return rc;
-		int values = str_is(word, "--tls") ? 2 : str_starts(word, STR("--")) && !str_is(word, "--die-with-parent");
+		int values =
+			str_is(word, "--tls") ? 2 : str_starts(word, STR("--")) && !str_is(word, "--die-with-parent");
 		for (; values; values--)
 			if (!*++arg)
 				return err_set(err, ERR_USAGE, STR_FMT " needs a value", STR_ARG(word));

@@ -9,7 +9,7 @@ the program in the same directories.
 Before a run:
   == model              a scenario (docs/scenarios.md): modeld plays it to all runs of the test, over real HTTP
   == file NAME          a file in the working directory; NAME may begin with {config}/, {home}/ or {project}/
-  == bytes NAME         the same with the escapes of a Python string (\\x00, \\xff, \\n) and without an end of line of its own
+  == bytes NAME         the same with the escapes of a Python string (\\x00, \\xff, \\n), and no end of line of its own
   == shell              commands for sh, in the working directory; they must succeed
   == needs root         the test is skipped for other users
 The run:
@@ -24,7 +24,8 @@ Afterwards:
   == events             the frames of stream-json, a line each (scenario_lines.py shows what they look like)
   == requests           the requests of this run, a line each
   == transcript         the lines of the session's file, a line each
-  == result has         of the result frame: PATH VALUE lines; PATH is a.0.b, * is every item, # the number of items; VALUE is JSON
+  == result has         of the result frame: PATH VALUE lines; PATH is a.0.b, where * is every item and # the number of items;
+                        VALUE is JSON
   == request N has      the same of the body of the N-th request of this run
   == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value
   == file is NAME       what a file holds now                          == no file NAME
@@ -33,8 +34,8 @@ In what is expected ... stands for any text, a line that is only ... for any num
 {home} {config} {project} (where transcripts are) {cadre} (the program) {url} (of modeld) {session} (of the run before)
 {session.1} (of the first run).
 
-Checked without being asked for: nothing of a sanitizer on stderr; no process is left; stream-json frames have the fields that
-the SDKs need; modeld finds no request wrong (it answers those with 400)."""
+Checked without being asked for: nothing of a sanitizer on stderr; no process is left; stream-json frames have the fields
+that the SDKs need; modeld finds no request wrong (it answers those with 400)."""
 import argparse
 import concurrent.futures
 import json
@@ -42,14 +43,14 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
 
-from scenario_lines import SHOWN, SHOWN_LINES, difference, event_line, frame_faults, lines_of, look_up, matches, pattern, request_line, transcript_line
+from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_faults, lines_of, look_up, matches, pattern,
+                            request_line, transcript_line)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = 30
@@ -90,7 +91,10 @@ def parse(path):
         if not found:
             raise Broken(f"line {number}: unknown section '{line}'")
         section = Section(found[0][0], found[0][1].groups(), number)
-        runs.append([]) if section.kind == "run" else runs[-1].append(section)
+        if section.kind == "run":
+            runs.append([])
+        else:
+            runs[-1].append(section)
     for section in (s for run in runs for s in run):
         while section.lines and not section.lines[-1].strip():
             section.lines.pop()
@@ -119,7 +123,7 @@ class Test:
         self.log.touch()
 
     def expand(self, text):
-        values = {**self.places, "url": self.url, "cadre": self.programs["cadre"], "session": self.sessions[-1] if self.sessions else ""}
+        values = {**self.places, "url": self.url, "cadre": self.programs["cadre"], "session": "".join(self.sessions[-1:])}
         values.update({f"session.{i}": session for i, session in enumerate(self.sessions, 1)})
         return re.sub(r"\{([a-z]+(?:\.\d+)?)\}", lambda m: str(values.get(m[1], m[0])), text)
 
@@ -158,7 +162,8 @@ class Test:
     def prepare(self, section):
         text = self.expand(section.text())
         if section.kind == "shell":
-            done = subprocess.run(["sh", "-e"], input=text, cwd=self.places["work"], env=self.env, capture_output=True, text=True)
+            done = subprocess.run(["sh", "-e"], input=text, text=True, cwd=self.places["work"], env=self.env,
+                                  capture_output=True)
             if done.returncode:
                 raise Broken(f"line {section.line}: shell ended with {done.returncode}: {done.stderr.strip()}")
             return
@@ -184,26 +189,30 @@ class Test:
     def execute(self, once):
         arguments = shlex.split(self.expand(once["args"].text()))
         (self.top / "stdin").write_text(self.expand(once["stdin"].text()) if "stdin" in once else "")
-        awaited = pattern(self.expand(once["signal"].lines[0])) if "signal" in once else None
-        lines, late = [], []
-        with open(self.top / "stdin") as given, open(self.top / "stderr", "w+b") as said:
-            process = subprocess.Popen([self.programs["cadre"], *arguments], cwd=self.places["work"], env=self.env, stdin=given,
-                                       stdout=subprocess.PIPE, stderr=said)
-            timer = threading.Timer(LIMIT_S, lambda: (late.append(True), process.kill()))
-            timer.start()
-            for line in process.stdout:
-                lines.append(line.decode(errors="backslashreplace"))
-                if awaited and re.fullmatch(awaited, event_line(json.loads(line))):
-                    process.send_signal(getattr(signal, "SIG" + once["signal"].arguments[0]))
-                    awaited = None
+        with open(self.top / "stdin") as given, open(self.top / "stderr", "wb") as said:
+            process = subprocess.Popen([self.programs["cadre"], *arguments], cwd=self.places["work"], env=self.env,
+                                       stdin=given, stdout=subprocess.PIPE, stderr=said)
+        timer = threading.Timer(LIMIT_S, process.kill)
+        timer.start()
+        try:
+            self.stdout = "".join(self.read_output(process, once.get("signal")))
             self.code = process.wait()
-            timer.cancel()
+        finally:
+            process.kill()
             process.stdout.close()
-            said.seek(0)
-            self.stderr = said.read().decode(errors="backslashreplace")
-        self.stdout = "".join(lines)
-        if late:
-            self.fail(f"the program did not end within {LIMIT_S} s and was killed")
+            if not timer.is_alive():
+                self.fail(f"the program did not end within {LIMIT_S} s and was killed")
+            timer.cancel()
+        self.stderr = (self.top / "stderr").read_text(errors="backslashreplace")
+
+    def read_output(self, process, signal_section):
+        """The lines of standard output; the signal is sent when its event is among them."""
+        awaited = pattern(self.expand(signal_section.lines[0])) if signal_section else None
+        for line in process.stdout:
+            yield line.decode(errors="backslashreplace")
+            if awaited and re.fullmatch(awaited, event_line(json.loads(line))):
+                process.send_signal(getattr(signal, "SIG" + signal_section.arguments[0]))
+                awaited = None
 
     def observe(self):
         """Fills what the sections look at."""
@@ -217,7 +226,7 @@ class Test:
         self.requests, self.seen_requests = logged[self.seen_requests:], len(logged)
         files = sorted(self.places["project"].glob("*.jsonl"), key=lambda f: f.stat().st_mtime_ns)
         named = [f["session_id"] for f in self.frames if "session_id" in f] or [f.stem for f in files[-1:]]
-        self.sessions.append(named[-1] if named else self.sessions[-1] if self.sessions else "")
+        self.sessions.append("".join(named[-1:] or self.sessions[-1:]))
         transcript = self.places["project"] / (self.sessions[-1] + ".jsonl")
         self.transcript = lines_of(transcript.read_text(errors="backslashreplace")) if transcript.exists() else []
 
@@ -236,7 +245,8 @@ class Test:
             self.fail("standard error is not empty", [self.stderr])
         for section in sections:
             if section.kind not in COMMANDS:
-                getattr(self, "check_" + section.kind)(section, [self.expand(line) for line in section.lines], *section.arguments)
+                expected = [self.expand(line) for line in section.lines]
+                getattr(self, "check_" + section.kind)(section, expected, *section.arguments)
 
     # -- what is checked --------------------------------------------------------------------------------------------------
 
@@ -292,7 +302,8 @@ class Test:
             actual = look_up(items[0], path.split("."))
             holds = actual is not None and (not value or re.fullmatch(pattern(value.strip()), actual))
             if bool(holds) != (how == "has"):
-                self.fail(f"line {section.line}: {what} {path}", [f"{'not ' * (how == 'lacks')}expected {value}", f"seen {actual}"])
+                wanted = "expected " if how == "has" else "not expected "
+                self.fail(f"line {section.line}: {what} {path}", [wanted + value, f"seen {actual}"])
 
     def check_file_is(self, section, expected, name):
         path = self.place(name)
@@ -337,10 +348,10 @@ def main():
     options.add_argument("-j", type=int, default=2)
     options.add_argument("parts", nargs="*")
     given = options.parse_args()
-    programs = {name: shutil.which(getattr(given, name)) for name in ("cadre", "modeld")}
-    for name in programs:
-        if not programs[name]:
-            raise SystemExit(f"scenario.py: there is no program {getattr(given, name)}")
+    programs = {name: os.path.abspath(getattr(given, name)) for name in ("cadre", "modeld")}
+    for program in programs.values():
+        if not os.access(program, os.X_OK):
+            raise SystemExit(f"scenario.py: there is no program {program}")
     paths = sorted((ROOT / "tests" / "scenarios").glob("**/*.test"))
     paths = [p for p in paths if not given.parts or any(part in str(p) for part in given.parts)]
     tests = [Test(path, programs) for path in paths]

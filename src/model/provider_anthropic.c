@@ -74,7 +74,7 @@ static int check_options(const struct endpoint_options *o, struct err *err)
 		return err_set(err, ERR_USAGE, "%s has a line end in it",
 			       has_line_end(o->api_key) ? "ANTHROPIC_API_KEY" : "ANTHROPIC_AUTH_TOKEN");
 	if (o->base_url && !is_http_url(o->base_url))
-		return err_set(err, ERR_USAGE, "ANTHROPIC_BASE_URL is not the address of a server (http://... or https://...): %s",
+		return err_set(err, ERR_USAGE, "ANTHROPIC_BASE_URL is not an address (http://... or https://...): %s",
 			       o->base_url);
 	return 0;
 }

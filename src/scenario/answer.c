@@ -14,7 +14,7 @@ static uint64_t tokens(uint64_t bytes)
 	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
 }
 
-const char *error_type(unsigned status)
+static const char *error_type(unsigned status)
 {
 	static const struct {
 		unsigned status;
@@ -38,7 +38,7 @@ struct parts {
 	struct str model, body, text; /* text: the texts of the blocks that are not constant, in their order */
 	const struct reply_block *blocks;
 	size_t block_count;
-	const char *header;           /* besides request-id and those of the rule */
+	const char *header; /* besides request-id and those of the rule */
 };
 
 static size_t header_count(const struct parts *p)
@@ -157,7 +157,7 @@ static void push_block(struct engine *e, const struct block *block, struct str t
 	e->blocks[e->block_count++] = (struct reply_block){ block, text };
 }
 
-/* The texts go one behind the other into e->text, which may move meanwhile: add_blocks() finds them again by their lengths. */
+/* The texts go one behind the other into e->text, which may move: add_blocks() finds them again by their lengths. */
 static void fill_blocks(struct asking *a, const struct rule *rule)
 {
 	struct engine *e = a->engine;
@@ -226,10 +226,14 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	const struct request *request = a->request;
 
 	fill_blocks(a, rule);
-	struct reply *r = reply_new(e, &(struct parts){
-		.rule = rule, .model = request->model, .text = buf_str(&e->text),
-		.blocks = e->blocks, .block_count = e->block_count,
-	});
+	struct parts parts = {
+		.rule = rule,
+		.model = request->model,
+		.text = buf_str(&e->text),
+		.blocks = e->blocks,
+		.block_count = e->block_count,
+	};
+	struct reply *r = reply_new(e, &parts);
 	r->message = true;
 	r->head.stream = request->stream;
 	if (request->stream)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * digest.h - a fast 64-bit hash for cache prefixes, signatures and ids: every request's bytes pass through it. Good mixing,
- * no secrecy. */
+ * digest.h - a fast 64-bit hash for cache prefixes, signatures and ids: every request's bytes pass through it. It mixes
+ * well and hides nothing. */
 #pragma once
 #include "base/str.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * engine.c - takes a request, decides whether there is room for it and whether it is valid, and finds its answer. */
+ * engine.c - takes a request, decides whether there is room for it and whether it is valid, finds its answer. */
 #include "json/json_write.h"
 #include "scenario/engine_int.h"
 
@@ -92,12 +92,14 @@ static struct reply *answer(struct engine *e, const struct engine_request *ask, 
 
 	if (!rule) {
 		e->counters.unmatched++;
-		return answer_error(e, 400, NULL, "no rule of the scenario wants this request: agent " STR_FMT ", turn %llu",
-				    STR_ARG(ask->agent.n ? ask->agent : STR("main")), (unsigned long long)request->turn);
+		return answer_error(
+			e, 400, NULL, "no rule of the scenario wants this request: agent " STR_FMT ", turn %llu",
+			STR_ARG(ask->agent.n ? ask->agent : STR("main")), (unsigned long long)request->turn);
 	}
 	struct cache_look look = { 0 };
 	if (e->scenario->cache)
-		look = prompt_cache_look(&e->cache, request, e->scenario->cache_min_tokens * BYTES_PER_TOKEN, e->now_ms);
+		look = prompt_cache_look(&e->cache, request, e->scenario->cache_min_tokens * BYTES_PER_TOKEN,
+					 e->now_ms);
 	else
 		look.total_bytes = request->prefixes[request->prefix_count - 1].bytes;
 	note_cache(e, &look);
@@ -151,7 +153,8 @@ static void put_model(struct json_out *w, const char *id)
 
 static struct reply *list_models(struct engine *e, struct str id)
 {
-	static const char *const models[] = { "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2" };
+	static const char *const models[] = { "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5",
+					      "claude-fable-5-2" };
 	AUTO_BUF struct buf body = { 0 };
 	struct json_out w = json_out(&body);
 

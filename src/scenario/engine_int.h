@@ -69,8 +69,7 @@ struct asking { /* one request, while engine_ask() works on it */
 };
 
 const struct rule *match_rule(struct asking *a); /* NULL: no rule wants it. Fills n and captured */
-void expand(const struct asking *a, const struct template *t, struct buf *out);
-struct str texts_join(const struct texts *t, struct arena *arena); /* with a newline between two */
+void expand(const struct asking *a, const struct text_template *t, struct buf *out);
 uint64_t range_pick(const struct range *r, uint64_t *random);
 
 struct usage {
@@ -83,7 +82,7 @@ enum stage {
 	STAGE_MESSAGE_DELTA, STAGE_MESSAGE_STOP, STAGE_OVER,
 };
 
-/* One allocation: the struct, its arrays and its texts, so that ten thousand of them that wait for their latency cost little. */
+/* One allocation: the struct, its arrays and its texts, so that ten thousand that wait for their latency cost little. */
 struct reply {
 	struct engine *engine;
 	const struct rule *rule;   /* NULL: the body says all */
@@ -120,4 +119,3 @@ struct reply *answer_json(struct engine *e, struct str body);
 void event_next(struct reply *r, struct buf *out);
 void event_error(const struct fault *fault, struct buf *out);
 void message_json(const struct reply *r, struct buf *out);
-const char *error_type(unsigned status);

@@ -4,7 +4,8 @@
 #include "json/json_write.h"
 #include "scenario/engine_int.h"
 
-struct str texts_join(const struct texts *t, struct arena *arena)
+/* With a newline between two. */
+static struct str texts_join(const struct texts *t, struct arena *arena)
 {
 	AUTO_BUF struct buf b = { 0 };
 
@@ -77,7 +78,7 @@ static struct str value_of(const struct asking *a, const struct piece *piece)
 	return STR("");
 }
 
-void expand(const struct asking *a, const struct template *t, struct buf *out)
+void expand(const struct asking *a, const struct text_template *t, struct buf *out)
 {
 	for (const struct piece *piece = t->pieces; piece; piece = piece->next) {
 		struct str value = value_of(a, piece);

@@ -16,6 +16,7 @@ struct idset { /* zeroed: an empty set */
 };
 
 void idset_clear(struct idset *s); /* also needed before the first use */
-bool idset_add(struct idset *s, struct str text); /* false: it is there already. Borrows the text until the next clear */
+/* false: it is there already. Borrows the text until the next clear. */
+bool idset_add(struct idset *s, struct str text);
 bool idset_has(const struct idset *s, struct str text);
 void idset_release(struct idset *s);

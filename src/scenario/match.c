@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * match.c - which rule wants a request. Conditions on the request come first; nth, every and chance then count only the
+ * match.c - which rule wants a request. Conditions on the request come first; nth, every and chance count only the
  * requests for which those hold. */
 #include "scenario/engine_int.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * parse_int.h - the scenario parser's inside: a place in the text, and what can be taken from a line.
  *
- * How to add a statement: write `static int parse_x(struct parser *p, struct err *err)` in scenario_rule.c (inside rules) or
- * scenario_parse.c (settings), give it a row in the table of that file, and describe it at the top of scenario_parse.c and
- * in docs/scenarios.md. */
+ * How to add a statement:
+ * 1. write `static int parse_x(struct parser *p, struct err *err)` in scenario_rule.c, for a setting in scenario_parse.c;
+ * 2. give it a row in the table of that file;
+ * 3. describe it at the top of scenario_parse.c and in docs/scenarios.md. */
 #pragma once
 #include "scenario/scenario.h"
 
@@ -26,7 +27,8 @@ struct statement {
 	const char *word;
 	statement_fn *parse;
 };
-extern const struct statement rule_statements[]; /* sorted by word, ends with NULL */
+statement_fn *find_statement(const struct statement *table, struct str word); /* NULL if there is none */
+extern const struct statement rule_statements[]; /* sorted by word, like the others; ends with a NULL word */
 extern const struct statement pace_statements[]; /* allowed in rules and before them */
 int rule_check(struct parser *p, struct err *err); /* the rule that ends here has an answer, and only one kind of it */
 
@@ -45,5 +47,5 @@ bool take_given(struct parser *p, const char *word);                   /* takes 
 bool next_line(struct parser *p);                                      /* false at the end of the file */
 
 /* template.c. json: the text is a JSON value, values inside its strings are escaped and the whole is checked. */
-int template_parse(struct parser *p, struct str text, bool json, struct template *ret, struct err *err);
+int template_parse(struct parser *p, struct str text, bool json, struct text_template *ret, struct err *err);
 int parse_source(struct parser *p, struct str word, struct source *ret, struct err *err);

@@ -101,7 +101,8 @@ int take_size(struct parser *p, uint64_t *ret, struct err *err)
 
 	if (!number_with_unit(word, "MB", 1 << 20, &size) && !number_with_unit(word, "KB", 1 << 10, &size) &&
 	    !str_to_u64(word, &size))
-		return parse_fail(p, err, "expected a size such as 300, 64KB or 10MB, got '" STR_FMT "'", STR_ARG(word));
+		return parse_fail(p, err, "expected a size such as 300, 64KB or 10MB, got '" STR_FMT "'",
+				  STR_ARG(word));
 	if (size > (uint64_t)LIMIT_SIZE_MB << 20)
 		return parse_fail(p, err, "a size is at most %dMB", LIMIT_SIZE_MB);
 	*ret = size;
@@ -111,19 +112,12 @@ int take_size(struct parser *p, uint64_t *ret, struct err *err)
 int take_range(struct parser *p, struct range *ret, struct err *err)
 {
 	struct str word = take_word(p);
-	struct str rest = word;
-	struct range r;
+	bool open = str_ends(word, STR("+"));
+	struct str last = { word.p, word.n - open };
+	struct str first = open ? last : str_cut(&last, '-');
+	struct range r = { 0, UINT64_MAX };
+	bool good = str_to_u64(first, &r.from) && (open || str_to_u64(last.p ? last : first, &r.to));
 
-	if (str_ends(word, STR("+"))) {
-		rest.n--;
-		r.to = UINT64_MAX;
-	}
-	struct str first = str_cut(&rest, '-');
-	bool good = str_to_u64(first, &r.from);
-	if (good && rest.p)
-		good = !str_ends(word, STR("+")) && str_to_u64(rest, &r.to);
-	else if (good && !str_ends(word, STR("+")))
-		r.to = r.from;
 	if (!good || r.from == 0 || r.to < r.from)
 		return parse_fail(p, err, "expected a number from 1 as 3, 1-3 or 4+, got '" STR_FMT "'", STR_ARG(word));
 	*ret = r;
@@ -132,8 +126,8 @@ int take_range(struct parser *p, struct range *ret, struct err *err)
 
 static bool time_value(struct str word, uint64_t *ret)
 {
-	bool good = number_with_unit(word, "ms", 1, ret) || number_with_unit(word, "s", 1000, ret) ||
-		    str_to_u64(word, ret);
+	bool good =
+		number_with_unit(word, "ms", 1, ret) || number_with_unit(word, "s", 1000, ret) || str_to_u64(word, ret);
 
 	return good && *ret <= LIMIT_TIME_MS;
 }
@@ -147,7 +141,8 @@ int take_time(struct parser *p, struct range *ret, struct err *err)
 	struct range r;
 
 	if (!time_value(first, &r.from) || !time_value(second, &r.to) || r.to < r.from)
-		return parse_fail(p, err, "expected a time up to a day such as 50, 50ms, 2s or 100..300, got '" STR_FMT "'",
+		return parse_fail(p, err,
+				  "expected a time up to a day such as 50, 50ms, 2s or 100..300, got '" STR_FMT "'",
 				  STR_ARG(word));
 	*ret = r;
 	return 0;
@@ -232,6 +227,13 @@ int take_text(struct parser *p, struct str *ret, struct err *err)
 		return take_block(p, str_trim((struct str){ rest.p + 2, rest.n - 2 }), ret, err);
 	*ret = arena_str(&p->scenario->arena, rest);
 	return 0;
+}
+
+statement_fn *find_statement(const struct statement *table, struct str word)
+{
+	while (table->word && !str_is(word, table->word))
+		table++;
+	return table->parse;
 }
 
 int take_end(struct parser *p, struct err *err)

@@ -50,7 +50,8 @@ static size_t look_back(struct prompt_cache *c, const struct request *r, const s
 	return 0;
 }
 
-struct cache_look prompt_cache_look(struct prompt_cache *c, const struct request *r, uint64_t min_bytes, uint64_t now_ms)
+struct cache_look prompt_cache_look(struct prompt_cache *c, const struct request *r, uint64_t min_bytes,
+				    uint64_t now_ms)
 {
 	struct cache_look look = { 0 };
 

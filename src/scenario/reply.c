@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * reply.c - hands out an answer step by step. Bytes are made when they are asked for: events are joined into one step unless
- * the scenario wants time between them, then the fault of the rule, if any, shortens what was made. */
+ * reply.c - hands out an answer step by step. Bytes are made when they are asked for: events are joined into one step
+ * unless the scenario wants time between them, then the fault of the rule, if any, shortens what was made. */
 #include "scenario/engine_int.h"
 
 enum { STEP_BYTES = 64 * 1024 };
@@ -29,7 +29,8 @@ static bool fault_after_event(const struct reply *r)
 {
 	const struct fault *f = &r->rule->fault;
 
-	return f->kind && ((f->place == AFTER_EVENT && r->events >= f->at) || (f->place == AFTER_CALL && r->calls >= f->at));
+	return f->kind &&
+	       ((f->place == AFTER_EVENT && r->events >= f->at) || (f->place == AFTER_CALL && r->calls >= f->at));
 }
 
 static void add_events(struct reply *r)

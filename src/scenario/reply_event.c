@@ -25,7 +25,8 @@ static void add_filler(struct buf *out, uint64_t at, uint64_t n)
 /* The id says whether thinking stood before the call, so that a request that lost it can be found out. */
 static const char *tool_id(char out[TOOL_ID_MAX], const struct reply *r, size_t block)
 {
-	return digest_id(out, block > r->first_thinking ? "toolu_0T" : "toolu_01", r->id_a, digest_mix(r->id_b, block + 1));
+	return digest_id(out, block > r->first_thinking ? "toolu_0T" : "toolu_01", r->id_a,
+			 digest_mix(r->id_b, block + 1));
 }
 
 static const char *redacted(char out[REDACTED_MAX], const struct reply *r, size_t block)

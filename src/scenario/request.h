@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * request.h - a request body, checked against the rules of the Messages API, and what the engine wants to know of it.
  *
- * Stricter than the API on purpose where a client of ours should do better: roles alternate, a tool_use names an offered
- * tool, thinking comes back unchanged and is not left out, unknown fields are refused, the last message is the user's. */
+ * Stricter than the API on purpose where a client of ours should do better: roles alternate, a tool_use names a tool
+ * that is offered, thinking comes back and unchanged, unknown fields are refused, the last message is the user's. */
 #pragma once
 #include "json/json.h"
 #include "scenario/scenario.h"

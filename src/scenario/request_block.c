@@ -207,7 +207,7 @@ static int check_tool_result(struct checker *c, const struct view *v, struct mes
 	return check_result_content(c, v->content);
 }
 
-static int check_reference(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_nothing(struct checker *c, const struct view *v, struct message_facts *facts)
 {
 	(void)c, (void)v, (void)facts;
 	return 0;
@@ -235,12 +235,12 @@ static const struct block_rule {
 	{ "image", HOME_USER | HOME_RESULT, true, check_source },
 	{ "document", HOME_USER | HOME_RESULT, true, check_source },
 	{ "search_result", HOME_USER | HOME_RESULT, true, check_source },
-	{ "tool_reference", HOME_RESULT, false, check_reference },
+	{ "tool_reference", HOME_RESULT, false, check_nothing },
 	{ "server_tool_use", HOME_ASSISTANT, true, check_server_tool },
-	{ "web_search_tool_result", HOME_ASSISTANT, true, check_reference },
-	{ "web_fetch_tool_result", HOME_ASSISTANT, true, check_reference },
-	{ "code_execution_tool_result", HOME_ASSISTANT, true, check_reference },
-	{ "tool_search_tool_result", HOME_ASSISTANT, true, check_reference },
+	{ "web_search_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "web_fetch_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "code_execution_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "tool_search_tool_result", HOME_ASSISTANT, true, check_nothing },
 };
 
 static const struct block_rule *find_rule(const struct json *type)

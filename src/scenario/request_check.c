@@ -7,10 +7,15 @@
 enum { MIN_THINKING_BUDGET = 1024, KEEP_NODES = 1 << 18 };
 
 static const char *const known_fields[] = {
-	"model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "stop_sequences", "thinking",
-	"output_config", "cache_control", "metadata", "service_tier", "inference_geo", "speed", "container", "diagnostics",
-	"temperature", "top_p", "top_k", "context_management", "compaction", "fallbacks", "fallback_credit_token",
-	"mcp_servers", "thread", "output_format",
+	"model",         "max_tokens",     "messages",
+	"system",        "tools",          "tool_choice",
+	"stream",        "stop_sequences", "thinking",
+	"output_config", "cache_control",  "metadata",
+	"service_tier",  "inference_geo",  "speed",
+	"container",     "diagnostics",    "temperature",
+	"top_p",         "top_k",          "context_management",
+	"compaction",    "fallbacks",      "fallback_credit_token",
+	"mcp_servers",   "thread",         "output_format",
 };
 
 struct checker *checker_new(void)
@@ -106,7 +111,8 @@ static int check_scalars(struct checker *c, const struct json *root, uint64_t *r
 	if (!c->request->model.n)
 		return check_fail(c, "model: required, a string");
 	*ret_max_tokens = UINT64_MAX;
-	if ((max_tokens || !(c->flags & REQUEST_COUNT_ONLY)) && (!json_u64(max_tokens, ret_max_tokens) || !*ret_max_tokens))
+	if ((max_tokens || !(c->flags & REQUEST_COUNT_ONLY)) &&
+	    (!json_u64(max_tokens, ret_max_tokens) || !*ret_max_tokens))
 		return check_fail(c, "max_tokens: required, a number of at least 1");
 	if (!is_flag_or_absent(json_get(root, "stream")))
 		return check_fail(c, "stream: must be true or false");
@@ -209,7 +215,8 @@ static int check_system(struct checker *c, const struct json *root)
 	return 0;
 }
 
-static int check_content(struct checker *c, const struct json *content, enum block_home home, struct message_facts *facts)
+static int check_content(struct checker *c, const struct json *content, enum block_home home,
+			 struct message_facts *facts)
 {
 	if (json_is(content, JSON_STRING)) {
 		prefix_add(c, (uint64_t)home << 8, content);
@@ -305,7 +312,8 @@ static int check_messages(struct checker *c, const struct json *root)
 	}
 	c->item--;
 	if (c->call_count)
-		return check_fail(c, "tool_use " STR_FMT " has no tool_result in a next message", STR_ARG(c->calls[0].id));
+		return check_fail(c, "tool_use " STR_FMT " has no tool_result in a next message",
+				  STR_ARG(c->calls[0].id));
 	if (before == HOME_ASSISTANT && !(c->flags & REQUEST_PAUSES))
 		return check_fail(c, "role: the last message must be the user's");
 	c->list = NULL;
@@ -321,7 +329,8 @@ static int check_automatic_mark(struct checker *c, const struct json *root)
 	if (rc < 0)
 		return rc;
 	if (c->marks > REQUEST_MAX_MARKS)
-		return check_fail(c, "cache_control: %u blocks are marked, at most %d can be", c->marks, REQUEST_MAX_MARKS);
+		return check_fail(c, "cache_control: %u blocks are marked, at most %d can be", c->marks,
+				  REQUEST_MAX_MARKS);
 	if (c->marks > before && c->last_markable)
 		c->request->marks[before].block = c->last_markable - 1;
 	c->request->mark_count = c->marks;

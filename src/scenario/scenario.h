@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * scenario.h - a scenario file after parsing: settings and rules, immutable. scenario_parse.c says what a file looks like.
- * Everything lives in the scenario's arena; lists are in the order of the file. */
+ * scenario.h - a scenario file after parsing: settings and rules, immutable. scenario_parse.c says what a file looks
+ * like. Everything lives in the scenario's arena; lists are in the order of the file. */
 #pragma once
 #include "base/arena.h"
 #include "scenario/engine.h"
@@ -62,7 +62,7 @@ struct piece {
 	struct source source;
 	const struct capture *capture;
 };
-struct template {
+struct text_template {
 	struct piece *pieces;
 	bool constant; /* at most one piece, a literal: needs no expansion */
 };
@@ -72,7 +72,7 @@ struct block {
 	struct block *next;
 	enum block_kind kind;
 	struct str name;           /* call: the tool */
-	struct template text;      /* call: the input as JSON */
+	struct text_template text;      /* call: the input as JSON */
 	uint64_t filler_bytes;
 	bool whole;                /* filler: all in one event, so in one line */
 	uint64_t repeat;           /* at least 1 */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * scenario_parse.c - reads scenario files. This is the format, exactly; docs/scenarios.md has examples.
  *
- * A scenario is UTF-8 text, at most 4 MB, read line by line. Blanks around a line, empty lines and lines that begin with # are
- * ignored. Settings come first, then rules; `rule [NAME]` begins one, the next `rule` or the end of the file ends it. For
- * each request the rules are tried in order; the first whose conditions all hold gives the answer. A request that no rule
- * wants gets status 400 with a text that says so.
+ * A scenario is UTF-8 text, at most 4 MB, read line by line. Blanks around a line, empty lines and lines that begin with
+ * # are ignored. Settings come first, then rules; `rule [NAME]` begins one, the next `rule` or the end of the file ends
+ * it. For each request the rules are tried in order; the first whose conditions all hold gives the answer. A request that
+ * no rule wants gets status 400 with a text that says so.
  *
  *   TEXT    the rest of the line; or STRING; or <<WORD and the lines up to one that holds only WORD, from each of
  *           which the blanks in front of that last WORD are taken off. May hold {{names}} where marked * (template.c).
  *   STRING  "..." with the escapes of JSON       RANGE  3, 1-3 or 4+     SIZE  300, 64KB, 10MB
  *   TIME    50, 50ms, 2s; 100..300 is a new number in that range each time, from the seeded generator
  *   SOURCE  prompt (texts of the user message that began the exchange, the last without tool results), last (texts and
- *           tool results of the last message), system, last_result (of the last message), result:K (K-th since the prompt)
+ *           tool results of the last message), system, last_result (of the last message), result:K (since the prompt)
  *
  * Settings (before the first rule):
  *   seed N                          for ids, chances and TIME ranges; default 1
@@ -31,8 +31,9 @@
  *   agent NAME                      type of the agent that asks; main is the main agent
  *   model NAME
  *   turn RANGE                      1 + the assistant messages since the prompt
- *   SOURCE contains STRING, SOURCE lacks STRING
- *   capture NAME SOURCE STRING word|line|until STRING      holds if the first STRING is found; {{NAME}} is then what follows
+ *   SOURCE contains STRING          SOURCE lacks STRING     (prompt, last, system or last_result)
+ *   capture NAME SOURCE STRING word|line|until STRING
+ *                                   holds if the first STRING is found; {{NAME}} is then what follows
  *   nth RANGE                       of the requests for which all of the above hold: the N-th
  *   every K                         each K-th of them
  *   chance P                        0..1, drawn last
@@ -131,13 +132,6 @@ static int begin_rule(struct parser *p, struct err *err)
 	p->next_capture = &rule->captures;
 	p->next_block = &rule->blocks;
 	return 0;
-}
-
-static statement_fn *find_statement(const struct statement *table, struct str word)
-{
-	while (table->word && !str_is(word, table->word))
-		table++;
-	return table->parse;
 }
 
 static int parse_line(struct parser *p, struct err *err)

@@ -41,10 +41,25 @@ static int parse_match(struct parser *p, struct str source, struct err *err)
 	return rc < 0 ? rc : take_string(p, &c->text, err);
 }
 
-static int parse_prompt(struct parser *p, struct err *err) { return parse_match(p, STR("prompt"), err); }
-static int parse_last(struct parser *p, struct err *err) { return parse_match(p, STR("last"), err); }
-static int parse_system(struct parser *p, struct err *err) { return parse_match(p, STR("system"), err); }
-static int parse_last_result(struct parser *p, struct err *err) { return parse_match(p, STR("last_result"), err); }
+static int parse_prompt(struct parser *p, struct err *err)
+{
+	return parse_match(p, STR("prompt"), err);
+}
+
+static int parse_last(struct parser *p, struct err *err)
+{
+	return parse_match(p, STR("last"), err);
+}
+
+static int parse_system(struct parser *p, struct err *err)
+{
+	return parse_match(p, STR("system"), err);
+}
+
+static int parse_last_result(struct parser *p, struct err *err)
+{
+	return parse_match(p, STR("last_result"), err);
+}
 
 static int parse_capture(struct parser *p, struct err *err)
 {
@@ -109,7 +124,7 @@ static struct block *add_block(struct parser *p, enum block_kind kind)
 	return b;
 }
 
-static int parse_template(struct parser *p, bool json, struct template *ret, struct err *err)
+static int parse_template(struct parser *p, bool json, struct text_template *ret, struct err *err)
 {
 	struct str text;
 	int rc = take_text(p, &text, err);
@@ -165,6 +180,7 @@ static const struct statement blocks[] = {
 	{ "redacted_thinking", parse_redacted },
 	{ "text", parse_text },
 	{ "thinking", parse_thinking },
+	{ 0 },
 };
 
 static int parse_repeat(struct parser *p, struct err *err)
@@ -178,14 +194,12 @@ static int parse_repeat(struct parser *p, struct err *err)
 	if (!times || times > LIMIT_REPEAT)
 		return parse_fail(p, err, "a block is repeated 1 to %d times", LIMIT_REPEAT);
 	struct str word = take_word(p);
-	for (size_t i = 0; i < COUNT_OF(blocks); i++) {
-		if (!str_is(word, blocks[i].word))
-			continue;
-		rc = blocks[i].parse(p, err);
-		(*added)->repeat = times;
-		return rc;
-	}
-	return parse_fail(p, err, "'" STR_FMT "' cannot be repeated", STR_ARG(word));
+	statement_fn *parse = find_statement(blocks, word);
+	if (!parse)
+		return parse_fail(p, err, "'" STR_FMT "' cannot be repeated", STR_ARG(word));
+	rc = parse(p, err);
+	(*added)->repeat = times;
+	return rc;
 }
 
 static int parse_empty(struct parser *p, struct err *err)
@@ -206,8 +220,9 @@ static int parse_refusal(struct parser *p, struct err *err)
 
 static int parse_stop(struct parser *p, struct err *err)
 {
-	static const char *const reasons[] = { "end_turn", "max_tokens", "model_context_window_exceeded", "pause_turn",
-					       "refusal", "stop_sequence", "tool_use" };
+	static const char *const reasons[] = { "end_turn",   "max_tokens", "model_context_window_exceeded",
+					       "pause_turn", "refusal",    "stop_sequence",
+					       "tool_use" };
 	struct str word = take_word(p);
 
 	for (size_t i = 0; i < COUNT_OF(reasons); i++)
@@ -244,8 +259,9 @@ static int parse_usage(struct parser *p, struct err *err)
 		while (i < COUNT_OF(fields) && !str_is(name, fields[i].name))
 			i++;
 		if (i == COUNT_OF(fields) || !value.p || !str_to_i64(value, fields[i].value) || *fields[i].value < 0)
-			return parse_fail(p, err, "expected input=N, output=N, cache_read=N or cache_write=N, got '" STR_FMT "'",
-					  STR_ARG(word));
+			return parse_fail(
+				p, err, "expected input=N, output=N, cache_read=N or cache_write=N, got '" STR_FMT "'",
+				STR_ARG(word));
 	}
 	return 0;
 }
@@ -273,7 +289,8 @@ static bool is_header(struct str line)
 	if (!colon || colon == line.p)
 		return false;
 	for (const char *c = line.p; c < colon; c++)
-		if ((*c < 'a' || *c > 'z') && (*c < 'A' || *c > 'Z') && (*c < '0' || *c > '9') && *c != '-' && *c != '_')
+		if ((*c < 'a' || *c > 'z') && (*c < 'A' || *c > 'Z') && (*c < '0' || *c > '9') && *c != '-' &&
+		    *c != '_')
 			return false;
 	return !memchr(line.p, '\r', line.n);
 }
@@ -431,8 +448,8 @@ static int parse_drip(struct parser *p, struct err *err)
 }
 
 const struct statement pace_statements[] = {
-	{ "chunk", parse_chunk }, { "delay", parse_delay }, { "drip", parse_drip },
-	{ "latency", parse_latency }, { "ping", parse_ping }, { 0 },
+	{ "chunk", parse_chunk },     { "delay", parse_delay }, { "drip", parse_drip },
+	{ "latency", parse_latency }, { "ping", parse_ping },   { 0 },
 };
 
 int rule_check(struct parser *p, struct err *err)

@@ -9,8 +9,9 @@
  *     {{open}}                              two opening braces
  *     {{...|N}}                             cut after at most N bytes, between characters
  *
- * Two braces that no small letter follows are plain text, so JSON needs no escapes; an unknown name is an error. In JSON a text may
- * stand inside strings only and is escaped there; a number may stand anywhere. There is no way to the environment. */
+ * Two braces that no small letter follows are plain text, so JSON needs no escapes; an unknown name is an error. In JSON
+ * a text may stand inside strings only and is escaped there; a number may stand anywhere. There is no way to the
+ * environment. */
 #include "json/json.h"
 #include "scenario/parse_int.h"
 
@@ -18,8 +19,8 @@ struct splitter {
 	struct parser *p;
 	struct piece **next;
 	bool json;
-	bool quoted;          /* inside a JSON string */
-	struct buf sample;    /* JSON: the text with an example in the place of each value */
+	bool quoted; /* inside a JSON string */
+	struct buf sample; /* JSON: the text with an example in the place of each value */
 };
 
 static struct piece *add_piece(struct splitter *s, enum piece_kind kind)
@@ -53,8 +54,8 @@ static const struct {
 	const char *name;
 	enum piece_kind kind;
 } plain_names[] = {
-	{ "agent", PIECE_AGENT }, { "i", PIECE_I },       { "model", PIECE_MODEL },
-	{ "n", PIECE_N },         { "request", PIECE_REQUEST }, { "turn", PIECE_TURN },
+	{ "agent", PIECE_AGENT },     { "i", PIECE_I },       { "model", PIECE_MODEL }, { "n", PIECE_N },
+	{ "request", PIECE_REQUEST }, { "turn", PIECE_TURN },
 };
 
 static bool is_number(enum piece_kind kind)
@@ -84,7 +85,8 @@ int parse_source(struct parser *p, struct str word, struct source *ret, struct e
 	*ret = (struct source){ .kind = SOURCE_RESULT };
 	if (str_is(str_cut(&rest, ':'), "result") && rest.p && str_to_u64(rest, &ret->index) && ret->index)
 		return 0;
-	return parse_fail(p, err, "expected prompt, last, system, last_result or result:K, got '" STR_FMT "'", STR_ARG(word));
+	return parse_fail(p, err, "expected prompt, last, system, last_result or result:K, got '" STR_FMT "'",
+			  STR_ARG(word));
 }
 
 static const struct capture *find_capture(const struct parser *p, struct str name)
@@ -139,7 +141,8 @@ static int add_value(struct splitter *s, struct str inside, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (s->json && !s->quoted && !is_number(piece->kind))
-		return parse_fail(s->p, err, "{{" STR_FMT "}} is text and must stand inside a JSON string", STR_ARG(inside));
+		return parse_fail(s->p, err, "{{" STR_FMT "}} is text and must stand inside a JSON string",
+				  STR_ARG(inside));
 	buf_addch(&s->sample, '0');
 	return 0;
 }
@@ -185,9 +188,9 @@ static int check_json(struct splitter *s, struct err *err)
 	return 0;
 }
 
-int template_parse(struct parser *p, struct str text, bool json, struct template *ret, struct err *err)
+int template_parse(struct parser *p, struct str text, bool json, struct text_template *ret, struct err *err)
 {
-	struct template t = { 0 };
+	struct text_template t = { 0 };
 	struct splitter s = { .p = p, .next = &t.pieces, .json = json };
 
 	int rc = split(&s, text, err);

@@ -10,7 +10,8 @@ enum {
 	HEAP_LIMIT_KB = 32 * 1024,
 	JIT_STACK_MIN = 32 * 1024,
 	JIT_STACK_MAX = 8 * 1024 * 1024,
-	MIN_NEEDLE = 2,             /* a shorter one is in every line */
+	MIN_NEEDLE = 2,             /* a single character is in too many lines, */
+	MIN_NEEDLE_BROAD = 1,       /* but better than trying a match at every place */
 };
 
 struct matcher {
@@ -43,8 +44,10 @@ static int compile(struct str text, uint32_t options, pcre2_code **ret_code, str
 
 static void take_needles(struct pattern *p, const struct regex *regex, bool nocase)
 {
+	size_t least = regex->broad ? MIN_NEEDLE_BROAD : MIN_NEEDLE;
+
 	for (size_t i = 0; i < regex->needle_count; i++)
-		if (regex->needles[i].n < MIN_NEEDLE)
+		if (regex->needles[i].n < least)
 			return;
 	for (size_t i = 0; i < regex->needle_count; i++)
 		literal_init(&p->needles[i], buf_str(&regex->needles[i]), nocase);

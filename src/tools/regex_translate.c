@@ -24,6 +24,7 @@ struct translator {
 	bool plain;                /* this branch is literals only */
 	bool all_plain;            /* and so were those before */
 	bool no_needles;
+	bool at_start;             /* of a branch: nothing but assertions and opened groups so far */
 	struct err *err;
 };
 
@@ -63,11 +64,19 @@ static bool fits_needle(const struct translator *t, uint32_t cp)
 	return !t->nocase || (cp < 0x80 && !strchr("kKsS", (int)cp));
 }
 
+/* An item that takes characters, many different ones or few. */
+static void note_start(struct translator *t, bool broad)
+{
+	t->regex->broad = t->regex->broad || (t->at_start && broad);
+	t->at_start = false;
+}
+
 static void add_literal(struct translator *t, uint32_t cp)
 {
 	char bytes[4];
 	size_t n = utf8_encode(cp, bytes);
 
+	note_start(t, false);
 	t->atom = t->out->n;
 	t->repeated = false;
 	if (cp >= 0x80)
@@ -176,6 +185,7 @@ static int translate_property(struct translator *t)
 	bool narrow = has_lf && !t->multiline;
 
 	begin_atom(t);
+	note_start(t, true);
 	t->regex->crosses = t->regex->crosses || (has_lf && t->multiline);
 	if (narrow)
 		buf_addstr(t->out, "(?:(?!\\n)");
@@ -217,6 +227,8 @@ static int translate_escape(struct translator *t)
 		if (c != escapes[i].letter)
 			continue;
 		begin_atom(t);
+		if (strchr("dDwWsS", c))
+			note_start(t, c != 'd');
 		buf_addstr(t->out, t->multiline ? escapes[i].multi : escapes[i].line);
 		t->regex->alone = t->regex->alone || escapes[i].alone;
 		/* Whatever is written differently for lines matches a line feed. */
@@ -245,6 +257,7 @@ struct class_state {
 	bool empty;        /* nothing but line feeds, which were dropped */
 	bool may_match_lf; /* through a range or an escape */
 	bool has_lf;
+	bool has_escape;   /* \\w and its like */
 };
 
 static int class_escape(struct translator *t, struct class_state *s, uint32_t *ret_cp, bool *ret_is_char)
@@ -263,6 +276,7 @@ static int class_escape(struct translator *t, struct class_state *s, uint32_t *r
 		int rc = parse_char_escape(t, ret_cp, ret_is_char);
 		return rc < 0 ? rc : *ret_is_char ? 0 : fail(t, "unrecognized escape sequence in a class");
 	}
+	s->has_escape = s->has_escape || c != 'd';
 	buf_addf(t->out, "\\%c", c);
 	t->at++;
 	return 0;
@@ -406,6 +420,7 @@ static int translate_class(struct translator *t)
 		return rc;
 	if (s.empty && !s.negated)
 		return fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
+	note_start(t, s.negated || s.has_escape);
 	bool narrow = !t->multiline && !s.negated && s.may_match_lf;
 	if (t->multiline && (s.negated ? !s.has_lf : s.may_match_lf || s.has_lf))
 		t->regex->crosses = true;
@@ -488,6 +503,7 @@ static void end_branch(struct translator *t)
 	end_run(t);
 	t->all_plain = t->all_plain && t->plain && t->best.n;
 	t->plain = true;
+	t->at_start = true;
 	if (!t->best.n || r->needle_count == REGEX_MAX_NEEDLES)
 		t->no_needles = true;
 	if (t->no_needles) {
@@ -580,6 +596,7 @@ static int translate_item(struct translator *t)
 		t->at++;
 		return 0;
 	case '.':
+		note_start(t, true);
 		t->regex->crosses = t->regex->crosses || t->multiline;
 		/* fall through */
 	case '^':
@@ -627,6 +644,7 @@ int regex_translate(struct regex *regex, struct str pattern, unsigned flags, str
 		.atom = SIZE_MAX,
 		.plain = true,
 		.all_plain = true,
+		.at_start = true,
 		.err = err,
 	};
 	int rc = translate_all(&t);

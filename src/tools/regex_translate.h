@@ -18,6 +18,7 @@ struct regex {
 	struct buf pcre;                           /* for PCRE2 */
 	struct buf needles[REGEX_MAX_NEEDLES];     /* each match contains one of them (case as in the flags) */
 	size_t needle_count;                       /* 0: nothing is known */
+	bool broad;                                /* a match may begin with almost any character */
 	bool exact;                                /* the pattern is these texts and nothing else */
 	bool alone;                                /* looks around itself: each line has to be matched alone */
 	bool crosses;                              /* a match may contain a line feed; never without REGEX_MULTILINE */

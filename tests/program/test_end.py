@@ -114,7 +114,7 @@ def a_kill_leaves_no_process_in_other_sessions(lab):
 
 
 def a_closed_standard_output_is_an_error_and_the_session_goes_on(lab):
-    lab.model(AGAIN + "rule\n  filler 4MB\n  chunk 1024\n")
+    lab.model(AGAIN + "rule\n  filler 4MB\n  chunk 1024\n  stall after event 3000\n")  # only the reader's end can end it
     run = lab.stream("--include-partial-messages", "go")
     session = run.frame("system")["session_id"]
     done = run.hang_up()

@@ -10,8 +10,8 @@ struct wire {
 	struct server *server;
 	uv_tcp_t tcp;
 	struct buf got;
-	const char *until;     /* the client has what it wants when its bytes end so */
-	bool closed;           /* by the server */
+	const char *until; /* the client has what it wants when its bytes end so */
+	bool closed; /* by the server */
 	char input[4096];
 };
 
@@ -95,14 +95,16 @@ static void wire_talk(struct wire *w, struct str bytes, const char *until)
 	loop_run(w->loop);
 }
 
-#define BODY(stream) \
-	"{\"model\":\"m\",\"max_tokens\":9,\"stream\":" stream ",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}"
+#define BODY(stream)                                                                                                   \
+	"{\"model\":\"m\",\"max_tokens\":9,\"stream\":" stream ",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]" \
+							       "}"
 
 static void ask(struct wire *w, const char *body, const char *headers, const char *until)
 {
 	AUTO_BUF struct buf b = { 0 };
 
-	buf_addf(&b, "POST /v1/messages HTTP/1.1\r\nhost: x\r\n%scontent-length: %zu\r\n\r\n%s", headers, strlen(body), body);
+	buf_addf(&b, "POST /v1/messages HTTP/1.1\r\nhost: x\r\n%scontent-length: %zu\r\n\r\n%s", headers, strlen(body),
+		 body);
 	wire_talk(w, buf_str(&b), until);
 }
 
@@ -118,7 +120,8 @@ TEST(a_stream_is_sent_in_chunks_and_the_connection_stays)
 
 	ask(&w, BODY("true"), "", "\r\n0\r\n\r\n");
 
-	CHECK(str_starts(buf_str(&w.got), STR("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n")));
+	CHECK(str_starts(buf_str(&w.got),
+			 STR("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n")));
 	CHECK(got(&w, "transfer-encoding: chunked\r\n"));
 	CHECK(got(&w, "\"text\":\"hello\""));
 	CHECK(!w.closed);
@@ -146,7 +149,8 @@ TEST(requests_that_come_at_once_are_answered_in_order)
 	wire_open(&w, "rule\nlatency 3\ntext answer {{n}} ends\n");
 
 	for (int i = 0; i < 3; i++)
-		buf_addf(&b, "POST /v1/messages HTTP/1.1\r\ncontent-length: %zu\r\n\r\n%s", strlen(BODY("true")), BODY("true"));
+		buf_addf(&b, "POST /v1/messages HTTP/1.1\r\ncontent-length: %zu\r\n\r\n%s", strlen(BODY("true")),
+			 BODY("true"));
 	buf_addstr(&b, "GET /stats HTTP/1.1\r\n\r\n");
 	wire_talk(&w, buf_str(&b), "\"matched\":3}]}");
 
@@ -226,7 +230,8 @@ static size_t chunked_len(struct str answer)
 	for (const char *p = body + 4, *end = answer.p + answer.n; p < end;) {
 		char *after;
 		size_t n = strtoul(p, &after, 16);
-		if (after == p || after + 2 + n + 2 > end || memcmp(after, "\r\n", 2) || memcmp(after + 2 + n, "\r\n", 2))
+		if (after == p || after + 2 + n + 2 > end || memcmp(after, "\r\n", 2) ||
+		    memcmp(after + 2 + n, "\r\n", 2))
 			return 0;
 		total += n;
 		p = after + 2 + n + 2;

@@ -23,9 +23,9 @@ static void read_all(const char *bytes, size_t step, struct buf *out)
 			memcpy(exact, ahead.p, ahead.n);
 			took = http_in_feed(&in, exact, ahead.n);
 			if (in.state == HTTP_IN_DONE) {
-				buf_addf(out, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT "%s|", STR_ARG(in.head.method),
-					 STR_ARG(in.head.path), STR_ARG(in.head.agent), STR_ARG(in.body),
-					 in.head.close ? " close" : "");
+				buf_addf(out, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT "%s|",
+					 STR_ARG(in.head.method), STR_ARG(in.head.path), STR_ARG(in.head.agent),
+					 STR_ARG(in.body), in.head.close ? " close" : "");
 				http_in_next(&in);
 			}
 			buf_drop(&ahead, took);

@@ -26,7 +26,10 @@ void stage_close(struct stage *s)
 void stage_ask_as(struct stage *s, const char *agent, const char *path, struct str body)
 {
 	struct engine_request ask = {
-		.path = str_from(path), .body = body, .agent = str_from(agent), .now_ms = s->now_ms,
+		.path = str_from(path),
+		.body = body,
+		.agent = str_from(agent),
+		.now_ms = s->now_ms,
 	};
 	struct buf last = { 0 };
 
@@ -92,12 +95,10 @@ int stage_status(const struct stage *s)
 	return reply_head(s->reply)->status;
 }
 
-/* --- reading a stream ----------------------------------------------------------------------------------------- */
-
 struct listener {
 	struct arena arena;
-	struct buf text;      /* of the open block */
-	struct buf head;      /* its type, id, name or data */
+	struct buf text; /* of the open block */
+	struct buf head; /* its type, id, name or data */
 	struct str signature;
 	void (*block)(struct listener *l, struct str kind, void *data);
 	void (*stop)(struct listener *l, const struct json *delta, void *data);
@@ -182,8 +183,6 @@ void stage_read(struct stage *s, struct buf *out)
 		stage_play(s);
 	listen(&l, buf_str(&s->bytes));
 }
-
-/* --- going on -------------------------------------------------------------------------------------------------- */
 
 struct next_turn {
 	struct buf blocks, results;

@@ -24,7 +24,7 @@ void stage_prompt(struct stage *s, const char *text);   /* one streamed request 
 /* Takes all steps. Ends at END, CUT or STALL. */
 void stage_play(struct stage *s);
 int stage_status(const struct stage *s);
-/* What a client would put together from the stream: blocks as text('...'), thinking('...' SIGNATURE) and so on, then the stop. */
+/* What a client would put together from the stream: "text(Hello) tool_use(Read {}) tool_use", the stop reason last. */
 void stage_read(struct stage *s, struct buf *out);
 uint64_t stage_stat(const struct stage *s, const char *name); /* a number of engine_stats */
 /* The request that a client sends next: the last one, the answer as it came, a result for each call. */

@@ -24,8 +24,9 @@ TEST(an_answer_is_the_events_of_the_api_in_their_order)
 		if (str_starts(line, STR("event: ")))
 			buf_addf(&names, STR_FMT " ", (int)line.n - 7, line.p + 7);
 	}
-	CHECK_STR(buf_str(&names), "message_start content_block_start content_block_delta content_block_stop message_delta "
-				   "message_stop ");
+	CHECK_STR(buf_str(&names),
+		  "message_start content_block_start content_block_delta content_block_stop message_delta "
+		  "message_stop ");
 	CHECK_CSTR(s.trail.p, "BYTES END ");
 	CHECK_STR(reply_head(s.reply)->content_type, "text/event-stream; charset=utf-8");
 	CHECK(str_starts(str_from(reply_head(s.reply)->headers[0]), STR("request-id: req_")));
@@ -43,7 +44,8 @@ TEST(rules_are_tried_in_order_by_agent_model_turn_and_text)
 		       "rule\nturn 2+\nlast contains \"treasure\"\ntext found\n"
 		       "rule\ntext none\n");
 
-	stage_ask_as(&s, "Explore", "/v1/messages", str_from(request_with("{\"role\":\"user\",\"content\":\"x\"}", "")));
+	stage_ask_as(&s, "Explore", "/v1/messages",
+		     str_from(request_with("{\"role\":\"user\",\"content\":\"x\"}", "")));
 	check_answers(&s, "text(for Explore) end_turn");
 	stage_ask(&s, request_with("{\"role\":\"user\",\"content\":\"x\"}", ",\"model\":\"other\""));
 	check_answers(&s, "text(for other) end_turn");
@@ -99,14 +101,17 @@ TEST(chance_follows_the_seed)
 TEST(names_in_a_text_are_filled_in)
 {
 	struct stage s;
-	stage_open(&s, "rule\nturn 1\ncapture file prompt \"file:\" word\ncapture rest prompt \"then \" until \" please\"\n"
-		       "text {{file}},{{rest}},{{turn}},{{request}},{{n}},{{agent}},{{model}},{{open}}x}}\n"
-		       "call Read {\"file_path\": \"{{file}}\", \"limit\": {{turn}}, \"deep\": {\"a\": {\"b\": {{n}}}}}\n"
-		       "rule\ntext {{lines:last_result}} lines: {{last_result|5}} of {{prompt}}\n");
+	stage_open(&s,
+		   "rule\nturn 1\ncapture file prompt \"file:\" word\ncapture rest prompt \"then \" until \" please\"\n"
+		   "text {{file}},{{rest}},{{turn}},{{request}},{{n}},{{agent}},{{model}},{{open}}x}}\n"
+		   "call Read {\"file_path\": \"{{file}}\", \"limit\": {{turn}}, \"deep\": {\"a\": {\"b\": {{n}}}}}\n"
+		   "rule\ntext {{lines:last_result}} lines: {{last_result|5}} of {{prompt}}\n");
 
 	stage_prompt(&s, "read file: a\"b.txt then stop now please");
-	check_answers(&s, "text(a\"b.txt,stop now,1,1,1,main,m,{{x}}) "
-			  "tool_use(Read {\"file_path\": \"a\\\"b.txt\", \"limit\": 1, \"deep\": {\"a\": {\"b\": 1}}}) tool_use");
+	check_answers(
+		&s,
+		"text(a\"b.txt,stop now,1,1,1,main,m,{{x}}) "
+		"tool_use(Read {\"file_path\": \"a\\\"b.txt\", \"limit\": 1, \"deep\": {\"a\": {\"b\": 1}}}) tool_use");
 	stage_go_on(&s, "one\ntwo\nthree\n");
 	check_answers(&s, "text(3 lines: one\nt of read file: a\"b.txt then stop now please) end_turn");
 	stage_close(&s);
@@ -151,7 +156,8 @@ TEST(thinking_and_stop_reasons_are_sent)
 	check_answers(&s, "thinking(hm) text(a) max_tokens");
 	stage_prompt(&s, "x");
 	check_answers(&s, "text(b) refusal");
-	CHECK(strstr(s.bytes.p, "\"stop_details\":{\"type\":\"refusal\",\"category\":\"cyber\",\"explanation\":\"no\"}"));
+	CHECK(strstr(s.bytes.p,
+		     "\"stop_details\":{\"type\":\"refusal\",\"category\":\"cyber\",\"explanation\":\"no\"}"));
 	stage_prompt(&s, "x");
 	check_answers(&s, "text(c) stop_sequence");
 	CHECK(strstr(s.bytes.p, "\"stop_sequence\":\"END\""));
@@ -207,7 +213,8 @@ TEST(without_stream_the_answer_is_one_message)
 	const struct json *root;
 	struct err err = { 0 };
 	struct stage s;
-	stage_open(&s, "cache off\nrule\nusage input=11 output=22 cache_read=33 cache_write=44\ntext a\ncall Read {\"x\":1}\n");
+	stage_open(&s, "cache off\nrule\nusage input=11 output=22 cache_read=33 cache_write=44\ntext a\ncall Read "
+		       "{\"x\":1}\n");
 
 	stage_ask(&s, request_with("{\"role\":\"user\",\"content\":\"x\"}", ",\"stream\":false"));
 	stage_play(&s);
@@ -217,7 +224,8 @@ TEST(without_stream_the_answer_is_one_message)
 	CHECK(!reply_head(s.reply)->stream);
 	CHECK(json_str_is(json_get(root, "stop_reason"), "tool_use"));
 	CHECK_INT(json_get(root, "content")->count, 2);
-	CHECK_STR(json_raw(json_get(json_next(json_get(root, "content"), json_first(json_get(root, "content"))), "input")),
+	CHECK_STR(json_raw(json_get(json_next(json_get(root, "content"), json_first(json_get(root, "content"))),
+				    "input")),
 		  "{\"x\":1}");
 	CHECK_STR(json_raw(json_get(root, "usage")),
 		  "{\"input_tokens\":11,\"cache_creation_input_tokens\":44,\"cache_read_input_tokens\":33,"
@@ -325,16 +333,15 @@ TEST(a_request_that_no_rule_wants_is_refused_clearly)
 
 int answer_tests(void)
 {
-	return RUN_TESTS(T(an_answer_is_the_events_of_the_api_in_their_order),
-			 T(rules_are_tried_in_order_by_agent_model_turn_and_text),
-			 T(nth_and_every_count_the_requests_that_fit_the_rule), T(chance_follows_the_seed),
-			 T(names_in_a_text_are_filled_in),
-			 T(a_result_is_escaped_inside_json_and_results_are_counted_since_the_prompt),
-			 T(a_capture_that_finds_nothing_means_the_rule_does_not_fit),
-			 T(thinking_and_stop_reasons_are_sent), T(chunks_never_split_a_character),
-			 T(a_block_comes_in_as_many_pieces_as_asked), T(latency_and_delays_stand_before_the_steps),
-			 T(without_stream_the_answer_is_one_message),
-			 T(ids_are_the_same_in_every_run_and_never_the_same_in_one),
-			 T(a_session_can_go_on_with_a_new_engine), T(other_pages_are_there),
-			 T(a_request_that_no_rule_wants_is_refused_clearly));
+	return RUN_TESTS(
+		T(an_answer_is_the_events_of_the_api_in_their_order),
+		T(rules_are_tried_in_order_by_agent_model_turn_and_text),
+		T(nth_and_every_count_the_requests_that_fit_the_rule), T(chance_follows_the_seed),
+		T(names_in_a_text_are_filled_in),
+		T(a_result_is_escaped_inside_json_and_results_are_counted_since_the_prompt),
+		T(a_capture_that_finds_nothing_means_the_rule_does_not_fit), T(thinking_and_stop_reasons_are_sent),
+		T(chunks_never_split_a_character), T(a_block_comes_in_as_many_pieces_as_asked),
+		T(latency_and_delays_stand_before_the_steps), T(without_stream_the_answer_is_one_message),
+		T(ids_are_the_same_in_every_run_and_never_the_same_in_one), T(a_session_can_go_on_with_a_new_engine),
+		T(other_pages_are_there), T(a_request_that_no_rule_wants_is_refused_clearly));
 }

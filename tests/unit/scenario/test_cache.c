@@ -10,8 +10,8 @@ static void ask_blocks(struct stage *s, int blocks, int marked, int also_marked)
 	AUTO_BUF struct buf m = { 0 };
 
 	for (int i = 0; i < blocks; i++)
-		buf_addf(&m, "%s{\"type\":\"text\",\"text\":\"%04d\"%s}", i ? "," : "{\"role\":\"user\",\"content\":[", i,
-			 i == marked || i == also_marked ? MARK : "");
+		buf_addf(&m, "%s{\"type\":\"text\",\"text\":\"%04d\"%s}", i ? "," : "{\"role\":\"user\",\"content\":[",
+			 i, i == marked || i == also_marked ? MARK : "");
 	buf_addstr(&m, "]}");
 	stage_ask(s, request_with(m.p, ""));
 	CHECK_INT(stage_status(s), 200);
@@ -159,7 +159,8 @@ TEST(thousands_of_prefixes_are_all_found_again)
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 5000; i++) {
 			buf_clear(&m);
-			buf_addf(&m, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"%d\"" MARK "}]}", i);
+			buf_addf(&m, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"%d\"" MARK "}]}",
+				 i);
 			stage_ask(&s, request_with(m.p, ""));
 			reply_begun(s.reply);
 		}

@@ -222,12 +222,11 @@ TEST(a_reset_forgets_the_counts_but_not_what_is_in_flight)
 
 int fault_tests(void)
 {
-	return RUN_TESTS(T(a_status_has_its_type_text_and_headers), T(a_stream_is_cut_or_stalls_at_its_place),
-			 T(a_message_without_stream_is_cut_in_its_middle),
-			 T(a_drip_is_one_byte_a_step_and_changes_no_byte), T(garbage_has_its_size_and_is_no_text),
-			 T(a_body_and_a_content_type_replace_the_answer),
-			 T(filler_comes_in_small_events_and_a_line_in_one), T(pings_come_between_the_events),
-			 T(more_in_flight_than_the_capacity_get_429_until_one_is_over),
-			 T(more_a_second_than_the_rate_get_429),
-			 T(a_reset_forgets_the_counts_but_not_what_is_in_flight));
+	return RUN_TESTS(
+		T(a_status_has_its_type_text_and_headers), T(a_stream_is_cut_or_stalls_at_its_place),
+		T(a_message_without_stream_is_cut_in_its_middle), T(a_drip_is_one_byte_a_step_and_changes_no_byte),
+		T(garbage_has_its_size_and_is_no_text), T(a_body_and_a_content_type_replace_the_answer),
+		T(filler_comes_in_small_events_and_a_line_in_one), T(pings_come_between_the_events),
+		T(more_in_flight_than_the_capacity_get_429_until_one_is_over), T(more_a_second_than_the_rate_get_429),
+		T(a_reset_forgets_the_counts_but_not_what_is_in_flight));
 }

@@ -52,7 +52,8 @@ TEST(a_bad_scenario_is_refused_with_file_and_line)
 		{ "rule\ntext a\ncut at byte 3\nstall at byte 4\n", "x:4: a rule has one of cut, stall and error" },
 		{ "rule\ntext a\nerror api_error at byte 4\n",
 		  "x:3: an error event stands after an event or a call, not at a byte" },
-		{ "rule\nstatus 500\ntext a\n", "x:1: the rule has an answer and a status, body or garbage in its place" },
+		{ "rule\nstatus 500\ntext a\n",
+		  "x:1: the rule has an answer and a status, body or garbage in its place" },
 		{ "rule\nempty\ntext a\n", "x:1: the rule is empty and has blocks" },
 		{ "rule\nfiller 5000MB\n", "x:2: a size is at most 1024MB" },
 		{ "rule\nline 65MB\n", "x:2: a line has at most 64MB" },
@@ -115,7 +116,8 @@ TEST(a_block_of_text_loses_the_indentation_of_its_last_line)
 	struct scenario *s = NULL;
 	struct err err = { 0 };
 
-	CHECK_INT(scenario_parse("x", STR("rule\n  text <<END\n    one\n      two\n\n  three\n    END\n"), &s, &err), 0);
+	CHECK_INT(scenario_parse("x", STR("rule\n  text <<END\n    one\n      two\n\n  three\n    END\n"), &s, &err),
+		  0);
 
 	CHECK_STR(s->rules->blocks->text.pieces->text, "one\n  two\n\n  three");
 	scenario_free(s);

@@ -2,13 +2,13 @@
  * test_request.c - the API's rules: each broken one is a 400 that says where and what. */
 #include "stage.h"
 
-#define USER "{\"role\":\"user\",\"content\":\"hi\"}"
-#define CALL(id, name) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"" name "\",\"input\":{}}"
-#define RESULT(id) "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"ok\"}"
-#define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
-#define MARKED(text) "{\"type\":\"text\",\"text\":\"" text "\",\"cache_control\":{\"type\":\"ephemeral\"}}"
+#define USER              "{\"role\":\"user\",\"content\":\"hi\"}"
+#define CALL(id, name)    "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"" name "\",\"input\":{}}"
+#define RESULT(id)        "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"ok\"}"
+#define TEXT(text)        "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define MARKED(text)      "{\"type\":\"text\",\"text\":\"" text "\",\"cache_control\":{\"type\":\"ephemeral\"}}"
 #define ASSISTANT(blocks) "{\"role\":\"assistant\",\"content\":[" blocks "]}"
-#define USERS(blocks) "{\"role\":\"user\",\"content\":[" blocks "]}"
+#define USERS(blocks)     "{\"role\":\"user\",\"content\":[" blocks "]}"
 
 static const char *error_of(struct stage *s, struct arena *arena)
 {
@@ -51,18 +51,18 @@ TEST(each_broken_rule_about_messages_is_said)
 		  "messages.2: tool_use a of the message before has no tool_result here" },
 		{ USER "," ASSISTANT(CALL("a", "Read") "," CALL("b", "Read")) "," USERS(RESULT("b")), "",
 		  "messages.2: tool_use a of the message before has no tool_result here" },
-		{ USER "," ASSISTANT(CALL("a", "Read")), "", "messages.1: tool_use a has no tool_result in a next message" },
-		{ USERS(RESULT("a")), "",
-		  "messages.0.content.0: tool_use_id: the message before has no tool_use a" },
+		{ USER "," ASSISTANT(CALL("a", "Read")), "",
+		  "messages.1: tool_use a has no tool_result in a next message" },
+		{ USERS(RESULT("a")), "", "messages.0.content.0: tool_use_id: the message before has no tool_use a" },
 		{ USER "," ASSISTANT(CALL("a", "Read")) "," USERS(RESULT("a") "," RESULT("a")), "",
 		  "messages.2.content.1: tool_use_id: a has two results" },
 		{ USER "," ASSISTANT(CALL("a", "Read")) "," USERS(TEXT("x") "," RESULT("a")), "",
 		  "messages.2.content.1: tool_result blocks must come first in the message" },
 		{ USER "," ASSISTANT(CALL("a", "Read") "," CALL("a", "Read")) "," USERS(RESULT("a")), "",
 		  "messages.1.content.1: id: a was used before; tool_use ids must be unique" },
-		{ USER "," ASSISTANT(CALL("a", "Read")) "," USERS(RESULT("a")) "," ASSISTANT(CALL("a", "Read")) ","
-		  USERS(RESULT("a")), "",
-		  "messages.3.content.0: id: a was used before; tool_use ids must be unique" },
+		{ USER "," ASSISTANT(CALL("a", "Read")) "," USERS(RESULT("a")) "," ASSISTANT(
+			  CALL("a", "Read")) "," USERS(RESULT("a")),
+		  "", "messages.3.content.0: id: a was used before; tool_use ids must be unique" },
 		{ USER "," ASSISTANT(CALL("a", "Fly")) "," USERS(RESULT("a")), "",
 		  "messages.1.content.0: name: there is no tool Fly in tools" },
 		{ USER "," ASSISTANT(CALL("a", "Re ad")) "," USERS(RESULT("a")), "",
@@ -71,12 +71,12 @@ TEST(each_broken_rule_about_messages_is_said)
 		  "messages.1.content.0: id: must match ^[a-zA-Z0-9_-]{1,128}$" },
 		{ USER "," ASSISTANT("{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"Read\",\"input\":[]}"), "",
 		  "messages.1.content.0: input: must be an object" },
-		{ USER "," ASSISTANT(CALL("a", "Read")) ","
-		  USERS("{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"is_error\":true}"), "",
-		  "messages.2.content.0: content: must not be empty when is_error is true" },
-		{ USER "," ASSISTANT(CALL("a", "Read")) ","
-		  USERS("{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":[" TEXT("") "]}"), "",
-		  "messages.2.content.0: text: must hold something else than white space" },
+		{ USER "," ASSISTANT(CALL("a", "Read")) "," USERS(
+			  "{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"is_error\":true}"),
+		  "", "messages.2.content.0: content: must not be empty when is_error is true" },
+		{ USER "," ASSISTANT(CALL("a", "Read")) "," USERS(
+			  "{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":[" TEXT("") "]}"),
+		  "", "messages.2.content.0: text: must hold something else than white space" },
 		{ USER "," ASSISTANT("{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig_x\"}"), "",
 		  "messages.1.content.0: the signature does not fit: a thinking block must come back unchanged" },
 		{ USER "," ASSISTANT("{\"type\":\"redacted_thinking\",\"data\":\"redacted_x_y\"}"), "",
@@ -92,8 +92,9 @@ TEST(each_broken_rule_about_messages_is_said)
 		{ USER, ",\"tools\":[{\"name\":\"a\"}]", "tools.0: input_schema: required, of type object" },
 		{ USER, ",\"tools\":[{\"name\":\"a b\",\"input_schema\":{\"type\":\"object\"}}]",
 		  "tools.0: name: must match ^[a-zA-Z0-9_-]{1,128}$" },
-		{ USER, ",\"tools\":[{\"name\":\"a\",\"input_schema\":{\"type\":\"object\"}},"
-			"{\"name\":\"a\",\"input_schema\":{\"type\":\"object\"}}]",
+		{ USER,
+		  ",\"tools\":[{\"name\":\"a\",\"input_schema\":{\"type\":\"object\"}},"
+		  "{\"name\":\"a\",\"input_schema\":{\"type\":\"object\"}}]",
 		  "tools.1: name: there are two tools a" },
 		{ USER, ",\"tool_choice\":{\"type\":\"tool\",\"name\":\"Fly\"}",
 		  "tool_choice: name must be one of tools" },
@@ -104,13 +105,14 @@ TEST(each_broken_rule_about_messages_is_said)
 		{ USERS(MARKED("a") "," MARKED("b") "," MARKED("c") "," MARKED("d") "," MARKED("e")), "",
 		  "cache_control: 5 blocks are marked, at most 4 can be" },
 		{ USERS(MARKED("a") "," MARKED("b") "," MARKED("c") "," MARKED("d")),
-		  ",\"cache_control\":{\"type\":\"ephemeral\"}", "cache_control: 5 blocks are marked, at most 4 can be" },
+		  ",\"cache_control\":{\"type\":\"ephemeral\"}",
+		  "cache_control: 5 blocks are marked, at most 4 can be" },
 		{ USERS(MARKED("")), "", "messages.0.content.0: cache_control cannot be set for an empty text block" },
 		{ USERS("{\"type\":\"text\",\"text\":\"a\",\"cache_control\":{\"type\":\"x\"}}"), "",
 		  "messages.0.content.0: cache_control: type must be \"ephemeral\"" },
 		{ USER "," ASSISTANT("{\"type\":\"thinking\",\"thinking\":\"a\",\"signature\":\"b\","
-				     "\"cache_control\":{\"type\":\"ephemeral\"}}"), "",
-		  "messages.1.content.0: cache_control cannot be set for a thinking block" },
+				     "\"cache_control\":{\"type\":\"ephemeral\"}}"),
+		  "", "messages.1.content.0: cache_control cannot be set for a thinking block" },
 	};
 	AUTO_ARENA struct arena arena = { 0 };
 	struct stage s;
@@ -132,8 +134,8 @@ TEST(what_the_api_allows_is_answered)
 		USER,
 		USER ",{\"role\":\"system\",\"content\":\"be brief\"}",
 		USERS(TEXT("a") ",{\"type\":\"image\",\"source\":{\"type\":\"url\",\"url\":\"u\"}}"),
-		USER "," ASSISTANT(TEXT("x") "," CALL("a", "Read") "," CALL("b", "Write")) ","
-		USERS(RESULT("b") "," RESULT("a") "," TEXT("and more")),
+		USER "," ASSISTANT(TEXT("x") "," CALL("a", "Read") "," CALL("b", "Write")) "," USERS(
+			RESULT("b") "," RESULT("a") "," TEXT("and more")),
 		USER "," ASSISTANT(CALL("a", "Read")) "," USERS("{\"type\":\"tool_result\",\"tool_use_id\":\"a\"}"),
 		USERS(MARKED("a") "," MARKED("b") "," MARKED("c") "," MARKED("d")),
 	};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * definition.h - what an agent is: the meaning of one agent file, or of one entry of a settings file. Immutable once made,
+ * shared by reference. Reading is forgiving where a file is untidy and strict where forgiveness would widen what the
+ * agent may do; everything that was forgiven or refused is a diagnostic. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "json/json.h"
+
+enum agent_source {             /* lowest priority first */
+	AGENT_BUILT_IN,
+	AGENT_PLUGIN,
+	AGENT_USER,
+	AGENT_PROJECT,
+	AGENT_FLAG,
+	AGENT_POLICY,
+	AGENT_SOURCE_COUNT
+};
+
+enum diagnostic_level { DIAGNOSTIC_NOTE, DIAGNOSTIC_WARNING, DIAGNOSTIC_ERROR };
+
+struct diagnostic {
+	enum diagnostic_level level;
+	unsigned line;          /* 1-based in the file; 0: none */
+	const char *message;
+};
+
+struct name_list {              /* of tools or skills, as written, in order, without doubles */
+	bool present;           /* the key is there: present and empty means none, absent means inherit */
+	bool all;               /* "*" */
+	const char **names;
+	size_t count;
+};
+
+enum agent_isolation { ISOLATION_NONE, ISOLATION_WORKTREE, ISOLATION_REMOTE };
+enum agent_memory { MEMORY_NONE, MEMORY_USER, MEMORY_PROJECT, MEMORY_LOCAL };
+
+struct agent_definition {       /* texts are in the arena; NULL: not given */
+	unsigned refs;
+	struct arena arena;
+	enum agent_source source;
+	const char *file;       /* path, or "settings.json#agents.NAME", or "built-in" */
+	const char *plugin;     /* name of the plugin it comes from */
+	const char *name;       /* agent type: given, or the stem of the file */
+	bool name_given;
+	const char *description; /* when to use it */
+	const char *prompt;     /* the body, line ends LF, trimmed */
+	struct name_list tools, disallowed_tools, skills, required_mcp_servers;
+	const char *model;      /* verbatim */
+	const char *effort;     /* "low".."max" after reading "normal" as medium, or an integer as text */
+	const char *permission_mode; /* a known mode's name */
+	bool permission_mode_invalid; /* it was given but is none: the stricter of the parent's and default applies */
+	const char *initial_prompt, *color, *reminder;
+	int64_t max_turns;      /* 0: not given */
+	bool background, fork_context, omit_claude_md;
+	enum agent_isolation isolation;
+	enum agent_memory memory;
+	const char *mcp_servers; /* JSON array of names and objects, normalised; NULL: none */
+	const char *hooks;      /* JSON object in the form of settings, normalised; NULL: none */
+	struct { const char *field; unsigned line; } *fields; /* where each known field was found; for `agents show` */
+	size_t field_count;
+	struct diagnostic *diagnostics;
+	size_t diagnostic_count;
+	bool is_agent;          /* false: no frontmatter or no description: skipped, not wrong */
+	bool refused;           /* it is an agent file, but may not be loaded: a restriction could not be read */
+};
+
+/* Never fails: what cannot be read is in is_agent, refused and the diagnostics. fallback_name: stem of the file. Returns
+ * a reference. text is any bytes. */
+struct agent_definition *agent_from_markdown(enum agent_source source, const char *file, const char *fallback_name,
+					     struct str text);
+/* An entry of settings `agents` or --agents: {"description","prompt","tools",...}. */
+struct agent_definition *agent_from_json(enum agent_source source, const char *file, const char *name,
+					 const struct json *value);
+struct agent_definition *agent_ref(struct agent_definition *d);
+void agent_unref(struct agent_definition *d);
+
+/* Known names of tools for the report of unknown ones; case ignored. Matches are by exact name before any other. */
+bool agent_tool_is_known(struct str name);
