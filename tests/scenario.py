@@ -24,7 +24,7 @@ Afterwards:
   == events             the frames of stream-json, a line each (scenario_lines.py shows what they look like)
   == requests           the requests of this run, a line each
   == transcript         the lines of the session's file, a line each
-  == result has         of the result frame: PATH VALUE lines; PATH is a.0.b, where * is every item and # the number of items;
+  == result has         of the result frame: PATH VALUE lines; PATH is a.0.b, * is every item, # the number of items;
                         VALUE is JSON
   == request N has      the same of the body of the N-th request of this run
   == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value

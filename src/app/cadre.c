@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-enum { BACKLOG_LIMIT = 8 << 20, FEWEST_DESCRIPTORS = 16 };
+enum { FEWEST_DESCRIPTORS = 16 };
 
 int app_status(int status, const struct err *err, char *why, size_t why_size)
 {

@@ -134,21 +134,24 @@ struct agent *stage_run(struct stage *s)
 	return a;
 }
 
-struct cancel_timer {
+struct action {
 	struct timer timer;
 	struct query *q;
+	void (*act)(struct query *q);
 };
 
-static void on_cancel_timer(struct timer *timer)
+static void on_action(struct timer *timer)
 {
-	query_cancel(CONTAINER_OF(timer, struct cancel_timer, timer)->q);
+	struct action *action = CONTAINER_OF(timer, struct action, timer);
+
+	action->act(action->q);
 }
 
-void stage_cancel_after(struct stage *s, struct query *q, uint64_t ms)
+void stage_after(struct stage *s, uint64_t ms, void (*act)(struct query *q))
 {
-	struct cancel_timer c = { .timer.fire = on_cancel_timer, .q = q };
+	struct action action = { .timer.fire = on_action, .q = s->q, .act = act };
 
-	timer_start(s->loop, &c.timer, ms);
+	timer_start(s->loop, &action.timer, ms);
 	loop_run(s->loop);
 }
 

@@ -47,7 +47,7 @@ struct agent *stage_agent(struct stage *s);
 void stage_prompt(struct agent *a, const char *text); /* adds it and starts the turn */
 /* The whole of most tests: one agent, one prompt, until nothing is left to do. */
 struct agent *stage_run(struct stage *s);
-void stage_cancel_after(struct stage *s, struct query *q, uint64_t ms); /* runs to the end */
+void stage_after(struct stage *s, uint64_t ms, void (*act)(struct query *q)); /* on the first agent; runs to the end */
 /* "u:hi, a:call t1, u:t1=ok, a:done"; in the arena. Fails unless the API would accept it. */
 char *stage_transcript(struct stage *s, const struct query *q);
 /* What the session file gives is what the first agent has in memory. */

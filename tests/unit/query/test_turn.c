@@ -207,7 +207,6 @@ TEST(a_query_that_is_paused_at_the_gate_sends_nothing)
 {
 	STAGE(s, { SAYS("m1", "done") });
 	struct agent *a = stage_agent(&s);
-	struct governor_slot other = { 0 };
 	s.model.endpoint.governor.cap = 0;
 	stage_prompt(a, "hi");
 	loop_run(s.loop);
@@ -222,17 +221,26 @@ TEST(a_query_that_is_paused_at_the_gate_sends_nothing)
 	loop_run(s.loop);
 
 	CHECK_INT(s.q->end, QUERY_DONE);
-	(void)other;
 	stage_release(&s);
+}
+
+static void pause_it(struct query *q)
+{
+	query_pause(q, true);
+	query_pause(q, true);
 }
 
 TEST(a_pause_holds_the_bytes_of_a_running_request)
 {
 	STAGE(s, { SAYS("m1", "done"), .after_ms = 50 });
 	struct agent *a = stage_agent(&s);
-	s.model.endpoint.governor.cap = 1;
 	stage_prompt(a, "hi");
-	stage_cancel_after(&s, &(struct query){ .config = s.config, .kick.step = a->q.kick.step }, 0);
+
+	stage_after(&s, 20, pause_it);
+	CHECK_INT(s.model.paused, 1);
+	CHECK_INT(a->ends, 0);
+	query_pause(&a->q, false);
+	loop_run(s.loop);
 
 	CHECK_INT(s.q->end, QUERY_DONE);
 	stage_release(&s);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * test_fork_gate.c - of several forks the first goes ahead, so that the others find its prefix in the cache. */
+#include "stage.h"
+#include "test_query.h"
+
+static void start_all(struct stage *s)
+{
+	struct fork_gate *gate = fork_gate_new(s->loop);
+
+	for (int i = 0; i < AGENTS; i++) {
+		struct agent *a = stage_agent(s);
+		a->q.fork_gate = fork_gate_ref(gate);
+		stage_prompt(a, "hi");
+	}
+	fork_gate_unref(gate);
+}
+
+static void check_all(struct stage *s, enum query_end end)
+{
+	for (int i = 0; i < AGENTS; i++) {
+		CHECK_INT(s->agents[i].ends, 1);
+		CHECK_INT(s->agents[i].q.end, end);
+	}
+}
+
+TEST(the_others_go_at_the_first_byte_of_the_leader)
+{
+	STAGE(s, { SAYS("m1", "a"), .after_ms = 700, .gap_ms = 500 }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	uint64_t start = loop_now_ms(s.loop);
+
+	start_all(&s);
+	loop_run(s.loop);
+
+	CHECK_INT(s.model.asked_ms[0], start);
+	CHECK_INT(s.model.asked_ms[1], start + 700);
+	CHECK_INT(s.model.asked_ms[2], start + 700);
+	check_all(&s, QUERY_DONE);
+	stage_release(&s);
+}
+
+TEST(the_others_go_after_two_seconds)
+{
+	STAGE(s, { SAYS("m1", "a"), .after_ms = 5000 }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	uint64_t start = loop_now_ms(s.loop);
+
+	start_all(&s);
+	loop_run(s.loop);
+
+	CHECK_INT(s.model.asked_ms[1], start + 2000);
+	CHECK_INT(s.model.asked_ms[2], start + 2000);
+	check_all(&s, QUERY_DONE);
+	stage_release(&s);
+}
+
+TEST(the_others_go_when_the_leader_gives_up)
+{
+	STAGE(s, { "", .status = 401, .after_ms = 100 }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	uint64_t start = loop_now_ms(s.loop);
+
+	start_all(&s);
+	loop_run(s.loop);
+
+	CHECK_INT(s.model.asked_ms[1], start + 100);
+	CHECK_INT(s.agents[0].q.end, QUERY_MODEL_ERROR);
+	CHECK_INT(s.agents[1].q.end, QUERY_DONE);
+	stage_release(&s);
+}
+
+TEST(the_others_go_when_the_leader_is_cancelled)
+{
+	STAGE(s, { .never = true }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	uint64_t start = loop_now_ms(s.loop);
+
+	start_all(&s);
+	stage_after(&s, 300, query_cancel);
+
+	CHECK_INT(s.model.asked_ms[1], start + 300);
+	CHECK_INT(s.agents[0].q.end, QUERY_CANCELLED);
+	CHECK_INT(s.agents[2].q.end, QUERY_DONE);
+	stage_release(&s);
+}
+
+TEST(a_kick_is_left_however_often_it_waited)
+{
+	struct loop *loop = loop_new(LOOP_VIRTUAL_CLOCK);
+	struct fork_gate *gate = fork_gate_new(loop);
+	struct kick leader = { 0 }, other = { 0 }, third = { 0 };
+
+	CHECK(fork_gate_pass(gate, &leader));
+	CHECK(!fork_gate_pass(gate, &other));
+	CHECK(!fork_gate_pass(gate, &third));
+	CHECK(!fork_gate_pass(gate, &other));
+	fork_gate_leave(gate, &other);
+	fork_gate_leave(gate, &third);
+	fork_gate_leave(gate, &third);
+
+	CHECK_INT(gate->count, 0);
+	fork_gate_open(gate);
+	CHECK(fork_gate_pass(gate, &other));
+	fork_gate_unref(gate);
+	fork_gate_unref(NULL);
+	loop_free(loop);
+}
+
+TEST(a_gate_that_nobody_needs_any_more_stops_its_timer)
+{
+	struct loop *loop = loop_new(LOOP_VIRTUAL_CLOCK);
+	struct fork_gate *gate = fork_gate_new(loop);
+	struct kick leader = { 0 };
+	uint64_t start = loop_now_ms(loop);
+
+	CHECK(fork_gate_pass(gate, &leader));
+	fork_gate_unref(gate);
+	loop_run(loop);
+
+	CHECK_INT(loop_now_ms(loop), start);
+	loop_free(loop);
+}
+
+int test_fork_gate(void)
+{
+	return RUN_TESTS(T(the_others_go_at_the_first_byte_of_the_leader), T(the_others_go_after_two_seconds),
+			 T(the_others_go_when_the_leader_gives_up), T(the_others_go_when_the_leader_is_cancelled),
+			 T(a_kick_is_left_however_often_it_waited), T(a_gate_that_nobody_needs_any_more_stops_its_timer));
+}
