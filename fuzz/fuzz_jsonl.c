@@ -10,9 +10,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void write_out(struct buf *out, const struct session_load *l)
 {
 	for (uint32_t i = 0; i < transcript_count(&l->transcript); i++) {
-		const struct block *b = transcript_block(&l->transcript, i);
-		buf_addf(out, "%d ", b->role);
-		buf_add(out, b->segment->bytes, b->segment->len);
+		struct block b = transcript_block(&l->transcript, i);
+		buf_addf(out, "%d ", b.role);
+		buf_add(out, b.json.p, b.json.n);
 	}
 	for (size_t i = 0; i < l->call_count; i++)
 		buf_addf(out, " call " STR_FMT " %d", STR_ARG(l->calls[i].id), l->calls[i].result != NULL);
@@ -35,14 +35,14 @@ static void check_calls(const struct session_load *l)
 	size_t open = 0;
 
 	for (uint32_t i = 0; i < transcript_count(&l->transcript); i++) {
-		const struct block *b = transcript_block(&l->transcript, i);
-		if (!is_valid(segment_json(b->segment)))
+		struct block b = transcript_block(&l->transcript, i);
+		if (!is_valid(b.json))
 			abort();
-		if (b->role == ROLE_ASSISTANT && b->segment->kind == SEGMENT_TOOL_USE)
+		if (b.role == ROLE_ASSISTANT && b.kind == SEGMENT_TOOL_USE)
 			open++;
-		else if (b->role == ROLE_USER && b->segment->kind == SEGMENT_TOOL_RESULT)
+		else if (b.role == ROLE_USER && b.kind == SEGMENT_TOOL_RESULT)
 			open -= open ? 1 : 0;
-		else if (b->role == ROLE_USER && open)
+		else if (b.role == ROLE_USER && open)
 			abort();
 	}
 	if (open != l->call_count)

@@ -8,6 +8,8 @@ struct cadre_writer {
 	struct cadre *cadre;
 	struct cadre_writer *next;
 	struct writer *writer;
+	cadre_failure_fn *on_failure;   /* may be NULL */
+	void *data;
 };
 
 void app_check_backlog(struct cadre *c)
@@ -31,12 +33,21 @@ static void on_drained(struct writer *writer, void *data)
 	app_check_backlog(w->cadre);
 }
 
+static void on_failed(struct writer *writer, void *data)
+{
+	struct cadre_writer *w = data;
+
+	on_drained(writer, data); /* what was queued is gone */
+	if (w->on_failure)
+		w->on_failure(w, w->data);
+}
+
 struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 {
 	struct cadre_writer *w = xcalloc(1, sizeof *w);
 
 	w->cadre = c;
-	w->writer = writer_new(c->loop, fd, on_drained, on_drained, w);
+	w->writer = writer_new(c->loop, fd, on_drained, on_failed, w);
 	w->next = c->writers;
 	c->writers = w;
 	return w;
@@ -45,6 +56,12 @@ struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 void cadre_write(struct cadre_writer *w, const void *p, size_t n)
 {
 	writer_add(w->writer, p, n);
+}
+
+void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
+{
+	w->on_failure = fn;
+	w->data = data;
 }
 
 int cadre_writer_failed(const struct cadre_writer *w)

@@ -65,6 +65,17 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 		b->n += (size_t)n;
 }
 
+void buf_addsize(struct buf *b, uint64_t n_bytes)
+{
+	static const char *const units[] = { "KB", "MB", "GB", "TB" };
+	double n = (double)n_bytes / 1024;
+	size_t i = 0;
+
+	for (; n >= 1024 && i + 1 < COUNT_OF(units); i++)
+		n /= 1024;
+	buf_addf(b, "%.1f%s", n, units[i]);
+}
+
 void buf_drop(struct buf *b, size_t n)
 {
 	if (n >= b->n) {

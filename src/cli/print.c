@@ -42,6 +42,15 @@ static void on_signal(struct cadre *c, int signal, void *data)
 	wind_down(p);
 }
 
+static void on_unread(struct cadre_writer *w, void *data)
+{
+	struct print *p = data;
+
+	(void)w;
+	p->unread = true;
+	wind_down(p);
+}
+
 static void on_event(const struct cadre_event *e, void *data)
 {
 	struct print *p = data;
@@ -53,10 +62,6 @@ static void on_event(const struct cadre_event *e, void *data)
 		p->working = false;
 		p->ended = true;
 		p->failed = cadre_event_is_error(e);
-	}
-	if (!p->unread && cadre_writer_failed(p->view.out)) {
-		p->unread = true;
-		wind_down(p);
 	}
 	if (!p->working && (p->signal || p->unread))
 		cadre_stop(p->c);
@@ -141,6 +146,7 @@ int print_run(const struct args *args)
 	if (configure_runtime(args, 0, &p.c, &err) < 0)
 		return run_fail(&err);
 	view_init(&p.view, p.c, face, args->verbose);
+	cadre_writer_on_failure(p.view.out, on_unread, &p);
 	int code = run(&p, args);
 	cadre_close(p.session);
 	view_release(&p.view);

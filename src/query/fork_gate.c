@@ -51,15 +51,15 @@ bool fork_gate_pass(struct fork_gate *g, struct kick *kick)
 	return false;
 }
 
+/* Who was kicked for another reason while waiting has asked again, and stands there more than once. */
 void fork_gate_leave(struct fork_gate *g, struct kick *kick)
 {
-	for (size_t i = 0; i < g->count; i++) {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->count; i++)
 		if (g->waiting[i] != kick)
-			continue;
-		memmove(&g->waiting[i], &g->waiting[i + 1], (g->count - i - 1) * sizeof *g->waiting);
-		g->count--;
-		return;
-	}
+			g->waiting[kept++] = g->waiting[i];
+	g->count = kept;
 }
 
 void fork_gate_open(struct fork_gate *g)

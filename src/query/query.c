@@ -178,7 +178,7 @@ static enum step step_gate(struct query *q)
 {
 	struct err err = { 0 };
 
-	if (!q->slot.granted)
+	if (!q->slot.granted || q->paused)
 		return STEP_WAIT;
 	if (!q->text_goes_on)
 		buf_clear(&q->text);
@@ -208,7 +208,7 @@ static enum governor_outcome outcome_of(const struct failure *f)
 static void leave_governor(struct query *q)
 {
 	const struct failure *f = &q->model.failure;
-	int64_t hold_ms = MAX(q->model.hold_ms, f->status == 429 ? f->retry_after_ms : 0);
+	int64_t hold_ms = MAX(q->model.hold_ms, f->kind ? f->retry_after_ms : 0);
 
 	governor_leave(&q->config.endpoint->governor, &q->slot, outcome_of(f), hold_ms);
 }

@@ -109,4 +109,6 @@ void answer_drop(struct query *q)
 	transcript_cut(&q->transcript, q->answer_from);
 	q->superseding = q->shown_count > 0;
 	q->text.n = q->text_from;
+	if (q->text.p)
+		q->text.p[q->text.n] = '\0';
 }

@@ -158,12 +158,19 @@ void calls_cancel(struct query *q)
 	}
 }
 
+/* Of a call whose result could not be recorded, or that a loaded session never ran: it must be answered all the same. */
+static struct segment *unrecorded_result(const struct tool_call *call)
+{
+	struct str id = str_from(call->id);
+
+	return call->finished ? segment_tool_result(id, buf_str(&call->result), call->is_error) : segment_lost_result(id);
+}
+
 void calls_settle(struct query *q)
 {
 	for (uint32_t i = 0; i < q->call_count; i++) {
 		struct query_call *c = q->calls[i];
-		if (c->result)
-			transcript_add(&q->transcript, ROLE_USER, c->result);
+		transcript_add(&q->transcript, ROLE_USER, c->result ? c->result : unrecorded_result(c->call));
 		tool_call_free(c->call);
 		free(c);
 	}

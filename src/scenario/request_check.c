@@ -346,7 +346,7 @@ static void add_beside(struct checker *c, const struct json *root, const char *f
 
 static int check_parts(struct checker *c, const struct json *root)
 {
-	uint64_t max_tokens;
+	uint64_t max_tokens = 0;
 	int rc = check_fields(c, root);
 
 	if (rc == 0)

@@ -7,44 +7,48 @@
 enum { PREVIEW = 2048, HEAD_AND_TAIL = 5000 };
 
 /* Call ids come from the model's side: only their harmless characters become part of a path. */
-static char *result_path(struct tool_call *call)
+char *tool_result_path(struct tool_call *call)
 {
 	char *name = arena_strdup(&call->arena, call->id);
 
+	if (!call->env->results_dir)
+		return NULL;
 	for (char *c = name; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
 			*c = '_';
 	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
 }
 
-static void add_size(struct buf *out, size_t n)
+void tool_add_persisted(struct buf *out, uint64_t size, const char *path, struct str text)
 {
-	if (n >= 1024 * 1024)
-		buf_addf(out, "%.1fMB", (double)n / (1024 * 1024));
-	else
-		buf_addf(out, "%.1fKB", (double)n / 1024);
+	buf_addstr(out, "<persisted-output>\nOutput too large (");
+	buf_addsize(out, size);
+	buf_addf(out, "). Full output saved to: %s\n\nPreview (first 2KB):\n", path);
+	utf8_add_repaired(out, utf8_cut(text, PREVIEW));
+	buf_addstr(out, "\n...\n</persisted-output>");
+}
+
+static void add_ends(struct buf *out, struct str text, const char *why)
+{
+	struct str head = utf8_cut(text, HEAD_AND_TAIL);
+	size_t tail_at = text.n - MIN(text.n, (size_t)HEAD_AND_TAIL);
+
+	while (tail_at < text.n && ((unsigned char)text.p[tail_at] & 0xc0) == 0x80)
+		tail_at++;
+	utf8_add_repaired(out, head);
+	buf_addstr(out, "\n\n[... ");
+	buf_addsize(out, text.n);
+	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", why[0] ? " because " : "", why);
+	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
 }
 
 void tool_persist(struct tool_call *call, struct str text, struct buf *out)
 {
 	struct err err = { 0 };
-	char *path = call->env->results_dir ? result_path(call) : NULL;
+	char *path = tool_result_path(call);
 
-	if (path && file_make_parents(path, &err) == 0 && file_replace(path, text.p, text.n, &err) == 0) {
-		buf_addstr(out, "<persisted-output>\nOutput too large (");
-		add_size(out, text.n);
-		buf_addf(out, "). Full output saved to: %s\n\nPreview (first 2KB):\n", path);
-		utf8_add_repaired(out, utf8_cut(text, PREVIEW));
-		buf_addstr(out, "\n...\n</persisted-output>");
-		return;
-	}
-	struct str head = utf8_cut(text, HEAD_AND_TAIL);
-	size_t tail_at = text.n - MIN(text.n, (size_t)HEAD_AND_TAIL);
-	while (tail_at < text.n && ((unsigned char)text.p[tail_at] & 0xc0) == 0x80)
-		tail_at++;
-	utf8_add_repaired(out, head);
-	buf_addstr(out, "\n\n[... ");
-	add_size(out, text.n);
-	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", err.text[0] ? " because " : "", err.text);
-	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
+	if (path && file_make_parents(path, &err) == 0 && file_replace(path, text.p, text.n, &err) == 0)
+		tool_add_persisted(out, text.n, path, text);
+	else
+		add_ends(out, text, err.text);
 }

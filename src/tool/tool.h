@@ -110,6 +110,8 @@ void tool_call_end(struct tool_call *call, bool is_error);
  * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */
 enum { TOOL_RESULT_LIMIT = 100000 };    /* bytes; tool_call_end applies it to every tool */
 void tool_persist(struct tool_call *call, struct str text, struct buf *out);
+char *tool_result_path(struct tool_call *call);  /* of that file; in the arena; NULL: results are not kept */
+void tool_add_persisted(struct buf *out, uint64_t size, const char *path, struct str text); /* the notice; text: its beginning */
 
 /* A set of tools of one agent: starts from the const table, MCP tools are appended. */
 struct tool_set {

@@ -6,8 +6,6 @@
 #include "json/json_write.h"
 #include "tools/bash_text.h"
 
-enum { PREVIEW_BYTES = 2048 };
-
 static size_t count_chars(struct str s)
 {
 	size_t n = 0;
@@ -28,16 +26,6 @@ static struct str shown(struct str s)
 	while (s.n && (s.p[s.n - 1] == '\n' || s.p[s.n - 1] == '\r'))
 		s.n--;
 	return s;
-}
-
-static void add_size(struct buf *out, uint64_t n)
-{
-	if (n >= 1 << 30)
-		buf_addf(out, "%.1fGB", (double)n / (1 << 30));
-	else if (n >= 1 << 20)
-		buf_addf(out, "%.1fMB", (double)n / (1 << 20));
-	else
-		buf_addf(out, "%.1fKB", (double)n / 1024);
 }
 
 /* True when all of the output is in a file now. */
@@ -62,15 +50,6 @@ static void add_ends(struct buf *out, struct shell_output *o, size_t chars)
 		buf_addf(out, "; they could not be saved: %s", o->err.text);
 	buf_addstr(out, "] ...\n\n");
 	utf8_add_repaired(out, shown(end));
-}
-
-static void add_notice(struct buf *out, struct shell_output *o)
-{
-	buf_addstr(out, "<persisted-output>\nOutput too large (");
-	add_size(out, o->total);
-	buf_addf(out, "). Full output saved to: %s\n\nPreview (first 2KB):\n", o->path);
-	utf8_add_repaired(out, utf8_cut(buf_str(&o->head), PREVIEW_BYTES));
-	buf_addstr(out, "\n...\n</persisted-output>");
 }
 
 static struct json_out open_json(struct tool_call *call, struct str text)
@@ -99,7 +78,7 @@ void bash_result_success(struct tool_call *call, struct shell *shell, const stru
 	else if (whole)
 		buf_add(&call->result, text.p, text.n);
 	else if (save(o))
-		add_notice(&call->result, o);
+		tool_add_persisted(&call->result, o->total, o->path, buf_str(&o->head));
 	else
 		add_ends(&call->result, o, limits->failure_chars);
 	struct json_out w = open_json(call, whole ? text : utf8_cut(text, limits->inline_chars));

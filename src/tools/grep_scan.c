@@ -23,7 +23,8 @@ struct grep_scanner {
 	size_t filled;                 /* bytes in the window */
 	size_t done;                   /* lines before this are searched */
 	const char *next[REGEX_MAX_NEEDLES]; /* where each needle comes next; NULL: not searched yet */
-	bool ascii;                    /* all lines at hand are; known only for patterns without needles */
+	const char *lines_end;         /* of the lines at hand */
+	const char *non_ascii;         /* where the next such byte is, or lines_end; NULL: not searched yet */
 	bool over;                     /* nothing more to find */
 	bool named;
 	bool binary;
@@ -54,12 +55,29 @@ void grep_scanner_free(struct grep_scanner *s)
 	free(s);
 }
 
-/* One line, or some of them: matched by the faster code when they are ASCII. */
-static int find_in(struct grep_scanner *s, struct str lines, size_t from, struct span *ret_match)
+/* The lines up to end are searched next. */
+static void set_lines(struct grep_scanner *s, size_t end)
 {
-	bool ascii = s->ascii || (s->pattern->ascii && is_ascii(lines.p, lines.n));
+	s->printer.window = s->window;
+	s->lines_end = s->window + end;
+	s->non_ascii = NULL;
+	memset(s->next, 0, sizeof s->next);
+}
 
-	return matcher_find(s->matcher, lines, from, ascii, ret_match, s->err);
+/* The first byte at or after p that is not ASCII, or lines_end. Asked for places that grow, it reads them once. */
+static const char *next_non_ascii(struct grep_scanner *s, const char *p)
+{
+	if (!s->non_ascii || s->non_ascii < p)
+		s->non_ascii = find_non_ascii(p, s->lines_end);
+	return s->non_ascii;
+}
+
+/* Text is some of the lines at hand; it is matched by the faster code when it is ASCII. */
+static int find_in(struct grep_scanner *s, struct str text, size_t from, struct span *ret_match)
+{
+	bool ascii = s->pattern->ascii && next_non_ascii(s, text.p) >= text.p + text.n;
+
+	return matcher_find(s->matcher, text, from, ascii, ret_match, s->err);
 }
 
 /* Each match inside the lines, for only_matching. An empty match right behind another one is none. */
@@ -149,6 +167,18 @@ static struct str text_of(const struct grep_scanner *s, struct span line)
 	return (struct str){ s->window + line.from, n };
 }
 
+/* As many lines as one matcher can take at once: up to the next line that is not ASCII, or that one alone. */
+static struct span lines_of_a_kind(struct grep_scanner *s, size_t from, size_t end)
+{
+	if (!s->pattern->ascii)
+		return (struct span){ from, end };
+	size_t at = (size_t)(next_non_ascii(s, s->window + from) - s->window);
+	if (at >= end)
+		return (struct span){ from, end };
+	struct span other = line_around(s, at, from, end);
+	return other.from > from ? (struct span){ from, other.from } : other;
+}
+
 /* The next line in from..end that matches: 1, 0, or an error. With needles only their lines are looked at; a pattern
  * that looks around itself sees each line alone; any other runs over all lines at once. */
 static int next_line(struct grep_scanner *s, size_t from, size_t end, struct span *ret_line)
@@ -162,20 +192,18 @@ static int next_line(struct grep_scanner *s, size_t from, size_t end, struct spa
 			if (at == end)
 				return 0;
 			line = line_around(s, at, from, end);
-			*ret_line = line;
-			if (s->pattern->exact)
+			if (s->pattern->exact) {
+				*ret_line = line;
 				return 1;
+			}
 		} else if (s->pattern->alone) {
 			line = line_around(s, from, from, end);
 		} else {
-			struct str rest = text_of(s, (struct span){ from, end });
-			int rc = matcher_find(s->matcher, rest, 0, s->ascii, &m, s->err);
-			if (rc > 0)
-				*ret_line = line_around(s, from + m.from, from, end);
-			return rc;
+			line = lines_of_a_kind(s, from, end);
 		}
 		int rc = find_in(s, text_of(s, line), 0, &m);
-		*ret_line = line;
+		if (rc > 0)
+			*ret_line = line_around(s, line.from + m.from, line.from, line.to);
 		if (rc)
 			return rc;
 		from = line.to;
@@ -186,9 +214,7 @@ static int next_line(struct grep_scanner *s, size_t from, size_t end, struct spa
 /* Searches the lines up to end, which is behind a line feed or the end of the file. */
 static int scan_lines(struct grep_scanner *s, size_t end)
 {
-	s->ascii = s->pattern->ascii && !s->pattern->needle_count && is_ascii(s->window + s->done, end - s->done);
-	memset(s->next, 0, sizeof s->next);
-	s->printer.window = s->window;
+	set_lines(s, end);
 	while (s->done < end && !s->over) {
 		struct span line;
 		int rc = next_line(s, s->done, end, &line);
@@ -215,9 +241,7 @@ static int scan_whole(struct grep_scanner *s)
 	uint64_t matches = 0; /* in block */
 	struct span m;
 
-	s->ascii = s->pattern->ascii && is_ascii(text.p, text.n);
-	s->printer.window = s->window;
-	memset(s->next, 0, sizeof s->next);
+	set_lines(s, text.n);
 	if (s->pattern->needle_count && find_needle(s, text.p, text.p + text.n) == text.p + text.n)
 		return 0;
 	/* The place behind a last line feed belongs to no line. */
@@ -225,7 +249,7 @@ static int scan_whole(struct grep_scanner *s)
 	for (size_t at = 0; at < limit && !s->over;) {
 		if (s->stop && atomic_load(s->stop))
 			return 0;
-		int rc = matcher_find(s->matcher, text, at, s->ascii, &m, s->err);
+		int rc = find_in(s, text, at, &m);
 		if (rc < 0)
 			return rc;
 		if (!rc || m.from >= limit)

@@ -156,18 +156,15 @@ size_t count_line_feeds(const char *p, size_t n)
 }
 #endif
 
-bool is_ascii(const char *p, size_t n)
+const char *find_non_ascii(const char *p, const char *end)
 {
-	size_t at = 0;
-
-	for (; at + 32 <= n; at += 32) {
+	for (; end - p >= 32; p += 32) {
 		uint64_t words[4];
-		memcpy(words, p + at, sizeof words);
+		memcpy(words, p, sizeof words);
 		if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
-			return false;
+			break;
 	}
-	for (; at < n; at++)
-		if (p[at] & 0x80)
-			return false;
-	return true;
+	while (p < end && !(*p & 0x80))
+		p++;
+	return p;
 }

@@ -191,19 +191,6 @@ static void bash_cancel(struct tool_call *call)
 
 /* ---- the start ---- */
 
-/* Call ids come from outside: only harmless characters become part of a path. */
-static char *result_path(struct tool_call *call)
-{
-	char *name = arena_strdup(&call->arena, call->id);
-
-	if (!call->env->results_dir)
-		return NULL;
-	for (char *c = name; *c; c++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
-			*c = '_';
-	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
-}
-
 /* A directory that somebody removed must not end all Bash calls: back to where the session started. */
 static const char *start_dir(struct tool_call *call)
 {
@@ -226,7 +213,7 @@ static void start_shell(struct bash_call *b, const char *command, bool backgroun
 		.call_id = call->id,
 		.cwd = start_dir(call),
 		.keep_bytes = 4 * b->limits.inline_chars,
-		.spill_path = result_path(call),
+		.spill_path = tool_result_path(call),
 		.limit_ms = background ? background_ms(call, true) : b->timeout_ms,
 		.background = background,
 		.on_end = on_end,

@@ -155,22 +155,22 @@ void stage_after(struct stage *s, uint64_t ms, void (*act)(struct query *q))
 	loop_run(s->loop);
 }
 
-static void describe(struct buf *out, const struct block *b)
+static void describe(struct buf *out, struct block b)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct json *root;
 
-	CHECK_INT(json_parse(&reader, b->segment->bytes, b->segment->len, &root, NULL), 0);
-	struct str text = json_str(json_get(root, b->segment->kind == SEGMENT_TOOL_RESULT ? "content" : "text"), &arena);
-	struct str id = json_str(json_get(root, b->segment->kind == SEGMENT_TOOL_RESULT ? "tool_use_id" : "id"), &arena);
-	buf_addf(out, "%s%s:", out->n ? ", " : "", b->role == ROLE_USER ? "u" : "a");
-	if (b->segment->kind == SEGMENT_TOOL_USE)
+	CHECK_INT(json_parse(&reader, b.json.p, b.json.n, &root, NULL), 0);
+	struct str text = json_str(json_get(root, b.kind == SEGMENT_TOOL_RESULT ? "content" : "text"), &arena);
+	struct str id = json_str(json_get(root, b.kind == SEGMENT_TOOL_RESULT ? "tool_use_id" : "id"), &arena);
+	buf_addf(out, "%s%s:", out->n ? ", " : "", b.role == ROLE_USER ? "u" : "a");
+	if (b.kind == SEGMENT_TOOL_USE)
 		buf_addf(out, "call " STR_FMT, STR_ARG(id));
-	else if (b->segment->kind == SEGMENT_TOOL_RESULT)
+	else if (b.kind == SEGMENT_TOOL_RESULT)
 		buf_addf(out, STR_FMT "=" STR_FMT, STR_ARG(id), STR_ARG(text));
 	else
-		buf_addf(out, STR_FMT, STR_ARG(b->segment->kind == SEGMENT_TEXT ? text : STR("<thinking>")));
+		buf_addf(out, STR_FMT, STR_ARG(b.kind == SEGMENT_TEXT ? text : STR("<thinking>")));
 }
 
 char *stage_transcript(struct stage *s, const struct query *q)
@@ -197,9 +197,9 @@ void stage_check_disk(struct stage *s)
 	CHECK_INT(l.call_count, 0);
 	CHECK_INT(transcript_count(&l.transcript), transcript_count(&s->q->transcript));
 	for (uint32_t i = 0; i < transcript_count(&l.transcript); i++) {
-		const struct block *a = transcript_block(&l.transcript, i), *b = transcript_block(&s->q->transcript, i);
-		CHECK_INT(a->role, b->role);
-		CHECK(str_eq(segment_json(a->segment), segment_json(b->segment)));
+		struct block a = transcript_block(&l.transcript, i), b = transcript_block(&s->q->transcript, i);
+		CHECK_INT(a.role, b.role);
+		CHECK(str_eq(a.json, b.json));
 	}
 	CHECK_CSTR(l.last, s->agents[0].recorder.last);
 	session_load_release(&l);

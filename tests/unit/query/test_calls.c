@@ -6,8 +6,8 @@
 
 TEST(read_only_calls_run_side_by_side_and_are_sent_in_order)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{\"ms\":30}") CALL("t2", "Read", "{\"ms\":10}") CALL("t3", "Read", "{\"ms\":20}"),
-			  "tool_use") }, { SAYS("m2", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":30}") CALL("t2", "Read", "{\"ms\":10}") CALL("t3", "Read", "{\"ms\":20}"),
+			  "tool_use") }, { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
 
@@ -44,7 +44,7 @@ TEST(each_call_starts_when_it_may)
 {
 	for (size_t i = 0; i < COUNT_OF(orders); i++) {
 		struct stage s;
-		const struct reply replies[] = { { orders[i].stream }, { SAYS("m2", "done") } };
+		const struct reply replies[] = { { .stream = orders[i].stream }, { .stream = SAYS("m2", "done") } };
 		print_message("# %s\n", orders[i].what);
 		stage_init(&s, replies, COUNT_OF(replies));
 		s.config.parallel_calls = orders[i].parallel;
@@ -58,8 +58,8 @@ TEST(each_call_starts_when_it_may)
 
 TEST(a_tool_starts_before_the_stream_is_over)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}") TEXT("and") CALL("t2", "Read", "{}"), "tool_use"), .gap_ms = 100 },
-	      { SAYS("m2", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}") TEXT("and") CALL("t2", "Read", "{}"), "tool_use"), .gap_ms = 100 },
+	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
 
@@ -71,7 +71,7 @@ TEST(a_tool_starts_before_the_stream_is_over)
 
 TEST(a_call_is_on_disk_before_its_tool_starts)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Write", "{}"), "tool_use") }, { SAYS("m2", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Write", "{}"), "tool_use") }, { .stream = SAYS("m2", "done") });
 	struct session_load l;
 	struct err err = { 0 };
 	struct agent *a = stage_agent(&s);
@@ -115,7 +115,7 @@ static void restore(struct agent *a, bool run)
 
 TEST(an_interrupted_turn_runs_read_only_calls_again_and_no_others)
 {
-	STAGE(s, { SAYS("m2", "done") });
+	STAGE(s, { .stream = SAYS("m2", "done") });
 	struct agent *a = stage_agent(&s);
 	restore(a, true);
 
@@ -131,7 +131,7 @@ TEST(an_interrupted_turn_runs_read_only_calls_again_and_no_others)
 
 TEST(a_new_prompt_closes_an_interrupted_turn_first)
 {
-	STAGE(s, { SAYS("m2", "done") });
+	STAGE(s, { .stream = SAYS("m2", "done") });
 	struct agent *a = stage_agent(&s);
 	restore(a, false);
 
@@ -147,7 +147,7 @@ TEST(a_new_prompt_closes_an_interrupted_turn_first)
 
 TEST(a_restored_session_that_never_starts_leaves_nothing)
 {
-	STAGE(s, { SAYS("m1", "never") });
+	STAGE(s, { .stream = SAYS("m1", "never") });
 	struct agent *a = stage_agent(&s);
 
 	restore(a, true);

@@ -39,7 +39,7 @@ static void cancel_and_go_on(struct stage *s, uint64_t ms, const char *trail, co
 
 TEST(in_ask)
 {
-	STAGE(s, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = SAYS("m9", "fine") });
 	stage_agent(&s);
 	query_pause(s.q, true);
 	stage_prompt(&s.agents[0], "hi");
@@ -54,7 +54,7 @@ TEST(in_ask)
 
 TEST(in_gate)
 {
-	STAGE(s, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = SAYS("m9", "fine") });
 	s.model.endpoint.governor.cap = 0;
 	stage_prompt(stage_agent(&s), "hi");
 
@@ -64,7 +64,7 @@ TEST(in_gate)
 
 TEST(in_stream_before_the_first_byte)
 {
-	STAGE(s, { .never = true }, { SAYS("m9", "fine") });
+	STAGE(s, { .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM ENDING FINISH IDLE ", "u:hi, u:" NOTE);
@@ -73,7 +73,7 @@ TEST(in_stream_before_the_first_byte)
 
 TEST(in_stream_after_a_text)
 {
-	STAGE(s, { START("m1") TEXT("gone"), .never = true }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") TEXT("gone"), .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM ENDING FINISH IDLE ", "u:hi, u:" NOTE);
@@ -82,7 +82,7 @@ TEST(in_stream_after_a_text)
 
 TEST(in_stream_while_a_call_runs)
 {
-	STAGE(s, { START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}"), .never = true }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}"), .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM ENDING FINISH IDLE ",
@@ -93,7 +93,7 @@ TEST(in_stream_while_a_call_runs)
 
 TEST(in_stream_after_a_call_has_ended)
 {
-	STAGE(s, { START("m1") CALL("t1", "Read", "{}"), .never = true }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") CALL("t1", "Read", "{}"), .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM ENDING FINISH IDLE ", "u:hi, a:call t1, u:t1=ok, u:" NOTE);
@@ -102,7 +102,7 @@ TEST(in_stream_after_a_call_has_ended)
 
 TEST(in_backoff)
 {
-	STAGE(s, { "", .status = 529 }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = "", .status = 529 }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 100, "ASK GATE STREAM BACKOFF ENDING FINISH IDLE ", "u:hi, u:" NOTE);
@@ -111,7 +111,7 @@ TEST(in_backoff)
 
 TEST(in_backoff_after_a_cut)
 {
-	STAGE(s, { START("m1") TEXT("gone"), .end = FAIL_CUT }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") TEXT("gone"), .end = FAIL_CUT }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 100, "ASK GATE STREAM BACKOFF ENDING FINISH IDLE ", "u:hi, u:" NOTE);
@@ -120,7 +120,7 @@ TEST(in_backoff_after_a_cut)
 
 TEST(in_tools)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{}") CALL("t2", "Write", NEVER) CALL("t3", "Read", "{}"), "tool_use") }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}") CALL("t2", "Write", NEVER) CALL("t3", "Read", "{}"), "tool_use") }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM TOOLS ENDING FINISH IDLE ",
@@ -131,7 +131,7 @@ TEST(in_tools)
 
 TEST(while_somebody_is_asked)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Write", "{}"), "tool_use") }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Write", "{}"), "tool_use") }, { .stream = SAYS("m9", "fine") });
 	s.hold_gate = true;
 	stage_prompt(stage_agent(&s), "hi");
 
@@ -142,7 +142,7 @@ TEST(while_somebody_is_asked)
 
 TEST(when_idle_it_does_nothing)
 {
-	STAGE(s, { SAYS("m1", "hello") });
+	STAGE(s, { .stream = SAYS("m1", "hello") });
 	struct agent *a = stage_agent(&s);
 
 	cancel_twice(s.q);
@@ -157,7 +157,7 @@ TEST(when_idle_it_does_nothing)
 
 TEST(a_block_that_arrives_with_the_cancel_is_not_recorded)
 {
-	STAGE(s, { START("m1") CALL("t1", "Write", "{}"), .after_ms = 10, .never = true }, { SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") CALL("t1", "Write", "{}"), .after_ms = 10, .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	/* The same moment: the timer of the reply was started first. */

@@ -8,11 +8,11 @@
 #include "test_query.h"
 
 static const struct reply turn[] = {
-	{ ANSWER("m1", TEXT("look") CALL("t1", "Read", "{\"ms\":5}") CALL("t2", "Write", "{\"ms\":5}"), "tool_use"), .gap_ms = 10 },
+	{ .stream = ANSWER("m1", TEXT("look") CALL("t1", "Read", "{\"ms\":5}") CALL("t2", "Write", "{\"ms\":5}"), "tool_use"), .gap_ms = 10 },
 	{ .status = 529, .stream = "" },
-	{ ANSWER("m2", TEXT("half"), "max_tokens") },
-	{ SAYS("m3", "done") },
-	{ SAYS("m9", "fine") },
+	{ .stream = ANSWER("m2", TEXT("half"), "max_tokens") },
+	{ .stream = SAYS("m3", "done") },
+	{ .stream = SAYS("m9", "fine") },
 };
 
 static void limit_files(rlim_t bytes)
@@ -112,7 +112,7 @@ TEST(a_prompt_that_cannot_be_written_is_refused)
 
 TEST(a_cancel_on_a_full_disk_ends_the_turn_all_the_same)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Write", "{\"ms\":-1}"), "tool_use") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Write", "{\"ms\":-1}"), "tool_use") });
 	struct agent *a = stage_agent(&s);
 	AUTO_BUF struct buf text = { 0 };
 	size_t ends[8];

@@ -25,7 +25,7 @@ static void check_all(struct stage *s, enum query_end end)
 
 TEST(the_others_go_at_the_first_byte_of_the_leader)
 {
-	STAGE(s, { SAYS("m1", "a"), .after_ms = 700, .gap_ms = 500 }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	STAGE(s, { .stream = SAYS("m1", "a"), .after_ms = 700, .gap_ms = 500 }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);
@@ -40,7 +40,7 @@ TEST(the_others_go_at_the_first_byte_of_the_leader)
 
 TEST(the_others_go_after_two_seconds)
 {
-	STAGE(s, { SAYS("m1", "a"), .after_ms = 5000 }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	STAGE(s, { .stream = SAYS("m1", "a"), .after_ms = 5000 }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);
@@ -54,7 +54,7 @@ TEST(the_others_go_after_two_seconds)
 
 TEST(the_others_go_when_the_leader_gives_up)
 {
-	STAGE(s, { "", .status = 401, .after_ms = 100 }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	STAGE(s, { .stream = "", .status = 401, .after_ms = 100 }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);
@@ -68,7 +68,7 @@ TEST(the_others_go_when_the_leader_gives_up)
 
 TEST(the_others_go_when_the_leader_is_cancelled)
 {
-	STAGE(s, { .never = true }, { SAYS("m2", "b") }, { SAYS("m3", "c") });
+	STAGE(s, { .never = true }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);

@@ -7,8 +7,8 @@
 
 TEST(an_overload_is_waited_out)
 {
-	STAGE(s, { ERROR_BODY("overloaded_error"), .status = 529 }, { ERROR_BODY("overloaded_error"), .status = 529 },
-	      { SAYS("m1", "hello") });
+	STAGE(s, { .stream = ERROR_BODY("overloaded_error"), .status = 529 }, { .stream = ERROR_BODY("overloaded_error"), .status = 529 },
+	      { .stream = SAYS("m1", "hello") });
 
 	struct agent *a = stage_run(&s);
 
@@ -35,8 +35,8 @@ TEST(a_retry_after_is_obeyed_by_every_agent)
 	static const int statuses[] = { 429, 529, 503 };
 
 	for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-		const struct reply replies[] = { { "", .status = statuses[i], .retry_after = "20" }, { SAYS("m1", "one") },
-						 { SAYS("m2", "two") } };
+		const struct reply replies[] = { { .stream = "", .status = statuses[i], .retry_after = "20" }, { .stream = SAYS("m1", "one") },
+						 { .stream = SAYS("m2", "two") } };
 		struct stage s;
 		stage_init(&s, replies, COUNT_OF(replies));
 		stage_prompt(stage_agent(&s), "hi");
@@ -53,7 +53,7 @@ TEST(a_retry_after_is_obeyed_by_every_agent)
 
 TEST(an_answer_that_is_cut_before_a_call_never_happened)
 {
-	STAGE(s, { START("m1") TEXT("gone") TEXT("too"), .end = FAIL_CUT }, { SAYS("m2", "hello") });
+	STAGE(s, { .stream = START("m1") TEXT("gone") TEXT("too"), .end = FAIL_CUT }, { .stream = SAYS("m2", "hello") });
 
 	struct agent *a = stage_run(&s);
 
@@ -67,8 +67,8 @@ TEST(an_answer_that_is_cut_before_a_call_never_happened)
 
 TEST(only_the_next_block_supersedes)
 {
-	STAGE(s, { START("m1") TEXT("gone"), .end = FAIL_STALL }, { "", .status = 500 }, { START("m2") TEXT("also gone"), .end = FAIL_CUT },
-	      { ANSWER("m3", TEXT("a") TEXT("b"), "end_turn") });
+	STAGE(s, { .stream = START("m1") TEXT("gone"), .end = FAIL_STALL }, { .stream = "", .status = 500 }, { .stream = START("m2") TEXT("also gone"), .end = FAIL_CUT },
+	      { .stream = ANSWER("m3", TEXT("a") TEXT("b"), "end_turn") });
 
 	struct agent *a = stage_run(&s);
 
@@ -80,9 +80,9 @@ TEST(only_the_next_block_supersedes)
 
 TEST(an_answer_that_is_cut_after_a_call_is_what_is_complete_of_it)
 {
-	STAGE(s, { START("m1") TEXT("look") CALL("t1", "Write", "{\"ms\":50}") TEXT("and")
+	STAGE(s, { .stream = START("m1") TEXT("look") CALL("t1", "Write", "{\"ms\":50}") TEXT("and")
 		   EVENT("content_block_start", ",\"content_block\":{\"type\":\"text\",\"text\":\"cut\"}"), .end = FAIL_CUT },
-	      { SAYS("m2", "done") });
+	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
 
@@ -94,7 +94,7 @@ TEST(an_answer_that_is_cut_after_a_call_is_what_is_complete_of_it)
 
 TEST(an_error_event_after_a_call_ends_the_answer_there)
 {
-	STAGE(s, { START("m1") CALL("t1", "Read", "{}") EVENT("error", ",\"error\":{\"type\":\"overloaded_error\"}") }, { SAYS("m2", "done") });
+	STAGE(s, { .stream = START("m1") CALL("t1", "Read", "{}") EVENT("error", ",\"error\":{\"type\":\"overloaded_error\"}") }, { .stream = SAYS("m2", "done") });
 
 	stage_run(&s);
 
@@ -109,13 +109,13 @@ static const struct {
 	unsigned asked;
 	const char *name;
 } final[] = {
-	{ "no key", { ERROR_BODY("authentication_error"), .status = 401 }, 1, "authentication_failed" },
-	{ "forbidden", { ERROR_BODY("permission_error"), .status = 403 }, 1, "authentication_failed" },
-	{ "bad request", { ERROR_BODY("invalid_request_error"), .status = 400 }, 1, "invalid_request" },
-	{ "too large a request", { "", .status = 413 }, 1, "invalid_request" },
+	{ "no key", { .stream = ERROR_BODY("authentication_error"), .status = 401 }, 1, "authentication_failed" },
+	{ "forbidden", { .stream = ERROR_BODY("permission_error"), .status = 403 }, 1, "authentication_failed" },
+	{ "bad request", { .stream = ERROR_BODY("invalid_request_error"), .status = 400 }, 1, "invalid_request" },
+	{ "too large a request", { .stream = "", .status = 413 }, 1, "invalid_request" },
 	{ "TLS", { .end = FAIL_TLS }, 1, "unknown" },
-	{ "no event stream", { "data: oops\n\n" }, 3, "server_error" },
-	{ "429 without a time", { "", .status = 429 }, 5, "rate_limit" },
+	{ "no event stream", { .stream = "data: oops\n\n" }, 3, "server_error" },
+	{ "429 without a time", { .stream = "", .status = 429 }, 5, "rate_limit" },
 };
 
 TEST(some_failures_end_the_turn_and_the_prompt_stays)
@@ -142,7 +142,7 @@ TEST(some_failures_end_the_turn_and_the_prompt_stays)
 
 TEST(after_an_error_the_next_prompt_works)
 {
-	STAGE(s, { ERROR_BODY("authentication_error"), .status = 401 }, { SAYS("m1", "hello") });
+	STAGE(s, { .stream = ERROR_BODY("authentication_error"), .status = 401 }, { .stream = SAYS("m1", "hello") });
 	struct agent *a = stage_run(&s);
 	CHECK_CSTR(a->trail.p, "ASK GATE STREAM ENDING FINISH IDLE ");
 
@@ -161,7 +161,7 @@ TEST(a_request_is_given_up_at_its_deadline)
 	struct reply replies[30];
 	struct stage s;
 	for (size_t i = 0; i < COUNT_OF(replies); i++)
-		replies[i] = (struct reply){ ERROR_BODY("overloaded_error"), .status = 529 };
+		replies[i] = (struct reply){ .stream = ERROR_BODY("overloaded_error"), .status = 529 };
 	stage_init(&s, replies, COUNT_OF(replies));
 	s.config.retry_deadline_ms = 60000;
 	uint64_t start = loop_now_ms(s.loop);
@@ -178,7 +178,7 @@ TEST(a_request_is_given_up_at_its_deadline)
 
 TEST(a_request_that_cannot_be_started_is_a_failure_like_others)
 {
-	STAGE(s, { .refused = true }, { SAYS("m1", "hello") });
+	STAGE(s, { .refused = true }, { .stream = SAYS("m1", "hello") });
 
 	struct agent *a = stage_run(&s);
 

@@ -5,7 +5,7 @@
 
 TEST(a_plain_answer_ends_the_turn)
 {
-	STAGE(s, { SAYS("m1", "hello") });
+	STAGE(s, { .stream = SAYS("m1", "hello") });
 
 	struct agent *a = stage_run(&s);
 
@@ -23,8 +23,8 @@ TEST(a_plain_answer_ends_the_turn)
 
 TEST(a_tool_turn_sends_the_result_back)
 {
-	STAGE(s, { ANSWER("m1", THINKING TEXT("look") CALL("t1", "Read", "{\"ms\":5,\"say\":\"found\"}"), "tool_use") },
-	      { SAYS("m2", "done") });
+	STAGE(s, { .stream = ANSWER("m1", THINKING TEXT("look") CALL("t1", "Read", "{\"ms\":5,\"say\":\"found\"}"), "tool_use") },
+	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
 
@@ -40,7 +40,7 @@ TEST(a_tool_turn_sends_the_result_back)
 
 TEST(a_second_prompt_goes_on_where_the_first_ended)
 {
-	STAGE(s, { SAYS("m1", "one") }, { SAYS("m2", "two") });
+	STAGE(s, { .stream = SAYS("m1", "one") }, { .stream = SAYS("m2", "two") });
 	struct agent *a = stage_run(&s);
 
 	stage_prompt(a, "again");
@@ -57,7 +57,7 @@ TEST(a_second_prompt_goes_on_where_the_first_ended)
 
 TEST(after_max_turns_the_results_are_there_and_nothing_more_is_asked)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") });
 	s.config.max_turns = 1;
 
 	struct agent *a = stage_run(&s);
@@ -71,8 +71,8 @@ TEST(after_max_turns_the_results_are_there_and_nothing_more_is_asked)
 
 TEST(an_answer_that_is_cut_at_the_output_limit_goes_on)
 {
-	STAGE(s, { ANSWER("m1", TEXT("one "), "max_tokens") }, { ANSWER("m2", TEXT("two "), "max_tokens") },
-	      { .status = 529, .stream = "" }, { SAYS("m3", "three") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("one "), "max_tokens") }, { .stream = ANSWER("m2", TEXT("two "), "max_tokens") },
+	      { .status = 529, .stream = "" }, { .stream = SAYS("m3", "three") });
 
 	struct agent *a = stage_run(&s);
 
@@ -85,8 +85,8 @@ TEST(an_answer_that_is_cut_at_the_output_limit_goes_on)
 
 TEST(an_answer_is_continued_three_times_at_most)
 {
-	STAGE(s, { ANSWER("m1", TEXT("1"), "max_tokens") }, { ANSWER("m2", TEXT("2"), "max_tokens") },
-	      { ANSWER("m3", TEXT("3"), "max_tokens") }, { ANSWER("m4", TEXT("4"), "max_tokens") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("1"), "max_tokens") }, { .stream = ANSWER("m2", TEXT("2"), "max_tokens") },
+	      { .stream = ANSWER("m3", TEXT("3"), "max_tokens") }, { .stream = ANSWER("m4", TEXT("4"), "max_tokens") });
 
 	stage_run(&s);
 
@@ -98,7 +98,7 @@ TEST(an_answer_is_continued_three_times_at_most)
 
 TEST(a_pause_is_sent_back_as_it_is)
 {
-	STAGE(s, { ANSWER("m1", TEXT("searching"), "pause_turn") }, { SAYS("m2", "found") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("searching"), "pause_turn") }, { .stream = SAYS("m2", "found") });
 
 	struct agent *a = stage_run(&s);
 
@@ -112,7 +112,7 @@ TEST(a_pause_is_sent_back_as_it_is)
 
 TEST(a_refusal_is_dropped_and_ends_the_turn)
 {
-	STAGE(s, { ANSWER("m1", TEXT("I will"), "refusal") }, { SAYS("m2", "fine") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("I will"), "refusal") }, { .stream = SAYS("m2", "fine") });
 
 	struct agent *a = stage_run(&s);
 
@@ -130,7 +130,7 @@ TEST(a_refusal_is_dropped_and_ends_the_turn)
 
 TEST(a_full_context_ends_the_turn)
 {
-	STAGE(s, { ANSWER("m1", TEXT("half"), "model_context_window_exceeded") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("half"), "model_context_window_exceeded") });
 
 	stage_run(&s);
 
@@ -141,7 +141,7 @@ TEST(a_full_context_ends_the_turn)
 
 TEST(an_empty_answer_is_asked_for_once_more)
 {
-	STAGE(s, { ANSWER("m1", "", "end_turn") }, { SAYS("m2", "sorry") });
+	STAGE(s, { .stream = ANSWER("m1", "", "end_turn") }, { .stream = SAYS("m2", "sorry") });
 
 	struct agent *a = stage_run(&s);
 
@@ -154,7 +154,7 @@ TEST(an_empty_answer_is_asked_for_once_more)
 
 TEST(two_empty_answers_are_an_error)
 {
-	STAGE(s, { ANSWER("m1", THINKING, "end_turn") }, { ANSWER("m2", "", "end_turn") });
+	STAGE(s, { .stream = ANSWER("m1", THINKING, "end_turn") }, { .stream = ANSWER("m2", "", "end_turn") });
 
 	stage_run(&s);
 
@@ -166,7 +166,7 @@ TEST(two_empty_answers_are_an_error)
 
 TEST(notices_are_told_with_the_next_request)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { SAYS("m2", "done") }, { SAYS("m3", "seen") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { .stream = SAYS("m2", "done") }, { .stream = SAYS("m3", "seen") });
 	struct agent *a = stage_agent(&s);
 	stage_prompt(a, "hi");
 	query_notice(s.q, STR("before the first"));
@@ -187,7 +187,7 @@ TEST(notices_are_told_with_the_next_request)
 
 TEST(a_paused_query_asks_nothing_until_it_goes_on)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}"), "tool_use") }, { SAYS("m2", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}"), "tool_use") }, { .stream = SAYS("m2", "done") });
 	struct agent *a = stage_agent(&s);
 	query_pause(&a->q, true);
 	stage_prompt(a, "hi");
@@ -205,7 +205,7 @@ TEST(a_paused_query_asks_nothing_until_it_goes_on)
 
 TEST(a_query_that_is_paused_at_the_gate_sends_nothing)
 {
-	STAGE(s, { SAYS("m1", "done") });
+	STAGE(s, { .stream = SAYS("m1", "done") });
 	struct agent *a = stage_agent(&s);
 	s.model.endpoint.governor.cap = 0;
 	stage_prompt(a, "hi");
@@ -232,7 +232,7 @@ static void pause_it(struct query *q)
 
 TEST(a_pause_holds_the_bytes_of_a_running_request)
 {
-	STAGE(s, { SAYS("m1", "done"), .after_ms = 50 });
+	STAGE(s, { .stream = SAYS("m1", "done"), .after_ms = 50 });
 	struct agent *a = stage_agent(&s);
 	stage_prompt(a, "hi");
 
@@ -252,7 +252,7 @@ TEST(deltas_come_in_the_form_that_was_asked_for)
 		EVENT("content_block_delta", ",\"delta\":{\"type\":\"text_delta\",\"text\":\"he\"}")
 		EVENT("content_block_delta", ",\"delta\":{\"type\":\"text_delta\",\"text\":\"llo\"}") EVENT("content_block_stop", "")
 		END("end_turn");
-	STAGE(s, { stream }, { stream });
+	STAGE(s, { .stream = stream }, { .stream = stream });
 	s.config.want_deltas = true;
 	struct agent *a = stage_run(&s);
 	CHECK_CSTR(a->events.p, "delta:he delta:llo text:hello ");
@@ -263,14 +263,14 @@ TEST(deltas_come_in_the_form_that_was_asked_for)
 	stage_prompt(b, "hi");
 	loop_run(s.loop);
 
-	CHECK_CSTR(b->events.p, "delta:raw delta:raw delta:raw delta:raw delta:raw delta:raw delta:raw text:hello ");
+	CHECK_CSTR(b->events.p, "delta:raw delta:raw delta:raw delta:raw delta:raw text:hello delta:raw delta:raw ");
 	stage_release(&s);
 }
 
 TEST(each_request_marks_what_the_one_before_marked_last)
 {
-	STAGE(s, { ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { ANSWER("m2", CALL("t2", "Read", "{}"), "tool_use") },
-	      { SAYS("m3", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { .stream = ANSWER("m2", CALL("t2", "Read", "{}"), "tool_use") },
+	      { .stream = SAYS("m3", "done") });
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}}"
 
 	stage_run(&s);
