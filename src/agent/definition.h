@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "json/json.h"
+#include "settings/diagnostic.h"
 
 enum agent_source {             /* lowest priority first */
 	AGENT_BUILT_IN,
@@ -15,14 +16,6 @@ enum agent_source {             /* lowest priority first */
 	AGENT_FLAG,
 	AGENT_POLICY,
 	AGENT_SOURCE_COUNT
-};
-
-enum diagnostic_level { DIAGNOSTIC_NOTE, DIAGNOSTIC_WARNING, DIAGNOSTIC_ERROR };
-
-struct diagnostic {
-	enum diagnostic_level level;
-	unsigned line;          /* 1-based in the file; 0: none */
-	const char *message;
 };
 
 struct name_list {              /* of tools or skills, as written, in order, without doubles */
@@ -45,6 +38,7 @@ struct agent_definition {       /* texts are in the arena; NULL: not given */
 	bool name_given;
 	const char *description; /* when to use it */
 	const char *prompt;     /* the body, line ends LF, trimmed */
+	size_t prompt_len;      /* a body may hold NULs */
 	struct name_list tools, disallowed_tools, skills, required_mcp_servers;
 	const char *model;      /* verbatim */
 	const char *effort;     /* "low".."max" after reading "normal" as medium, or an integer as text */

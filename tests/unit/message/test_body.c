@@ -190,6 +190,40 @@ TEST(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block)
 	}
 }
 
+/* Each transcript twice, once packed: the bytes are the same for any place of the marks and any read size. */
+TEST(a_packed_conversation_sends_the_same_bytes)
+{
+	struct stage plain, packed;
+	char text[3000];
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	stage_init(&plain);
+	stage_init(&packed);
+
+	for (int i = 0; i < 24; i++) {
+		add(&plain.t, i % 3 ? ROLE_ASSISTANT : ROLE_USER, text + 100 * i);
+		add(&packed.t, i % 3 ? ROLE_ASSISTANT : ROLE_USER, text + 100 * i);
+		if (i % 8 == 7)
+			transcript_pack(&packed.t);
+	}
+	CHECK(transcript_packed_count(&packed.t) >= 16 && !transcript_packed_count(&plain.t));
+
+	for (uint32_t previous = 0; previous < 24; previous++) {
+		struct body a, b;
+		AUTO_BUF struct buf whole = { 0 };
+		AUTO_BUF struct buf pieces = { 0 };
+		body_init(&a, plain.head, &plain.t, previous);
+		body_init(&b, packed.head, &packed.t, previous);
+		read_all(&a, 1 << 20, &whole);
+		read_all(&b, 1 + 31 * previous, &pieces);
+		CHECK_INT(a.size, whole.n);
+		CHECK_INT(b.size, pieces.n);
+		CHECK_CSTR(pieces.p, whole.p);
+	}
+	stage_release(&plain);
+	stage_release(&packed);
+}
+
 TEST(fifty_forks_send_the_same_prefix)
 {
 	enum { FORKS = 50 };
@@ -257,5 +291,5 @@ int test_body(void)
 			 T(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again),
 			 T(blocks_that_come_later_are_not_part_of_a_body),
 			 T(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block),
-			 T(fifty_forks_send_the_same_prefix), T(heads_with_the_same_bytes_are_one));
+			 T(a_packed_conversation_sends_the_same_bytes), T(fifty_forks_send_the_same_prefix), T(heads_with_the_same_bytes_are_one));
 }

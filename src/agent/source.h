@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * source.h - where agent definitions are looked for: a list of places, lowest priority first.
+ *
+ * built-in < plugins < user (settings.json, agents/) < project (settings.json, settings.local.json, .claude/agents of the
+ * main checkout of a linked worktree, of each --add-dir, then of the repository's root down to cwd) < --agents < managed
+ * (managed-settings.json, managed-settings.d, .claude/agents).
+ *
+ * The list is made anew for each look: it costs a few stats, and directories that appear later are seen. */
+#pragma once
+#include "agent/builtin.h"
+#include "agent/definition.h"
+
+enum setting_sources { SETTINGS_USER = 1 << 0, SETTINGS_PROJECT = 1 << 1, SETTINGS_LOCAL = 1 << 2, SETTINGS_ALL = 7 };
+
+/* "user,project,local" in any order; "" is none. -ERR_USAGE names what is expected. */
+int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *err);
+
+struct agent_sources {                  /* all paths absolute */
+	const char *cwd, *config_dir;
+	const char *managed_dir;        /* NULL: none */
+	const char *const *add_dirs;
+	size_t add_dir_count;
+	const char *const *plugin_dirs;
+	size_t plugin_dir_count;
+	const char *flag;               /* value of --agents: a JSON object, or the path of a file with one; NULL: none */
+	unsigned setting_sources;       /* enum setting_sources: which of user, project and local count */
+	bool bare;                      /* nothing of the user and the project */
+	struct builtin_switches builtin;
+};
+
+enum place_kind {
+	PLACE_BUILT_IN,                 /* compiled in */
+	PLACE_TREE,                     /* a directory of .md files */
+	PLACE_FILE,                     /* one .md file, named by a plugin's manifest */
+	PLACE_SETTINGS,                 /* the `agents` member of a settings file */
+	PLACE_FLAG,                     /* --agents */
+	PLACE_PROBLEM,                  /* nothing can be read there, and `problem` says why */
+};
+
+struct agent_place {
+	enum place_kind kind;
+	enum agent_source source;
+	const char *path;
+	const char *plugin;             /* name of the plugin; NULL: not of one */
+	const char *inside;             /* real path that links may not leave; NULL: anywhere */
+	const char *problem;
+};
+
+struct agent_places {                   /* a zeroed struct is empty; all texts are in the arena */
+	struct agent_place *list;
+	size_t count, cap;
+	struct arena arena;
+};
+
+void agent_places_find(struct agent_places *places, const struct agent_sources *sources);
+struct agent_place *agent_places_add(struct agent_places *places, enum place_kind kind, enum agent_source source,
+				     const char *path);
+void agent_places_release(struct agent_places *places);
+
+/* plugin_place.c: the agents of a plugin: its agents/ and what its manifest names, all inside the plugin. */
+void agent_places_add_plugin(struct agent_places *places, const char *dir);
+
+const char *agent_source_name(enum agent_source source); /* "built-in", "plugin", "userSettings", ... */
