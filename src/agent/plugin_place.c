@@ -14,6 +14,7 @@ struct plugin {
 	const char *dir;        /* as given */
 	const char *real;       /* with links resolved */
 	const char *name;
+	unsigned group;         /* of its first place */
 };
 
 static void add_problem(struct plugin *p, const char *path, const char *problem)
@@ -30,6 +31,7 @@ static void add_place(struct plugin *p, enum place_kind kind, const char *path)
 
 	place->plugin = p->name;
 	place->inside = p->real;
+	place->group = p->group;
 }
 
 /* The name becomes part of agent types and, with memory, of a path. */
@@ -121,7 +123,7 @@ void agent_places_add_plugin(struct agent_places *places, const char *dir)
 {
 	AUTO_SETTINGS_FILE struct settings_file manifest = { 0 };
 	AUTO_FREE char *real = realpath(dir, NULL);
-	struct plugin p = { .places = places, .dir = dir };
+	struct plugin p = { .places = places, .dir = dir, .group = places->groups };
 	struct err err = { 0 };
 	struct stat st;
 

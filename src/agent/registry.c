@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <time.h>
 #include "agent/registry_int.h"
+#include "base/utf8.h"
 #include "io/file.h"
 
 enum { SETTLE_MS = 100 };
@@ -38,6 +39,7 @@ struct unit *unit_find(struct registry_scan *s, const char *path, const char *pr
 	if (u)
 		return u;
 	u = xcalloc(1, sizeof *u);
+	u->kind = s->at->kind;
 	u->source = s->at->source;
 	u->path = xstrdup(path);
 	u->key = xstrdup(key.p);
@@ -54,30 +56,34 @@ static void keep(struct registry_scan *s, struct unit *u)
 		s->order = xrealloc(s->order, s->cap * sizeof(struct unit *));
 	}
 	s->order[s->count++] = u;
-	s->changed |= !u->seen || u->place != s->place;
+	s->changed |= !u->seen || u->place != s->at->group;
 	u->seen = s->number;
-	u->place = s->place;
+	u->place = s->at->group;
 }
 
 static void keep_problem(struct registry_scan *s, const char *path, const char *message)
 {
 	struct unit *u = unit_find(s, path, "problem");
 
-	s->changed |= !u->error || strcmp(u->error, message);
-	unit_fail(u, 0, message);
+	if (!u->error || strcmp(u->error, message) != 0) {
+		s->changed = true;
+		unit_fail(u, 0, message);
+	}
 	keep(s, u);
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static bool is_new_in_plugin(struct registry_scan *s, const struct stat *st)
+/* A manifest may name what the agents directory has already. */
+static bool is_double(struct registry_scan *s, const struct tree_file *file)
 {
 	char key[128];
+	struct stat st;
 
-	if (!s->at->plugin)
-		return true;
-	snprintf(key, sizeof key, "%.64s:%ju:%ju", s->at->plugin, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
-	return !map_set(&s->plugin_files, str_from(key), s);
+	if (!s->at->plugin || fstatat(file->dir, file->name, &st, 0) < 0)
+		return false;
+	snprintf(key, sizeof key, "%.64s:%ju:%ju", s->at->plugin, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return map_set(&s->plugin_files, str_from(key), s) != NULL;
 }
 
 static void read_file(struct registry_scan *s, struct unit *u, const struct tree_file *file)
@@ -101,13 +107,14 @@ static void on_file(void *data, const struct tree_file *file)
 	char prefix[256];
 	struct stat st;
 
+	if (is_double(s, file))
+		return;
 	snprintf(prefix, sizeof prefix, "%s/%s", s->at->plugin ? s->at->plugin : "", s->at->plugin ? file->below : "");
 	struct unit *u = unit_find(s, file->path, prefix);
 	bool known = u->seen && u->settled && fstatat(file->dir, file->name, &st, 0) == 0 && same_stamp(&st, &u->stamp);
-	if (!known)
+	if (!known && u->seen != s->number)
 		read_file(s, u, file);
-	if (is_new_in_plugin(s, &u->stamp))
-		keep(s, u);
+	keep(s, u);
 }
 
 static void on_problem(void *data, const char *path, const char *message)
@@ -203,7 +210,6 @@ static void scan(struct registry_scan *s)
 	s->number++;
 	s->count = 0;
 	for (size_t i = 0; i < places.count; i++) {
-		s->place = (unsigned)i;
 		s->at = &places.list[i];
 		scan_place(s);
 	}
@@ -262,11 +268,11 @@ static int check_settings(const struct registry_scan *s, struct err *err)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct unit *u = s->order[i];
-		bool settings = strstr(u->key, ":settings:") || strstr(u->key, ":flag:");
-		if (settings && u->error && u->error_line)
+		if (!u->error || (u->kind != PLACE_SETTINGS && u->kind != PLACE_FLAG))
+			continue;
+		if (u->error_line)
 			return err_set(err, ERR_USAGE, "%s:%u: %s", u->path, u->error_line, u->error);
-		if (settings && u->error)
-			return err_set(err, ERR_USAGE, "%s", u->error);
+		return err_set(err, ERR_USAGE, "%s", u->error);
 	}
 	return 0;
 }

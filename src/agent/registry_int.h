@@ -8,6 +8,7 @@
 #include "settings/settings_file.h"
 
 struct unit {
+	enum place_kind kind;           /* of the place that it was first found in */
 	enum agent_source source;
 	char *key, *path;
 	struct stat stamp;              /* of the file when it was read */
@@ -18,7 +19,7 @@ struct unit {
 	char *error;                    /* why it cannot be read; NULL: it can */
 	unsigned error_line;
 	uint64_t seen;                  /* number of the scan that found it last */
-	unsigned place;                 /* in that scan */
+	unsigned place;                 /* group of its place in that scan */
 };
 
 struct registry_scan {
@@ -28,8 +29,7 @@ struct registry_scan {
 	struct unit **order;            /* found by this scan, in order of priority */
 	size_t count, cap;
 	uint64_t number;
-	unsigned place;                 /* that is being scanned */
-	const struct agent_place *at;
+	const struct agent_place *at;   /* the place that is being scanned */
 	struct map plugin_files;        /* "plugin:device:inode": a file counts once in a plugin */
 	bool changed;
 };

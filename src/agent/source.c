@@ -45,7 +45,7 @@ struct agent_place *agent_places_add(struct agent_places *places, enum place_kin
 		places->list = xrealloc(places->list, places->cap * sizeof *places->list);
 	}
 	struct agent_place *place = &places->list[places->count++];
-	*place = (struct agent_place){ .kind = kind, .source = source };
+	*place = (struct agent_place){ .kind = kind, .source = source, .group = places->groups++ };
 	place->path = arena_strdup(&places->arena, path);
 	return place;
 }
@@ -63,11 +63,26 @@ static void add_below(struct agent_places *p, enum place_kind kind, enum agent_s
 	agent_places_add(p, kind, source, path_join(&p->arena, dir, name));
 }
 
-/* The user's own directory is no project, also when the home directory is a repository. */
+static void drop_place(struct agent_places *p, enum place_kind kind, const char *path)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].kind == kind && !strcmp(p->list[i].path, path)) {
+			memmove(&p->list[i], &p->list[i + 1], (p->count - i - 1) * sizeof *p->list);
+			p->count--;
+			return;
+		}
+}
+
+/* The user's own directory is no project, also when the home directory is a repository. A directory that is named twice
+ * counts where it is nearest. */
 static void add_project_tree(struct agent_places *p, const struct agent_sources *s, const char *dir)
 {
-	if (strcmp(path_join(&p->arena, dir, ".claude"), s->config_dir))
-		add_below(p, PLACE_TREE, AGENT_PROJECT, dir, ".claude/agents");
+	const char *path = path_join(&p->arena, dir, ".claude/agents");
+
+	if (!strcmp(path_join(&p->arena, dir, ".claude"), s->config_dir))
+		return;
+	drop_place(p, PLACE_TREE, path);
+	agent_places_add(p, PLACE_TREE, AGENT_PROJECT, path);
 }
 
 /* In a linked worktree .git is a file that names a directory in the main checkout's .git, which names it back. Without

@@ -40,6 +40,7 @@ enum place_kind {
 struct agent_place {
 	enum place_kind kind;
 	enum agent_source source;
+	unsigned group;                 /* of two agents of one type in one group the first counts */
 	const char *path;
 	const char *plugin;             /* name of the plugin; NULL: not of one */
 	const char *inside;             /* real path that links may not leave; NULL: anywhere */
@@ -49,6 +50,7 @@ struct agent_place {
 struct agent_places {                   /* a zeroed struct is empty; all texts are in the arena */
 	struct agent_place *list;
 	size_t count, cap;
+	unsigned groups;
 	struct arena arena;
 };
 

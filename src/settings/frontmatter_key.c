@@ -5,11 +5,9 @@
 
 /* Words that begin a line of dialogue or explanation in descriptions, and name no field that is known. */
 static const char *const prose[] = {
-	"user",     "assistant", "human",   "system",    "context",  "example",  "examples", "commentary", "note",
-	"notes",    "tip",       "warning", "important", "question", "answer",   "response", "reasoning",  "input",
-	"output",   "result",    "results", "usage",     "trigger",  "triggers", "scenario", "situation",  "step",
-	"steps",    "key",       "request", "reply",     "action",   "e.g",      "i.e",      "or",         "and",
-	"function", "http",      "https",   "mailto",    "remember", "then",     "thinking",
+	"user",     "assistant", "human",  "system",   "context",   "example", "examples", "commentary", "note", "notes",
+	"tip",      "warning",   "result", "question", "important", "answer",  "response", "reasoning",  "e.g",  "i.e",
+	"scenario", "situation", "http",   "https",    "mailto",
 };
 
 static bool is_prose(struct str word)

@@ -79,7 +79,7 @@ static void drop_useless(struct grep *g)
 		file_release(&r->files[i]);
 	r->count = kept;
 	r->lines = lines;
-	g->last_wanted = r->files[0].path;
+	g->last_wanted = r->files[kept - 1].path;
 }
 
 static const char *shown_path(const struct grep_query *q, const char *path)

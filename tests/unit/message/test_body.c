@@ -33,7 +33,8 @@ static void add(struct transcript *t, enum role role, const char *text)
 
 static void add_thinking(struct transcript *t)
 {
-	transcript_add(t, ROLE_ASSISTANT, segment_new(SEGMENT_THINKING, STR("{\"type\":\"thinking\",\"thinking\":\"hm\"}")));
+	transcript_add(t, ROLE_ASSISTANT,
+		       segment_new(SEGMENT_THINKING, STR("{\"type\":\"thinking\",\"thinking\":\"hm\"}")));
 }
 
 static void read_all(struct body *b, size_t piece, struct buf *out)
@@ -74,8 +75,8 @@ TEST(a_body_is_head_messages_and_closing_brackets)
 	read_all(&b, 4096, &out);
 
 	CHECK_CSTR(out.p, HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"}]},"
-			  "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},"
-			  "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"r\"" MARK "}]}]}");
+			       "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},"
+			       "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"r\"" MARK "}]}]}");
 	CHECK_INT(json_parse(&reader, out.p, out.n, &root, NULL), 0);
 	CHECK_INT(b.size, out.n);
 	stage_release(&s);
@@ -132,20 +133,11 @@ static const struct {
 	uint32_t previous;
 	const char *marks;
 } places[] = {
-	{ "u", UINT32_MAX, "0 " },
-	{ "uau", 0, "0 2 " },
-	{ "uauau", 2, "2 4 " },
-	{ "uau|u", 2, "2 3 " },
-	{ "uauau|u", 2, "2 4 5 " },
-	{ "uauau|uau", 5, "4 5 7 " },
-	{ "uauau|uau", 2, "2 4 7 " },
-	{ "uau|", 0, "0 2 " },
-	{ "utt", UINT32_MAX, "0 " },
-	{ "utt|", UINT32_MAX, "0 " },
-	{ "uat", UINT32_MAX, "1 " },
-	{ "uaut|tu", 3, "2 5 " },
-	{ "tt", UINT32_MAX, "" },
-	{ "u|u|u|u", 0, "0 2 3 " },
+	{ "u", UINT32_MAX, "0 " },    { "uau", 0, "0 2 " },        { "uauau", 2, "2 4 " },
+	{ "uau|u", 2, "2 3 " },       { "uauau|u", 2, "2 4 5 " },  { "uauau|uau", 5, "4 5 7 " },
+	{ "uauau|uau", 2, "2 4 7 " }, { "uau|", 0, "0 2 " },       { "utt", UINT32_MAX, "0 " },
+	{ "utt|", UINT32_MAX, "0 " }, { "uat", UINT32_MAX, "1 " }, { "uaut|tu", 3, "2 5 " },
+	{ "tt", UINT32_MAX, "" },     { "u|u|u|u", 0, "0 2 3 " },
 };
 
 static void add_blocks(struct transcript *t, struct transcript *old, const char *blocks)
@@ -291,5 +283,6 @@ int test_body(void)
 			 T(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again),
 			 T(blocks_that_come_later_are_not_part_of_a_body),
 			 T(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block),
-			 T(a_packed_conversation_sends_the_same_bytes), T(fifty_forks_send_the_same_prefix), T(heads_with_the_same_bytes_are_one));
+			 T(a_packed_conversation_sends_the_same_bytes), T(fifty_forks_send_the_same_prefix),
+			 T(heads_with_the_same_bytes_are_one));
 }

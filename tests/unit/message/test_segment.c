@@ -13,9 +13,13 @@ static struct segment *parse(const char *text)
 	return segment_from_json(root);
 }
 
-#define KEPT(json) { json, json }
+#define KEPT(json)         \
+	{                  \
+		json, json \
+	}
 
 /* expected NULL: the block is nothing that can be sent. */
+/* clang-format off */
 static const struct {
 	const char *json, *expected;
 } blocks[] = {
@@ -28,7 +32,8 @@ static const struct {
 	KEPT("{\"type\":\"never_heard_of\",\"data\":[]}"),
 	{ "{\"type\":\"text\",\"text\":\"\\ud800\"}", "{\"type\":\"text\",\"text\":\"\\ufffd\"}" },
 	{ "{\"type\":\"text\",\"text\":\"\\uDFFFx\"}", "{\"type\":\"text\",\"text\":\"\\ufffdx\"}" },
-	{ "{\"type\":\"text\",\"text\":\"\\ud800\\ud83d\\ude00\"}", "{\"type\":\"text\",\"text\":\"\\ufffd\\ud83d\\ude00\"}" },
+	{ "{\"type\":\"text\",\"text\":\"\\ud800\\ud83d\\ude00\"}",
+	  "{\"type\":\"text\",\"text\":\"\\ufffd\\ud83d\\ude00\"}" },
 	{ "{\"type\":\"text\",\"text\":\"\\ud83d\\n\"}", "{\"type\":\"text\",\"text\":\"\\ufffd\\n\"}" },
 	{ "{\"type\":\"text\",\"text\":\"\\\\\\ud83d\"}", "{\"type\":\"text\",\"text\":\"\\\\\\ufffd\"}" },
 	{ "{\"type\":\"tool_use\",\"input\":{\"\\ud800\":[\"\\udc00\"]}}",
@@ -40,6 +45,7 @@ static const struct {
 	{ "[]", NULL },
 	{ "\"text\"", NULL },
 };
+/* clang-format on */
 
 TEST(a_block_keeps_its_bytes_but_for_lone_surrogates)
 {

@@ -52,7 +52,8 @@ TEST(a_sum_is_written_in_the_form_of_the_api)
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	usage_add(&sum, &(struct usage){ .input = 2, .output = 3, .cache_read = 4, .cache_write = 5, .cache_write_5m = 6 });
+	usage_add(&sum,
+		  &(struct usage){ .input = 2, .output = 3, .cache_read = 4, .cache_write = 5, .cache_write_5m = 6 });
 	usage_write(&w, &sum);
 
 	CHECK_CSTR(b.p, "{\"input_tokens\":3,\"cache_creation_input_tokens\":5,\"cache_read_input_tokens\":4,"
@@ -65,6 +66,6 @@ TEST(a_sum_is_written_in_the_form_of_the_api)
 
 int test_usage(void)
 {
-	return RUN_TESTS(T(a_later_report_overwrites_only_what_it_names), T(figures_that_cannot_be_meant_are_passed_over),
-			 T(a_sum_is_written_in_the_form_of_the_api));
+	return RUN_TESTS(T(a_later_report_overwrites_only_what_it_names),
+			 T(figures_that_cannot_be_meant_are_passed_over), T(a_sum_is_written_in_the_form_of_the_api));
 }

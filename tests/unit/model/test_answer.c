@@ -4,14 +4,19 @@
 #include "model/answer.h"
 #include "test_model.h"
 
+/* clang-format off */
 #define EVENT(type, rest) "event: " type "\ndata: {\"type\":\"" type "\"" rest "}\n\n"
-#define START EVENT("message_start", ",\"message\":{\"id\":\"msg_1\",\"model\":\"model-x\",\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}")
+#define START \
+	EVENT("message_start", ",\"message\":{\"id\":\"msg_1\",\"model\":\"model-x\",\"usage\":{\"input_tokens\":9," \
+	"\"output_tokens\":1}}")
 #define BLOCK(json) EVENT("content_block_start", ",\"index\":0,\"content_block\":" json)
 #define DELTA(json) EVENT("content_block_delta", ",\"index\":0,\"delta\":" json)
 #define TEXT(text) DELTA("{\"type\":\"text_delta\",\"text\":\"" text "\"}")
 #define INPUT(text) DELTA("{\"type\":\"input_json_delta\",\"partial_json\":\"" text "\"}")
 #define STOP EVENT("content_block_stop", ",\"index\":0")
-#define REASON(reason) EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"" reason "\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":7}")
+#define REASON(reason) \
+	EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"" \
+	reason "\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":7}")
 #define END(reason) REASON(reason) EVENT("message_stop", "")
 #define EMPTY_TEXT "{\"type\":\"text\",\"text\":\"\"}"
 #define CALL "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{}}"
@@ -22,50 +27,66 @@ static const struct {
 } streams[] = {
 	{ "text", START BLOCK(EMPTY_TEXT) TEXT("Hel") TEXT("lo \\u00e9\\n") STOP END("end_turn"),
 	  "text<Hel>text<lo \xc3\xa9\n>{\"type\":\"text\",\"text\":\"Hello \\u00e9\\n\"}\nend_turn complete" },
-	{ "two blocks", START BLOCK(EMPTY_TEXT) TEXT("a") STOP BLOCK(CALL) INPUT("{\\\"file_path\\\"") INPUT(":\\\"/x\\\"}") STOP
+	{ "two blocks", START BLOCK(EMPTY_TEXT) TEXT("a") STOP BLOCK(CALL) INPUT("{\\\"file_path\\\"")
+	  INPUT(":\\\"/x\\\"}") STOP
 	  END("tool_use"),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n"
-	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"file_path\":\"/x\"}}\ntool_use complete" },
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"file_path\":\"/x\"}}\n"
+	  "tool_use complete" },
 	{ "thinking and signature, byte for byte",
 	  START BLOCK("{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}")
-	  DELTA("{\"type\":\"thinking_delta\",\"thinking\":\"\\u0061\\/b\"}") DELTA("{\"type\":\"thinking_delta\",\"thinking\":\"\\ud83d\\ude00\"}")
-	  DELTA("{\"type\":\"signature_delta\",\"signature\":\"Eq\\/+\"}") DELTA("{\"type\":\"signature_delta\",\"signature\":\"==\"}") STOP
+	  DELTA("{\"type\":\"thinking_delta\",\"thinking\":\"\\u0061\\/b\"}")
+	  DELTA("{\"type\":\"thinking_delta\",\"thinking\":\"\\ud83d\\ude00\"}")
+	  DELTA("{\"type\":\"signature_delta\",\"signature\":\"Eq\\/+\"}")
+	  DELTA("{\"type\":\"signature_delta\",\"signature\":\"==\"}") STOP
 	  END("end_turn"),
 	  "thinking<a/b>thinking<\xf0\x9f\x98\x80>"
-	  "{\"type\":\"thinking\",\"thinking\":\"\\u0061\\/b\\ud83d\\ude00\",\"signature\":\"Eq\\/+==\"}\nend_turn complete" },
+	  "{\"type\":\"thinking\",\"thinking\":\"\\u0061\\/b\\ud83d\\ude00\",\"signature\":\"Eq\\/+==\"}\n"
+	  "end_turn complete" },
 	{ "thinking that is all in its start",
 	  START BLOCK("{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"Sig=\"}") STOP END("end_turn"),
 	  "thinking<hm>{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"Sig=\"}\nend_turn complete" },
 	{ "a signature only", START BLOCK("{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}")
 	  DELTA("{\"type\":\"signature_delta\",\"signature\":\"S\"}") STOP END("end_turn"),
 	  "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"S\"}\nend_turn complete" },
-	{ "redacted thinking", START BLOCK("{\"type\":\"redacted_thinking\",\"data\":\"Zm9v\\/\"}") STOP END("end_turn"),
+	{ "redacted thinking", START BLOCK("{\"type\":\"redacted_thinking\",\"data\":\"Zm9v\\/\"}") STOP
+	  END("end_turn"),
 	  "{\"type\":\"redacted_thinking\",\"data\":\"Zm9v\\/\"}\nend_turn complete" },
 	{ "a block of a server tool",
-	  START BLOCK("{\"type\":\"server_tool_use\",\"id\":\"srvtoolu_1\",\"name\":\"web_search\",\"input\":{}}") INPUT("{\\\"query\\\":1}") STOP
+	  START BLOCK("{\"type\":\"server_tool_use\",\"id\":\"srvtoolu_1\",\"name\":\"web_search\",\"input\":{}}")
+	  INPUT("{\\\"query\\\":1}") STOP
 	  BLOCK("{\"type\":\"web_search_tool_result\", \"content\":[{\"url\":\"u\"}]}") STOP END("end_turn"),
 	  "{\"type\":\"server_tool_use\",\"id\":\"srvtoolu_1\",\"name\":\"web_search\",\"input\":{\"query\":1}}\n"
 	  "{\"type\":\"web_search_tool_result\", \"content\":[{\"url\":\"u\"}]}\nend_turn complete" },
 	{ "citations", START BLOCK("{\"type\":\"text\",\"citations\":[],\"text\":\"\"}") TEXT("a")
-	  DELTA("{\"type\":\"citations_delta\",\"citation\":{\"cited_text\":\"x\"}}") DELTA("{\"type\":\"citations_delta\",\"citation\":{\"n\":2}}")
+	  DELTA("{\"type\":\"citations_delta\",\"citation\":{\"cited_text\":\"x\"}}")
+	  DELTA("{\"type\":\"citations_delta\",\"citation\":{\"n\":2}}")
 	  STOP END("end_turn"),
-	  "text<a>{\"type\":\"text\",\"citations\":[{\"cited_text\":\"x\"},{\"n\":2}],\"text\":\"a\"}\nend_turn complete" },
-	{ "citations and text in the start", START BLOCK("{\"type\":\"text\",\"citations\":[{\"n\":1}, {\"n\":2}],\"text\":\"in\"}") TEXT("itial")
+	  "text<a>{\"type\":\"text\",\"citations\":[{\"cited_text\":\"x\"},{\"n\":2}],\"text\":\"a\"}\n"
+	  "end_turn complete" },
+	{ "citations and text in the start", START
+	  BLOCK("{\"type\":\"text\",\"citations\":[{\"n\":1}, {\"n\":2}],\"text\":\"in\"}") TEXT("itial")
 	  DELTA("{\"type\":\"citations_delta\",\"citation\":{\"n\":3}}") STOP END("end_turn"),
-	  "text<in>text<itial>{\"type\":\"text\",\"citations\":[{\"n\":1}, {\"n\":2},{\"n\":3}],\"text\":\"initial\"}\nend_turn complete" },
+	  "text<in>text<itial>{\"type\":\"text\",\"citations\":[{\"n\":1}, {\"n\":2},{\"n\":3}],\"text\":"
+	  "\"initial\"}\nend_turn complete" },
 	{ "null citations", START BLOCK("{\"type\":\"text\",\"citations\":null,\"text\":\"a\"}") STOP END("end_turn"),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
-	{ "members that we do not know", START BLOCK("{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{},\"caller\":{\"type\":\"direct\"}}") STOP
+	{ "members that we do not know", START BLOCK("{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\","
+	  "\"input\":{},\"caller\":{\"type\":\"direct\"}}") STOP
 	  END("tool_use"),
-	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"caller\":{\"type\":\"direct\"},\"input\":{}}\ntool_use complete" },
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"caller\":{\"type\":\"direct\"},\"input\":"
+	  "{}}\ntool_use complete" },
 	{ "an empty input", START BLOCK(CALL) INPUT("") STOP END("tool_use"),
 	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{}}\ntool_use complete" },
-	{ "an input in the start", START BLOCK("{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"a\":1}}") STOP END("tool_use"),
+	{ "an input in the start", START BLOCK("{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\","
+	  "\"input\":{\"a\":1}}") STOP END("tool_use"),
 	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"a\":1}}\ntool_use complete" },
 	{ "an input that is cut", START BLOCK(CALL) INPUT("{\\\"a\\\":\\\"b") STOP END("max_tokens"),
-	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"INVALID_JSON\":\"{\\\"a\\\":\\\"b\"}}\nmax_tokens complete" },
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"INVALID_JSON\":\"{\\\"a\\\":"
+	  "\\\"b\"}}\nmax_tokens complete" },
 	{ "an input that is no object", START BLOCK(CALL) INPUT("[1]") STOP END("tool_use"),
-	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"INVALID_JSON\":\"[1]\"}}\ntool_use complete" },
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"INVALID_JSON\":\"[1]\"}}\n"
+	  "tool_use complete" },
 	{ "an empty text is nothing", START BLOCK(EMPTY_TEXT) STOP END("end_turn"), "end_turn complete" },
 	{ "lone surrogates", START BLOCK(EMPTY_TEXT) TEXT("x\\ud800") STOP END("end_turn"),
 	  "text<x\xef\xbf\xbd>{\"type\":\"text\",\"text\":\"x\\ufffd\"}\nend_turn complete" },
@@ -73,7 +94,8 @@ static const struct {
 	  "text<\xef\xbf\xbd>text<\xef\xbf\xbd>{\"type\":\"text\",\"text\":\"\\ud83d\\ude00\"}\nend_turn complete" },
 	{ "an error event", START EVENT("error", ",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}"),
 	  " event 529: 529 overloaded_error: busy" },
-	{ "an error event after a block", START BLOCK(EMPTY_TEXT) TEXT("a") STOP EVENT("error", ",\"error\":{\"type\":\"api_error\"}") TEXT("b"),
+	{ "an error event after a block", START BLOCK(EMPTY_TEXT) TEXT("a") STOP EVENT("error",
+	  ",\"error\":{\"type\":\"api_error\"}") TEXT("b"),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n event 500: 500 api_error: " },
 	{ "garbage", START "data: oops\n\n" END("end_turn"), " garbage" },
 	{ "pings, unknown events, unknown deltas, comments",
@@ -85,9 +107,11 @@ static const struct {
 	{ "the last event is missing", START BLOCK(EMPTY_TEXT) TEXT("a") STOP REASON("end_turn"),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
 	{ "events after the last", START END("end_turn") "data: [DONE]\n\n" START, "end_turn complete" },
-	{ "cut before the stop reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP, "text<a>{\"type\":\"text\",\"text\":\"a\"}\n open" },
+	{ "cut before the stop reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP,
+	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n open" },
 	{ "cut inside a block", START BLOCK(EMPTY_TEXT) TEXT("a"), "text<a> open" },
-	{ "a stop reason inside a block", START BLOCK(EMPTY_TEXT) TEXT("a") REASON("end_turn"), "text<a>end_turn open" },
+	{ "a stop reason inside a block", START BLOCK(EMPTY_TEXT) TEXT("a") REASON("end_turn"), "text<a>end_turn open"
+	  },
 	{ "nothing", "", " open" },
 	{ "an answer that never began", END("end_turn"), "end_turn open" },
 	{ "a block before the start", BLOCK(EMPTY_TEXT), " garbage" },
@@ -97,9 +121,12 @@ static const struct {
 	{ "a stop outside a block", START STOP, " garbage" },
 	{ "two starts", START START, " garbage" },
 	{ "a start without an id", EVENT("message_start", ",\"message\":{}"), " garbage" },
-	{ "a call without an id", START BLOCK("{\"type\":\"tool_use\",\"name\":\"Read\",\"input\":{}}") STOP END("tool_use"), " garbage" },
-	{ "a call without a name", START BLOCK("{\"type\":\"tool_use\",\"id\":\"t\",\"name\":7,\"input\":{}}") STOP END("tool_use"), " garbage" },
+	{ "a call without an id", START BLOCK("{\"type\":\"tool_use\",\"name\":\"Read\",\"input\":{}}") STOP
+	  END("tool_use"), " garbage" },
+	{ "a call without a name", START BLOCK("{\"type\":\"tool_use\",\"id\":\"t\",\"name\":7,\"input\":{}}") STOP
+	  END("tool_use"), " garbage" },
 };
+/* clang-format on */
 
 static void note_block(void *data, struct segment *block)
 {
@@ -187,7 +214,9 @@ TEST(an_input_that_is_nested_too_deep_is_handed_on_as_text)
 	AUTO_BUF struct buf seen = { 0 };
 	AUTO_BUF struct buf stream = { 0 };
 	answer_init(&a, &sink, &seen);
-	buf_addstr(&stream, START BLOCK(CALL) "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":");
+	buf_addstr(&stream, START BLOCK(CALL) "data: "
+					      "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"input_json_"
+					      "delta\",\"partial_json\":\"{\\\"a\\\":");
 	for (int i = 0; i < 508; i++)
 		buf_addch(&stream, '[');
 	for (int i = 0; i < 508; i++)
@@ -223,5 +252,6 @@ int test_answer(void)
 {
 	return RUN_TESTS(T(each_stream_gives_its_blocks), T(where_the_bytes_are_split_does_not_matter),
 			 T(ids_model_and_usage_are_those_of_the_last_word),
-			 T(an_input_that_is_nested_too_deep_is_handed_on_as_text), T(every_event_can_be_had_as_it_came));
+			 T(an_input_that_is_nested_too_deep_is_handed_on_as_text),
+			 T(every_event_can_be_had_as_it_came));
 }

@@ -25,14 +25,18 @@ struct stage {
 
 static void stage_init(struct stage *s)
 {
-	*s = (struct stage){ .call = { .sink = &sink, .on_done = count_done, .failure.retry_after_ms = -1, .running = true } };
+	*s = (struct stage){
+		.call = { .sink = &sink, .on_done = count_done, .failure.retry_after_ms = -1, .running = true }
+	};
 	s->call.owner = &s->done;
 	answer_init(&s->call.answer, &sink, s);
 }
 
-#define WHOLE "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
-#define HALF "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n"
-#define WRONG "data: oops\n\n"
+#define WHOLE                                                                     \
+	"data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\ndata: " \
+	"{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
+#define HALF       "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n"
+#define WRONG      "data: oops\n\n"
 #define OVERLOADED "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n"
 
 static const struct {
@@ -161,8 +165,10 @@ TEST(a_head_ends_where_the_messages_begin)
 	head_write(&full, &(struct head_spec){ "m", 100, STR("be \"good\""), tools });
 	head_write(&bare, &(struct head_spec){ "m", 100, STR(""), NULL });
 
-	CHECK_CSTR(full.p, "{\"model\":\"m\",\"max_tokens\":100,\"stream\":true,\"tools\":[{\"name\":\"Read\"},{\"name\":\"Write\"}],"
-			   "\"system\":[{\"type\":\"text\",\"text\":\"be \\\"good\\\"\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
+	CHECK_CSTR(full.p, "{\"model\":\"m\",\"max_tokens\":100,\"stream\":true,\"tools\":[{\"name\":\"Read\"},{"
+			   "\"name\":\"Write\"}],"
+			   "\"system\":[{\"type\":\"text\",\"text\":\"be "
+			   "\\\"good\\\"\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
 			   "\"messages\":[");
 	CHECK_CSTR(bare.p, "{\"model\":\"m\",\"max_tokens\":100,\"stream\":true,\"messages\":[");
 }
@@ -173,7 +179,8 @@ TEST(providers_are_found_by_name)
 	CHECK_CSTR(provider_find(STR("scripted"))->name, "scripted");
 	CHECK(!provider_find(STR("other")));
 	for (size_t i = 0; provider_table[i]; i++)
-		CHECK(provider_table[i]->open && provider_table[i]->close && provider_table[i]->start && provider_table[i]->cancel);
+		CHECK(provider_table[i]->open && provider_table[i]->close && provider_table[i]->start &&
+		      provider_table[i]->cancel);
 }
 
 TEST(without_a_key_the_anthropic_provider_says_what_it_looked_at)
@@ -187,9 +194,9 @@ TEST(without_a_key_the_anthropic_provider_says_what_it_looked_at)
 
 int test_call(void)
 {
-	return RUN_TESTS(T(the_reason_that_says_most_is_the_one_reported), T(headers_are_found_in_any_spelling),
-			 T(a_retry_after_that_cannot_be_meant_is_passed_over),
-			 T(a_limit_that_is_used_up_holds_until_its_reset),
-			 T(a_reset_in_the_past_or_without_a_time_holds_nothing), T(a_head_ends_where_the_messages_begin),
-			 T(providers_are_found_by_name), T(without_a_key_the_anthropic_provider_says_what_it_looked_at));
+	return RUN_TESTS(
+		T(the_reason_that_says_most_is_the_one_reported), T(headers_are_found_in_any_spelling),
+		T(a_retry_after_that_cannot_be_meant_is_passed_over), T(a_limit_that_is_used_up_holds_until_its_reset),
+		T(a_reset_in_the_past_or_without_a_time_holds_nothing), T(a_head_ends_where_the_messages_begin),
+		T(providers_are_found_by_name), T(without_a_key_the_anthropic_provider_says_what_it_looked_at));
 }

@@ -69,7 +69,10 @@ TEST(the_longest_prefix_of_an_id_decides_its_price)
 
 TEST(cost_counts_each_kind_of_token_at_its_price)
 {
-	struct usage u = { .input = 1000000, .output = 1000000, .cache_read = 1000000, .cache_write = 3000000,
+	struct usage u = { .input = 1000000,
+			   .output = 1000000,
+			   .cache_read = 1000000,
+			   .cache_write = 3000000,
 			   .cache_write_1h = 1000000 };
 
 	/* 5 input, 25 output, 0.5 read, 2 x 6.25 short writes, 10 long write */
@@ -80,5 +83,6 @@ TEST(cost_counts_each_kind_of_token_at_its_price)
 int test_catalog(void)
 {
 	return RUN_TESTS(T(aliases_become_ids_and_ids_pass_through), T(the_environment_decides_what_an_alias_means),
-			 T(the_longest_prefix_of_an_id_decides_its_price), T(cost_counts_each_kind_of_token_at_its_price));
+			 T(the_longest_prefix_of_an_id_decides_its_price),
+			 T(cost_counts_each_kind_of_token_at_its_price));
 }

@@ -43,7 +43,9 @@ static const struct {
 TEST(each_failure_has_its_name_and_its_number_of_tries)
 {
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
-		struct failure f = { .kind = table[i].kind, .status = table[i].status, .retry_after_ms = table[i].retry_after_ms };
+		struct failure f = { .kind = table[i].kind,
+				     .status = table[i].status,
+				     .retry_after_ms = table[i].retry_after_ms };
 		CHECK_CSTR(failure_name(&f), table[i].name);
 		for (unsigned attempt = 1; attempt < table[i].tries; attempt++)
 			CHECK(failure_retry_delay_ms(&f, attempt, 12345) >= 0);
@@ -82,8 +84,8 @@ static const struct {
 	int status;
 	const char *body, *type, *text;
 } bodies[] = {
-	{ 529, "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Over\\u006coaded\"}}", "overloaded_error",
-	  "529 overloaded_error: Overloaded" },
+	{ 529, "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Over\\u006coaded\"}}",
+	  "overloaded_error", "529 overloaded_error: Overloaded" },
 	{ 502, "<html>\n<b>Bad Gateway</b>\n</html>", "", "502 <html>" },
 	{ 500, "", "", "500 the server sent no explanation" },
 	{ 500, " \n ", "", "500 the server sent no explanation" },
@@ -121,8 +123,13 @@ TEST(the_type_of_an_error_event_stands_for_a_status)
 		const char *type;
 		int status;
 	} events[] = {
-		{ "overloaded_error", 529 }, { "rate_limit_error", 429 }, { "authentication_error", 401 },
-		{ "invalid_request_error", 400 }, { "api_error", 500 }, { "never_heard_of", 500 }, { "", 500 },
+		{ "overloaded_error", 529 },
+		{ "rate_limit_error", 429 },
+		{ "authentication_error", 401 },
+		{ "invalid_request_error", 400 },
+		{ "api_error", 500 },
+		{ "never_heard_of", 500 },
+		{ "", 500 },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(events); i++) {

@@ -8,8 +8,8 @@ enum { SLOTS = 40 };
 
 struct client {
 	struct governor_slot slot;
-	uint64_t at_ms;      /* when it was granted */
-	unsigned place;      /* the how-manieth; 0: not yet */
+	uint64_t at_ms; /* when it was granted */
+	unsigned place; /* the how-manieth; 0: not yet */
 };
 
 struct stage {

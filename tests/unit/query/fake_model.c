@@ -96,7 +96,9 @@ static const struct provider fake_provider = { .name = "fake", .start = start, .
 
 void fake_model_init(struct fake_model *m, struct loop *loop, const struct reply *replies, size_t count)
 {
-	*m = (struct fake_model){ .endpoint.provider = &fake_provider, .loop = loop, .replies = replies, .count = count };
+	*m = (struct fake_model){
+		.endpoint.provider = &fake_provider, .loop = loop, .replies = replies, .count = count
+	};
 	governor_init(&m->endpoint.governor, loop, 100);
 }
 

@@ -47,8 +47,11 @@ static void cancel(struct tool_call *call)
 	tool_call_fail(call, "cancelled");
 }
 
-#define DEFINITION(name) "{\"name\":\"" name "\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"ms\":{\"type\":\"integer\"}}}}"
+#define DEFINITION(name)                                                                                               \
+	"{\"name\":\"" name "\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"ms\":{\"type\":\"integer\"}}}" \
+	"}"
 
-const struct tool fake_read = { .name = "Read", .definition = DEFINITION("Read"), .flags = TOOL_READ_ONLY,
-				.start = start, .cancel = cancel };
+const struct tool fake_read = {
+	.name = "Read", .definition = DEFINITION("Read"), .flags = TOOL_READ_ONLY, .start = start, .cancel = cancel
+};
 const struct tool fake_write = { .name = "Write", .definition = DEFINITION("Write"), .start = start, .cancel = cancel };

@@ -30,9 +30,17 @@ void stage_init(struct stage *s, const struct reply *replies, size_t count)
 	store_init(&s->store, s->dir);
 	s->path = path_join(&s->arena, s->dir, "s.jsonl");
 	s->journal = journal_new(&s->store, s->path);
-	s->context = (struct record_context){ .session_id = "id", .cwd = "/w", .git_branch = "", .version = "0", .entrypoint = "cli" };
-	s->config = (struct query_config){ .loop = s->loop, .endpoint = &s->model.endpoint, .head = s->head, .tools = &s->tools,
-					   .env = &s->env, .gate = &s->gate, .session_id = "id", .agent = "" };
+	s->context = (struct record_context){
+		.session_id = "id", .cwd = "/w", .git_branch = "", .version = "0", .entrypoint = "cli"
+	};
+	s->config = (struct query_config){ .loop = s->loop,
+					   .endpoint = &s->model.endpoint,
+					   .head = s->head,
+					   .tools = &s->tools,
+					   .env = &s->env,
+					   .gate = &s->gate,
+					   .session_id = "id",
+					   .agent = "" };
 }
 
 static void note_state(struct query *q, const char *to)
@@ -100,7 +108,9 @@ struct agent *stage_agent(struct stage *s)
 
 	CHECK(s->agent_count < AGENTS);
 	a->stage = s;
-	a->recorder = (struct recorder){ .journal = s->agent_count ? NULL : s->journal, .store = &s->store, .context = &s->context };
+	a->recorder = (struct recorder){ .journal = s->agent_count ? NULL : s->journal,
+					 .store = &s->store,
+					 .context = &s->context };
 	s->agent_count++;
 	struct query_config config = s->config;
 	config.recorder = &a->recorder;

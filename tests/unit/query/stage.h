@@ -12,8 +12,8 @@ enum { AGENTS = 3 };
 struct agent {
 	struct query q;
 	struct recorder recorder;
-	struct buf trail;             /* "ASK GATE STREAM FINISH IDLE " */
-	struct buf events;            /* "text:hi +t1 -t1 =t1 retry:overloaded " and so on, see stage.c */
+	struct buf trail; /* "ASK GATE STREAM FINISH IDLE " */
+	struct buf events; /* "text:hi +t1 -t1 =t1 retry:overloaded " and so on, see stage.c */
 	unsigned ends;
 	struct stage *stage;
 };
@@ -28,17 +28,17 @@ struct stage {
 	struct tool_set tools;
 	struct tool_env env;
 	struct tool_gate gate;
-	bool hold_gate;               /* the gate does not answer */
+	bool hold_gate; /* the gate does not answer */
 	struct tool_call *asked;
-	struct buf log;               /* of the tools */
+	struct buf log; /* of the tools */
 	struct store store;
 	struct record_context context;
 	struct journal *journal;
-	struct query_config config;   /* tests change it before stage_agent() */
+	struct query_config config; /* tests change it before stage_agent() */
 	struct agent agents[AGENTS];
 	unsigned agent_count;
-	struct query *q;              /* of the first agent */
-	const char *path;             /* of its session file */
+	struct query *q; /* of the first agent */
+	const char *path; /* of its session file */
 };
 
 void stage_init(struct stage *s, const struct reply *replies, size_t count);
@@ -54,7 +54,7 @@ char *stage_transcript(struct stage *s, const struct query *q);
 void stage_check_disk(struct stage *s);
 void stage_release(struct stage *s);
 
-#define STAGE(s, ...)                                                                                   \
-	struct stage s;                                                                                 \
-	static const struct reply replies[] = { __VA_ARGS__ };                                          \
+#define STAGE(s, ...)                                          \
+	struct stage s;                                        \
+	static const struct reply replies[] = { __VA_ARGS__ }; \
 	stage_init(&s, replies, COUNT_OF(replies))

@@ -6,39 +6,51 @@
 
 TEST(read_only_calls_run_side_by_side_and_are_sent_in_order)
 {
-	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":30}") CALL("t2", "Read", "{\"ms\":10}") CALL("t3", "Read", "{\"ms\":20}"),
-			  "tool_use") }, { .stream = SAYS("m2", "done") });
+	STAGE(s,
+	      { .stream = ANSWER("m1",
+				 CALL("t1", "Read", "{\"ms\":30}") CALL("t2", "Read", "{\"ms\":10}")
+					 CALL("t3", "Read", "{\"ms\":20}"),
+				 "tool_use") },
+	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
 
 	CHECK_CSTR(s.log.p, "+t1 +t2 +t3 -t2 -t3 -t1 ");
-	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, a:call t1, a:call t2, a:call t3, u:t1=ok, u:t2=ok, u:t3=ok, a:done");
+	CHECK_CSTR(stage_transcript(&s, s.q),
+		   "u:hi, a:call t1, a:call t2, a:call t3, u:t1=ok, u:t2=ok, u:t3=ok, a:done");
 	CHECK_CSTR(a->events.p, "call:t1 +t1 call:t2 +t2 call:t3 +t3 -t2 =t2 -t3 =t3 -t1 =t1 text:done ");
 	stage_check_disk(&s);
 	stage_release(&s);
 }
 
+/* clang-format off */
 static const struct {
 	const char *what, *stream, *log;
 	unsigned parallel;
 } orders[] = {
 	{ "a writer waits for those before it and holds back those behind it",
-	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":30}") CALL("r2", "Read", "{\"ms\":20}") CALL("w3", "Write", "{\"ms\":10}")
+	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":30}") CALL("r2", "Read", "{\"ms\":20}") CALL("w3", "Write",
+	  "{\"ms\":10}")
 		 CALL("r4", "Read", "{\"ms\":10}") CALL("r5", "Read", "{\"ms\":5}"), "tool_use"),
 	  "+r1 +r2 -r2 -r1 +w3 -w3 +r4 +r5 -r5 -r4 ", 0 },
 	{ "writers run one after another",
-	  ANSWER("m1", CALL("w1", "Write", "{\"ms\":5}") CALL("w2", "Write", "{\"ms\":5}"), "tool_use"), "+w1 -w1 +w2 -w2 ", 0 },
-	{ "a reader behind a writer waits", ANSWER("m1", CALL("w1", "Write", "{\"ms\":5}") CALL("r2", "Read", "{}"), "tool_use"),
+	  ANSWER("m1", CALL("w1", "Write", "{\"ms\":5}") CALL("w2", "Write", "{\"ms\":5}"), "tool_use"),
+	  "+w1 -w1 +w2 -w2 ", 0 },
+	{ "a reader behind a writer waits", ANSWER("m1", CALL("w1", "Write", "{\"ms\":5}") CALL("r2", "Read", "{}"),
+	  "tool_use"),
 	  "+w1 -w1 +r2 -r2 ", 0 },
 	{ "no more than the limit at a time",
-	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":10}") CALL("r2", "Read", "{\"ms\":20}") CALL("r3", "Read", "{\"ms\":1}")
+	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":10}") CALL("r2", "Read", "{\"ms\":20}") CALL("r3", "Read",
+	  "{\"ms\":1}")
 		 CALL("w4", "Write", "{}"), "tool_use"), "+r1 +r2 -r1 +r3 -r3 -r2 +w4 -w4 ", 2 },
 	{ "an unknown tool is answered in its turn",
-	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":5}") CALL("x2", "None", "{}") CALL("r3", "Read", "{}"), "tool_use"),
+	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":5}") CALL("x2", "None", "{}") CALL("r3", "Read", "{}"),
+	  "tool_use"),
 	  "+r1 -r1 +r3 -r3 ", 0 },
 	{ "input that does not fit the schema is not run",
 	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":\"x\"}") CALL("r2", "Read", "{}"), "tool_use"), "+r2 -r2 ", 0 },
 };
+/* clang-format on */
 
 TEST(each_call_starts_when_it_may)
 {
@@ -58,7 +70,10 @@ TEST(each_call_starts_when_it_may)
 
 TEST(a_tool_starts_before_the_stream_is_over)
 {
-	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}") TEXT("and") CALL("t2", "Read", "{}"), "tool_use"), .gap_ms = 100 },
+	STAGE(s,
+	      { .stream =
+			ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}") TEXT("and") CALL("t2", "Read", "{}"), "tool_use"),
+		.gap_ms = 100 },
 	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
@@ -100,18 +115,24 @@ static void restore(struct agent *a, bool run)
 	struct segment *done = segment_tool_result(STR("t2"), STR("from disk"), false);
 
 	transcript_add(&a->q.transcript, ROLE_USER, segment_text(STR("hi")));
-	static const char *const calls[][2] = { { "t1", "Read" }, { "t2", "Write" }, { "t3", "Write" }, { "t4", "None" } };
+	static const char *const calls[][2] = {
+		{ "t1", "Read" }, { "t2", "Write" }, { "t3", "Write" }, { "t4", "None" }
+	};
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		char json[120];
-		snprintf(json, sizeof json, "{\"type\":\"tool_use\",\"id\":\"%s\",\"name\":\"%s\",\"input\":{}}", calls[i][0], calls[i][1]);
+		snprintf(json, sizeof json, "{\"type\":\"tool_use\",\"id\":\"%s\",\"name\":\"%s\",\"input\":{}}",
+			 calls[i][0], calls[i][1]);
 		transcript_add(&a->q.transcript, ROLE_ASSISTANT, segment_new(SEGMENT_TOOL_USE, str_from(json)));
-		CHECK_INT(query_restore_call(&a->q, str_from(calls[i][0]), str_from(calls[i][1]), STR("{}"), i == 1 ? done : NULL, run,
-					     &err), 0);
+		CHECK_INT(query_restore_call(&a->q, str_from(calls[i][0]), str_from(calls[i][1]), STR("{}"),
+					     i == 1 ? done : NULL, run, &err),
+			  0);
 	}
 	segment_unref(done);
 }
 
-#define LOST "The program ended before this call had a result. It may or may not have run: look at the state of things before you do it again."
+#define LOST                                                                                                        \
+	"The program ended before this call had a result. It may or may not have run: look at the state of things " \
+	"before you do it again."
 
 TEST(an_interrupted_turn_runs_read_only_calls_again_and_no_others)
 {
@@ -124,8 +145,9 @@ TEST(an_interrupted_turn_runs_read_only_calls_again_and_no_others)
 
 	CHECK_CSTR(a->trail.p, "TOOLS ASK GATE STREAM FINISH IDLE ");
 	CHECK_CSTR(s.log.p, "+t1 -t1 ");
-	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, u:t1=ok, u:t2=from disk, u:t3=" LOST
-					      ", u:t4=" LOST ", a:done");
+	CHECK_CSTR(stage_transcript(&s, s.q),
+		   "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, u:t1=ok, u:t2=from disk, u:t3=" LOST
+		   ", u:t4=" LOST ", a:done");
 	stage_release(&s);
 }
 
@@ -140,8 +162,9 @@ TEST(a_new_prompt_closes_an_interrupted_turn_first)
 
 	CHECK_CSTR(a->trail.p, "ASK GATE STREAM FINISH IDLE ");
 	CHECK_CSTR(s.log.p, "");
-	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, u:t1=" LOST ", u:t2=from disk, u:t3="
-					      LOST ", u:t4=" LOST ", u:something else, a:done");
+	CHECK_CSTR(stage_transcript(&s, s.q),
+		   "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, u:t1=" LOST ", u:t2=from disk, u:t3=" LOST
+		   ", u:t4=" LOST ", u:something else, a:done");
 	stage_release(&s);
 }
 

@@ -3,7 +3,7 @@
 #include "stage.h"
 #include "test_query.h"
 
-#define NOTE "[Request interrupted by user]"
+#define NOTE  "[Request interrupted by user]"
 #define NEVER "{\"ms\":-1}"
 
 static void cancel_twice(struct query *q)
@@ -82,11 +82,14 @@ TEST(in_stream_after_a_text)
 
 TEST(in_stream_while_a_call_runs)
 {
-	STAGE(s, { .stream = START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}"), .never = true }, { .stream = SAYS("m9", "fine") });
+	STAGE(s,
+	      { .stream = START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}"), .never = true },
+	      { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM ENDING FINISH IDLE ",
-			 "u:hi, a:look, a:call t1, a:call t2, u:t1=cancelled, u:t2=The call was cancelled before it ran., u:" NOTE);
+			 "u:hi, a:look, a:call t1, a:call t2, u:t1=cancelled, u:t2=The call was cancelled before it "
+			 "ran., u:" NOTE);
 	CHECK_CSTR(s.log.p, "+t1 !t1 ");
 	stage_release(&s);
 }
@@ -120,11 +123,15 @@ TEST(in_backoff_after_a_cut)
 
 TEST(in_tools)
 {
-	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}") CALL("t2", "Write", NEVER) CALL("t3", "Read", "{}"), "tool_use") }, { .stream = SAYS("m9", "fine") });
+	STAGE(s,
+	      { .stream = ANSWER("m1", CALL("t1", "Read", "{}") CALL("t2", "Write", NEVER) CALL("t3", "Read", "{}"),
+				 "tool_use") },
+	      { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM TOOLS ENDING FINISH IDLE ",
-			 "u:hi, a:call t1, a:call t2, a:call t3, u:t1=ok, u:t2=cancelled, u:t3=The call was cancelled before it ran., u:" NOTE);
+			 "u:hi, a:call t1, a:call t2, a:call t3, u:t1=ok, u:t2=cancelled, u:t3=The call was cancelled "
+			 "before it ran., u:" NOTE);
 	CHECK_CSTR(s.log.p, "+t1 -t1 +t2 !t2 ");
 	stage_release(&s);
 }
@@ -157,7 +164,8 @@ TEST(when_idle_it_does_nothing)
 
 TEST(a_block_that_arrives_with_the_cancel_is_not_recorded)
 {
-	STAGE(s, { .stream = START("m1") CALL("t1", "Write", "{}"), .after_ms = 10, .never = true }, { .stream = SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") CALL("t1", "Write", "{}"), .after_ms = 10, .never = true },
+	      { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	/* The same moment: the timer of the reply was started first. */
@@ -173,6 +181,6 @@ int test_cancel(void)
 {
 	return RUN_TESTS(T(in_ask), T(in_gate), T(in_stream_before_the_first_byte), T(in_stream_after_a_text),
 			 T(in_stream_while_a_call_runs), T(in_stream_after_a_call_has_ended), T(in_backoff),
-			 T(in_backoff_after_a_cut), T(in_tools), T(while_somebody_is_asked), T(when_idle_it_does_nothing),
-			 T(a_block_that_arrives_with_the_cancel_is_not_recorded));
+			 T(in_backoff_after_a_cut), T(in_tools), T(while_somebody_is_asked),
+			 T(when_idle_it_does_nothing), T(a_block_that_arrives_with_the_cancel_is_not_recorded));
 }

@@ -8,7 +8,9 @@
 #include "test_query.h"
 
 static const struct reply turn[] = {
-	{ .stream = ANSWER("m1", TEXT("look") CALL("t1", "Read", "{\"ms\":5}") CALL("t2", "Write", "{\"ms\":5}"), "tool_use"), .gap_ms = 10 },
+	{ .stream = ANSWER("m1", TEXT("look") CALL("t1", "Read", "{\"ms\":5}") CALL("t2", "Write", "{\"ms\":5}"),
+			   "tool_use"),
+	  .gap_ms = 10 },
 	{ .status = 529, .stream = "" },
 	{ .stream = ANSWER("m2", TEXT("half"), "max_tokens") },
 	{ .stream = SAYS("m3", "done") },
@@ -132,6 +134,7 @@ TEST(a_cancel_on_a_full_disk_ends_the_turn_all_the_same)
 
 int test_disk(void)
 {
-	return RUN_TESTS(T(every_line_of_a_turn_may_be_the_one_that_does_not_fit), T(a_prompt_that_cannot_be_written_is_refused),
+	return RUN_TESTS(T(every_line_of_a_turn_may_be_the_one_that_does_not_fit),
+			 T(a_prompt_that_cannot_be_written_is_refused),
 			 T(a_cancel_on_a_full_disk_ends_the_turn_all_the_same));
 }

@@ -25,7 +25,8 @@ static void check_all(struct stage *s, enum query_end end)
 
 TEST(the_others_go_at_the_first_byte_of_the_leader)
 {
-	STAGE(s, { .stream = SAYS("m1", "a"), .after_ms = 700, .gap_ms = 500 }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
+	STAGE(s, { .stream = SAYS("m1", "a"), .after_ms = 700, .gap_ms = 500 }, { .stream = SAYS("m2", "b") },
+	      { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);
@@ -40,7 +41,8 @@ TEST(the_others_go_at_the_first_byte_of_the_leader)
 
 TEST(the_others_go_after_two_seconds)
 {
-	STAGE(s, { .stream = SAYS("m1", "a"), .after_ms = 5000 }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
+	STAGE(s, { .stream = SAYS("m1", "a"), .after_ms = 5000 }, { .stream = SAYS("m2", "b") },
+	      { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);
@@ -54,7 +56,8 @@ TEST(the_others_go_after_two_seconds)
 
 TEST(the_others_go_when_the_leader_gives_up)
 {
-	STAGE(s, { .stream = "", .status = 401, .after_ms = 100 }, { .stream = SAYS("m2", "b") }, { .stream = SAYS("m3", "c") });
+	STAGE(s, { .stream = "", .status = 401, .after_ms = 100 }, { .stream = SAYS("m2", "b") },
+	      { .stream = SAYS("m3", "c") });
 	uint64_t start = loop_now_ms(s.loop);
 
 	start_all(&s);
@@ -121,5 +124,6 @@ int test_fork_gate(void)
 {
 	return RUN_TESTS(T(the_others_go_at_the_first_byte_of_the_leader), T(the_others_go_after_two_seconds),
 			 T(the_others_go_when_the_leader_gives_up), T(the_others_go_when_the_leader_is_cancelled),
-			 T(a_kick_is_left_however_often_it_waited), T(a_gate_that_nobody_needs_any_more_stops_its_timer));
+			 T(a_kick_is_left_however_often_it_waited),
+			 T(a_gate_that_nobody_needs_any_more_stops_its_timer));
 }

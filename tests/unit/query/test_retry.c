@@ -7,8 +7,8 @@
 
 TEST(an_overload_is_waited_out)
 {
-	STAGE(s, { .stream = ERROR_BODY("overloaded_error"), .status = 529 }, { .stream = ERROR_BODY("overloaded_error"), .status = 529 },
-	      { .stream = SAYS("m1", "hello") });
+	STAGE(s, { .stream = ERROR_BODY("overloaded_error"), .status = 529 },
+	      { .stream = ERROR_BODY("overloaded_error"), .status = 529 }, { .stream = SAYS("m1", "hello") });
 
 	struct agent *a = stage_run(&s);
 
@@ -35,7 +35,8 @@ TEST(a_retry_after_is_obeyed_by_every_agent)
 	static const int statuses[] = { 429, 529, 503 };
 
 	for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-		const struct reply replies[] = { { .stream = "", .status = statuses[i], .retry_after = "20" }, { .stream = SAYS("m1", "one") },
+		const struct reply replies[] = { { .stream = "", .status = statuses[i], .retry_after = "20" },
+						 { .stream = SAYS("m1", "one") },
 						 { .stream = SAYS("m2", "two") } };
 		struct stage s;
 		stage_init(&s, replies, COUNT_OF(replies));
@@ -53,7 +54,8 @@ TEST(a_retry_after_is_obeyed_by_every_agent)
 
 TEST(an_answer_that_is_cut_before_a_call_never_happened)
 {
-	STAGE(s, { .stream = START("m1") TEXT("gone") TEXT("too"), .end = FAIL_CUT }, { .stream = SAYS("m2", "hello") });
+	STAGE(s, { .stream = START("m1") TEXT("gone") TEXT("too"), .end = FAIL_CUT },
+	      { .stream = SAYS("m2", "hello") });
 
 	struct agent *a = stage_run(&s);
 
@@ -67,21 +69,25 @@ TEST(an_answer_that_is_cut_before_a_call_never_happened)
 
 TEST(only_the_next_block_supersedes)
 {
-	STAGE(s, { .stream = START("m1") TEXT("gone"), .end = FAIL_STALL }, { .stream = "", .status = 500 }, { .stream = START("m2") TEXT("also gone"), .end = FAIL_CUT },
+	STAGE(s, { .stream = START("m1") TEXT("gone"), .end = FAIL_STALL }, { .stream = "", .status = 500 },
+	      { .stream = START("m2") TEXT("also gone"), .end = FAIL_CUT },
 	      { .stream = ANSWER("m3", TEXT("a") TEXT("b"), "end_turn") });
 
 	struct agent *a = stage_run(&s);
 
-	CHECK_CSTR(a->events.p, "text:gone retry:server_error:1:0 retry:server_error:2:500 text:also gone(supersedes 1) "
-				"retry:server_error:3:0 text:a(supersedes 1) text:b ");
+	CHECK_CSTR(a->events.p,
+		   "text:gone retry:server_error:1:0 retry:server_error:2:500 text:also gone(supersedes 1) "
+		   "retry:server_error:3:0 text:a(supersedes 1) text:b ");
 	stage_check_disk(&s);
 	stage_release(&s);
 }
 
 TEST(an_answer_that_is_cut_after_a_call_is_what_is_complete_of_it)
 {
-	STAGE(s, { .stream = START("m1") TEXT("look") CALL("t1", "Write", "{\"ms\":50}") TEXT("and")
-		   EVENT("content_block_start", ",\"content_block\":{\"type\":\"text\",\"text\":\"cut\"}"), .end = FAIL_CUT },
+	STAGE(s,
+	      { .stream = START("m1") TEXT("look") CALL("t1", "Write", "{\"ms\":50}") TEXT("and")
+			EVENT("content_block_start", ",\"content_block\":{\"type\":\"text\",\"text\":\"cut\"}"),
+		.end = FAIL_CUT },
 	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
@@ -94,7 +100,10 @@ TEST(an_answer_that_is_cut_after_a_call_is_what_is_complete_of_it)
 
 TEST(an_error_event_after_a_call_ends_the_answer_there)
 {
-	STAGE(s, { .stream = START("m1") CALL("t1", "Read", "{}") EVENT("error", ",\"error\":{\"type\":\"overloaded_error\"}") }, { .stream = SAYS("m2", "done") });
+	STAGE(s,
+	      { .stream = START("m1") CALL("t1", "Read", "{}")
+			EVENT("error", ",\"error\":{\"type\":\"overloaded_error\"}") },
+	      { .stream = SAYS("m2", "done") });
 
 	stage_run(&s);
 

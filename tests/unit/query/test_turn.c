@@ -23,7 +23,9 @@ TEST(a_plain_answer_ends_the_turn)
 
 TEST(a_tool_turn_sends_the_result_back)
 {
-	STAGE(s, { .stream = ANSWER("m1", THINKING TEXT("look") CALL("t1", "Read", "{\"ms\":5,\"say\":\"found\"}"), "tool_use") },
+	STAGE(s,
+	      { .stream = ANSWER("m1", THINKING TEXT("look") CALL("t1", "Read", "{\"ms\":5,\"say\":\"found\"}"),
+				 "tool_use") },
 	      { .stream = SAYS("m2", "done") });
 
 	struct agent *a = stage_run(&s);
@@ -71,8 +73,9 @@ TEST(after_max_turns_the_results_are_there_and_nothing_more_is_asked)
 
 TEST(an_answer_that_is_cut_at_the_output_limit_goes_on)
 {
-	STAGE(s, { .stream = ANSWER("m1", TEXT("one "), "max_tokens") }, { .stream = ANSWER("m2", TEXT("two "), "max_tokens") },
-	      { .status = 529, .stream = "" }, { .stream = SAYS("m3", "three") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("one "), "max_tokens") },
+	      { .stream = ANSWER("m2", TEXT("two "), "max_tokens") }, { .status = 529, .stream = "" },
+	      { .stream = SAYS("m3", "three") });
 
 	struct agent *a = stage_run(&s);
 
@@ -85,8 +88,9 @@ TEST(an_answer_that_is_cut_at_the_output_limit_goes_on)
 
 TEST(an_answer_is_continued_three_times_at_most)
 {
-	STAGE(s, { .stream = ANSWER("m1", TEXT("1"), "max_tokens") }, { .stream = ANSWER("m2", TEXT("2"), "max_tokens") },
-	      { .stream = ANSWER("m3", TEXT("3"), "max_tokens") }, { .stream = ANSWER("m4", TEXT("4"), "max_tokens") });
+	STAGE(s, { .stream = ANSWER("m1", TEXT("1"), "max_tokens") },
+	      { .stream = ANSWER("m2", TEXT("2"), "max_tokens") }, { .stream = ANSWER("m3", TEXT("3"), "max_tokens") },
+	      { .stream = ANSWER("m4", TEXT("4"), "max_tokens") });
 
 	stage_run(&s);
 
@@ -166,7 +170,8 @@ TEST(two_empty_answers_are_an_error)
 
 TEST(notices_are_told_with_the_next_request)
 {
-	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { .stream = SAYS("m2", "done") }, { .stream = SAYS("m3", "seen") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { .stream = SAYS("m2", "done") },
+	      { .stream = SAYS("m3", "seen") });
 	struct agent *a = stage_agent(&s);
 	stage_prompt(a, "hi");
 	query_notice(s.q, STR("before the first"));
@@ -178,8 +183,9 @@ TEST(notices_are_told_with_the_next_request)
 	stage_prompt(a, "next");
 	loop_run(s.loop);
 
-	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, u:before the first, a:call t1, u:t1=ok, a:done, u:next, u:while idle, "
-					      "u:and another, a:seen");
+	CHECK_CSTR(stage_transcript(&s, s.q),
+		   "u:hi, u:before the first, a:call t1, u:t1=ok, a:done, u:next, u:while idle, "
+		   "u:and another, a:seen");
 	stage_check_disk(&s);
 	query_notice(s.q, STR("never told"));
 	stage_release(&s);
@@ -187,7 +193,8 @@ TEST(notices_are_told_with_the_next_request)
 
 TEST(a_paused_query_asks_nothing_until_it_goes_on)
 {
-	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}"), "tool_use") }, { .stream = SAYS("m2", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{\"ms\":5}"), "tool_use") },
+	      { .stream = SAYS("m2", "done") });
 	struct agent *a = stage_agent(&s);
 	query_pause(&a->q, true);
 	stage_prompt(a, "hi");
@@ -248,10 +255,11 @@ TEST(a_pause_holds_the_bytes_of_a_running_request)
 
 TEST(deltas_come_in_the_form_that_was_asked_for)
 {
-	static const char stream[] = START("m1") EVENT("content_block_start", ",\"content_block\":{\"type\":\"text\",\"text\":\"\"}")
-		EVENT("content_block_delta", ",\"delta\":{\"type\":\"text_delta\",\"text\":\"he\"}")
-		EVENT("content_block_delta", ",\"delta\":{\"type\":\"text_delta\",\"text\":\"llo\"}") EVENT("content_block_stop", "")
-		END("end_turn");
+	static const char stream[] =
+		START("m1") EVENT("content_block_start", ",\"content_block\":{\"type\":\"text\",\"text\":\"\"}")
+			EVENT("content_block_delta", ",\"delta\":{\"type\":\"text_delta\",\"text\":\"he\"}")
+				EVENT("content_block_delta", ",\"delta\":{\"type\":\"text_delta\",\"text\":\"llo\"}")
+					EVENT("content_block_stop", "") END("end_turn");
 	STAGE(s, { .stream = stream }, { .stream = stream });
 	s.config.want_deltas = true;
 	struct agent *a = stage_run(&s);
@@ -269,8 +277,8 @@ TEST(deltas_come_in_the_form_that_was_asked_for)
 
 TEST(each_request_marks_what_the_one_before_marked_last)
 {
-	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { .stream = ANSWER("m2", CALL("t2", "Read", "{}"), "tool_use") },
-	      { .stream = SAYS("m3", "done") });
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") },
+	      { .stream = ANSWER("m2", CALL("t2", "Read", "{}"), "tool_use") }, { .stream = SAYS("m3", "done") });
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}}"
 
 	stage_run(&s);
@@ -290,11 +298,12 @@ int test_turn(void)
 	return RUN_TESTS(T(a_plain_answer_ends_the_turn), T(a_tool_turn_sends_the_result_back),
 			 T(a_second_prompt_goes_on_where_the_first_ended),
 			 T(after_max_turns_the_results_are_there_and_nothing_more_is_asked),
-			 T(an_answer_that_is_cut_at_the_output_limit_goes_on), T(an_answer_is_continued_three_times_at_most),
-			 T(a_pause_is_sent_back_as_it_is), T(a_refusal_is_dropped_and_ends_the_turn),
-			 T(a_full_context_ends_the_turn), T(an_empty_answer_is_asked_for_once_more),
-			 T(two_empty_answers_are_an_error), T(notices_are_told_with_the_next_request),
-			 T(a_paused_query_asks_nothing_until_it_goes_on), T(a_query_that_is_paused_at_the_gate_sends_nothing),
+			 T(an_answer_that_is_cut_at_the_output_limit_goes_on),
+			 T(an_answer_is_continued_three_times_at_most), T(a_pause_is_sent_back_as_it_is),
+			 T(a_refusal_is_dropped_and_ends_the_turn), T(a_full_context_ends_the_turn),
+			 T(an_empty_answer_is_asked_for_once_more), T(two_empty_answers_are_an_error),
+			 T(notices_are_told_with_the_next_request), T(a_paused_query_asks_nothing_until_it_goes_on),
+			 T(a_query_that_is_paused_at_the_gate_sends_nothing),
 			 T(a_pause_holds_the_bytes_of_a_running_request), T(deltas_come_in_the_form_that_was_asked_for),
 			 T(each_request_marks_what_the_one_before_marked_last));
 }

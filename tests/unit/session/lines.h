@@ -3,6 +3,7 @@
  * the parent of a first line. */
 #pragma once
 
+/* clang-format off */
 #define NONE "null"
 #define OF(uuid) "\"" uuid "\""
 #define TEXT_BLOCK(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
@@ -26,3 +27,4 @@
 #define FORK(uuid, session, from)                                                                       \
 	"{\"parentUuid\":null,\"type\":\"fork-origin\",\"uuid\":\"" uuid "\",\"forkedFrom\":{\"sessionId\":\"" session \
 	"\",\"uuid\":\"" from "\"}}\n"
+/* clang-format on */

@@ -21,8 +21,9 @@ TEST(a_fork_is_its_origin_up_to_a_line_and_then_its_own)
 	struct session_load l;
 	struct err err = { 0 };
 	stage_init(&s);
-	stage_write(&s, A ".jsonl", PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo"))
-		    CLOSE("3", OF("2"), "m1", "end_turn") PROMPT("4", OF("3"), "later, in the origin only"));
+	stage_write(&s, A ".jsonl",
+		    PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo"))
+			    CLOSE("3", OF("2"), "m1", "end_turn") PROMPT("4", OF("3"), "later, in the origin only"));
 	stage_write(&s, B ".jsonl", FORK("f", A, "3") PROMPT("5", OF("f"), "own"));
 
 	CHECK_INT(load(&s, B ".jsonl", &l, &err), 0);
@@ -40,8 +41,8 @@ TEST(a_fork_of_a_fork_reaches_the_first_origin)
 	struct err err = { 0 };
 	stage_init(&s);
 	stage_write(&s, A ".jsonl", PROMPT("1", NONE, "first") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")));
-	stage_write(&s, B ".jsonl", FORK("f", A, "2") PROMPT("3", OF("f"), "second")
-		    FOREIGN("4", OF("3"), "m2", TEXT_BLOCK("yes")));
+	stage_write(&s, B ".jsonl",
+		    FORK("f", A, "2") PROMPT("3", OF("f"), "second") FOREIGN("4", OF("3"), "m2", TEXT_BLOCK("yes")));
 	stage_write(&s, C ".jsonl", FORK("g", B, "4"));
 
 	CHECK_INT(load(&s, C ".jsonl", &l, &err), 0);
@@ -117,7 +118,8 @@ TEST(the_newest_session_is_the_file_that_changed_last)
 
 int test_fork(void)
 {
-	return RUN_TESTS(T(a_fork_is_its_origin_up_to_a_line_and_then_its_own), T(a_fork_of_a_fork_reaches_the_first_origin),
+	return RUN_TESTS(T(a_fork_is_its_origin_up_to_a_line_and_then_its_own),
+			 T(a_fork_of_a_fork_reaches_the_first_origin),
 			 T(an_open_call_of_the_origin_is_settled_by_the_prompt_of_the_fork),
 			 T(a_fork_without_its_origin_is_an_error_that_says_so),
 			 T(the_newest_session_is_the_file_that_changed_last));

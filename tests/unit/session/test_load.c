@@ -4,6 +4,7 @@
 #include "stage.h"
 #include "test_session.h"
 
+/* clang-format off */
 static const struct {
 	const char *what, *file, *expected;
 } files[] = {
@@ -14,7 +15,8 @@ static const struct {
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn"),
 	  "u:hi, a:yo" },
 	{ "an answer of several blocks",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", "{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"s\"}")
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1",
+	  "{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"s\"}")
 	  PART("3", OF("2"), "m1", TEXT_BLOCK("yo")) CLOSE("4", OF("3"), "m1", "end_turn"),
 	  "u:hi, a:<thinking>, a:yo" },
 	{ "a torn last line",
@@ -27,46 +29,55 @@ static const struct {
 	{ "an answer without a call and without a closing line",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")), "u:hi; interrupted" },
 	{ "such an answer, then the next try",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("gone")) PART("3", OF("2"), "m2", TEXT_BLOCK("yo"))
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("gone")) PART("3", OF("2"), "m2",
+	  TEXT_BLOCK("yo"))
 	  CLOSE("4", OF("3"), "m2", "end_turn"), "u:hi, a:yo" },
 	{ "such an answer, then the next prompt",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("gone")) PROMPT("3", OF("2"), "again"),
 	  "u:hi, u:again; interrupted" },
 	{ "an answer with a call and without a closing line",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("let me")) PART("3", OF("2"), "m1", CALL_BLOCK("t1")),
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("let me")) PART("3", OF("2"), "m1",
+	  CALL_BLOCK("t1")),
 	  "u:hi, a:let me, a:call t1; calls t1=no; interrupted" },
 	{ "results in another order than their calls",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1",
+	  CALL_BLOCK("t2"))
 	  CLOSE("4", OF("3"), "m1", "tool_use") RESULT("5", OF("4"), "t2", "two") RESULT("6", OF("5"), "t1", "one"),
 	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two; interrupted" },
 	{ "a result between the blocks of its answer",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one")
-	  PART("4", OF("3"), "m1", CALL_BLOCK("t2")) CLOSE("5", OF("4"), "m1", "tool_use") RESULT("6", OF("5"), "t2", "two")
+	  PART("4", OF("3"), "m1", CALL_BLOCK("t2")) CLOSE("5", OF("4"), "m1", "tool_use") RESULT("6", OF("5"), "t2",
+	  "two")
 	  PART("7", OF("6"), "m2", TEXT_BLOCK("done")) CLOSE("8", OF("7"), "m2", "end_turn"),
 	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two, a:done" },
 	{ "one of two results",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1",
+	  CALL_BLOCK("t2"))
 	  CLOSE("4", OF("3"), "m1", "tool_use") RESULT("5", OF("4"), "t2", "two"),
 	  "u:hi, a:call t1, a:call t2; calls t1=no t2=yes; interrupted" },
 	{ "a missing result and the next prompt",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1", CALL_BLOCK("t2"))
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) PART("3", OF("2"), "m1",
+	  CALL_BLOCK("t2"))
 	  CLOSE("4", OF("3"), "m1", "tool_use") RESULT("5", OF("4"), "t2", "two") PROMPT("6", OF("5"), "go on"),
 	  "u:hi, a:call t1, a:call t2, u:t1=LOST, u:t2=two, u:go on; interrupted" },
 	{ "a result twice: the first counts",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one")
 	  RESULT("4", OF("3"), "t1", "other"), "u:hi, a:call t1, u:t1=one; interrupted" },
-	{ "a result without its call", PROMPT("1", NONE, "hi") RESULT("2", OF("1"), "t9", "lost"), "u:hi; interrupted" },
+	{ "a result without its call", PROMPT("1", NONE, "hi") RESULT("2", OF("1"), "t9", "lost"), "u:hi; interrupted"
+	  },
 	{ "result and text in one line",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))
 	  USER_LINE("3", OF("2"), RESULT_BLOCK("t1", "one") "," TEXT_BLOCK("and")) "\n",
 	  "u:hi, a:call t1, u:t1=one, u:and; interrupted" },
 	{ "a refusal",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("no")) CLOSE("3", OF("2"), "m1", "refusal"), "u:hi" },
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("no")) CLOSE("3", OF("2"), "m1", "refusal"),
+	  "u:hi" },
 	{ "a refusal after a call, which may have run",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) CLOSE("3", OF("2"), "m1", "refusal")
 	  RESULT("4", OF("3"), "t1", "one"), "u:hi, a:call t1, u:t1=one; interrupted" },
 	{ "a pause",
-	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("wait")) CLOSE("3", OF("2"), "m1", "pause_turn"),
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("wait")) CLOSE("3", OF("2"), "m1",
+	  "pause_turn"),
 	  "u:hi, a:wait; interrupted" },
 	{ "lines of unknown types",
 	  "{\"type\":\"summary\",\"summary\":\"s\",\"leafUuid\":\"2\"}\n" PROMPT("1", NONE, "hi")
@@ -74,39 +85,50 @@ static const struct {
 	  PART("2", OF("a"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
 	  "{\"type\":\"file-history-snapshot\"}\n[1]\n", "u:hi, a:yo; skipped 1" },
 	{ "a line that is not JSON",
-	  PROMPT("1", NONE, "hi") "oops\n" PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn"),
+	  PROMPT("1", NONE, "hi") "oops\n" PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1",
+	  "end_turn"),
 	  "u:hi, a:yo; skipped 1" },
 	{ "a damaged line that was part of the chain",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
 	  "{\"uuid\":\"4\",####\n" PROMPT("5", OF("4"), "next"), "u:hi, a:yo, u:next; interrupted; skipped 1" },
 	{ "a text of another program",
-	  "{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+	  "{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"message\":{\"role\":\"user\",\"content\":"
+	  "\"hi\"}}\n"
 	  FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")), "u:hi, a:yo" },
 	{ "an empty text of another program",
 	  "{\"type\":\"user\",\"uuid\":\"1\",\"message\":{\"content\":\"\"}}\n" PROMPT("2", OF("1"), "hi"),
 	  "u:hi; interrupted" },
 	{ "parallel results of another program that branch",
-	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", CALL_BLOCK("t1")) FOREIGN("3", OF("2"), "m1", CALL_BLOCK("t2"))
-	  RESULT("4", OF("2"), "t1", "one") RESULT("5", OF("3"), "t2", "two") FOREIGN("6", OF("5"), "m2", TEXT_BLOCK("done")),
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", CALL_BLOCK("t1")) FOREIGN("3", OF("2"), "m1",
+	  CALL_BLOCK("t2"))
+	  RESULT("4", OF("2"), "t1", "one") RESULT("5", OF("3"), "t2", "two") FOREIGN("6", OF("5"), "m2",
+	  TEXT_BLOCK("done")),
 	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two, a:done" },
 	{ "a branch that was left",
 	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) PROMPT("3", OF("2"), "wrong")
-	  FOREIGN("4", OF("3"), "m2", TEXT_BLOCK("left")) PROMPT("5", OF("2"), "right"), "u:hi, a:yo, u:right; interrupted" },
+	  FOREIGN("4", OF("3"), "m2", TEXT_BLOCK("left")) PROMPT("5", OF("2"), "right"),
+	  "u:hi, a:yo, u:right; interrupted" },
 	{ "lines of a subagent between those of its parent",
 	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo"))
-	  "{\"type\":\"user\",\"uuid\":\"s\",\"parentUuid\":null,\"isSidechain\":true,\"message\":{\"content\":\"side\"}}\n",
+	  "{\"type\":\"user\",\"uuid\":\"s\",\"parentUuid\":null,\"isSidechain\":true,\"message\":{\"content\":"
+	  "\"side\"}}\n",
 	  "u:hi, a:yo" },
 	{ "the file of a subagent",
-	  "{\"type\":\"user\",\"uuid\":\"s\",\"parentUuid\":null,\"isSidechain\":true,\"message\":{\"content\":\"side\"}}\n",
+	  "{\"type\":\"user\",\"uuid\":\"s\",\"parentUuid\":null,\"isSidechain\":true,\"message\":{\"content\":"
+	  "\"side\"}}\n",
 	  "u:side; interrupted" },
-	{ "a chain that bites its tail", PROMPT("1", OF("2"), "a") PROMPT("2", OF("1"), "b"), "u:a, u:b; interrupted" },
+	{ "a chain that bites its tail", PROMPT("1", OF("2"), "a") PROMPT("2", OF("1"), "b"), "u:a, u:b; interrupted"
+	  },
 	{ "lines without uuid", "{\"type\":\"user\",\"message\":{\"content\":\"hi\"}}\n", "" },
 	{ "a call without members", PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", "{\"type\":\"tool_use\"}"),
 	  "u:hi, a:call ; calls =no; interrupted" },
 	{ "messages of wrong types",
-	  "{\"type\":\"user\",\"uuid\":\"1\",\"message\":7}\n{\"type\":\"assistant\",\"uuid\":\"2\",\"parentUuid\":\"1\",\"message\":[]}\n"
-	  "{\"type\":\"user\",\"uuid\":\"3\",\"parentUuid\":\"2\",\"message\":{\"content\":[7,\"x\",{},null]}}\n", "" },
+	  "{\"type\":\"user\",\"uuid\":\"1\",\"message\":7}\n{\"type\":\"assistant\",\"uuid\":\"2\",\"parentUuid\":"
+	  "\"1\",\"message\":[]}\n"
+	  "{\"type\":\"user\",\"uuid\":\"3\",\"parentUuid\":\"2\",\"message\":{\"content\":[7,\"x\",{},null]}}\n", ""
+	  },
 };
+/* clang-format on */
 
 TEST(each_file_gives_its_conversation)
 {
@@ -150,7 +172,7 @@ TEST(a_file_that_is_cut_anywhere_loads_twice_the_same)
 {
 	static const char whole[] =
 		PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one")
-		PART("4", OF("3"), "m1", CALL_BLOCK("t2")) CLOSE("5", OF("4"), "m1", "tool_use");
+			PART("4", OF("3"), "m1", CALL_BLOCK("t2")) CLOSE("5", OF("4"), "m1", "tool_use");
 	struct stage s;
 	stage_init(&s);
 
@@ -228,16 +250,20 @@ TEST(a_session_that_is_not_there_is_not_found)
 
 TEST(where_it_was_and_which_files_it_knows_come_with_it)
 {
-	static const char text[] =
-		"{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"cwd\":\"/old\",\"message\":{\"content\":\"hi\"}}\n"
-		"{\"type\":\"user\",\"uuid\":\"2\",\"parentUuid\":\"1\",\"cwd\":\"/new\",\"timestamp\":\"2026-11-15T20:21:00.123Z\","
-		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"type\":\"text\",\"file\":{\"filePath\":\"/a\",\"numLines\":3,\"totalLines\":9}}}\n"
-		"{\"type\":\"user\",\"uuid\":\"3\",\"parentUuid\":\"2\",\"timestamp\":\"2026-11-15T20:21:00.123456+00:00\","
-		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/b\"}}\n"
-		"{\"type\":\"user\",\"uuid\":\"4\",\"parentUuid\":\"3\",\"timestamp\":\"2026-11-15T20:21:01.99999999999999999999Z\","
-		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/c\"}}\n"
-		"{\"type\":\"user\",\"uuid\":\"5\",\"parentUuid\":\"4\",\"timestamp\":\"yesterday\","
-		"\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/d\"}}\n";
+	static const char text[] = "{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"cwd\":\"/"
+				   "old\",\"message\":{\"content\":\"hi\"}}\n"
+				   "{\"type\":\"user\",\"uuid\":\"2\",\"parentUuid\":\"1\",\"cwd\":\"/"
+				   "new\",\"timestamp\":\"2026-11-15T20:21:00.123Z\","
+				   "\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"type\":\"text\",\"file\":{"
+				   "\"filePath\":\"/a\",\"numLines\":3,\"totalLines\":9}}}\n"
+				   "{\"type\":\"user\",\"uuid\":\"3\",\"parentUuid\":\"2\",\"timestamp\":\"2026-11-"
+				   "15T20:21:00.123456+00:00\","
+				   "\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/b\"}}\n"
+				   "{\"type\":\"user\",\"uuid\":\"4\",\"parentUuid\":\"3\",\"timestamp\":\"2026-11-"
+				   "15T20:21:01.99999999999999999999Z\","
+				   "\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/c\"}}\n"
+				   "{\"type\":\"user\",\"uuid\":\"5\",\"parentUuid\":\"4\",\"timestamp\":\"yesterday\","
+				   "\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"/d\"}}\n";
 	const int64_t second = INT64_C(1794774060);
 	struct stage s;
 	struct session_load l;
@@ -268,8 +294,10 @@ TEST(a_call_without_result_is_handed_on_with_its_input)
 	struct err err = { 0 };
 	stage_init(&s);
 
-	CHECK_INT(session_load(stage_write(&s, "s.jsonl", PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))),
-			       &l, &err), 0);
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl",
+					   PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))),
+			       &l, &err),
+		  0);
 
 	CHECK_INT(l.call_count, 1);
 	CHECK_STR(l.calls[0].name, "Read");

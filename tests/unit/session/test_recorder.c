@@ -59,18 +59,21 @@ static char *plain_line(struct bench *b, const char *line)
 	return arena_dup(&b->stage.arena, out.p, out.n);
 }
 
-#define COMMON(type)                                                                                    \
-	"\"isSidechain\":false,\"type\":\"" type "\",\"uuid\":U,\"timestamp\":T,\"userType\":\"external\"," \
+#define COMMON(type)                                                                                                   \
+	"\"isSidechain\":false,\"type\":\"" type "\",\"uuid\":U,\"timestamp\":T,\"userType\":\"external\","            \
 	"\"entrypoint\":\"cli\",\"cwd\":\"/srv/\xef\xbf\xbd\",\"sessionId\":\"5e551011-0000-4000-8000-000000000001\"," \
 	"\"version\":\"1.2.3\",\"gitBranch\":\"main\""
-#define ANSWER "\"requestId\":\"req_1\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"model-x\",\"content\":["
+#define ANSWER                                                                                                         \
+	"\"requestId\":\"req_1\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":" \
+	"\"model-x\",\"content\":["
 
 static void record_a_turn(struct bench *b)
 {
 	char uuid[UUID_LEN + 1];
 	struct err err = { 0 };
 	struct segment *prompt[] = { segment_text(STR("context")), segment_text(STR("hi")) };
-	struct segment *block = segment_new(SEGMENT_TOOL_USE, STR("{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Read\",\"input\":{}}"));
+	struct segment *block = segment_new(
+		SEGMENT_TOOL_USE, STR("{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Read\",\"input\":{}}"));
 	struct segment *result = segment_tool_result(STR("t1"), STR("found"), false);
 	struct usage usage = { .input = 5, .output = 6 };
 
@@ -86,20 +89,27 @@ static void record_a_turn(struct bench *b)
 	segment_unref(result);
 }
 
+/* clang-format off */
 TEST(each_line_has_the_fields_that_other_programs_read)
 {
 	static const char *const expected[] = {
 		"\"parentUuid\":null," COMMON("user") ",\"isMeta\":true,\"message\":{\"role\":\"user\",\"content\":["
 		"{\"type\":\"text\",\"text\":\"context\"},{\"type\":\"text\",\"text\":\"hi\"}]}",
 		"\"parentUuid\":P," COMMON("assistant") ",\"partial\":true," ANSWER
-		"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Read\",\"input\":{}}],\"stop_reason\":null,\"stop_sequence\":null}",
-		"\"parentUuid\":P," COMMON("assistant") "," ANSWER "],\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
+		"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Read\",\"input\":{}}],\"stop_reason\":null,"
+	  "\"stop_sequence\":null}",
+		"\"parentUuid\":P," COMMON("assistant") ","
+	  ANSWER "],\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
 		"\"usage\":{\"input_tokens\":5,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,"
-		"\"output_tokens\":6,\"cache_creation\":{\"ephemeral_5m_input_tokens\":0,\"ephemeral_1h_input_tokens\":0},"
+		"\"output_tokens\":6,\"cache_creation\":{\"ephemeral_5m_input_tokens\":0,"
+	  "\"ephemeral_1h_input_tokens\":0},"
 		"\"server_tool_use\":{\"web_search_requests\":0}}}",
 		"\"parentUuid\":P," COMMON("user") ",\"message\":{\"role\":\"user\",\"content\":["
-		"{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"found\"}]},\"toolUseResult\":{\"filePath\":\"/x\"}",
+		"{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"found\"}]},\"toolUseResult\":"
+	  "{\"filePath\":\"/x\"}",
 	};
+	/* clang-format on */
+
 	struct bench b;
 	bench_init(&b);
 	record_a_turn(&b);
@@ -158,8 +168,9 @@ TEST(a_fork_begins_with_its_origin)
 	CHECK_INT(recorder_fork_origin(&b.recorder, context.session_id, "the-line", &err), 0);
 
 	CHECK_CSTR(plain_line(&b, stage_read(&b.stage, "s.jsonl")),
-		   "\"parentUuid\":null," COMMON("fork-origin") ",\"forkedFrom\":{\"sessionId\":"
-		   "\"5e551011-0000-4000-8000-000000000001\",\"uuid\":\"the-line\"}");
+		   "\"parentUuid\":null," COMMON(
+			   "fork-origin") ",\"forkedFrom\":{\"sessionId\":"
+					  "\"5e551011-0000-4000-8000-000000000001\",\"uuid\":\"the-line\"}");
 	CHECK(id_is_uuid(str_from(b.recorder.last)));
 	bench_release(&b);
 }
@@ -218,7 +229,8 @@ TEST(the_lines_of_a_child_are_marked)
 
 	CHECK_INT(recorder_user(&b.recorder, &text, 1, false, uuid, &err), 0);
 
-	CHECK(strstr(stage_read(&b.stage, "s.jsonl"), "\"isSidechain\":true,\"agentId\":\"a0123456789abcdef\"") != NULL);
+	CHECK(strstr(stage_read(&b.stage, "s.jsonl"), "\"isSidechain\":true,\"agentId\":\"a0123456789abcdef\"") !=
+	      NULL);
 	segment_unref(text);
 	bench_release(&b);
 }

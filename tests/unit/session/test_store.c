@@ -207,7 +207,8 @@ TEST(a_journal_that_cannot_be_made_says_so_each_time)
 int test_store(void)
 {
 	return RUN_TESTS(T(a_project_key_is_its_path_with_dashes), T(a_long_project_key_is_cut_and_stays_unique),
-			 T(a_project_directory_is_below_the_configuration), T(more_journals_than_descriptors_lose_no_line),
+			 T(a_project_directory_is_below_the_configuration),
+			 T(more_journals_than_descriptors_lose_no_line),
 			 T(without_free_descriptors_the_oldest_journal_gives_its_own),
 			 T(a_line_that_does_not_fit_is_taken_back_and_reported),
 			 T(a_journal_that_cannot_be_made_says_so_each_time));

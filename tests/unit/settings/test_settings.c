@@ -54,10 +54,11 @@ static void put(struct stage *s, const char *name, const char *text)
 
 static void collect(struct stage *s, size_t limit_bytes)
 {
-	instructions_collect(&s->out, &s->notes, &(struct instructions_spec){ .cwd = path(s, "top/project"),
-									      .config_dir = path(s, "config"),
-									      .managed_dir = path(s, "managed"),
-									      .limit_bytes = limit_bytes });
+	instructions_collect(&s->out, &s->notes,
+			     &(struct instructions_spec){ .cwd = path(s, "top/project"),
+							  .config_dir = path(s, "config"),
+							  .managed_dir = path(s, "managed"),
+							  .limit_bytes = limit_bytes });
 }
 
 /* The texts without the lines that name their files. */
@@ -93,7 +94,8 @@ TEST(the_nearest_instructions_come_last)
 
 	collect(&s, 0);
 
-	CHECK_CSTR(texts(&s), "managed|user|user rule a/deep|user rule b|top|project|project .claude|project rule|local");
+	CHECK_CSTR(texts(&s),
+		   "managed|user|user rule a/deep|user rule b|top|project|project .claude|project rule|local");
 	CHECK_CSTR(s.notes.p, "");
 	CHECK(strstr(s.out.p, "top/project/CLAUDE.md (project instructions):\n\nproject\n") != NULL);
 	stage_release(&s);
@@ -125,8 +127,9 @@ TEST(imports_follow_their_file_once_and_four_hops_deep)
 
 	collect(&s, 0);
 
-	CHECK_CSTR(texts(&s), "root|@docs/1.md and (@docs/twice.md), see @missing.md.|one @2.md|two @./3.md @../CLAUDE.md|"
-			      "three @4.md @twice.md|four @5.md|once");
+	CHECK_CSTR(texts(&s),
+		   "root|@docs/1.md and (@docs/twice.md), see @missing.md.|one @2.md|two @./3.md @../CLAUDE.md|"
+		   "three @4.md @twice.md|four @5.md|once");
 	CHECK_CSTR(s.notes.p, "");
 	stage_release(&s);
 }
@@ -178,7 +181,8 @@ TEST(an_import_inside_a_comment_is_none)
 
 TEST(a_file_of_comments_only_is_nothing)
 {
-	static const char *const files[] = { "<!-- only -->", "<!-- never closed", "<!--\n-->", "", "\n\n", "---\npaths: x\n---\ntext" };
+	static const char *const files[] = { "<!-- only -->", "<!-- never closed",       "<!--\n-->", "",
+					     "\n\n",          "---\npaths: x\n---\ntext" };
 
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		struct stage s;
@@ -223,8 +227,9 @@ TEST(files_beyond_the_limit_are_left_out_and_named)
 	struct stage s;
 	stage_init(&s);
 	put(&s, "config/CLAUDE.md", "short");
-	put(&s, "top/project/CLAUDE.md", "a text that is much longer than the limit that is left for it, by any measure, surely so, "
-					 "even with the line that names the file before it");
+	put(&s, "top/project/CLAUDE.md",
+	    "a text that is much longer than the limit that is left for it, by any measure, surely so, "
+	    "even with the line that names the file before it");
 
 	collect(&s, 150);
 
@@ -358,10 +363,11 @@ int main(void)
 	return RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
 			 T(imports_follow_their_file_once_and_four_hops_deep),
 			 T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
-			 T(a_file_above_the_project_may_import_from_beside_itself), T(an_import_inside_a_comment_is_none),
-			 T(a_file_of_comments_only_is_nothing), T(rules_for_certain_files_are_not_loaded),
-			 T(a_nul_does_not_hide_what_follows), T(files_beyond_the_limit_are_left_out_and_named),
-			 T(a_file_that_cannot_be_read_is_named), T(comments_that_stand_alone_are_left_out),
-			 T(imports_are_found_outside_code_only), T(the_root_of_a_repository_is_the_nearest_above),
-			 T(the_branch_is_what_head_says), T(a_linked_worktree_has_a_branch_of_its_own));
+			 T(a_file_above_the_project_may_import_from_beside_itself),
+			 T(an_import_inside_a_comment_is_none), T(a_file_of_comments_only_is_nothing),
+			 T(rules_for_certain_files_are_not_loaded), T(a_nul_does_not_hide_what_follows),
+			 T(files_beyond_the_limit_are_left_out_and_named), T(a_file_that_cannot_be_read_is_named),
+			 T(comments_that_stand_alone_are_left_out), T(imports_are_found_outside_code_only),
+			 T(the_root_of_a_repository_is_the_nearest_above), T(the_branch_is_what_head_says),
+			 T(a_linked_worktree_has_a_branch_of_its_own));
 }

@@ -7,7 +7,9 @@
 #include "io/file.h"
 #include "tool/tool.h"
 
-#define SCHEMA "\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[\"path\"]}"
+#define SCHEMA                                                                                                 \
+	"\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[" \
+	"\"path\"]}"
 
 static struct tool_call *kept; /* the call of slow_start */
 static unsigned starts, cancels;
@@ -37,17 +39,24 @@ static unsigned flags_for(const struct json *input)
 	return json_str_is(json_get(input, "path"), "ro") ? TOOL_READ_ONLY : 0;
 }
 
-static const struct tool quick = { .name = "Quick", .definition = "{\"name\":\"Quick\"," SCHEMA "}", .subject = "path",
-				   .flags = TOOL_EDITS, .start = quick_start, .flags_for = flags_for };
-static const struct tool slow = { .name = "Slow", .definition = "{\"name\":\"Slow\"}", .flags = TOOL_READ_ONLY,
-				  .start = slow_start, .cancel = slow_cancel };
+static const struct tool quick = { .name = "Quick",
+				   .definition = "{\"name\":\"Quick\"," SCHEMA "}",
+				   .subject = "path",
+				   .flags = TOOL_EDITS,
+				   .start = quick_start,
+				   .flags_for = flags_for };
+static const struct tool slow = { .name = "Slow",
+				  .definition = "{\"name\":\"Slow\"}",
+				  .flags = TOOL_READ_ONLY,
+				  .start = slow_start,
+				  .cancel = slow_cancel };
 static const struct tool stubborn = { .name = "Stubborn", .definition = "{}", .start = slow_start };
 
 struct stage {
 	struct loop *loop;
 	struct tool_env env;
 	struct tool_gate gate;
-	struct tool_call *asked;     /* the gate was asked and has not answered */
+	struct tool_call *asked; /* the gate was asked and has not answered */
 	enum { ALLOW, DENY, LATER } policy;
 	unsigned done;
 	char dir[64];
@@ -341,7 +350,8 @@ TEST(a_result_above_the_limit_goes_to_a_file)
 
 	CHECK(call->result.n < 3000);
 	CHECK(utf8_valid(buf_str(&call->result)));
-	CHECK(str_starts(buf_str(&call->result), STR("<persisted-output>\nOutput too large (2.0MB). Full output saved to: ")));
+	CHECK(str_starts(buf_str(&call->result),
+			 STR("<persisted-output>\nOutput too large (2.0MB). Full output saved to: ")));
 	CHECK(strstr(call->result.p, path) != NULL);
 	CHECK(strstr(call->result.p, "\n0123456789\xc3\xa9\n0123") != NULL);
 	CHECK_INT(file_read(path, 1 << 24, &saved, &err), 0);

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A proxy named in the environment is used, and left out where NO_PROXY says so."""
+import http.server
+import threading
+import urllib.request
+
+from lab import main
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    """Forwards POST requests for whole URLs, whatever their host, to the model server."""
+
+    def do_POST(self):
+        self.server.asked.append(self.path)
+        body = self.rfile.read(int(self.headers["content-length"]))
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "content-length", "proxy-connection")}
+        path = self.path.split("//", 1)[1].split("/", 1)[1]
+        request = urllib.request.Request(self.server.model + "/" + path, body, headers)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request) as answer:
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.headers["content-type"])
+            self.end_headers()
+            self.wfile.write(answer.read())
+
+    def log_message(self, *_):
+        pass
+
+
+def start_proxy(model):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    server.asked, server.model = [], model
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def a_request_goes_through_the_proxy_of_the_environment(lab):
+    lab.model("rule\n  text through\n")
+    proxy = start_proxy(lab.env["ANTHROPIC_BASE_URL"])
+    lab.env["http_proxy"] = "http://127.0.0.1:%d" % proxy.server_address[1]
+    lab.env["ANTHROPIC_BASE_URL"] = "http://model.invalid"
+    done = lab.cadre("-p", "hi")
+    proxy.shutdown()
+    assert done.code == 0 and done.out == "through\n", done
+    assert proxy.asked == ["http://model.invalid/v1/messages"], proxy.asked
+
+
+def no_proxy_leaves_a_host_out(lab):
+    lab.model("rule\n  text direct\n")
+    proxy = start_proxy(lab.env["ANTHROPIC_BASE_URL"])
+    lab.env["http_proxy"] = "http://127.0.0.1:%d" % proxy.server_address[1]
+    lab.env["no_proxy"] = "127.0.0.1"
+    done = lab.cadre("-p", "hi")
+    proxy.shutdown()
+    assert done.code == 0 and done.out == "direct\n", done
+    assert proxy.asked == [], proxy.asked
+
+
+if __name__ == "__main__":
+    main(a_request_goes_through_the_proxy_of_the_environment, no_proxy_leaves_a_host_out)
