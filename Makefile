@@ -1,7 +1,7 @@
 # The front door. `make run` and `make test` do everything from a fresh checkout; meson does the work.
 PROMPT ?= What is in this repository? Look around and tell me in a few sentences.
 
-.PHONY: all run test bench fuzz format tidy install clean deps-build deps-test deps-bench
+.PHONY: all run test bench fuzz check-corpus format tidy install clean deps-build deps-test deps-bench
 
 all: build/build.ninja
 	ninja -C build
@@ -42,6 +42,11 @@ fuzz: deps-test
 	@[ -d build-fuzz ] || CC=clang meson setup build-fuzz -Dtests=true -Dfuzzing=true -Db_lundef=false -Db_sanitize=address,undefined >/dev/null
 	@ninja -C build-fuzz $(if $(FUZZ),fuzz/fuzz_$(FUZZ),)
 	@fuzz/run $(SECONDS) $(FUZZ)
+
+# CORPUS=DIR: compares what `cadre agents check` says with a folder of agent files and their meanings.
+check-corpus: all
+	@[ -n "$(CORPUS)" ] || { echo "usage: make check-corpus CORPUS=DIR" >&2; exit 2; }
+	@scripts/check_corpus.py build/cadre $(CORPUS)
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -34,6 +34,7 @@ extern "C" {
 struct cadre;         /* a runtime: the loop, the registries, the model endpoint, options */
 struct cadre_session; /* one conversation with its main agent */
 struct cadre_event;
+struct cadre_report;
 struct cadre_writer;
 
 enum cadre_status {
@@ -60,9 +61,10 @@ CADRE_API const char *cadre_version(void);
  *   model, max-turns, system-prompt, append-system-prompt, tools (comma list; "" = none; "default"), allowed-tools,
  *   permission-mode (default | bypassPermissions), resume (session id), continue (""), fork-session (""),
  *   session-id (uuid), no-session-persistence (""), add-dir (may be given again), retry-deadline (seconds),
- *   include-partial-messages (""), provider (anthropic | scripted), and for hosts: cwd, config-dir, base-url, api-key,
- *   auth-token, scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody answers
- *   permission questions), entrypoint.
+ *   include-partial-messages (""), provider (anthropic | scripted), agents (a JSON object, or a file with one), plugin-dir
+ *   (may be given again), setting-sources (list of user, project, local), and for hosts: cwd, config-dir, managed-dir,
+ *   base-url, api-key, auth-token, scenario (file of the scripted provider; "" = the embedded one), interactive ("" =
+ *   somebody answers permission questions), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
  * is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
@@ -124,6 +126,40 @@ CADRE_API int cadre_event_is_error(const struct cadre_event *e);
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
 /* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
 CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
+
+/* ---- agents -------------------------------------------------------------------------------------------------- */
+
+/* A report is an answer for programs (JSON) and for people (rows of cells, which the face aligns). */
+enum cadre_tone {
+	CADRE_PLAIN,
+	CADRE_HEAD,           /* titles of the columns of the rows below */
+	CADRE_GOOD,
+	CADRE_NOTE,
+	CADRE_WARN,
+	CADRE_BAD
+};
+CADRE_API const char *cadre_report_json(const struct cadre_report *r, size_t *ret_n); /* without a line end */
+CADRE_API size_t cadre_report_rows(const struct cadre_report *r);
+CADRE_API enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row);
+CADRE_API size_t cadre_report_cells(const struct cadre_report *r, size_t row); /* one cell: a line of its own, or several */
+CADRE_API const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column); /* "" beyond the last */
+CADRE_API int cadre_report_bad(const struct cadre_report *r); /* it tells of something that was refused */
+CADRE_API void cadre_report_free(struct cadre_report *r);
+
+/* What the options find: {"activeAgents":[..],"allAgents":[..],"failedFiles":[..]}, with what overrides what. The disk is
+ * read with each call. CADRE_USAGE if a settings file or the option agents is not what it should be. */
+CADRE_API int cadre_agents_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+/* One definition: each field with the line it comes from, the resolved tools and model. An exact name goes before any
+ * other match. */
+CADRE_API int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
+				size_t why_size);
+/* Every file: loaded or not, and each leniency and problem with its line. Paths are files and directories; without any,
+ * all places are checked. */
+CADRE_API int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count,
+				 struct cadre_report **ret_report, char *why, size_t why_size);
+/* Writes a first version of .claude/agents/NAME.md below the working directory; an existing file is left alone. */
+CADRE_API int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
+			       size_t why_size);
 
 /* ---- the loop, for faces ------------------------------------------------------------------------------------- */
 

@@ -138,7 +138,7 @@ static void scan_settings(struct registry_scan *s)
 	if (!u->seen || !u->settled || !same_stamp(&st, &u->stamp)) {
 		s->changed = true;
 		take_stamp(u, &st);
-		unit_read_settings(u, s->at);
+		unit_read_settings(u);
 	}
 	keep(s, u);
 }

@@ -36,7 +36,7 @@ struct registry_scan {
 
 struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix);
 void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd);
-void unit_read_settings(struct unit *u, const struct agent_place *place);
+void unit_read_settings(struct unit *u);
 void unit_read_flag(struct unit *u, const struct agent_sources *sources);
 void unit_fail(struct unit *u, unsigned line, const char *message);
 void unit_add(struct unit *u, struct agent_definition *d); /* takes d */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * unit.c - reads what one file says about agents. */
-#include <fcntl.h>
-#include <time.h>
 #include "agent/registry_int.h"
 #include "io/file.h"
 
@@ -42,25 +40,39 @@ void unit_fail(struct unit *u, unsigned line, const char *message)
 
 static void add_note(struct agent_definition *d, const char *message)
 {
-	struct diagnostic *more = arena_alloc(&d->arena, (d->diagnostic_count + 1) * sizeof *more);
+	struct diagnostics all = { .arena = &d->arena, .list = d->diagnostics, .count = d->diagnostic_count,
+				   .cap = d->diagnostic_count };
 
-	if (d->diagnostic_count)
-		memcpy(more, d->diagnostics, d->diagnostic_count * sizeof *more);
-	more[d->diagnostic_count++] = (struct diagnostic){ DIAGNOSTIC_NOTE, 0, arena_strdup(&d->arena, message) };
-	d->diagnostics = more;
+	diagnostics_add(&all, DIAGNOSTIC_NOTE, 0, "%s", message);
+	d->diagnostics = all.list;
+	d->diagnostic_count = all.count;
 }
 
-/* A plugin's agent has its plugin and its directories in its type, needs no frontmatter, and brings no permission mode.
- * d is ours alone still. */
+static const char *first_error(const struct agent_definition *d)
+{
+	for (size_t i = 0; i < d->diagnostic_count; i++)
+		if (d->diagnostics[i].level == DIAGNOSTIC_ERROR)
+			return d->diagnostics[i].message;
+	return NULL;
+}
+
+/* A plugin's file needs no frontmatter. But one whose frontmatter lost a restriction is no file without frontmatter. */
+static void describe_plugin_agent(struct agent_definition *d, const char *plugin)
+{
+	d->is_agent = true;
+	d->refused = first_error(d) != NULL;
+	d->description = arena_printf(&d->arena, "Agent from %s plugin", plugin);
+	add_note(d, "no description: the name of its plugin stands in for it");
+}
+
+/* A plugin's agent has its plugin and its directories in its type, and brings no permission mode. d is ours alone
+ * still. */
 static void finish_plugin_agent(struct agent_definition *d, const struct agent_place *place, const char *below)
 {
 	d->plugin = arena_strdup(&d->arena, place->plugin);
 	d->name = arena_printf(&d->arena, "%s:%s%s%s", place->plugin, below, below[0] ? ":" : "", d->name);
-	if (!d->is_agent && !d->refused) {
-		d->is_agent = true;
-		d->description = arena_printf(&d->arena, "Agent from %s plugin", place->plugin);
-		add_note(d, "no description: its plugin's name stands in for it");
-	}
+	if (!d->is_agent)
+		describe_plugin_agent(d, place->plugin);
 	if (d->permission_mode || d->permission_mode_invalid) {
 		d->permission_mode = NULL;
 		d->permission_mode_invalid = false;
@@ -110,7 +122,7 @@ static void add_members(struct unit *u, const struct json *agents, const char *p
 
 /* What it said before stays in force when it cannot be read any more: a half-saved file must not drop agents in the
  * middle of a run. */
-void unit_read_settings(struct unit *u, const struct agent_place *place)
+void unit_read_settings(struct unit *u)
 {
 	struct settings_file file;
 	struct err err = { 0 };
@@ -128,14 +140,6 @@ void unit_read_settings(struct unit *u, const struct agent_place *place)
 		add_members(u, agents, u->path, "agents.");
 	else
 		unit_fail(u, settings_line(&file, agents), "agents: expected an object");
-}
-
-static const char *first_error(const struct agent_definition *d)
-{
-	for (size_t i = 0; i < d->diagnostic_count; i++)
-		if (d->diagnostics[i].level == DIAGNOSTIC_ERROR)
-			return d->diagnostics[i].message;
-	return d->is_agent && !d->refused ? NULL : "not an agent: description and prompt are required";
 }
 
 /* All or nothing: who starts us with agents relies on each of them. */

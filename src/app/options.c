@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * options.c - one table of options by name. Values are copied; a later value replaces an earlier one. */
 #include "app/options.h"
+#include "agent/source.h"
 #include "base/id.h"
 #include "model/provider.h"
 
-enum kind { TEXT, SWITCH, NUMBER, MODE, UUID, DIRECTORY, PROVIDER };
+enum kind { TEXT, SWITCH, NUMBER, MODE, UUID, DIRECTORY, PLUGIN, PROVIDER, SOURCES };
 
 static const struct option {
 	const char *name;
@@ -12,6 +13,7 @@ static const struct option {
 	size_t offset;
 } table[] = {
 	{ "add-dir", DIRECTORY, 0 },
+	{ "agents", TEXT, offsetof(struct options, agents) },
 	{ "allowed-tools", TEXT, offsetof(struct options, allowed_tools) },
 	{ "api-key", TEXT, offsetof(struct options, api_key) },
 	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
@@ -24,15 +26,18 @@ static const struct option {
 	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
 	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
 	{ "interactive", SWITCH, offsetof(struct options, interactive) },
+	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },
 	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
 	{ "model", TEXT, offsetof(struct options, model) },
 	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
 	{ "permission-mode", MODE, 0 },
+	{ "plugin-dir", PLUGIN, 0 },
 	{ "provider", PROVIDER, offsetof(struct options, provider) },
 	{ "resume", UUID, offsetof(struct options, resume) },
 	{ "retry-deadline", NUMBER, offsetof(struct options, retry_deadline_s) },
 	{ "scenario", TEXT, offsetof(struct options, scenario) },
 	{ "session-id", UUID, offsetof(struct options, session_id) },
+	{ "setting-sources", SOURCES, 0 },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
 };
@@ -68,14 +73,14 @@ static int set_provider(const char *value, const char **out, struct options *o, 
 	return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", value, names.p);
 }
 
-static void add_directory(struct options *o, const char *value)
+static void add_directory(struct options *o, const char ***list, size_t *count, const char *value)
 {
-	const char **dirs = arena_alloc(&o->arena, (o->add_dir_count + 1) * sizeof *dirs);
+	const char **dirs = arena_alloc(&o->arena, (*count + 1) * sizeof *dirs);
 
-	if (o->add_dir_count)
-		memcpy(dirs, o->add_dirs, o->add_dir_count * sizeof *dirs);
-	dirs[o->add_dir_count++] = arena_strdup(&o->arena, value);
-	o->add_dirs = dirs;
+	if (*count)
+		memcpy(dirs, *list, *count * sizeof *dirs);
+	dirs[(*count)++] = arena_strdup(&o->arena, value);
+	*list = dirs;
 }
 
 static void take_back(struct options *o, const struct option *option, void *at)
@@ -84,6 +89,10 @@ static void take_back(struct options *o, const struct option *option, void *at)
 		o->permission_mode = PERMISSION_DEFAULT;
 	else if (option->kind == DIRECTORY)
 		o->add_dir_count = 0;
+	else if (option->kind == PLUGIN)
+		o->plugin_dir_count = 0;
+	else if (option->kind == SOURCES)
+		o->some_sources = false;
 	else if (option->kind == SWITCH)
 		*(bool *)at = false;
 	else if (option->kind == NUMBER)
@@ -120,8 +129,14 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		*(const char **)(void *)at = arena_strdup(&o->arena, value);
 		return 0;
 	case DIRECTORY:
-		add_directory(o, value);
+		add_directory(o, &o->add_dirs, &o->add_dir_count, value);
 		return 0;
+	case PLUGIN:
+		add_directory(o, &o->plugin_dirs, &o->plugin_dir_count, value);
+		return 0;
+	case SOURCES:
+		o->some_sources = true;
+		return setting_sources_parse(str_from(value), &o->setting_sources, err);
 	case PROVIDER:
 		return set_provider(value, (const char **)(void *)at, o, err);
 	case TEXT:

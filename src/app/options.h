@@ -12,11 +12,14 @@ struct options {
 	enum permission_mode permission_mode;
 	const char *resume, *session_id;
 	bool continue_newest, fork_session, no_persistence, partial_messages, interactive;
-	const char **add_dirs;
-	size_t add_dir_count;
+	const char **add_dirs, **plugin_dirs;
+	size_t add_dir_count, plugin_dir_count;
+	const char *agents;             /* JSON, or a file; NULL: none */
+	bool some_sources;              /* setting_sources was given; otherwise all count */
+	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
 	const char *provider, *scenario, *base_url, *api_key, *auth_token;
-	const char *cwd, *config_dir, *entrypoint;
+	const char *cwd, *config_dir, *managed_dir, *entrypoint;
 };
 
 int options_set(struct options *o, const char *name, const char *value, struct err *err);

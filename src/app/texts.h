@@ -2,4 +2,5 @@
  * texts.h - texts that the build puts into the program. */
 #pragma once
 
+extern const char agent_template_text[]; /* agent_template.md */
 extern const char system_prompt_text[]; /* system_prompt.md */

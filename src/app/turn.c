@@ -5,13 +5,14 @@
 static const struct ending {
 	const char *subtype;
 	bool is_error;
-	const char *text;               /* NULL: the answer itself; %s: the failure, %u: the turn limit */
+	const char *text;               /* NULL: the answer itself */
 } endings[] = {
 	[QUERY_DONE] = { "success", false, NULL },
 	[QUERY_MAX_TURNS] = { "error_max_turns", true, "Reached max turns" },
 	[QUERY_MODEL_ERROR] = { "success", true, "API Error: " },
 	[QUERY_REFUSED] = { "error_during_execution", true, "The model refused to answer" },
 	[QUERY_EMPTY] = { "error_during_execution", true, "The model gave an empty answer" },
+	[QUERY_CUT_OFF] = { "error_during_execution", true, "The answer was cut off at the output limit:\n\n" },
 	[QUERY_CONTEXT_FULL] = { "error_during_execution", true, "The conversation no longer fits into the model's context" },
 	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
 	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
@@ -38,5 +39,7 @@ struct str turn_text(const struct cadre_session *s, struct buf *scratch)
 		buf_addf(scratch, " (%u)", q->config.max_turns);
 	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR)
 		buf_addstr(scratch, q->failure.text);
+	if (q->end == QUERY_CUT_OFF)
+		buf_add(scratch, q->text.p, q->text.n);
 	return buf_str(scratch);
 }

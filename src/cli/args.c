@@ -11,6 +11,7 @@ struct parser {
 	const struct option *variadic;  /* takes tokens until the next flag, or NULL */
 	struct args *args;
 	size_t cap;                     /* of args->given */
+	const char *const *options;     /* of a verb: the flags that it takes; NULL: not a verb */
 	struct err *err;
 };
 
@@ -183,6 +184,10 @@ static int set_prompt(struct parser *p, const char *text)
 {
 	AUTO_BUF struct buf shown = { 0 };
 
+	if (p->options) {
+		p->args->words[p->args->word_count++] = text;
+		return 0;
+	}
 	if (!p->args->prompt) {
 		p->args->prompt = text;
 		return 0;
@@ -226,6 +231,22 @@ static int take_next(struct parser *p, const struct option *opt)
 	return take(p, opt, value);
 }
 
+static bool is_for_verb(const struct parser *p, const struct option *opt)
+{
+	if (!p->options || !strcmp(opt->name, "json") || !strcmp(opt->name, "help"))
+		return true;
+	for (const char *const *name = p->options; *name; name++)
+		if (!strcmp(*name, opt->name))
+			return true;
+	return false;
+}
+
+static int fail_verb(const struct parser *p, const struct option *opt)
+{
+	return err_set(p->err, ERR_USAGE, "--%s has no meaning for `cadre %s` (cadre %s --help lists its flags)", opt->name,
+		       p->argv[1], p->argv[1]);
+}
+
 static int parse_long(struct parser *p, const char *token)
 {
 	struct str rest = str_from(token + 2);
@@ -234,6 +255,8 @@ static int parse_long(struct parser *p, const char *token)
 
 	if (!opt)
 		return fail_unknown(p, token);
+	if (!is_for_verb(p, opt))
+		return fail_verb(p, opt);
 	if (!rest.p)
 		return take_next(p, opt);
 	if (opt->arg == OPTION_NONE)
@@ -251,7 +274,9 @@ static int parse_token(struct parser *p)
 	if (token[1] == '-')
 		return parse_long(p, token);
 	const struct option *opt = token[2] == '\0' ? find_letter(token[1]) : NULL;
-	return opt ? take_next(p, opt) : fail_unknown(p, token);
+	if (!opt)
+		return fail_unknown(p, token);
+	return is_for_verb(p, opt) ? take_next(p, opt) : fail_verb(p, opt);
 }
 
 static int parse_all(struct parser *p)
@@ -272,12 +297,14 @@ static int parse_all(struct parser *p)
 	return 0;
 }
 
-int args_parse(int argc, char *const argv[], struct args *ret_args, struct err *err)
+static int parse(struct parser *p, struct args *ret_args)
 {
 	struct args args = { 0 };
-	struct parser p = { .argv = argv, .argc = (size_t)MAX(argc, 0), .at = 1, .args = &args, .err = err };
 
-	int rc = parse_all(&p);
+	p->args = &args;
+	if (p->options)
+		args.words = arena_alloc(&args.arena, p->argc * sizeof *args.words);
+	int rc = parse_all(p);
 	if (rc < 0) {
 		args_release(&args);
 		return rc;
@@ -285,6 +312,20 @@ int args_parse(int argc, char *const argv[], struct args *ret_args, struct err *
 	join_lists(&args);
 	*ret_args = args;
 	return 0;
+}
+
+int args_parse(int argc, char *const argv[], struct args *ret_args, struct err *err)
+{
+	struct parser p = { .argv = argv, .argc = (size_t)MAX(argc, 0), .at = 1, .err = err };
+
+	return parse(&p, ret_args);
+}
+
+int args_parse_verb(int argc, char *const argv[], const char *const *options, struct args *ret_args, struct err *err)
+{
+	struct parser p = { .argv = argv, .argc = (size_t)MAX(argc, 0), .at = 2, .options = options, .err = err };
+
+	return parse(&p, ret_args);
 }
 
 void args_release(struct args *args)

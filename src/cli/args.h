@@ -52,16 +52,20 @@ struct option_value {
 /* What was said. Values are borrowed from argv or live in the arena. */
 struct args {
 	const char *prompt;         /* NULL: none. First: a row whose .field is 0 has no field */
-	bool print, verbose, partial, help, version;
+	bool print, verbose, partial, help, version, json;
 	const char *output_format;  /* NULL: not given */
 	const char *input_format;
 	struct option_value *given; /* every option with a setting, in the order of the command line */
 	size_t given_count;
+	const char **words;         /* of a verb: what is no flag, without the verb itself */
+	size_t word_count;
 	struct arena arena;
 };
 
 /* argv[0] is skipped. On failure err says what was wrong and what was expected; ret is released. */
 int args_parse(int argc, char *const argv[], struct args *ret_args, struct err *err);
+/* The command line of a verb (argv[1]): --json, --help and the flags named in options, which ends with NULL. */
+int args_parse_verb(int argc, char *const argv[], const char *const *options, struct args *ret_args, struct err *err);
 void args_release(struct args *args);
 #define AUTO_ARGS CLEANUP(args_release)
 

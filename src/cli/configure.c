@@ -25,6 +25,9 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	bool stream = args->output_format && !strcmp(args->output_format, "stream-json");
 	const struct option_value *resume = args_find(args, "resume");
 
+	if (args->json)
+		return err_set(err, ERR_USAGE, "--json belongs to a command, such as `cadre agents --json`; with --print it is "
+			       "--output-format json");
 	if (interactive && args->output_format)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
 	if (stream && !args->verbose)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * help.c - the text of --help, made from the option table. */
 #include "cli/args.h"
+#include "cli/verb.h"
 
 enum { HELP_WIDTH = 100, HELP_INDENT = 38 };
 
@@ -9,6 +10,7 @@ static const char intro[] =
 	"\n"
 	"Usage: cadre [flags] [prompt]        talk on the terminal\n"
 	"       cadre -p [flags] [prompt]     answer once and exit, for scripts and pipes\n"
+	"       cadre <command> ...           look at things or change them; see below\n"
 	"\n"
 	"Examples:\n"
 	"  cadre -p \"What does this project do?\"\n"
@@ -91,9 +93,25 @@ static void add_option(struct buf *out, const struct option *opt)
 	buf_addch(out, '\n');
 }
 
+static void add_verbs(struct buf *out)
+{
+	buf_addstr(out, "\nCommands (each with --help and --json):\n");
+	for (size_t i = 0; verb_table[i]; i++)
+		buf_addf(out, "  cadre %-*s%s\n", HELP_INDENT - 8, verb_table[i]->name, verb_table[i]->summary);
+}
+
+void verb_write_help(struct buf *out, const struct verb *verb)
+{
+	buf_addf(out, "%s\nFlags:\n", verb->help);
+	for (size_t i = 0; verb->options[i]; i++)
+		add_option(out, option_find(str_from(verb->options[i])));
+	add_option(out, option_find(STR("json")));
+}
+
 void help_write(struct buf *out)
 {
 	buf_addstr(out, intro);
+	add_verbs(out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
 		buf_addf(out, "\n%s:\n", group_titles[group]);
 		for (size_t i = 0; i < option_count; i++)

@@ -5,6 +5,7 @@
 #include "cli/configure.h"
 #include "cli/render.h"
 #include "cli/run.h"
+#include "cli/verb.h"
 
 int run_fail(const struct err *err)
 {
@@ -78,6 +79,9 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 
 	prepare_signals();
+	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
+	if (verb)
+		return verb_run(verb, argc, argv);
 	if (args_parse(argc, argv, &args, &err) < 0)
 		return run_fail(&err);
 	if (args.help)

@@ -55,6 +55,13 @@ const struct option option_table[] = {
 	  .fixed = "bypassPermissions",
 	  .help = "Allow every tool. For machines without anything to lose; refused for root unless "
 		  "IS_SANDBOX=1." },
+	{ "agents", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "json|file", .setting = "agents",
+	  .help = "More agents: a JSON object {\"name\": {\"description\": ..., \"prompt\": ...}}, or a file with one." },
+	{ "plugin-dir", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "dir", .setting = "plugin-dir",
+	  .help = "The directory of a plugin to use in this run; may be given again." },
+	{ "setting-sources", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "list", .setting = "setting-sources",
+	  .help = "Whose settings and agents count: any of user, project, local, with commas between (default all; "
+		  "managed ones always do)." },
 	{ "add-dir", NULL, 0, OPTION_REQUIRED, OPTION_VARIADIC, GROUP_TOOLS, "dirs...", .setting = "add-dir",
 	  .help = "More directories that tools may work in." },
 
@@ -70,6 +77,7 @@ const struct option option_table[] = {
 	{ "no-session-persistence", NULL, 0, OPTION_NONE, 0, GROUP_SESSION,
 	  .setting = "no-session-persistence", .help = "Keep nothing on disk; the session cannot be resumed." },
 
+	{ "json", NULL, 0, OPTION_NONE, 0, GROUP_OTHER, FIELD(json), .help = "With a command: print JSON." },
 	{ "version", NULL, 'v', OPTION_NONE, 0, GROUP_OTHER, FIELD(version), .help = "Print the version." },
 	{ "help", NULL, 'h', OPTION_NONE, 0, GROUP_OTHER, FIELD(help), .help = "Print this text." },
 };

@@ -5,7 +5,7 @@
 
 enum { MOVE_FLUSH_MS = 2000 };
 
-static bool wants_colour(void)
+bool view_wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
@@ -17,7 +17,7 @@ void view_init(struct view *v, struct cadre *c, const struct face *face, bool ve
 {
 	*v = (struct view){ .face = face, .verbose = verbose };
 	v->terminal = isatty(STDOUT_FILENO);
-	v->colour = v->terminal && wants_colour();
+	v->colour = v->terminal && view_wants_colour();
 	v->notes = verbose || isatty(STDERR_FILENO);
 	v->out = cadre_writer_new(c, STDOUT_FILENO);
 	if (face->start)

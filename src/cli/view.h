@@ -35,6 +35,7 @@ struct view {
 	bool cancelled;           /* line: the user ended this turn, so its end is no error */
 };
 
+bool view_wants_colour(void); /* NO_COLOR and TERM do not speak against it */
 void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose);
 void view_move(struct view *v, struct cadre *c); /* goes on in another runtime */
 void view_release(struct view *v);

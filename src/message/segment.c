@@ -83,6 +83,7 @@ static void add_without_mark(struct buf *out, const struct json *block)
 struct segment *segment_from_json(const struct json *block)
 {
 	AUTO_BUF struct buf unmarked = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
 	const struct json *type = json_get(block, "type");
 	enum segment_kind kind = SEGMENT_OTHER;
 
@@ -91,7 +92,7 @@ struct segment *segment_from_json(const struct json *block)
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		if (json_str_is(type, kinds[i].type))
 			kind = kinds[i].kind;
-	if (kind == SEGMENT_TEXT && json_str_is(json_get(block, "text"), ""))
+	if (kind == SEGMENT_TEXT && !str_trim(json_str(json_get(block, "text"), &arena)).n)
 		return NULL;
 	if (json_get(block, "cache_control"))
 		add_without_mark(&unmarked, block);

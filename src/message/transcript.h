@@ -52,7 +52,7 @@ struct block transcript_block(const struct transcript *t, uint32_t i);
 void transcript_cut(struct transcript *t, uint32_t count);
 /* Packs a tail that has grown long, so that sending it costs no work per block. What is packed cannot be cut. */
 void transcript_pack(struct transcript *t);
-/* *ret_child, which must be empty, gets all blocks of t; both share them from now on. */
+/* *ret_child, which must be empty, gets all blocks of t; both share them from now on. Packs t: not while a body reads it. */
 void transcript_fork(struct transcript *t, struct transcript *ret_child);
 
 /* For who writes the tail out: the bytes that come before block i. */

@@ -120,7 +120,7 @@ void governor_leave(struct governor *g, struct governor_slot *slot, enum governo
 		break;
 	case GOVERNOR_LIMITED:
 		g->limited = true;
-		narrow(g, g->in_flight);
+		narrow(g, MAX(g->in_flight, g->cap / 2));
 		break;
 	case GOVERNOR_OVERLOADED:
 		overloaded(g, slot);

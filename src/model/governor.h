@@ -2,7 +2,7 @@
  * governor.h - one limiter for all requests to an endpoint. Over the cap a request waits; it is never refused.
  *
  * The cap starts wide. A 429 lowers it to the number of requests that are still under way, which is what the server
- * accepted of the wave; a 529 or other 5xx to 0.7 of itself, at most once per round trip. A success widens it by one;
+ * accepted of the wave (but never by more than half: a straggler says little); a 529 or other 5xx to 0.7 of itself, at most once per round trip. A success widens it by one;
  * once a 429 was seen, a whole round of successes does, so that a server at its capacity is probed once per round and not
  * with every second request. A retry-after, or a limit that the server says is used up, holds for everybody at once.
  * Waiters go in the order of arrival. */

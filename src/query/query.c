@@ -15,7 +15,7 @@
 #include "base/crash.h"
 #include "query/query_int.h"
 
-enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
+enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50, DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
 enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
 typedef enum step step_fn(struct query *q);
@@ -112,7 +112,7 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 	timer_stop(q->config.loop, &q->timer);
 	if (q->fork_gate) {
 		fork_gate_leave(q->fork_gate, &q->kick);
-		if (q->at_gate)
+		if (q->through_gate)
 			fork_gate_open(q->fork_gate);
 	}
 	model_call_cancel(&q->model);
@@ -164,9 +164,9 @@ static enum step step_ask(struct query *q)
 		return finish(q, QUERY_MAX_TURNS);
 	if (take_notices(q, &err) < 0)
 		return disk_error(q, &err);
-	if (q->fork_gate && !q->at_gate && !fork_gate_pass(q->fork_gate, &q->kick))
+	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
 		return STEP_WAIT;
-	q->at_gate = true;
+	q->through_gate = true;
 	q->attempt = 0;
 	q->asked_ms = loop_now_ms(q->config.loop);
 	q->deadline_ms = q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
@@ -178,6 +178,12 @@ static enum step step_gate(struct query *q)
 {
 	struct err err = { 0 };
 
+	const struct governor *g = &q->config.endpoint->governor;
+
+	if (!q->slot.granted && g->hold_until_ms > q->deadline_ms) {
+		query_give_up(q, QUERY_MODEL_ERROR, "the server's limits hold all requests for longer than the deadline");
+		return STEP_AGAIN;
+	}
 	if (!q->slot.granted || q->paused)
 		return STEP_WAIT;
 	if (!q->text_goes_on)
@@ -257,14 +263,16 @@ static enum step ask_on(struct query *q, const char *text)
 static enum step after_answer(struct query *q)
 {
 	if (!strcmp(q->stop_reason, "pause_turn"))
-		return set_state(q, QUERY_ASK);
+		return q->pauses++ < MOST_PAUSES ? set_state(q, QUERY_ASK) : finish(q, QUERY_CUT_OFF);
 	if (!strcmp(q->stop_reason, "refusal")) {
 		answer_drop(q);
 		return finish(q, QUERY_REFUSED);
 	}
 	if (!strcmp(q->stop_reason, "model_context_window_exceeded"))
 		return finish(q, QUERY_CONTEXT_FULL);
-	if (!strcmp(q->stop_reason, "max_tokens") && q->continuations++ < MOST_CONTINUATIONS) {
+	if (!strcmp(q->stop_reason, "max_tokens")) {
+		if (q->continuations++ >= MOST_CONTINUATIONS)
+			return finish(q, QUERY_CUT_OFF);
 		q->text_goes_on = true;
 		return ask_on(q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
 				 "repeating anything.");
@@ -433,7 +441,7 @@ int query_add_user(struct query *q, struct segment **blocks, size_t count, bool 
 void query_start(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
-	q->turn = q->continuations = q->nudges = 0;
+	q->turn = q->continuations = q->nudges = q->pauses = 0;
 	q->cancelled = false;
 	q->end = QUERY_RUNNING;
 	q->failure = (struct failure){ .retry_after_ms = -1 };

@@ -22,6 +22,7 @@ enum query_end {                /* how a turn ended */
 	QUERY_MODEL_ERROR,      /* the API failed, or kept failing */
 	QUERY_REFUSED,
 	QUERY_EMPTY,            /* no text and no calls, twice */
+	QUERY_CUT_OFF,          /* at the output limit, again and again; or paused without end */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
 	QUERY_DISK_ERROR,       /* the transcript cannot be written */
@@ -71,13 +72,13 @@ struct query {
 	struct usage usage;             /* of all its requests */
 	uint64_t started_ms, api_ms, asked_ms;
 	char stop_reason[40];
-	unsigned continuations, nudges;
+	unsigned continuations, nudges, pauses;
 
 	/* the request */
 	struct model_call model;
 	struct governor_slot slot;
 	struct fork_gate *fork_gate;    /* reference; until the first request is answered */
-	bool at_gate;
+	bool through_gate;              /* it let us pass */
 	bool request_over;              /* fact: the model call reported */
 	struct segment **arrived;       /* fact: blocks that wait to be recorded; owned */
 	uint32_t arrived_count, arrived_cap;

@@ -125,11 +125,11 @@ int calls_record_done(struct query *q, struct err *err)
 			continue;
 		struct tool_call *call = c->call;
 		crash_point(call_ended);
-		query_emit(q, &(struct event){ .kind = EVENT_TOOL_ENDED, .name = call->name, .id = call->id,
-					       .text = buf_str(&call->result), .is_error = call->is_error });
 		struct segment *result = segment_tool_result(str_from(call->id), buf_str(&call->result), call->is_error);
 		if (record(q, c, result, buf_str(&call->result_json), err) < 0)
 			return -(int)err->kind;
+		query_emit(q, &(struct event){ .kind = EVENT_TOOL_ENDED, .name = call->name, .id = call->id,
+					       .text = buf_str(&call->result), .is_error = call->is_error });
 		tool_call_free(TAKE(c->call));
 	}
 	return 0;

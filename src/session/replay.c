@@ -32,7 +32,9 @@ static void settle_calls(struct replay *r, bool keep_open)
 static void finish_answer(struct replay *r)
 {
 	struct open_answer *a = &r->answer;
-	bool counts = (a->closed && !a->refused) || r->out->call_count;
+	/* A conversation begins with the user: what another program left in front of that cannot be sent. */
+	bool first = !transcript_count(&r->out->transcript);
+	bool counts = !first && ((a->closed && !a->refused) || r->out->call_count);
 
 	if (!a->id.p)
 		return;

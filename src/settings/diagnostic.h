@@ -26,5 +26,6 @@ struct diagnostics {            /* { .arena = a } is empty; lives and dies with 
 /* Beyond DIAGNOSTICS_LIMIT only errors are kept: a hostile file must not fill the memory with complaints. */
 void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, ...)
 	printf_like(4, 5);
-void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args);
+void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
+	printf_like(4, 0);
 const char *diagnostic_level_name(enum diagnostic_level level); /* "note", "warning", "error" */

@@ -20,7 +20,7 @@ struct frontmatter_field {
 	unsigned line;      /* 1-based in the file */
 	struct str json;    /* one JSON value, NUL-terminated */
 	bool literal;       /* the value was not YAML: a string of its lines as they stand */
-	bool doubtful;      /* literal, and not even a line that could be taken by its word */
+	bool doubtful;      /* a restriction that is literal, and not even a line that could be taken by its word */
 };
 
 struct frontmatter_line {

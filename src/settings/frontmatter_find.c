@@ -212,6 +212,16 @@ static struct str without_fence(struct str body)
 	return body;
 }
 
+static void find_body(struct fm_place *place, const struct cursor *after, bool fenced)
+{
+	place->body = after->rest.p ? fm_trim(after->rest) : STR("");
+	place->body_line = after->line;
+	for (const char *p = after->rest.p; p && p < place->body.p; p++)
+		place->body_line += *p == '\n';
+	if (fenced)
+		place->body = without_fence(place->body);
+}
+
 struct fm_place fm_find(struct fm_reader *r, struct str text)
 {
 	struct fm_place place = { .body = fm_trim(text) };
@@ -221,29 +231,24 @@ struct fm_place fm_find(struct fm_reader *r, struct str text)
 
 	if (!find_open(&c, &fenced, &indent))
 		return place;
-	struct cursor close = c;
-	const char *end = NULL;
+	const char *from = c.rest.p ? c.rest.p : text.p + text.n;
+	struct cursor after = c;
+	const char *end = find_close(&after, indent, r->flags_of);
 	place.found = true;
 	place.line = c.line;
-	if (c.rest.p)
-		end = find_close(&close, indent, r->flags_of);
 	place.closed = end != NULL;
-	if (!place.closed && c.rest.p) {
-		close = c;
-		end = find_run(&close, indent, r->flags_of);
-	}
-	const char *from = c.rest.p ? c.rest.p : "";
-	if (!end) /* the run goes to the end of the file */
-		end = c.rest.p ? text.p + text.n : from;
-	place.text = dedented(r->arena, (struct str){ from, (size_t)(end - from) });
-	place.body = close.rest.p ? fm_trim(close.rest) : STR("");
-	place.body_line = close.line;
-	if (fenced)
-		place.body = without_fence(place.body);
-	if (fenced || c.line > 2 || indent)
-		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c.line - 1, "the frontmatter does not begin in the first line and column");
-	if (!place.closed)
+	if (!end) {
+		after = c;
+		end = find_run(&after, indent, r->flags_of);
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
 				"the frontmatter is never closed with ---; the lines that look like keys were taken");
+	}
+	if (!end) /* the run goes to the end of the file */
+		end = text.p + text.n;
+	place.text = dedented(r->arena, (struct str){ from, (size_t)(end - from) });
+	find_body(&place, &after, fenced);
+	if (c.line > 2 || indent)
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c.line - 1,
+				"the frontmatter does not begin in the first line and column");
 	return place;
 }

@@ -40,6 +40,50 @@ static bool read_as_yaml(struct fm_reader *r, const struct chunk *c, struct str 
 	return false;
 }
 
+static struct str value_of(const struct chunk *c)
+{
+	return (struct str){ c->key.value.p, (size_t)(c->text.p + c->text.n - c->key.value.p) };
+}
+
+/* Whether all that follows the key is lines `- item`. */
+static bool is_item_list(const struct chunk *c)
+{
+	struct str rest = value_of(c);
+	bool any = str_trim(str_cut(&rest, '\n')).n > 0;
+
+	if (any || !rest.p)
+		return false;
+	while (rest.p) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		bool item = line.n > 2 && line.p[0] == '-' && fm_blank(line.p[1]);
+		if (line.n && !item)
+			return false;
+		any = any || item;
+	}
+	return any;
+}
+
+/* Such a list is clear even where an item is not YAML, as `- *` or `- Bash(git log: *)`. */
+static void read_as_items(struct fm_reader *r, const struct chunk *c)
+{
+	struct frontmatter_field *f = fm_add(r, c->key.name, c->line);
+	struct json_out w = json_out(&r->json);
+
+	buf_clear(&r->json);
+	json_open(&w, '[');
+	for (struct str rest = value_of(c); rest.p;) {
+		AUTO_BUF struct buf item = { 0 };
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		if (!line.n)
+			continue;
+		fm_literal(&item, (struct str){ line.p + 1, line.n - 1 });
+		json_put_str(&w, buf_str(&item));
+	}
+	json_close(&w);
+	f->json = arena_str(r->arena, buf_str(&r->json));
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, "%s: its list is not YAML; each line was taken as it stands", f->key.p);
+}
+
 /* A restriction is taken by its word only if all of it stands on its own line and nothing was opened there. */
 static bool is_doubtful(struct str value)
 {
@@ -52,11 +96,23 @@ static bool is_doubtful(struct str value)
 	return s.p[0] == '[' && s.p[s.n - 1] != ']';
 }
 
+/* Fields such as model are words of one line; prose that follows them belongs to something else. */
+static struct str one_line(struct fm_reader *r, const struct chunk *c, struct str value)
+{
+	struct str rest = value, first = str_cut(&rest, '\n');
+
+	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) || !str_trim(first).n ||
+	    strchr("|>[{", first.p[0]) || !rest.p || !str_trim(rest).n)
+		return value;
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1, "text that follows " STR_FMT " was ignored",
+			STR_ARG(c->key.name));
+	return first;
+}
+
 static void read_as_words(struct fm_reader *r, const struct chunk *c)
 {
 	AUTO_BUF struct buf words = { 0 };
-	size_t from = (size_t)(c->key.value.p - c->text.p);
-	struct str value = { c->key.value.p, c->text.n - from };
+	struct str value = one_line(r, c, value_of(c));
 	struct frontmatter_field *f = fm_add(r, c->key.name, c->line);
 
 	fm_literal(&words, value);
@@ -65,7 +121,7 @@ static void read_as_words(struct fm_reader *r, const struct chunk *c)
 	json_put_str(&w, fm_trim(buf_str(&words)));
 	f->json = arena_str(r->arena, buf_str(&r->json));
 	f->literal = true;
-	f->doubtful = is_doubtful(value);
+	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && is_doubtful(value);
 	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, "%s: its value is not YAML and was taken as it stands", f->key.p);
 }
 
@@ -80,7 +136,10 @@ static void read_chunk(struct fm_reader *r, const struct chunk *c)
 				STR_ARG(c->key.name));
 		return;
 	}
-	read_as_words(r, c);
+	if (is_item_list(c))
+		read_as_items(r, c);
+	else
+		read_as_words(r, c);
 }
 
 /* Dialogue inside <example> has lines such as `user:`; only known keys end an example that is still open. */

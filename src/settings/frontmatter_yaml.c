@@ -156,22 +156,44 @@ static bool put_value(struct yaml *y, struct json_out *w)
 	}
 }
 
+static size_t line_end(struct str text, size_t at)
+{
+	const char *eol = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
+
+	return eol ? (size_t)(eol - text.p) : text.n;
+}
+
+static size_t behind_colon(struct str text, size_t key_end)
+{
+	const char *colon = memchr(text.p + key_end, ':', text.n - key_end);
+
+	return colon ? (size_t)(colon + 1 - text.p) : text.n; /* `? key` may have none */
+}
+
 /* Prose from behind the colon to the end of the line on which YAML sees it end. */
 static void put_source_text(struct yaml *y, struct json_out *w, size_t key_end)
 {
 	AUTO_BUF struct buf text = { 0 };
-	size_t end = MAX(place(y, &y->event.end_mark), key_end);
-	const char *colon = memchr(y->text.p + key_end, ':', y->text.n - key_end);
-	size_t from = (size_t)(colon + 1 - y->text.p);
+	size_t from = behind_colon(y->text, key_end);
+	size_t end = line_end(y->text, MAX(place(y, &y->event.end_mark), from));
 
-	end = MAX(end, from);
-	const char *eol = end < y->text.n ? memchr(y->text.p + end, '\n', y->text.n - end) : NULL;
-	if (eol)
-		end = (size_t)(eol - y->text.p);
-	else
-		end = y->text.n;
 	fm_fold(&text, (struct str){ y->text.p + from, end - from });
 	json_put_str(w, buf_str(&text));
+}
+
+/* `description:` above a line such as `Use it when: ...` makes a map of it. The author meant the words. */
+static bool put_map_as_text(struct yaml *y, struct json_out *w, size_t key_end)
+{
+	AUTO_BUF struct buf text = { 0 }, map = { 0 };
+	struct json_out ignored = json_out(&map);
+	size_t from = behind_colon(y->text, key_end);
+
+	if (!put_map(y, &ignored))
+		return false;
+	size_t end = MAX(place(y, &y->event.end_mark), from);
+	fm_literal(&text, (struct str){ y->text.p + from, end - from });
+	json_put_str(w, buf_str(&text));
+	return true;
 }
 
 static bool is_prose(const struct yaml *y, unsigned flags)
@@ -180,6 +202,11 @@ static bool is_prose(const struct yaml *y, unsigned flags)
 		     (y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
 
 	return y->block && plain && (flags & FRONTMATTER_TEXT);
+}
+
+static bool is_prose_in_a_map(const struct yaml *y, unsigned flags)
+{
+	return y->block && y->event.type == YAML_MAPPING_START_EVENT && (flags & FRONTMATTER_TEXT);
 }
 
 static bool read_field(struct yaml *y)
@@ -201,7 +228,7 @@ static bool read_field(struct yaml *y)
 		diagnostics_add(y->r->diagnostics, DIAGNOSTIC_NOTE, f->line, "%s: &, * and ! at the start are taken as text", f->key.p);
 	if (is_prose(y, flags))
 		put_source_text(y, &w, key_end);
-	else if (!put_value(y, &w))
+	else if (!(is_prose_in_a_map(y, flags) ? put_map_as_text(y, &w, key_end) : put_value(y, &w)))
 		return false;
 	f->json = arena_str(y->r->arena, buf_str(&y->r->json));
 	return true;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include "base/map.h"
 #include "io/file.h"
+#include "settings/git_head.h"
 #include "settings/instruction_text.h"
 
 enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
@@ -13,6 +14,7 @@ struct collector {
 	struct arena arena;
 	struct map seen;            /* path -> anything: a file is taken once */
 	const char *cwd;
+	const char *root;           /* of the repository; NULL: none */
 	const char *inside;         /* imports must stay below it; NULL: anywhere */
 	size_t limit, start;
 	unsigned rules;
@@ -93,7 +95,7 @@ static void add_rules(struct collector *c, const char *dir, const char *label, u
 
 static void add_project_dir(struct collector *c, const char *dir)
 {
-	c->inside = dir;
+	c->inside = c->root && path_is_inside(dir, c->root) ? c->root : dir;
 	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", 0);
 	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", 0);
 	add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
@@ -115,6 +117,7 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 	struct collector c = { .out = out, .notes = notes, .cwd = spec->cwd, .start = out->n };
 
 	c.limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT;
+	c.root = git_root(&c.arena, spec->cwd);
 	if (spec->managed_dir)
 		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", 0);
 	add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", 0);

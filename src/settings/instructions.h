@@ -5,7 +5,7 @@
  * .claude/CLAUDE.md, .claude/rules, CLAUDE.local.md. The nearest comes last. `@path` imports a file (relative to the
  * importing one, four hops at most, not inside code); HTML comments that stand alone are left out; rules with `paths:` in
  * their frontmatter belong to certain files and are not loaded here. An import of a project file that leads out of the
- * directory that the file speaks for is not followed, and said so. */
+ * repository (without one: out of the file's directory) is not followed, and said so. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"

@@ -22,6 +22,7 @@ struct tool_env;
 enum tool_flags {
 	TOOL_READ_ONLY = 1 << 0,  /* changes nothing: may run beside others, is run again after a crash, allowed by default */
 	TOOL_EDITS = 1 << 1,      /* changes files in place */
+	TOOL_OWN_LIMIT = 1 << 2,  /* bounds its results itself */
 };
 
 struct tool {
@@ -108,7 +109,7 @@ void tool_call_end(struct tool_call *call, bool is_error);
 
 /* A result that is too large for the conversation: writes text to results_dir/<call id>.txt and puts a notice with the
  * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */
-enum { TOOL_RESULT_LIMIT = 100000 };    /* bytes; tool_call_end applies it to every tool */
+enum { TOOL_RESULT_LIMIT = 100000 };    /* bytes; for all tools without TOOL_OWN_LIMIT */
 void tool_persist(struct tool_call *call, struct str text, struct buf *out);
 char *tool_result_path(struct tool_call *call);  /* of that file; in the arena; NULL: results are not kept */
 void tool_add_persisted(struct buf *out, uint64_t size, const char *path, struct str text); /* the notice; text: its beginning */

@@ -132,7 +132,7 @@ void tool_call_end(struct tool_call *call, bool is_error)
 		buf_release(&call->result);
 		call->result = repaired;
 	}
-	if (call->result.n > TOOL_RESULT_LIMIT) {
+	if (call->result.n > TOOL_RESULT_LIMIT && !(call->flags & TOOL_OWN_LIMIT)) {
 		struct buf notice = { 0 };
 		tool_persist(call, buf_str(&call->result), &notice);
 		buf_release(&call->result);

@@ -28,34 +28,42 @@ static size_t line_end(const struct grep_printer *p, size_t at, size_t to)
 	return lf ? (size_t)(lf - p->window) + 1 : to;
 }
 
-/* A search may print millions of lines: no formatting functions here. */
-static void add_number(struct buf *out, uint64_t number)
+static char *put(char *at, const char *p, size_t n)
 {
-	char digits[20];
-	size_t at = sizeof digits;
-
-	do
-		digits[--at] = (char)('0' + number % 10);
-	while (number /= 10);
-	buf_add(out, digits + at, sizeof digits - at);
+	memcpy(at, p, n);
+	return at + n;
 }
 
+static char *put_number(char *at, uint64_t number)
+{
+	char digits[20];
+	size_t from = sizeof digits;
+
+	do
+		digits[--from] = (char)('0' + number % 10);
+	while (number /= 10);
+	return put(at, digits + from, sizeof digits - from);
+}
+
+/* A search may print millions of lines: one check for room in the buffer, no formatting functions. */
 static void print_text(struct grep_printer *p, char mark, size_t line_from, struct str text)
 {
 	struct buf *out = &p->hits->text;
 
+	text.n -= text.n && text.p[text.n - 1] == '\n';
+	struct str shown = text.n > GREP_MAX_LINE ? utf8_cut(text, GREP_MAX_LINE) : text;
+	buf_reserve(out, p->path.n + shown.n + 32);
+	char *at = out->p + out->n;
 	if (p->want->with_path) {
-		buf_add(out, p->path.p, p->path.n);
-		buf_addch(out, mark);
+		at = put(at, p->path.p, p->path.n);
+		*at++ = mark;
 	}
 	if (p->want->numbers) {
-		add_number(out, number_of(p, line_from));
-		buf_addch(out, mark);
+		at = put_number(at, number_of(p, line_from));
+		*at++ = mark;
 	}
-	if (text.n && text.p[text.n - 1] == '\n')
-		text.n--;
-	struct str shown = text.n > GREP_MAX_LINE ? utf8_cut(text, GREP_MAX_LINE) : text;
-	buf_add(out, shown.p, shown.n);
+	at = put(at, shown.p, shown.n);
+	out->n = (size_t)(at - out->p);
 	if (shown.n < text.n)
 		buf_addf(out, " [... %zu more bytes in this line]", text.n - shown.n);
 	buf_addch(out, '\n');

@@ -377,7 +377,7 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 		if ((s->stop && atomic_load_explicit(s->stop, memory_order_relaxed)) || !check_binary(s, from, s->filled))
 			return 0;
 		const char *lf = s->filled > from ? memrchr(s->window + from, '\n', s->filled - from) : NULL;
-		if (lf && n != 0) {
+		if (lf || n == 0) {
 			int rc = scan_lines(s, n == 0 ? s->filled : (size_t)(lf - s->window) + 1);
 			if (rc < 0 || n == 0)
 				return rc;

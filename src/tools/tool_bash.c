@@ -15,6 +15,7 @@ const struct tool tool_bash = {
 	.name = "Bash",
 	.definition = tool_bash_json,
 	.subject = "command",
+	.flags = TOOL_OWN_LIMIT,
 	.start = bash_start,
 	.cancel = bash_cancel,
 };

@@ -19,7 +19,7 @@ const struct tool tool_read = {
 	.name = "Read",
 	.definition = tool_read_json,
 	.subject = "file_path",
-	.flags = TOOL_READ_ONLY,
+	.flags = TOOL_READ_ONLY | TOOL_OWN_LIMIT,
 	.start = read_start,
 	.cancel = tool_job_cancel,
 };

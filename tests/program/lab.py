@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A laboratory for whole processes: a home and a working directory of their own, modeld, cadre, and what they leave.
+"""A laboratory for whole processes: a home and a working directory, modeld, cadre, and what they leave.
 
     def a_prompt_is_answered(lab):
         lab.model("rule\n  text hello")
@@ -9,8 +9,9 @@
     if __name__ == "__main__":
         main(a_prompt_is_answered)
 
-Everything waits for events (a line, the end of a process) with a deadline, never for time to pass. Each process that a
-lab starts, and all that come from it, carry the lab's mark in their environment, so that those left over are found."""
+Everything waits for events (a line, the end of a process) with a deadline, never for time to pass. Each process
+that a lab starts, and all that come from it, carry the lab's mark in their environment: what is left is found."""
+import contextlib
 import fcntl
 import json
 import os
@@ -47,8 +48,8 @@ class Run:
 
     def __init__(self, argv, env, cwd, stdin=subprocess.DEVNULL, **more):
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE, stderr=self.errors,
-                                        **more)
+        self.process = subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE,
+                                        stderr=self.errors, **more)
         self.pid = self.process.pid
         self.fd = self.process.stdout.fileno()
         self.seen = bytearray()  # all of the output so far
@@ -84,7 +85,7 @@ class Run:
         """The next stream-json frame of that kind; those before it are passed over."""
         while True:
             line = self.line()
-            assert line is not None, "no %s frame; code %s, errors %r" % (kind, self.process.poll(), self.err[-500:])
+            assert line is not None, "no %s frame; errors %r" % (kind, self.err[-500:])
             frame = json.loads(line)
             if frame["type"] == kind and subtype in (None, frame.get("subtype")):
                 return frame
@@ -150,8 +151,8 @@ class Modeld:
     def __init__(self, folder, scenario, port=0):
         path = os.path.join(folder, "scenario-%s.txt" % uuid.uuid4().hex[:8])
         pathlib.Path(path).write_text(scenario, encoding="utf-8")
-        self.process = subprocess.Popen([MODELD, path, "--port", str(port), "--die-with-parent"], stdout=subprocess.PIPE,
-                                        text=True)
+        self.process = subprocess.Popen([MODELD, path, "--port", str(port), "--die-with-parent"],
+                                        stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
         assert found, "modeld does not say where it listens: %r" % line
@@ -171,14 +172,19 @@ class Lab:
         self.home, self.work = os.path.join(self.folder, "home"), os.path.join(self.folder, "work")
         os.makedirs(self.home)
         os.makedirs(self.work)
-        self.models, self.runs = [], []
+        self.models, self.runs, self.fifos = [], [], []
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ}
-        self.env.update(HOME=self.home, ANTHROPIC_API_KEY="test", CADRE_LAB=self.mark, CLAUDE_CODE_TMPDIR=self.folder,
-                        TERM="dumb")
+        self.env.update(HOME=self.home, ANTHROPIC_API_KEY="test", CADRE_LAB=self.mark, TERM="dumb",
+                        CLAUDE_CODE_TMPDIR=self.folder)
 
     def close(self):
         for run in self.runs:
             run.close()
+        for pid, _ in self.left():  # only after a test that failed
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for fifo in self.fifos:
+            fifo.close()
         for model in self.models:
             if model.process.poll() is None:
                 model.stop()
@@ -208,7 +214,8 @@ class Lab:
         """A named pipe in the working directory, to be told by a tool that it runs."""
         path = os.path.join(self.work, name)
         os.mkfifo(path)
-        return Fifo(path)
+        self.fifos.append(Fifo(path))
+        return self.fifos[-1]
 
     def left(self):
         """Processes of this lab that are alive, as (pid, command)."""
@@ -279,9 +286,13 @@ class Fifo:
             text += os.read(self.fd, 4096)
         return text.decode().strip()
 
+    def close(self):
+        os.close(self.fd)
+        os.close(self.keep)
+
 
 class Transcript:
-    """A session's file. Reading it checks it: every line is a whole object, every parent is there, no id comes twice.
+    """A session's file. Reading it checks it: lines are whole objects, parents are there, no id comes twice.
     torn: the last line may lack its end, and is then left out."""
 
     def __init__(self, path, torn=False):
@@ -303,7 +314,8 @@ class Transcript:
         return [b for line in self.lines for b in content(line) if b["type"] == kind]
 
     def has_prompt(self, text):
-        return any(line["type"] == "user" and b.get("text") == text for line in self.lines for b in content(line))
+        users = [line for line in self.lines if line["type"] == "user"]
+        return any(b.get("text") == text for line in users for b in content(line))
 
     def calls(self):
         return {b["id"]: b for b in self.blocks("tool_use")}

@@ -77,7 +77,7 @@ def input_that_never_comes_is_not_waited_for(lab):
 
 
 def piped_input_is_added_to_the_prompt(lab):
-    lab.model('rule both\n  prompt contains "look at this"\n  prompt contains "the piped text"\n  text both\n' + HELLO)
+    lab.model('rule both\n  prompt contains "look at this"\n  prompt contains "the piped text"\n  text both\n')
     path = pathlib.Path(lab.folder) / "piped"
     path.write_text("the piped text")
     with open(path, "rb") as f:
@@ -171,8 +171,8 @@ def too_few_descriptors_are_said_and_the_session_goes_on(lab):
     ends = {}
     for limit in list(range(4, 40)) + [64]:
         session = str(uuid.uuid4())
-        done = lab.cadre("-c", 'ulimit -n %d; exec "$0" "$@"' % limit, CADRE, "-p", "--allowedTools=Bash", "--session-id",
-                         session, "go", program="sh")
+        done = lab.cadre("-c", 'ulimit -n %d; exec "$0" "$@"' % limit, CADRE, "-p", "--allowedTools=Bash",
+                         "--session-id", session, "go", program="sh")
         assert done.code in (0, 1), (limit, done)
         if done.code == 0:
             assert done.out == "done\n", (limit, done)

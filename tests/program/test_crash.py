@@ -35,7 +35,10 @@ def reference(lab):
 
 
 def chosen(count):
-    return range(1, count + 1) if count <= CHEAP else sorted({1, 2, count // 4, count // 2, 3 * count // 4, count - 1, count})
+    """At which of its passings a point dies."""
+    if count <= CHEAP:
+        return range(1, count + 1)
+    return [1, 2, count // 4, count // 2, 3 * count // 4, count - 1, count]
 
 
 def started_calls(log):
@@ -90,4 +93,5 @@ def a_run_that_dies_at_any_point_goes_on_to_the_same_answer(lab):
 
 
 if __name__ == "__main__":
-    main(every_named_point_is_passed_by_a_run_of_twenty_turns, a_run_that_dies_at_any_point_goes_on_to_the_same_answer)
+    main(every_named_point_is_passed_by_a_run_of_twenty_turns,
+         a_run_that_dies_at_any_point_goes_on_to_the_same_answer)

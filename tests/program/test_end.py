@@ -102,7 +102,8 @@ def a_second_signal_does_not_wait_for_a_stubborn_tool(lab):
 
 def a_kill_leaves_no_process_in_other_sessions(lab):
     fifo = lab.fifo("running")
-    lab.model(TOOL % "setsid sleep 1001 & setsid sh -c 'sleep 1002 & sleep 1003' & (sleep 1004 &) ; echo on > running; wait")
+    lab.model(TOOL % ("setsid sleep 1001 & setsid sh -c 'sleep 1002 & sleep 1003' & (sleep 1004 &); "
+                      "echo on > running; wait"))
     run = lab.stream("--allowedTools=Bash", "go")
     session = run.frame("system")["session_id"]
     fifo.line()
@@ -114,7 +115,7 @@ def a_kill_leaves_no_process_in_other_sessions(lab):
 
 
 def a_closed_standard_output_is_an_error_and_the_session_goes_on(lab):
-    lab.model(AGAIN + "rule\n  filler 4MB\n  chunk 1024\n  stall after event 3000\n")  # only the reader's end can end it
+    lab.model(AGAIN + "rule\n  filler 4MB\n  chunk 1024\n  stall after event 3000\n")  # so nothing else ends it
     run = lab.stream("--include-partial-messages", "go")
     session = run.frame("system")["session_id"]
     done = run.hang_up()

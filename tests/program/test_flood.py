@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Too much of it: a reader that does not read, answers of hundreds of megabytes, long lines, no event stream at all."""
+"""Too much of it: a reader that does not read, hundreds of megabytes, long lines; and no event stream at all."""
 import json
 import os
 import re
 import urllib.request
 
-from lab import CADRE, ROOT, main
+from lab import main
 
 MB = 1024 * 1024
-RELEASE = ROOT / "build" / "cadre"
 AGAIN = 'rule again\n  last contains "again"\n  text went on\n'
 # The sanitizer keeps freed memory for a while; without that its program is as large as the other one.
-LEAN = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"}
+NO_QUARANTINE = ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
+LEAN = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + NO_QUARANTINE}
 
 
 def memory_mb(pid, field):
@@ -48,8 +48,9 @@ def a_reader_that_stops_holds_the_answer_back(lab):
     done = run.wait()
     assert done.code == 0, done
     frames = done.frames()
-    deltas = [f["event"] for f in frames if f["type"] == "stream_event" and f["event"]["type"] == "content_block_delta"]
-    assert sum(len(d["delta"]["text"]) for d in deltas) == blocks * size
+    events = [f["event"] for f in frames if f["type"] == "stream_event"]
+    deltas = [e["delta"]["text"] for e in events if e["type"] == "content_block_delta"]
+    assert sum(map(len, deltas)) == blocks * size
     assert sum(f["type"] == "assistant" for f in frames) == blocks
     assert frames[-1]["type"] == "result" and len(frames[-1]["result"]) == blocks * size
     assert len(lab.transcript(session).blocks("text")) >= blocks
@@ -57,8 +58,7 @@ def a_reader_that_stops_holds_the_answer_back(lab):
 
 def an_answer_of_300_megabytes_is_refused_and_the_session_goes_on(lab):
     lab.model(AGAIN + "rule\n  filler 300MB\n  chunk 262144\n")
-    run = lab.start("-p", "--output-format", "json", "go", env=LEAN, program=str(RELEASE) if RELEASE.exists() else CADRE)
-    done = run.wait()
+    done = lab.cadre("-p", "--output-format", "json", "go", env=LEAN)
     result = json.loads(done.out)
     assert done.code == 1 and result["is_error"] and "the answer has more than" in result["result"], done
     again = lab.cadre("-p", "--resume", result["session_id"], "again")
@@ -72,7 +72,7 @@ def a_line_of_ten_megabytes_is_an_answer(lab):
 
 
 def an_answer_that_is_no_event_stream_is_said_after_three_tries(lab):
-    model = lab.model(AGAIN + "rule\n  body <html>Sign in to the hotel's network</html>\n  content-type text/html\n")
+    model = lab.model(AGAIN + "rule\n  body <html>Sign in to the hotel</html>\n  content-type text/html\n")
     done = lab.cadre("-p", "--output-format", "json", "go")
     result = json.loads(done.out)
     assert done.code == 1 and result["is_error"] and "no event stream" in result["result"], done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """kill -9 at random moments of a run of twenty turns; each time the session goes on to the same answer.
 
-CADRE_TEST_KILLS is the number of runs (200), CADRE_TEST_SEED the seed. A moment is a number of bytes of output and then a
+TEST_KILLS is the number of runs (200), TEST_SEED the seed. A moment is a number of bytes of output and then a
 few thousand turns of an empty loop, so that it may fall anywhere between two frames."""
 import concurrent.futures
 import os
@@ -12,8 +12,8 @@ import signal
 import twenty
 from lab import CADRE, ROOT, Lab, main
 
-KILLS = int(os.environ.get("CADRE_TEST_KILLS", "200"))
-SEED = int(os.environ.get("CADRE_TEST_SEED", "20"))
+KILLS = int(os.environ.get("TEST_KILLS", "200"))
+SEED = int(os.environ.get("TEST_SEED", "20"))
 AT_ONCE = 2
 LONGEST_SPIN = 60000
 RELEASE = ROOT / "build" / "cadre"

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A run of twenty turns that a test interrupts, and what must hold when it goes on.
 
-The scenario answers by the number of the turn only, so a resumed run goes on where the first one ended. Every Bash call
-appends a number of its own to a file: a number that is there twice is a call that ran twice."""
+The scenario answers by the number of the turn only, so a resumed run goes on where the first one ended. Every
+Bash call appends a number of its own to a file: a number that is there twice is a call that ran twice."""
 import collections
 import json
-import os
 import pathlib
 import uuid
 
@@ -23,7 +22,8 @@ def call(tool, **given):
 
 
 def bash(number, command="true"):
-    return call("Bash", command="echo %d >> %s; %s" % (number, EFFECTS, command), description="call %d" % number)
+    command = "echo %d >> %s; %s" % (number, EFFECTS, command)
+    return call("Bash", command=command, description="call %d" % number)
 
 
 TURNS = [
@@ -31,7 +31,7 @@ TURNS = [
     [call("Write", file_path="b.txt", content="one\ntwo\n")],
     [call("Edit", file_path="b.txt", old_string="two", new_string="three")],
     ["  text Now a command.", bash(4)],
-    [call("Grep", pattern="o", output_mode="content"), call("Glob", pattern="*.txt"), call("Read", file_path="a.txt")],
+    [call("Grep", pattern="o"), call("Glob", pattern="*.txt"), call("Read", file_path="a.txt")],
     [bash(61), bash(62), bash(63)],
     [bash(7, "seq 1 20000")],
     [call("Grep", pattern="^1", path="large.txt", output_mode="content", head_limit=0)],
@@ -68,8 +68,8 @@ def start(lab, session, **more):
 
 
 def effects(lab):
-    path = os.path.join(lab.work, EFFECTS)
-    return collections.Counter(pathlib.Path(path).read_text().split()) if os.path.exists(path) else collections.Counter()
+    path = pathlib.Path(lab.work) / EFFECTS
+    return collections.Counter(path.read_text().split() if path.exists() else [])
 
 
 def number_of(block):
@@ -95,7 +95,8 @@ def check_effects(lab, transcript):
 
 
 def resume_and_check(lab, session, **more):
-    """After a run has died: what it left is in order, and the session goes on to the same answer. Returns what was before."""
+    """After a run has died: what it left is in order, and the session goes on to the same answer. Returns the
+    transcript as it was before."""
     lab.wait_for_nobody()
     before = lab.transcript(session, torn=True)
     assert before is None or not is_locked(before.path), "the lock is not free"

@@ -7,6 +7,7 @@
 #include "settings/git_head.h"
 #include "settings/instruction_text.h"
 #include "settings/instructions.h"
+#include "tests.h"
 
 struct stage {
 	char dir[64];
@@ -360,7 +361,7 @@ TEST(a_linked_worktree_has_a_branch_of_its_own)
 
 int main(void)
 {
-	return RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
+	int failed = RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
 			 T(imports_follow_their_file_once_and_four_hops_deep),
 			 T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
 			 T(a_file_above_the_project_may_import_from_beside_itself),
@@ -370,4 +371,5 @@ int main(void)
 			 T(comments_that_stand_alone_are_left_out), T(imports_are_found_outside_code_only),
 			 T(the_root_of_a_repository_is_the_nearest_above), T(the_branch_is_what_head_says),
 			 T(a_linked_worktree_has_a_branch_of_its_own));
+	return failed + test_frontmatter() ? 1 : 0;
 }

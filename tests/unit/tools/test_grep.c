@@ -242,7 +242,7 @@ static void put_words(struct toolbox *box)
 {
 	static const char *const words[] = {
 		"foo", "bar", "Foo", "foobar", "x", "\n", "\n", "\n", " ", "\t", "a.b", "(y)", "caf\xc3\xa9", "12", "_z9", "\r\n",
-		"\xce\x94", "\xff", "the", "{}", "task", "ta\xc5\xbf""k", "C++", "\n\n",
+		"\xce\x94", "\xff", "the", "{}", "task", "ta\xc5\xbfk", "C++", "\n\n",
 	};
 	unsigned seed = 7;
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * guide.h - the prompt of the guide agent: its own text, then what is configured here. */
+#pragma once
+#include "agent/registry.h"
+
+struct guide_facts {                            /* lists are NULL-terminated; NULL: none */
+	const char *const *settings_files;      /* that exist */
+	const char *const *mcp_servers;
+	const char *const *skills;
+	const char *const *plugins;
+};
+
+void guide_prompt(struct buf *out, const struct agent_definition *guide, const struct agent_registry *r,
+		  const struct guide_facts *facts);

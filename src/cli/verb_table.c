@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * verb_table.c - every verb of the program. */
+#include "cli/verb.h"
+
+const struct verb *const verb_table[] = {
+	&verb_agents,
+	NULL,
+};
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; verb_table[i]; i++)
+		if (!strcmp(verb_table[i]->name, name))
+			return verb_table[i];
+	return NULL;
+}

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT
+ * tests.h - the groups of tests of this room; each returns how many failed. */
+#pragma once
+
+int test_frontmatter(void);
