@@ -98,7 +98,7 @@ static void read_file(struct registry_scan *s, struct unit *u, const struct tree
 		return;
 	}
 	take_stamp(u, &st);
-	unit_read_markdown(u, s->at, file, fd);
+	unit_read_markdown(u, s->at, file, fd, &s->text);
 }
 
 static void on_file(void *data, const struct tree_file *file)
@@ -214,6 +214,7 @@ static void scan(struct registry_scan *s)
 		scan_place(s);
 	}
 	s->at = NULL;
+	buf_release(&s->text);
 	map_release(&s->plugin_files);
 	drop_unseen(s);
 }

@@ -30,12 +30,15 @@ struct registry_scan {
 	size_t count, cap;
 	uint64_t number;
 	const struct agent_place *at;   /* the place that is being scanned */
+	struct buf text;                /* of the file that is being read */
 	struct map plugin_files;        /* "plugin:device:inode": a file counts once in a plugin */
 	bool changed;
 };
 
 struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix);
-void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd);
+/* The stamp is taken already. text is scratch. */
+void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd,
+			struct buf *text);
 void unit_read_settings(struct unit *u);
 void unit_read_flag(struct unit *u, const struct agent_sources *sources);
 void unit_fail(struct unit *u, unsigned line, const char *message);

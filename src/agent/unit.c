@@ -89,18 +89,35 @@ static char *stem_of(struct arena *a, const char *path)
 	return arena_dup(a, name, str_ends(str_from(name), STR(".md")) ? n - 3 : n);
 }
 
-void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd)
+/* One read(2) for a file whose size is known; whatever is different goes the long way. */
+static int read_text(const struct unit *u, int fd, struct buf *text, struct err *err)
 {
-	AUTO_BUF struct buf text = { 0 };
+	size_t size = (size_t)u->stamp.st_size;
+
+	buf_clear(text);
+	if (!S_ISREG(u->stamp.st_mode))
+		return err_set(err, ERR_IO, "not a regular file");
+	if (size > 0 && size <= LARGEST_FILE) {
+		buf_reserve(text, size + 1);
+		ssize_t n = read(fd, text->p, size + 1);
+		text->n = n > 0 ? (size_t)n : 0;
+		if (text->n == size)
+			return 0;
+	}
+	return file_read_fd(fd, LARGEST_FILE, text, err);
+}
+
+void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd, struct buf *text)
+{
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct err err = { 0 };
 
 	unit_clear(u);
-	if (file_read_fd(fd, LARGEST_FILE, &text, &err) < 0) {
+	if (read_text(u, fd, text, &err) < 0) {
 		unit_fail(u, 0, err.text);
 		return;
 	}
-	struct agent_definition *d = agent_from_markdown(u->source, u->path, stem_of(&scratch, u->path), buf_str(&text));
+	struct agent_definition *d = agent_from_markdown(u->source, u->path, stem_of(&scratch, u->path), buf_str(text));
 	if (place->plugin)
 		finish_plugin_agent(d, place, file->below);
 	unit_add(u, d);

@@ -44,6 +44,8 @@ static void finish_answer(struct replay *r)
 		else
 			segment_unref(a->blocks[i]);
 	}
+	if (!counts)
+		forget_calls(r->out);
 	if (a->refused || (counts && a->block_count))
 		r->last = a->paused ? LAST_PAUSED : LAST_ANSWER;
 	free(a->blocks);

@@ -51,3 +51,65 @@ struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 void cadre_write(struct cadre_writer *w, const void *p, size_t n) { buf_add(&fake_out, p, n); }
 int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size) { return 0; }
 void cadre_writer_free(struct cadre_writer *w) { }
+
+/* ---- reports: what was asked for is in fake_settings ---- */
+
+static const struct fake_row *fake_rows;
+static size_t fake_row_count;
+
+static int fake_report(const char *what, const char *arg, struct cadre_report **ret_report)
+{
+	static char report;
+
+	buf_addf(&fake_settings, "%s(%s);", what, arg);
+	*ret_report = (struct cadre_report *)(void *)&report;
+	return 0;
+}
+
+void fake_set_rows(const struct fake_row *rows, size_t count)
+{
+	fake_rows = rows;
+	fake_row_count = count;
+}
+
+int cadre_agents_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("list", "", ret_report);
+}
+
+int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	if (strcmp(name, "nobody"))
+		return fake_report("show", name, ret_report);
+	snprintf(why, why_size, "there is no agent nobody");
+	return CADRE_NOT_FOUND;
+}
+
+int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, struct cadre_report **ret_report, char *why,
+		       size_t why_size)
+{
+	AUTO_BUF struct buf all = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&all, "%s%s", i ? "," : "", paths[i]);
+	return fake_report("check", count ? all.p : "", ret_report);
+}
+
+int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("new", name, ret_report);
+}
+
+size_t cadre_report_rows(const struct cadre_report *r) { return fake_row_count; }
+enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row) { return fake_rows[row].tone; }
+
+size_t cadre_report_cells(const struct cadre_report *r, size_t row)
+{
+	size_t n = 0;
+
+	while (n < 3 && fake_rows[row].cells[n])
+		n++;
+	return n;
+}
+
+const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column) { return fake_rows[row].cells[column]; }

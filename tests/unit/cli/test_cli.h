@@ -8,7 +8,7 @@ struct test_group {
 	const struct CMUnitTest *tests;
 	size_t count;
 };
-extern const struct test_group face_tests, input_tests, args_tests, render_tests;
+extern const struct test_group face_tests, input_tests, args_tests, render_tests, verb_tests;
 #define GROUP(...)                                                                                      \
 	{ (const struct CMUnitTest[]){ __VA_ARGS__ },                                                   \
 	  sizeof((const struct CMUnitTest[]){ __VA_ARGS__ }) / sizeof(struct CMUnitTest) }
@@ -25,3 +25,9 @@ struct cadre_event {
 
 extern struct buf fake_out;      /* everything written by cadre_write() */
 extern struct buf fake_settings; /* "name=value;" for each cadre_set() */
+
+struct fake_row {                /* of the report that every verb gets */
+	enum cadre_tone tone;
+	const char *cells[3];    /* NULL: no more */
+};
+void fake_set_rows(const struct fake_row *rows, size_t count);

@@ -248,7 +248,7 @@ TEST(each_success_widens_the_cap_by_one_up_to_the_most)
 TEST(after_a_429_a_whole_round_of_successes_widens_it_by_one)
 {
 	struct stage s;
-	stage_init(&s, 10);
+	stage_init(&s, 8);
 	enter(&s, 0, 5);
 	leave(&s, 0, GOVERNOR_LIMITED, 0);
 	CHECK_INT(s.g.cap, 4);
@@ -262,6 +262,18 @@ TEST(after_a_429_a_whole_round_of_successes_widens_it_by_one)
 	leave(&s, 4, GOVERNOR_OK, 0);
 
 	CHECK_INT(s.g.cap, 5);
+	stage_release(&s);
+}
+
+TEST(a_late_429_halves_the_cap_at_most)
+{
+	struct stage s;
+	stage_init(&s, 20);
+	enter(&s, 0, 1);
+
+	leave(&s, 0, GOVERNOR_LIMITED, 0);
+
+	CHECK_INT(s.g.cap, 10);
 	stage_release(&s);
 }
 
@@ -294,5 +306,6 @@ int test_governor(void)
 			 T(a_hold_that_nobody_waits_for_does_not_keep_the_loop_running),
 			 T(each_success_widens_the_cap_by_one_up_to_the_most),
 			 T(after_a_429_a_whole_round_of_successes_widens_it_by_one),
+			 T(a_late_429_halves_the_cap_at_most),
 			 T(a_new_upper_limit_moves_an_untouched_cap_along));
 }

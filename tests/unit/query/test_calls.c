@@ -18,7 +18,7 @@ TEST(read_only_calls_run_side_by_side_and_are_sent_in_order)
 	CHECK_CSTR(s.log.p, "+t1 +t2 +t3 -t2 -t3 -t1 ");
 	CHECK_CSTR(stage_transcript(&s, s.q),
 		   "u:hi, a:call t1, a:call t2, a:call t3, u:t1=ok, u:t2=ok, u:t3=ok, a:done");
-	CHECK_CSTR(a->events.p, "call:t1 +t1 call:t2 +t2 call:t3 +t3 -t2 =t2 -t3 =t3 -t1 =t1 text:done ");
+	CHECK_CSTR(a->events.p, "call:t1 +t1 call:t2 +t2 call:t3 +t3 =t2 -t2 =t3 -t3 =t1 -t1 text:done ");
 	stage_check_disk(&s);
 	stage_release(&s);
 }
@@ -78,7 +78,7 @@ TEST(a_tool_starts_before_the_stream_is_over)
 
 	struct agent *a = stage_run(&s);
 
-	CHECK_CSTR(a->events.p, "call:t1 +t1 -t1 =t1 text:and call:t2 +t2 -t2 =t2 text:done ");
+	CHECK_CSTR(a->events.p, "call:t1 +t1 =t1 -t1 text:and call:t2 +t2 =t2 -t2 text:done ");
 	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, a:call t1, a:and, a:call t2, u:t1=ok, u:t2=ok, a:done");
 	stage_check_disk(&s);
 	stage_release(&s);

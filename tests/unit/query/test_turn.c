@@ -35,7 +35,7 @@ TEST(a_tool_turn_sends_the_result_back)
 	CHECK_STR(buf_str(&s.q->text), "done");
 	CHECK_INT(s.q->turn, 2);
 	CHECK_INT(s.q->usage.input, 20);
-	CHECK_CSTR(a->events.p, "text: text:look call:t1 +t1 -t1 =t1 text:done ");
+	CHECK_CSTR(a->events.p, "text: text:look call:t1 +t1 =t1 -t1 text:done ");
 	stage_check_disk(&s);
 	stage_release(&s);
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * test_agent.c - all tests of agents. */
+#include "unit.h"
+#include "tests.h"
+
+int main(void)
+{
+	int failed = test_definition();
+
+	failed += test_fields();
+	failed += test_fail_closed();
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * test_verb.c - verbs: what reaches the library, and reports as tables. */
+#include "test_cli.h"
+#include "cli/verb.h"
+
+enum { ARGS_MAX = 8 };
+
+/* What the library was asked for, or the error. */
+static char *ask(const char *const *words)
+{
+	char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t)"cadre" };
+	AUTO_ARGS struct args args = { 0 };
+	struct cadre_report *report;
+	struct err err = { 0 };
+	int argc = 1;
+
+	while (*words && argc < ARGS_MAX)
+		argv[argc++] = (char *)(uintptr_t)*words++;
+	buf_clear(&fake_settings);
+	const struct verb *verb = verb_find(argv[1]);
+	CHECK(verb != NULL);
+	if (args_parse_verb(argc, argv, verb->options, &args, &err) < 0 || verb->run(NULL, &args, &report, &err) < 0)
+		return xstrdup(err.text);
+	return xstrdup(fake_settings.p);
+}
+
+TEST(words_after_a_verb_reach_the_library)
+{
+	static const struct {
+		const char *words[6], *expected;
+	} rows[] = {
+		{ { "agents" }, "list();" },
+		{ { "agents", "--json" }, "list();" },
+		{ { "agents", "show", "Explore" }, "show(Explore);" },
+		{ { "agents", "--json", "show", "a" }, "show(a);" },
+		{ { "agents", "show", "--", "--json" }, "show(--json);" },
+		{ { "agents", "show", "nobody" }, "there is no agent nobody" },
+		{ { "agents", "check" }, "check();" },
+		{ { "agents", "check", "a.md", "b" }, "check(a.md,b);" },
+		{ { "agents", "new", "x" }, "new(x);" },
+		{ { "agents", "new" }, "expected one name: cadre agents new NAME" },
+		{ { "agents", "show", "a", "b" }, "expected one name: cadre agents show NAME" },
+		{ { "agents", "list" }, "cadre agents: 'list' is not known; expected show, check or new" },
+		{ { "agents", "--resume", "x" },
+		  "--resume has no meaning for `cadre agents` (cadre agents --help lists its flags)" },
+		{ { "agents", "-p" }, "--print has no meaning for `cadre agents` (cadre agents --help lists its flags)" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_FREE char *got = ask(rows[i].words);
+		CHECK_CSTR(got, rows[i].expected);
+	}
+}
+
+TEST(flags_of_a_verb_are_known_and_in_its_help)
+{
+	for (size_t i = 0; verb_table[i]; i++) {
+		AUTO_BUF struct buf help = { 0 };
+		CHECK(!i || strcmp(verb_table[i - 1]->name, verb_table[i]->name) < 0);
+		verb_write_help(&help, verb_table[i]);
+		for (size_t k = 0; verb_table[i]->options[k]; k++) {
+			CHECK(option_find(str_from(verb_table[i]->options[k])) != NULL);
+			CHECK(str_has(buf_str(&help), str_from(verb_table[i]->options[k])));
+		}
+		CHECK(str_has(buf_str(&help), STR("--json")));
+	}
+}
+
+TEST(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal)
+{
+	static const struct fake_row rows[] = {
+		{ CADRE_HEAD, { "NAME", "SOURCE", "TOOLS" } },
+		{ CADRE_PLAIN, { "\xc3\xa4", "built-in", "Read,\nEdit" } },
+		{ CADRE_BAD, { "long name", "x", "\x1b[2J" } },
+		{ CADRE_NOTE, { "a line of its own" } },
+		{ CADRE_HEAD, { "SECOND", "B" } },
+		{ CADRE_PLAIN, { "1", "2" } },
+	};
+	AUTO_BUF struct buf plain = { 0 };
+	AUTO_BUF struct buf coloured = { 0 };
+	fake_set_rows(rows, COUNT_OF(rows));
+
+	table_write(&plain, NULL, false);
+	table_write(&coloured, NULL, true);
+
+	CHECK_CSTR(plain.p, "NAME       SOURCE    TOOLS\n"
+			    "\xc3\xa4          built-in  Read, Edit\n"
+			    "long name  x         \\x1b[2J\n"
+			    "a line of its own\n"
+			    "\n"
+			    "SECOND  B\n"
+			    "1       2\n");
+	CHECK(!strchr(plain.p, '\033'));
+	CHECK(strstr(coloured.p, "\033[31mlong name  x         \\x1b[2J\033[0m\n") != NULL);
+}
+
+const struct test_group verb_tests = GROUP(T(words_after_a_verb_reach_the_library),
+					   T(flags_of_a_verb_are_known_and_in_its_help),
+					   T(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal));
