@@ -297,14 +297,14 @@ static int parse_all(struct parser *p)
 	return 0;
 }
 
-static int parse(struct parser *p, struct args *ret_args)
+static int parse(struct parser p, struct args *ret_args)
 {
 	struct args args = { 0 };
 
-	p->args = &args;
-	if (p->options)
-		args.words = arena_alloc(&args.arena, p->argc * sizeof *args.words);
-	int rc = parse_all(p);
+	p.args = &args;
+	if (p.options)
+		args.words = arena_alloc(&args.arena, p.argc * sizeof *args.words);
+	int rc = parse_all(&p);
 	if (rc < 0) {
 		args_release(&args);
 		return rc;
@@ -318,14 +318,14 @@ int args_parse(int argc, char *const argv[], struct args *ret_args, struct err *
 {
 	struct parser p = { .argv = argv, .argc = (size_t)MAX(argc, 0), .at = 1, .err = err };
 
-	return parse(&p, ret_args);
+	return parse(p, ret_args);
 }
 
 int args_parse_verb(int argc, char *const argv[], const char *const *options, struct args *ret_args, struct err *err)
 {
 	struct parser p = { .argv = argv, .argc = (size_t)MAX(argc, 0), .at = 2, .options = options, .err = err };
 
-	return parse(&p, ret_args);
+	return parse(p, ret_args);
 }
 
 void args_release(struct args *args)

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT
+ * test_source.c - where agents come from and who wins. */
+#include "test_agent.h"
+#include <sys/stat.h>
+#include "stage.h"
+
+/* ---- priority ---- */
+
+/* Each makes the agent "same" in one source; its description names the source. */
+static void in_plugin(struct stage *s)
+{
+	static const char *dirs[1];
+
+	/* A plugin's agent has its plugin in its type: the others take that type. */
+	stage_put(s, "plug/.claude-plugin/plugin.json", "{\"name\":\"plug\"}");
+	stage_put(s, "plug/agents/same.md", "---\nname: same\ndescription: plugin\n---\n");
+	dirs[0] = stage_path(s, "plug");
+	s->sources.plugin_dirs = dirs;
+	s->sources.plugin_dir_count = 1;
+}
+
+static void in_user_settings(struct stage *s)
+{
+	stage_put(s, "config/settings.json", "{\"agents\":{\"plug:same\":{\"description\":\"user settings\",\"prompt\":\"p\"}}}");
+}
+
+static void in_project_settings(struct stage *s)
+{
+	stage_put(s, "top/project/.claude/settings.json",
+		  "{\"agents\":{\"plug:same\":{\"description\":\"project settings\",\"prompt\":\"p\"}}}");
+}
+
+static void in_local_settings(struct stage *s)
+{
+	stage_put(s, "top/project/.claude/settings.local.json",
+		  "{\"agents\":{\"plug:same\":{\"description\":\"local settings\",\"prompt\":\"p\"}}}");
+}
+
+static void in_flag(struct stage *s)
+{
+	s->sources.flag = "{\"plug:same\":{\"description\":\"flag\",\"prompt\":\"p\"}}";
+}
+
+static void in_managed_settings(struct stage *s)
+{
+	stage_put(s, "managed/managed-settings.json",
+		  "{\"agents\":{\"plug:same\":{\"description\":\"managed settings\",\"prompt\":\"p\"}}}");
+}
+
+static void in_managed_part(struct stage *s)
+{
+	stage_put(s, "managed/managed-settings.d/10.json",
+		  "{\"agents\":{\"plug:same\":{\"description\":\"managed part\",\"prompt\":\"p\"}}}");
+}
+
+TEST(of_every_two_sources_the_later_one_wins)
+{
+	static const struct {
+		void (*make)(struct stage *s);
+		const char *description;
+	} sources[] = {
+		{ in_plugin, "plugin" },
+		{ in_user_settings, "user settings" },
+		{ in_project_settings, "project settings" },
+		{ in_local_settings, "local settings" },
+		{ in_flag, "flag" },
+		{ in_managed_settings, "managed settings" },
+		{ in_managed_part, "managed part" },
+	};
+
+	for (size_t low = 0; low < COUNT_OF(sources); low++)
+		for (size_t high = low + 1; high < COUNT_OF(sources); high++) {
+			struct stage s;
+			stage_init(&s);
+			sources[high].make(&s);
+			sources[low].make(&s);
+			stage_load(&s);
+			CHECK_CSTR(stage_find(&s, "plug:same")->description, sources[high].description);
+			CHECK_CSTR(stage_active(&s), "plug:same");
+			stage_release(&s);
+		}
+}
+
+TEST(of_every_two_directories_the_nearer_one_wins)
+{
+	static const char *const trees[] = { "config/agents", "extra/.claude/agents", "top/.claude/agents",
+					     "top/middle/.claude/agents", "top/middle/project/.claude/agents",
+					     "managed/.claude/agents" };
+
+	for (size_t low = 0; low < COUNT_OF(trees); low++)
+		for (size_t high = low + 1; high < COUNT_OF(trees); high++) {
+			struct stage s;
+			stage_init(&s);
+			const char *extra[] = { stage_path(&s, "extra") };
+			char *far = arena_printf(&s.arena, "%s/a.md", trees[low]);
+			char *near = arena_printf(&s.arena, "%s/deep/er/b.md", trees[high]);
+			stage_agent(&s, far, "same");
+			stage_agent(&s, near, "same");
+			s.sources.cwd = stage_path(&s, "top/middle/project");
+			s.sources.add_dirs = extra;
+			s.sources.add_dir_count = 1;
+			stage_load(&s);
+			CHECK_CSTR(stage_find(&s, "same")->description, near);
+			CHECK_INT(s.registry->failed_count, 0);
+			stage_release(&s);
+		}
+}
+
+TEST(a_file_wins_over_the_settings_of_its_level_and_may_replace_a_built_in_agent)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "config/agents/x.md", "Explore");
+	stage_put(&s, "config/settings.json", "{\"agents\":{\"Explore\":{\"description\":\"settings\",\"prompt\":\"p\"}}}");
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_find(&s, "Explore")->description, "config/agents/x.md");
+	size_t hidden = 0;
+	for (size_t i = 0; i < s.registry->all_count; i++)
+		hidden += s.registry->all[i].hidden_by == agent_registry_find(s.registry, STR("Explore"));
+	CHECK_INT(hidden, 2);
+	stage_release(&s);
+}
+
+TEST(nothing_above_the_repository_counts_and_without_one_only_cwd_does)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, ".claude/agents/above.md", "above");
+	stage_agent(&s, "top/.claude/agents/root.md", "root");
+	stage_agent(&s, "top/project/.claude/agents/here.md", "here");
+
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "here,root");
+
+	CHECK_INT(remove(stage_path(&s, "top/.git/HEAD")), 0);
+	CHECK_INT(remove(stage_path(&s, "top/.git")), 0);
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "here");
+	stage_release(&s);
+}
+
+TEST(a_linked_worktree_sees_the_main_checkout_if_that_knows_it)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "top/.claude/agents/main.md", "main");
+	stage_put(&s, "tree/.git", arena_printf(&s.arena, "gitdir: %s/top/.git/worktrees/tree\n", s.dir));
+	s.sources.cwd = stage_path(&s, "tree");
+
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "");
+
+	stage_put(&s, "top/.git/worktrees/tree/gitdir", arena_printf(&s.arena, "%s/tree/.git\n", s.dir));
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "main");
+	stage_release(&s);
+}
+
+TEST(the_users_directory_is_no_project)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "top/.claude/agents/mine.md", "mine");
+	s.sources.config_dir = stage_path(&s, "top/.claude");
+	s.sources.setting_sources = SETTINGS_PROJECT;
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "");
+	stage_release(&s);
+}
+
+TEST(setting_sources_choose_whose_agents_count)
+{
+	static const struct {
+		const char *list, *expected;
+	} rows[] = {
+		{ "user,project,local", "flag,local,managed,project,user" },
+		{ "user", "flag,managed,user" },
+		{ "project", "flag,managed,project" },
+		{ " local , user", "flag,local,managed,user" },
+		{ "", "flag,managed" },
+	};
+	struct stage s;
+	struct err err = { 0 };
+	stage_init(&s);
+	stage_agent(&s, "config/agents/a.md", "user");
+	stage_agent(&s, "top/project/.claude/agents/a.md", "project");
+	stage_agent(&s, "managed/.claude/agents/a.md", "managed");
+	stage_put(&s, "top/project/.claude/settings.local.json", "{\"agents\":{\"local\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
+	s.sources.flag = "{\"flag\":{\"description\":\"d\",\"prompt\":\"p\"}}";
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		CHECK_INT(setting_sources_parse(str_from(rows[i].list), &s.sources.setting_sources, &err), 0);
+		stage_load(&s);
+		CHECK_CSTR(stage_active(&s), rows[i].expected);
+	}
+	CHECK_INT(setting_sources_parse(STR("user,everything"), &s.sources.setting_sources, &err), -ERR_USAGE);
+	s.sources.setting_sources = SETTINGS_ALL;
+	s.sources.bare = true;
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "flag,managed");
+	stage_release(&s);
+}
+
+TEST(a_managed_lock_leaves_plugins_and_managed_agents_only)
+{
+	static const char *const locks[] = { "true", "{\"agents\":true}", "[\"agents\"]" };
+
+	for (size_t i = 0; i < COUNT_OF(locks); i++) {
+		struct stage s;
+		stage_init(&s);
+		in_plugin(&s);
+		stage_agent(&s, "config/agents/a.md", "user");
+		stage_agent(&s, "top/project/.claude/agents/a.md", "project");
+		stage_agent(&s, "managed/.claude/agents/a.md", "managed");
+		s.sources.flag = "{\"flag\":{\"description\":\"d\",\"prompt\":\"p\"}}";
+		stage_put(&s, "managed/managed-settings.json",
+			  arena_printf(&s.arena, "{\"strictPluginOnlyCustomization\":%s}", locks[i]));
+		stage_load(&s);
+		CHECK_CSTR(stage_active(&s), "managed,plug:same");
+		CHECK(s.registry->plugins_only);
+		stage_release(&s);
+	}
+}
+
+TEST(a_lock_for_something_else_or_by_somebody_else_locks_nothing)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "config/agents/a.md", "user");
+	stage_put(&s, "managed/managed-settings.json", "{\"strictPluginOnlyCustomization\":{\"hooks\":true,\"agents\":false}}");
+	stage_put(&s, "config/settings.json", "{\"strictPluginOnlyCustomization\":true}");
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "user");
+	stage_release(&s);
+}
+
+/* ---- plugins ---- */
+
+static void use_plugin(struct stage *s, const char *name)
+{
+	static const char *dirs[1];
+
+	dirs[0] = stage_path(s, name);
+	s->sources.plugin_dirs = dirs;
+	s->sources.plugin_dir_count = 1;
+}
+
+TEST(a_plugins_agents_have_its_name_and_their_directories_in_their_type)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "dir/.claude-plugin/plugin.json", "{\"name\":\"plg\",\"agents\":[\"./more\",\"./single.md\",\"./agents/sub\"]}");
+	stage_agent(&s, "dir/agents/one.md", "uno");
+	stage_agent(&s, "dir/agents/sub/t.md", "two");
+	stage_put(&s, "dir/agents/raw.md", "No frontmatter, but a prompt.");
+	stage_put(&s, "dir/agents/w.md", "---\nwhen-to-use: on Mondays\npermissionMode: bypassPermissions\n---\n");
+	stage_agent(&s, "dir/more/three.md", "three");
+	stage_agent(&s, "dir/more/zzz.md", "uno");
+	stage_agent(&s, "dir/single.md", "single");
+	use_plugin(&s, "dir");
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "plg:raw,plg:single,plg:sub:two,plg:three,plg:uno,plg:w");
+	CHECK_CSTR(stage_find(&s, "plg:raw")->description, "Agent from plg plugin");
+	CHECK_CSTR(stage_find(&s, "plg:raw")->prompt, "No frontmatter, but a prompt.");
+	CHECK_CSTR(stage_find(&s, "plg:w")->description, "on Mondays");
+	CHECK(!stage_find(&s, "plg:w")->permission_mode);
+	CHECK_CSTR(stage_find(&s, "plg:uno")->description, "dir/agents/one.md");
+	CHECK_CSTR(stage_find(&s, "plg:uno")->plugin, "plg");
+	CHECK_INT(s.registry->failed_count, 0);
+	stage_release(&s);
+}
+
+TEST(a_plugin_without_a_manifest_is_called_as_its_directory)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "helpers/agents/one.md", "one");
+	use_plugin(&s, "helpers");
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "helpers:one");
+	stage_release(&s);
+}
+
+TEST(a_plugin_cannot_lead_out_of_itself)
+{
+	static const char *const manifests[] = { "\"../out\"", "\"/etc\"", "\"~/x\"", "\"./agents/../../out/a.md\"", "\"./link\"",
+						 "\"./link.md\"", "\"./gone\"", "\"./agents/x.txt\"", "3", "[4]" };
+
+	for (size_t i = 0; i < COUNT_OF(manifests); i++) {
+		struct stage s;
+		stage_init(&s);
+		stage_agent(&s, "out/a.md", "outside");
+		stage_agent(&s, "dir/agents/ok.md", "ok");
+		stage_put(&s, "dir/agents/x.txt", "");
+		CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/link")), 0);
+		CHECK_INT(symlink(stage_path(&s, "out/a.md"), stage_path(&s, "dir/link.md")), 0);
+		stage_put(&s, "dir/plugin.json", arena_printf(&s.arena, "{\"name\":\"plg\",\"agents\":%s}", manifests[i]));
+		use_plugin(&s, "dir");
+		stage_load(&s);
+		CHECK_CSTR(stage_active(&s), "plg:ok");
+		CHECK_INT(s.registry->failed_count, 1);
+		stage_release(&s);
+	}
+}
+
+TEST(links_in_a_plugins_directory_are_followed_only_inside_it)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "out/a.md", "outside");
+	stage_agent(&s, "dir/inside/b.md", "inside");
+	stage_put(&s, "dir/agents/keep", "");
+	CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/agents/dir")), 0);
+	CHECK_INT(symlink(stage_path(&s, "out/a.md"), stage_path(&s, "dir/agents/file.md")), 0);
+	CHECK_INT(symlink("../inside/b.md", stage_path(&s, "dir/agents/good.md")), 0);
+	use_plugin(&s, "dir");
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "dir:inside");
+	CHECK_INT(s.registry->failed_count, 2);
+	stage_release(&s);
+}
+
+TEST(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "out/a.md", "outside");
+	stage_put(&s, "dir/plugin.json", "{\"name\":\"plg\"}");
+	CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/agents")), 0);
+	use_plugin(&s, "dir");
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "");
+	CHECK_INT(s.registry->failed_count, 1);
+	stage_release(&s);
+}
+
+TEST(a_plugin_with_a_bad_name_or_manifest_gives_no_agents)
+{
+	static const char *const manifests[] = { "{\"name\":\"../x\"}", "{\"name\":\"a/b\"}", "{\"name\":\"a:b\"}", "{\"name\":\"\"}",
+						 "{}", "{\"name\":", "[]", "{\"name\":\".hidden\"}" };
+
+	for (size_t i = 0; i < COUNT_OF(manifests); i++) {
+		struct stage s;
+		stage_init(&s);
+		stage_agent(&s, "dir/agents/ok.md", "ok");
+		stage_put(&s, "dir/plugin.json", manifests[i]);
+		use_plugin(&s, "dir");
+		stage_load(&s);
+		CHECK_CSTR(stage_active(&s), "");
+		CHECK_INT(s.registry->failed_count, 1);
+		stage_release(&s);
+	}
+}
+
+TEST(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "dir/plugin.json", "{\"name\":\"plg\"}");
+	stage_put(&s, "dir/agents/a.md", "---\nname: a\nnote: [unclosed\ntools: [Read\n  - x: {\n---\nbody\n");
+	use_plugin(&s, "dir");
+
+	stage_load(&s);
+
+	CHECK(!stage_find(&s, "plg:a") || stage_find(&s, "plg:a")->tools.present);
+	stage_release(&s);
+}
+
+/* ---- JSON ---- */
+
+TEST(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure)
+{
+	static const struct {
+		const char *flag, *expected;
+	} rows[] = {
+		{ "{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}", "Invalid --agents configuration: b: " },
+		{ "{\"a\":", "Invalid --agents configuration: --agents:1:" },
+		{ "[]", "Invalid --agents configuration: there is no file " },
+		{ "nothing.json", "Invalid --agents configuration: there is no file " },
+		{ "{\"a\":3}", "Invalid --agents configuration: a: " },
+	};
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct agent_registry *r;
+		struct err err = { 0 };
+		s.sources.flag = rows[i].flag;
+		CHECK_INT(agent_registry_new(&s.sources, &r, &err), -ERR_USAGE);
+		CHECK(str_starts(str_from(err.text), str_from(rows[i].expected)));
+	}
+	s.sources.flag = NULL;
+	stage_put(&s, "config/settings.json", "{\"agents\":{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}}");
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "a");
+	CHECK_INT(s.registry->failed_count, 1);
+	stage_release(&s);
+}
+
+TEST(the_flag_may_name_a_file)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "top/project/team.json", "{\"lead\":{\"description\":\"d\",\"prompt\":\"p\"}}");
+	s.sources.flag = "team.json";
+
+	stage_load(&s);
+
+	CHECK_CSTR(stage_active(&s), "lead");
+	CHECK_INT(stage_find(&s, "lead")->source, AGENT_FLAG);
+	stage_release(&s);
+}
+
+TEST(a_broken_settings_file_stops_the_start_with_its_line)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "{\n\"agents\": {,}}", "config/settings.json:2:12: " },
+		{ "{\n\n\"agents\": 3}", "config/settings.json:3: agents: expected an object" },
+		{ "[1]", "config/settings.json:1:1: expected an object" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct stage s;
+		struct agent_registry *r;
+		struct err err = { 0 };
+		stage_init(&s);
+		stage_put(&s, "config/settings.json", rows[i].text);
+		CHECK_INT(agent_registry_new(&s.sources, &r, &err), -ERR_USAGE);
+		CHECK(str_has(str_from(err.text), str_from(rows[i].expected)));
+		stage_release(&s);
+	}
+}
+
+const struct test_group source_tests = GROUP(
+	T(of_every_two_sources_the_later_one_wins), T(of_every_two_directories_the_nearer_one_wins),
+	T(a_file_wins_over_the_settings_of_its_level_and_may_replace_a_built_in_agent),
+	T(nothing_above_the_repository_counts_and_without_one_only_cwd_does),
+	T(a_linked_worktree_sees_the_main_checkout_if_that_knows_it), T(the_users_directory_is_no_project),
+	T(setting_sources_choose_whose_agents_count), T(a_managed_lock_leaves_plugins_and_managed_agents_only),
+	T(a_lock_for_something_else_or_by_somebody_else_locks_nothing),
+	T(a_plugins_agents_have_its_name_and_their_directories_in_their_type),
+	T(a_plugin_without_a_manifest_is_called_as_its_directory), T(a_plugin_cannot_lead_out_of_itself),
+	T(links_in_a_plugins_directory_are_followed_only_inside_it),
+	T(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused),
+	T(a_plugin_with_a_bad_name_or_manifest_gives_no_agents),
+	T(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description),
+	T(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure), T(the_flag_may_name_a_file),
+	T(a_broken_settings_file_stops_the_start_with_its_line));
