@@ -98,6 +98,8 @@ static const char *note_label(const struct view *v, const struct cadre_event *e)
 		return v->notes ? "retry" : NULL;
 	case CADRE_PERMISSION_DENIED:
 		return v->notes ? "denied" : NULL;
+	case CADRE_TOOL_STARTED:
+		return v->verbose ? "runs" : NULL;
 	case CADRE_NOTIFICATION:
 		return v->notes ? "note" : NULL;
 	default:
