@@ -24,7 +24,8 @@ static void read_name(struct definition_reader *r, const struct json *value)
 	if (rest.p && str_trim(rest).n)
 		definition_note(r, DIAGNOSTIC_WARNING, "name: only the first line counts");
 	if (first.p[0] == '-' || memchr(first.p, ':', first.n) || memchr(first.p, '/', first.n))
-		definition_note(r, DIAGNOSTIC_WARNING, "name: letters, digits and hyphens are safer than '-' in front, ':' or '/'");
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"name: letters, digits and hyphens are safer than '-' in front, ':' or '/'");
 	r->d->name = arena_dup(&r->d->arena, first.p, first.n);
 	r->d->name_given = true;
 }
@@ -80,7 +81,8 @@ static void read_description(struct definition_reader *r, const struct json *val
 static void read_when_to_use(struct definition_reader *r, const struct json *value)
 {
 	if (r->d->source != AGENT_PLUGIN)
-		definition_note(r, DIAGNOSTIC_WARNING, "when-to-use: has a meaning in plugins only; use description");
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"when-to-use: has a meaning in plugins only; use description");
 	else if (!r->d->description)
 		r->d->description = prose_of(r, value);
 }
@@ -137,8 +139,8 @@ static const struct mode {
 	const char *name;
 	bool wider;
 } modes[] = {
-	{ "default", false }, { "manual", false }, { "plan", false }, { "dontAsk", false }, { "bubble", false },
-	{ "acceptEdits", true }, { "auto", true }, { "bypassPermissions", true },
+	{ "default", false }, { "manual", false },     { "plan", false }, { "dontAsk", false },
+	{ "bubble", false },  { "acceptEdits", true }, { "auto", true },  { "bypassPermissions", true },
 };
 
 static const char *find_mode(struct str text)
@@ -157,9 +159,10 @@ static void read_permission_mode(struct definition_reader *r, const struct json 
 	r->d->permission_mode_invalid = !mode;
 	if (!mode)
 		definition_note(r, DIAGNOSTIC_WARNING,
-				"permissionMode: not a mode; the stricter of the parent's mode and default applies");
+				"permissionMode: not a mode; the stricter of the parent's and default applies");
 	else if (r->d->source == AGENT_PLUGIN)
-		definition_note(r, DIAGNOSTIC_WARNING, "permissionMode: %s does not apply, because a plugin cannot set it", mode);
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"permissionMode: %s does not apply, because a plugin cannot set it", mode);
 	else
 		r->d->permission_mode = mode;
 }
@@ -200,7 +203,8 @@ static int word_index(struct definition_reader *r, const struct json *value, con
 		if (!str_is_nocase(text, words[i]))
 			continue;
 		if (!str_is(text, words[i]))
-			definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text), words[i]);
+			definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key,
+					STR_ARG(text), words[i]);
 		return i;
 	}
 	return -1;
@@ -230,7 +234,8 @@ static void read_memory(struct definition_reader *r, const struct json *value)
 
 static void read_color(struct definition_reader *r, const struct json *value)
 {
-	static const char *const words[] = { "red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", NULL };
+	static const char *const words[] = { "red",    "blue", "green", "yellow", "purple",
+					     "orange", "pink", "cyan",  NULL };
 	int i = word_index(r, value, words);
 
 	if (i >= 0)
@@ -266,7 +271,8 @@ static void read_required_mcp_servers(struct definition_reader *r, const struct 
 static void warn_allowed_tools(struct definition_reader *r, const struct json *value)
 {
 	(void)value;
-	definition_note(r, DIAGNOSTIC_WARNING, "%s: belongs to skills and commands and limits nothing here; use tools", r->key);
+	definition_note(r, DIAGNOSTIC_WARNING,
+			"%s: belongs to skills and commands and limits nothing here; use tools", r->key);
 }
 
 enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };

@@ -105,19 +105,20 @@ static void add_string(struct list_reader *l, struct str s, unsigned depth)
 		add_split(l, s);
 }
 
-static bool means_no(struct list_reader *l, const struct json *value)
+static bool means_no(const struct json *value)
 {
-	return json_is(value, JSON_FALSE) || json_str_is(value, "false") || json_str_is(value, "no") || json_str_is(value, "off") ||
-	       json_str_is(value, "deny");
+	return json_is(value, JSON_FALSE) || json_str_is(value, "false") || json_str_is(value, "no") ||
+	       json_str_is(value, "off") || json_str_is(value, "deny");
 }
 
 static void add_map(struct list_reader *l, const struct json *map)
 {
-	definition_note(l->r, DIAGNOSTIC_NOTE, "%s: a map was read as the list of its keys that are not false", l->r->key);
+	definition_note(l->r, DIAGNOSTIC_NOTE,
+			"%s: a map was read as the list of its keys that are not false", l->r->key);
 	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
 		if (json_is(m.value, JSON_ARRAY) || json_is(m.value, JSON_OBJECT))
 			complain(l, "a map with lists or maps inside is not a list of names");
-		else if (!means_no(l, m.value))
+		else if (!means_no(m.value))
 			add_name(l, json_str(m.key, &l->r->scratch));
 	}
 }
@@ -129,7 +130,8 @@ static bool add_torn_entry(struct list_reader *l, const struct json *entry)
 	struct str key = json_str(m.key, &l->r->scratch), value = json_str(m.value, &l->r->scratch);
 	AUTO_BUF struct buf whole = { 0 };
 
-	if (entry->count != 1 || !json_is(m.value, JSON_STRING) || !str_has(key, STR("(")) || !str_ends(value, STR(")")))
+	if (entry->count != 1 || !json_is(m.value, JSON_STRING) || !str_has(key, STR("(")) ||
+	    !str_ends(value, STR(")")))
 		return false;
 	buf_addf(&whole, STR_FMT ": " STR_FMT, STR_ARG(key), STR_ARG(value));
 	add_split(l, buf_str(&whole));
@@ -160,7 +162,8 @@ static void add_value(struct list_reader *l, const struct json *value, unsigned 
 		add_name(l, json_raw(value));
 }
 
-void definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret, bool strict)
+void definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret,
+		      bool strict)
 {
 	struct list_reader l = { .r = r, .list = ret, .strict = strict };
 
@@ -176,7 +179,8 @@ static void report_unknown(struct definition_reader *r, const struct name_list *
 		if (!str_is(str_from(list->names[i]), "*") && !agent_tool_is_known(str_from(list->names[i])))
 			buf_addf(&unknown, "%s%s", unknown.n ? ", " : "", list->names[i]);
 	if (unknown.n)
-		definition_note(r, DIAGNOSTIC_WARNING, "%s: not the name of a tool, %s: %s", r->key, effect, unknown.p);
+		definition_note(r, DIAGNOSTIC_WARNING, "%s: not the name of a tool, %s: %s", r->key, effect,
+				unknown.p);
 }
 
 void definition_read_tools(struct definition_reader *r, const struct json *value)
@@ -194,19 +198,21 @@ void definition_read_disallowed_tools(struct definition_reader *r, const struct 
 	definition_names(r, value, list, true);
 	for (size_t i = 0; i < list->count; i++)
 		if (strchr("*&", list->names[i][0]) && list->names[i][1])
-			definition_refuse(r, "disallowedTools: %s looks like a YAML alias, which is not followed", list->names[i]);
+			definition_refuse(r, "disallowedTools: the YAML alias %s is not followed", list->names[i]);
 	report_unknown(r, list, "takes nothing away");
 }
 
 /* Names that this program or its relatives give to tools. Sorted; case is ignored. */
 static const char *const known_tools[] = {
-	"Agent", "Artifact", "AskUserQuestion", "Bash", "BashOutput", "Brief", "Config", "CronCreate", "CronDelete", "CronList",
-	"Edit", "EndConversation", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash",
-	"KillShell", "ListAgents", "ListMcpResourcesTool", "LS", "LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead",
-	"PowerShell", "Read", "ReadMcpResourceDirTool", "ReadMcpResourceTool", "ReportFindings", "ScheduleWakeup", "SendMessage",
-	"Skill", "SlashCommand", "StructuredOutput", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
-	"TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "WebFetch", "WebSearch",
-	"Workflow", "Write",
+	"Agent", "Artifact", "AskUserQuestion", "Bash", "BashOutput", "Brief", "Config", "CronCreate",
+	"CronDelete", "CronList", "Edit", "EndConversation", "EnterPlanMode", "EnterWorktree",
+	"ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "ListAgents",
+	"ListMcpResourcesTool", "LS", "LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead",
+	"PowerShell", "Read", "ReadMcpResourceDirTool", "ReadMcpResourceTool", "ReportFindings",
+	"ScheduleWakeup", "SendMessage", "Skill", "SlashCommand", "StructuredOutput", "Task",
+	"TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate",
+	"TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "WebFetch",
+	"WebSearch", "Workflow", "Write",
 };
 
 bool agent_tool_is_known(struct str name)

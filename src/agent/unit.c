@@ -65,19 +65,13 @@ static void describe_plugin_agent(struct agent_definition *d, const char *plugin
 	add_note(d, "no description: the name of its plugin stands in for it");
 }
 
-/* A plugin's agent has its plugin and its directories in its type, and brings no permission mode. d is ours alone
- * still. */
+/* A plugin's agent has its plugin and its directories in its type. d is ours alone still. */
 static void finish_plugin_agent(struct agent_definition *d, const struct agent_place *place, const char *below)
 {
 	d->plugin = arena_strdup(&d->arena, place->plugin);
 	d->name = arena_printf(&d->arena, "%s:%s%s%s", place->plugin, below, below[0] ? ":" : "", d->name);
 	if (!d->is_agent)
 		describe_plugin_agent(d, place->plugin);
-	if (d->permission_mode || d->permission_mode_invalid) {
-		d->permission_mode = NULL;
-		d->permission_mode_invalid = false;
-		add_note(d, "permissionMode does not apply to agents of plugins");
-	}
 }
 
 static char *stem_of(struct arena *a, const char *path)

@@ -7,8 +7,8 @@
 #include "settings/frontmatter_int.h"
 
 struct cursor {
-	struct str rest;         /* p == NULL: at the end */
-	unsigned line;           /* of the next line to come */
+	struct str rest; /* p == NULL: at the end */
+	unsigned line;   /* of the next line to come */
 };
 
 static struct str next_line(struct cursor *c)
@@ -50,7 +50,8 @@ static size_t dashes(struct str line)
 
 static bool is_close(struct str line)
 {
-	return dashes(line) == 3 || (str_starts(line, STR("...")) && is_blank_line((struct str){ line.p + 3, line.n - 3 }));
+	return dashes(line) == 3 ||
+	       (str_starts(line, STR("...")) && is_blank_line((struct str){ line.p + 3, line.n - 3 }));
 }
 
 static bool is_fence(struct str line)
@@ -240,8 +241,9 @@ struct fm_place fm_find(struct fm_reader *r, struct str text)
 	if (!end) {
 		after = c;
 		end = find_run(&after, indent, r->flags_of);
-		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
-				"the frontmatter is never closed with ---; the lines that look like keys were taken");
+		diagnostics_add(
+			r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
+			"the frontmatter is never closed with ---; the lines that look like keys were taken");
 	}
 	if (!end) /* the run goes to the end of the file */
 		end = text.p + text.n;

@@ -7,7 +7,7 @@
 
 struct chunk {
 	struct fm_key key;
-	struct str text;         /* all its lines */
+	struct str text; /* all its lines */
 	unsigned line;
 };
 
@@ -81,7 +81,8 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 	}
 	json_close(&w);
 	f->json = arena_str(r->arena, buf_str(&r->json));
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, "%s: its list is not YAML; each line was taken as it stands", f->key.p);
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
+			"%s: its list is not YAML; each line was taken as it stands", f->key.p);
 }
 
 /* A restriction is taken by its word only if all of it stands on its own line and nothing was opened there. */
@@ -101,11 +102,11 @@ static struct str one_line(struct fm_reader *r, const struct chunk *c, struct st
 {
 	struct str rest = value, first = str_cut(&rest, '\n');
 
-	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) || !str_trim(first).n ||
-	    strchr("|>[{", first.p[0]) || !rest.p || !str_trim(rest).n)
+	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) ||
+	    !str_trim(first).n || strchr("|>[{", first.p[0]) || !rest.p || !str_trim(rest).n)
 		return value;
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1, "text that follows " STR_FMT " was ignored",
-			STR_ARG(c->key.name));
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1,
+			"text that follows " STR_FMT " was ignored", STR_ARG(c->key.name));
 	return first;
 }
 
@@ -122,7 +123,8 @@ static void read_as_words(struct fm_reader *r, const struct chunk *c)
 	f->json = arena_str(r->arena, buf_str(&r->json));
 	f->literal = true;
 	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && is_doubtful(value);
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, "%s: its value is not YAML and was taken as it stands", f->key.p);
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
+			"%s: its value is not YAML and was taken as it stands", f->key.p);
 }
 
 static void read_chunk(struct fm_reader *r, const struct chunk *c)
@@ -132,8 +134,8 @@ static void read_chunk(struct fm_reader *r, const struct chunk *c)
 	if (read_as_yaml(r, c, c->text))
 		return;
 	if (memchr(c->text.p, '\t', c->text.n) && read_as_yaml(r, c, without_tabs(r->arena, c->text))) {
-		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, STR_FMT ": tabs were read as indentation",
-				STR_ARG(c->key.name));
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
+				STR_FMT ": tabs were read as indentation", STR_ARG(c->key.name));
 		return;
 	}
 	if (is_item_list(c))
@@ -173,7 +175,8 @@ void fm_recover(struct fm_reader *r, struct str text, unsigned line)
 		} else if (c.line) {
 			c.text.n = (size_t)(at.p + at.n - c.text.p);
 		} else if (str_trim(at).n && at.p[0] != '#') {
-			diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, line, "this line belongs to no key and was ignored");
+			diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, line,
+					"this line belongs to no key and was ignored");
 		}
 		watch_examples(at, &open_examples);
 	}

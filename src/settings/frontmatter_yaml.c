@@ -13,9 +13,9 @@ struct yaml {
 	struct str text;
 	yaml_parser_t parser;
 	yaml_event_t event;
-	bool block;              /* the mapping at the top is written in lines */
+	bool block; /* the mapping at the top is written in lines */
 	const char *why;
-	size_t index, byte;      /* how far place() has come: libyaml counts characters */
+	size_t index, byte; /* how far place() has come: libyaml counts characters */
 	unsigned line;
 };
 
@@ -53,7 +53,8 @@ static struct str source(struct yaml *y)
 
 static bool has_sigil(const yaml_event_t *e)
 {
-	return e->type == YAML_ALIAS_EVENT || (e->type == YAML_SCALAR_EVENT && (e->data.scalar.anchor || e->data.scalar.tag));
+	return e->type == YAML_ALIAS_EVENT ||
+	       (e->type == YAML_SCALAR_EVENT && (e->data.scalar.anchor || e->data.scalar.tag));
 }
 
 static bool is_json_number(struct str s)
@@ -198,8 +199,9 @@ static bool put_map_as_text(struct yaml *y, struct json_out *w, size_t key_end)
 
 static bool is_prose(const struct yaml *y, unsigned flags)
 {
-	bool plain = y->event.type == YAML_ALIAS_EVENT ||
-		     (y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
+	bool plain =
+		y->event.type == YAML_ALIAS_EVENT ||
+		(y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
 
 	return y->block && plain && (flags & FRONTMATTER_TEXT);
 }
@@ -225,7 +227,8 @@ static bool read_field(struct yaml *y)
 	if (!next_event(y))
 		return false;
 	if (has_sigil(&y->event))
-		diagnostics_add(y->r->diagnostics, DIAGNOSTIC_NOTE, f->line, "%s: &, * and ! at the start are taken as text", f->key.p);
+		diagnostics_add(y->r->diagnostics, DIAGNOSTIC_NOTE, f->line,
+				"%s: &, * and ! at the start are taken as text", f->key.p);
 	if (is_prose(y, flags))
 		put_source_text(y, &w, key_end);
 	else if (!(is_prose_in_a_map(y, flags) ? put_map_as_text(y, &w, key_end) : put_value(y, &w)))
@@ -240,7 +243,8 @@ static bool read_mapping(struct yaml *y)
 	while (next_event(y)) {
 		if (y->event.type == YAML_MAPPING_END_EVENT)
 			return next_event(y) && next_event(y) &&
-			       (y->event.type == YAML_STREAM_END_EVENT || give_up(y, "something follows the fields"));
+			       (y->event.type == YAML_STREAM_END_EVENT ||
+				give_up(y, "something follows the fields"));
 		if (!read_field(y))
 			return false;
 	}
@@ -255,7 +259,8 @@ static bool read_document(struct yaml *y)
 		return true; /* only comments */
 	if (!next_event(y))
 		return false;
-	return y->event.type == YAML_MAPPING_START_EVENT ? read_mapping(y) : give_up(y, "there is no key: value");
+	return y->event.type == YAML_MAPPING_START_EVENT ? read_mapping(y)
+							 : give_up(y, "there is no key: value");
 }
 
 struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned line)

@@ -9,5 +9,11 @@ int main(void)
 
 	failed += test_fields();
 	failed += test_fail_closed();
+	failed += test_source();
+	failed += test_registry();
+	failed += test_builtin();
+	failed += test_roster();
+	failed += test_choice();
+	failed += test_memory();
 	return failed ? 1 : 0;
 }

@@ -30,6 +30,7 @@ static const struct row {
 	{ "no blank behind the colon", "---\nname: a\ndescription: d\ntools:Read\n---\nb", "Read" },
 	{ "a no-break space behind the colon", "---\nname: a\ndescription: d\ntools:\xc2\xa0Read\n---\nb", "Read" },
 	{ "two lines that differ", "---\nname: a\ndescription: x: y\ntools: Read\ntools: [Bash\n---\nb", refused },
+	{ "two good lines that differ in a broken file", "---\nname: a\ndescription: x: y\ntools: Read\ntools: Bash\n---\nb", refused },
 	{ "a second line inside an example", "---\nname: a\ntools: Read\ndescription: x: y\n<example>\ntools: *\n</example>\n---\nb", refused },
 	{ "two lines that agree", "---\nname: a\ndescription: x: y\ntools: Read\ntools: Read\n---\nb", "Read" },
 	{ "two lines in good YAML: the last", "---\nname: a\ndescription: d\ntools: Bash\ntools: Read\n---\nb", "Read" },

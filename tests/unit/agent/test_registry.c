@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_registry.c - the view of what was found, lookup, and changes on disk. */
-#include "test_agent.h"
-#include <sys/stat.h>
 #include "stage.h"
+#include <sys/stat.h>
+#include "tests.h"
 
 TEST(an_added_a_changed_and_a_removed_file_are_seen_by_the_next_lookup)
 {
@@ -242,10 +242,13 @@ TEST(deny_rules_match_types_in_every_form)
 	}
 }
 
-const struct test_group registry_tests = GROUP(
-	T(an_added_a_changed_and_a_removed_file_are_seen_by_the_next_lookup), T(two_changes_within_one_tick_are_both_seen),
-	T(a_look_that_finds_nothing_new_changes_nothing), T(settings_that_break_during_a_run_keep_what_they_said),
-	T(a_directory_that_appears_later_counts), T(of_two_agents_of_one_name_in_one_tree_the_first_path_counts),
-	T(what_is_no_agent_is_looked_at_but_neither_active_nor_failed), T(a_refused_agent_is_a_failed_file_with_its_line),
-	T(links_that_lead_in_circles_end), T(an_exact_type_goes_before_an_alias_and_that_before_a_similar_one),
-	T(a_denied_type_is_not_given_and_the_rule_is_named), T(deny_rules_match_types_in_every_form));
+int test_registry(void)
+{
+	return RUN_TESTS(
+		T(an_added_a_changed_and_a_removed_file_are_seen_by_the_next_lookup), T(two_changes_within_one_tick_are_both_seen),
+		T(a_look_that_finds_nothing_new_changes_nothing), T(settings_that_break_during_a_run_keep_what_they_said),
+		T(a_directory_that_appears_later_counts), T(of_two_agents_of_one_name_in_one_tree_the_first_path_counts),
+		T(what_is_no_agent_is_looked_at_but_neither_active_nor_failed), T(a_refused_agent_is_a_failed_file_with_its_line),
+		T(links_that_lead_in_circles_end), T(an_exact_type_goes_before_an_alias_and_that_before_a_similar_one),
+		T(a_denied_type_is_not_given_and_the_rule_is_named), T(deny_rules_match_types_in_every_form));
+}

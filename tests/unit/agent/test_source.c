@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_source.c - where agents come from and who wins. */
-#include "test_agent.h"
-#include <sys/stat.h>
 #include "stage.h"
+#include <sys/stat.h>
+#include "tests.h"
 
 /* ---- priority ---- */
 
@@ -447,18 +447,21 @@ TEST(a_broken_settings_file_stops_the_start_with_its_line)
 	}
 }
 
-const struct test_group source_tests = GROUP(
-	T(of_every_two_sources_the_later_one_wins), T(of_every_two_directories_the_nearer_one_wins),
-	T(a_file_wins_over_the_settings_of_its_level_and_may_replace_a_built_in_agent),
-	T(nothing_above_the_repository_counts_and_without_one_only_cwd_does),
-	T(a_linked_worktree_sees_the_main_checkout_if_that_knows_it), T(the_users_directory_is_no_project),
-	T(setting_sources_choose_whose_agents_count), T(a_managed_lock_leaves_plugins_and_managed_agents_only),
-	T(a_lock_for_something_else_or_by_somebody_else_locks_nothing),
-	T(a_plugins_agents_have_its_name_and_their_directories_in_their_type),
-	T(a_plugin_without_a_manifest_is_called_as_its_directory), T(a_plugin_cannot_lead_out_of_itself),
-	T(links_in_a_plugins_directory_are_followed_only_inside_it),
-	T(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused),
-	T(a_plugin_with_a_bad_name_or_manifest_gives_no_agents),
-	T(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description),
-	T(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure), T(the_flag_may_name_a_file),
-	T(a_broken_settings_file_stops_the_start_with_its_line));
+int test_source(void)
+{
+	return RUN_TESTS(
+		T(of_every_two_sources_the_later_one_wins), T(of_every_two_directories_the_nearer_one_wins),
+		T(a_file_wins_over_the_settings_of_its_level_and_may_replace_a_built_in_agent),
+		T(nothing_above_the_repository_counts_and_without_one_only_cwd_does),
+		T(a_linked_worktree_sees_the_main_checkout_if_that_knows_it), T(the_users_directory_is_no_project),
+		T(setting_sources_choose_whose_agents_count), T(a_managed_lock_leaves_plugins_and_managed_agents_only),
+		T(a_lock_for_something_else_or_by_somebody_else_locks_nothing),
+		T(a_plugins_agents_have_its_name_and_their_directories_in_their_type),
+		T(a_plugin_without_a_manifest_is_called_as_its_directory), T(a_plugin_cannot_lead_out_of_itself),
+		T(links_in_a_plugins_directory_are_followed_only_inside_it),
+		T(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused),
+		T(a_plugin_with_a_bad_name_or_manifest_gives_no_agents),
+		T(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description),
+		T(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure), T(the_flag_may_name_a_file),
+		T(a_broken_settings_file_stops_the_start_with_its_line));
+}

@@ -220,6 +220,7 @@ TEST(what_is_not_yaml_is_read_by_line)
 		{ "---\ndescription: ends with:\nx: y: z\n---", "description=\"ends with:\"|x=\"y: z\"", NULL },
 		{ "---\ndescription: a\n\nExamples:\n<example>\nuser: hi\nmode: x\n</example>\nmodel: m\n---",
 		  "description=\"a\\n\\nExamples:\\n<example>\\nuser: hi\\nmode: x\\n</example>\"|model=\"m\"", NULL },
+		{ "---\ndescription: a: b\nuser: hi\nassistant: yes\n---", "description=\"a: b\\nuser: hi\\nassistant: yes\"", NULL },
 		{ "---\ndescription: a: b\nmode: x\nUpper: y\n---", "description=\"a: b\"|mode=\"x\\nUpper: y\"", NULL },
 		{ "---\nname:a\ndescription:no space\n---", "name=\"a\"|description=\"no space\"", NULL },
 		{ "---\nname: a\ndescription:\xc2\xa0 x\n---", "name=\"a\"|description=\"x\"", NULL },
