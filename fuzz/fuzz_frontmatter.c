@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_frontmatter.c - any bytes as an agent file. Besides not crashing: if a line that limits the agent stands in a
- * frontmatter, then the definition has that field, or it is refused, or it is no agent. The lines are looked for here in
- * the simplest way, and only where there is nothing to argue about: plain text that begins with dashes in column 0. */
+ * fuzz_frontmatter.c - any bytes as an agent file. Besides not crashing: if a line that limits the agent stands in
+ * a frontmatter, then the definition has that field, or it is refused, or it is no agent. The lines are looked for
+ * here in the simplest way, and only where there is nothing to argue about: plain text that begins with dashes in
+ * column 0. */
 #include "agent/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -173,7 +173,6 @@ CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
  * pause. flush waits at most timeout_ms and returns 0, or -1 with the reason of a failed writer (EPIPE) in why. */
 CADRE_API struct cadre_writer *cadre_writer_new(struct cadre *c, int fd);
 CADRE_API void cadre_write(struct cadre_writer *w, const void *p, size_t n);
-CADRE_API int cadre_writer_failed(const struct cadre_writer *w);
 typedef void cadre_failure_fn(struct cadre_writer *w, void *data);
 CADRE_API void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void *data); /* once, from cadre_run() */
 CADRE_API int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size);

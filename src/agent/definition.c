@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * definition.c - one agent definition from a file or from JSON, and the rules that hold for all its fields: the last of a
- * doubled key wins, an unknown key is said, and a restriction that cannot be read with certainty refuses the agent. */
+ * definition.c - one agent definition from a file or from JSON, and the rules that hold for all its fields: the
+ * last of a doubled key wins, an unknown key is said, and a restriction that cannot be read with certainty refuses
+ * the agent. */
 #include "agent/definition.h"
 #include "agent/definition_int.h"
 #include "settings/frontmatter.h"
@@ -108,8 +109,8 @@ static void read_field(struct definition_reader *r, const struct agent_field *f,
 		read_value(r, f, value);
 }
 
-/* The last of several wins. But where lines were guessed, two different restrictions may be one of the author and one of
- * an example in prose, and nobody knows which is which. */
+/* The last of several wins. But where lines were guessed, two different restrictions may be one of the author and
+ * one of an example in prose, and nobody knows which is which. */
 static bool is_replaced(struct definition_reader *r, const struct frontmatter *fm, size_t at,
 			const struct agent_field *const *known)
 {

@@ -315,8 +315,8 @@ static bool is_called(const struct agent_field *f, struct str key)
 	return false;
 }
 
-/* Every key of every file comes through here. Aliases begin with the letter of their field, so one look at that letter spares
- * nearly all comparisons. */
+/* Every key of every file comes through here. Aliases begin with the letter of their field, so one look at that letter
+ * spares nearly all comparisons. */
 const struct agent_field *agent_field_find(struct str key)
 {
 	for (size_t i = 0; key.n && i < COUNT_OF(fields); i++)

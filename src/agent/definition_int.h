@@ -28,12 +28,13 @@ const struct agent_field *agent_field_find(struct str key); /* any case; NULL: u
 const struct agent_field *agent_field_next(const struct agent_field *f); /* NULL gives the first; ends with NULL */
 unsigned agent_field_flags(struct str key);                 /* a frontmatter_key_fn */
 
-void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...) printf_like(3, 4);
+void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...)
+	printf_like(3, 4);
 void definition_refuse(struct definition_reader *r, const char *fmt, ...) printf_like(2, 3);
 /* The text of a scalar, trimmed, in the definition's arena; NULL for null, lists and maps. */
 const char *definition_text(struct definition_reader *r, const struct json *value);
 
-/* definition_tools.c: comma strings, lists, JSON strings, maps of booleans. strict: what cannot be read refuses the agent. */
+/* definition_tools.c: comma strings, lists, JSON strings, maps of booleans. strict: what cannot be read refuses. */
 void definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret, bool strict);
 agent_field_fn definition_read_tools, definition_read_disallowed_tools;
 

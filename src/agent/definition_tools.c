@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * definition_tools.c - lists of names. A list that limits what an agent may do is read with certainty or not at all: what
- * is cut off, unbalanced or of an unknown shape refuses the agent. */
+ * definition_tools.c - lists of names. A list that limits what an agent may do is read with certainty or not at
+ * all: what is cut off, unbalanced or of an unknown shape refuses the agent. */
 #include "agent/definition_int.h"
 
 enum { LIMIT_NAMES = 1024 };
@@ -10,6 +10,7 @@ struct list_reader {
 	struct name_list *list;
 	size_t cap;
 	bool strict;
+	bool full;
 };
 
 static void complain(struct list_reader *l, const char *what)
@@ -34,13 +35,14 @@ static void add_name(struct list_reader *l, struct str name)
 	struct name_list *list = l->list;
 
 	name = without_quotes(str_trim(name));
-	if (!name.n)
+	if (!name.n || l->full)
 		return;
 	for (size_t i = 0; i < list->count; i++)
 		if (str_is(name, list->names[i]))
 			return;
 	if (list->count == LIMIT_NAMES) {
 		complain(l, "too many names");
+		l->full = true;
 		return;
 	}
 	if (list->count == l->cap) {
@@ -123,7 +125,7 @@ static void add_map(struct list_reader *l, const struct json *map)
 	}
 }
 
-/* YAML takes `- Bash(git log: *)` for a map, because of the blank behind the colon. Nothing is lost by joining it again. */
+/* YAML takes `- Edit(a: b)` for a map, because of the blank behind the colon. Nothing is lost by joining it again. */
 static bool add_torn_entry(struct list_reader *l, const struct json *entry)
 {
 	struct json_member m = json_members(entry);

@@ -111,7 +111,7 @@ static void frame_retry(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "type", "system");
 	json_kcstr(w, "subtype", "api_retry");
 	json_ki64(w, "attempt", ev->attempt);
-	json_kcstr(w, "max_retries", NULL); /* a deadline bounds them, not a count */
+	json_ki64(w, "max_retries", ev->most_attempts);
 	json_ki64(w, "retry_delay_ms", ev->delay_ms);
 	json_key(w, "error_status");
 	if (ev->status)

@@ -64,11 +64,6 @@ void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void 
 	w->data = data;
 }
 
-int cadre_writer_failed(const struct cadre_writer *w)
-{
-	return writer_error(w->writer) != NULL;
-}
-
 int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size)
 {
 	struct err err = { 0 };

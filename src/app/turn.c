@@ -39,6 +39,8 @@ struct str turn_text(const struct cadre_session *s, struct buf *scratch)
 		buf_addf(scratch, " (%u)", q->config.max_turns);
 	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR)
 		buf_addstr(scratch, q->failure.text);
+	if (q->end == QUERY_REFUSED && q->failure.text[0])
+		buf_addf(scratch, " (%s)", q->failure.text);
 	if (q->end == QUERY_CUT_OFF)
 		buf_add(scratch, q->text.p, q->text.n);
 	return buf_str(scratch);

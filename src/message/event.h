@@ -40,6 +40,7 @@ struct event {
 
 	/* EVENT_RETRY */
 	unsigned attempt;
+	unsigned most_attempts;         /* that fit into the deadline at this pace */
 	int64_t delay_ms;
 	int status;                     /* HTTP; 0: none */
 	const char *error;              /* "overloaded", ... */

@@ -228,6 +228,12 @@ static void on_message_delta(struct answer *a, const struct json *event)
 		copy_text(a->stop_reason, sizeof a->stop_reason, json_get(delta, "stop_reason"), &a->scratch);
 	if (json_is(json_get(delta, "stop_sequence"), JSON_STRING))
 		copy_text(a->stop_sequence, sizeof a->stop_sequence, json_get(delta, "stop_sequence"), &a->scratch);
+	const struct json *details = json_get(delta, "stop_details");
+	struct str category = json_str(json_get(details, "category"), &a->scratch);
+	struct str why = json_str(json_get(details, "explanation"), &a->scratch);
+	if (details)
+		snprintf(a->refusal, sizeof a->refusal, STR_FMT "%s" STR_FMT, STR_ARG(category),
+			 category.n && why.n ? ": " : "", STR_ARG(why));
 	usage_merge(&a->usage, json_get(event, "usage"));
 }
 

@@ -27,6 +27,7 @@ struct answer {
 	struct json_reader reader;
 	struct arena scratch;           /* reset after each event */
 	char message_id[72], model[96], stop_reason[40], stop_sequence[64];
+	char refusal[200];              /* category and explanation of stop reason refusal; may be empty */
 	struct usage usage;
 	bool started, ended;            /* message_start, message_stop were seen */
 	enum answer_block block;        /* what is being assembled */

@@ -116,8 +116,6 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 			fork_gate_open(q->fork_gate);
 	}
 	model_call_cancel(&q->model);
-	if (!q->model.running)
-		governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
 	calls_cancel(q);
 	set_state(q, QUERY_ENDING);
 }
@@ -234,6 +232,7 @@ static enum step try_again(struct query *q)
 		return STEP_AGAIN;
 	}
 	query_emit(q, &(struct event){ .kind = EVENT_RETRY, .text = str_from(f->text), .attempt = q->attempt,
+				       .most_attempts = q->attempt + (unsigned)((q->deadline_ms - now) / (uint64_t)(delay_ms + 1)),
 				       .delay_ms = delay_ms, .status = f->status, .error = failure_name(f) });
 	model_call_reset(&q->model);
 	timer_start(q->config.loop, &q->timer, (uint64_t)delay_ms);
@@ -295,6 +294,7 @@ static enum step answer_over(struct query *q)
 	q->text_goes_on = false;
 	if (answer_record_close(q, cut ? "tool_use" : q->model.answer.stop_reason, &err) < 0)
 		return disk_error(q, &err);
+	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
 	model_call_reset(&q->model);
 	answer_forget_shown(q);
 	fork_gate_unref(TAKE(q->fork_gate));

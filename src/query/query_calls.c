@@ -100,20 +100,18 @@ static void start(struct query *q, struct query_call *c)
 void calls_start_ready(struct query *q)
 {
 	unsigned limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL;
-	unsigned running = 0;
-	bool writer_before = false;
+	unsigned ahead = 0; /* unfinished calls in front of this one */
+	bool writer_ahead = false;
 
 	for (uint32_t i = 0; i < q->call_count; i++) {
 		struct query_call *c = q->calls[i];
 		if (c->result || c->is_done)
 			continue;
-		bool free_to_run = is_read_only(c) ? !writer_before : running == 0;
-		if (!c->started && free_to_run && running < limit)
+		bool may_run = is_read_only(c) ? !writer_ahead : ahead == 0;
+		if (!c->started && may_run && ahead < limit)
 			start(q, c);
-		if (!c->started && !is_read_only(c))
-			return;
-		running++;
-		writer_before = writer_before || !is_read_only(c);
+		ahead++;
+		writer_ahead = writer_ahead || !is_read_only(c);
 	}
 }
 

@@ -31,7 +31,7 @@ void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsign
 {
 	char text[400];
 
-	if (d->count >= DIAGNOSTICS_LIMIT && level != DIAGNOSTIC_ERROR)
+	if (d->count >= DIAGNOSTICS_LIMIT * (level == DIAGNOSTIC_ERROR ? 2 : 1))
 		return;
 	vsnprintf(text, sizeof text, fmt, args);
 	make_room(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * diagnostic.h - what a reader of people's files forgave, ignored or refused, for the reports that name file and line. */
+ * diagnostic.h - what a reader of people's files forgave, ignored or refused, with file and line. */
 #pragma once
 #include "base/arena.h"
 
@@ -15,7 +15,7 @@ struct diagnostic {
 	const char *message;    /* one line, valid UTF-8 */
 };
 
-enum { DIAGNOSTICS_LIMIT = 200 };
+enum { DIAGNOSTICS_LIMIT = 200 }; /* twice as many if they are errors */
 
 struct diagnostics {            /* { .arena = a } is empty; lives and dies with the arena */
 	struct arena *arena;
@@ -23,7 +23,7 @@ struct diagnostics {            /* { .arena = a } is empty; lives and dies with 
 	size_t count, cap;
 };
 
-/* Beyond DIAGNOSTICS_LIMIT only errors are kept: a hostile file must not fill the memory with complaints. */
+/* Beyond the limit nothing is kept: a hostile file must not fill the memory with complaints. */
 void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, ...)
 	printf_like(4, 5);
 void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)

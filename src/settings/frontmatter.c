@@ -21,8 +21,8 @@ static void add_lost(struct frontmatter *fm, struct arena *arena, struct str key
 		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(arena, key), line };
 }
 
-/* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can be perfectly
- * good YAML. */
+/* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can
+ * be perfectly good YAML. */
 static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str text, unsigned line)
 {
 	for (struct str rest = text; rest.p; line++) {

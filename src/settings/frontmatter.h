@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * frontmatter.h - the head of an agent, skill or command file: `key: value` lines between two lines of dashes.
  *
- * Strict YAML is tried first. What is not YAML (one file in sixteen) is read again line by line, so that an unquoted colon
- * loses nothing. Both ways end in the same list of fields, each value a JSON text. Every leniency is a diagnostic. */
+ * Strict YAML is tried first. What is not YAML (one file in sixteen) is read again line by line, so that an unquoted
+ * colon loses nothing. Both ways end in the same list of fields, each value a JSON text. Every leniency is a
+ * diagnostic. */
 #pragma once
 #include "settings/diagnostic.h"
 
 enum frontmatter_flags {
 	FRONTMATTER_KNOWN = 1 << 0,       /* starts a field even in the middle of prose, in any case, without a space */
-	FRONTMATTER_TEXT = 1 << 1,        /* prose: a plain value is taken as it stands in the file, not as YAML sees it */
+	FRONTMATTER_TEXT = 1 << 1,        /* prose: a plain value is taken as it stands in the file */
 	FRONTMATTER_RESTRICTION = 1 << 2, /* limits power: losing its line must not go unseen */
 };
 
@@ -35,7 +36,7 @@ struct frontmatter {
 	size_t field_count;
 	struct frontmatter_line *lost; /* restrictions that stand in the source but did not become a field */
 	size_t lost_count;
-	struct str body;            /* what follows (all of it, if nothing was found), line ends LF, trimmed; may hold NULs */
+	struct str body;            /* what follows (or all), line ends LF, trimmed; may hold NULs */
 };
 
 enum {

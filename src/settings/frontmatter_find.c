@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * frontmatter_find.c - where the frontmatter begins and ends.
  *
- * Blank lines, whole HTML comments and one code fence may stand before it. It closes at a whole line `---` or `...`, never
- * in the middle of a line; at four or more dashes only if all before looks like keys. One that never closes is its leading
- * run of key lines, and then no restriction may stand anywhere below, because nobody can say which part it belongs to. */
+ * Blank lines, whole HTML comments and one code fence may stand before it. It closes at a whole line `---` or `...`,
+ * never in the middle of a line; at four or more dashes only if all before looks like keys. One that never closes is
+ * its leading run of key lines, and then no restriction may stand anywhere below: nobody can say where it belongs. */
 #include "settings/frontmatter_int.h"
 
 struct cursor {

@@ -38,8 +38,8 @@ bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret);
 /* The same for lines that count as a restriction: also `? tools` and others that fm_key does not take. */
 bool fm_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *ret_key);
 
-/* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and *ret_why,
- * unless NULL, says why. line is that of the first line of text. */
+/* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and
+ * *ret_why, unless NULL, says why. line is that of the first line of text. */
 struct fm_problem {
 	const char *what;        /* static */
 	unsigned line;
@@ -51,7 +51,7 @@ struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned l
 void fm_recover(struct fm_reader *r, struct str text, unsigned line);
 
 /* frontmatter_literal.c: the meaning of prose that stands behind a key. */
-void fm_fold(struct buf *out, struct str plain);                  /* a plain value over several lines, as YAML folds it */
-void fm_literal(struct buf *out, struct str value);               /* lines kept; quotes and block marks taken off */
+void fm_fold(struct buf *out, struct str plain);    /* a plain value over several lines, as YAML folds it */
+void fm_literal(struct buf *out, struct str value); /* lines kept; quotes and block marks taken off */
 
 static inline bool fm_blank(char c) { return c == ' ' || c == '\t'; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * frontmatter_key.c - does this line start a field? People write `Tools :`, `"tools":`, `tools:Read` and a no-break space
- * behind the colon; and they write prose with colons in it, which must not be taken for fields. */
+ * frontmatter_key.c - does this line start a field? People write `Tools :`, `"tools":`, `tools:Read` and a no-break
+ * space behind the colon; and they write prose with colons in it, which must not be taken for fields. */
 #include "settings/frontmatter_int.h"
 
 /* Words that begin a line of dialogue or explanation in descriptions, and name no field that is known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * frontmatter_literal.c - prose behind a key, taken by its word: `#x` is text, ` # x` is a comment; a quote that is never
- * closed or that has quotes inside is still a quote; a block without indentation is still a block. */
+ * frontmatter_literal.c - prose behind a key, taken by its word: `#x` is text, ` # x` is a comment; a quote that
+ * is never closed or that has quotes inside is still a quote; a block without indentation is still a block. */
 #include "settings/frontmatter_int.h"
 
 /* s up to a ` # comment`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * frontmatter_recover.c - reads a frontmatter that is not YAML: every line that starts a field begins a chunk, all other
- * lines continue the chunk before. A chunk that is YAML by itself is read as YAML, so that one bad description does not spoil
- * the lists and maps beside it. Any other is its words. */
+ * frontmatter_recover.c - reads a frontmatter that is not YAML: every line that starts a field begins a chunk, all
+ * other lines continue the chunk before. A chunk that is YAML by itself is read as YAML, so that one bad description
+ * does not spoil the lists and maps beside it. Any other is its words. */
 #include "settings/frontmatter_int.h"
 #include "json/json_write.h"
 
@@ -11,7 +11,7 @@ struct chunk {
 	unsigned line;
 };
 
-/* One blank tab of indentation is two spaces: YAML allows none, people use them all the same. */
+/* A tab of indentation is two spaces: YAML allows none, people use them all the same. */
 static struct str without_tabs(struct arena *arena, struct str text)
 {
 	AUTO_BUF struct buf out = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * frontmatter_yaml.c - a YAML mapping as fields, by libyaml's events.
  *
- * Two things differ from YAML. Anchors, aliases and tags are text as they stand: nobody means them in a file like this, and
- * aliases that expand are a way to fill memory. And the prose of a plain name or description is read from the source,
- * because YAML would cut it at ` #x` and drop `!x`. */
+ * Two things differ from YAML. Anchors, aliases and tags are text as they stand: nobody means them in a file like
+ * this, and aliases that expand are a way to fill memory. And the prose of a plain name or description is read
+ * from the source, because YAML would cut it at ` #x` and drop `!x`. */
 #include "settings/frontmatter_int.h"
 #include <yaml.h>
 #include "json/json_write.h"

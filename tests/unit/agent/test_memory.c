@@ -115,7 +115,8 @@ TEST(the_first_200_lines_or_25_kb_are_in_the_prompt)
 	CHECK(strstr(out.p, "line 200.\n") && !strstr(out.p, "line 201.") && strstr(out.p, "goes on"));
 
 	while (wide.n < 24 * 1024)
-		buf_addstr(&wide, "\xc3\xa4\xc3\xa4 a line of some length, because two hundred of them have to come to more than twenty-five kilobytes, as those of real people who keep notes about their work do now and then, and this one is neither long nor short\n");
+		buf_addstr(&wide, "\xc3\xa4\xc3\xa4 a line of some length, because two hundred of them have to come to more than twenty-five "
+				  "kilobytes, as the notes of people do now and then, and this one is neither long nor short\n");
 	prompt_of(&s, &out, wide.p);
 	CHECK(!strstr(out.p, "goes on"));
 	while (wide.n < 30 * 1024)
