@@ -1,40 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * frontmatter_decode.c - from the bytes of a file to text: encodings, marks, line ends. */
 #include "settings/frontmatter_int.h"
+#include "base/utf16.h"
 #include "base/utf8.h"
 
-static uint32_t unit_at(const char *p, bool big)
-{
-	const unsigned char *u = (const unsigned char *)p;
-
-	return big ? (uint32_t)u[0] << 8 | u[1] : (uint32_t)u[1] << 8 | u[0];
-}
-
-static void add_utf16(struct buf *out, struct str s, bool big)
-{
-	char c[4];
-
-	for (size_t i = 0; i + 1 < s.n; i += 2) {
-		uint32_t cp = unit_at(s.p + i, big);
-		uint32_t low = i + 3 < s.n ? unit_at(s.p + i + 2, big) : 0;
-		if (cp >= 0xd800 && cp < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-			cp = 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00);
-			i += 2;
-		} else if (cp >= 0xd800 && cp < 0xe000) {
-			cp = 0xfffd;
-		}
-		buf_add(out, c, utf8_encode(cp, c));
-	}
-	if (s.n % 2)
-		buf_add(out, c, utf8_encode(0xfffd, c));
-}
-
-static struct str from_utf16(struct arena *arena, struct str bytes, struct diagnostics *d)
+static struct str from_utf16(struct arena *arena, struct str bytes, enum text_encoding encoding, struct diagnostics *d)
 {
 	AUTO_BUF struct buf out = { 0 };
-	bool big = bytes.p[0] == '\xfe';
+	bool exact;
 
-	add_utf16(&out, (struct str){ bytes.p + 2, bytes.n - 2 }, big);
+	utf16_decode(bytes, encoding, &out, &exact);
 	diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
 	return arena_str(arena, buf_str(&out));
 }
@@ -68,12 +43,13 @@ static struct str with_lf(struct arena *arena, struct str text)
 
 struct str fm_decode(struct arena *arena, struct str bytes, struct diagnostics *d)
 {
+	size_t mark_len;
 	struct str text = bytes.n ? bytes : STR("");
+	enum text_encoding encoding = text_encoding_of(text, &mark_len);
 
-	if (text.n >= 2 && (!memcmp(text.p, "\xff\xfe", 2) || !memcmp(text.p, "\xfe\xff", 2)))
-		text = from_utf16(arena, text, d);
-	if (str_starts(text, STR("\xef\xbb\xbf")))
-		text = (struct str){ text.p + 3, text.n - 3 };
+	text = (struct str){ text.p + mark_len, text.n - mark_len };
+	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE)
+		text = from_utf16(arena, text, encoding, d);
 	if (!utf8_valid(text))
 		text = repaired(arena, text, d);
 	return text.n && memchr(text.p, '\r', text.n) ? with_lf(arena, text) : text;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "io/file.h"
-#include "tools/utf16.h"
+#include "base/utf16.h"
 
 enum {
 	PIECE = 64 * 1024,             /* the size matters: a NUL is looked for piece by piece */

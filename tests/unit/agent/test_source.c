@@ -151,6 +151,9 @@ TEST(a_linked_worktree_sees_the_main_checkout_if_that_knows_it)
 
 	stage_load(&s);
 	CHECK_CSTR(stage_active(&s), "");
+	stage_put(&s, "top/.git/worktrees/tree/gitdir", "/elsewhere/.git\n");
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "");
 
 	stage_put(&s, "top/.git/worktrees/tree/gitdir", arena_printf(&s.arena, "%s/tree/.git\n", s.dir));
 	stage_load(&s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * utf16.c - files that begin with a byte order mark. */
-#include "tools/utf16.h"
+#include "base/utf16.h"
 #include "base/utf8.h"
 
 enum { HIGH_FIRST = 0xd800, LOW_FIRST = 0xdc00, LOW_LAST = 0xdfff, REPLACEMENT = 0xfffd };
