@@ -15,7 +15,8 @@ static double cpu_ms(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -31,11 +32,16 @@ static int make_files(const char *dir, unsigned count, struct err *err)
 		AUTO_BUF struct buf text = { 0 };
 		char path[256];
 		snprintf(path, sizeof path, "%s/agents/folder-%u/agent-%u.md", dir, i % FOLDERS, i);
-		buf_addf(&text, "---\nname: agent-%u\ndescription: Use this agent when work of kind %u has to be done, with care and "
-			 "without delay, by somebody who knows how.\ntools: Read, Grep, Glob, Bash\nmodel: sonnet\ncolor: blue\n"
-			 "---\n\nYou are an agent of kind %u.\n\n", i, i, i);
+		buf_addf(&text,
+			 "---\nname: agent-%u\ndescription: Use this agent when work of kind %u has to be done, with "
+			 "care and "
+			 "without delay, by somebody who knows how.\ntools: Read, Grep, Glob, Bash\nmodel: "
+			 "sonnet\ncolor: blue\n"
+			 "---\n\nYou are an agent of kind %u.\n\n",
+			 i, i, i);
 		for (int k = 0; k < 25; k++)
-			buf_addf(&text, "%d. Do the thing that has to be done in this place, and say what came of it.\n", k);
+			buf_addf(&text,
+				 "%d. Do the thing that has to be done in this place, and say what came of it.\n", k);
 		if (file_make_parents(path, err) < 0 || file_replace(path, text.p, text.n, err) < 0)
 			return -(int)err->kind;
 	}
@@ -47,7 +53,8 @@ static struct agent_registry *load(const char *dir, double *ret_ms, struct err *
 	struct agent_registry *r = NULL;
 	double start = cpu_ms();
 
-	(void)agent_registry_new(&(struct agent_sources){ .cwd = dir, .config_dir = dir, .setting_sources = SETTINGS_ALL }, &r, err);
+	(void)agent_registry_new(
+		&(struct agent_sources){ .cwd = dir, .config_dir = dir, .setting_sources = SETTINGS_ALL }, &r, err);
 	*ret_ms = cpu_ms() - start;
 	return r;
 }
@@ -90,7 +97,8 @@ int main(int argc, char **argv)
 	(void)nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	if (err.kind)
 		fprintf(stderr, "bench_agents: %s\n", err.text);
-	printf("{\"files\":%u,\"agents\":%zu,\"load_ms\":%.3f,\"refresh_ms\":%.3f,\"roster_ms\":%.3f,\"roster_bytes\":%zu}\n", count,
-	       agents, best[0], best[1], best[2], roster);
+	printf("{\"files\":%u,\"agents\":%zu,\"load_ms\":%.3f,\"refresh_ms\":%.3f,\"roster_ms\":%.3f,\"roster_bytes\":%"
+	       "zu}\n",
+	       count, agents, best[0], best[1], best[2], roster);
 	return err.kind ? 1 : 0;
 }

@@ -13,7 +13,7 @@
 #include "json/json_write.h"
 #include "tools/grep.h"
 
-enum { ROUNDS = 9, BIG_FILES = 4000, SMALL_FILES = 100, FILE_BYTES = 50 * 1024 };
+enum { ROUNDS = 5, BIG_FILES = 4000, SMALL_FILES = 100, FILE_BYTES = 50 * 1024 };
 
 struct search {
 	const char *pattern;

@@ -2,6 +2,7 @@
  * builtin.c - the table of built-in agents and what switches them off. */
 #include "agent/builtin.h"
 #include "agent/builtin_text.h"
+#include "settings/env_switch.h"
 
 enum row_flags { EXPLORE_PLAN = 1 << 0, GUIDE = 1 << 1, COORDINATOR = 1 << 2 };
 
@@ -27,14 +28,6 @@ static const struct {
 	{ "claude-code-guide", "cadre-guide" },
 };
 
-static bool is_on(const char *variable)
-{
-	const char *value = getenv(variable);
-	struct str v = str_from(value);
-
-	return v.n && !str_is(v, "0") && !str_is_nocase(v, "false");
-}
-
 static bool is_sdk(const char *entrypoint)
 {
 	return entrypoint && str_starts(str_from(entrypoint), STR("sdk-"));
@@ -43,10 +36,10 @@ static bool is_sdk(const char *entrypoint)
 struct builtin_switches builtin_switches_find(const char *entrypoint)
 {
 	return (struct builtin_switches){
-		.none = is_sdk(entrypoint) && is_on("CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"),
-		.no_explore_plan = is_on("CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"),
+		.none = is_sdk(entrypoint) && env_is_on("CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"),
+		.no_explore_plan = env_is_on("CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"),
 		.no_guide = is_sdk(entrypoint),
-		.coordinator = is_on("CLAUDE_CODE_COORDINATOR_MODE"),
+		.coordinator = env_is_on("CLAUDE_CODE_COORDINATOR_MODE"),
 	};
 }
 
@@ -59,7 +52,8 @@ static bool is_wanted(const struct row *row, const struct builtin_switches *s)
 	return !(s->no_explore_plan && (row->flags & EXPLORE_PLAN)) && !(s->no_guide && (row->flags & GUIDE));
 }
 
-void builtin_each(const struct builtin_switches *switches, void (*fn)(void *data, struct agent_definition *d), void *data)
+void builtin_each(const struct builtin_switches *switches, void (*fn)(void *data, struct agent_definition *d),
+		  void *data)
 {
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		if (is_wanted(&table[i], switches))

@@ -46,8 +46,10 @@ static void add(struct agent_denials *d, struct str type, const char *origin)
 /* A name before a single colon may be a parameter of the call; it is one if the tool has it. */
 static bool is_parameter(struct str text)
 {
-	static const char *const parameters[] = { "model", "isolation", "run_in_background", "subagent_type", "effort",
-						  "name", "prompt", "description", "mode", "team_name", "resume", "max_turns" };
+	static const char *const parameters[] = { "model",         "isolation",   "run_in_background",
+						  "subagent_type", "effort",      "name",
+						  "prompt",        "description", "mode",
+						  "team_name",     "resume",      "max_turns" };
 	struct str name = str_trim(str_cut(&text, ':'));
 
 	for (size_t i = 0; text.p && i < COUNT_OF(parameters); i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * describe.c - the fields of a definition. */
 #include "agent/describe.h"
+#include "json/json_write.h"
 
 enum kind { TEXT, NAMES, SWITCH, NUMBER, WORD, JSON_TEXT };
 
@@ -78,7 +79,7 @@ static void add_value(struct buf *text, struct buf *json, const struct agent_def
 	case NUMBER:
 		if (!*(const int64_t *)at)
 			return buf_addstr(json, "null");
-		buf_addf(text, "%jd", (intmax_t)*(const int64_t *)at);
+		buf_addf(text, "%jd", (intmax_t) * (const int64_t *)at);
 		return buf_addstr(json, text->p);
 	case JSON_TEXT:
 		buf_addstr(text, *(const char *const *)at ? *(const char *const *)at : "");

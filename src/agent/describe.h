@@ -2,7 +2,6 @@
  * describe.h - a definition field by field, as `cadre agents show` prints it. */
 #pragma once
 #include "agent/definition.h"
-#include "json/json_write.h"
 
 struct agent_fact {
 	const char *field;

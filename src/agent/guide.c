@@ -28,13 +28,14 @@ static void add_agents(struct buf *out, const struct agent_registry *r)
 			continue;
 		struct str text = str_from(d->description);
 		struct str line = utf8_cut(str_cut(&text, '\n'), LONGEST_DESCRIPTION);
-		buf_addf(out, "%s- %s (%s): " STR_FMT "\n", shown++ ? "" : "Agents:\n", d->name, agent_source_name(d->source),
-			 STR_ARG(line));
+		buf_addf(out, "%s- %s (%s): " STR_FMT "\n", shown++ ? "" : "Agents:\n", d->name,
+			 agent_source_name(d->source), STR_ARG(line));
 	}
 	if (count > shown)
 		buf_addf(out, "- and %zu more; `cadre agents` lists them\n", count - shown);
 	if (r->failed_count)
-		buf_addf(out, "Agent files that could not be loaded: %zu; `cadre agents check` says why.\n", r->failed_count);
+		buf_addf(out, "Agent files that could not be loaded: %zu; `cadre agents check` says why.\n",
+			 r->failed_count);
 }
 
 void guide_prompt(struct buf *out, const struct agent_definition *guide, const struct agent_registry *r,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * memory.c - directories and prompt text of an agent's memory. */
 #include "agent/memory.h"
-#include <errno.h>
 #include "agent/memory_int.h"
 #include "agent/tree.h"
 #include "base/utf8.h"
 #include "io/file.h"
+#include "settings/env_switch.h"
 
 enum { LONGEST_NAME = 100, LARGEST_MEMORY = 16 << 20 };
 
@@ -17,15 +17,13 @@ static const char *const scope_dirs[] = {
 
 bool agent_memory_is_on(const struct json *setting)
 {
-	struct str off = str_from(getenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
-
-	return !json_is(setting, JSON_FALSE) && (!off.n || str_is(off, "0") || str_is_nocase(off, "false"));
+	return !json_is(setting, JSON_FALSE) && !env_is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
 }
 
 static bool is_plain(unsigned char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
-	       c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+	       c == '.' || c >= 0x80;
 }
 
 /* ':' becomes '-', as other programs write it. A type that needs any other change gets a mark made from all of it, so that
@@ -111,9 +109,11 @@ int agent_memory_prepare(const struct agent_definition *d, const struct memory_p
 static const char instructions[] =
 	"# Your memory\n"
 	"You keep notes from run to run in %s. It exists; read and write it with Read, Write and Edit.\n"
-	"- MEMORY.md there is its index: its first %d lines (%d KB at most) are below in every run, so keep it short. Put "
+	"- MEMORY.md there is its index: its first %d lines (%d KB at most) are below in every run, so keep it short. "
+	"Put "
 	"details into files of their own beside it and name them there.\n"
-	"- Note what will be true next time: decisions, conventions, how things are built and tested here, mistakes not to "
+	"- Note what will be true next time: decisions, conventions, how things are built and tested here, mistakes "
+	"not to "
 	"repeat. Leave out what the task alone needs, what the code says itself, and anything secret.\n"
 	"- Look before you add; correct or remove what has become wrong.\n"
 	"- %s\n";
@@ -146,8 +146,9 @@ static void add_file(struct buf *out, const char *path)
 	struct err err = { 0 };
 
 	if (file_read(path, LARGEST_MEMORY, &text, &err) < 0) {
-		buf_addstr(out, err.kind == ERR_NOT_FOUND ? "\nMEMORY.md does not exist yet: nothing is remembered so far.\n"
-							  : "\nMEMORY.md cannot be read now.\n");
+		buf_addstr(out, err.kind == ERR_NOT_FOUND
+					? "\nMEMORY.md does not exist yet: nothing is remembered so far.\n"
+					: "\nMEMORY.md cannot be read now.\n");
 		return;
 	}
 	struct str all = str_trim(buf_str(&text));
@@ -161,7 +162,9 @@ static void add_file(struct buf *out, const char *path)
 	if (out->p[out->n - 1] != '\n')
 		buf_addch(out, '\n');
 	if (head.n < all.n)
-		buf_addf(out, "\n(MEMORY.md goes on: %zu of its %zu bytes are shown. Shorten it, or read the rest with Read.)\n",
+		buf_addf(out,
+			 "\n(MEMORY.md goes on: %zu of its %zu bytes are shown. Shorten it, or read the rest with "
+			 "Read.)\n",
 			 head.n, all.n);
 }
 
@@ -172,7 +175,9 @@ static void add_snapshot_hint(struct buf *out, struct arena *a, const struct age
 	char *snapshot = memory_snapshot_dir(a, d, places);
 
 	if (d->memory == MEMORY_USER && places->trusted && memory_snapshot_is_new(a, snapshot, dir, &time))
-		buf_addf(out, "\nThis project has a snapshot of this memory from %s in %s. Take over what is useful and still true.\n",
+		buf_addf(out,
+			 "\nThis project has a snapshot of this memory from %s in %s. "
+			 "Take over what is useful and still true.\n",
 			 time, snapshot);
 }
 

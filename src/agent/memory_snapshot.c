@@ -79,7 +79,8 @@ static int copy_notes(const char *from, const char *to, size_t *ret_files, struc
 		status = err_set(err, ERR_LIMIT, "%s has more than %d files", from, MOST_FILES);
 	for (int i = 0; i < n; i++) {
 		if (status == 0)
-			status = copy_file(path_join(&a, from, entries[i]->d_name), path_join(&a, to, entries[i]->d_name), err);
+			status = copy_file(path_join(&a, from, entries[i]->d_name),
+					   path_join(&a, to, entries[i]->d_name), err);
 		free(entries[i]);
 	}
 	free(entries);
@@ -94,7 +95,8 @@ int memory_snapshot_restore(const char *snapshot, const char *memory, const char
 	size_t files;
 	int status = copy_notes(snapshot, memory, &files, err);
 
-	return status < 0 ? status : write_member(path_join(&a, memory, ".snapshot-synced.json"), "syncedFrom", time, err);
+	return status < 0 ? status
+			  : write_member(path_join(&a, memory, ".snapshot-synced.json"), "syncedFrom", time, err);
 }
 
 int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_places *places, size_t *ret_files,
@@ -117,5 +119,6 @@ int agent_memory_save_snapshot(const struct agent_definition *d, const struct me
 	status = copy_notes(memory, snapshot, ret_files, err);
 	if (status == 0)
 		status = write_member(path_join(&a, snapshot, "snapshot.json"), "updatedAt", now, err);
-	return status < 0 ? status : write_member(path_join(&a, memory, ".snapshot-synced.json"), "syncedFrom", now, err);
+	return status < 0 ? status
+			  : write_member(path_join(&a, memory, ".snapshot-synced.json"), "syncedFrom", now, err);
 }

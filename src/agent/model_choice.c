@@ -47,8 +47,10 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 	while (i < COUNT_OF(order) && !says(order[i].name))
 		i++;
 	if (i < COUNT_OF(order) && w->shares_context && !is_inherit(order[i].name))
-		choice.note = arena_printf(a, "model %s of the %s is not used: an agent that sees its parent's conversation runs on "
-					   "its parent's model", order[i].name, order[i].origin);
+		choice.note = arena_printf(a,
+					   "model %s of the %s is not used: an agent that sees its parent's "
+					   "conversation runs on its model",
+					   order[i].name, order[i].origin);
 	else if (i < COUNT_OF(order))
 		follow(a, order[i].name, order[i].origin, &choice);
 	*ret_choice = choice;

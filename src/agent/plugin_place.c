@@ -11,10 +11,10 @@ enum { LONGEST_NAME = 64 };
 
 struct plugin {
 	struct agent_places *places;
-	const char *dir;        /* as given */
-	const char *real;       /* with links resolved */
+	const char *dir;  /* as given */
+	const char *real; /* with links resolved */
 	const char *name;
-	unsigned group;         /* of its first place */
+	unsigned group; /* of its first place */
 };
 
 static void add_problem(struct plugin *p, const char *path, const char *problem)
@@ -56,7 +56,8 @@ static void add_named(struct plugin *p, const struct settings_file *manifest, co
 	struct str given = json_str(value, a);
 	char *path = path_absolute(a, p->dir, given);
 
-	snprintf(message, sizeof message, "line %u: agents: '%.80s' ", settings_line(manifest, value), arena_str(a, given).p);
+	snprintf(message, sizeof message, "line %u: agents: '%.80s' ", settings_line(manifest, value),
+		 arena_str(a, given).p);
 	size_t n = strlen(message);
 	if (!given.n || given.p[0] == '/' || given.p[0] == '~' || !path_is_inside(path, p->dir))
 		snprintf(message + n, sizeof message - n, "must be a path inside the plugin");
@@ -82,7 +83,8 @@ static void add_listed(struct plugin *p, const struct settings_file *manifest)
 	}
 	if (agents && !json_is(agents, JSON_ARRAY))
 		add_problem(p, manifest->path, "agents: expected a path or a list of paths");
-	for (const struct json *v = json_first(json_is(agents, JSON_ARRAY) ? agents : NULL); v; v = json_next(agents, v)) {
+	for (const struct json *v = json_first(json_is(agents, JSON_ARRAY) ? agents : NULL); v;
+	     v = json_next(agents, v)) {
 		if (json_is(v, JSON_STRING))
 			add_named(p, manifest, v);
 		else

@@ -63,12 +63,10 @@ static void keep(struct registry_scan *s, struct unit *u)
 
 static void keep_problem(struct registry_scan *s, const char *path, const char *message)
 {
-	struct unit *u = unit_find(s, path, "problem");
+	struct unit *u = unit_find(s, path, message);
 
-	if (!u->error || strcmp(u->error, message) != 0) {
-		s->changed = true;
+	if (!u->error)
 		unit_fail(u, 0, message);
-	}
 	keep(s, u);
 }
 
@@ -124,13 +122,14 @@ static void on_problem(void *data, const char *path, const char *message)
 
 static void scan_tree(struct registry_scan *s)
 {
-	tree_walk(&(struct tree_walk){ .on_file = on_file, .on_problem = on_problem, .data = s, .inside = s->at->inside },
-		  s->at->path);
+	tree_walk(
+		&(struct tree_walk){ .on_file = on_file, .on_problem = on_problem, .data = s, .inside = s->at->inside },
+		s->at->path);
 }
 
 static void scan_settings(struct registry_scan *s)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
 	if (stat(s->at->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return;
@@ -180,7 +179,8 @@ static void scan_place(struct registry_scan *s)
 	case PLACE_TREE:
 		return scan_tree(s);
 	case PLACE_FILE:
-		return on_file(s, &(struct tree_file){ .dir = AT_FDCWD, .name = s->at->path, .path = s->at->path, .below = "" });
+		return on_file(s, &(struct tree_file){
+					  .dir = AT_FDCWD, .name = s->at->path, .path = s->at->path, .below = "" });
 	case PLACE_SETTINGS:
 		return scan_settings(s);
 	case PLACE_FLAG:

@@ -2,7 +2,8 @@
  * registry_view.c - from what the files gave to what counts. */
 #include "agent/registry_int.h"
 
-static void add_failed(struct agent_registry *r, enum agent_source source, const char *path, unsigned line, const char *message)
+static void add_failed(struct agent_registry *r, enum agent_source source, const char *path, unsigned line,
+		       const char *message)
 {
 	r->failed = xrealloc(r->failed, (r->failed_count + 1) * sizeof *r->failed);
 	r->failed[r->failed_count++] = (struct failed_file){ source, path, line, message };

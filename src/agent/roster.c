@@ -6,7 +6,7 @@
 enum { SHORTEST_DESCRIPTION = 40, SHORT_TOOLS = 60, REST_RESERVE = 300 };
 
 struct item {
-	struct str name, description, tools;    /* in the arena, one line each */
+	struct str name, description, tools; /* in the arena, one line each */
 	bool context;
 };
 
@@ -14,7 +14,7 @@ struct roster {
 	struct arena arena;
 	struct item *items;
 	size_t count;
-	bool context;           /* some agent has access to the current context */
+	bool context; /* some agent has access to the current context */
 };
 
 /* ---- who is in it ------------------------------------------------------------------------------------------------ */
@@ -118,7 +118,8 @@ static void add_line(struct buf *out, const struct item *item, size_t limit)
 	struct str description = cut(item->description, limit);
 
 	buf_addf(out, "- " STR_FMT ": " STR_FMT "%s (%sTools: ", STR_ARG(item->name), STR_ARG(description),
-		 description.n < item->description.n ? "..." : "", item->context ? "Properties: access to current context; " : "");
+		 description.n < item->description.n ? "..." : "",
+		 item->context ? "Properties: access to current context; " : "");
 	if (limit == SIZE_MAX)
 		buf_add(out, item->tools.p, item->tools.n);
 	else
@@ -137,9 +138,9 @@ static void collect(struct roster *l, const struct agent_registry *r, const stru
 		if (!roster_has(r, d, spec))
 			continue;
 		roster_tools(&tools, d);
-		l->items[l->count++] = (struct item){ fold(&l->arena, str_from(d->name)),
-						      fold(&l->arena, str_from(d->description)),
-						      fold(&l->arena, buf_str(&tools)), d->fork_context };
+		l->items[l->count++] =
+			(struct item){ fold(&l->arena, str_from(d->name)), fold(&l->arena, str_from(d->description)),
+				       fold(&l->arena, buf_str(&tools)), d->fork_context };
 		l->context |= d->fork_context;
 	}
 }
@@ -210,21 +211,21 @@ static void add_body(struct buf *out, const struct roster *l, size_t room)
 		buf_addf(out, "(%zu more types are not named here. ", l->count - named);
 	else
 		buf_addstr(out, "(By name only. ");
-	buf_addf(out, "`cadre agents` lists all %zu with their descriptions, `cadre agents show NAME` prints all about one.)\n",
+	buf_addf(out, "`cadre agents` lists all %zu with their descriptions, `cadre agents show NAME` prints one.)\n",
 		 l->count);
 }
 
 static void add_notes(struct buf *out, const struct roster *l, const struct roster_spec *spec)
 {
 	if (!spec->one_at_a_time)
-		buf_addstr(out, "- Agents whose work does not depend on each other run at the same time if they are called in one "
-				"message.\n");
+		buf_addstr(out, "- Agents whose work does not depend on each other run at the same time if they are "
+				"called in one message.\n");
 	if (!spec->background_off)
-		buf_addstr(out, "- With run_in_background an agent works on while you do; its result is reported to you when it is "
-				"there.\n");
+		buf_addstr(out, "- With run_in_background an agent works on while you do; its result is reported to "
+				"you when it is there.\n");
 	if (l->context)
-		buf_addstr(out, "- An agent with access to current context sees this conversation up to the call: a short prompt is "
-				"enough.\n");
+		buf_addstr(out, "- An agent with access to current context sees this conversation up to the call: a "
+				"short prompt is enough.\n");
 }
 
 void roster_write(struct buf *out, const struct agent_registry *r, const struct roster_spec *spec)

@@ -9,9 +9,8 @@
 const char *agent_source_name(enum agent_source source)
 {
 	static const char *const names[AGENT_SOURCE_COUNT] = {
-		[AGENT_BUILT_IN] = "built-in",         [AGENT_PLUGIN] = "plugin",
-		[AGENT_USER] = "userSettings",         [AGENT_PROJECT] = "projectSettings",
-		[AGENT_FLAG] = "flagSettings",         [AGENT_POLICY] = "policySettings",
+		[AGENT_BUILT_IN] = "built-in",       [AGENT_PLUGIN] = "plugin",     [AGENT_USER] = "userSettings",
+		[AGENT_PROJECT] = "projectSettings", [AGENT_FLAG] = "flagSettings", [AGENT_POLICY] = "policySettings",
 	};
 
 	return names[source];
@@ -28,7 +27,9 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 		while (i < COUNT_OF(names) && !str_is(name, names[i]))
 			i++;
 		if (name.n && i == COUNT_OF(names))
-			return err_set(err, ERR_USAGE, "--setting-sources: '" STR_FMT "' is not known; expected user, project, local",
+			return err_set(err, ERR_USAGE,
+				       "--setting-sources: '" STR_FMT "' is not known; expected user, project, "
+				       "local",
 				       STR_ARG(name));
 		if (name.n)
 			sources |= 1U << i;
@@ -118,7 +119,8 @@ static void add_project_trees(struct agent_places *p, const struct agent_sources
 		add_project_tree(p, s, s->add_dirs[i]);
 	if (root && strcmp(root, s->cwd)) {
 		add_project_tree(p, s, root);
-		for (const char *at = strchr(s->cwd + strlen(root) + (root[1] != '\0'), '/'); at; at = strchr(at + 1, '/'))
+		for (const char *at = strchr(s->cwd + strlen(root) + (root[1] != '\0'), '/'); at;
+		     at = strchr(at + 1, '/'))
 			add_project_tree(p, s, arena_dup(&p->arena, s->cwd, (size_t)(at - s->cwd)));
 	}
 	add_project_tree(p, s, s->cwd);

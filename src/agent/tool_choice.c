@@ -4,13 +4,14 @@
 
 /* What belongs to the conversation with the user. ExitPlanMode is kept by agents that plan. AskUserQuestion is not here:
  * a child's question is passed up. */
-static const char *const withheld[] = { "EndConversation", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup", "TaskOutput",
-					"WaitForMcpServers", "Workflow" };
+static const char *const withheld[] = { "EndConversation", "EnterPlanMode",     "ExitPlanMode", "ScheduleWakeup",
+					"TaskOutput",      "WaitForMcpServers", "Workflow" };
 
 /* All that a background run keeps, next to MCP tools. */
-static const char *const background[] = { "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit",
-					  "WebFetch", "WebSearch", "TodoWrite", "Skill", "ToolSearch", "EnterWorktree",
-					  "ExitWorktree", "Monitor", "TaskStop", "SendMessage", "Artifact", "Agent",
+static const char *const background[] = { "Read",        "Grep",     "Glob",         "Bash",          "PowerShell",
+					  "Edit",        "Write",    "NotebookEdit", "WebFetch",      "WebSearch",
+					  "TodoWrite",   "Skill",    "ToolSearch",   "EnterWorktree", "ExitWorktree",
+					  "Monitor",     "TaskStop", "SendMessage",  "Artifact",      "Agent",
 					  "ExitPlanMode" };
 
 static const struct {
@@ -23,10 +24,10 @@ static const struct {
 };
 
 struct selector {
-	struct str name;        /* of a tool, or mcp__SERVER */
-	struct str specifier;   /* p == NULL: none */
-	bool server;            /* all tools of the server */
-	bool every_server;      /* "mcp__*" */
+	struct str name;      /* of a tool, or mcp__SERVER */
+	struct str specifier; /* p == NULL: none */
+	bool server;          /* all tools of the server */
+	bool every_server;    /* "mcp__*" */
 };
 
 static bool is_in(const char *const *list, size_t count, struct str name)
@@ -84,7 +85,8 @@ static bool matches(const struct selector *s, const struct tool *tool)
 		return is_mcp(name);
 	if (!s->server)
 		return str_is_nocase(s->name, tool->name);
-	return str_starts(name, s->name) && str_starts((struct str){ name.p + s->name.n, name.n - s->name.n }, STR("__"));
+	return str_starts(name, s->name) &&
+	       str_starts((struct str){ name.p + s->name.n, name.n - s->name.n }, STR("__"));
 }
 
 static bool may_have(const struct agent_definition *d, const struct tool_choice_spec *spec, struct str name)

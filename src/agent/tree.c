@@ -12,20 +12,20 @@ enum { DEEPEST = 16, MOST_FILES = 100000 };
 
 struct walker {
 	const struct tree_walk *walk;
-	struct map entered;     /* "device:inode" of directories: a link may lead back up */
+	struct map entered; /* "device:inode" of directories: a link may lead back up */
 	size_t files, limit;
 };
 
 struct entry {
 	const char *name;
-	unsigned char type;     /* DT_REG, DT_DIR, or something that is neither */
+	unsigned char type; /* DT_REG, DT_DIR, or something that is neither */
 	bool link;
 };
 
 struct listing {
 	struct entry *list;
 	size_t count, cap;
-	struct arena arena;     /* holds the names */
+	struct arena arena; /* holds the names */
 };
 
 bool tree_is_inside(const char *path, const char *dir)
@@ -105,14 +105,16 @@ static bool may_follow(struct walker *w, const struct entry *e, const char *path
 static void give_file(struct walker *w, const struct tree_file *file)
 {
 	if (++w->files == w->limit + 1)
-		w->walk->on_problem(w->walk->data, file->path, "too many agent files: this one and all after it are left out");
+		w->walk->on_problem(w->walk->data, file->path,
+				    "too many agent files: this one and all after it are left out");
 	if (w->files <= w->limit)
 		w->walk->on_file(w->walk->data, file);
 }
 
 static void walk_directory(struct walker *w, const char *path, const char *below, unsigned depth);
 
-static void walk_entry(struct walker *w, const struct entry *e, int dir, const char *path, const char *below, unsigned depth)
+static void walk_entry(struct walker *w, const struct entry *e, int dir, const char *path, const char *below,
+		       unsigned depth)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	const char *child = path_join(&arena, path, e->name);
@@ -124,7 +126,8 @@ static void walk_entry(struct walker *w, const struct entry *e, int dir, const c
 	else if (depth == DEEPEST)
 		w->walk->on_problem(w->walk->data, child, "is too deep below the agents directory: not read");
 	else
-		walk_directory(w, child, arena_printf(&arena, "%s%s%s", below, below[0] ? ":" : "", e->name), depth + 1);
+		walk_directory(w, child, arena_printf(&arena, "%s%s%s", below, below[0] ? ":" : "", e->name),
+			       depth + 1);
 }
 
 static void walk_directory(struct walker *w, const char *path, const char *below, unsigned depth)

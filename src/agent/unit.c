@@ -40,8 +40,9 @@ void unit_fail(struct unit *u, unsigned line, const char *message)
 
 static void add_note(struct agent_definition *d, const char *message)
 {
-	struct diagnostics all = { .arena = &d->arena, .list = d->diagnostics, .count = d->diagnostic_count,
-				   .cap = d->diagnostic_count };
+	struct diagnostics all = {
+		.arena = &d->arena, .list = d->diagnostics, .count = d->diagnostic_count, .cap = d->diagnostic_count
+	};
 
 	diagnostics_add(&all, DIAGNOSTIC_NOTE, 0, "%s", message);
 	d->diagnostics = all.list;
@@ -101,7 +102,8 @@ static int read_text(const struct unit *u, int fd, struct buf *text, struct err 
 	return file_read_fd(fd, LARGEST_FILE, text, err);
 }
 
-void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd, struct buf *text)
+void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd,
+			struct buf *text)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct err err = { 0 };
@@ -127,7 +129,8 @@ static void add_members(struct unit *u, const struct json *agents, const char *p
 		const char *name = json_cstr(m.key, &scratch);
 		if (!name)
 			name = "";
-		unit_add(u, agent_from_json(u->source, arena_printf(&scratch, "%s#%s%s", path, member, name), name, m.value));
+		unit_add(u, agent_from_json(u->source, arena_printf(&scratch, "%s#%s%s", path, member, name), name,
+					    m.value));
 	}
 }
 

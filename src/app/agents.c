@@ -5,15 +5,9 @@
 #include "agent/describe.h"
 #include "agent/roster.h"
 #include "io/file.h"
+#include "settings/env_switch.h"
 
 static const char managed_dir[] = "/etc/claude-code";
-
-static bool is_on(const char *variable)
-{
-	struct str v = str_from(getenv(variable));
-
-	return v.n && !str_is(v, "0") && !str_is_nocase(v, "false");
-}
 
 static const char *const *absolute_list(struct arena *a, const char *cwd, const char **list, size_t count)
 {
@@ -58,7 +52,7 @@ int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *re
 	s.plugin_dir_count = o->plugin_dir_count;
 	s.flag = o->agents;
 	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
-	s.bare = is_on("CLAUDE_CODE_SIMPLE");
+	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
 	s.builtin = builtin_switches_find(entrypoint);
 	*ret_sources = s;
 	return 0;
@@ -72,14 +66,37 @@ int app_agents(struct cadre *c, struct arena *a, struct agent_registry **ret_reg
 	return status < 0 ? status : agent_registry_new(&sources, ret_registry, err);
 }
 
-int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err, char *why,
-		    size_t why_size)
+int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,
+		    char *why, size_t why_size)
 {
 	if (status < 0)
 		cadre_report_free(report);
 	else
 		*ret_report = report;
 	return app_status(status, err, why, why_size);
+}
+
+void app_put_line(struct json_out *w, unsigned line)
+{
+	json_key(w, "line");
+	if (line)
+		json_put_u64(w, line);
+	else
+		json_put_null(w);
+}
+
+void app_report_diagnostics(struct cadre_report *r, const struct agent_definition *d)
+{
+	static const enum cadre_tone tones[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
+
+	for (size_t i = 0; i < d->diagnostic_count; i++) {
+		const struct diagnostic *g = &d->diagnostics[i];
+		const char *level = diagnostic_level_name(g->level);
+		if (g->line)
+			report_line(r, tones[g->level], "  %s:%u: %s: %s", d->file, g->line, level, g->message);
+		else
+			report_line(r, tones[g->level], "  %s: %s: %s", d->file, level, g->message);
+	}
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -135,11 +152,7 @@ static void put_failed(struct json_out *w, const struct failed_file *f)
 	json_open(w, '{');
 	json_kcstr(w, "path", f->path);
 	json_kcstr(w, "source", agent_source_name(f->source));
-	json_key(w, "line");
-	if (f->line)
-		json_put_u64(w, f->line);
-	else
-		json_put_null(w);
+	app_put_line(w, f->line);
 	json_kcstr(w, "error", f->message);
 	json_close(w);
 }
@@ -197,16 +210,17 @@ static void add_hidden_rows(struct cadre_report *report, const struct agent_regi
 		if (first)
 			report_row(report, CADRE_HEAD, "OVERRIDDEN", "SOURCE", "FILE", "BY", NULL);
 		first = false;
-		report_row(report, CADRE_PLAIN, e->definition->name, agent_source_name(e->definition->source), e->definition->file,
-			   e->hidden_by->definition->file, NULL);
+		report_row(report, CADRE_PLAIN, e->definition->name, agent_source_name(e->definition->source),
+			   e->definition->file, e->hidden_by->definition->file, NULL);
 	}
 }
 
 static void add_failed_rows(struct cadre_report *report, const struct agent_registry *r)
 {
 	if (r->plugins_only)
-		report_line(report, CADRE_NOTE, "Managed settings allow agents of plugins only: those of the user, the project and "
-			    "--agents are left out.");
+		report_line(report, CADRE_NOTE,
+			    "Managed settings allow agents of plugins only: those of the user, the "
+			    "project and --agents are left out.");
 	for (size_t i = 0; i < r->failed_count; i++) {
 		const struct failed_file *f = &r->failed[i];
 		if (f->line)

@@ -19,22 +19,13 @@ struct check {
 
 static void add_rows(struct check *k, const struct agent_definition *d)
 {
-	static const enum cadre_tone tones[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
-
 	if (d->refused)
 		report_line(k->report, CADRE_BAD, "%s: refused", d->file);
 	else if (!d->is_agent)
 		report_line(k->report, CADRE_NOTE, "%s: not an agent", d->file);
 	else
 		report_line(k->report, CADRE_GOOD, "%s: loaded as %s", d->file, d->name);
-	for (size_t i = 0; i < d->diagnostic_count; i++) {
-		const struct diagnostic *g = &d->diagnostics[i];
-		const char *level = diagnostic_level_name(g->level);
-		if (g->line)
-			report_line(k->report, tones[g->level], "  %s:%u: %s: %s", d->file, g->line, level, g->message);
-		else
-			report_line(k->report, tones[g->level], "  %s: %s: %s", d->file, level, g->message);
-	}
+	app_report_diagnostics(k->report, d);
 }
 
 static void add_definition(struct check *k, const struct agent_definition *d)
@@ -57,11 +48,7 @@ static void add_problem(struct check *k, const char *path, unsigned line, const 
 	json_open(&k->w, '[');
 	json_open(&k->w, '{');
 	json_kcstr(&k->w, "level", "error");
-	json_key(&k->w, "line");
-	if (line)
-		json_put_u64(&k->w, line);
-	else
-		json_put_null(&k->w);
+	app_put_line(&k->w, line);
 	json_kcstr(&k->w, "message", message);
 	json_close(&k->w);
 	json_close(&k->w);
@@ -155,8 +142,8 @@ static int check_places(struct check *k, struct cadre *c, struct err *err)
 	return 0;
 }
 
-int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, struct cadre_report **ret_report, char *why,
-		       size_t why_size)
+int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, struct cadre_report **ret_report,
+		       char *why, size_t why_size)
 {
 	struct err err = { 0 };
 	int status = 0;
@@ -172,8 +159,8 @@ int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, 
 		status = check_places(&k, c, &err);
 	json_close(&k.w);
 	report->bad = k.refused > 0;
-	report_line(report, k.refused ? CADRE_BAD : CADRE_PLAIN, "%u loaded, %u not agents, %u refused", k.loaded, k.skipped,
-		    k.refused);
+	report_line(report, k.refused ? CADRE_BAD : CADRE_PLAIN, "%u loaded, %u not agents, %u refused", k.loaded,
+		    k.skipped, k.refused);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
@@ -227,8 +214,10 @@ int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **re
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	int status = app_agent_sources(c, &a, &sources, &err);
 	if (status == 0 && !is_good_name(str_from(name)))
-		status = err_set(&err, ERR_USAGE, "'%.80s' cannot be the name of an agent: expected letters, digits, '-' and '_', %d at "
-				 "most, the first a letter or digit", name, LONGEST_NAME);
+		status = err_set(&err, ERR_USAGE,
+				 "'%.80s' cannot be the name of an agent: expected letters, digits, "
+				 "'-' and '_', %d at most, the first a letter or digit",
+				 name, LONGEST_NAME);
 	if (status == 0) {
 		char *path = arena_printf(&a, "%s/.claude/agents/%s.md", sources.cwd, name);
 		struct json_out w = json_out(&report->json);
@@ -238,7 +227,10 @@ int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **re
 		json_kcstr(&w, "name", name);
 		json_kcstr(&w, "file", path);
 		json_close(&w);
-		report_line(report, CADRE_GOOD, "%s is written. Edit its description and its text; then `cadre agents check` it.", path);
+		report_line(report, CADRE_GOOD,
+			    "%s is written. Edit its description and its text, then run "
+			    "`cadre agents check`.",
+			    path);
 	}
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

@@ -25,11 +25,7 @@ static void put_field(void *data, const struct agent_fact *fact)
 	json_kcstr(&s->w, "field", fact->field);
 	json_kraw(&s->w, "value", fact->json);
 	json_kcstr(&s->w, "from", fact->given ? file : NULL);
-	json_key(&s->w, "line");
-	if (fact->line)
-		json_put_u64(&s->w, fact->line);
-	else
-		json_put_null(&s->w);
+	app_put_line(&s->w, fact->line);
 	json_close(&s->w);
 }
 
@@ -41,7 +37,10 @@ static void add_field(void *data, const struct agent_fact *fact)
 	if (!fact->given && !fact->text.n)
 		return;
 	snprintf(from, sizeof from, "line %u", fact->line);
-	report_row(s->report, CADRE_PLAIN, fact->field, fact->line ? from : fact->given ? "given" : "default",
+	report_row(s->report, CADRE_PLAIN, fact->field,
+		   fact->line    ? from
+		   : fact->given ? "given"
+				 : "default",
 		   fact->text.n ? fact->text.p : "(no effect)", NULL);
 }
 
@@ -67,7 +66,8 @@ static void put_limits(struct json_out *w, const char *key, const struct tool_li
 	json_close(w);
 }
 
-static void add_names_row(struct cadre_report *r, const char *title, const struct tool_names *names, enum cadre_tone tone)
+static void add_names_row(struct cadre_report *r, const char *title, const struct tool_names *names,
+			  enum cadre_tone tone)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -86,7 +86,8 @@ static void show_tools(struct show *s)
 
 	for (size_t i = 0; tool_table[i]; i++)
 		tool_set_add(&pool, tool_table[i]);
-	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool, .background = d->background, .memory = true }, &choice);
+	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool, .background = d->background, .memory = true },
+		    &choice);
 	json_key(&s->w, "resolvedTools");
 	json_open(&s->w, '[');
 	for (size_t i = 0; i < choice.tools.count; i++) {
@@ -111,12 +112,15 @@ static void show_model(struct show *s, const struct options *o)
 {
 	const struct agent_definition *d = s->entry->definition;
 	struct model_choice choice;
-	const char *parent;
+	const char *parent = o->model ? o->model : model_default();
 
-	if (model_resolve(s->arena, o->model ? o->model : model_default(), &parent, NULL) < 0)
-		parent = o->model;
-	model_choose(s->arena, &(struct model_wishes){ .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"), .definition = d->model,
-						       .parent = parent, .shares_context = d->fork_context }, &choice);
+	(void)model_resolve(s->arena, parent, &parent, NULL); /* a name that nobody knows is shown as it is */
+	model_choose(s->arena,
+		     &(struct model_wishes){ .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+					     .definition = d->model,
+					     .parent = parent,
+					     .shares_context = d->fork_context },
+		     &choice);
 	json_key(&s->w, "resolvedModel");
 	json_open(&s->w, '{');
 	json_kcstr(&s->w, "id", choice.id);
@@ -130,7 +134,6 @@ static void show_model(struct show *s, const struct options *o)
 
 static void show_diagnostics(struct show *s)
 {
-	static const enum cadre_tone tones[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
 	const struct agent_definition *d = s->entry->definition;
 
 	json_key(&s->w, "diagnostics");
@@ -139,13 +142,12 @@ static void show_diagnostics(struct show *s)
 		const struct diagnostic *g = &d->diagnostics[i];
 		json_open(&s->w, '{');
 		json_kcstr(&s->w, "level", diagnostic_level_name(g->level));
-		json_ki64(&s->w, "line", g->line);
+		app_put_line(&s->w, g->line);
 		json_kcstr(&s->w, "message", g->message);
 		json_close(&s->w);
-		report_line(s->report, tones[g->level], "%s:%u: %s: %s", d->file, g->line, diagnostic_level_name(g->level),
-			    g->message);
 	}
 	json_close(&s->w);
+	app_report_diagnostics(s->report, d);
 }
 
 static void show_overridden(struct show *s)
@@ -220,7 +222,9 @@ int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **r
 		status = err_set(&err, ERR_NOT_FOUND, "there is no agent '%.80s'; `cadre agents` lists them", name);
 	} else {
 		struct cadre_report *report = xcalloc(1, sizeof *report);
-		struct show s = { .report = report, .w = json_out(&report->json), .registry = r, .entry = entry, .arena = &a };
+		struct show s = {
+			.report = report, .w = json_out(&report->json), .registry = r, .entry = entry, .arena = &a
+		};
 		write_show(&s, &c->options);
 		*ret_report = report;
 	}

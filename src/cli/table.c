@@ -6,7 +6,7 @@
 enum { MOST_COLUMNS = 8, GAP = 2, WIDEST = 60 };
 
 static const char *const colours[] = {
-	[CADRE_HEAD] = "\033[1m", [CADRE_GOOD] = "\033[32m", [CADRE_NOTE] = "\033[2m",
+	[CADRE_HEAD] = "\033[1m",  [CADRE_GOOD] = "\033[32m", [CADRE_NOTE] = "\033[2m",
 	[CADRE_WARN] = "\033[33m", [CADRE_BAD] = "\033[31m",
 };
 
@@ -33,7 +33,8 @@ static size_t measure(const struct cadre_report *r, size_t first, size_t widths[
 
 	memset(widths, 0, MOST_COLUMNS * sizeof *widths);
 	for (; end < rows && (end == first || cadre_report_tone(r, end) != CADRE_HEAD); end++)
-		for (size_t k = 0; cadre_report_cells(r, end) > 1 && k + 1 < cadre_report_cells(r, end) && k < MOST_COLUMNS; k++) {
+		for (size_t k = 0;
+		     cadre_report_cells(r, end) > 1 && k + 1 < cadre_report_cells(r, end) && k < MOST_COLUMNS; k++) {
 			AUTO_BUF struct buf cell = { 0 };
 			add_cell(&cell, cadre_report_cell(r, end, k));
 			widths[k] = MAX(widths[k], MIN(width_of(buf_str(&cell)), (size_t)WIDEST));
@@ -55,7 +56,8 @@ static void write_cells(struct buf *out, const struct cadre_report *r, size_t ro
 	}
 }
 
-static void write_row(struct buf *out, const struct cadre_report *r, size_t row, const size_t widths[MOST_COLUMNS], bool colour)
+static void write_row(struct buf *out, const struct cadre_report *r, size_t row, const size_t widths[MOST_COLUMNS],
+		      bool colour)
 {
 	const char *start = colours[cadre_report_tone(r, row)];
 

@@ -21,7 +21,7 @@ const struct verb verb_agents = {
 
 static int status_of(int status, const char *why, struct err *err)
 {
-	return status < 0 ? err_set(err, (enum err_kind)-status, "%s", why) : 0;
+	return status < 0 ? err_set(err, (enum err_kind) - status, "%s", why) : 0;
 }
 
 static int expect_name(const struct args *args, struct err *err)
@@ -39,7 +39,9 @@ static int run(struct cadre *c, const struct args *args, struct cadre_report **r
 	if (!args->word_count)
 		return status_of(cadre_agents_list(c, ret_report, why, sizeof why), why, err);
 	if (!strcmp(what, "check"))
-		return status_of(cadre_agents_check(c, args->words + 1, args->word_count - 1, ret_report, why, sizeof why), why, err);
+		return status_of(
+			cadre_agents_check(c, args->words + 1, args->word_count - 1, ret_report, why, sizeof why), why,
+			err);
 	if (strcmp(what, "show") != 0 && strcmp(what, "new") != 0)
 		return err_set(err, ERR_USAGE, "cadre agents: '%.60s' is not known; expected show, check or new", what);
 	if (expect_name(args, err) < 0)

@@ -38,8 +38,9 @@ int settings_file_parse(struct settings_file *f, const char *path, struct str te
 {
 	*f = (struct settings_file){ .path = xstrdup(path), .reader.limits.bytes = SETTINGS_FILE_LIMIT };
 	buf_add(&f->text, text.p, text.n);
-	int status = text.n > SETTINGS_FILE_LIMIT ?
-		err_set(err, ERR_USAGE, "%s: more than %d bytes", path, SETTINGS_FILE_LIMIT) : parse(f, err);
+	int status = text.n > SETTINGS_FILE_LIMIT
+			     ? err_set(err, ERR_USAGE, "%s: more than %d bytes", path, SETTINGS_FILE_LIMIT)
+			     : parse(f, err);
 	if (status < 0)
 		settings_file_release(f);
 	return status;

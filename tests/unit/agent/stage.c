@@ -18,8 +18,10 @@ void stage_init(struct stage *s)
 	free(real);
 	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
 	stage_put(s, "top/project/file", "");
-	s->sources = (struct agent_sources){ .cwd = stage_path(s, "top/project"), .config_dir = stage_path(s, "config"),
-					     .managed_dir = stage_path(s, "managed"), .setting_sources = SETTINGS_ALL };
+	s->sources = (struct agent_sources){ .cwd = stage_path(s, "top/project"),
+					     .config_dir = stage_path(s, "config"),
+					     .managed_dir = stage_path(s, "managed"),
+					     .setting_sources = SETTINGS_ALL };
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -50,7 +52,8 @@ void stage_put(struct stage *s, const char *name, const char *text)
 
 void stage_agent(struct stage *s, const char *name, const char *type)
 {
-	stage_put(s, name, arena_printf(&s->arena, "---\nname: %s\ndescription: %s\n---\nPrompt of %s\n", type, name, name));
+	stage_put(s, name,
+		  arena_printf(&s->arena, "---\nname: %s\ndescription: %s\n---\nPrompt of %s\n", type, name, name));
 }
 
 void stage_load(struct stage *s)

@@ -14,8 +14,8 @@ static void add_name(void *data, struct agent_definition *d)
 	agent_unref(d);
 }
 
-static const char variables[][48] = { "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS", "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
-				      "CLAUDE_CODE_COORDINATOR_MODE" };
+static const char variables[][48] = { "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS",
+				      "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS", "CLAUDE_CODE_COORDINATOR_MODE" };
 
 static void clear_environment(void)
 {
@@ -34,8 +34,10 @@ TEST(switches_drop_some_or_all_built_in_agents)
 		{ "sdk-py", NULL, NULL, "Bash,Explore,Plan,general-purpose,statusline-setup,verification" },
 		{ "sdk-cli", NULL, NULL, "Bash,Explore,Plan,general-purpose,statusline-setup,verification" },
 		{ "cli", variables[1], "1", "Bash,cadre-guide,general-purpose,statusline-setup,verification" },
-		{ "cli", variables[1], "0", "Bash,Explore,Plan,cadre-guide,general-purpose,statusline-setup,verification" },
-		{ "cli", variables[0], "1", "Bash,Explore,Plan,cadre-guide,general-purpose,statusline-setup,verification" },
+		{ "cli", variables[1], "0",
+		  "Bash,Explore,Plan,cadre-guide,general-purpose,statusline-setup,verification" },
+		{ "cli", variables[0], "1",
+		  "Bash,Explore,Plan,cadre-guide,general-purpose,statusline-setup,verification" },
 		{ "sdk-cli", variables[0], "true", "" },
 		{ "sdk-cli", variables[0], "false", "Bash,Explore,Plan,general-purpose,statusline-setup,verification" },
 		{ "cli", variables[2], "1", "worker" },
@@ -60,10 +62,10 @@ static void check_one(void *data, struct agent_definition *d)
 		bool background, no_claude_md;
 	} rows[] = {
 		{ "Bash", "Bash", "inherit", NULL, false, false },
-		{ "Explore", "All tools except Agent, Edit, Write, NotebookEdit, EnterPlanMode, ExitPlanMode", "haiku", NULL, false,
-		  true },
-		{ "Plan", "All tools except Agent, Edit, Write, NotebookEdit, EnterPlanMode, ExitPlanMode", "inherit", NULL, false,
-		  true },
+		{ "Explore", "All tools except Agent, Edit, Write, NotebookEdit, EnterPlanMode, ExitPlanMode", "haiku",
+		  NULL, false, true },
+		{ "Plan", "All tools except Agent, Edit, Write, NotebookEdit, EnterPlanMode, ExitPlanMode", "inherit",
+		  NULL, false, true },
 		{ "cadre-guide", "Glob, Grep, Read, WebFetch, WebSearch", "haiku", "dontAsk", false, false },
 		{ "general-purpose", "All tools", "inherit", NULL, false, false },
 		{ "statusline-setup", "Read, Edit", "sonnet", NULL, false, false },
@@ -113,7 +115,8 @@ TEST(verification_is_told_to_end_with_a_verdict)
 
 	builtin_each(&(struct builtin_switches){ 0 }, keep_verification, &prompt);
 
-	CHECK(strstr(prompt.p, "VERDICT: PASS\n") && strstr(prompt.p, "VERDICT: FAIL\n") && strstr(prompt.p, "VERDICT: PARTIAL\n"));
+	CHECK(strstr(prompt.p, "VERDICT: PASS\n") && strstr(prompt.p, "VERDICT: FAIL\n") &&
+	      strstr(prompt.p, "VERDICT: PARTIAL\n"));
 }
 
 TEST(the_guide_knows_what_is_configured)
@@ -129,7 +132,8 @@ TEST(the_guide_knows_what_is_configured)
 	stage_put(&s, "config/agents/bad.md", "---\nname: bad\ndescription: d\nisolation: x\n---\n");
 	agent_registry_refresh(s.registry);
 
-	guide_prompt(&after, stage_find(&s, "cadre-guide"), s.registry, &(struct guide_facts){ .mcp_servers = servers });
+	guide_prompt(&after, stage_find(&s, "cadre-guide"), s.registry,
+		     &(struct guide_facts){ .mcp_servers = servers });
 
 	CHECK(strstr(before.p, "Nothing beyond the defaults") != NULL);
 	CHECK(strstr(after.p, "- mine (userSettings): config/agents/mine.md\n") != NULL);

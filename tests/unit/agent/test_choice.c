@@ -40,8 +40,9 @@ TEST(the_model_is_that_of_the_first_who_says_something)
 
 /* ---- tools ---- */
 
-static const char *const pool_names[] = { "Agent", "Bash", "Edit", "ExitPlanMode", "Glob", "Grep", "Read", "TaskOutput", "TodoWrite",
-					  "CronList", "Write", "mcp__db__get", "mcp__db__put", "mcp__dbx__get" };
+static const char *const pool_names[] = { "Agent", "Bash",         "Edit",         "ExitPlanMode", "Glob",
+					  "Grep",  "Read",         "TaskOutput",   "TodoWrite",    "CronList",
+					  "Write", "mcp__db__get", "mcp__db__put", "mcp__dbx__get" };
 
 struct pool {
 	struct tool tools[COUNT_OF(pool_names)];
@@ -118,14 +119,18 @@ TEST(an_agent_gets_the_tools_that_it_may_have)
 		{ "", { .deepest = true }, "Bash,Edit,Glob,Grep,Read,TodoWrite,CronList,Write," MCP },
 		{ "", { .background = true }, "Agent,Bash,Edit,Glob,Grep,Read,TodoWrite,Write," MCP },
 		{ "tools: CronList, Read\n", { .background = true }, "Read withheld CronList" },
-		{ "permissionMode: plan\n", { 0 }, "Agent,Bash,Edit,ExitPlanMode,Glob,Grep,Read,TodoWrite,CronList,Write," MCP },
+		{ "permissionMode: plan\n",
+		  { 0 },
+		  "Agent,Bash,Edit,ExitPlanMode,Glob,Grep,Read,TodoWrite,CronList,Write," MCP },
 		{ "tools: Read, TaskOutput\n", { 0 }, "Read withheld TaskOutput" },
 		{ "tools: Read, Teleport\n", { 0 }, "Read unknown Teleport" },
 		{ "tools: Read, WebFetch\n", { 0 }, "Read missing WebFetch" },
 		{ "disallowedTools: bash, Task\n", { 0 }, "Edit,Glob,Grep,Read,TodoWrite,CronList,Write," MCP },
 		{ "tools: Read, Bash\ndisallowedTools: Bash\n", { 0 }, "Read" },
 		{ "disallowedTools: '*'\n", { 0 }, "" },
-		{ "tools: Read, Bash(git diff:*), Bash(git log)\n", { 0 }, "Read,Bash only Bash(git diff:*),Bash(git log)" },
+		{ "tools: Read, Bash(git diff:*), Bash(git log)\n",
+		  { 0 },
+		  "Read,Bash only Bash(git diff:*),Bash(git log)" },
 		{ "tools: Bash(git *), Bash\n", { 0 }, "Bash" },
 		{ "tools: Bash(*)\n", { 0 }, "Bash" },
 		{ "tools: Agent(a, b)\n", { 0 }, "Agent only Agent(a, b)" },
@@ -141,8 +146,12 @@ TEST(an_agent_gets_the_tools_that_it_may_have)
 		{ "tools: Read\nmemory: user\n", { .memory = true }, "Read,Write,Edit memory Write,Edit" },
 		{ "tools: Grep\nmemory: user\n", { .memory = false }, "Grep" },
 		{ "tools: Grep\n", { .memory = true }, "Grep" },
-		{ "tools: Grep\nmemory: user\ndisallowedTools: Write\n", { .memory = true }, "Grep,Read,Edit memory Read,Edit" },
-		{ "tools: Grep\n", { .whole = true }, "Agent,Bash,Edit,ExitPlanMode,Glob,Grep,Read,TaskOutput,TodoWrite,CronList,Write," MCP },
+		{ "tools: Grep\nmemory: user\ndisallowedTools: Write\n",
+		  { .memory = true },
+		  "Grep,Read,Edit memory Read,Edit" },
+		{ "tools: Grep\n",
+		  { .whole = true },
+		  "Agent,Bash,Edit,ExitPlanMode,Glob,Grep,Read,TaskOutput,TodoWrite,CronList,Write," MCP },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -158,7 +167,8 @@ TEST(an_agent_whose_tools_come_to_nothing_is_not_started)
 		const char *fields, *expected;
 	} rows[] = {
 		{ "tools: Teleport, TaskOutput, WebFetch\n",
-		  "Agent 'a' would be spawned with zero tools \xe2\x80\x94 refusing. Not recognised: Teleport. Not available to subagents: "
+		  "Agent 'a' would be spawned with zero tools \xe2\x80\x94 refusing. Not recognised: Teleport. Not "
+		  "available to subagents: "
 		  "TaskOutput. Matched no tool in this session: WebFetch." },
 		{ "tools: []\n", "" },
 		{ "", "" },
@@ -185,6 +195,7 @@ TEST(an_agent_whose_tools_come_to_nothing_is_not_started)
 
 int test_choice(void)
 {
-	return RUN_TESTS(T(the_model_is_that_of_the_first_who_says_something), T(an_agent_gets_the_tools_that_it_may_have),
+	return RUN_TESTS(T(the_model_is_that_of_the_first_who_says_something),
+			 T(an_agent_gets_the_tools_that_it_may_have),
 			 T(an_agent_whose_tools_come_to_nothing_is_not_started));
 }

@@ -10,7 +10,8 @@
 
 static struct memory_places places_of(struct stage *s)
 {
-	return (struct memory_places){ .config_dir = stage_path(s, "config"), .project_dir = stage_path(s, "top/project"),
+	return (struct memory_places){ .config_dir = stage_path(s, "config"),
+				       .project_dir = stage_path(s, "top/project"),
 				       .trusted = true };
 }
 
@@ -47,8 +48,25 @@ TEST(a_type_never_becomes_a_path_outside_its_directory)
 	char long_name[4097];
 	memset(long_name, 'x', sizeof long_name - 1);
 	long_name[sizeof long_name - 1] = '\0';
-	const char *types[] = { "../x", "a/b", "..", ".", "", "/etc/passwd", "a/../../b", ".hidden", "-x", "a\nb", "a\\b",
-				"\xe2\x80\xae" "txt", "\xff\xfe", "日本語", "x:y:z", "a b", "%2e%2e%2f", long_name };
+	const char *types[] = { "../x",
+				"a/b",
+				"..",
+				".",
+				"",
+				"/etc/passwd",
+				"a/../../b",
+				".hidden",
+				"-x",
+				"a\nb",
+				"a\\b",
+				"\xe2\x80\xae"
+				"txt",
+				"\xff\xfe",
+				"日本語",
+				"x:y:z",
+				"a b",
+				"%2e%2e%2f",
+				long_name };
 	struct stage s;
 	stage_init(&s);
 	struct memory_places places = places_of(&s);
@@ -115,8 +133,11 @@ TEST(the_first_200_lines_or_25_kb_are_in_the_prompt)
 	CHECK(strstr(out.p, "line 200.\n") && !strstr(out.p, "line 201.") && strstr(out.p, "goes on"));
 
 	while (wide.n < 24 * 1024)
-		buf_addstr(&wide, "\xc3\xa4\xc3\xa4 a line of some length, because two hundred of them have to come to more than twenty-five "
-				  "kilobytes, as the notes of people do now and then, and this one is neither long nor short\n");
+		buf_addstr(
+			&wide,
+			"\xc3\xa4\xc3\xa4 a line of some length, because two hundred of them have to come to more than "
+			"twenty-five "
+			"kilobytes, as the notes of people do now and then, and this one is neither long nor short\n");
 	prompt_of(&s, &out, wide.p);
 	CHECK(!strstr(out.p, "goes on"));
 	while (wide.n < 30 * 1024)
@@ -290,11 +311,12 @@ TEST(a_snapshot_that_is_saved_reaches_another_user)
 
 int test_memory(void)
 {
-	return RUN_TESTS(T(each_scope_has_its_directory), T(a_type_never_becomes_a_path_outside_its_directory),
-			 T(types_that_need_a_change_do_not_share_a_memory), T(the_first_200_lines_or_25_kb_are_in_the_prompt),
-			 T(an_empty_or_missing_memory_is_said), T(memory_can_be_switched_off),
-			 T(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is_made),
-			 T(a_snapshot_fills_an_empty_memory_once), T(a_newer_snapshot_is_mentioned_and_overwrites_nothing),
-			 T(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used),
-			 T(a_snapshot_that_is_saved_reaches_another_user));
+	return RUN_TESTS(
+		T(each_scope_has_its_directory), T(a_type_never_becomes_a_path_outside_its_directory),
+		T(types_that_need_a_change_do_not_share_a_memory), T(the_first_200_lines_or_25_kb_are_in_the_prompt),
+		T(an_empty_or_missing_memory_is_said), T(memory_can_be_switched_off),
+		T(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is_made),
+		T(a_snapshot_fills_an_empty_memory_once), T(a_newer_snapshot_is_mentioned_and_overwrites_nothing),
+		T(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used),
+		T(a_snapshot_that_is_saved_reaches_another_user));
 }

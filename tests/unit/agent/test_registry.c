@@ -47,17 +47,42 @@ TEST(two_changes_within_one_tick_are_both_seen)
 	stage_release(&s);
 }
 
+/* A file that was just written is read again, for a tenth of a second. Returns the generation that stays. */
+static uint64_t let_settle(struct stage *s)
+{
+	uint64_t before;
+
+	do {
+		before = s->registry->generation;
+		agent_registry_refresh(s->registry);
+	} while (s->registry->generation != before && before < 1000000);
+	return before;
+}
+
+TEST(a_change_of_a_file_that_was_at_rest_is_seen)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_agent(&s, "config/agents/a.md", "before");
+	stage_put(&s, "config/settings.json", "{\"agents\":{\"old\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
+	stage_load(&s);
+	let_settle(&s);
+
+	stage_agent(&s, "config/agents/a.md", "behind");
+	stage_put(&s, "config/settings.json", "{\"agents\":{\"new\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
+	agent_registry_refresh(s.registry);
+
+	CHECK_CSTR(stage_active(&s), "behind,new");
+	stage_release(&s);
+}
+
 TEST(a_look_that_finds_nothing_new_changes_nothing)
 {
 	struct stage s;
-	uint64_t before;
 	stage_init(&s);
 	stage_agent(&s, "config/agents/a.md", "a");
 	stage_load(&s);
-	do { /* a file that was just written is read again, for a tenth of a second */
-		before = s.registry->generation;
-		agent_registry_refresh(s.registry);
-	} while (s.registry->generation != before && before < 1000000);
+	uint64_t before = let_settle(&s);
 	const struct agent_definition *d = stage_find(&s, "a");
 
 	agent_registry_refresh(s.registry);
@@ -132,7 +157,8 @@ TEST(what_is_no_agent_is_looked_at_but_neither_active_nor_failed)
 
 	CHECK_CSTR(stage_active(&s), "");
 	CHECK_INT(s.registry->failed_count, 0);
-	CHECK_CSTR(s.registry->looked_at[s.registry->looked_at_count - 1]->file, stage_path(&s, "config/agents/README.md"));
+	CHECK_CSTR(s.registry->looked_at[s.registry->looked_at_count - 1]->file,
+		   stage_path(&s, "config/agents/README.md"));
 	stage_release(&s);
 }
 
@@ -199,7 +225,8 @@ TEST(a_denied_type_is_not_given_and_the_rule_is_named)
 	CHECK(agent_registry_take(s.registry, STR("explore"), &err) == NULL);
 
 	CHECK_INT(err.kind, ERR_DENIED);
-	CHECK_CSTR(err.text, "Agent type 'Explore' has been denied by permission rule 'Agent(Explore)' from projectSettings.");
+	CHECK_CSTR(err.text,
+		   "Agent type 'Explore' has been denied by permission rule 'Agent(Explore)' from projectSettings.");
 	stage_release(&s);
 }
 
@@ -245,11 +272,14 @@ TEST(deny_rules_match_types_in_every_form)
 
 int test_registry(void)
 {
-	return RUN_TESTS(
-		T(an_added_a_changed_and_a_removed_file_are_seen_by_the_next_lookup), T(two_changes_within_one_tick_are_both_seen),
-		T(a_look_that_finds_nothing_new_changes_nothing), T(settings_that_break_during_a_run_keep_what_they_said),
-		T(a_directory_that_appears_later_counts), T(of_two_agents_of_one_name_in_one_tree_the_first_path_counts),
-		T(what_is_no_agent_is_looked_at_but_neither_active_nor_failed), T(a_refused_agent_is_a_failed_file_with_its_line),
-		T(links_that_lead_in_circles_end), T(an_exact_type_goes_before_an_alias_and_that_before_a_similar_one),
-		T(a_denied_type_is_not_given_and_the_rule_is_named), T(deny_rules_match_types_in_every_form));
+	return RUN_TESTS(T(an_added_a_changed_and_a_removed_file_are_seen_by_the_next_lookup),
+			 T(two_changes_within_one_tick_are_both_seen), T(a_change_of_a_file_that_was_at_rest_is_seen),
+			 T(a_look_that_finds_nothing_new_changes_nothing),
+			 T(settings_that_break_during_a_run_keep_what_they_said),
+			 T(a_directory_that_appears_later_counts),
+			 T(of_two_agents_of_one_name_in_one_tree_the_first_path_counts),
+			 T(what_is_no_agent_is_looked_at_but_neither_active_nor_failed),
+			 T(a_refused_agent_is_a_failed_file_with_its_line), T(links_that_lead_in_circles_end),
+			 T(an_exact_type_goes_before_an_alias_and_that_before_a_similar_one),
+			 T(a_denied_type_is_not_given_and_the_rule_is_named), T(deny_rules_match_types_in_every_form));
 }

@@ -22,8 +22,9 @@ TEST(a_line_has_type_use_properties_and_tools)
 	AUTO_BUF struct buf out = { 0 };
 	struct stage s;
 	open_stage(&s);
-	stage_put(&s, "config/agents/a.md", "---\nname: a\ndescription: |\n  Use it\n  - b: often (Tools: All)\ntools: Read, Bash(git *)\n"
-					    "forkContext: true\n---\n");
+	stage_put(&s, "config/agents/a.md",
+		  "---\nname: a\ndescription: |\n  Use it\n  - b: often (Tools: All)\ntools: Read, Bash(git *)\n"
+		  "forkContext: true\n---\n");
 	stage_put(&s, "config/agents/b.md", "---\nname: b\ndescription: B\ndisallowedTools: Edit, Write\n---\n");
 	stage_put(&s, "config/agents/c.md", "---\nname: C\ndescription: C\n---\n");
 	stage_put(&s, "config/agents/d.md", "---\nname: d\ndescription: D\ntools: []\n---\n");
@@ -32,11 +33,13 @@ TEST(a_line_has_type_use_properties_and_tools)
 	write_roster(&s, &out, &(struct roster_spec){ .background_off = true, .one_at_a_time = true });
 
 	CHECK_CSTR(out.p, "Available agent types and the tools they have access to:\n"
-			  "- a: Use it - b: often (Tools: All) (Properties: access to current context; Tools: Read, Bash(git *))\n"
+			  "- a: Use it - b: often (Tools: All) (Properties: access to current context; Tools: Read, "
+			  "Bash(git *))\n"
 			  "- b: B (Tools: All tools except Edit, Write)\n"
 			  "- C: C (Tools: All tools)\n"
 			  "- d: D (Tools: None)\n"
-			  "- An agent with access to current context sees this conversation up to the call: a short prompt is enough.\n");
+			  "- An agent with access to current context sees this conversation up to the call: a short "
+			  "prompt is enough.\n");
 	stage_release(&s);
 }
 
@@ -68,7 +71,8 @@ TEST(denied_limited_and_unserved_agents_are_not_in_it)
 	stage_agent(&s, "config/agents/a.md", "alpha");
 	stage_agent(&s, "config/agents/b.md", "beta");
 	stage_put(&s, "config/agents/c.md", "---\nname: gamma\ndescription: d\nrequiredMcpServers: [db, slack]\n---\n");
-	stage_put(&s, "top/project/.claude/settings.json", "{\"permissions\":{\"deny\":[{\"tool\":\"Task\",\"args\":\"beta\"}]}}");
+	stage_put(&s, "top/project/.claude/settings.json",
+		  "{\"permissions\":{\"deny\":[{\"tool\":\"Task\",\"args\":\"beta\"}]}}");
 	stage_load(&s);
 
 	write_roster(&s, &out, &(struct roster_spec){ .mcp_servers = none });
@@ -90,9 +94,13 @@ static void make_many(struct stage *s, unsigned count)
 
 	buf_addch(&text, '{');
 	for (unsigned i = 0; i < count; i++)
-		buf_addf(&text, "%s\"agent-%04u\":{\"description\":\"Use number %u for work that is \xc3\xa4hnlich to that of the others, "
-			 "with a description that goes on for a while so that it adds up.\",\"prompt\":\"p\",\"tools\":[\"Read\","
-			 "\"Grep\",\"Glob\",\"Bash\",\"Edit\",\"Write\",\"WebFetch\",\"WebSearch\",\"NotebookEdit\"]}", i ? "," : "", i, i);
+		buf_addf(&text,
+			 "%s\"agent-%04u\":{\"description\":\"Use number %u for work that is \xc3\xa4hnlich to that of "
+			 "the others, "
+			 "with a description that goes on for a while so that it adds "
+			 "up.\",\"prompt\":\"p\",\"tools\":[\"Read\","
+			 "\"Grep\",\"Glob\",\"Bash\",\"Edit\",\"Write\",\"WebFetch\",\"WebSearch\",\"NotebookEdit\"]}",
+			 i ? "," : "", i, i);
 	buf_addch(&text, '}');
 	stage_put(s, "top/project/many.json", text.p);
 	s->sources.flag = "many.json";
@@ -106,7 +114,9 @@ TEST(a_thousand_agents_stay_within_the_budget_and_say_how_to_see_the_rest)
 		size_t budget;
 		const char *expected; /* in the text */
 	} rows[] = {
-		{ 10, 0, "so that it adds up. (Tools: Read, Grep, Glob, Bash, Edit, Write, WebFetch, WebSearch, NotebookEdit)" },
+		{ 10, 0,
+		  "so that it adds up. (Tools: Read, Grep, Glob, Bash, Edit, Write, WebFetch, WebSearch, "
+		  "NotebookEdit)" },
 		{ 100, 0, "(Shortened. `cadre agents show NAME`" },
 		{ 100, 0, "... (Tools: Read, Grep, Glob, Bash, Edit, Write, WebFetch, WebSearch and 1 more)" },
 		{ 1000, 0, "(By name only. `cadre agents` lists all 1000" },

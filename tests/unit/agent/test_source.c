@@ -21,7 +21,8 @@ static void in_plugin(struct stage *s)
 
 static void in_user_settings(struct stage *s)
 {
-	stage_put(s, "config/settings.json", "{\"agents\":{\"plug:same\":{\"description\":\"user settings\",\"prompt\":\"p\"}}}");
+	stage_put(s, "config/settings.json",
+		  "{\"agents\":{\"plug:same\":{\"description\":\"user settings\",\"prompt\":\"p\"}}}");
 }
 
 static void in_project_settings(struct stage *s)
@@ -83,8 +84,11 @@ TEST(of_every_two_sources_the_later_one_wins)
 
 TEST(of_every_two_directories_the_nearer_one_wins)
 {
-	static const char *const trees[] = { "config/agents", "extra/.claude/agents", "top/.claude/agents",
-					     "top/middle/.claude/agents", "top/middle/project/.claude/agents",
+	static const char *const trees[] = { "config/agents",
+					     "extra/.claude/agents",
+					     "top/.claude/agents",
+					     "top/middle/.claude/agents",
+					     "top/middle/project/.claude/agents",
 					     "managed/.claude/agents" };
 
 	for (size_t low = 0; low < COUNT_OF(trees); low++)
@@ -111,7 +115,8 @@ TEST(a_file_wins_over_the_settings_of_its_level_and_may_replace_a_built_in_agent
 	struct stage s;
 	stage_init(&s);
 	stage_agent(&s, "config/agents/x.md", "Explore");
-	stage_put(&s, "config/settings.json", "{\"agents\":{\"Explore\":{\"description\":\"settings\",\"prompt\":\"p\"}}}");
+	stage_put(&s, "config/settings.json",
+		  "{\"agents\":{\"Explore\":{\"description\":\"settings\",\"prompt\":\"p\"}}}");
 
 	stage_load(&s);
 
@@ -192,7 +197,8 @@ TEST(setting_sources_choose_whose_agents_count)
 	stage_agent(&s, "config/agents/a.md", "user");
 	stage_agent(&s, "top/project/.claude/agents/a.md", "project");
 	stage_agent(&s, "managed/.claude/agents/a.md", "managed");
-	stage_put(&s, "top/project/.claude/settings.local.json", "{\"agents\":{\"local\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
+	stage_put(&s, "top/project/.claude/settings.local.json",
+		  "{\"agents\":{\"local\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
 	s.sources.flag = "{\"flag\":{\"description\":\"d\",\"prompt\":\"p\"}}";
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -234,7 +240,8 @@ TEST(a_lock_for_something_else_or_by_somebody_else_locks_nothing)
 	struct stage s;
 	stage_init(&s);
 	stage_agent(&s, "config/agents/a.md", "user");
-	stage_put(&s, "managed/managed-settings.json", "{\"strictPluginOnlyCustomization\":{\"hooks\":true,\"agents\":false}}");
+	stage_put(&s, "managed/managed-settings.json",
+		  "{\"strictPluginOnlyCustomization\":{\"hooks\":true,\"agents\":false}}");
 	stage_put(&s, "config/settings.json", "{\"strictPluginOnlyCustomization\":true}");
 
 	stage_load(&s);
@@ -258,7 +265,8 @@ TEST(a_plugins_agents_have_its_name_and_their_directories_in_their_type)
 {
 	struct stage s;
 	stage_init(&s);
-	stage_put(&s, "dir/.claude-plugin/plugin.json", "{\"name\":\"plg\",\"agents\":[\"./more\",\"./single.md\",\"./agents/sub\"]}");
+	stage_put(&s, "dir/.claude-plugin/plugin.json",
+		  "{\"name\":\"plg\",\"agents\":[\"./more\",\"./single.md\",\"./agents/sub\"]}");
 	stage_agent(&s, "dir/agents/one.md", "uno");
 	stage_agent(&s, "dir/agents/sub/t.md", "two");
 	stage_put(&s, "dir/agents/raw.md", "No frontmatter, but a prompt.");
@@ -296,8 +304,11 @@ TEST(a_plugin_without_a_manifest_is_called_as_its_directory)
 
 TEST(a_plugin_cannot_lead_out_of_itself)
 {
-	static const char *const manifests[] = { "\"../out\"", "\"/etc\"", "\"~/x\"", "\"./agents/../../out/a.md\"", "\"./link\"",
-						 "\"./link.md\"", "\"./gone\"", "\"./agents/x.txt\"", "3", "[4]" };
+	static const char *const manifests[] = { "\"../out\"", "\"/etc\"",
+						 "\"~/x\"",    "\"./agents/../../out/a.md\"",
+						 "\"./link\"", "\"./link.md\"",
+						 "\"./gone\"", "\"./agents/x.txt\"",
+						 "3",          "[4]" };
 
 	for (size_t i = 0; i < COUNT_OF(manifests); i++) {
 		struct stage s;
@@ -307,13 +318,30 @@ TEST(a_plugin_cannot_lead_out_of_itself)
 		stage_put(&s, "dir/agents/x.txt", "");
 		CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/link")), 0);
 		CHECK_INT(symlink(stage_path(&s, "out/a.md"), stage_path(&s, "dir/link.md")), 0);
-		stage_put(&s, "dir/plugin.json", arena_printf(&s.arena, "{\"name\":\"plg\",\"agents\":%s}", manifests[i]));
+		stage_put(&s, "dir/plugin.json",
+			  arena_printf(&s.arena, "{\"name\":\"plg\",\"agents\":%s}", manifests[i]));
 		use_plugin(&s, "dir");
 		stage_load(&s);
 		CHECK_CSTR(stage_active(&s), "plg:ok");
 		CHECK_INT(s.registry->failed_count, 1);
 		stage_release(&s);
 	}
+}
+
+TEST(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "dir/plugin.json", "{\"name\":\"plg\",\"agents\":[\"../out\",\"./gone\"]}");
+	use_plugin(&s, "dir");
+	stage_load(&s);
+	uint64_t before = s.registry->generation;
+
+	agent_registry_refresh(s.registry);
+
+	CHECK_INT(s.registry->failed_count, 2);
+	CHECK_INT(s.registry->generation, before);
+	stage_release(&s);
 }
 
 TEST(links_in_a_plugins_directory_are_followed_only_inside_it)
@@ -353,8 +381,14 @@ TEST(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused)
 
 TEST(a_plugin_with_a_bad_name_or_manifest_gives_no_agents)
 {
-	static const char *const manifests[] = { "{\"name\":\"../x\"}", "{\"name\":\"a/b\"}", "{\"name\":\"a:b\"}", "{\"name\":\"\"}",
-						 "{}", "{\"name\":", "[]", "{\"name\":\".hidden\"}" };
+	static const char *const manifests[] = { "{\"name\":\"../x\"}",
+						 "{\"name\":\"a/b\"}",
+						 "{\"name\":\"a:b\"}",
+						 "{\"name\":\"\"}",
+						 "{}",
+						 "{\"name\":",
+						 "[]",
+						 "{\"name\":\".hidden\"}" };
 
 	for (size_t i = 0; i < COUNT_OF(manifests); i++) {
 		struct stage s;
@@ -390,7 +424,8 @@ TEST(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure)
 	static const struct {
 		const char *flag, *expected;
 	} rows[] = {
-		{ "{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}", "Invalid --agents configuration: b: " },
+		{ "{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}",
+		  "Invalid --agents configuration: b: " },
 		{ "{\"a\":", "Invalid --agents configuration: --agents:1:" },
 		{ "[]", "Invalid --agents configuration: there is no file " },
 		{ "nothing.json", "Invalid --agents configuration: there is no file " },
@@ -407,7 +442,8 @@ TEST(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure)
 		CHECK(str_starts(str_from(err.text), str_from(rows[i].expected)));
 	}
 	s.sources.flag = NULL;
-	stage_put(&s, "config/settings.json", "{\"agents\":{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}}");
+	stage_put(&s, "config/settings.json",
+		  "{\"agents\":{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}}");
 	stage_load(&s);
 	CHECK_CSTR(stage_active(&s), "a");
 	CHECK_INT(s.registry->failed_count, 1);
@@ -461,6 +497,7 @@ int test_source(void)
 		T(a_lock_for_something_else_or_by_somebody_else_locks_nothing),
 		T(a_plugins_agents_have_its_name_and_their_directories_in_their_type),
 		T(a_plugin_without_a_manifest_is_called_as_its_directory), T(a_plugin_cannot_lead_out_of_itself),
+		T(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again),
 		T(links_in_a_plugins_directory_are_followed_only_inside_it),
 		T(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused),
 		T(a_plugin_with_a_bad_name_or_manifest_gives_no_agents),

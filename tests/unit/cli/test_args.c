@@ -74,6 +74,8 @@ TEST(command_lines_mean_what_they_mean_elsewhere)
 		{ { "--resume=" }, "-|resume=;" },
 		{ { "--dangerously-skip-permissions" }, "-|dangerously-skip-permissions=;" },
 		{ { "--model", "a", "--model", "b" }, "-|model=a;model=b;" },
+		{ { "--plugin-dir", "a", "--plugin-dir=b", "x" }, "x|plugin-dir=a;plugin-dir=b;" },
+		{ { "--agents", "{\"a\":{}}", "--setting-sources=" }, "-|agents={\"a\":{}};setting-sources=;" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {

@@ -8,7 +8,7 @@ enum { ARGS_MAX = 8 };
 /* What the library was asked for, or the error. */
 static char *ask(const char *const *words)
 {
-	char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t)"cadre" };
+	char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t) "cadre" };
 	AUTO_ARGS struct args args = { 0 };
 	struct cadre_report *report;
 	struct err err = { 0 };
@@ -43,7 +43,8 @@ TEST(words_after_a_verb_reach_the_library)
 		{ { "agents", "list" }, "cadre agents: 'list' is not known; expected show, check or new" },
 		{ { "agents", "--resume", "x" },
 		  "--resume has no meaning for `cadre agents` (cadre agents --help lists its flags)" },
-		{ { "agents", "-p" }, "--print has no meaning for `cadre agents` (cadre agents --help lists its flags)" },
+		{ { "agents", "-p" },
+		  "--print has no meaning for `cadre agents` (cadre agents --help lists its flags)" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -94,6 +95,6 @@ TEST(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal)
 	CHECK(strstr(coloured.p, "\033[31mlong name  x         \\x1b[2J\033[0m\n") != NULL);
 }
 
-const struct test_group verb_tests = GROUP(T(words_after_a_verb_reach_the_library),
-					   T(flags_of_a_verb_are_known_and_in_its_help),
-					   T(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal));
+const struct test_group verb_tests =
+	GROUP(T(words_after_a_verb_reach_the_library), T(flags_of_a_verb_are_known_and_in_its_help),
+	      T(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal));
