@@ -26,6 +26,7 @@ run: all
 	@if [ -n "$$ANTHROPIC_API_KEY$$ANTHROPIC_AUTH_TOKEN" ]; then build/cadre -p "$(PROMPT)"; \
 	else echo "No API key is set: this is the embedded scripted model (--provider scripted)."; \
 	build/cadre -p --provider scripted --no-session-persistence --verbose "$(PROMPT)"; fi
+	@echo; echo "The agents it knows here (cadre agents):"; build/cadre agents
 
 test: all build-test/build.ninja build-clang/build.ninja
 	@ninja -C build-test

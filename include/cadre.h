@@ -61,10 +61,10 @@ CADRE_API const char *cadre_version(void);
  *   model, max-turns, system-prompt, append-system-prompt, tools (comma list; "" = none; "default"), allowed-tools,
  *   permission-mode (default | bypassPermissions), resume (session id), continue (""), fork-session (""),
  *   session-id (uuid), no-session-persistence (""), add-dir (may be given again), retry-deadline (seconds),
- *   include-partial-messages (""), provider (anthropic | scripted), agents (a JSON object, or a file with one), plugin-dir
- *   (may be given again), setting-sources (list of user, project, local), and for hosts: cwd, config-dir, managed-dir,
- *   base-url, api-key, auth-token, scenario (file of the scripted provider; "" = the embedded one), interactive ("" =
- *   somebody answers permission questions), entrypoint.
+ *   include-partial-messages (""), provider (anthropic | scripted), agents (a JSON object, or a file with one), settings
+ *   (the same), plugin-dir (may be given again), setting-sources (list of user, project, local), and for hosts: cwd,
+ *   config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted provider; "" = the embedded
+ *   one), interactive ("" = somebody answers permission questions), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
  * is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);

@@ -130,11 +130,12 @@ static void scan_tree(struct registry_scan *s)
 static void scan_settings(struct registry_scan *s)
 {
 	struct stat st = { 0 };
+	bool is_file = s->at->path[0] != '{';
 
-	if (stat(s->at->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+	if (is_file && stat(s->at->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	struct unit *u = unit_find(s, s->at->path, "settings");
-	if (!u->seen || !u->settled || !same_stamp(&st, &u->stamp)) {
+	if (!u->seen || (is_file && (!u->settled || !same_stamp(&st, &u->stamp)))) {
 		s->changed = true;
 		take_stamp(u, &st);
 		unit_read_settings(u);
@@ -258,6 +259,7 @@ static struct registry_scan *scan_new(const struct agent_sources *from)
 	s->sources.cwd = copy(a, from->cwd);
 	s->sources.config_dir = copy(a, from->config_dir);
 	s->sources.managed_dir = copy(a, from->managed_dir);
+	s->sources.settings = copy(a, from->settings);
 	s->sources.flag = copy(a, from->flag);
 	s->sources.add_dirs = copy_list(a, from->add_dirs, from->add_dir_count);
 	s->sources.plugin_dirs = copy_list(a, from->plugin_dirs, from->plugin_dir_count);

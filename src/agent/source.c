@@ -169,6 +169,8 @@ void agent_places_find(struct agent_places *p, const struct agent_sources *s)
 		add_below(p, PLACE_SETTINGS, AGENT_PROJECT, s->cwd, ".claude/settings.local.json");
 	if (chosen & SETTINGS_PROJECT)
 		add_project_trees(p, s);
+	if (s->settings)
+		agent_places_add(p, PLACE_SETTINGS, AGENT_FLAG, s->settings);
 	if (s->flag)
 		agent_places_add(p, PLACE_FLAG, AGENT_FLAG, s->flag);
 	if (s->managed_dir)

@@ -2,7 +2,7 @@
  * source.h - where agent definitions are looked for: a list of places, lowest priority first.
  *
  * built-in < plugins < user (settings.json, agents/) < project (settings.json, settings.local.json, .claude/agents of the
- * main checkout of a linked worktree, of each --add-dir, then of the repository's root down to cwd) < --agents < managed
+ * main checkout of a linked worktree, of each --add-dir, then of the repository's root down to cwd) < --settings < --agents < managed
  * (managed-settings.json, managed-settings.d, .claude/agents).
  *
  * The list is made anew for each look: it costs a few stats, and directories that appear later are seen. */
@@ -22,6 +22,7 @@ struct agent_sources {                  /* all paths absolute */
 	size_t add_dir_count;
 	const char *const *plugin_dirs;
 	size_t plugin_dir_count;
+	const char *settings;           /* of --settings: a JSON object, or the path of a file; NULL: none */
 	const char *flag;               /* value of --agents: a JSON object, or the path of a file with one; NULL: none */
 	unsigned setting_sources;       /* enum setting_sources: which of user, project and local count */
 	bool bare;                      /* nothing of the user and the project */

@@ -141,7 +141,12 @@ void unit_read_settings(struct unit *u)
 	struct settings_file file;
 	struct err err = { 0 };
 
-	if (settings_file_read(&file, u->path, &err) < 0) {
+	bool is_file = u->path[0] != '{';
+	const char *name = is_file ? u->path : "--settings";
+	int status = is_file ? settings_file_read(&file, name, &err)
+			     : settings_file_parse(&file, name, str_from(u->path), &err);
+
+	if (status < 0) {
 		unit_fail(u, 0, err.text);
 		return;
 	}
@@ -151,7 +156,7 @@ void unit_read_settings(struct unit *u)
 	if (!agents)
 		return;
 	if (json_is(agents, JSON_OBJECT))
-		add_members(u, agents, u->path, "agents.");
+		add_members(u, agents, name, "agents.");
 	else
 		unit_fail(u, settings_line(&file, agents), "agents: expected an object");
 }

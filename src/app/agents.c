@@ -18,21 +18,16 @@ static const char *const *absolute_list(struct arena *a, const char *cwd, const 
 	return paths;
 }
 
-static int find_directories(const struct options *o, struct arena *a, struct agent_sources *s, struct err *err)
+/* A JSON object stays as it is; anything else is the path of a file, which must be there. */
+static int find_settings(const struct options *o, struct arena *a, struct agent_sources *s, struct err *err)
 {
-	const char *config = o->config_dir ? o->config_dir : getenv("CLAUDE_CONFIG_DIR");
-	const char *home = getenv("HOME");
-	AUTO_FREE char *here = getcwd(NULL, 0);
+	struct str value = o->settings ? str_trim(str_from(o->settings)) : STR("");
 
-	if (!o->cwd && !here)
-		return err_set(err, ERR_IO, "the working directory cannot be found: %m");
-	s->cwd = path_absolute(a, here ? here : "/", str_from(o->cwd ? o->cwd : here));
-	if (!config || !config[0]) {
-		if (!home || !home[0])
-			return err_set(err, ERR_USAGE, "HOME is not set: set it, or CLAUDE_CONFIG_DIR");
-		config = arena_printf(a, "%s/.claude", home);
-	}
-	s->config_dir = path_absolute(a, s->cwd, str_from(config));
+	if (!value.n)
+		return 0;
+	s->settings = value.p[0] == '{' ? arena_str(a, value).p : path_absolute(a, s->cwd, value);
+	if (value.p[0] != '{' && !file_exists(s->settings))
+		return err_set(err, ERR_USAGE, "Settings file not found: %s", s->settings);
 	return 0;
 }
 
@@ -41,10 +36,8 @@ int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *re
 	const struct options *o = &c->options;
 	const char *entrypoint = o->entrypoint ? o->entrypoint : getenv("CLAUDE_CODE_ENTRYPOINT");
 	struct agent_sources s = { 0 };
-	int status = find_directories(o, a, &s, err);
-
-	if (status < 0)
-		return status;
+	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || find_settings(o, a, &s, err) < 0)
+		return -(int)err->kind;
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
 	s.add_dirs = absolute_list(a, s.cwd, o->add_dirs, o->add_dir_count);
 	s.add_dir_count = o->add_dir_count;

@@ -3,6 +3,7 @@
 #include "app/options.h"
 #include "agent/source.h"
 #include "base/id.h"
+#include "io/file.h"
 #include "model/provider.h"
 
 enum kind { TEXT, SWITCH, NUMBER, MODE, UUID, DIRECTORY, PLUGIN, PROVIDER, SOURCES };
@@ -38,6 +39,7 @@ static const struct option {
 	{ "scenario", TEXT, offsetof(struct options, scenario) },
 	{ "session-id", UUID, offsetof(struct options, session_id) },
 	{ "setting-sources", SOURCES, 0 },
+	{ "settings", TEXT, offsetof(struct options, settings) },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
 };
@@ -143,6 +145,25 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		break;
 	}
 	*(const char **)(void *)at = arena_strdup(&o->arena, value);
+	return 0;
+}
+
+int options_directories(const struct options *o, struct arena *a, const char **ret_cwd, const char **ret_config,
+			struct err *err)
+{
+	const char *config = o->config_dir ? o->config_dir : getenv("CLAUDE_CONFIG_DIR");
+	const char *home = getenv("HOME");
+	AUTO_FREE char *here = getcwd(NULL, 0);
+
+	if (!o->cwd && !here)
+		return err_set(err, ERR_IO, "the working directory cannot be found: %m");
+	if (!config || !config[0]) {
+		if (!home || !home[0])
+			return err_set(err, ERR_USAGE, "HOME is not set: set it, or CLAUDE_CONFIG_DIR");
+		config = arena_printf(a, "%s/.claude", home);
+	}
+	*ret_cwd = path_absolute(a, here ? here : "/", str_from(o->cwd ? o->cwd : here));
+	*ret_config = path_absolute(a, *ret_cwd, str_from(config));
 	return 0;
 }
 

@@ -15,6 +15,7 @@ struct options {
 	const char **add_dirs, **plugin_dirs;
 	size_t add_dir_count, plugin_dir_count;
 	const char *agents;             /* JSON, or a file; NULL: none */
+	const char *settings;           /* a file, or a JSON object */
 	bool some_sources;              /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
@@ -22,5 +23,8 @@ struct options {
 	const char *cwd, *config_dir, *managed_dir, *entrypoint;
 };
 
+/* The working directory and <config>, from options and environment; in the arena. */
+int options_directories(const struct options *o, struct arena *a, const char **ret_cwd, const char **ret_config,
+			struct err *err);
 int options_set(struct options *o, const char *name, const char *value, struct err *err);
 void options_release(struct options *o);

@@ -14,22 +14,12 @@ static void on_turn_end(struct query *q, void *data);
 
 static int find_directories(struct cadre *c, struct cadre_session *s, struct err *err)
 {
-	const struct options *o = &c->options;
-	const char *config = o->config_dir ? o->config_dir : getenv("CLAUDE_CONFIG_DIR");
-	AUTO_FREE char *here = getcwd(NULL, 0);
+	const char *config;
 
-	if (!o->cwd && !here)
-		return err_set(err, ERR_IO, "the working directory cannot be found: %m");
-	s->cwd = path_absolute(&s->arena, here ? here : "/", str_from(o->cwd ? o->cwd : here));
-	if (c->store.config_dir)
-		return 0;
-	if (!config || !config[0]) {
-		const char *home = getenv("HOME");
-		if (!home || !home[0])
-			return err_set(err, ERR_USAGE, "HOME is not set: set it, or CLAUDE_CONFIG_DIR");
-		config = arena_printf(&s->arena, "%s/.claude", home);
-	}
-	store_init(&c->store, path_absolute(&s->arena, s->cwd, str_from(config)));
+	if (options_directories(&c->options, &s->arena, &s->cwd, &config, err) < 0)
+		return -(int)err->kind;
+	if (!c->store.config_dir)
+		store_init(&c->store, config);
 	return 0;
 }
 

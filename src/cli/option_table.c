@@ -59,6 +59,8 @@ const struct option option_table[] = {
 	  .help = "More agents: a JSON object {\"name\": {\"description\": ..., \"prompt\": ...}}, or a file with one." },
 	{ "plugin-dir", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "dir", .setting = "plugin-dir",
 	  .help = "The directory of a plugin to use in this run; may be given again." },
+	{ "settings", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "json|file", .setting = "settings",
+	  .help = "More settings, above those of user and project: a JSON object, or a file with one. Their agents count." },
 	{ "setting-sources", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "list", .setting = "setting-sources",
 	  .help = "Whose settings and agents count: any of user, project, local, with commas between (default all; "
 		  "managed ones always do)." },

@@ -77,6 +77,11 @@ def all_sources_of_the_command_line_count(lab):
     assert names("--plugin-dir", plugin, "--agents", flag, "--add-dir", extra) == {"tools:deep:helper", "flagged", "added", "mine"}
     assert names("--setting-sources", "project", "--agents", put(lab.work, "a.json", flag)) == {"flagged"}
     assert names("--setting-sources", "") == set()
+    settings = '{"agents": {"set": {"description": "d", "prompt": "p"}}}'
+    assert names("--setting-sources", "", "--settings", settings) == {"set"}
+    assert names("--setting-sources", "", "--settings", put(lab.work, "s.json", settings)) == {"set"}
+    done = lab.cadre("agents", "--settings", "nowhere.json")
+    assert done.code == 2 and "Settings file not found" in done.err, done
 
 
 def show_tells_where_each_field_comes_from_and_what_it_comes_to(lab):
