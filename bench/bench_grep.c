@@ -18,24 +18,24 @@ enum { ROUNDS = 5, BIG_FILES = 4000, SMALL_FILES = 100, FILE_BYTES = 50 * 1024 }
 struct search {
 	const char *pattern;
 	bool nocase;
-	bool files;              /* -l, otherwise -n */
+	bool files; /* -l, otherwise -n */
 };
 
 static const struct search searches[] = {
-	{ "connection_lost", false, false },       /* rare text */
+	{ "connection_lost", false, false }, /* rare text */
 	{ "connection_lost", true, false },
-	{ "return", false, true },                 /* in every file */
-	{ "status", false, false },                /* common text, many lines of output */
-	{ "\\w+_reset\\(\\w+\\)", false, false },  /* text inside of a pattern */
+	{ "return", false, true },                /* in every file */
+	{ "status", false, false },               /* common text, many lines of output */
+	{ "\\w+_reset\\(\\w+\\)", false, false }, /* text inside of a pattern */
 	{ "never_there|nor_this|nor_that", false, false },
-	{ "[A-Z]{3}_[0-9]{4}", false, false },     /* no text to look for */
+	{ "[A-Z]{3}_[0-9]{4}", false, false }, /* no text to look for */
 	{ "\\bq[a-z]+ \\d+$", false, false },
 	{ "\\s{3}\\w{9}\\(.*\\d{5}", false, false },
 };
 
 struct result {
-	double ours_ms, theirs_ms;           /* wall */
-	double ours_cpu_ms, theirs_cpu_ms;   /* user and system, all threads */
+	double ours_ms, theirs_ms;         /* wall */
+	double ours_cpu_ms, theirs_cpu_ms; /* user and system, all threads */
 	size_t lines;
 	bool same;
 };
@@ -50,8 +50,9 @@ static unsigned next_random(unsigned *seed)
 static void add_line(struct buf *out, unsigned *seed)
 {
 	static const char *const words[] = {
-		"int", "return", "struct", "node", "status", "if", "buffer", "length", "while", "const", "char", "value",
-		"index", "result", "error", "state", "queue", "client", "server", "request", "message", "copy", "free",
+		"int",   "return", "struct", "node",    "status",  "if",     "buffer", "length",
+		"while", "const",  "char",   "value",   "index",   "result", "error",  "state",
+		"queue", "client", "server", "request", "message", "copy",   "free",
 	};
 	unsigned kind = next_random(seed) % 20000;
 
@@ -106,7 +107,8 @@ static double cpu_ms(int who)
 	struct rusage u;
 
 	getrusage(who, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
 /* The found lines, or files in the order of their names. */
@@ -247,15 +249,19 @@ static bool measure_tree(const char *name, const char *root, struct json_out *w,
 	bool good = true;
 
 	if (!json)
-		printf("\n%-33s %8s %9s %9s %6s %6s  %s\n", name, "lines", "cadre ms", "rg ms", "ratio", "cpu", "matches");
+		printf("\n%-33s %8s %9s %9s %6s %6s  %s\n", name, "lines", "cadre ms", "rg ms", "ratio", "cpu",
+		       "matches");
 	for (size_t i = 0; i < COUNT_OF(searches); i++) {
 		const struct search *s = &searches[i];
 		struct result r = measure(root, s);
 		good = good && r.same;
 		if (!json)
 			printf("%-30s %-2s %8zu %9.2f %9.2f %6.2f %6.2f  %s\n", s->pattern,
-			       s->nocase ? "-i" : s->files ? "-l" : "", r.lines, r.ours_ms, r.theirs_ms,
-			       r.ours_ms / r.theirs_ms, r.ours_cpu_ms / r.theirs_cpu_ms, r.same ? "same" : "DIFFERENT");
+			       s->nocase  ? "-i"
+			       : s->files ? "-l"
+					  : "",
+			       r.lines, r.ours_ms, r.theirs_ms, r.ours_ms / r.theirs_ms,
+			       r.ours_cpu_ms / r.theirs_cpu_ms, r.same ? "same" : "DIFFERENT");
 		json_open(w, '{');
 		json_kcstr(w, "tree", name);
 		json_kcstr(w, "pattern", s->pattern);

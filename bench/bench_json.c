@@ -181,8 +181,8 @@ static void print_table(size_t bytes, const double big[], const double small[])
 {
 	printf("%-8s  %12s  %6s  %12s  %6s\n", "parser", "conversation", "ratio", "event", "ratio");
 	for (size_t i = 0; i < COUNT_OF(parsers); i++)
-		printf("%-8s  %7.0f MB/s  %5.1fx  %9.3f us  %5.1fx\n", parsers[i].name,
-		       (double)bytes / big[i], big[i] / big[0], small[i], small[i] / small[0]);
+		printf("%-8s  %7.0f MB/s  %5.1fx  %9.3f us  %5.1fx\n", parsers[i].name, (double)bytes / big[i],
+		       big[i] / big[0], small[i], small[i] / small[0]);
 }
 
 static void print_json(size_t bytes, const double big[], const double small[])

@@ -12,11 +12,9 @@ static size_t visit_jansson(json_t *v)
 	json_t *child;
 
 	if (json_is_array(v)) {
-		json_array_foreach (v, i, child)
-			sum += visit_jansson(child);
+		json_array_foreach(v, i, child) sum += visit_jansson(child);
 	}
-	json_object_foreach (v, key, child)
-		sum += strlen(key) + visit_jansson(child);
+	json_object_foreach(v, key, child) sum += strlen(key) + visit_jansson(child);
 	return sum;
 }
 

@@ -43,7 +43,8 @@ int main(void)
 	struct cadre_session *s;
 	struct cadre *c = cadre_new(why, sizeof why);
 
-	if (!c || cadre_open(c, on_event, &run, &s, why, sizeof why) < 0 || cadre_prompt(s, "Go.", 3, why, sizeof why) < 0) {
+	if (!c || cadre_open(c, on_event, &run, &s, why, sizeof why) < 0 ||
+	    cadre_prompt(s, "Go.", 3, why, sizeof why) < 0) {
 		fprintf(stderr, "bench_turns: %s\n", why);
 		return 1;
 	}

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char body[] = "{\"model\":\"claude-sonnet-5-5\",\"max_tokens\":1000,\"stream\":true,\"messages\":[{\"role\":\"user\","
-			   "\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}]}";
+static const char body[] =
+	"{\"model\":\"claude-sonnet-5-5\",\"max_tokens\":1000,\"stream\":true,\"messages\":[{\"role\":\"user\","
+	"\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}]}";
 
 static size_t on_data(char *p, size_t size, size_t n, void *data)
 {

@@ -84,8 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_out w = json_out(&report);
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
-	struct agent_definition *d =
-		agent_from_markdown(size % 2 ? AGENT_USER : AGENT_PLUGIN, "fuzz.md", "fuzz", text);
+	struct agent_definition *d = agent_from_markdown(size % 2 ? AGENT_USER : AGENT_PLUGIN, "fuzz.md", "fuzz", text);
 
 	check_limits(d, text);
 	agent_check_json(&w, d);

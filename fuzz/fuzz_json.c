@@ -21,11 +21,19 @@ static void must(bool holds)
 static void write_value(struct json_out *w, const struct json *v, struct arena *arena)
 {
 	switch ((enum json_type)v->type) {
-	case JSON_NULL: json_put_null(w); return;
+	case JSON_NULL:
+		json_put_null(w);
+		return;
 	case JSON_TRUE:
-	case JSON_FALSE: json_put_bool(w, json_bool(v)); return;
-	case JSON_NUMBER: json_put_raw(w, json_raw(v)); return;
-	case JSON_STRING: json_put_str(w, json_str(v, arena)); return;
+	case JSON_FALSE:
+		json_put_bool(w, json_bool(v));
+		return;
+	case JSON_NUMBER:
+		json_put_raw(w, json_raw(v));
+		return;
+	case JSON_STRING:
+		json_put_str(w, json_str(v, arena));
+		return;
 	case JSON_ARRAY:
 		json_open(w, '[');
 		for (const struct json *e = json_first(v); e; e = json_next(v, e))

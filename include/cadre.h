@@ -40,7 +40,7 @@ struct cadre_writer;
 enum cadre_status {
 	CADRE_OK = 0,
 	CADRE_IO = -1,
-	CADRE_USAGE = -2,     /* the program exits with 2 for this one */
+	CADRE_USAGE = -2, /* the program exits with 2 for this one */
 	CADRE_PARSE = -3,
 	CADRE_LIMIT = -4,
 	CADRE_NOT_FOUND = -5,
@@ -114,8 +114,8 @@ enum cadre_event_kind {
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
-CADRE_API uint64_t cadre_event_seq(const struct cadre_event *e);      /* 1, 2, 3 ... within a session */
-CADRE_API int64_t cadre_event_time_ms(const struct cadre_event *e);   /* since 1970 */
+CADRE_API uint64_t cadre_event_seq(const struct cadre_event *e);    /* 1, 2, 3 ... within a session */
+CADRE_API int64_t cadre_event_time_ms(const struct cadre_event *e); /* since 1970 */
 CADRE_API const char *cadre_event_session(const struct cadre_event *e);
 CADRE_API const char *cadre_event_agent(const struct cadre_event *e); /* "" for the main agent */
 CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if the kind has none */
@@ -132,7 +132,7 @@ CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret
 /* A report is an answer for programs (JSON) and for people (rows of cells, which the face aligns). */
 enum cadre_tone {
 	CADRE_PLAIN,
-	CADRE_HEAD,           /* titles of the columns of the rows below */
+	CADRE_HEAD, /* titles of the columns of the rows below */
 	CADRE_GOOD,
 	CADRE_NOTE,
 	CADRE_WARN,
@@ -141,8 +141,10 @@ enum cadre_tone {
 CADRE_API const char *cadre_report_json(const struct cadre_report *r, size_t *ret_n); /* without a line end */
 CADRE_API size_t cadre_report_rows(const struct cadre_report *r);
 CADRE_API enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row);
-CADRE_API size_t cadre_report_cells(const struct cadre_report *r, size_t row); /* one cell: a line of its own, or several */
-CADRE_API const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column); /* "" beyond the last */
+CADRE_API size_t cadre_report_cells(const struct cadre_report *r,
+				    size_t row); /* one cell: a line of its own, or several */
+CADRE_API const char *cadre_report_cell(const struct cadre_report *r, size_t row,
+					size_t column);       /* "" beyond the last */
 CADRE_API int cadre_report_bad(const struct cadre_report *r); /* it tells of something that was refused */
 CADRE_API void cadre_report_free(struct cadre_report *r);
 
@@ -174,7 +176,8 @@ CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
 CADRE_API struct cadre_writer *cadre_writer_new(struct cadre *c, int fd);
 CADRE_API void cadre_write(struct cadre_writer *w, const void *p, size_t n);
 typedef void cadre_failure_fn(struct cadre_writer *w, void *data);
-CADRE_API void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void *data); /* once, from cadre_run() */
+CADRE_API void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn,
+				       void *data); /* once, from cadre_run() */
 CADRE_API int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size);
 CADRE_API void cadre_writer_free(struct cadre_writer *w);
 

@@ -15,8 +15,8 @@ struct conn {
 	struct server *server;
 	struct conn *next, **prev;
 	struct http_in in;
-	struct str fresh; /* bytes of this read that nobody took yet, borrowed until it returns */
-	struct buf ahead; /* bytes that came while they could not be taken */
+	struct str fresh;    /* bytes of this read that nobody took yet, borrowed until it returns */
+	struct buf ahead;    /* bytes that came while they could not be taken */
 	struct reply *reply; /* NULL: waiting for a request */
 	struct tls *tls;
 	struct timer timer;
@@ -24,7 +24,8 @@ struct conn {
 	bool head_sent, last_request, writing, stalled, closing;
 };
 
-struct pending_write { /* what the socket did not take at once */
+/* What the socket did not take at once */
+struct pending_write {
 	uv_write_t req;
 	char bytes[];
 };

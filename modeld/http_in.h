@@ -4,22 +4,32 @@
 #pragma once
 #include "base/buf.h"
 
-enum http_in_state { HTTP_IN_HEAD, HTTP_IN_BODY, HTTP_IN_CHUNK_SIZE, HTTP_IN_CHUNK, HTTP_IN_CHUNK_END, HTTP_IN_TRAILER,
-		     HTTP_IN_DONE, HTTP_IN_BAD };
+enum http_in_state {
+	HTTP_IN_HEAD,
+	HTTP_IN_BODY,
+	HTTP_IN_CHUNK_SIZE,
+	HTTP_IN_CHUNK,
+	HTTP_IN_CHUNK_END,
+	HTTP_IN_TRAILER,
+	HTTP_IN_DONE,
+	HTTP_IN_BAD
+};
 
-struct http_request_head { /* slices of the head, valid until http_in_next or the next feed */
+/* Slices of the head, valid until http_in_next or the next feed */
+struct http_request_head {
 	struct str method, path, agent, version, beta, content_type, user_agent;
-	bool has_key;          /* x-api-key or authorization */
-	bool close, expect;    /* connection: close; expect: 100-continue */
+	bool has_key;       /* x-api-key or authorization */
+	bool close, expect; /* connection: close; expect: 100-continue */
 	bool chunked;
 	uint64_t length;
 };
 
-struct http_in { /* zeroed: ready */
+/* Zeroed: ready */
+struct http_in {
 	enum http_in_state state;
 	struct http_request_head head;
-	struct str body;       /* HTTP_IN_DONE: the whole body */
-	int status;            /* HTTP_IN_BAD: what to answer before closing */
+	struct str body; /* HTTP_IN_DONE: the whole body */
+	int status;      /* HTTP_IN_BAD: what to answer before closing */
 	const char *why;
 	struct buf head_bytes, body_bytes; /* what had to be kept */
 	uint64_t chunk_left;

@@ -106,7 +106,8 @@ static int announce(const struct options *o, unsigned port, struct err *err)
 	return 0;
 }
 
-struct ending { /* SIGTERM and SIGINT */
+/* SIGTERM and SIGINT */
+struct ending {
 	uv_signal_t signals[2];
 	struct server *server;
 };

@@ -9,10 +9,10 @@
 struct server;
 
 struct server_options {
-	unsigned port;              /* 0: any free one */
-	struct engine *engine;      /* borrowed, like the two below */
-	struct tls_server *tls;     /* NULL: plain HTTP */
-	struct request_log *log;    /* NULL: none */
+	unsigned port;           /* 0: any free one */
+	struct engine *engine;   /* borrowed, like the two below */
+	struct tls_server *tls;  /* NULL: plain HTTP */
+	struct request_log *log; /* NULL: none */
 };
 
 int server_start(struct loop *loop, const struct server_options *options, struct server **ret_server, struct err *err);

@@ -7,10 +7,10 @@
 #include "agent/definition.h"
 
 struct builtin_switches {
-	bool none;              /* no built-in agent at all */
+	bool none; /* no built-in agent at all */
 	bool no_explore_plan;
 	bool no_guide;
-	bool coordinator;       /* `worker` alone, in place of all others */
+	bool coordinator; /* `worker` alone, in place of all others */
 };
 
 /* From CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS (where no person is at a terminal), CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS,
@@ -18,7 +18,8 @@ struct builtin_switches {
 struct builtin_switches builtin_switches_find(const char *entrypoint);
 
 /* Calls fn for each agent that the switches leave, in the order of the table; fn takes the reference. */
-void builtin_each(const struct builtin_switches *switches, void (*fn)(void *data, struct agent_definition *d), void *data);
+void builtin_each(const struct builtin_switches *switches, void (*fn)(void *data, struct agent_definition *d),
+		  void *data);
 
 /* The agent that an old or foreign name stands for, or NULL. */
 const char *builtin_alias(struct str name);

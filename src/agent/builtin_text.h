@@ -3,7 +3,9 @@
 #pragma once
 #include <stddef.h>
 
-#define BUILTIN_TEXT(name) extern const char name[]; extern const size_t name##_len
+#define BUILTIN_TEXT(name)        \
+	extern const char name[]; \
+	extern const size_t name##_len
 BUILTIN_TEXT(builtin_bash);
 BUILTIN_TEXT(builtin_cadre_guide);
 BUILTIN_TEXT(builtin_explore);

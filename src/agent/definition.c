@@ -94,8 +94,7 @@ static void read_value(struct definition_reader *r, const struct agent_field *f,
 		definition_note(r, DIAGNOSTIC_NOTE, "%s: known, but without effect in this program", f->name);
 }
 
-static void read_field(struct definition_reader *r, const struct agent_field *f,
-		       const struct frontmatter_field *field)
+static void read_field(struct definition_reader *r, const struct agent_field *f, const struct frontmatter_field *field)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *value = NULL;
@@ -120,14 +119,11 @@ static bool is_replaced(struct definition_reader *r, const struct frontmatter *f
 	for (size_t i = at + 1; i < fm->field_count; i++) {
 		if (known[i] != f)
 			continue;
-		if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) &&
-		    !str_eq(field->json, fm->fields[i].json))
-			definition_refuse(
-				r, "%s: stands there twice with different values, so the agent is refused",
-				f->name);
+		if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) && !str_eq(field->json, fm->fields[i].json))
+			definition_refuse(r, "%s: stands there twice with different values, so the agent is refused",
+					  f->name);
 		else
-			definition_note(r, DIAGNOSTIC_WARNING, "%s: stands there twice; the last one counts",
-					f->name);
+			definition_note(r, DIAGNOSTIC_WARNING, "%s: stands there twice; the last one counts", f->name);
 		return true;
 	}
 	return false;
@@ -169,8 +165,8 @@ static void read_fields(struct definition_reader *r, const struct frontmatter *f
 	r->line = 0;
 }
 
-struct agent_definition *agent_from_markdown(enum agent_source source, const char *file,
-					     const char *fallback_name, struct str text)
+struct agent_definition *agent_from_markdown(enum agent_source source, const char *file, const char *fallback_name,
+					     struct str text)
 {
 	struct definition_reader r;
 	struct agent_definition *d = begin(&r, source, file, fallback_name);

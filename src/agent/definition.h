@@ -8,7 +8,8 @@
 #include "json/json.h"
 #include "settings/diagnostic.h"
 
-enum agent_source {             /* lowest priority first */
+/* Lowest priority first */
+enum agent_source {
 	AGENT_BUILT_IN,
 	AGENT_PLUGIN,
 	AGENT_USER,
@@ -18,9 +19,10 @@ enum agent_source {             /* lowest priority first */
 	AGENT_SOURCE_COUNT
 };
 
-struct name_list {              /* of tools or skills, as written, in order, without doubles */
-	bool present;           /* the key is there: present and empty means none, absent means inherit */
-	bool all;               /* "*" */
+/* Of tools or skills, as written, in order, without doubles */
+struct name_list {
+	bool present; /* the key is there: present and empty means none, absent means inherit */
+	bool all;     /* "*" */
 	const char **names;
 	size_t count;
 };
@@ -28,35 +30,39 @@ struct name_list {              /* of tools or skills, as written, in order, wit
 enum agent_isolation { ISOLATION_NONE, ISOLATION_WORKTREE, ISOLATION_REMOTE };
 enum agent_memory { MEMORY_NONE, MEMORY_USER, MEMORY_PROJECT, MEMORY_LOCAL };
 
-struct agent_definition {       /* texts are in the arena; NULL: not given */
+/* Texts are in the arena; NULL: not given */
+struct agent_definition {
 	unsigned refs;
 	struct arena arena;
 	enum agent_source source;
-	const char *file;       /* path, or "settings.json#agents.NAME", or "built-in" */
-	const char *plugin;     /* name of the plugin it comes from */
-	const char *name;       /* agent type: given, or the stem of the file */
+	const char *file;   /* path, or "settings.json#agents.NAME", or "built-in" */
+	const char *plugin; /* name of the plugin it comes from */
+	const char *name;   /* agent type: given, or the stem of the file */
 	bool name_given;
 	const char *description; /* when to use it */
-	const char *prompt;     /* the body, line ends LF, trimmed */
-	size_t prompt_len;      /* a body may hold NULs */
+	const char *prompt;      /* the body, line ends LF, trimmed */
+	size_t prompt_len;       /* a body may hold NULs */
 	struct name_list tools, disallowed_tools, skills, required_mcp_servers;
-	const char *model;      /* verbatim */
-	const char *effort;     /* "low".."max" after reading "normal" as medium, or an integer as text */
-	const char *permission_mode; /* a known mode's name */
+	const char *model;            /* verbatim */
+	const char *effort;           /* "low".."max" after reading "normal" as medium, or an integer as text */
+	const char *permission_mode;  /* a known mode's name */
 	bool permission_mode_invalid; /* it was given but is none: the stricter of the parent's and default applies */
 	const char *initial_prompt, *color, *reminder;
-	int64_t max_turns;      /* 0: not given */
+	int64_t max_turns; /* 0: not given */
 	bool background, fork_context, omit_claude_md;
 	enum agent_isolation isolation;
 	enum agent_memory memory;
 	const char *mcp_servers; /* JSON array of names and objects, normalised; NULL: none */
-	const char *hooks;      /* JSON object in the form of settings, normalised; NULL: none */
-	struct { const char *field; unsigned line; } *fields; /* where each known field was found; for `agents show` */
+	const char *hooks;       /* JSON object in the form of settings, normalised; NULL: none */
+	struct {
+		const char *field;
+		unsigned line;
+	} * fields; /* where each known field was found; for `agents show` */
 	size_t field_count;
 	struct diagnostic *diagnostics;
 	size_t diagnostic_count;
-	bool is_agent;          /* false: no frontmatter or no description: skipped, not wrong */
-	bool refused;           /* it is an agent file, but may not be loaded: a restriction could not be read */
+	bool is_agent; /* false: no frontmatter or no description: skipped, not wrong */
+	bool refused;  /* it is an agent file, but may not be loaded: a restriction could not be read */
 };
 
 /* Never fails: what cannot be read is in is_agent, refused and the diagnostics. fallback_name: stem of the file. Returns

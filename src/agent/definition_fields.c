@@ -81,8 +81,7 @@ static void read_description(struct definition_reader *r, const struct json *val
 static void read_when_to_use(struct definition_reader *r, const struct json *value)
 {
 	if (r->d->source != AGENT_PLUGIN)
-		definition_note(r, DIAGNOSTIC_WARNING,
-				"when-to-use: has a meaning in plugins only; use description");
+		definition_note(r, DIAGNOSTIC_WARNING, "when-to-use: has a meaning in plugins only; use description");
 	else if (!r->d->description)
 		r->d->description = prose_of(r, value);
 }
@@ -203,8 +202,8 @@ static int word_index(struct definition_reader *r, const struct json *value, con
 		if (!str_is_nocase(text, words[i]))
 			continue;
 		if (!str_is(text, words[i]))
-			definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key,
-					STR_ARG(text), words[i]);
+			definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text),
+					words[i]);
 		return i;
 	}
 	return -1;
@@ -234,8 +233,9 @@ static void read_memory(struct definition_reader *r, const struct json *value)
 
 static void read_color(struct definition_reader *r, const struct json *value)
 {
-	static const char *const words[] = { "red",    "blue", "green", "yellow", "purple",
-					     "orange", "pink", "cyan",  NULL };
+	static const char *const words[] = {
+		"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", NULL
+	};
 	int i = word_index(r, value, words);
 
 	if (i >= 0)
@@ -271,8 +271,8 @@ static void read_required_mcp_servers(struct definition_reader *r, const struct 
 static void warn_allowed_tools(struct definition_reader *r, const struct json *value)
 {
 	(void)value;
-	definition_note(r, DIAGNOSTIC_WARNING,
-			"%s: belongs to skills and commands and limits nothing here; use tools", r->key);
+	definition_note(r, DIAGNOSTIC_WARNING, "%s: belongs to skills and commands and limits nothing here; use tools",
+			r->key);
 }
 
 enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };

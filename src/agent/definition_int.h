@@ -9,10 +9,10 @@
 struct definition_reader {
 	struct agent_definition *d;
 	struct diagnostics diagnostics;
-	const char *key;        /* of the field being read, as in the table */
+	const char *key; /* of the field being read, as in the table */
 	unsigned line;
-	bool doubtful;          /* the field's value could not be read with certainty */
-	struct arena scratch;   /* dies with the reader */
+	bool doubtful;        /* the field's value could not be read with certainty */
+	struct arena scratch; /* dies with the reader */
 };
 
 typedef void agent_field_fn(struct definition_reader *r, const struct json *value);
@@ -20,16 +20,15 @@ typedef void agent_field_fn(struct definition_reader *r, const struct json *valu
 struct agent_field {
 	const char *name;
 	const char *aliases[2];
-	unsigned flags;         /* enum frontmatter_flags */
-	agent_field_fn *read;   /* NULL: known, but without effect here */
+	unsigned flags;       /* enum frontmatter_flags */
+	agent_field_fn *read; /* NULL: known, but without effect here */
 };
 
-const struct agent_field *agent_field_find(struct str key); /* any case; NULL: unknown */
+const struct agent_field *agent_field_find(struct str key);              /* any case; NULL: unknown */
 const struct agent_field *agent_field_next(const struct agent_field *f); /* NULL gives the first; ends with NULL */
-unsigned agent_field_flags(struct str key);                 /* a frontmatter_key_fn */
+unsigned agent_field_flags(struct str key);                              /* a frontmatter_key_fn */
 
-void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...)
-	printf_like(3, 4);
+void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...) printf_like(3, 4);
 void definition_refuse(struct definition_reader *r, const char *fmt, ...) printf_like(2, 3);
 /* The text of a scalar, trimmed, in the definition's arena; NULL for null, lists and maps. */
 const char *definition_text(struct definition_reader *r, const struct json *value);

@@ -25,10 +25,8 @@ static void put_handler(struct definition_reader *r, struct json_out *w, const s
 		if (json_str_is(m.key, "matcher") || json_str_is(m.key, "hooks"))
 			continue;
 		json_key_str(w, json_str(m.key, &r->scratch));
-		if (json_str_is(m.key, "timeout") && json_i64(m.value, &timeout) &&
-		    timeout > TIMEOUT_LIMIT_S) {
-			definition_note(r, DIAGNOSTIC_NOTE,
-					"hooks: a timeout of %lld was read as milliseconds",
+		if (json_str_is(m.key, "timeout") && json_i64(m.value, &timeout) && timeout > TIMEOUT_LIMIT_S) {
+			definition_note(r, DIAGNOSTIC_NOTE, "hooks: a timeout of %lld was read as milliseconds",
 					(long long)timeout);
 			json_put_double(w, (double)timeout / 1000);
 		} else {
@@ -40,8 +38,7 @@ static void put_handler(struct definition_reader *r, struct json_out *w, const s
 
 static bool is_handler(const struct json *v)
 {
-	return is_text(json_get(v, "command")) || is_text(json_get(v, "url")) ||
-	       is_text(json_get(v, "prompt")) ||
+	return is_text(json_get(v, "command")) || is_text(json_get(v, "url")) || is_text(json_get(v, "prompt")) ||
 	       (is_text(json_get(v, "server")) && is_text(json_get(v, "tool")));
 }
 
@@ -50,8 +47,7 @@ static bool put_handlers(struct definition_reader *r, struct json_out *w, const 
 	const struct json *hooks = json_get(entry, "hooks");
 
 	if (!hooks && is_handler(entry)) {
-		definition_note(r, DIAGNOSTIC_NOTE,
-				"hooks: an entry without a list of hooks was read as one hook");
+		definition_note(r, DIAGNOSTIC_NOTE, "hooks: an entry without a list of hooks was read as one hook");
 		put_handler(r, w, entry);
 		return true;
 	}
@@ -118,9 +114,8 @@ void definition_read_hooks(struct definition_reader *r, const struct json *value
 		struct str event = json_str(m.key, &r->scratch);
 		json_key_str(&w, event);
 		if (!put_event(r, &w, m.value)) {
-			definition_refuse(
-				r, "hooks: " STR_FMT " is not a list of hooks, so the agent is refused",
-				STR_ARG(event));
+			definition_refuse(r, "hooks: " STR_FMT " is not a list of hooks, so the agent is refused",
+					  STR_ARG(event));
 			return;
 		}
 	}
@@ -157,8 +152,7 @@ static void put_server_map(struct definition_reader *r, struct json_out *w, cons
 			continue;
 		}
 		if (!json_is(m.value, JSON_OBJECT)) {
-			definition_note(r, DIAGNOSTIC_WARNING,
-					"mcpServers: " STR_FMT " has no settings and is ignored",
+			definition_note(r, DIAGNOSTIC_WARNING, "mcpServers: " STR_FMT " has no settings and is ignored",
 					STR_ARG(name));
 			continue;
 		}

@@ -115,8 +115,8 @@ static bool means_no(const struct json *value)
 
 static void add_map(struct list_reader *l, const struct json *map)
 {
-	definition_note(l->r, DIAGNOSTIC_NOTE,
-			"%s: a map was read as the list of its keys that are not false", l->r->key);
+	definition_note(l->r, DIAGNOSTIC_NOTE, "%s: a map was read as the list of its keys that are not false",
+			l->r->key);
 	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
 		if (json_is(m.value, JSON_ARRAY) || json_is(m.value, JSON_OBJECT))
 			complain(l, "a map with lists or maps inside is not a list of names");
@@ -164,8 +164,7 @@ static void add_value(struct list_reader *l, const struct json *value, unsigned 
 		add_name(l, json_raw(value));
 }
 
-void definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret,
-		      bool strict)
+void definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret, bool strict)
 {
 	struct list_reader l = { .r = r, .list = ret, .strict = strict };
 
@@ -181,8 +180,7 @@ static void report_unknown(struct definition_reader *r, const struct name_list *
 		if (!str_is(str_from(list->names[i]), "*") && !agent_tool_is_known(str_from(list->names[i])))
 			buf_addf(&unknown, "%s%s", unknown.n ? ", " : "", list->names[i]);
 	if (unknown.n)
-		definition_note(r, DIAGNOSTIC_WARNING, "%s: not the name of a tool, %s: %s", r->key, effect,
-				unknown.p);
+		definition_note(r, DIAGNOSTIC_WARNING, "%s: not the name of a tool, %s: %s", r->key, effect, unknown.p);
 }
 
 void definition_read_tools(struct definition_reader *r, const struct json *value)
@@ -206,15 +204,61 @@ void definition_read_disallowed_tools(struct definition_reader *r, const struct 
 
 /* Names that this program or its relatives give to tools. Sorted; case is ignored. */
 static const char *const known_tools[] = {
-	"Agent", "Artifact", "AskUserQuestion", "Bash", "BashOutput", "Brief", "Config", "CronCreate",
-	"CronDelete", "CronList", "Edit", "EndConversation", "EnterPlanMode", "EnterWorktree",
-	"ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "ListAgents",
-	"ListMcpResourcesTool", "LS", "LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead",
-	"PowerShell", "Read", "ReadMcpResourceDirTool", "ReadMcpResourceTool", "ReportFindings",
-	"ScheduleWakeup", "SendMessage", "Skill", "SlashCommand", "StructuredOutput", "Task",
-	"TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate",
-	"TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "WebFetch",
-	"WebSearch", "Workflow", "Write",
+	"Agent",
+	"Artifact",
+	"AskUserQuestion",
+	"Bash",
+	"BashOutput",
+	"Brief",
+	"Config",
+	"CronCreate",
+	"CronDelete",
+	"CronList",
+	"Edit",
+	"EndConversation",
+	"EnterPlanMode",
+	"EnterWorktree",
+	"ExitPlanMode",
+	"ExitWorktree",
+	"Glob",
+	"Grep",
+	"KillBash",
+	"KillShell",
+	"ListAgents",
+	"ListMcpResourcesTool",
+	"LS",
+	"LSP",
+	"Monitor",
+	"MultiEdit",
+	"NotebookEdit",
+	"NotebookRead",
+	"PowerShell",
+	"Read",
+	"ReadMcpResourceDirTool",
+	"ReadMcpResourceTool",
+	"ReportFindings",
+	"ScheduleWakeup",
+	"SendMessage",
+	"Skill",
+	"SlashCommand",
+	"StructuredOutput",
+	"Task",
+	"TaskCreate",
+	"TaskGet",
+	"TaskList",
+	"TaskOutput",
+	"TaskStop",
+	"TaskUpdate",
+	"TeamCreate",
+	"TeamDelete",
+	"TodoRead",
+	"TodoWrite",
+	"ToolSearch",
+	"WaitForMcpServers",
+	"WebFetch",
+	"WebSearch",
+	"Workflow",
+	"Write",
 };
 
 bool agent_tool_is_known(struct str name)

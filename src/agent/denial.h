@@ -6,12 +6,13 @@
 #include "agent/definition.h"
 
 struct agent_denial {
-	const char *type;       /* NULL: every type */
-	const char *rule;       /* as a rule: "Agent(Explore)" */
-	const char *origin;     /* where it stands */
+	const char *type;   /* NULL: every type */
+	const char *rule;   /* as a rule: "Agent(Explore)" */
+	const char *origin; /* where it stands */
 };
 
-struct agent_denials {          /* a zeroed struct denies nothing; texts are in the arena */
+/* A zeroed struct denies nothing; texts are in the arena */
+struct agent_denials {
 	struct agent_denial *list;
 	size_t count, cap;
 	struct arena arena;

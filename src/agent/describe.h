@@ -5,11 +5,12 @@
 
 struct agent_fact {
 	const char *field;
-	struct str text;        /* for people; "" if the field has no value */
-	struct str json;        /* one value */
-	bool given;             /* it stands in the definition, and may have been ignored; otherwise the default holds */
-	unsigned line;          /* 0: none */
+	struct str text; /* for people; "" if the field has no value */
+	struct str json; /* one value */
+	bool given;      /* it stands in the definition, and may have been ignored; otherwise the default holds */
+	unsigned line;   /* 0: none */
 };
 
 /* Every field in a fixed order, the prompt not among them. The fact is borrowed until fn returns. */
-void agent_describe(const struct agent_definition *d, void (*fn)(void *data, const struct agent_fact *fact), void *data);
+void agent_describe(const struct agent_definition *d, void (*fn)(void *data, const struct agent_fact *fact),
+		    void *data);

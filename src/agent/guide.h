@@ -3,8 +3,9 @@
 #pragma once
 #include "agent/registry.h"
 
-struct guide_facts {                            /* lists are NULL-terminated; NULL: none */
-	const char *const *settings_files;      /* that exist */
+/* Lists are NULL-terminated; NULL: none */
+struct guide_facts {
+	const char *const *settings_files; /* that exist */
 	const char *const *mcp_servers;
 	const char *const *skills;
 	const char *const *plugins;

@@ -4,19 +4,20 @@
 #pragma once
 #include "base/arena.h"
 
-struct model_wishes {                   /* NULL: says nothing */
-	const char *environment;        /* CLAUDE_CODE_SUBAGENT_MODEL; "inherit" is nothing */
+/* NULL: says nothing */
+struct model_wishes {
+	const char *environment; /* CLAUDE_CODE_SUBAGENT_MODEL; "inherit" is nothing */
 	const char *call;
 	const char *definition;
 	const char *configured;
-	const char *parent;             /* the parent's model id; required */
-	bool shares_context;            /* a fork, or forkContext: it must run on its parent's model */
+	const char *parent;  /* the parent's model id; required */
+	bool shares_context; /* a fork, or forkContext: it must run on its parent's model */
 };
 
 struct model_choice {
 	const char *id;
-	const char *origin;             /* "environment", "call", "definition", "configured default", "parent" */
-	const char *note;               /* what was not followed, and why; NULL: all was. In the arena */
+	const char *origin; /* "environment", "call", "definition", "configured default", "parent" */
+	const char *note;   /* what was not followed, and why; NULL: all was. In the arena */
 };
 
 void model_choose(struct arena *a, const struct model_wishes *wishes, struct model_choice *ret_choice);

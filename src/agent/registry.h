@@ -9,31 +9,32 @@
 #include "agent/source.h"
 
 struct agent_entry {
-	struct agent_definition *definition;    /* owned by the registry; take a reference to keep it */
-	unsigned place;                         /* entries of one place have the same number; higher wins */
-	const struct agent_entry *hidden_by;    /* the active one of its type; NULL: this one is active */
+	struct agent_definition *definition; /* owned by the registry; take a reference to keep it */
+	unsigned place;                      /* entries of one place have the same number; higher wins */
+	const struct agent_entry *hidden_by; /* the active one of its type; NULL: this one is active */
 };
 
 struct failed_file {
 	enum agent_source source;
 	const char *path;
-	unsigned line;                          /* 0: none */
+	unsigned line; /* 0: none */
 	const char *message;
 };
 
-struct agent_registry {                         /* read only for everybody else; good until the next refresh */
-	struct agent_entry *all;                /* in the order of priority, lowest first */
+/* Read only for everybody else; good until the next refresh */
+struct agent_registry {
+	struct agent_entry *all; /* in the order of priority, lowest first */
 	size_t all_count;
-	const struct agent_entry **active;      /* in alphabetical order, case ignored */
+	const struct agent_entry **active; /* in alphabetical order, case ignored */
 	size_t active_count;
-	struct failed_file *failed;             /* agents that may not be loaded, files that could not be read */
+	struct failed_file *failed; /* agents that may not be loaded, files that could not be read */
 	size_t failed_count;
-	struct agent_definition **looked_at;    /* every file and entry: agents, refused ones, and what is no agent */
+	struct agent_definition **looked_at; /* every file and entry: agents, refused ones, and what is no agent */
 	size_t looked_at_count;
-	struct agent_denials denied;            /* deny rules of the settings files */
-	bool plugins_only;                      /* managed settings allow no agents of users, projects and flags */
-	uint64_t generation;                    /* changes when anything above does */
-	struct registry_scan *scan;             /* registry.c's own */
+	struct agent_denials denied; /* deny rules of the settings files */
+	bool plugins_only;           /* managed settings allow no agents of users, projects and flags */
+	uint64_t generation;         /* changes when anything above does */
+	struct registry_scan *scan;  /* registry.c's own */
 };
 
 /* sources is copied. -ERR_USAGE if a settings file or --agents cannot be read; later such a file is in failed and what it

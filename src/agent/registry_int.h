@@ -8,30 +8,30 @@
 #include "settings/settings_file.h"
 
 struct unit {
-	enum place_kind kind;           /* of the place that it was first found in */
+	enum place_kind kind; /* of the place that it was first found in */
 	enum agent_source source;
 	char *key, *path;
-	struct stat stamp;              /* of the file when it was read */
-	bool settled;                   /* its time was long enough before the reading: a change will show */
+	struct stat stamp;                     /* of the file when it was read */
+	bool settled;                          /* its time was long enough before the reading: a change will show */
 	struct agent_definition **definitions; /* references */
 	size_t count;
-	struct settings_file settings;  /* of a settings file that is there */
-	char *error;                    /* why it cannot be read; NULL: it can */
+	struct settings_file settings; /* of a settings file that is there */
+	char *error;                   /* why it cannot be read; NULL: it can */
 	unsigned error_line;
-	uint64_t seen;                  /* number of the scan that found it last */
-	unsigned place;                 /* group of its place in that scan */
+	uint64_t seen;  /* number of the scan that found it last */
+	unsigned place; /* group of its place in that scan */
 };
 
 struct registry_scan {
-	struct arena arena;             /* holds the copy of sources */
+	struct arena arena; /* holds the copy of sources */
 	struct agent_sources sources;
-	struct map units;               /* key -> struct unit, owned */
-	struct unit **order;            /* found by this scan, in order of priority */
+	struct map units;    /* key -> struct unit, owned */
+	struct unit **order; /* found by this scan, in order of priority */
 	size_t count, cap;
 	uint64_t number;
-	const struct agent_place *at;   /* the place that is being scanned */
-	struct buf text;                /* of the file that is being read */
-	struct map plugin_files;        /* "plugin:device:inode": a file counts once in a plugin */
+	const struct agent_place *at; /* the place that is being scanned */
+	struct buf text;              /* of the file that is being read */
+	struct map plugin_files;      /* "plugin:device:inode": a file counts once in a plugin */
 	bool changed;
 };
 

@@ -10,11 +10,11 @@
 enum { ROSTER_BUDGET = 20000 }; /* bytes: about 5,000 tokens */
 
 struct roster_spec {
-	size_t budget_bytes;                    /* of the whole text; 0: ROSTER_BUDGET */
-	const char *const *mcp_servers;         /* that are connected and have tools, NULL-terminated; NULL: not known yet */
-	struct str only;                        /* "a, b" of Agent(a, b) in the caller's tools; p == NULL: all types */
-	bool background_off;                    /* run_in_background is not offered */
-	bool one_at_a_time;                     /* no advice to start several agents at once */
+	size_t budget_bytes;            /* of the whole text; 0: ROSTER_BUDGET */
+	const char *const *mcp_servers; /* that are connected and have tools, NULL-terminated; NULL: not known yet */
+	struct str only;                /* "a, b" of Agent(a, b) in the caller's tools; p == NULL: all types */
+	bool background_off;            /* run_in_background is not offered */
+	bool one_at_a_time;             /* no advice to start several agents at once */
 };
 
 /* Nobody to call: nothing is appended. */

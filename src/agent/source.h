@@ -15,40 +15,42 @@ enum setting_sources { SETTINGS_USER = 1 << 0, SETTINGS_PROJECT = 1 << 1, SETTIN
 /* "user,project,local" in any order; "" is none. -ERR_USAGE names what is expected. */
 int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *err);
 
-struct agent_sources {                  /* all paths absolute */
+/* All paths absolute */
+struct agent_sources {
 	const char *cwd, *config_dir;
-	const char *managed_dir;        /* NULL: none */
+	const char *managed_dir; /* NULL: none */
 	const char *const *add_dirs;
 	size_t add_dir_count;
 	const char *const *plugin_dirs;
 	size_t plugin_dir_count;
-	const char *settings;           /* of --settings: a JSON object, or the path of a file; NULL: none */
-	const char *flag;               /* value of --agents: a JSON object, or the path of a file with one; NULL: none */
-	unsigned setting_sources;       /* enum setting_sources: which of user, project and local count */
-	bool bare;                      /* nothing of the user and the project */
+	const char *settings;     /* of --settings: a JSON object, or the path of a file; NULL: none */
+	const char *flag;         /* value of --agents: a JSON object, or the path of a file with one; NULL: none */
+	unsigned setting_sources; /* enum setting_sources: which of user, project and local count */
+	bool bare;                /* nothing of the user and the project */
 	struct builtin_switches builtin;
 };
 
 enum place_kind {
-	PLACE_BUILT_IN,                 /* compiled in */
-	PLACE_TREE,                     /* a directory of .md files */
-	PLACE_FILE,                     /* one .md file, named by a plugin's manifest */
-	PLACE_SETTINGS,                 /* the `agents` member of a settings file */
-	PLACE_FLAG,                     /* --agents */
-	PLACE_PROBLEM,                  /* nothing can be read there, and `problem` says why */
+	PLACE_BUILT_IN, /* compiled in */
+	PLACE_TREE,     /* a directory of .md files */
+	PLACE_FILE,     /* one .md file, named by a plugin's manifest */
+	PLACE_SETTINGS, /* the `agents` member of a settings file */
+	PLACE_FLAG,     /* --agents */
+	PLACE_PROBLEM,  /* nothing can be read there, and `problem` says why */
 };
 
 struct agent_place {
 	enum place_kind kind;
 	enum agent_source source;
-	unsigned group;                 /* of two agents of one type in one group the first counts */
+	unsigned group; /* of two agents of one type in one group the first counts */
 	const char *path;
-	const char *plugin;             /* name of the plugin; NULL: not of one */
-	const char *inside;             /* real path that links may not leave; NULL: anywhere */
+	const char *plugin; /* name of the plugin; NULL: not of one */
+	const char *inside; /* real path that links may not leave; NULL: anywhere */
 	const char *problem;
 };
 
-struct agent_places {                   /* a zeroed struct is empty; all texts are in the arena */
+/* A zeroed struct is empty; all texts are in the arena */
+struct agent_places {
 	struct agent_place *list;
 	size_t count, cap;
 	unsigned groups;

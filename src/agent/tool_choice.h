@@ -8,9 +8,10 @@
 #include "agent/definition.h"
 #include "tool/tool.h"
 
-struct tool_limit {                     /* "Bash(git diff:*)": a limit that the permission engine holds */
-	const char *tool;               /* the tool's own name */
-	const char *specifier;          /* "git diff:*" */
+/* "Bash(git diff:*)": a limit that the permission engine holds */
+struct tool_limit {
+	const char *tool;      /* the tool's own name */
+	const char *specifier; /* "git diff:*" */
 };
 
 struct tool_limits {
@@ -23,23 +24,24 @@ struct tool_names {
 	size_t count;
 };
 
-struct tool_choice {                    /* texts are in the arena, or borrowed from the definition and the tools */
+/* Texts are in the arena, or borrowed from the definition and the tools */
+struct tool_choice {
 	struct arena arena;
 	struct tool_set tools;
-	struct tool_limits only;        /* of a tool that is named with specifiers only, one of them must match */
-	struct tool_limits never;       /* none of these may match */
-	struct tool_names for_memory;   /* tools it has for its memory directory alone */
-	struct tool_names unknown;      /* entries of `tools` that are no tool at all */
-	struct tool_names withheld;     /* that no such agent may have */
-	struct tool_names missing;      /* that this session does not have */
+	struct tool_limits only;      /* of a tool that is named with specifiers only, one of them must match */
+	struct tool_limits never;     /* none of these may match */
+	struct tool_names for_memory; /* tools it has for its memory directory alone */
+	struct tool_names unknown;    /* entries of `tools` that are no tool at all */
+	struct tool_names withheld;   /* that no such agent may have */
+	struct tool_names missing;    /* that this session does not have */
 };
 
 struct tool_choice_spec {
-	const struct tool_set *pool;    /* of the session, MCP tools included */
+	const struct tool_set *pool; /* of the session, MCP tools included */
 	bool background;
-	bool deepest;                   /* it may not start agents of its own */
-	bool memory;                    /* memory is on for this run */
-	bool whole;                     /* a fork: the pool as it is */
+	bool deepest; /* it may not start agents of its own */
+	bool memory;  /* memory is on for this run */
+	bool whole;   /* a fork: the pool as it is */
 };
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);

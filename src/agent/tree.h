@@ -5,18 +5,18 @@
 #include "base/arena.h"
 
 struct tree_file {
-	int dir;             /* descriptor of its directory, open until the callback returns */
-	const char *name;    /* in that directory */
+	int dir;          /* descriptor of its directory, open until the callback returns */
+	const char *name; /* in that directory */
 	const char *path;
-	const char *below;   /* the directories between the root and the file, joined by ':'; "" at the root */
+	const char *below; /* the directories between the root and the file, joined by ':'; "" at the root */
 };
 
 struct tree_walk {
 	void (*on_file)(void *data, const struct tree_file *file);
 	void (*on_problem)(void *data, const char *path, const char *message);
 	void *data;
-	const char *inside;  /* real path that no link may leave; NULL: anywhere */
-	size_t limit;        /* of files; 0: 100,000 */
+	const char *inside; /* real path that no link may leave; NULL: anywhere */
+	size_t limit;       /* of files; 0: 100,000 */
 };
 
 /* A root that is not there is empty. Texts given to the callbacks are borrowed until they return. */

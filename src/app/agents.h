@@ -12,5 +12,5 @@ int app_agents(struct cadre *c, struct arena *a, struct agent_registry **ret_reg
 void app_put_line(struct json_out *w, unsigned line); /* "line": null if 0 */
 void app_report_diagnostics(struct cadre_report *r, const struct agent_definition *d);
 /* Ends a function of the API: the report is handed out, or freed with the error in why. */
-int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err, char *why,
-		    size_t why_size);
+int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,
+		    char *why, size_t why_size);

@@ -19,23 +19,24 @@ struct watch;
 struct cadre {
 	struct options options;
 	struct loop *loop;
-	struct endpoint *endpoint;      /* opened with the first session */
+	struct endpoint *endpoint; /* opened with the first session */
 	struct spawner *spawner;
 	struct head_pool heads;
-	struct store store;             /* ready once store.config_dir is set */
+	struct store store; /* ready once store.config_dir is set */
 	struct lock_table locks;
 	struct cadre_session *sessions; /* list by next */
 	size_t session_count;
 	struct watch *watches;
 	struct cadre_writer *writers;
-	unsigned busy;                  /* turns that run, watches that keep us, sessions that close */
-	bool stopped;                   /* cadre_stop() was called */
-	bool paused;                    /* a writer is too far behind */
+	unsigned busy; /* turns that run, watches that keep us, sessions that close */
+	bool stopped;  /* cadre_stop() was called */
+	bool paused;   /* a writer is too far behind */
 	size_t descriptor_limit;
 	struct arena arena;
 };
 
-struct denial {                         /* for the result's permission_denials */
+/* For the result's permission_denials */
+struct denial {
 	char *tool, *id;
 	struct buf input;
 };
@@ -45,14 +46,14 @@ struct cadre_session {
 	struct cadre_session *next;
 	cadre_event_fn *on_event;
 	void *data;
-	struct arena arena;             /* texts that live as long as the session */
+	struct arena arena; /* texts that live as long as the session */
 	char id[UUID_LEN + 1];
 	const char *model, *cwd, *branch;
-	char *moved_cwd;                /* where Bash went; owned, NULL: still in cwd */
-	struct session_load *load;      /* of a resumed session, until its first turn; owned */
+	char *moved_cwd;           /* where Bash went; owned, NULL: still in cwd */
+	struct session_load *load; /* of a resumed session, until its first turn; owned */
 	bool running, closing;
-	const char *locked_in;          /* directory of its lock; NULL: not locked */
-	const char *origin_id;          /* forked from this session; NULL: not a fork */
+	const char *locked_in; /* directory of its lock; NULL: not locked */
+	const char *origin_id; /* forked from this session; NULL: not a fork */
 	char origin_uuid[UUID_LEN + 1];
 	bool origin_recorded;
 	uint64_t seq;
@@ -64,32 +65,32 @@ struct cadre_session {
 	struct permission permission;
 	struct denial *denials;
 	size_t denial_count;
-	struct usage total_usage;       /* of all turns of this process */
+	struct usage total_usage; /* of all turns of this process */
 
-	struct journal *journal;        /* NULL: nothing is kept */
+	struct journal *journal; /* NULL: nothing is kept */
 	struct record_context record;
 	struct recorder recorder;
 	struct query query;
-	struct fork_gate *fork_gate;    /* of the forks made since the transcript last grew */
+	struct fork_gate *fork_gate; /* of the forks made since the transcript last grew */
 	uint32_t forked_at;
 	bool include_partial;
 };
 
 struct cadre_event {
 	const struct event *event;
-	struct cadre_session *session;  /* borrowed */
+	struct cadre_session *session; /* borrowed */
 	uint64_t seq;
 	int64_t time_ms;
 	char uuid[UUID_LEN + 1];
-	struct buf text, frame;         /* built when asked for */
+	struct buf text, frame; /* built when asked for */
 };
 
 /* cadre.c */
 int app_status(int status, const struct err *err, char *why, size_t why_size); /* err into why; returns status */
-void app_busy(struct cadre *c, int change);  /* cadre_run() returns when it is 0 */
+void app_busy(struct cadre *c, int change);                                    /* cadre_run() returns when it is 0 */
 
 /* output.c */
-void app_check_backlog(struct cadre *c);     /* pauses or resumes all sessions */
+void app_check_backlog(struct cadre *c); /* pauses or resumes all sessions */
 
 /* watch.c */
 void watch_end_all(struct cadre *c);
@@ -108,8 +109,8 @@ void gate_ask(struct tool_gate *gate, struct tool_call *call);
 void gate_forget_denials(struct cadre_session *s);
 
 /* emit.c */
-event_fn session_emit;                       /* data is the session */
-void frame_write(struct cadre_event *e);     /* frame.c */
+event_fn session_emit;                   /* data is the session */
+void frame_write(struct cadre_event *e); /* frame.c */
 
 /* turn.c */
 struct str turn_text(const struct cadre_session *s, struct buf *scratch);
@@ -121,4 +122,5 @@ void session_free(struct cadre_session *s);
 
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);
-int session_take_load(struct cadre_session *s, bool run, struct err *err); /* the interrupted turn becomes the query's */
+int session_take_load(struct cadre_session *s, bool run,
+		      struct err *err); /* the interrupted turn becomes the query's */

@@ -39,11 +39,15 @@ void context_first_message(struct buf *out, struct cadre_session *s)
 	buf_addstr(out, "<system-reminder>\n");
 	add_environment(out, s);
 	if (!getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
-		instructions_collect(&files, &notes, &(struct instructions_spec){ .cwd = s->cwd,
-										  .config_dir = s->cadre->store.config_dir,
-										  .managed_dir = "/etc/claude-code" });
+		instructions_collect(&files, &notes,
+				     &(struct instructions_spec){ .cwd = s->cwd,
+								  .config_dir = s->cadre->store.config_dir,
+								  .managed_dir = "/etc/claude-code" });
 	if (files.n)
-		buf_addf(out, "\n# Instructions of the user and the project\nFollow them; they win over your defaults.\n\n%s", files.p);
+		buf_addf(
+			out,
+			"\n# Instructions of the user and the project\nFollow them; they win over your defaults.\n\n%s",
+			files.p);
 	buf_addstr(out, "</system-reminder>");
 	if (notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });

@@ -2,7 +2,8 @@
  * emit.c - events on their way out: numbered, with a time, given to the host. Frames are made only if it asks. */
 #include "app/app_int.h"
 
-_Static_assert((int)EVENT_TURN_ENDED == (int)CADRE_TURN_ENDED && (int)EVENT_RETRY == (int)CADRE_RETRY, "one list of kinds");
+_Static_assert((int)EVENT_TURN_ENDED == (int)CADRE_TURN_ENDED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+	       "one list of kinds");
 
 void session_emit(void *data, const struct event *event)
 {

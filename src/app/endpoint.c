@@ -46,5 +46,6 @@ void app_adjust_governor(struct cadre *c)
 	size_t room = c->descriptor_limit > taken ? (c->descriptor_limit - taken) * 3 / 4 : 1;
 
 	if (c->endpoint)
-		governor_set_most(&c->endpoint->governor, (unsigned)MIN(MOST_CHILDREN + c->session_count, MAX(room, (size_t)1)));
+		governor_set_most(&c->endpoint->governor,
+				  (unsigned)MIN(MOST_CHILDREN + c->session_count, MAX(room, (size_t)1)));
 }

@@ -170,11 +170,15 @@ static void put_denials(struct json_out *w, const struct cadre_session *s)
 static const char *terminal_reason(const struct query *q)
 {
 	static const char *const reasons[] = {
-		[QUERY_DONE] = "completed",          [QUERY_MAX_TURNS] = "max_turns",
-		[QUERY_MODEL_ERROR] = "api_error",   [QUERY_REFUSED] = "model_error",
-		[QUERY_EMPTY] = "model_error",       [QUERY_CUT_OFF] = "model_error",
+		[QUERY_DONE] = "completed",
+		[QUERY_MAX_TURNS] = "max_turns",
+		[QUERY_MODEL_ERROR] = "api_error",
+		[QUERY_REFUSED] = "model_error",
+		[QUERY_EMPTY] = "model_error",
+		[QUERY_CUT_OFF] = "model_error",
 		[QUERY_CONTEXT_FULL] = "prompt_too_long",
-		[QUERY_CANCELLED] = "aborted_streaming", [QUERY_DISK_ERROR] = "turn_setup_failed",
+		[QUERY_CANCELLED] = "aborted_streaming",
+		[QUERY_DISK_ERROR] = "turn_setup_failed",
 	};
 
 	return reasons[q->end];

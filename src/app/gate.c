@@ -27,8 +27,8 @@ void gate_forget_denials(struct cadre_session *s)
 static void deny(struct cadre_session *s, struct tool_call *call, struct str reason)
 {
 	note_denial(s, call);
-	session_emit(s, &(struct event){ .kind = EVENT_PERMISSION_DENIED, .name = call->name, .id = call->id,
-					 .text = reason });
+	session_emit(s, &(struct event){
+				.kind = EVENT_PERMISSION_DENIED, .name = call->name, .id = call->id, .text = reason });
 	tool_call_decided(call, TOOL_DENY, reason);
 }
 
@@ -45,7 +45,9 @@ void gate_ask(struct tool_gate *gate, struct tool_call *call)
 		deny(s, call, buf_str(&reason));
 		break;
 	case PERMISSION_ASK:
-		session_emit(s, &(struct event){ .kind = EVENT_PERMISSION_ASKED, .name = call->name, .id = call->id,
+		session_emit(s, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+						 .name = call->name,
+						 .id = call->id,
 						 .text = tool_call_summary(call) });
 		break;
 	}
@@ -75,8 +77,8 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, int for_ses
 		return CADRE_OK;
 	}
 	AUTO_BUF struct buf text = { 0 };
-	buf_addf(&text, "The user does not want %s to run now.%s%s", call->name, reason && reason[0] ? " They said: " : "",
-		 reason ? reason : "");
+	buf_addf(&text, "The user does not want %s to run now.%s%s", call->name,
+		 reason && reason[0] ? " They said: " : "", reason ? reason : "");
 	deny(s, call, buf_str(&text));
 	return CADRE_OK;
 }

@@ -122,8 +122,8 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		return set_number(option, value, (int64_t *)(void *)at, err);
 	case MODE:
 		if (!permission_mode_parse(str_from(value), &o->permission_mode))
-			return err_set(err, ERR_USAGE, "unknown permission mode '%s': expected default or bypassPermissions",
-				       value);
+			return err_set(err, ERR_USAGE,
+				       "unknown permission mode '%s': expected default or bypassPermissions", value);
 		return permission_check_mode(o->permission_mode, err);
 	case UUID:
 		if (!id_is_uuid(str_from(value)))

@@ -5,18 +5,18 @@
 #include "permission/permission.h"
 
 struct options {
-	struct arena arena;             /* holds the texts */
+	struct arena arena; /* holds the texts */
 	const char *model, *system_prompt, *append_system_prompt;
-	const char *tools;              /* comma list; NULL: all */
+	const char *tools; /* comma list; NULL: all */
 	const char *allowed_tools;
 	enum permission_mode permission_mode;
 	const char *resume, *session_id;
 	bool continue_newest, fork_session, no_persistence, partial_messages, interactive;
 	const char **add_dirs, **plugin_dirs;
 	size_t add_dir_count, plugin_dir_count;
-	const char *agents;             /* JSON, or a file; NULL: none */
-	const char *settings;           /* a file, or a JSON object */
-	bool some_sources;              /* setting_sources was given; otherwise all count */
+	const char *agents;   /* JSON, or a file; NULL: none */
+	const char *settings; /* a file, or a JSON object */
+	bool some_sources;    /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
 	const char *provider, *scenario, *base_url, *api_key, *auth_token;

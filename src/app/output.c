@@ -8,7 +8,7 @@ struct cadre_writer {
 	struct cadre *cadre;
 	struct cadre_writer *next;
 	struct writer *writer;
-	cadre_failure_fn *on_failure;   /* may be NULL */
+	cadre_failure_fn *on_failure; /* may be NULL */
 	void *data;
 };
 

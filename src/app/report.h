@@ -16,7 +16,7 @@ struct cadre_report {
 	struct report_row *rows;
 	size_t count, cap;
 	bool bad;
-	struct arena arena;     /* holds the cells */
+	struct arena arena; /* holds the cells */
 };
 
 /* The cells end with NULL; they are copied. */

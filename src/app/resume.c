@@ -25,10 +25,12 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 			return err_set(err, ERR_USAGE, "no conversation to continue in %s", s->cwd);
 	}
 	if (*ret_id && o->session_id && !o->fork_session)
-		return err_set(err, ERR_USAGE, "--session-id names a new session: with --resume or --continue it needs "
+		return err_set(err, ERR_USAGE,
+			       "--session-id names a new session: with --resume or --continue it needs "
 			       "--fork-session");
 	if (o->session_id && file_exists(session_path(s, dir, o->session_id, ".jsonl")))
-		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id, o->session_id);
+		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id,
+			       o->session_id);
 	return 0;
 }
 

@@ -81,8 +81,9 @@ static struct head *make_head(struct cadre *c, struct cadre_session *s)
 	if (limit && (!str_to_i64(str_from(limit), &max_tokens) || max_tokens < 1))
 		max_tokens = 32000;
 	context_system_prompt(&system, &c->options);
-	head_write(&bytes, &(struct head_spec){ .model = s->model, .max_tokens = max_tokens, .system = buf_str(&system),
-						.tools = tools });
+	head_write(&bytes,
+		   &(struct head_spec){
+			   .model = s->model, .max_tokens = max_tokens, .system = buf_str(&system), .tools = tools });
 	free(tools);
 	return head_intern(&c->heads, buf_str(&bytes));
 }
@@ -220,7 +221,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 	make_permission(s, o);
 	make_query(s, make_head(c, s));
 	if (s->load && s->origin_id) {
-		transcript_fork(&s->load->transcript, &s->query.transcript); /* its marks are those of every other fork */
+		transcript_fork(&s->load->transcript,
+				&s->query.transcript); /* its marks are those of every other fork */
 	} else if (s->load) {
 		s->query.transcript = s->load->transcript;
 		s->load->transcript = (struct transcript){ 0 };
@@ -253,7 +255,8 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 	struct err err = { 0 };
 
 	if (!s || !ret_session || s->running)
-		return app_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why, why_size);
+		return app_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why,
+				  why_size);
 	struct cadre_session *f = session_new(s->cadre, on_event, data);
 	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, s->cwd);
 	struct options plain = { .no_persistence = s->journal == NULL };
@@ -319,7 +322,8 @@ static int prompt(struct cadre_session *s, struct str text, struct err *err)
 	if (s->running || s->closing)
 		return err_set(err, ERR_BUSY, "a turn is running");
 	if (!text.p && !cadre_has_interrupted_turn(s))
-		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt", s->id);
+		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
+			       s->id);
 	if (text.p && !str_trim(text).n)
 		return err_set(err, ERR_USAGE, "the prompt is empty");
 	if (record_origin(s, err) < 0 || session_take_load(s, !text.p, err) < 0)
@@ -351,7 +355,8 @@ static void on_turn_end(struct query *q, void *data)
 
 	usage_add(&s->total_usage, &q->usage);
 	s->running = false;
-	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED, .text = turn_text(s, &scratch),
+	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
+					 .text = turn_text(s, &scratch),
 					 .is_error = turn_is_error(s) });
 	crash_point(turn_ended);
 	app_busy(s->cadre, -1);

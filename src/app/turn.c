@@ -5,7 +5,7 @@
 static const struct ending {
 	const char *subtype;
 	bool is_error;
-	const char *text;               /* NULL: the answer itself */
+	const char *text; /* NULL: the answer itself */
 } endings[] = {
 	[QUERY_DONE] = { "success", false, NULL },
 	[QUERY_MAX_TURNS] = { "error_max_turns", true, "Reached max turns" },
@@ -13,7 +13,8 @@ static const struct ending {
 	[QUERY_REFUSED] = { "error_during_execution", true, "The model refused to answer" },
 	[QUERY_EMPTY] = { "error_during_execution", true, "The model gave an empty answer" },
 	[QUERY_CUT_OFF] = { "error_during_execution", true, "The answer was cut off at the output limit:\n\n" },
-	[QUERY_CONTEXT_FULL] = { "error_during_execution", true, "The conversation no longer fits into the model's context" },
+	[QUERY_CONTEXT_FULL] = { "error_during_execution", true,
+				 "The conversation no longer fits into the model's context" },
 	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
 	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
 };

@@ -9,8 +9,8 @@
 struct watch {
 	struct cadre *cadre;
 	struct watch *next;
-	int number;                 /* descriptor or signal */
-	int epoll_fd;               /* -1 for a signal */
+	int number;   /* descriptor or signal */
+	int epoll_fd; /* -1 for a signal */
 	bool is_signal, keep;
 	cadre_watch_fn *fn;
 	void *data;

@@ -10,17 +10,20 @@ struct buf {
 	size_t cap;
 };
 
-void buf_release(struct buf *b);        /* frees; the buffer is empty and usable again */
-void buf_clear(struct buf *b);          /* keeps the memory */
+void buf_release(struct buf *b);              /* frees; the buffer is empty and usable again */
+void buf_clear(struct buf *b);                /* keeps the memory */
 void buf_reserve(struct buf *b, size_t more); /* room for more bytes and the NUL */
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_addstr(struct buf *b, const char *s);
 void buf_addch(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
 void buf_addsize(struct buf *b, uint64_t n_bytes); /* for people: 86.8KB, 1.2MB, 3.0GB */
-void buf_drop(struct buf *b, size_t n); /* removes n bytes from the front */
-char *buf_take(struct buf *b, size_t *ret_n); /* returns owned, never NULL; the buffer is empty afterwards */
+void buf_drop(struct buf *b, size_t n);            /* removes n bytes from the front */
+char *buf_take(struct buf *b, size_t *ret_n);      /* returns owned, never NULL; the buffer is empty afterwards */
 
-static inline struct str buf_str(const struct buf *b) { return (struct str){ b->n ? b->p : "", b->n }; }
+static inline struct str buf_str(const struct buf *b)
+{
+	return (struct str){ b->n ? b->p : "", b->n };
+}
 
 #define AUTO_BUF CLEANUP(buf_release)

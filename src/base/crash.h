@@ -5,27 +5,27 @@
  * CADRE_CRASH_LOG=FILE appends the name of every point passed. Otherwise crash_point() is nothing. */
 #pragma once
 
-#define CRASH_POINTS(X)                                                                                       \
-	X(lock_taken)          /* the session lock is ours, nothing is written yet */                         \
-	X(line_before)         /* a transcript line is complete in memory */                                  \
-	X(line_torn)           /* half of it is in the file */                                                \
-	X(line_written)        /* all of it is in the file */                                                 \
-	X(prompt_recorded)     /* the user's prompt is on disk, no request was sent */                        \
-	X(request_before_send) /* a request is about to leave */                                              \
-	X(block_recorded)      /* a block of an answer is on disk, its tool has not started */                \
-	X(answer_closed)       /* the closing line of an answer is on disk */                                 \
-	X(call_started)        /* a tool was started */                                                       \
-	X(call_ended)          /* a tool has its result in memory only */                                     \
-	X(result_recorded)     /* a tool's result is on disk */                                               \
-	X(replace_before)      /* a changed file is complete beside the old one */                            \
-	X(replace_after)       /* it has taken the old one's place */                                         \
+#define CRASH_POINTS(X)                                                                        \
+	X(lock_taken)          /* the session lock is ours, nothing is written yet */          \
+	X(line_before)         /* a transcript line is complete in memory */                   \
+	X(line_torn)           /* half of it is in the file */                                 \
+	X(line_written)        /* all of it is in the file */                                  \
+	X(prompt_recorded)     /* the user's prompt is on disk, no request was sent */         \
+	X(request_before_send) /* a request is about to leave */                               \
+	X(block_recorded)      /* a block of an answer is on disk, its tool has not started */ \
+	X(answer_closed)       /* the closing line of an answer is on disk */                  \
+	X(call_started)        /* a tool was started */                                        \
+	X(call_ended)          /* a tool has its result in memory only */                      \
+	X(result_recorded)     /* a tool's result is on disk */                                \
+	X(replace_before)      /* a changed file is complete beside the old one */             \
+	X(replace_after)       /* it has taken the old one's place */                          \
 	X(turn_ended)          /* the answer was given to the face */
 
 enum crash_point {
 #define X(name) CRASH_##name,
 	CRASH_POINTS(X)
 #undef X
-	CRASH_POINT_COUNT
+		CRASH_POINT_COUNT
 };
 
 #ifdef CADRE_CRASH_POINTS

@@ -16,12 +16,12 @@ struct map {
 	size_t used;               /* entries with the removed ones */
 	size_t count;              /* live entries */
 	size_t cap;
-	uint32_t *slots;           /* open addressing: index into entries + 1, 0 = free */
+	uint32_t *slots; /* open addressing: index into entries + 1, 0 = free */
 	size_t slot_count;
 };
 
 void map_release(struct map *m);
-void *map_get(const struct map *m, struct str key); /* NULL if absent */
+void *map_get(const struct map *m, struct str key);        /* NULL if absent */
 void *map_set(struct map *m, struct str key, void *value); /* returns the value it replaced, or NULL */
 void *map_remove(struct map *m, struct str key);           /* returns the value, or NULL */
 

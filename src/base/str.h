@@ -8,13 +8,22 @@ struct str {
 	size_t n;
 };
 
-#define STR(lit) ((struct str){ "" lit, sizeof(lit) - 1 })
-#define STR_FMT "%.*s"
+#define STR(lit)   ((struct str){ "" lit, sizeof(lit) - 1 })
+#define STR_FMT    "%.*s"
 #define STR_ARG(s) (int)(s).n, (s).p
 
-static inline struct str str_from(const char *s) { return (struct str){ s, s ? strlen(s) : 0 }; }
-static inline bool str_eq(struct str a, struct str b) { return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n)); }
-static inline bool str_is(struct str a, const char *lit) { return str_eq(a, str_from(lit)); }
+static inline struct str str_from(const char *s)
+{
+	return (struct str){ s, s ? strlen(s) : 0 };
+}
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
+static inline bool str_is(struct str a, const char *lit)
+{
+	return str_eq(a, str_from(lit));
+}
 bool str_is_nocase(struct str a, const char *lit);
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);

@@ -7,7 +7,10 @@
 /* Length of the longest valid prefix; n if all is valid. Surrogates (ED A0..BF), overlong forms and values above
  * U+10FFFF are invalid. Fast on ASCII. */
 size_t utf8_valid_prefix(const char *p, size_t n);
-static inline bool utf8_valid(struct str s) { return utf8_valid_prefix(s.p, s.n) == s.n; }
+static inline bool utf8_valid(struct str s)
+{
+	return utf8_valid_prefix(s.p, s.n) == s.n;
+}
 
 /* Appends s, each maximal invalid subpart replaced by U+FFFD (the practice of the Unicode standard, chapter 3). */
 void utf8_add_repaired(struct buf *out, struct str s);

@@ -7,11 +7,11 @@
 struct parser {
 	char *const *argv;
 	size_t argc;
-	size_t at;                      /* the next token */
-	const struct option *variadic;  /* takes tokens until the next flag, or NULL */
+	size_t at;                     /* the next token */
+	const struct option *variadic; /* takes tokens until the next flag, or NULL */
 	struct args *args;
-	size_t cap;                     /* of args->given */
-	const char *const *options;     /* of a verb: the flags that it takes; NULL: not a verb */
+	size_t cap;                 /* of args->given */
+	const char *const *options; /* of a verb: the flags that it takes; NULL: not a verb */
 	struct err *err;
 };
 
@@ -110,8 +110,8 @@ static int check_choice(struct parser *p, const struct option *opt, const char *
 		buf_addf(&expected, "%s%s", c == opt->choices ? "" : ", ", *c);
 	}
 	render_line(&shown, utf8_cut(str_from(value), 80));
-	return err_set(p->err, ERR_USAGE, "--%s: '%s' is not known; expected: %s", opt->name,
-		       buf_str(&shown).p, expected.p);
+	return err_set(p->err, ERR_USAGE, "--%s: '%s' is not known; expected: %s", opt->name, buf_str(&shown).p,
+		       expected.p);
 }
 
 static void remember(struct parser *p, const struct option *opt, const char *value)
@@ -220,8 +220,8 @@ static int take_next(struct parser *p, const struct option *opt)
 
 	if (opt->arg == OPTION_REQUIRED) {
 		if (p->at == p->argc)
-			return err_set(p->err, ERR_USAGE, "--%s needs a value: --%s <%s>", opt->name,
-				       opt->name, opt->value);
+			return err_set(p->err, ERR_USAGE, "--%s needs a value: --%s <%s>", opt->name, opt->name,
+				       opt->value);
 		value = p->argv[p->at++];
 	} else if (opt->arg == OPTION_OPTIONAL && p->at < p->argc && !looks_like_flag(p->argv[p->at])) {
 		value = p->argv[p->at++];
@@ -243,8 +243,8 @@ static bool is_for_verb(const struct parser *p, const struct option *opt)
 
 static int fail_verb(const struct parser *p, const struct option *opt)
 {
-	return err_set(p->err, ERR_USAGE, "--%s has no meaning for `cadre %s` (cadre %s --help lists its flags)", opt->name,
-		       p->argv[1], p->argv[1]);
+	return err_set(p->err, ERR_USAGE, "--%s has no meaning for `cadre %s` (cadre %s --help lists its flags)",
+		       opt->name, p->argv[1], p->argv[1]);
 }
 
 static int parse_long(struct parser *p, const char *token)

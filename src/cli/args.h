@@ -27,9 +27,9 @@ enum option_flags {
 enum option_group { GROUP_RUN, GROUP_MODEL, GROUP_TOOLS, GROUP_SESSION, GROUP_OTHER, GROUP_COUNT };
 
 struct option {
-	const char *name;           /* long, without dashes */
-	const char *alias;          /* another long spelling, or NULL */
-	char letter;                /* short, or 0 */
+	const char *name;  /* long, without dashes */
+	const char *alias; /* another long spelling, or NULL */
+	char letter;       /* short, or 0 */
 	enum option_arg arg;
 	unsigned flags;
 	enum option_group group;
@@ -51,13 +51,13 @@ struct option_value {
 
 /* What was said. Values are borrowed from argv or live in the arena. */
 struct args {
-	const char *prompt;         /* NULL: none. First: a row whose .field is 0 has no field */
+	const char *prompt; /* NULL: none. First: a row whose .field is 0 has no field */
 	bool print, verbose, partial, help, version, json;
-	const char *output_format;  /* NULL: not given */
+	const char *output_format; /* NULL: not given */
 	const char *input_format;
 	struct option_value *given; /* every option with a setting, in the order of the command line */
 	size_t given_count;
-	const char **words;         /* of a verb: what is no flag, without the verb itself */
+	const char **words; /* of a verb: what is no flag, without the verb itself */
 	size_t word_count;
 	struct arena arena;
 };
@@ -71,7 +71,7 @@ void args_release(struct args *args);
 
 /* The last one given, or NULL. */
 const struct option_value *args_find(const struct args *args, const char *name);
-const struct option *option_find(struct str name);      /* by long name or alias */
-const char *option_nearest(struct str name);            /* the long name that was probably meant, or NULL */
+const struct option *option_find(struct str name); /* by long name or alias */
+const char *option_nearest(struct str name);       /* the long name that was probably meant, or NULL */
 
 void help_write(struct buf *out); /* the text of --help */

@@ -15,8 +15,8 @@ static int check_exclusive(const struct args *args, struct err *err)
 {
 	for (size_t i = 0; i < COUNT_OF(exclusive); i++)
 		if (args_find(args, exclusive[i].a) && args_find(args, exclusive[i].b))
-			return err_set(err, ERR_USAGE, "--%s and --%s cannot be given together",
-				       exclusive[i].a, exclusive[i].b);
+			return err_set(err, ERR_USAGE, "--%s and --%s cannot be given together", exclusive[i].a,
+				       exclusive[i].b);
 	return 0;
 }
 
@@ -26,7 +26,8 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	const struct option_value *resume = args_find(args, "resume");
 
 	if (args->json)
-		return err_set(err, ERR_USAGE, "--json belongs to a command, such as `cadre agents --json`; with --print it is "
+		return err_set(err, ERR_USAGE,
+			       "--json belongs to a command, such as `cadre agents --json`; with --print it is "
 			       "--output-format json");
 	if (interactive && args->output_format)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
@@ -45,7 +46,7 @@ int configure_set(struct cadre *c, const char *name, const char *value, struct e
 	char why[sizeof err->text] = "";
 	int rc = cadre_set(c, name, value, why, sizeof why);
 
-	return rc < 0 ? err_set(err, (enum err_kind)-rc, "%s", why) : 0;
+	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
 
 static int apply(struct cadre *c, const struct option_value *given, struct err *err)

@@ -28,11 +28,16 @@ static const struct {
 	const char *name;
 	void *address; /* of the member above */
 } symbols[] = {
-	{ "rl_callback_handler_install", &lib.install }, { "rl_callback_handler_remove", &lib.remove },
-	{ "rl_callback_read_char", &lib.read_char },     { "rl_insert_text", &lib.insert_text },
-	{ "rl_forced_update_display", &lib.update_display }, { "rl_resize_terminal", &lib.resize },
-	{ "add_history", &lib.add_history },             { "stifle_history", &lib.stifle_history },
-	{ "using_history", &lib.using_history },         { "rl_catch_signals", &lib.catch_signals },
+	{ "rl_callback_handler_install", &lib.install },
+	{ "rl_callback_handler_remove", &lib.remove },
+	{ "rl_callback_read_char", &lib.read_char },
+	{ "rl_insert_text", &lib.insert_text },
+	{ "rl_forced_update_display", &lib.update_display },
+	{ "rl_resize_terminal", &lib.resize },
+	{ "add_history", &lib.add_history },
+	{ "stifle_history", &lib.stifle_history },
+	{ "using_history", &lib.using_history },
+	{ "rl_catch_signals", &lib.catch_signals },
 	{ "rl_line_buffer", &lib.line_buffer },
 };
 

@@ -12,10 +12,10 @@
  * line is hidden already. */
 typedef void edit_line_fn(const char *line, void *data);
 
-int edit_load(struct err *err);                 /* must succeed before anything else here */
+int edit_load(struct err *err);                                     /* must succeed before anything else here */
 void edit_show(const char *prompt, edit_line_fn *done, void *data); /* prompt is copied; plain text */
-void edit_hide(void);                           /* keeps what was typed for the next edit_show() */
-void edit_forget(void);                         /* drops what was typed; hides the line too */
-void edit_read(void);                           /* standard input is readable */
-void edit_resize(void);                         /* the terminal has another size */
-void edit_add_history(const char *line);        /* for the arrow keys; in memory only */
+void edit_hide(void);                                               /* keeps what was typed for the next edit_show() */
+void edit_forget(void);                                             /* drops what was typed; hides the line too */
+void edit_read(void);                                               /* standard input is readable */
+void edit_resize(void);                                             /* the terminal has another size */
+void edit_add_history(const char *line);                            /* for the arrow keys; in memory only */

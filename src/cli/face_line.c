@@ -5,9 +5,9 @@
 #include "cli/render.h"
 #include "cli/view.h"
 
-#define DIM "\033[2m"
-#define RED "\033[31m"
-#define CYAN "\033[36m"
+#define DIM   "\033[2m"
+#define RED   "\033[31m"
+#define CYAN  "\033[36m"
 #define PLAIN "\033[0m"
 
 enum { SUMMARY_MAX_BYTES = 160 };

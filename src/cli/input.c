@@ -61,8 +61,10 @@ int input_prompt(const char *argument, bool optional, struct buf *out, struct er
 			return rc;
 	}
 	if (silent)
-		fprintf(stderr, "cadre: nothing came on standard input for %d s, going on without it; "
-				"< /dev/null avoids the wait\n", INPUT_PATIENCE_MS / 1000);
+		fprintf(stderr,
+			"cadre: nothing came on standard input for %d s, going on without it; "
+			"< /dev/null avoids the wait\n",
+			INPUT_PATIENCE_MS / 1000);
 	if (argument)
 		utf8_add_repaired(out, str_from(argument));
 	if (!str_trim(buf_str(&piped)).n)

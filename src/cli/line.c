@@ -168,10 +168,8 @@ static enum answer answer_of(struct str s)
 		const char *text;
 		enum answer answer;
 	} words[] = {
-		{ "", ANSWER_NONE },
-		{ "y", ANSWER_YES },	{ "yes", ANSWER_YES },
-		{ "a", ANSWER_ALWAYS },	{ "always", ANSWER_ALWAYS },
-		{ "n", ANSWER_NO },	{ "no", ANSWER_NO },
+		{ "", ANSWER_NONE },         { "y", ANSWER_YES }, { "yes", ANSWER_YES }, { "a", ANSWER_ALWAYS },
+		{ "always", ANSWER_ALWAYS }, { "n", ANSWER_NO },  { "no", ANSWER_NO },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)

@@ -27,13 +27,13 @@ struct line {
 	struct cadre_session *session;
 	struct view view;
 	enum line_state state;
-	struct ask *asks;          /* oldest first, owned */
+	struct ask *asks; /* oldest first, owned */
 	enum line_wanted wanted;
-	char *wanted_id;           /* LINE_OLD: of which session; owned */
-	int64_t interrupted_ms;    /* monotonic time of the last Ctrl-C; 0: none */
-	bool worked;               /* a turn was run: there is something to resume */
-	bool over;                 /* the loop was told to stop */
-	int code;                  /* of the program */
+	char *wanted_id;        /* LINE_OLD: of which session; owned */
+	int64_t interrupted_ms; /* monotonic time of the last Ctrl-C; 0: none */
+	bool worked;            /* a turn was run: there is something to resume */
+	bool over;              /* the loop was told to stop */
+	int code;               /* of the program */
 };
 
 void line_say(struct line *l, const char *text); /* one or more lines of ours */

@@ -26,7 +26,7 @@ static int open_in(struct line *l, struct cadre *c, struct cadre_session **ret_s
 	if (rc < 0)
 		return rc;
 	rc = cadre_open(c, line_on_event, l, ret_session, why, sizeof why);
-	return rc < 0 ? err_set(err, (enum err_kind)-rc, "%s", why) : 0;
+	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
 
 int line_open(struct line *l, struct err *err)

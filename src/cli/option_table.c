@@ -3,7 +3,11 @@
 #include "cli/args.h"
 
 #define FIELD(member) .field = offsetof(struct args, member)
-#define CHOICES(...) .choices = (const char *const[]){ __VA_ARGS__, NULL }
+#define CHOICES(...)                     \
+	.choices = (const char *const[]) \
+	{                                \
+		__VA_ARGS__, NULL        \
+	}
 
 const struct option option_table[] = {
 	{ "print", NULL, 'p', OPTION_OPTIONAL, 0, GROUP_RUN, "prompt", FIELD(print),
@@ -12,8 +16,7 @@ const struct option option_table[] = {
 	  CHOICES("text", "json", "stream-json"),
 	  .help = "With --print: text (the answer), json (one result object) or stream-json (every event as a "
 		  "line; needs --verbose)." },
-	{ "input-format", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "format", FIELD(input_format),
-	  CHOICES("text"),
+	{ "input-format", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "format", FIELD(input_format), CHOICES("text"),
 	  .help = "How standard input is read with --print: text." },
 	{ "include-partial-messages", NULL, 0, OPTION_NONE, 0, GROUP_RUN, FIELD(partial),
 	  .setting = "include-partial-messages",
@@ -30,10 +33,10 @@ const struct option option_table[] = {
 	  .help = "The model: an alias such as sonnet, opus or haiku, or a full name." },
 	{ "system-prompt", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "text", .setting = "system-prompt",
 	  .help = "Replace the system prompt." },
-	{ "system-prompt-file", NULL, 0, OPTION_REQUIRED, OPTION_FILE, GROUP_MODEL, "file",
-	  .setting = "system-prompt", .help = "Replace the system prompt by the text of a file." },
-	{ "append-system-prompt", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "text",
-	  .setting = "append-system-prompt", .help = "Add to the system prompt." },
+	{ "system-prompt-file", NULL, 0, OPTION_REQUIRED, OPTION_FILE, GROUP_MODEL, "file", .setting = "system-prompt",
+	  .help = "Replace the system prompt by the text of a file." },
+	{ "append-system-prompt", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "text", .setting = "append-system-prompt",
+	  .help = "Add to the system prompt." },
 	{ "append-system-prompt-file", NULL, 0, OPTION_REQUIRED, OPTION_FILE, GROUP_MODEL, "file",
 	  .setting = "append-system-prompt", .help = "Add the text of a file to the system prompt." },
 	{ "provider", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "name", CHOICES("anthropic", "scripted"),
@@ -47,8 +50,8 @@ const struct option option_table[] = {
 	  .help = "The tools the model sees, with commas or spaces between; \"\" for none, default for all." },
 	{ "allowed-tools", "allowedTools", 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...",
 	  .setting = "allowed-tools", .help = "Tools that run without being asked about." },
-	{ "permission-mode", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "mode",
-	  CHOICES("default", "bypassPermissions"), .setting = "permission-mode",
+	{ "permission-mode", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "mode", CHOICES("default", "bypassPermissions"),
+	  .setting = "permission-mode",
 	  .help = "default (reading is allowed, the rest is asked about, and denied with --print) or "
 		  "bypassPermissions." },
 	{ "dangerously-skip-permissions", NULL, 0, OPTION_NONE, 0, GROUP_TOOLS, .setting = "permission-mode",
@@ -76,8 +79,8 @@ const struct option option_table[] = {
 	  .help = "With --resume or --continue: go on in a copy under a new id." },
 	{ "session-id", NULL, 0, OPTION_REQUIRED, OPTION_CHOICE, GROUP_SESSION, "uuid", .setting = "session-id",
 	  .help = "The id of the new session." },
-	{ "no-session-persistence", NULL, 0, OPTION_NONE, 0, GROUP_SESSION,
-	  .setting = "no-session-persistence", .help = "Keep nothing on disk; the session cannot be resumed." },
+	{ "no-session-persistence", NULL, 0, OPTION_NONE, 0, GROUP_SESSION, .setting = "no-session-persistence",
+	  .help = "Keep nothing on disk; the session cannot be resumed." },
 
 	{ "json", NULL, 0, OPTION_NONE, 0, GROUP_OTHER, FIELD(json), .help = "With a command: print JSON." },
 	{ "version", NULL, 'v', OPTION_NONE, 0, GROUP_OTHER, FIELD(version), .help = "Print the version." },

@@ -15,11 +15,11 @@ struct print {
 	struct cadre *c;
 	struct cadre_session *session;
 	struct view view;
-	int signal;       /* that asked for the end, or 0 */
-	bool unread;      /* standard output failed */
-	bool working;     /* a turn runs */
-	bool ended;       /* a turn ended ... */
-	bool failed;      /* ... and the last one with an error */
+	int signal;   /* that asked for the end, or 0 */
+	bool unread;  /* standard output failed */
+	bool working; /* a turn runs */
+	bool ended;   /* a turn ended ... */
+	bool failed;  /* ... and the last one with an error */
 };
 
 static void wind_down(struct print *p)
@@ -97,8 +97,10 @@ static int fail_no_prompt(const struct args *args, struct err *err)
 	const char *eater = swallowed_prompt(args);
 
 	if (eater)
-		return err_set(err, ERR_USAGE, "there is no prompt; --%s takes all words up to the next flag, so "
-			       "put the prompt before it or behind --", eater);
+		return err_set(err, ERR_USAGE,
+			       "there is no prompt; --%s takes all words up to the next flag, so "
+			       "put the prompt before it or behind --",
+			       eater);
 	return err_set(err, ERR_USAGE, "there is no prompt: give it as an argument or on standard input");
 }
 
@@ -116,14 +118,14 @@ static int start(struct print *p, const struct args *args, struct err *err)
 		return fail_no_prompt(args, err);
 	rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
 	if (rc < 0)
-		return err_set(err, (enum err_kind)-rc, "%s", why);
+		return err_set(err, (enum err_kind) - rc, "%s", why);
 	if (empty && !cadre_has_interrupted_turn(p->session))
 		return err_set(err, ERR_USAGE, "there is no prompt, and session %s has no interrupted turn",
 			       cadre_session_id(p->session));
 	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
 	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
 	rc = cadre_prompt(p->session, empty ? NULL : prompt.p, prompt.n, why, sizeof why);
-	return rc < 0 ? err_set(err, (enum err_kind)-rc, "%s", why) : 0;
+	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
 
 static int run(struct print *p, const struct args *args)

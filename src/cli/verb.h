@@ -10,9 +10,9 @@
 
 struct verb {
 	const char *name;
-	const char *summary;             /* one line of `cadre --help` */
-	const char *help;                /* `cadre VERB --help`: usage lines and what they do */
-	const char *const *options;      /* names of flags that it takes besides --json and --help, NULL-terminated */
+	const char *summary;        /* one line of `cadre --help` */
+	const char *help;           /* `cadre VERB --help`: usage lines and what they do */
+	const char *const *options; /* names of flags that it takes besides --json and --help, NULL-terminated */
 	/* args->words is what follows the verb. */
 	int (*run)(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err);
 };

@@ -15,7 +15,8 @@ const struct verb verb_agents = {
 		"Agents are looked for in plugins, in the user's and the project's settings and agents directories,\n"
 		"in --agents and in the managed directory; a later place overrides an earlier one by name.\n"
 		"check ends with 1 if a file is refused.\n",
-	.options = (const char *const[]){ "add-dir", "agents", "model", "plugin-dir", "setting-sources", "settings", NULL },
+	.options = (const char *const[]){ "add-dir", "agents", "model", "plugin-dir", "setting-sources", "settings",
+					  NULL },
 	.run = run,
 };
 

@@ -13,7 +13,7 @@ struct face {
 	const char *name;              /* as in --output-format; "line" for the terminal */
 	void (*start)(struct view *v); /* may be NULL */
 	void (*event)(struct view *v, const struct cadre_event *e);
-	void (*end)(struct view *v);   /* after the last event; may be NULL */
+	void (*end)(struct view *v); /* after the last event; may be NULL */
 };
 
 extern const struct face face_text, face_json, face_stream, face_line;
@@ -24,15 +24,15 @@ struct view {
 	struct cadre_writer *out; /* standard output, owned */
 	bool terminal;            /* out is one: foreign text is made harmless */
 	bool colour;
-	bool notes;               /* progress goes to standard error */
+	bool notes; /* progress goes to standard error */
 	bool verbose;
-	bool hold;                /* an input line is shown: keep what is written until view_release_held() */
+	bool hold; /* an input line is shown: keep what is written until view_release_held() */
 	struct buf held;
 	/* what the faces remember */
-	struct buf last;          /* text, json: the latest result */
-	bool mid_line;            /* line: the cursor is not at the start of a line */
-	bool streamed;            /* line: the answer of this turn was seen piece by piece */
-	bool cancelled;           /* line: the user ended this turn, so its end is no error */
+	struct buf last; /* text, json: the latest result */
+	bool mid_line;   /* line: the cursor is not at the start of a line */
+	bool streamed;   /* line: the answer of this turn was seen piece by piece */
+	bool cancelled;  /* line: the user ended this turn, so its end is no error */
 };
 
 bool view_wants_colour(void); /* NO_COLOR and TERM do not speak against it */

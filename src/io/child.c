@@ -198,7 +198,6 @@ static void child_unlink(struct child *c)
 	c->spawner->active--;
 }
 
-
 static void child_step(struct kick *kick)
 {
 	struct child *c = CONTAINER_OF(kick, struct child, kick);

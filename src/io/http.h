@@ -8,12 +8,12 @@
 #include "base/str.h"
 #include "io/loop.h"
 
-struct http;      /* the client: shards, connections, the shared CA store */
+struct http; /* the client: shards, connections, the shared CA store */
 struct http_req;
 
 struct http_options {
-	size_t shard_size;           /* 0: 100, the streams that HTTP/2 servers commonly allow on one connection */
-	const char *ca_file;         /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
+	size_t shard_size;   /* 0: 100, the streams that HTTP/2 servers commonly allow on one connection */
+	const char *ca_file; /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
 	const char *user_agent;
 };
 
@@ -23,14 +23,15 @@ struct http_body {
 	void (*rewind)(void *data);
 };
 
-enum http_error {                    /* how a transfer without a usable answer ended */
+/* How a transfer without a usable answer ended */
+enum http_error {
 	HTTP_OK = 0,
-	HTTP_REFUSED,                /* could not connect */
-	HTTP_RESOLVE,                /* no such host: not worth a retry at once */
-	HTTP_TLS,                    /* certificate or handshake */
-	HTTP_RESET,                  /* connection lost before the end of the answer (a cut stream) */
-	HTTP_STALLED,                /* no byte for stall_ms */
-	HTTP_TOO_LARGE,              /* answer above limit_bytes */
+	HTTP_REFUSED,   /* could not connect */
+	HTTP_RESOLVE,   /* no such host: not worth a retry at once */
+	HTTP_TLS,       /* certificate or handshake */
+	HTTP_RESET,     /* connection lost before the end of the answer (a cut stream) */
+	HTTP_STALLED,   /* no byte for stall_ms */
+	HTTP_TOO_LARGE, /* answer above limit_bytes */
 	HTTP_CANCELLED,
 	HTTP_OTHER,
 };
@@ -47,23 +48,24 @@ struct http_handlers {
 	void (*on_done)(struct http_req *r, enum http_error error, const char *text);
 };
 
-struct http_request {                /* everything is borrowed until http_start returns, but body.read's data */
-	const char *method;          /* "GET", "POST" */
+/* Everything is borrowed until http_start returns, but body.read's data */
+struct http_request {
+	const char *method; /* "GET", "POST" */
 	const char *url;
-	const char *const *headers;  /* "Name: value", NULL-terminated */
+	const char *const *headers; /* "Name: value", NULL-terminated */
 	struct http_body body;
-	void *body_data;             /* given to read and rewind; must live until on_done */
-	unsigned shard;              /* a query keeps its shard: give the same number again; see http_pick_shard */
-	uint64_t stall_ms;           /* 0: 120,000. Any byte counts, the wait for the head too */
-	uint64_t limit_bytes;        /* of the answer; 0: 256 MB */
+	void *body_data;      /* given to read and rewind; must live until on_done */
+	unsigned shard;       /* a query keeps its shard: give the same number again; see http_pick_shard */
+	uint64_t stall_ms;    /* 0: 120,000. Any byte counts, the wait for the head too */
+	uint64_t limit_bytes; /* of the answer; 0: 256 MB */
 };
 
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);
-void http_free(struct http *h);      /* closes idle connections; runs no callbacks; no request may be active */
-unsigned http_pick_shard(struct http *h);       /* never 0, so that 0 can mean: none picked yet */
+void http_free(struct http *h);           /* closes idle connections; runs no callbacks; no request may be active */
+unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none picked yet */
 int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,
 	       struct http_req **ret_req, struct err *err);
-void http_cancel(struct http_req *r);          /* on_done comes later with HTTP_CANCELLED */
-void http_pause(struct http_req *r, bool on);  /* back-pressure: no on_data while paused, the stall watchdog rests */
+void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_CANCELLED */
+void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data while paused, the stall watchdog rests */
 void *http_data(struct http_req *r);
 size_t http_active(const struct http *h);

@@ -98,8 +98,7 @@ static size_t on_read(char *out, size_t one, size_t room, void *req)
 }
 
 /* After every step of the transfer; looks only for the end of the body. */
-static int on_progress(void *req, curl_off_t total, curl_off_t received, curl_off_t body_total,
-		       curl_off_t body_out)
+static int on_progress(void *req, curl_off_t total, curl_off_t received, curl_off_t body_total, curl_off_t body_out)
 {
 	struct http_req *r = req;
 

@@ -8,9 +8,10 @@
  * added when all are full and stay. */
 #include "io/http_int.h"
 
-struct watch {                     /* one socket of curl's; freed by its close callback */
+/* One socket of curl's; freed by its close callback */
+struct watch {
 	uv_poll_t poll;
-	struct http_shard *shard;  /* borrowed; not valid after uv_close */
+	struct http_shard *shard; /* borrowed; not valid after uv_close */
 	curl_socket_t fd;
 	int events;
 };

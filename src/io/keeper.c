@@ -15,8 +15,8 @@
 
 enum {
 	KEEPER_RECORD_MAX = 4096,
-	KEEPER_PATIENCE_MS = 1000,  /* ours, for a keeper that does not read */
-	KEEPER_LATE_MS = 2000,      /* the keeper's, for a child that was being started when we died */
+	KEEPER_PATIENCE_MS = 1000, /* ours, for a keeper that does not read */
+	KEEPER_LATE_MS = 2000,     /* the keeper's, for a child that was being started when we died */
 	KEEPER_SOCKET = 0,
 	KEEPER_PARENT = 1,
 };

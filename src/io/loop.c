@@ -12,10 +12,10 @@ enum { VIRTUAL_START_MS = 1000, NEVER_MS = INT32_MAX };
 
 struct loop {
 	uv_loop_t uv;
-	uv_idle_t idle;        /* active while a kick is queued: keeps libuv from waiting */
-	uv_timer_t timer;      /* runs to the first timer of the heap */
-	struct kick queue;     /* head of the ring */
-	struct timer **heap;   /* earliest first */
+	uv_idle_t idle;      /* active while a kick is queued: keeps libuv from waiting */
+	uv_timer_t timer;    /* runs to the first timer of the heap */
+	struct kick queue;   /* head of the ring */
+	struct timer **heap; /* earliest first */
 	size_t count, cap;
 	uint64_t next_order;
 	uint64_t virtual_ms;

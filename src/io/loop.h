@@ -21,21 +21,24 @@ struct kick {
 struct timer {
 	void (*fire)(struct timer *timer);
 	uint64_t due_ms;
-	uint64_t order;  /* timers of the same time fire in the order of starting */
-	size_t slot;     /* heap place + 1; 0 = not running */
+	uint64_t order; /* timers of the same time fire in the order of starting */
+	size_t slot;    /* heap place + 1; 0 = not running */
 };
 
 enum loop_flags { LOOP_VIRTUAL_CLOCK = 1 << 0 };
 
-struct loop *loop_new(unsigned flags);          /* returns owned */
-void loop_free(struct loop *loop);              /* all handles must be closed; asserted */
+struct loop *loop_new(unsigned flags); /* returns owned */
+void loop_free(struct loop *loop);     /* all handles must be closed; asserted */
 uv_loop_t *loop_uv(struct loop *loop);
-uint64_t loop_now_ms(struct loop *loop);        /* monotonic; of the last loop turn */
+uint64_t loop_now_ms(struct loop *loop); /* monotonic; of the last loop turn */
 void loop_kick(struct loop *loop, struct kick *kick);
-void kick_cancel(struct kick *kick);            /* also when not queued */
+void kick_cancel(struct kick *kick);                                         /* also when not queued */
 void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms); /* restarts a running one */
 void timer_stop(struct loop *loop, struct timer *timer);                     /* also when not running */
-static inline bool timer_running(const struct timer *timer) { return timer->slot != 0; }
+static inline bool timer_running(const struct timer *timer)
+{
+	return timer->slot != 0;
+}
 
 /* Runs until loop_stop() or until nothing is left: no kick, no timer, no active libuv handle. */
 void loop_run(struct loop *loop);

@@ -9,7 +9,8 @@
 
 enum { PID_LIST_FIRST = 1024, SCAN_ROUNDS = 20 };
 
-struct dirent64_raw { /* as getdents64(2) writes it */
+/* As getdents64(2) writes it */
+struct dirent64_raw {
 	uint64_t ino;
 	int64_t off;
 	unsigned short reclen;

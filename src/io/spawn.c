@@ -17,7 +17,14 @@
 enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512 };
 
 enum launch_step {
-	STEP_GROUP, STEP_KEEPER, STEP_LIMIT, STEP_PRIVILEGES, STEP_LANDLOCK, STEP_STREAMS, STEP_CWD, STEP_EXEC
+	STEP_GROUP,
+	STEP_KEEPER,
+	STEP_LIMIT,
+	STEP_PRIVILEGES,
+	STEP_LANDLOCK,
+	STEP_STREAMS,
+	STEP_CWD,
+	STEP_EXEC
 };
 
 struct launch {
@@ -25,7 +32,7 @@ struct launch {
 	char *const *argv;
 	char *const *envp;
 	const char *cwd;
-	int streams[3];             /* become 0, 1, 2; all above 2 */
+	int streams[3]; /* become 0, 1, 2; all above 2 */
 	int keeper_fd;
 	int landlock_fd;
 	volatile enum launch_step step; /* written by the child */
@@ -312,8 +319,7 @@ static int open_streams(const struct child_options *o, bool wanted, struct strea
 {
 	if (!o->input.n)
 		st->child[0] = open_null();
-	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 ||
-		 fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
+	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
 		return -1;
 	return st->child[0] < 0 ? -1 : open_output(o, wanted, st);
 }
@@ -346,8 +352,8 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
 
-static struct child *child_new(struct spawner *s, const struct child_options *o,
-			       const struct child_handlers *handlers, void *data, pid_t pid)
+static struct child *child_new(struct spawner *s, const struct child_options *o, const struct child_handlers *handlers,
+			       void *data, pid_t pid)
 {
 	struct child *c = xcalloc(1, sizeof *c);
 

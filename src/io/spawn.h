@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "io/loop.h"
 
-struct spawner;  /* keeper, SIGCHLD; one per process */
+struct spawner; /* keeper, SIGCHLD; one per process */
 struct child;
 
 struct child_handlers {
@@ -22,22 +22,23 @@ struct child_handlers {
 	void (*on_exit)(struct child *c, int status);
 };
 
-struct child_options {               /* borrowed until spawn_start returns */
-	const char *const *argv;     /* argv[0] is searched in PATH of envp unless it has a slash */
-	const char *const *envp;     /* NULL: our environment */
-	const char *cwd;             /* NULL: ours */
-	bool merge;                  /* stderr into the same pipe as stdout, so that the order is kept */
-	int out_fd;                  /* > 0: stdout and stderr go to this descriptor instead of a pipe (background shells) */
-	struct str input;            /* written to stdin, then closed; empty: /dev/null */
-	int landlock_fd;             /* > 0: ruleset to enforce */
+/* Borrowed until spawn_start returns */
+struct child_options {
+	const char *const *argv; /* argv[0] is searched in PATH of envp unless it has a slash */
+	const char *const *envp; /* NULL: our environment */
+	const char *cwd;         /* NULL: ours */
+	bool merge;              /* stderr into the same pipe as stdout, so that the order is kept */
+	int out_fd;       /* > 0: stdout and stderr go to this descriptor instead of a pipe (background shells) */
+	struct str input; /* written to stdin, then closed; empty: /dev/null */
+	int landlock_fd;  /* > 0: ruleset to enforce */
 };
 
 struct spawner *spawner_new(struct loop *loop, struct err *err); /* the keeper itself starts with the first child */
-void spawner_free(struct spawner *s);          /* no child may be left; ends the keeper and waits for it */
+void spawner_free(struct spawner *s); /* no child may be left; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);
-void child_kill(struct child *c, int signal);  /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
-void child_pause(struct child *c, bool on);    /* stop reading its output */
+void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
+void child_pause(struct child *c, bool on);   /* stop reading its output */
 pid_t child_pid(const struct child *c);
 void *child_data(struct child *c);
 size_t spawner_active(const struct spawner *s);

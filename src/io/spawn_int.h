@@ -8,8 +8,8 @@
 
 enum {
 	SPAWN_ID_LEN = 16,
-	CHILD_GRACE_MS = 200,   /* how long pipes may outlive the process */
-	CHILD_TERM_MS = 2000,   /* SIGTERM becomes SIGKILL */
+	CHILD_GRACE_MS = 200, /* how long pipes may outlive the process */
+	CHILD_TERM_MS = 2000, /* SIGTERM becomes SIGKILL */
 	CHILD_READ_BYTES = 64 * 1024,
 };
 
@@ -60,16 +60,16 @@ struct spawner {
 	char id[SPAWN_ID_LEN + 1];
 	struct child *children;
 	size_t active;
-	struct pid_list left;      /* groups whose leader is gone but not all members */
-	struct pid_list adopted;   /* marked processes that left their group and became our children */
+	struct pid_list left;    /* groups whose leader is gone but not all members */
+	struct pid_list adopted; /* marked processes that left their group and became our children */
 	struct drain *drains;
-	uv_signal_t *sigchld;      /* only where a pidfd cannot be had */
+	uv_signal_t *sigchld; /* only where a pidfd cannot be had */
 	size_t sigchld_users;
-	bool without_pidfd;        /* tests set it */
-	bool prepared;             /* keeper and subreaper, with the first child */
+	bool without_pidfd; /* tests set it */
+	bool prepared;      /* keeper and subreaper, with the first child */
 	bool set_subreaper;
-	uint64_t adopted_ms;       /* when orphans were looked for last */
-	char *scratch;             /* CHILD_READ_BYTES, shared: reading never nests */
+	uint64_t adopted_ms; /* when orphans were looked for last */
+	char *scratch;       /* CHILD_READ_BYTES, shared: reading never nests */
 };
 
 enum child_watch { CHILD_OUT, CHILD_ERR, CHILD_IN, CHILD_PROCESS, CHILD_WATCHES };
@@ -77,7 +77,7 @@ enum child_watch { CHILD_OUT, CHILD_ERR, CHILD_IN, CHILD_PROCESS, CHILD_WATCHES 
 struct watch {
 	uv_poll_t poll;
 	struct child *child;
-	int fd;                    /* -1: not in use */
+	int fd; /* -1: not in use */
 };
 
 struct child {
@@ -88,10 +88,10 @@ struct child {
 	pid_t pid;
 	int status;
 	bool exited, killing, paused, by_signal;
-	unsigned open_handles;     /* the struct lives until the last close callback */
+	unsigned open_handles; /* the struct lives until the last close callback */
 	struct watch watch[CHILD_WATCHES];
-	struct timer grace;        /* after the exit */
-	struct timer escalate;     /* after SIGTERM */
+	struct timer grace;    /* after the exit */
+	struct timer escalate; /* after SIGTERM */
 	struct kick kick;
 	struct buf input;
 	size_t input_sent;
@@ -102,12 +102,12 @@ struct child {
 int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err);
 
 /* spawner.c */
-int spawner_prepare(struct spawner *s, struct err *err);  /* before the first child: keeper and subreaper */
+int spawner_prepare(struct spawner *s, struct err *err); /* before the first child: keeper and subreaper */
 /* Somebody killed the old one: registers all groups again. */
 int spawner_new_keeper(struct spawner *s, struct err *err);
-void spawner_prune(struct spawner *s);                    /* forgets groups and orphans that have ended */
-void spawner_group_over(struct spawner *s, pid_t pgid);   /* the leader was waited for */
-void spawner_drain(struct spawner *s, int fd);            /* takes fd */
+void spawner_prune(struct spawner *s);                  /* forgets groups and orphans that have ended */
+void spawner_group_over(struct spawner *s, pid_t pgid); /* the leader was waited for */
+void spawner_drain(struct spawner *s, int fd);          /* takes fd */
 int spawner_use_sigchld(struct spawner *s, struct err *err);
 void spawner_leave_sigchld(struct spawner *s);
 

@@ -12,7 +12,7 @@
 
 enum {
 	ADOPT_EVERY_MS = 500,
-	END_PATIENCE_MS = 1000,  /* for processes that got SIGKILL; the kernel may hold one longer */
+	END_PATIENCE_MS = 1000, /* for processes that got SIGKILL; the kernel may hold one longer */
 	END_STEP_MS = 5,
 };
 
@@ -112,8 +112,8 @@ static void adopt_orphans(struct spawner *s)
 	for (size_t i = 0; i < children.count; i++) {
 		pid_t pid = children.pids[i];
 		pid_t pgid = getpgid(pid);
-		bool known = pid == s->keeper.pid || pid_list_has(&s->adopted, pid) ||
-			     pid_list_has(&s->left, pgid) || bsearch(&pgid, leaders, s->active, sizeof *leaders, compare_pids);
+		bool known = pid == s->keeper.pid || pid_list_has(&s->adopted, pid) || pid_list_has(&s->left, pgid) ||
+			     bsearch(&pgid, leaders, s->active, sizeof *leaders, compare_pids);
 		if (!known && orphan_is_marked(pid, s->id))
 			(void)pid_list_add(&s->adopted, pid);
 	}

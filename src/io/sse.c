@@ -14,9 +14,9 @@ static const struct str byte_order_mark = { "\xEF\xBB\xBF", 3 };
 struct feed {
 	struct sse *sse;
 	const char *at, *end;
-	const char *lf, *cr;    /* the next one of each, or end: every byte is searched once for each */
-	size_t lines;           /* taken so far */
-	struct str name, data;  /* in place; p == NULL: what there is lies in sse->name, sse->payload */
+	const char *lf, *cr;   /* the next one of each, or end: every byte is searched once for each */
+	size_t lines;          /* taken so far */
+	struct str name, data; /* in place; p == NULL: what there is lies in sse->name, sse->payload */
 	struct err *err;
 };
 

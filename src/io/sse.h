@@ -9,15 +9,15 @@
 #include "base/buf.h"
 
 struct sse {
-	size_t limit_bytes;                 /* 0: 32 MB */
+	size_t limit_bytes; /* 0: 32 MB */
 	/* Both slices are borrowed until return. name is empty when the event has none. A non-zero return stops the feed
 	 * and is returned by it. */
 	int (*event)(void *data, struct str name, struct str payload);
 	void *data;
-	struct buf line, payload, name;     /* what is kept between two feeds */
+	struct buf line, payload, name; /* what is kept between two feeds */
 	bool skip_lf, started, has_data;
 };
 
 int sse_feed(struct sse *s, const char *p, size_t n, struct err *err);
-bool sse_in_event(const struct sse *s);     /* bytes of an unfinished event are held: the stream was cut inside one */
+bool sse_in_event(const struct sse *s); /* bytes of an unfinished event are held: the stream was cut inside one */
 void sse_release(struct sse *s);

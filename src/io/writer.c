@@ -18,7 +18,8 @@
 
 enum { BYTES_PER_TURN = 64 * 1024 };
 
-struct watcher { /* outlives the writer until libuv has closed it */
+/* Outlives the writer until libuv has closed it */
+struct watcher {
 	uv_poll_t poll;
 	struct writer *writer;
 	int epoll_fd;
@@ -31,7 +32,7 @@ struct writer {
 	struct watcher *watcher; /* NULL: always ready */
 	bool is_socket, waiting, told;
 	struct buf queue;
-	size_t sent;             /* of the queue's bytes */
+	size_t sent; /* of the queue's bytes */
 	char error[80];
 	writer_fn *drained, *failed;
 	void *data;

@@ -13,7 +13,7 @@ typedef void writer_fn(struct writer *w, void *data);
 struct writer *writer_new(struct loop *loop, int fd, writer_fn *drained, writer_fn *failed, void *data);
 void writer_add(struct writer *w, const void *p, size_t n); /* after a failure the bytes are dropped */
 size_t writer_queued(const struct writer *w);
-const char *writer_error(const struct writer *w);           /* NULL, or why it failed */
+const char *writer_error(const struct writer *w); /* NULL, or why it failed */
 /* Tries to write what is queued, waiting at most this long (the one place that may block: the end of the program). */
 bool writer_flush(struct writer *w, unsigned timeout_ms);
-void writer_free(struct writer *w);                         /* what is queued is dropped */
+void writer_free(struct writer *w); /* what is queued is dropped */

@@ -20,12 +20,12 @@
 enum json_type { JSON_NULL = 1, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json {
-	const char *text;  /* string: between the quotes, raw; all others: the whole value with its brackets */
+	const char *text; /* string: between the quotes, raw; all others: the whole value with its brackets */
 	uint32_t len;
-	uint32_t span;     /* nodes of this value including itself (an object's keys are nodes too) */
-	uint32_t count;    /* elements of an array, members of an object */
-	uint8_t type;      /* enum json_type */
-	bool escaped;      /* string: has a backslash, so text differs from the value */
+	uint32_t span;  /* nodes of this value including itself (an object's keys are nodes too) */
+	uint32_t count; /* elements of an array, members of an object */
+	uint8_t type;   /* enum json_type */
+	bool escaped;   /* string: has a backslash, so text differs from the value */
 };
 
 struct json_limits {
@@ -65,11 +65,12 @@ bool json_bool(const struct json *v);                    /* true only for true *
 /* False if not a number, has a fraction or does not fit. 1.0 and 25e2 have none. *ret is then left alone. */
 bool json_i64(const struct json *v, int64_t *ret);
 bool json_u64(const struct json *v, uint64_t *ret);
-double json_double(const struct json *v);                /* 0 if not a number, infinite if too large */
-struct str json_raw(const struct json *v);               /* the value as it stood in the text, a string with quotes */
+double json_double(const struct json *v);  /* 0 if not a number, infinite if too large */
+struct str json_raw(const struct json *v); /* the value as it stood in the text, a string with quotes */
 /* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
 struct str json_str(const struct json *v, struct arena *arena);
-char *json_cstr(const struct json *v, struct arena *arena); /* copy with NUL; NULL if not a string or has a NUL inside */
-bool json_str_is(const struct json *v, const char *text);   /* compares the decoded value without allocating */
+char *json_cstr(const struct json *v,
+		struct arena *arena);                     /* copy with NUL; NULL if not a string or has a NUL inside */
+bool json_str_is(const struct json *v, const char *text); /* compares the decoded value without allocating */
 /* Equal values: order of members, spelling of numbers and strings do not count. Of a repeated key the last one does. */
 bool json_same(const struct json *a, const struct json *b);

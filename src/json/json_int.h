@@ -27,8 +27,8 @@ static inline bool json_stops(char c)
 static inline bool json_word_stops(uint64_t w)
 {
 	uint64_t quote = w ^ JSON_EACH_BYTE('"'), backslash = w ^ JSON_EACH_BYTE('\\');
-	uint64_t hits = ((quote - JSON_EACH_BYTE(1)) & ~quote) |
-			((backslash - JSON_EACH_BYTE(1)) & ~backslash) | ((w - JSON_EACH_BYTE(0x20)) & ~w);
+	uint64_t hits = ((quote - JSON_EACH_BYTE(1)) & ~quote) | ((backslash - JSON_EACH_BYTE(1)) & ~backslash) |
+			((w - JSON_EACH_BYTE(0x20)) & ~w);
 
 	return hits & JSON_EACH_BYTE(0x80);
 }
@@ -40,13 +40,11 @@ static inline const char *json_scan(const char *p, const char *end, bool *high)
 	uint64_t seen = 0;
 
 #ifdef __SSE2__
-	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'),
-		      control = _mm_set1_epi8(0x1f);
+	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
 	for (; end - p >= 16; p += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-		__m128i hits =
-			_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash)),
-				     _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
+		__m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash)),
+					    _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
 		unsigned stop = (unsigned)_mm_movemask_epi8(hits), above = (unsigned)_mm_movemask_epi8(v);
 		if (stop) {
 			*high |= (seen | (above & (stop ^ (stop - 1)))) != 0;

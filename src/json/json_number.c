@@ -13,7 +13,7 @@ struct decimal {
 
 /* More than any text we read has digits, so that a larger exponent makes no difference. */
 #define EXPONENT_MAX INT64_C(1000000000000)
-#define ALL_ZERO INT64_MAX
+#define ALL_ZERO     INT64_MAX
 
 static int64_t read_exponent(struct str s)
 {
@@ -49,8 +49,7 @@ static int64_t lowest_power(const struct decimal *d)
 
 	for (size_t i = d->mantissa.n; i-- > 0;) {
 		if (d->mantissa.p[i] != '0' && d->mantissa.p[i] != '.')
-			return d->exponent +
-			       (i < whole ? (int64_t)(whole - 1 - i) : (int64_t)whole - (int64_t)i);
+			return d->exponent + (i < whole ? (int64_t)(whole - 1 - i) : (int64_t)whole - (int64_t)i);
 	}
 	return ALL_ZERO;
 }

@@ -199,15 +199,23 @@ static enum step read_value(struct parse *p)
 	if (p->at == p->end)
 		return fail(p, p->at, "expected a value");
 	switch (*p->at) {
-	case '"': return read_string(p);
-	case '{': return open_container(p, JSON_OBJECT);
-	case '[': return open_container(p, JSON_ARRAY);
-	case 't': return read_word(p, "true", 4, JSON_TRUE);
-	case 'f': return read_word(p, "false", 5, JSON_FALSE);
-	case 'n': return read_word(p, "null", 4, JSON_NULL);
+	case '"':
+		return read_string(p);
+	case '{':
+		return open_container(p, JSON_OBJECT);
+	case '[':
+		return open_container(p, JSON_ARRAY);
+	case 't':
+		return read_word(p, "true", 4, JSON_TRUE);
+	case 'f':
+		return read_word(p, "false", 5, JSON_FALSE);
+	case 'n':
+		return read_word(p, "null", 4, JSON_NULL);
 	case '-':
-	case '0' ... '9': return read_number(p);
-	default: return fail(p, p->at, "expected a value");
+	case '0' ... '9':
+		return read_number(p);
+	default:
+		return fail(p, p->at, "expected a value");
 	}
 }
 
@@ -268,11 +276,19 @@ static enum step parse_document(struct parse *p)
 
 	for (;;) {
 		switch (step) {
-		case VALUE: step = read_value(p); break;
-		case INSIDE: step = first_child(p); break;
-		case AFTER: step = after_value(p); break;
-		case DONE: return at_end(p);
-		case FAILED: return FAILED;
+		case VALUE:
+			step = read_value(p);
+			break;
+		case INSIDE:
+			step = first_child(p);
+			break;
+		case AFTER:
+			step = after_value(p);
+			break;
+		case DONE:
+			return at_end(p);
+		case FAILED:
+			return FAILED;
 		}
 	}
 }
@@ -285,13 +301,11 @@ static int report(const struct parse *p, const char *text, struct err *err)
 
 	for (const char *nl; (nl = memchr(line_start, '\n', (size_t)(p->error_at - line_start))); line++)
 		line_start = nl + 1;
-	return err_set(err, p->kind, "line %u, column %zu: %s%s", line,
-		       (size_t)(p->error_at - line_start) + 1, p->error,
-		       p->error_at == p->end ? ", but the text ends here" : "");
+	return err_set(err, p->kind, "line %u, column %zu: %s%s", line, (size_t)(p->error_at - line_start) + 1,
+		       p->error, p->error_at == p->end ? ", but the text ends here" : "");
 }
 
-int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root,
-	       struct err *err)
+int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err)
 {
 	size_t limit = MIN(r->limits.bytes ? r->limits.bytes : DEFAULT_BYTES, (size_t)UINT32_MAX - 1);
 

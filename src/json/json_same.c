@@ -57,11 +57,16 @@ static bool equal(const struct json *a, const struct json *b, struct arena *aren
 	if (!a || !b || a->type != b->type)
 		return a == b;
 	switch ((enum json_type)a->type) {
-	case JSON_NUMBER: return equal_numbers(a, b);
-	case JSON_STRING: return json_str_eq(a, json_str(b, arena));
-	case JSON_ARRAY: return equal_arrays(a, b, arena);
-	case JSON_OBJECT: return covers(a, b, arena) && has_all_keys(a, b, arena);
-	default: return true;
+	case JSON_NUMBER:
+		return equal_numbers(a, b);
+	case JSON_STRING:
+		return json_str_eq(a, json_str(b, arena));
+	case JSON_ARRAY:
+		return equal_arrays(a, b, arena);
+	case JSON_OBJECT:
+		return covers(a, b, arena) && has_all_keys(a, b, arena);
+	default:
+		return true;
 	}
 }
 

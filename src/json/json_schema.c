@@ -32,8 +32,8 @@ struct site {
 	struct err *err;
 };
 
-static int check_value(struct check *c, const struct json *schema, const struct json *v,
-		       const struct path *path, struct err *err);
+static int check_value(struct check *c, const struct json *schema, const struct json *v, const struct path *path,
+		       struct err *err);
 
 /* The kind of a value and how a sentence names it. An integer is a number too. */
 static const struct type_name {
@@ -230,8 +230,7 @@ static int unexpected(const struct site *site, const struct path *path)
 	AUTO_BUF struct buf where = { 0 };
 
 	add_path(&where, site->c, path);
-	return err_set(site->err, ERR_PARSE, "An unexpected parameter `%s` was provided",
-		       where.n ? where.p : "");
+	return err_set(site->err, ERR_PARSE, "An unexpected parameter `%s` was provided", where.n ? where.p : "");
 }
 
 static int check_properties(const struct site *site)
@@ -321,8 +320,7 @@ static int check_all_of(const struct site *site)
 }
 
 /* Counts the schemas of the list that fit and gathers what the others had to say. */
-static int count_fits(const struct site *site, const struct json *list, unsigned *ret_fits,
-		      struct buf *reasons)
+static int count_fits(const struct site *site, const struct json *list, unsigned *ret_fits, struct buf *reasons)
 {
 	unsigned fits = 0;
 
@@ -369,8 +367,8 @@ static keyword_fn *const keywords[] = {
 	check_properties, check_items, check_ref,   check_all_of, check_alternatives,
 };
 
-static int check_value(struct check *c, const struct json *schema, const struct json *v,
-		       const struct path *path, struct err *err)
+static int check_value(struct check *c, const struct json *schema, const struct json *v, const struct path *path,
+		       struct err *err)
 {
 	const struct site site = { c, schema, v, path, err };
 	int rc = 0;

@@ -8,8 +8,7 @@
 enum { REPLACEMENT = 0xfffd };
 
 const char json_escapes[256] = {
-	['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
-	['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
+	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
 };
 
 static uint32_t hex4(const char *p)

@@ -169,9 +169,7 @@ void json_kraw(struct json_out *w, const char *key, struct str json)
 
 static void add_escape(struct buf *out, char c)
 {
-	static const char letters[0x20] = {
-		['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
-	};
+	static const char letters[0x20] = { ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
 	static const char hex[] = "0123456789abcdef";
 	unsigned char u = (unsigned char)c;
 

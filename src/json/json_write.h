@@ -13,13 +13,16 @@
 #include "base/buf.h"
 
 struct json_out {
-	struct buf *buf;    /* borrowed */
-	uint64_t objects;   /* bit i: level i is an object (depth is limited to 64 for writing) */
+	struct buf *buf;  /* borrowed */
+	uint64_t objects; /* bit i: level i is an object (depth is limited to 64 for writing) */
 	unsigned depth;
-	bool comma;         /* a comma is due before the next value */
+	bool comma; /* a comma is due before the next value */
 };
 
-static inline struct json_out json_out(struct buf *buf) { return (struct json_out){ .buf = buf }; }
+static inline struct json_out json_out(struct buf *buf)
+{
+	return (struct json_out){ .buf = buf };
+}
 void json_open(struct json_out *w, char bracket); /* '{' or '[' */
 void json_close(struct json_out *w);
 void json_key(struct json_out *w, const char *key);
@@ -28,7 +31,7 @@ void json_put_str(struct json_out *w, struct str s);
 void json_put_cstr(struct json_out *w, const char *s); /* NULL writes null */
 void json_put_i64(struct json_out *w, int64_t v);
 void json_put_u64(struct json_out *w, uint64_t v);
-void json_put_double(struct json_out *w, double v);    /* shortest form that reads back the same; not finite: null */
+void json_put_double(struct json_out *w, double v); /* shortest form that reads back the same; not finite: null */
 void json_put_bool(struct json_out *w, bool v);
 void json_put_null(struct json_out *w);
 void json_put_raw(struct json_out *w, struct str json); /* one complete value, trusted to be valid */

@@ -22,28 +22,28 @@ enum event_kind {
 /* Everything is borrowed until the receiver returns. Members that a kind does not use are zero. */
 struct event {
 	enum event_kind kind;
-	const char *uuid;               /* of the line; NULL: the receiver makes one */
-	const char *name;               /* tool; "text" or "thinking" */
-	const char *id;                 /* of the call */
+	const char *uuid; /* of the line; NULL: the receiver makes one */
+	const char *name; /* tool; "text" or "thinking" */
+	const char *id;   /* of the call */
 	struct str text;
 	bool is_error;
 
 	/* EVENT_MESSAGE */
-	bool from_model;                /* a block of an answer; otherwise a tool's result */
+	bool from_model; /* a block of an answer; otherwise a tool's result */
 	const struct segment *block;
 	const char *message_id, *model, *request_id;
-	const struct usage *usage;      /* of the answer so far; NULL for results */
-	struct str tool_use_result;     /* JSON, or empty */
-	const char *const *supersedes;  /* uuids of frames of an answer that never happened; NULL-terminated, or NULL */
+	const struct usage *usage;     /* of the answer so far; NULL for results */
+	struct str tool_use_result;    /* JSON, or empty */
+	const char *const *supersedes; /* uuids of frames of an answer that never happened; NULL-terminated, or NULL */
 
-	struct str raw;                 /* EVENT_DELTA: the API's event as it came; empty for the decoded piece */
+	struct str raw; /* EVENT_DELTA: the API's event as it came; empty for the decoded piece */
 
 	/* EVENT_RETRY */
 	unsigned attempt;
-	unsigned most_attempts;         /* that fit into the deadline at this pace */
+	unsigned most_attempts; /* that fit into the deadline at this pace */
 	int64_t delay_ms;
-	int status;                     /* HTTP; 0: none */
-	const char *error;              /* "overloaded", ... */
+	int status;        /* HTTP; 0: none */
+	const char *error; /* "overloaded", ... */
 };
 
 typedef void event_fn(void *data, const struct event *event);

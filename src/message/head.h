@@ -11,7 +11,7 @@ struct head_pool {
 struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
-	struct str bytes;       /* up to and including the bracket that opens the messages */
+	struct str bytes; /* up to and including the bracket that opens the messages */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

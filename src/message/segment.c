@@ -130,6 +130,8 @@ struct segment *segment_tool_result(struct str call_id, struct str text, bool is
 
 struct segment *segment_lost_result(struct str call_id)
 {
-	return segment_tool_result(call_id, STR("The program ended before this call had a result. It may or may not have run: "
-						"look at the state of things before you do it again."), true);
+	return segment_tool_result(call_id,
+				   STR("The program ended before this call had a result. It may or may not have run: "
+				       "look at the state of things before you do it again."),
+				   true);
 }

@@ -9,16 +9,19 @@ enum segment_kind { SEGMENT_TEXT, SEGMENT_THINKING, SEGMENT_TOOL_USE, SEGMENT_TO
 struct segment {
 	uint32_t refs;
 	uint32_t len;
-	uint8_t kind;       /* enum segment_kind */
-	bool markable;      /* may carry cache_control: all but thinking */
-	char bytes[];       /* a JSON object; a mark goes in before its last byte */
+	uint8_t kind;  /* enum segment_kind */
+	bool markable; /* may carry cache_control: all but thinking */
+	char bytes[];  /* a JSON object; a mark goes in before its last byte */
 };
 
 /* json: one complete JSON object, valid UTF-8, trusted. Copies it. Returns owned with one reference. */
 struct segment *segment_new(enum segment_kind kind, struct str json);
 struct segment *segment_ref(struct segment *s);
 void segment_unref(struct segment *s);
-static inline struct str segment_json(const struct segment *s) { return (struct str){ s->bytes, s->len }; }
+static inline struct str segment_json(const struct segment *s)
+{
+	return (struct str){ s->bytes, s->len };
+}
 
 /* A block of an answer or of a file. Its bytes are kept as they are, but for lone surrogate escapes, which the API would
  * refuse and which become \ufffd, and for a cache mark of another program. NULL if it is no object with a type, or a

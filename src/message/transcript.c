@@ -3,7 +3,7 @@
 #include "message/transcript.h"
 #include <assert.h>
 
-enum { PACK_BYTES = 16 << 10 };  /* a shorter tail is sent block by block */
+enum { PACK_BYTES = 16 << 10 }; /* a shorter tail is sent block by block */
 
 static void shelf_unref(struct shelf *s)
 {

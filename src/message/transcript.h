@@ -6,7 +6,8 @@
 
 enum role { ROLE_USER, ROLE_ASSISTANT };
 
-struct block {                   /* a view: valid until the transcript changes */
+/* A view: valid until the transcript changes */
+struct block {
 	struct str json;
 	enum role role;
 	enum segment_kind kind;
@@ -16,7 +17,7 @@ struct block {                   /* a view: valid until the transcript changes *
 /* Blocks packed as they are sent, one behind the other with the brackets between them. Immutable, counted. */
 struct shelf {
 	uint32_t refs;
-	uint32_t before;         /* blocks in front of it */
+	uint32_t before; /* blocks in front of it */
 	uint32_t count;
 	struct shelf_block *blocks;
 	size_t len;
@@ -24,7 +25,7 @@ struct shelf {
 };
 
 struct shelf_block {
-	uint32_t start, end;     /* of its JSON in the shelf's bytes */
+	uint32_t start, end; /* of its JSON in the shelf's bytes */
 	uint8_t role, kind;
 	bool markable;
 };
@@ -35,12 +36,12 @@ struct tail_block {
 };
 
 struct transcript {
-	struct shelf **shelves;  /* the older part; a reference to each */
+	struct shelf **shelves; /* the older part; a reference to each */
 	uint32_t shelf_count;
 	struct tail_block *tail; /* the newer part: can still be cut */
 	uint32_t tail_count, tail_cap;
-	uint32_t forked_at;      /* blocks that it had when it was forked off; 0: not a fork */
-	uint64_t bytes;          /* of all blocks as they are sent, the brackets that open messages included */
+	uint32_t forked_at; /* blocks that it had when it was forked off; 0: not a fork */
+	uint64_t bytes;     /* of all blocks as they are sent, the brackets that open messages included */
 };
 
 void transcript_release(struct transcript *t);
@@ -57,4 +58,4 @@ void transcript_fork(struct transcript *t, struct transcript *ret_child);
 
 /* For who writes the tail out: the bytes that come before block i. */
 struct str transcript_opening(const struct transcript *t, uint32_t i);
-#define TRANSCRIPT_CLOSING "]}"  /* ends the last message */
+#define TRANSCRIPT_CLOSING "]}" /* ends the last message */

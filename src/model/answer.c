@@ -13,10 +13,8 @@ static const struct growth {
 	enum answer_block kind;
 	const char *member;
 } growths[] = {
-	{ "text", ANSWER_TEXT, "text" },
-	{ "thinking", ANSWER_THINKING, "thinking" },
-	{ "tool_use", ANSWER_INPUT, "input" },
-	{ "server_tool_use", ANSWER_INPUT, "input" },
+	{ "text", ANSWER_TEXT, "text" },           { "thinking", ANSWER_THINKING, "thinking" },
+	{ "tool_use", ANSWER_INPUT, "input" },     { "server_tool_use", ANSWER_INPUT, "input" },
 	{ "mcp_tool_use", ANSWER_INPUT, "input" },
 };
 

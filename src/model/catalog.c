@@ -14,7 +14,7 @@ static const struct {
 	{ "opusplan", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
 };
 
-/* The figures of docs/models.md, in the order input, 5-minute write, 1-hour write, read, output. */
+/* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. */
 static const struct model_info models[] = {
 	{ "claude-opus-5-5", 4, 5, 8, 0.2, 20, 1000000, 128000 },
 	{ "claude-sonnet-5-5", 2, 2.5, 4, 0.1, 10, 1000000, 128000 },
@@ -39,7 +39,8 @@ int model_resolve(struct arena *a, const char *name, const char **ret_id, struct
 	struct str base = str_trim(str_from(name));
 	struct str suffix = STR("[1m]");
 
-	if (str_ends(base, suffix)) /* all current models have the long window: the suffix is accepted and means nothing */
+	if (str_ends(base,
+		     suffix)) /* all current models have the long window: the suffix is accepted and means nothing */
 		base.n -= suffix.n;
 	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
 		if (!str_is_nocase(base, aliases[i].alias))
@@ -50,8 +51,10 @@ int model_resolve(struct arena *a, const char *name, const char **ret_id, struct
 	}
 	char *id = arena_dup(a, base.p, base.n);
 	if (!base.n || !looks_like_id(id))
-		return err_set(err, ERR_USAGE, "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
-			       "fable, default, best, opusplan", name, aliases[1].id);
+		return err_set(err, ERR_USAGE,
+			       "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
+			       "fable, default, best, opusplan",
+			       name, aliases[1].id);
 	*ret_id = id;
 	return 0;
 }
@@ -81,5 +84,6 @@ double model_cost_usd(const char *id, const struct usage *u)
 	int64_t writes = u->cache_write - long_writes;
 
 	return ((double)u->input * m->input + (double)writes * m->write_5m + (double)long_writes * m->write_1h +
-		(double)u->cache_read * m->read + (double)u->output * m->output) / 1e6;
+		(double)u->cache_read * m->read + (double)u->output * m->output) /
+	       1e6;
 }

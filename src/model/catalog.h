@@ -5,7 +5,7 @@
 #include "message/usage.h"
 
 struct model_info {
-	const char *id;            /* prefix of the model ids it describes */
+	const char *id;                                 /* prefix of the model ids it describes */
 	double input, write_5m, write_1h, read, output; /* USD per million tokens */
 	int64_t context, max_output;
 };

@@ -8,8 +8,8 @@ enum { FOREVER = 1 << 20, FIRST_DELAY_MS = 500, LONGEST_DELAY_MS = 32000 };
 /* First match decides. 429 without retry-after means a spend cap more often than a burst: five tries. */
 static const struct rule {
 	enum failure_kind kind;
-	int from, to;            /* status */
-	bool told;               /* the server said when to come back */
+	int from, to; /* status */
+	bool told;    /* the server said when to come back */
 	unsigned tries;
 	const char *name;
 } rules[] = {
@@ -66,7 +66,8 @@ void failure_from_body(struct failure *f, int status, struct str body)
 	const struct json *root, *error;
 
 	f->kind = FAIL_STATUS;
-	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 && json_is(error = json_get(root, "error"), JSON_OBJECT)) {
+	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 &&
+	    json_is(error = json_get(root, "error"), JSON_OBJECT)) {
 		say(f, status, json_str(json_get(error, "type"), &arena), json_str(json_get(error, "message"), &arena));
 		return;
 	}
@@ -80,9 +81,9 @@ void failure_from_event(struct failure *f, struct str type, struct str message)
 		const char *type;
 		int status;
 	} statuses[] = {
-		{ "overloaded_error", 529 },      { "rate_limit_error", 429 }, { "invalid_request_error", 400 },
-		{ "authentication_error", 401 },  { "permission_error", 403 }, { "not_found_error", 404 },
-		{ "request_too_large", 413 },     { "timeout_error", 504 },    { "billing_error", 402 },
+		{ "overloaded_error", 529 },     { "rate_limit_error", 429 }, { "invalid_request_error", 400 },
+		{ "authentication_error", 401 }, { "permission_error", 403 }, { "not_found_error", 404 },
+		{ "request_too_large", 413 },    { "timeout_error", 504 },    { "billing_error", 402 },
 	};
 	int status = 500;
 

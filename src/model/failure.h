@@ -5,23 +5,23 @@
 
 enum failure_kind {
 	FAIL_NONE = 0,
-	FAIL_STATUS,     /* an HTTP status other than 200 */
-	FAIL_EVENT,      /* an error event inside the stream */
-	FAIL_CONNECT,    /* refused, reset before the answer, no such host */
-	FAIL_TLS,        /* certificate or handshake: trying again does not help */
-	FAIL_CUT,        /* the stream ended before the answer did */
-	FAIL_STALL,      /* no byte for too long */
-	FAIL_GARBAGE,    /* the answer is not an event stream */
+	FAIL_STATUS,  /* an HTTP status other than 200 */
+	FAIL_EVENT,   /* an error event inside the stream */
+	FAIL_CONNECT, /* refused, reset before the answer, no such host */
+	FAIL_TLS,     /* certificate or handshake: trying again does not help */
+	FAIL_CUT,     /* the stream ended before the answer did */
+	FAIL_STALL,   /* no byte for too long */
+	FAIL_GARBAGE, /* the answer is not an event stream */
 	FAIL_TOO_LARGE,
 	FAIL_CANCELLED,
 };
 
 struct failure {
 	enum failure_kind kind;
-	int status;              /* HTTP; for FAIL_EVENT the status that its type stands for; 0 if there is none */
-	int64_t retry_after_ms;  /* told by the server; -1: not told */
-	char type[48];           /* "overloaded_error" */
-	char text[400];          /* one line for people */
+	int status;             /* HTTP; for FAIL_EVENT the status that its type stands for; 0 if there is none */
+	int64_t retry_after_ms; /* told by the server; -1: not told */
+	char type[48];          /* "overloaded_error" */
+	char text[400];         /* one line for people */
 };
 
 void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...) printf_like(3, 4);

@@ -17,14 +17,14 @@ struct governor_slot {
 };
 
 struct governor {
-	struct loop *loop;             /* borrowed */
-	unsigned cap, most;            /* now; never above */
+	struct loop *loop;  /* borrowed */
+	unsigned cap, most; /* now; never above */
 	unsigned in_flight, waiting;
 	struct governor_slot *first, **end;
-	uint64_t hold_until_ms;        /* nothing new before */
-	uint64_t round_started_ms;     /* of the last drop by 0.7: requests granted before it do not drop again */
-	unsigned credit;               /* successes since the cap was widened */
-	bool limited;                  /* a 429 was seen */
+	uint64_t hold_until_ms;    /* nothing new before */
+	uint64_t round_started_ms; /* of the last drop by 0.7: requests granted before it do not drop again */
+	unsigned credit;           /* successes since the cap was widened */
+	bool limited;              /* a 429 was seen */
 	struct kick kick;
 	struct timer timer;
 };
@@ -33,7 +33,7 @@ enum governor_outcome { GOVERNOR_OK, GOVERNOR_LIMITED /* 429 */, GOVERNOR_OVERLO
 
 void governor_init(struct governor *g, struct loop *loop, unsigned most);
 void governor_release(struct governor *g);
-void governor_set_most(struct governor *g, unsigned most);   /* an untouched cap moves along */
+void governor_set_most(struct governor *g, unsigned most);           /* an untouched cap moves along */
 void governor_enter(struct governor *g, struct governor_slot *slot); /* on_granted comes later */
 /* Gives a granted or waiting slot back. hold_ms: nobody sends before that time has passed; 0: no hold. */
 void governor_leave(struct governor *g, struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms);

@@ -16,13 +16,14 @@
 struct endpoint;
 struct model_call;
 
-struct endpoint_options {              /* borrowed until open returns */
+/* Borrowed until open returns */
+struct endpoint_options {
 	struct loop *loop;
 	const char *base_url, *api_key, *auth_token; /* NULL: not given */
-	const char *extra_headers;     /* lines "Name: value"; NULL: none */
-	const char *betas;             /* comma list; NULL: none */
-	const char *scenario;          /* scripted: file name; NULL: the embedded one */
-	uint64_t stall_ms;             /* 0: 120,000 */
+	const char *extra_headers;                   /* lines "Name: value"; NULL: none */
+	const char *betas;                           /* comma list; NULL: none */
+	const char *scenario;                        /* scripted: file name; NULL: the embedded one */
+	uint64_t stall_ms;                           /* 0: 120,000 */
 };
 
 struct provider {
@@ -34,24 +35,26 @@ struct provider {
 	void (*pause)(struct model_call *call, bool on); /* back-pressure; may be NULL */
 };
 
-struct endpoint {                      /* the first member of each provider's own struct */
+/* The first member of each provider's own struct */
+struct endpoint {
 	const struct provider *provider;
 	struct governor governor;
 };
 
 struct model_call {
-	struct endpoint *endpoint;     /* borrowed */
+	struct endpoint *endpoint;      /* borrowed */
 	const char *session_id, *agent; /* told to the server in headers; agent may be "" */
 	unsigned shard;
 	struct body body;
 	const struct answer_sink *sink;
-	void (*on_done)(struct model_call *call); /* look at call->failure and call->answer; both stay until model_call_reset */
+	void (*on_done)(
+		struct model_call *call); /* look at call->failure and call->answer; both stay until model_call_reset */
 	void *owner;
 	/* results */
 	struct answer answer;
 	struct failure failure;
 	char request_id[64];
-	int64_t hold_ms;               /* the server's limits are used up for so long; 0: no */
+	int64_t hold_ms; /* the server's limits are used up for so long; 0: no */
 	/* the provider's own */
 	void *transfer;
 	struct buf error_body;
@@ -74,7 +77,7 @@ const struct provider *provider_find(struct str name);
 struct head_spec {
 	const char *model;
 	int64_t max_tokens;
-	struct str system;             /* may be empty */
-	const char *const *tools;      /* definitions, JSON; NULL-terminated */
+	struct str system;        /* may be empty */
+	const char *const *tools; /* definitions, JSON; NULL-terminated */
 };
 void head_write(struct buf *out, const struct head_spec *spec);

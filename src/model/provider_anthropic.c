@@ -68,7 +68,8 @@ static bool has_line_end(const char *text)
 static int check_options(const struct endpoint_options *o, struct err *err)
 {
 	if (!o->api_key && !o->auth_token)
-		return err_set(err, ERR_USAGE, "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
+		return err_set(err, ERR_USAGE,
+			       "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
 			       "--provider scripted runs the built-in demo model instead)");
 	if (has_line_end(o->api_key) || has_line_end(o->auth_token))
 		return err_set(err, ERR_USAGE, "%s has a line end in it",
@@ -160,9 +161,15 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	static const enum failure_kind kinds[] = {
-		[HTTP_OK] = FAIL_NONE,          [HTTP_REFUSED] = FAIL_CONNECT,     [HTTP_RESOLVE] = FAIL_CONNECT,
-		[HTTP_TLS] = FAIL_TLS,          [HTTP_RESET] = FAIL_CUT,           [HTTP_STALLED] = FAIL_STALL,
-		[HTTP_TOO_LARGE] = FAIL_TOO_LARGE, [HTTP_CANCELLED] = FAIL_CANCELLED, [HTTP_OTHER] = FAIL_CONNECT,
+		[HTTP_OK] = FAIL_NONE,
+		[HTTP_REFUSED] = FAIL_CONNECT,
+		[HTTP_RESOLVE] = FAIL_CONNECT,
+		[HTTP_TLS] = FAIL_TLS,
+		[HTTP_RESET] = FAIL_CUT,
+		[HTTP_STALLED] = FAIL_STALL,
+		[HTTP_TOO_LARGE] = FAIL_TOO_LARGE,
+		[HTTP_CANCELLED] = FAIL_CANCELLED,
+		[HTTP_OTHER] = FAIL_CONNECT,
 	};
 	struct model_call *call = http_data(r);
 	/* We ended it ourselves because it is no event stream: that is not a cancel. */

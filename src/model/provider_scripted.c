@@ -31,11 +31,12 @@ struct scripted {
 	uint64_t stall_ms;
 };
 
-struct playback {                   /* one answer being played */
+/* One answer being played */
+struct playback {
 	struct scripted *scripted;
 	struct model_call *call;
 	struct reply *reply;
-	struct reply_step step;     /* what the timer waits to do */
+	struct reply_step step; /* what the timer waits to do */
 	struct timer timer;
 	bool begun;
 };
@@ -118,8 +119,7 @@ static void on_timer(struct timer *timer)
 		return;
 	}
 	p->step = reply_next(p->reply);
-	timer_start(p->scripted->loop, timer,
-		    p->step.kind == REPLY_STALL ? p->scripted->stall_ms : p->step.delay_ms);
+	timer_start(p->scripted->loop, timer, p->step.kind == REPLY_STALL ? p->scripted->stall_ms : p->step.delay_ms);
 }
 
 static int start(struct endpoint *e, struct model_call *call, struct err *err)

@@ -32,7 +32,8 @@ int permission_check_mode(enum permission_mode mode, struct err *err)
 
 	if (mode != PERMISSION_BYPASS || geteuid() != 0 || (sandbox && !strcmp(sandbox, "1")))
 		return 0;
-	return err_set(err, ERR_USAGE, "permissions are not bypassed for root: run as another user, or set IS_SANDBOX=1 in a "
+	return err_set(err, ERR_USAGE,
+		       "permissions are not bypassed for root: run as another user, or set IS_SANDBOX=1 in a "
 		       "container made for this");
 }
 
@@ -62,7 +63,9 @@ enum permission_decision permission_decide(const struct permission *p, const str
 		return PERMISSION_ALLOW;
 	if (p->can_ask)
 		return PERMISSION_ASK;
-	buf_addf(reason, "Permission to use %s was denied: nobody is there to ask, and it is not among the allowed tools "
-		 "(--allowedTools %s would allow it).", call->tool->name, call->tool->name);
+	buf_addf(reason,
+		 "Permission to use %s was denied: nobody is there to ask, and it is not among the allowed tools "
+		 "(--allowedTools %s would allow it).",
+		 call->tool->name, call->tool->name);
 	return PERMISSION_DENY;
 }

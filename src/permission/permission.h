@@ -9,8 +9,8 @@ enum permission_decision { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
 
 struct permission {
 	enum permission_mode mode;
-	bool can_ask;           /* somebody answers questions */
-	struct map allowed;     /* tool names that need no question, lower case */
+	bool can_ask;       /* somebody answers questions */
+	struct map allowed; /* tool names that need no question, lower case */
 };
 
 void permission_release(struct permission *p);
@@ -21,4 +21,5 @@ int permission_check_mode(enum permission_mode mode, struct err *err);
 void permission_allow_tool(struct permission *p, struct str name);
 
 /* reason gets a text for the model when denied. */
-enum permission_decision permission_decide(const struct permission *p, const struct tool_call *call, struct buf *reason);
+enum permission_decision permission_decide(const struct permission *p, const struct tool_call *call,
+					   struct buf *reason);

@@ -7,9 +7,9 @@
 struct fork_gate {
 	struct loop *loop;
 	unsigned refs;
-	bool led, open;           /* somebody went ahead; all may go */
+	bool led, open; /* somebody went ahead; all may go */
 	struct timer timer;
-	struct kick **waiting;    /* borrowed kicks of those who wait */
+	struct kick **waiting; /* borrowed kicks of those who wait */
 	size_t count, cap;
 };
 

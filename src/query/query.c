@@ -167,7 +167,8 @@ static enum step step_ask(struct query *q)
 	q->through_gate = true;
 	q->attempt = 0;
 	q->asked_ms = loop_now_ms(q->config.loop);
-	q->deadline_ms = q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
+	q->deadline_ms =
+		q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
 	governor_enter(&q->config.endpoint->governor, &q->slot);
 	return set_state(q, QUERY_GATE);
 }
@@ -179,7 +180,8 @@ static enum step step_gate(struct query *q)
 	const struct governor *g = &q->config.endpoint->governor;
 
 	if (!q->slot.granted && g->hold_until_ms > q->deadline_ms) {
-		query_give_up(q, QUERY_MODEL_ERROR, "the server's limits hold all requests for longer than the deadline");
+		query_give_up(q, QUERY_MODEL_ERROR,
+			      "the server's limits hold all requests for longer than the deadline");
 		return STEP_AGAIN;
 	}
 	if (!q->slot.granted || q->paused)
@@ -231,9 +233,14 @@ static enum step try_again(struct query *q)
 		q->failure = last;
 		return STEP_AGAIN;
 	}
-	query_emit(q, &(struct event){ .kind = EVENT_RETRY, .text = str_from(f->text), .attempt = q->attempt,
-				       .most_attempts = q->attempt + (unsigned)((q->deadline_ms - now) / (uint64_t)(delay_ms + 1)),
-				       .delay_ms = delay_ms, .status = f->status, .error = failure_name(f) });
+	query_emit(q, &(struct event){ .kind = EVENT_RETRY,
+				       .text = str_from(f->text),
+				       .attempt = q->attempt,
+				       .most_attempts = q->attempt +
+							(unsigned)((q->deadline_ms - now) / (uint64_t)(delay_ms + 1)),
+				       .delay_ms = delay_ms,
+				       .status = f->status,
+				       .error = failure_name(f) });
 	model_call_reset(&q->model);
 	timer_start(q->config.loop, &q->timer, (uint64_t)delay_ms);
 	return set_state(q, QUERY_BACKOFF);
@@ -370,7 +377,7 @@ static enum step step_finish(struct query *q)
 }
 
 static step_fn *const steps[QUERY_STATE_COUNT] = {
-	[QUERY_ASK] = step_ask,     [QUERY_GATE] = step_gate,     [QUERY_STREAM] = step_stream,
+	[QUERY_ASK] = step_ask,         [QUERY_GATE] = step_gate,   [QUERY_STREAM] = step_stream,
 	[QUERY_BACKOFF] = step_backoff, [QUERY_TOOLS] = step_tools, [QUERY_ENDING] = step_ending,
 	[QUERY_FINISH] = step_finish,
 };

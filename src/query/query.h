@@ -12,25 +12,27 @@ enum query_state {
 #define X(s) QUERY_##s,
 	QUERY_STATES(X)
 #undef X
-	QUERY_STATE_COUNT
+		QUERY_STATE_COUNT
 };
 
-enum query_end {                /* how a turn ended */
-	QUERY_RUNNING,          /* it has not */
+/* How a turn ended */
+enum query_end {
+	QUERY_RUNNING, /* it has not */
 	QUERY_DONE,
 	QUERY_MAX_TURNS,
-	QUERY_MODEL_ERROR,      /* the API failed, or kept failing */
+	QUERY_MODEL_ERROR, /* the API failed, or kept failing */
 	QUERY_REFUSED,
-	QUERY_EMPTY,            /* no text and no calls, twice */
-	QUERY_CUT_OFF,          /* at the output limit, again and again; or paused without end */
+	QUERY_EMPTY,   /* no text and no calls, twice */
+	QUERY_CUT_OFF, /* at the output limit, again and again; or paused without end */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
-	QUERY_DISK_ERROR,       /* the transcript cannot be written */
+	QUERY_DISK_ERROR, /* the transcript cannot be written */
 };
 
 struct query;
 
-struct query_config {                   /* all borrowed, but head: keeps a reference */
+/* All borrowed, but head: keeps a reference */
+struct query_config {
 	struct loop *loop;
 	struct endpoint *endpoint;
 	struct head *head;
@@ -39,19 +41,20 @@ struct query_config {                   /* all borrowed, but head: keeps a refer
 	struct tool_gate *gate;
 	struct recorder *recorder;
 	const char *session_id, *agent;
-	unsigned max_turns;             /* 0: no limit */
-	unsigned parallel_calls;        /* 0: 10 */
-	uint64_t retry_deadline_ms;     /* per request; 0: 30 minutes */
+	unsigned max_turns;         /* 0: no limit */
+	unsigned parallel_calls;    /* 0: 10 */
+	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
 	event_fn *on_event;
-	bool want_deltas, want_raw;     /* EVENT_DELTA as text; as the API's own events */
+	bool want_deltas, want_raw;                  /* EVENT_DELTA as text; as the API's own events */
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
-	void *data;                     /* of on_event and on_end */
+	void *data;                                  /* of on_event and on_end */
 };
 
-struct query_call {                     /* a tool call of the current answer, in order */
+/* A tool call of the current answer, in order */
+struct query_call {
 	struct query *query;
-	struct tool_call *call;         /* NULL when the result came from disk */
-	struct segment *result;         /* owned; set once it is recorded */
+	struct tool_call *call; /* NULL when the result came from disk */
+	struct segment *result; /* owned; set once it is recorded */
 	bool started, is_done;
 };
 
@@ -62,14 +65,14 @@ struct query {
 	struct kick kick;
 
 	/* the turn */
-	unsigned turn;                  /* requests answered in it */
+	unsigned turn; /* requests answered in it */
 	bool cancelled, paused;
 	enum query_end end;
-	struct failure failure;         /* of QUERY_MODEL_ERROR */
-	struct buf text;                /* of the last answer; the result of the turn */
-	bool text_goes_on;              /* the next answer continues this one (cut at the output limit) */
-	size_t text_from;               /* where the current answer's part of it begins */
-	struct usage usage;             /* of all its requests */
+	struct failure failure; /* of QUERY_MODEL_ERROR */
+	struct buf text;        /* of the last answer; the result of the turn */
+	bool text_goes_on;      /* the next answer continues this one (cut at the output limit) */
+	size_t text_from;       /* where the current answer's part of it begins */
+	struct usage usage;     /* of all its requests */
 	uint64_t started_ms, api_ms, asked_ms;
 	char stop_reason[40];
 	unsigned continuations, nudges, pauses;
@@ -77,19 +80,19 @@ struct query {
 	/* the request */
 	struct model_call model;
 	struct governor_slot slot;
-	struct fork_gate *fork_gate;    /* reference; until the first request is answered */
-	bool through_gate;              /* it let us pass */
-	bool request_over;              /* fact: the model call reported */
-	struct segment **arrived;       /* fact: blocks that wait to be recorded; owned */
+	struct fork_gate *fork_gate; /* reference; until the first request is answered */
+	bool through_gate;           /* it let us pass */
+	bool request_over;           /* fact: the model call reported */
+	struct segment **arrived;    /* fact: blocks that wait to be recorded; owned */
 	uint32_t arrived_count, arrived_cap;
-	uint32_t answer_from;           /* first block of the answer in the transcript */
+	uint32_t answer_from; /* first block of the answer in the transcript */
 	uint32_t last_mark;
 	unsigned attempt;
 	uint64_t deadline_ms;
 	struct timer timer;
-	char (*shown)[UUID_LEN + 1];    /* uuids of the answer's frames */
+	char (*shown)[UUID_LEN + 1]; /* uuids of the answer's frames */
 	uint32_t shown_count, shown_cap;
-	bool superseding;               /* shown belongs to an answer that never happened */
+	bool superseding; /* shown belongs to an answer that never happened */
 
 	/* the calls of the answer */
 	struct query_call **calls;
@@ -102,7 +105,7 @@ struct query {
 };
 
 void query_init(struct query *q, const struct query_config *config);
-void query_release(struct query *q);    /* only when idle */
+void query_release(struct query *q); /* only when idle */
 
 /* Records and appends user blocks; only when idle. Takes the segments, also on failure. */
 int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err);
@@ -110,7 +113,7 @@ int query_add_user(struct query *q, struct segment **blocks, size_t count, bool 
  * if they are read-only; otherwise, or without run, they get a result that says that they may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
 		       bool run, struct err *err);
-void query_start(struct query *q);      /* a turn: leads to on_end exactly once */
-void query_cancel(struct query *q);     /* any time, any number of times */
-void query_pause(struct query *q, bool on); /* back-pressure: no new request, no bytes from the running one */
+void query_start(struct query *q);                   /* a turn: leads to on_end exactly once */
+void query_cancel(struct query *q);                  /* any time, any number of times */
+void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
 void query_notice(struct query *q, struct str text); /* told to the model with its next request */

@@ -37,9 +37,14 @@ static void emit_block(struct query *q, const struct segment *block, const char 
 		for (uint32_t i = 0; i < q->shown_count; i++)
 			supersedes[i] = q->shown[i];
 	}
-	query_emit(q, &(struct event){ .kind = EVENT_MESSAGE, .uuid = uuid, .from_model = true, .block = block,
-				       .message_id = ids.message_id, .model = ids.model,
-				       .request_id = ids.request_id, .usage = &q->model.answer.usage,
+	query_emit(q, &(struct event){ .kind = EVENT_MESSAGE,
+				       .uuid = uuid,
+				       .from_model = true,
+				       .block = block,
+				       .message_id = ids.message_id,
+				       .model = ids.model,
+				       .request_id = ids.request_id,
+				       .usage = &q->model.answer.usage,
 				       .supersedes = supersedes });
 	free(supersedes);
 	if (q->superseding)
@@ -98,8 +103,8 @@ int answer_record_close(struct query *q, const char *stop_reason, struct err *er
 
 	usage_add(&q->usage, &a->usage);
 	snprintf(q->stop_reason, sizeof q->stop_reason, "%s", stop_reason);
-	int status = recorder_close(q->config.recorder, &ids, stop_reason, a->stop_sequence[0] ? a->stop_sequence : NULL,
-				    &a->usage, err);
+	int status = recorder_close(q->config.recorder, &ids, stop_reason,
+				    a->stop_sequence[0] ? a->stop_sequence : NULL, &a->usage, err);
 	crash_point(answer_closed);
 	return status;
 }

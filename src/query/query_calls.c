@@ -63,8 +63,9 @@ static int record(struct query *q, struct query_call *c, struct segment *result,
 	}
 	c->result = result;
 	crash_point(result_recorded);
-	query_emit(q, &(struct event){ .kind = EVENT_MESSAGE, .uuid = uuid, .block = result,
-				       .tool_use_result = tool_use_result });
+	query_emit(q,
+		   &(struct event){
+			   .kind = EVENT_MESSAGE, .uuid = uuid, .block = result, .tool_use_result = tool_use_result });
 	return 0;
 }
 
@@ -90,7 +91,9 @@ static bool is_read_only(const struct query_call *c)
 static void start(struct query *q, struct query_call *c)
 {
 	c->started = true;
-	query_emit(q, &(struct event){ .kind = EVENT_TOOL_STARTED, .name = c->call->name, .id = c->call->id,
+	query_emit(q, &(struct event){ .kind = EVENT_TOOL_STARTED,
+				       .name = c->call->name,
+				       .id = c->call->id,
 				       .text = tool_call_summary(c->call) });
 	tool_call_start(c->call);
 	crash_point(call_started);
@@ -123,11 +126,15 @@ int calls_record_done(struct query *q, struct err *err)
 			continue;
 		struct tool_call *call = c->call;
 		crash_point(call_ended);
-		struct segment *result = segment_tool_result(str_from(call->id), buf_str(&call->result), call->is_error);
+		struct segment *result =
+			segment_tool_result(str_from(call->id), buf_str(&call->result), call->is_error);
 		if (record(q, c, result, buf_str(&call->result_json), err) < 0)
 			return -(int)err->kind;
-		query_emit(q, &(struct event){ .kind = EVENT_TOOL_ENDED, .name = call->name, .id = call->id,
-					       .text = buf_str(&call->result), .is_error = call->is_error });
+		query_emit(q, &(struct event){ .kind = EVENT_TOOL_ENDED,
+					       .name = call->name,
+					       .id = call->id,
+					       .text = buf_str(&call->result),
+					       .is_error = call->is_error });
 		tool_call_free(TAKE(c->call));
 	}
 	return 0;
@@ -161,7 +168,8 @@ static struct segment *unrecorded_result(const struct tool_call *call)
 {
 	struct str id = str_from(call->id);
 
-	return call->finished ? segment_tool_result(id, buf_str(&call->result), call->is_error) : segment_lost_result(id);
+	return call->finished ? segment_tool_result(id, buf_str(&call->result), call->is_error)
+			      : segment_lost_result(id);
 }
 
 void calls_settle(struct query *q)

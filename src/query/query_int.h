@@ -12,7 +12,7 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...) pr
 /* Records the blocks that arrived and starts what they call. */
 int answer_take_arrived(struct query *q, struct err *err);
 int answer_record_close(struct query *q, const char *stop_reason, struct err *err);
-void answer_drop(struct query *q);      /* it never happened */
+void answer_drop(struct query *q); /* it never happened */
 void answer_forget_shown(struct query *q);
 
 int calls_add(struct query *q, const struct segment *block, struct err *err);
@@ -20,4 +20,4 @@ void calls_start_ready(struct query *q);
 int calls_record_done(struct query *q, struct err *err); /* results of calls that ended since the last time */
 bool calls_all_done(const struct query *q);              /* and recorded */
 void calls_cancel(struct query *q);
-void calls_settle(struct query *q);     /* results into the transcript, in order; the list is empty afterwards */
+void calls_settle(struct query *q); /* results into the transcript, in order; the list is empty afterwards */

@@ -15,7 +15,8 @@ struct rule_state {
 	uint64_t matched; /* answers given */
 };
 
-struct recent { /* what the cache did for one request */
+/* What the cache did for one request */
+struct recent {
 	uint64_t number, prefix_bytes, read_bytes;
 };
 
@@ -28,7 +29,8 @@ struct counters {
 	struct err last_invalid;
 };
 
-struct reply_block { /* one block of an answer, its text filled in */
+/* One block of an answer, its text filled in */
+struct reply_block {
 	const struct block *block; /* borrowed from the scenario */
 	struct str text;           /* filler: only n is set */
 };
@@ -40,13 +42,13 @@ struct engine {
 	struct rule_state *rules;
 	struct counters counters;
 	uint64_t in_flight;
-	uint64_t given;           /* requests since engine_new: ids depend on it */
-	uint64_t random;          /* state of the generator */
-	double rate_left;         /* requests that may come at once */
+	uint64_t given;   /* requests since engine_new: ids depend on it */
+	uint64_t random;  /* state of the generator */
+	double rate_left; /* requests that may come at once */
 	uint64_t rate_at_ms;
-	uint64_t now_ms;          /* of the last request */
+	uint64_t now_ms; /* of the last request */
 
-	struct arena scratch;     /* of one request, like the two below */
+	struct arena scratch; /* of one request, like the two below */
 	struct buf text;
 	struct reply_block *blocks;
 	size_t block_count, block_cap;
@@ -58,13 +60,14 @@ struct captured {
 	struct str text;
 };
 
-struct asking { /* one request, while engine_ask() works on it */
+/* One request, while engine_ask() works on it */
+struct asking {
 	struct engine *engine;
 	const struct engine_request *ask;
 	const struct request *request;
-	uint64_t number;           /* of the request in this engine */
-	uint64_t n;                /* of the request for its rule */
-	uint64_t i;                /* of the block in its repeat */
+	uint64_t number; /* of the request in this engine */
+	uint64_t n;      /* of the request for its rule */
+	uint64_t i;      /* of the block in its repeat */
 	struct captured *captured;
 };
 
@@ -78,41 +81,48 @@ struct usage {
 };
 
 enum stage {
-	STAGE_START, STAGE_BLOCK_START, STAGE_DELTA, STAGE_SIGNATURE, STAGE_BLOCK_STOP,
-	STAGE_MESSAGE_DELTA, STAGE_MESSAGE_STOP, STAGE_OVER,
+	STAGE_START,
+	STAGE_BLOCK_START,
+	STAGE_DELTA,
+	STAGE_SIGNATURE,
+	STAGE_BLOCK_STOP,
+	STAGE_MESSAGE_DELTA,
+	STAGE_MESSAGE_STOP,
+	STAGE_OVER,
 };
 
 /* One allocation: the struct, its arrays and its texts, so that ten thousand that wait for their latency cost little. */
 struct reply {
 	struct engine *engine;
-	const struct rule *rule;   /* NULL: the body says all */
+	const struct rule *rule; /* NULL: the body says all */
 	struct reply_head head;
 	struct str model, body;
 	const struct reply_block *blocks;
 	size_t block_count;
-	size_t first_thinking;     /* block; SIZE_MAX: the answer has none */
+	size_t first_thinking; /* block; SIZE_MAX: the answer has none */
 	struct usage usage;
 	struct cache_write writes[REQUEST_MAX_MARKS];
 	unsigned write_count;
-	bool counted;              /* in flight */
-	bool message;              /* an answer of the model; otherwise body or garbage */
-	uint64_t id_a, id_b;       /* what the ids of this answer are made of */
+	bool counted;        /* in flight */
+	bool message;        /* an answer of the model; otherwise body or garbage */
+	uint64_t id_a, id_b; /* what the ids of this answer are made of */
 	uint64_t random;
 
-	enum stage stage;          /* what comes next; of a reply without events only START and OVER */
+	enum stage stage; /* what comes next; of a reply without events only START and OVER */
 	size_t block;
-	uint64_t at;               /* bytes of the block, or of garbage, that are made */
+	uint64_t at;                                /* bytes of the block, or of garbage, that are made */
 	uint64_t events, plain_events, calls, made; /* so far; plain: without pings; made: bytes */
-	bool pinged;               /* the ping before the next event is made */
-	bool faulty;               /* the fault comes as soon as what is made is handed out */
-	uint64_t delay_ms;         /* before the next step */
-	struct buf out;            /* made, handed out up to out_at */
+	bool pinged;                                /* the ping before the next event is made */
+	bool faulty;                                /* the fault comes as soon as what is made is handed out */
+	uint64_t delay_ms;                          /* before the next step */
+	struct buf out;                             /* made, handed out up to out_at */
 	size_t out_at;
 };
 
 /* answer.c */
 struct reply *answer_rule(struct asking *a, const struct rule *rule, const struct cache_look *look);
-struct reply *answer_error(struct engine *e, unsigned status, const char *header, const char *fmt, ...) printf_like(4, 5);
+struct reply *answer_error(struct engine *e, unsigned status, const char *header, const char *fmt, ...)
+	printf_like(4, 5);
 struct reply *answer_json(struct engine *e, struct str body);
 
 /* reply_event.c: the next event of r->stage, and on to the next stage. */

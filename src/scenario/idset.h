@@ -9,7 +9,8 @@ struct idset_slot {
 	uint32_t round; /* the slot is taken if this is the set's round */
 };
 
-struct idset { /* zeroed: an empty set */
+/* Zeroed: an empty set */
+struct idset {
 	struct idset_slot *slots;
 	size_t cap, used;
 	uint32_t round;

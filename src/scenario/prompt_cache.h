@@ -10,12 +10,14 @@ struct cache_entry {
 	uint64_t expires_ms;
 };
 
-struct prompt_cache { /* zeroed: empty */
+/* Zeroed: empty */
+struct prompt_cache {
 	struct cache_entry *entries;
 	size_t cap, used;
 };
 
-struct cache_write { /* kept by a reply until it has begun */
+/* Kept by a reply until it has begun */
+struct cache_write {
 	uint64_t hash;
 	uint64_t ttl_ms;
 };
@@ -28,6 +30,7 @@ struct cache_look {
 	unsigned write_count;
 };
 
-struct cache_look prompt_cache_look(struct prompt_cache *c, const struct request *r, uint64_t min_bytes, uint64_t now_ms);
+struct cache_look prompt_cache_look(struct prompt_cache *c, const struct request *r, uint64_t min_bytes,
+				    uint64_t now_ms);
 void prompt_cache_write(struct prompt_cache *c, const struct cache_write *writes, unsigned n, uint64_t now_ms);
 void prompt_cache_release(struct prompt_cache *c);

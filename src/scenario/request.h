@@ -10,23 +10,26 @@
 enum { REQUEST_LIMIT_BYTES = 32 << 20, REQUEST_MAX_MARKS = 4 };
 enum { CACHE_TTL_SHORT_MS = 5 * 60 * 1000, CACHE_TTL_LONG_MS = 60 * 60 * 1000 };
 
-struct prefix { /* of a request, up to and including one block; cache_control does not count */
+/* Of a request, up to and including one block; cache_control does not count */
+struct prefix {
 	uint64_t hash;
 	uint64_t bytes;
 };
 
-struct mark { /* one cache_control */
+/* One cache_control */
+struct mark {
 	size_t block;
 	uint64_t ttl_ms;
 };
 
-struct request { /* borrows from the checker and the body, until the next check */
+/* Borrows from the checker and the body, until the next check */
+struct request {
 	const struct json *system, *messages;
 	const struct json *prompt; /* the message that began the exchange: the last user message without tool results */
 	const struct json *last;   /* the last message */
 	struct str model;
 	bool stream;
-	uint64_t turn;             /* 1 + assistant messages since the prompt */
+	uint64_t turn;                 /* 1 + assistant messages since the prompt */
 	const struct prefix *prefixes; /* in the order tools, system, messages */
 	size_t prefix_count;
 	struct mark marks[REQUEST_MAX_MARKS];

@@ -5,7 +5,8 @@
 
 enum { LIMIT_TOOL_NAME = 128 };
 
-struct view { /* the members of a block, found in one pass */
+/* The members of a block, found in one pass */
+struct view {
 	const struct json *type, *text, *id, *name, *input, *tool_use_id, *content, *is_error;
 	const struct json *thinking, *signature, *data, *source, *cache_control;
 };

@@ -11,8 +11,8 @@ struct range {
 
 /* A place in the request that a condition, a capture or a template reads. */
 enum source_kind {
-	SOURCE_PROMPT = 1,  /* texts of the user message that began the exchange */
-	SOURCE_LAST,        /* texts and tool results of the last message */
+	SOURCE_PROMPT = 1, /* texts of the user message that began the exchange */
+	SOURCE_LAST,       /* texts and tool results of the last message */
 	SOURCE_SYSTEM,
 	SOURCE_LAST_RESULT, /* the last tool result of the last message */
 	SOURCE_RESULT,      /* the K-th tool result since the prompt */
@@ -36,29 +36,29 @@ struct capture {
 	struct capture *next;
 	struct str name;
 	struct source source;
-	struct str mark;      /* the value begins behind it */
+	struct str mark; /* the value begins behind it */
 	enum capture_end end;
-	struct str until;     /* CAPTURE_UNTIL */
+	struct str until; /* CAPTURE_UNTIL */
 };
 
 enum piece_kind {
 	PIECE_LITERAL = 1,
-	PIECE_N,       /* how often the rule matched so far */
-	PIECE_I,       /* which one of a `repeat` */
+	PIECE_N, /* how often the rule matched so far */
+	PIECE_I, /* which one of a `repeat` */
 	PIECE_TURN,
 	PIECE_REQUEST, /* number of the request in this engine */
 	PIECE_LINES,   /* lines of `source` */
 	PIECE_AGENT,
 	PIECE_MODEL,
-	PIECE_SOURCE,  /* text of `source` */
+	PIECE_SOURCE, /* text of `source` */
 	PIECE_CAPTURE,
 };
 struct piece {
 	struct piece *next;
 	enum piece_kind kind;
-	bool quoted;           /* stands inside a JSON string: its value is escaped */
-	size_t limit_bytes;    /* the value is cut here, between characters; 0: whole */
-	struct str text;       /* literal */
+	bool quoted;        /* stands inside a JSON string: its value is escaped */
+	size_t limit_bytes; /* the value is cut here, between characters; 0: whole */
+	struct str text;    /* literal */
 	struct source source;
 	const struct capture *capture;
 };
@@ -72,10 +72,10 @@ struct block {
 	struct block *next;
 	enum block_kind kind;
 	struct str name;           /* call: the tool */
-	struct text_template text;      /* call: the input as JSON */
+	struct text_template text; /* call: the input as JSON */
 	uint64_t filler_bytes;
-	bool whole;                /* filler: all in one event, so in one line */
-	uint64_t repeat;           /* at least 1 */
+	bool whole;      /* filler: all in one event, so in one line */
+	uint64_t repeat; /* at least 1 */
 };
 
 enum fault_kind { FAULT_NONE, FAULT_CUT, FAULT_STALL, FAULT_ERROR };
@@ -87,12 +87,13 @@ struct fault {
 	struct str type, message; /* FAULT_ERROR: an error event */
 };
 
-struct pace { /* how an answer is spread over time and events; a rule begins with the file's */
+/* How an answer is spread over time and events; a rule begins with the file's */
+struct pace {
 	struct range latency_ms, delay_ms, drip_ms;
-	bool drip;              /* one byte a step */
-	uint64_t chunk_bytes;   /* of a delta; 0: the whole block */
-	uint64_t chunk_pieces;  /* deltas of a block; 0: not given */
-	uint64_t ping_every;    /* a ping before every K-th event; 0: none */
+	bool drip;             /* one byte a step */
+	uint64_t chunk_bytes;  /* of a delta; 0: the whole block */
+	uint64_t chunk_pieces; /* deltas of a block; 0: not given */
+	uint64_t ping_every;   /* a ping before every K-th event; 0: none */
 };
 
 struct usage_override {
@@ -109,22 +110,22 @@ struct rule {
 	struct capture *captures;
 	struct range nth;
 	uint64_t every;
-	double chance;             /* 0..1; negative: not given */
+	double chance; /* 0..1; negative: not given */
 
 	struct block *blocks;
-	bool empty;                /* an answer without blocks is meant */
-	const char *stop;          /* NULL: tool_use or end_turn */
+	bool empty;       /* an answer without blocks is meant */
+	const char *stop; /* NULL: tool_use or end_turn */
 	struct str stop_category, stop_explanation, stop_sequence;
 	struct usage_override usage;
 	struct pace pace;
 
-	unsigned status;           /* 0: 200 */
+	unsigned status; /* 0: 200 */
 	struct str error_type, error_message;
-	const char **headers;      /* "name: value" */
+	const char **headers; /* "name: value" */
 	size_t header_count;
-	struct str content_type;   /* empty: as it should be */
-	struct str body;           /* instead of an answer; p is NULL when not given */
-	uint64_t garbage_bytes;    /* instead of an answer */
+	struct str content_type; /* empty: as it should be */
+	struct str body;         /* instead of an answer; p is NULL when not given */
+	uint64_t garbage_bytes;  /* instead of an answer */
 	struct fault fault;
 };
 
@@ -134,11 +135,11 @@ struct scenario {
 	size_t rule_count;
 	struct pace pace;
 	uint64_t seed;
-	uint64_t capacity;         /* requests in flight; 0: any number */
-	uint64_t rate_per_s;       /* 0: any number */
+	uint64_t capacity;   /* requests in flight; 0: any number */
+	uint64_t rate_per_s; /* 0: any number */
 	uint64_t retry_after_s;
 	bool cache;
 	uint64_t cache_min_tokens;
-	bool unknown_tools;        /* a tool_use may name a tool that the request does not offer */
-	bool pauses;               /* some rule stops with pause_turn: an assistant message may then be the last */
+	bool unknown_tools; /* a tool_use may name a tool that the request does not offer */
+	bool pauses;        /* some rule stops with pause_turn: an assistant message may then be the last */
 };

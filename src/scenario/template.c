@@ -19,7 +19,7 @@ struct splitter {
 	struct parser *p;
 	struct piece **next;
 	bool json;
-	bool quoted; /* inside a JSON string */
+	bool quoted;       /* inside a JSON string */
 	struct buf sample; /* JSON: the text with an example in the place of each value */
 };
 

@@ -18,8 +18,8 @@ char *session_newest(struct arena *a, const char *dir)
 			continue;
 		if (fstatat(dirfd(d), e->d_name, &st, 0) < 0 || st.st_size == 0)
 			continue;
-		if (newest && (st.st_mtim.tv_sec < newest_time.tv_sec || (st.st_mtim.tv_sec == newest_time.tv_sec &&
-									 st.st_mtim.tv_nsec <= newest_time.tv_nsec)))
+		if (newest && (st.st_mtim.tv_sec < newest_time.tv_sec ||
+			       (st.st_mtim.tv_sec == newest_time.tv_sec && st.st_mtim.tv_nsec <= newest_time.tv_nsec)))
 			continue;
 		newest = arena_dup(a, name.p, name.n - 6);
 		newest_time = st.st_mtim;

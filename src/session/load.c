@@ -152,7 +152,8 @@ static int load_origin(const char *path, const struct line *fork, struct replay 
 	const struct json *root;
 
 	if (depth >= DEEPEST_FORK)
-		return err_set(err, ERR_LIMIT, "%s: more than %d sessions are forked from each other", path, DEEPEST_FORK);
+		return err_set(err, ERR_LIMIT, "%s: more than %d sessions are forked from each other", path,
+			       DEEPEST_FORK);
 	if (json_parse(&reader, fork->text.p, fork->text.n, &root, err) < 0)
 		return -ERR_PARSE;
 	const struct json *from = json_get(root, "forkedFrom");

@@ -5,29 +5,31 @@
 #include "base/id.h"
 #include "message/transcript.h"
 
-struct loaded_call {            /* a tool call of the last answer */
+/* A tool call of the last answer */
+struct loaded_call {
 	struct str id, name, input;
 	struct segment *result; /* owned; NULL: the call has none */
 };
 
-struct loaded_file {            /* a file that a tool of the session read or wrote */
+/* A file that a tool of the session read or wrote */
+struct loaded_file {
 	const char *path;
-	int64_t time_ms;        /* when */
-	bool partial;           /* only a part of it was seen */
+	int64_t time_ms; /* when */
+	bool partial;    /* only a part of it was seen */
 };
 
 struct session_load {
 	struct arena arena;
 	struct transcript transcript;
-	char last[UUID_LEN + 1];        /* uuid of the newest line */
-	char *cwd;                      /* of the newest line; NULL if unknown */
-	struct loaded_call *calls;      /* set if one of them lacks its result; the results are not in the transcript then */
+	char last[UUID_LEN + 1];   /* uuid of the newest line */
+	char *cwd;                 /* of the newest line; NULL if unknown */
+	struct loaded_call *calls; /* set if one of them lacks its result; the results are not in the transcript then */
 	size_t call_count;
-	struct loaded_file *files;      /* newest last */
+	struct loaded_file *files; /* newest last */
 	size_t file_count;
-	bool interrupted;               /* the last turn has no final answer: it can be continued */
-	unsigned skipped;               /* lines that are not JSON */
-	bool repaired;                  /* a torn last line was cut off */
+	bool interrupted; /* the last turn has no final answer: it can be continued */
+	unsigned skipped; /* lines that are not JSON */
+	bool repaired;    /* a torn last line was cut off */
 };
 
 /* Repairs a torn last line in the file. -ERR_NOT_FOUND if there is no such file. */

@@ -6,22 +6,23 @@
 
 enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK };
 
-struct line {                       /* slices point into the file's text */
+/* Slices point into the file's text */
+struct line {
 	struct str text;
 	enum line_type type;
 	struct str uuid, parent, message_id;
-	struct str call_id;         /* of its first block: the call it makes, or the call it answers */
+	struct str call_id; /* of its first block: the call it makes, or the call it answers */
 	bool sidechain, keep;
 };
 
 /* An answer while its lines come in. Lines of its calls' results may stand between them. */
 struct open_answer {
-	struct str id;              /* in the arena; p == NULL: none is open */
-	struct segment **blocks;    /* owned */
+	struct str id;           /* in the arena; p == NULL: none is open */
+	struct segment **blocks; /* owned */
 	size_t block_count, block_cap;
-	bool closed;                /* its closing line was seen, or another program wrote it whole */
+	bool closed; /* its closing line was seen, or another program wrote it whole */
 	bool refused;
-	bool paused;                /* pause_turn: the model wants to go on */
+	bool paused; /* pause_turn: the model wants to go on */
 };
 
 struct replay {

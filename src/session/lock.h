@@ -8,8 +8,8 @@
 #include "base/map.h"
 
 struct lock_table {
-	struct map files;       /* directory -> struct lock_file */
-	struct map held;        /* directory/id -> anything: a process does not lock itself out, so we look here first */
+	struct map files; /* directory -> struct lock_file */
+	struct map held;  /* directory/id -> anything: a process does not lock itself out, so we look here first */
 };
 
 /* Makes missing directories. -ERR_BUSY if another process, or another session of this runtime, holds it. */

@@ -7,23 +7,25 @@
 #include "message/usage.h"
 #include "session/store.h"
 
-struct record_context {             /* borrowed by its recorders */
+/* Borrowed by its recorders */
+struct record_context {
 	const char *session_id;
 	const char *cwd;
-	const char *git_branch;     /* "" if none */
+	const char *git_branch; /* "" if none */
 	const char *version;
-	const char *entrypoint;     /* "cli", "sdk-cli", ... */
-	const char *agent_id;       /* NULL for the main agent */
+	const char *entrypoint; /* "cli", "sdk-cli", ... */
+	const char *agent_id;   /* NULL for the main agent */
 };
 
 struct recorder {
-	struct journal *journal;    /* borrowed; NULL: nothing is kept, only uuids are made */
-	struct store *store;        /* borrowed */
+	struct journal *journal; /* borrowed; NULL: nothing is kept, only uuids are made */
+	struct store *store;     /* borrowed */
 	const struct record_context *context;
-	char last[UUID_LEN + 1];    /* uuid of the newest line; "" before the first */
+	char last[UUID_LEN + 1]; /* uuid of the newest line; "" before the first */
 };
 
-struct answer_ids {                 /* of one answer of the model */
+/* Of one answer of the model */
+struct answer_ids {
 	const char *message_id, *model, *request_id;
 };
 

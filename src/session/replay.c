@@ -22,7 +22,8 @@ static void settle_calls(struct replay *r, bool keep_open)
 		return;
 	for (size_t i = 0; i < out->call_count; i++) {
 		struct loaded_call *call = &out->calls[i];
-		transcript_add(&out->transcript, ROLE_USER, call->result ? TAKE(call->result) : segment_lost_result(call->id));
+		transcript_add(&out->transcript, ROLE_USER,
+			       call->result ? TAKE(call->result) : segment_lost_result(call->id));
 		r->last = LAST_USER;
 	}
 	forget_calls(out);

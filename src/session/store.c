@@ -11,10 +11,10 @@
 enum { LONGEST_KEY = 200 };
 
 struct journal {
-	struct store *store;            /* borrowed */
+	struct store *store; /* borrowed */
 	char *path;
-	int fd;                         /* -1: closed, opened again with the next line */
-	struct journal *newer, *older;  /* in the store's list while fd >= 0 */
+	int fd;                        /* -1: closed, opened again with the next line */
+	struct journal *newer, *older; /* in the store's list while fd >= 0 */
 };
 
 void store_init(struct store *s, const char *config_dir)

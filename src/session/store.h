@@ -9,10 +9,10 @@ enum { STORE_OPEN_FILES = 256 };
 struct journal; /* one append-only file of lines */
 
 struct store {
-	char *config_dir;               /* owned */
+	char *config_dir;                /* owned */
 	struct journal *newest, *oldest; /* journals with an open descriptor, by last use */
 	size_t open_count;
-	struct buf line;                /* scratch for the line being built: agents need none of their own */
+	struct buf line; /* scratch for the line being built: agents need none of their own */
 };
 
 void store_init(struct store *s, const char *config_dir);

@@ -26,8 +26,7 @@ static const char *tidy(struct arena *arena, char *text)
 	return arena_dup(arena, out.p, out.n);
 }
 
-void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt,
-		      va_list args)
+void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
 {
 	char text[400];
 

@@ -4,20 +4,21 @@
 #include "base/arena.h"
 
 enum diagnostic_level {
-	DIAGNOSTIC_NOTE,        /* untidy, but the meaning is clear */
-	DIAGNOSTIC_WARNING,     /* something that was written has no effect */
-	DIAGNOSTIC_ERROR,       /* the file is not used */
+	DIAGNOSTIC_NOTE,    /* untidy, but the meaning is clear */
+	DIAGNOSTIC_WARNING, /* something that was written has no effect */
+	DIAGNOSTIC_ERROR,   /* the file is not used */
 };
 
 struct diagnostic {
 	enum diagnostic_level level;
-	unsigned line;          /* 1-based in the file; 0: none */
-	const char *message;    /* one line, valid UTF-8 */
+	unsigned line;       /* 1-based in the file; 0: none */
+	const char *message; /* one line, valid UTF-8 */
 };
 
 enum { DIAGNOSTICS_LIMIT = 200 }; /* twice as many if they are errors */
 
-struct diagnostics {            /* { .arena = a } is empty; lives and dies with the arena */
+/* { .arena = a } is empty; lives and dies with the arena */
+struct diagnostics {
 	struct arena *arena;
 	struct diagnostic *list;
 	size_t count, cap;

@@ -48,8 +48,8 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 	struct fm_problem why;
 
 	if (place->text.n > FRONTMATTER_LIMIT_BYTES) {
-		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, place->line,
-				"the frontmatter is longer than %d KB", FRONTMATTER_LIMIT_BYTES >> 10);
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, place->line, "the frontmatter is longer than %d KB",
+				FRONTMATTER_LIMIT_BYTES >> 10);
 		return;
 	}
 	if (fm_yaml(r, place->text, place->line, &why))
@@ -60,13 +60,12 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 		return;
 	}
 	fm->recovered = true;
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, why.line, "not YAML (%s); read line by line",
-			why.what);
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, why.line, "not YAML (%s); read line by line", why.what);
 	fm_recover(r, place->text, place->line);
 }
 
-void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes,
-		      frontmatter_key_fn *flags_of, struct diagnostics *diagnostics)
+void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
+		      struct diagnostics *diagnostics)
 {
 	struct fm_reader r = { .arena = arena, .flags_of = flags_of, .diagnostics = diagnostics };
 	struct fm_place place = fm_find(&r, fm_decode(arena, bytes, diagnostics));

@@ -17,11 +17,11 @@ enum frontmatter_flags {
 typedef unsigned frontmatter_key_fn(struct str key);
 
 struct frontmatter_field {
-	struct str key;     /* as written, without quotes */
-	unsigned line;      /* 1-based in the file */
-	struct str json;    /* one JSON value, NUL-terminated */
-	bool literal;       /* the value was not YAML: a string of its lines as they stand */
-	bool doubtful;      /* a restriction that is literal, and not even a line that could be taken by its word */
+	struct str key;  /* as written, without quotes */
+	unsigned line;   /* 1-based in the file */
+	struct str json; /* one JSON value, NUL-terminated */
+	bool literal;    /* the value was not YAML: a string of its lines as they stand */
+	bool doubtful;   /* a restriction that is literal, and not even a line that could be taken by its word */
 };
 
 struct frontmatter_line {
@@ -31,12 +31,12 @@ struct frontmatter_line {
 
 struct frontmatter {
 	bool found;
-	bool recovered;             /* read by line */
+	bool recovered;                   /* read by line */
 	struct frontmatter_field *fields; /* in the order of the file; a key may come twice */
 	size_t field_count;
 	struct frontmatter_line *lost; /* restrictions that stand in the source but did not become a field */
 	size_t lost_count;
-	struct str body;            /* what follows (or all), line ends LF, trimmed; may hold NULs */
+	struct str body; /* what follows (or all), line ends LF, trimmed; may hold NULs */
 };
 
 enum {

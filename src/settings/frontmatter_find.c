@@ -241,9 +241,8 @@ struct fm_place fm_find(struct fm_reader *r, struct str text)
 	if (!end) {
 		after = c;
 		end = find_run(&after, indent, r->flags_of);
-		diagnostics_add(
-			r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
-			"the frontmatter is never closed with ---; the lines that look like keys were taken");
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
+				"the frontmatter is never closed with ---; the lines that look like keys were taken");
 	}
 	if (!end) /* the run goes to the end of the file */
 		end = text.p + text.n;

@@ -10,12 +10,13 @@ struct fm_reader {
 	struct diagnostics *diagnostics;
 	struct frontmatter_field *fields;
 	size_t count, cap;
-	struct buf json;         /* scratch: the value being written */
+	struct buf json; /* scratch: the value being written */
 };
 
-struct fm_place {                /* where the frontmatter is */
-	struct str text;         /* its lines without the dashes, dedented */
-	unsigned line;           /* of the first of them */
+/* Where the frontmatter is */
+struct fm_place {
+	struct str text; /* its lines without the dashes, dedented */
+	unsigned line;   /* of the first of them */
 	struct str body;
 	unsigned body_line;
 	bool found, closed;
@@ -30,9 +31,9 @@ struct fm_place fm_find(struct fm_reader *r, struct str text);
 
 /* frontmatter_key.c: the key that a line without indentation starts. */
 struct fm_key {
-	struct str name;         /* without quotes */
+	struct str name; /* without quotes */
 	unsigned flags;
-	struct str value;        /* what follows the colon, blanks and no-break spaces skipped */
+	struct str value; /* what follows the colon, blanks and no-break spaces skipped */
 };
 bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret);
 /* The same for lines that count as a restriction: also `? tools` and others that fm_key does not take. */
@@ -41,7 +42,7 @@ bool fm_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *r
 /* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and
  * *ret_why, unless NULL, says why. line is that of the first line of text. */
 struct fm_problem {
-	const char *what;        /* static */
+	const char *what; /* static */
 	unsigned line;
 };
 bool fm_yaml(struct fm_reader *r, struct str text, unsigned line, struct fm_problem *ret_why);
@@ -54,4 +55,7 @@ void fm_recover(struct fm_reader *r, struct str text, unsigned line);
 void fm_fold(struct buf *out, struct str plain);    /* a plain value over several lines, as YAML folds it */
 void fm_literal(struct buf *out, struct str value); /* lines kept; quotes and block marks taken off */
 
-static inline bool fm_blank(char c) { return c == ' ' || c == '\t'; }
+static inline bool fm_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}

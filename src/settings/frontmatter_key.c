@@ -5,10 +5,9 @@
 
 /* Words that begin a line of dialogue or explanation in descriptions, and name no field that is known. */
 static const char *const prose[] = {
-	"user",       "assistant", "human",    "system",    "context", "example", "examples",
-	"commentary", "note",      "notes",    "tip",       "warning", "result",  "question",
-	"important",  "answer",    "response", "reasoning", "e.g",     "i.e",     "scenario",
-	"situation",  "http",      "https",    "mailto",
+	"user",  "assistant", "human",    "system",    "context",  "example",   "examples", "commentary", "note",
+	"notes", "tip",       "warning",  "result",    "question", "important", "answer",   "response",   "reasoning",
+	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
 };
 
 static bool is_prose(struct str word)
@@ -21,8 +20,8 @@ static bool is_prose(struct str word)
 
 static bool is_word_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-	       c == '-' || c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+	       c == '.';
 }
 
 static struct str skip(struct str s, size_t n)

@@ -102,11 +102,11 @@ static struct str one_line(struct fm_reader *r, const struct chunk *c, struct st
 {
 	struct str rest = value, first = str_cut(&rest, '\n');
 
-	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) ||
-	    !str_trim(first).n || strchr("|>[{", first.p[0]) || !rest.p || !str_trim(rest).n)
+	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) || !str_trim(first).n ||
+	    strchr("|>[{", first.p[0]) || !rest.p || !str_trim(rest).n)
 		return value;
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1,
-			"text that follows " STR_FMT " was ignored", STR_ARG(c->key.name));
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1, "text that follows " STR_FMT " was ignored",
+			STR_ARG(c->key.name));
 	return first;
 }
 
@@ -134,8 +134,8 @@ static void read_chunk(struct fm_reader *r, const struct chunk *c)
 	if (read_as_yaml(r, c, c->text))
 		return;
 	if (memchr(c->text.p, '\t', c->text.n) && read_as_yaml(r, c, without_tabs(r->arena, c->text))) {
-		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
-				STR_FMT ": tabs were read as indentation", STR_ARG(c->key.name));
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, STR_FMT ": tabs were read as indentation",
+				STR_ARG(c->key.name));
 		return;
 	}
 	if (is_item_list(c))

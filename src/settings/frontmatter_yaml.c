@@ -199,9 +199,8 @@ static bool put_map_as_text(struct yaml *y, struct json_out *w, size_t key_end)
 
 static bool is_prose(const struct yaml *y, unsigned flags)
 {
-	bool plain =
-		y->event.type == YAML_ALIAS_EVENT ||
-		(y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
+	bool plain = y->event.type == YAML_ALIAS_EVENT ||
+		     (y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
 
 	return y->block && plain && (flags & FRONTMATTER_TEXT);
 }
@@ -243,8 +242,7 @@ static bool read_mapping(struct yaml *y)
 	while (next_event(y)) {
 		if (y->event.type == YAML_MAPPING_END_EVENT)
 			return next_event(y) && next_event(y) &&
-			       (y->event.type == YAML_STREAM_END_EVENT ||
-				give_up(y, "something follows the fields"));
+			       (y->event.type == YAML_STREAM_END_EVENT || give_up(y, "something follows the fields"));
 		if (!read_field(y))
 			return false;
 	}
@@ -259,8 +257,7 @@ static bool read_document(struct yaml *y)
 		return true; /* only comments */
 	if (!next_event(y))
 		return false;
-	return y->event.type == YAML_MAPPING_START_EVENT ? read_mapping(y)
-							 : give_up(y, "there is no key: value");
+	return y->event.type == YAML_MAPPING_START_EVENT ? read_mapping(y) : give_up(y, "there is no key: value");
 }
 
 struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned line)

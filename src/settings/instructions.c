@@ -12,10 +12,10 @@ enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT 
 struct collector {
 	struct buf *out, *notes;
 	struct arena arena;
-	struct map seen;            /* path -> anything: a file is taken once */
+	struct map seen; /* path -> anything: a file is taken once */
 	const char *cwd;
-	const char *root;           /* of the repository; NULL: none */
-	const char *inside;         /* imports must stay below it; NULL: anywhere */
+	const char *root;   /* of the repository; NULL: none */
+	const char *inside; /* imports must stay below it; NULL: anywhere */
 	size_t limit, start;
 	unsigned rules;
 };

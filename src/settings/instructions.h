@@ -12,8 +12,8 @@
 
 struct instructions_spec {
 	const char *cwd, *config_dir;
-	const char *managed_dir;       /* NULL: none */
-	size_t limit_bytes;            /* of all of them; 0: 1 MB */
+	const char *managed_dir; /* NULL: none */
+	size_t limit_bytes;      /* of all of them; 0: 1 MB */
 };
 
 /* Appends the files, each under a line that names it. Nothing found: nothing appended. Files that cannot be read are

@@ -4,7 +4,7 @@
 #include "json/json.h"
 
 struct settings_file {
-	char *path;              /* owned; names the file in messages */
+	char *path; /* owned; names the file in messages */
 	struct buf text;
 	struct json_reader reader;
 	const struct json *root; /* an object; NULL: there is no such file */

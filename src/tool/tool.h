@@ -20,17 +20,19 @@ struct tool_call;
 struct tool_env;
 
 enum tool_flags {
-	TOOL_READ_ONLY = 1 << 0,  /* changes nothing: may run beside others, is run again after a crash, allowed by default */
-	TOOL_EDITS = 1 << 1,      /* changes files in place */
-	TOOL_OWN_LIMIT = 1 << 2,  /* bounds its results itself */
+	TOOL_READ_ONLY =
+		1 << 0, /* changes nothing: may run beside others, is run again after a crash, allowed by default */
+	TOOL_EDITS = 1 << 1,     /* changes files in place */
+	TOOL_OWN_LIMIT = 1 << 2, /* bounds its results itself */
 };
 
 struct tool {
-	const char *name;         /* as the model says it */
-	const char *definition;   /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
-	const char *subject;      /* the input member that says best what a call is about; NULL: none */
+	const char *name; /* as the model says it */
+	const char
+		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
+	const char *subject; /* the input member that says best what a call is about; NULL: none */
 	unsigned flags;
-	void *ctx;                /* of dynamic members (MCP); NULL for built-in ones */
+	void *ctx; /* of dynamic members (MCP); NULL for built-in ones */
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags for this very input; NULL: tool->flags. (Bash: read-only when the command is.) */
@@ -41,17 +43,17 @@ struct tool {
 struct tool_env {
 	struct loop *loop;
 	struct spawner *spawner;
-	const char *cwd;                /* current directory of the agent; Bash may move it, see tool_env_set_cwd */
-	const char *root;               /* where the session started: cwd falls back to it */
-	const char *const *dirs;        /* working directories (root first, then --add-dir), NULL-terminated */
+	const char *cwd;         /* current directory of the agent; Bash may move it, see tool_env_set_cwd */
+	const char *root;        /* where the session started: cwd falls back to it */
+	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
-	const char *results_dir;        /* <config>/projects/<key>/<session>/tool-results; made when first needed */
-	const char *tasks_dir;          /* output files of background shells; made when first needed */
-	const char *const *envp;        /* environment of child processes */
-	struct file_state *files;       /* what this agent has read (tools/file_state.h) */
-	struct shell_set *shells;       /* its background shells (tools/shell_set.h) */
-	bool main_thread;               /* cwd persists between Bash calls only here */
-	void (*set_cwd)(struct tool_env *env, const char *path);  /* copies path */
+	const char *results_dir;  /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *tasks_dir;    /* output files of background shells; made when first needed */
+	const char *const *envp;  /* environment of child processes */
+	struct file_state *files; /* what this agent has read (tools/file_state.h) */
+	struct shell_set *shells; /* its background shells (tools/shell_set.h) */
+	bool main_thread;         /* cwd persists between Bash calls only here */
+	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
 	void *owner;
@@ -65,34 +67,34 @@ struct tool_gate {
 };
 
 struct tool_call {
-	const struct tool *tool;        /* NULL: the model named one that does not exist */
-	struct tool_env *env;           /* borrowed */
-	struct tool_gate *gate;         /* borrowed */
-	struct arena arena;             /* dies with the call */
-	struct json_reader reader;      /* holds input */
-	const struct json *input;       /* the parsed input object */
-	char *id;                       /* toolu_..., in the arena */
-	char *name;                     /* as the model said it */
-	unsigned flags;                 /* flags_for this input; valid after tool_call_prepare */
-	struct buf result;              /* text of the result */
-	struct buf result_json;         /* tool_use_result object for SDK consumers, or empty */
+	const struct tool *tool;                    /* NULL: the model named one that does not exist */
+	struct tool_env *env;                       /* borrowed */
+	struct tool_gate *gate;                     /* borrowed */
+	struct arena arena;                         /* dies with the call */
+	struct json_reader reader;                  /* holds input */
+	const struct json *input;                   /* the parsed input object */
+	char *id;                                   /* toolu_..., in the arena */
+	char *name;                                 /* as the model said it */
+	unsigned flags;                             /* flags_for this input; valid after tool_call_prepare */
+	struct buf result;                          /* text of the result */
+	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
 	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
 	bool is_error, denied;
 	uint64_t started_ms;
 	void (*done)(struct tool_call *call); /* set by the query: records and kicks */
-	void *owner;                    /* the query's own */
-	void *state;                    /* the tool's own, usually in the arena */
-	char *complaint;                /* why the input cannot be used; in the arena */
-	struct kick kick;               /* brings done to the next loop turn */
+	void *owner;                          /* the query's own */
+	void *state;                          /* the tool's own, usually in the arena */
+	char *complaint;                      /* why the input cannot be used; in the arena */
+	struct kick kick;                     /* brings done to the next loop turn */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
  * fit the schema is no failure of this function: the call is prepared so that start answers with an error result. */
 struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
 				struct str name, struct str input_json);
-void tool_call_start(struct tool_call *call);   /* leads to call->done exactly once, never from inside this function */
-void tool_call_cancel(struct tool_call *call);  /* a request: done still comes */
-void tool_call_free(struct tool_call *call);    /* only when finished or never started */
+void tool_call_start(struct tool_call *call);  /* leads to call->done exactly once, never from inside this function */
+void tool_call_cancel(struct tool_call *call); /* a request: done still comes */
+void tool_call_free(struct tool_call *call);   /* only when finished or never started */
 
 /* One line about the call for people: its subject, else its input as JSON. In the call's arena. */
 struct str tool_call_summary(struct tool_call *call);
@@ -109,10 +111,11 @@ void tool_call_end(struct tool_call *call, bool is_error);
 
 /* A result that is too large for the conversation: writes text to results_dir/<call id>.txt and puts a notice with the
  * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */
-enum { TOOL_RESULT_LIMIT = 100000 };    /* bytes; for all tools without TOOL_OWN_LIMIT */
+enum { TOOL_RESULT_LIMIT = 100000 }; /* bytes; for all tools without TOOL_OWN_LIMIT */
 void tool_persist(struct tool_call *call, struct str text, struct buf *out);
-char *tool_result_path(struct tool_call *call);  /* of that file; in the arena; NULL: results are not kept */
-void tool_add_persisted(struct buf *out, uint64_t size, const char *path, struct str text); /* the notice; text: its beginning */
+char *tool_result_path(struct tool_call *call); /* of that file; in the arena; NULL: results are not kept */
+void tool_add_persisted(struct buf *out, uint64_t size, const char *path,
+			struct str text); /* the notice; text: its beginning */
 
 /* A set of tools of one agent: starts from the const table, MCP tools are appended. */
 struct tool_set {

@@ -69,7 +69,8 @@ void tool_call_start(struct tool_call *call)
 
 struct str tool_call_summary(struct tool_call *call)
 {
-	const struct json *subject = call->tool && call->tool->subject ? json_get(call->input, call->tool->subject) : NULL;
+	const struct json *subject =
+		call->tool && call->tool->subject ? json_get(call->input, call->tool->subject) : NULL;
 	struct str text = json_is(subject, JSON_STRING) ? json_str(subject, &call->arena)
 			  : call->input                 ? json_raw(call->input)
 							: STR("");

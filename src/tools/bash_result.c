@@ -116,8 +116,10 @@ void bash_result_background(struct tool_call *call, const struct shell *shell, u
 	} else {
 		buf_addf(out, "Command running in background with ID: %s.", shell->id);
 	}
-	buf_addf(out, " Output is being written to: %s. You will be notified when it completes; until then Read "
-		      "shows what that file has so far.", shell->output.path);
+	buf_addf(out,
+		 " Output is being written to: %s. You will be notified when it completes; until then Read "
+		 "shows what that file has so far.",
+		 shell->output.path);
 	struct json_out w = open_json(call, STR(""));
 	json_kcstr(&w, "backgroundTaskId", shell->id);
 	if (timed_out_ms)

@@ -4,8 +4,8 @@
 #include "tools/shell_set.h"
 
 struct bash_limits {
-	size_t inline_chars;            /* more goes to a file */
-	size_t failure_chars;           /* of a failure: beginning and end, half of it each */
+	size_t inline_chars;  /* more goes to a file */
+	size_t failure_chars; /* of a failure: beginning and end, half of it each */
 };
 
 /* Fills result and result_json. meaning explains an exit code that is no failure; may be NULL. */

@@ -4,26 +4,21 @@
 
 static const struct {
 	const char *program;
-	const char *verb;       /* of git; NULL: any */
+	const char *verb; /* of git; NULL: any */
 	const char *meaning;
 } answers[] = {
-	{ "grep", NULL, "No matches found" },
-	{ "egrep", NULL, "No matches found" },
-	{ "fgrep", NULL, "No matches found" },
-	{ "rg", NULL, "No matches found" },
-	{ "git", "grep", "No matches found" },
-	{ "find", NULL, "Some directories could not be read" },
-	{ "diff", NULL, "Files differ" },
-	{ "git", "diff", "Files differ" },
-	{ "test", NULL, "Condition is false" },
-	{ "[", NULL, "Condition is false" },
+	{ "grep", NULL, "No matches found" },   { "egrep", NULL, "No matches found" },
+	{ "fgrep", NULL, "No matches found" },  { "rg", NULL, "No matches found" },
+	{ "git", "grep", "No matches found" },  { "find", NULL, "Some directories could not be read" },
+	{ "diff", NULL, "Files differ" },       { "git", "diff", "Files differ" },
+	{ "test", NULL, "Condition is false" }, { "[", NULL, "Condition is false" },
 };
 
 /* Walks over the text and tells quoted characters from others. */
 struct scan {
 	struct str text;
 	size_t at;
-	char quote;             /* 0, ' or " */
+	char quote; /* 0, ' or " */
 };
 
 /* The next character outside of quotes, 0 at the end. */
@@ -122,8 +117,7 @@ const char *bash_exit_meaning(struct str command, int code)
 	if (code != 1)
 		return NULL;
 	for (size_t i = 0; i < COUNT_OF(answers); i++)
-		if (str_is(program, answers[i].program) &&
-		    (!answers[i].verb || str_is(verb_of(rest), answers[i].verb)))
+		if (str_is(program, answers[i].program) && (!answers[i].verb || str_is(verb_of(rest), answers[i].verb)))
 			return answers[i].meaning;
 	return NULL;
 }

@@ -9,22 +9,22 @@
 struct file_stamp {
 	int64_t mtime_ns;
 	int64_t size;
-	uint64_t hash;       /* of the bytes; valid when has_hash */
-	bool has_hash;       /* false: only a range of a large file was read */
-	bool partial;        /* a first page was shown in place of the whole file: not enough for an edit */
+	uint64_t hash; /* of the bytes; valid when has_hash */
+	bool has_hash; /* false: only a range of a large file was read */
+	bool partial;  /* a first page was shown in place of the whole file: not enough for an edit */
 };
 
 struct file_state {
-	struct map stamps;   /* absolute path -> owned struct file_stamp */
+	struct map stamps; /* absolute path -> owned struct file_stamp */
 };
 
 enum file_known {
-	FILE_UNREAD,         /* never read, or only a partial view of it */
-	FILE_CURRENT,        /* as it was when the agent saw it */
-	FILE_CHANGED,        /* somebody wrote to it since */
+	FILE_UNREAD,  /* never read, or only a partial view of it */
+	FILE_CURRENT, /* as it was when the agent saw it */
+	FILE_CHANGED, /* somebody wrote to it since */
 };
 
-struct file_stamp file_stamp_of(const struct stat *st, struct str bytes); /* with the hash */
+struct file_stamp file_stamp_of(const struct stat *st, struct str bytes);                  /* with the hash */
 void file_state_note(struct file_state *state, const char *path, struct file_stamp stamp); /* copies both */
 /* now needs no hash; it is compared when it is there. A new time with the same bytes (touch) is no change. */
 enum file_known file_state_check(const struct file_state *state, const char *path, struct file_stamp now);

@@ -20,7 +20,7 @@ static const struct {
 	{ "config", "*.cfg *.conf *.config *.ini" },
 	{ "coq", "*.v" },
 	{ "cpp", "*.[ChH] *.[ChH].in *.[ch]pp *.[ch]pp.in *.[ch]xx *.[ch]xx.in *.cc *.cc.in *.hh "
-		"*.hh.in *.inl" },
+		 "*.hh.in *.inl" },
 	{ "creole", "*.creole" },
 	{ "crystal", "*.cr Projectfile" },
 	{ "cs", "*.cs" },
@@ -73,7 +73,7 @@ static const struct {
 	{ "lua", "*.lua" },
 	{ "m4", "*.ac *.m4" },
 	{ "make", "*.mak *.mk [Gg][Nn][Uu]makefile [Gg][Nn][Uu]makefile.am [Gg][Nn][Uu]makefile.in "
-		"[Mm]akefile [Mm]akefile.am [Mm]akefile.in" },
+		  "[Mm]akefile [Mm]akefile.am [Mm]akefile.in" },
 	{ "man", "*.[0-9][cEFMmpSx] *.[0-9lnpx]" },
 	{ "markdown", "*.markdown *.md *.mdown *.mkdn" },
 	{ "matlab", "*.m" },
@@ -125,7 +125,7 @@ static const struct {
 	{ "svg", "*.svg" },
 	{ "swift", "*.swift" },
 	{ "systemd", "*.automount *.conf *.device *.link *.mount *.path *.scope *.service *.slice "
-		"*.socket *.swap *.target *.timer" },
+		     "*.socket *.swap *.target *.timer" },
 	{ "tcl", "*.tcl" },
 	{ "terraform", "*.tf *.tf.json *.tfvars" },
 	{ "tex", "*.bib *.cls *.dtx *.ins *.ltx *.sty *.tex" },

@@ -14,7 +14,7 @@ struct gitignore_rule {
 	enum rule_shape shape;
 	bool keep;
 	bool dirs_only;
-	char *text;      /* RULE_NAME, RULE_ENDING; owned */
+	char *text; /* RULE_NAME, RULE_ENDING; owned */
 	size_t n;
 	struct glob glob;
 };

@@ -8,19 +8,19 @@
 #include "tools/glob.h"
 
 enum ignore_verdict {
-	IGNORE_NONE,   /* no rule says anything */
-	IGNORE_DROP,   /* ignored */
-	IGNORE_KEEP,   /* a rule with ! */
+	IGNORE_NONE, /* no rule says anything */
+	IGNORE_DROP, /* ignored */
+	IGNORE_KEEP, /* a rule with ! */
 };
 
 struct gitignore_rule;
 struct gitignore {
 	struct gitignore_rule *rules;
 	size_t count, cap;
-	size_t keeps;  /* how many begin with ! */
+	size_t keeps; /* how many begin with ! */
 };
 
-void gitignore_add(struct gitignore *g, struct str line);  /* one line; comments and empty lines add nothing */
+void gitignore_add(struct gitignore *g, struct str line); /* one line; comments and empty lines add nothing */
 void gitignore_add_text(struct gitignore *g, struct str text);
 /* path is relative to the directory of the list. Parents are not looked at: a walk does not enter what is ignored. */
 enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, bool is_dir);

@@ -8,13 +8,13 @@
 #include "base/buf.h"
 
 enum glob_kind {
-	OP_END,        /* of an alternative */
+	OP_END, /* of an alternative */
 	OP_CHAR,
-	OP_ANY_CHAR,   /* ? */
-	OP_STAR,       /* any characters but slash */
+	OP_ANY_CHAR, /* ? */
+	OP_STAR,     /* any characters but slash */
 	OP_CLASS,
-	OP_DIRS,       /* "**" + slash: any number of whole components, each with its slash */
-	OP_REST,       /* "**" at the end: everything, at least one character */
+	OP_DIRS, /* "**" + slash: any number of whole components, each with its slash */
+	OP_REST, /* "**" at the end: everything, at least one character */
 };
 
 struct glob_op {
@@ -63,7 +63,7 @@ static int compile_class(struct glob *g, struct str p, size_t *at, struct err *e
 	bool negated = *at < p.n && (p.p[*at] == '!' || p.p[*at] == '^');
 
 	*at += negated;
-	for (size_t first = *at; *at < p.n; ) {
+	for (size_t first = *at; *at < p.n;) {
 		unsigned char from;
 		unsigned char to;
 		if (p.p[*at] == ']' && *at > first) {

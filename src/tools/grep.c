@@ -9,10 +9,10 @@
 struct grep {
 	const struct grep_query *q;
 	struct pattern pattern;
-	struct grep_scanner **scanners;     /* one a thread, made when it is first needed */
-	pthread_mutex_t lock;               /* for all that follows */
+	struct grep_scanner **scanners; /* one a thread, made when it is first needed */
+	pthread_mutex_t lock;           /* for all that follows */
 	struct grep_results found;
-	const char *last_wanted;            /* files behind this path are of no use; borrowed from found */
+	const char *last_wanted; /* files behind this path are of no use; borrowed from found */
 	int rc;
 	struct err err;
 };

@@ -4,30 +4,31 @@
 #include "tools/grep_scan.h"
 #include "tools/walk.h"
 
-struct grep_query {                         /* everything is borrowed until grep_run returns */
-	struct str pattern;                 /* in the syntax of ripgrep */
-	unsigned flags;                     /* enum regex_flags */
+/* Everything is borrowed until grep_run returns */
+struct grep_query {
+	struct str pattern; /* in the syntax of ripgrep */
+	unsigned flags;     /* enum regex_flags */
 	struct grep_want want;
-	const char *path;                   /* absolute: a file or a directory */
-	const char *base;                   /* paths inside this directory are shown relative to it */
-	const struct gitignore *globs;      /* see walk.h; may be NULL */
+	const char *path;              /* absolute: a file or a directory */
+	const char *base;              /* paths inside this directory are shown relative to it */
+	const struct gitignore *globs; /* see walk.h; may be NULL */
 	const struct gitignore *types;
 	const char *home, *config_home;
-	unsigned threads;                   /* 0: as many as the machine has */
+	unsigned threads; /* 0: as many as the machine has */
 	uint64_t limit_ms;
-	const atomic_bool *stop;            /* may be NULL */
+	const atomic_bool *stop; /* may be NULL */
 };
 
 struct grep_file {
-	char *path;                         /* as shown; owned */
+	char *path; /* as shown; owned */
 	struct grep_hits hits;
-	int64_t mtime_ns;                   /* GREP_FILES only */
+	int64_t mtime_ns; /* GREP_FILES only */
 };
 
 struct grep_results {
-	struct grep_file *files;            /* GREP_FILES: newest first; otherwise by path, component by component */
+	struct grep_file *files; /* GREP_FILES: newest first; otherwise by path, component by component */
 	size_t count, cap;
-	size_t lines;                       /* of all texts */
+	size_t lines; /* of all texts */
 };
 
 /* With want.max_lines in GREP_CONTENT only files that can be among the first max_lines lines are kept (and searched).

@@ -20,20 +20,21 @@ struct grep_scanner {
 	char *window;
 	size_t room;
 	/* the file at hand */
-	size_t filled;                 /* bytes in the window */
-	size_t done;                   /* lines before this are searched */
+	size_t filled;                       /* bytes in the window */
+	size_t done;                         /* lines before this are searched */
 	const char *next[REGEX_MAX_NEEDLES]; /* where each needle comes next; NULL: not searched yet */
-	const char *lines_end;         /* of the lines at hand */
-	const char *non_ascii;         /* where the next such byte is, or lines_end; NULL: not searched yet */
-	bool over;                     /* nothing more to find */
+	const char *lines_end;               /* of the lines at hand */
+	const char *non_ascii;               /* where the next such byte is, or lines_end; NULL: not searched yet */
+	bool over;                           /* nothing more to find */
 	bool named;
 	bool binary;
-	uint64_t offset, nul_at;       /* in the file: of the window, of the first NUL */
+	uint64_t offset, nul_at; /* in the file: of the window, of the first NUL */
 	struct grep_printer printer;
 	struct err *err;
 };
 
-struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want, const atomic_bool *stop)
+struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
+				      const atomic_bool *stop)
 {
 	struct grep_scanner *s = xcalloc(1, sizeof *s);
 
@@ -374,7 +375,8 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 	for (ssize_t n = (ssize_t)s->filled; !s->over; n = fill(s, fd, path)) {
 		if (n < 0)
 			return (int)n;
-		if ((s->stop && atomic_load_explicit(s->stop, memory_order_relaxed)) || !check_binary(s, from, s->filled))
+		if ((s->stop && atomic_load_explicit(s->stop, memory_order_relaxed)) ||
+		    !check_binary(s, from, s->filled))
 			return 0;
 		const char *lf = s->filled > from ? memrchr(s->window + from, '\n', s->filled - from) : NULL;
 		if (lf || n == 0) {

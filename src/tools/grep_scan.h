@@ -8,10 +8,11 @@
 #include <stdatomic.h>
 #include "tools/grep_print.h"
 
-struct grep_scanner;                /* of one thread */
+struct grep_scanner; /* of one thread */
 
 /* Borrows all of it. stop may be NULL. */
-struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want, const atomic_bool *stop);
+struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
+				      const atomic_bool *stop);
 void grep_scanner_free(struct grep_scanner *s);
 
 /* Searches the file; shown is its name in the output, named means that the user asked for this very file. Adds to *hits,

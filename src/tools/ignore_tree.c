@@ -10,11 +10,11 @@ enum { IGNORE_FILE_LIMIT = 4 * 1024 * 1024 };
 enum source { SOURCE_RGIGNORE, SOURCE_IGNORE, SOURCE_GITIGNORE, SOURCE_EXCLUDE, SOURCES };
 
 struct ignore_level {
-	struct ignore_level *next;        /* in the list of the tree */
+	struct ignore_level *next; /* in the list of the tree */
 	const struct ignore_level *parent;
-	size_t base;                      /* length of the directory's path with its slash */
-	bool has_git;                     /* it is the root of a repository */
-	bool in_git;                      /* it or one of its parents is */
+	size_t base;  /* length of the directory's path with its slash */
+	bool has_git; /* it is the root of a repository */
+	bool in_git;  /* it or one of its parents is */
 	struct gitignore lists[SOURCES];
 };
 
@@ -102,8 +102,8 @@ static bool says_nothing(const struct ignore_level *level)
 	return !level->has_git;
 }
 
-const struct ignore_level *ignore_tree_enter(struct ignore_tree *tree, const struct ignore_level *parent, const char *dir,
-					     unsigned has)
+const struct ignore_level *ignore_tree_enter(struct ignore_tree *tree, const struct ignore_level *parent,
+					     const char *dir, unsigned has)
 {
 	if (!has)
 		return parent;

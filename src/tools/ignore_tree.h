@@ -13,17 +13,18 @@
 struct ignore_level;
 
 struct ignore_tree {
-	struct gitignore global;      /* core.excludesFile */
-	pthread_mutex_t lock;         /* for the list of levels */
+	struct gitignore global; /* core.excludesFile */
+	pthread_mutex_t lock;    /* for the list of levels */
 	struct ignore_level *levels;
 };
 
-enum ignore_files {                   /* what a directory has */
+/* What a directory has */
+enum ignore_files {
 	HAS_GIT = 1 << 0,
 	HAS_GITIGNORE = 1 << 1,
 	HAS_IGNORE = 1 << 2,
 	HAS_RGIGNORE = 1 << 3,
-	HAS_UNKNOWN = ~0,             /* look for all of them */
+	HAS_UNKNOWN = ~0, /* look for all of them */
 };
 unsigned ignore_file_bit(const char *name); /* the bit of a directory entry, or 0 */
 
@@ -31,8 +32,8 @@ unsigned ignore_file_bit(const char *name); /* the bit of a directory entry, or 
 void ignore_tree_init(struct ignore_tree *tree, const char *home, const char *config_home);
 void ignore_tree_release(struct ignore_tree *tree);
 /* The level of a directory below `parent`; that of the parent itself when the directory has no rules of its own. */
-const struct ignore_level *ignore_tree_enter(struct ignore_tree *tree, const struct ignore_level *parent, const char *dir,
-					     unsigned has);
+const struct ignore_level *ignore_tree_enter(struct ignore_tree *tree, const struct ignore_level *parent,
+					     const char *dir, unsigned has);
 /* The level of all parents of an absolute directory, without the directory itself. May be NULL. */
 const struct ignore_level *ignore_tree_parents(struct ignore_tree *tree, const char *dir);
 /* path is absolute and lies inside the directory of the level. */

@@ -6,8 +6,8 @@
 enum { CONTEXT = 3, MAX_EDITS = 1000 };
 
 struct lines {
-	struct str *at;     /* each with its line end */
-	bool *changed;      /* removed from the old text, added in the new one */
+	struct str *at; /* each with its line end */
+	bool *changed;  /* removed from the old text, added in the new one */
 	size_t count;
 };
 
@@ -175,7 +175,7 @@ static void skip_changed(const struct lines *old, const struct lines *new, size_
 {
 	while (*x < old->count && old->changed[*x])
 		(*x)++;
-	while (*y < new->count && new->changed[*y])
+	while (*y < new->count &&new->changed[*y])
 		(*y)++;
 }
 

@@ -89,7 +89,8 @@ static const char *find_sse2(const struct literal *l, const char *p, size_t n, s
 	return NULL;
 }
 
-__attribute__((target("avx2"))) static const char *find_avx2(const struct literal *l, const char *p, size_t n, size_t *at)
+__attribute__((target("avx2"))) static const char *find_avx2(const struct literal *l, const char *p, size_t n,
+							     size_t *at)
 {
 	const __m256i want1 = _mm256_set1_epi8(l->text[l->rare]);
 	const __m256i want2 = _mm256_set1_epi8(l->text[l->rare2]);

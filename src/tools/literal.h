@@ -5,10 +5,10 @@
 #include "base/str.h"
 
 struct literal {
-	char *text;            /* owned; lower case when nocase */
+	char *text; /* owned; lower case when nocase */
 	size_t n;
 	bool nocase;
-	size_t rare, rare2;    /* places in text of the two bytes that are least likely in source text */
+	size_t rare, rare2; /* places in text of the two bytes that are least likely in source text */
 };
 
 void literal_init(struct literal *l, struct str text, bool nocase); /* text is copied, not empty */

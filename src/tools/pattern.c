@@ -5,13 +5,13 @@
 #include <pcre2.h>
 
 enum {
-	MATCH_LIMIT = 2000000,      /* backtracking points of one match: tens of milliseconds */
+	MATCH_LIMIT = 2000000, /* backtracking points of one match: tens of milliseconds */
 	DEPTH_LIMIT = 100000,
 	HEAP_LIMIT_KB = 32 * 1024,
 	JIT_STACK_MIN = 32 * 1024,
 	JIT_STACK_MAX = 8 * 1024 * 1024,
-	MIN_NEEDLE = 2,             /* a single character is in too many lines, */
-	MIN_NEEDLE_BROAD = 1,       /* but better than trying a match at every place */
+	MIN_NEEDLE = 2,       /* a single character is in too many lines, */
+	MIN_NEEDLE_BROAD = 1, /* but better than trying a match at every place */
 };
 
 struct matcher {
@@ -37,7 +37,8 @@ static int compile(struct str text, uint32_t options, pcre2_code **ret_code, str
 		pcre2_get_error_message(code_error, (PCRE2_UCHAR *)why, sizeof why);
 		return err_set(err, ERR_PARSE, "regex parse error: %s", why);
 	}
-	(void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it the interpreter matches, with the same limits */
+	(void)pcre2_jit_compile(code,
+				PCRE2_JIT_COMPLETE); /* without it the interpreter matches, with the same limits */
 	*ret_code = code;
 	return 0;
 }
@@ -135,9 +136,11 @@ int matcher_find(struct matcher *m, struct str text, size_t from, bool text_is_a
 	if (rc < 0) {
 		char why[120] = "";
 		pcre2_get_error_message(rc, (PCRE2_UCHAR *)why, sizeof why);
-		return err_set(err, ERR_LIMIT,
-			       "the pattern needs too much backtracking (%s). Write it without nested repetitions such as "
-			       "(a+)+, or search for a fixed text", why);
+		return err_set(
+			err, ERR_LIMIT,
+			"the pattern needs too much backtracking (%s). Write it without nested repetitions such as "
+			"(a+)+, or search for a fixed text",
+			why);
 	}
 	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(m->data);
 	*ret_match = (struct span){ ends[0], ends[1] };

@@ -7,20 +7,20 @@
 struct pcre2_real_code_8;
 
 struct pattern {
-	struct pcre2_real_code_8 *code;    /* any bytes; UTF-8 is understood, what is not UTF-8 matches nothing */
-	struct pcre2_real_code_8 *ascii;   /* the same for ASCII text, faster; or NULL */
+	struct pcre2_real_code_8 *code;  /* any bytes; UTF-8 is understood, what is not UTF-8 matches nothing */
+	struct pcre2_real_code_8 *ascii; /* the same for ASCII text, faster; or NULL */
 	struct literal needles[REGEX_MAX_NEEDLES];
-	size_t needle_count;               /* each match contains one of the needles; 0: nothing is known */
-	bool exact;                        /* a needle is a match */
-	bool alone;                        /* lines have to be matched alone */
-	bool multiline;                    /* matches may cross lines */
+	size_t needle_count; /* each match contains one of the needles; 0: nothing is known */
+	bool exact;          /* a needle is a match */
+	bool alone;          /* lines have to be matched alone */
+	bool multiline;      /* matches may cross lines */
 };
 
 /* flags: enum regex_flags. ERR_PARSE, ERR_LIMIT with a text for the model. */
 int pattern_compile(struct pattern *p, struct str text, unsigned flags, struct err *err);
 void pattern_release(struct pattern *p);
 
-struct matcher;                            /* of one thread */
+struct matcher;                                       /* of one thread */
 struct matcher *matcher_new(const struct pattern *p); /* borrows p */
 void matcher_free(struct matcher *m);
 

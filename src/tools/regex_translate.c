@@ -16,15 +16,15 @@ struct translator {
 	struct regex *regex;
 	struct buf *out;
 	size_t depth;
-	size_t groups[MAX_DEPTH];  /* where in out each open group begins */
-	size_t atom;               /* where in out the last item begins; SIZE_MAX: there is none to repeat */
-	bool repeated;             /* the last item is a repetition */
-	size_t in_run;             /* bytes of the last item in run; 0: it is not a literal */
-	struct buf run, best;      /* literals at depth 0 of this branch: the current run and the longest */
-	bool plain;                /* this branch is literals only */
-	bool all_plain;            /* and so were those before */
+	size_t groups[MAX_DEPTH]; /* where in out each open group begins */
+	size_t atom;              /* where in out the last item begins; SIZE_MAX: there is none to repeat */
+	bool repeated;            /* the last item is a repetition */
+	size_t in_run;            /* bytes of the last item in run; 0: it is not a literal */
+	struct buf run, best;     /* literals at depth 0 of this branch: the current run and the longest */
+	bool plain;               /* this branch is literals only */
+	bool all_plain;           /* and so were those before */
 	bool no_needles;
-	bool at_start;             /* of a branch: nothing but assertions and opened groups so far */
+	bool at_start; /* of a branch: nothing but assertions and opened groups so far */
 	struct err *err;
 };
 
@@ -140,7 +140,8 @@ static int parse_char_escape(struct translator *t, uint32_t *ret_cp, bool *ret_k
 		t->at++;
 		return parse_hex(t, c == 'x' ? 2 : c == 'u' ? 4 : 8, ret_cp);
 	}
-	if (named || (c > ' ' && c < 0x7f && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", c)) ||
+	if (named ||
+	    (c > ' ' && c < 0x7f && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", c)) ||
 	    c == ' ') {
 		t->at++;
 		*ret_cp = named ? (unsigned char)values[named - names] : (unsigned char)c;
@@ -199,7 +200,7 @@ static int translate_property(struct translator *t)
 static const struct escape {
 	char letter;
 	bool alone;
-	const char *line;  /* where no line feed may match */
+	const char *line; /* where no line feed may match */
 	const char *multi;
 } escapes[] = {
 	{ 'd', false, "\\d", "\\d" },
@@ -257,7 +258,7 @@ struct class_state {
 	bool empty;        /* nothing but line feeds, which were dropped */
 	bool may_match_lf; /* through a range or an escape */
 	bool has_lf;
-	bool has_escape;   /* \\w and its like */
+	bool has_escape; /* \\w and its like */
 };
 
 static int class_escape(struct translator *t, struct class_state *s, uint32_t *ret_cp, bool *ret_is_char)
@@ -438,7 +439,7 @@ static int translate_flags(struct translator *t)
 			return fail(t, "unsupported flag or group");
 		t->no_needles = t->no_needles || c == 'i';
 		t->regex->alone = t->regex->alone || c == '-'; /* (?-m): then ^ is the start of what is searched */
-		if (c != 's' || t->multiline) /* without multiline a dot never matches a line feed */
+		if (c != 's' || t->multiline)                  /* without multiline a dot never matches a line feed */
 			buf_addch(t->out, c);
 	}
 	return 0;

@@ -7,14 +7,14 @@
 enum { SHELL_TAIL_BYTES = 20000 };
 
 struct shell_output {
-	struct buf head;        /* the first keep_bytes */
-	struct buf tail;        /* when there is more: the last SHELL_TAIL_BYTES, or all that is not in head */
+	struct buf head; /* the first keep_bytes */
+	struct buf tail; /* when there is more: the last SHELL_TAIL_BYTES, or all that is not in head */
 	size_t keep_bytes;
 	uint64_t total;
-	char *spill_path;       /* where it goes when keep_bytes are not enough; may be NULL */
-	char *path;             /* of the file it is in, or NULL */
+	char *spill_path; /* where it goes when keep_bytes are not enough; may be NULL */
+	char *path;       /* of the file it is in, or NULL */
 	int fd;
-	struct err err;         /* text is not empty: why the file is not there or not complete */
+	struct err err; /* text is not empty: why the file is not there or not complete */
 };
 
 void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path); /* copies the path */

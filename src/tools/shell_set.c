@@ -12,11 +12,10 @@ static const uint64_t flood_default = 5ULL << 30;
 
 /* $1: file for the last directory, $2: the command. The trap leaves the exit code alone and holds for `exit`
  * too; a command that sets its own EXIT trap, or execs, only loses the new directory. */
-static const char wrapper[] =
-	"__cadre_dir=$1 __cadre_command=$2; shift 2\n"
-	"trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
-	"if [ -r \"${CLAUDE_ENV_FILE-}\" ]; then . \"$CLAUDE_ENV_FILE\"; fi\n"
-	"eval \"$__cadre_command\"";
+static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2; shift 2\n"
+			      "trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
+			      "if [ -r \"${CLAUDE_ENV_FILE-}\" ]; then . \"$CLAUDE_ENV_FILE\"; fi\n"
+			      "eval \"$__cadre_command\"";
 
 struct shell_set *shell_set_new(struct tool_env *env)
 {
@@ -38,10 +37,17 @@ static void add_escaped(struct buf *out, const char *s)
 {
 	for (; *s; s++) {
 		switch (*s) {
-		case '<': buf_addstr(out, "&lt;"); break;
-		case '>': buf_addstr(out, "&gt;"); break;
-		case '&': buf_addstr(out, "&amp;"); break;
-		default: buf_addch(out, *s);
+		case '<':
+			buf_addstr(out, "&lt;");
+			break;
+		case '>':
+			buf_addstr(out, "&gt;");
+			break;
+		case '&':
+			buf_addstr(out, "&amp;");
+			break;
+		default:
+			buf_addch(out, *s);
 		}
 	}
 }
@@ -83,7 +89,9 @@ static void notify(const struct shell *shell)
 	buf_addf(&text, "<tool-use-id>%s</tool-use-id>\n", shell->call_id);
 	buf_addf(&text, "<output-file>%s</output-file>\n", shell->output.path);
 	buf_addf(&text, "<status>%s</status>\n",
-		 shell->reason != SHELL_ENDED ? "killed" : shell->status ? "failed" : "completed");
+		 shell->reason != SHELL_ENDED ? "killed"
+		 : shell->status              ? "failed"
+					      : "completed");
 	add_summary(&text, shell);
 	buf_addstr(&text, "</task-notification>");
 	env->notify(env, buf_str(&text));
@@ -192,9 +200,7 @@ static void on_timer(struct timer *timer)
 
 static bool is_ours(const char *entry)
 {
-	static const char *const names[] = {
-		"CLAUDECODE=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID="
-	};
+	static const char *const names[] = { "CLAUDECODE=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (!strncmp(entry, names[i], strlen(names[i])))
@@ -230,9 +236,7 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
 	bool any = !chosen || !*chosen;
 	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, NULL };
-	struct child_options options = {
-		.argv = argv, .envp = shell_env(env, &arena), .cwd = o->cwd, .merge = true
-	};
+	struct child_options options = { .argv = argv, .envp = shell_env(env, &arena), .cwd = o->cwd, .merge = true };
 
 	int rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */
@@ -280,8 +284,7 @@ static struct shell *shell_new(struct shell_set *set, const struct shell_options
 	return shell;
 }
 
-int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell,
-		struct err *err)
+int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err)
 {
 	struct shell *shell = shell_new(set, options);
 

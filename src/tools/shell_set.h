@@ -14,22 +14,22 @@ enum { SHELL_ID_LEN = 9 };
 enum shell_reason { SHELL_ENDED, SHELL_TIMED_OUT, SHELL_FLOODED, SHELL_STOPPED };
 
 struct shell {
-	struct shell_set *set;          /* NULL: the agent is gone, the process is being killed */
-	struct loop *loop;              /* borrowed */
+	struct shell_set *set; /* NULL: the agent is gone, the process is being killed */
+	struct loop *loop;     /* borrowed */
 	struct shell *next, **prev;
 	struct child *child;
-	char id[SHELL_ID_LEN + 1];      /* b and 8 digits */
-	char *label;                    /* description, or the command */
+	char id[SHELL_ID_LEN + 1]; /* b and 8 digits */
+	char *label;               /* description, or the command */
 	char *call_id;
-	char *cwd_file;                 /* where bash writes its last directory; NULL: nowhere */
+	char *cwd_file; /* where bash writes its last directory; NULL: nowhere */
 	struct shell_output output;
-	struct timer timer;             /* foreground: timeout; background: longest life */
+	struct timer timer; /* foreground: timeout; background: longest life */
 	uint64_t limit_ms;
 	bool background;
 	/* Facts for on_end */
-	enum shell_reason reason;       /* why it was killed, or SHELL_ENDED */
-	int status;                     /* as of waitpid */
-	char *last_dir;                 /* where the shell was at its end, or NULL */
+	enum shell_reason reason; /* why it was killed, or SHELL_ENDED */
+	int status;               /* as of waitpid */
+	char *last_dir;           /* where the shell was at its end, or NULL */
 	/* Of the call that waits. on_time: decide between shell_to_background and shell_stop. */
 	void (*on_end)(struct shell *shell);
 	void (*on_time)(struct shell *shell);
@@ -37,22 +37,23 @@ struct shell {
 };
 
 struct shell_set {
-	struct tool_env *env;           /* borrowed */
+	struct tool_env *env; /* borrowed */
 	struct shell *shells;
-	pid_t *groups;                  /* of ended shells that left processes */
+	pid_t *groups; /* of ended shells that left processes */
 	size_t group_count, group_cap;
-	uint64_t flood_bytes;           /* a shell that prints more is killed */
+	uint64_t flood_bytes; /* a shell that prints more is killed */
 };
 
-struct shell_options {                  /* all copied */
+/* All copied */
+struct shell_options {
 	const char *command;
-	const char *description;        /* may be NULL */
+	const char *description; /* may be NULL */
 	const char *call_id;
 	const char *cwd;
-	size_t keep_bytes;              /* of the output in memory */
-	const char *spill_path;         /* for more than that */
+	size_t keep_bytes;      /* of the output in memory */
+	const char *spill_path; /* for more than that */
 	uint64_t limit_ms;
-	bool background;                /* output goes to shell_task_path at once */
+	bool background; /* output goes to shell_task_path at once */
 	void (*on_end)(struct shell *shell);
 	void (*on_time)(struct shell *shell);
 	void *data;
@@ -65,9 +66,8 @@ void shell_set_free(struct shell_set *set);
 struct shell *shell_set_find(const struct shell_set *set, struct str id); /* background shells only */
 size_t shell_set_running(const struct shell_set *set);                    /* background shells only */
 
-int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell,
-		struct err *err);
+int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err);
 void shell_stop(struct shell *shell, enum shell_reason reason); /* the end comes later, as for every shell */
 /* Nobody waits any more: the output goes to a file (shell->output.path), the life is limited anew. */
 int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err);
-int shell_exit_code(const struct shell *shell);                 /* as in $?: 128 + signal when killed */
+int shell_exit_code(const struct shell *shell); /* as in $?: 128 + signal when killed */

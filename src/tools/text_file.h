@@ -7,10 +7,10 @@
 
 struct text_file {
 	bool exists;
-	struct buf text;            /* without the mark; UTF-16 is decoded */
+	struct buf text; /* without the mark; UTF-16 is decoded */
 	enum text_encoding encoding;
-	bool exact;                 /* the text encodes back to the bytes; false: it must not be edited */
-	struct file_stamp stamp;    /* with the hash of the bytes */
+	bool exact;              /* the text encodes back to the bytes; false: it must not be edited */
+	struct file_stamp stamp; /* with the hash of the bytes */
 };
 
 enum { TEXT_FILE_LIMIT = 64 * 1024 * 1024 };

@@ -23,16 +23,17 @@ const struct tool tool_bash = {
 enum {
 	TIMEOUT_MS = 120 * 1000,
 	TIMEOUT_MAX_MS = 600 * 1000,
-	LIFE_MS = 30 * 60 * 1000,        /* of a background shell */
+	LIFE_MS = 30 * 60 * 1000, /* of a background shell */
 	LIFE_MAX_MS = 2 * 60 * 60 * 1000,
 	INLINE_CHARS = 30000,
 	INLINE_MAX_CHARS = 150000,
 	FAILURE_CHARS = 10000,
 };
 
-struct bash_call {                       /* call->state, in the call's arena */
+/* Call->state, in the call's arena */
+struct bash_call {
 	struct tool_call *call;
-	struct shell *shell;             /* NULL when it is over or runs in the background */
+	struct shell *shell; /* NULL when it is over or runs in the background */
 	struct str command;
 	struct bash_limits limits;
 	uint64_t timeout_ms;

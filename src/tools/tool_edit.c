@@ -27,7 +27,7 @@ struct edit {
 	struct text_file file;
 	enum file_known known;
 	size_t matches;
-	struct buf text;        /* after the edit */
+	struct buf text; /* after the edit */
 };
 
 static void edit_release(struct edit *e)
@@ -52,8 +52,10 @@ static bool check_creation(struct edit *e)
 
 	if (e->old.n || !e->file.exists || !text.n)
 		return true;
-	tool_call_reject(e->call, "Cannot create the file: %s exists and is not empty. Give the text to replace as "
-				  "old_string.", e->path);
+	tool_call_reject(e->call,
+			 "Cannot create the file: %s exists and is not empty. Give the text to replace as "
+			 "old_string.",
+			 e->path);
 	return false;
 }
 
@@ -84,8 +86,9 @@ static bool check_matches(struct edit *e)
 		return true;
 	e->matches = text_count(buf_str(&e->file.text), e->old);
 	if (e->known == FILE_CHANGED && e->matches != 1) {
-		tool_call_reject(e->call, "File has been modified since it was read, and old_string does not name one place "
-					  "in it now. Read it again before editing it.");
+		tool_call_reject(e->call,
+				 "File has been modified since it was read, and old_string does not name one place "
+				 "in it now. Read it again before editing it.");
 		return false;
 	}
 	if (!e->matches) {
@@ -93,10 +96,12 @@ static bool check_matches(struct edit *e)
 		return false;
 	}
 	if (e->matches > 1 && !e->all) {
-		tool_call_reject(e->call,
-				 "Found %zu matches of the string to replace, but replace_all is false. To replace all of them "
-				 "set replace_all to true; to replace one of them give more of the text around it.\n"
-				 "String: " STR_FMT, e->matches, STR_ARG(e->old));
+		tool_call_reject(
+			e->call,
+			"Found %zu matches of the string to replace, but replace_all is false. To replace all of them "
+			"set replace_all to true; to replace one of them give more of the text around it.\n"
+			"String: " STR_FMT,
+			e->matches, STR_ARG(e->old));
 		return false;
 	}
 	return true;
@@ -137,8 +142,9 @@ static void apply(struct edit *e)
 	put_result(e);
 	buf_addf(&e->call->result, "The file %s has been updated successfully.", e->path);
 	if (e->known == FILE_CHANGED && e->old.n)
-		buf_addstr(&e->call->result, " (note: the file had been modified since you read it; your edit matched one place "
-					     "and was applied, Read it again to see the other changes)");
+		buf_addstr(&e->call->result,
+			   " (note: the file had been modified since you read it; your edit matched one place "
+			   "and was applied, Read it again to see the other changes)");
 	else
 		buf_addstr(&e->call->result,
 			   " (file state is current in your context \xe2\x80\x94 no need to Read it back)");

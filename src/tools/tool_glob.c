@@ -34,7 +34,7 @@ struct glob_job {
 	struct gitignore pattern;
 	int rc;
 	struct err err;
-	pthread_mutex_t lock;     /* for the hits */
+	pthread_mutex_t lock; /* for the hits */
 	struct glob_hit *hits;
 	size_t count, cap;
 	uint64_t total;
@@ -121,7 +121,8 @@ static void glob_report(struct tool_job *job)
 	for (size_t i = 0; i < g->count; i++)
 		buf_addf(out, "%s%s", i ? "\n" : "", tool_env_shown_path(job->call->env, g->hits[i].path));
 	if (g->total > g->count)
-		buf_addf(out, "\n(Results are truncated: the newest %d of %llu files. Use a more specific pattern or path.)",
+		buf_addf(out,
+			 "\n(Results are truncated: the newest %d of %llu files. Use a more specific pattern or path.)",
 			 MAX_SHOWN, (unsigned long long)g->total);
 	tool_call_end(job->call, false);
 }
@@ -180,7 +181,10 @@ static bool set_pattern(struct glob_job *g, struct tool_call *call)
 	if (anchored)
 		rest = (struct str){ pattern.p + fixed.n + 1, pattern.n - fixed.n - 1 };
 	bool marked = rest.n && (rest.p[0] == '!' || rest.p[0] == '#'); /* no negation, no comment */
-	gitignore_add(&g->pattern, str_from(arena_printf(&call->arena, "%s" STR_FMT, anchored ? "/" : marked ? "\\" : "",
+	gitignore_add(&g->pattern, str_from(arena_printf(&call->arena, "%s" STR_FMT,
+							 anchored ? "/"
+							 : marked ? "\\"
+								  : "",
 							 STR_ARG(rest))));
 	if (g->pattern.count)
 		return true;

@@ -22,11 +22,11 @@ enum { DEFAULT_LIMIT = 250, MAX_CONTEXT = 1000, TIME_LIMIT_MS = 60000 };
 
 struct grep_job {
 	struct tool_job job;
-	struct grep_query query;        /* its texts are in the call's arena, which nobody changes while the job runs */
+	struct grep_query query; /* its texts are in the call's arena, which nobody changes while the job runs */
 	struct gitignore globs, types;
-	uint64_t limit, offset;         /* entries: lines or files; limit 0: all */
-	bool limited;                   /* entries were left out behind the last one shown */
-	size_t shown;                   /* entries */
+	uint64_t limit, offset; /* entries: lines or files; limit 0: all */
+	bool limited;           /* entries were left out behind the last one shown */
+	size_t shown;           /* entries */
 	int rc;
 	struct err err;
 	struct grep_results results;
@@ -107,7 +107,9 @@ static uint64_t total_matches(const struct grep_job *g)
 static void put_result(struct grep_job *g, struct str entries)
 {
 	static const char *const modes[] = {
-		[GREP_FILES] = "files_with_matches", [GREP_CONTENT] = "content", [GREP_COUNT] = "count",
+		[GREP_FILES] = "files_with_matches",
+		[GREP_CONTENT] = "content",
+		[GREP_COUNT] = "count",
 	};
 	enum grep_mode mode = g->query.want.mode;
 	struct json_out w = json_out(&g->job.call->result_json);

@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include "tool/tool.h"
 
-struct tool_job {                         /* the first member of a tool's own struct; that one lives in the call's arena */
+/* The first member of a tool's own struct; that one lives in the call's arena */
+struct tool_job {
 	uv_work_t work;
 	struct tool_call *call;
-	atomic_bool stop;                 /* cancelled */
+	atomic_bool stop;                      /* cancelled */
 	void (*run)(struct tool_job *job);     /* in a worker thread */
 	void (*report)(struct tool_job *job);  /* on the loop, ends the call; not after a cancel */
 	void (*release)(struct tool_job *job); /* last, on the loop: frees what run made; may be NULL */

@@ -29,7 +29,7 @@ enum {
 	LOOP_LIMIT = 1024 * 1024,       /* larger files are read in a worker */
 	LARGE_LIMIT = 32 * 1024 * 1024, /* even with allow_large */
 	PIECE = 256 * 1024,
-	BYTES_PER_TOKEN = 4,            /* an estimate: text of programs has 3 to 4 */
+	BYTES_PER_TOKEN = 4, /* an estimate: text of programs has 3 to 4 */
 	DEFAULT_TOKENS = 25000,
 	NOTICE_ROOM = 600,
 };
@@ -37,20 +37,20 @@ enum {
 struct read_job {
 	struct tool_job job;
 	char *path;
-	uint64_t first;                 /* line, from 1 */
-	uint64_t limit;                 /* lines; 0: to the end */
+	uint64_t first; /* line, from 1 */
+	uint64_t limit; /* lines; 0: to the end */
 	bool ranged, allow_large;
-	size_t cap_bytes;               /* of the numbered text */
+	size_t cap_bytes; /* of the numbered text */
 	/* what the worker found */
 	int rc;
 	struct err err;
 	struct stat st;
-	struct buf whole;               /* all bytes, when the file was read whole */
-	struct buf text;                /* the lines of the range, without line ends */
+	struct buf whole; /* all bytes, when the file was read whole */
+	struct buf text;  /* the lines of the range, without line ends */
 	struct buf numbered;
-	uint64_t shown, total;          /* lines */
-	bool cut;                       /* the page ended before the range did */
-	bool too_long;                  /* a range above the cap */
+	uint64_t shown, total; /* lines */
+	bool cut;              /* the page ended before the range did */
+	bool too_long;         /* a range above the cap */
 	bool binary;
 };
 
@@ -181,16 +181,18 @@ static void report_failure(struct read_job *r)
 	if (r->rc == -ERR_NOT_FOUND)
 		file_tool_missing(call, false);
 	else if (r->rc == -ERR_LIMIT && !r->ranged && !r->allow_large)
-		tool_call_fail(call,
-			       "File content (%.1fKB) exceeds maximum allowed size (256KB). Use offset and limit to read a "
-			       "part of the file, search for what you need in it, or set allow_large: true to read all of it.",
-			       (double)r->st.st_size / 1024);
+		tool_call_fail(
+			call,
+			"File content (%.1fKB) exceeds maximum allowed size (256KB). Use offset and limit to read a "
+			"part of the file, search for what you need in it, or set allow_large: true to read all of it.",
+			(double)r->st.st_size / 1024);
 	else if (r->rc < 0)
 		tool_call_fail(call, "%s", r->err.text);
 	else if (r->binary)
-		tool_call_fail(call,
-			       "%s is a binary file (%lld bytes), not text. Use a program that understands its format instead.",
-			       r->path, (long long)r->st.st_size);
+		tool_call_fail(
+			call,
+			"%s is a binary file (%lld bytes), not text. Use a program that understands its format instead.",
+			r->path, (long long)r->st.st_size);
 	else
 		tool_call_fail(call,
 			       "The lines asked for have more than %zu tokens, the most that one Read may return. "
@@ -260,19 +262,21 @@ static void read_report(struct tool_job *job)
 	put_result(r);
 	buf_add(result, buf_str(&r->numbered).p, r->numbered.n);
 	if (!r->total)
-		buf_addstr(result, "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>");
+		buf_addstr(result,
+			   "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>");
 	else if (r->first > r->total)
 		buf_addf(result,
 			 "<system-reminder>Warning: the file exists but is shorter than the provided offset (%llu). "
 			 "The file has %llu lines.</system-reminder>",
 			 (unsigned long long)r->first, (unsigned long long)r->total);
 	else if (r->cut)
-		buf_addf(result,
-			 "\n\n<system-reminder>PARTIAL view: the file is too long for one Read. Shown are lines %llu-%llu of "
-			 "%llu. Read the rest with offset and limit; an edit needs the lines it changes to be read that "
-			 "way.</system-reminder>",
-			 (unsigned long long)r->first, (unsigned long long)(r->first + r->shown - 1),
-			 (unsigned long long)r->total);
+		buf_addf(
+			result,
+			"\n\n<system-reminder>PARTIAL view: the file is too long for one Read. Shown are lines %llu-%llu of "
+			"%llu. Read the rest with offset and limit; an edit needs the lines it changes to be read that "
+			"way.</system-reminder>",
+			(unsigned long long)r->first, (unsigned long long)(r->first + r->shown - 1),
+			(unsigned long long)r->total);
 	tool_call_end(job->call, false);
 }
 

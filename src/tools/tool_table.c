@@ -4,11 +4,5 @@
 #include "tools/tools_int.h"
 
 const struct tool *const tool_table[] = {
-	&tool_bash,
-	&tool_edit,
-	&tool_glob,
-	&tool_grep,
-	&tool_read,
-	&tool_write,
-	NULL,
+	&tool_bash, &tool_edit, &tool_glob, &tool_grep, &tool_read, &tool_write, NULL,
 };

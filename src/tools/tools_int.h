@@ -3,5 +3,6 @@
 #pragma once
 #include "tool/tool.h"
 
-extern const char tool_bash_json[], tool_edit_json[], tool_glob_json[], tool_grep_json[], tool_read_json[], tool_write_json[];
+extern const char tool_bash_json[], tool_edit_json[], tool_glob_json[], tool_grep_json[], tool_read_json[],
+	tool_write_json[];
 extern const struct tool tool_bash, tool_edit, tool_glob, tool_grep, tool_read, tool_write;

@@ -18,8 +18,8 @@ struct task {
 	struct task *next;
 	const struct ignore_level *level; /* of a directory: that of its parent */
 	bool is_dir;
-	size_t count;                     /* paths */
-	struct buf paths;                 /* one after the other, each with its NUL */
+	size_t count;     /* paths */
+	struct buf paths; /* one after the other, each with its NUL */
 };
 
 struct walk {
@@ -30,17 +30,17 @@ struct walk {
 	pthread_cond_t changed;
 	struct task *tasks;
 	size_t queued;
-	unsigned working;                 /* threads that hold a task */
-	unsigned started;                 /* threads beside the first one */
+	unsigned working; /* threads that hold a task */
+	unsigned started; /* threads beside the first one */
 	pthread_t threads[MAX_THREADS];
-	atomic_bool ended;                /* by visit, cancel or time */
+	atomic_bool ended; /* by visit, cancel or time */
 	atomic_bool timed_out;
 };
 
 struct worker {
 	struct walk *walk;
 	unsigned number;
-	struct buf names;                 /* of the directory being listed: type, name, NUL */
+	struct buf names; /* of the directory being listed: type, name, NUL */
 	struct buf path;
 };
 

@@ -8,24 +8,26 @@
 #include "base/base.h"
 #include "tools/gitignore.h"
 
-struct walk_options {                     /* all borrowed until walk_run returns */
-	const char *root;                 /* absolute; a directory */
-	bool hidden;                      /* visit names that begin with a dot, too */
-	bool no_ignore;                   /* look at no ignore file */
-	const struct gitignore *globs;    /* NULL, or only files that match; rules with ! are left out; beats ignore files */
-	const char *globs_base;           /* the directory that patterns with a slash are relative to */
-	const struct gitignore *types;    /* NULL, or only files with such a name */
-	const char *home, *config_home;   /* for the configuration of git; may be NULL */
-	unsigned threads;                 /* see walk_threads; more than one start only when there is work for them */
-	const atomic_bool *stop;          /* looked at before each file and directory; may be NULL */
-	uint64_t limit_ms;                /* 0: no limit */
+/* All borrowed until walk_run returns */
+struct walk_options {
+	const char *root; /* absolute; a directory */
+	bool hidden;      /* visit names that begin with a dot, too */
+	bool no_ignore;   /* look at no ignore file */
+	const struct gitignore
+		*globs;         /* NULL, or only files that match; rules with ! are left out; beats ignore files */
+	const char *globs_base; /* the directory that patterns with a slash are relative to */
+	const struct gitignore *types;  /* NULL, or only files with such a name */
+	const char *home, *config_home; /* for the configuration of git; may be NULL */
+	unsigned threads;               /* see walk_threads; more than one start only when there is work for them */
+	const atomic_bool *stop;        /* looked at before each file and directory; may be NULL */
+	uint64_t limit_ms;              /* 0: no limit */
 	/* Called from any of the threads; worker is below `threads`. False ends the walk, without an error. path is
 	 * absolute, borrowed until return, and begins with root; NUL-terminated. */
 	bool (*visit)(void *data, unsigned worker, struct str path);
 	void *data;
 };
 
-unsigned walk_threads(void);              /* a good number of threads for this machine */
+unsigned walk_threads(void); /* a good number of threads for this machine */
 /* 0, also when visit ended it; ERR_CANCELLED, ERR_TIMEOUT; ERR_IO when the root cannot be read. Directories below it that
  * cannot be read are left out. */
 int walk_run(const struct walk_options *options, struct err *err);

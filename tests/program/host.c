@@ -8,8 +8,14 @@
 int json_parse(void);
 int query_init(void);
 void buf_add(void);
-int json_parse(void) { return 41; }
-int query_init(void) { return 1; }
+int json_parse(void)
+{
+	return 41;
+}
+int query_init(void)
+{
+	return 1;
+}
 void buf_add(void) {}
 
 static void on_event(const struct cadre_event *event, void *data)

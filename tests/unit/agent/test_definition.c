@@ -32,9 +32,15 @@ TEST(references_keep_a_definition)
 TEST(what_has_no_frontmatter_or_no_description_is_not_an_agent)
 {
 	static const char *const texts[] = {
-		"", "# Heading\n", "---\nname: a\n---\nb", "---\nname: a\ndescription: \"\"\n---\nb", "---\n---\n",
-		"---\nname: a\ndescription: # nothing\n---\nb", "---\nname: a\ndescription: []\n---\nb",
-		"---\n- name: a\n- description: d\n---\nb", "---\nname: a\nisolation: nonsense\n---\nb",
+		"",
+		"# Heading\n",
+		"---\nname: a\n---\nb",
+		"---\nname: a\ndescription: \"\"\n---\nb",
+		"---\n---\n",
+		"---\nname: a\ndescription: # nothing\n---\nb",
+		"---\nname: a\ndescription: []\n---\nb",
+		"---\n- name: a\n- description: d\n---\nb",
+		"---\nname: a\nisolation: nonsense\n---\nb",
 	};
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
@@ -133,17 +139,19 @@ TEST(the_report_tells_all_about_a_file)
 {
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
-	struct agent_definition *d = agent_from("---\r\ndescription: d\r\ntools: []\r\ndisallowedTools: X\r\nmodel: m\r\n---\r\na\r\nb");
+	struct agent_definition *d =
+		agent_from("---\r\ndescription: d\r\ntools: []\r\ndisallowedTools: X\r\nmodel: m\r\n---\r\na\r\nb");
 
 	agent_check_json(&w, d);
 
-	CHECK_CSTR(out.p,
-		   "{\"file\":\"a.md\",\"loaded\":true,\"is_agent\":true,\"name\":\"stem\",\"description\":\"d\",\"model\":\"m\","
-		   "\"tools\":[],\"disallowedTools\":[\"X\"],"
-		   "\"body_sha256\":\"7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78\",\"diagnostics\":["
-		   "{\"level\":\"note\",\"line\":3,\"message\":\"tools: the list is empty: the agent has no tools\"},"
-		   "{\"level\":\"warning\",\"line\":4,\"message\":\"disallowedTools: not the name of a tool, takes nothing away: X\"},"
-		   "{\"level\":\"note\",\"line\":null,\"message\":\"no name: the agent is called stem, as its file\"}]}");
+	CHECK_CSTR(
+		out.p,
+		"{\"file\":\"a.md\",\"loaded\":true,\"is_agent\":true,\"name\":\"stem\",\"description\":\"d\",\"model\":\"m\","
+		"\"tools\":[],\"disallowedTools\":[\"X\"],"
+		"\"body_sha256\":\"7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78\",\"diagnostics\":["
+		"{\"level\":\"note\",\"line\":3,\"message\":\"tools: the list is empty: the agent has no tools\"},"
+		"{\"level\":\"warning\",\"line\":4,\"message\":\"disallowedTools: not the name of a tool, takes nothing away: X\"},"
+		"{\"level\":\"note\",\"line\":null,\"message\":\"no name: the agent is called stem, as its file\"}]}");
 	agent_unref(d);
 }
 
@@ -183,8 +191,8 @@ TEST(a_hostile_file_does_not_flood_the_report)
 int test_definition(void)
 {
 	return RUN_TESTS(T(a_good_file_has_nothing_to_say), T(references_keep_a_definition),
-			 T(what_has_no_frontmatter_or_no_description_is_not_an_agent), T(a_name_is_what_was_written_or_the_stem),
-			 T(an_entry_of_json_has_the_same_fields), T(an_entry_of_json_that_is_not_whole_is_refused),
-			 T(the_report_tells_all_about_a_file), T(the_report_for_people_names_file_and_line),
-			 T(a_hostile_file_does_not_flood_the_report));
+			 T(what_has_no_frontmatter_or_no_description_is_not_an_agent),
+			 T(a_name_is_what_was_written_or_the_stem), T(an_entry_of_json_has_the_same_fields),
+			 T(an_entry_of_json_that_is_not_whole_is_refused), T(the_report_tells_all_about_a_file),
+			 T(the_report_for_people_names_file_and_line), T(a_hostile_file_does_not_flood_the_report));
 }

@@ -14,14 +14,19 @@ static const struct row {
 	{ "an empty map is no list of all", "---\nname: a\ndescription: d\ntools: {}\n---\nb", "(none)" },
 	{ "a map of false is none", "---\nname: a\ndescription: d\ntools: {Bash: false}\n---\nb", "(none)" },
 	{ "Agent(x) keeps its limit", "---\nname: a\ndescription: d\ntools: Agent(x), Read\n---\nb", "Agent(x)|Read" },
-	{ "Bash(git diff:*) keeps its limit", "---\nname: a\ndescription: d\ntools: Bash(git diff:*)\n---\nb", "Bash(git diff:*)" },
+	{ "Bash(git diff:*) keeps its limit", "---\nname: a\ndescription: d\ntools: Bash(git diff:*)\n---\nb",
+	  "Bash(git diff:*)" },
 	{ "a list that is not closed", "---\nname: a\ndescription: d\ntools: [Read\n---\nb", refused },
-	{ "a list that is not closed over lines", "---\nname: a\ndescription: d\ntools: [Read,\n  Grep\nmodel: m\n---\nb", refused },
+	{ "a list that is not closed over lines",
+	  "---\nname: a\ndescription: d\ntools: [Read,\n  Grep\nmodel: m\n---\nb", refused },
 	{ "a map that is not closed", "---\nname: a\ndescription: d\ntools: {Read: true\n---\nb", refused },
-	{ "a parenthesis that is not closed", "---\nname: a\ndescription: d\ntools: Bash(git diff, Read\n---\nb", refused },
+	{ "a parenthesis that is not closed", "---\nname: a\ndescription: d\ntools: Bash(git diff, Read\n---\nb",
+	  refused },
 	{ "a parenthesis that is not opened", "---\nname: a\ndescription: d\ntools: Bash), Read\n---\nb", refused },
-	{ "a block that breaks before the tools", "---\nname: a\ndescription: |\n  x\n y\ntools: Read\n---\nb", "Read" },
-	{ "a quote that swallows the tools", "---\nname: a\ndescription: \"x\ntools: Read\ninitialPrompt: say \"\n---\nb", refused },
+	{ "a block that breaks before the tools", "---\nname: a\ndescription: |\n  x\n y\ntools: Read\n---\nb",
+	  "Read" },
+	{ "a quote that swallows the tools",
+	  "---\nname: a\ndescription: \"x\ntools: Read\ninitialPrompt: say \"\n---\nb", refused },
 	{ "a single quote that swallows the tools", "---\nname: a\ndescription: 'x\ntools: Read\ny'\n---\nb", refused },
 	{ "a quoted key with a broken value", "---\nname: a\ndescription: x: y\n\"tools\": [Read, {\n---\nb", refused },
 	{ "a quoted key in a broken file", "---\nname: a\ndescription: x: y\n'tools': Read\n---\nb", "Read" },
@@ -30,11 +35,15 @@ static const struct row {
 	{ "no blank behind the colon", "---\nname: a\ndescription: d\ntools:Read\n---\nb", "Read" },
 	{ "a no-break space behind the colon", "---\nname: a\ndescription: d\ntools:\xc2\xa0Read\n---\nb", "Read" },
 	{ "two lines that differ", "---\nname: a\ndescription: x: y\ntools: Read\ntools: [Bash\n---\nb", refused },
-	{ "two good lines that differ in a broken file", "---\nname: a\ndescription: x: y\ntools: Read\ntools: Bash\n---\nb", refused },
-	{ "a second line inside an example", "---\nname: a\ntools: Read\ndescription: x: y\n<example>\ntools: *\n</example>\n---\nb", refused },
+	{ "two good lines that differ in a broken file",
+	  "---\nname: a\ndescription: x: y\ntools: Read\ntools: Bash\n---\nb", refused },
+	{ "a second line inside an example",
+	  "---\nname: a\ntools: Read\ndescription: x: y\n<example>\ntools: *\n</example>\n---\nb", refused },
 	{ "two lines that agree", "---\nname: a\ndescription: x: y\ntools: Read\ntools: Read\n---\nb", "Read" },
-	{ "two lines in good YAML: the last", "---\nname: a\ndescription: d\ntools: Bash\ntools: Read\n---\nb", "Read" },
-	{ "prose behind the list", "---\nname: a\ndescription: x: y\ntools: Read\nuse this to write code\n---\nb", refused },
+	{ "two lines in good YAML: the last", "---\nname: a\ndescription: d\ntools: Bash\ntools: Read\n---\nb",
+	  "Read" },
+	{ "prose behind the list", "---\nname: a\ndescription: x: y\ntools: Read\nuse this to write code\n---\nb",
+	  refused },
 	{ "a block mark without a block", "---\nname: a\ndescription: x: y\ntools: |\nRead\n---\nb", refused },
 	{ "an explicit key in a broken file", "---\nname: a\ndescription: x: y\n? tools\n: Read\n---\nb", refused },
 	{ "a file that never closes", "---\nname: a\ndescription: d\nsome prose\ntools: Read\n", refused },
@@ -46,7 +55,8 @@ static const struct row {
 	{ "an alias is not all tools", "---\nname: a\ndescription: d\ntools: *x\n---\nb", "*x" },
 	{ "line ends of an old machine", "---\rname: a\rdescription: x: y\rtools: Read\r---\rb", "Read" },
 	{ "a control character", "---\nname: a\ndescription: \x01x\ntools: Read\n---\nb", "Read" },
-	{ "the word all in a list of others", "---\nname: a\ndescription: d\ntools: Read, All tools\n---\nb", "Read|All|tools" },
+	{ "the word all in a list of others", "---\nname: a\ndescription: d\ntools: Read, All tools\n---\nb",
+	  "Read|All|tools" },
 };
 
 TEST(a_limit_on_tools_holds_or_the_agent_is_refused)
@@ -119,6 +129,7 @@ TEST(too_many_names_refuse)
 
 int test_fail_closed(void)
 {
-	return RUN_TESTS(T(a_limit_on_tools_holds_or_the_agent_is_refused), T(other_limits_hold_or_the_agent_is_refused),
-			 T(a_refusal_names_its_line), T(too_many_names_refuse));
+	return RUN_TESTS(T(a_limit_on_tools_holds_or_the_agent_is_refused),
+			 T(other_limits_hold_or_the_agent_is_refused), T(a_refusal_names_its_line),
+			 T(too_many_names_refuse));
 }

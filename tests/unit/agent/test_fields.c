@@ -8,20 +8,38 @@
 /* The value of a field as text, so that all fields fit one table. */
 static char *shown(const struct agent_definition *d, const char *field)
 {
-	struct { const char *name, *text; } texts[] = {
-		{ "name", d->name }, { "description", d->description }, { "model", d->model }, { "effort", d->effort },
+	struct {
+		const char *name, *text;
+	} texts[] = {
+		{ "name", d->name },
+		{ "description", d->description },
+		{ "model", d->model },
+		{ "effort", d->effort },
 		{ "permissionMode", d->permission_mode_invalid ? "(invalid)" : d->permission_mode },
-		{ "initialPrompt", d->initial_prompt }, { "color", d->color },
-		{ "criticalSystemReminder_EXPERIMENTAL", d->reminder }, { "mcpServers", d->mcp_servers }, { "hooks", d->hooks },
-		{ "background", d->background ? "true" : NULL }, { "forkContext", d->fork_context ? "true" : NULL },
+		{ "initialPrompt", d->initial_prompt },
+		{ "color", d->color },
+		{ "criticalSystemReminder_EXPERIMENTAL", d->reminder },
+		{ "mcpServers", d->mcp_servers },
+		{ "hooks", d->hooks },
+		{ "background", d->background ? "true" : NULL },
+		{ "forkContext", d->fork_context ? "true" : NULL },
 		{ "omitClaudeMd", d->omit_claude_md ? "true" : NULL },
-		{ "isolation", d->refused ? "(refused)" : d->isolation == ISOLATION_WORKTREE ? "worktree" :
-		  d->isolation == ISOLATION_REMOTE ? "remote" : NULL },
-		{ "memory", d->memory == MEMORY_USER ? "user" : d->memory == MEMORY_PROJECT ? "project" :
-		  d->memory == MEMORY_LOCAL ? "local" : NULL },
+		{ "isolation", d->refused                           ? "(refused)"
+			       : d->isolation == ISOLATION_WORKTREE ? "worktree"
+			       : d->isolation == ISOLATION_REMOTE   ? "remote"
+								    : NULL },
+		{ "memory", d->memory == MEMORY_USER      ? "user"
+			    : d->memory == MEMORY_PROJECT ? "project"
+			    : d->memory == MEMORY_LOCAL   ? "local"
+							  : NULL },
 	};
-	struct { const char *name; const struct name_list *list; } lists[] = {
-		{ "tools", &d->tools }, { "disallowedTools", &d->disallowed_tools }, { "skills", &d->skills },
+	struct {
+		const char *name;
+		const struct name_list *list;
+	} lists[] = {
+		{ "tools", &d->tools },
+		{ "disallowedTools", &d->disallowed_tools },
+		{ "skills", &d->skills },
 		{ "requiredMcpServers", &d->required_mcp_servers },
 	};
 	char number[32];
@@ -157,7 +175,8 @@ static const struct row {
 	{ "omitClaudeMd", "omitClaudeMd: true", "true", NULL },
 	{ "omitClaudeMd", "omitClaudeMd: no", "-", "ignored" },
 	{ "criticalSystemReminder_EXPERIMENTAL", "", "-", NULL },
-	{ "criticalSystemReminder_EXPERIMENTAL", "criticalSystemReminder_EXPERIMENTAL: be careful", "be careful", NULL },
+	{ "criticalSystemReminder_EXPERIMENTAL", "criticalSystemReminder_EXPERIMENTAL: be careful", "be careful",
+	  NULL },
 	{ "criticalSystemReminder_EXPERIMENTAL", "criticalSystemReminder_EXPERIMENTAL: []", "-", "ignored" },
 };
 
@@ -223,7 +242,8 @@ TEST(a_plugin_sets_no_permission_mode)
 
 	for (size_t i = 0; i < COUNT_OF(lines); i++) {
 		AUTO_BUF struct buf text = { 0 };
-		buf_addf(&text, "---\nname: a\nwhen-to-use: sometimes\n%s\nhooks: {Stop: [{command: x}]}\n---\n", lines[i]);
+		buf_addf(&text, "---\nname: a\nwhen-to-use: sometimes\n%s\nhooks: {Stop: [{command: x}]}\n---\n",
+			 lines[i]);
 		struct agent_definition *d = agent_from_markdown(AGENT_PLUGIN, "p/a.md", "a", buf_str(&text));
 		CHECK(d->permission_mode == NULL);
 		CHECK(says(d, DIAGNOSTIC_WARNING, "does not apply"));
@@ -239,8 +259,15 @@ TEST(known_tools_match_in_any_case)
 		const char *name;
 		bool known;
 	} table[] = {
-		{ "Read", true }, { "read", true }, { "Bash(git diff:*)", true }, { "Task", true }, { "mcp__x", true },
-		{ "Rea", false }, { "", false }, { "search/codebase", false }, { "Readx", false },
+		{ "Read", true },
+		{ "read", true },
+		{ "Bash(git diff:*)", true },
+		{ "Task", true },
+		{ "mcp__x", true },
+		{ "Rea", false },
+		{ "", false },
+		{ "search/codebase", false },
+		{ "Readx", false },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++)

@@ -11,9 +11,15 @@ static const char *or_empty(const char *s)
 	return s ? s : "";
 }
 
-struct cadre *cadre_new(char *why, size_t why_size) { return NULL; }
-void cadre_free(struct cadre *c) { }
-const char *cadre_version(void) { return "9.8.7"; }
+struct cadre *cadre_new(char *why, size_t why_size)
+{
+	return NULL;
+}
+void cadre_free(struct cadre *c) {}
+const char *cadre_version(void)
+{
+	return "9.8.7";
+}
 
 int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size)
 {
@@ -25,10 +31,22 @@ int cadre_set(struct cadre *c, const char *option, const char *value, char *why,
 	return 0;
 }
 
-enum cadre_event_kind cadre_event_kind(const struct cadre_event *e) { return e->kind; }
-const char *cadre_event_name(const struct cadre_event *e) { return or_empty(e->name); }
-const char *cadre_event_subtype(const struct cadre_event *e) { return or_empty(e->subtype); }
-int cadre_event_is_error(const struct cadre_event *e) { return e->is_error; }
+enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
+{
+	return e->kind;
+}
+const char *cadre_event_name(const struct cadre_event *e)
+{
+	return or_empty(e->name);
+}
+const char *cadre_event_subtype(const struct cadre_event *e)
+{
+	return or_empty(e->subtype);
+}
+int cadre_event_is_error(const struct cadre_event *e)
+{
+	return e->is_error;
+}
 
 const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n)
 {
@@ -48,9 +66,15 @@ struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 	return (struct cadre_writer *)(void *)&writer;
 }
 
-void cadre_write(struct cadre_writer *w, const void *p, size_t n) { buf_add(&fake_out, p, n); }
-int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size) { return 0; }
-void cadre_writer_free(struct cadre_writer *w) { }
+void cadre_write(struct cadre_writer *w, const void *p, size_t n)
+{
+	buf_add(&fake_out, p, n);
+}
+int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size)
+{
+	return 0;
+}
+void cadre_writer_free(struct cadre_writer *w) {}
 
 /* ---- reports: what was asked for is in fake_settings ---- */
 
@@ -85,8 +109,8 @@ int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **r
 	return CADRE_NOT_FOUND;
 }
 
-int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, struct cadre_report **ret_report, char *why,
-		       size_t why_size)
+int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, struct cadre_report **ret_report,
+		       char *why, size_t why_size)
 {
 	AUTO_BUF struct buf all = { 0 };
 
@@ -100,8 +124,14 @@ int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **re
 	return fake_report("new", name, ret_report);
 }
 
-size_t cadre_report_rows(const struct cadre_report *r) { return fake_row_count; }
-enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row) { return fake_rows[row].tone; }
+size_t cadre_report_rows(const struct cadre_report *r)
+{
+	return fake_row_count;
+}
+enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row)
+{
+	return fake_rows[row].tone;
+}
 
 size_t cadre_report_cells(const struct cadre_report *r, size_t row)
 {
@@ -112,4 +142,7 @@ size_t cadre_report_cells(const struct cadre_report *r, size_t row)
 	return n;
 }
 
-const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column) { return fake_rows[row].cells[column]; }
+const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column)
+{
+	return fake_rows[row].cells[column];
+}

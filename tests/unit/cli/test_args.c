@@ -8,7 +8,7 @@ enum { ARGS_MAX = 12 };
 
 static int parse(const char *const *words, struct args *ret_args, struct err *err)
 {
-	char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t)"cadre" };
+	char *argv[ARGS_MAX + 1] = { (char *)(uintptr_t) "cadre" };
 	int argc = 1;
 
 	while (*words && argc < ARGS_MAX)
@@ -29,8 +29,7 @@ static char *describe(const struct args *args)
 		buf_addf(&b, "%s ", args->output_format);
 	buf_addf(&b, "%s|", args->prompt ? args->prompt : "-");
 	for (size_t i = 0; i < args->given_count; i++)
-		buf_addf(&b, "%s=%s;", args->given[i].option->name,
-			 args->given[i].value ? args->given[i].value : "-");
+		buf_addf(&b, "%s=%s;", args->given[i].option->name, args->given[i].value ? args->given[i].value : "-");
 	return buf_take(&b, NULL);
 }
 
@@ -61,8 +60,7 @@ TEST(command_lines_mean_what_they_mean_elsewhere)
 		{ { "--allowed-tools=Read", "x" }, "x|allowed-tools=Read;" },
 		{ { "--allowed-tools", "Read", "--", "x" }, "x|allowed-tools=Read;" },
 		{ { "--allowedTools", "Read", "--allowed-tools", "Bash" }, "-|allowed-tools=Read,Bash;" },
-		{ { "--allowedTools", "Bash(git log:*, -p) Edit" },
-		  "-|allowed-tools=Bash(git log:*, -p),Edit;" },
+		{ { "--allowedTools", "Bash(git log:*, -p) Edit" }, "-|allowed-tools=Bash(git log:*, -p),Edit;" },
 		{ { "--tools", "A", "--add-dir=x", "--allowedTools", "B", "--tools", "C", "--model=y" },
 		  "-|tools=A,C;add-dir=x;allowed-tools=B;model=y;" },
 		{ { "--allowedTools", " , Read , " }, "-|allowed-tools=Read;" },
@@ -105,10 +103,8 @@ TEST(a_wrong_command_line_says_what_was_expected)
 		{ { "--output-format", "xml" },
 		  "--output-format: 'xml' is not known; expected: text, json, stream-json" },
 		{ { "--provider=" }, "--provider: '' is not known; expected: anthropic, scripted" },
-		{ { "two", "words" },
-		  "there is a second prompt, 'words'; a prompt of several words needs quotes" },
-		{ { "-p", "a", "--", "b" },
-		  "there is a second prompt, 'b'; a prompt of several words needs quotes" },
+		{ { "two", "words" }, "there is a second prompt, 'words'; a prompt of several words needs quotes" },
+		{ { "-p", "a", "--", "b" }, "there is a second prompt, 'b'; a prompt of several words needs quotes" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -128,17 +124,21 @@ TEST(flags_that_do_not_go_together_are_refused)
 	} table[] = {
 		{ { "-p", "x", "--output-format", "stream-json", "--verbose" }, false, NULL },
 		{ { "-p", "x", "--output-format", "stream-json", "--verbose", "--include-partial-messages" },
-		  false, NULL },
+		  false,
+		  NULL },
 		{ { "-r" }, true, NULL },
-		{ { "-p", "x", "--output-format", "stream-json" }, false,
+		{ { "-p", "x", "--output-format", "stream-json" },
+		  false,
 		  "--output-format stream-json needs --verbose with --print" },
-		{ { "-p", "x", "--include-partial-messages" }, false,
+		{ { "-p", "x", "--include-partial-messages" },
+		  false,
 		  "--include-partial-messages needs --print and --output-format stream-json" },
 		{ { "--output-format", "json" }, true, "--output-format needs --print" },
 		{ { "-p", "-r" }, false, "--resume needs the id of a session: --resume <id>" },
 		{ { "--resume=" }, true, "--resume needs the id of a session: --resume <id>" },
 		{ { "-c", "-r", "1" }, true, "--continue and --resume cannot be given together" },
-		{ { "--system-prompt=a", "--system-prompt-file=b" }, true,
+		{ { "--system-prompt=a", "--system-prompt-file=b" },
+		  true,
 		  "--system-prompt and --system-prompt-file cannot be given together" },
 	};
 
@@ -159,8 +159,9 @@ TEST(settings_reach_the_library_in_the_order_of_the_command_line)
 	int fd = mkstemp(file);
 	CHECK_INT(write(fd, "from a file\n", 12), 12);
 	close(fd);
-	const char *words[] = { "--system-prompt-file", file, "--dangerously-skip-permissions", "--model=a", "-r",
-			       NULL };
+	const char *words[] = {
+		"--system-prompt-file", file, "--dangerously-skip-permissions", "--model=a", "-r", NULL
+	};
 	CHECK_INT(parse(words, &args, &err), 0);
 	unsetenv("CLAUDE_CODE_ENTRYPOINT");
 	buf_clear(&fake_settings);
@@ -176,8 +177,9 @@ TEST(a_fresh_session_is_opened_without_the_flags_that_chose_the_first)
 {
 	AUTO_ARGS struct args args = { 0 };
 	struct err err = { 0 };
-	const char *words[] = { "-c", "--fork-session", "--session-id=1", "--no-session-persistence", "--model=a",
-				NULL };
+	const char *words[] = {
+		"-c", "--fork-session", "--session-id=1", "--no-session-persistence", "--model=a", NULL
+	};
 	CHECK_INT(parse(words, &args, &err), 0);
 	setenv("CLAUDE_CODE_ENTRYPOINT", "host", 1);
 	buf_clear(&fake_settings);
@@ -202,8 +204,7 @@ TEST(a_refused_setting_and_a_missing_file_are_usage_errors)
 	args_release(&args);
 	CHECK_INT(parse(missing, &args, &err), 0);
 	CHECK_INT(configure_apply(NULL, &args, 0, &err), -ERR_USAGE);
-	CHECK_CSTR(err.text,
-		   "--append-system-prompt-file: cannot open /nonexistent/x: No such file or directory");
+	CHECK_CSTR(err.text, "--append-system-prompt-file: cannot open /nonexistent/x: No such file or directory");
 }
 
 TEST(every_row_of_the_table_is_complete_and_has_its_own_names)
@@ -238,8 +239,7 @@ TEST(the_help_text_has_every_flag_and_fits_on_the_screen)
 
 const struct test_group args_tests = GROUP(
 	T(command_lines_mean_what_they_mean_elsewhere), T(a_wrong_command_line_says_what_was_expected),
-	T(flags_that_do_not_go_together_are_refused),
-	T(settings_reach_the_library_in_the_order_of_the_command_line),
+	T(flags_that_do_not_go_together_are_refused), T(settings_reach_the_library_in_the_order_of_the_command_line),
 	T(a_fresh_session_is_opened_without_the_flags_that_chose_the_first),
 	T(a_refused_setting_and_a_missing_file_are_usage_errors),
 	T(every_row_of_the_table_is_complete_and_has_its_own_names),

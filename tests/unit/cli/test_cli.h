@@ -9,9 +9,11 @@ struct test_group {
 	size_t count;
 };
 extern const struct test_group face_tests, input_tests, args_tests, render_tests, verb_tests;
-#define GROUP(...)                                                                                      \
-	{ (const struct CMUnitTest[]){ __VA_ARGS__ },                                                   \
-	  sizeof((const struct CMUnitTest[]){ __VA_ARGS__ }) / sizeof(struct CMUnitTest) }
+#define GROUP(...)                                                                                     \
+	{                                                                                              \
+		(const struct CMUnitTest[]){ __VA_ARGS__ },                                            \
+			sizeof((const struct CMUnitTest[]){ __VA_ARGS__ }) / sizeof(struct CMUnitTest) \
+	}
 
 /* An event made by hand; members that are not set are "". */
 struct cadre_event {
@@ -26,8 +28,9 @@ struct cadre_event {
 extern struct buf fake_out;      /* everything written by cadre_write() */
 extern struct buf fake_settings; /* "name=value;" for each cadre_set() */
 
-struct fake_row {                /* of the report that every verb gets */
+/* Of the report that every verb gets */
+struct fake_row {
 	enum cadre_tone tone;
-	const char *cells[3];    /* NULL: no more */
+	const char *cells[3]; /* NULL: no more */
 };
 void fake_set_rows(const struct fake_row *rows, size_t count);

@@ -65,12 +65,11 @@ TEST(text_shows_every_end_of_a_turn_on_standard_output)
 		{ { .text = "", .subtype = "success" }, false, "" },
 		{ { .text = "raw\033", .subtype = "success" }, false, "raw\033\n" },
 		{ { .text = "raw\033", .subtype = "success" }, true, "raw\\x1b\n" },
-		{ { .text = "API Error: 500 x", .subtype = "success", .is_error = 1 }, false,
-		  "API Error: 500 x\n" },
-		{ { .text = "Reached max turns (2)", .subtype = "error_max_turns", .is_error = 1 }, false,
+		{ { .text = "API Error: 500 x", .subtype = "success", .is_error = 1 }, false, "API Error: 500 x\n" },
+		{ { .text = "Reached max turns (2)", .subtype = "error_max_turns", .is_error = 1 },
+		  false,
 		  "Error: Reached max turns (2)\n" },
-		{ { .subtype = "error_during_execution", .is_error = 1 }, false,
-		  "Error: error_during_execution\n" },
+		{ { .subtype = "error_during_execution", .is_error = 1 }, false, "Error: error_during_execution\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -139,9 +138,7 @@ TEST(a_turn_that_the_user_ended_is_not_shown_as_an_error)
 }
 
 const struct test_group face_tests =
-	GROUP(T(each_face_shows_the_conversation_in_its_way),
-	      T(text_shows_every_end_of_a_turn_on_standard_output),
-	      T(only_the_last_of_several_turns_is_the_result),
-	      T(output_is_held_back_while_the_input_line_is_shown),
+	GROUP(T(each_face_shows_the_conversation_in_its_way), T(text_shows_every_end_of_a_turn_on_standard_output),
+	      T(only_the_last_of_several_turns_is_the_result), T(output_is_held_back_while_the_input_line_is_shown),
 	      T(colours_surround_our_lines_only_where_they_are_wanted),
 	      T(a_turn_that_the_user_ended_is_not_shown_as_an_error));

@@ -94,7 +94,6 @@ TEST(piped_text_follows_the_prompt_and_is_repaired)
 }
 
 const struct test_group input_tests =
-	GROUP(T(a_pipe_is_read_to_its_end),
-	      T(a_pipe_that_says_nothing_is_not_waited_for_longer_than_the_patience),
+	GROUP(T(a_pipe_is_read_to_its_end), T(a_pipe_that_says_nothing_is_not_waited_for_longer_than_the_patience),
 	      T(a_closed_descriptor_is_empty_input), T(input_above_the_limit_is_refused_with_a_way_out),
 	      T(a_file_of_exactly_the_limit_is_read), T(piped_text_follows_the_prompt_and_is_repaired));

@@ -20,9 +20,18 @@ TEST(nothing_that_acts_on_a_terminal_is_left_in_rendered_text)
 		{ STR("\033[2J"), "\\x1b[2J", "\\x1b[2J" },
 		{ STR("nul\0!"), "nul\\x00!", "nul\\x00!" },
 		{ STR("del\x7f"), "del\\x7f", "del\\x7f" },
-		{ STR("\xc2\x9b" "31m"), "\\u009b31m", "\\u009b31m" },       /* CSI as one character */
-		{ STR("\x9b" "31m"), "\xef\xbf\xbd" "31m", "\xef\xbf\xbd" "31m" }, /* and as one byte */
-		{ STR("\xe2\x80\xae" "txt"), "\\u202etxt", "\\u202etxt" },
+		{ STR("\xc2\x9b"
+		      "31m"),
+		  "\\u009b31m", "\\u009b31m" }, /* CSI as one character */
+		{ STR("\x9b"
+		      "31m"),
+		  "\xef\xbf\xbd"
+		  "31m",
+		  "\xef\xbf\xbd"
+		  "31m" }, /* and as one byte */
+		{ STR("\xe2\x80\xae"
+		      "txt"),
+		  "\\u202etxt", "\\u202etxt" },
 		{ STR("\xe2\x81\xa6"), "\\u2066", "\\u2066" },
 		{ STR("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0"),
 		  "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0",

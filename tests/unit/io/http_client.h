@@ -7,8 +7,8 @@
 struct fetch {
 	struct http_req *req;
 	int heads, dones, status;
-	struct buf headers;             /* "name=value;" of each */
-	struct buf pieces;              /* "[bytes]" of each on_data */
+	struct buf headers; /* "name=value;" of each */
+	struct buf pieces;  /* "[bytes]" of each on_data */
 	enum http_error error;
 	char text[256];
 	bool (*on_data)(struct fetch *f); /* what the test does when data comes; NULL: go on */

@@ -13,7 +13,7 @@ struct stage {
 	struct buf out, err_out;
 	int status;
 	unsigned exits;
-	const char *kill_at;    /* SIGTERM when this was said */
+	const char *kill_at; /* SIGTERM when this was said */
 	struct child *child;
 };
 

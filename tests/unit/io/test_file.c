@@ -10,7 +10,8 @@
 #include "io/file.h"
 #include "test_io.h"
 
-struct room { /* a directory of its own */
+/* A directory of its own */
+struct room {
 	char dir[32];
 	struct arena arena;
 };
@@ -290,9 +291,9 @@ TEST(a_path_is_inside_a_directory_by_whole_names)
 		const char *path, *dir;
 		bool want;
 	} table[] = {
-		{ "/a/b", "/a", true },   { "/a", "/a", true },   { "/ab", "/a", false }, { "/a/b", "/a/", true },
-		{ "/a", "/a/", true },    { "/a", "/a/b", false }, { "/x", "/", true },   { "/", "/", true },
-		{ "/", "/a", false },
+		{ "/a/b", "/a", true },  { "/a", "/a", true },  { "/ab", "/a", false },
+		{ "/a/b", "/a/", true }, { "/a", "/a/", true }, { "/a", "/a/b", false },
+		{ "/x", "/", true },     { "/", "/", true },    { "/", "/a", false },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++)
@@ -302,17 +303,13 @@ TEST(a_path_is_inside_a_directory_by_whole_names)
 int test_file(void)
 {
 	return RUN_TESTS(
-		T(reading_appends_and_the_limit_is_exact),
-		T(reading_what_is_not_there_or_no_file_says_so),
+		T(reading_appends_and_the_limit_is_exact), T(reading_what_is_not_there_or_no_file_says_so),
 		T(a_pipe_and_a_file_without_a_size_are_read_to_their_end),
-		T(replacing_makes_a_new_file_with_the_modes_of_the_umask),
-		T(replacing_keeps_mode_and_owner),
-		T(replacing_follows_links_also_to_what_is_not_there_yet),
-		T(what_is_no_regular_file_is_never_replaced),
+		T(replacing_makes_a_new_file_with_the_modes_of_the_umask), T(replacing_keeps_mode_and_owner),
+		T(replacing_follows_links_also_to_what_is_not_there_yet), T(what_is_no_regular_file_is_never_replaced),
 		T(a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else),
 		T(a_quiet_write_to_a_closed_pipe_is_an_error_and_no_signal),
-		T(missing_directories_are_made_and_existing_ones_accepted),
-		T(paths_are_made_absolute_by_their_text),
+		T(missing_directories_are_made_and_existing_ones_accepted), T(paths_are_made_absolute_by_their_text),
 		T(a_name_is_joined_to_its_directory_unless_it_is_absolute),
 		T(a_path_is_inside_a_directory_by_whole_names));
 }

@@ -316,7 +316,7 @@ static bool refuse_data(struct fetch *f)
 
 TEST(a_request_cancelled_in_its_answer_gets_no_more_data)
 {
-	bool (*const ways[])(struct fetch *f) = { cancel_in_data, refuse_data };
+	bool (*const ways[])(struct fetch * f) = { cancel_in_data, refuse_data };
 
 	for (size_t i = 0; i < COUNT_OF(ways); i++) {
 		sem_t first_seen;
@@ -337,7 +337,7 @@ TEST(a_request_cancelled_in_its_answer_gets_no_more_data)
 struct brake {
 	struct timer timer;
 	struct fetch *fetch;
-	sem_t first_seen;       /* the server waits for it */
+	sem_t first_seen; /* the server waits for it */
 	size_t bytes_when_resumed;
 };
 
@@ -417,8 +417,7 @@ TEST(data_refused_on_resume_ends_the_request)
 
 TEST(an_address_that_is_no_http_url_is_refused_at_the_start)
 {
-	static const char *const urls[] = { "",         "ftp://127.0.0.1/", "http://",
-					    "nonsense", "http://a b/",      "file:///x" };
+	static const char *const urls[] = { "", "ftp://127.0.0.1/", "http://", "nonsense", "http://a b/", "file:///x" };
 	struct loop *loop = loop_new(0);
 	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
 
@@ -437,19 +436,14 @@ TEST(an_address_that_is_no_http_url_is_refused_at_the_start)
 
 int test_http(void)
 {
-	return RUN_TESTS(T(an_answer_is_handed_over_piece_by_piece_as_it_comes),
-			 T(interim_answers_and_trailers_are_not_reported),
-			 T(the_next_request_uses_the_same_connection),
-			 T(a_connection_that_ends_before_its_answer_does_is_a_reset),
-			 T(an_answer_that_is_not_http_is_an_error),
-			 T(a_port_where_nobody_listens_is_refused),
-			 T(a_server_that_falls_silent_is_stalled),
-			 T(a_slow_answer_whose_bytes_keep_coming_is_not_stalled),
-			 T(an_answer_above_its_limit_is_too_large),
-			 T(headers_have_a_limit_each_and_together),
-			 T(a_request_cancelled_at_once_never_reaches_the_server),
-			 T(a_request_cancelled_in_its_answer_gets_no_more_data),
-			 T(a_paused_request_gets_no_data_and_does_not_stall_until_resumed),
-			 T(data_refused_on_resume_ends_the_request),
-			 T(an_address_that_is_no_http_url_is_refused_at_the_start));
+	return RUN_TESTS(
+		T(an_answer_is_handed_over_piece_by_piece_as_it_comes),
+		T(interim_answers_and_trailers_are_not_reported), T(the_next_request_uses_the_same_connection),
+		T(a_connection_that_ends_before_its_answer_does_is_a_reset), T(an_answer_that_is_not_http_is_an_error),
+		T(a_port_where_nobody_listens_is_refused), T(a_server_that_falls_silent_is_stalled),
+		T(a_slow_answer_whose_bytes_keep_coming_is_not_stalled), T(an_answer_above_its_limit_is_too_large),
+		T(headers_have_a_limit_each_and_together), T(a_request_cancelled_at_once_never_reaches_the_server),
+		T(a_request_cancelled_in_its_answer_gets_no_more_data),
+		T(a_paused_request_gets_no_data_and_does_not_stall_until_resumed),
+		T(data_refused_on_resume_ends_the_request), T(an_address_that_is_no_http_url_is_refused_at_the_start));
 }

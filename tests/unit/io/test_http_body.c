@@ -34,7 +34,9 @@ static void rewind_letters(void *data)
 
 static struct http_request post(const char *url, struct letters *letters)
 {
-	return (struct http_request){ .method = "POST", .url = url, .body_data = letters,
+	return (struct http_request){ .method = "POST",
+				      .url = url,
+				      .body_data = letters,
 				      .body = { letters->size, read_letters, rewind_letters } };
 }
 
@@ -149,10 +151,8 @@ TEST(a_method_is_sent_as_given)
 		size_t size;
 		const char *line;
 	} table[] = {
-		{ "GET", 0, "GET / HTTP/1.1\r\n" },
-		{ "HEAD", 0, "HEAD / HTTP/1.1\r\n" },
-		{ "DELETE", 0, "DELETE / HTTP/1.1\r\n" },
-		{ "PUT", 9, "PUT / HTTP/1.1\r\n" },
+		{ "GET", 0, "GET / HTTP/1.1\r\n" },       { "HEAD", 0, "HEAD / HTTP/1.1\r\n" },
+		{ "DELETE", 0, "DELETE / HTTP/1.1\r\n" }, { "PUT", 9, "PUT / HTTP/1.1\r\n" },
 		{ "GET", 9, "GET / HTTP/1.1\r\n" },
 	};
 
@@ -230,8 +230,7 @@ TEST(a_body_that_ends_early_fails_the_request)
 int test_http_body(void)
 {
 	return RUN_TESTS(T(a_body_is_pulled_and_sent_with_its_size),
-			 T(a_request_that_waits_for_its_answer_holds_no_send_buffer),
-			 T(a_method_is_sent_as_given),
+			 T(a_request_that_waits_for_its_answer_holds_no_send_buffer), T(a_method_is_sent_as_given),
 			 T(a_body_is_rewound_when_an_idle_connection_turns_out_to_be_dead),
 			 T(a_body_that_ends_early_fails_the_request));
 }

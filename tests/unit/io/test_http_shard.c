@@ -77,8 +77,9 @@ TEST(hundreds_of_requests_run_at_once_and_find_their_connections_again)
 /* glibc finds a label of more than 63 bytes invalid without asking any server. */
 TEST(a_name_that_does_not_resolve_fails_all_who_wait_for_it)
 {
-	struct http_request request = fetch_get("http://"
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid/");
+	struct http_request request =
+		fetch_get("http://"
+			  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid/");
 	struct loop *loop = loop_new(0);
 	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
 	struct fetch f[3] = { 0 };
@@ -243,11 +244,10 @@ TEST(numeric_addresses_need_no_look_up_and_ports_are_told_apart)
 
 int test_http_shard(void)
 {
-	return RUN_TESTS(T(hundreds_of_requests_run_at_once_and_find_their_connections_again),
-			 T(a_name_that_does_not_resolve_fails_all_who_wait_for_it),
-			 T(a_handler_may_start_another_request),
-			 T(requests_to_a_name_go_when_the_first_has_its_connection),
-			 T(one_request_looks_a_name_up_and_the_others_wait),
-			 T(a_failed_look_up_counts_for_all_who_wait),
-			 T(numeric_addresses_need_no_look_up_and_ports_are_told_apart));
+	return RUN_TESTS(
+		T(hundreds_of_requests_run_at_once_and_find_their_connections_again),
+		T(a_name_that_does_not_resolve_fails_all_who_wait_for_it), T(a_handler_may_start_another_request),
+		T(requests_to_a_name_go_when_the_first_has_its_connection),
+		T(one_request_looks_a_name_up_and_the_others_wait), T(a_failed_look_up_counts_for_all_who_wait),
+		T(numeric_addresses_need_no_look_up_and_ports_are_told_apart));
 }

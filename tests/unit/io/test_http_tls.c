@@ -97,7 +97,8 @@ TEST(a_server_that_cannot_be_trusted_is_a_tls_error)
 	} table[] = {
 		{ server_url(site.server), other.ca_file, "SSL certificate problem" },
 		{ by_address, site.ca_file, "127.0.0.1" },
-		{ server_url(site.server), "/nonexistent/ca.pem", "cannot load the certificates of /nonexistent/ca.pem" },
+		{ server_url(site.server), "/nonexistent/ca.pem",
+		  "cannot load the certificates of /nonexistent/ca.pem" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {

@@ -5,8 +5,8 @@
 
 int main(void)
 {
-	static const char *const proxies[] = { "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy",
-					       "ALL_PROXY" };
+	static const char *const proxies[] = { "http_proxy",  "HTTP_PROXY", "https_proxy",
+					       "HTTPS_PROXY", "all_proxy",  "ALL_PROXY" };
 	int failed = 0;
 
 	for (size_t i = 0; i < COUNT_OF(proxies); i++)

@@ -12,9 +12,9 @@ struct actor {
 	struct loop *loop;
 	struct buf *trail;
 	char letter;
-	struct actor *kicks;    /* kicked by its step */
-	struct actor *cancels;  /* cancelled or stopped by its step or timer */
-	unsigned again;         /* how often the step kicks, or the timer starts, itself */
+	struct actor *kicks;   /* kicked by its step */
+	struct actor *cancels; /* cancelled or stopped by its step or timer */
+	unsigned again;        /* how often the step kicks, or the timer starts, itself */
 	bool stops;
 };
 
@@ -56,8 +56,11 @@ static void stage_init(struct stage *st, unsigned flags)
 {
 	*st = (struct stage){ .loop = loop_new(flags) };
 	for (size_t i = 0; i < COUNT_OF(st->actors); i++)
-		st->actors[i] = (struct actor){ .kick.step = on_step, .timer.fire = on_fire, .loop = st->loop,
-						.trail = &st->trail, .letter = (char)('a' + i) };
+		st->actors[i] = (struct actor){ .kick.step = on_step,
+						.timer.fire = on_fire,
+						.loop = st->loop,
+						.trail = &st->trail,
+						.letter = (char)('a' + i) };
 }
 
 static void stage_release(struct stage *st)
@@ -338,12 +341,10 @@ TEST(a_freed_loop_lets_go_of_kicks_and_timers)
 
 int test_loop(void)
 {
-	return RUN_TESTS(T(a_kick_steps_once_however_often_it_was_kicked),
-			 T(a_kick_from_a_step_runs_on_the_next_turn),
+	return RUN_TESTS(T(a_kick_steps_once_however_often_it_was_kicked), T(a_kick_from_a_step_runs_on_the_next_turn),
 			 T(a_cancelled_kick_does_not_step_even_when_cancelled_in_the_same_turn),
 			 T(a_stopped_loop_returns_and_can_be_run_again),
-			 T(timers_fire_in_order_of_time_then_of_starting),
-			 T(a_timer_can_be_restarted_and_stopped),
+			 T(timers_fire_in_order_of_time_then_of_starting), T(a_timer_can_be_restarted_and_stopped),
 			 T(a_timer_of_no_delay_waits_for_the_next_turn_and_lets_kicks_in),
 			 T(many_timers_fire_at_their_time_whatever_was_stopped_between),
 			 T(real_timers_fire_by_the_clock_and_end_the_loop),

@@ -85,7 +85,8 @@ TEST(a_program_that_cannot_be_run_is_an_error_that_says_why)
 		{ "", NULL, "cannot run : No such file or directory", -ERR_NOT_FOUND },
 		{ "/etc/passwd", NULL, "cannot run /etc/passwd: Permission denied", -ERR_IO },
 		{ "/", NULL, "cannot run /: Permission denied", -ERR_IO },
-		{ "true", "/no/such/dir", "cannot run true in /no/such/dir: No such file or directory", -ERR_NOT_FOUND },
+		{ "true", "/no/such/dir", "cannot run true in /no/such/dir: No such file or directory",
+		  -ERR_NOT_FOUND },
 		{ "true", "/etc/passwd", "cannot run true in /etc/passwd: Not a directory", -ERR_NOT_FOUND },
 	};
 	struct stage st;
@@ -399,22 +400,15 @@ TEST(the_mark_of_an_outer_spawner_stays_in_front)
 int test_spawn(void)
 {
 	return RUN_TESTS(
-		T(both_streams_arrive_before_the_exit_and_the_status_is_waitpids),
-		T(merged_streams_keep_their_order),
-		T(output_goes_to_a_given_descriptor),
-		T(without_a_reader_output_goes_nowhere_and_harms_nobody),
-		T(a_program_that_cannot_be_run_is_an_error_that_says_why),
-		T(the_program_is_searched_in_the_given_path),
-		T(a_child_starts_with_clean_signals_limits_and_descriptors),
-		T(input_larger_than_a_pipe_arrives_whole),
-		T(a_child_that_does_not_read_its_input_ends_normally),
-		T(without_input_stdin_is_at_its_end),
+		T(both_streams_arrive_before_the_exit_and_the_status_is_waitpids), T(merged_streams_keep_their_order),
+		T(output_goes_to_a_given_descriptor), T(without_a_reader_output_goes_nowhere_and_harms_nobody),
+		T(a_program_that_cannot_be_run_is_an_error_that_says_why), T(the_program_is_searched_in_the_given_path),
+		T(a_child_starts_with_clean_signals_limits_and_descriptors), T(input_larger_than_a_pipe_arrives_whole),
+		T(a_child_that_does_not_read_its_input_ends_normally), T(without_input_stdin_is_at_its_end),
 		T(sigterm_that_is_ignored_becomes_sigkill_after_two_seconds_for_the_whole_group),
 		T(members_that_ignore_sigterm_die_with_a_leader_that_does_not),
 		T(a_paused_child_is_not_read_and_not_over_until_it_is_resumed),
-		T(without_pidfds_exits_are_seen_through_sigchld),
-		T(two_hundred_children_at_once_all_end_once),
-		T(running_out_of_descriptors_is_an_error_and_loses_none),
-		T(a_landlock_ruleset_holds_in_the_child),
+		T(without_pidfds_exits_are_seen_through_sigchld), T(two_hundred_children_at_once_all_end_once),
+		T(running_out_of_descriptors_is_an_error_and_loses_none), T(a_landlock_ruleset_holds_in_the_child),
 		T(the_mark_of_an_outer_spawner_stays_in_front));
 }

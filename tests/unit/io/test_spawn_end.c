@@ -144,9 +144,10 @@ TEST(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_wr
 
 /* ---- kill -9 ---- */
 
-struct host {           /* a process that uses a spawner, as our program does */
+/* A process that uses a spawner, as our program does */
+struct host {
 	pid_t pid;
-	int fd;         /* what its child said */
+	int fd; /* what its child said */
 };
 
 static void on_host_output(struct child *c, bool is_stderr, const char *p, size_t n)
@@ -267,15 +268,14 @@ TEST(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back)
 
 int test_spawn_end(void)
 {
-	return RUN_TESTS(
-		T(a_background_process_outlives_its_shell_and_dies_with_the_spawner),
-		T(a_group_that_was_left_can_be_killed_and_is_then_forgotten),
-		T(a_process_that_left_its_group_dies_with_the_spawner),
-		T(orphans_end_on_request_while_running_children_go_on),
-		T(processes_of_the_host_are_not_touched_and_stay_its_to_wait_for),
-		T(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_writer),
-		T(after_kill_minus_nine_nothing_is_left),
-		T(after_kill_minus_nine_groups_that_outlived_their_leader_are_gone_too),
-		T(a_keeper_that_was_killed_is_replaced_and_knows_all_groups),
-		T(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back));
+	return RUN_TESTS(T(a_background_process_outlives_its_shell_and_dies_with_the_spawner),
+			 T(a_group_that_was_left_can_be_killed_and_is_then_forgotten),
+			 T(a_process_that_left_its_group_dies_with_the_spawner),
+			 T(orphans_end_on_request_while_running_children_go_on),
+			 T(processes_of_the_host_are_not_touched_and_stay_its_to_wait_for),
+			 T(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_writer),
+			 T(after_kill_minus_nine_nothing_is_left),
+			 T(after_kill_minus_nine_groups_that_outlived_their_leader_are_gone_too),
+			 T(a_keeper_that_was_killed_is_replaced_and_knows_all_groups),
+			 T(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back));
 }

@@ -36,8 +36,12 @@ TEST(events_are_the_same_however_the_stream_is_split)
 		{ STR("data: a\ndata: b\ndata\ndata: c\n\n"), "[|a\nb\n\nc]" },
 		{ STR("data\n\n"), "[|]" },
 		{ STR("data:\ndata:\n\n"), "[|\n]" },
-		{ STR("\xEF\xBB\xBF" "data: a\n\n"), "[|a]" },
-		{ STR("\n\xEF\xBB\xBF" "data: a\n\n"), "" },
+		{ STR("\xEF\xBB\xBF"
+		      "data: a\n\n"),
+		  "[|a]" },
+		{ STR("\n\xEF\xBB\xBF"
+		      "data: a\n\n"),
+		  "" },
 		{ STR(": note\ndata: a\n: note\n\n:\n\n"), "[|a]" },
 		{ STR("id: 1\nretry: 2\nDATA: no\ndatum: no\ndata: a\n\n"), "[|a]" },
 		{ STR("event: lost\n\ndata: a\n\n"), "[|a]" },
@@ -86,12 +90,8 @@ TEST(a_cut_inside_an_event_is_seen_and_a_cut_between_two_is_not)
 		struct str stream;
 		bool in_event;
 	} table[] = {
-		{ STR(""), false },
-		{ STR("data: a\n\n"), false },
-		{ STR("data: a\n\n: note\n"), false },
-		{ STR("data: a\n"), true },
-		{ STR("data: a\n\nda"), true },
-		{ STR("data: a\n\nevent: b\n"), true },
+		{ STR(""), false },         { STR("data: a\n\n"), false },  { STR("data: a\n\n: note\n"), false },
+		{ STR("data: a\n"), true }, { STR("data: a\n\nda"), true }, { STR("data: a\n\nevent: b\n"), true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -147,7 +147,8 @@ TEST(a_released_reader_starts_a_new_stream)
 {
 	AUTO_BUF struct buf seen = { 0 };
 	struct sse s = { .event = note, .data = &seen };
-	struct str first = STR("event: x\ndata: a\r"), second = STR("\xEF\xBB\xBF" "data: b\n\n");
+	struct str first = STR("event: x\ndata: a\r"), second = STR("\xEF\xBB\xBF"
+								    "data: b\n\n");
 
 	CHECK_INT(sse_feed(&s, first.p, first.n, NULL), 0);
 	sse_release(&s);

@@ -13,7 +13,7 @@ struct stage {
 	struct writer *writer;
 	int read_fd, write_fd;
 	unsigned drained, failed;
-	struct kick reader;     /* reads a little, once a turn */
+	struct kick reader; /* reads a little, once a turn */
 	struct buf got;
 	size_t want;
 };
@@ -282,15 +282,11 @@ TEST(a_writer_that_is_freed_drops_its_queue)
 int test_writer(void)
 {
 	return RUN_TESTS(
-		T(what_is_added_arrives_and_drained_is_told_once),
-		T(ten_megabytes_go_through_a_slow_reader_in_order),
+		T(what_is_added_arrives_and_drained_is_told_once), T(ten_megabytes_go_through_a_slow_reader_in_order),
 		T(the_flags_that_others_share_stay_as_they_are),
 		T(a_full_pipe_does_not_block_and_a_flush_gives_up_in_time),
-		T(a_flush_writes_what_is_queued_without_the_loop),
-		T(a_reader_that_closes_is_one_failure_and_no_signal),
-		T(a_regular_file_is_written_at_once),
-		T(a_full_disk_is_a_failure_with_its_reason),
-		T(a_socket_is_written_without_blocking),
-		T(a_terminal_that_nobody_reads_does_not_block_the_loop),
+		T(a_flush_writes_what_is_queued_without_the_loop), T(a_reader_that_closes_is_one_failure_and_no_signal),
+		T(a_regular_file_is_written_at_once), T(a_full_disk_is_a_failure_with_its_reason),
+		T(a_socket_is_written_without_blocking), T(a_terminal_that_nobody_reads_does_not_block_the_loop),
 		T(a_writer_that_is_freed_drops_its_queue));
 }

@@ -14,23 +14,33 @@ static void dump(struct buf *out, json_t *v)
 	json_t *child;
 
 	switch (json_typeof(v)) {
-	case JSON_NULL: buf_addstr(out, "null "); break;
-	case JSON_TRUE: buf_addstr(out, "true "); break;
-	case JSON_FALSE: buf_addstr(out, "false "); break;
-	case JSON_INTEGER: buf_addf(out, "int %lld ", (long long)json_integer_value(v)); break;
-	case JSON_REAL: buf_addf(out, "real %a ", json_real_value(v)); break;
+	case JSON_NULL:
+		buf_addstr(out, "null ");
+		break;
+	case JSON_TRUE:
+		buf_addstr(out, "true ");
+		break;
+	case JSON_FALSE:
+		buf_addstr(out, "false ");
+		break;
+	case JSON_INTEGER:
+		buf_addf(out, "int %lld ", (long long)json_integer_value(v));
+		break;
+	case JSON_REAL:
+		buf_addf(out, "real %a ", json_real_value(v));
+		break;
 	case JSON_STRING:
 		buf_addf(out, "string %zu ", json_string_length(v));
 		buf_add(out, json_string_value(v), json_string_length(v));
 		break;
 	case JSON_ARRAY:
 		buf_addf(out, "array %zu ", json_array_size(v));
-		json_array_foreach (v, i, child)
-			dump(out, child);
+		json_array_foreach(v, i, child) dump(out, child);
 		break;
 	case JSON_OBJECT:
 		buf_addf(out, "object %zu ", json_object_size(v));
-		json_object_foreach (v, key, child) {
+		json_object_foreach(v, key, child)
+		{
 			buf_addf(out, "%s=", key);
 			dump(out, child);
 		}

@@ -100,24 +100,32 @@ static void mutate(struct buf *b)
 	struct str token = tokens[pick(COUNT_OF(tokens))];
 
 	switch (pick(6)) {
-	case 0: splice(b, at, 0, token); break;
-	case 1: splice(b, at, MIN(left, token.n), token); break;
-	case 2: splice(b, at, some, STR("")); break;
+	case 0:
+		splice(b, at, 0, token);
+		break;
+	case 1:
+		splice(b, at, MIN(left, token.n), token);
+		break;
+	case 2:
+		splice(b, at, some, STR(""));
+		break;
 	case 3: {
 		AUTO_FREE char *copy = xstrndup(b->p + at, some);
 		splice(b, pick(b->n + 1), 0, (struct str){ copy, some });
 		break;
 	}
-	case 4: splice(b, at, MIN(left, 1u), (struct str){ (char[]){ (char)pick(256) }, 1 }); break;
-	case 5: splice(b, at, pick(8) ? 0 : left, STR("")); break;
+	case 4:
+		splice(b, at, MIN(left, 1u), (struct str){ (char[]){ (char)pick(256) }, 1 });
+		break;
+	case 5:
+		splice(b, at, pick(8) ? 0 : left, STR(""));
+		break;
 	}
 }
 
-static bool seen_before(const struct json *object, const struct json *key, struct str name,
-			struct arena *arena)
+static bool seen_before(const struct json *object, const struct json *key, struct str name, struct arena *arena)
 {
-	for (struct json_member m = json_members(object); m.key && m.key != key;
-	     m = json_member_next(object, m)) {
+	for (struct json_member m = json_members(object); m.key && m.key != key; m = json_member_next(object, m)) {
 		if (str_eq(json_str(m.key, arena), name))
 			return true;
 	}
@@ -164,10 +172,18 @@ static void dump_value(struct buf *out, const struct json *v, struct arena *aren
 	struct str s = json_str(v, arena);
 
 	switch ((enum json_type)v->type) {
-	case JSON_NULL: buf_addstr(out, "null "); break;
-	case JSON_TRUE: buf_addstr(out, "true "); break;
-	case JSON_FALSE: buf_addstr(out, "false "); break;
-	case JSON_NUMBER: dump_number(out, v); break;
+	case JSON_NULL:
+		buf_addstr(out, "null ");
+		break;
+	case JSON_TRUE:
+		buf_addstr(out, "true ");
+		break;
+	case JSON_FALSE:
+		buf_addstr(out, "false ");
+		break;
+	case JSON_NUMBER:
+		dump_number(out, v);
+		break;
 	case JSON_STRING:
 		buf_addf(out, "string %zu ", s.n);
 		buf_add(out, s.p, s.n);
@@ -177,7 +193,9 @@ static void dump_value(struct buf *out, const struct json *v, struct arena *aren
 		for (const struct json *e = json_first(v); e; e = json_next(v, e))
 			dump_value(out, e, arena);
 		break;
-	case JSON_OBJECT: dump_object(out, v, arena); break;
+	case JSON_OBJECT:
+		dump_object(out, v, arena);
+		break;
 	}
 }
 

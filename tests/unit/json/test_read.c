@@ -204,8 +204,8 @@ TEST(special_bytes_are_seen_at_every_place_of_a_string)
 			memset(text, '.', sizeof text);
 			text[0] = text[len + 1] = '"';
 			text[at] = table[k].byte;
-			snprintf(expected, sizeof expected, "line 1, column %zu: %s",
-				 at + 1 + table[k].column, table[k].reason);
+			snprintf(expected, sizeof expected, "line 1, column %zu: %s", at + 1 + table[k].column,
+				 table[k].reason);
 			AUTO_DOC struct doc d = doc_parse((struct str){ text, len + 2 });
 			CHECK_INT(d.rc, -ERR_PARSE);
 			CHECK_CSTR(d.err.text, expected);
@@ -245,8 +245,7 @@ TEST(nesting_ends_at_512_levels_or_at_the_limit_that_was_set)
 		unsigned limit, depth;
 		int rc;
 	} table[] = {
-		{ 0, 512, 0 },        { 0, 513, -ERR_LIMIT }, { 3, 3, 0 },
-		{ 3, 4, -ERR_LIMIT }, { 100000, 100000, 0 },
+		{ 0, 512, 0 }, { 0, 513, -ERR_LIMIT }, { 3, 3, 0 }, { 3, 4, -ERR_LIMIT }, { 100000, 100000, 0 },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -336,12 +335,11 @@ TEST(nodes_are_slices_in_document_order)
 
 int test_read(void)
 {
-	return RUN_TESTS(
-		T(valid_documents_are_accepted), T(invalid_documents_are_rejected_with_place_and_reason),
-		T(no_beginning_of_a_document_is_taken_for_the_whole),
-		T(special_bytes_are_seen_at_every_place_of_a_string),
-		T(bytes_next_to_the_special_ones_are_plain),
-		T(nesting_ends_at_512_levels_or_at_the_limit_that_was_set),
-		T(endless_brackets_are_refused_at_the_limit), T(a_text_above_the_size_limit_is_not_looked_at),
-		T(a_reader_is_used_again_without_new_memory), T(nodes_are_slices_in_document_order));
+	return RUN_TESTS(T(valid_documents_are_accepted), T(invalid_documents_are_rejected_with_place_and_reason),
+			 T(no_beginning_of_a_document_is_taken_for_the_whole),
+			 T(special_bytes_are_seen_at_every_place_of_a_string),
+			 T(bytes_next_to_the_special_ones_are_plain),
+			 T(nesting_ends_at_512_levels_or_at_the_limit_that_was_set),
+			 T(endless_brackets_are_refused_at_the_limit), T(a_text_above_the_size_limit_is_not_looked_at),
+			 T(a_reader_is_used_again_without_new_memory), T(nodes_are_slices_in_document_order));
 }

@@ -37,8 +37,7 @@ TEST(tool_inputs_are_checked_with_messages_for_the_model)
 		{ read_schema, "{\"file_path\":\"/a\",\"offset\":0,\"limit\":10}", NULL },
 		{ read_schema, "{}", "file_path: required parameter is missing" },
 		{ read_schema, "{\"path\":\"/a\"}", "file_path: required parameter is missing" },
-		{ read_schema, "{\"file_path\":\"/a\",\"limit\":\"10\"}",
-		  "limit: expected an integer, got a string" },
+		{ read_schema, "{\"file_path\":\"/a\",\"limit\":\"10\"}", "limit: expected an integer, got a string" },
 		{ read_schema, "{\"file_path\":\"/a\",\"limit\":1.5}",
 		  "limit: expected an integer, got a number with a fraction" },
 		{ read_schema, "{\"file_path\":\"/a\",\"limit\":10.0}", NULL },
@@ -74,8 +73,7 @@ TEST(types_are_told_apart)
 		{ "true", "1", NULL },
 		{ "false", "1", "no value is allowed here" },
 		{ "{}", "[1,{}]", NULL },
-		{ "{\"unknownKeyword\":{\"type\":\"string\"},\"pattern\":\"^a$\",\"format\":\"uri\"}",
-		  "\"b\"", NULL },
+		{ "{\"unknownKeyword\":{\"type\":\"string\"},\"pattern\":\"^a$\",\"format\":\"uri\"}", "\"b\"", NULL },
 	};
 
 	check_rows(rows, COUNT_OF(rows));
@@ -125,11 +123,10 @@ TEST(faults_in_nested_values_are_named_by_their_path)
 		  "[1][1]: expected null, got a number" },
 		{ "{\"additionalProperties\":{\"type\":\"string\"}}", "{\"a\":\"x\",\"b\":2}",
 		  "b: expected a string, got a number" },
-		{ "{\"properties\":{\"a\":true},\"additionalProperties\":{\"type\":\"string\"}}", "{\"a\":1}",
-		  NULL },
+		{ "{\"properties\":{\"a\":true},\"additionalProperties\":{\"type\":\"string\"}}", "{\"a\":1}", NULL },
 		{ "{\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false}", "{\"x1\":1}", NULL },
-		{ "{\"prefixItems\":[{\"type\":\"string\"}],\"items\":{\"type\":\"null\"}}",
-		  "[\"a\",null,null]", NULL },
+		{ "{\"prefixItems\":[{\"type\":\"string\"}],\"items\":{\"type\":\"null\"}}", "[\"a\",null,null]",
+		  NULL },
 		{ "{\"prefixItems\":[{\"type\":\"string\"}],\"items\":{\"type\":\"null\"}}", "[null]",
 		  "[0]: expected a string, got null" },
 		{ "{\"prefixItems\":[{\"type\":\"string\"}],\"items\":{\"type\":\"null\"}}", "[\"a\",1]",
@@ -183,17 +180,14 @@ TEST(a_schema_that_turns_in_circles_is_given_up)
 		"{\"$ref\":\"#/a\",\"a\":{\"$ref\":\"#/b\"},\"b\":{\"allOf\":[{\"$ref\":\"#/a\"}]}}",
 	};
 
-	AUTO_BUF struct buf text = {
-		0
-	}; /* large, so that the steps granted for it would exhaust the stack */
+	AUTO_BUF struct buf text = { 0 }; /* large, so that the steps granted for it would exhaust the stack */
 	buf_addstr(&text, "[0");
 	for (int i = 0; i < 20000; i++)
 		buf_addstr(&text, ",0");
 	buf_addch(&text, ']');
 
 	for (size_t i = 0; i < COUNT_OF(schemas); i++) {
-		AUTO_DOC struct doc schema = doc_parse(str_from(schemas[i])),
-				    value = doc_parse(buf_str(&text));
+		AUTO_DOC struct doc schema = doc_parse(str_from(schemas[i])), value = doc_parse(buf_str(&text));
 		struct err err = { 0 };
 		CHECK_INT(json_schema_check(schema.root, value.root, &err), -ERR_LIMIT);
 		CHECK_CSTR(err.text, "the schema is too complex to check");
@@ -207,8 +201,8 @@ TEST(alternatives_that_multiply_are_given_up)
 	struct err err = { 0 };
 	buf_addstr(&text, "{\"$ref\":\"#/$defs/0\",\"$defs\":{");
 	for (int i = 0; i < 40; i++)
-		buf_addf(&text, "\"%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/%d\"},{\"$ref\":\"#/$defs/%d\"}]},",
-			 i, i + 1, i + 1);
+		buf_addf(&text, "\"%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/%d\"},{\"$ref\":\"#/$defs/%d\"}]},", i, i + 1,
+			 i + 1);
 	buf_addstr(&text, "\"40\":false}}");
 	AUTO_DOC struct doc schema = doc_parse(buf_str(&text)), value = doc_parse(STR("1"));
 
@@ -217,9 +211,8 @@ TEST(alternatives_that_multiply_are_given_up)
 
 int test_schema(void)
 {
-	return RUN_TESTS(
-		T(tool_inputs_are_checked_with_messages_for_the_model), T(types_are_told_apart),
-		T(values_are_held_to_lists_and_bounds), T(faults_in_nested_values_are_named_by_their_path),
-		T(alternatives_and_references_are_followed), T(a_schema_that_turns_in_circles_is_given_up),
-		T(alternatives_that_multiply_are_given_up));
+	return RUN_TESTS(T(tool_inputs_are_checked_with_messages_for_the_model), T(types_are_told_apart),
+			 T(values_are_held_to_lists_and_bounds), T(faults_in_nested_values_are_named_by_their_path),
+			 T(alternatives_and_references_are_followed), T(a_schema_that_turns_in_circles_is_given_up),
+			 T(alternatives_that_multiply_are_given_up));
 }

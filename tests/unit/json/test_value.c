@@ -13,8 +13,7 @@ TEST(accessors_give_nothing_for_null_and_for_other_types)
 
 	CHECK(!json_get(json_get(NULL, "a"), "b"));
 	CHECK(!json_first(NULL) && !json_next(NULL, NULL) && !json_next(d.root, NULL));
-	CHECK(!json_is(NULL, JSON_NULL) && !json_bool(NULL) && !json_cstr(NULL, &a) &&
-	      !json_str_is(NULL, ""));
+	CHECK(!json_is(NULL, JSON_NULL) && !json_bool(NULL) && !json_cstr(NULL, &a) && !json_str_is(NULL, ""));
 	CHECK_INT(json_raw(NULL).n, 0);
 	for (const struct json *v = json_first(d.root); v; v = json_next(d.root, v)) {
 		CHECK(!json_get(v, "a") && !json_first(v) && !json_members(v).key);
@@ -46,8 +45,7 @@ TEST(members_and_elements_are_walked_in_order_over_nested_values)
 	AUTO_BUF struct buf trail = { 0 };
 
 	for (struct json_member m = json_members(d.root); m.key; m = json_member_next(d.root, m))
-		buf_addf(&trail, STR_FMT "=" STR_FMT " ", STR_ARG(json_raw(m.key)),
-			 STR_ARG(json_raw(m.value)));
+		buf_addf(&trail, STR_FMT "=" STR_FMT " ", STR_ARG(json_raw(m.key)), STR_ARG(json_raw(m.value)));
 	const struct json *list = json_get(d.root, "a");
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
 		buf_addf(&trail, STR_FMT " ", STR_ARG(json_raw(v)));
@@ -100,12 +98,10 @@ TEST(an_escape_is_decoded_at_every_place_of_a_string)
 		for (size_t at = 0; at <= len; at++) {
 			AUTO_ARENA struct arena a = { 0 };
 			AUTO_BUF struct buf raw = { 0 }, value = { 0 };
-			buf_addf(&raw, "\"%.*s\\u00e9%.*s\"", (int)at,
-				 "0123456789012345678901234567890123456789", (int)(len - at),
-				 "abcdefghijklmnopqrstuvwxyzabcdefghijklmn");
-			buf_addf(&value, "%.*s\xc3\xa9%.*s", (int)at,
-				 "0123456789012345678901234567890123456789", (int)(len - at),
-				 "abcdefghijklmnopqrstuvwxyzabcdefghijklmn");
+			buf_addf(&raw, "\"%.*s\\u00e9%.*s\"", (int)at, "0123456789012345678901234567890123456789",
+				 (int)(len - at), "abcdefghijklmnopqrstuvwxyzabcdefghijklmn");
+			buf_addf(&value, "%.*s\xc3\xa9%.*s", (int)at, "0123456789012345678901234567890123456789",
+				 (int)(len - at), "abcdefghijklmnopqrstuvwxyzabcdefghijklmn");
 			AUTO_DOC struct doc d = doc_parse(buf_str(&raw));
 			CHECK(str_eq(json_str(d.root, &a), buf_str(&value)));
 			CHECK(json_str_is(d.root, value.p));
@@ -168,8 +164,8 @@ TEST(numbers_keep_their_text_and_become_integers_only_without_loss)
 		{ "1e20", false, false, 0, 0, 1e20 },
 		{ "1e400", false, false, 0, 0, INFINITY },
 		{ "1e-400", false, false, 0, 0, 0 },
-		{ "0.1000000000000000000000000000000000000000000000000000000000000000000000001", false, false,
-		  0, 0, 0.1 },
+		{ "0.1000000000000000000000000000000000000000000000000000000000000000000000001", false, false, 0, 0,
+		  0.1 },
 		{ "1e99999999999999999999", false, false, 0, 0, INFINITY },
 		{ "1e-99999999999999999999", false, false, 0, 0, 0 },
 	};
@@ -229,8 +225,8 @@ int test_value(void)
 {
 	return RUN_TESTS(T(accessors_give_nothing_for_null_and_for_other_types),
 			 T(the_last_of_several_members_with_one_key_is_found),
-			 T(members_and_elements_are_walked_in_order_over_nested_values),
-			 T(strings_are_decoded), T(an_escape_is_decoded_at_every_place_of_a_string),
+			 T(members_and_elements_are_walked_in_order_over_nested_values), T(strings_are_decoded),
+			 T(an_escape_is_decoded_at_every_place_of_a_string),
 			 T(a_string_without_escapes_is_borrowed_from_the_text),
 			 T(a_comparison_tells_prefixes_from_the_whole),
 			 T(numbers_keep_their_text_and_become_integers_only_without_loss),

@@ -149,9 +149,8 @@ TEST(integers_are_written_to_their_ends)
 
 int test_write(void)
 {
-	return RUN_TESTS(T(commas_and_colons_are_placed_by_the_writer), T(sixty_four_levels_can_be_written),
-			 T(any_bytes_become_a_valid_string),
-			 T(every_byte_at_every_place_of_a_block_is_read_back_or_replaced),
-			 T(doubles_are_written_in_the_shortest_form_that_reads_back),
-			 T(integers_are_written_to_their_ends));
+	return RUN_TESTS(
+		T(commas_and_colons_are_placed_by_the_writer), T(sixty_four_levels_can_be_written),
+		T(any_bytes_become_a_valid_string), T(every_byte_at_every_place_of_a_block_is_read_back_or_replaced),
+		T(doubles_are_written_in_the_shortest_form_that_reads_back), T(integers_are_written_to_their_ends));
 }

@@ -41,8 +41,10 @@ TEST(blocks_of_one_role_in_a_row_are_one_message)
 	add(&t, ROLE_USER, "e");
 	write_out(&t, &out);
 
-	CHECK_CSTR(out.p, "{\"role\":\"user\",\"content\":[" TEXT("a") "," TEXT("b") "]},{\"role\":\"assistant\",\"content\":["
-			  TEXT("c") "," TEXT("d") "]},{\"role\":\"user\",\"content\":[" TEXT("e"));
+	CHECK_CSTR(
+		out.p,
+		"{\"role\":\"user\",\"content\":[" TEXT("a") "," TEXT("b") "]},{\"role\":\"assistant\",\"content\":[" TEXT(
+			"c") "," TEXT("d") "]},{\"role\":\"user\",\"content\":[" TEXT("e"));
 	CHECK_INT(t.bytes, out.n);
 	transcript_release(&t);
 }
@@ -209,8 +211,8 @@ TEST(a_thousand_forks_copy_no_block)
 
 int test_transcript(void)
 {
-	return RUN_TESTS(T(blocks_of_one_role_in_a_row_are_one_message), T(a_cut_takes_blocks_and_their_bytes_away_again),
-			 T(a_fork_shares_the_past_and_not_the_future), T(an_empty_transcript_can_be_forked),
-			 T(a_long_tail_is_packed_and_reads_as_before),
+	return RUN_TESTS(T(blocks_of_one_role_in_a_row_are_one_message),
+			 T(a_cut_takes_blocks_and_their_bytes_away_again), T(a_fork_shares_the_past_and_not_the_future),
+			 T(an_empty_transcript_can_be_forked), T(a_long_tail_is_packed_and_reads_as_before),
 			 T(forks_of_forks_can_be_released_in_any_order), T(a_thousand_forks_copy_no_block));
 }

@@ -306,6 +306,5 @@ int test_governor(void)
 			 T(a_hold_that_nobody_waits_for_does_not_keep_the_loop_running),
 			 T(each_success_widens_the_cap_by_one_up_to_the_most),
 			 T(after_a_429_a_whole_round_of_successes_widens_it_by_one),
-			 T(a_late_429_halves_the_cap_at_most),
-			 T(a_new_upper_limit_moves_an_untouched_cap_along));
+			 T(a_late_429_halves_the_cap_at_most), T(a_new_upper_limit_moves_an_untouched_cap_along));
 }

@@ -11,7 +11,7 @@ struct wire {
 	uv_tcp_t tcp;
 	struct buf got;
 	const char *until; /* the client has what it wants when its bytes end so */
-	bool closed; /* by the server */
+	bool closed;       /* by the server */
 	char input[4096];
 };
 
@@ -97,7 +97,7 @@ static void wire_talk(struct wire *w, struct str bytes, const char *until)
 
 #define BODY(stream)                                                                                                   \
 	"{\"model\":\"m\",\"max_tokens\":9,\"stream\":" stream ",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]" \
-							       "}"
+	"}"
 
 static void ask(struct wire *w, const char *body, const char *headers, const char *until)
 {

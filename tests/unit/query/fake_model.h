@@ -5,14 +5,14 @@
 #include "model/provider.h"
 
 struct reply {
-	const char *stream; /* events, or the body of an error status */
-	int status; /* 0: 200 */
+	const char *stream;      /* events, or the body of an error status */
+	int status;              /* 0: 200 */
 	const char *retry_after; /* header; NULL: none */
-	uint64_t after_ms; /* before the first byte */
-	uint64_t gap_ms; /* between two events */
-	enum failure_kind end; /* of the transport behind the last byte */
-	bool never; /* does not end by itself */
-	bool refused; /* start() fails */
+	uint64_t after_ms;       /* before the first byte */
+	uint64_t gap_ms;         /* between two events */
+	enum failure_kind end;   /* of the transport behind the last byte */
+	bool never;              /* does not end by itself */
+	bool refused;            /* start() fails */
 };
 
 struct fake_model {

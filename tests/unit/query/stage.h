@@ -12,7 +12,7 @@ enum { AGENTS = 3 };
 struct agent {
 	struct query q;
 	struct recorder recorder;
-	struct buf trail; /* "ASK GATE STREAM FINISH IDLE " */
+	struct buf trail;  /* "ASK GATE STREAM FINISH IDLE " */
 	struct buf events; /* "text:hi +t1 -t1 =t1 retry:overloaded " and so on, see stage.c */
 	unsigned ends;
 	struct stage *stage;
@@ -37,7 +37,7 @@ struct stage {
 	struct query_config config; /* tests change it before stage_agent() */
 	struct agent agents[AGENTS];
 	unsigned agent_count;
-	struct query *q; /* of the first agent */
+	struct query *q;  /* of the first agent */
 	const char *path; /* of its session file */
 };
 

@@ -8,10 +8,10 @@
 struct stage {
 	struct scenario *scenario;
 	struct engine *engine;
-	struct reply *reply;       /* of the last ask */
-	struct buf bytes;          /* all bytes of the reply, after stage_play() */
-	struct buf trail;          /* its steps: "(delay)" where there is one, then BYTES, CUT, STALL or END */
-	struct buf last;           /* body of the last request */
+	struct reply *reply; /* of the last ask */
+	struct buf bytes;    /* all bytes of the reply, after stage_play() */
+	struct buf trail;    /* its steps: "(delay)" where there is one, then BYTES, CUT, STALL or END */
+	struct buf last;     /* body of the last request */
 	uint64_t now_ms;
 };
 
@@ -20,7 +20,7 @@ void stage_close(struct stage *s);
 /* Replies of earlier asks are freed. The body is a whole request. */
 void stage_ask(struct stage *s, const char *body);
 void stage_ask_as(struct stage *s, const char *agent, const char *path, struct str body);
-void stage_prompt(struct stage *s, const char *text);   /* one streamed request with that prompt */
+void stage_prompt(struct stage *s, const char *text); /* one streamed request with that prompt */
 /* Takes all steps. Ends at END, CUT or STALL. */
 void stage_play(struct stage *s);
 int stage_status(const struct stage *s);

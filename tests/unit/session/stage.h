@@ -10,10 +10,10 @@ struct stage {
 };
 
 void stage_init(struct stage *s);
-void stage_release(struct stage *s);                               /* removes the directory */
-char *stage_path(struct stage *s, const char *name);               /* in the arena */
+void stage_release(struct stage *s);                                    /* removes the directory */
+char *stage_path(struct stage *s, const char *name);                    /* in the arena */
 char *stage_write(struct stage *s, const char *name, const char *text); /* returns the path */
-char *stage_read(struct stage *s, const char *name);               /* the whole file; in the arena */
+char *stage_read(struct stage *s, const char *name);                    /* the whole file; in the arena */
 
 /* The transcript and what else was found, in short:
  *     "u:hi, a:looking, a:call t1, u:t1=found, a:done; calls t2=no; interrupted; skipped 1; repaired" */

@@ -88,7 +88,8 @@ TEST(four_dashes_close_only_behind_keys)
 	static const struct row rows[] = {
 		{ "---\n\nname: a\ntools: x\n-------\nbody", "name=\"a\"|tools=\"x\"", "body" },
 		{ "---\nname: a\nlist:\n  - x\n----\nb\n---\nc", "name=\"a\"|list=[\"x\"]", "b\n---\nc" },
-		{ "---\nname: a\nsome prose\n-----\nmodel: m\n---\nb", "name=\"a\\nsome prose\\n-----\"|model=\"m\"", "b" },
+		{ "---\nname: a\nsome prose\n-----\nmodel: m\n---\nb", "name=\"a\\nsome prose\\n-----\"|model=\"m\"",
+		  "b" },
 		{ "---\nname: a\n----\ntools: x\n---\nb", "name=\"a\\n----\"|tools=\"x\"", "b" }, /* the keys go on */
 	};
 
@@ -144,8 +145,8 @@ TEST(every_encoding_becomes_utf8_with_lf)
 		{ STR("---\r\nname: a\r\nmodel: m\r\n---\r\nb\r\nc\r\n"), "name=\"a\"|model=\"m\"", "b\nc" },
 		{ STR("---\rname: a\rmodel: m\r---\rb\rc\r"), "name=\"a\"|model=\"m\"", "b\nc" },
 		{ STR("---\nname: a\xff\xfe\n---\nb\xc3("), "name=\"a\xef\xbf\xbd\xef\xbf\xbd\"", "b\xef\xbf\xbd(" },
-		{ STR("\xff\xfe-\0-\0-\0\n\0n\0a\0m\0e\0:\0 \0\xe4\0\n\0-\0-\0-\0\n\0=\xd8\x80\xde"), "name=\"\xc3\xa4\"",
-		  "\xf0\x9f\x9a\x80" },
+		{ STR("\xff\xfe-\0-\0-\0\n\0n\0a\0m\0e\0:\0 \0\xe4\0\n\0-\0-\0-\0\n\0=\xd8\x80\xde"),
+		  "name=\"\xc3\xa4\"", "\xf0\x9f\x9a\x80" },
 		{ STR("\xfe\xff\0-\0-\0-\0\n\0n\0a\0m\0e\0:\0 \0a\0\n\0-\0-\0-\0\n\0b\xd8\0\0"), "name=\"a\"",
 		  "b\xef\xbf\xbd\xef\xbf\xbd" },
 	};
@@ -174,8 +175,10 @@ TEST(values_keep_their_types)
 	static const struct row rows[] = {
 		{ "---\nx: 5\ny: -1.5\nz: 007\nb: true\nn: ~\ne:\ns: 'true'\n---",
 		  "x=5|y=-1.5|z=\"007\"|b=true|n=null|e=null|s=\"true\"", NULL },
-		{ "---\nx: [a, 'b', {c: 1}]\ny:\n  k:\n    - v\n---", "x=[\"a\",\"b\",{\"c\":1}]|y={\"k\":[\"v\"]}", NULL },
-		{ "---\nx: |\n  a\n  b\ny: >\n  a\n  b\nz: \"a\\tb\"\n---", "x=\"a\\nb\\n\"|y=\"a b\\n\"|z=\"a\\tb\"", NULL },
+		{ "---\nx: [a, 'b', {c: 1}]\ny:\n  k:\n    - v\n---", "x=[\"a\",\"b\",{\"c\":1}]|y={\"k\":[\"v\"]}",
+		  NULL },
+		{ "---\nx: |\n  a\n  b\ny: >\n  a\n  b\nz: \"a\\tb\"\n---", "x=\"a\\nb\\n\"|y=\"a b\\n\"|z=\"a\\tb\"",
+		  NULL },
 		{ "---\n{x: 1, name: a}\n---", "x=1|name=\"a\"", NULL },
 		{ "---\nx: 1\nx: 2\n---", "x=1|x=2", NULL },
 	};
@@ -187,7 +190,8 @@ TEST(names_and_descriptions_are_text_as_it_stands)
 {
 	static const struct row rows[] = {
 		{ "---\nname: 12\ndescription: yes\n---", "name=\"12\"|description=\"yes\"", NULL },
-		{ "---\nname: a#b #c # d\ndescription: fix #12 # later\n---", "name=\"a#b #c\"|description=\"fix #12\"", NULL },
+		{ "---\nname: a#b #c # d\ndescription: fix #12 # later\n---", "name=\"a#b #c\"|description=\"fix #12\"",
+		  NULL },
 		{ "---\ndescription: #first\n---", "description=\"#first\"", NULL },
 		{ "---\ndescription: # a comment\n---", "description=\"\"", NULL },
 		{ "---\ndescription: one\n  two\n\n  three\n---", "description=\"one two\\nthree\"", NULL },
@@ -220,15 +224,18 @@ TEST(what_is_not_yaml_is_read_by_line)
 		{ "---\ndescription: ends with:\nx: y: z\n---", "description=\"ends with:\"|x=\"y: z\"", NULL },
 		{ "---\ndescription: a\n\nExamples:\n<example>\nuser: hi\nmode: x\n</example>\nmodel: m\n---",
 		  "description=\"a\\n\\nExamples:\\n<example>\\nuser: hi\\nmode: x\\n</example>\"|model=\"m\"", NULL },
-		{ "---\ndescription: a: b\nuser: hi\nassistant: yes\n---", "description=\"a: b\\nuser: hi\\nassistant: yes\"", NULL },
-		{ "---\ndescription: a: b\nmode: x\nUpper: y\n---", "description=\"a: b\"|mode=\"x\\nUpper: y\"", NULL },
+		{ "---\ndescription: a: b\nuser: hi\nassistant: yes\n---",
+		  "description=\"a: b\\nuser: hi\\nassistant: yes\"", NULL },
+		{ "---\ndescription: a: b\nmode: x\nUpper: y\n---", "description=\"a: b\"|mode=\"x\\nUpper: y\"",
+		  NULL },
 		{ "---\nname:a\ndescription:no space\n---", "name=\"a\"|description=\"no space\"", NULL },
 		{ "---\nname: a\ndescription:\xc2\xa0 x\n---", "name=\"a\"|description=\"x\"", NULL },
 		{ "---\ndescription: \"never closed\nmodel: m\n---", "description=\"never closed\"|model=\"m\"", NULL },
 		{ "---\ndescription: \"say \"a\" now: b\"\n---", "description=\"say \\\"a\\\" now: b\"", NULL },
 		{ "---\ndescription: \"a\" and \"b\"\n---", "description=\"\\\"a\\\" and \\\"b\\\"\"", NULL },
 		{ "---\ndescription: 'it's: so'\n---", "description=\"it's: so\"", NULL },
-		{ "---\ndescription: |\nno indentation\nmodel: m\n---", "description=\"no indentation\"|model=\"m\"", NULL },
+		{ "---\ndescription: |\nno indentation\nmodel: m\n---", "description=\"no indentation\"|model=\"m\"",
+		  NULL },
 		{ "---\ndescription: @you `x`\n---", "description=\"@you `x`\"", NULL },
 		{ "---\ndescription: %x\n---", "description=\"%x\"", NULL },
 		{ "---\nNAME : a: b\nTools : x\n---", "NAME=\"a: b\"|Tools=\"x\"", NULL },

@@ -362,14 +362,14 @@ TEST(a_linked_worktree_has_a_branch_of_its_own)
 int main(void)
 {
 	int failed = RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
-			 T(imports_follow_their_file_once_and_four_hops_deep),
-			 T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
-			 T(a_file_above_the_project_may_import_from_beside_itself),
-			 T(an_import_inside_a_comment_is_none), T(a_file_of_comments_only_is_nothing),
-			 T(rules_for_certain_files_are_not_loaded), T(a_nul_does_not_hide_what_follows),
-			 T(files_beyond_the_limit_are_left_out_and_named), T(a_file_that_cannot_be_read_is_named),
-			 T(comments_that_stand_alone_are_left_out), T(imports_are_found_outside_code_only),
-			 T(the_root_of_a_repository_is_the_nearest_above), T(the_branch_is_what_head_says),
-			 T(a_linked_worktree_has_a_branch_of_its_own));
+			       T(imports_follow_their_file_once_and_four_hops_deep),
+			       T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
+			       T(a_file_above_the_project_may_import_from_beside_itself),
+			       T(an_import_inside_a_comment_is_none), T(a_file_of_comments_only_is_nothing),
+			       T(rules_for_certain_files_are_not_loaded), T(a_nul_does_not_hide_what_follows),
+			       T(files_beyond_the_limit_are_left_out_and_named), T(a_file_that_cannot_be_read_is_named),
+			       T(comments_that_stand_alone_are_left_out), T(imports_are_found_outside_code_only),
+			       T(the_root_of_a_repository_is_the_nearest_above), T(the_branch_is_what_head_says),
+			       T(a_linked_worktree_has_a_branch_of_its_own));
 	return failed + test_frontmatter() ? 1 : 0;
 }

@@ -75,7 +75,9 @@ static void shellbox_close(struct shellbox *sb)
 	toolbox_close(&sb->box);
 }
 
-#define SHELLBOX(sb, flags) CLEANUP(shellbox_close) struct shellbox sb; shellbox_open(&sb, flags)
+#define SHELLBOX(sb, flags)                         \
+	CLEANUP(shellbox_close) struct shellbox sb; \
+	shellbox_open(&sb, flags)
 
 /* more: members behind the command, as in ",'timeout':50". */
 static void begin(struct shellbox *sb, const char *command, const char *more)
@@ -191,8 +193,9 @@ TEST(the_result_object_has_what_consumers_read)
 
 	run(&sb, "echo a; grep x /dev/null");
 
-	CHECK_STR(toolbox_object(&sb.box), "{\"stdout\":\"a\",\"stderr\":\"\",\"interrupted\":false,"
-			"\"isImage\":false,\"noOutputExpected\":false,\"returnCodeInterpretation\":\"No matches found\"}");
+	CHECK_STR(toolbox_object(&sb.box),
+		  "{\"stdout\":\"a\",\"stderr\":\"\",\"interrupted\":false,"
+		  "\"isImage\":false,\"noOutputExpected\":false,\"returnCodeInterpretation\":\"No matches found\"}");
 }
 
 TEST(a_command_with_a_nul_is_rejected)
@@ -251,8 +254,10 @@ TEST(more_output_is_saved_and_shown_as_a_preview)
 
 	run(&sb, "seq 1 20000");
 
-	char *start = text_of(&sb, "<persisted-output>\nOutput too large (106.3KB). Full output saved to: "
-				   "%s/.results/toolu_1.txt\n\nPreview (first 2KB):\n1\n2\n", sb.box.dir);
+	char *start = text_of(&sb,
+			      "<persisted-output>\nOutput too large (106.3KB). Full output saved to: "
+			      "%s/.results/toolu_1.txt\n\nPreview (first 2KB):\n1\n2\n",
+			      sb.box.dir);
 	CHECK(!sb.box.call->is_error);
 	CHECK(str_starts(toolbox_text(&sb.box), str_from(start)));
 	CHECK(str_ends(toolbox_text(&sb.box), STR("\n...\n</persisted-output>")));
@@ -482,8 +487,10 @@ TEST(other_commands_move_to_the_background_and_the_end_is_notified)
 	const struct shell *shell = sb.box.env.shells->shells;
 	CHECK(!sb.box.call->is_error);
 	char *path = text_of(&sb, "%s/.tasks/%s.output", sb.box.dir, shell->id);
-	char *answer = text_of(&sb, "Command did not complete within its 0.05s timeout and was moved to the background "
-				    "(ID: %s). Output is being written to: %s.", shell->id, path);
+	char *answer = text_of(&sb,
+			       "Command did not complete within its 0.05s timeout and was moved to the background "
+			       "(ID: %s). Output is being written to: %s.",
+			       shell->id, path);
 	CHECK(str_starts(toolbox_text(&sb.box), str_from(answer)));
 	CHECK(str_has(toolbox_object(&sb.box), STR("\"timedOutAfterMs\":50")));
 	CHECK_INT(sb.notice_count, 0);
@@ -509,18 +516,22 @@ TEST(a_background_command_answers_at_once_and_reports_its_failure)
 	CHECK_INT(strlen(id), 9);
 	CHECK_INT(shell_set_running(sb.box.env.shells), 1);
 	CHECK(shell_set_find(sb.box.env.shells, str_from(id)) == shell);
-	char *answer = text_of(&sb, "Command running in background with ID: %s. Output is being written to: "
-				    "%s/.tasks/%s.output.", id, sb.box.dir, id);
+	char *answer = text_of(&sb,
+			       "Command running in background with ID: %s. Output is being written to: "
+			       "%s/.tasks/%s.output.",
+			       id, sb.box.dir, id);
 	CHECK(str_starts(toolbox_text(&sb.box), str_from(answer)));
 	CHECK(str_has(toolbox_object(&sb.box), str_from(text_of(&sb, "\"backgroundTaskId\":\"%s\"", id))));
 	open_fifo(fifo);
 	loop_run(sb.box.env.loop);
 
 	CHECK_STR(buf_str(&sb.notices),
-		  text_of(&sb, "<task-notification>\n<task-id>%s</task-id>\n<tool-use-id>toolu_1</tool-use-id>\n"
-			       "<output-file>%s/.tasks/%s.output</output-file>\n<status>failed</status>\n"
-			       "<summary>Background command \"wait &amp; see\" failed (exit code 3)</summary>\n"
-			       "</task-notification>", id, sb.box.dir, id));
+		  text_of(&sb,
+			  "<task-notification>\n<task-id>%s</task-id>\n<tool-use-id>toolu_1</tool-use-id>\n"
+			  "<output-file>%s/.tasks/%s.output</output-file>\n<status>failed</status>\n"
+			  "<summary>Background command \"wait &amp; see\" failed (exit code 3)</summary>\n"
+			  "</task-notification>",
+			  id, sb.box.dir, id));
 	CHECK_STR(toolbox_get(&sb.box, text_of(&sb, ".tasks/%s.output", id)), "over\n");
 	CHECK_INT(shell_set_running(sb.box.env.shells), 0);
 }
@@ -622,15 +633,9 @@ TEST(commands_that_only_wait_or_may_hold_a_lock_do_not_move)
 		const char *command;
 		bool may_move;
 	} table[] = {
-		{ "make -j2", true },
-		{ "make; sleep 10", true },
-		{ "sleep 10", false },
-		{ "sleep 10; make", false },
-		{ "git fetch", false },
-		{ "cd x && git gc", false },
-		{ "legit tool", true },
-		{ "ls .gitignore", true },
-		{ "echo 'open", false },
+		{ "make -j2", true },        { "make; sleep 10", true }, { "sleep 10", false },
+		{ "sleep 10; make", false }, { "git fetch", false },     { "cd x && git gc", false },
+		{ "legit tool", true },      { "ls .gitignore", true },  { "echo 'open", false },
 		{ "echo \"it's\"", true },
 	};
 
@@ -643,10 +648,8 @@ int test_bash(void)
 {
 	return RUN_TESTS(
 		T(results_have_the_output_or_say_that_there_is_none),
-		T(a_syntax_error_is_reported_in_terms_of_the_command),
-		T(the_result_object_has_what_consumers_read),
-		T(a_command_with_a_nul_is_rejected),
-		T(the_environment_tells_who_calls_and_the_env_file_is_read_first),
+		T(a_syntax_error_is_reported_in_terms_of_the_command), T(the_result_object_has_what_consumers_read),
+		T(a_command_with_a_nul_is_rejected), T(the_environment_tells_who_calls_and_the_env_file_is_read_first),
 		T(without_any_shell_the_call_fails_with_the_reason),
 		T(output_up_to_the_limit_is_inline_counted_in_characters),
 		T(more_output_is_saved_and_shown_as_a_preview),
@@ -655,18 +658,15 @@ int test_bash(void)
 		T(a_flood_costs_little_memory_and_is_stopped_at_its_limit),
 		T(memory_for_output_stays_bounded_however_much_comes),
 		T(the_directory_persists_inside_the_working_directories),
-		T(outside_of_them_it_is_reset_and_the_model_told),
-		T(in_a_subagent_it_never_persists),
+		T(outside_of_them_it_is_reset_and_the_model_told), T(in_a_subagent_it_never_persists),
 		T(a_setting_keeps_the_directory_where_the_session_started),
-		T(a_directory_that_was_removed_leads_back_to_the_start),
-		T(no_files_are_left_for_the_directory),
+		T(a_directory_that_was_removed_leads_back_to_the_start), T(no_files_are_left_for_the_directory),
 		T(a_command_that_may_not_move_is_stopped_at_its_timeout),
 		T(timeouts_come_from_the_call_and_the_settings_and_have_a_ceiling),
 		T(where_background_is_disabled_a_timeout_stops_and_background_calls_wait),
 		T(other_commands_move_to_the_background_and_the_end_is_notified),
 		T(a_background_command_answers_at_once_and_reports_its_failure),
-		T(a_background_command_has_a_longest_life),
-		T(a_background_command_can_be_stopped),
+		T(a_background_command_has_a_longest_life), T(a_background_command_can_be_stopped),
 		T(a_cancelled_call_ends_its_processes_and_finishes),
 		T(the_end_of_the_agent_ends_its_shells_and_what_they_left_without_a_notice),
 		T(exit_1_of_the_last_program_may_be_an_answer),

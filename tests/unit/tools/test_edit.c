@@ -6,7 +6,9 @@
 #include "toolbox.h"
 #include "tools/text_replace.h"
 
-#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
 
 static void read_then_edit(struct toolbox *box, const char *name, const char *rest)
 {
@@ -26,12 +28,19 @@ TEST(one_occurrence_is_replaced_and_the_result_says_what_changed)
 	CHECK_STR(toolbox_get(&box, "a.c"), "int a;\nlong b;\n");
 	CHECK_INT(stat(toolbox_path(&box, "a.c"), &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0604);
-	CHECK_STR(toolbox_text(&box), arena_printf(&box.arena, "The file %s/a.c has been updated successfully. (file state is "
-			"current in your context \xe2\x80\x94 no need to Read it back)", box.dir));
-	CHECK_STR(toolbox_object(&box), arena_printf(&box.arena, "{\"filePath\":\"%s/a.c\",\"oldString\":\"int b\","
+	CHECK_STR(toolbox_text(&box), arena_printf(&box.arena,
+						   "The file %s/a.c has been updated successfully. (file state is "
+						   "current in your context \xe2\x80\x94 no need to Read it back)",
+						   box.dir));
+	CHECK_STR(
+		toolbox_object(&box),
+		arena_printf(
+			&box.arena,
+			"{\"filePath\":\"%s/a.c\",\"oldString\":\"int b\","
 			"\"newString\":\"long b\",\"originalFile\":\"int a;\\nint b;\\n\",\"structuredPatch\":[{\"oldStart\":1,"
 			"\"oldLines\":2,\"newStart\":1,\"newLines\":2,\"lines\":[\" int a;\",\"-int b;\",\"+long b;\"]}],"
-			"\"userModified\":false,\"replaceAll\":false}", box.dir));
+			"\"userModified\":false,\"replaceAll\":false}",
+			box.dir));
 }
 
 TEST(what_cannot_be_done_is_said_and_the_file_stays)
@@ -42,7 +51,8 @@ TEST(what_cannot_be_done_is_said_and_the_file_stays)
 	} cases[] = {
 		{ true, "'old_string':'x','new_string':'x'",
 		  "No changes to make: old_string and new_string are exactly the same." },
-		{ false, "'old_string':'a','new_string':'b'", "File has not been read yet. Read it first before writing to it." },
+		{ false, "'old_string':'a','new_string':'b'",
+		  "File has not been read yet. Read it first before writing to it." },
 		{ true, "'old_string':'zz','new_string':'b'", "String to replace not found in file.\nString: zz" },
 		{ true, "'old_string':'a','new_string':'b'",
 		  "Found 3 matches of the string to replace, but replace_all is false. To replace all of them set replace_all to "
@@ -55,7 +65,8 @@ TEST(what_cannot_be_done_is_said_and_the_file_stays)
 		if (cases[i].read)
 			toolbox_run(&box, "Read", "{'file_path':'f'}");
 		toolbox_run(&box, "Edit", "{'file_path':'f',%s}", cases[i].input);
-		CHECK_STR(toolbox_text(&box), arena_printf(&box.arena, "<tool_use_error>%s</tool_use_error>", cases[i].text));
+		CHECK_STR(toolbox_text(&box),
+			  arena_printf(&box.arena, "<tool_use_error>%s</tool_use_error>", cases[i].text));
 		CHECK(box.call->is_error);
 		CHECK_STR(toolbox_get(&box, "f"), "a a a\n");
 	}
@@ -125,14 +136,28 @@ TEST(line_ends_and_encodings_and_foreign_bytes_are_kept)
 		const char *edit;
 		struct str after;
 	} cases[] = {
-		{ { "a\r\nb\r\nc\r\n", 9 }, "'old_string':'a\\nb','new_string':'x\\ny\\nz'", { "x\r\ny\r\nz\r\nc\r\n", 12 } },
+		{ { "a\r\nb\r\nc\r\n", 9 },
+		  "'old_string':'a\\nb','new_string':'x\\ny\\nz'",
+		  { "x\r\ny\r\nz\r\nc\r\n", 12 } },
 		{ { "a\r\nb\nc\r\n", 8 }, "'old_string':'c','new_string':'d'", { "a\r\nb\nd\r\n", 8 } },
 		{ { "a\nb\r\n", 5 }, "'old_string':'a\\nb\\n','new_string':'z\\n'", { "z\n", 2 } },
-		{ { "\xef\xbb\xbf""a\n", 5 }, "'old_string':'a','new_string':'b'", { "\xef\xbb\xbf""b\n", 5 } },
-		{ { "\xff\xfe""a\0\n\0", 6 }, "'old_string':'a','new_string':'\\u00e9'", { "\xff\xfe\xe9\0\n\0", 6 } },
-		{ { "\xfe\xff\0a\xd8\x3d\xde\0", 8 }, "'old_string':'a','new_string':'b'",
+		{ { "\xef\xbb\xbf"
+		    "a\n",
+		    5 },
+		  "'old_string':'a','new_string':'b'",
+		  { "\xef\xbb\xbf"
+		    "b\n",
+		    5 } },
+		{ { "\xff\xfe"
+		    "a\0\n\0",
+		    6 },
+		  "'old_string':'a','new_string':'\\u00e9'",
+		  { "\xff\xfe\xe9\0\n\0", 6 } },
+		{ { "\xfe\xff\0a\xd8\x3d\xde\0", 8 },
+		  "'old_string':'a','new_string':'b'",
 		  { "\xfe\xff\0b\xd8\x3d\xde\0", 8 } },
-		{ { "caf\xe9 au lait \xff\n", 15 }, "'old_string':'lait','new_string':'th\\u00e9'",
+		{ { "caf\xe9 au lait \xff\n", 15 },
+		  "'old_string':'lait','new_string':'th\\u00e9'",
 		  { "caf\xe9 au th\xc3\xa9 \xff\n", 15 } },
 	};
 	BOX(box);
@@ -149,7 +174,10 @@ TEST(line_ends_and_encodings_and_foreign_bytes_are_kept)
 TEST(damaged_utf16_is_not_edited)
 {
 	BOX(box);
-	toolbox_put_bytes(&box, "f", (struct str){ "\xff\xfe""a\0\x3d\xd8\n\0", 8 });
+	toolbox_put_bytes(&box, "f",
+			  (struct str){ "\xff\xfe"
+					"a\0\x3d\xd8\n\0",
+					8 });
 
 	read_then_edit(&box, "f", "'old_string':'a','new_string':'b'");
 
@@ -177,8 +205,9 @@ TEST(a_line_feed_in_the_searched_text_matches_both_line_ends)
 		const char *text, *needle;
 		size_t count;
 	} cases[] = {
-		{ "a\r\nb", "a\nb", 1 },     { "a\nb", "a\nb", 1 },       { "a\r\nb", "a\r\nb", 1 }, { "a\r\rb", "a\nb", 0 },
-		{ "\r\n\r\n\n", "\n", 3 },   { "x\n\nx\r\n\r\n", "\n\n", 2 }, { "aaa", "aa", 1 },        { "ab", "abc", 0 },
+		{ "a\r\nb", "a\nb", 1 }, { "a\nb", "a\nb", 1 },     { "a\r\nb", "a\r\nb", 1 },
+		{ "a\r\rb", "a\nb", 0 }, { "\r\n\r\n\n", "\n", 3 }, { "x\n\nx\r\n\r\n", "\n\n", 2 },
+		{ "aaa", "aa", 1 },      { "ab", "abc", 0 },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++)

@@ -5,7 +5,9 @@
 #include "toolbox.h"
 #include "tools/glob.h"
 
-#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
 
 TEST(patterns_match_whole_paths)
 {
@@ -13,27 +15,48 @@ TEST(patterns_match_whole_paths)
 		const char *pattern, *path;
 		bool matches;
 	} cases[] = {
-		{ "a", "a", true },                    { "a", "ab", false },
-		{ "", "", true },                      { "*", "a", true },
-		{ "*", "a/b", false },                 { "a*c", "abbc", true },
-		{ "a*c", "ab/c", false },              { "*.c", ".c", true },
-		{ "a?c", "abc", true },                { "a?c", "a/c", false },
-		{ "[a-c]x", "bx", true },              { "[a-c]x", "dx", false },
-		{ "[!a-c]x", "dx", true },             { "[^a]x", "ax", false },
-		{ "[]x]", "]", true },                 { "[a-]", "-", true },
-		{ "[!a]", "/", false },                { "\\*", "*", true },
-		{ "\\*", "a", false },                 { "**/x", "x", true },
-		{ "**/x", "a/b/x", true },             { "**/x", "a/bx", false },
-		{ "a/**", "a/b/c", true },             { "a/**", "a", false },
-		{ "a/**/b", "a/b", true },             { "a/**/b", "a/x/y/b", true },
-		{ "a/**/b", "ab", false },             { "**", "a/b", true },
-		{ "a**b", "axxb", true },              { "a**b", "a/b", false },
-		{ "*.{c,h}", "x.h", true },            { "*.{c,h}", "x.o", false },
-		{ "{a,b{1,2}}/x", "b2/x", true },      { "{a,b{1,2}}/x", "b/x", false },
-		{ "{,x}a", "a", true },                { "a{b}c", "abc", true },
-		{ "x[{]y", "x{y", true },              { "\\{a,b\\}", "{a,b}", true },
-		{ "**/a/**/b/*.c", "a/b/x/b/y.c", true }, { "**/a/*/c", "a/a/b/c", true },
-		{ "src/**/test_*.c", "src/a/b/test_x.c", true }, { "a\\", "a\\", true },
+		{ "a", "a", true },
+		{ "a", "ab", false },
+		{ "", "", true },
+		{ "*", "a", true },
+		{ "*", "a/b", false },
+		{ "a*c", "abbc", true },
+		{ "a*c", "ab/c", false },
+		{ "*.c", ".c", true },
+		{ "a?c", "abc", true },
+		{ "a?c", "a/c", false },
+		{ "[a-c]x", "bx", true },
+		{ "[a-c]x", "dx", false },
+		{ "[!a-c]x", "dx", true },
+		{ "[^a]x", "ax", false },
+		{ "[]x]", "]", true },
+		{ "[a-]", "-", true },
+		{ "[!a]", "/", false },
+		{ "\\*", "*", true },
+		{ "\\*", "a", false },
+		{ "**/x", "x", true },
+		{ "**/x", "a/b/x", true },
+		{ "**/x", "a/bx", false },
+		{ "a/**", "a/b/c", true },
+		{ "a/**", "a", false },
+		{ "a/**/b", "a/b", true },
+		{ "a/**/b", "a/x/y/b", true },
+		{ "a/**/b", "ab", false },
+		{ "**", "a/b", true },
+		{ "a**b", "axxb", true },
+		{ "a**b", "a/b", false },
+		{ "*.{c,h}", "x.h", true },
+		{ "*.{c,h}", "x.o", false },
+		{ "{a,b{1,2}}/x", "b2/x", true },
+		{ "{a,b{1,2}}/x", "b/x", false },
+		{ "{,x}a", "a", true },
+		{ "a{b}c", "abc", true },
+		{ "x[{]y", "x{y", true },
+		{ "\\{a,b\\}", "{a,b}", true },
+		{ "**/a/**/b/*.c", "a/b/x/b/y.c", true },
+		{ "**/a/*/c", "a/a/b/c", true },
+		{ "src/**/test_*.c", "src/a/b/test_x.c", true },
+		{ "a\\", "a\\", true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -63,7 +86,8 @@ TEST(a_pattern_with_many_stars_is_no_trap)
 
 TEST(broken_patterns_are_errors)
 {
-	static const char *const cases[] = { "[a", "{a,b", "[z-a]", "[!", "{{a}", "{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}" };
+	static const char *const cases[] = { "[a", "{a,b", "[z-a]",
+					     "[!", "{{a}", "{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}" };
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct err err = { 0 };
@@ -86,20 +110,17 @@ TEST(files_come_newest_first_relative_to_the_agents_directory)
 
 	toolbox_run(&box, "Glob", "{'pattern':'*.c'}");
 	CHECK_STR(toolbox_text(&box), "src/new.c\n.hidden/mid.c\nold.c");
-	CHECK(str_has(toolbox_object(&box), STR("\"numFiles\":3,\"filenames\":[\"src/new.c\",\".hidden/mid.c\",\"old.c\"],"
-						"\"truncated\":false,\"totalMatches\":3}")));
+	CHECK(str_has(toolbox_object(&box),
+		      STR("\"numFiles\":3,\"filenames\":[\"src/new.c\",\".hidden/mid.c\",\"old.c\"],"
+			  "\"truncated\":false,\"totalMatches\":3}")));
 
 	static const struct {
 		const char *input, *text;
 	} cases[] = {
-		{ "'pattern':'src/*'", "src/x.h\nsrc/new.c" },
-		{ "'pattern':'**/*.{h,x}'", "src/x.h" },
-		{ "'pattern':'*.c','path':'src'", "src/new.c" },
-		{ "'pattern':'./*.c'", "old.c" },
-		{ "'pattern':'none*'", "No files found" },
-		{ "'pattern':'no/such/*'", "No files found" },
-		{ "'pattern':'#x'", "No files found" },
-		{ "'pattern':'!x'", "No files found" },
+		{ "'pattern':'src/*'", "src/x.h\nsrc/new.c" },   { "'pattern':'**/*.{h,x}'", "src/x.h" },
+		{ "'pattern':'*.c','path':'src'", "src/new.c" }, { "'pattern':'./*.c'", "old.c" },
+		{ "'pattern':'none*'", "No files found" },       { "'pattern':'no/such/*'", "No files found" },
+		{ "'pattern':'#x'", "No files found" },          { "'pattern':'!x'", "No files found" },
 	};
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		toolbox_run(&box, "Glob", "{%s}", cases[i].input);
@@ -156,8 +177,9 @@ TEST(a_directory_or_pattern_that_cannot_be_meant_is_rejected)
 
 int test_glob(void)
 {
-	return RUN_TESTS(T(patterns_match_whole_paths), T(a_pattern_with_many_stars_is_no_trap), T(broken_patterns_are_errors),
-			 T(files_come_newest_first_relative_to_the_agents_directory),
-			 T(the_environment_can_leave_hidden_and_ignored_files_out), T(at_most_a_hundred_files_are_returned),
+	return RUN_TESTS(T(patterns_match_whole_paths), T(a_pattern_with_many_stars_is_no_trap),
+			 T(broken_patterns_are_errors), T(files_come_newest_first_relative_to_the_agents_directory),
+			 T(the_environment_can_leave_hidden_and_ignored_files_out),
+			 T(at_most_a_hundred_files_are_returned),
 			 T(a_directory_or_pattern_that_cannot_be_meant_is_rejected));
 }

@@ -5,7 +5,9 @@
 #include "toolbox.h"
 #include "tools/grep.h"
 
-#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
 
 static void put_sources(struct toolbox *box)
 {
@@ -40,10 +42,13 @@ TEST(results_are_printed_as_specified)
 		{ ",'glob':'b/**'", "Found 1 file\nb/y.py" },
 		{ ",'path':'b'", "Found 1 file\nb/y.py" },
 		{ ",'path':'b','glob':'*.c'", "No files found" },
-		{ ",'output_mode':'content'", "a.c:2:needle two\na.c:5:needle needle\nb/y.py:2:needle\nb.txt:1:needle" },
+		{ ",'output_mode':'content'",
+		  "a.c:2:needle two\na.c:5:needle needle\nb/y.py:2:needle\nb.txt:1:needle" },
 		{ ",'output_mode':'content','-n':false,'glob':'*.c'", "a.c:needle two\na.c:needle needle" },
-		{ ",'output_mode':'content','-A':1,'type':'c'", "a.c:2:needle two\na.c-3-three\n--\na.c:5:needle needle" },
-		{ ",'output_mode':'content','-B':1,'type':'c'", "a.c-1-one\na.c:2:needle two\n--\na.c-4-four\na.c:5:needle needle" },
+		{ ",'output_mode':'content','-A':1,'type':'c'",
+		  "a.c:2:needle two\na.c-3-three\n--\na.c:5:needle needle" },
+		{ ",'output_mode':'content','-B':1,'type':'c'",
+		  "a.c-1-one\na.c:2:needle two\n--\na.c-4-four\na.c:5:needle needle" },
 		{ ",'output_mode':'content','context':1,'glob':'*.{c,txt}'",
 		  "a.c-1-one\na.c:2:needle two\na.c-3-three\na.c-4-four\na.c:5:needle needle\n--\nb.txt:1:needle" },
 		{ ",'output_mode':'content','-o':true,'type':'c'", "a.c:2:needle\na.c:5:needle\na.c:5:needle" },
@@ -75,8 +80,9 @@ TEST(the_result_objects_have_the_fields_of_their_mode)
 	put_sources(&box);
 
 	toolbox_run(&box, "Grep", "{'pattern':'needle','head_limit':2}");
-	CHECK_STR(toolbox_object(&box), "{\"mode\":\"files_with_matches\",\"numFiles\":3,\"filenames\":[\"a.c\",\"b.txt\"],"
-					"\"appliedLimit\":2}");
+	CHECK_STR(toolbox_object(&box),
+		  "{\"mode\":\"files_with_matches\",\"numFiles\":3,\"filenames\":[\"a.c\",\"b.txt\"],"
+		  "\"appliedLimit\":2}");
 	toolbox_run(&box, "Grep", "{'pattern':'two','output_mode':'content'}");
 	CHECK_STR(toolbox_object(&box), "{\"mode\":\"content\",\"numFiles\":0,\"filenames\":[],"
 					"\"content\":\"a.c:2:needle two\",\"numLines\":1}");
@@ -171,14 +177,20 @@ static void search(struct toolbox *box, const char *pattern, unsigned flags, str
 	struct err err = { 0 };
 	want.with_path = true;
 	struct grep_query q = {
-		.pattern = str_from(pattern), .flags = flags, .want = want, .path = box->dir, .base = box->dir, .home = box->dir,
+		.pattern = str_from(pattern),
+		.flags = flags,
+		.want = want,
+		.path = box->dir,
+		.base = box->dir,
+		.home = box->dir,
 	};
 
 	if (grep_run(&q, &results, &err) < 0)
 		fail_msg("%s: %s", pattern, err.text);
 	for (size_t i = 0; i < results.count; i++) {
 		if (want.mode == GREP_COUNT)
-			buf_addf(out, "%s:%llu\n", results.files[i].path, (unsigned long long)results.files[i].hits.matches);
+			buf_addf(out, "%s:%llu\n", results.files[i].path,
+				 (unsigned long long)results.files[i].hits.matches);
 		else if (i && (want.before || want.after))
 			buf_addstr(out, "--\n");
 		buf_add(out, results.files[i].hits.text.p, results.files[i].hits.text.n);
@@ -187,7 +199,7 @@ static void search(struct toolbox *box, const char *pattern, unsigned flags, str
 }
 
 struct variant {
-	const char *args[6];   /* of ripgrep */
+	const char *args[6]; /* of ripgrep */
 	unsigned flags;
 	struct grep_want want;
 };
@@ -199,7 +211,8 @@ static const struct variant variants[] = {
 	{ { "-n", "-A2", "-B1" }, 0, { .mode = GREP_CONTENT, .numbers = true, .before = 1, .after = 2 } },
 	{ { "-N", "-o" }, 0, { .mode = GREP_CONTENT, .only_matching = true } },
 	{ { "-n", "-U", "--multiline-dotall" }, REGEX_MULTILINE, { .mode = GREP_CONTENT, .numbers = true } },
-	{ { "-n", "-U", "--multiline-dotall", "-C1" }, REGEX_MULTILINE,
+	{ { "-n", "-U", "--multiline-dotall", "-C1" },
+	  REGEX_MULTILINE,
 	  { .mode = GREP_CONTENT, .numbers = true, .before = 1, .after = 1 } },
 	{ { "-c", "-U", "--multiline-dotall" }, REGEX_MULTILINE, { .mode = GREP_COUNT } },
 };
@@ -218,7 +231,8 @@ static void show_difference(const char *pattern, const struct variant *v, struct
 /* True when both printed the same; false: ripgrep is missing. */
 static bool same_as_ripgrep(struct toolbox *box, const char *pattern, const struct variant *v)
 {
-	const char *argv[16] = { "rg", "--no-config", "--sort", "path", "--color", "never", "--no-heading", "--with-filename" };
+	const char *argv[16] = { "rg",      "--no-config", "--sort",       "path",
+				 "--color", "never",       "--no-heading", "--with-filename" };
 	size_t n = 8;
 	AUTO_BUF struct buf theirs = { 0 };
 	AUTO_BUF struct buf ours = { 0 };
@@ -241,8 +255,9 @@ static bool same_as_ripgrep(struct toolbox *box, const char *pattern, const stru
 static void put_words(struct toolbox *box)
 {
 	static const char *const words[] = {
-		"foo", "bar", "Foo", "foobar", "x", "\n", "\n", "\n", " ", "\t", "a.b", "(y)", "caf\xc3\xa9", "12", "_z9", "\r\n",
-		"\xce\x94", "\xff", "the", "{}", "task", "ta\xc5\xbfk", "C++", "\n\n",
+		"foo",      "bar",  "Foo", "foobar", "x",           "\n",          "\n",  "\n",
+		" ",        "\t",   "a.b", "(y)",    "caf\xc3\xa9", "12",          "_z9", "\r\n",
+		"\xce\x94", "\xff", "the", "{}",     "task",        "ta\xc5\xbfk", "C++", "\n\n",
 	};
 	unsigned seed = 7;
 
@@ -258,8 +273,13 @@ static void put_words(struct toolbox *box)
 		snprintf(name, sizeof name, "d%d/f%d.%s", f % 3, f, f % 2 ? "c" : "txt");
 		toolbox_put_bytes(box, name, buf_str(&text));
 	}
-	toolbox_put_bytes(box, "u16", (struct str){ "\xff\xfe" "f\0o\0o\0\n\0b\0a\0r\0", 16 });
-	toolbox_put(box, "bom", "\xef\xbb\xbf" "foo\n");
+	toolbox_put_bytes(box, "u16",
+			  (struct str){ "\xff\xfe"
+					"f\0o\0o\0\n\0b\0a\0r\0",
+					16 });
+	toolbox_put(box, "bom",
+		    "\xef\xbb\xbf"
+		    "foo\n");
 	toolbox_put(box, "empty", "");
 	toolbox_put(box, "lf", "\n");
 }
@@ -267,11 +287,52 @@ static void put_words(struct toolbox *box)
 TEST(patterns_match_what_ripgrep_matches_and_print_the_same)
 {
 	static const char *const patterns[] = {
-		"foo", "bar$", "^foo", "foo|bar", "foo|bar|the|task|x", "fo+", "f.o", "foo\\s+bar", "\\bfoo\\b", "\\w+bar",
-		"[^a-z]foo", "[\\s,]x", "\\d+", "a\\.b", "\\(y\\)", "caf\xc3\xa9", "caf.$", "\xce\x94",
-		"[[:alpha:]]+o", "(foo|x)+", "fo{2}", "fo{1,}b", "\\{\\}", "task", "(?i)FOO", "C\\+\\+", "o+\\s?", "[fb][oa].",
-		"\\Wx", "\\S+\\s\\S+", "foo[^\\n]*bar", "(?P<n>the) ", "\\x66oo", "\\u0066oo", "the\\r$", "[^x]$", "\\Dx",
-		"fo++", "z9?", "foo bar|Foo bar", "(?s)foo.bar", "[\\d_]z", "\\pL{4}", "\\x{e9}", "t.*k", "(?:foo){1,2}x?",
+		"foo",
+		"bar$",
+		"^foo",
+		"foo|bar",
+		"foo|bar|the|task|x",
+		"fo+",
+		"f.o",
+		"foo\\s+bar",
+		"\\bfoo\\b",
+		"\\w+bar",
+		"[^a-z]foo",
+		"[\\s,]x",
+		"\\d+",
+		"a\\.b",
+		"\\(y\\)",
+		"caf\xc3\xa9",
+		"caf.$",
+		"\xce\x94",
+		"[[:alpha:]]+o",
+		"(foo|x)+",
+		"fo{2}",
+		"fo{1,}b",
+		"\\{\\}",
+		"task",
+		"(?i)FOO",
+		"C\\+\\+",
+		"o+\\s?",
+		"[fb][oa].",
+		"\\Wx",
+		"\\S+\\s\\S+",
+		"foo[^\\n]*bar",
+		"(?P<n>the) ",
+		"\\x66oo",
+		"\\u0066oo",
+		"the\\r$",
+		"[^x]$",
+		"\\Dx",
+		"fo++",
+		"z9?",
+		"foo bar|Foo bar",
+		"(?s)foo.bar",
+		"[\\d_]z",
+		"\\pL{4}",
+		"\\x{e9}",
+		"t.*k",
+		"(?:foo){1,2}x?",
 	};
 	/* ripgrep 13 reports empty matches inside of characters with -o, and behind the last line with -U. */
 	static const char *const empty[] = { "x*", "a|", "", "$", "\\b", "^$", "^\\s*$" };
@@ -324,7 +385,8 @@ TEST(a_nul_far_inside_a_file_keeps_what_came_before_but_no_count)
 	toolbox_run(&box, "Grep", "{'pattern':'needle','output_mode':'count'}");
 	CHECK_STR(toolbox_text(&box), "No matches found");
 	toolbox_run(&box, "Grep", "{'pattern':'needle','output_mode':'content'}");
-	CHECK_STR(toolbox_text(&box), "f:1:needle\nf: search stopped: binary file (found a NUL byte around offset 200004)");
+	CHECK_STR(toolbox_text(&box),
+		  "f:1:needle\nf: search stopped: binary file (found a NUL byte around offset 200004)");
 }
 
 TEST(syntax_beyond_that_of_ripgrep_works_line_by_line)

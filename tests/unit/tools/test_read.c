@@ -5,7 +5,9 @@
 #include "tests.h"
 #include "toolbox.h"
 
-#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
 
 TEST(a_file_comes_as_numbered_lines_with_an_empty_one_after_the_last_line_feed)
 {
@@ -16,7 +18,8 @@ TEST(a_file_comes_as_numbered_lines_with_an_empty_one_after_the_last_line_feed)
 
 	CHECK_STR(toolbox_text(&box), "1\tone\n2\ttwo\n3\tthree\n4\t");
 	CHECK(!box.call->is_error);
-	char *object = arena_printf(&box.arena, "{\"type\":\"text\",\"file\":{\"filePath\":\"%s\",\"content\":"
+	char *object = arena_printf(&box.arena,
+				    "{\"type\":\"text\",\"file\":{\"filePath\":\"%s\",\"content\":"
 				    "\"one\\ntwo\\nthree\\n\",\"numLines\":4,\"startLine\":1,\"totalLines\":4}}",
 				    toolbox_path(&box, "a.txt"));
 	CHECK_STR(toolbox_object(&box), object);
@@ -32,8 +35,12 @@ TEST(results_of_ranges_and_odd_files_are_as_specified)
 		{ "a\nb", "'offset':0", "1\ta\n2\tb" },
 		{ "a\nb", "'limit':1", "1\ta" },
 		{ "a\r\nb\r\n", "'limit':9", "1\ta\n2\tb\n3\t" },
-		{ "\xef\xbb\xbf""a", "'limit':9", "1\ta" },
-		{ "\xff\xfe""h\0\xe9\0", "'limit':9", "1\th\xc3\xa9" },
+		{ "\xef\xbb\xbf"
+		  "a",
+		  "'limit':9", "1\ta" },
+		{ "\xff\xfe"
+		  "h\0\xe9\0",
+		  "'limit':9", "1\th\xc3\xa9" },
 		{ "caf\xe9 ol\xe9\n", "'limit':1", "1\tcaf\xef\xbf\xbd ol\xef\xbf\xbd" },
 		{ "", "'limit':9",
 		  "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>" },
@@ -56,15 +63,21 @@ TEST(what_cannot_be_read_is_an_error_that_says_why)
 {
 	BOX(box);
 	CHECK_INT(mkfifo(toolbox_path(&box, "fifo"), 0600), 0);
-	toolbox_put_bytes(&box, "b.bin", STR("\x7f""ELF\0\1\2"));
+	toolbox_put_bytes(&box, "b.bin",
+			  STR("\x7f"
+			      "ELF\0\1\2"));
 	const struct {
 		const char *path, *text;
 	} cases[] = {
-		{ "no", arena_printf(&box.arena, "File does not exist. Note: your current working directory is %s.", box.dir) },
+		{ "no", arena_printf(&box.arena, "File does not exist. Note: your current working directory is %s.",
+				     box.dir) },
 		{ ".", arena_printf(&box.arena, "EISDIR: illegal operation on a directory, read '%s'", box.dir) },
-		{ "fifo", arena_printf(&box.arena, "%s/fifo is a device, pipe or socket, not a regular file", box.dir) },
-		{ "b.bin", arena_printf(&box.arena, "%s/b.bin is a binary file (7 bytes), not text. Use a program that "
-					"understands its format instead.", box.dir) },
+		{ "fifo",
+		  arena_printf(&box.arena, "%s/fifo is a device, pipe or socket, not a regular file", box.dir) },
+		{ "b.bin", arena_printf(&box.arena,
+					"%s/b.bin is a binary file (7 bytes), not text. Use a program that "
+					"understands its format instead.",
+					box.dir) },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -91,7 +104,8 @@ TEST(a_file_above_256_kb_is_refused_unless_a_part_is_wanted_or_large_is_allowed)
 
 	toolbox_run(&box, "Read", "{'file_path':'big'}");
 	CHECK(box.call->is_error);
-	CHECK(str_starts(toolbox_text(&box), STR("File content (390.6KB) exceeds maximum allowed size (256KB). Use offset")));
+	CHECK(str_starts(toolbox_text(&box),
+			 STR("File content (390.6KB) exceeds maximum allowed size (256KB). Use offset")));
 	CHECK(str_has(toolbox_text(&box), STR("allow_large: true")));
 
 	toolbox_run(&box, "Read", "{'file_path':'big','offset':19999,'limit':5}");

@@ -8,7 +8,9 @@
 #include "toolbox.h"
 #include "tools/walk.h"
 
-#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
 
 struct listing {
 	pthread_mutex_t lock;
@@ -38,7 +40,9 @@ static int by_path(const void *a, const void *b)
 /* The walked paths below the box, sorted, one a line. */
 static int list(struct toolbox *box, struct walk_options o, size_t stop_after, struct buf *out)
 {
-	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .base = strlen(box->dir) + 1, .stop_after = stop_after };
+	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .base = strlen(box->dir) + 1,
+			     .stop_after = stop_after };
 
 	o.root = o.root ? o.root : box->dir;
 	o.home = box->dir;
@@ -80,7 +84,8 @@ TEST(ignore_files_hold_for_their_directory_and_below_and_hidden_names_are_left_o
 	toolbox_put(&box, "x.c", "");
 
 	check_list(&box, (struct walk_options){ 0 }, "a.c\nsub/.seen\nsub/keep.o\nsub/top\nx.c\n");
-	check_list(&box, (struct walk_options){ .root = toolbox_path(&box, "sub") }, "sub/.seen\nsub/keep.o\nsub/top\n");
+	check_list(&box, (struct walk_options){ .root = toolbox_path(&box, "sub") },
+		   "sub/.seen\nsub/keep.o\nsub/top\n");
 	check_list(&box, (struct walk_options){ .root = toolbox_path(&box, "build") }, "build/x.c\n");
 	check_list(&box, (struct walk_options){ .hidden = true, .root = toolbox_path(&box, "sub") },
 		   "sub/.gitignore\nsub/.seen\nsub/.unseen\nsub/keep.o\nsub/top\n");
@@ -189,9 +194,10 @@ static void random_tree(struct toolbox *box, unsigned *seed)
 	static const char *const names[] = { "a", "b", "x.c", "x.o", ".h", "ab", "lib", "a b", "[x]", "y.c.in" };
 	static const char *const lists[] = { ".gitignore", ".ignore", ".rgignore" };
 	static const char *const rules[] = {
-		"a", "b/", "/a", "*.o", "!*.o", "a/b", "**/b", "a/**", "**/a/*", "!a", "x.*", "[ab]", "[!a]", "!.h", ".h",
-		"/lib/", "*", "!*/", "!/b", "a?", "\\[x\\]", "a\\ b", "lib/**/a", "{a,b}", "x.c ", "#a", "", "*b", "!x.c",
-		"y.c*", "/**/x.c", "b/*", "a b", "**",
+		"a",   "b/",   "/a",      "*.o",     "!*.o",     "a/b",   "**/b",  "a/**", "**/a/*",
+		"!a",  "x.*",  "[ab]",    "[!a]",    "!.h",      ".h",    "/lib/", "*",    "!*/",
+		"!/b", "a?",   "\\[x\\]", "a\\ b",   "lib/**/a", "{a,b}", "x.c ",  "#a",   "",
+		"*b",  "!x.c", "y.c*",    "/**/x.c", "b/*",      "a b",   "**",
 	};
 
 	for (int i = 0; i < 40; i++) {
@@ -239,8 +245,9 @@ TEST(on_random_trees_the_walk_finds_what_ripgrep_finds)
 int test_walk(void)
 {
 	return RUN_TESTS(T(ignore_files_hold_for_their_directory_and_below_and_hidden_names_are_left_out),
-			 T(rules_of_git_need_a_repository_and_end_at_its_root), T(the_stronger_kind_of_ignore_file_wins),
-			 T(the_users_excludes_file_holds_in_repositories), T(a_worktree_has_the_excludes_of_its_repository),
-			 T(links_and_pipes_are_not_visited), T(a_walk_ends_early_when_the_visitor_or_the_caller_says_so),
+			 T(rules_of_git_need_a_repository_and_end_at_its_root),
+			 T(the_stronger_kind_of_ignore_file_wins), T(the_users_excludes_file_holds_in_repositories),
+			 T(a_worktree_has_the_excludes_of_its_repository), T(links_and_pipes_are_not_visited),
+			 T(a_walk_ends_early_when_the_visitor_or_the_caller_says_so),
 			 T(on_random_trees_the_walk_finds_what_ripgrep_finds));
 }

@@ -6,7 +6,9 @@
 #include "toolbox.h"
 #include "tools/line_diff.h"
 
-#define BOX(box) CLEANUP(toolbox_close) struct toolbox box; toolbox_open(&box)
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
 
 TEST(a_new_file_is_created_with_its_directories)
 {
@@ -14,11 +16,16 @@ TEST(a_new_file_is_created_with_its_directories)
 
 	toolbox_run(&box, "Write", "{'file_path':'x/y/new.txt','content':'hello\\n'}");
 
-	CHECK_STR(toolbox_text(&box), arena_printf(&box.arena, "File created successfully at: %s/x/y/new.txt (file state is "
-			"current in your context \xe2\x80\x94 no need to Read it back)", box.dir));
+	CHECK_STR(toolbox_text(&box), arena_printf(&box.arena,
+						   "File created successfully at: %s/x/y/new.txt (file state is "
+						   "current in your context \xe2\x80\x94 no need to Read it back)",
+						   box.dir));
 	CHECK_STR(toolbox_get(&box, "x/y/new.txt"), "hello\n");
-	CHECK_STR(toolbox_object(&box), arena_printf(&box.arena, "{\"type\":\"create\",\"filePath\":\"%s/x/y/new.txt\","
-			"\"content\":\"hello\\n\",\"structuredPatch\":[],\"originalFile\":null}", box.dir));
+	CHECK_STR(toolbox_object(&box),
+		  arena_printf(&box.arena,
+			       "{\"type\":\"create\",\"filePath\":\"%s/x/y/new.txt\","
+			       "\"content\":\"hello\\n\",\"structuredPatch\":[],\"originalFile\":null}",
+			       box.dir));
 }
 
 TEST(a_file_that_the_agent_has_not_seen_is_not_replaced)
@@ -165,7 +172,8 @@ TEST(texts_with_nothing_in_common_are_one_hunk_and_quick)
 
 int test_write(void)
 {
-	return RUN_TESTS(T(a_new_file_is_created_with_its_directories), T(a_file_that_the_agent_has_not_seen_is_not_replaced),
+	return RUN_TESTS(T(a_new_file_is_created_with_its_directories),
+			 T(a_file_that_the_agent_has_not_seen_is_not_replaced),
 			 T(a_file_that_was_read_is_replaced_and_keeps_its_mode),
 			 T(what_somebody_else_wrote_since_the_read_is_not_replaced),
 			 T(a_new_time_with_the_same_bytes_is_no_change), T(an_agent_may_write_again_what_it_wrote),

@@ -12,14 +12,14 @@
 #include "tools/file_state.h"
 
 struct toolbox {
-	char dir[128];               /* the agent's directory; removed at the end */
-	struct tool_env env;         /* a test may change it before a run */
+	char dir[128];       /* the agent's directory; removed at the end */
+	struct tool_env env; /* a test may change it before a run */
 	struct tool_gate gate;
 	struct file_state files;
-	struct tool_call *call;      /* the last one; NULL before the first */
-	unsigned done;               /* how often the last call's done came */
+	struct tool_call *call; /* the last one; NULL before the first */
+	unsigned done;          /* how often the last call's done came */
 	unsigned calls;
-	struct arena arena;          /* for texts of the test */
+	struct arena arena; /* for texts of the test */
 };
 
 void toolbox_open(struct toolbox *box);
@@ -30,14 +30,14 @@ void toolbox_run(struct toolbox *box, const char *tool, const char *input_fmt, .
 void toolbox_run_json(struct toolbox *box, const char *tool, struct str input);
 void toolbox_begin(struct toolbox *box, const char *tool, const char *input); /* started, the loop not run yet */
 void toolbox_finish(struct toolbox *box);
-struct str toolbox_text(const struct toolbox *box);    /* the result's text */
-struct str toolbox_object(const struct toolbox *box);  /* its tool_use_result */
+struct str toolbox_text(const struct toolbox *box);   /* the result's text */
+struct str toolbox_object(const struct toolbox *box); /* its tool_use_result */
 
 char *toolbox_path(struct toolbox *box, const char *name);                 /* absolute, in the arena */
 void toolbox_put(struct toolbox *box, const char *name, const char *text); /* makes the directories as well */
 void toolbox_put_bytes(struct toolbox *box, const char *name, struct str bytes);
-struct str toolbox_get(struct toolbox *box, const char *name);             /* the file's bytes, in the arena */
-void toolbox_age(struct toolbox *box, const char *name, long seconds);     /* sets the file's time back */
+struct str toolbox_get(struct toolbox *box, const char *name);         /* the file's bytes, in the arena */
+void toolbox_age(struct toolbox *box, const char *name, long seconds); /* sets the file's time back */
 
 /* Runs a program in the directory and gives its standard output; NULL-terminated arguments, HOME is the directory.
  * Returns its exit status, or -1 when it is not installed. */
