@@ -113,14 +113,15 @@ int main(int argc, char **argv)
 			must(cadre_open(c, on_event, &run, &sessions[i], why, sizeof why), "open", why);
 		must(cadre_prompt(sessions[i], "Go on.", 6, why, sizeof why), "prompt", why);
 	}
+	double opened = wall_s() - wall;
 	cadre_run(c);
 	wall = wall_s() - wall;
 	cpu = cpu_s(0) - cpu;
 	user = cpu_s(1) - user;
 	long peak_kb = resident_kb("VmHWM:");
-	printf("{\"sessions\":%u,\"ended\":%u,\"failed\":%u,\"wall_s\":%.3f,\"cpu_s\":%.3f,\"user_s\":%.3f,\"base_kb\":%ld,"
+	printf("{\"sessions\":%u,\"ended\":%u,\"failed\":%u,\"open_s\":%.3f,\"wall_s\":%.3f,\"cpu_s\":%.3f,\"user_s\":%.3f,\"base_kb\":%ld,"
 	       "\"peak_kb\":%ld,\"kb_per_session\":%.1f,\"error\":\"%s\"}\n",
-	       run.wanted, run.ended, run.failed, wall, cpu, user, base_kb, peak_kb,
+	       run.wanted, run.ended, run.failed, opened, wall, cpu, user, base_kb, peak_kb,
 	       (double)(peak_kb - base_kb) / run.wanted, run.first_error);
 	for (unsigned i = 0; i < run.wanted; i++)
 		cadre_close(sessions[i]);
