@@ -22,7 +22,7 @@ const struct option option_table[] = {
 	  .setting = "include-partial-messages",
 	  .help = "Also write the pieces of an answer as they arrive (stream-json only)." },
 	{ "verbose", NULL, 0, OPTION_NONE, 0, GROUP_RUN, FIELD(verbose),
-	  .help = "Tell more: retries and denied tools on standard error, thinking on the terminal." },
+	  .help = "Tell more: tools that run or are denied and retries on standard error, thinking on the terminal." },
 	{ "max-turns", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "n", .setting = "max-turns",
 	  .help = "Stop with an error after n requests to the model." },
 	{ "retry-deadline", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "seconds", .setting = "retry-deadline",
@@ -76,7 +76,7 @@ const struct option option_table[] = {
 	  .help = "Go on with a session. With --print and without a prompt an interrupted turn is finished. "
 		  "Without an id on a terminal: the latest one." },
 	{ "fork-session", NULL, 0, OPTION_NONE, OPTION_CHOICE, GROUP_SESSION, .setting = "fork-session",
-	  .help = "With --resume or --continue: go on in a copy under a new id." },
+	  .help = "With --resume or --continue: go on under a new id; the session itself stays as it is." },
 	{ "session-id", NULL, 0, OPTION_REQUIRED, OPTION_CHOICE, GROUP_SESSION, "uuid", .setting = "session-id",
 	  .help = "The id of the new session." },
 	{ "no-session-persistence", NULL, 0, OPTION_NONE, 0, GROUP_SESSION, .setting = "no-session-persistence",

@@ -34,6 +34,14 @@ void body_init(struct body *b, const struct head *head, const struct transcript 
 	b->size = head->bytes.n + t->bytes + b->mark_count * mark_text.n + end_text.n;
 }
 
+void body_remind(struct body *b, struct str block)
+{
+	if (!block.n || !b->count || transcript_block(b->transcript, b->count - 1).role != ROLE_USER)
+		return;
+	b->reminder = block;
+	b->size += block.n;
+}
+
 uint32_t body_last_mark(const struct body *b)
 {
 	return b->mark_count ? b->marks[b->mark_count - 1] : UINT32_MAX;
@@ -61,6 +69,8 @@ static struct str part_text(const struct body *b)
 		return transcript_opening(t, packed + b->at);
 	case BODY_BLOCK:
 		return segment_json(t->tail[b->at].segment);
+	case BODY_REMINDER:
+		return b->reminder.n ? b->reminder : STR("");
 	case BODY_END:
 		return end_text;
 	default:
@@ -98,13 +108,16 @@ static void next_part(struct body *b)
 		if (++b->at < t->shelf_count)
 			return;
 		b->at = 0;
-		b->part = tail ? BODY_OPENING : BODY_END;
+		b->part = tail ? BODY_OPENING : BODY_REMINDER;
 		return;
 	case BODY_BLOCK:
-		b->part = ++b->at < tail ? BODY_OPENING : BODY_END;
+		b->part = ++b->at < tail ? BODY_OPENING : BODY_REMINDER;
 		return;
 	case BODY_HEAD:
-		b->part = t->shelf_count ? BODY_SHELF : tail ? BODY_OPENING : BODY_END;
+		b->part = t->shelf_count ? BODY_SHELF : tail ? BODY_OPENING : BODY_REMINDER;
+		return;
+	case BODY_REMINDER:
+		b->part = BODY_END;
 		return;
 	default:
 		b->part = BODY_OVER;

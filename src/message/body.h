@@ -14,8 +14,9 @@ struct body {
 	uint64_t size;              /* bytes of the whole body */
 	uint32_t marks[BODY_MARKS]; /* block numbers with a cache mark, ascending */
 	uint32_t mark_count;
+	struct str reminder; /* borrowed; behind the last block, in this request only */
 	/* where reading stands */
-	enum { BODY_HEAD, BODY_SHELF, BODY_OPENING, BODY_BLOCK, BODY_END, BODY_OVER } part;
+	enum { BODY_HEAD, BODY_SHELF, BODY_OPENING, BODY_BLOCK, BODY_REMINDER, BODY_END, BODY_OVER } part;
 	uint32_t at;        /* shelf, or block of the tail */
 	uint32_t next_mark; /* the first of the marks that is not written yet */
 	size_t offset;      /* within the part; bytes of marks do not count */
@@ -25,6 +26,9 @@ struct body {
 /* All blocks that the transcript has now. previous: the block that the last request of this agent marked last, or
  * UINT32_MAX. */
 void body_init(struct body *b, const struct head *head, const struct transcript *t, uint32_t previous);
+/* Adds a text block (with a comma in front) that is sent behind the last one and is not part of the conversation. Only
+ * behind a block of the user; otherwise, and without text, nothing happens. Before the first read. */
+void body_remind(struct body *b, struct str block);
 size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
 void body_rewind(struct body *b);
 uint32_t body_last_mark(const struct body *b); /* UINT32_MAX: none */

@@ -194,6 +194,7 @@ static enum step step_gate(struct query *q)
 	transcript_pack(&q->transcript);
 	q->answer_from = transcript_count(&q->transcript);
 	body_init(&q->model.body, q->config.head, &q->transcript, q->last_mark);
+	body_remind(&q->model.body, buf_str(&q->reminder));
 	crash_point(request_before_send);
 	if (model_call_start(&q->model, &err) < 0) {
 		failure_set(&q->model.failure, FAIL_CONNECT, "%s", err.text);
@@ -394,10 +395,24 @@ static void on_kick(struct kick *kick)
 
 /* ---- from outside -------------------------------------------------------------------------------------------- */
 
+static void make_reminder(struct query *q)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!q->config.reminder)
+		return;
+	buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", q->config.reminder);
+	struct segment *block = segment_text(buf_str(&text));
+	buf_addch(&q->reminder, ',');
+	buf_add(&q->reminder, block->bytes, block->len);
+	segment_unref(block);
+}
+
 void query_init(struct query *q, const struct query_config *config)
 {
 	*q = (struct query){ .config = *config, .last_mark = UINT32_MAX };
 	head_ref(q->config.head);
+	make_reminder(q);
 	q->kick.step = on_kick;
 	q->timer.fire = on_timer;
 	q->slot.on_granted = on_granted;
@@ -424,6 +439,7 @@ void query_release(struct query *q)
 	fork_gate_unref(q->fork_gate);
 	transcript_release(&q->transcript);
 	buf_release(&q->text);
+	buf_release(&q->reminder);
 	head_unref(q->config.head);
 }
 

@@ -41,6 +41,7 @@ struct query_config {
 	struct tool_gate *gate;
 	struct recorder *recorder;
 	const char *session_id, *agent;
+	const char *reminder;       /* sent behind the last block of every request, not kept; NULL: none */
 	unsigned max_turns;         /* 0: no limit */
 	unsigned parallel_calls;    /* 0: 10 */
 	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
@@ -79,6 +80,7 @@ struct query {
 
 	/* the request */
 	struct model_call model;
+	struct buf reminder; /* config.reminder as a block */
 	struct governor_slot slot;
 	struct fork_gate *fork_gate; /* reference; until the first request is answered */
 	bool through_gate;           /* it let us pass */

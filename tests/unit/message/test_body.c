@@ -82,6 +82,36 @@ TEST(a_body_is_head_messages_and_closing_brackets)
 	stage_release(&s);
 }
 
+TEST(a_reminder_comes_behind_the_last_block_of_the_user_and_is_not_marked)
+{
+	struct stage s;
+	struct body b;
+	AUTO_BUF struct buf out = { 0 };
+	AUTO_BUF struct buf again = { 0 };
+	AUTO_BUF struct buf behind_answer = { 0 };
+	stage_init(&s);
+	add(&s.t, ROLE_USER, "q");
+
+	body_init(&b, s.head, &s.t, UINT32_MAX);
+	body_remind(&b, STR(",{\"type\":\"text\",\"text\":\"look only\"}"));
+	read_all(&b, 7, &out);
+	body_rewind(&b);
+	read_all(&b, 4096, &again);
+
+	CHECK_CSTR(out.p, HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"" MARK "},"
+			       "{\"type\":\"text\",\"text\":\"look only\"}]}]}");
+	CHECK_CSTR(again.p, out.p);
+	CHECK_INT(b.size, out.n);
+	CHECK_INT(transcript_count(&s.t), 1);
+	add(&s.t, ROLE_ASSISTANT, "paused");
+	body_init(&b, s.head, &s.t, UINT32_MAX);
+	body_remind(&b, STR(",{\"type\":\"text\",\"text\":\"look only\"}"));
+	read_all(&b, 4096, &behind_answer);
+	CHECK(!strstr(behind_answer.p, "look only"));
+	CHECK_INT(b.size, behind_answer.n);
+	stage_release(&s);
+}
+
 TEST(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again)
 {
 	struct stage s;
@@ -280,6 +310,7 @@ TEST(heads_with_the_same_bytes_are_one)
 int test_body(void)
 {
 	return RUN_TESTS(T(a_body_is_head_messages_and_closing_brackets),
+			 T(a_reminder_comes_behind_the_last_block_of_the_user_and_is_not_marked),
 			 T(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again),
 			 T(blocks_that_come_later_are_not_part_of_a_body),
 			 T(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block),

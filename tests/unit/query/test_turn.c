@@ -275,6 +275,23 @@ TEST(deltas_come_in_the_form_that_was_asked_for)
 	stage_release(&s);
 }
 
+TEST(a_reminder_goes_with_every_request_and_stays_out_of_the_conversation)
+{
+	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") }, { .stream = SAYS("m2", "done") });
+	s.config.reminder = "You only look.";
+
+	stage_run(&s);
+
+	for (int i = 0; i < 2; i++) {
+		const char *first = strstr(s.model.bodies[i], "<system-reminder>\\nYou only look.");
+		CHECK(first != NULL);
+		CHECK(strstr(first + 1, "<system-reminder>") == NULL);
+	}
+	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, a:call t1, u:t1=ok, a:done");
+	stage_check_disk(&s);
+	stage_release(&s);
+}
+
 TEST(each_request_marks_what_the_one_before_marked_last)
 {
 	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Read", "{}"), "tool_use") },
@@ -305,5 +322,6 @@ int test_turn(void)
 			 T(notices_are_told_with_the_next_request), T(a_paused_query_asks_nothing_until_it_goes_on),
 			 T(a_query_that_is_paused_at_the_gate_sends_nothing),
 			 T(a_pause_holds_the_bytes_of_a_running_request), T(deltas_come_in_the_form_that_was_asked_for),
+			 T(a_reminder_goes_with_every_request_and_stays_out_of_the_conversation),
 			 T(each_request_marks_what_the_one_before_marked_last));
 }
