@@ -31,7 +31,7 @@ static bool is_plain(unsigned char c)
 void agent_memory_name(struct buf *out, struct str type)
 {
 	struct str kept = utf8_cut(type, LONGEST_NAME);
-	bool changed = kept.n < type.n || !kept.n || type.p[0] == '.' || !utf8_valid(type);
+	bool changed = !kept.n || kept.n < type.n || kept.p[0] == '.' || !utf8_valid(type);
 
 	for (size_t i = 0; i < kept.n; i++) {
 		unsigned char c = (unsigned char)kept.p[i];

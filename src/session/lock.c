@@ -11,24 +11,26 @@ struct lock_file {
 	int fd;
 };
 
-static int open_file(struct lock_table *t, const char *dir, struct lock_file **ret_file, struct err *err)
+/* NULL: err says why. */
+static struct lock_file *open_file(struct lock_table *t, const char *dir, struct err *err)
 {
 	AUTO_BUF struct buf path = { 0 };
 	struct lock_file *file = map_get(&t->files, str_from(dir));
 
-	if (!file) {
-		buf_addf(&path, "%s/sessions.lock", dir);
-		if (file_make_parents(path.p, err) < 0)
-			return -(int)err->kind;
-		int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-		if (fd < 0)
-			return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
-		file = xmalloc(sizeof *file);
-		file->fd = fd;
-		map_set(&t->files, str_from(dir), file);
+	if (file)
+		return file;
+	buf_addf(&path, "%s/sessions.lock", dir);
+	if (file_make_parents(path.p, err) < 0)
+		return NULL;
+	int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err_set(err, ERR_IO, "cannot open %s: %m", path.p);
+		return NULL;
 	}
-	*ret_file = file;
-	return 0;
+	file = xmalloc(sizeof *file);
+	file->fd = fd;
+	map_set(&t->files, str_from(dir), file);
+	return file;
 }
 
 static int set_byte(const struct lock_file *file, const char *id, short type)
@@ -47,12 +49,12 @@ static void held_key(struct buf *out, const char *dir, const char *id)
 int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err)
 {
 	AUTO_BUF struct buf key = { 0 };
-	struct lock_file *file = NULL;
 
 	held_key(&key, dir, id);
 	if (map_get(&t->held, buf_str(&key)))
 		return err_set(err, ERR_BUSY, "session %s is open already", id);
-	if (open_file(t, dir, &file, err) < 0)
+	struct lock_file *file = open_file(t, dir, err);
+	if (!file)
 		return -(int)err->kind;
 	if (set_byte(file, id, F_WRLCK) < 0) {
 		if (errno == EAGAIN || errno == EACCES)

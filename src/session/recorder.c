@@ -37,7 +37,7 @@ static int commit(struct recorder *r, struct json_out *w, const char *uuid, stru
 		return -(int)err->kind;
 	memcpy(r->last, uuid, sizeof r->last);
 	/* One long line must not stay in memory for as long as the runtime lives. */
-	if (w->buf->cap > 256 * 1024)
+	if (w->buf->cap > (size_t)256 << 10)
 		buf_release(w->buf);
 	return 0;
 }

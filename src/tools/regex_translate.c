@@ -320,8 +320,8 @@ static void add_class_char(struct translator *t, uint32_t cp)
 /* A character or a range of them. */
 static int class_range(struct translator *t, struct class_state *s)
 {
-	uint32_t from;
-	uint32_t to;
+	uint32_t from = 0;
+	uint32_t to = 0;
 	bool is_char;
 
 	int rc = class_item(t, s, &from, &is_char);
