@@ -42,6 +42,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -266,10 +267,9 @@ class Test:
         """The program's children end with it, or shortly after."""
         mark, until = f"HOME={self.places['home']}\0".encode(), time.monotonic() + 5
         while left := [p for p in pathlib.Path("/proc").glob("[0-9]*") if has_mark(p, mark)]:
-            if time.monotonic() > until:
+            if not wait_for_end(int(left[0].name), until):
                 self.fail("processes are left: " + " ".join(p.name for p in left))
                 return
-            time.sleep(0.02)
 
     def check_text(self, section, expected, stream):
         actual = getattr(self, stream)
@@ -332,6 +332,18 @@ class Test:
             finally:
                 self.stop_model()
         return self
+
+
+def wait_for_end(pid, until):
+    """False if the process lives on past that time."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([fd], [], [], max(0, until - time.monotonic()))[0])
+    finally:
+        os.close(fd)
 
 
 def has_mark(process, mark):

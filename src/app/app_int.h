@@ -32,7 +32,6 @@ struct cadre {
 	bool stopped;  /* cadre_stop() was called */
 	bool paused;   /* a writer is too far behind */
 	size_t descriptor_limit;
-	struct arena arena;
 };
 
 /* For the result's permission_denials */
@@ -73,7 +72,6 @@ struct cadre_session {
 	struct query query;
 	struct fork_gate *fork_gate; /* of the forks made since the transcript last grew */
 	uint32_t forked_at;
-	bool include_partial;
 };
 
 struct cadre_event {

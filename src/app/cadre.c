@@ -97,7 +97,6 @@ void cadre_free(struct cadre *c)
 	loop_run(c->loop); /* lets closing handles close */
 	loop_free(c->loop);
 	options_release(&c->options);
-	arena_release(&c->arena);
 	free(c);
 }
 
