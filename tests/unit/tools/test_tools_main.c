@@ -36,7 +36,7 @@ int main(void)
 	failed += test_write();
 	failed += test_edit();
 	failed += test_glob();
-	failed += test_gitignore();
+	failed += test_file_type();
 	failed += test_walk();
 	failed += test_grep();
 	return failed ? 1 : 0;

@@ -7,6 +7,6 @@ int test_read(void);
 int test_write(void);
 int test_edit(void);
 int test_glob(void);
-int test_gitignore(void);
+int test_file_type(void);
 int test_walk(void);
 int test_grep(void);

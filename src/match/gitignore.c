@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gitignore.c - one list of ignore rules. Most rules of real files name one thing ("target") or an ending ("*.o"); these
  * two shapes are compared directly, all others are globs. */
-#include "tools/gitignore.h"
+#include "match/gitignore.h"
 #include "base/buf.h"
 
 enum rule_shape {

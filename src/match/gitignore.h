@@ -5,7 +5,7 @@
  *
  * A compiled list is constant and may be used by several threads. */
 #pragma once
-#include "tools/glob.h"
+#include "match/glob.h"
 
 enum ignore_verdict {
 	IGNORE_NONE, /* no rule says anything */

@@ -2,8 +2,7 @@
  * test_gitignore.c - ignore rules. */
 #include "unit.h"
 #include "tests.h"
-#include "tools/file_type.h"
-#include "tools/gitignore.h"
+#include "match/gitignore.h"
 
 TEST(rules_decide_as_git_has_it)
 {
@@ -62,18 +61,7 @@ TEST(rules_decide_as_git_has_it)
 	}
 }
 
-TEST(file_types_are_lists_of_globs)
-{
-	struct gitignore g = { 0 };
-
-	CHECK(file_type_add(STR("c"), &g));
-	CHECK(!file_type_add(STR("nonsense"), &g));
-	CHECK_INT(gitignore_match(&g, STR("x.h"), false), IGNORE_DROP);
-	CHECK_INT(gitignore_match(&g, STR("x.py"), false), IGNORE_NONE);
-	gitignore_release(&g);
-}
-
 int test_gitignore(void)
 {
-	return RUN_TESTS(T(rules_decide_as_git_has_it), T(file_types_are_lists_of_globs));
+	return RUN_TESTS(T(rules_decide_as_git_has_it));
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * test_match.c - all tests of patterns. */
+#include "unit.h"
+#include "tests.h"
+
+int main(void)
+{
+	int failed = test_gitignore() + test_glob() + test_wildcard();
+
+	return failed ? 1 : 0;
+}
