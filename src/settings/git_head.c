@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * git_head.c - the branch of a repository, read from its files. */
 #include "settings/git_head.h"
+#include <sys/stat.h>
 #include "io/file.h"
 
 enum { SMALL_FILE = 4096 };
@@ -20,6 +21,25 @@ char *git_root(struct arena *a, const char *dir)
 		else
 			*slash = '\0';
 	}
+}
+
+/* Without the way back anybody's .git file could make us read anywhere. */
+char *git_main_checkout(struct arena *a, const char *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct stat st;
+	char *dot_git = path_join(a, root, ".git");
+
+	if (stat(dot_git, &st) < 0 || !S_ISREG(st.st_mode) || file_read(dot_git, SMALL_FILE, &text, NULL) < 0 ||
+	    !str_starts(buf_str(&text), STR("gitdir:")))
+		return NULL;
+	char *admin = path_absolute(a, root, str_trim((struct str){ text.p + 7, text.n - 7 }));
+	char *end = strstr(admin, "/.git/worktrees/");
+	buf_clear(&text);
+	if (!end || file_read(path_join(a, admin, "gitdir"), SMALL_FILE, &text, NULL) < 0 ||
+	    !str_is(str_trim(buf_str(&text)), dot_git))
+		return NULL;
+	return arena_dup(a, admin, (size_t)(end - admin));
 }
 
 char *git_branch(struct arena *a, const char *root)

@@ -5,5 +5,8 @@
 
 /* The nearest directory at or above dir that holds .git; NULL: not a repository. */
 char *git_root(struct arena *a, const char *dir);
+/* In a linked worktree .git is a file that names a directory in the main checkout's .git, which names it back: the root of
+ * that main checkout. NULL: root is no linked worktree. */
+char *git_main_checkout(struct arena *a, const char *root);
 /* The branch that HEAD names, a short commit id when it is detached, "" if it cannot be read. */
 char *git_branch(struct arena *a, const char *root);

@@ -117,12 +117,16 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 	struct collector c = { .out = out, .notes = notes, .cwd = spec->cwd, .start = out->n };
 
 	c.limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT;
-	c.root = git_root(&c.arena, spec->cwd);
 	if (spec->managed_dir)
 		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", 0);
-	add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", 0);
-	add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
-	add_project_dirs(&c);
+	if (spec->config_dir) {
+		add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", 0);
+		add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
+	}
+	if (spec->cwd) {
+		c.root = git_root(&c.arena, spec->cwd);
+		add_project_dirs(&c);
+	}
 	map_release(&c.seen);
 	arena_release(&c.arena);
 }

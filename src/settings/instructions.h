@@ -11,8 +11,7 @@
 #include "base/buf.h"
 
 struct instructions_spec {
-	const char *cwd, *config_dir;
-	const char *managed_dir; /* NULL: none */
+	const char *cwd, *config_dir, *managed_dir; /* NULL: nothing of the project, the user, the machine */
 	size_t limit_bytes;      /* of all of them; 0: 1 MB */
 };
 

@@ -3,3 +3,5 @@
 #pragma once
 
 int test_frontmatter(void);
+int test_layers(void);
+int test_trust(void);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * settings_int.h - the snapshot, for the files that make it. */
+#pragma once
+#include <sys/stat.h>
+#include "settings/settings.h"
+#include "settings/settings_file.h"
+#include "settings/settings_key.h"
+
+enum { SETTINGS_NOTES_LIMIT = 200 };
+
+struct layer_file {
+	enum settings_layer layer;
+	struct settings_file file;
+	struct stat stamp;
+	bool there, settled;
+};
+
+struct env_var {
+	const char *name, *value;
+	struct settings_origin origin;
+};
+
+struct settings {
+	unsigned refs;
+	struct arena arena;
+	struct settings_spec spec;
+	struct layer_file *files; /* one for each place, lowest first */
+	size_t file_count;
+	struct settings_note *notes;
+	size_t note_count, note_cap;
+	struct env_var *vars; /* of all files, lowest first */
+	size_t var_count, var_cap;
+	struct buf text; /* the merged settings */
+	struct json_reader reader;
+	const struct json *root;
+};
+
+/* What one file says about one path */
+struct settings_part {
+	const struct json *value;
+	const struct layer_file *from;
+};
+
+/* settings_check.c: types and unknown keys; fills notes and vars. */
+int settings_check(struct settings *s, const struct layer_file *from, struct err *err);
+
+/* settings_merge.c */
+void settings_merge(struct settings *s); /* writes s->text */
+/* NULL if what this file says counts, else why it does not. */
+const char *settings_ignored(const struct setting_key *key, enum settings_layer layer, const struct json *value);
+/* Of parts, the lowest first, those from *ret_first on make the merged value; returns the one that wins. count is not 0. */
+size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
+		       size_t *ret_first);
+
+/* settings_env.c */
+void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * stage.c - files for tests. */
+#include "stage.h"
+#include <ftw.h>
+#include <sys/stat.h>
+#include "io/file.h"
+
+void stage_init(struct stage *s)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	*s = (struct stage){ 0 };
+	snprintf(s->dir, sizeof s->dir, "%s/cadre-settings-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+	CHECK(mkdtemp(s->dir) != NULL);
+	AUTO_FREE char *real = realpath(s->dir, NULL);
+	snprintf(s->dir, sizeof s->dir, "%s", real);
+	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
+	stage_put(s, "top/project/file", "");
+	s->spec = (struct settings_spec){ .cwd = stage_path(s, "top/project"),
+					  .config_dir = stage_path(s, "config"),
+					  .managed_dir = stage_path(s, "managed"),
+					  .sources = SETTINGS_ALL };
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+void stage_release(struct stage *s)
+{
+	settings_unref(s->settings);
+	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	arena_release(&s->arena);
+}
+
+char *stage_path(struct stage *s, const char *name)
+{
+	return path_join(&s->arena, s->dir, name);
+}
+
+void stage_put(struct stage *s, const char *name, const char *text)
+{
+	struct err err = { 0 };
+
+	CHECK_INT(file_make_parents(stage_path(s, name), &err), 0);
+	CHECK_INT(file_replace(stage_path(s, name), text, strlen(text), &err), 0);
+}
+
+char *stage_text(struct stage *s, const char *name)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (file_read(stage_path(s, name), 1 << 20, &text, &err) < 0)
+		fail_msg("%s", err.text);
+	return arena_dup(&s->arena, buf_str(&text).p, text.n);
+}
+
+void stage_remove(struct stage *s, const char *name)
+{
+	CHECK_INT(remove(stage_path(s, name)), 0);
+}
+
+void stage_load(struct stage *s)
+{
+	struct err err = { 0 };
+
+	settings_unref(TAKE(s->settings));
+	if (settings_load(&s->spec, &s->settings, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+const char *stage_short(struct stage *s, const char *text)
+{
+	const char *at = strstr(text, s->dir);
+
+	if (!at)
+		return arena_strdup(&s->arena, text);
+	return arena_printf(&s->arena, "%.*s%s", (int)(at - text), text, at + strlen(s->dir) + 1);
+}
+
+const char *stage_error(struct stage *s)
+{
+	struct settings *settings;
+	struct err err = { 0 };
+
+	CHECK_INT(settings_load(&s->spec, &settings, &err), -ERR_USAGE);
+	return stage_short(s, err.text);
+}
+
+const char *stage_get(struct stage *s, const char *path)
+{
+	const struct json *value = settings_get(s->settings, path, NULL);
+
+	return value ? arena_str(&s->arena, json_raw(value)).p : "-";
+}
+
+const char *stage_origin(struct stage *s, const char *path)
+{
+	struct settings_origin o = { 0 };
+
+	if (!settings_get(s->settings, path, &o))
+		return "-";
+	return arena_printf(&s->arena, "%s %s:%u", settings_layer_name(o.layer), stage_short(s, o.file), o.line);
+}
