@@ -1,71 +1,118 @@
 /* SPDX-License-Identifier: MIT
- * permission.c - may this call run? */
+ * permission.c - the context of one agent: its rules, its mode, and what it has from its parent. */
 #include "permission/permission.h"
-#include <ctype.h>
 
-static const char *const mode_names[] = { [PERMISSION_DEFAULT] = "default", [PERMISSION_BYPASS] = "bypassPermissions" };
+static const struct rule_origin session_origin = { .layer = "session" };
+static const struct rule_origin definition_origin = { .layer = "agent" };
+static const struct rule_origin call_origin = { .layer = "command" };
 
 void permission_release(struct permission *p)
 {
-	map_release(&p->allowed);
+	rule_set_unref(p->rules);
+	rule_set_unref(p->own);
+	*p = (struct permission){ 0 };
 }
 
-bool permission_mode_parse(struct str name, enum permission_mode *ret_mode)
+void permission_use_rules(struct permission *p, struct rule_set *rules)
 {
-	for (size_t i = 0; i < COUNT_OF(mode_names); i++) {
-		if (!str_is_nocase(name, mode_names[i]))
-			continue;
-		*ret_mode = (enum permission_mode)i;
-		return true;
-	}
-	return false;
+	struct rule_set *old = p->rules;
+
+	p->rules = rule_set_ref(rules);
+	rule_set_unref(old);
 }
 
-const char *permission_mode_name(enum permission_mode mode)
+static struct rule_set *own_rules(struct permission *p)
 {
-	return mode_names[mode];
+	if (!p->own)
+		p->own = rule_set_new();
+	return p->own;
 }
 
-int permission_check_mode(enum permission_mode mode, struct err *err)
+int permission_add_rule(struct permission *p, enum rule_list list, struct str text, const struct rule_origin *origin,
+			rule_warn_fn *warn, void *data, struct err *err)
 {
-	const char *sandbox = getenv("IS_SANDBOX");
-
-	if (mode != PERMISSION_BYPASS || geteuid() != 0 || (sandbox && !strcmp(sandbox, "1")))
-		return 0;
-	return err_set(err, ERR_USAGE,
-		       "permissions are not bypassed for root: run as another user, or set IS_SANDBOX=1 in a "
-		       "container made for this");
-}
-
-static void lower(char *out, size_t size, struct str name)
-{
-	size_t n = MIN(name.n, size - 1);
-
-	for (size_t i = 0; i < n; i++)
-		out[i] = (char)tolower((unsigned char)name.p[i]);
-	out[n] = '\0';
+	return rule_set_add(own_rules(p), list, text, origin, warn, data, err);
 }
 
 void permission_allow_tool(struct permission *p, struct str name)
 {
-	char key[128];
-
-	lower(key, sizeof key, name);
-	map_set(&p->allowed, str_from(key), p);
+	(void)permission_add_rule(p, RULE_ALLOW, name, &session_origin, NULL, NULL, NULL);
 }
 
-enum permission_decision permission_decide(const struct permission *p, const struct tool_call *call, struct buf *reason)
-{
-	char key[128];
+/* ---- children -------------------------------------------------------------------------------------------------- */
 
-	lower(key, sizeof key, str_from(call->tool->name));
-	if (p->mode == PERMISSION_BYPASS || (call->flags & TOOL_READ_ONLY) || map_get(&p->allowed, str_from(key)))
-		return PERMISSION_ALLOW;
-	if (p->can_ask)
-		return PERMISSION_ASK;
-	buf_addf(reason,
-		 "Permission to use %s was denied: nobody is there to ask, and it is not among the allowed tools "
-		 "(--allowedTools %s would allow it).",
-		 call->tool->name, call->tool->name);
-	return PERMISSION_DENY;
+/* What cannot be read must not become a freedom: then the tool as a whole is forbidden. */
+static void add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addstr(&text, limits[i].tool);
+		if (limits[i].specifier)
+			buf_addf(&text, "(%s)", limits[i].specifier);
+		if (permission_add_rule(p, list, buf_str(&text), &definition_origin, NULL, NULL, NULL) < 0)
+			(void)permission_add_rule(p, RULE_DENY, str_from(limits[i].tool), &definition_origin, NULL,
+						  NULL, NULL);
+	}
+}
+
+static const char *keep(struct permission *p, const char *text)
+{
+	return text ? arena_strdup(&own_rules(p)->arena, text) : NULL;
+}
+
+static void derive_mode(struct permission *child, const struct permission_birth *birth)
+{
+	child->mode_invalid = birth->mode_invalid;
+	child->mode_may_widen = birth->mode_may_widen;
+	child->inherits_mode = !birth->mode;
+	if (birth->mode && !permission_mode_parse(str_from(birth->mode), &child->mode))
+		child->mode_invalid = true;
+}
+
+void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth)
+{
+	*child = (struct permission){
+		.parent = parent,
+		.can_ask = birth->can_ask,
+		.bypass_available = parent->bypass_available,
+		.default_agent = parent->default_agent,
+		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
+	};
+	derive_mode(child, birth);
+	add_limits(child, RULE_ONLY, birth->only, birth->only_count);
+	add_limits(child, RULE_ONLY, birth->agents, birth->agent_count);
+	add_limits(child, RULE_DENY, birth->never, birth->never_count);
+	for (size_t i = 0; i < birth->allow_count; i++)
+		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->allow[i]), &call_origin, NULL, NULL, NULL);
+	child->write_root = keep(child, birth->write_root);
+	child->main_checkout = keep(child, birth->main_checkout);
+	child->memory_dir = keep(child, birth->memory_dir);
+}
+
+static enum permission_mode stricter(enum permission_mode a, enum permission_mode b)
+{
+	return permission_mode_is_wider(a, b) ? b : a;
+}
+
+/* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
+ * classifier has been told by the user how the session runs. */
+enum permission_mode permission_mode(const struct permission *p)
+{
+	if (!p->parent)
+		return p->mode == PERMISSION_BUBBLE ? PERMISSION_DEFAULT : p->mode;
+	enum permission_mode above = permission_mode(p->parent);
+	if (p->mode_invalid)
+		return stricter(above, PERMISSION_DEFAULT);
+	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE)
+		return above;
+	if (above == PERMISSION_BYPASS || above == PERMISSION_ACCEPT_EDITS || above == PERMISSION_AUTO)
+		return above;
+	return p->mode_may_widen ? p->mode : stricter(above, p->mode);
+}
+
+bool permission_can_ask(const struct permission *p)
+{
+	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)
+		return permission_can_ask(p->parent);
+	return p->can_ask;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * test_permission.c - may this call run? */
+ * test_permission.c - modes, and all tests of permissions. */
 #include "unit.h"
 #include "permission/permission.h"
-
-static const struct tool bash = { .name = "Bash", .definition = "{}" };
+#include "tests.h"
 
 static const struct {
 	const char *what;
@@ -16,29 +15,32 @@ static const struct {
 	{ "reading is free", PERMISSION_DEFAULT, false, "", TOOL_READ_ONLY, PERMISSION_ALLOW },
 	{ "writing is not", PERMISSION_DEFAULT, false, "", 0, PERMISSION_DENY },
 	{ "editing is not", PERMISSION_DEFAULT, false, "", TOOL_EDITS, PERMISSION_DENY },
+	{ "some tools need no permission", PERMISSION_DEFAULT, false, "", TOOL_NO_ASK, PERMISSION_ALLOW },
 	{ "somebody can be asked", PERMISSION_DEFAULT, true, "", 0, PERMISSION_ASK },
 	{ "reading needs no question", PERMISSION_DEFAULT, true, "", TOOL_READ_ONLY, PERMISSION_ALLOW },
-	{ "allowed by name", PERMISSION_DEFAULT, false, "Bash", 0, PERMISSION_ALLOW },
-	{ "allowed in another case", PERMISSION_DEFAULT, true, "bASH", 0, PERMISSION_ALLOW },
-	{ "another tool is allowed", PERMISSION_DEFAULT, false, "Bas", 0, PERMISSION_DENY },
+	{ "allowed by name", PERMISSION_DEFAULT, false, "Custom", 0, PERMISSION_ALLOW },
+	{ "allowed in another case", PERMISSION_DEFAULT, true, "cUSTOM", 0, PERMISSION_ALLOW },
+	{ "another tool is allowed", PERMISSION_DEFAULT, false, "Custo", 0, PERMISSION_DENY },
+	{ "nothing is asked", PERMISSION_DONT_ASK, true, "", 0, PERMISSION_DENY },
 	{ "bypass allows all", PERMISSION_BYPASS, true, "", TOOL_EDITS, PERMISSION_ALLOW },
 };
 
 TEST(mode_flags_and_allowed_names_decide)
 {
+	static const struct tool custom = { .name = "Custom", .definition = "{}" };
+
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
 		struct permission p = { .mode = table[i].mode, .can_ask = table[i].can_ask };
-		struct tool_call call = { .tool = &bash, .flags = table[i].flags };
+		struct tool_call call = { .tool = &custom, .flags = table[i].flags };
 		AUTO_BUF struct buf reason = { 0 };
 		print_message("# %s\n", table[i].what);
 		permission_allow_tool(&p, str_from(table[i].allowed));
 
 		CHECK_INT(permission_decide(&p, &call, &reason), table[i].expected);
 
-		if (table[i].expected == PERMISSION_DENY)
-			CHECK(strstr(reason.p, "--allowedTools Bash") != NULL);
-		else
-			CHECK_INT(reason.n, 0);
+		CHECK_INT(reason.n > 0, table[i].expected == PERMISSION_DENY);
+		if (table[i].expected == PERMISSION_DENY && table[i].mode == PERMISSION_DEFAULT)
+			CHECK(strstr(reason.p, "--allowedTools Custom") != NULL);
 		permission_release(&p);
 	}
 }
@@ -61,14 +63,36 @@ TEST(a_very_long_name_is_handled)
 
 TEST(modes_have_the_names_that_people_write)
 {
-	enum permission_mode mode = PERMISSION_DEFAULT;
+	static const struct {
+		const char *name;
+		enum permission_mode mode;
+	} names[] = {
+		{ "default", PERMISSION_DEFAULT }, { "DEFAULT", PERMISSION_DEFAULT },
+		{ "manual", PERMISSION_DEFAULT },  { "acceptEdits", PERMISSION_ACCEPT_EDITS },
+		{ "plan", PERMISSION_PLAN },       { "dontAsk", PERMISSION_DONT_ASK },
+		{ "auto", PERMISSION_AUTO },       { "bypassPermissions", PERMISSION_BYPASS },
+		{ "bubble", PERMISSION_BUBBLE },
+	};
+	enum permission_mode mode;
 
-	CHECK(permission_mode_parse(STR("bypassPermissions"), &mode));
-	CHECK_INT(mode, PERMISSION_BYPASS);
-	CHECK(permission_mode_parse(STR("DEFAULT"), &mode));
-	CHECK_INT(mode, PERMISSION_DEFAULT);
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		CHECK(permission_mode_parse(str_from(names[i].name), &mode));
+		CHECK_INT(mode, names[i].mode);
+	}
 	CHECK(!permission_mode_parse(STR("bypass"), &mode));
 	CHECK_CSTR(permission_mode_name(PERMISSION_BYPASS), "bypassPermissions");
+}
+
+TEST(modes_have_an_order_of_strictness)
+{
+	static const enum permission_mode order[] = { PERMISSION_PLAN,         PERMISSION_DONT_ASK, PERMISSION_DEFAULT,
+						      PERMISSION_ACCEPT_EDITS, PERMISSION_AUTO,     PERMISSION_BYPASS };
+
+	for (size_t i = 0; i < COUNT_OF(order); i++)
+		for (size_t k = 0; k < COUNT_OF(order); k++)
+			CHECK_INT(permission_mode_is_wider(order[i], order[k]), i > k);
+	CHECK(!permission_mode_is_wider(PERMISSION_BUBBLE, PERMISSION_DEFAULT));
+	CHECK(!permission_mode_is_wider(PERMISSION_DEFAULT, PERMISSION_BUBBLE));
 }
 
 TEST(bypass_is_refused_for_root_outside_a_sandbox)
@@ -88,6 +112,18 @@ TEST(bypass_is_refused_for_root_outside_a_sandbox)
 
 int main(void)
 {
-	return RUN_TESTS(T(mode_flags_and_allowed_names_decide), T(a_very_long_name_is_handled),
-			 T(modes_have_the_names_that_people_write), T(bypass_is_refused_for_root_outside_a_sandbox));
+	int failed = RUN_TESTS(T(mode_flags_and_allowed_names_decide), T(a_very_long_name_is_handled),
+			       T(modes_have_the_names_that_people_write), T(modes_have_an_order_of_strictness),
+			       T(bypass_is_refused_for_root_outside_a_sandbox));
+
+	failed += test_rule();
+	failed += test_path_rule();
+	failed += test_vectors();
+	failed += test_judge();
+	failed += test_child();
+	failed += test_property();
+	failed += test_shell_parse();
+	failed += test_shell_command();
+	failed += test_shell_oracle();
+	return failed ? 1 : 0;
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * stage.h - a directory to ask about, and calls that ask. */
+#pragma once
+#include "permission/permission.h"
+
+/* In a temporary directory, where the agent works:
+ *   f out.txt .env a/.env secrets/k a/secrets/k src/app.ts vendor/ docs/ link -> /etc/hostname inside -> src */
+struct stage {
+	struct arena arena;
+	char dir[64];
+	const char *dirs[3];
+	struct tool_env env;
+};
+void stage_open(struct stage *s);
+void stage_close(struct stage *s);
+#define STAGE(s)                             \
+	CLEANUP(stage_close) struct stage s; \
+	stage_open(&s)
+
+/* input: JSON with ' for ", and @ for the stage's directory. Frees nothing: all is in the stage's arena. */
+struct tool_call *stage_call(struct stage *s, const char *tool, const char *input);
+struct tool_call *stage_bash(struct stage *s, const char *command);
+/* rules: "deny Bash(rm *); allow Bash"; separated by newlines or " ;; ". Fails the test if one is not understood. */
+void stage_rules(struct stage *s, struct permission *p, const char *rules);
+enum permission_decision stage_decide(const struct permission *p, const struct tool_call *call);
+const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_call *call);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * tests.h - the groups of tests in this program; each returns how many failed. */
+#pragma once
+
+int test_rule(void);
+int test_path_rule(void);
+int test_vectors(void);
+int test_judge(void);
+int test_child(void);
+int test_property(void);
+int test_shell_command(void);
+int test_shell_oracle(void);
+int test_shell_parse(void);
