@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ * test_hostile.c - hooks that hang, flood, die, print garbage, do not read or leave others behind. */
+#include "unit.h"
+#include <poll.h>
+#include <sys/syscall.h>
+#include "stage.h"
+#include "tests.h"
+
+static int pidfd_of(const char *pid)
+{
+	return (int)syscall(SYS_pidfd_open, (pid_t)atoi(pid), 0);
+}
+
+static bool lives(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) == 0;
+}
+
+/* Waits for the event; the limit only keeps a broken build from hanging. Closes pidfd. */
+static bool dies(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	bool dead = pidfd < 0 || poll(&p, 1, 10000) == 1;
+
+	if (pidfd >= 0)
+		close(pidfd);
+	return dead;
+}
+
+TEST(a_hook_that_hangs_ends_at_its_time_limit_without_a_decision)
+{
+	struct stage st;
+	stage_init(&st, LOOP_VIRTUAL_CLOCK);
+	stage_handler(&st, HOOK_PRE_TOOL_USE,
+		      "{\"type\":\"command\",\"command\":\"echo x; sleep 1000\",\"timeout\":7}");
+
+	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
+		   "ran 1; note: PreToolUse:Bash hook (echo x; sleep 1000): no end within 7 s");
+
+	CHECK(strstr(st.log.p, "end cancelled -1\n"));
+	stage_release(&st);
+}
+
+TEST(without_a_time_limit_the_events_own_holds)
+{
+	static const struct {
+		enum hook_event event;
+		const char *limit;
+	} table[] = {
+		{ HOOK_PRE_TOOL_USE, "no end within 600 s" },
+		{ HOOK_USER_PROMPT_SUBMIT, "no end within 30 s" },
+		{ HOOK_SESSION_END, "no end within 1.5 s" },
+	};
+	struct stage st;
+	stage_init(&st, LOOP_VIRTUAL_CLOCK);
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		stage_command(&st, table[i].event, "sleep 1000");
+		CHECK(strstr(stage_run(&st, table[i].event, "x"), table[i].limit));
+	}
+	stage_release(&st);
+}
+
+TEST(the_end_of_a_session_waits_as_long_as_settings_ask_up_to_a_minute)
+{
+	static const struct {
+		const char *handlers, *limit;
+		uint64_t session_end_ms;
+	} table[] = {
+		{ "{\"command\":\"sleep 1000\",\"timeout\":5}", "within 5 s", 0 },
+		{ "{\"command\":\"sleep 1000\",\"timeout\":500}", "within 60 s", 0 },
+		{ "{\"command\":\"sleep 1000\",\"timeout\":0.5}", "within 0.5 s", 0 },
+		{ "{\"command\":\"sleep 1000\"},{\"command\":\"true\",\"timeout\":9}", "within 9 s", 0 },
+		{ "{\"command\":\"sleep 1000\",\"timeout\":5}", "within 2 s", 2000 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct stage st;
+		stage_init_with(&st, LOOP_VIRTUAL_CLOCK,
+				&(struct hook_engine_options){ .session_end_ms = table[i].session_end_ms });
+		stage_handler(&st, HOOK_SESSION_END, table[i].handlers);
+		CHECK(strstr(stage_run(&st, HOOK_SESSION_END, "other"), table[i].limit));
+		stage_release(&st);
+	}
+}
+
+TEST(the_time_of_a_sessions_end_runs_for_hooks_that_still_wait_to_be_started)
+{
+	struct stage st;
+	AUTO_BUF struct buf json = { 0 };
+	stage_init(&st, LOOP_VIRTUAL_CLOCK);
+	for (int i = 0; i < 300; i++)
+		buf_addf(&json, "%s{\"type\":\"command\",\"command\":\"sleep\",\"args\":[\"1000\",\"%d\"]}",
+			 i ? "," : "", i);
+	stage_handler(&st, HOOK_SESSION_END, json.p);
+
+	CHECK(str_starts(str_from(stage_run(&st, HOOK_SESSION_END, "other")), STR("ran 300; note: ")));
+
+	CHECK_INT(st.starts, 256); /* as many as may run at once; the others never did */
+	stage_release(&st);
+}
+
+TEST(a_hook_that_ignores_sigterm_is_killed)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_handler(&st, HOOK_STOP,
+		      "{\"type\":\"command\",\"command\":\"trap '' TERM; echo $$ >&2; while :; do sleep 1000; done\","
+		      "\"timeout\":0.3}");
+
+	CHECK(strstr(stage_run(&st, HOOK_STOP, ""), "no end within 0.3 s"));
+
+	CHECK(dies(pidfd_of(st.stderr_text.p)));
+	stage_release(&st);
+}
+
+TEST(death_by_a_signal_is_a_note)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_PRE_TOOL_USE, "kill -9 $$");
+
+	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
+		   "ran 1; note: PreToolUse:Bash hook (kill -9 $$): killed by signal 9");
+	stage_release(&st);
+}
+
+TEST(garbage_is_repaired_before_anybody_sees_it)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_SESSION_START, "printf 'a\\377\\000b'; printf '\\300' >&2");
+
+	stage_run(&st, HOOK_SESSION_START, "startup");
+
+	CHECK_INT(st.said.n, sizeof("ran 1; context: a\xef\xbf\xbd\0"
+				    "b") -
+				     1);
+	CHECK(!memcmp(st.said.p,
+		      "ran 1; context: a\xef\xbf\xbd\0"
+		      "b",
+		      st.said.n));
+	CHECK_STR(buf_str(&st.stderr_text), "\xef\xbf\xbd");
+	stage_release(&st);
+}
+
+TEST(a_hook_that_prints_much_still_blocks)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_PRE_TOOL_USE, "head -c 3000000 /dev/zero; echo no >&2; exit 2");
+
+	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"), "ran 1; deny: no; blocked: no");
+
+	CHECK_INT(st.stdout_text.n, HOOK_OUT_LIMIT);
+	stage_release(&st);
+}
+
+TEST(a_hook_that_floods_without_end_is_killed)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_PRE_TOOL_USE, "echo $$ >&2; cat /dev/zero");
+
+	CHECK_CSTR(
+		stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
+		"ran 1; note: PreToolUse:Bash hook (echo $$ >&2; cat /dev/zero): it printed more than 64 MB and was killed");
+
+	CHECK(dies(pidfd_of(st.stderr_text.p)));
+	stage_release(&st);
+}
+
+TEST(a_hook_that_does_not_read_its_input_is_no_failure)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	AUTO_BUF struct buf fields = { 0 };
+	buf_addstr(&fields, "{\"tool_input\":\"");
+	for (int i = 0; i < 1 << 20; i++)
+		buf_addch(&fields, 'x');
+	buf_addstr(&fields, "\"}");
+	struct hook_fire_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Write");
+	spec.fields = buf_str(&fields);
+
+	stage_command(&st, HOOK_PRE_TOOL_USE, "exec <&-; echo no >&2; exit 2");
+	stage_fire(&st, &spec);
+	loop_run(st.loop);
+	CHECK_CSTR(st.said.p, "ran 1; deny: no; blocked: no");
+	stage_command(&st, HOOK_PRE_TOOL_USE, "wc -c >&2; exit 2");
+	spec.sets = &st.set;
+	stage_fire(&st, &spec);
+	loop_run(st.loop);
+	CHECK(atol(st.stderr_text.p) > 1 << 20);
+	stage_release(&st);
+}
+
+TEST(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_STOP, "sleep 1000 & echo $! >&2");
+
+	st.context.agent_id = "a1";
+	CHECK_CSTR(stage_run(&st, HOOK_STOP, ""), "ran 1");
+	int of_child = pidfd_of(st.stderr_text.p);
+	st.context.agent_id = NULL;
+	CHECK_CSTR(stage_run(&st, HOOK_STOP, ""), "ran 1");
+	int of_main = pidfd_of(st.stderr_text.p);
+
+	CHECK(lives(of_child));
+	hook_engine_end_agent(st.engine, "a1");
+	CHECK(dies(of_child));
+	CHECK(lives(of_main));
+	hook_engine_end_agent(st.engine, NULL);
+	CHECK(dies(of_main));
+	stage_release(&st);
+}
+
+int test_hostile(void)
+{
+	return RUN_TESTS(T(a_hook_that_hangs_ends_at_its_time_limit_without_a_decision),
+			 T(without_a_time_limit_the_events_own_holds),
+			 T(the_end_of_a_session_waits_as_long_as_settings_ask_up_to_a_minute),
+			 T(the_time_of_a_sessions_end_runs_for_hooks_that_still_wait_to_be_started),
+			 T(a_hook_that_ignores_sigterm_is_killed), T(death_by_a_signal_is_a_note),
+			 T(garbage_is_repaired_before_anybody_sees_it), T(a_hook_that_prints_much_still_blocks),
+			 T(a_hook_that_floods_without_end_is_killed),
+			 T(a_hook_that_does_not_read_its_input_is_no_failure),
+			 T(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent));
+}
