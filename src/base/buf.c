@@ -76,6 +76,30 @@ void buf_addsize(struct buf *b, uint64_t n_bytes)
 	buf_addf(b, "%.1f%s", n, units[i]);
 }
 
+void buf_addcount(struct buf *b, int64_t n)
+{
+	if (n < 1000)
+		buf_addf(b, "%lld", (long long)n);
+	else if (n < 999950)
+		buf_addf(b, "%.1f k", (double)n / 1e3);
+	else
+		buf_addf(b, "%.1f M", (double)n / 1e6);
+}
+
+void buf_addspan(struct buf *b, int64_t ms)
+{
+	long long s = (long long)(ms + 500) / 1000;
+
+	if (ms < 9950)
+		buf_addf(b, "%.1f s", (double)ms / 1e3);
+	else if (s < 60)
+		buf_addf(b, "%lld s", s);
+	else if (s < 3600)
+		buf_addf(b, "%lld min %lld s", s / 60, s % 60);
+	else
+		buf_addf(b, "%lld h %lld min", s / 3600, s / 60 % 60);
+}
+
 void buf_drop(struct buf *b, size_t n)
 {
 	if (n >= b->n) {

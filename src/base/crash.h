@@ -19,7 +19,12 @@
 	X(result_recorded)     /* a tool's result is on disk */                                \
 	X(replace_before)      /* a changed file is complete beside the old one */             \
 	X(replace_after)       /* it has taken the old one's place */                          \
-	X(turn_ended)          /* the answer was given to the face */
+	X(turn_ended)          /* the answer was given to the face */                          \
+	X(agent_recorded)      /* a child's meta file is on disk, nothing was asked */         \
+	X(agent_prompted)      /* its first message is on disk */                              \
+	X(agent_end_recorded)  /* its end and report are on disk, nobody was told */           \
+	X(notice_queued)       /* a notification waits in memory */                            \
+	X(notice_delivered)    /* the message that carries it is on disk */
 
 enum crash_point {
 #define X(name) CRASH_##name,

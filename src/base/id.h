@@ -3,11 +3,13 @@
 #pragma once
 #include "base/str.h"
 
-enum { UUID_LEN = 36, ISO_TIME_LEN = 24 };
+enum { UUID_LEN = 36, ISO_TIME_LEN = 24, AGENT_ID_LEN = 17 };
 
 void id_uuid(char out[UUID_LEN + 1]);                           /* version 4, lower case */
 void id_random(char *out, size_t digits, const char *alphabet); /* NUL-terminated */
 bool id_is_uuid(struct str s);
+void id_agent(char out[AGENT_ID_LEN + 1]); /* a and 16 hexadecimal digits */
+bool id_is_agent(struct str s);
 uint64_t id_random_u64(void);
 
 void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */

@@ -17,11 +17,39 @@ enum event_kind {
 	EVENT_NOTIFICATION,
 	EVENT_ERROR,
 	EVENT_TURN_ENDED,
+	EVENT_AGENT_STARTED,
+	EVENT_AGENT_PROGRESS,
+	EVENT_AGENT_ENDED,
+	EVENT_TASKS_CHANGED,
+};
+
+/* Whom an event is about. NULL: it has none. */
+struct event_agent {
+	const char *id; /* "" for the main agent */
+	const char *type, *name, *description;
+	const char *tool_use_id; /* of the call that started it */
+	const char *parent_id;   /* "" for the main agent's children */
+	unsigned depth;          /* 0 for the main agent */
+};
+
+/* How it stands with a child, in EVENT_AGENT_* and in a notification about one. NULL: it has none. */
+struct event_task {
+	const char *run_id; /* another one each time it goes on; sorts by time */
+	const char *state;  /* running, completed, failed, killed, ... (subagent/end_state.h) */
+	const char *prompt, *model, *output_file, *last_tool, *worktree, *branch;
+	const char *verdict; /* PASS, FAIL or PARTIAL of an agent that checks */
+	bool background;
+	struct usage usage;
+	double cost_usd;
+	unsigned turns, tool_uses;
+	uint64_t duration_ms;
 };
 
 /* Everything is borrowed until the receiver returns. Members that a kind does not use are zero. */
 struct event {
 	enum event_kind kind;
+	const struct event_agent *agent; /* NULL: the main agent */
+	const struct event_task *task;
 	const char *uuid; /* of the line; NULL: the receiver makes one */
 	const char *name; /* tool; "text" or "thinking" */
 	const char *id;   /* of the call */

@@ -116,6 +116,12 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	json_kcstr(&w, "model", spec->model);
 	json_ki64(&w, "max_tokens", spec->max_tokens);
 	json_kbool(&w, "stream", true);
+	if (spec->effort) {
+		json_key(&w, "output_config");
+		json_open(&w, '{');
+		json_kcstr(&w, "effort", spec->effort);
+		json_close(&w);
+	}
 	if (count) {
 		json_key(&w, "tools");
 		json_open(&w, '[');

@@ -79,5 +79,6 @@ struct head_spec {
 	int64_t max_tokens;
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */
+	const char *effort;       /* low .. max; NULL: the model's own */
 };
 void head_write(struct buf *out, const struct head_spec *spec);

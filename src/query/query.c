@@ -15,6 +15,7 @@
 #include "base/crash.h"
 #include "query/query_int.h"
 
+enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50, DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
 enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
@@ -50,6 +51,11 @@ void query_emit(struct query *q, struct event *event)
 static void on_granted(struct governor_slot *slot)
 {
 	query_kick(CONTAINER_OF(slot, struct query, slot));
+}
+
+static void on_seated(struct seat *seat)
+{
+	query_kick(CONTAINER_OF(seat, struct query, seat));
 }
 
 static void on_timer(struct timer *timer)
@@ -132,23 +138,59 @@ static enum step finish(struct query *q, enum query_end end)
 	return set_state(q, QUERY_FINISH);
 }
 
-/* ---- the steps ----------------------------------------------------------------------------------------------- */
+/* ---- messages of the user's side ----------------------------------------------------------------------------- */
 
-static int take_notices(struct query *q, struct err *err)
+/* Takes the line's blocks, also on failure. */
+static int add_user(struct query *q, const struct user_line *line, struct err *err)
 {
-	int status = 0;
+	char uuid[UUID_LEN + 1];
+	int status = recorder_user(q->config.recorder, line, uuid, err);
 
-	for (uint32_t i = 0; i < q->notice_count; i++) {
-		struct segment *block = segment_text(buf_str(&q->notices[i]));
+	if (q->state == QUERY_IDLE)
+		calls_settle(q); /* results of an interrupted turn come before the next prompt */
+	for (size_t i = 0; i < line->count; i++) {
 		if (status == 0)
-			status = query_add_user(q, &block, 1, true, err);
+			transcript_add(&q->transcript, ROLE_USER, line->blocks[i]);
 		else
-			segment_unref(block);
-		buf_release(&q->notices[i]);
+			segment_unref(line->blocks[i]);
+	}
+	if (status == 0 && !line->meta)
+		crash_point(prompt_recorded);
+	if (status == 0 && line->notice_ids)
+		crash_point(notice_delivered);
+	return status;
+}
+
+static void drop_notices(struct query *q)
+{
+	for (uint32_t i = 0; i < q->notice_count; i++) {
+		free(q->notices[i].id);
+		buf_release(&q->notices[i].text);
 	}
 	free(q->notices);
 	q->notices = NULL;
 	q->notice_count = 0;
+}
+
+/* ---- the steps ----------------------------------------------------------------------------------------------- */
+
+static int take_notices(struct query *q, struct err *err)
+{
+	if (!q->notice_count)
+		return 0;
+	struct segment **blocks = xcalloc(q->notice_count, sizeof *blocks);
+	const char **ids = xcalloc(q->notice_count + 1, sizeof *ids);
+	size_t id_count = 0;
+
+	for (uint32_t i = 0; i < q->notice_count; i++) {
+		blocks[i] = segment_text(buf_str(&q->notices[i].text));
+		if (q->notices[i].id)
+			ids[id_count++] = q->notices[i].id;
+	}
+	int status = add_user(q, &(struct user_line){ blocks, q->notice_count, true, ids }, err);
+	free(blocks);
+	free(ids);
+	drop_notices(q);
 	return status;
 }
 
@@ -158,8 +200,15 @@ static enum step step_ask(struct query *q)
 
 	if (q->paused)
 		return STEP_WAIT;
+	if (q->halted)
+		return finish(q, QUERY_HALTED);
 	if (q->config.max_turns && q->turn >= q->config.max_turns)
 		return finish(q, QUERY_MAX_TURNS);
+	if (q->config.seats && !q->seat.taken) {
+		if (!q->seat.waiting)
+			seat_wait(q->config.seats, &q->seat, SEAT_AGAIN);
+		return STEP_WAIT;
+	}
 	if (take_notices(q, &err) < 0)
 		return disk_error(q, &err);
 	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
@@ -171,6 +220,15 @@ static enum step step_ask(struct query *q)
 		q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
 	governor_enter(&q->config.endpoint->governor, &q->slot);
 	return set_state(q, QUERY_GATE);
+}
+
+/* What the request will cost at least: its bytes, and an answer as long as the others were. */
+static bool reserve(struct query *q)
+{
+	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
+
+	return !q->config.budget ||
+	       budget_reserve(q->config.budget, q->config.model, (int64_t)(bytes / BYTES_PER_TOKEN), &q->share);
 }
 
 static enum step step_gate(struct query *q)
@@ -186,6 +244,10 @@ static enum step step_gate(struct query *q)
 	}
 	if (!q->slot.granted || q->paused)
 		return STEP_WAIT;
+	if (!reserve(q)) {
+		query_give_up(q, QUERY_BUDGET, "the budget is used up");
+		return STEP_AGAIN;
+	}
 	if (!q->text_goes_on)
 		buf_clear(&q->text);
 	q->text_from = q->text.n;
@@ -218,6 +280,7 @@ static void leave_governor(struct query *q)
 	int64_t hold_ms = MAX(q->model.hold_ms, f->kind ? f->retry_after_ms : 0);
 
 	governor_leave(&q->config.endpoint->governor, &q->slot, outcome_of(f), hold_ms);
+	budget_return(&q->share);
 }
 
 /* The request failed and nothing of its answer counts. */
@@ -332,8 +395,11 @@ static enum step step_tools(struct query *q)
 	if (calls_record_done(q, &err) < 0)
 		return disk_error(q, &err);
 	calls_start_ready(q);
-	if (!calls_all_done(q))
+	if (!calls_all_done(q)) {
+		if (q->config.seats && query_only_delegates(q))
+			seat_leave(q->config.seats, &q->seat);
 		return STEP_WAIT;
+	}
 	calls_settle(q);
 	return set_state(q, QUERY_ASK);
 }
@@ -348,6 +414,7 @@ static enum step step_ending(struct query *q)
 	if (q->model.running || !calls_all_done(q))
 		return STEP_WAIT;
 	governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
+	budget_return(&q->share);
 	for (uint32_t i = 0; i < q->arrived_count; i++)
 		segment_unref(q->arrived[i]);
 	q->arrived_count = 0;
@@ -360,8 +427,8 @@ static enum step step_ending(struct query *q)
 	calls_settle(q);
 	model_call_reset(&q->model);
 	answer_forget_shown(q);
-	if (q->end == QUERY_CANCELLED && !disk_fails) {
-		struct segment *note = segment_text(STR("[Request interrupted by user]"));
+	if (q->end == QUERY_CANCELLED && !disk_fails && q->config.interrupt_note) {
+		struct segment *note = segment_text(str_from(q->config.interrupt_note));
 		(void)query_add_user(q, &note, 1, false, &err);
 	}
 	return set_state(q, QUERY_FINISH);
@@ -416,6 +483,7 @@ void query_init(struct query *q, const struct query_config *config)
 	q->kick.step = on_kick;
 	q->timer.fire = on_timer;
 	q->slot.on_granted = on_granted;
+	q->seat.on_taken = on_seated;
 	q->model = (struct model_call){
 		.endpoint = config->endpoint,
 		.session_id = config->session_id,
@@ -431,9 +499,7 @@ void query_release(struct query *q)
 	assert(q->state == QUERY_IDLE);
 	kick_cancel(&q->kick);
 	calls_settle(q); /* calls of a loaded session that was never started */
-	for (uint32_t i = 0; i < q->notice_count; i++)
-		buf_release(&q->notices[i]);
-	free(q->notices);
+	drop_notices(q);
 	free(q->arrived);
 	answer_forget_shown(q);
 	fork_gate_unref(q->fork_gate);
@@ -445,27 +511,14 @@ void query_release(struct query *q)
 
 int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
 {
-	char uuid[UUID_LEN + 1];
-	int status = recorder_user(q->config.recorder, blocks, count, meta, uuid, err);
-
-	if (q->state == QUERY_IDLE)
-		calls_settle(q); /* results of an interrupted turn come before the next prompt */
-	for (size_t i = 0; i < count; i++) {
-		if (status == 0)
-			transcript_add(&q->transcript, ROLE_USER, blocks[i]);
-		else
-			segment_unref(blocks[i]);
-	}
-	if (status == 0 && !meta)
-		crash_point(prompt_recorded);
-	return status;
+	return add_user(q, &(struct user_line){ blocks, count, meta, NULL }, err);
 }
 
 void query_start(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
 	q->turn = q->continuations = q->nudges = q->pauses = 0;
-	q->cancelled = false;
+	q->cancelled = q->halted = false;
 	q->end = QUERY_RUNNING;
 	q->failure = (struct failure){ .retry_after_ms = -1 };
 	q->usage = (struct usage){ 0 };
@@ -483,6 +536,12 @@ void query_cancel(struct query *q)
 	query_kick(q);
 }
 
+void query_halt(struct query *q, struct str reason)
+{
+	q->halted = true;
+	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
+}
+
 void query_pause(struct query *q, bool on)
 {
 	const struct provider *p = q->config.endpoint->provider;
@@ -495,9 +554,10 @@ void query_pause(struct query *q, bool on)
 	query_kick(q);
 }
 
-void query_notice(struct query *q, struct str text)
+void query_notice(struct query *q, const char *id, struct str text)
 {
 	q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
-	q->notices[q->notice_count] = (struct buf){ 0 };
-	buf_add(&q->notices[q->notice_count++], text.p, text.n);
+	struct query_notice *n = &q->notices[q->notice_count++];
+	*n = (struct query_notice){ .id = id ? xstrdup(id) : NULL };
+	buf_add(&n->text, text.p, text.n);
 }

@@ -3,7 +3,9 @@
 #pragma once
 #include "message/event.h"
 #include "model/provider.h"
+#include "model/budget.h"
 #include "query/fork_gate.h"
+#include "query/seat.h"
 #include "session/recorder.h"
 #include "tool/tool.h"
 
@@ -26,6 +28,8 @@ enum query_end {
 	QUERY_CUT_OFF, /* at the output limit, again and again; or paused without end */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
+	QUERY_HALTED, /* a hook ended the turn */
+	QUERY_BUDGET, /* the next request would cost more than is left */
 	QUERY_DISK_ERROR, /* the transcript cannot be written */
 };
 
@@ -41,20 +45,32 @@ struct query_config {
 	struct tool_gate *gate;
 	struct recorder *recorder;
 	const char *session_id, *agent;
+	const char *model;
+	struct seats *seats;   /* of the agents that may be at work at a time; NULL: no limit for this one */
+	struct budget *budget; /* NULL: none */
+	const char *interrupt_note; /* told to the model when a turn was cancelled; NULL: nothing */
 	const char *reminder;       /* sent behind the last block of every request, not kept; NULL: none */
 	unsigned max_turns;         /* 0: no limit */
 	unsigned parallel_calls;    /* 0: 10 */
 	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
 	event_fn *on_event;
 	bool want_deltas, want_raw;                  /* EVENT_DELTA as text; as the API's own events */
+	void (*on_usage)(void *data, const struct usage *usage); /* of each answer; may be NULL */
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
-	void *data;                                  /* of on_event and on_end */
+	void *data;                                  /* of on_event, on_usage and on_end */
+};
+
+/* A text that waits to be told to the model: something ended in the background */
+struct query_notice {
+	char *id; /* owned; recorded with the message, so that it is known to be delivered; NULL: none */
+	struct buf text;
 };
 
 /* A tool call of the current answer, in order */
 struct query_call {
 	struct query *query;
-	struct tool_call *call; /* NULL when the result came from disk */
+	char *id;               /* owned */
+	struct tool_call *call; /* NULL once its result is recorded */
 	struct segment *result; /* owned; set once it is recorded */
 	bool started, is_done;
 };
@@ -67,7 +83,7 @@ struct query {
 
 	/* the turn */
 	unsigned turn; /* requests answered in it */
-	bool cancelled, paused;
+	bool cancelled, paused, halted;
 	enum query_end end;
 	struct failure failure; /* of QUERY_MODEL_ERROR */
 	struct buf text;        /* of the last answer; the result of the turn */
@@ -82,6 +98,8 @@ struct query {
 	struct model_call model;
 	struct buf reminder; /* config.reminder as a block */
 	struct governor_slot slot;
+	struct seat seat; /* taken by the owner before the first turn, if there are seats */
+	struct budget_share share; /* reserved for the request */
 	struct fork_gate *fork_gate; /* reference; until the first request is answered */
 	bool through_gate;           /* it let us pass */
 	bool request_over;           /* fact: the model call reported */
@@ -100,8 +118,7 @@ struct query {
 	struct query_call **calls;
 	uint32_t call_count, call_cap;
 
-	/* texts that wait to be told to the model (a background task ended) */
-	struct buf *notices;
+	struct query_notice *notices;
 	uint32_t notice_count;
 	void (*trace)(struct query *q, const char *to); /* for tests */
 };
@@ -117,5 +134,9 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 		       bool run, struct err *err);
 void query_start(struct query *q);                   /* a turn: leads to on_end exactly once */
 void query_cancel(struct query *q);                  /* any time, any number of times */
+void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
 void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
-void query_notice(struct query *q, struct str text); /* told to the model with its next request */
+/* Told to the model with its next request, all that wait in one message. id may be NULL. */
+void query_notice(struct query *q, const char *id, struct str text);
+/* All its open calls wait for other agents. */
+bool query_only_delegates(const struct query *q);

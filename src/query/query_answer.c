@@ -102,6 +102,8 @@ int answer_record_close(struct query *q, const char *stop_reason, struct err *er
 	const struct answer *a = &q->model.answer;
 
 	usage_add(&q->usage, &a->usage);
+	if (q->config.on_usage)
+		q->config.on_usage(q->config.data, &a->usage);
 	snprintf(q->stop_reason, sizeof q->stop_reason, "%s", stop_reason);
 	int status = recorder_close(q->config.recorder, &ids, stop_reason,
 				    a->stop_sequence[0] ? a->stop_sequence : NULL, &a->usage, err);

@@ -13,7 +13,7 @@ static void on_call_done(struct tool_call *call)
 	query_kick(c->query);
 }
 
-static struct query_call *add(struct query *q, struct tool_call *call)
+static struct query_call *add(struct query *q, struct str id, struct tool_call *call)
 {
 	struct query_call *c = xcalloc(1, sizeof *c);
 
@@ -23,6 +23,7 @@ static struct query_call *add(struct query *q, struct tool_call *call)
 	}
 	q->calls[q->call_count++] = c;
 	c->query = q;
+	c->id = xstrndup(id.p, id.n);
 	c->call = call;
 	if (call) {
 		call->owner = c;
@@ -35,7 +36,7 @@ static struct query_call *add_new(struct query *q, struct str id, struct str nam
 {
 	const struct tool *tool = tool_set_find(q->config.tools, name);
 
-	return add(q, tool_call_new(q->config.env, q->config.gate, tool, id, name, input));
+	return add(q, id, tool_call_new(q->config.env, q->config.gate, tool, id, name, input));
 }
 
 int calls_add(struct query *q, const struct segment *block, struct err *err)
@@ -73,19 +74,24 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 		       bool run, struct err *err)
 {
 	if (result) {
-		add(q, NULL)->result = segment_ref(result);
+		add(q, id, NULL)->result = segment_ref(result);
 		return 0;
 	}
 	struct query_call *c = add_new(q, id, name, input);
-	if (run && c->call->tool && (c->call->flags & TOOL_READ_ONLY))
+	if (run && c->call->tool && (c->call->flags & (TOOL_READ_ONLY | TOOL_RESUMES)))
 		return 0;
 	c->started = c->is_done = true;
 	return record(q, c, segment_lost_result(id), STR(""), err);
 }
 
-static bool is_read_only(const struct query_call *c)
+static bool runs_beside(const struct query_call *c)
 {
-	return !c->call || (c->call->flags & TOOL_READ_ONLY);
+	return !c->call || (c->call->flags & (TOOL_READ_ONLY | TOOL_DELEGATES));
+}
+
+static bool delegates(const struct query_call *c)
+{
+	return c->call && (c->call->flags & TOOL_DELEGATES);
 }
 
 static void start(struct query *q, struct query_call *c)
@@ -103,18 +109,22 @@ static void start(struct query *q, struct query_call *c)
 void calls_start_ready(struct query *q)
 {
 	unsigned limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL;
-	unsigned ahead = 0; /* unfinished calls in front of this one */
+	unsigned ahead = 0;   /* unfinished calls in front of this one */
+	unsigned counted = 0; /* those of them that count against the limit */
 	bool writer_ahead = false;
 
 	for (uint32_t i = 0; i < q->call_count; i++) {
 		struct query_call *c = q->calls[i];
 		if (c->result || c->is_done)
 			continue;
-		bool may_run = is_read_only(c) ? !writer_ahead : ahead == 0;
-		if (!c->started && may_run && ahead < limit)
+		bool may_run = runs_beside(c) ? !writer_ahead : ahead == 0;
+		if (c->call && (c->call->flags & TOOL_AFTER_ANSWER) && q->state == QUERY_STREAM)
+			may_run = false;
+		if (!c->started && may_run && (counted < limit || delegates(c)))
 			start(q, c);
 		ahead++;
-		writer_ahead = writer_ahead || !is_read_only(c);
+		counted += !delegates(c);
+		writer_ahead = writer_ahead || !runs_beside(c);
 	}
 }
 
@@ -138,6 +148,14 @@ int calls_record_done(struct query *q, struct err *err)
 		tool_call_free(TAKE(c->call));
 	}
 	return 0;
+}
+
+bool query_only_delegates(const struct query *q)
+{
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (!q->calls[i]->result && !q->calls[i]->is_done && !delegates(q->calls[i]))
+			return false;
+	return q->state == QUERY_TOOLS;
 }
 
 bool calls_all_done(const struct query *q)
@@ -178,6 +196,7 @@ void calls_settle(struct query *q)
 		struct query_call *c = q->calls[i];
 		transcript_add(&q->transcript, ROLE_USER, c->result ? c->result : unrecorded_result(c->call));
 		tool_call_free(c->call);
+		free(c->id);
 		free(c);
 	}
 	free(q->calls);

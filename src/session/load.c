@@ -48,18 +48,30 @@ static void classify(struct line *l, const struct json *root)
 	l->uuid = plain(json_get(root, "uuid"));
 	l->parent = plain(json_get(root, "parentUuid"));
 	l->sidechain = json_bool(json_get(root, "isSidechain"));
+	l->meta = json_bool(json_get(root, "isMeta"));
 	if (json_str_is(type, "user") && message)
 		l->type = LINE_USER;
 	else if (json_str_is(type, "assistant") && message)
 		l->type = LINE_ASSISTANT;
 	else if (json_str_is(type, "fork-origin"))
 		l->type = LINE_FORK;
+	else if (json_str_is(type, "agent-end"))
+		l->type = LINE_END;
 	l->message_id = plain(json_get(message, "id"));
 	const struct json *first = json_first(json_get(message, "content"));
 	if (l->type == LINE_USER && json_str_is(json_get(first, "type"), "tool_result"))
 		l->call_id = plain(json_get(first, "tool_use_id"));
 	if (l->type == LINE_ASSISTANT && json_str_is(json_get(first, "type"), "tool_use"))
 		l->call_id = plain(json_get(first, "id"));
+}
+
+/* Of any line, whether it still counts for the conversation or not: who was told is not told again. */
+static void note_delivered(struct session_load *out, const struct json *root)
+{
+	const struct json *ids = json_get(json_get(root, "origin"), "ids");
+
+	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
+		map_set(&out->delivered, json_str(id, &out->arena), out);
 }
 
 static void index_lines(struct reading *r, struct session_load *out)
@@ -79,6 +91,7 @@ static void index_lines(struct reading *r, struct session_load *out)
 		struct line *l = add_line(r);
 		l->text = text;
 		classify(l, root);
+		note_delivered(out, root);
 	}
 	for (size_t i = 0; i < r->count; i++)
 		if (r->lines[i].uuid.n)
@@ -144,6 +157,17 @@ static struct line *newest_line(struct reading *r)
 
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err);
 
+/* <project>/SESSION.jsonl, and its agents in <project>/SESSION/subagents/agent-ID.jsonl */
+static char *origin_path(struct arena *a, const char *path, bool is_agent, struct str session, struct str agent)
+{
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash - path + 1) : 0;
+
+	if (agent.n && id_is_agent(agent))
+		return arena_printf(a, "%.*sagent-" STR_FMT ".jsonl", dir_len, path, STR_ARG(agent));
+	return arena_printf(a, "%.*s%s" STR_FMT ".jsonl", dir_len, path, is_agent ? "../../" : "", STR_ARG(session));
+}
+
 static int load_origin(const char *path, const struct line *fork, struct replay *replay, unsigned depth,
 		       struct err *err)
 {
@@ -160,11 +184,12 @@ static int load_origin(const char *path, const struct line *fork, struct replay 
 	struct str session = json_str(json_get(from, "sessionId"), &arena);
 	if (!id_is_uuid(session))
 		return err_set(err, ERR_PARSE, "%s: the fork's origin is not a session id", path);
-	const char *slash = strrchr(path, '/');
-	char *origin = arena_printf(&arena, "%.*s" STR_FMT ".jsonl", slash ? (int)(slash - path + 1) : 0, path,
-				    STR_ARG(session));
+	char *origin = origin_path(&arena, path, fork->sidechain, session, json_str(json_get(from, "agentId"), &arena));
 	if (load_file(origin, json_str(json_get(from, "uuid"), &arena), replay, depth + 1, err) < 0)
 		return depth ? -(int)err->kind : err_wrap(err, "the origin of a fork");
+	const struct json *placeholder = json_get(from, "placeholder");
+	if (placeholder)
+		replay_placeholder(replay, json_str(placeholder, &arena));
 	return 0;
 }
 
@@ -192,6 +217,25 @@ static int repair_tail(const char *path, struct buf *text, struct session_load *
 	return 0;
 }
 
+static void find_end(struct reading *r, const struct line *leaf, struct session_load *out)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	for (const struct line *l = leaf ? leaf + 1 : r->lines; l < r->lines + r->count; l++) {
+		if (l->type != LINE_END || json_parse(&reader, l->text.p, l->text.n, &root, NULL) < 0)
+			continue;
+		out->end = arena_str(&out->arena, json_raw(json_get(root, "end")));
+		snprintf(out->last, sizeof out->last, STR_FMT, STR_ARG(l->uuid));
+	}
+}
+
+static void count_prompts(const struct reading *r, struct session_load *out)
+{
+	for (const struct line *l = r->lines; l < r->lines + r->count; l++)
+		out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
+}
+
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
 {
 	CLEANUP(reading_release) struct reading r = { 0 };
@@ -213,6 +257,10 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 			replay_line(replay, &r.lines[i]);
 	if (leaf)
 		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
+	if (depth == 0) {
+		find_end(&r, leaf, replay->out);
+		count_prompts(&r, replay->out);
+	}
 	return 0;
 }
 
@@ -234,6 +282,7 @@ void session_load_release(struct session_load *l)
 		segment_unref(l->calls[i].result);
 	free(l->calls);
 	free(l->files);
+	map_release(&l->delivered);
 	transcript_release(&l->transcript);
 	arena_release(&l->arena);
 	*l = (struct session_load){ 0 };

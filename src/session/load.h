@@ -3,6 +3,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/id.h"
+#include "base/map.h"
 #include "message/transcript.h"
 
 /* A tool call of the last answer */
@@ -28,6 +29,9 @@ struct session_load {
 	struct loaded_file *files; /* newest last */
 	size_t file_count;
 	bool interrupted; /* the last turn has no final answer: it can be continued */
+	struct map delivered; /* ids of the notifications that are in it */
+	unsigned prompts;     /* lines of this file that somebody said: no context, no results */
+	struct str end;       /* JSON object of a line that says how the agent ended, if nothing came behind it */
 	unsigned skipped; /* lines that are not JSON */
 	bool repaired;    /* a torn last line was cut off */
 };

@@ -4,7 +4,7 @@
 #include "json/json.h"
 #include "session/load.h"
 
-enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK };
+enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK, LINE_END };
 
 /* Slices point into the file's text */
 struct line {
@@ -13,6 +13,7 @@ struct line {
 	struct str uuid, parent, message_id;
 	struct str call_id; /* of its first block: the call it makes, or the call it answers */
 	bool sidechain, keep;
+	bool meta; /* of the user's side, but not said by anybody */
 };
 
 /* An answer while its lines come in. Lines of its calls' results may stand between them. */
@@ -34,4 +35,5 @@ struct replay {
 };
 
 void replay_line(struct replay *r, const struct line *line); /* lines of the conversation, in the order of the file */
+void replay_placeholder(struct replay *r, struct str text);  /* every call of the last answer has this result */
 void replay_end(struct replay *r);                           /* after the last; releases what the replay holds */

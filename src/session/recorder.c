@@ -55,14 +55,28 @@ static void put_user_message(struct json_out *w, struct segment *const *blocks, 
 	json_close(w);
 }
 
-int recorder_user(struct recorder *r, struct segment *const *blocks, size_t count, bool meta, char uuid[UUID_LEN + 1],
-		  struct err *err)
+static void put_notice_origin(struct json_out *w, const char *const *ids)
+{
+	json_key(w, "origin");
+	json_open(w, '{');
+	json_kcstr(w, "kind", "task-notification");
+	json_key(w, "ids");
+	json_open(w, '[');
+	for (; *ids; ids++)
+		json_put_cstr(w, *ids);
+	json_close(w);
+	json_close(w);
+}
+
+int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err)
 {
 	struct json_out w = begin(r, "user", uuid);
 
-	if (meta)
+	if (line->meta)
 		json_kbool(&w, "isMeta", true);
-	put_user_message(&w, blocks, count);
+	if (line->notice_ids)
+		put_notice_origin(&w, line->notice_ids);
+	put_user_message(&w, line->blocks, line->count);
 	return commit(r, &w, uuid, err);
 }
 
@@ -124,15 +138,28 @@ int recorder_close(struct recorder *r, const struct answer_ids *ids, const char 
 	return commit(r, &w, uuid, err);
 }
 
-int recorder_fork_origin(struct recorder *r, const char *origin_session, const char *origin_uuid, struct err *err)
+int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
 	struct json_out w = begin(r, "fork-origin", uuid);
 
 	json_key(&w, "forkedFrom");
 	json_open(&w, '{');
-	json_kcstr(&w, "sessionId", origin_session);
-	json_kcstr(&w, "uuid", origin_uuid);
+	json_kcstr(&w, "sessionId", origin->session_id);
+	if (origin->agent_id)
+		json_kcstr(&w, "agentId", origin->agent_id);
+	json_kcstr(&w, "uuid", origin->uuid);
+	if (origin->placeholder)
+		json_kcstr(&w, "placeholder", origin->placeholder);
 	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_end(struct recorder *r, struct str fields, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	struct json_out w = begin(r, "agent-end", uuid);
+
+	json_kraw(&w, "end", fields);
 	return commit(r, &w, uuid, err);
 }

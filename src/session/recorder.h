@@ -29,14 +29,30 @@ struct answer_ids {
 	const char *message_id, *model, *request_id;
 };
 
-/* uuid gets the line's id. meta: not typed by a person (context, notifications). */
-int recorder_user(struct recorder *r, struct segment *const *blocks, size_t count, bool meta, char uuid[UUID_LEN + 1],
-		  struct err *err);
+/* Of one line of the user's side */
+struct user_line {
+	struct segment *const *blocks;
+	size_t count;
+	bool meta;                     /* not typed by a person (context, notifications) */
+	const char *const *notice_ids; /* of the notifications it delivers, NULL-terminated; NULL: it is none */
+};
+
+/* uuid gets the line's id. */
+int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err);
 int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
 		   char uuid[UUID_LEN + 1], struct err *err);
 int recorder_close(struct recorder *r, const struct answer_ids *ids, const char *stop_reason, const char *stop_sequence,
 		   const struct usage *usage, struct err *err);
 int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
 		    char uuid[UUID_LEN + 1], struct err *err);
+/* Where a fork's history is */
+struct fork_origin {
+	const char *session_id;
+	const char *agent_id;    /* NULL: the main agent's */
+	const char *uuid;        /* of the last line that counts */
+	const char *placeholder; /* result of every call of its last answer, whatever the file has; NULL: none is open */
+};
 /* The first line of a fork. */
-int recorder_fork_origin(struct recorder *r, const char *origin_session, const char *origin_uuid, struct err *err);
+int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
+/* An agent's run is over. fields: a JSON object. */
+int recorder_end(struct recorder *r, struct str fields, struct err *err);

@@ -188,6 +188,17 @@ static void replay_user(struct replay *r, const struct json *root)
 	}
 }
 
+void replay_placeholder(struct replay *r, struct str text)
+{
+	finish_answer(r);
+	for (size_t i = 0; i < r->out->call_count; i++) {
+		struct loaded_call *call = &r->out->calls[i];
+		segment_unref(call->result);
+		call->result = segment_tool_result(call->id, text, false);
+	}
+	settle_calls(r, false);
+}
+
 void replay_line(struct replay *r, const struct line *line)
 {
 	const struct json *root;

@@ -24,10 +24,16 @@ enum tool_flags {
 		1 << 0, /* changes nothing: may run beside others, is run again after a crash, allowed by default */
 	TOOL_EDITS = 1 << 1,     /* changes files in place */
 	TOOL_OWN_LIMIT = 1 << 2, /* bounds its results itself */
+	TOOL_DELEGATES = 1 << 3, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
+				  * an agent that has nothing else open gives its seat back meanwhile */
+	TOOL_NO_ASK = 1 << 4,    /* needs no permission of its own: what it leads to is asked about by itself */
+	TOOL_AFTER_ANSWER = 1 << 6, /* starts when the answer that makes it is complete */
+	TOOL_RESUMES = 1 << 5,   /* a call without a result is started again after a crash: it finds what it began */
 };
 
 struct tool {
-	const char *name; /* as the model says it */
+	const char *name;    /* as the model says it */
+	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
 	const char
 		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
 	const char *subject; /* the input member that says best what a call is about; NULL: none */
@@ -35,8 +41,8 @@ struct tool {
 	void *ctx; /* of dynamic members (MCP); NULL for built-in ones */
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
-	/* Flags for this very input; NULL: tool->flags. (Bash: read-only when the command is.) */
-	unsigned (*flags_for)(const struct json *input);
+	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */
+	unsigned (*flags_for)(const struct tool_call *call);
 };
 
 /* What a call may use. Owned by the agent (query), borrowed by its calls. */
@@ -56,14 +62,26 @@ struct tool_env {
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
-	void *owner;
+	void *owner; /* the agent: struct actor of the room subagent */
+};
+
+/* What the room `tools` keeps for each agent (files it has seen, its shells). The rooms below it, which bring agents to life,
+ * reach it through this. */
+struct tool_kit {
+	void (*open)(struct tool_env *env);       /* fills env->files and env->shells */
+	void (*end_shells)(struct tool_env *env); /* kills them and what they left; env->shells is NULL afterwards */
+	void (*close)(struct tool_env *env);      /* also after end_shells, also on a zeroed env */
+	/* A tool of the session saw this file in that state, as an earlier run recorded. */
+	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
 };
 
 enum tool_verdict { TOOL_ALLOW, TOOL_DENY };
 
-/* The gate decides about each call: permission today, hooks around it later. Answers now or later, exactly once. */
+/* The gate stands before each call and behind it. It answers now or later, exactly once. */
 struct tool_gate {
-	void (*ask)(struct tool_gate *gate, struct tool_call *call); /* must lead to tool_call_decided() */
+	void (*ask)(struct tool_gate *gate, struct tool_call *call);    /* must lead to tool_call_decided() */
+	void (*after)(struct tool_gate *gate, struct tool_call *call);  /* of one that ran: to tool_call_settle(); may be NULL */
+	void (*cancel)(struct tool_gate *gate, struct tool_call *call); /* what the gate waits for is not wanted; may be NULL */
 };
 
 struct tool_call {
@@ -86,6 +104,8 @@ struct tool_call {
 	void *state;                          /* the tool's own, usually in the arena */
 	char *complaint;                      /* why the input cannot be used; in the arena */
 	struct kick kick;                     /* brings done to the next loop turn */
+	void *pass;                           /* the gate's own */
+	bool settled;                         /* the gate has seen the result */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
@@ -101,6 +121,9 @@ struct str tool_call_summary(struct tool_call *call);
 
 /* For gates. reason is shown to the model when denied. */
 void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason);
+void tool_call_settle(struct tool_call *call); /* the result may have been changed */
+/* Another input in place of the model's. False: it does not fit, and the call has been answered. */
+bool tool_call_set_input(struct tool_call *call, struct str json);
 
 /* For tools. text is copied and repaired to valid UTF-8. fail: is_error. finish with what is in call->result already:
  * tool_call_end(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
@@ -123,5 +146,6 @@ struct tool_set {
 	size_t count, cap;
 };
 void tool_set_add(struct tool_set *set, const struct tool *tool);
-const struct tool *tool_set_find(const struct tool_set *set, struct str name); /* exact, then case ignored */
+/* By its exact name, else ignoring case, else by an older name. */
+const struct tool *tool_set_find(const struct tool_set *set, struct str name);
 void tool_set_release(struct tool_set *set);

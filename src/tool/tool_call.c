@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_call.c - the one path of every tool call, built-in or not, main agent or child:
  *
- *     tool_call_new -> tool_call_start -> complaint? -> gate -> tool->start -> tool_call_end -> done (next loop turn)
+ *     tool_call_new -> tool_call_start -> complaint? -> gate -> tool->start -> tool_call_end -> gate -> done (later)
  *                                            |            |
  *                                            +-- error ---+-- denied: the reason is the result
  *
@@ -14,7 +14,16 @@ static void on_kick(struct kick *kick)
 {
 	struct tool_call *call = CONTAINER_OF(kick, struct tool_call, kick);
 
-	call->done(call);
+	if (call->running && !call->settled && call->gate->after)
+		call->gate->after(call->gate, call);
+	else
+		call->done(call);
+}
+
+void tool_call_settle(struct tool_call *call)
+{
+	call->settled = true;
+	loop_kick(call->env->loop, &call->kick);
 }
 
 /* What is wrong with the model's call, or NULL. */
@@ -52,8 +61,16 @@ struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, co
 	call->name = arena_dup(&call->arena, name.p, name.n);
 	call->complaint = find_complaint(call, arena_str(&call->arena, input_json));
 	if (tool)
-		call->flags = tool->flags_for && !call->complaint ? tool->flags_for(call->input) : tool->flags;
+		call->flags = tool->flags_for && !call->complaint ? tool->flags_for(call) : tool->flags;
 	return call;
+}
+
+bool tool_call_set_input(struct tool_call *call, struct str json)
+{
+	call->complaint = find_complaint(call, arena_str(&call->arena, json));
+	if (call->complaint)
+		tool_call_reject(call, "%s", call->complaint);
+	return !call->complaint;
 }
 
 void tool_call_start(struct tool_call *call)
@@ -100,9 +117,13 @@ void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct
 
 void tool_call_cancel(struct tool_call *call)
 {
-	if (call->finished || call->cancelled)
+	if (call->cancelled)
 		return;
 	call->cancelled = true;
+	if (call->gate->cancel)
+		call->gate->cancel(call->gate, call);
+	if (call->finished)
+		return;
 	if (!call->started)
 		return;
 	if (!call->running)

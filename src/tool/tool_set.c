@@ -11,6 +11,14 @@ void tool_set_add(struct tool_set *set, const struct tool *tool)
 	set->tools[set->count++] = tool;
 }
 
+static bool has_alias(const struct tool *tool, struct str name)
+{
+	for (size_t i = 0; tool->aliases && tool->aliases[i]; i++)
+		if (str_is_nocase(name, tool->aliases[i]))
+			return true;
+	return false;
+}
+
 const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 {
 	for (size_t i = 0; i < set->count; i++)
@@ -18,6 +26,9 @@ const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 			return set->tools[i];
 	for (size_t i = 0; i < set->count; i++)
 		if (str_is_nocase(name, set->tools[i]->name))
+			return set->tools[i];
+	for (size_t i = 0; i < set->count; i++)
+		if (has_alias(set->tools[i], name))
 			return set->tools[i];
 	return NULL;
 }

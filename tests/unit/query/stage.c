@@ -40,7 +40,9 @@ void stage_init(struct stage *s, const struct reply *replies, size_t count)
 					   .env = &s->env,
 					   .gate = &s->gate,
 					   .session_id = "id",
-					   .agent = "" };
+					   .agent = "",
+					   .model = "m",
+					   .interrupt_note = "[Request interrupted by user]" };
 }
 
 static void note_state(struct query *q, const char *to)

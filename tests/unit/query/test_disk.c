@@ -46,7 +46,7 @@ static void run_with_room(struct stage *s, rlim_t room)
 	struct agent *a = stage_agent(s);
 
 	stage_prompt(a, "hi");
-	query_notice(&a->q, STR("a notice"));
+	query_notice(&a->q, NULL, STR("a notice"));
 	limit_files(room);
 	loop_run(s->loop);
 	limit_files(RLIM_INFINITY);

@@ -174,10 +174,10 @@ TEST(notices_are_told_with_the_next_request)
 	      { .stream = SAYS("m3", "seen") });
 	struct agent *a = stage_agent(&s);
 	stage_prompt(a, "hi");
-	query_notice(s.q, STR("before the first"));
+	query_notice(s.q, NULL, STR("before the first"));
 	loop_run(s.loop);
-	query_notice(s.q, STR("while idle"));
-	query_notice(s.q, STR("and another"));
+	query_notice(s.q, NULL, STR("while idle"));
+	query_notice(s.q, NULL, STR("and another"));
 	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, u:before the first, a:call t1, u:t1=ok, a:done");
 
 	stage_prompt(a, "next");
@@ -187,7 +187,7 @@ TEST(notices_are_told_with_the_next_request)
 		   "u:hi, u:before the first, a:call t1, u:t1=ok, a:done, u:next, u:while idle, "
 		   "u:and another, a:seen");
 	stage_check_disk(&s);
-	query_notice(s.q, STR("never told"));
+	query_notice(s.q, NULL, STR("never told"));
 	stage_release(&s);
 }
 

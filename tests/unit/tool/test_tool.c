@@ -34,9 +34,9 @@ static void slow_cancel(struct tool_call *call)
 	tool_call_fail(call, "stopped at %d%%", 50);
 }
 
-static unsigned flags_for(const struct json *input)
+static unsigned flags_for(const struct tool_call *call)
 {
-	return json_str_is(json_get(input, "path"), "ro") ? TOOL_READ_ONLY : 0;
+	return json_str_is(json_get(call->input, "path"), "ro") ? TOOL_READ_ONLY : 0;
 }
 
 static const struct tool quick = { .name = "Quick",
