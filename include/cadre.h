@@ -58,13 +58,15 @@ CADRE_API void cadre_free(struct cadre *c);                    /* closes what is
 CADRE_API const char *cadre_version(void);
 
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
- *   model, max-turns, system-prompt, append-system-prompt, tools (comma list; "" = none; "default"), allowed-tools,
- *   permission-mode (default | bypassPermissions), resume (session id), continue (""), fork-session (""),
- *   session-id (uuid), no-session-persistence (""), add-dir (may be given again), retry-deadline (seconds),
- *   include-partial-messages (""), provider (anthropic | scripted), agents (a JSON object, or a file with one), settings
- *   (the same), plugin-dir (may be given again), setting-sources (list of user, project, local), and for hosts: cwd,
- *   config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted provider; "" = the embedded
- *   one), interactive ("" = somebody answers permission questions), entrypoint.
+ *   model, max-turns, max-budget-usd (of all agents together), system-prompt, append-system-prompt,
+ *   append-subagent-system-prompt, tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules,
+ *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
+ *   (session id), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
+ *   given again), retry-deadline (seconds), include-partial-messages (""), forward-subagent-text (""), provider
+ *   (anthropic | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (may be given
+ *   again), setting-sources (list of user, project, local), and for hosts: cwd, config-dir, managed-dir, base-url,
+ *   api-key, auth-token, trace (a file for ui.perfetto.dev), scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody
+ *   answers permission questions), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
  * is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
@@ -83,8 +85,9 @@ CADRE_API int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, 
 /* A new session that shares the conversation so far; it may be forked while idle only. */
 CADRE_API int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data,
 			 struct cadre_session **ret_session, char *why, size_t why_size);
-/* Starts a turn; CADRE_TURN_ENDED says how it ended. text == NULL continues an interrupted turn of a resumed session
- * (CADRE_USAGE if there is none). While a turn runs: CADRE_BUSY. */
+/* Starts a turn; CADRE_TURN_ENDED says how it ended. text == NULL continues an interrupted turn of a resumed session, or its
+ * agents in the background, which begin a turn when they have something to tell (CADRE_USAGE if there is neither). While a
+ * turn runs: CADRE_BUSY. */
 CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size);
 CADRE_API int cadre_has_interrupted_turn(const struct cadre_session *s);
 /* Ends the running turn: requests and tools are cancelled, the transcript is completed, then CADRE_TURN_ENDED comes. */
@@ -110,7 +113,11 @@ enum cadre_event_kind {
 	CADRE_RETRY,               /* text: what failed and when the next try is; frame: system/api_retry */
 	CADRE_NOTIFICATION,        /* text: a background task ended */
 	CADRE_ERROR,               /* text: something to tell the user that is not part of the answer */
-	CADRE_TURN_ENDED           /* text: the result, is_error; frame: result */
+	CADRE_TURN_ENDED,          /* text: the result, is_error; frame: result */
+	CADRE_AGENT_STARTED,       /* a child begins; frame: system/task_started */
+	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */
+	CADRE_AGENT_ENDED,         /* text: its report, is_error; frame: system/task_updated */
+	CADRE_TASKS_CHANGED        /* who works in the background; frame: system/background_tasks_changed */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -124,6 +131,27 @@ CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
 /* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution". */
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
+/* Whom an event is about: of a child its type and so on, of CADRE_AGENT_* and a notification about one also how it stands.
+ * "" and 0 where there is nothing to say, and for the main agent. */
+enum cadre_detail {
+	CADRE_DETAIL_TYPE,
+	CADRE_DETAIL_NAME,
+	CADRE_DETAIL_DESCRIPTION,
+	CADRE_DETAIL_PARENT,   /* its id; "" for a child of the main agent */
+	CADRE_DETAIL_COLOR,    /* red, blue, green, yellow, purple, orange, pink or cyan */
+	CADRE_DETAIL_STATE,    /* running, completed, turn_limit, failed, refused, budget, killed or suspended */
+	CADRE_DETAIL_END,      /* the same behind: Agent "DESCRIPTION" */
+	CADRE_DETAIL_LAST_TOOL /* that it called */
+};
+enum cadre_figure {
+	CADRE_FIGURE_DEPTH, /* 1 for a child of the main agent */
+	CADRE_FIGURE_TURNS,
+	CADRE_FIGURE_TOOL_USES,
+	CADRE_FIGURE_TOKENS,
+	CADRE_FIGURE_MS /* since it began, until now or its end */
+};
+CADRE_API const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which);
+CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which);
 /* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
 CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
 
@@ -162,6 +190,56 @@ CADRE_API int cadre_agents_check(struct cadre *c, const char *const *paths, size
 /* Writes a first version of .claude/agents/NAME.md below the working directory; an existing file is left alone. */
 CADRE_API int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
 			       size_t why_size);
+
+/* ---- agents at work ------------------------------------------------------------------------------------------ */
+
+/* The children of sessions as a tree, with what they did and cost: {"sessions":[{"sessionId":..,"running":..,
+ * "tasks":[..]}]}. A session that runs, in whatever process, is asked; of another one the disk is. session: its id or the
+ * beginning of one; NULL: those of the working directory's project that run, or if none does the newest that had
+ * children; all: every session of the project that had any. CADRE_NOT_FOUND if nothing is found. */
+CADRE_API int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
+			  size_t why_size);
+/* Ends a child that runs, in whatever process, for the user: agents cannot take it up again. agent: its id, the beginning of
+ * one, or its name; NULL: all that run in session or, if that is NULL, in the project. Returns when they have ended.
+ * CADRE_NOT_FOUND: there is none, or it does not run; CADRE_USAGE: several match. */
+CADRE_API int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session,
+			       struct cadre_report **ret_report, char *why, size_t why_size);
+/* The transcript of a child, line by line: the JSON of a piece is the line, its rows are what it says to people. agent as
+ * above. follow: goes on until the child ends. fn returns other than 0 to stop early. Blocks. */
+typedef int cadre_log_fn(const struct cadre_report *piece, void *data);
+CADRE_API int cadre_logs(struct cadre *c, const char *agent, int follow, cadre_log_fn *fn, void *data, char *why,
+			 size_t why_size);
+
+/* ---- permissions --------------------------------------------------------------------------------------------- */
+
+/* Every rule that holds, with its list and where it stands, and those that have no effect. CADRE_USAGE if a settings file or
+ * a rule that denies or asks cannot be understood. */
+CADRE_API int cadre_permissions_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+/* Would this call run? call is "Bash(git push)" or JSON {"tool_name": .., "tool_input": {..}}; agent (NULL: the main agent) a
+ * type of agent that makes it. Tells the decision, the step and the rule that decided, its file, and the mode. The report
+ * is bad (cadre_report_bad) if the call is denied. */
+CADRE_API int cadre_permissions_test(struct cadre *c, const char *call, const char *agent,
+				     struct cadre_report **ret_report, char *why, size_t why_size);
+
+/* ---- settings and trust -------------------------------------------------------------------------------------- */
+
+/* The merged settings with where each comes from, the files that were looked for, and what has no effect. CADRE_USAGE with
+ * "FILE:LINE:COLUMN: what" if a file is bad; that holds for the next two as well. */
+CADRE_API int cadre_config_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+/* The value of "permissions.deny"; its default if nobody set it; CADRE_NOT_FOUND if there is none. */
+CADRE_API int cadre_config_get(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why,
+			       size_t why_size);
+/* What every layer says about a key, and which one wins. */
+CADRE_API int cadre_config_explain(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why,
+				   size_t why_size);
+/* Every key that is known, with what it expects and means. */
+CADRE_API int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+
+/* Records the user's consent (trusted) for a folder, or takes it back. dir NULL: the root of the repository around the
+ * working directory, or that directory. */
+CADRE_API int cadre_trust_set(struct cadre *c, const char *dir, int trusted, struct cadre_report **ret_report,
+			      char *why, size_t why_size);
+CADRE_API int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
 
 /* ---- the loop, for faces ------------------------------------------------------------------------------------- */
 

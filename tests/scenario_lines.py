@@ -2,6 +2,7 @@
 """scenario_lines.py: one short line for each thing a scenario test sees, what a frame must have, how lines are compared.
 
     frames of stream-json     assistant tool_use Read        user tool_result error "..."      result success "Hello"
+                              > assistant tool_use Read      (of a child)
     requests                  200 system* | user text text* | assistant tool_use | user tool_result*      (* is a cache mark)
     lines of a transcript     user meta text "..."           assistant partial text "..."      assistant closed end_turn"""
 import difflib
@@ -14,6 +15,7 @@ SHOWN_LINES = 30
 USAGE = {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
 RESULT = {"is_error", "duration_ms", "duration_api_ms", "num_turns", "stop_reason", "total_cost_usd", "usage", "modelUsage",
           "permission_denials"}
+TASK = {"task_id", "run_id", "tool_use_id"}
 FIELDS = {  # that a frame must have besides type, uuid and session_id
     "system init": {"cwd", "tools", "mcp_servers", "model", "permissionMode", "slash_commands", "apiKeySource",
                     "claude_code_version", "output_style", "agents", "skills", "plugins"},
@@ -22,8 +24,14 @@ FIELDS = {  # that a frame must have besides type, uuid and session_id
     "assistant": {"message", "parent_tool_use_id"},
     "user": {"message", "parent_tool_use_id"},
     "stream_event": {"event", "parent_tool_use_id"},
+    "system task_started": TASK | {"description", "subagent_type", "is_backgrounded", "spawn_depth", "task_type", "prompt"},
+    "system task_progress": TASK | {"description", "usage"},
+    "system task_updated": TASK | {"patch"},
+    "system task_notification": TASK | {"status", "output_file", "summary", "usage"},
+    "system background_tasks_changed": {"tasks"},
     "result success": RESULT | {"result"},
     "result error_max_turns": RESULT | {"errors"},
+    "result error_max_budget_usd": RESULT | {"errors"},
     "result error_during_execution": RESULT | {"errors"},
 }
 
@@ -50,8 +58,26 @@ def blocks_line(content):
     return f"text {quoted(content)}" if isinstance(content, str) else ", ".join(block_line(b) for b in content)
 
 
+def task_line(frame, subtype):
+    """task_started TYPE "DESCRIPTION" [background], task_progress TOOL, task_updated END, task_notification END "TEXT" """
+    if subtype == "task_started":
+        return f"{frame['subagent_type']} {quoted(frame['description'])}{' background' * frame['is_backgrounded']}"
+    if subtype == "task_updated":
+        return frame["patch"]["end_state"]
+    if subtype == "task_notification":
+        return f"{frame['status']} {quoted(frame['summary'])}"
+    return frame.get("last_tool_name", "")
+
+
 def event_line(frame):
+    """A frame that belongs to a child begins with "> "."""
     kind, subtype = frame.get("type"), frame.get("subtype")
+    if frame.get("parent_tool_use_id"):
+        return "> " + event_line(frame | {"parent_tool_use_id": None})
+    if str(subtype).startswith("task_"):
+        return f"system {subtype} {task_line(frame, subtype)}"
+    if subtype == "background_tasks_changed":
+        return f"system {subtype} {len(frame['tasks'])}"
     if kind in ("assistant", "user"):
         marks = " supersedes" * bool(frame.get("supersedes"))
         return f"{kind} {blocks_line(frame['message']['content'])}{marks}"
@@ -82,7 +108,8 @@ def frame_faults(frames):
     faults += ["two frames have the same uuid"] if len({f.get("uuid") for f in frames}) < len(frames) else []
     faults += ["the frames name two sessions"] if len({f.get("session_id") for f in frames}) > 1 else []
     results = [i for i, f in enumerate(frames, 1) if f["type"] == "result"]
-    faults += ["there is not one result, at the end"] if results != [len(frames)] else []
+    last = list(range(len(frames) - len(results) + 1, len(frames) + 1))
+    faults += ["the results are not at the end, or there is none"] if not results or results != last else []
     return faults
 
 

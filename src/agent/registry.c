@@ -261,6 +261,7 @@ static struct registry_scan *scan_new(const struct agent_sources *from)
 	s->sources.managed_dir = copy(a, from->managed_dir);
 	s->sources.settings = copy(a, from->settings);
 	s->sources.flag = copy(a, from->flag);
+	s->sources.denied = copy(a, from->denied);
 	s->sources.add_dirs = copy_list(a, from->add_dirs, from->add_dir_count);
 	s->sources.plugin_dirs = copy_list(a, from->plugin_dirs, from->plugin_dir_count);
 	return s;
@@ -330,6 +331,11 @@ const struct agent_entry *agent_registry_find(const struct agent_registry *r, st
 struct agent_definition *agent_registry_take(struct agent_registry *r, struct str type, struct err *err)
 {
 	agent_registry_refresh(r);
+	return agent_registry_get(r, type, err);
+}
+
+struct agent_definition *agent_registry_get(const struct agent_registry *r, struct str type, struct err *err)
+{
 	const struct agent_entry *e = agent_registry_find(r, type);
 	if (!e) {
 		err_set(err, ERR_NOT_FOUND, "Agent type '" STR_FMT "' not found", STR_ARG(utf8_cut(type, 80)));

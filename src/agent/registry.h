@@ -47,3 +47,5 @@ void agent_registry_refresh(struct agent_registry *r);
 const struct agent_entry *agent_registry_find(const struct agent_registry *r, struct str type);
 /* Refreshes, then finds. Returns a reference, or NULL with ERR_NOT_FOUND or ERR_DENIED (and the rule) in err. */
 struct agent_definition *agent_registry_take(struct agent_registry *r, struct str type, struct err *err);
+/* The same without refreshing. */
+struct agent_definition *agent_registry_get(const struct agent_registry *r, struct str type, struct err *err);

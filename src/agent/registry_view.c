@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * registry_view.c - from what the files gave to what counts. */
 #include "agent/registry_int.h"
+#include "permission/rule.h"
 
 static void add_failed(struct agent_registry *r, enum agent_source source, const char *path, unsigned line,
 		       const char *message)
@@ -86,6 +87,12 @@ static void choose_active(struct agent_registry *r)
 	map_release(&winners);
 }
 
+static void deny_by_flag(struct agent_registry *r, struct str rules)
+{
+	while (rules.p)
+		agent_denials_add_rule(&r->denied, rule_cut(&rules), "cliArg");
+}
+
 void registry_build(struct agent_registry *r)
 {
 	const struct registry_scan *s = r->scan;
@@ -98,6 +105,7 @@ void registry_build(struct agent_registry *r)
 		agent_denials_add(&r->denied, json_get(json_get(u->settings.root, "permissions"), "deny"),
 				  agent_source_name(u->source));
 	}
+	deny_by_flag(r, str_from(s->sources.denied));
 	r->all = xcalloc(most + 1, sizeof *r->all);
 	r->active = xcalloc(most + 1, sizeof(struct agent_entry *));
 	r->looked_at = xcalloc(most + 1, sizeof(struct agent_definition *));

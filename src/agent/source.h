@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * source.h - where agent definitions are looked for: a list of places, lowest priority first.
  *
- * built-in < plugins < user (settings.json, agents/) < project (settings.json, settings.local.json, .claude/agents of the
- * main checkout of a linked worktree, of each --add-dir, then of the repository's root down to cwd) < --settings < --agents < managed
- * (managed-settings.json, managed-settings.d, .claude/agents).
+ * built-in < plugins < user (settings.json, agents/) < project (settings.json, settings.local.json of cwd and of the
+ * repository's root, .claude/agents of the main checkout of a linked worktree, of each --add-dir, then of the repository's
+ * root down to cwd) < --settings < --agents < managed (managed-settings.json, managed-settings.d, .claude/agents).
  *
  * The list is made anew for each look: it costs a few stats, and directories that appear later are seen. */
 #pragma once
 #include "agent/builtin.h"
 #include "agent/definition.h"
-
-enum setting_sources { SETTINGS_USER = 1 << 0, SETTINGS_PROJECT = 1 << 1, SETTINGS_LOCAL = 1 << 2, SETTINGS_ALL = 7 };
-
-/* "user,project,local" in any order; "" is none. -ERR_USAGE names what is expected. */
-int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *err);
+#include "settings/settings_place.h"
 
 /* All paths absolute */
 struct agent_sources {
@@ -25,8 +21,10 @@ struct agent_sources {
 	size_t plugin_dir_count;
 	const char *settings;     /* of --settings: a JSON object, or the path of a file; NULL: none */
 	const char *flag;         /* value of --agents: a JSON object, or the path of a file with one; NULL: none */
+	const char *denied;       /* deny rules of the command line, with commas between; NULL: none */
 	unsigned setting_sources; /* enum setting_sources: which of user, project and local count */
 	bool bare;                /* nothing of the user and the project */
+	bool sdk;                 /* of the local settings only those in cwd count */
 	struct builtin_switches builtin;
 };
 

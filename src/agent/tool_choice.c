@@ -135,11 +135,11 @@ static void add_name(struct tool_choice *c, struct tool_names *names, const char
 
 static void add_limit(struct tool_choice *c, struct tool_limits *limits, const char *tool, struct str specifier)
 {
-	struct tool_limit *more = arena_alloc(&c->arena, (limits->count + 1) * sizeof *more);
+	struct permission_limit *more = arena_alloc(&c->arena, (limits->count + 1) * sizeof *more);
 
 	if (limits->count)
 		memcpy(more, limits->list, limits->count * sizeof *more);
-	more[limits->count++] = (struct tool_limit){ tool, arena_str(&c->arena, specifier).p };
+	more[limits->count++] = (struct permission_limit){ tool, arena_str(&c->arena, specifier).p };
 	limits->list = more;
 }
 

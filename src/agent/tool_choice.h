@@ -6,16 +6,12 @@
  * match ignoring case; old names are accepted; mcp__SERVER and mcp__SERVER__* stand for all tools of a server. */
 #pragma once
 #include "agent/definition.h"
+#include "permission/permission.h"
 #include "tool/tool.h"
 
-/* "Bash(git diff:*)": a limit that the permission engine holds */
-struct tool_limit {
-	const char *tool;      /* the tool's own name */
-	const char *specifier; /* "git diff:*" */
-};
-
+/* "Bash(git diff:*)": limits that the permission engine holds */
 struct tool_limits {
-	struct tool_limit *list;
+	struct permission_limit *list;
 	size_t count;
 };
 

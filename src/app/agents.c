@@ -44,8 +44,10 @@ int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *re
 	s.plugin_dirs = absolute_list(a, s.cwd, o->plugin_dirs, o->plugin_dir_count);
 	s.plugin_dir_count = o->plugin_dir_count;
 	s.flag = o->agents;
+	s.denied = o->disallowed_tools;
 	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
 	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
+	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
 	s.builtin = builtin_switches_find(entrypoint);
 	*ret_sources = s;
 	return 0;

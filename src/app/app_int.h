@@ -3,6 +3,8 @@
 #pragma once
 #include <cadre.h>
 #include "app/options.h"
+#include "app/policy.h"
+#include "hook/hook.h"
 #include "io/spawn.h"
 #include "io/writer.h"
 #include "message/event.h"
@@ -10,10 +12,11 @@
 #include "session/load.h"
 #include "session/lock.h"
 #include "session/store.h"
-#include "tools/file_state.h"
-#include "tools/shell_set.h"
+#include "subagent/subagent.h"
 #include "tools/tools.h"
 
+struct control;
+struct trace;
 struct watch;
 
 struct cadre {
@@ -23,21 +26,23 @@ struct cadre {
 	struct spawner *spawner;
 	struct head_pool heads;
 	struct store store; /* ready once store.config_dir is set */
+	struct state *state;             /* opened with the first session */
+	struct agent_registry *registry; /* the same */
+	struct policy policy;            /* the same */
+	struct hook_engine *hooks;
+	struct http *hook_http;
+	struct worktree_pool *worktrees;
+	unsigned draining; /* worktrees and hooks that are being ended */
 	struct lock_table locks;
 	struct cadre_session *sessions; /* list by next */
 	size_t session_count;
 	struct watch *watches;
+	struct trace *trace; /* NULL: none is written */
 	struct cadre_writer *writers;
 	unsigned busy; /* turns that run, watches that keep us, sessions that close */
 	bool stopped;  /* cadre_stop() was called */
 	bool paused;   /* a writer is too far behind */
 	size_t descriptor_limit;
-};
-
-/* For the result's permission_denials */
-struct denial {
-	char *tool, *id;
-	struct buf input;
 };
 
 struct cadre_session {
@@ -47,31 +52,22 @@ struct cadre_session {
 	void *data;
 	struct arena arena; /* texts that live as long as the session */
 	char id[UUID_LEN + 1];
-	const char *model, *cwd, *branch;
-	char *moved_cwd;           /* where Bash went; owned, NULL: still in cwd */
 	struct session_load *load; /* of a resumed session, until its first turn; owned */
-	bool running, closing;
-	const char *locked_in; /* directory of its lock; NULL: not locked */
-	const char *origin_id; /* forked from this session; NULL: not a fork */
+	bool running, closing;     /* a turn of the main agent runs; it is freed when nothing does */
+	bool counted;              /* among what keeps cadre_run() going */
+	bool notified;             /* the turn was started by a notification, not by a prompt */
+	bool gave_up;              /* waiting for children in the background took too long */
+	const char *locked_in;     /* directory of its lock; NULL: not locked */
+	const char *origin_id;     /* forked from this session; NULL: not a fork */
 	char origin_uuid[UUID_LEN + 1];
 	bool origin_recorded;
 	uint64_t seq;
-
-	struct tool_set tools;
-	struct tool_env env;
-	struct file_state files;
-	struct tool_gate gate;
-	struct permission permission;
-	struct denial *denials;
-	size_t denial_count;
-	struct usage total_usage; /* of all turns of this process */
-
-	struct journal *journal; /* NULL: nothing is kept */
-	struct record_context record;
-	struct recorder recorder;
-	struct query query;
-	struct fork_gate *fork_gate; /* of the forks made since the transcript last grew */
-	uint32_t forked_at;
+	unsigned results;        /* turns that have ended */
+	unsigned policy_told;    /* generation of the policy whose notes were told, + 1 */
+	struct timer wait;       /* for children after the last turn */
+	struct agent_tree tree;  /* its agents; the main one is tree.main */
+	const char *project_dir; /* <config>/projects/<key> */
+	struct control *control; /* since its first child; NULL: nobody can ask about them */
 };
 
 struct cadre_event {
@@ -99,12 +95,14 @@ void app_adjust_governor(struct cadre *c);
 
 /* context.c */
 void context_system_prompt(struct buf *out, const struct options *o);
-/* The blocks before the first prompt: environment, date, instructions. */
-void context_first_message(struct buf *out, struct cadre_session *s);
 
-/* gate.c */
-void gate_ask(struct tool_gate *gate, struct tool_call *call);
-void gate_forget_denials(struct cadre_session *s);
+/* hooks.c */
+int app_open_hooks(struct cadre *c, struct err *err);
+void app_close_hooks(struct cadre *c);
+
+/* tree.c */
+void session_use_policy(struct cadre_session *s); /* what the settings say now */
+int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err); /* all but the main agent */
 
 /* emit.c */
 event_fn session_emit;                   /* data is the session */
@@ -117,8 +115,10 @@ bool turn_is_error(const struct cadre_session *s);
 
 /* session.c */
 void session_free(struct cadre_session *s);
+void session_settle(struct cadre_session *s); /* something ended: goes on, waits, or is freed */
 
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);
+void session_find_children(struct cadre_session *s); /* those of an earlier process become known */
 int session_take_load(struct cadre_session *s, bool run,
 		      struct err *err); /* the interrupted turn becomes the query's */

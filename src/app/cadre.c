@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * cadre.c - the runtime: loop, registries, options. */
+#include "agent/registry.h"
 #include "app/app_int.h"
+#include "app/trace.h"
+#include "session/state.h"
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -70,6 +73,25 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	return c;
 }
 
+static void on_drained(void *data)
+{
+	struct cadre *c = data;
+
+	c->draining--;
+	loop_stop(c->loop);
+}
+
+static void drain_worktrees(struct cadre *c)
+{
+	if (!c->worktrees)
+		return;
+	c->draining++;
+	worktree_pool_drain(c->worktrees, on_drained, c);
+	while (c->draining)
+		loop_run(c->loop);
+	worktree_pool_free(c->worktrees);
+}
+
 void cadre_free(struct cadre *c)
 {
 	if (!c)
@@ -90,7 +112,13 @@ void cadre_free(struct cadre *c)
 	while (spawner_active(c->spawner)) /* background shells of the sessions: killed, not gone yet */
 		loop_run(c->loop);
 	spawner_free(c->spawner);
+	app_close_hooks(c);
+	drain_worktrees(c);
+	agent_registry_free(c->registry);
+	policy_release(&c->policy);
+	state_free(c->state);
 	head_pool_release(&c->heads);
+	trace_free(c->trace);
 	lock_table_release(&c->locks);
 	if (c->store.config_dir)
 		store_release(&c->store);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * emit.c - events on their way out: numbered, with a time, given to the host. Frames are made only if it asks. */
+#include "agent/color.h"
 #include "app/app_int.h"
+#include "app/control.h"
+#include "app/trace.h"
 
-_Static_assert((int)EVENT_TURN_ENDED == (int)CADRE_TURN_ENDED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_TASKS_CHANGED == (int)CADRE_TASKS_CHANGED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
-void session_emit(void *data, const struct event *event)
+static void tell_host(struct cadre_session *s, const struct event *event)
 {
-	struct cadre_session *s = data;
 	struct cadre_event e = { .event = event, .session = s, .seq = ++s->seq, .time_ms = id_wall_ms() };
 
-	if (!s->on_event)
-		return;
 	if (event->uuid)
 		snprintf(e.uuid, sizeof e.uuid, "%s", event->uuid);
 	else
@@ -20,6 +20,30 @@ void session_emit(void *data, const struct event *event)
 	buf_release(&e.text);
 	buf_release(&e.frame);
 	app_check_backlog(s->cadre);
+}
+
+/* Whoever wanted a trace learns that there is none before the turn is over. */
+static void keep_trace(struct cadre_session *s, const struct event *event)
+{
+	struct trace *t = s->cadre->trace;
+	struct err err = { 0 };
+
+	if (!t)
+		return;
+	trace_event(t, s->id, event);
+	if (event->kind == EVENT_TURN_ENDED && trace_flush(t, &err) < 0)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+}
+
+void session_emit(void *data, const struct event *event)
+{
+	struct cadre_session *s = data;
+
+	keep_trace(s, event);
+	if (event->kind == EVENT_AGENT_STARTED && !s->control)
+		control_open(s); /* before anybody hears of the child: it can be asked about at once */
+	if (s->on_event)
+		tell_host(s, event);
 }
 
 enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
@@ -44,7 +68,7 @@ const char *cadre_event_session(const struct cadre_event *e)
 
 const char *cadre_event_agent(const struct cadre_event *e)
 {
-	return e->session->query.config.agent;
+	return e->event->agent ? e->event->agent->id : "";
 }
 
 const char *cadre_event_name(const struct cadre_event *e)
@@ -93,4 +117,80 @@ const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n)
 const char *cadre_event_subtype(const struct cadre_event *e)
 {
 	return e->event->kind == EVENT_TURN_ENDED ? turn_subtype(e->session) : "";
+}
+
+/* ---- about children ---------------------------------------------------------------------------------------------- */
+
+/* A fork has the colour of nobody. */
+static const char *color_of(const struct cadre_event *e)
+{
+	const struct agent_registry *r = e->session->tree.registry;
+	const struct agent_entry *entry = r ? agent_registry_find(r, str_from(e->event->agent->type)) : NULL;
+
+	return entry ? agent_color(entry->definition) : NULL;
+}
+
+static const char *end_summary(const struct event_task *t)
+{
+	enum end_state state = AGENT_RUNNING;
+
+	(void)end_state_parse(str_from(t->state), &state);
+	return end_words(state)->summary;
+}
+
+static const char *agent_detail(const struct cadre_event *e, enum cadre_detail which)
+{
+	const struct event_agent *a = e->event->agent;
+	const struct event_task *t = e->event->task;
+
+	switch (which) {
+	case CADRE_DETAIL_TYPE:
+		return a->type;
+	case CADRE_DETAIL_NAME:
+		return a->name;
+	case CADRE_DETAIL_DESCRIPTION:
+		return a->description;
+	case CADRE_DETAIL_PARENT:
+		return a->parent_id;
+	case CADRE_DETAIL_COLOR:
+		return color_of(e);
+	case CADRE_DETAIL_STATE:
+		return t ? t->state : NULL;
+	case CADRE_DETAIL_END:
+		return t ? end_summary(t) : NULL;
+	case CADRE_DETAIL_LAST_TOOL:
+		return t ? t->last_tool : NULL;
+	}
+	return NULL;
+}
+
+const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which)
+{
+	const char *text = cadre_event_agent(e)[0] ? agent_detail(e, which) : NULL;
+
+	return text ? text : "";
+}
+
+int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
+{
+	const struct event_agent *a = e->event->agent;
+	const struct event_task *t = e->event->task;
+
+	if (which == CADRE_FIGURE_DEPTH)
+		return a ? a->depth : 0;
+	if (!t)
+		return 0;
+	switch (which) {
+	case CADRE_FIGURE_DEPTH:
+		break;
+	case CADRE_FIGURE_TURNS:
+		return t->turns;
+	case CADRE_FIGURE_TOOL_USES:
+		return t->tool_uses;
+	case CADRE_FIGURE_TOKENS:
+		return t->usage.input + t->usage.cache_read + t->usage.cache_write + t->usage.output;
+	case CADRE_FIGURE_MS:
+		return (int64_t)t->duration_ms;
+	}
+	return 0;
 }

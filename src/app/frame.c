@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * frame.c - an event as a line of stream-json, the form that the agent SDKs read. */
+#include "agent/denial.h"
+#include "agent/registry.h"
 #include "app/app_int.h"
+#include "app/frame_int.h"
 #include "json/json_write.h"
 #include "model/catalog.h"
 
@@ -25,26 +28,37 @@ static const char *key_source(const struct cadre *c)
 	return c->options.api_key || getenv("ANTHROPIC_API_KEY") ? "ANTHROPIC_API_KEY" : "none";
 }
 
+static void put_agents(struct json_out *w, const struct agent_registry *r)
+{
+	json_key(w, "agents");
+	json_open(w, '[');
+	for (size_t i = 0; i < r->active_count; i++)
+		if (!agent_denied(&r->denied, str_from(r->active[i]->definition->name)))
+			json_put_cstr(w, r->active[i]->definition->name);
+	json_close(w);
+}
+
 static void frame_init(struct json_out *w, const struct cadre_event *e)
 {
 	const struct cadre_session *s = e->session;
+	const struct tool_set *tools = &s->tree.main.tools;
 
 	json_kcstr(w, "type", "system");
 	json_kcstr(w, "subtype", "init");
-	json_kcstr(w, "cwd", s->cwd);
+	json_kcstr(w, "cwd", s->tree.main.cwd);
 	json_key(w, "tools");
 	json_open(w, '[');
-	for (size_t i = 0; i < s->tools.count; i++)
-		json_put_cstr(w, s->tools.tools[i]->name);
+	for (size_t i = 0; i < tools->count; i++) /* readers know the Agent tool by its older name here */
+		json_put_cstr(w, tools->tools[i] == &s->tree.agent_tool ? "Task" : tools->tools[i]->name);
 	json_close(w);
 	put_list(w, "mcp_servers");
-	json_kcstr(w, "model", s->model);
-	json_kcstr(w, "permissionMode", permission_mode_name(s->permission.mode));
+	json_kcstr(w, "model", s->tree.main.model);
+	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
 	put_list(w, "slash_commands");
 	json_kcstr(w, "apiKeySource", key_source(s->cadre));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
 	json_kcstr(w, "output_style", "default");
-	put_list(w, "agents");
+	put_agents(w, s->tree.registry);
 	put_list(w, "skills");
 	put_list(w, "plugins");
 }
@@ -69,7 +83,7 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 	json_key(w, "usage");
 	usage_write(w, ev->usage);
 	json_close(w);
-	json_kcstr(w, "parent_tool_use_id", NULL);
+	frame_put_agent(w, e->event);
 	if (ev->request_id && ev->request_id[0])
 		json_kcstr(w, "request_id", ev->request_id);
 	if (ev->supersedes) {
@@ -92,7 +106,7 @@ static void frame_result_message(struct json_out *w, const struct cadre_event *e
 	json_put_raw(w, segment_json(e->event->block));
 	json_close(w);
 	json_close(w);
-	json_kcstr(w, "parent_tool_use_id", NULL);
+	frame_put_agent(w, e->event);
 	if (e->event->tool_use_result.n)
 		json_kraw(w, "tool_use_result", e->event->tool_use_result);
 }
@@ -101,7 +115,7 @@ static void frame_delta(struct json_out *w, const struct cadre_event *e)
 {
 	json_kcstr(w, "type", "stream_event");
 	json_kraw(w, "event", e->event->raw);
-	json_kcstr(w, "parent_tool_use_id", NULL);
+	frame_put_agent(w, e->event);
 }
 
 static void frame_retry(struct json_out *w, const struct cadre_event *e)
@@ -128,17 +142,17 @@ static void frame_denied(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "subtype", "permission_denied");
 	json_kcstr(w, "tool_name", e->event->name);
 	json_kcstr(w, "tool_use_id", e->event->id);
+	if (e->event->agent && e->event->agent->id[0])
+		json_kcstr(w, "agent_id", e->event->agent->id);
 	json_kstr(w, "message", e->event->text);
 }
 
-static void put_model_usage(struct json_out *w, const struct cadre_session *s)
+static void put_one_model(struct json_out *w, const struct model_spending *spending)
 {
-	const struct model_info *m = model_find(s->model);
-	const struct usage *u = &s->total_usage;
+	const struct model_info *m = model_find(spending->model);
+	const struct usage *u = &spending->usage;
 
-	json_key(w, "modelUsage");
-	json_open(w, '{');
-	json_key(w, s->model);
+	json_key(w, spending->model);
 	json_open(w, '{');
 	json_ki64(w, "inputTokens", u->input);
 	json_ki64(w, "outputTokens", u->output);
@@ -146,22 +160,32 @@ static void put_model_usage(struct json_out *w, const struct cadre_session *s)
 	json_ki64(w, "cacheCreationInputTokens", u->cache_write);
 	json_ki64(w, "webSearchRequests", u->web_searches);
 	json_key(w, "costUSD");
-	json_put_double(w, model_cost_usd(s->model, u));
+	json_put_double(w, model_cost_usd(spending->model, u));
 	json_ki64(w, "contextWindow", m->context);
 	json_ki64(w, "maxOutputTokens", m->max_output);
 	json_close(w);
+}
+
+static void put_model_usage(struct json_out *w, const struct agent_tree *t)
+{
+	json_key(w, "modelUsage");
+	json_open(w, '{');
+	for (size_t i = 0; i < t->spending_count; i++)
+		put_one_model(w, &t->spending[i]);
 	json_close(w);
 }
 
-static void put_denials(struct json_out *w, const struct cadre_session *s)
+static void put_denials(struct json_out *w, const struct agent_tree *t)
 {
 	json_key(w, "permission_denials");
 	json_open(w, '[');
-	for (size_t i = 0; i < s->denial_count; i++) {
+	for (size_t i = 0; i < t->denial_count; i++) {
 		json_open(w, '{');
-		json_kcstr(w, "tool_name", s->denials[i].tool);
-		json_kcstr(w, "tool_use_id", s->denials[i].id);
-		json_kraw(w, "tool_input", buf_str(&s->denials[i].input));
+		json_kcstr(w, "tool_name", t->denials[i].tool);
+		json_kcstr(w, "tool_use_id", t->denials[i].id);
+		if (t->denials[i].agent[0])
+			json_kcstr(w, "agent_id", t->denials[i].agent);
+		json_kraw(w, "tool_input", buf_str(&t->denials[i].input));
 		json_close(w);
 	}
 	json_close(w);
@@ -178,6 +202,8 @@ static const char *terminal_reason(const struct query *q)
 		[QUERY_CUT_OFF] = "model_error",
 		[QUERY_CONTEXT_FULL] = "prompt_too_long",
 		[QUERY_CANCELLED] = "aborted_streaming",
+		[QUERY_HALTED] = "hook_stopped",
+		[QUERY_BUDGET] = "budget_exhausted",
 		[QUERY_DISK_ERROR] = "turn_setup_failed",
 	};
 
@@ -187,7 +213,7 @@ static const char *terminal_reason(const struct query *q)
 static void frame_turn(struct json_out *w, const struct cadre_event *e)
 {
 	const struct cadre_session *s = e->session;
-	const struct query *q = &s->query;
+	const struct query *q = &s->tree.main.query;
 	bool has_result = !strcmp(turn_subtype(s), "success");
 
 	json_kcstr(w, "type", "result");
@@ -209,11 +235,15 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
 	json_kcstr(w, "terminal_reason", terminal_reason(q));
 	json_key(w, "total_cost_usd");
-	json_put_double(w, model_cost_usd(s->model, &s->total_usage));
+	json_put_double(w, agent_tree_cost(&s->tree));
 	json_key(w, "usage");
 	usage_write(w, &q->usage);
-	put_model_usage(w, s);
-	put_denials(w, s);
+	put_model_usage(w, &s->tree);
+	put_denials(w, &s->tree);
+	json_ki64(w, "result_index", s->results - 1);
+	if (s->notified)
+		json_kraw(w, "origin", STR("{\"kind\":\"task-notification\",\"producer\":\"session-task\"}"));
+	frame_subagent_stats(w, &s->tree);
 }
 
 void frame_write(struct cadre_event *e)
@@ -223,12 +253,20 @@ void frame_write(struct cadre_event *e)
 		[EVENT_PERMISSION_DENIED] = frame_denied,
 		[EVENT_RETRY] = frame_retry,
 		[EVENT_TURN_ENDED] = frame_turn,
+		[EVENT_AGENT_STARTED] = frame_task_started,
+		[EVENT_AGENT_PROGRESS] = frame_task_progress,
+		[EVENT_AGENT_ENDED] = frame_task_updated,
+		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
 	};
 	enum event_kind kind = e->event->kind;
 	void (*writer)(struct json_out *, const struct cadre_event *) = kind < COUNT_OF(writers) ? writers[kind] : NULL;
 
+	if (kind == EVENT_NOTIFICATION && e->event->task)
+		writer = frame_task_notification;
 	if (kind == EVENT_MESSAGE)
 		writer = e->event->from_model ? frame_answer : frame_result_message;
+	if (frame_is_held_back(e))
+		writer = NULL;
 	if (kind == EVENT_DELTA && e->event->raw.n)
 		writer = frame_delta;
 	if (!writer)

@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "model/provider.h"
 
-enum kind { TEXT, SWITCH, NUMBER, MODE, UUID, DIRECTORY, PLUGIN, PROVIDER, SOURCES };
+enum kind { TEXT, SWITCH, NUMBER, MONEY, MODE, DENY_RULES, UUID, DIRECTORY, PLUGIN, PROVIDER, SOURCES };
 
 static const struct option {
 	const char *name;
@@ -17,17 +17,21 @@ static const struct option {
 	{ "agents", TEXT, offsetof(struct options, agents) },
 	{ "allowed-tools", TEXT, offsetof(struct options, allowed_tools) },
 	{ "api-key", TEXT, offsetof(struct options, api_key) },
+	{ "append-subagent-system-prompt", TEXT, offsetof(struct options, append_subagent_system_prompt) },
 	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
 	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
 	{ "base-url", TEXT, offsetof(struct options, base_url) },
 	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
 	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
 	{ "cwd", TEXT, offsetof(struct options, cwd) },
+	{ "disallowed-tools", DENY_RULES, offsetof(struct options, disallowed_tools) },
 	{ "entrypoint", TEXT, offsetof(struct options, entrypoint) },
 	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
+	{ "forward-subagent-text", SWITCH, offsetof(struct options, forward_subagent_text) },
 	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
 	{ "interactive", SWITCH, offsetof(struct options, interactive) },
 	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },
+	{ "max-budget-usd", MONEY, offsetof(struct options, max_budget_usd) },
 	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
 	{ "model", TEXT, offsetof(struct options, model) },
 	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
@@ -42,6 +46,7 @@ static const struct option {
 	{ "settings", TEXT, offsetof(struct options, settings) },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
+	{ "trace", TEXT, offsetof(struct options, trace) },
 };
 
 static const struct option *find(const char *name)
@@ -59,6 +64,37 @@ static int set_number(const struct option *option, const char *value, int64_t *o
 	if (!str_to_i64(str_from(value), &v) || v < 1)
 		return err_set(err, ERR_USAGE, "--%s expects a whole number from 1 on, not '%s'", option->name, value);
 	*out = v;
+	return 0;
+}
+
+static int set_money(const struct option *option, const char *value, double *out, struct err *err)
+{
+	char *end;
+	double v = strtod(value, &end);
+
+	if (!*value || *end || !(v > 0) || v > 1e9)
+		return err_set(err, ERR_USAGE, "--%s expects an amount of money above 0, not '%s'", option->name, value);
+	*out = v;
+	return 0;
+}
+
+/* Checked at once: a rule that forbids must not turn out to be unreadable when it is needed. */
+static int set_deny_rules(const struct option *option, const char *value, const char **out, struct options *o,
+			  struct err *err)
+{
+	static const struct rule_origin origin = { .layer = "cliArg" };
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	for (struct str rest = str_from(value); rest.p;) {
+		struct str text = rule_cut(&rest);
+		struct rule rule = { 0 };
+		if (text.n && rule_parse(&scratch, RULE_DENY, text, &origin, NULL, NULL, &rule, err) < 0) {
+			err->kind = ERR_USAGE;
+			return err_wrap(err, "--%s", option->name);
+		}
+		rule_release(&rule);
+	}
+	*out = arena_strdup(&o->arena, value);
 	return 0;
 }
 
@@ -88,7 +124,7 @@ static void add_directory(struct options *o, const char ***list, size_t *count, 
 static void take_back(struct options *o, const struct option *option, void *at)
 {
 	if (option->kind == MODE)
-		o->permission_mode = PERMISSION_DEFAULT;
+		o->permission_mode = PERMISSION_DEFAULT, o->mode_given = false;
 	else if (option->kind == DIRECTORY)
 		o->add_dir_count = 0;
 	else if (option->kind == PLUGIN)
@@ -97,6 +133,8 @@ static void take_back(struct options *o, const struct option *option, void *at)
 		o->some_sources = false;
 	else if (option->kind == SWITCH)
 		*(bool *)at = false;
+	else if (option->kind == MONEY)
+		*(double *)at = 0;
 	else if (option->kind == NUMBER)
 		*(int64_t *)at = 0;
 	else
@@ -120,11 +158,18 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		return 0;
 	case NUMBER:
 		return set_number(option, value, (int64_t *)(void *)at, err);
+	case MONEY:
+		return set_money(option, value, (double *)(void *)at, err);
 	case MODE:
+		o->mode_given = true;
 		if (!permission_mode_parse(str_from(value), &o->permission_mode))
 			return err_set(err, ERR_USAGE,
-				       "unknown permission mode '%s': expected default or bypassPermissions", value);
+				       "unknown permission mode '%s': expected default, acceptEdits, plan, dontAsk, auto "
+				       "or bypassPermissions",
+				       value);
 		return permission_check_mode(o->permission_mode, err);
+	case DENY_RULES:
+		return set_deny_rules(option, value, (const char **)(void *)at, o, err);
 	case UUID:
 		if (!id_is_uuid(str_from(value)))
 			return err_set(err, ERR_USAGE, "--%s expects a session id (a UUID), not '%s'", name, value);

@@ -7,9 +7,13 @@
 struct options {
 	struct arena arena; /* holds the texts */
 	const char *model, *system_prompt, *append_system_prompt;
+	const char *append_subagent_system_prompt;
+	bool forward_subagent_text;
+	double max_budget_usd; /* 0: no limit */
 	const char *tools; /* comma list; NULL: all */
-	const char *allowed_tools;
+	const char *allowed_tools, *disallowed_tools; /* rules with commas between */
 	enum permission_mode permission_mode;
+	bool mode_given;
 	const char *resume, *session_id;
 	bool continue_newest, fork_session, no_persistence, partial_messages, interactive;
 	const char **add_dirs, **plugin_dirs;
@@ -19,6 +23,7 @@ struct options {
 	bool some_sources;    /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
+	const char *trace; /* file; NULL: none is written */
 	const char *provider, *scenario, *base_url, *api_key, *auth_token;
 	const char *cwd, *config_dir, *managed_dir, *entrypoint;
 };

@@ -22,7 +22,7 @@ void app_check_backlog(struct cadre *c)
 		return;
 	c->paused = behind;
 	for (struct cadre_session *s = c->sessions; s; s = s->next)
-		query_pause(&s->query, behind);
+		agent_tree_pause(&s->tree, behind);
 }
 
 static void on_drained(struct writer *writer, void *data)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
 #include "app/app_int.h"
-#include <sys/stat.h>
 #include "base/crash.h"
 #include "io/file.h"
 #include "session/list.h"
 #include "session/lock.h"
-
-enum { LARGEST_KNOWN_FILE = 4 << 20 };
+#include "subagent/meta.h"
 
 static char *session_path(struct cadre_session *s, const char *dir, const char *id, const char *suffix)
 {
@@ -22,7 +20,7 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 	if (o->continue_newest && !o->resume) {
 		*ret_id = session_newest(&s->arena, dir);
 		if (!*ret_id)
-			return err_set(err, ERR_USAGE, "no conversation to continue in %s", s->cwd);
+			return err_set(err, ERR_USAGE, "no conversation to continue in %s", s->tree.main.cwd);
 	}
 	if (*ret_id && o->session_id && !o->fork_session)
 		return err_set(err, ERR_USAGE,
@@ -84,24 +82,8 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		memcpy(s->origin_uuid, s->load->last, sizeof s->origin_uuid);
 	}
 	if (!o->no_persistence)
-		s->journal = journal_new(&s->cadre->store, session_path(s, project_dir, s->id, ".jsonl"));
+		s->tree.main.journal = journal_new(&s->cadre->store, session_path(s, project_dir, s->id, ".jsonl"));
 	return 0;
-}
-
-/* A file that has not changed since a tool of the session saw it counts as seen. */
-static void recall_file(struct cadre_session *s, const struct loaded_file *file)
-{
-	AUTO_BUF struct buf bytes = { 0 };
-	struct stat st;
-
-	if (stat(file->path, &st) < 0 || !S_ISREG(st.st_mode))
-		return;
-	int64_t changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-	if (changed_ms > file->time_ms || file_read(file->path, LARGEST_KNOWN_FILE, &bytes, NULL) < 0)
-		return;
-	struct file_stamp stamp = file_stamp_of(&st, buf_str(&bytes));
-	stamp.partial = file->partial;
-	file_state_note(&s->files, file->path, stamp);
 }
 
 static void tell_damage(struct cadre_session *s, const struct session_load *l)
@@ -114,18 +96,34 @@ static void tell_damage(struct cadre_session *s, const struct session_load *l)
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
+/* What cannot be read is told with the first turn, which reads it once more. */
+void session_find_children(struct cadre_session *s)
+{
+	AUTO_BUF struct buf notes = { 0 };
+
+	meta_read_all(&s->tree, &notes);
+}
+
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
 {
 	struct session_load *l = s->load;
+	struct actor *a = &s->tree.main;
+	AUTO_BUF struct buf notes = { 0 };
 	int status = 0;
 
 	if (!l)
 		return 0;
 	tell_damage(s, l);
 	for (size_t i = 0; i < l->file_count; i++)
-		recall_file(s, &l->files[i]);
+		tool_kit.recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
+	if (!s->origin_id) { /* a fork has no children of its own yet */
+		meta_read_all(&s->tree, &notes);
+		agent_tree_restore(a, &l->delivered);
+	}
+	if (notes.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
-		status = query_restore_call(&s->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
+		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
 					    l->calls[i].result, run, err);
 	session_load_release(l);
 	free(TAKE(s->load));

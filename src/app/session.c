@@ -1,43 +1,51 @@
 /* SPDX-License-Identifier: MIT
- * session.c - one conversation: opened, prompted, forked, closed. */
+ * session.c - one conversation: opened, prompted, forked, closed.
+ *
+ * A session is at work while a turn of its main agent runs or children are alive. A notification that comes between turns
+ * starts one. */
 #include "app/app_int.h"
 #include <sys/stat.h>
+#include "app/agents.h"
+#include "app/control.h"
+#include "app/permissions.h"
+#include "app/trace.h"
 #include "base/crash.h"
 #include "io/file.h"
 #include "model/catalog.h"
 #include "session/lock.h"
 #include "settings/git_head.h"
+#include "subagent/agent_tool.h"
+#include "subagent/context.h"
 
-static void on_turn_end(struct query *q, void *data);
+enum { DEFAULT_WAIT_MS = 10 * 60 * 1000 };
+
+static void on_turn_end(struct actor *a);
+static void on_notice(struct actor *a);
+static void on_waited(struct timer *timer);
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 
-static int find_directories(struct cadre *c, struct cadre_session *s, struct err *err)
+static struct cadre_session *session_of(struct actor *a)
 {
-	const char *config;
-
-	if (options_directories(&c->options, &s->arena, &s->cwd, &config, err) < 0)
-		return -(int)err->kind;
-	if (!c->store.config_dir)
-		store_init(&c->store, config);
-	return 0;
+	return CONTAINER_OF(a, struct cadre_session, tree.main);
 }
 
 static int find_working_dirs(struct cadre_session *s, const struct options *o, struct err *err)
 {
+	struct actor *a = &s->tree.main;
 	const char **dirs = arena_alloc(&s->arena, (o->add_dir_count + 2) * sizeof *dirs);
 	struct stat st;
 	size_t n = 0;
 
-	dirs[n++] = s->cwd;
+	dirs[n++] = a->cwd;
 	for (size_t i = 0; i < o->add_dir_count; i++) {
-		char *dir = path_absolute(&s->arena, s->cwd, str_from(o->add_dirs[i]));
+		char *dir = path_absolute(&s->arena, a->cwd, str_from(o->add_dirs[i]));
 		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
 		dirs[n++] = dir;
 	}
 	dirs[n] = NULL;
-	s->env.dirs = dirs;
+	a->env.dirs = dirs;
 	return 0;
 }
 
@@ -50,7 +58,7 @@ static int choose_tools(struct cadre_session *s, const char *list, struct err *e
 	int status = 0;
 
 	for (size_t i = 0; tool_table[i]; i++)
-		tool_set_add(&all, tool_table[i]);
+		tool_set_add(&all, tool_table[i] == &tool_agent ? agent_tool_make(&s->tree, &tool_agent) : tool_table[i]);
 	struct str rest = everything ? (struct str){ 0 } : str_from(list);
 	while (rest.p && status == 0) {
 		struct str name = str_trim(str_cut(&rest, ','));
@@ -62,127 +70,67 @@ static int choose_tools(struct cadre_session *s, const char *list, struct err *e
 	}
 	for (size_t i = 0; i < all.count; i++)
 		if (everything || map_get(&wanted, str_from(all.tools[i]->name)))
-			tool_set_add(&s->tools, all.tools[i]);
+			tool_set_add(&s->tree.main.tools, all.tools[i]);
 	map_release(&wanted);
 	tool_set_release(&all);
 	return status;
 }
 
-static struct head *make_head(struct cadre *c, struct cadre_session *s)
+static int add_rules(struct permission *p, enum rule_list list, const char *rules, struct err *err)
 {
-	AUTO_BUF struct buf system = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
-	const char **tools = xcalloc(s->tools.count + 1, sizeof *tools);
-	const char *limit = getenv("CLAUDE_CODE_MAX_OUTPUT_TOKENS");
-	int64_t max_tokens = MIN(model_find(s->model)->max_output, 32000);
+	static const struct rule_origin origin = { .layer = "cliArg" };
+	struct str rest = rules ? str_from(rules) : (struct str){ 0 };
 
-	for (size_t i = 0; i < s->tools.count; i++)
-		tools[i] = s->tools.tools[i]->definition;
-	if (limit && (!str_to_i64(str_from(limit), &max_tokens) || max_tokens < 1))
-		max_tokens = 32000;
-	context_system_prompt(&system, &c->options);
-	head_write(&bytes,
-		   &(struct head_spec){
-			   .model = s->model, .max_tokens = max_tokens, .system = buf_str(&system), .tools = tools });
-	free(tools);
-	return head_intern(&c->heads, buf_str(&bytes));
-}
-
-static void set_cwd(struct tool_env *env, const char *path)
-{
-	struct cadre_session *s = env->owner;
-	char *copy = xstrdup(path);
-
-	free(s->moved_cwd);
-	s->moved_cwd = copy;
-	env->cwd = copy;
-}
-
-static void notify(struct tool_env *env, struct str text)
-{
-	struct cadre_session *s = env->owner;
-
-	query_notice(&s->query, text);
-	session_emit(s, &(struct event){ .kind = EVENT_NOTIFICATION, .text = text });
-}
-
-static void make_env(struct cadre_session *s, const char *project_dir)
-{
-	AUTO_BUF struct buf key = { 0 };
-	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
-
-	store_project_key(&key, str_from(s->cwd));
-	s->env.loop = s->cadre->loop;
-	s->env.spawner = s->cadre->spawner;
-	s->env.cwd = s->env.root = s->cwd;
-	s->env.session_id = s->id;
-	s->env.results_dir = arena_printf(&s->arena, "%s/%s/tool-results", project_dir, s->id);
-	s->env.tasks_dir = arena_printf(&s->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
-					(unsigned)getuid(), key.p, s->id);
-	s->env.envp = (const char *const *)(uintptr_t)environ;
-	s->env.files = &s->files;
-	s->env.shells = shell_set_new(&s->env);
-	s->env.main_thread = true;
-	s->env.set_cwd = set_cwd;
-	s->env.notify = notify;
-	s->env.owner = s;
-	s->gate.ask = gate_ask;
-}
-
-static void make_permission(struct cadre_session *s, const struct options *o)
-{
-	struct str rest = o->allowed_tools ? str_from(o->allowed_tools) : (struct str){ 0 };
-
-	s->permission.mode = o->permission_mode;
-	s->permission.can_ask = o->interactive;
 	while (rest.p) {
-		struct str name = str_trim(str_cut(&rest, ','));
-		if (name.n)
-			permission_allow_tool(&s->permission, name);
+		struct str text = rule_cut(&rest);
+		if (text.n && permission_add_rule(p, list, text, &origin, NULL, NULL, err) < 0)
+			return -(int)err->kind;
 	}
+	return 0;
 }
 
-static unsigned parallel_calls(void)
+static int find_mode(const struct policy *policy, const struct options *o, enum permission_mode *ret, struct err *err)
 {
-	const char *text = getenv("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY");
-	uint64_t n;
+	AUTO_ARENA struct arena a = { 0 };
+	struct settings_origin origin;
+	const char *mode = settings_cstr(policy->settings, "permissions.defaultMode", &a, NULL);
 
-	return text && str_to_u64(str_from(text), &n) && n >= 1 && n <= 1000 ? (unsigned)n : 0;
+	*ret = o->permission_mode;
+	if (!o->mode_given && mode)
+		(void)permission_mode_parse(str_from(mode), ret);
+	if (*ret == PERMISSION_BYPASS &&
+	    settings_get(policy->settings, "permissions.disableBypassPermissionsMode", &origin))
+		return err_set(err, ERR_USAGE, "bypassPermissions is disabled by %s:%u", origin.file, origin.line);
+	return permission_check_mode(*ret, err);
 }
 
-/* Everything but the transcript. */
-static void make_query(struct cadre_session *s, struct head *head)
+static int make_permission(struct cadre_session *s, const struct options *o, struct err *err)
+{
+	struct permission *p = &s->tree.main.permission;
+
+	p->can_ask = o->interactive;
+	p->root = s->tree.main.cwd;
+	p->dirs = s->tree.main.env.dirs;
+	if (find_mode(&s->cadre->policy, o, &p->mode, err) < 0 ||
+	    add_rules(p, RULE_DENY, o->disallowed_tools, err) < 0 || add_rules(p, RULE_ALLOW, o->allowed_tools, err) < 0)
+		return -(int)err->kind;
+	return 0;
+}
+
+/* head: takes the reference; NULL: one is made. */
+static void open_main(struct cadre_session *s, struct head *head)
 {
 	const struct options *o = &s->cadre->options;
+	AUTO_BUF struct buf system = { 0 };
 
-	s->record = (struct record_context){
-		.session_id = s->id,
-		.cwd = s->cwd,
-		.git_branch = s->branch,
-		.version = CADRE_VERSION,
-		.entrypoint = o->entrypoint ? o->entrypoint : "sdk-cli",
-	};
-	s->recorder = (struct recorder){ .journal = s->journal, .store = &s->cadre->store, .context = &s->record };
-	query_init(&s->query, &(struct query_config){
-				      .loop = s->cadre->loop,
-				      .endpoint = s->cadre->endpoint,
-				      .head = head,
-				      .tools = &s->tools,
-				      .env = &s->env,
-				      .gate = &s->gate,
-				      .recorder = &s->recorder,
-				      .session_id = s->id,
-				      .agent = "",
-				      .max_turns = (unsigned)MIN(o->max_turns, (int64_t)1 << 30),
-				      .parallel_calls = parallel_calls(),
-				      .retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000,
-				      .on_event = session_emit,
-				      .want_deltas = true,
-				      .want_raw = o->partial_messages,
-				      .on_end = on_turn_end,
-				      .data = s,
-			      });
-	head_unref(head); /* the query has its own reference */
+	context_system_prompt(&system, o);
+	actor_open(&s->tree.main, &(struct actor_query){
+					  .head = head ? head : context_head(&s->tree.main, buf_str(&system), NULL),
+					  .interrupt_note = "[Request interrupted by user]",
+					  .max_turns = (unsigned)MIN(o->max_turns, (int64_t)1 << 30),
+					  .want_deltas = true,
+					  .want_raw = o->partial_messages,
+				  });
 }
 
 static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_event, void *data)
@@ -192,6 +140,7 @@ static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_eve
 	s->cadre = c;
 	s->on_event = on_event;
 	s->data = data;
+	s->wait.fire = on_waited;
 	return s;
 }
 
@@ -203,30 +152,55 @@ static void link_session(struct cadre_session *s)
 	app_adjust_governor(s->cadre);
 }
 
+/* Before the tree is there: the main agent's place is known to everything that follows. */
+static int find_place(struct cadre_session *s, struct err *err)
+{
+	struct cadre *c = s->cadre;
+	struct actor *a = &s->tree.main;
+	const char *config;
+
+	if (options_directories(&c->options, &s->arena, &a->cwd, &config, err) < 0)
+		return -(int)err->kind;
+	if (!c->store.config_dir)
+		store_init(&c->store, config);
+	const char *root = git_root(&s->arena, a->cwd);
+	a->branch = root ? git_branch(&s->arena, root) : "";
+	return 0;
+}
+
+static void begin_tree(struct cadre_session *s)
+{
+	s->tree.main.on_turn_end = on_turn_end;
+	s->tree.main.on_notice = on_notice;
+}
+
 static int open_session(struct cadre_session *s, struct err *err)
 {
 	struct cadre *c = s->cadre;
 	const struct options *o = &c->options;
+	struct actor *a = &s->tree.main;
 
-	if (find_directories(c, s, err) < 0 || find_working_dirs(s, o, err) < 0 || choose_tools(s, o->tools, err) < 0 ||
-	    model_resolve(&s->arena, o->model ? o->model : model_default(), &s->model, err) < 0 ||
-	    permission_check_mode(o->permission_mode, err) < 0 || app_open_endpoint(c, err) < 0)
+	s->tree.loop = c->loop;
+	agent_tree_open(&s->tree);
+	begin_tree(s);
+	if (o->trace && !c->trace && trace_new(c->loop, o->trace, &c->trace, err) < 0)
 		return -(int)err->kind;
-	const char *root = git_root(&s->arena, s->cwd);
-	s->branch = root ? git_branch(&s->arena, root) : "";
-	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, s->cwd);
-	if (session_find(s, o, project_dir, err) < 0)
+	if (find_place(s, err) < 0 || find_working_dirs(s, o, err) < 0 ||
+	    model_resolve(&s->arena, o->model ? o->model : model_default(), &a->model, err) < 0 ||
+	    policy_load(c, err) < 0 || app_open_endpoint(c, err) < 0)
 		return -(int)err->kind;
-	make_env(s, project_dir);
-	make_permission(s, o);
-	make_query(s, make_head(c, s));
+	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, a->cwd);
+	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
+	    choose_tools(s, o->tools, err) < 0 || make_permission(s, o, err) < 0)
+		return -(int)err->kind;
+	open_main(s, NULL);
 	if (s->load && s->origin_id) {
-		transcript_fork(&s->load->transcript,
-				&s->query.transcript); /* its marks are those of every other fork */
+		transcript_fork(&s->load->transcript, &a->query.transcript); /* its marks are those of every other fork */
 	} else if (s->load) {
-		s->query.transcript = s->load->transcript;
+		a->query.transcript = s->load->transcript;
 		s->load->transcript = (struct transcript){ 0 };
-		memcpy(s->recorder.last, s->load->last, sizeof s->recorder.last);
+		memcpy(a->recorder.last, s->load->last, sizeof a->recorder.last);
+		session_find_children(s);
 	}
 	return 0;
 }
@@ -249,6 +223,33 @@ int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cad
 	return CADRE_OK;
 }
 
+/* ---- forking one --------------------------------------------------------------------------------------------- */
+
+static int open_fork(struct cadre_session *s, struct cadre_session *f, struct err *err)
+{
+	struct actor *from = &s->tree.main, *a = &f->tree.main;
+	struct options plain = { .no_persistence = from->journal == NULL };
+
+	f->tree.loop = s->cadre->loop;
+	agent_tree_open(&f->tree);
+	begin_tree(f);
+	a->cwd = arena_strdup(&f->arena, from->cwd);
+	a->model = arena_strdup(&f->arena, from->model);
+	a->branch = arena_strdup(&f->arena, from->branch);
+	a->env.dirs = from->env.dirs;
+	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, a->cwd);
+	if (session_find(f, &plain, project_dir, err) < 0 || session_open_tree(f, project_dir, err) < 0)
+		return -(int)err->kind;
+	for (size_t i = 0; i < from->tools.count; i++) {
+		const struct tool *tool = from->tools.tools[i];
+		tool_set_add(&a->tools, tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
+	}
+	if (make_permission(f, &s->cadre->options, err) < 0)
+		return -(int)err->kind;
+	open_main(f, head_ref(from->query.config.head));
+	return 0;
+}
+
 int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
 	       char *why, size_t why_size)
 {
@@ -258,31 +259,16 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 		return app_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why,
 				  why_size);
 	struct cadre_session *f = session_new(s->cadre, on_event, data);
-	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, s->cwd);
-	struct options plain = { .no_persistence = s->journal == NULL };
-	f->cwd = arena_strdup(&f->arena, s->cwd);
-	f->model = arena_strdup(&f->arena, s->model);
-	f->branch = arena_strdup(&f->arena, s->branch);
-	f->env.dirs = s->env.dirs;
-	for (size_t i = 0; i < s->tools.count; i++)
-		tool_set_add(&f->tools, s->tools.tools[i]);
-	if (session_find(f, &plain, project_dir, &err) < 0) {
+	if (open_fork(s, f, &err) < 0) {
 		session_free(f);
 		return app_status(-(int)err.kind, &err, why, why_size);
 	}
-	make_env(f, project_dir);
-	make_permission(f, &s->cadre->options);
-	make_query(f, head_ref(s->query.config.head));
+	struct fork_base *base = actor_fork_base(&s->tree.main);
 	f->origin_id = arena_strdup(&f->arena, s->id);
-	memcpy(f->origin_uuid, s->recorder.last, sizeof f->origin_uuid);
-	transcript_fork(&s->query.transcript, &f->query.transcript);
-	f->query.last_mark = s->query.last_mark;
-	if (!s->fork_gate || s->forked_at != transcript_count(&s->query.transcript)) {
-		fork_gate_unref(s->fork_gate);
-		s->fork_gate = fork_gate_new(s->cadre->loop);
-		s->forked_at = transcript_count(&s->query.transcript);
-	}
-	f->query.fork_gate = fork_gate_ref(s->fork_gate);
+	memcpy(f->origin_uuid, s->tree.main.recorder.last, sizeof f->origin_uuid);
+	transcript_fork(&base->history, &f->tree.main.query.transcript);
+	f->tree.main.query.last_mark = s->tree.main.query.last_mark;
+	f->tree.main.query.fork_gate = fork_gate_ref(base->gate);
 	link_session(f);
 	*ret_session = f;
 	return CADRE_OK;
@@ -292,29 +278,41 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 
 static int record_origin(struct cadre_session *s, struct err *err)
 {
-	if (!s->origin_id || s->origin_recorded || !s->journal)
+	struct actor *a = &s->tree.main;
+
+	if (!s->origin_id || s->origin_recorded || !a->journal)
 		return 0;
 	s->origin_recorded = true;
-	return recorder_fork_origin(&s->recorder, s->origin_id, s->origin_uuid, err);
+	return recorder_fork_origin(&a->recorder,
+				    &(struct fork_origin){ .session_id = s->origin_id, .uuid = s->origin_uuid }, err);
+}
+
+static int add_context(struct cadre_session *s, struct err *err)
+{
+	AUTO_BUF struct buf environment = { 0 };
+	struct query *q = &s->tree.main.query;
+
+	context_environment(&environment, &s->tree.main);
+	struct segment *block = segment_text(buf_str(&environment));
+	if (query_add_user(q, &block, 1, true, err) < 0)
+		return -(int)err->kind;
+	block = context_instructions(&s->tree, false);
+	return block ? query_add_user(q, &block, 1, true, err) : 0;
 }
 
 static int add_prompt(struct cadre_session *s, struct str text, struct err *err)
 {
-	AUTO_BUF struct buf context = { 0 };
+	struct query *q = &s->tree.main.query;
 
-	if (!transcript_count(&s->query.transcript)) {
-		context_first_message(&context, s);
-		struct segment *block = segment_text(buf_str(&context));
-		if (query_add_user(&s->query, &block, 1, true, err) < 0)
-			return -(int)err->kind;
-	}
+	if (!transcript_count(&q->transcript) && add_context(s, err) < 0)
+		return -(int)err->kind;
 	struct segment *block = segment_text(text);
-	return query_add_user(&s->query, &block, 1, false, err);
+	return query_add_user(q, &block, 1, false, err);
 }
 
 int cadre_has_interrupted_turn(const struct cadre_session *s)
 {
-	return s->load && s->load->interrupted;
+	return s->load && (s->load->interrupted || agent_tree_unfinished(&s->tree, &s->load->delivered));
 }
 
 static int prompt(struct cadre_session *s, struct str text, struct err *err)
@@ -326,48 +324,156 @@ static int prompt(struct cadre_session *s, struct str text, struct err *err)
 			       s->id);
 	if (text.p && !str_trim(text).n)
 		return err_set(err, ERR_USAGE, "the prompt is empty");
-	if (record_origin(s, err) < 0 || session_take_load(s, !text.p, err) < 0)
+	s->running = true; /* what children of an earlier run have to tell waits for this turn */
+	if (record_origin(s, err) < 0 || session_take_load(s, !text.p, err) < 0 ||
+	    (text.p && add_prompt(s, text, err) < 0)) {
+		s->running = false;
 		return -(int)err->kind;
-	if (text.p && add_prompt(s, text, err) < 0)
-		return -(int)err->kind;
+	}
 	return 0;
+}
+
+/* Settings may have changed since the last turn; one that cannot be read any more leaves them as they were. */
+static void look_at_settings(struct cadre_session *s)
+{
+	struct cadre *c = s->cadre;
+	struct err err = { 0 };
+	int status = policy_refresh(c, &err);
+
+	if (status < 0)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+	for (struct cadre_session *other = c->sessions; status > 0 && other; other = other->next)
+		session_use_policy(other);
+	if (s->policy_told != c->policy.generation + 1 && c->policy.notes.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&c->policy.notes)) });
+	s->policy_told = c->policy.generation + 1;
+}
+
+static void begin_turn(struct cadre_session *s, bool notified)
+{
+	look_at_settings(s);
+	s->running = true;
+	s->notified = notified;
+	timer_stop(s->cadre->loop, &s->wait);
+	agent_tree_forget_denials(&s->tree);
+	session_settle(s);
+	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
+	query_start(&s->tree.main.query);
+}
+
+/* Only children were cut off: a turn begins when one of them has something to tell. */
+static void await_children(struct cadre_session *s)
+{
+	s->running = false;
+	if (s->tree.main.query.notice_count)
+		begin_turn(s, true);
+	else
+		session_settle(s);
 }
 
 int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size)
 {
 	struct err err = { 0 };
+	bool asks = text || (s && s->load && s->load->interrupted);
 	int status = s ? prompt(s, (struct str){ text, n }, &err) : CADRE_USAGE;
 
 	if (status < 0)
 		return app_status(status, &err, why, why_size);
-	s->running = true;
-	gate_forget_denials(s);
-	app_busy(s->cadre, 1);
-	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
-	query_start(&s->query);
+	if (asks)
+		begin_turn(s, false);
+	else
+		await_children(s);
 	return CADRE_OK;
 }
 
-static void on_turn_end(struct query *q, void *data)
+static void on_notice(struct actor *a)
 {
-	struct cadre_session *s = data;
+	struct cadre_session *s = session_of(a);
+
+	if (!s->running && !s->closing && !s->gave_up)
+		begin_turn(s, true);
+}
+
+static void end_turn(struct cadre_session *s)
+{
 	AUTO_BUF struct buf scratch = { 0 };
 
-	usage_add(&s->total_usage, &q->usage);
 	s->running = false;
+	s->results++;
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
 					 .text = turn_text(s, &scratch),
 					 .is_error = turn_is_error(s) });
+}
+
+/* After a failure nothing is asked by itself: what is to be told waits for the next prompt. */
+static bool goes_on(const struct query *q)
+{
+	return q->notice_count &&
+	       (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF);
+}
+
+static void on_turn_end(struct actor *a)
+{
+	struct cadre_session *s = session_of(a);
+
+	end_turn(s);
 	crash_point(turn_ended);
-	app_busy(s->cadre, -1);
-	if (s->closing)
-		cadre_close(s);
+	if (!s->closing && goes_on(&a->query))
+		begin_turn(s, true);
+	else
+		session_settle(s);
 }
 
 void cadre_interrupt(struct cadre_session *s)
 {
 	if (s->running)
-		query_cancel(&s->query);
+		query_cancel(&s->tree.main.query);
+}
+
+/* ---- waiting for children ------------------------------------------------------------------------------------ */
+
+static void on_waited(struct timer *timer)
+{
+	struct cadre_session *s = CONTAINER_OF(timer, struct cadre_session, wait);
+
+	s->gave_up = true;
+	agent_tree_end(&s->tree, true);
+}
+
+static uint64_t longest_wait_ms(const struct options *o)
+{
+	const char *text = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
+	uint64_t ms;
+
+	if (o->interactive)
+		return 0;
+	return text && str_to_u64(str_from(text), &ms) ? ms : DEFAULT_WAIT_MS;
+}
+
+/* Nobody is there to come back later: the run waits for its children, but not for ever. */
+static void limit_wait(struct cadre_session *s)
+{
+	uint64_t limit_ms = longest_wait_ms(&s->cadre->options);
+
+	if (!s->running && s->tree.alive_count && limit_ms && !timer_running(&s->wait) && !s->gave_up)
+		timer_start(s->cadre->loop, &s->wait, limit_ms);
+}
+
+void session_settle(struct cadre_session *s)
+{
+	bool at_work = s->running || s->tree.alive_count;
+
+	if (s->gave_up && !at_work && !s->closing) {
+		end_turn(s);
+		s->gave_up = false;
+	}
+	limit_wait(s);
+	if (at_work != s->counted) {
+		s->counted = at_work;
+		app_busy(s->cadre, at_work ? 1 : -1);
+	}
+	if (s->closing && !at_work)
+		session_free(s);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------- */
@@ -386,18 +492,11 @@ void session_free(struct cadre_session *s)
 		session_load_release(s->load);
 		free(s->load);
 	}
-	if (s->query.config.loop)
-		query_release(&s->query);
-	shell_set_free(s->env.shells);
-	gate_forget_denials(s);
-	fork_gate_unref(s->fork_gate);
-	permission_release(&s->permission);
-	file_state_release(&s->files);
-	tool_set_release(&s->tools);
-	journal_free(s->journal);
+	timer_stop(s->cadre->loop, &s->wait);
+	control_close(s);
+	agent_tree_release(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->cadre->locks, s->locked_in, s->id);
-	free(s->moved_cwd);
 	arena_release(&s->arena);
 	free(s);
 }
@@ -409,8 +508,8 @@ void cadre_close(struct cadre_session *s)
 	s->closing = true;
 	if (s->running)
 		cadre_interrupt(s);
-	else
-		session_free(s);
+	agent_tree_end(&s->tree, true);
+	session_settle(s);
 }
 
 const char *cadre_session_id(const struct cadre_session *s)
@@ -420,5 +519,5 @@ const char *cadre_session_id(const struct cadre_session *s)
 
 const char *cadre_session_model(const struct cadre_session *s)
 {
-	return s->model;
+	return s->tree.main.model;
 }

@@ -16,26 +16,43 @@ static const struct ending {
 	[QUERY_CONTEXT_FULL] = { "error_during_execution", true,
 				 "The conversation no longer fits into the model's context" },
 	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
+	[QUERY_HALTED] = { "success", false, NULL },
+	[QUERY_BUDGET] = { "error_max_budget_usd", true, "Reached maximum budget" },
 	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
 };
 
+static const struct ending waited_too_long = {
+	"error_during_execution", true,
+	"Agents in the background were still at work when the time to wait for them was over. They go on when the session is "
+	"resumed: cadre --resume "
+};
+
+static const struct ending *ending_of(const struct cadre_session *s)
+{
+	return s->gave_up ? &waited_too_long : &endings[s->tree.main.query.end];
+}
+
 const char *turn_subtype(const struct cadre_session *s)
 {
-	return endings[s->query.end].subtype;
+	return ending_of(s)->subtype;
 }
 
 bool turn_is_error(const struct cadre_session *s)
 {
-	return endings[s->query.end].is_error;
+	return ending_of(s)->is_error;
 }
 
 struct str turn_text(const struct cadre_session *s, struct buf *scratch)
 {
-	const struct query *q = &s->query;
+	const struct query *q = &s->tree.main.query;
 
-	if (!endings[q->end].text)
+	if (!ending_of(s)->text)
 		return buf_str(&q->text);
-	buf_addstr(scratch, endings[q->end].text);
+	buf_addstr(scratch, ending_of(s)->text);
+	if (s->gave_up) {
+		buf_addstr(scratch, s->id);
+		return buf_str(scratch);
+	}
 	if (q->end == QUERY_MAX_TURNS)
 		buf_addf(scratch, " (%u)", q->config.max_turns);
 	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR)

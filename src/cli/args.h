@@ -52,9 +52,10 @@ struct option_value {
 /* What was said. Values are borrowed from argv or live in the arena. */
 struct args {
 	const char *prompt; /* NULL: none. First: a row whose .field is 0 has no field */
-	bool print, verbose, partial, help, version, json;
+	bool print, verbose, partial, help, version, json, list, forget, all, follow;
 	const char *output_format; /* NULL: not given */
 	const char *input_format;
+	const char *session; /* of `cadre stop`; NULL: not given */
 	struct option_value *given; /* every option with a setting, in the order of the command line */
 	size_t given_count;
 	const char **words; /* of a verb: what is no flag, without the verb itself */

@@ -20,6 +20,23 @@ static int check_exclusive(const struct args *args, struct err *err)
 	return 0;
 }
 
+static int check_verb_flags(const struct args *args, struct err *err)
+{
+	const struct {
+		bool given;
+		const char *flag, *verb;
+	} flags[] = {
+		{ args->list, "list", "trust" },     { args->forget, "forget", "trust" },
+		{ args->all, "all", "tasks" },	     { args->follow, "follow", "logs" },
+		{ args->session, "session", "stop" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(flags); i++)
+		if (flags[i].given)
+			return err_set(err, ERR_USAGE, "--%s belongs to `cadre %s`", flags[i].flag, flags[i].verb);
+	return 0;
+}
+
 int configure_check(const struct args *args, bool interactive, struct err *err)
 {
 	bool stream = args->output_format && !strcmp(args->output_format, "stream-json");
@@ -29,6 +46,8 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "--json belongs to a command, such as `cadre agents --json`; with --print it is "
 			       "--output-format json");
+	if (check_verb_flags(args, err) < 0)
+		return -ERR_USAGE;
 	if (interactive && args->output_format)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
 	if (stream && !args->verbose)
@@ -36,6 +55,8 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	if (args->partial && !stream)
 		return err_set(err, ERR_USAGE,
 			       "--include-partial-messages needs --print and --output-format stream-json");
+	if (args_find(args, "forward-subagent-text") && !stream)
+		return err_set(err, ERR_USAGE, "--forward-subagent-text needs --print and --output-format stream-json");
 	if (resume && (resume->value ? !resume->value[0] : !interactive))
 		return err_set(err, ERR_USAGE, "--resume needs the id of a session: --resume <id>");
 	return check_exclusive(args, err);

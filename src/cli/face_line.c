@@ -60,6 +60,44 @@ static void add_tool(struct view *v, const struct cadre_event *e)
 	add_note(v, CYAN, "* ", buf_str(&b));
 }
 
+/* What a child is doing stands in the tree; here is how it ended. */
+static void add_end(struct view *v, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	agent_note(&b, e);
+	add_note(v, cadre_event_is_error(e) ? RED : DIM, "", buf_str(&b));
+}
+
+/* A note that names the child it is about. */
+static void add_about(struct view *v, const char *colour, const char *mark, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct str text = view_event_text(e);
+
+	agent_title(&b, e);
+	buf_addstr(&b, b.n ? ": " : "");
+	buf_add(&b, text.p, text.n);
+	add_note(v, colour, mark, buf_str(&b));
+}
+
+static void child_event(struct view *v, const struct cadre_event *e)
+{
+	switch (cadre_event_kind(e)) {
+	case CADRE_AGENT_ENDED:
+		add_end(v, e);
+		break;
+	case CADRE_RETRY:
+		add_about(v, DIM, "", e);
+		break;
+	case CADRE_ERROR:
+		add_about(v, RED, "Error: ", e);
+		break;
+	default:
+		break;
+	}
+}
+
 static void end_turn(struct view *v, const struct cadre_event *e)
 {
 	struct str text = view_event_text(e);
@@ -88,6 +126,10 @@ static void line_start(struct view *v)
 
 static void line_event(struct view *v, const struct cadre_event *e)
 {
+	if (cadre_event_agent(e)[0]) {
+		child_event(v, e);
+		return;
+	}
 	switch (cadre_event_kind(e)) {
 	case CADRE_DELTA:
 		add_delta(v, e);
@@ -112,6 +154,10 @@ static void line_event(struct view *v, const struct cadre_event *e)
 	case CADRE_TURN_ENDED:
 		end_turn(v, e);
 		break;
+	case CADRE_AGENT_STARTED:
+	case CADRE_AGENT_PROGRESS:
+	case CADRE_AGENT_ENDED:
+	case CADRE_TASKS_CHANGED:
 	case CADRE_SESSION_STARTED:
 	case CADRE_PERMISSION_ASKED:  /* asked by line.c */
 	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
@@ -119,4 +165,4 @@ static void line_event(struct view *v, const struct cadre_event *e)
 	}
 }
 
-const struct face face_line = { .name = "line", .start = line_start, .event = line_event };
+const struct face face_line = { .name = "line", .tree_fd = STDOUT_FILENO, .start = line_start, .event = line_event };

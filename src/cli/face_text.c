@@ -35,4 +35,4 @@ static void text_end(struct view *v)
 	view_write(v, buf_str(&v->last));
 }
 
-const struct face face_text = { .name = "text", .event = text_event, .end = text_end };
+const struct face face_text = { .name = "text", .tree_fd = STDERR_FILENO, .event = text_event, .end = text_end };

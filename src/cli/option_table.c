@@ -25,9 +25,15 @@ const struct option option_table[] = {
 	  .help = "Tell more: tools that run or are denied and retries on standard error, thinking on the terminal." },
 	{ "max-turns", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "n", .setting = "max-turns",
 	  .help = "Stop with an error after n requests to the model." },
+	{ "max-budget-usd", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "amount", .setting = "max-budget-usd",
+	  .help = "Stop with an error before all agents together cost more than this; no agent is started any more." },
+	{ "forward-subagent-text", NULL, 0, OPTION_NONE, 0, GROUP_RUN, .setting = "forward-subagent-text",
+	  .help = "Also write the texts of subagents, not only their calls (stream-json only)." },
 	{ "retry-deadline", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "seconds", .setting = "retry-deadline",
 	  .help = "How long one request is tried again when the service is busy or the line breaks "
 		  "(default 1800)." },
+	{ "trace", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "file", .setting = "trace",
+	  .help = "Write what every agent did and when, for ui.perfetto.dev." },
 
 	{ "model", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "model", .setting = "model",
 	  .help = "The model: an alias such as sonnet, opus or haiku, or a full name." },
@@ -39,6 +45,8 @@ const struct option option_table[] = {
 	  .help = "Add to the system prompt." },
 	{ "append-system-prompt-file", NULL, 0, OPTION_REQUIRED, OPTION_FILE, GROUP_MODEL, "file",
 	  .setting = "append-system-prompt", .help = "Add the text of a file to the system prompt." },
+	{ "append-subagent-system-prompt", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "text",
+	  .setting = "append-subagent-system-prompt", .help = "Add to the system prompt of every subagent but forks." },
 	{ "provider", NULL, 0, OPTION_REQUIRED, 0, GROUP_MODEL, "name", CHOICES("anthropic", "scripted"),
 	  .setting = "provider",
 	  .help = "Who answers: anthropic (the default, over HTTP) or scripted (a scenario in this process, no "
@@ -49,11 +57,15 @@ const struct option option_table[] = {
 	{ "tools", NULL, 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...", .setting = "tools",
 	  .help = "The tools the model sees, with commas or spaces between; \"\" for none, default for all." },
 	{ "allowed-tools", "allowedTools", 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...",
-	  .setting = "allowed-tools", .help = "Tools that run without being asked about." },
-	{ "permission-mode", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "mode", CHOICES("default", "bypassPermissions"),
-	  .setting = "permission-mode",
-	  .help = "default (reading is allowed, the rest is asked about, and denied with --print) or "
-		  "bypassPermissions." },
+	  .setting = "allowed-tools",
+	  .help = "Tools that run without being asked about: names, or rules such as \"Bash(git log *)\"." },
+	{ "disallowed-tools", "disallowedTools", 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...",
+	  .setting = "disallowed-tools", .help = "Tools, or calls by rule, that never run." },
+	{ "permission-mode", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "mode",
+	  CHOICES("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"), .setting = "permission-mode",
+	  .help = "default (reading is allowed, the rest is asked about, and denied with --print), acceptEdits (files in "
+		  "the working directories may be changed), plan (nothing is written), dontAsk (what would be asked about "
+		  "is denied), auto or bypassPermissions." },
 	{ "dangerously-skip-permissions", NULL, 0, OPTION_NONE, 0, GROUP_TOOLS, .setting = "permission-mode",
 	  .fixed = "bypassPermissions",
 	  .help = "Allow every tool. For machines without anything to lose; refused for root unless "
@@ -83,6 +95,16 @@ const struct option option_table[] = {
 	  .help = "Keep nothing on disk; the session cannot be resumed." },
 
 	{ "json", NULL, 0, OPTION_NONE, 0, GROUP_OTHER, FIELD(json), .help = "With a command: print JSON." },
+	{ "list", NULL, 0, OPTION_NONE, 0, GROUP_OTHER, FIELD(list),
+	  .help = "With `cadre trust`: the folders that are trusted." },
+	{ "forget", NULL, 0, OPTION_NONE, 0, GROUP_OTHER, FIELD(forget),
+	  .help = "With `cadre trust`: the folder is not trusted any more." },
+	{ "all", NULL, 0, OPTION_NONE, 0, GROUP_OTHER, FIELD(all),
+	  .help = "With `cadre tasks`: every session of this project. With `cadre stop`: every agent that runs." },
+	{ "follow", NULL, 'f', OPTION_NONE, 0, GROUP_OTHER, FIELD(follow),
+	  .help = "With `cadre logs`: go on until the agent ends." },
+	{ "session", NULL, 0, OPTION_REQUIRED, 0, GROUP_OTHER, "id", FIELD(session),
+	  .help = "With `cadre stop`: only in this session." },
 	{ "version", NULL, 'v', OPTION_NONE, 0, GROUP_OTHER, FIELD(version), .help = "Print the version." },
 	{ "help", NULL, 'h', OPTION_NONE, 0, GROUP_OTHER, FIELD(help), .help = "Print this text." },
 };

@@ -134,7 +134,6 @@ static int run(struct print *p, const struct args *args)
 
 	if (start(p, args, &err) < 0)
 		return run_fail(&err);
-	p->working = true;
 	cadre_run(p->c);
 	return finish(p);
 }

@@ -5,7 +5,7 @@
 #include "cli/run.h"
 #include "cli/view.h"
 
-static int print(struct str text)
+int verb_print(struct str text)
 {
 	struct err err = { 0 };
 
@@ -27,7 +27,7 @@ static int print_report(const struct cadre_report *report, bool json)
 	} else {
 		table_write(&out, report, isatty(STDOUT_FILENO) && view_wants_colour());
 	}
-	int code = print(buf_str(&out));
+	int code = verb_print(buf_str(&out));
 	return code == EXIT_ANSWER && cadre_report_bad(report) ? EXIT_RUN : code;
 }
 
@@ -41,7 +41,7 @@ static int run(const struct verb *verb, const struct args *args)
 	if (configure_runtime(args, CONFIGURE_INTERACTIVE, &c, &err) < 0)
 		return run_fail(&err);
 	int status = verb->run(c, args, &report, &err);
-	int code = status < 0 ? run_fail(&err) : print_report(report, args->json);
+	int code = status < 0 ? run_fail(&err) : report ? print_report(report, args->json) : EXIT_ANSWER;
 	cadre_report_free(report);
 	cadre_free(c);
 	return code;
@@ -58,5 +58,5 @@ int verb_run(const struct verb *verb, int argc, char *const argv[])
 	if (!args.help)
 		return run(verb, &args);
 	verb_write_help(&help, verb);
-	return print(buf_str(&help));
+	return verb_print(buf_str(&help));
 }

@@ -13,15 +13,22 @@ struct verb {
 	const char *summary;        /* one line of `cadre --help` */
 	const char *help;           /* `cadre VERB --help`: usage lines and what they do */
 	const char *const *options; /* names of flags that it takes besides --json and --help, NULL-terminated */
-	/* args->words is what follows the verb. */
+	/* args->words is what follows the verb. A verb that prints while it works (verb_print) gives no report. */
 	int (*run)(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err);
 };
 
 extern const struct verb verb_agents;
+extern const struct verb verb_config;
+extern const struct verb verb_logs;
+extern const struct verb verb_permissions;
+extern const struct verb verb_stop;
+extern const struct verb verb_tasks;
+extern const struct verb verb_trust;
 extern const struct verb *const verb_table[]; /* ends with NULL */
 
 const struct verb *verb_find(const char *name);
 int verb_run(const struct verb *verb, int argc, char *const argv[]); /* argv[1] is its name; returns the exit code */
+int verb_print(struct str text); /* to standard output, at once; returns the exit code */
 void verb_write_help(struct buf *out, const struct verb *verb);      /* help.c */
 
 /* table.c: rows with several cells are aligned with those above and below. */

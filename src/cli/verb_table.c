@@ -4,6 +4,12 @@
 
 const struct verb *const verb_table[] = {
 	&verb_agents,
+	&verb_config,
+	&verb_logs,
+	&verb_permissions,
+	&verb_stop,
+	&verb_tasks,
+	&verb_trust,
 	NULL,
 };
 

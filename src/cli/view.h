@@ -6,11 +6,13 @@
 #pragma once
 #include <cadre.h>
 #include "base/buf.h"
+#include "cli/tree_view.h"
 
 struct view;
 
 struct face {
 	const char *name;              /* as in --output-format; "line" for the terminal */
+	int tree_fd;                   /* the terminal that shows running children, if it is one; 0: none */
 	void (*start)(struct view *v); /* may be NULL */
 	void (*event)(struct view *v, const struct cadre_event *e);
 	void (*end)(struct view *v); /* after the last event; may be NULL */
@@ -26,6 +28,8 @@ struct view {
 	bool colour;
 	bool notes; /* progress goes to standard error */
 	bool verbose;
+	bool live; /* running children are shown as a tree */
+	struct tree_view tree;
 	bool hold; /* an input line is shown: keep what is written until view_release_held() */
 	struct buf held;
 	/* what the faces remember */
@@ -44,11 +48,12 @@ void view_event(struct view *v, const struct cadre_event *e);
 void view_end(struct view *v);
 void view_write(struct view *v, struct str s);
 void view_end_line(struct view *v); /* what follows starts at the left */
+void view_hide_tree(struct view *v); /* until the next event */
 void view_release_held(struct view *v);
 /* Waits until all is written. On failure err says why; the reader went away, or the disk is full. */
 int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
 
 /* Events that are not part of the output but of interest: errors always, progress if the view wants notes.
  * For faces whose output is read by programs; it goes to standard error. */
-void view_note(const struct view *v, const struct cadre_event *e);
+void view_note(struct view *v, const struct cadre_event *e);
 struct str view_event_text(const struct cadre_event *e);

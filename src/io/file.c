@@ -184,14 +184,19 @@ bool file_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-static int make_dir(const char *path, unsigned mode, struct err *err)
+static bool is_dir(const char *path)
 {
 	struct stat st;
 
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int make_dir(const char *path, unsigned mode, struct err *err)
+{
 	if (mkdir(path, mode) == 0)
 		return 0;
 	int why = errno;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (is_dir(path))
 		return 0;
 	errno = why;
 	return err_set(err, ERR_IO, "cannot make the directory %s: %m", path);
@@ -201,7 +206,7 @@ int file_make_dirs(const char *path, unsigned mode, struct err *err)
 {
 	AUTO_FREE char *part = xstrdup(path);
 
-	if (mkdir(path, mode) == 0)
+	if (mkdir(path, mode) == 0 || (errno == EEXIST && is_dir(path)))
 		return 0;
 	for (char *p = part; *p; p++) {
 		if (p == part || *p != '/' || p[-1] == '/')

@@ -8,7 +8,7 @@
  * A level is made when its directory is entered and lives as long as the tree, so that several threads share it. */
 #pragma once
 #include <pthread.h>
-#include "tools/gitignore.h"
+#include "match/gitignore.h"
 
 struct ignore_level;
 

@@ -6,7 +6,7 @@
 #pragma once
 #include <stdatomic.h>
 #include "base/base.h"
-#include "tools/gitignore.h"
+#include "match/gitignore.h"
 
 /* All borrowed until walk_run returns */
 struct walk_options {

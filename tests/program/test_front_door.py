@@ -6,7 +6,7 @@ import re
 from lab import ROOT, main
 
 PROMISED = """-p --output-format --include-partial-messages --verbose --model --max-turns --system-prompt
---system-prompt-file --append-system-prompt --append-system-prompt-file --tools --allowed-tools
+--system-prompt-file --append-system-prompt --append-system-prompt-file --tools --allowed-tools --disallowed-tools
 --dangerously-skip-permissions -c -r --session-id --fork-session --no-session-persistence --add-dir --version --help
 --retry-deadline --provider --resume --continue""".split()
 FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")

@@ -180,6 +180,23 @@ TEST(the_users_directory_is_no_project)
 	stage_release(&s);
 }
 
+TEST(local_settings_of_the_repositorys_root_count_unless_an_sdk_asks)
+{
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "top/.claude/settings.local.json",
+		  "{\"agents\":{\"root\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
+	stage_put(&s, "top/.claude/settings.json", "{\"agents\":{\"no\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
+
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "root");
+
+	s.sources.sdk = true;
+	stage_load(&s);
+	CHECK_CSTR(stage_active(&s), "");
+	stage_release(&s);
+}
+
 TEST(setting_sources_choose_whose_agents_count)
 {
 	static const struct {
@@ -494,6 +511,7 @@ int test_source(void)
 		T(a_file_wins_over_the_settings_of_its_level_and_may_replace_a_built_in_agent),
 		T(nothing_above_the_repository_counts_and_without_one_only_cwd_does),
 		T(a_linked_worktree_sees_the_main_checkout_if_that_knows_it), T(the_users_directory_is_no_project),
+		T(local_settings_of_the_repositorys_root_count_unless_an_sdk_asks),
 		T(setting_sources_choose_whose_agents_count), T(a_managed_lock_leaves_plugins_and_managed_agents_only),
 		T(a_lock_for_something_else_or_by_somebody_else_locks_nothing),
 		T(a_plugins_agents_have_its_name_and_their_directories_in_their_type),

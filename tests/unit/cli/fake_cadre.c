@@ -124,6 +124,48 @@ int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **re
 	return fake_report("new", name, ret_report);
 }
 
+int cadre_config_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("config_list", "", ret_report);
+}
+
+int cadre_config_get(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("config_get", key, ret_report);
+}
+
+int cadre_config_explain(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("config_explain", key, ret_report);
+}
+
+int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("config_keys", "", ret_report);
+}
+
+int cadre_permissions_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("permissions_list", "", ret_report);
+}
+
+int cadre_permissions_test(struct cadre *c, const char *call, const char *agent, struct cadre_report **ret_report,
+			   char *why, size_t why_size)
+{
+	return fake_report("permissions_test", call, ret_report);
+}
+
+int cadre_trust_set(struct cadre *c, const char *dir, int trusted, struct cadre_report **ret_report, char *why,
+		    size_t why_size)
+{
+	return fake_report(trusted ? "trust" : "forget", or_empty(dir), ret_report);
+}
+
+int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("trust_list", "", ret_report);
+}
+
 size_t cadre_report_rows(const struct cadre_report *r)
 {
 	return fake_row_count;

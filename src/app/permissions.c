@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ * permissions.c - the rules that hold: those of the settings and those of the options. `cadre permissions` lists them. */
+#include "app/permissions.h"
+#include <sys/stat.h>
+#include "io/file.h"
+#include "settings/trust.h"
+
+/* ---- from settings to rules ------------------------------------------------------------------------------------ */
+
+static const char *const layer_names[] = {
+	[LAYER_USER] = "userSettings", [LAYER_PROJECT] = "projectSettings", [LAYER_LOCAL] = "localSettings",
+	[LAYER_FLAG] = "flagSettings", [LAYER_MANAGED] = "policySettings",
+};
+
+struct reading {
+	const struct settings_spec *spec;
+	bool trusted, managed_only;
+	struct rule_set *set;
+	enum rule_list list;
+	size_t untrusted; /* allow rules that were left out */
+	rule_warn_fn *warn;
+	void *data;
+	struct arena arena;
+	struct err *err;
+	int status;
+};
+
+static const char *directory_of(struct arena *a, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash && slash > file ? arena_dup(a, file, (size_t)(slash - file)) : "/";
+}
+
+/* Where "/x" starts. A project's is the directory that has .claude; local rules are the user's own, for where he works. */
+static const char *base_of(struct reading *r, const struct settings_origin *origin)
+{
+	switch (origin->layer) {
+	case LAYER_USER:
+		return r->spec->config_dir;
+	case LAYER_PROJECT:
+		return directory_of(&r->arena, directory_of(&r->arena, origin->file));
+	case LAYER_LOCAL:
+		return NULL;
+	default:
+		return origin->file[0] == '/' ? directory_of(&r->arena, origin->file) : r->spec->config_dir;
+	}
+}
+
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Whose words these are: a local file is the user's, unless its directory is a link that came with the project. */
+static bool needs_trust(struct reading *r, const struct settings_origin *origin)
+{
+	if (origin->layer == LAYER_LOCAL)
+		return is_link(directory_of(&r->arena, origin->file));
+	return origin->layer == LAYER_PROJECT;
+}
+
+static void add_rule(void *data, const struct settings_item *item)
+{
+	struct reading *r = data;
+	struct rule_origin origin = {
+		.layer = layer_names[item->origin.layer],
+		.file = item->origin.file,
+		.line = item->origin.line,
+		.base = base_of(r, &item->origin),
+	};
+	struct str text = json_str(item->value, &r->arena);
+
+	if (r->status < 0 || (r->managed_only && item->origin.layer != LAYER_MANAGED))
+		return;
+	if (r->list == RULE_ALLOW && !r->trusted && needs_trust(r, &item->origin)) {
+		r->untrusted++;
+		return;
+	}
+	r->status = rule_set_add(r->set, r->list, text, &origin, r->warn, r->data, r->err);
+	if (r->status < 0) {
+		r->err->kind = ERR_USAGE;
+		r->status = err_wrap(r->err, "%s:%u: permissions.%s", item->origin.file, item->origin.line,
+				     rule_list_name(r->list));
+	}
+}
+
+static void warn_untrusted(const struct reading *r)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!r->untrusted || !r->warn)
+		return;
+	buf_addf(
+		&text,
+		"%zu allow rule%s of the project %s not used: this workspace has not been trusted (`cadre trust` records "
+		"consent)",
+		r->untrusted, r->untrusted == 1 ? "" : "s", r->untrusted == 1 ? "is" : "are");
+	r->warn(r->data, text.p);
+}
+
+int app_rules(const struct settings *s, const struct settings_spec *spec, bool trusted, struct rule_set **ret_rules,
+	      rule_warn_fn *warn, void *data, struct err *err)
+{
+	static const char *const paths[] = {
+		[RULE_DENY] = "permissions.deny", [RULE_ASK] = "permissions.ask", [RULE_ALLOW] = "permissions.allow"
+	};
+	struct err unused;
+	struct reading r = {
+		.spec = spec,
+		.trusted = trusted,
+		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false),
+		.set = rule_set_new(),
+		.warn = warn,
+		.data = data,
+		.err = err ? err : &unused,
+	};
+
+	for (r.list = RULE_DENY; r.list <= RULE_ALLOW; r.list++)
+		settings_each(s, paths[r.list], add_rule, &r);
+	warn_untrusted(&r);
+	arena_release(&r.arena);
+	if (r.status < 0)
+		rule_set_unref(r.set);
+	else
+		*ret_rules = r.set;
+	return r.status;
+}
+
+/* ---- from options to rules ------------------------------------------------------------------------------------- */
+
+static void add_list(struct permission *p, enum rule_list list, const char *rules, rule_warn_fn *warn, void *data)
+{
+	static const struct rule_origin origin = { .layer = "cliArg" };
+	struct str rest = rules ? str_from(rules) : (struct str){ 0 };
+
+	while (rest.p) {
+		struct str text = rule_cut(&rest);
+		if (text.n)
+			(void)permission_add_rule(p, list, text, &origin, warn, data, NULL);
+	}
+}
+
+void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data)
+{
+	add_list(p, RULE_DENY, o->disallowed_tools, warn, data);
+	add_list(p, RULE_ALLOW, o->allowed_tools, warn, data);
+}
+
+int app_is_trusted(struct cadre *c, const char *cwd, bool *ret_trusted, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_TRUST struct trust trust = { 0 };
+	const char *state_file;
+
+	if (app_state_file(c, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+		return -(int)err->kind;
+	*ret_trusted = trust_has(&trust, trust_folder(&a, cwd));
+	return 0;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------ */
+
+static const char *const *find_dirs(struct arena *a, const struct options *o, const char *cwd)
+{
+	const char **dirs = arena_alloc(a, (o->add_dir_count + 2) * sizeof *dirs);
+	size_t n = 0;
+
+	dirs[n++] = cwd;
+	for (size_t i = 0; i < o->add_dir_count; i++)
+		dirs[n++] = path_absolute(a, cwd, str_from(o->add_dirs[i]));
+	dirs[n] = NULL;
+	return dirs;
+}
+
+int app_permission_open(struct cadre *c, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn, void *data,
+			struct err *err)
+{
+	struct app_permission p = { .permission = { .mode = c->options.permission_mode, .can_ask = true } };
+	struct rule_set *rules;
+
+	if (app_settings_spec(c, a, &p.spec, err) < 0 || app_is_trusted(c, p.spec.cwd, &p.trusted, err) < 0 ||
+	    settings_load(&p.spec, &p.settings, err) < 0)
+		return -(int)err->kind;
+	if (app_rules(p.settings, &p.spec, p.trusted, &rules, warn, data, err) < 0) {
+		settings_unref(p.settings);
+		return -(int)err->kind;
+	}
+	permission_use_rules(&p.permission, rules);
+	rule_set_unref(rules);
+	app_add_flag_rules(&p.permission, &c->options, warn, data);
+	p.env.cwd = p.env.root = p.permission.root = p.spec.cwd;
+	p.env.dirs = p.permission.dirs = find_dirs(a, &c->options, p.spec.cwd);
+	*ret_p = p;
+	return 0;
+}
+
+void app_permission_release(struct app_permission *p)
+{
+	permission_release(&p->permission);
+	settings_unref(p->settings);
+	p->settings = NULL;
+}
+
+/* ---- list ------------------------------------------------------------------------------------------------------ */
+
+struct listing {
+	struct cadre_report *report;
+	struct json_out w;
+	struct buf warnings; /* JSON texts with commas between */
+};
+
+static void note_warning(void *data, const char *message)
+{
+	struct listing *l = data;
+
+	if (l->warnings.n)
+		buf_addch(&l->warnings, ',');
+	json_add_quoted(&l->warnings, str_from(message));
+	report_line(l->report, CADRE_WARN, "%s", message);
+}
+
+void app_rule_origin(struct buf *out, const struct rule *r)
+{
+	buf_addstr(out, r->origin->file ? r->origin->file : r->origin->layer);
+	if (r->origin->line)
+		buf_addf(out, ":%u", r->origin->line);
+}
+
+static void list_rule(struct listing *l, const struct rule *r)
+{
+	AUTO_BUF struct buf from = { 0 };
+
+	app_rule_origin(&from, r);
+	json_open(&l->w, '{');
+	json_kcstr(&l->w, "list", rule_list_name(r->list));
+	json_kcstr(&l->w, "rule", r->text);
+	json_kcstr(&l->w, "source", r->origin->layer);
+	json_kcstr(&l->w, "file", r->origin->file);
+	app_put_line(&l->w, r->origin->line);
+	json_kbool(&l->w, "effective", r->kind != RULE_INERT);
+	json_close(&l->w);
+	report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list), r->text,
+		   from.p, NULL);
+}
+
+static void list_set(struct listing *l, const struct rule_set *set, enum rule_list list)
+{
+	for (size_t i = 0; set && i < set->all.count; i++)
+		if (set->all.list[i]->list == list)
+			list_rule(l, set->all.list[i]);
+}
+
+static int list_all(struct cadre *c, struct listing *l, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_APP_PERMISSION struct app_permission p = { 0 };
+
+	if (app_permission_open(c, &a, &p, note_warning, l, err) < 0)
+		return -(int)err->kind;
+	json_open(&l->w, '{');
+	json_kcstr(&l->w, "mode", permission_mode_name(p.permission.mode));
+	json_kbool(&l->w, "trusted", p.trusted);
+	json_key(&l->w, "rules");
+	json_open(&l->w, '[');
+	report_row(l->report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
+	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
+		list_set(l, p.permission.rules, list);
+		list_set(l, p.permission.own, list);
+	}
+	json_close(&l->w);
+	json_key(&l->w, "warnings");
+	json_open(&l->w, '[');
+	if (l->warnings.n)
+		json_put_raw(&l->w, buf_str(&l->warnings));
+	json_close(&l->w);
+	json_close(&l->w);
+	return 0;
+}
+
+int cadre_permissions_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!c || !ret_report)
+		return CADRE_USAGE;
+	struct cadre_report *report = xcalloc(1, sizeof *report);
+	struct listing l = { .report = report, .w = json_out(&report->json) };
+	int status = list_all(c, &l, &err);
+	buf_release(&l.warnings);
+	return app_give_report(status, report, ret_report, &err, why, why_size);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * permissions.h - from options and settings to rules, for the files of this room. */
+#pragma once
+#include "app/config.h"
+#include "permission/permission.h"
+
+/* The rules of all settings files. Allow rules of a project count only if its folder is trusted; if managed settings say
+ * allowManagedPermissionRulesOnly, no others count. Returns a reference. -ERR_USAGE names file and line of a rule that denies
+ * or asks and cannot be understood. warn gets a line for each rule that has no effect; may be NULL. */
+int app_rules(const struct settings *s, const struct settings_spec *spec, bool trusted, struct rule_set **ret_rules,
+	      rule_warn_fn *warn, void *data, struct err *err);
+/* Those of the options allowed-tools and disallowed-tools, added to p->own. */
+void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
+/* Whether the user trusts the folder around the working directory. */
+int app_is_trusted(struct cadre *c, const char *cwd, bool *ret_trusted, struct err *err);
+
+void app_rule_origin(struct buf *out, const struct rule *r); /* FILE:LINE, or the layer */
+
+/* What a session of these options would be allowed. Borrows from the arena; release permission and settings. */
+struct app_permission {
+	struct permission permission; /* of the main agent */
+	struct settings *settings;
+	struct settings_spec spec;
+	struct tool_env env; /* its directories alone */
+	bool trusted;
+};
+int app_permission_open(struct cadre *c, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn, void *data,
+			struct err *err);
+void app_permission_release(struct app_permission *p);
+#define AUTO_APP_PERMISSION CLEANUP(app_permission_release)

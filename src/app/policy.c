@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ * policy.c - what the settings say, compiled. */
+#include "app/policy.h"
+#include "app/config.h"
+#include "settings/trust.h"
+
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
+
+static const char *const layer_words[] = {
+	[LAYER_USER] = "userSettings",  [LAYER_PROJECT] = "projectSettings", [LAYER_LOCAL] = "localSettings",
+	[LAYER_FLAG] = "flagSettings", [LAYER_MANAGED] = "policySettings",
+};
+
+static void warn(void *data, const char *message)
+{
+	struct policy *p = data;
+
+	buf_addf(&p->notes, "%s\n", message);
+}
+
+struct rules {
+	struct policy *policy;
+	const char *cwd, *config_dir;
+	enum rule_list list;
+	bool managed_only;
+	struct err *err;
+	int status;
+};
+
+/* Where a path of a rule that begins with one slash starts. */
+static const char *base_of(const struct rules *r, const struct settings_origin *o)
+{
+	if (o->layer == LAYER_USER)
+		return r->config_dir;
+	if (o->layer != LAYER_FLAG && o->layer != LAYER_MANAGED)
+		return r->cwd;
+	const char *slash = strrchr(o->file, '/');
+	return slash ? arena_dup(&r->policy->arena, o->file, (size_t)(slash - o->file)) : r->cwd;
+}
+
+/* {"tool": "Task", "args": "Explore"} is an older way to write Task(Explore). */
+static void add_rule_text(struct buf *out, const struct json *rule)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str text = json_str(json_is(rule, JSON_STRING) ? rule : json_get(rule, "tool"), &a);
+	const struct json *args = json_is(rule, JSON_OBJECT) ? json_get(rule, "args") : NULL;
+
+	buf_add(out, text.p, text.n);
+	if (json_is(args, JSON_STRING))
+		buf_addf(out, "(" STR_FMT ")", STR_ARG(json_str(args, &a)));
+}
+
+static void add_rule(void *data, const struct settings_item *item)
+{
+	struct rules *r = data;
+	AUTO_BUF struct buf text = { 0 };
+	struct rule_origin origin = { .layer = layer_words[item->origin.layer],
+				      .file = item->origin.file,
+				      .line = item->origin.line,
+				      .base = base_of(r, &item->origin) };
+
+	if (r->status < 0 || (r->managed_only && item->origin.layer != LAYER_MANAGED))
+		return;
+	add_rule_text(&text, item->value);
+	if (rule_set_add(r->policy->rules, r->list, buf_str(&text), &origin, warn, r->policy, r->err) < 0)
+		r->status = err_set(r->err, ERR_USAGE, "%s:%u: %s", item->origin.file, item->origin.line, r->err->text);
+}
+
+static int compile_rules(struct rules *r)
+{
+	static const struct {
+		const char *path;
+		enum rule_list list;
+	} lists[] = { { "permissions.deny", RULE_DENY }, { "permissions.ask", RULE_ASK }, { "permissions.allow", RULE_ALLOW } };
+	const struct settings *s = r->policy->settings;
+
+	r->policy->rules = rule_set_new();
+	r->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false);
+	for (size_t i = 0; i < COUNT_OF(lists) && r->status == 0; i++) {
+		r->list = lists[i].list;
+		settings_each(s, lists[i].path, add_rule, r);
+	}
+	return r->status;
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------- */
+
+struct sources {
+	struct hook_source list[64];
+	size_t count;
+	bool own_only; /* hooks of the project wait for trust: a person is there to give it */
+};
+
+static void add_source(void *data, const struct settings_view *view)
+{
+	static const enum hook_layer layers[] = { [LAYER_USER] = HOOK_FROM_USER,
+						  [LAYER_PROJECT] = HOOK_FROM_PROJECT,
+						  [LAYER_LOCAL] = HOOK_FROM_LOCAL,
+						  [LAYER_FLAG] = HOOK_FROM_FLAG,
+						  [LAYER_MANAGED] = HOOK_FROM_MANAGED };
+	struct sources *s = data;
+	enum settings_layer layer = view->origin.layer;
+	bool of_project = layer == LAYER_PROJECT || layer == LAYER_LOCAL;
+
+	if (!view->value || view->effect == EFFECT_IGNORED || s->count == COUNT_OF(s->list))
+		return;
+	s->list[s->count++] = (struct hook_source){ .layer = layers[layer],
+						    .file = view->origin.file,
+						    .hooks = view->value,
+						    .trusted = !of_project || !s->own_only };
+}
+
+static const char *const *texts(struct policy *p, const char *path)
+{
+	const struct json *v = settings_get(p->settings, path, NULL);
+	size_t n = 0;
+
+	if (!v)
+		return NULL;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		n++;
+	const char **list = arena_alloc(&p->arena, (n + 1) * sizeof *list);
+	n = 0;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		list[n++] = json_cstr(e, &p->arena);
+	list[n] = NULL;
+	return list;
+}
+
+static bool managed_says(const struct policy *p, const char *path)
+{
+	struct settings_origin origin;
+	const struct json *v = settings_get(p->settings, path, &origin);
+
+	return json_bool(v) && origin.layer == LAYER_MANAGED;
+}
+
+static void compile_hooks(struct cadre *c, struct policy *p)
+{
+	struct diagnostics problems = { .arena = &p->arena };
+	struct sources sources = { .own_only = c->options.interactive && !p->trusted };
+
+	p->hook_policy = (struct hook_policy){
+		.disable_all = settings_bool(p->settings, "disableAllHooks", false),
+		.disable_managed = managed_says(p, "disableAllHooks"),
+		.managed_only = settings_bool(p->settings, "allowManagedHooksOnly", false),
+		.http_urls = texts(p, "allowedHttpHookUrls"),
+		.http_env = texts(p, "httpHookAllowedEnvVars"),
+	};
+	settings_explain(p->settings, "hooks", add_source, &sources);
+	if (!sources.count)
+		return;
+	/* The highest comes first here, and hooks run in the order of their files, lowest first. */
+	for (size_t i = 0; i < sources.count / 2; i++) {
+		struct hook_source swap = sources.list[i];
+		sources.list[i] = sources.list[sources.count - 1 - i];
+		sources.list[sources.count - 1 - i] = swap;
+	}
+	p->hooks = hook_set_new(sources.list, sources.count, &p->hook_policy, &problems);
+	for (size_t i = 0; i < problems.count; i++)
+		buf_addf(&p->notes, "%s\n", problems.list[i].message);
+}
+
+/* ---- environment ------------------------------------------------------------------------------------------------- */
+
+struct env {
+	struct arena *arena;
+	const char **list;
+	size_t count;
+};
+
+static void set_variable(void *data, const struct settings_var *var)
+{
+	struct env *e = data;
+	size_t n = strlen(var->name);
+	size_t i = 0;
+
+	if (var->held)
+		return;
+	while (i < e->count && (strncmp(e->list[i], var->name, n) != 0 || e->list[i][n] != '='))
+		i++;
+	e->list[i] = arena_printf(e->arena, "%s=%s", var->name, var->value);
+	if (i == e->count)
+		e->count++;
+}
+
+static void count_variable(void *data, const struct settings_var *var)
+{
+	(void)var;
+	++*(size_t *)data;
+}
+
+static void make_env(struct cadre *c, struct policy *p)
+{
+	enum env_trust trust = p->trusted ? ENV_ALL : c->options.interactive ? ENV_OWN : ENV_SAFE;
+	struct env env = { .arena = &p->arena };
+	size_t more = 0;
+
+	settings_env_each(p->settings, trust, count_variable, &more);
+	p->envp = (const char *const *)(uintptr_t)environ;
+	if (!more)
+		return;
+	while (environ[env.count])
+		env.count++;
+	env.list = arena_alloc(&p->arena, (env.count + more + 1) * sizeof *env.list);
+	memcpy(env.list, environ, env.count * sizeof *env.list);
+	settings_env_each(p->settings, trust, set_variable, &env);
+	env.list[env.count] = NULL;
+	p->envp = env.list;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
+
+static int find_trust(struct cadre *c, struct policy *p, const char *cwd, struct err *err)
+{
+	AUTO_TRUST struct trust trust = { 0 };
+	const char *file;
+
+	if (app_state_file(c, &p->arena, &file, err) < 0 || trust_read(&trust, file, err) < 0)
+		return -(int)err->kind;
+	p->trusted = trust_has(&trust, trust_folder(&p->arena, cwd));
+	return 0;
+}
+
+/* Takes settings. *p need not be initialised. */
+static int compile(struct cadre *c, struct settings *settings, struct policy *p, struct err *err)
+{
+	struct rules rules = { .policy = p, .err = err };
+
+	*p = (struct policy){ .settings = settings };
+	if (options_directories(&c->options, &p->arena, &rules.cwd, &rules.config_dir, err) < 0 ||
+	    find_trust(c, p, rules.cwd, err) < 0 || compile_rules(&rules) < 0) {
+		policy_release(p);
+		return -(int)err->kind;
+	}
+	compile_hooks(c, p);
+	make_env(c, p);
+	return 0;
+}
+
+int policy_load(struct cadre *c, struct err *err)
+{
+	struct settings *settings;
+
+	if (c->policy.settings)
+		return 0;
+	if (app_settings(c, &settings, err) < 0)
+		return -(int)err->kind;
+	return compile(c, settings, &c->policy, err);
+}
+
+int policy_refresh(struct cadre *c, struct err *err)
+{
+	struct settings *settings = settings_ref(c->policy.settings);
+	struct policy changed;
+	int status = settings_refresh(&settings, err);
+
+	if (status <= 0) {
+		settings_unref(settings);
+		return status;
+	}
+	if (compile(c, settings, &changed, err) < 0)
+		return -(int)err->kind;
+	changed.generation = c->policy.generation + 1;
+	changed.older = xmalloc(sizeof *changed.older);
+	*changed.older = c->policy;
+	c->policy = changed;
+	return 1;
+}
+
+void policy_release(struct policy *p)
+{
+	settings_unref(p->settings);
+	rule_set_unref(p->rules);
+	hook_set_unref(p->hooks);
+	buf_release(&p->notes);
+	if (p->older)
+		policy_release(p->older);
+	free(p->older);
+	arena_release(&p->arena);
+	*p = (struct policy){ 0 };
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * policy.h - what the settings say, compiled once for all sessions of a runtime: rules, hooks, environment, trust. Looked at
+ * again before each turn; a file that has become bad is said and leaves everything as it was. */
+#pragma once
+#include "hook/set.h"
+#include "permission/rule_set.h"
+#include "settings/settings.h"
+
+struct cadre;
+
+struct policy {
+	struct settings *settings; /* reference; NULL: not loaded yet */
+	struct arena arena;        /* of what is below; made anew with each change */
+	struct rule_set *rules;    /* reference */
+	struct hook_set *hooks;    /* reference; NULL: none */
+	struct hook_policy hook_policy;
+	const char *const *envp; /* of child processes */
+	bool trusted;            /* the user trusts the folder */
+	struct buf notes;        /* for the user, a line each */
+	unsigned generation;     /* changes when anything above does */
+	struct policy *older;    /* owned: agents still use its texts */
+};
+
+int policy_load(struct cadre *c, struct err *err); /* once; -ERR_USAGE names file and line */
+/* 1: something has changed; 0: nothing; -ERR_USAGE: a file is bad, the old policy holds. */
+int policy_refresh(struct cadre *c, struct err *err);
+void policy_release(struct policy *p);

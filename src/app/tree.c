@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * tree.c - what the agents of a session share, from options, settings and environment. */
+#include "agent/memory.h"
+#include "app/agents.h"
+#include "app/app_int.h"
+#include "session/state.h"
+#include "settings/env_switch.h"
+#include "settings/git_head.h"
+
+enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
+
+static unsigned env_number(const char *variable, unsigned least, unsigned most, unsigned otherwise)
+{
+	const char *text = getenv(variable);
+	uint64_t n;
+
+	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
+}
+
+static int open_registry(struct cadre *c, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	return c->registry ? 0 : app_agents(c, &a, &c->registry, err);
+}
+
+/* A variable of the environment is closer to the run than a file. */
+static void find_limits(const struct settings *s, struct tree_limits *l)
+{
+	unsigned depth = (unsigned)settings_i64(s, "subagents.maxDepth", DEFAULT_DEPTH);
+	unsigned alive = (unsigned)settings_i64(s, "subagents.maxAlive", DEFAULT_ALIVE);
+
+	l->depth = env_number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth);
+	l->alive = env_number("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive);
+	l->total = (unsigned)settings_i64(s, "subagents.maxTotal", DEFAULT_TOTAL);
+	l->agent_usd = settings_double(s, "subagents.maxBudgetUsd", 0);
+	l->agent_tokens = settings_i64(s, "subagents.maxTokens", 0);
+}
+
+/* Forks are implied only where a person watches and no workers are coordinated; the environment has the last word. */
+static bool fork_mode(const struct options *o, const struct settings *s)
+{
+	const char *variable = getenv("CLAUDE_CODE_FORK_SUBAGENT");
+
+	if (!o->interactive || env_is_on("CLAUDE_CODE_COORDINATOR_MODE"))
+		return false;
+	return variable && variable[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT") : settings_bool(s, "subagents.fork", false);
+}
+
+static void find_switches(const struct options *o, const struct policy *p, struct tree_switches *w)
+{
+	w->fork_mode = fork_mode(o, p->settings);
+	w->coordinator = env_is_on("CLAUDE_CODE_COORDINATOR_MODE");
+	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
+	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
+	w->memory_on = agent_memory_is_on(settings_get(p->settings, "autoMemoryEnabled", NULL));
+	w->trusted = p->trusted;
+	w->forward_text = o->forward_subagent_text;
+}
+
+static const char *const *texts(struct arena *a, const struct settings *s, const char *path)
+{
+	const struct json *v = settings_get(s, path, NULL);
+	const char **list;
+	size_t n = 0;
+
+	if (!v)
+		return NULL;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		n++;
+	list = arena_alloc(a, (n + 1) * sizeof *list);
+	n = 0;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		list[n++] = json_cstr(e, a);
+	list[n] = NULL;
+	return list;
+}
+
+void session_use_policy(struct cadre_session *s)
+{
+	const struct policy *p = &s->cadre->policy;
+	struct agent_tree *t = &s->tree;
+	const char *base = settings_cstr(p->settings, "worktree.baseRef", &s->arena, "head");
+	const char *model = settings_cstr(p->settings, "subagents.defaultModel", &s->arena, NULL);
+
+	permission_use_rules(&t->main.permission, p->rules);
+	find_limits(p->settings, &t->limits);
+	t->seats.cap = t->limits.alive;
+	t->switches.trusted = p->trusted;
+	t->hook_set = p->hooks;
+	t->hook_policy = &p->hook_policy;
+	t->envp = p->envp;
+	t->main.env.envp = p->envp;
+	t->worktree.fresh = !strcmp(base, "fresh");
+	t->worktree.symlink_dirs = texts(&s->arena, p->settings, "worktree.symlinkDirectories");
+	t->worktree.sparse_paths = texts(&s->arena, p->settings, "worktree.sparsePaths");
+	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
+}
+
+static void find_places(struct cadre_session *s, const char *project_dir)
+{
+	struct agent_tree *t = &s->tree;
+	AUTO_BUF struct buf key = { 0 };
+	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
+	const char *root = git_root(&s->arena, t->main.cwd);
+
+	store_project_key(&key, str_from(t->main.cwd));
+	t->session_id = s->id;
+	t->config_dir = s->cadre->store.config_dir;
+	t->project_dir = root ? root : t->main.cwd;
+	t->managed_dir = s->cadre->options.managed_dir ? s->cadre->options.managed_dir : "/etc/claude-code";
+	t->session_dir = t->main.journal ? arena_printf(&s->arena, "%s/%s", project_dir, s->id) : NULL;
+	t->results_dir = arena_printf(&s->arena, "%s/%s/tool-results", project_dir, s->id);
+	t->tasks_dir = arena_printf(&s->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
+				    (unsigned)getuid(), key.p, s->id);
+}
+
+static void on_idle(struct agent_tree *t)
+{
+	session_settle(t->data);
+}
+
+int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err)
+{
+	struct cadre *c = s->cadre;
+	const struct options *o = &c->options;
+	struct agent_tree *t = &s->tree;
+	const char *limit = getenv("CLAUDE_CODE_MAX_OUTPUT_TOKENS");
+
+	if (open_registry(c, err) < 0 || app_open_hooks(c, err) < 0)
+		return -(int)err->kind;
+	if (!c->state)
+		c->state = state_new(c->loop, c->store.config_dir);
+	if (!c->worktrees)
+		c->worktrees = worktree_pool_new(c->loop, c->spawner);
+	s->project_dir = project_dir;
+	find_places(s, project_dir);
+	find_switches(o, &c->policy, &t->switches);
+	session_use_policy(s);
+	t->hooks = c->hooks;
+	t->spawner = c->spawner;
+	t->endpoint = c->endpoint;
+	t->heads = &c->heads;
+	t->store = &c->store;
+	t->state = t->session_dir ? c->state : NULL;
+	t->registry = c->registry;
+	t->kit = &tool_kit;
+	t->worktrees = c->worktrees;
+	t->entrypoint = o->entrypoint ? o->entrypoint : "sdk-cli";
+	t->append_system_prompt = o->append_subagent_system_prompt;
+	t->parallel_calls = env_number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
+	t->retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000;
+	t->budget.limit_usd = o->max_budget_usd;
+	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))
+		t->max_tokens = 0;
+	t->on_event = session_emit;
+	t->on_idle = on_idle;
+	t->data = s;
+	return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * actor.c - an agent that runs. */
+#include "subagent/actor.h"
+#include "subagent/fork.h"
+#include "subagent/gate.h"
+#include "subagent/tree.h"
+
+/* ---- what happens to it -------------------------------------------------------------------------------------- */
+
+static void count_call(struct actor *a, const struct event *event)
+{
+	a->tool_uses++;
+	snprintf(a->last_tool, sizeof a->last_tool, "%s", event->name);
+}
+
+void actor_emit(void *data, const struct event *event)
+{
+	struct actor *a = data;
+	struct event e = *event;
+
+	e.agent = &a->who;
+	if (e.kind == EVENT_TOOL_STARTED)
+		count_call(a, &e);
+	a->tree->on_event(a->tree->data, &e);
+	if (e.kind == EVENT_TOOL_STARTED && a->child)
+		subagent_progress(a->child);
+}
+
+static void on_usage(void *data, const struct usage *usage)
+{
+	struct actor *a = data;
+
+	a->turns++;
+	usage_add(&a->usage, usage);
+	agent_tree_spend(a->tree, a, usage);
+}
+
+static void on_query_end(struct query *q, void *data)
+{
+	struct actor *a = data;
+
+	(void)q;
+	a->on_turn_end(a);
+}
+
+void actor_notice(struct actor *a, const char *id, struct str text)
+{
+	query_notice(&a->query, id, text);
+	if (a->query.state == QUERY_IDLE)
+		a->on_notice(a);
+}
+
+/* ---- what its tools may use ---------------------------------------------------------------------------------- */
+
+static void set_cwd(struct tool_env *env, const char *path)
+{
+	struct actor *a = env->owner;
+	char *copy = xstrdup(path);
+
+	free(a->moved_cwd);
+	a->moved_cwd = copy;
+	env->cwd = copy;
+}
+
+static void notify(struct tool_env *env, struct str text)
+{
+	struct actor *a = env->owner;
+
+	actor_emit(a, &(struct event){ .kind = EVENT_NOTIFICATION, .text = text });
+	actor_notice(a, NULL, text);
+}
+
+/* ---- its life ------------------------------------------------------------------------------------------------ */
+
+void actor_init(struct actor *a, struct agent_tree *tree, struct actor *parent)
+{
+	*a = (struct actor){ .tree = tree, .parent = parent };
+	a->who = (struct event_agent){ .id = "", .depth = parent ? parent->who.depth + 1 : 0 };
+	a->who.parent_id = parent ? parent->who.id : "";
+	a->budget.parent = parent ? &parent->budget : &tree->budget;
+	gate_init(&a->gate);
+}
+
+static void open_env(struct actor *a)
+{
+	const struct agent_tree *t = a->tree;
+
+	a->env.loop = t->loop;
+	a->env.spawner = t->spawner;
+	a->env.cwd = a->env.root = a->cwd;
+	a->env.session_id = t->session_id;
+	a->env.results_dir = t->results_dir;
+	a->env.tasks_dir = t->tasks_dir;
+	a->env.envp = t->envp;
+	a->env.main_thread = !a->parent;
+	a->env.set_cwd = set_cwd;
+	a->env.notify = notify;
+	a->env.owner = a;
+	t->kit->open(&a->env);
+}
+
+void actor_open(struct actor *a, const struct actor_query *spec)
+{
+	struct agent_tree *t = a->tree;
+
+	open_env(a);
+	a->record = (struct record_context){
+		.session_id = t->session_id,
+		.cwd = a->cwd,
+		.git_branch = a->branch,
+		.version = CADRE_VERSION,
+		.entrypoint = t->entrypoint,
+		.agent_id = a->parent ? a->who.id : NULL,
+	};
+	a->recorder = (struct recorder){ .journal = a->journal, .store = t->store, .context = &a->record };
+	query_init(&a->query, &(struct query_config){
+				      .loop = t->loop,
+				      .endpoint = t->endpoint,
+				      .head = spec->head,
+				      .tools = &a->tools,
+				      .env = &a->env,
+				      .gate = &a->gate,
+				      .recorder = &a->recorder,
+				      .session_id = t->session_id,
+				      .agent = a->who.id,
+				      .model = a->model,
+				      .seats = spec->seated ? &t->seats : NULL,
+				      .budget = &a->budget,
+				      .interrupt_note = spec->interrupt_note,
+				      .reminder = spec->reminder,
+				      .max_turns = spec->max_turns,
+				      .parallel_calls = t->parallel_calls,
+				      .retry_deadline_ms = t->retry_deadline_ms,
+				      .on_event = actor_emit,
+				      .want_deltas = spec->want_deltas,
+				      .want_raw = spec->want_raw,
+				      .on_usage = on_usage,
+				      .on_end = on_query_end,
+				      .data = a,
+			      });
+	head_unref(spec->head); /* the query has its own reference */
+}
+
+void actor_release(struct actor *a)
+{
+	if (a->query.config.loop)
+		query_release(&a->query);
+	if (a->tree && a->tree->kit) /* a session that could not be opened has none */
+		a->tree->kit->close(&a->env);
+	transcript_release(&a->forks.history);
+	fork_gate_unref(a->forks.gate);
+	permission_release(&a->permission);
+	tool_set_release(&a->tools);
+	journal_free(a->journal);
+	free(a->moved_cwd);
+	arena_release(&a->arena);
+	*a = (struct actor){ 0 };
+}
+
+struct fork_base *actor_fork_base(struct actor *a)
+{
+	struct query *q = &a->query;
+	uint32_t count = transcript_count(&q->transcript);
+
+	if (a->forks.gate && a->forks.count == count)
+		return &a->forks;
+	transcript_release(&a->forks.history);
+	fork_gate_unref(a->forks.gate);
+	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->loop), .count = count };
+	transcript_fork(&q->transcript, &a->forks.history);
+	for (uint32_t i = 0; i < q->call_count; i++)
+		transcript_add(&a->forks.history, ROLE_USER, fork_placeholder(q->calls[i]->id));
+	return &a->forks;
+}

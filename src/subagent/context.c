@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * context.c - what an agent knows before its first prompt. */
+#include "subagent/context.h"
+#include <sys/utsname.h>
+#include "model/catalog.h"
+#include "settings/instructions.h"
+#include "subagent/tree.h"
+
+enum { USUAL_MAX_TOKENS = 32000 };
+
+void context_environment(struct buf *out, const struct actor *a)
+{
+	struct utsname system;
+	char now[ISO_TIME_LEN + 1];
+
+	id_iso_time(id_wall_ms(), now);
+	buf_addf(out, "<system-reminder>\n# Environment\nWorking directory: %s\n", a->cwd);
+	for (size_t i = 1; a->env.dirs[0] && a->env.dirs[i]; i++)
+		buf_addf(out, "Additional working directory: %s\n", a->env.dirs[i]);
+	buf_addf(out, "Git repository: %s\n", a->branch[0] ? "yes" : "no");
+	if (a->branch[0])
+		buf_addf(out, "Git branch: %s\n", a->branch);
+	if (uname(&system) == 0)
+		buf_addf(out, "Platform: %s %s\n", system.sysname, system.release);
+	buf_addf(out, "Date: %.10s\nModel: %s\n</system-reminder>", now, a->model);
+}
+
+static struct segment *collect(struct agent_tree *t, bool managed_only)
+{
+	AUTO_BUF struct buf notes = { 0 };
+	AUTO_BUF struct buf files = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+
+	instructions_collect(&files, &notes,
+			     &(struct instructions_spec){ .cwd = managed_only ? NULL : t->main.cwd,
+							  .config_dir = managed_only ? NULL : t->config_dir,
+							  .managed_dir = t->managed_dir });
+	if (notes.n && !managed_only)
+		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
+	if (!files.n)
+		return NULL;
+	buf_addf(&text,
+		 "<system-reminder>\n# Instructions of the user and the project\nFollow them; they win over your "
+		 "defaults.\n\n%s</system-reminder>",
+		 files.p);
+	return segment_text(buf_str(&text));
+}
+
+struct segment *context_instructions(struct agent_tree *t, bool managed_only)
+{
+	struct tree_instructions *i = &t->instructions[managed_only];
+
+	if (!i->collected && !getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
+		i->text = collect(t, managed_only);
+	i->collected = true;
+	return i->text ? segment_ref(i->text) : NULL;
+}
+
+struct head *context_head(struct actor *a, struct str system, const char *effort)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	const char **tools = xcalloc(a->tools.count + 1, sizeof *tools);
+	int64_t most = a->tree->max_tokens;
+
+	for (size_t i = 0; i < a->tools.count; i++)
+		tools[i] = a->tools.tools[i]->definition;
+	head_write(&bytes, &(struct head_spec){
+				   .model = a->model,
+				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
+				   .system = system,
+				   .effort = effort,
+				   .tools = tools,
+			   });
+	free(tools);
+	return head_intern(a->tree->heads, buf_str(&bytes));
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ * gate.c - what stands around every tool call. */
+#include "subagent/gate.h"
+#include "json/json_write.h"
+#include "subagent/hooks.h"
+#include "subagent/tree.h"
+
+/* A call on its way, while hooks look at it. Owned by itself: it outlives a call that was cancelled meanwhile. */
+struct pass {
+	struct actor *actor;
+	struct tool_call *call; /* NULL: it was given up */
+	struct hook_firing *firing;
+};
+
+static struct actor *actor_of(struct tool_gate *gate)
+{
+	return CONTAINER_OF(gate, struct actor, gate);
+}
+
+static struct pass *pass_new(struct actor *a, struct tool_call *call)
+{
+	struct pass *p = xcalloc(1, sizeof *p);
+
+	p->actor = a;
+	p->call = call;
+	call->pass = p;
+	return p;
+}
+
+/* Returns the call, if it is still wanted. */
+static struct tool_call *pass_end(struct pass *p)
+{
+	struct tool_call *call = p->call;
+
+	if (call)
+		call->pass = NULL;
+	free(p);
+	return call;
+}
+
+/* ---- hooks --------------------------------------------------------------------------------------------------- */
+
+/* A rule fits a call if it would forbid it. One that cannot be understood lets the hook run. */
+static bool matches_rule(void *data, struct str rule)
+{
+	static const struct rule_origin origin = { .layer = "hook" };
+	const struct tool_call *call = data;
+	const struct actor *a = call->env->owner;
+	struct permission alone = { .root = a->permission.root, .dirs = a->permission.dirs };
+	struct permission_verdict v = { 0 };
+	bool fits = true;
+
+	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
+		permission_explain(&alone, call, PERMISSION_HINT_NONE, &v);
+		fits = v.decision == PERMISSION_DENY && v.step == PERMISSION_STEP_DENY_RULE;
+		permission_verdict_release(&v);
+	}
+	permission_release(&alone);
+	return fits;
+}
+
+static void put_call(struct json_out *w, const struct tool_call *call)
+{
+	json_open(w, '{');
+	json_kcstr(w, "tool_name", call->tool->name);
+	json_kraw(w, "tool_input", json_raw(call->input));
+}
+
+/* False: no hook waits for this. fields is closed here. */
+static bool fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
+		 hook_done_fn *done)
+{
+	struct hook_context context;
+	struct hook_set *sets[] = { a->tree->hook_set, a->child ? a->child->hooks : NULL };
+	struct hook_fire_spec spec = { .event = event,
+				       .subject = str_from(call->tool->name),
+				       .context = &context,
+				       .sets = sets,
+				       .set_count = COUNT_OF(sets),
+				       .tool_use_id = call->id,
+				       .matches_rule = matches_rule,
+				       .rule_data = call };
+
+	json_close(fields);
+	spec.fields = buf_str(fields->buf);
+	actor_hook_context(a, &context);
+	struct pass *p = pass_new(a, call);
+	p->firing = hook_fire(a->tree->hooks, &spec, done, p);
+	return true;
+}
+
+static bool wanted(const struct actor *a, struct tool_call *call, enum hook_event event)
+{
+	struct hook_set *sets[] = { a->tree->hook_set, a->child ? a->child->hooks : NULL };
+
+	if (!a->tree->hooks || (!sets[0] && !sets[1]))
+		return false;
+	return hook_wanted(&(struct hook_fire_spec){ .event = event,
+						     .subject = str_from(call->tool->name),
+						     .sets = sets,
+						     .set_count = COUNT_OF(sets),
+						     .matches_rule = matches_rule,
+						     .rule_data = call });
+}
+
+/* ---- decisions ----------------------------------------------------------------------------------------------- */
+
+static void deny(struct actor *a, struct tool_call *call, struct str reason)
+{
+	agent_tree_note_denial(a->tree, a, call);
+	actor_emit(a, &(struct event){
+			      .kind = EVENT_PERMISSION_DENIED, .name = call->name, .id = call->id, .text = reason });
+	tool_call_decided(call, TOOL_DENY, reason);
+}
+
+static void ask_host(struct actor *a, struct tool_call *call)
+{
+	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+				       .name = call->name,
+				       .id = call->id,
+				       .text = tool_call_summary(call) });
+}
+
+/* {"behavior":"allow","updatedInput":..} or {"behavior":"deny","message":..} */
+static bool take_decision(struct actor *a, struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return false;
+	const struct json *input = json_get(root, "updatedInput");
+	if (json_str_is(json_get(root, "behavior"), "deny")) {
+		struct str message = json_str(json_get(root, "message"), &call->arena);
+		deny(a, call, message.n ? message : STR("A hook refused the permission."));
+		return true;
+	}
+	if (!json_str_is(json_get(root, "behavior"), "allow"))
+		return false;
+	if (input && !tool_call_set_input(call, json_raw(input)))
+		return true;
+	tool_call_decided(call, TOOL_ALLOW, STR(""));
+	return true;
+}
+
+static void on_requested(void *data, const struct hook_outcome *outcome)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
+		if (permission_can_ask(&a->permission))
+			ask_host(a, call);
+		else
+			deny(a, call, STR("Nobody is there to be asked for permission."));
+	}
+}
+
+static bool request(struct actor *a, struct tool_call *call)
+{
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
+		return false;
+	put_call(&w, call);
+	return fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested);
+}
+
+static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
+{
+	struct permission_verdict v = { 0 };
+
+	permission_explain(&a->permission, call, hint, &v);
+	bool open = v.decision == PERMISSION_ASK || v.unanswerable;
+	if (v.decision == PERMISSION_ALLOW)
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else if (open && request(a, call))
+		; /* a hook answers in place of a person */
+	else if (v.decision == PERMISSION_ASK)
+		ask_host(a, call);
+	else
+		deny(a, call, buf_str(&v.reason));
+	permission_verdict_release(&v);
+}
+
+/* ---- before -------------------------------------------------------------------------------------------------- */
+
+static void deny_by_hook(struct actor *a, struct tool_call *call, struct str reason)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "A PreToolUse hook refused this call%s" STR_FMT, reason.n ? ": " : ".", STR_ARG(reason));
+	deny(a, call, buf_str(&text));
+}
+
+static void on_looked_at(void *data, const struct hook_outcome *outcome)
+{
+	static const enum permission_hint hints[] = { [HOOK_PERMISSION_ALLOW] = PERMISSION_HINT_ALLOW,
+						      [HOOK_PERMISSION_ASK] = PERMISSION_HINT_ASK,
+						      [HOOK_PERMISSION_DEFER] = PERMISSION_HINT_ASK,
+						      [HOOK_PERMISSION_DENY] = PERMISSION_HINT_NONE };
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	if (outcome->permission == HOOK_PERMISSION_DENY)
+		deny_by_hook(a, call, outcome->permission_reason);
+	else if (outcome->blocked)
+		deny_by_hook(a, call, outcome->block_reason);
+	else if (outcome->stop)
+		deny_by_hook(a, call, STR("the turn ends"));
+	else if (!outcome->updated_input.n || tool_call_set_input(call, outcome->updated_input))
+		decide(a, call, hints[outcome->permission]);
+}
+
+static void ask(struct tool_gate *gate, struct tool_call *call)
+{
+	struct actor *a = actor_of(gate);
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!wanted(a, call, HOOK_PRE_TOOL_USE)) {
+		decide(a, call, PERMISSION_HINT_NONE);
+		return;
+	}
+	put_call(&w, call);
+	json_kcstr(&w, "tool_use_id", call->id);
+	(void)fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
+}
+
+/* ---- after --------------------------------------------------------------------------------------------------- */
+
+static void replace_result(struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return;
+	struct str text = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
+	buf_clear(&call->result);
+	buf_add(&call->result, text.p, text.n);
+}
+
+static void on_seen(void *data, const struct hook_outcome *outcome)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
+	if (outcome->blocked)
+		buf_addf(&call->result, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
+	tool_call_settle(call);
+}
+
+static void after(struct tool_gate *gate, struct tool_call *call)
+{
+	struct actor *a = actor_of(gate);
+	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (call->cancelled || !wanted(a, call, event)) {
+		tool_call_settle(call);
+		return;
+	}
+	put_call(&w, call);
+	json_kcstr(&w, "tool_use_id", call->id);
+	if (call->is_error)
+		json_kstr(&w, "error", buf_str(&call->result));
+	else if (call->result_json.n)
+		json_kraw(&w, "tool_response", buf_str(&call->result_json));
+	else
+		json_kstr(&w, "tool_response", buf_str(&call->result));
+	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->loop) - call->started_ms));
+	(void)fire(a, call, event, &w, on_seen);
+}
+
+/* ---- from outside -------------------------------------------------------------------------------------------- */
+
+/* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
+static void cancel(struct tool_gate *gate, struct tool_call *call)
+{
+	struct pass *p = call->pass;
+
+	(void)gate;
+	if (!p)
+		return;
+	hook_cancel(p->firing);
+	if (call->running)
+		return;
+	p->call = NULL;
+	call->pass = NULL;
+}
+
+void gate_init(struct tool_gate *gate)
+{
+	*gate = (struct tool_gate){ .ask = ask, .after = after, .cancel = cancel };
+}
+
+/* Questions are not stored: a call that was started, does not run, waits for no hook and has not ended is one. */
+struct tool_call *actor_question(struct actor *a, const char *call_id)
+{
+	for (uint32_t i = 0; i < a->query.call_count; i++) {
+		struct tool_call *call = a->query.calls[i]->call;
+		if (call && !strcmp(call->id, call_id) && call->started && !call->running && !call->finished && !call->pass)
+			return call;
+	}
+	return NULL;
+}
+
+void actor_answer(struct actor *a, struct tool_call *call, bool allow, struct str reason)
+{
+	if (allow)
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else
+		deny(a, call, reason);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT
+ * life.c - how a child comes to life: one table of steps, each with a way up and, where something is to be undone, a way
+ * down. They run in this order; a failure takes the steps that are up down again, last first. */
+#include "agent/memory.h"
+#include "base/crash.h"
+#include "json/json_write.h"
+#include "settings/git_head.h"
+#include "subagent/agent_tool.h"
+#include "subagent/context.h"
+#include "subagent/fork.h"
+#include "subagent/hooks.h"
+#include "subagent/meta.h"
+#include "subagent/subagent.h"
+
+/* ---- on disk and in line ----------------------------------------------------------------------------------------- */
+
+/* The edge from parent to child is on disk before the child does anything. */
+static int record_edge(struct subagent *s, struct err *err)
+{
+	if (!s->load) {
+		meta_place(s->task);
+		if (meta_write(s->task, err) < 0)
+			return -(int)err->kind;
+	}
+	crash_point(agent_recorded);
+	task_note(s->task);
+	if (s->task->transcript)
+		s->actor.journal = journal_new(s->actor.tree->store, s->task->transcript);
+	return 0;
+}
+
+static void on_seated(struct seat *seat)
+{
+	struct actor *a = CONTAINER_OF(seat, struct actor, query.seat);
+
+	subagent_step_done(a->child, NULL);
+}
+
+/* Until the query is open the seat is ours to wait for. */
+static int take_seat(struct subagent *s, struct err *err)
+{
+	struct seats *seats = &s->actor.tree->seats;
+	struct seat *seat = &s->actor.query.seat;
+
+	(void)err;
+	seat->on_taken = on_seated;
+	if (seats->taken + seats->waiting >= seats->cap && !subagent_shares_history(s))
+		subagent_launched(s); /* its call need not wait for a seat */
+	seat_wait(seats, seat, SEAT_NEW);
+	return STEP_TAKES_TIME;
+}
+
+static int leave_seat(struct subagent *s, struct err *err)
+{
+	(void)err;
+	seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
+	return 0;
+}
+
+/* ---- what it runs on --------------------------------------------------------------------------------------------- */
+
+static void add_note(struct subagent *s, const char *text)
+{
+	buf_addf(&s->notes, "%s\n", text);
+}
+
+static int resolve_model(struct subagent *s, struct err *err)
+{
+	const struct agent_definition *d = s->definition;
+	struct actor *a = &s->actor;
+
+	(void)err;
+	model_choose(&a->arena,
+		     &(struct model_wishes){
+			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+			     .call = s->task->request.model,
+			     .definition = d ? d->model : NULL,
+			     .configured = a->tree->default_model,
+			     .parent = a->parent->model,
+			     .shares_context = !d || d->fork_context,
+		     },
+		     &s->model);
+	a->model = s->model.id;
+	s->task->model = arena_strdup(&s->task->arena, a->model);
+	if (s->model.note)
+		add_note(s, s->model.note);
+	return 0;
+}
+
+/* ---- where it works ---------------------------------------------------------------------------------------------- */
+
+static void on_worktree(struct worktree *w, const struct err *err, void *data)
+{
+	struct subagent *s = data;
+
+	s->job = NULL;
+	s->worktree = w;
+	subagent_step_done(s, w ? NULL : err);
+}
+
+static bool wants_worktree(const struct subagent *s)
+{
+	if (s->task->base)
+		return true; /* it had one before */
+	if (s->task->request.isolation)
+		return !strcmp(s->task->request.isolation, "worktree");
+	return s->definition && s->definition->isolation == ISOLATION_WORKTREE;
+}
+
+static bool wants_remote(const struct subagent *s)
+{
+	if (s->task->request.isolation)
+		return !strcmp(s->task->request.isolation, "remote");
+	return s->definition && s->definition->isolation == ISOLATION_REMOTE;
+}
+
+static int take_worktree(struct subagent *s, struct err *err)
+{
+	const struct agent_tree *t = s->actor.tree;
+	struct worktree_spec spec = { .agent_id = s->task->id,
+				      .cwd = s->actor.parent->env.cwd,
+				      .fresh = t->worktree.fresh,
+				      .symlink_dirs = t->worktree.symlink_dirs,
+				      .sparse_paths = t->worktree.sparse_paths };
+
+	if (wants_remote(s))
+		return err_set(err, ERR_USAGE, "isolation \"remote\" is not available here: use \"worktree\"");
+	if (!wants_worktree(s))
+		return 0;
+	if (!t->worktrees)
+		return err_set(err, ERR_USAGE, "worktrees are not available here");
+	s->job = s->task->base ? worktree_adopt(t->worktrees, &spec, s->task->base, on_worktree, s)
+			       : worktree_take(t->worktrees, &spec, on_worktree, s);
+	return STEP_TAKES_TIME;
+}
+
+static void on_released(const struct worktree_end *end, void *data)
+{
+	struct subagent *s = data;
+	struct task *t = s->task;
+
+	s->job = NULL;
+	t->worktree = end->kept ? arena_strdup(&t->arena, end->path) : NULL;
+	t->branch = end->kept ? arena_strdup(&t->arena, end->branch) : t->branch;
+	if (end->kept && end->why && end->why[0])
+		buf_addf(&s->notes, "the worktree was kept: %s\n", end->why);
+	subagent_step_done(s, NULL);
+}
+
+int subagent_release_worktree(struct subagent *s, struct err *err)
+{
+	(void)err;
+	if (!s->worktree)
+		return 0;
+	s->job = worktree_release(s->actor.tree->worktrees, TAKE(s->worktree), on_released, s);
+	return STEP_TAKES_TIME;
+}
+
+/* The place is known: directories, branch, and what its own processes may write. */
+static int settle_place(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	struct task *t = s->task;
+	const char *const *parent_dirs = a->parent->env.dirs;
+
+	a->cwd = arena_strdup(&a->arena, s->worktree ? s->worktree->path : a->parent->env.cwd);
+	a->branch = a->parent->branch;
+	a->env.dirs = parent_dirs;
+	if (!s->worktree)
+		return 0;
+	size_t n = 0;
+	while (parent_dirs[n])
+		n++;
+	const char **dirs = arena_alloc(&a->arena, (n + 1) * sizeof *dirs);
+	dirs[0] = a->cwd; /* in place of the checkout that it must not touch */
+	for (size_t i = 1; i <= n; i++)
+		dirs[i] = i < n ? parent_dirs[i] : NULL;
+	a->env.dirs = dirs;
+	a->branch = arena_strdup(&a->arena, s->worktree->branch);
+	t->worktree = arena_strdup(&t->arena, s->worktree->path);
+	t->branch = arena_strdup(&t->arena, s->worktree->branch);
+	t->base = arena_strdup(&t->arena, s->worktree->base);
+	return meta_write(t, err);
+}
+
+/* ---- what it is told --------------------------------------------------------------------------------------------- */
+
+static int build_prompt(struct subagent *s, struct err *err)
+{
+	const struct agent_definition *d = s->definition;
+	const struct agent_tree *t = s->actor.tree;
+
+	if (!d)
+		return 0; /* a fork has its parent's, to the byte */
+	struct memory_places places = { t->config_dir, t->project_dir, t->switches.trusted };
+	bool memory = t->switches.memory_on && d->memory != MEMORY_NONE;
+
+	buf_add(&s->system, d->prompt, d->prompt_len);
+	buf_addf(&s->system, "%s%s", s->system.n ? "\n\n" : "", subagent_rules_text);
+	if (memory && agent_memory_prepare(d, &places, err) < 0)
+		return -(int)err->kind;
+	if (memory)
+		agent_memory_prompt(&s->system, d, &places);
+	if (t->append_system_prompt && t->append_system_prompt[0])
+		buf_addf(&s->system, "\n\n%s", t->append_system_prompt);
+	return 0;
+}
+
+/* Skills and servers come with the rooms that know them. What is not there is said. */
+static int preload_skills(struct subagent *s, struct err *err)
+{
+	const struct agent_definition *d = s->definition;
+
+	(void)err;
+	for (size_t i = 0; d && i < d->skills.count; i++)
+		buf_addf(&s->notes, "the skill %s is not available\n", d->skills.names[i]);
+	return 0;
+}
+
+static int join_servers(struct subagent *s, struct err *err)
+{
+	(void)err;
+	if (s->definition && s->definition->mcp_servers)
+		add_note(s, "the MCP servers of the definition are not connected");
+	return 0;
+}
+
+static int leave_servers(struct subagent *s, struct err *err)
+{
+	(void)s;
+	(void)err;
+	return 0;
+}
+
+/* ---- what it can do ---------------------------------------------------------------------------------------------- */
+
+static const char *types_limit(struct actor *a, const struct tool_choice *c)
+{
+	AUTO_BUF struct buf types = { 0 };
+
+	for (size_t i = 0; i < c->only.count; i++)
+		if (!strcmp(c->only.list[i].tool, "Agent"))
+			buf_addf(&types, "%s%s", types.n ? ", " : "", c->only.list[i].specifier);
+	return types.n ? arena_strdup(&a->arena, types.p) : NULL;
+}
+
+static int resolve_tools(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_tree *t = a->tree;
+	AUTO_BUF struct buf why = { 0 };
+
+	tool_choose(s->definition,
+		    &(struct tool_choice_spec){
+			    .pool = s->definition ? &t->main.tools : &a->parent->tools,
+			    .background = s->task->background,
+			    .deepest = a->who.depth >= t->limits.depth,
+			    .memory = t->switches.memory_on,
+			    .whole = !s->definition,
+		    },
+		    &s->choice);
+	if (s->definition && tool_choice_refuses(&s->choice, s->definition, &why)) {
+		buf_add(&s->failure, why.p, why.n);
+		return err_set(err, ERR_USAGE, "%s", why.p);
+	}
+	for (size_t i = 0; i < s->choice.tools.count; i++)
+		tool_set_add(&a->tools, s->choice.tools.tools[i]);
+	for (size_t i = 0; i < s->choice.unknown.count; i++)
+		buf_addf(&s->notes, "the definition names a tool that does not exist: %s\n", s->choice.unknown.list[i]);
+	a->agent_types = types_limit(a, &s->choice);
+	if (!s->definition)
+		a->agent_types = a->parent->agent_types;
+	agent_tool_limit(a);
+	return 0;
+}
+
+static int derive_permission(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_definition *d = s->definition;
+	const struct tool_choice *c = &s->choice;
+	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
+
+	(void)err;
+	permission_derive(&a->permission, &a->parent->permission,
+			  &(struct permission_birth){
+				  .mode = d ? d->permission_mode : NULL,
+				  .mode_invalid = d && d->permission_mode_invalid,
+				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
+				  .can_ask = a->parent->permission.can_ask,
+				  .only = c->only.list,
+				  .only_count = c->only.count,
+				  .never = c->never.list,
+				  .never_count = c->never.count,
+				  .write_root = s->worktree ? s->worktree->path : NULL,
+				  .main_checkout = s->worktree ? s->worktree->root : NULL,
+			  });
+	if (d && d->permission_mode && !trusted)
+		add_note(s, "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
+			    "`cadre trust` to record consent");
+	return 0;
+}
+
+static int release_choice(struct subagent *s, struct err *err)
+{
+	(void)err;
+	tool_choice_release(&s->choice);
+	return 0;
+}
+
+/* ---- its own things ---------------------------------------------------------------------------------------------- */
+
+static unsigned turn_limit(const struct subagent *s)
+{
+	int64_t n = s->task->request.max_turns;
+
+	if (!n && s->definition)
+		n = s->definition->max_turns;
+	return (unsigned)MIN(n, (int64_t)1 << 30);
+}
+
+static int open_query(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_definition *d = s->definition;
+	struct head *parent_head = a->parent->query.config.head;
+
+	(void)err;
+	s->task->turn_limit = turn_limit(s);
+	a->budget.limit_usd = a->tree->limits.agent_usd;
+	a->budget.limit_tokens = a->tree->limits.agent_tokens;
+	const char *effort = s->task->request.effort ? s->task->request.effort : d ? d->effort : NULL;
+	actor_open(a, &(struct actor_query){
+			      .head = d ? context_head(a, buf_str(&s->system), effort) : head_ref(parent_head),
+			      .reminder = d ? d->reminder : NULL,
+			      .max_turns = turn_limit(s),
+			      .want_deltas = a->tree->switches.forward_text,
+			      .seated = true,
+		      });
+	buf_release(&s->system);
+	a->query.seat.taken = true; /* ours until here */
+	return 0;
+}
+
+static int close_files(struct subagent *s, struct err *err)
+{
+	(void)err;
+	s->actor.tree->kit->end_shells(&s->actor.env);
+	return 0;
+}
+
+static int open_track(struct subagent *s, struct err *err)
+{
+	struct event_task task;
+
+	(void)err;
+	task_tell(s->task, &task);
+	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
+	if (s->task->background)
+		agent_tree_tasks_changed(s->actor.tree);
+	return 0;
+}
+
+static int close_track(struct subagent *s, struct err *err)
+{
+	struct event_task task;
+
+	(void)err;
+	task_tell(s->task, &task);
+	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_ENDED,
+					       .task = &task,
+					       .text = buf_str(&s->task->report),
+					       .is_error = end_words(s->task->state)->is_error });
+	return 0;
+}
+
+const struct life_step life[] = {
+	{ "edge", record_edge, NULL },
+	{ "seat", take_seat, leave_seat },
+	{ "model", resolve_model, NULL },
+	{ "worktree", take_worktree, subagent_release_worktree },
+	{ "place", settle_place, NULL },
+	{ "prompt", build_prompt, NULL },
+	{ "skills", preload_skills, NULL },
+	{ "mcp", join_servers, leave_servers },
+	{ "tools", resolve_tools, release_choice },
+	{ "permission", derive_permission, NULL },
+	{ "files", open_query, close_files },
+	{ "agent hooks", subagent_register_hooks, subagent_unregister_hooks },
+	{ "start hooks", subagent_start_hooks, NULL },
+	{ "track", open_track, close_track },
+};
+const size_t life_count = COUNT_OF(life);

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT
+ * subagent.c - drives a child through its phases. Callbacks record a fact and kick; every decision is in step().
+ *
+ *    STARTS --life[] is up--> RUNS <--notice, stop hook-- RESTS (its own children still work)
+ *       |                      |  ------turn over------->  |
+ *     failure, stop            +--> ENDS --ending[]--+
+ *       +----------------------------------------> FALLS --life[] down--> its parent is told, freed */
+#include "subagent/subagent.h"
+#include "base/crash.h"
+#include "subagent/context.h"
+#include "subagent/fork.h"
+#include "subagent/meta.h"
+#include "subagent/report.h"
+
+static void on_kick(struct kick *kick);
+
+void subagent_kick(struct subagent *s)
+{
+	loop_kick(s->actor.tree->loop, &s->kick);
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------------- */
+
+static void on_turn_end(struct actor *a)
+{
+	a->child->turn_over = true;
+	subagent_kick(a->child);
+}
+
+static void on_notice(struct actor *a)
+{
+	subagent_kick(a->child);
+}
+
+void subagent_step_done(struct subagent *s, const struct err *err)
+{
+	s->step_over = true;
+	if (err)
+		s->step_err = *err;
+	subagent_kick(s);
+}
+
+void subagent_progress(struct subagent *s)
+{
+	struct event_task task;
+
+	task_tell(s->task, &task);
+	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
+	task_note(s->task);
+}
+
+/* ---- making and freeing ---------------------------------------------------------------------------------------- */
+
+struct subagent *subagent_new(struct actor *parent, struct task *task, struct agent_definition *definition)
+{
+	struct subagent *s = xcalloc(1, sizeof *s);
+	struct agent_tree *t = parent->tree;
+
+	actor_init(&s->actor, t, parent);
+	s->actor.child = s;
+	s->actor.on_turn_end = on_turn_end;
+	s->actor.on_notice = on_notice;
+	s->actor.is_fork = !definition;
+	s->actor.who = (struct event_agent){ .id = task->id,
+					     .type = task->type,
+					     .name = task->name,
+					     .description = task->description,
+					     .tool_use_id = task->tool_use_id,
+					     .parent_id = task->parent_id,
+					     .depth = task->depth };
+	s->task = task;
+	s->definition = definition;
+	s->kick.step = on_kick;
+	task->live = s;
+	task->state = AGENT_RUNNING;
+	task->ended_ms = 0;
+	parent->children++;
+	s->next = t->alive;
+	s->prev = &t->alive;
+	if (t->alive)
+		t->alive->prev = &s->next;
+	t->alive = s;
+	t->alive_count++;
+	return s;
+}
+
+static void subagent_free(struct subagent *s)
+{
+	struct agent_tree *t = s->actor.tree;
+
+	*s->prev = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	t->alive_count--;
+	s->actor.parent->children--;
+	s->task->live = NULL;
+	kick_cancel(&s->kick);
+	if (s->load) {
+		session_load_release(s->load);
+		free(s->load);
+	}
+	worktree_free(s->worktree);
+	tool_choice_release(&s->choice);
+	hook_set_unref(s->hooks);
+	buf_release(&s->failure);
+	buf_release(&s->message);
+	buf_release(&s->system);
+	buf_release(&s->notes);
+	buf_release(&s->start_context);
+	agent_unref(s->definition);
+	actor_release(&s->actor);
+	free(s);
+}
+
+/* ---- its first words --------------------------------------------------------------------------------------------- */
+
+static int add_block(struct subagent *s, struct segment *block, bool meta, struct err *err)
+{
+	return query_add_user(&s->actor.query, &block, 1, meta, err);
+}
+
+static int add_text(struct subagent *s, struct str text, bool meta, struct err *err)
+{
+	return add_block(s, segment_text(text), meta, err);
+}
+
+static int add_reminder(struct subagent *s, struct str text, struct err *err)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
+	return add_text(s, buf_str(&b), true, err);
+}
+
+static int add_prompt(struct subagent *s, struct str text, struct err *err)
+{
+	struct segment *block = segment_text(text);
+
+	actor_emit(&s->actor, &(struct event){ .kind = EVENT_MESSAGE, .block = block });
+	return add_block(s, block, false, err);
+}
+
+/* Such a child is made while the call that wants it is open: its parent's conversation must not move on before. */
+bool subagent_shares_history(const struct subagent *s)
+{
+	return s->actor.is_fork || s->definition->fork_context;
+}
+
+/* The parent's conversation, with every open call answered by the same words. */
+static int share_history(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor, *parent = a->parent;
+	struct fork_base *base = actor_fork_base(parent);
+	struct fork_origin origin = { .session_id = a->tree->session_id,
+				      .agent_id = parent->parent ? parent->who.id : NULL,
+				      .uuid = parent->recorder.last,
+				      .placeholder = fork_placeholder_text };
+
+	transcript_fork(&base->history, &a->query.transcript);
+	if (s->definition)
+		return recorder_fork_origin(&a->recorder, &origin, err);
+	a->query.last_mark = parent->query.last_mark;
+	a->query.fork_gate = fork_gate_ref(base->gate);
+	return recorder_fork_origin(&a->recorder, &origin, err);
+}
+
+static int add_context(struct subagent *s, struct err *err)
+{
+	AUTO_BUF struct buf environment = { 0 };
+	bool omit = s->definition->omit_claude_md;
+
+	context_environment(&environment, &s->actor);
+	if (add_text(s, buf_str(&environment), true, err) < 0)
+		return -(int)err->kind;
+	struct segment *instructions = context_instructions(s->actor.tree, omit);
+	return instructions ? add_block(s, instructions, true, err) : 0;
+}
+
+static int add_task(struct subagent *s, struct err *err)
+{
+	const char *initial = s->definition ? s->definition->initial_prompt : NULL;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (s->actor.is_fork) {
+		fork_directive(&text, str_from(s->task->prompt));
+	} else {
+		if (initial)
+			buf_addf(&text, "%s\n\n", initial);
+		buf_addstr(&text, s->task->prompt);
+	}
+	if (s->worktree && subagent_shares_history(s))
+		fork_worktree_notice(&text, s->actor.parent->cwd, s->worktree->path);
+	return add_prompt(s, buf_str(&text), err);
+}
+
+static int begin_new(struct subagent *s, struct err *err)
+{
+	if (subagent_shares_history(s) && share_history(s, err) < 0)
+		return -(int)err->kind;
+	if (!s->actor.is_fork && add_context(s, err) < 0)
+		return -(int)err->kind;
+	if (s->start_context.n && add_reminder(s, buf_str(&s->start_context), err) < 0)
+		return -(int)err->kind;
+	if (add_task(s, err) < 0 || (s->message.n && add_prompt(s, buf_str(&s->message), err) < 0))
+		return -(int)err->kind;
+	buf_clear(&s->message);
+	crash_point(agent_prompted);
+	return 0;
+}
+
+/* Its last turn was over when the program ended: what it said then is its answer. */
+static void take_last_answer(struct subagent *s)
+{
+	struct query *q = &s->actor.query;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	uint32_t count = transcript_count(&q->transcript), first = count;
+	const struct json *root;
+
+	while (first && transcript_block(&q->transcript, first - 1).role == ROLE_ASSISTANT)
+		first--;
+	for (; first < count; first++) {
+		struct block b = transcript_block(&q->transcript, first);
+		if (b.kind != SEGMENT_TEXT || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+			continue;
+		struct str text = json_str(json_get(root, "text"), &a);
+		buf_add(&q->text, text.p, text.n);
+	}
+	q->end = QUERY_DONE;
+	s->turn_over = true;
+	subagent_kick(s);
+}
+
+/* The conversation so far is on disk. */
+static int begin_again(struct subagent *s, struct err *err)
+{
+	struct session_load *l = s->load;
+	struct actor *a = &s->actor;
+	bool goes_on = !s->message.n, over = goes_on && !l->interrupted;
+	int status = 0;
+
+	a->query.transcript = l->transcript;
+	l->transcript = (struct transcript){ 0 };
+	memcpy(a->recorder.last, l->last, sizeof a->recorder.last);
+	for (size_t i = 0; i < l->file_count; i++)
+		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
+	agent_tree_restore(a, &l->delivered);
+	for (size_t i = 0; i < l->call_count && status == 0; i++)
+		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
+					    l->calls[i].result, goes_on, err);
+	if (status == 0 && s->start_context.n && !over)
+		status = add_reminder(s, buf_str(&s->start_context), err);
+	if (status == 0 && !goes_on)
+		status = add_prompt(s, buf_str(&s->message), err);
+	if (status == 0 && over)
+		take_last_answer(s);
+	session_load_release(l);
+	free(TAKE(s->load));
+	buf_clear(&s->message);
+	return status;
+}
+
+static void begin(struct subagent *s)
+{
+	struct err err = { 0 };
+
+	s->lived = true;
+	if ((s->load ? begin_again(s, &err) : begin_new(s, &err)) < 0) {
+		buf_addf(&s->failure, "%s", err.text);
+		subagent_begin_end(s, AGENT_FAILED);
+		return;
+	}
+	subagent_launched(s);
+	s->phase = CHILD_RUNS;
+	if (!s->turn_over)
+		query_start(&s->actor.query);
+}
+
+/* Of one in the background: its call is over, and it is not yet. */
+void subagent_launched(struct subagent *s)
+{
+	if (s->task->background && s->call)
+		report_launched(TAKE(s->call), s->task);
+}
+
+/* ---- phases ------------------------------------------------------------------------------------------------------ */
+
+void subagent_begin_end(struct subagent *s, enum end_state end)
+{
+	s->end = end;
+	s->phase = CHILD_ENDS;
+	s->step = 0;
+	s->in_step = false;
+	for (struct subagent *c = s->actor.tree->alive; c; c = c->next) {
+		if (c->actor.parent != &s->actor)
+			continue;
+		if (s->suspend_asked)
+			c->suspend_asked = true;
+		else
+			c->stop_asked = true;
+		subagent_kick(c);
+	}
+	subagent_kick(s);
+}
+
+/* Runs one step of a table: true when it is over, with its failure in *err. */
+static bool run_step(struct subagent *s, int (*fn)(struct subagent *, struct err *), struct err *err)
+{
+	if (!s->in_step) {
+		s->in_step = true;
+		s->step_over = false;
+		s->step_err = (struct err){ 0 };
+		int status = fn ? fn(s, err) : 0;
+		if (status == STEP_TAKES_TIME && !s->step_over)
+			return false;
+		if (status < 0)
+			s->step_err = *err;
+		s->step_over = true;
+	}
+	if (!s->step_over)
+		return false;
+	s->in_step = false;
+	*err = s->step_err;
+	return true;
+}
+
+/* A step that waits is told to hurry; its end still comes. */
+static void hurry(struct subagent *s)
+{
+	if (s->job)
+		worktree_job_cancel(s->job);
+	if (s->firing)
+		hook_cancel(s->firing);
+	if (s->actor.query.seat.waiting) {
+		seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
+		subagent_step_done(s, NULL);
+	}
+}
+
+static bool go_down(struct subagent *s);
+
+static void fall(struct subagent *s, enum end_state end)
+{
+	s->end = end;
+	s->phase = CHILD_FALLS;
+	s->step = s->lived ? life_count : s->step;
+	s->in_step = false;
+}
+
+static bool asked_to_end(const struct subagent *s)
+{
+	return s->stop_asked || s->suspend_asked;
+}
+
+static void go_up(struct subagent *s)
+{
+	struct err err = { 0 };
+
+	if (asked_to_end(s) && s->in_step && !s->step_over)
+		hurry(s);
+	while (s->step < life_count) {
+		if (!run_step(s, life[s->step].up, &err))
+			return;
+		if (err.kind) {
+			if (!s->failure.n)
+				buf_addstr(&s->failure, err.text);
+			fall(s, asked_to_end(s) ? (s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED) : AGENT_FAILED);
+			return;
+		}
+		s->step++;
+		if (asked_to_end(s)) {
+			fall(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+			return;
+		}
+	}
+	begin(s);
+}
+
+static void turn_over(struct subagent *s)
+{
+	struct query *q = &s->actor.query;
+
+	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(s)) {
+		query_start(q);
+		return;
+	}
+	if (s->actor.children && q->end == QUERY_DONE && !asked_to_end(s)) {
+		s->phase = CHILD_RESTS;
+		seat_leave(&s->actor.tree->seats, &q->seat);
+		return;
+	}
+	end_reason(&s->failure, q);
+	subagent_begin_end(s, s->suspend_asked ? AGENT_SUSPENDED : end_state_of(q));
+}
+
+static void run(struct subagent *s)
+{
+	if (asked_to_end(s) && s->actor.query.state != QUERY_IDLE)
+		query_cancel(&s->actor.query);
+	if (!s->turn_over)
+		return;
+	s->turn_over = false;
+	turn_over(s);
+}
+
+/* Its children work; it goes on when one of them has something to tell, and ends when none is left. */
+static void rest(struct subagent *s)
+{
+	if (asked_to_end(s)) {
+		subagent_begin_end(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+	} else if (s->actor.query.notice_count) {
+		s->phase = CHILD_RUNS;
+		query_start(&s->actor.query);
+	} else if (!s->actor.children) {
+		subagent_begin_end(s, AGENT_COMPLETED);
+	}
+}
+
+/* True: the child is gone. */
+static bool go_to_end(struct subagent *s)
+{
+	struct err err = { 0 };
+
+	if (s->actor.children)
+		return false; /* no child outlives its parent */
+	while (s->step < ending_count) {
+		if (!run_step(s, ending[s->step].run, &err))
+			return false;
+		if (s->stop_blocked) {
+			s->stop_blocked = false;
+			s->stop_continued = true;
+			s->phase = CHILD_RUNS;
+			(void)add_reminder(s, buf_str(&s->message), &err);
+			query_start(&s->actor.query);
+			return false;
+		}
+		s->step++;
+	}
+	fall(s, s->end);
+	return go_down(s);
+}
+
+/* True: the child is gone. The step that failed undid itself; those before it are taken down, last first. */
+static bool go_down(struct subagent *s)
+{
+	struct err err = { 0 };
+
+	while (s->step > 0) {
+		if (!run_step(s, life[s->step - 1].down, &err))
+			return false;
+		s->step--;
+	}
+	return true;
+}
+
+static void leave(struct subagent *s)
+{
+	struct agent_tree *t = s->actor.tree;
+	struct actor *parent = s->actor.parent;
+	struct task *task = s->task;
+
+	subagent_tell(s);
+	subagent_free(s);
+	task_tell_waits(task);
+	if (parent->child)
+		subagent_kick(parent->child);
+	if (task->background)
+		agent_tree_tasks_changed(t);
+	if (!t->alive_count && t->on_idle)
+		t->on_idle(t);
+}
+
+static void on_kick(struct kick *kick)
+{
+	struct subagent *s = CONTAINER_OF(kick, struct subagent, kick);
+
+	if (s->phase == CHILD_STARTS)
+		go_up(s);
+	if (s->phase == CHILD_RUNS)
+		run(s);
+	if (s->phase == CHILD_RESTS)
+		rest(s);
+	bool over = s->phase == CHILD_ENDS ? go_to_end(s) : s->phase == CHILD_FALLS && go_down(s);
+	if (over)
+		leave(s);
+}

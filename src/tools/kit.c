@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * kit.c - what this room keeps for each agent. */
+#include <sys/stat.h>
+#include "io/file.h"
+#include "tools/file_state.h"
+#include "tools/shell_set.h"
+#include "tools/tools.h"
+
+enum { LARGEST_KNOWN_FILE = 4 << 20 };
+
+static void kit_open(struct tool_env *env)
+{
+	env->files = xcalloc(1, sizeof *env->files);
+	env->shells = shell_set_new(env);
+}
+
+static void kit_end_shells(struct tool_env *env)
+{
+	shell_set_free(TAKE(env->shells));
+}
+
+static void kit_close(struct tool_env *env)
+{
+	kit_end_shells(env);
+	if (env->files)
+		file_state_release(env->files);
+	free(TAKE(env->files));
+}
+
+/* A file that has not changed since counts as seen. */
+static void kit_recall_file(struct tool_env *env, const char *path, int64_t seen_ms, bool partial)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	int64_t changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+	if (changed_ms > seen_ms || file_read(path, LARGEST_KNOWN_FILE, &bytes, NULL) < 0)
+		return;
+	struct file_stamp stamp = file_stamp_of(&st, buf_str(&bytes));
+	stamp.partial = partial;
+	file_state_note(env->files, path, stamp);
+}
+
+const struct tool_kit tool_kit = { kit_open, kit_end_shells, kit_close, kit_recall_file };

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * tool_agent.c - Agent: starts a child. All that happens then is in the room subagent. */
+#include "subagent/subagent.h"
+#include "tools/tools_int.h"
+
+static void agent_start(struct tool_call *call);
+static void agent_cancel(struct tool_call *call);
+static unsigned agent_flags(const struct tool_call *call);
+
+const struct tool tool_agent = {
+	.name = "Agent",
+	.aliases = (const char *const[]){ "Task", NULL },
+	.definition = tool_agent_json,
+	.subject = "description",
+	.flags = TOOL_DELEGATES | TOOL_NO_ASK | TOOL_RESUMES | TOOL_OWN_LIMIT,
+	.start = agent_start,
+	.cancel = agent_cancel,
+	.flags_for = agent_flags,
+};
+
+static const char *text(struct tool_call *call, const char *key)
+{
+	return json_cstr(json_get(call->input, key), &call->arena);
+}
+
+static unsigned agent_flags(const struct tool_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *type = json_cstr(json_get(call->input, "subagent_type"), &a);
+
+	return tool_agent.flags | (agent_needs_history(call->env->owner, type) ? TOOL_AFTER_ANSWER : 0);
+}
+
+static void resume(struct tool_call *call, struct str prompt)
+{
+	struct actor *a = call->env->owner;
+	const char *id = text(call, "resume");
+	struct task *task = agent_tree_task(a->tree, str_from(id));
+	bool background = json_bool(json_get(call->input, "run_in_background"));
+	struct err err = { 0 };
+
+	if (!task)
+		tool_call_fail(call, "There is no agent '%s' in this session to resume.", id);
+	else if (!strcmp(task->tool_use_id, call->id))
+		agent_take_up(task, a, call); /* this very call had resumed it before a crash */
+	else if (agent_continue(task, prompt, call, background, &err) < 0)
+		tool_call_fail(call, "%s", err.text);
+}
+
+static void agent_start(struct tool_call *call)
+{
+	const struct json *background = json_get(call->input, "run_in_background");
+	struct spawn_request request = {
+		.description = json_str(json_get(call->input, "description"), &call->arena),
+		.prompt = json_str(json_get(call->input, "prompt"), &call->arena),
+		.type = text(call, "subagent_type"),
+		.model = text(call, "model"),
+		.effort = text(call, "effort"),
+		.isolation = text(call, "isolation"),
+		.name = text(call, "name"),
+		.background_given = background != NULL,
+		.background = json_bool(background),
+	};
+
+	(void)json_i64(json_get(call->input, "max_turns"), &request.max_turns);
+	if (json_get(call->input, "resume"))
+		resume(call, request.prompt);
+	else
+		agent_spawn(call->env->owner, &request, call);
+}
+
+static void agent_cancel(struct tool_call *call)
+{
+	struct actor *a = call->env->owner;
+
+	agent_stop_waited(a->tree, call);
+}

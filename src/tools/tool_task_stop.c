@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * tool_task_stop.c - TaskStop: ends an agent or a shell that works in the background. */
+#include "json/json_write.h"
+#include "tools/task.h"
+#include "tools/tools_int.h"
+
+static void stop_start(struct tool_call *call);
+
+const struct tool tool_task_stop = {
+	.name = "TaskStop",
+	.aliases = (const char *const[]){ "KillShell", NULL },
+	.definition = tool_task_stop_json,
+	.subject = "task_id",
+	.flags = TOOL_NO_ASK,
+	.start = stop_start,
+};
+
+static void answer(struct tool_call *call, const char *id, const char *type, const char *what)
+{
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&call->result);
+
+	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
+	json_open(&w, '{');
+	json_kcstr(&w, "message", message.p);
+	json_kcstr(&w, "task_id", id);
+	json_kcstr(&w, "task_type", type);
+	json_kcstr(&w, "command", what);
+	json_close(&w);
+	tool_call_end(call, false);
+}
+
+static bool is_own_ancestor(const struct actor *a, const struct task *task)
+{
+	for (; a->child; a = a->parent)
+		if (a->child->task == task)
+			return true;
+	return false;
+}
+
+static void stop_start(struct tool_call *call)
+{
+	struct actor *a = call->env->owner;
+	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
+	AUTO_BUF struct buf running = { 0 };
+
+	if (!id)
+		id = json_cstr(json_get(call->input, "shell_id"), &call->arena);
+	if (!id) {
+		tool_call_reject(call, "InputValidationError: TaskStop needs task_id.");
+		return;
+	}
+	struct shell *shell = shell_set_find(call->env->shells, str_from(id));
+	struct task *task = agent_tree_task(a->tree, str_from(id));
+	if (shell) {
+		AUTO_FREE char *label = xstrdup(shell->label);
+		shell_stop(shell, SHELL_STOPPED);
+		answer(call, id, "local_bash", label);
+	} else if (task && task->live && is_own_ancestor(a, task)) {
+		tool_call_reject(call, "An agent cannot stop itself or the agents it works for.");
+	} else if (task && task->live) {
+		agent_stop(task, false);
+		answer(call, task->id, "local_agent", task->description);
+	} else if (task) {
+		tool_call_reject(call, "Task %s is not running (it is %s).", task->id, end_words(task->state)->state);
+	} else {
+		task_add_running(&running, a->tree);
+		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
+	}
+}

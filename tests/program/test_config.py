@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cadre config` and `cadre trust` from outside: values, origins, errors with file and line, consent on disk."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from lab import ROOT, main
+
+
+def put(root, name, text):
+    path = pathlib.Path(root) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text if isinstance(text, str) else json.dumps(text))
+    return str(path)
+
+
+def ask(lab, *words, code=0):
+    done = lab.cadre(*words, "--json")
+    assert done.code == code and done.err == "", done
+    return json.loads(done.out)
+
+
+def settings_are_listed_with_the_file_that_won(lab):
+    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "theme": "dark"})
+    project = put(lab.work, ".claude/settings.json", '{\n  "model": "opus",\n  "permissions": {"deny": ["Bash(rm *)"]}\n}')
+    found = ask(lab, "config", "list")
+    values = {s["key"]: s for s in found["settings"]}
+    assert values["model"] == {"key": "model", "value": "opus", "layer": "project", "file": project, "line": 2}, values
+    assert values["permissions.deny"]["value"] == ["WebFetch", "Bash(rm *)"], values
+    assert [f["file"] for f in found["files"] if f["exists"]] == [project, user], found
+    assert ["theme is not known" in n["message"] for n in found["notes"]] == [True], found
+    text = lab.cadre("config").out
+    assert re.search(r"^model +project +\S+settings.json:2 +\"opus\"$", text, re.M), text
+    assert re.search(r"^permissions.deny +project +\S+:3 and 1 more ", text, re.M), text
+    assert f"{user}:1:" in text and "theme is not known; it is kept" in text, text
+
+
+def get_prints_the_plain_value_or_the_default(lab):
+    put(lab.home, ".claude/settings.json", {"model": "haiku", "env": {"A": "1"}})
+    for key, expected in (("model", "haiku"), ("env", '{"A":"1"}'), ("env.A", "1"), ("subagents.maxDepth", "3"),
+                          ("durability", "process")):
+        done = lab.cadre("config", "get", key)
+        assert (done.code, done.out, done.err) == (0, expected + "\n", ""), done
+    assert ask(lab, "config", "get", "subagents.maxTotal") == {"key": "subagents.maxTotal", "value": 10000, "layer": "default"}
+    for key, expected in (("agent", "agent is not set"), ("maxDepth", "did you mean subagents.maxDepth?"), ("nothing", "cadre config keys")):
+        done = lab.cadre("config", "get", key)
+        assert done.code == 1 and done.out == "" and expected in done.err, done
+
+
+def explain_shows_every_layer_and_who_won(lab):
+    user = put(lab.home, ".claude/settings.json", '{"permissions": {"defaultMode": "plan"}}')
+    project = put(lab.work, ".claude/settings.json", '{"permissions":\n {"defaultMode": "auto"}}')
+    found = ask(lab, "config", "explain", "permissions.defaultMode", "--settings", '{"permissions": {"defaultMode": "acceptEdits"}}')
+    layers = [(v["layer"], v["effect"], v["value"], v["line"]) for v in found["layers"]]
+    assert layers[1:] == [("flag", "wins", "acceptEdits", 1), ("local", "no file", None, None),
+                          ("project", "ignored", "auto", 2), ("user", "overridden", "plan", 1)], layers
+    assert found["value"] == "acceptEdits" and [v["file"] for v in found["layers"][3:]] == [project, user], found
+    text = lab.cadre("config", "explain", "permissions.defaultMode").out
+    assert re.search(r"^user +wins +\S+:1 +\"plan\"$", text, re.M) and "in force: \"plan\"" in text, text
+    assert "start" in text and "expects one of" in text, text
+
+
+def local_settings_of_the_repository_count(lab):
+    subprocess.run(["git", "init", "-q", lab.work], check=True)
+    put(lab.work, ".claude/settings.local.json", {"model": "root", "agents": {"loc": {"description": "d", "prompt": "p"}}})
+    put(lab.work, "sub/.claude/settings.local.json", {"model": "sub"})
+    sub = os.path.join(lab.work, "sub")
+    assert lab.cadre("config", "get", "model", cwd=sub).out == "root\n"
+    assert '"loc"' in lab.cadre("agents", "--json", cwd=sub).out
+    assert lab.cadre("config", "get", "model", "--setting-sources", "user", cwd=sub).code == 1
+
+
+def a_bad_file_ends_with_2_and_its_place(lab):
+    path = put(lab.work, ".claude/settings.json", '{\n  "subagents": {"maxDepth": "deep"}\n}')
+    for words in (("config",), ("config", "get", "model"), ("config", "explain", "model")):
+        done = lab.cadre(*words)
+        assert done.code == 2 and done.out == "", done
+        assert f"{path}:2:29: subagents.maxDepth: expected a whole number from 0 on" in done.err, done
+    put(lab.work, ".claude/settings.json", '{\n  "a": 1,\n}')
+    assert f"{path}:3:1: " in lab.cadre("config").err
+    done = lab.cadre("config", "--settings", "nowhere.json")
+    assert done.code == 2 and "Settings file not found" in done.err, done
+
+
+def every_known_key_is_in_the_documentation(lab):
+    keys = ask(lab, "config", "keys")
+    rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)\|$", (ROOT / "docs/settings.md").read_text(), re.M))
+    assert len(keys) > 90 and {k["key"] for k in keys} == set(rows), {k["key"] for k in keys} ^ set(rows)
+    for key in keys:
+        assert key["summary"] in rows[key["key"]].replace("\\|", "|"), (key, rows[key["key"]])
+
+
+def trust_is_recorded_for_the_repository_and_nothing_else_changes(lab):
+    subprocess.run(["git", "init", "-q", lab.work], check=True)
+    os.mkdir(os.path.join(lab.work, "sub"))
+    work = os.path.realpath(lab.work)
+    before = '{ "numStartups" : 7,\n  "projects": { "/other": {"history": [ ]} } }\n'
+    state = put(lab.home, ".claude.json", before)
+    done = ask(lab, "trust")
+    assert done == {"folder": work, "trusted": True, "changed": True, "file": state}, done
+    after = pathlib.Path(state).read_text()
+    assert after.startswith('{ "numStartups" : 7,\n  "projects": { "/other": {"history": [ ]}') and after.endswith("} }\n"), after
+    assert json.loads(after)["projects"][work] == {"hasTrustDialogAccepted": True}, after
+    assert ask(lab, "trust")["changed"] is False and pathlib.Path(state).read_text() == after
+    assert lab.cadre("trust", "--list").out == work + "\n"
+    assert ask(lab, "trust", "sub")["folder"] == os.path.join(work, "sub")
+    assert ask(lab, "trust", "--forget", ".")["trusted"] is False
+    assert ask(lab, "trust", "--list")["folders"] == [os.path.join(work, "sub")]
+
+
+def the_state_file_follows_the_configuration_directory(lab):
+    config = os.path.join(lab.folder, "config")
+    done = lab.cadre("trust", env={"CLAUDE_CONFIG_DIR": config})
+    assert done.code == 0 and os.path.exists(os.path.join(config, ".claude.json")), done
+    assert not os.path.exists(os.path.join(lab.home, ".claude.json"))
+
+
+def a_broken_state_file_is_never_overwritten(lab):
+    state = put(lab.home, ".claude.json", '{"oauth": 1,')
+    for words in (("trust",), ("trust", "--list")):
+        done = lab.cadre(*words)
+        assert done.code == 2 and f"{state}:1:13: " in done.err, done
+    assert pathlib.Path(state).read_text() == '{"oauth": 1,'
+
+
+def words_that_make_no_sense_are_told(lab):
+    for words, expected in ((("config", "set", "a"), "expected list, get, explain or keys"), (("config", "get"), "expected one key"),
+                            (("trust", "a", "b"), "expected one directory"), (("trust", "nowhere"), "nowhere: No such file"),
+                            (("trust", "--list", "x"), "--list stands alone"), (("-p", "x", "--forget"), "belongs to `cadre trust`")):
+        done = lab.cadre(*words)
+        assert done.code == 2 and done.out == "" and expected in done.err, done
+    for verb in ("config", "trust"):
+        assert "cadre %s" % verb in lab.cadre(verb, "--help").out and "cadre %s" % verb in lab.cadre("--help").out
+
+
+if __name__ == "__main__":
+    main(settings_are_listed_with_the_file_that_won,
+         get_prints_the_plain_value_or_the_default,
+         explain_shows_every_layer_and_who_won,
+         local_settings_of_the_repository_count,
+         a_bad_file_ends_with_2_and_its_place,
+         every_known_key_is_in_the_documentation,
+         trust_is_recorded_for_the_repository_and_nothing_else_changes,
+         the_state_file_follows_the_configuration_directory,
+         a_broken_state_file_is_never_overwritten,
+         words_that_make_no_sense_are_told)

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ * test_worktree_release.c - what counts as work and is kept, and what does not and goes. */
+#include "tests_worktree.h"
+#include "worktree_stage.h"
+
+#define HERE ".claude/worktrees/agent-" ID_1
+
+TEST(a_worktree_is_removed_only_if_git_finds_no_work_in_it)
+{
+	static const struct {
+		const char *what, *script, *why; /* why NULL: removed */
+	} table[] = {
+		{ "nothing", "true", NULL },
+		{ "touched", "touch a b", NULL },
+		{ "changed and changed back", "echo x >a; echo a >a", NULL },
+		{ "an ignored file", "echo x >x.log", NULL },
+		{ "an empty directory", "mkdir -p x/y", NULL },
+		{ "a changed file", "echo x >a", "1 changed or untracked file" },
+		{ "a deleted file", "rm a", "1 changed" },
+		{ "a changed mode", "chmod +x a", "1 changed" },
+		{ "an untracked file", "echo x >new; echo y >sub/new", "2 changed or untracked files" },
+		{ "an untracked file deep in a new directory", "mkdir -p x/y && touch x/y/z", "1 changed" },
+		{ "a staged file", "echo x >new && git add new", "1 changed" },
+		{ "staged, then deleted", "echo x >new && git add new && rm new", "1 changed" },
+		{ "a repository inside", "git init -q inner && touch inner/x", "1 changed" },
+		{ "a commit", "git commit -q --allow-empty -m x", "it has commits" },
+		{ "a commit that was left", "git commit -q --allow-empty -m x && git reset -q --hard HEAD~1",
+		  "its HEAD was on other commits" },
+		{ "a commit on a detached HEAD that was left",
+		  "git checkout -q --detach && git commit -q --allow-empty -m x && git switch -q worktree-agent-" ID_1,
+		  "its HEAD was on other commits" },
+		{ "another branch", "git switch -q -c other", "another branch" },
+		{ "a hidden change", "git update-index --assume-unchanged a && echo x >a", "hidden" },
+		{ "a skipped change", "git update-index --skip-worktree a && echo x >a", "hidden" },
+		{ "a conflict half done",
+		  "git update-ref MERGE_HEAD HEAD || git rev-parse HEAD >$(git rev-parse --git-dir)/MERGE_HEAD",
+		  "unfinished" },
+		{ "untracked files that its own config hides", "git config status.showUntrackedFiles no; echo x >new",
+		  "1 changed" },
+		{ "a .git that leads elsewhere", "echo \"gitdir: $PWD/../../../.git\" >.git",
+		  "not to a worktree of its own" },
+		{ "a .git that is gone", "rm .git", "does not name a worktree" },
+		{ "an index that is broken", "echo x >$(git rev-parse --git-dir)/index", "git status failed" },
+		{ "another common directory", "echo /tmp >$(git rev-parse --git-dir)/commondir", "was changed" },
+		{ "objects that are gone", "rm -rf ../../../.git/objects", "git status failed" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct stage st;
+		stage_init(&st);
+		struct worktree *w = stage_take(&st, ID_1);
+		stage_must(&st, "cd " HERE " && (%s)", table[i].script);
+
+		stage_give_back(&st, w);
+
+		if (st.kept != (table[i].why != NULL))
+			fail_msg("%s: %s", table[i].what, st.kept ? st.why : "removed");
+		if (st.kept && !str_has(str_from(st.why), str_from(table[i].why)))
+			fail_msg("%s: %s", table[i].what, st.why);
+		CHECK_INT(stage_sh(&st, "test -d " HERE), st.kept ? 0 : 1);
+		CHECK_INT(stage_sh(&st, "test -e .git/worktrees/*/locked"), st.kept ? 1 : 0);
+		stage_drain(&st);
+		CHECK_INT(stage_sh(&st, "test -d " HERE), st.kept ? 0 : 1);
+		if (!st.kept)
+			stage_check_nothing_left(&st);
+		stage_release(&st);
+	}
+}
+
+TEST(a_kept_worktree_is_reported_with_path_and_branch_and_is_not_locked)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+	AUTO_FREE char *path = xstrdup(w->path);
+	stage_must(&st, "echo x >" HERE "/a && git -C " HERE " commit -q -a -m work");
+
+	stage_give_back(&st, w);
+
+	CHECK(st.kept);
+	CHECK_CSTR(st.path, path);
+	CHECK_CSTR(st.branch, "worktree-agent-" ID_1);
+	CHECK_STR(stage_says(&st, "git log -1 --format=%s worktree-agent-" ID_1), "work");
+	CHECK_STR(stage_says(&st, "git worktree list --porcelain | grep -c locked; true"), "0");
+	stage_release(&st);
+}
+
+TEST(a_git_that_fails_while_deciding_keeps_and_after_it_harms_nothing)
+{
+	static const struct {
+		const char *command;
+		bool kept;
+	} table[] = {
+		{ "status", true }, { "ls-files", true }, { "--no-deref", false }, { "clean", false }, { "-d", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct stage st;
+		stage_init(&st);
+		struct worktree *w = stage_take(&st, ID_1);
+		stage_break_git(&st, table[i].command, "echo 'fatal: no luck' >&2; exit 128");
+
+		stage_give_back(&st, w);
+		stage_mend_git();
+
+		if (st.kept != table[i].kept)
+			fail_msg("%s: %s", table[i].command, st.kept ? st.why : "removed");
+		if (st.kept)
+			CHECK(str_has(str_from(st.why), STR("no luck")));
+		stage_drain(&st);
+		CHECK_STR(stage_says(&st, "git worktree list | wc -l"), table[i].kept ? "2" : "1");
+		stage_release(&st);
+	}
+}
+
+TEST(a_release_that_is_cancelled_before_it_decided_keeps)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+	stage_break_git(&st, "status", "exec sleep 1000");
+	st.cancel_at = "inspect";
+
+	stage_give_back(&st, w);
+	stage_mend_git();
+
+	CHECK(st.kept);
+	CHECK_CSTR(st.why, "cancelled");
+	stage_release(&st);
+}
+
+TEST(a_release_that_is_cancelled_after_it_decided_goes_on)
+{
+	static const char *const steps[] = { "detach", "forget", "clean" };
+
+	for (size_t i = 0; i < COUNT_OF(steps); i++) {
+		struct stage st;
+		stage_init(&st);
+		struct worktree *w = stage_take(&st, ID_1);
+		st.cancel_at = steps[i];
+
+		stage_give_back(&st, w);
+
+		CHECK(!st.cancel_at);
+		CHECK(!st.kept);
+		stage_drain(&st);
+		stage_check_nothing_left(&st);
+		stage_release(&st);
+	}
+}
+
+TEST(the_branch_goes_also_when_it_is_packed_or_the_packed_ones_are_locked)
+{
+	static const char *const given[] = { "git pack-refs --all", "touch .git/packed-refs.lock" };
+
+	for (size_t i = 0; i < COUNT_OF(given); i++) {
+		struct stage st;
+		stage_init(&st);
+		struct worktree *w = stage_take(&st, ID_1);
+		stage_must(&st, "%s", given[i]);
+
+		stage_give_back(&st, w);
+
+		CHECK(!st.kept);
+		CHECK_STR(stage_says(&st, "git branch --list 'worktree-*'; ls .git/logs/refs/heads"), "main");
+		stage_drain(&st);
+		stage_release(&st);
+	}
+}
+
+TEST(a_branch_that_somebody_moved_stays)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+	stage_must(&st, "git -C " HERE " checkout -q --detach; git commit -q --allow-empty -m other &&"
+			"git branch -f worktree-agent-" ID_1 " main");
+
+	stage_give_back(&st, w);
+
+	CHECK(!st.kept);
+	CHECK_STR(stage_says(&st, "git log -1 --format=%s worktree-agent-" ID_1), "other");
+	stage_drain(&st);
+	stage_release(&st);
+}
+
+/* ---- adopt ---- */
+
+TEST(an_agent_comes_back_to_its_kept_worktree_and_its_old_base)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+	char base[COMMIT_MAX + 1];
+	snprintf(base, sizeof base, "%s", w->base);
+	stage_must(&st, "git -C " HERE " commit -q --allow-empty -m work; git commit -q --allow-empty -m main");
+	stage_give_back(&st, w);
+	stage_reopen(&st);
+
+	w = stage_adopt(&st, ID_1, base);
+
+	CHECK(w);
+	CHECK_CSTR(w->base, base);
+	CHECK_STR(stage_says(&st, "git -C " HERE " log -1 --format=%s"), "work");
+	CHECK_STR(stage_says(&st, "git worktree list --porcelain | grep -c '^locked cadre agent'"), "1");
+	stage_give_back(&st, w);
+	CHECK_CSTR(st.why, "it has commits");
+	stage_release(&st);
+}
+
+TEST(a_worktree_that_is_gone_is_made_again_from_its_branch_or_its_base)
+{
+	static const struct {
+		const char *gone, *subject;
+	} table[] = {
+		{ "rm -rf " HERE, "work" },
+		{ "git worktree remove -f " HERE, "work" },
+		{ "git worktree remove -f " HERE "; git branch -q -D worktree-agent-" ID_1, "one" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct stage st;
+		stage_init(&st);
+		struct worktree *w = stage_take(&st, ID_1);
+		char base[COMMIT_MAX + 1];
+		snprintf(base, sizeof base, "%s", w->base);
+		stage_must(&st, "git -C " HERE " commit -q --allow-empty -m work; git commit -q --allow-empty -m main");
+		stage_give_back(&st, w);
+		stage_must(&st, "%s", table[i].gone);
+
+		w = stage_adopt(&st, ID_1, base);
+
+		if (!w)
+			fail_msg("row %zu: %s", i, st.err.text);
+		CHECK_CSTR(w->base, base);
+		CHECK_STR(stage_says(&st, "git -C " HERE " log -1 --format=%s"), table[i].subject);
+		CHECK_STR(stage_says(&st, "git -C " HERE " symbolic-ref --short HEAD"), "worktree-agent-" ID_1);
+		stage_give_back(&st, w);
+		CHECK_INT(st.kept, i < 2);
+		stage_drain(&st);
+		stage_release(&st);
+	}
+}
+
+TEST(an_adoption_that_is_cancelled_leaves_the_worktree_as_it_was)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+	stage_must(&st, "echo x >" HERE "/a");
+	stage_give_back(&st, w);
+	st.cancel_at = "taken";
+
+	w = stage_adopt(&st, ID_1, NULL);
+
+	CHECK(!w);
+	CHECK_INT(st.err.kind, ERR_CANCELLED);
+	CHECK_STR(stage_says(&st, "cat " HERE "/a; git worktree list --porcelain | grep -c locked; true"), "x\n0");
+	stage_release(&st);
+}
+
+TEST(a_worktree_that_somebody_has_is_not_adopted)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+
+	CHECK(!stage_adopt(&st, ID_1, NULL));
+	CHECK_INT(st.err.kind, ERR_BUSY);
+	CHECK(str_has(str_from(st.err.text), STR("works in")));
+	stage_must(&st, "echo x >" HERE "/a");
+	stage_give_back(&st, w);
+	stage_must(&st, "git worktree lock --reason mine " HERE);
+	CHECK(!stage_adopt(&st, ID_1, NULL));
+	CHECK_INT(st.err.kind, ERR_BUSY);
+
+	CHECK(str_has(str_from(st.err.text), STR("locked by somebody else: mine")));
+	CHECK_STR(stage_says(&st, "git worktree list --porcelain | grep '^locked'; cat " HERE "/a"), "locked mine\nx");
+	stage_release(&st);
+}
+
+int test_worktree_release(void)
+{
+	return RUN_TESTS(T(a_worktree_is_removed_only_if_git_finds_no_work_in_it),
+			 T(a_kept_worktree_is_reported_with_path_and_branch_and_is_not_locked),
+			 T(a_git_that_fails_while_deciding_keeps_and_after_it_harms_nothing),
+			 T(a_release_that_is_cancelled_before_it_decided_keeps),
+			 T(a_release_that_is_cancelled_after_it_decided_goes_on),
+			 T(the_branch_goes_also_when_it_is_packed_or_the_packed_ones_are_locked),
+			 T(a_branch_that_somebody_moved_stays),
+			 T(an_agent_comes_back_to_its_kept_worktree_and_its_old_base),
+			 T(a_worktree_that_is_gone_is_made_again_from_its_branch_or_its_base),
+			 T(an_adoption_that_is_cancelled_leaves_the_worktree_as_it_was),
+			 T(a_worktree_that_somebody_has_is_not_adopted));
+}
