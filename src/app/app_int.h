@@ -43,6 +43,16 @@ struct cadre {
 	bool stopped;  /* cadre_stop() was called */
 	bool paused;   /* a writer is too far behind */
 	size_t descriptor_limit;
+	size_t most_children; /* at work at a time, as the settings say */
+};
+
+/* The turn that runs, and hooks around it */
+struct turn {
+	struct buf prompt;          /* until the hooks have let it through */
+	struct buf context;         /* what hooks have to tell the model */
+	struct hook_firing *firing; /* hooks that the session waits for */
+	unsigned stop_blocks;       /* how often a stop hook wanted more */
+	bool start_told, end_told;  /* SessionStart and SessionEnd */
 };
 
 struct cadre_session {
@@ -65,6 +75,7 @@ struct cadre_session {
 	unsigned results;        /* turns that have ended */
 	unsigned policy_told;    /* generation of the policy whose notes were told, + 1 */
 	struct timer wait;       /* for children after the last turn */
+	struct turn turn;
 	struct agent_tree tree;  /* its agents; the main one is tree.main */
 	const char *project_dir; /* <config>/projects/<key> */
 	struct control *control; /* since its first child; NULL: nobody can ask about them */
@@ -115,6 +126,10 @@ bool turn_is_error(const struct cadre_session *s);
 
 /* session.c */
 void session_free(struct cadre_session *s);
+/* session_turn.c */
+void session_turn_init(struct cadre_session *s);
+void session_turn_attach(struct cadre_session *s); /* the tree is open */
+void session_turn_release(struct cadre_session *s);
 void session_settle(struct cadre_session *s); /* something ended: goes on, waits, or is freed */
 
 /* resume.c */

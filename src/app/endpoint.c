@@ -44,8 +44,8 @@ void app_adjust_governor(struct cadre *c)
 {
 	size_t taken = STORE_OPEN_FILES + SPARE_DESCRIPTORS;
 	size_t room = c->descriptor_limit > taken ? (c->descriptor_limit - taken) * 3 / 4 : 1;
+	size_t agents = MAX(c->most_children, (size_t)MOST_CHILDREN) + c->session_count;
 
 	if (c->endpoint)
-		governor_set_most(&c->endpoint->governor,
-				  (unsigned)MIN(MOST_CHILDREN + c->session_count, MAX(room, (size_t)1)));
+		governor_set_most(&c->endpoint->governor, (unsigned)MIN(agents, MAX(room, (size_t)1)));
 }

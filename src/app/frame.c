@@ -203,6 +203,7 @@ static const char *terminal_reason(const struct query *q)
 		[QUERY_CONTEXT_FULL] = "prompt_too_long",
 		[QUERY_CANCELLED] = "aborted_streaming",
 		[QUERY_HALTED] = "hook_stopped",
+		[QUERY_BLOCKED] = "hook_stopped",
 		[QUERY_BUDGET] = "budget_exhausted",
 		[QUERY_DISK_ERROR] = "turn_setup_failed",
 	};

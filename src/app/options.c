@@ -73,7 +73,8 @@ static int set_money(const struct option *option, const char *value, double *out
 	double v = strtod(value, &end);
 
 	if (!*value || *end || !(v > 0) || v > 1e9)
-		return err_set(err, ERR_USAGE, "--%s expects an amount of money above 0, not '%s'", option->name, value);
+		return err_set(err, ERR_USAGE, "--%s expects an amount of money above 0, not '%s'", option->name,
+			       value);
 	*out = v;
 	return 0;
 }
@@ -163,10 +164,11 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 	case MODE:
 		o->mode_given = true;
 		if (!permission_mode_parse(str_from(value), &o->permission_mode))
-			return err_set(err, ERR_USAGE,
-				       "unknown permission mode '%s': expected default, acceptEdits, plan, dontAsk, auto "
-				       "or bypassPermissions",
-				       value);
+			return err_set(
+				err, ERR_USAGE,
+				"unknown permission mode '%s': expected default, acceptEdits, plan, dontAsk, auto "
+				"or bypassPermissions",
+				value);
 		return permission_check_mode(o->permission_mode, err);
 	case DENY_RULES:
 		return set_deny_rules(option, value, (const char **)(void *)at, o, err);

@@ -9,8 +9,8 @@ struct options {
 	const char *model, *system_prompt, *append_system_prompt;
 	const char *append_subagent_system_prompt;
 	bool forward_subagent_text;
-	double max_budget_usd; /* 0: no limit */
-	const char *tools; /* comma list; NULL: all */
+	double max_budget_usd;                        /* 0: no limit */
+	const char *tools;                            /* comma list; NULL: all */
 	const char *allowed_tools, *disallowed_tools; /* rules with commas between */
 	enum permission_mode permission_mode;
 	bool mode_given;

@@ -62,29 +62,55 @@ static bool needs_trust(struct reading *r, const struct settings_origin *origin)
 	return origin->layer == LAYER_PROJECT;
 }
 
-static void add_rule(void *data, const struct settings_item *item)
+static void add_text(struct reading *r, const struct settings_origin *at, struct str text)
 {
-	struct reading *r = data;
 	struct rule_origin origin = {
-		.layer = layer_names[item->origin.layer],
-		.file = item->origin.file,
-		.line = item->origin.line,
-		.base = base_of(r, &item->origin),
+		.layer = layer_names[at->layer], .file = at->file, .line = at->line, .base = base_of(r, at)
 	};
-	struct str text = json_str(item->value, &r->arena);
 
-	if (r->status < 0 || (r->managed_only && item->origin.layer != LAYER_MANAGED))
+	if (r->status < 0)
 		return;
-	if (r->list == RULE_ALLOW && !r->trusted && needs_trust(r, &item->origin)) {
-		r->untrusted++;
-		return;
-	}
 	r->status = rule_set_add(r->set, r->list, text, &origin, r->warn, r->data, r->err);
 	if (r->status < 0) {
 		r->err->kind = ERR_USAGE;
-		r->status = err_wrap(r->err, "%s:%u: permissions.%s", item->origin.file, item->origin.line,
-				     rule_list_name(r->list));
+		r->status = err_wrap(r->err, "%s:%u: permissions.%s", at->file, at->line, rule_list_name(r->list));
 	}
+}
+
+static void add_pair(struct reading *r, const struct settings_origin *at, struct str tool, const struct json *args)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, STR_FMT "(" STR_FMT ")", STR_ARG(tool), STR_ARG(json_str(args, &r->arena)));
+	add_text(r, at, buf_str(&text));
+}
+
+/* {"tool": "Task", "args": "Explore"}, or several in args, is an older way to write Task(Explore). */
+static void add_object(struct reading *r, const struct settings_origin *at, const struct json *rule)
+{
+	struct str tool = json_str(json_get(rule, "tool"), &r->arena);
+	const struct json *args = json_get(rule, "args");
+
+	if (!args)
+		add_text(r, at, tool);
+	else if (!json_is(args, JSON_ARRAY))
+		add_pair(r, at, tool, args);
+	for (const struct json *v = json_is(args, JSON_ARRAY) ? json_first(args) : NULL; v; v = json_next(args, v))
+		add_pair(r, at, tool, v);
+}
+
+static void add_rule(void *data, const struct settings_item *item)
+{
+	struct reading *r = data;
+
+	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
+		return;
+	if (r->list == RULE_ALLOW && !r->trusted && needs_trust(r, &item->origin))
+		r->untrusted++;
+	else if (json_is(item->value, JSON_OBJECT))
+		add_object(r, &item->origin, item->value);
+	else
+		add_text(r, &item->origin, json_str(item->value, &r->arena));
 }
 
 static void warn_untrusted(const struct reading *r)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * session.c - one conversation: opened, prompted, forked, closed.
- *
- * A session is at work while a turn of its main agent runs or children are alive. A notification that comes between turns
- * starts one. */
+ * session.c - one conversation: opened, forked, closed. Its turns are in session_turn.c. */
 #include "app/app_int.h"
 #include <sys/stat.h>
 #include "app/agents.h"
 #include "app/control.h"
 #include "app/permissions.h"
 #include "app/trace.h"
-#include "base/crash.h"
 #include "io/file.h"
 #include "model/catalog.h"
 #include "session/lock.h"
@@ -17,18 +13,7 @@
 #include "subagent/agent_tool.h"
 #include "subagent/context.h"
 
-enum { DEFAULT_WAIT_MS = 10 * 60 * 1000 };
-
-static void on_turn_end(struct actor *a);
-static void on_notice(struct actor *a);
-static void on_waited(struct timer *timer);
-
 /* ---- making one ---------------------------------------------------------------------------------------------- */
-
-static struct cadre_session *session_of(struct actor *a)
-{
-	return CONTAINER_OF(a, struct cadre_session, tree.main);
-}
 
 static int find_working_dirs(struct cadre_session *s, const struct options *o, struct err *err)
 {
@@ -140,7 +125,7 @@ static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_eve
 	s->cadre = c;
 	s->on_event = on_event;
 	s->data = data;
-	s->wait.fire = on_waited;
+	session_turn_init(s);
 	return s;
 }
 
@@ -168,12 +153,6 @@ static int find_place(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
-static void begin_tree(struct cadre_session *s)
-{
-	s->tree.main.on_turn_end = on_turn_end;
-	s->tree.main.on_notice = on_notice;
-}
-
 static int open_session(struct cadre_session *s, struct err *err)
 {
 	struct cadre *c = s->cadre;
@@ -182,7 +161,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 
 	s->tree.loop = c->loop;
 	agent_tree_open(&s->tree);
-	begin_tree(s);
+	session_turn_attach(s);
 	if (o->trace && !c->trace && trace_new(c->loop, o->trace, &c->trace, err) < 0)
 		return -(int)err->kind;
 	if (find_place(s, err) < 0 || find_working_dirs(s, o, err) < 0 ||
@@ -232,7 +211,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 
 	f->tree.loop = s->cadre->loop;
 	agent_tree_open(&f->tree);
-	begin_tree(f);
+	session_turn_attach(f);
 	a->cwd = arena_strdup(&f->arena, from->cwd);
 	a->model = arena_strdup(&f->arena, from->model);
 	a->branch = arena_strdup(&f->arena, from->branch);
@@ -274,208 +253,6 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 	return CADRE_OK;
 }
 
-/* ---- turns --------------------------------------------------------------------------------------------------- */
-
-static int record_origin(struct cadre_session *s, struct err *err)
-{
-	struct actor *a = &s->tree.main;
-
-	if (!s->origin_id || s->origin_recorded || !a->journal)
-		return 0;
-	s->origin_recorded = true;
-	return recorder_fork_origin(&a->recorder,
-				    &(struct fork_origin){ .session_id = s->origin_id, .uuid = s->origin_uuid }, err);
-}
-
-static int add_context(struct cadre_session *s, struct err *err)
-{
-	AUTO_BUF struct buf environment = { 0 };
-	struct query *q = &s->tree.main.query;
-
-	context_environment(&environment, &s->tree.main);
-	struct segment *block = segment_text(buf_str(&environment));
-	if (query_add_user(q, &block, 1, true, err) < 0)
-		return -(int)err->kind;
-	block = context_instructions(&s->tree, false);
-	return block ? query_add_user(q, &block, 1, true, err) : 0;
-}
-
-static int add_prompt(struct cadre_session *s, struct str text, struct err *err)
-{
-	struct query *q = &s->tree.main.query;
-
-	if (!transcript_count(&q->transcript) && add_context(s, err) < 0)
-		return -(int)err->kind;
-	struct segment *block = segment_text(text);
-	return query_add_user(q, &block, 1, false, err);
-}
-
-int cadre_has_interrupted_turn(const struct cadre_session *s)
-{
-	return s->load && (s->load->interrupted || agent_tree_unfinished(&s->tree, &s->load->delivered));
-}
-
-static int prompt(struct cadre_session *s, struct str text, struct err *err)
-{
-	if (s->running || s->closing)
-		return err_set(err, ERR_BUSY, "a turn is running");
-	if (!text.p && !cadre_has_interrupted_turn(s))
-		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
-			       s->id);
-	if (text.p && !str_trim(text).n)
-		return err_set(err, ERR_USAGE, "the prompt is empty");
-	s->running = true; /* what children of an earlier run have to tell waits for this turn */
-	if (record_origin(s, err) < 0 || session_take_load(s, !text.p, err) < 0 ||
-	    (text.p && add_prompt(s, text, err) < 0)) {
-		s->running = false;
-		return -(int)err->kind;
-	}
-	return 0;
-}
-
-/* Settings may have changed since the last turn; one that cannot be read any more leaves them as they were. */
-static void look_at_settings(struct cadre_session *s)
-{
-	struct cadre *c = s->cadre;
-	struct err err = { 0 };
-	int status = policy_refresh(c, &err);
-
-	if (status < 0)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
-	for (struct cadre_session *other = c->sessions; status > 0 && other; other = other->next)
-		session_use_policy(other);
-	if (s->policy_told != c->policy.generation + 1 && c->policy.notes.n)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&c->policy.notes)) });
-	s->policy_told = c->policy.generation + 1;
-}
-
-static void begin_turn(struct cadre_session *s, bool notified)
-{
-	look_at_settings(s);
-	s->running = true;
-	s->notified = notified;
-	timer_stop(s->cadre->loop, &s->wait);
-	agent_tree_forget_denials(&s->tree);
-	session_settle(s);
-	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
-	query_start(&s->tree.main.query);
-}
-
-/* Only children were cut off: a turn begins when one of them has something to tell. */
-static void await_children(struct cadre_session *s)
-{
-	s->running = false;
-	if (s->tree.main.query.notice_count)
-		begin_turn(s, true);
-	else
-		session_settle(s);
-}
-
-int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size)
-{
-	struct err err = { 0 };
-	bool asks = text || (s && s->load && s->load->interrupted);
-	int status = s ? prompt(s, (struct str){ text, n }, &err) : CADRE_USAGE;
-
-	if (status < 0)
-		return app_status(status, &err, why, why_size);
-	if (asks)
-		begin_turn(s, false);
-	else
-		await_children(s);
-	return CADRE_OK;
-}
-
-static void on_notice(struct actor *a)
-{
-	struct cadre_session *s = session_of(a);
-
-	if (!s->running && !s->closing && !s->gave_up)
-		begin_turn(s, true);
-}
-
-static void end_turn(struct cadre_session *s)
-{
-	AUTO_BUF struct buf scratch = { 0 };
-
-	s->running = false;
-	s->results++;
-	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
-					 .text = turn_text(s, &scratch),
-					 .is_error = turn_is_error(s) });
-}
-
-/* After a failure nothing is asked by itself: what is to be told waits for the next prompt. */
-static bool goes_on(const struct query *q)
-{
-	return q->notice_count &&
-	       (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF);
-}
-
-static void on_turn_end(struct actor *a)
-{
-	struct cadre_session *s = session_of(a);
-
-	end_turn(s);
-	crash_point(turn_ended);
-	if (!s->closing && goes_on(&a->query))
-		begin_turn(s, true);
-	else
-		session_settle(s);
-}
-
-void cadre_interrupt(struct cadre_session *s)
-{
-	if (s->running)
-		query_cancel(&s->tree.main.query);
-}
-
-/* ---- waiting for children ------------------------------------------------------------------------------------ */
-
-static void on_waited(struct timer *timer)
-{
-	struct cadre_session *s = CONTAINER_OF(timer, struct cadre_session, wait);
-
-	s->gave_up = true;
-	agent_tree_end(&s->tree, true);
-}
-
-static uint64_t longest_wait_ms(const struct options *o)
-{
-	const char *text = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
-	uint64_t ms;
-
-	if (o->interactive)
-		return 0;
-	return text && str_to_u64(str_from(text), &ms) ? ms : DEFAULT_WAIT_MS;
-}
-
-/* Nobody is there to come back later: the run waits for its children, but not for ever. */
-static void limit_wait(struct cadre_session *s)
-{
-	uint64_t limit_ms = longest_wait_ms(&s->cadre->options);
-
-	if (!s->running && s->tree.alive_count && limit_ms && !timer_running(&s->wait) && !s->gave_up)
-		timer_start(s->cadre->loop, &s->wait, limit_ms);
-}
-
-void session_settle(struct cadre_session *s)
-{
-	bool at_work = s->running || s->tree.alive_count;
-
-	if (s->gave_up && !at_work && !s->closing) {
-		end_turn(s);
-		s->gave_up = false;
-	}
-	limit_wait(s);
-	if (at_work != s->counted) {
-		s->counted = at_work;
-		app_busy(s->cadre, at_work ? 1 : -1);
-	}
-	if (s->closing && !at_work)
-		session_free(s);
-}
-
 /* ---- the end ------------------------------------------------------------------------------------------------- */
 
 void session_free(struct cadre_session *s)
@@ -492,7 +269,7 @@ void session_free(struct cadre_session *s)
 		session_load_release(s->load);
 		free(s->load);
 	}
-	timer_stop(s->cadre->loop, &s->wait);
+	session_turn_release(s);
 	control_close(s);
 	agent_tree_release(&s->tree);
 	if (s->locked_in)

@@ -86,6 +86,8 @@ void session_use_policy(struct cadre_session *s)
 	permission_use_rules(&t->main.permission, p->rules);
 	find_limits(p->settings, &t->limits);
 	t->seats.cap = t->limits.alive;
+	s->cadre->most_children = t->limits.alive;
+	app_adjust_governor(s->cadre);
 	t->switches.trusted = p->trusted;
 	t->hook_set = p->hooks;
 	t->hook_policy = &p->hook_policy;

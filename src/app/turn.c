@@ -17,6 +17,7 @@ static const struct ending {
 				 "The conversation no longer fits into the model's context" },
 	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
 	[QUERY_HALTED] = { "success", false, NULL },
+	[QUERY_BLOCKED] = { "error_during_execution", true, "A hook did not let the prompt through: " },
 	[QUERY_BUDGET] = { "error_max_budget_usd", true, "Reached maximum budget" },
 	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
 };
@@ -55,7 +56,7 @@ struct str turn_text(const struct cadre_session *s, struct buf *scratch)
 	}
 	if (q->end == QUERY_MAX_TURNS)
 		buf_addf(scratch, " (%u)", q->config.max_turns);
-	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR)
+	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR || q->end == QUERY_BLOCKED)
 		buf_addstr(scratch, q->failure.text);
 	if (q->end == QUERY_REFUSED && q->failure.text[0])
 		buf_addf(scratch, " (%s)", q->failure.text);

@@ -2,6 +2,7 @@
  * line.c - a person at a terminal: a line is read, a turn runs, the next line is read.
  *
  *     READING --line--> WORKING --permission asked--> ASKING --answer--> WORKING --turn ended--> READING
+ *     READING --a child in the background asks--> ASKING --answer--> READING
  *     READING --/new, /resume--> SWITCHING --opened, or not--> READING
  *     any --Ctrl-D, /exit, Ctrl-C twice, SIGTERM--> LEAVING --turn ended--> the loop stops
  *
@@ -22,6 +23,7 @@ enum { TWICE_MS = 2000, FLUSH_MS = 2000 };
 
 static void read_line(struct line *l);
 static void ask_next(struct line *l);
+static void go_on(struct line *l);
 
 static int64_t now_ms(void)
 {
@@ -63,6 +65,7 @@ static void keep_blocking(int fd)
 
 static void show(struct line *l, const char *prompt, edit_line_fn *done)
 {
+	view_hide_tree(&l->view);
 	view_end_line(&l->view);
 	(void)view_flush(&l->view, FLUSH_MS, NULL); /* what is queued belongs above the line */
 	l->view.hold = true;
@@ -130,33 +133,56 @@ static void read_line(struct line *l)
 
 /* ---- permission questions ---------------------------------------------------------------------------- */
 
-static void drop_ask(struct line *l)
+static void drop_ask(struct ask **at)
 {
-	struct ask *first = l->asks;
+	struct ask *gone = *at;
 
-	l->asks = first->next;
-	free(first->id);
-	free(first->text);
-	free(first);
+	*at = gone->next;
+	free(gone->id);
+	free(gone->agent);
+	free(gone->text);
+	free(gone);
+}
+
+/* It asks no more: it was ended. */
+static void drop_asks_of(struct line *l, const char *agent)
+{
+	bool shown = l->state == LINE_ASKING && l->asks && !strcmp(l->asks->agent, agent);
+
+	for (struct ask **at = &l->asks; *at;) {
+		if (strcmp((*at)->agent, agent) != 0)
+			at = &(*at)->next;
+		else
+			drop_ask(at);
+	}
+	if (!shown)
+		return;
+	hide(l);
+	go_on(l);
 }
 
 static void add_ask(struct line *l, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf b = { 0 };
+	AUTO_BUF struct buf who = { 0 };
 	struct ask **at = &l->asks;
 	struct ask *ask = xcalloc(1, sizeof *ask);
 
 	buf_addstr(&b, "Allow ");
 	render_line(&b, str_from(cadre_event_name(e)));
+	agent_title(&who, e);
+	buf_addstr(&b, who.n ? " for " : "");
+	render_line(&b, buf_str(&who));
 	buf_addstr(&b, ": ");
 	render_text(&b, view_event_text(e)); /* all its lines: what is allowed must have been seen */
 	buf_addch(&b, '?');
 	ask->id = xstrdup(cadre_event_id(e));
+	ask->agent = xstrdup(cadre_event_agent(e));
 	ask->text = buf_take(&b, NULL);
 	while (*at)
 		at = &(*at)->next;
 	*at = ask;
-	if (l->state == LINE_WORKING)
+	if (l->state == LINE_WORKING || l->state == LINE_READING)
 		ask_next(l);
 }
 
@@ -194,10 +220,18 @@ static void on_answer(const char *text, void *data)
 		reason = xstrndup(s.p, s.n);
 	(void)cadre_answer(l->session, l->asks->id, answer == ANSWER_YES || answer == ANSWER_ALWAYS,
 			   answer == ANSWER_ALWAYS, reason);
-	drop_ask(l);
+	drop_ask(&l->asks);
+	go_on(l);
+}
+
+/* A question is out of the way. */
+static void go_on(struct line *l)
+{
 	l->state = LINE_WORKING;
 	if (l->asks)
 		ask_next(l);
+	else if (!l->in_turn)
+		read_line(l);
 }
 
 /* What was typed before the question was seen is not an answer to it. */
@@ -219,12 +253,22 @@ static void stop(struct line *l)
 
 static void end_turn(struct line *l)
 {
-	while (l->asks)
-		drop_ask(l);
+	bool asking = l->state == LINE_ASKING; /* then it is settled with the question that is shown */
+
+	drop_asks_of(l, "");
 	if (l->state == LINE_LEAVING)
 		stop(l);
-	else
-		read_line(l);
+	else if (!asking)
+		go_on(l);
+}
+
+/* What a child does in the background does not disturb the line that is being typed; only its end does. */
+static bool is_beside(const struct line *l, const struct cadre_event *e)
+{
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	bool child = cadre_event_agent(e)[0] || kind == CADRE_TASKS_CHANGED;
+
+	return l->state == LINE_READING && child && kind != CADRE_AGENT_ENDED && kind != CADRE_PERMISSION_ASKED;
 }
 
 void line_on_event(const struct cadre_event *e, void *data)
@@ -234,12 +278,20 @@ void line_on_event(const struct cadre_event *e, void *data)
 
 	if (strcmp(cadre_event_session(e), cadre_session_id(l->session)) != 0)
 		return; /* the last words of a session that was left */
-	if (l->state == LINE_READING || (l->state == LINE_ASKING && kind == CADRE_TURN_ENDED))
+	if (kind == CADRE_SESSION_STARTED || kind == CADRE_TURN_ENDED)
+		l->in_turn = kind == CADRE_SESSION_STARTED;
+	if (is_beside(l, e)) {
+		view_event(&l->view, e);
+		return;
+	}
+	if (l->state == LINE_READING)
 		hide(l);
 	if (l->state == LINE_READING && kind == CADRE_SESSION_STARTED)
 		l->state = LINE_WORKING; /* a background task that ended starts a turn of its own */
 	view_event(&l->view, e);
 
+	if (kind == CADRE_AGENT_ENDED)
+		drop_asks_of(l, cadre_event_agent(e));
 	if (kind == CADRE_TURN_ENDED)
 		end_turn(l);
 	else if (kind == CADRE_PERMISSION_ASKED)
@@ -250,8 +302,6 @@ void line_on_event(const struct cadre_event *e, void *data)
 
 void line_leave(struct line *l, int code)
 {
-	bool busy = l->state == LINE_WORKING || l->state == LINE_ASKING;
-
 	if (l->state == LINE_LEAVING) { /* not for the first time: do not wait for the turn */
 		(void)view_flush(&l->view, FLUSH_MS, NULL);
 		_exit(code);
@@ -259,7 +309,7 @@ void line_leave(struct line *l, int code)
 	hide(l);
 	l->state = LINE_LEAVING;
 	l->code = code;
-	if (busy)
+	if (l->in_turn)
 		cadre_interrupt(l->session);
 	else
 		stop(l);
@@ -281,6 +331,11 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 		edit_forget();
 		line_say(l, "Ctrl-C again leaves.");
 		read_line(l);
+		return;
+	}
+	if (!l->in_turn) { /* a child asks while nothing else goes on: this is its answer */
+		edit_forget();
+		on_answer(NULL, l);
 		return;
 	}
 	hide(l);

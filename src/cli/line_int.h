@@ -17,6 +17,7 @@ enum line_wanted { LINE_FIRST /* as the command line says */, LINE_NEW, LINE_OLD
 
 struct ask {
 	char *id;
+	char *agent; /* who asks; "" is the main agent */
 	char *text;
 	struct ask *next;
 };
@@ -31,6 +32,7 @@ struct line {
 	enum line_wanted wanted;
 	char *wanted_id;        /* LINE_OLD: of which session; owned */
 	int64_t interrupted_ms; /* monotonic time of the last Ctrl-C; 0: none */
+	bool in_turn;           /* a turn of the main agent runs; children may work without one */
 	bool worked;            /* a turn was run: there is something to resume */
 	bool over;              /* the loop was told to stop */
 	int code;               /* of the program */

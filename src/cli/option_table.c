@@ -62,7 +62,8 @@ const struct option option_table[] = {
 	{ "disallowed-tools", "disallowedTools", 0, OPTION_REQUIRED, OPTION_LIST, GROUP_TOOLS, "names...",
 	  .setting = "disallowed-tools", .help = "Tools, or calls by rule, that never run." },
 	{ "permission-mode", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "mode",
-	  CHOICES("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"), .setting = "permission-mode",
+	  CHOICES("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"),
+	  .setting = "permission-mode",
 	  .help = "default (reading is allowed, the rest is asked about, and denied with --print), acceptEdits (files in "
 		  "the working directories may be changed), plan (nothing is written), dontAsk (what would be asked about "
 		  "is denied), auto or bypassPermissions." },

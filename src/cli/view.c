@@ -35,6 +35,11 @@ void view_init(struct view *v, struct cadre *c, const struct face *face, bool ve
 
 void view_move(struct view *v, struct cadre *c)
 {
+	bool colour = v->tree.colour;
+
+	view_hide_tree(v);
+	tree_view_release(&v->tree); /* they belong to the session that is left */
+	v->tree.colour = colour;
 	(void)view_flush(v, MOVE_FLUSH_MS, NULL);
 	cadre_writer_free(v->out);
 	v->out = cadre_writer_new(c, STDOUT_FILENO);

@@ -31,7 +31,7 @@ bool hook_wanted(const struct hook_fire_spec *spec)
 	return false;
 }
 
-static void tell_skipped(struct hook_engine *e, struct hook *hook)
+static void tell_skipped(struct hook_engine *e, const struct hook_context *context, struct hook *hook)
 {
 	const struct hook_observer *o = &e->options.observer;
 
@@ -39,7 +39,7 @@ static void tell_skipped(struct hook_engine *e, struct hook *hook)
 		return;
 	hook->told = true;
 	if (o->skipped)
-		o->skipped(o->data, hook, "the folder is not trusted");
+		o->skipped(o->data, context, hook, "the folder is not trusted");
 }
 
 static bool is_doubled(const struct hook_firing *f, const struct hook *hook)
@@ -72,7 +72,7 @@ static void select_hooks(struct hook_firing *f, const struct hook_fire_spec *spe
 			if (!waits_for(hook, spec))
 				continue;
 			if (!hook->origin->trusted)
-				tell_skipped(f->engine, hook);
+				tell_skipped(f->engine, spec->context, hook);
 			else if (!is_doubled(f, hook))
 				add_run(f, hook);
 		}
@@ -257,11 +257,12 @@ void hook_cancel(struct hook_firing *f)
 
 static void drop_group(struct hook_engine *e, size_t i)
 {
+	free(e->groups[i].session_id);
 	free(e->groups[i].agent_id);
 	e->groups[i] = e->groups[--e->group_count];
 }
 
-void hook_engine_keep_group(struct hook_engine *e, pid_t pgid, const char *agent_id)
+void hook_engine_keep_group(struct hook_engine *e, pid_t pgid, const struct hook_context *owner)
 {
 	struct spawner *spawner = e->options.spawner;
 
@@ -274,10 +275,12 @@ void hook_engine_keep_group(struct hook_engine *e, pid_t pgid, const char *agent
 		e->group_cap = e->group_cap ? e->group_cap * 2 : 8;
 		e->groups = xrealloc(e->groups, e->group_cap * sizeof *e->groups);
 	}
-	e->groups[e->group_count++] = (struct left_group){ pgid, agent_id ? xstrdup(agent_id) : NULL };
+	e->groups[e->group_count++] = (struct left_group){ .pgid = pgid,
+							   .session_id = owner->session_id ? xstrdup(owner->session_id) : NULL,
+							   .agent_id = owner->agent_id ? xstrdup(owner->agent_id) : NULL };
 }
 
-static bool is_same_agent(const char *a, const char *b)
+static bool is_same(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : !a && !b;
 }
@@ -291,13 +294,13 @@ static void end_firing(struct hook_firing *f)
 		hook_run_cancel(run);
 }
 
-void hook_engine_end_agent(struct hook_engine *e, const char *agent_id)
+void hook_engine_end_agent(struct hook_engine *e, const char *session_id, const char *agent_id)
 {
 	for (struct hook_firing *f = e->firings; f; f = f->next)
-		if (is_same_agent(f->context.agent_id, agent_id))
+		if (is_same(f->context.session_id, session_id) && is_same(f->context.agent_id, agent_id))
 			end_firing(f);
 	for (size_t i = e->group_count; i-- > 0;) {
-		if (!is_same_agent(e->groups[i].agent_id, agent_id))
+		if (!is_same(e->groups[i].session_id, session_id) || !is_same(e->groups[i].agent_id, agent_id))
 			continue;
 		spawner_kill_group(e->options.spawner, e->groups[i].pgid);
 		drop_group(e, i);

@@ -83,6 +83,7 @@ struct hook_report {
 	struct str name; /* PreToolUse:Bash */
 	enum hook_event event;
 	const struct hook *hook;
+	const char *session_id;
 	const char *agent_id, *tool_use_id; /* or NULL */
 	enum hook_result result;            /* from here on: only when it ended */
 	int exit_code;                      /* HOOK_NO_EXIT: none */
@@ -92,6 +93,7 @@ struct hook_report {
 
 /* What an async hook left for the next turn of its agent. Borrowed until return. */
 struct hook_late {
+	const char *session_id;
 	const char *agent_id; /* NULL: the main agent */
 	const struct hook *hook;
 	struct str context, system_message;
@@ -103,7 +105,7 @@ struct hook_observer {
 	void (*started)(void *data, const struct hook_report *report);
 	void (*ended)(void *data, const struct hook_report *report);
 	/* A hook that fits but may not run, once for each hook. */
-	void (*skipped)(void *data, const struct hook *hook, const char *why);
+	void (*skipped)(void *data, const struct hook_context *context, const struct hook *hook, const char *why);
 	void (*late)(void *data, const struct hook_late *late);
 	void *data;
 };
@@ -114,7 +116,8 @@ struct hook_call {
 	enum hook_event event;
 	struct str input; /* JSON of the event */
 	struct str text;  /* prompt with its arguments, or the JSON input of an MCP tool */
-	const char *agent_id, *tool_use_id;
+	const char *session_id;
+	const char *agent_id, *tool_use_id; /* or NULL */
 	void *state; /* the runner's own */
 };
 
@@ -150,6 +153,6 @@ struct hook_firing *hook_fire(struct hook_engine *engine, const struct hook_fire
 void hook_cancel(struct hook_firing *firing); /* a request; async hooks go on */
 /* The agent is over (NULL: the main one): its firings are cancelled, its async hooks and what its hooks left running are
  * killed. */
-void hook_engine_end_agent(struct hook_engine *engine, const char *agent_id);
+void hook_engine_end_agent(struct hook_engine *engine, const char *session_id, const char *agent_id);
 /* The same for all agents; done comes later, exactly once, when nothing is left. Then the engine can be freed. */
 void hook_engine_drain(struct hook_engine *engine, void (*done)(void *data), void *data);

@@ -57,7 +57,7 @@ struct hook_firing {
 /* A process group that a hook left behind */
 struct left_group {
 	pid_t pgid;
-	char *agent_id; /* owned; NULL: the main agent */
+	char *session_id, *agent_id; /* owned; agent_id NULL: the main agent */
 };
 
 struct hook_engine {
@@ -92,7 +92,7 @@ void hook_engine_start_some(struct kick *kick); /* step of start_kick */
 
 /* hook.c */
 void hook_firing_run_over(struct hook_run *run);
-void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const char *agent_id);
+void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const struct hook_context *owner);
 
 /* input.c */
 void hook_input_write(struct buf *out, const struct hook_fire_spec *spec);

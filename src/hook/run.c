@@ -46,6 +46,7 @@ static struct hook_report make_report(const struct hook_run *run)
 		.name = f->name,
 		.event = f->event,
 		.hook = run->hook,
+		.session_id = f->context.session_id,
 		.agent_id = f->context.agent_id,
 		.tool_use_id = f->tool_use_id,
 		.exit_code = HOOK_NO_EXIT,
@@ -80,7 +81,8 @@ static void report_late(const struct hook_run *run)
 {
 	const struct hook_observer *o = &run->firing->engine->options.observer;
 	const struct hook_reply *reply = &run->reply;
-	struct hook_late late = { .agent_id = run->firing->context.agent_id,
+	struct hook_late late = { .session_id = run->firing->context.session_id,
+				  .agent_id = run->firing->context.agent_id,
 				  .hook = run->hook,
 				  .context = reply->context,
 				  .system_message = reply->system_message };

@@ -34,6 +34,7 @@ static void call_start(struct hook_run *run)
 		.event = run->firing->event,
 		.input = str_trim(buf_str(&run->firing->input)),
 		.text = make_text(run),
+		.session_id = run->firing->context.session_id,
 		.agent_id = run->firing->context.agent_id,
 		.tool_use_id = run->firing->tool_use_id,
 	};

@@ -118,7 +118,7 @@ static void on_exit_of_child(struct child *c, int status)
 		run->exit_code = WEXITSTATUS(status);
 	else
 		hook_run_fail(run, "killed by signal %d", WTERMSIG(status));
-	hook_engine_keep_group(run->firing->engine, child_pid(c), run->firing->context.agent_id);
+	hook_engine_keep_group(run->firing->engine, child_pid(c), &run->firing->context);
 	hook_run_ended(run);
 }
 

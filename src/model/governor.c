@@ -3,12 +3,14 @@
 #include "model/governor.h"
 #include <assert.h>
 
+enum { MOST_PATIENCE = 32 };
+
 static void on_kick(struct kick *kick);
 static void on_timer(struct timer *timer);
 
 void governor_init(struct governor *g, struct loop *loop, unsigned most)
 {
-	*g = (struct governor){ .loop = loop, .cap = most, .most = most };
+	*g = (struct governor){ .loop = loop, .cap = most, .most = most, .patience = 1 };
 	g->end = &g->first;
 	g->kick.step = on_kick;
 	g->timer.fire = on_timer;
@@ -85,8 +87,11 @@ void governor_enter(struct governor *g, struct governor_slot *slot)
 
 static void widen(struct governor *g)
 {
-	if (g->limited && ++g->credit < g->cap)
+	if (g->limited && ++g->credit < (uint64_t)g->cap * g->patience)
 		return;
+	if (g->probing)
+		g->patience = MAX(g->patience / 2, 1u); /* the last step held */
+	g->probing = g->limited;
 	g->credit = 0;
 	g->cap = MIN(g->cap + 1, g->most);
 }
@@ -95,6 +100,15 @@ static void narrow(struct governor *g, unsigned to)
 {
 	g->credit = 0;
 	g->cap = MAX(MIN(g->cap, to), 1u);
+}
+
+static void limited(struct governor *g)
+{
+	if (g->probing)
+		g->patience = MIN(g->patience * 2, (unsigned)MOST_PATIENCE);
+	g->probing = false;
+	g->limited = true;
+	narrow(g, MAX(g->in_flight, g->cap / 2));
 }
 
 /* Requests that were under way when the cap dropped say nothing new: their failure does not drop it again. */
@@ -119,8 +133,7 @@ void governor_leave(struct governor *g, struct governor_slot *slot, enum governo
 		widen(g);
 		break;
 	case GOVERNOR_LIMITED:
-		g->limited = true;
-		narrow(g, MAX(g->in_flight, g->cap / 2));
+		limited(g);
 		break;
 	case GOVERNOR_OVERLOADED:
 		overloaded(g, slot);

@@ -2,10 +2,11 @@
  * governor.h - one limiter for all requests to an endpoint. Over the cap a request waits; it is never refused.
  *
  * The cap starts wide. A 429 lowers it to the number of requests that are still under way, which is what the server
- * accepted of the wave (but never by more than half: a straggler says little); a 529 or other 5xx to 0.7 of itself, at most once per round trip. A success widens it by one;
- * once a 429 was seen, a whole round of successes does, so that a server at its capacity is probed once per round and not
- * with every second request. A retry-after, or a limit that the server says is used up, holds for everybody at once.
- * Waiters go in the order of arrival. */
+ * accepted of the wave (but never by more than half: a straggler says little); a 529 or other 5xx to 0.7 of itself, at most
+ * once per round trip. A success widens it by one; once a 429 was seen, a whole round of successes does, so that a server at
+ * its capacity is probed once per round and not with every second request. Each such probe that ends in a 429 holds everybody
+ * for its retry-after, so it doubles the rounds until the next one; each that holds halves them. A retry-after, or a limit
+ * that the server says is used up, holds for everybody at once. Waiters go in the order of arrival. */
 #pragma once
 #include "io/loop.h"
 
@@ -24,7 +25,9 @@ struct governor {
 	uint64_t hold_until_ms;    /* nothing new before */
 	uint64_t round_started_ms; /* of the last drop by 0.7: requests granted before it do not drop again */
 	unsigned credit;           /* successes since the cap was widened */
+	unsigned patience;         /* rounds of successes that widen it, once limited */
 	bool limited;              /* a 429 was seen */
+	bool probing;              /* since then the cap was widened, and no 429 has come of it */
 	struct kick kick;
 	struct timer timer;
 };

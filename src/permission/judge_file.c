@@ -41,15 +41,11 @@ static void file_prepare(struct judge *j)
 const struct rule *judge_find_place(struct judge *j, const struct rule_set *set, enum rule_list list, bool edited,
 				    const struct place *place)
 {
-	const struct path_anchors *anchors = list == RULE_ALLOW ? &j->narrow : &j->wide;
-	const struct rule *r = rule_set_path(set, list, edited, place->path, anchors);
+	const struct rule *r = rule_set_path(set, list, edited, place->path, &j->wide);
 
-	if (!place->target || !strcmp(place->path, place->target))
-		return place->target || list != RULE_ALLOW ? r : NULL;
-	const struct rule *target = rule_set_path(set, list, edited, place->target, anchors);
-	if (list == RULE_ALLOW)
-		return r && target ? r : NULL;
-	return r ? r : target;
+	if (r || !place->target || !strcmp(place->path, place->target))
+		return r;
+	return rule_set_path(set, list, edited, place->target, &j->wide);
 }
 
 static const struct rule *allows_in(struct judge *j, const struct rule_set *set, bool edited, const char *path)

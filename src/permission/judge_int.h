@@ -47,13 +47,15 @@ typedef const struct rule *judge_find_fn(struct judge *j, const struct rule_set 
 /* The first rule of the agent's line; remembers whose it is. Allow rules end where an agent brought its own. */
 const struct rule *judge_find(struct judge *j, enum rule_list list, judge_find_fn *find);
 const struct rule *judge_find_bare(struct judge *j, const struct rule_set *set, enum rule_list list);
-/* A rule of the list about this place; of allow rules both the path and what it links to must be covered. */
+/* A rule that denies or asks about this place, or about what it links to. */
 const struct rule *judge_find_place(struct judge *j, const struct rule_set *set, enum rule_list list, bool edits,
 				    const struct place *place);
-const struct rule *judge_allows_place(struct judge *j, bool edits, const struct place *place); /* all of the line */
-bool judge_is_working_dir(struct judge *j, const struct place *place); /* inside those of the whole line */
-bool judge_may_read(struct judge *j,
-		    const struct place *place); /* inside, or the session's own results, or by a rule */
-bool judge_accepts_edit(struct judge *j, const struct place *place);            /* the mode accepts edits there */
+/* An allow rule of the line for this place, if there is one for what it links to as well. */
+const struct rule *judge_allows_place(struct judge *j, bool edits, const struct place *place);
+/* Inside the working directories of the agent and of all above it. */
+bool judge_is_working_dir(struct judge *j, const struct place *place);
+/* There, or in the results of earlier calls, or by a rule. */
+bool judge_may_read(struct judge *j, const struct place *place);
+bool judge_accepts_edit(struct judge *j, const struct place *place);            /* the mode does, there */
 const char *judge_outside_worktree(struct judge *j, const struct place *place); /* why, or NULL */
 bool judge_is_memory(struct judge *j, const struct place *place);

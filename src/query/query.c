@@ -388,6 +388,15 @@ static enum step step_stream(struct query *q)
 	return try_again(q);
 }
 
+/* True: somebody looks at the calls before their results are sent. */
+static bool hold_batch(struct query *q)
+{
+	if (!q->batch_told && q->config.on_batch)
+		q->batch_held = q->config.on_batch(q, q->config.data);
+	q->batch_told = true;
+	return q->batch_held;
+}
+
 static enum step step_tools(struct query *q)
 {
 	struct err err = { 0 };
@@ -400,6 +409,9 @@ static enum step step_tools(struct query *q)
 			seat_leave(q->config.seats, &q->seat);
 		return STEP_WAIT;
 	}
+	if (hold_batch(q))
+		return STEP_WAIT;
+	q->batch_told = false;
 	calls_settle(q);
 	return set_state(q, QUERY_ASK);
 }
@@ -437,6 +449,7 @@ static enum step step_ending(struct query *q)
 static enum step step_finish(struct query *q)
 {
 	set_state(q, QUERY_IDLE);
+	q->batch_told = q->batch_held = false;
 	free(q->arrived);
 	q->arrived = NULL;
 	q->arrived_cap = 0;
@@ -530,6 +543,15 @@ void query_start(struct query *q)
 	query_kick(q);
 }
 
+void query_go_on(struct query *q)
+{
+	assert(q->state == QUERY_IDLE);
+	q->end = QUERY_RUNNING;
+	q->nudges = q->continuations = 0;
+	set_state(q, QUERY_ASK);
+	query_kick(q);
+}
+
 void query_cancel(struct query *q)
 {
 	q->cancelled = true;
@@ -540,6 +562,12 @@ void query_halt(struct query *q, struct str reason)
 {
 	q->halted = true;
 	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
+}
+
+void query_batch_over(struct query *q)
+{
+	q->batch_held = false;
+	query_kick(q);
 }
 
 void query_pause(struct query *q, bool on)

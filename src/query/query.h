@@ -28,7 +28,8 @@ enum query_end {
 	QUERY_CUT_OFF, /* at the output limit, again and again; or paused without end */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
-	QUERY_HALTED, /* a hook ended the turn */
+	QUERY_HALTED,  /* a hook ended the turn */
+	QUERY_BLOCKED, /* a hook did not let the prompt through */
 	QUERY_BUDGET, /* the next request would cost more than is left */
 	QUERY_DISK_ERROR, /* the transcript cannot be written */
 };
@@ -56,8 +57,11 @@ struct query_config {
 	event_fn *on_event;
 	bool want_deltas, want_raw;                  /* EVENT_DELTA as text; as the API's own events */
 	void (*on_usage)(void *data, const struct usage *usage); /* of each answer; may be NULL */
+	/* The calls of an answer are done and recorded, and nothing is sent yet. True: query_batch_over() will follow. May be
+	 * NULL. */
+	bool (*on_batch)(struct query *q, void *data);
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
-	void *data;                                  /* of on_event, on_usage and on_end */
+	void *data;                                  /* of all of them */
 };
 
 /* A text that waits to be told to the model: something ended in the background */
@@ -117,6 +121,7 @@ struct query {
 	/* the calls of the answer */
 	struct query_call **calls;
 	uint32_t call_count, call_cap;
+	bool batch_told, batch_held; /* on_batch was asked; it looks at them */
 
 	struct query_notice *notices;
 	uint32_t notice_count;
@@ -133,8 +138,10 @@ int query_add_user(struct query *q, struct segment **blocks, size_t count, bool 
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
 		       bool run, struct err *err);
 void query_start(struct query *q);                   /* a turn: leads to on_end exactly once */
+void query_go_on(struct query *q);                   /* the turn that has just ended is not over yet */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
+void query_batch_over(struct query *q);              /* on_batch has seen the calls; too late does no harm */
 void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
 /* Told to the model with its next request, all that wait in one message. id may be NULL. */
 void query_notice(struct query *q, const char *id, struct str text);

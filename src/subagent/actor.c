@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * actor.c - an agent that runs. */
 #include "subagent/actor.h"
+#include "json/json_write.h"
+#include "subagent/batch.h"
+#include "subagent/firing.h"
 #include "subagent/fork.h"
 #include "subagent/gate.h"
 #include "subagent/tree.h"
@@ -35,11 +38,18 @@ static void on_usage(void *data, const struct usage *usage)
 	agent_tree_spend(a->tree, a, usage);
 }
 
+static bool on_batch(struct query *q, void *data)
+{
+	(void)q;
+	return actor_show_batch(data);
+}
+
 static void on_query_end(struct query *q, void *data)
 {
 	struct actor *a = data;
 
 	(void)q;
+	actor_drop_batch(a);
 	a->on_turn_end(a);
 }
 
@@ -52,11 +62,28 @@ void actor_notice(struct actor *a, const char *id, struct str text)
 
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
 
+static void tell_move(struct actor *a, const char *from, const char *to)
+{
+	struct hook_fire_spec spec = { .event = HOOK_CWD_CHANGED };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!strcmp(from, to) || !actor_has_hooks(a, &spec))
+		return;
+	json_open(&w, '{');
+	json_kcstr(&w, "old_cwd", from);
+	json_kcstr(&w, "new_cwd", to);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(a, &spec);
+}
+
 static void set_cwd(struct tool_env *env, const char *path)
 {
 	struct actor *a = env->owner;
 	char *copy = xstrdup(path);
 
+	tell_move(a, env->cwd, path);
 	free(a->moved_cwd);
 	a->moved_cwd = copy;
 	env->cwd = copy;
@@ -135,6 +162,7 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 				      .want_deltas = spec->want_deltas,
 				      .want_raw = spec->want_raw,
 				      .on_usage = on_usage,
+				      .on_batch = on_batch,
 				      .on_end = on_query_end,
 				      .data = a,
 			      });

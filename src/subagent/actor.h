@@ -12,6 +12,7 @@
 #include "session/recorder.h"
 
 struct agent_tree;
+struct batch;
 struct subagent;
 
 /* What several forks of one answer share: the history with every open call answered by the same words. */
@@ -42,6 +43,7 @@ struct actor {
 	struct recorder recorder;
 	struct query query; /* open once config.loop is set */
 	struct fork_base forks;
+	struct batch *batch; /* calls that hooks look at (batch.h); NULL: none */
 
 	/* of all its turns in this process */
 	struct usage usage;

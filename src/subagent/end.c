@@ -17,7 +17,7 @@ static int end_processes(struct subagent *s, struct err *err)
 }
 
 /* What it has from its parent's conversation it did not say itself. */
-static void add_last_text(struct buf *out, const struct transcript *t)
+void subagent_last_text(struct buf *out, const struct transcript *t)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -44,7 +44,7 @@ static void take_report(struct subagent *s)
 	if (end_words(s->end)->has_report && text.n)
 		buf_add(&t->report, text.p, text.n);
 	else if (end_words(s->end)->has_report)
-		add_last_text(&t->report, &s->actor.query.transcript);
+		subagent_last_text(&t->report, &s->actor.query.transcript);
 	t->verdict = report_verdict(buf_str(&t->report));
 	t->failure = s->failure.n ? arena_strdup(&t->arena, s->failure.p) : NULL;
 }
@@ -100,12 +100,11 @@ static void announce_end(struct task *t)
 							  .text = buf_str(&t->report) });
 }
 
-void task_notify(struct task *t, struct actor *parent, struct str notes)
+static void deliver(struct task *t, struct actor *parent, struct str notes)
 {
 	AUTO_BUF struct buf text = { 0 };
 	char id[TASK_NOTICE_LEN];
 
-	announce_end(t);
 	report_notification(&text, t, notes);
 	task_notice_id(t, id);
 	if (t->tree->state)
@@ -116,6 +115,12 @@ void task_notify(struct task *t, struct actor *parent, struct str notes)
 								       .text = text.p });
 	crash_point(notice_queued);
 	actor_notice(parent, id, buf_str(&text));
+}
+
+void task_notify(struct task *t, struct actor *parent, struct str notes)
+{
+	announce_end(t);
+	deliver(t, parent, notes);
 }
 
 /* It never came to life: no end is in its transcript. */
@@ -137,13 +142,15 @@ void subagent_tell(struct subagent *s)
 	if (!s->lived)
 		tell_failed_start(s);
 	task_note(t);
-	if (s->call && !s->lived) {
-		tool_call_fail(TAKE(s->call), "%s", t->failure);
-	} else if (s->call) {
+	if (s->lived || !s->call)
 		announce_end(t);
+	if (t->background)
+		agent_tree_tasks_changed(t->tree);
+	if (s->call && !s->lived)
+		tool_call_fail(TAKE(s->call), "%s", t->failure);
+	else if (s->call)
 		report_completed(TAKE(s->call), t, buf_str(&s->notes));
-	} else if (s->end != AGENT_SUSPENDED) {
-		task_notify(t, s->actor.parent, buf_str(&s->notes));
-	}
+	else if (s->end != AGENT_SUSPENDED)
+		deliver(t, s->actor.parent, buf_str(&s->notes));
 	buf_release(&t->report);
 }

@@ -2,7 +2,7 @@
  * gate.c - what stands around every tool call. */
 #include "subagent/gate.h"
 #include "json/json_write.h"
-#include "subagent/hooks.h"
+#include "subagent/firing.h"
 #include "subagent/tree.h"
 
 /* A call on its way, while hooks look at it. Owned by itself: it outlives a call that was cancelled meanwhile. */
@@ -10,6 +10,7 @@ struct pass {
 	struct actor *actor;
 	struct tool_call *call; /* NULL: it was given up */
 	struct hook_firing *firing;
+	struct str reason; /* why it is denied, while hooks hear of that; in the call's arena */
 };
 
 static struct actor *actor_of(struct tool_gate *gate)
@@ -66,41 +67,33 @@ static void put_call(struct json_out *w, const struct tool_call *call)
 	json_kraw(w, "tool_input", json_raw(call->input));
 }
 
-/* False: no hook waits for this. fields is closed here. */
-static bool fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
-		 hook_done_fn *done)
+static struct hook_fire_spec about(struct tool_call *call, enum hook_event event)
 {
-	struct hook_context context;
-	struct hook_set *sets[] = { a->tree->hook_set, a->child ? a->child->hooks : NULL };
-	struct hook_fire_spec spec = { .event = event,
-				       .subject = str_from(call->tool->name),
-				       .context = &context,
-				       .sets = sets,
-				       .set_count = COUNT_OF(sets),
-				       .tool_use_id = call->id,
-				       .matches_rule = matches_rule,
-				       .rule_data = call };
-
-	json_close(fields);
-	spec.fields = buf_str(fields->buf);
-	actor_hook_context(a, &context);
-	struct pass *p = pass_new(a, call);
-	p->firing = hook_fire(a->tree->hooks, &spec, done, p);
-	return true;
+	return (struct hook_fire_spec){ .event = event,
+					.subject = str_from(call->tool->name),
+					.tool_use_id = call->id,
+					.matches_rule = matches_rule,
+					.rule_data = call };
 }
 
 static bool wanted(const struct actor *a, struct tool_call *call, enum hook_event event)
 {
-	struct hook_set *sets[] = { a->tree->hook_set, a->child ? a->child->hooks : NULL };
+	struct hook_fire_spec spec = about(call, event);
 
-	if (!a->tree->hooks || (!sets[0] && !sets[1]))
-		return false;
-	return hook_wanted(&(struct hook_fire_spec){ .event = event,
-						     .subject = str_from(call->tool->name),
-						     .sets = sets,
-						     .set_count = COUNT_OF(sets),
-						     .matches_rule = matches_rule,
-						     .rule_data = call });
+	return actor_has_hooks(a, &spec);
+}
+
+/* Closes fields. */
+static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
+		 hook_done_fn *done)
+{
+	struct hook_fire_spec spec = about(call, event);
+	struct pass *p = pass_new(a, call);
+
+	json_close(fields);
+	spec.fields = buf_str(fields->buf);
+	p->firing = actor_fire(a, &spec, done, p);
+	return p;
 }
 
 /* ---- decisions ----------------------------------------------------------------------------------------------- */
@@ -113,12 +106,46 @@ static void deny(struct actor *a, struct tool_call *call, struct str reason)
 	tool_call_decided(call, TOOL_DENY, reason);
 }
 
+/* Somebody may sit elsewhere: hooks can ring. */
+static void notify(struct actor *a, const struct tool_call *call)
+{
+	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
+	AUTO_BUF struct buf fields = { 0 };
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(a, &spec))
+		return;
+	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
+	json_open(&w, '{');
+	json_kstr(&w, "message", buf_str(&message));
+	json_kcstr(&w, "title", "Permission needed");
+	json_kstr(&w, "notification_type", spec.subject);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(a, &spec);
+}
+
 static void ask_host(struct actor *a, struct tool_call *call)
 {
+	notify(a, call);
 	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
 				       .text = tool_call_summary(call) });
+}
+
+/* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
+static void allow(struct actor *a, struct tool_call *call)
+{
+	struct permission_verdict v = { 0 };
+
+	permission_explain(&a->permission, call, PERMISSION_HINT_ALLOW, &v);
+	if (v.decision == PERMISSION_DENY && !v.unanswerable)
+		deny(a, call, buf_str(&v.reason));
+	else
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	permission_verdict_release(&v);
 }
 
 /* {"behavior":"allow","updatedInput":..} or {"behavior":"deny","message":..} */
@@ -132,15 +159,49 @@ static bool take_decision(struct actor *a, struct tool_call *call, struct str js
 	const struct json *input = json_get(root, "updatedInput");
 	if (json_str_is(json_get(root, "behavior"), "deny")) {
 		struct str message = json_str(json_get(root, "message"), &call->arena);
+		if (json_bool(json_get(root, "interrupt")))
+			query_halt(&a->query, message);
 		deny(a, call, message.n ? message : STR("A hook refused the permission."));
 		return true;
 	}
 	if (!json_str_is(json_get(root, "behavior"), "allow"))
 		return false;
-	if (input && !tool_call_set_input(call, json_raw(input)))
-		return true;
-	tool_call_decided(call, TOOL_ALLOW, STR(""));
+	if (!input || tool_call_set_input(call, json_raw(input)))
+		allow(a, call);
 	return true;
+}
+
+/* In auto mode nobody was asked: hooks hear of it, and one of them may let the model try again. */
+static void on_denied(void *data, const struct hook_outcome *outcome)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct str why = p->reason;
+	struct tool_call *call = pass_end(p);
+	AUTO_BUF struct buf reason = { 0 };
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	buf_add(&reason, why.p, why.n);
+	if (str_is(outcome->fields[HOOK_RETRY], "true"))
+		buf_addstr(&reason, " You may try this call again.");
+	deny(a, call, buf_str(&reason));
+}
+
+static void refuse(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+{
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (v->mode != PERMISSION_AUTO || !wanted(a, call, HOOK_PERMISSION_DENIED)) {
+		deny(a, call, buf_str(&v->reason));
+		return;
+	}
+	put_call(&w, call);
+	json_kcstr(&w, "tool_use_id", call->id);
+	json_kstr(&w, "reason", buf_str(&v->reason));
+	fire(a, call, HOOK_PERMISSION_DENIED, &w, on_denied)->reason = arena_str(&call->arena, buf_str(&v->reason));
 }
 
 static void on_requested(void *data, const struct hook_outcome *outcome)
@@ -168,7 +229,8 @@ static bool request(struct actor *a, struct tool_call *call)
 	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
 		return false;
 	put_call(&w, call);
-	return fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested);
+	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested);
+	return true;
 }
 
 static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
@@ -184,7 +246,7 @@ static void decide(struct actor *a, struct tool_call *call, enum permission_hint
 	else if (v.decision == PERMISSION_ASK)
 		ask_host(a, call);
 	else
-		deny(a, call, buf_str(&v.reason));
+		refuse(a, call, &v);
 	permission_verdict_release(&v);
 }
 
@@ -211,7 +273,9 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 	if (!call)
 		return;
 	actor_hear_hooks(a, outcome);
-	if (outcome->permission == HOOK_PERMISSION_DENY)
+	if (outcome->cancelled)
+		deny_by_hook(a, call, STR("it was interrupted"));
+	else if (outcome->permission == HOOK_PERMISSION_DENY)
 		deny_by_hook(a, call, outcome->permission_reason);
 	else if (outcome->blocked)
 		deny_by_hook(a, call, outcome->block_reason);
@@ -233,7 +297,7 @@ static void ask(struct tool_gate *gate, struct tool_call *call)
 	}
 	put_call(&w, call);
 	json_kcstr(&w, "tool_use_id", call->id);
-	(void)fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
+	fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
 }
 
 /* ---- after --------------------------------------------------------------------------------------------------- */
@@ -285,7 +349,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 	else
 		json_kstr(&w, "tool_response", buf_str(&call->result));
 	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->loop) - call->started_ms));
-	(void)fire(a, call, event, &w, on_seen);
+	fire(a, call, event, &w, on_seen);
 }
 
 /* ---- from outside -------------------------------------------------------------------------------------------- */

@@ -2,23 +2,7 @@
  * hooks.c - the hooks of an agent's life. */
 #include "subagent/hooks.h"
 #include "json/json_write.h"
-
-void actor_hook_context(const struct actor *a, struct hook_context *ret)
-{
-	const struct agent_tree *t = a->tree;
-
-	*ret = (struct hook_context){
-		.session_id = t->session_id,
-		.transcript_path = t->main.journal ? journal_path(t->main.journal) : NULL,
-		.cwd = a->env.cwd,
-		.permission_mode = permission_mode_name(permission_mode(&a->permission)),
-		.agent_id = a->parent ? a->who.id : NULL,
-		.agent_type = a->who.type,
-		.project_dir = t->project_dir,
-		.envp = t->envp,
-		.results_dir = t->results_dir,
-	};
-}
+#include "subagent/firing.h"
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
 static struct hook_set *compile(struct subagent *s)
@@ -50,31 +34,11 @@ int subagent_register_hooks(struct subagent *s, struct err *err)
 	return 0;
 }
 
-static void tell_user(struct actor *a, struct str text)
-{
-	actor_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = text });
-}
-
-void actor_hear_hooks(struct actor *a, const struct hook_outcome *outcome)
-{
-	for (size_t i = 0; i < outcome->context_count; i++) {
-		AUTO_BUF struct buf text = { 0 };
-		buf_addf(&text, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(outcome->contexts[i]));
-		query_notice(&a->query, NULL, buf_str(&text));
-	}
-	for (size_t i = 0; i < outcome->message_count; i++)
-		tell_user(a, outcome->messages[i]);
-	for (size_t i = 0; i < outcome->note_count; i++)
-		tell_user(a, outcome->notes[i]);
-	if (outcome->stop)
-		query_halt(&a->query, outcome->stop_reason);
-}
-
 int subagent_unregister_hooks(struct subagent *s, struct err *err)
 {
 	(void)err;
 	if (s->actor.tree->hooks)
-		hook_engine_end_agent(s->actor.tree->hooks, s->task->id);
+		hook_engine_end_agent(s->actor.tree->hooks, s->actor.tree->session_id, s->task->id);
 	hook_set_unref(TAKE(s->hooks));
 	return 0;
 }
@@ -89,70 +53,87 @@ static void add_context(struct subagent *s, const struct hook_outcome *outcome)
 static void on_started(void *data, const struct hook_outcome *outcome)
 {
 	struct subagent *s = data;
-	struct err err = { 0 };
 
 	s->firing = NULL;
 	add_context(s, outcome);
+	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
 	if (outcome->stop)
-		err_set(&err, ERR_DENIED, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
-	subagent_step_done(s, err.kind ? &err : NULL);
+		buf_addf(&s->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
+	subagent_step_done(s, NULL);
+}
+
+/* What it goes on with, if it does: why it may not stop, or something that it should know. */
+static void take_message(struct subagent *s, const struct hook_outcome *outcome)
+{
+	buf_clear(&s->message);
+	buf_add(&s->message, outcome->block_reason.p, outcome->block_reason.n);
+	for (size_t i = 0; i < outcome->context_count; i++)
+		buf_addf(&s->message, "%s" STR_FMT, s->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 }
 
 static void on_stopped(void *data, const struct hook_outcome *outcome)
 {
 	struct subagent *s = data;
+	bool more = outcome->blocked || outcome->context_count;
 
 	s->firing = NULL;
-	if (s->end == AGENT_COMPLETED && outcome->blocked && !outcome->stop && !outcome->cancelled) {
+	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	if (s->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
+	    s->stop_blocks++ < MOST_STOP_BLOCKS) {
 		s->stop_blocked = true;
-		buf_clear(&s->message);
-		buf_add(&s->message, outcome->block_reason.p, outcome->block_reason.n);
+		take_message(s, outcome);
 	}
 	subagent_step_done(s, NULL);
 }
 
-static int fire(struct subagent *s, enum hook_event event, struct str fields, hook_done_fn *done)
+static struct hook_fire_spec about(const struct subagent *s, enum hook_event event)
 {
-	struct agent_tree *t = s->actor.tree;
-	struct hook_context context;
-	struct hook_set *sets[] = { t->hook_set, s->hooks };
-	struct hook_fire_spec spec = { .event = event,
-				       .subject = str_from(s->task->type),
-				       .fields = fields,
-				       .context = &context,
-				       .sets = sets,
-				       .set_count = COUNT_OF(sets) };
+	return (struct hook_fire_spec){ .event = event, .subject = str_from(s->task->type) };
+}
 
-	if (!t->hooks)
-		return 0;
-	actor_hook_context(&s->actor, &context);
-	if (!hook_wanted(&spec))
-		return 0;
-	s->firing = hook_fire(t->hooks, &spec, done, s);
+static int fire(struct subagent *s, struct hook_fire_spec *spec, hook_done_fn *done)
+{
+	s->firing = actor_fire(&s->actor, spec, done, s);
 	return STEP_TAKES_TIME;
 }
 
 int subagent_start_hooks(struct subagent *s, struct err *err)
 {
+	struct hook_fire_spec spec = about(s, HOOK_SUBAGENT_START);
+
 	(void)err;
 	s->start_fired = true;
-	return fire(s, HOOK_SUBAGENT_START, STR(""), on_started);
+	return actor_has_hooks(&s->actor, &spec) ? fire(s, &spec, on_started) : 0;
+}
+
+int subagent_obey_start_hooks(struct subagent *s, struct err *err)
+{
+	return s->start_refusal.n ? err_set(err, ERR_DENIED, "%s", s->start_refusal.p) : 0;
+}
+
+/* One that did not come to life has no end of its own: its start is told all the same, so its stop is. */
+int subagent_undo_start_hooks(struct subagent *s, struct err *err)
+{
+	return s->lived ? 0 : subagent_stop_hooks(s, err);
 }
 
 /* For every end of an agent whose start was told, whatever the end. */
 int subagent_stop_hooks(struct subagent *s, struct err *err)
 {
+	struct hook_fire_spec spec = about(s, HOOK_SUBAGENT_STOP);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	(void)err;
-	if (!s->start_fired)
+	if (!s->start_fired || !actor_has_hooks(&s->actor, &spec))
 		return 0;
 	json_open(&w, '{');
-	json_kbool(&w, "stop_hook_active", s->stop_continued);
+	json_kbool(&w, "stop_hook_active", s->stop_blocks > 0);
 	if (s->task->transcript)
 		json_kcstr(&w, "agent_transcript_path", s->task->transcript);
-	json_kstr(&w, "last_assistant_message", buf_str(&s->actor.query.text));
+	if (s->actor.query.text.n)
+		json_kstr(&w, "last_assistant_message", buf_str(&s->actor.query.text));
 	json_close(&w);
-	return fire(s, HOOK_SUBAGENT_STOP, buf_str(&fields), on_stopped);
+	spec.fields = buf_str(&fields);
+	return fire(s, &spec, on_stopped);
 }

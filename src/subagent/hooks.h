@@ -7,9 +7,6 @@
 int subagent_register_hooks(struct subagent *s, struct err *err);
 int subagent_unregister_hooks(struct subagent *s, struct err *err);
 int subagent_start_hooks(struct subagent *s, struct err *err);
+int subagent_undo_start_hooks(struct subagent *s, struct err *err);
+int subagent_obey_start_hooks(struct subagent *s, struct err *err); /* one of them may forbid the agent */
 int subagent_stop_hooks(struct subagent *s, struct err *err);
-/* What hooks said that is not about their event: context for the model, messages and notes for the user, the end of the
- * turn. */
-void actor_hear_hooks(struct actor *a, const struct hook_outcome *outcome);
-/* Who an agent is, for the input of its hooks. */
-void actor_hook_context(const struct actor *a, struct hook_context *ret);

@@ -3,6 +3,7 @@
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
 #include "agent/memory.h"
 #include "base/crash.h"
+#include "io/file.h"
 #include "json/json_write.h"
 #include "settings/git_head.h"
 #include "subagent/agent_tool.h"
@@ -156,6 +157,25 @@ int subagent_release_worktree(struct subagent *s, struct err *err)
 	return STEP_TAKES_TIME;
 }
 
+/* Its processes write only in the worktree. A kernel that cannot hold them to it is said; any other failure is one. Their
+ * temporary directory is in the worktree's part of the git directory, and goes with it. */
+static int confine(struct subagent *s, struct err *err)
+{
+	struct tool_env *env = &s->actor.env;
+
+	env->temp_dir = arena_printf(&s->actor.arena, "%s/tmp", s->worktree->admin);
+	if (file_make_dirs(env->temp_dir, 0700, err) < 0)
+		return -(int)err->kind;
+	int fd = worktree_landlock(s->worktree, NULL, err);
+	if (fd == -ERR_LIMIT) {
+		add_note(s, "this kernel has no Landlock: commands of the agent are not held to its worktree");
+		return 0;
+	}
+	if (fd > 0)
+		env->landlock_fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
 /* The place is known: directories, branch, and what its own processes may write. */
 static int settle_place(struct subagent *s, struct err *err)
 {
@@ -180,7 +200,18 @@ static int settle_place(struct subagent *s, struct err *err)
 	t->worktree = arena_strdup(&t->arena, s->worktree->path);
 	t->branch = arena_strdup(&t->arena, s->worktree->branch);
 	t->base = arena_strdup(&t->arena, s->worktree->base);
-	return meta_write(t, err);
+	return confine(s, err) < 0 ? -(int)err->kind : meta_write(t, err);
+}
+
+static int leave_place(struct subagent *s, struct err *err)
+{
+	int fd = s->actor.env.landlock_fd;
+
+	(void)err;
+	if (fd > 0)
+		close(fd);
+	s->actor.env.landlock_fd = 0;
+	return 0;
 }
 
 /* ---- what it is told --------------------------------------------------------------------------------------------- */
@@ -379,7 +410,7 @@ const struct life_step life[] = {
 	{ "seat", take_seat, leave_seat },
 	{ "model", resolve_model, NULL },
 	{ "worktree", take_worktree, subagent_release_worktree },
-	{ "place", settle_place, NULL },
+	{ "place", settle_place, leave_place },
 	{ "prompt", build_prompt, NULL },
 	{ "skills", preload_skills, NULL },
 	{ "mcp", join_servers, leave_servers },
@@ -387,7 +418,8 @@ const struct life_step life[] = {
 	{ "permission", derive_permission, NULL },
 	{ "files", open_query, close_files },
 	{ "agent hooks", subagent_register_hooks, subagent_unregister_hooks },
-	{ "start hooks", subagent_start_hooks, NULL },
+	{ "start hooks", subagent_start_hooks, subagent_undo_start_hooks },
+	{ "their word", subagent_obey_start_hooks, NULL },
 	{ "track", open_track, close_track },
 };
 const size_t life_count = COUNT_OF(life);

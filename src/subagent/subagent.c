@@ -84,16 +84,20 @@ struct subagent *subagent_new(struct actor *parent, struct task *task, struct ag
 	return s;
 }
 
-static void subagent_free(struct subagent *s)
+/* It is no longer among those who work. */
+static void subagent_unlink(struct subagent *s)
 {
-	struct agent_tree *t = s->actor.tree;
-
+	task_refresh(s->task);
 	*s->prev = s->next;
 	if (s->next)
 		s->next->prev = s->prev;
-	t->alive_count--;
+	s->actor.tree->alive_count--;
 	s->actor.parent->children--;
 	s->task->live = NULL;
+}
+
+static void subagent_free(struct subagent *s)
+{
 	kick_cancel(&s->kick);
 	if (s->load) {
 		session_load_release(s->load);
@@ -107,6 +111,7 @@ static void subagent_free(struct subagent *s)
 	buf_release(&s->system);
 	buf_release(&s->notes);
 	buf_release(&s->start_context);
+	buf_release(&s->start_refusal);
 	agent_unref(s->definition);
 	actor_release(&s->actor);
 	free(s);
@@ -212,20 +217,8 @@ static int begin_new(struct subagent *s, struct err *err)
 static void take_last_answer(struct subagent *s)
 {
 	struct query *q = &s->actor.query;
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	uint32_t count = transcript_count(&q->transcript), first = count;
-	const struct json *root;
 
-	while (first && transcript_block(&q->transcript, first - 1).role == ROLE_ASSISTANT)
-		first--;
-	for (; first < count; first++) {
-		struct block b = transcript_block(&q->transcript, first);
-		if (b.kind != SEGMENT_TEXT || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
-			continue;
-		struct str text = json_str(json_get(root, "text"), &a);
-		buf_add(&q->text, text.p, text.n);
-	}
+	subagent_last_text(&q->text, &q->transcript);
 	q->end = QUERY_DONE;
 	s->turn_over = true;
 	subagent_kick(s);
@@ -291,7 +284,7 @@ void subagent_begin_end(struct subagent *s, enum end_state end)
 	s->phase = CHILD_ENDS;
 	s->step = 0;
 	s->in_step = false;
-	for (struct subagent *c = s->actor.tree->alive; c; c = c->next) {
+	for (struct subagent *c = s->actor.children ? s->actor.tree->alive : NULL; c; c = c->next) {
 		if (c->actor.parent != &s->actor)
 			continue;
 		if (s->suspend_asked)
@@ -428,10 +421,9 @@ static bool go_to_end(struct subagent *s)
 			return false;
 		if (s->stop_blocked) {
 			s->stop_blocked = false;
-			s->stop_continued = true;
 			s->phase = CHILD_RUNS;
 			(void)add_reminder(s, buf_str(&s->message), &err);
-			query_start(&s->actor.query);
+			query_go_on(&s->actor.query);
 			return false;
 		}
 		s->step++;
@@ -459,13 +451,12 @@ static void leave(struct subagent *s)
 	struct actor *parent = s->actor.parent;
 	struct task *task = s->task;
 
+	subagent_unlink(s);
 	subagent_tell(s);
 	subagent_free(s);
 	task_tell_waits(task);
 	if (parent->child)
 		subagent_kick(parent->child);
-	if (task->background)
-		agent_tree_tasks_changed(t);
 	if (!t->alive_count && t->on_idle)
 		t->on_idle(t);
 }

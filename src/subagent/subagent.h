@@ -44,12 +44,13 @@ struct subagent {
 	struct tool_choice choice;
 	struct buf system, notes; /* notes: for the parent, a line each */
 	struct buf start_context; /* of the start hooks */
+	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_set *hooks;   /* of the definition; reference */
 	struct hook_firing *firing;
 	bool lived;          /* it was up: it has an end of its own */
 	bool start_fired;    /* start hooks ran: stop hooks will */
-	bool stop_blocked;   /* a stop hook wants it to go on ... */
-	bool stop_continued; /* ... and it did, once at least */
+	bool stop_blocked;     /* a stop hook wants it to go on ... */
+	unsigned stop_blocks;  /* ... as so many before */
 	struct worktree_job *job;  /* while one runs */
 	struct worktree *worktree; /* owned; NULL: it works where its parent does */
 };
@@ -92,6 +93,7 @@ void subagent_begin_end(struct subagent *s, enum end_state end);
 bool subagent_shares_history(const struct subagent *s);
 void subagent_launched(struct subagent *s);
 void subagent_tell(struct subagent *s);
+void subagent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
 int subagent_release_worktree(struct subagent *s, struct err *err);
 
 enum { TASK_NOTICE_LEN = 40 };

@@ -6,9 +6,17 @@
 #include "session/state.h"
 #include "subagent/subagent.h"
 
+static void on_tasks_changed(struct kick *kick)
+{
+	struct agent_tree *t = CONTAINER_OF(kick, struct agent_tree, tasks_kick);
+
+	t->on_event(t->data, &(struct event){ .kind = EVENT_TASKS_CHANGED, .agent = &t->main.who });
+}
+
 void agent_tree_open(struct agent_tree *t)
 {
 	t->tasks_end = &t->tasks;
+	t->tasks_kick.step = on_tasks_changed;
 	seats_init(&t->seats, t->loop, t->limits.alive);
 	actor_init(&t->main, t, NULL);
 }
@@ -24,6 +32,7 @@ static void task_free(struct task *task)
 void agent_tree_release(struct agent_tree *t)
 {
 	assert(!t->alive);
+	kick_cancel(&t->tasks_kick);
 	actor_release(&t->main);
 	for (struct task *task = t->tasks, *next; task; task = next) {
 		next = task->next;
@@ -242,7 +251,7 @@ void agent_tree_pause(struct agent_tree *t, bool on)
 
 void agent_tree_tasks_changed(struct agent_tree *t)
 {
-	t->on_event(t->data, &(struct event){ .kind = EVENT_TASKS_CHANGED, .agent = &t->main.who });
+	loop_kick(t->loop, &t->tasks_kick);
 }
 
 /* ---- what they cost and were denied ------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 struct hook_engine;
 struct hook_policy;
 struct hook_set;
+struct told_event;
 struct worktree_pool;
 struct settings;
 struct state;
@@ -115,7 +116,7 @@ struct agent_tree {
 	struct tree_limits limits;
 	struct tree_switches switches;
 	event_fn *on_event;
-	void (*on_idle)(struct agent_tree *t); /* the last child is gone; may be NULL */
+	void (*on_idle)(struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
 	void *data;                            /* of both */
 
 	/* its own */
@@ -127,6 +128,7 @@ struct agent_tree {
 	struct task *tasks, **tasks_end;
 	struct map by_id; /* id -> struct task */
 	unsigned task_count, restored_count;
+	struct kick tasks_kick; /* the list of background tasks has changed */
 	bool closing; /* children are suspended, not ended */
 	uint64_t looked_turn; /* of the loop, when the registry last looked at the disk; 0: never */
 	struct tree_instructions {
@@ -136,6 +138,7 @@ struct agent_tree {
 	struct tool agent_tool; /* the Agent tool with the roster in its description */
 	char *agent_definition;
 	const char *agent_base; /* the definition without whom one can call */
+	struct told_event *told; /* events that hooks look at while nobody waits for them (firing.h) */
 	struct denial *denials;
 	size_t denial_count;
 	struct model_spending *spending;
@@ -167,7 +170,8 @@ void agent_tree_spend(struct agent_tree *t, struct actor *a, const struct usage 
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
 void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call);
 void agent_tree_forget_denials(struct agent_tree *t);
-void agent_tree_tasks_changed(struct agent_tree *t); /* EVENT_TASKS_CHANGED */
+/* EVENT_TASKS_CHANGED, once for all changes of a loop turn: who wants to know gets the whole list each time. */
+void agent_tree_tasks_changed(struct agent_tree *t);
 
 /* Of the children's lives (subagent.c), for the actor */
 void subagent_progress(struct subagent *s);

@@ -56,6 +56,8 @@ struct tool_env {
 	const char *results_dir;  /* <config>/projects/<key>/<session>/tool-results; made when first needed */
 	const char *tasks_dir;    /* output files of background shells; made when first needed */
 	const char *const *envp;  /* environment of child processes */
+	const char *temp_dir;     /* their TMPDIR; NULL: as the environment says */
+	int landlock_fd;          /* ruleset that confines them; 0: none */
 	struct file_state *files; /* what this agent has read (tools/file_state.h) */
 	struct shell_set *shells; /* its background shells (tools/shell_set.h) */
 	bool main_thread;         /* cwd persists between Bash calls only here */

@@ -48,6 +48,15 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 	return NULL;
 }
 
+static void take_input(struct tool_call *call, struct str json)
+{
+	const struct tool *tool = call->tool;
+
+	call->complaint = find_complaint(call, arena_str(&call->arena, json));
+	if (tool)
+		call->flags = tool->flags_for && !call->complaint ? tool->flags_for(call) : tool->flags;
+}
+
 struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
 				struct str name, struct str input_json)
 {
@@ -59,15 +68,13 @@ struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, co
 	call->kick.step = on_kick;
 	call->id = arena_dup(&call->arena, id.p, id.n);
 	call->name = arena_dup(&call->arena, name.p, name.n);
-	call->complaint = find_complaint(call, arena_str(&call->arena, input_json));
-	if (tool)
-		call->flags = tool->flags_for && !call->complaint ? tool->flags_for(call) : tool->flags;
+	take_input(call, input_json);
 	return call;
 }
 
 bool tool_call_set_input(struct tool_call *call, struct str json)
 {
-	call->complaint = find_complaint(call, arena_str(&call->arena, json));
+	take_input(call, json);
 	if (call->complaint)
 		tool_call_reject(call, "%s", call->complaint);
 	return !call->complaint;

@@ -216,14 +216,16 @@ static const char *const *shell_env(const struct tool_env *env, struct arena *a)
 
 	while (old[count])
 		count++;
-	const char **envp = arena_alloc(a, (count + 4) * sizeof *envp);
+	const char **envp = arena_alloc(a, (count + 5) * sizeof *envp);
 	for (size_t i = 0; i < count; i++)
-		if (!is_ours(old[i]))
+		if (!is_ours(old[i]) && !(env->temp_dir && !strncmp(old[i], "TMPDIR=", 7)))
 			envp[at++] = old[i];
 	envp[at++] = "CLAUDECODE=1";
 	envp[at++] = "CLAUDE_CODE_CHILD_SESSION=1";
 	if (env->session_id)
 		envp[at++] = arena_printf(a, "CLAUDE_CODE_SESSION_ID=%s", env->session_id);
+	if (env->temp_dir)
+		envp[at++] = arena_printf(a, "TMPDIR=%s", env->temp_dir);
 	envp[at] = NULL;
 	return envp;
 }
@@ -236,7 +238,11 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
 	bool any = !chosen || !*chosen;
 	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, NULL };
-	struct child_options options = { .argv = argv, .envp = shell_env(env, &arena), .cwd = o->cwd, .merge = true };
+	struct child_options options = { .argv = argv,
+					 .envp = shell_env(env, &arena),
+					 .cwd = o->cwd,
+					 .merge = true,
+					 .landlock_fd = env->landlock_fd };
 
 	int rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */

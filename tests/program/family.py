@@ -63,15 +63,10 @@ rule delegate
   turn 1
   prompt contains "%s"
 %s
-rule work beside it
-  agent main
-  turn 2
-  prompt contains "%s"
-%s
 rule rest
   agent main
   text I wait.
-""" % (REPORT, ANSWER, PROMPT, agent("You are the worker", True), PROMPT, twenty.bash(12)),
+""" % (REPORT, ANSWER, PROMPT, agent("You are the worker", True)),
 }
 MAIN["nested"] = MAIN["background"].replace("You are the worker", "You are the foreman") + """
 rule foreman has it
@@ -176,8 +171,10 @@ def is_over(lab, session):
 
 
 def go_on(lab, session, kind, prompt=None, **more):
-    """After a run has died: what is left goes on to the same end. With a prompt the interrupted turn is closed instead."""
+    """After a run has died: what is left goes on to the same end. A prompt closes the interrupted turn, and with it a call
+    that had not made its child yet: then there is none."""
     lab.wait_for_nobody()
+    prompt = prompt if metas(lab, session) else None
     over = is_over(lab, session)
     done = lab.cadre("-p", "--output-format", "json", TOOLS, "--resume", session, *([prompt] if prompt else []), **more)
     if over and not prompt:

@@ -16,12 +16,13 @@ from lab import Lab, main
 
 RUNS = int(os.environ.get("CRASH_RUNS", "4"))
 AT_ONCE = 2
-PARTS = {  # in the order in which one passes them, with their points
+PARTS = ("starting", "streaming", "in a tool", "finishing", "notification pending")
+LEADS_TO = {
     "starting": ("replace_before", "replace_after", "agent_recorded", "agent_prompted"),
     "streaming": ("request_before_send", "block_recorded", "answer_closed"),
     "in a tool": ("call_started", "call_ended", "result_recorded"),
-    "finishing": ("agent_end_recorded", "replace_before", "replace_after"),
-    "notification pending": ("notice_queued", "notice_delivered", "call_ended", "result_recorded"),
+    "finishing": ("agent_end_recorded",),
+    "notification pending": ("notice_queued", "notice_delivered"),
 }
 WRITES = ("line_before", "line_torn", "line_written")
 
@@ -35,8 +36,8 @@ def passings(log):
 
 
 def sort_into_parts(log):
-    """Which passings belong to which part. A write belongs to the part of the point that comes next; the life begins with
-    the first meta file, and all that comes behind the first notification is the last part."""
+    """Which passings belong to which part. A write belongs to the part of the point that comes next; what comes behind the
+    first notification, or the result of the call that waited, belongs to the last part."""
     parts, part, writes = {name: [] for name in PARTS}, None, []
     for name, number in passings(log):
         if name in WRITES:
@@ -50,18 +51,17 @@ def sort_into_parts(log):
 
 
 def part_of(name, before):
-    """The part that a point leads to: the same one, or the next that knows it."""
-    order = list(PARTS)
-    if before is None:
-        return "starting" if name == "replace_before" else None
-    if before == order[-1]:
+    if before is None and name != "replace_before":
+        return None
+    if before == "finishing" and name == "call_ended":
+        return "notification pending"
+    if before == "notification pending" or (before == "finishing" and name.startswith("replace")):
         return before
-    at = order.index(before)
-    return next((part for part in order[at:] + order[:at] if name in PARTS[part]), before)
+    return next((part for part in PARTS if name in LEADS_TO[part]), before)
 
 
 def reference(lab, kind):
-    log = os.path.join(lab.folder, "points")
+    log = os.path.join(lab.folder, "points-" + kind)
     session = twenty.new_session()
     done = family.start(lab, session, env={"CADRE_CRASH_LOG": log}).wait()
     assert done.code == 0, done

@@ -32,6 +32,12 @@ def rules_of_all_layers_are_listed_with_file_and_line(lab):
     assert len(found["warnings"]) == 1 and "Read(...) and Edit(...)" in found["warnings"][0], found
 
 
+def the_object_form_of_a_rule_is_read(lab):
+    put(lab.home, ".claude/settings.json", {"permissions": {"deny": [{"tool": "Task", "args": ["Explore", "Plan"]}, {"tool": "Skill"}]}})
+    assert [r["rule"] for r in ask(lab, "list")["rules"]] == ["Task(Explore)", "Task(Plan)", "Skill"]
+    assert ask(lab, "test", "Agent(plan)", code=1)["rule"] == "Task(Plan)"
+
+
 def a_decision_names_rule_file_mode_and_step(lab):
     project = put(lab.work, ".claude/settings.json", {"permissions": {"ask": ["Bash(git push *)"]}})
     found = ask(lab, "test", "Bash(cd src && git push origin)", "--permission-mode", "acceptEdits")
@@ -82,7 +88,7 @@ def a_rule_that_forbids_and_cannot_be_read_ends_with_2(lab):
     assert done.code == 2 and "--disallowed-tools" in done.err, done
 
 
-main(rules_of_all_layers_are_listed_with_file_and_line, a_decision_names_rule_file_mode_and_step,
+main(rules_of_all_layers_are_listed_with_file_and_line, the_object_form_of_a_rule_is_read, a_decision_names_rule_file_mode_and_step,
      a_denied_call_ends_with_1, allow_rules_of_a_project_need_trust,
      an_agent_is_held_by_its_own_limits_and_by_the_sessions_rules, only_managed_settings_can_make_theirs_the_only_rules,
      a_rule_that_forbids_and_cannot_be_read_ends_with_2)

@@ -66,10 +66,11 @@ static void on_ended(void *data, const struct hook_report *r)
 	buf_add(&st->stderr_text, r->err.p, r->err.n);
 }
 
-static void on_skipped(void *data, const struct hook *hook, const char *why)
+static void on_skipped(void *data, const struct hook_context *context, const struct hook *hook, const char *why)
 {
 	struct stage *st = data;
 
+	(void)context;
 	buf_addf(&st->log, "skipped " STR_FMT ": %s\n", STR_ARG(hook->label), why);
 }
 

@@ -194,7 +194,7 @@ TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 	int first = pidfd_in(child.p);
 	int second = pidfd_in(of_main.p);
 	CHECK_INT(hook_engine_active(st.engine), 2);
-	hook_engine_end_agent(st.engine, "a1");
+	hook_engine_end_agent(st.engine, "s1", "a1");
 
 	CHECK(dies(first));
 	while (hook_engine_active(st.engine) > 1)
@@ -243,7 +243,7 @@ TEST(the_end_of_an_agent_cancels_its_firings_only)
 	stage_fire(&st, &spec);
 	st.context.agent_id = st.context.effort = "a2";
 	stage_fire(&st, &spec);
-	hook_engine_end_agent(st.engine, "a1");
+	hook_engine_end_agent(st.engine, "s1", "a1");
 	loop_run(st.loop);
 
 	CHECK_INT(st.dones, 2);

@@ -210,10 +210,10 @@ TEST(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent)
 	int of_main = pidfd_of(st.stderr_text.p);
 
 	CHECK(lives(of_child));
-	hook_engine_end_agent(st.engine, "a1");
+	hook_engine_end_agent(st.engine, "s1", "a1");
 	CHECK(dies(of_child));
 	CHECK(lives(of_main));
-	hook_engine_end_agent(st.engine, NULL);
+	hook_engine_end_agent(st.engine, "s1", NULL);
 	CHECK(dies(of_main));
 	stage_release(&st);
 }

@@ -265,6 +265,76 @@ TEST(after_a_429_a_whole_round_of_successes_widens_it_by_one)
 	stage_release(&s);
 }
 
+/* So many successes until the cap widens */
+static unsigned successes_to_widen(struct stage *s)
+{
+	unsigned cap = s->g.cap, n = 0;
+
+	for (; s->g.cap == cap && n < 1000; n++) {
+		enter(s, 9, 10);
+		leave(s, 9, GOVERNOR_OK, 0);
+	}
+	return n;
+}
+
+static void meet_429(struct stage *s, unsigned under_way)
+{
+	enter(s, 10, 10 + under_way + 1);
+	for (unsigned i = 10; i <= 10 + under_way; i++)
+		leave(s, i, i == 10 ? GOVERNOR_LIMITED : GOVERNOR_OTHER, 0);
+}
+
+TEST(a_probe_that_meets_a_429_doubles_the_rounds_until_the_next_one)
+{
+	struct stage s;
+	stage_init(&s, 8);
+	meet_429(&s, 4);
+	CHECK_INT(s.g.cap, 4);
+
+	CHECK_INT(successes_to_widen(&s), 4);
+	for (unsigned rounds = 2; rounds <= 8; rounds *= 2) {
+		meet_429(&s, 4);
+		CHECK_INT(s.g.cap, 4);
+		CHECK_INT(successes_to_widen(&s), 4 * rounds);
+	}
+
+	stage_release(&s);
+}
+
+TEST(a_probe_that_holds_halves_the_rounds)
+{
+	struct stage s;
+	stage_init(&s, 20);
+	meet_429(&s, 9); /* 20 / 2 */
+	(void)successes_to_widen(&s);
+	meet_429(&s, 10);
+	(void)successes_to_widen(&s);
+	meet_429(&s, 10);
+	CHECK_INT(s.g.cap, 10);
+	CHECK_INT(successes_to_widen(&s), 10 * 4);
+
+	CHECK_INT(successes_to_widen(&s), 11 * 4);
+	CHECK_INT(successes_to_widen(&s), 12 * 2);
+	CHECK_INT(successes_to_widen(&s), 13);
+	stage_release(&s);
+}
+
+TEST(several_429_of_one_wave_are_one_failed_probe)
+{
+	struct stage s;
+	stage_init(&s, 8);
+	meet_429(&s, 4);
+	(void)successes_to_widen(&s);
+	enter(&s, 0, 5);
+
+	for (unsigned i = 0; i < 3; i++)
+		leave(&s, i, GOVERNOR_LIMITED, 0);
+
+	CHECK_INT(s.g.cap, 2);
+	CHECK_INT(successes_to_widen(&s), 2 * 2);
+	stage_release(&s);
+}
+
 TEST(a_late_429_halves_the_cap_at_most)
 {
 	struct stage s;
@@ -306,5 +376,7 @@ int test_governor(void)
 			 T(a_hold_that_nobody_waits_for_does_not_keep_the_loop_running),
 			 T(each_success_widens_the_cap_by_one_up_to_the_most),
 			 T(after_a_429_a_whole_round_of_successes_widens_it_by_one),
+			 T(a_probe_that_meets_a_429_doubles_the_rounds_until_the_next_one),
+			 T(a_probe_that_holds_halves_the_rounds), T(several_429_of_one_wave_are_one_failed_probe),
 			 T(a_late_429_halves_the_cap_at_most), T(a_new_upper_limit_moves_an_untouched_cap_along));
 }

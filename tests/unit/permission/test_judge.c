@@ -122,6 +122,8 @@ TEST(file_rules_and_directories_hold_for_shell_commands)
 		{ "bypassPermissions", "deny Edit(docs/**)", NULL, "dd of=docs/d.md", NOT, BY(DENY_RULE) },
 		{ "bypassPermissions", "deny Edit(docs/**)", NULL, "cd docs; touch d.md", NOT, BY(DENY_RULE) },
 		{ "bypassPermissions", "deny Read(secrets/**)", NULL, "sh -c 'cat secrets/k'", NOT, BY(DENY_RULE) },
+		{ "bypassPermissions", "deny Read(secrets/**)", NULL, "echo x > secrets/k", NOT, BY(DENY_RULE) },
+		{ "bypassPermissions", "ask Read(secrets/**)", NULL, "echo x > secrets/k", RUN, BY(BYPASS) },
 		{ "default", "allow Edit(docs/**)", NULL, "echo x > docs/d.md", RUN, BY(ALLOW_RULE) },
 		{ "default", "allow Edit", NULL, "echo x > docs/d.md", RUN, BY(ALLOW_RULE) },
 		{ "default", "allow Edit(docs/**)\nallow Bash(qq *)", NULL, "qq > docs/d.md", RUN, BY(ALLOW_RULE) },
@@ -232,6 +234,25 @@ TEST(what_hides_its_commands_is_never_allowed_by_a_prefix)
 			fail_msg("%s", commands[i]);
 		permission_release(&p);
 	}
+}
+
+TEST(a_command_that_runs_a_text_needs_more_than_a_prefix)
+{
+	static const struct judge_case cases[] = {
+		{ "default", "allow Bash(eval *)", NULL, "eval ls", ASK, BY(MODE) },
+		{ "default", "allow Bash(source *)", NULL, "source ./x", ASK, BY(MODE) },
+		{ "default", "allow Bash(watch *)", NULL, "watch ls", ASK, BY(MODE) },
+		{ "default", "allow Bash(watch ls)", NULL, "watch ls", RUN, BY(ALLOW_RULE) },
+		{ "default", "allow Bash(find *)", NULL, "find . -delete", ASK, BY(MODE) },
+		{ "default", "allow Bash(find *)\nallow Bash(find . -delete)", NULL, "find . -delete", RUN,
+		  BY(ALLOW_RULE) },
+		{ "default", "allow Bash(zz a && qq b)", NULL, "zz a && qq b", RUN, BY(ALLOW_RULE) },
+		{ "default", "allow Bash(zz a && qq b)", NULL, "zz a && qq c", ASK, BY(MODE) },
+		{ "default", "allow Bash", NULL, "eval ls", RUN, BY(ALLOW_RULE) },
+		{ "default", "allow Bash", NULL, "for i in 1 2; do (qq $i) & done", RUN, BY(ALLOW_RULE) },
+		{ "default", "allow Bash", NULL, "echo 'x", ASK, BY(MODE) },
+	};
+	check_all(cases, COUNT_OF(cases));
 }
 
 TEST(other_tools_have_rules_for_their_one_word)
@@ -410,7 +431,8 @@ int test_judge(void)
 		T(the_strictest_list_with_a_match_decides), T(links_count_with_what_they_point_to),
 		T(path_rules_hold_for_all_tools_of_their_kind), T(file_rules_and_directories_hold_for_shell_commands),
 		T(removing_a_critical_path_is_always_asked_about),
-		T(what_hides_its_commands_is_never_allowed_by_a_prefix), T(other_tools_have_rules_for_their_one_word),
+		T(what_hides_its_commands_is_never_allowed_by_a_prefix),
+		T(a_command_that_runs_a_text_needs_more_than_a_prefix), T(other_tools_have_rules_for_their_one_word),
 		T(a_hook_allows_only_what_no_rule_forbids_or_asks_about), T(an_added_directory_is_a_working_directory),
 		T(results_of_earlier_calls_may_be_read), T(a_file_in_a_searched_directory_can_be_hidden),
 		T(a_verdict_names_the_rule_and_its_file),

@@ -206,7 +206,7 @@ TEST(a_filter_that_an_agent_plants_runs_with_the_agents_rights)
 	struct worktree *w = stage_take(&st, ID_1);
 	stage_must(&st,
 		   "cd " HERE " && echo 'a filter=f' >.gitattributes && echo z >a &&"
-		   "printf '[filter \"f\"]\\n\\tclean = touch ran; touch %s/escaped; cat\\n'"
+		   "printf '[filter \"f\"]\\n\\tclean = \"touch ran; touch %s/escaped; cat\"\\n'"
 		   " >../../../.git/worktrees/agent-" ID_1 "/config.worktree",
 		   st.dir);
 

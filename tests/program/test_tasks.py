@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Agents seen from other processes: cadre tasks, logs, stop, the socket behind them, and --trace."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import stat
+
+from lab import main
+
+# Outer starts Inner, which tells a pipe that it is there and waits for another one.
+NESTED = r"""
+rule main asks
+  agent main
+  turn 1
+  call Agent {"description": "Outer work", "prompt": "outer task", "name": "outer"}
+rule main answers
+  agent main
+  text The main agent is done.
+rule outer asks
+  prompt contains "outer task"
+  turn 1
+  call Agent {"description": "Inner work", "prompt": "inner task", "name": "inner"}
+rule outer answers
+  prompt contains "outer task"
+  text Outer is done.
+rule inner waits
+  prompt contains "inner task"
+  turn 1
+  thinking I wait.
+  call Bash {"command": "echo here > up; cat gate", "description": "wait"}
+rule inner answers
+  prompt contains "inner task"
+  text Inner is done.
+"""
+
+TWINS = r"""
+rule main asks
+  agent main
+  turn 1
+  call Agent {"description": "First twin", "prompt": "twin", "name": "twin"}
+  call Agent {"description": "Second twin", "prompt": "twin", "name": "twin"}
+rule main answers
+  agent main
+  text done
+rule twin waits
+  turn 1
+  call Bash {"command": "echo here > up; cat gate", "description": "wait"}
+rule twin answers
+  text done
+"""
+
+
+def runtime(lab):
+    """The directory of the sockets, by way of one that only this lab knows."""
+    folder = os.path.join(lab.folder, "run")
+    os.makedirs(folder, exist_ok=True)
+    lab.env["XDG_RUNTIME_DIR"] = folder
+    return pathlib.Path(folder) / "cadre"
+
+
+def waiting(lab, scenario=NESTED, times=1, *args):
+    """A run whose innermost agents wait at the gate."""
+    runtime(lab)
+    lab.model(scenario)
+    up = lab.fifo("up")
+    os.mkfifo(os.path.join(lab.work, "gate"))
+    run = lab.stream("go", "--allowed-tools", "Bash", *args)
+    for _ in range(times):
+        assert up.line() == "here"
+    return run
+
+
+def open_gate(lab):
+    with open(os.path.join(lab.work, "gate"), "w", encoding="utf-8") as gate:
+        gate.write("open\n")
+
+
+def tasks(lab, *words):
+    done = lab.cadre("tasks", "--json", *words)
+    assert done.code == 0 and not done.err, done
+    return json.loads(done.out)["sessions"]
+
+
+def ask(path, *lines):
+    """What the socket answers to each line."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(30)
+        s.connect(str(path))
+        s.sendall(b"".join(lines))
+        with s.makefile("rb") as answers:
+            return [json.loads(answers.readline()) for _ in lines]
+
+
+def a_tree_that_runs_is_listed_by_another_process(lab):
+    run = waiting(lab)
+    (session,) = tasks(lab)
+    outer, inner = session["tasks"]
+    assert session["running"] and session["pid"] == run.pid, session
+    assert outer["state"] == inner["state"] == "running", session
+    assert outer["parentAgentId"] == "" and inner["parentAgentId"] == outer["agentId"] and inner["depth"] == 2, session
+    assert inner["lastTool"] == "Bash" and inner["turns"] == 1 and inner["totalTokens"] > 0, inner
+    text = lab.cadre("tasks").out
+    assert "\nOuter work [outer]" in text and "\n  Inner work [inner]" in text and inner["agentId"][:8] in text, text
+    open_gate(lab)
+    assert run.wait().code == 0
+
+
+def a_tree_of_the_past_is_read_from_disk(lab):
+    run = waiting(lab)
+    open_gate(lab)
+    assert run.wait().code == 0
+    (session,) = tasks(lab)
+    assert not session["running"] and [t["state"] for t in session["tasks"]] == ["completed"] * 2, session
+    assert [t["turns"] for t in session["tasks"]] == [2, 2], session
+    assert tasks(lab, session["sessionId"][:8]) == tasks(lab, "--all") == [session]
+
+
+def without_the_database_the_meta_files_tell(lab):
+    run = waiting(lab)
+    open_gate(lab)
+    assert run.wait().code == 0
+    (session,) = tasks(lab)
+    for path in pathlib.Path(lab.home).glob(".claude/cadre/state.db*"):
+        path.unlink()
+    (again,) = tasks(lab, session["sessionId"])
+    kept = ("agentId", "parentAgentId", "description", "state", "depth", "transcript")
+    assert [[t[k] for k in kept] for t in again["tasks"]] == [[t[k] for k in kept] for t in session["tasks"]], again
+
+
+def one_that_was_killed_with_its_process_is_interrupted(lab):
+    run = waiting(lab)
+    run.kill()
+    run.wait()
+    (session,) = tasks(lab)
+    assert not session["running"] and {t["state"] for t in session["tasks"]} == {"interrupted"}, session
+
+
+def a_session_that_is_not_there_is_an_error(lab):
+    runtime(lab)
+    for words, text in ((["tasks"], "no session of this directory had agents"), (["tasks", "abc"], "abc is not known")):
+        done = lab.cadre(*words)
+        assert done.code == 1 and text in done.err, done
+
+
+def an_agent_is_stopped_by_its_name_and_its_parent_goes_on(lab):
+    run = waiting(lab)
+    done = lab.cadre("stop", "inner")
+    assert done.code == 0 and "(Inner work) has ended: killed" in done.out, done
+    frames = run.wait().frames()
+    assert frames[-1]["result"] == "The main agent is done.", frames[-1]
+    (session,) = tasks(lab)
+    assert [t["state"] for t in session["tasks"]] == ["completed", "killed"], session
+    again = lab.cadre("stop", session["tasks"][1]["agentId"])
+    assert again.code == 1 and "does not run: killed" in again.err, again
+
+
+def all_agents_are_stopped_together(lab):
+    run = waiting(lab)
+    done = lab.cadre("stop", "--all", "--json")
+    assert done.code == 0 and {t["state"] for t in json.loads(done.out)["stopped"]} == {"killed"}, done
+    assert len(json.loads(done.out)["stopped"]) == 2, done
+    assert run.wait().code == 0
+
+
+def who_is_meant_must_be_clear(lab):
+    run = waiting(lab, TWINS, 1)
+    one, two = (t["agentId"] for t in tasks(lab)[0]["tasks"])
+    for words, code, text in ((["stop", "nobody"], 1, "there is no agent 'nobody'"), (["logs", "nobody"], 1, "cadre tasks --all"),
+                              (["stop", "twin"], 2, "several agents match 'twin': %s (First twin), %s" % (one, two)),
+                              (["stop", "a"], 2, "several agents match"), (["stop"], 2, "expected one agent"),
+                              (["logs"], 2, "expected one agent"), (["stop", "--all", "x"], 2, "expected one agent")):
+        done = lab.cadre(*words)
+        assert done.code == code and text in done.err, (words, done)
+    assert lab.cadre("stop", "--all").code == 0
+    assert run.wait().code == 0
+
+
+def a_transcript_is_shown_for_people_and_as_it_is(lab):
+    run = waiting(lab)
+    open_gate(lab)
+    assert run.wait().code == 0
+    text = lab.cadre("logs", "inner").out
+    assert text.split("\n") == ["user", "inner task", "  I wait.", "* Bash echo here > up; cat gate", "  | open", "assistant",
+                                "Inner is done.", text.split("\n")[7], ""], text
+    assert text.split("\n")[7].startswith("Ended: completed (2 turns, 1 tool calls, $"), text
+    raw = lab.cadre("logs", "inner", "--json").out
+    assert raw.encode() == pathlib.Path(tasks(lab)[0]["tasks"][1]["transcript"]).read_bytes()
+
+
+def a_transcript_is_followed_until_the_agent_ends(lab):
+    run = waiting(lab)
+    follower = lab.start("logs", "-f", "inner")
+    while follower.line() != "* Bash echo here > up; cat gate":
+        pass
+    open_gate(lab)
+    done = follower.wait()
+    assert done.code == 0 and "Inner is done.\nEnded: completed" in done.out, done
+    assert run.wait().code == 0
+
+
+def a_follower_ends_with_a_process_that_was_killed(lab):
+    run = waiting(lab)
+    follower = lab.start("logs", "-f", "inner")
+    while follower.line() != "* Bash echo here > up; cat gate":
+        pass
+    run.kill()
+    run.wait()
+    assert follower.wait().code == 0
+
+
+def a_run_without_children_opens_nothing(lab):
+    place = runtime(lab)
+    lab.model("rule\n  text hello\n")
+    assert lab.cadre("-p", "hi").code == 0
+    assert not place.exists()
+
+
+def the_socket_is_private_and_gone_with_its_session(lab):
+    run = waiting(lab)
+    place = runtime(lab)
+    (found,) = place.iterdir()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700 and stat.S_ISSOCK(found.stat().st_mode)
+    open_gate(lab)
+    assert run.wait().code == 0
+    assert not list(place.iterdir())
+
+
+def a_socket_that_nobody_listens_on_is_swept(lab):
+    place = runtime(lab)
+    place.mkdir(mode=0o700)
+    stale, young = place / "11111111-1111-4111-8111-111111111111.sock", place / "22222222-2222-4222-8222-222222222222.sock"
+    for path in (stale, young):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(str(path))
+    os.utime(stale, (1, 1))
+    run = waiting(lab)
+    assert not stale.exists() and young.exists()
+    assert len(tasks(lab)) == 1
+    open_gate(lab)
+    assert run.wait().code == 0
+
+
+def a_directory_that_is_open_to_others_is_not_used(lab):
+    place = runtime(lab)
+    place.mkdir()
+    place.chmod(0o777)
+    run = waiting(lab)
+    open_gate(lab)
+    done = run.wait()
+    assert done.code == 0 and "closed to others (mode 0700)" in done.err, done
+    assert not list(place.iterdir())
+    assert lab.cadre("tasks").code == 1
+
+
+def requests_that_make_no_sense_are_answered_or_sent_away(lab):
+    run = waiting(lab)
+    (path,) = runtime(lab).iterdir()
+    answers = ask(path, b"{]\n", b'{"request":"dance"}\n', b'{"request":"stop","agents":["a0"]}\n', b'{"request":"tasks"}\n')
+    assert [("error" in a) for a in answers] == [True, True, True, False], answers
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(30)
+        s.connect(str(path))
+        s.sendall(b"x" * 20000)
+        assert s.recv(1) == b""
+    many = [socket.socket(socket.AF_UNIX) for _ in range(16)]
+    for s in many:
+        s.connect(str(path))
+    for s in many:  # all of them are in: each has an answer
+        s.settimeout(30)
+        s.sendall(b'{"request":"tasks"}\n')
+        assert s.recv(1) == b"{"
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(30)
+        s.connect(str(path))
+        assert s.recv(1) == b""
+    for s in many:
+        s.close()
+    open_gate(lab)
+    assert run.wait().code == 0
+
+
+def a_visitor_that_leaves_while_it_waits_harms_nothing(lab):
+    run = waiting(lab)
+    (path,) = runtime(lab).iterdir()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(str(path))
+        s.sendall(b'{"request":"stop"}\n')
+    assert run.wait().code == 0
+    assert {t["state"] for t in tasks(lab)[0]["tasks"]} == {"killed"}
+
+
+# ---- traces
+
+
+def check_trace(events):
+    """Slices nest on each thread; every thread that is used has a name. Returns the slices that were closed, by thread name."""
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    open_slices, closed, last = {}, {}, 0
+    for e in events:
+        assert e["ts"] >= last, "time goes back: %s" % e
+        last = e["ts"]
+        key = (e["pid"], e["tid"])
+        assert e["ph"] in "MC" or key in names, e
+        if e["ph"] == "B":
+            open_slices.setdefault(key, []).append(e["name"])
+        elif e["ph"] == "E":
+            closed.setdefault(names[key], []).append(open_slices[key].pop())
+    return closed, {names[k]: v for k, v in open_slices.items() if v}
+
+
+def a_trace_has_a_track_for_each_agent_and_slices_that_nest(lab):
+    trace = os.path.join(lab.folder, "trace.json")
+    run = waiting(lab, NESTED, 1, "--trace", trace)
+    open_gate(lab)
+    assert run.wait().code == 0
+    events = json.loads(pathlib.Path(trace).read_text(encoding="utf-8"))
+    closed, left = check_trace(events)
+    assert closed == {"main": ["model", "Agent", "model", "turn"],
+                      "general-purpose: Outer work": ["model", "Agent", "model", "Outer work"],
+                      "general-purpose: Inner work": ["model", "Bash", "model", "Inner work"]} and not left, (closed, left)
+    assert [e["args"]["alive"] for e in events if e["ph"] == "C"] == [1, 2, 1, 0]
+    assert sorted(e["ph"] for e in events if e["ph"] in "sf") == ["f", "f", "s", "s"]
+
+
+def calls_beside_each_other_have_lanes(lab):
+    trace = os.path.join(lab.folder, "trace.json")
+    run = waiting(lab, TWINS, 1, "--trace", trace)
+    assert lab.cadre("stop", "--all").code == 0
+    assert run.wait().code == 0
+    closed, left = check_trace(json.loads(pathlib.Path(trace).read_text(encoding="utf-8")))
+    assert closed["main (beside, 1)"] == ["Agent"] and not left, (closed, left)
+
+
+def a_trace_of_a_killed_run_lacks_only_its_end(lab):
+    trace = os.path.join(lab.folder, "trace.json")
+    run = waiting(lab, NESTED, 1, "--trace", trace)
+    run.kill(signal.SIGKILL)
+    run.wait()
+    closed, left = check_trace(json.loads(pathlib.Path(trace).read_text(encoding="utf-8") + "]"))
+    assert closed["main"] == ["model"] and left["main"] == ["turn", "Agent"], (closed, left)
+
+
+def a_trace_that_cannot_be_written_is_told(lab):
+    lab.model("rule\n  text hello\n")
+    done = lab.cadre("-p", "hi", "--trace", "/nonexistent/trace.json")
+    assert done.code == 2 and "--trace /nonexistent/trace.json: No such file" in done.err, done
+    done = lab.cadre("-p", "hi", "--trace", "/dev/full")
+    assert done.code == 0 and "the trace cannot be written: No space left" in done.err, done
+
+
+# ---- what -p tells about children
+
+
+def children_are_told_on_standard_error_only_if_wanted(lab):
+    runtime(lab)
+    lab.model("rule\n  agent main\n  turn 1\n  call Agent {\"description\": \"Short \\u001bwork\", \"prompt\": \"go\"}\n"
+              "rule\n  text done\n")
+    assert lab.cadre("-p", "hi").err == ""
+    lines = lab.cadre("-p", "hi", "--verbose").err.splitlines()
+    assert lines[1] == 'cadre: agent: Agent "Short \\x1bwork" begins (general-purpose)', lines
+    assert lines[2].startswith('cadre: agent: Agent "Short \\x1bwork" finished (1 turn, ') and len(lines) == 3, lines
+
+
+if __name__ == "__main__":
+    main(a_tree_that_runs_is_listed_by_another_process,
+         a_tree_of_the_past_is_read_from_disk,
+         without_the_database_the_meta_files_tell,
+         one_that_was_killed_with_its_process_is_interrupted,
+         a_session_that_is_not_there_is_an_error,
+         an_agent_is_stopped_by_its_name_and_its_parent_goes_on,
+         all_agents_are_stopped_together,
+         who_is_meant_must_be_clear,
+         a_transcript_is_shown_for_people_and_as_it_is,
+         a_transcript_is_followed_until_the_agent_ends,
+         a_follower_ends_with_a_process_that_was_killed,
+         a_run_without_children_opens_nothing,
+         the_socket_is_private_and_gone_with_its_session,
+         a_socket_that_nobody_listens_on_is_swept,
+         a_directory_that_is_open_to_others_is_not_used,
+         requests_that_make_no_sense_are_answered_or_sent_away,
+         a_visitor_that_leaves_while_it_waits_harms_nothing,
+         a_trace_has_a_track_for_each_agent_and_slices_that_nest,
+         calls_beside_each_other_have_lanes,
+         a_trace_of_a_killed_run_lacks_only_its_end,
+         a_trace_that_cannot_be_written_is_told,
+         children_are_told_on_standard_error_only_if_wanted)
