@@ -25,7 +25,7 @@ deps-build deps-test deps-bench:
 run: all
 	@if [ -n "$$ANTHROPIC_API_KEY$$ANTHROPIC_AUTH_TOKEN" ]; then build/cadre -p "$(PROMPT)"; \
 	else echo "No API key is set: this is the embedded scripted model (--provider scripted)."; \
-	build/cadre -p --provider scripted --no-session-persistence --verbose "$(PROMPT)"; fi
+	scripts/demo.sh build/cadre; fi
 	@echo; echo "The agents it knows here (cadre agents):"; build/cadre agents
 
 test: all build-test/build.ninja build-clang/build.ninja

@@ -62,7 +62,7 @@ CADRE_API const char *cadre_version(void);
  *   append-subagent-system-prompt, tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules,
  *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
  *   (session id), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
- *   given again), retry-deadline (seconds), include-partial-messages (""), forward-subagent-text (""), provider
+ *   given again), retry-deadline (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), provider
  *   (anthropic | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (may be given
  *   again), setting-sources (list of user, project, local), and for hosts: cwd, config-dir, managed-dir, base-url,
  *   api-key, auth-token, trace (a file for ui.perfetto.dev), scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody
@@ -92,9 +92,17 @@ CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, 
 CADRE_API int cadre_has_interrupted_turn(const struct cadre_session *s);
 /* Ends the running turn: requests and tools are cancelled, the transcript is completed, then CADRE_TURN_ENDED comes. */
 CADRE_API void cadre_interrupt(struct cadre_session *s);
-/* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) is told to the model when denied. for_session: the
- * tool is not asked about again in this session. */
-CADRE_API int cadre_answer(struct cadre_session *s, const char *id, int allow, int for_session, const char *reason);
+/* Agents that the main agent waits for go on in the background: their calls end at once. tool_use_id: that of one call, at any
+ * depth; NULL: all of the main agent's. Returns how many it were, or CADRE_USAGE. */
+CADRE_API int cadre_background(struct cadre_session *s, const char *tool_use_id);
+/* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) is told to the model when denied. What is allowed for the
+ * session or always are the rules of cadre_event_rule(); always stores them in the project's local settings, and CADRE_IO or
+ * CADRE_USAGE says that this failed, though the call runs. */
+enum cadre_scope { CADRE_ONCE, CADRE_FOR_SESSION, CADRE_ALWAYS };
+CADRE_API int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_scope scope,
+			   const char *reason);
+/* Answers a CADRE_QUESTION_ASKED: a JSON object from each question to its answer. */
+CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, const char *answers, size_t n);
 /* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
@@ -117,7 +125,10 @@ enum cadre_event_kind {
 	CADRE_AGENT_STARTED,       /* a child begins; frame: system/task_started */
 	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */
 	CADRE_AGENT_ENDED,         /* text: its report, is_error; frame: system/task_updated */
-	CADRE_TASKS_CHANGED        /* who works in the background; frame: system/background_tasks_changed */
+	CADRE_TASKS_CHANGED,       /* who works in the background; frame: system/background_tasks_changed */
+	CADRE_QUESTION_ASKED,      /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question */
+	CADRE_HOOK_STARTED,        /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
+	CADRE_HOOK_ENDED           /* the same with is_error; frame: system/hook_response */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -129,6 +140,8 @@ CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if t
 CADRE_API const char *cadre_event_id(const struct cadre_event *e);
 CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n);
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
+/* Of CADRE_PERMISSION_ASKED: the i-th rule that would allow this and its like; NULL: there are no more. */
+CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
 /* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution". */
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
 /* Whom an event is about: of a child its type and so on, of CADRE_AGENT_* and a notification about one also how it stands.

@@ -15,6 +15,7 @@
 #include "subagent/subagent.h"
 #include "tools/tools.h"
 
+struct config_change;
 struct control;
 struct trace;
 struct watch;
@@ -31,6 +32,7 @@ struct cadre {
 	struct policy policy;            /* the same */
 	struct hook_engine *hooks;
 	struct http *hook_http;
+	struct hook_runner *hook_model;
 	struct worktree_pool *worktrees;
 	unsigned draining; /* worktrees and hooks that are being ended */
 	struct lock_table locks;
@@ -52,6 +54,7 @@ struct turn {
 	struct buf context;         /* what hooks have to tell the model */
 	struct hook_firing *firing; /* hooks that the session waits for */
 	unsigned stop_blocks;       /* how often a stop hook wanted more */
+	struct config_change *change; /* settings that hooks look at; NULL: none */
 	bool start_told, end_told;  /* SessionStart and SessionEnd */
 };
 
@@ -75,6 +78,7 @@ struct cadre_session {
 	unsigned results;        /* turns that have ended */
 	unsigned policy_told;    /* generation of the policy whose notes were told, + 1 */
 	struct timer wait;       /* for children after the last turn */
+	struct timer told_wait;  /* for hooks that nobody waits for, when nothing else is left */
 	struct turn turn;
 	struct agent_tree tree;  /* its agents; the main one is tree.main */
 	const char *project_dir; /* <config>/projects/<key> */
@@ -108,6 +112,7 @@ void app_adjust_governor(struct cadre *c);
 void context_system_prompt(struct buf *out, const struct options *o);
 
 /* hooks.c */
+struct cadre_session *app_session(struct cadre *c, const char *id); /* NULL: there is none */
 int app_open_hooks(struct cadre *c, struct err *err);
 void app_close_hooks(struct cadre *c);
 
@@ -131,6 +136,17 @@ void session_turn_init(struct cadre_session *s);
 void session_turn_attach(struct cadre_session *s); /* the tree is open */
 void session_turn_release(struct cadre_session *s);
 void session_settle(struct cadre_session *s); /* something ended: goes on, waits, or is freed */
+
+/* session_hooks.c: true if hooks look at it: s->turn.firing, and done comes */
+bool session_tell_start(struct cadre_session *s, hook_done_fn *done);
+bool session_tell_prompt(struct cadre_session *s, hook_done_fn *done);
+bool session_tell_stop(struct cadre_session *s, hook_done_fn *done); /* a failure is told without waiting */
+bool session_tell_end(struct cadre_session *s, hook_done_fn *done);
+/* session_config.c. True: hooks look at what has changed, and then comes. A file that cannot be read any more is said and
+ * leaves the settings as they were. */
+bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
+void session_tell_policy(struct cadre_session *s); /* notes about settings, once for each change */
+void session_config_release(struct cadre_session *s);
 
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);

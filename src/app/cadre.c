@@ -105,6 +105,8 @@ void cadre_free(struct cadre *c)
 		cadre_run(c);
 	while (c->writers)
 		cadre_writer_free(c->writers);
+	app_close_hooks(c); /* some of them ask the model */
+	drain_worktrees(c);
 	if (c->endpoint) {
 		governor_release(&c->endpoint->governor);
 		c->endpoint->provider->close(c->endpoint);
@@ -112,8 +114,6 @@ void cadre_free(struct cadre *c)
 	while (spawner_active(c->spawner)) /* background shells of the sessions: killed, not gone yet */
 		loop_run(c->loop);
 	spawner_free(c->spawner);
-	app_close_hooks(c);
-	drain_worktrees(c);
 	agent_registry_free(c->registry);
 	policy_release(&c->policy);
 	state_free(c->state);

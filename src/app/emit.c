@@ -5,7 +5,7 @@
 #include "app/control.h"
 #include "app/trace.h"
 
-_Static_assert((int)EVENT_TASKS_CHANGED == (int)CADRE_TASKS_CHANGED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_HOOK_ENDED == (int)CADRE_HOOK_ENDED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
 static void tell_host(struct cadre_session *s, const struct event *event)
@@ -193,4 +193,9 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 		return (int64_t)t->duration_ms;
 	}
 	return 0;
+}
+
+const char *cadre_event_rule(const struct cadre_event *e, size_t i)
+{
+	return i < e->event->rule_count ? e->event->rules[i] : NULL;
 }

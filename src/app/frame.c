@@ -258,6 +258,8 @@ void frame_write(struct cadre_event *e)
 		[EVENT_AGENT_PROGRESS] = frame_task_progress,
 		[EVENT_AGENT_ENDED] = frame_task_updated,
 		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
+		[EVENT_HOOK_STARTED] = frame_hook_started,
+		[EVENT_HOOK_ENDED] = frame_hook_response,
 	};
 	enum event_kind kind = e->event->kind;
 	void (*writer)(struct json_out *, const struct cadre_event *) = kind < COUNT_OF(writers) ? writers[kind] : NULL;

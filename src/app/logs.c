@@ -112,7 +112,10 @@ static int find(struct cadre *c, struct task_list *l, const char *agent, struct 
 	struct task_places places;
 
 	if (task_places(c, &l->arena, &places, err) < 0 || task_list_add_live(l, err) < 0 ||
-	    task_list_add_past(l, places.config_dir, err) < 0 || task_list_find(l, agent, NULL, ret, err) < 0)
+	    task_list_add_past(l, places.config_dir, err) < 0)
+		return -(int)err->kind;
+	task_list_add_forgotten(l, places.project_dir, false);
+	if (task_list_find(l, agent, NULL, ret, err) < 0)
 		return -(int)err->kind;
 	if (!ret->row->transcript[0])
 		return err_set(err, ERR_NOT_FOUND, "agent %s keeps no transcript (--no-session-persistence)",

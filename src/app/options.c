@@ -28,6 +28,7 @@ static const struct option {
 	{ "entrypoint", TEXT, offsetof(struct options, entrypoint) },
 	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
 	{ "forward-subagent-text", SWITCH, offsetof(struct options, forward_subagent_text) },
+	{ "include-hook-events", SWITCH, offsetof(struct options, hook_events) },
 	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
 	{ "interactive", SWITCH, offsetof(struct options, interactive) },
 	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },

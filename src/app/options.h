@@ -15,7 +15,7 @@ struct options {
 	enum permission_mode permission_mode;
 	bool mode_given;
 	const char *resume, *session_id;
-	bool continue_newest, fork_session, no_persistence, partial_messages, interactive;
+	bool continue_newest, fork_session, no_persistence, partial_messages, hook_events, interactive;
 	const char **add_dirs, **plugin_dirs;
 	size_t add_dir_count, plugin_dir_count;
 	const char *agents;   /* JSON, or a file; NULL: none */

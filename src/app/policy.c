@@ -1,86 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * policy.c - what the settings say, compiled. */
 #include "app/policy.h"
-#include "app/config.h"
-#include "settings/trust.h"
+#include "app/permissions.h"
 
-/* ---- rules ------------------------------------------------------------------------------------------------------- */
-
-static const char *const layer_words[] = {
-	[LAYER_USER] = "userSettings",  [LAYER_PROJECT] = "projectSettings", [LAYER_LOCAL] = "localSettings",
-	[LAYER_FLAG] = "flagSettings", [LAYER_MANAGED] = "policySettings",
-};
+/* What a project's own file allows is the word of whoever wrote the project. */
+bool policy_believes(const struct policy *p, enum settings_layer layer)
+{
+	return layer != LAYER_PROJECT || p->trusted;
+}
 
 static void warn(void *data, const char *message)
 {
 	struct policy *p = data;
 
 	buf_addf(&p->notes, "%s\n", message);
-}
-
-struct rules {
-	struct policy *policy;
-	const char *cwd, *config_dir;
-	enum rule_list list;
-	bool managed_only;
-	struct err *err;
-	int status;
-};
-
-/* Where a path of a rule that begins with one slash starts. */
-static const char *base_of(const struct rules *r, const struct settings_origin *o)
-{
-	if (o->layer == LAYER_USER)
-		return r->config_dir;
-	if (o->layer != LAYER_FLAG && o->layer != LAYER_MANAGED)
-		return r->cwd;
-	const char *slash = strrchr(o->file, '/');
-	return slash ? arena_dup(&r->policy->arena, o->file, (size_t)(slash - o->file)) : r->cwd;
-}
-
-/* {"tool": "Task", "args": "Explore"} is an older way to write Task(Explore). */
-static void add_rule_text(struct buf *out, const struct json *rule)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct str text = json_str(json_is(rule, JSON_STRING) ? rule : json_get(rule, "tool"), &a);
-	const struct json *args = json_is(rule, JSON_OBJECT) ? json_get(rule, "args") : NULL;
-
-	buf_add(out, text.p, text.n);
-	if (json_is(args, JSON_STRING))
-		buf_addf(out, "(" STR_FMT ")", STR_ARG(json_str(args, &a)));
-}
-
-static void add_rule(void *data, const struct settings_item *item)
-{
-	struct rules *r = data;
-	AUTO_BUF struct buf text = { 0 };
-	struct rule_origin origin = { .layer = layer_words[item->origin.layer],
-				      .file = item->origin.file,
-				      .line = item->origin.line,
-				      .base = base_of(r, &item->origin) };
-
-	if (r->status < 0 || (r->managed_only && item->origin.layer != LAYER_MANAGED))
-		return;
-	add_rule_text(&text, item->value);
-	if (rule_set_add(r->policy->rules, r->list, buf_str(&text), &origin, warn, r->policy, r->err) < 0)
-		r->status = err_set(r->err, ERR_USAGE, "%s:%u: %s", item->origin.file, item->origin.line, r->err->text);
-}
-
-static int compile_rules(struct rules *r)
-{
-	static const struct {
-		const char *path;
-		enum rule_list list;
-	} lists[] = { { "permissions.deny", RULE_DENY }, { "permissions.ask", RULE_ASK }, { "permissions.allow", RULE_ALLOW } };
-	const struct settings *s = r->policy->settings;
-
-	r->policy->rules = rule_set_new();
-	r->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false);
-	for (size_t i = 0; i < COUNT_OF(lists) && r->status == 0; i++) {
-		r->list = lists[i].list;
-		settings_each(s, lists[i].path, add_rule, r);
-	}
-	return r->status;
 }
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
@@ -211,25 +144,14 @@ static void make_env(struct cadre *c, struct policy *p)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
-static int find_trust(struct cadre *c, struct policy *p, const char *cwd, struct err *err)
-{
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *file;
-
-	if (app_state_file(c, &p->arena, &file, err) < 0 || trust_read(&trust, file, err) < 0)
-		return -(int)err->kind;
-	p->trusted = trust_has(&trust, trust_folder(&p->arena, cwd));
-	return 0;
-}
-
 /* Takes settings. *p need not be initialised. */
 static int compile(struct cadre *c, struct settings *settings, struct policy *p, struct err *err)
 {
-	struct rules rules = { .policy = p, .err = err };
+	struct settings_spec spec;
 
 	*p = (struct policy){ .settings = settings };
-	if (options_directories(&c->options, &p->arena, &rules.cwd, &rules.config_dir, err) < 0 ||
-	    find_trust(c, p, rules.cwd, err) < 0 || compile_rules(&rules) < 0) {
+	if (app_settings_spec(c, &p->arena, &spec, err) < 0 || app_is_trusted(c, spec.cwd, &p->trusted, err) < 0 ||
+	    app_rules(settings, &spec, p->trusted, &p->rules, warn, p, err) < 0) {
 		policy_release(p);
 		return -(int)err->kind;
 	}
@@ -249,28 +171,47 @@ int policy_load(struct cadre *c, struct err *err)
 	return compile(c, settings, &c->policy, err);
 }
 
-int policy_refresh(struct cadre *c, struct err *err)
+int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err)
 {
-	struct settings *settings = settings_ref(c->policy.settings);
-	struct policy changed;
+	struct settings *settings = settings_ref(c->policy.seen ? c->policy.seen : c->policy.settings);
 	int status = settings_refresh(&settings, err);
 
 	if (status <= 0) {
 		settings_unref(settings);
 		return status;
 	}
-	if (compile(c, settings, &changed, err) < 0)
+	struct policy *changed = xmalloc(sizeof *changed);
+	if (compile(c, settings, changed, err) < 0) {
+		free(changed);
 		return -(int)err->kind;
-	changed.generation = c->policy.generation + 1;
-	changed.older = xmalloc(sizeof *changed.older);
-	*changed.older = c->policy;
-	c->policy = changed;
+	}
+	*ret_changed = changed;
 	return 1;
+}
+
+void policy_adopt(struct cadre *c, struct policy *changed)
+{
+	struct policy old = c->policy;
+
+	settings_unref(TAKE(old.seen));
+	c->policy = *changed;
+	c->policy.generation = old.generation + 1;
+	*changed = old;
+	c->policy.older = changed;
+}
+
+void policy_decline(struct cadre *c, struct policy *changed)
+{
+	settings_unref(c->policy.seen);
+	c->policy.seen = settings_ref(changed->settings);
+	policy_release(changed);
+	free(changed);
 }
 
 void policy_release(struct policy *p)
 {
 	settings_unref(p->settings);
+	settings_unref(p->seen);
 	rule_set_unref(p->rules);
 	hook_set_unref(p->hooks);
 	buf_release(&p->notes);

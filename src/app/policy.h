@@ -10,6 +10,7 @@ struct cadre;
 
 struct policy {
 	struct settings *settings; /* reference; NULL: not loaded yet */
+	struct settings *seen;     /* reference: files as they are since, which a hook did not let count; NULL: none */
 	struct arena arena;        /* of what is below; made anew with each change */
 	struct rule_set *rules;    /* reference */
 	struct hook_set *hooks;    /* reference; NULL: none */
@@ -22,6 +23,11 @@ struct policy {
 };
 
 int policy_load(struct cadre *c, struct err *err); /* once; -ERR_USAGE names file and line */
-/* 1: something has changed; 0: nothing; -ERR_USAGE: a file is bad, the old policy holds. */
-int policy_refresh(struct cadre *c, struct err *err);
+/* 1: files have changed, *ret_changed is what they say now (returns owned); 0: nothing; -ERR_USAGE: a file is bad, the old
+ * policy holds. */
+int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err);
+void policy_adopt(struct cadre *c, struct policy *changed);   /* takes it: it holds from now on */
+void policy_decline(struct cadre *c, struct policy *changed); /* takes it: the old one holds until files change again */
+/* May a file of this layer widen what agents may do? */
+bool policy_believes(const struct policy *p, enum settings_layer layer);
 void policy_release(struct policy *p);

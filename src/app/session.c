@@ -2,7 +2,7 @@
  * session.c - one conversation: opened, forked, closed. Its turns are in session_turn.c. */
 #include "app/app_int.h"
 #include <sys/stat.h>
-#include "app/agents.h"
+#include "app/permissions.h"
 #include "app/control.h"
 #include "app/permissions.h"
 #include "app/trace.h"
@@ -12,26 +12,59 @@
 #include "settings/git_head.h"
 #include "subagent/agent_tool.h"
 #include "subagent/context.h"
+#include "subagent/firing.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
+
+struct directories {
+	struct cadre_session *session;
+	const char **list;
+	size_t count;
+};
+
+static void add_directory(struct directories *d, const char *dir)
+{
+	const char **more = arena_alloc(&d->session->arena, (d->count + 2) * sizeof *more);
+
+	if (d->count)
+		memcpy(more, d->list, d->count * sizeof *more);
+	more[d->count++] = dir;
+	more[d->count] = NULL;
+	d->list = more;
+}
+
+/* One that is not there grants nothing. */
+static void add_from_settings(void *data, const struct settings_item *item)
+{
+	struct directories *d = data;
+	struct cadre_session *s = d->session;
+	const char *text = json_cstr(item->value, &s->arena);
+
+	if (text && policy_believes(&s->cadre->policy, item->origin.layer))
+		add_directory(d, path_absolute(&s->arena, s->tree.main.cwd, str_from(text)));
+}
 
 static int find_working_dirs(struct cadre_session *s, const struct options *o, struct err *err)
 {
 	struct actor *a = &s->tree.main;
-	const char **dirs = arena_alloc(&s->arena, (o->add_dir_count + 2) * sizeof *dirs);
+	struct directories d = { .session = s };
 	struct stat st;
-	size_t n = 0;
 
-	dirs[n++] = a->cwd;
+	add_directory(&d, a->cwd);
 	for (size_t i = 0; i < o->add_dir_count; i++) {
 		char *dir = path_absolute(&s->arena, a->cwd, str_from(o->add_dirs[i]));
 		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
-		dirs[n++] = dir;
+		add_directory(&d, dir);
 	}
-	dirs[n] = NULL;
-	a->env.dirs = dirs;
+	settings_each(s->cadre->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
+	a->env.dirs = d.list;
 	return 0;
+}
+
+static bool is_offered(const struct cadre_session *s, const struct tool *tool)
+{
+	return s->cadre->options.interactive || !(tool->flags & TOOL_NEEDS_USER);
 }
 
 /* NULL: all; "": none; "default": all; otherwise a list, in the order of the table. */
@@ -43,7 +76,8 @@ static int choose_tools(struct cadre_session *s, const char *list, struct err *e
 	int status = 0;
 
 	for (size_t i = 0; tool_table[i]; i++)
-		tool_set_add(&all, tool_table[i] == &tool_agent ? agent_tool_make(&s->tree, &tool_agent) : tool_table[i]);
+		tool_set_add(&all,
+			     tool_table[i] == &tool_agent ? agent_tool_make(&s->tree, &tool_agent) : tool_table[i]);
 	struct str rest = everything ? (struct str){ 0 } : str_from(list);
 	while (rest.p && status == 0) {
 		struct str name = str_trim(str_cut(&rest, ','));
@@ -54,24 +88,11 @@ static int choose_tools(struct cadre_session *s, const char *list, struct err *e
 			map_set(&wanted, str_from(tool->name), s);
 	}
 	for (size_t i = 0; i < all.count; i++)
-		if (everything || map_get(&wanted, str_from(all.tools[i]->name)))
+		if ((everything && is_offered(s, all.tools[i])) || map_get(&wanted, str_from(all.tools[i]->name)))
 			tool_set_add(&s->tree.main.tools, all.tools[i]);
 	map_release(&wanted);
 	tool_set_release(&all);
 	return status;
-}
-
-static int add_rules(struct permission *p, enum rule_list list, const char *rules, struct err *err)
-{
-	static const struct rule_origin origin = { .layer = "cliArg" };
-	struct str rest = rules ? str_from(rules) : (struct str){ 0 };
-
-	while (rest.p) {
-		struct str text = rule_cut(&rest);
-		if (text.n && permission_add_rule(p, list, text, &origin, NULL, NULL, err) < 0)
-			return -(int)err->kind;
-	}
-	return 0;
 }
 
 static int find_mode(const struct policy *policy, const struct options *o, enum permission_mode *ret, struct err *err)
@@ -96,10 +117,8 @@ static int make_permission(struct cadre_session *s, const struct options *o, str
 	p->can_ask = o->interactive;
 	p->root = s->tree.main.cwd;
 	p->dirs = s->tree.main.env.dirs;
-	if (find_mode(&s->cadre->policy, o, &p->mode, err) < 0 ||
-	    add_rules(p, RULE_DENY, o->disallowed_tools, err) < 0 || add_rules(p, RULE_ALLOW, o->allowed_tools, err) < 0)
-		return -(int)err->kind;
-	return 0;
+	app_add_flag_rules(p, o, NULL, NULL);
+	return find_mode(&s->cadre->policy, o, &p->mode, err);
 }
 
 /* head: takes the reference; NULL: one is made. */
@@ -164,9 +183,9 @@ static int open_session(struct cadre_session *s, struct err *err)
 	session_turn_attach(s);
 	if (o->trace && !c->trace && trace_new(c->loop, o->trace, &c->trace, err) < 0)
 		return -(int)err->kind;
-	if (find_place(s, err) < 0 || find_working_dirs(s, o, err) < 0 ||
+	if (find_place(s, err) < 0 || policy_load(c, err) < 0 || find_working_dirs(s, o, err) < 0 ||
 	    model_resolve(&s->arena, o->model ? o->model : model_default(), &a->model, err) < 0 ||
-	    policy_load(c, err) < 0 || app_open_endpoint(c, err) < 0)
+	    app_open_endpoint(c, err) < 0)
 		return -(int)err->kind;
 	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, a->cwd);
 	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
@@ -174,7 +193,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	open_main(s, NULL);
 	if (s->load && s->origin_id) {
-		transcript_fork(&s->load->transcript, &a->query.transcript); /* its marks are those of every other fork */
+		transcript_fork(&s->load->transcript,
+				&a->query.transcript); /* its marks are those of every other fork */
 	} else if (s->load) {
 		a->query.transcript = s->load->transcript;
 		s->load->transcript = (struct transcript){ 0 };
@@ -286,7 +306,22 @@ void cadre_close(struct cadre_session *s)
 	if (s->running)
 		cadre_interrupt(s);
 	agent_tree_end(&s->tree, true);
+	agent_tree_drop_told(&s->tree);
 	session_settle(s);
+}
+
+int cadre_background(struct cadre_session *s, const char *tool_use_id)
+{
+	int moved = 0;
+
+	if (!s)
+		return CADRE_USAGE;
+	for (struct subagent *c = s->tree.alive; c; c = c->next) {
+		bool meant =
+			tool_use_id ? !strcmp(c->task->tool_use_id, tool_use_id) : c->actor.parent == &s->tree.main;
+		moved += meant && agent_to_background(c);
+	}
+	return moved;
 }
 
 const char *cadre_session_id(const struct cadre_session *s)

@@ -8,11 +8,11 @@
  * A session is at work while a turn runs or children are alive. A notification that comes between turns starts one. */
 #include "app/app_int.h"
 #include "base/crash.h"
-#include "json/json_write.h"
 #include "subagent/context.h"
-#include "subagent/hooks.h"
+#include "subagent/firing.h"
 
-enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, MOST_STOP_BLOCKS = 8 };
+/* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
+enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };
 
 static struct cadre_session *session_of(struct actor *a)
 {
@@ -93,43 +93,12 @@ static void turn_over(struct cadre_session *s);
 static void submit(struct cadre_session *s);
 static void go(struct cadre_session *s);
 
-/* Of hooks that nobody waits for */
-static void on_nothing(void *data, const struct hook_outcome *outcome)
-{
-	(void)data;
-	(void)outcome;
-}
-
-static bool fire(struct cadre_session *s, enum hook_event event, const char *subject, struct str fields,
-		 hook_done_fn *done)
-{
-	struct agent_tree *t = &s->tree;
-	struct hook_context context;
-	struct hook_fire_spec spec = { .event = event,
-				       .subject = str_from(subject),
-				       .fields = fields,
-				       .context = &context,
-				       .sets = &t->hook_set,
-				       .set_count = 1 };
-
-	if (!t->hooks || !t->hook_set || !hook_wanted(&spec))
-		return false;
-	actor_hook_context(&t->main, &context);
-	struct hook_firing *firing = hook_fire(t->hooks, &spec, done, s);
-	if (done != on_nothing)
-		s->turn.firing = firing;
-	return true;
-}
-
 static void hear(struct cadre_session *s, const struct hook_outcome *outcome)
 {
 	s->turn.firing = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(&s->turn.context, "%s" STR_FMT, s->turn.context.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
-	for (size_t i = 0; i < outcome->message_count; i++)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = outcome->messages[i] });
-	for (size_t i = 0; i < outcome->note_count; i++)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = outcome->notes[i] });
+	agent_tree_say(&s->tree, NULL, outcome);
 }
 
 /* The turn is over before anything was asked. */
@@ -138,6 +107,9 @@ static void give_up(struct cadre_session *s, enum query_end end, struct str why)
 	struct query *q = &s->tree.main.query;
 
 	q->end = end;
+	q->turn = 0;
+	q->usage = (struct usage){ 0 };
+	q->started_ms = loop_now_ms(s->cadre->loop);
 	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(why));
 	buf_clear(&s->turn.prompt);
 	end_turn(s);
@@ -164,22 +136,6 @@ static void on_session_started(void *data, const struct hook_outcome *outcome)
 		submit(s);
 }
 
-static bool tell_start(struct cadre_session *s)
-{
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-	const char *source = s->origin_id ? "fork" : s->load ? "resume" : "startup";
-
-	if (s->turn.start_told)
-		return false;
-	s->turn.start_told = true;
-	json_open(&w, '{');
-	json_kcstr(&w, "source", source);
-	json_kcstr(&w, "model", s->tree.main.model);
-	json_close(&w);
-	return fire(s, HOOK_SESSION_START, source, buf_str(&fields), on_session_started);
-}
-
 static void on_submitted(void *data, const struct hook_outcome *outcome)
 {
 	struct cadre_session *s = data;
@@ -193,22 +149,9 @@ static void on_submitted(void *data, const struct hook_outcome *outcome)
 		go(s);
 }
 
-static bool tell_prompt(struct cadre_session *s)
-{
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!s->turn.prompt.n)
-		return false;
-	json_open(&w, '{');
-	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
-	json_close(&w);
-	return fire(s, HOOK_USER_PROMPT_SUBMIT, "", buf_str(&fields), on_submitted);
-}
-
 static void submit(struct cadre_session *s)
 {
-	if (!tell_prompt(s))
+	if (!session_tell_prompt(s, on_submitted))
 		go(s);
 }
 
@@ -218,47 +161,16 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 	struct err err = { 0 };
 
 	hear(s, outcome);
-	bool more = outcome->blocked || s->turn.context.n;
-	struct str said = outcome->blocked ? outcome->block_reason : buf_str(&s->turn.context);
-	if (!more || outcome->stop || outcome->cancelled || s->closing || ++s->turn.stop_blocks > MOST_STOP_BLOCKS ||
-	    add_reminder(s, said, &err) < 0) {
+	AUTO_BUF struct buf context = s->turn.context;
+	s->turn.context = (struct buf){ 0 };
+	struct str said = outcome->blocked ? outcome->block_reason : buf_str(&context);
+	bool over = outcome->stop || outcome->cancelled || s->closing || ++s->turn.stop_blocks > MOST_STOP_BLOCKS;
+	if (!said.n || over || add_reminder(s, said, &err) < 0) {
 		end_turn(s);
 		turn_over(s);
 	} else {
 		query_go_on(&s->tree.main.query);
 	}
-	buf_clear(&s->turn.context);
-}
-
-static void put_last_message(struct json_out *w, const struct query *q)
-{
-	if (q->text.n)
-		json_kstr(w, "last_assistant_message", buf_str(&q->text));
-}
-
-/* An interrupt is no stop; a failure is told, and nobody can change it. */
-static bool tell_stop(struct cadre_session *s)
-{
-	const struct query *q = &s->tree.main.query;
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	json_open(&w, '{');
-	if (q->end == QUERY_MODEL_ERROR) {
-		const char *error = failure_name(&q->failure);
-		json_kcstr(&w, "error", error);
-		json_kcstr(&w, "error_details", q->failure.text);
-		put_last_message(&w, q);
-		json_close(&w);
-		(void)fire(s, HOOK_STOP_FAILURE, error, buf_str(&fields), on_nothing);
-		return false;
-	}
-	if (q->end != QUERY_DONE || s->closing)
-		return false;
-	json_kbool(&w, "stop_hook_active", s->turn.stop_blocks > 0);
-	put_last_message(&w, q);
-	json_close(&w);
-	return fire(s, HOOK_STOP, "", buf_str(&fields), on_stopped);
 }
 
 static void on_ended(void *data, const struct hook_outcome *outcome)
@@ -269,48 +181,37 @@ static void on_ended(void *data, const struct hook_outcome *outcome)
 	session_settle(s);
 }
 
-static bool tell_end(struct cadre_session *s)
-{
-	if (s->turn.end_told || !s->turn.start_told)
-		return false;
-	s->turn.end_told = true;
-	return fire(s, HOOK_SESSION_END, "other", STR("{\"reason\":\"other\"}"), on_ended);
-}
-
 /* ---- a turn -------------------------------------------------------------------------------------------------- */
-
-/* Settings may have changed since the last turn; one that cannot be read any more leaves them as they were. */
-static void look_at_settings(struct cadre_session *s)
-{
-	struct cadre *c = s->cadre;
-	struct err err = { 0 };
-	int status = policy_refresh(c, &err);
-
-	if (status < 0)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
-	for (struct cadre_session *other = c->sessions; status > 0 && other; other = other->next)
-		session_use_policy(other);
-	if (s->policy_told != c->policy.generation + 1 && c->policy.notes.n)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&c->policy.notes)) });
-	s->policy_told = c->policy.generation + 1;
-}
 
 static void announce(struct cadre_session *s, bool notified)
 {
-	look_at_settings(s);
+	session_tell_policy(s);
 	s->running = true;
 	s->notified = notified;
 	s->turn.stop_blocks = 0;
 	timer_stop(s->cadre->loop, &s->wait);
+	timer_stop(s->cadre->loop, &s->told_wait);
 	agent_tree_forget_denials(&s->tree);
 	session_settle(s);
 	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
 }
 
-static void begin_turn(struct cadre_session *s)
+static void start_notified(struct cadre_session *s, bool cancelled)
 {
 	announce(s, true);
-	query_start(&s->tree.main.query);
+	if (cancelled)
+		give_up(s, QUERY_CANCELLED, STR("interrupted"));
+	else
+		query_start(&s->tree.main.query);
+}
+
+static void begin_turn(struct cadre_session *s)
+{
+	s->running = true;
+	if (session_look_at_settings(s, start_notified))
+		session_settle(s);
+	else
+		start_notified(s, false);
 }
 
 /* Hooks have let the prompt through. */
@@ -346,6 +247,11 @@ static int check_prompt(struct cadre_session *s, struct str text, struct err *er
 	return 0;
 }
 
+static bool asks(const struct cadre_session *s)
+{
+	return s->turn.prompt.n || (s->load && s->load->interrupted);
+}
+
 static bool has_hooks(const struct cadre_session *s)
 {
 	const struct hook_set *set = s->tree.hook_set;
@@ -353,34 +259,57 @@ static bool has_hooks(const struct cadre_session *s)
 	return set && ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]);
 }
 
-/* Without hooks a disk that fails is known before this returns. */
-static int prompt(struct cadre_session *s, struct str text, struct err *err)
+static int start_asked(struct cadre_session *s, struct err *err)
 {
-	bool asks = text.p || (s->load && s->load->interrupted);
+	bool has_question = asks(s);
 
-	if (check_prompt(s, text, err) < 0)
-		return -(int)err->kind;
-	buf_clear(&s->turn.prompt);
-	buf_add(&s->turn.prompt, text.p, text.n);
-	s->running = true; /* what children of an earlier run have to tell waits for this turn */
-	if (has_hooks(s) && asks) {
+	if (has_hooks(s) && has_question) {
 		announce(s, false);
-		if (!tell_start(s))
+		if (!session_tell_start(s, on_session_started))
 			submit(s);
 		return 0;
 	}
 	s->turn.start_told = true;
-	if (commit(s, err) < 0) {
-		s->running = false;
+	if (commit(s, err) < 0)
 		return -(int)err->kind;
-	}
-	if (!asks) {
+	if (!has_question) {
 		await_children(s);
 		return 0;
 	}
 	announce(s, false);
 	query_start(&s->tree.main.query);
 	return 0;
+}
+
+static void on_settings_known(struct cadre_session *s, bool cancelled)
+{
+	struct err err = { 0 };
+
+	if (cancelled) {
+		announce(s, false);
+		give_up(s, QUERY_CANCELLED, STR("interrupted"));
+	} else if (start_asked(s, &err) < 0) {
+		announce(s, false);
+		give_up(s, QUERY_DISK_ERROR, str_from(err.text));
+	}
+}
+
+/* Without hooks a disk that fails is known before this returns. */
+static int prompt(struct cadre_session *s, struct str text, struct err *err)
+{
+	if (check_prompt(s, text, err) < 0)
+		return -(int)err->kind;
+	buf_clear(&s->turn.prompt);
+	buf_add(&s->turn.prompt, text.p, text.n);
+	s->running = true; /* what children of an earlier run have to tell waits for this turn */
+	if (session_look_at_settings(s, on_settings_known)) {
+		session_settle(s);
+		return 0;
+	}
+	int status = start_asked(s, err);
+	if (status < 0)
+		s->running = false;
+	return status;
 }
 
 int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size)
@@ -431,7 +360,7 @@ static void on_turn_end(struct actor *a)
 {
 	struct cadre_session *s = session_of(a);
 
-	if (tell_stop(s))
+	if (session_tell_stop(s, on_stopped))
 		return;
 	end_turn(s);
 	turn_over(s);
@@ -474,6 +403,18 @@ static void limit_wait(struct cadre_session *s)
 		timer_start(s->cadre->loop, &s->wait, limit_ms);
 }
 
+static void on_told_long(struct timer *timer)
+{
+	agent_tree_drop_told(&CONTAINER_OF(timer, struct cadre_session, told_wait)->tree);
+}
+
+/* The same for hooks that were only told. */
+static void limit_told(struct cadre_session *s, bool at_work)
+{
+	if (!at_work && s->tree.told && !s->cadre->options.interactive && !timer_running(&s->told_wait))
+		timer_start(s->cadre->loop, &s->told_wait, TOLD_WAIT_MS);
+}
+
 void session_settle(struct cadre_session *s)
 {
 	bool at_work = s->running || s->tree.alive_count || s->turn.firing;
@@ -483,7 +424,9 @@ void session_settle(struct cadre_session *s)
 		s->gave_up = false;
 	}
 	limit_wait(s);
-	if (s->closing && !at_work && tell_end(s))
+	limit_told(s, at_work);
+	at_work = at_work || s->tree.told;
+	if (s->closing && !at_work && session_tell_end(s, on_ended))
 		at_work = true;
 	if (at_work != s->counted) {
 		s->counted = at_work;
@@ -498,6 +441,7 @@ void session_settle(struct cadre_session *s)
 void session_turn_init(struct cadre_session *s)
 {
 	s->wait.fire = on_waited;
+	s->told_wait.fire = on_told_long;
 }
 
 void session_turn_attach(struct cadre_session *s)
@@ -509,6 +453,10 @@ void session_turn_attach(struct cadre_session *s)
 void session_turn_release(struct cadre_session *s)
 {
 	timer_stop(s->cadre->loop, &s->wait);
+	timer_stop(s->cadre->loop, &s->told_wait);
+	if (s->cadre->hooks)
+		hook_engine_end_agent(s->cadre->hooks, s->id, NULL);
+	session_config_release(s);
 	buf_release(&s->turn.prompt);
 	buf_release(&s->turn.context);
 }

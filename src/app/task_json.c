@@ -44,7 +44,8 @@ int64_t task_row_tokens(const struct task_row *row)
 
 int64_t task_row_duration_ms(const struct task_row *row)
 {
-	int64_t end_ms = row->ended_ms ? row->ended_ms : id_wall_ms();
+	bool runs = row->state && !strcmp(row->state, "running");
+	int64_t end_ms = row->ended_ms ? row->ended_ms : runs ? id_wall_ms() : row->updated_ms;
 
 	return row->started_ms ? MAX(end_ms - row->started_ms, (int64_t)0) : 0;
 }

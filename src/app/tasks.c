@@ -126,6 +126,8 @@ static int tasks(struct cadre *c, const char *session, bool all, struct cadre_re
 
 	if (collect(c, &l, &places, err) < 0)
 		return -(int)err->kind;
+	if (!session)
+		task_list_add_forgotten(&l, places.project_dir, all);
 	int status = choose(&l, &places, session, all, err);
 	if (status == -ERR_NOT_FOUND && session && id_is_uuid(str_from(session)) &&
 	    task_list_add_meta(&l, places.project_dir, session))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tasks_list.c - where the tasks of a list come from. */
+#include <dirent.h>
+#include <sys/stat.h>
 #include "app/control.h"
 #include "app/task_json.h"
 #include "app/tasks.h"
@@ -7,6 +9,8 @@
 #include "subagent/meta.h"
 
 enum { ASK_MS = 5000 };
+
+static const char cut_off[] = "interrupted"; /* it has no end: its process went before */
 
 void task_list_release(struct task_list *l)
 {
@@ -132,7 +136,7 @@ static bool add_row(void *data, const struct task_row *row)
 	copy_row(&l->arena, row, copy);
 	s->cost_usd += row->cost_usd;
 	if (!strcmp(row->state, "running") && !task_owner_lives(row))
-		copy->state = "interrupted";
+		copy->state = cut_off;
 	return true;
 }
 
@@ -156,10 +160,56 @@ bool task_list_add_meta(struct task_list *l, const char *project_dir, const char
 	s->project_dir = arena_strdup(&l->arena, project_dir);
 	for (struct task *task = tree.tasks; task; task = task->next) {
 		task_describe(task, &row);
+		if (task->state == AGENT_SUSPENDED)
+			row.state = cut_off;
 		copy_row(&l->arena, &row, add_task(s));
 	}
 	agent_tree_release(&tree);
 	return true;
+}
+
+/* ---- sessions that state.db does not know ------------------------------------------------------------------------ */
+
+/* The newest, unless all are wanted; by the directory of their children. */
+struct search {
+	struct task_list *list;
+	const char *project_dir;
+	char newest[UUID_LEN + 1];
+	struct timespec newest_time;
+};
+
+static bool is_newer(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+static void look_at(struct search *s, const char *session, bool all)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
+
+	if (!id_is_uuid(str_from(session)) ||
+	    stat(arena_printf(&a, "%s/%s/subagents", s->project_dir, session), &st) < 0)
+		return;
+	if (all && !find_session(s->list, session))
+		(void)task_list_add_meta(s->list, s->project_dir, session);
+	if (!is_newer(&st.st_mtim, &s->newest_time))
+		return;
+	s->newest_time = st.st_mtim;
+	snprintf(s->newest, sizeof s->newest, "%s", session);
+}
+
+void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all)
+{
+	struct search s = { .list = l, .project_dir = project_dir };
+	DIR *d = opendir(project_dir);
+
+	for (const struct dirent *e; d && (e = readdir(d));)
+		look_at(&s, e->d_name, all);
+	if (d)
+		closedir(d);
+	if (s.newest[0] && !find_session(l, s.newest))
+		(void)task_list_add_meta(l, project_dir, s.newest);
 }
 
 int task_places(struct cadre *c, struct arena *a, struct task_places *ret, struct err *err)

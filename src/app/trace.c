@@ -176,6 +176,7 @@ void trace_event(struct trace *t, const char *session, const struct event *event
 		tool_ended(t, k, event);
 		break;
 	case EVENT_PERMISSION_ASKED:
+	case EVENT_QUESTION_ASKED:
 		trace_instant(t, k, "asks", event);
 		break;
 	case EVENT_PERMISSION_DENIED:
@@ -190,10 +191,7 @@ void trace_event(struct trace *t, const char *session, const struct event *event
 	case EVENT_ERROR:
 		trace_instant(t, k, "error", event);
 		break;
-	case EVENT_MESSAGE:
-	case EVENT_DELTA:
-	case EVENT_AGENT_PROGRESS:
-	case EVENT_TASKS_CHANGED:
+	default: /* shown by what comes of it */
 		break;
 	}
 }

@@ -45,6 +45,7 @@ static struct {
 	edit_line_fn *done;
 	void *data;
 	bool shown;
+	bool touched;     /* a key was read since it is shown; before, libedit's buffer is that of the line before */
 	struct buf typed; /* kept over edit_hide() */
 } line;
 
@@ -98,6 +99,7 @@ void edit_show(const char *prompt, edit_line_fn *done, void *data)
 	line.done = done;
 	line.data = data;
 	line.shown = true;
+	line.touched = false;
 	lib.install(prompt, on_line);
 	if (line.typed.n) {
 		lib.insert_text(line.typed.p);
@@ -118,9 +120,10 @@ void edit_hide(void)
 {
 	if (!line.shown)
 		return;
-	buf_clear(&line.typed);
-	if (*lib.line_buffer)
-		buf_addstr(&line.typed, *lib.line_buffer);
+	if (line.touched) {
+		buf_clear(&line.typed);
+		buf_addstr(&line.typed, *lib.line_buffer ? *lib.line_buffer : "");
+	}
 	lib.remove();
 	line.shown = false;
 	wipe();
@@ -136,6 +139,7 @@ void edit_forget(void)
 
 void edit_read(void)
 {
+	line.touched = true;
 	lib.read_char();
 }
 

@@ -65,6 +65,7 @@ static void keep_blocking(int fd)
 
 static void show(struct line *l, const char *prompt, edit_line_fn *done)
 {
+	line_unbind_key(l);
 	view_hide_tree(&l->view);
 	view_end_line(&l->view);
 	(void)view_flush(&l->view, FLUSH_MS, NULL); /* what is queued belongs above the line */
@@ -87,13 +88,19 @@ static void hide(struct line *l)
 
 /* ---- a turn ------------------------------------------------------------------------------------------ */
 
+static void work(struct line *l)
+{
+	l->state = LINE_WORKING;
+	line_bind_key(l);
+}
+
 static void submit(struct line *l, struct str text)
 {
 	AUTO_BUF struct buf prompt = { 0 };
 	char why[240] = "";
 
 	utf8_add_repaired(&prompt, text);
-	l->state = LINE_WORKING;
+	work(l);
 	if (cadre_prompt(l->session, prompt.p, prompt.n, why, sizeof why) == 0) {
 		l->worked = true;
 		return;
@@ -227,7 +234,7 @@ static void on_answer(const char *text, void *data)
 /* A question is out of the way. */
 static void go_on(struct line *l)
 {
-	l->state = LINE_WORKING;
+	work(l);
 	if (l->asks)
 		ask_next(l);
 	else if (!l->in_turn)
@@ -287,7 +294,7 @@ void line_on_event(const struct cadre_event *e, void *data)
 	if (l->state == LINE_READING)
 		hide(l);
 	if (l->state == LINE_READING && kind == CADRE_SESSION_STARTED)
-		l->state = LINE_WORKING; /* a background task that ended starts a turn of its own */
+		work(l); /* a background task that ended starts a turn of its own */
 	view_event(&l->view, e);
 
 	if (kind == CADRE_AGENT_ENDED)
@@ -302,6 +309,7 @@ void line_on_event(const struct cadre_event *e, void *data)
 
 void line_leave(struct line *l, int code)
 {
+	line_unbind_key(l);
 	if (l->state == LINE_LEAVING) { /* not for the first time: do not wait for the turn */
 		(void)view_flush(&l->view, FLUSH_MS, NULL);
 		_exit(code);
@@ -340,7 +348,7 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 	}
 	hide(l);
 	edit_forget();
-	l->state = LINE_WORKING;
+	work(l);
 	l->view.cancelled = true;
 	cadre_interrupt(l->session);
 }
@@ -361,6 +369,7 @@ void line_watch_signals(struct line *l, struct cadre *c)
 	(void)cadre_watch_signal(c, SIGTERM, on_end_signal, l);
 	(void)cadre_watch_signal(c, SIGHUP, on_end_signal, l);
 	(void)cadre_watch_signal(c, SIGWINCH, on_resize, l);
+	line_watch_key(l, c);
 }
 
 /* ---- another session --------------------------------------------------------------------------------- */
@@ -442,6 +451,10 @@ int line_run(const struct args *args)
 		return run_fail(&err);
 	run(&l);
 	say_goodbye(&l);
+	cadre_close(l.session); /* its last words are still shown */
+	cadre_run(l.c);
+	l.session = NULL;
+	(void)view_flush(&l.view, FLUSH_MS, NULL);
 	view_release(&l.view);
 	line_close(&l);
 	free(l.wanted_id);

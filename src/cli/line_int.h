@@ -2,6 +2,7 @@
  * line_int.h - the line loop, for line.c, line_command.c and line_session.c only. */
 #pragma once
 #include <cadre.h>
+#include <termios.h>
 #include "cli/args.h"
 #include "cli/view.h"
 
@@ -36,6 +37,8 @@ struct line {
 	bool worked;            /* a turn was run: there is something to resume */
 	bool over;              /* the loop was told to stop */
 	int code;               /* of the program */
+	cc_t quit_key;          /* of the terminal, while key_bound */
+	bool key_bound;
 };
 
 void line_say(struct line *l, const char *text); /* one or more lines of ours */
@@ -48,6 +51,11 @@ int line_open(struct line *l, struct err *err);
 void line_close(struct line *l);
 void line_watch_signals(struct line *l, struct cadre *c);
 cadre_event_fn line_on_event; /* data is the line */
+
+/* line_key.c: Ctrl-B, bound while a turn has the terminal. Both any number of times. */
+void line_bind_key(struct line *l);
+void line_unbind_key(struct line *l);
+void line_watch_key(struct line *l, struct cadre *c);
 
 /* Runs the command of a line that starts with a slash. */
 void line_command(struct line *l, struct str text);

@@ -18,6 +18,8 @@ const struct option option_table[] = {
 		  "line; needs --verbose)." },
 	{ "input-format", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "format", FIELD(input_format), CHOICES("text"),
 	  .help = "How standard input is read with --print: text." },
+	{ "include-hook-events", NULL, 0, OPTION_NONE, 0, GROUP_RUN, .setting = "include-hook-events",
+	  .help = "Also write when hooks start and what they say (stream-json only)." },
 	{ "include-partial-messages", NULL, 0, OPTION_NONE, 0, GROUP_RUN, FIELD(partial),
 	  .setting = "include-partial-messages",
 	  .help = "Also write the pieces of an answer as they arrive (stream-json only)." },

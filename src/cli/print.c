@@ -18,6 +18,7 @@ struct print {
 	int signal;   /* that asked for the end, or 0 */
 	bool unread;  /* standard output failed */
 	bool working; /* a turn runs */
+	bool closing; /* the session ends, with what is left of its children */
 	bool ended;   /* a turn ended ... */
 	bool failed;  /* ... and the last one with an error */
 };
@@ -63,7 +64,7 @@ static void on_event(const struct cadre_event *e, void *data)
 		p->ended = true;
 		p->failed = cadre_event_is_error(e);
 	}
-	if (!p->working && (p->signal || p->unread))
+	if (!p->working && !p->closing && (p->signal || p->unread))
 		cadre_stop(p->c);
 }
 
@@ -128,6 +129,14 @@ static int start(struct print *p, const struct args *args, struct err *err)
 	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
 
+/* What its children do at the end still belongs to the output. */
+static void close_session(struct print *p)
+{
+	p->closing = true;
+	cadre_close(TAKE(p->session));
+	cadre_run(p->c);
+}
+
 static int run(struct print *p, const struct args *args)
 {
 	struct err err = { 0 };
@@ -135,6 +144,7 @@ static int run(struct print *p, const struct args *args)
 	if (start(p, args, &err) < 0)
 		return run_fail(&err);
 	cadre_run(p->c);
+	close_session(p);
 	return finish(p);
 }
 

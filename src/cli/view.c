@@ -99,6 +99,8 @@ static void refresh_tree(struct view *v, const struct cadre_event *e)
 
 void view_event(struct view *v, const struct cadre_event *e)
 {
+	if (!v->face) /* released, and the session has last words */
+		return;
 	v->face->event(v, e);
 	if (v->live)
 		refresh_tree(v, e);

@@ -21,6 +21,9 @@ enum event_kind {
 	EVENT_AGENT_PROGRESS,
 	EVENT_AGENT_ENDED,
 	EVENT_TASKS_CHANGED,
+	EVENT_QUESTION_ASKED,
+	EVENT_HOOK_STARTED,
+	EVENT_HOOK_ENDED,
 };
 
 /* Whom an event is about. NULL: it has none. */
@@ -45,11 +48,22 @@ struct event_task {
 	uint64_t duration_ms;
 };
 
+/* Of EVENT_HOOK_*; from outcome on only when it has ended */
+struct event_hook {
+	const char *event;   /* PreToolUse, ... */
+	const char *outcome; /* success, error or cancelled */
+	int exit_code;
+	bool exited;         /* the code counts */
+	struct str out, err; /* what it printed */
+	struct str note;     /* why it is an error */
+};
+
 /* Everything is borrowed until the receiver returns. Members that a kind does not use are zero. */
 struct event {
 	enum event_kind kind;
 	const struct event_agent *agent; /* NULL: the main agent */
 	const struct event_task *task;
+	const struct event_hook *hook;
 	const char *uuid; /* of the line; NULL: the receiver makes one */
 	const char *name; /* tool; "text" or "thinking" */
 	const char *id;   /* of the call */
@@ -65,6 +79,10 @@ struct event {
 	const char *const *supersedes; /* uuids of frames of an answer that never happened; NULL-terminated, or NULL */
 
 	struct str raw; /* EVENT_DELTA: the API's event as it came; empty for the decoded piece */
+
+	/* EVENT_PERMISSION_ASKED: rules that would allow it */
+	const char *const *rules;
+	size_t rule_count;
 
 	/* EVENT_RETRY */
 	unsigned attempt;

@@ -11,6 +11,8 @@ enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT 
 
 struct collector {
 	struct buf *out, *notes;
+	const struct instructions_spec *spec;
+	const char *kind; /* of what is being added: "Managed", "User", "Project", "Local" */
 	struct arena arena;
 	struct map seen; /* path -> anything: a file is taken once */
 	const char *cwd;
@@ -20,7 +22,8 @@ struct collector {
 	unsigned rules;
 };
 
-static void add_file(struct collector *c, const char *path, const char *label, unsigned hops);
+/* parent: the file that imports it; NULL: none does. */
+static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops);
 
 static void follow_import(void *data, struct str target, const char *from, unsigned hops)
 {
@@ -37,10 +40,16 @@ static void follow_import(void *data, struct str target, const char *from, unsig
 		return;
 	}
 	if (file_exists(path))
-		add_file(c, path, "imported", hops + 1);
+		add_file(c, path, "imported", from, hops + 1);
 }
 
-static void add_file(struct collector *c, const char *path, const char *label, unsigned hops)
+static void tell(const struct collector *c, const char *path, const char *parent)
+{
+	if (c->spec->on_file)
+		c->spec->on_file(c->spec->data, &(struct instruction_file){ path, c->kind, parent });
+}
+
+static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf clean = { 0 };
@@ -67,6 +76,7 @@ static void add_file(struct collector *c, const char *path, const char *label, u
 	buf_addf(c->out, "Contents of %s (%s):\n\n", path, label);
 	buf_add(c->out, clean.p, clean.n);
 	buf_addstr(c->out, "\n\n");
+	tell(c, path, parent);
 	instruction_imports(buf_str(&clean), path, hops, follow_import, c);
 }
 
@@ -86,7 +96,7 @@ static void add_rules(struct collector *c, const char *dir, const char *label, u
 		if (name[0] != '.' && entries[i]->d_type == DT_DIR)
 			add_rules(c, path, label, depth + 1);
 		else if (name[0] != '.' && str_ends(str_from(name), STR(".md")) && c->rules++ < MOST_RULES)
-			add_file(c, path, label, 0);
+			add_file(c, path, label, NULL, 0);
 		free(entries[i]);
 	}
 	if (n >= 0 && depth < 8)
@@ -96,10 +106,12 @@ static void add_rules(struct collector *c, const char *dir, const char *label, u
 static void add_project_dir(struct collector *c, const char *dir)
 {
 	c->inside = c->root && path_is_inside(dir, c->root) ? c->root : dir;
-	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", 0);
-	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", 0);
+	c->kind = "Project";
+	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", NULL, 0);
+	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", NULL, 0);
 	add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
-	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", 0);
+	c->kind = "Local";
+	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", NULL, 0);
 }
 
 /* "/", "/a", "/a/b": the nearest last. */
@@ -114,13 +126,15 @@ static void add_project_dirs(struct collector *c)
 
 void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
 {
-	struct collector c = { .out = out, .notes = notes, .cwd = spec->cwd, .start = out->n };
+	struct collector c = { .out = out, .notes = notes, .spec = spec, .cwd = spec->cwd, .start = out->n };
 
 	c.limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT;
+	c.kind = "Managed";
 	if (spec->managed_dir)
-		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", 0);
+		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", NULL, 0);
+	c.kind = "User";
 	if (spec->config_dir) {
-		add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", 0);
+		add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", NULL, 0);
 		add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
 	}
 	if (spec->cwd) {

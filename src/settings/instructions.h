@@ -10,9 +10,18 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+/* A file that counts. Borrowed until return. */
+struct instruction_file {
+	const char *path;
+	const char *kind;   /* "Managed", "User", "Project" or "Local" */
+	const char *parent; /* that imports it; NULL: it was found by its place */
+};
+
 struct instructions_spec {
 	const char *cwd, *config_dir, *managed_dir; /* NULL: nothing of the project, the user, the machine */
 	size_t limit_bytes;      /* of all of them; 0: 1 MB */
+	void (*on_file)(void *data, const struct instruction_file *file); /* may be NULL */
+	void *data;
 };
 
 /* Appends the files, each under a line that names it. Nothing found: nothing appended. Files that cannot be read are

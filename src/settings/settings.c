@@ -167,6 +167,33 @@ int settings_refresh(struct settings **s, struct err *err)
 	return 1;
 }
 
+static const struct layer_file *find_file(const struct settings *s, const struct layer_file *like)
+{
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].layer == like->layer && !strcmp(s->files[i].file.path, like->file.path))
+			return &s->files[i];
+	return NULL;
+}
+
+static struct str text_of(const struct layer_file *f)
+{
+	return f && f->file.root ? buf_str(&f->file.text) : STR("");
+}
+
+void settings_each_change(const struct settings *from, const struct settings *to, settings_change_fn *fn, void *data)
+{
+	for (size_t i = 0; i < to->file_count; i++) {
+		const struct layer_file *f = &to->files[i];
+		if (!str_eq(text_of(f), text_of(find_file(from, f))))
+			fn(data, f->layer, f->file.path);
+	}
+	for (size_t i = 0; i < from->file_count; i++) {
+		const struct layer_file *f = &from->files[i];
+		if (f->file.root && !find_file(to, f))
+			fn(data, f->layer, f->file.path);
+	}
+}
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Names with dots are possible where names are the user's own: below a known key, and beside the known keys. */

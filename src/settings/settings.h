@@ -35,6 +35,10 @@ bool settings_stale(const struct settings *s);
  * become bad is an error, said with each call for as long as it is bad, and *s stays as it is. Keys with SETTING_AT_START
  * are in the new snapshot too: who uses them takes them from the first. */
 int settings_refresh(struct settings **s, struct err *err);
+/* Borrowed until return. */
+typedef void settings_change_fn(void *data, enum settings_layer layer, const char *file);
+/* Every file that says something else in `to`, is new there, or is gone; lowest layer first, those that are gone last. */
+void settings_each_change(const struct settings *from, const struct settings *to, settings_change_fn *fn, void *data);
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 

@@ -35,7 +35,7 @@ static void on_usage(void *data, const struct usage *usage)
 
 	a->turns++;
 	usage_add(&a->usage, usage);
-	agent_tree_spend(a->tree, a, usage);
+	agent_tree_spend(a->tree, &a->budget, a->model, usage);
 }
 
 static bool on_batch(struct query *q, void *data)
@@ -81,12 +81,12 @@ static void tell_move(struct actor *a, const char *from, const char *to)
 static void set_cwd(struct tool_env *env, const char *path)
 {
 	struct actor *a = env->owner;
-	char *copy = xstrdup(path);
+	const char *from = env->cwd;
+	AUTO_FREE char *left = TAKE(a->moved_cwd);
 
-	tell_move(a, env->cwd, path);
-	free(a->moved_cwd);
-	a->moved_cwd = copy;
-	env->cwd = copy;
+	a->moved_cwd = xstrdup(path);
+	env->cwd = a->moved_cwd;
+	tell_move(a, from, path);
 }
 
 static void notify(struct tool_env *env, struct str text)

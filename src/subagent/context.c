@@ -2,8 +2,10 @@
  * context.c - what an agent knows before its first prompt. */
 #include "subagent/context.h"
 #include <sys/utsname.h>
+#include "json/json_write.h"
 #include "model/catalog.h"
 #include "settings/instructions.h"
+#include "subagent/firing.h"
 #include "subagent/tree.h"
 
 enum { USUAL_MAX_TOKENS = 32000 };
@@ -25,6 +27,27 @@ void context_environment(struct buf *out, const struct actor *a)
 	buf_addf(out, "Date: %.10s\nModel: %s\n</system-reminder>", now, a->model);
 }
 
+static void on_file(void *data, const struct instruction_file *file)
+{
+	struct agent_tree *t = data;
+	const char *reason = file->parent ? "include" : "session_start";
+	struct hook_fire_spec spec = { .event = HOOK_INSTRUCTIONS_LOADED, .subject = str_from(reason) };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(&t->main, &spec))
+		return;
+	json_open(&w, '{');
+	json_kcstr(&w, "file_path", file->path);
+	json_kcstr(&w, "memory_type", file->kind);
+	json_kcstr(&w, "load_reason", reason);
+	if (file->parent)
+		json_kcstr(&w, "parent_file_path", file->parent);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(&t->main, &spec);
+}
+
 static struct segment *collect(struct agent_tree *t, bool managed_only)
 {
 	AUTO_BUF struct buf notes = { 0 };
@@ -34,7 +57,9 @@ static struct segment *collect(struct agent_tree *t, bool managed_only)
 	instructions_collect(&files, &notes,
 			     &(struct instructions_spec){ .cwd = managed_only ? NULL : t->main.cwd,
 							  .config_dir = managed_only ? NULL : t->config_dir,
-							  .managed_dir = t->managed_dir });
+							  .managed_dir = t->managed_dir,
+							  .on_file = managed_only ? NULL : on_file,
+							  .data = t });
 	if (notes.n && !managed_only)
 		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
 	if (!files.n)

@@ -239,17 +239,18 @@ void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
 			agent_stop(s->task, false);
 }
 
-void agent_to_background(struct subagent *s)
+bool agent_to_background(struct subagent *s)
 {
 	struct err err = { 0 };
 
 	if (!s->call || s->actor.tree->switches.background_off || subagent_shares_history(s))
-		return;
+		return false;
 	s->task->background = true;
 	if (meta_write(s->task, &err) < 0) { /* after a crash nobody would look for it */
 		s->task->background = false;
-		return;
+		return false;
 	}
 	subagent_launched(s);
 	agent_tree_tasks_changed(s->actor.tree);
+	return true;
 }

@@ -2,8 +2,9 @@
  * end.c - the one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
  * taken down, and last its parent is told. */
 #include "base/crash.h"
-#include "json/json.h"
+#include "json/json_write.h"
 #include "session/state.h"
+#include "subagent/firing.h"
 #include "subagent/hooks.h"
 #include "subagent/meta.h"
 #include "subagent/report.h"
@@ -100,11 +101,31 @@ static void announce_end(struct task *t)
 							  .text = buf_str(&t->report) });
 }
 
+static void tell_hooks(const struct task *t, struct actor *parent)
+{
+	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
+	AUTO_BUF struct buf fields = { 0 };
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(parent, &spec))
+		return;
+	buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
+	json_open(&w, '{');
+	json_kstr(&w, "message", buf_str(&message));
+	json_kcstr(&w, "title", t->type);
+	json_kstr(&w, "notification_type", spec.subject);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(parent, &spec);
+}
+
 static void deliver(struct task *t, struct actor *parent, struct str notes)
 {
 	AUTO_BUF struct buf text = { 0 };
 	char id[TASK_NOTICE_LEN];
 
+	tell_hooks(t, parent);
 	report_notification(&text, t, notes);
 	task_notice_id(t, id);
 	if (t->tree->state)

@@ -2,6 +2,7 @@
  * gate.c - what stands around every tool call. */
 #include "subagent/gate.h"
 #include "json/json_write.h"
+#include "permission/suggest.h"
 #include "subagent/firing.h"
 #include "subagent/tree.h"
 
@@ -85,7 +86,7 @@ static bool wanted(const struct actor *a, struct tool_call *call, enum hook_even
 
 /* Closes fields. */
 static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
-		 hook_done_fn *done)
+			 hook_done_fn *done)
 {
 	struct hook_fire_spec spec = about(call, event);
 	struct pass *p = pass_new(a, call);
@@ -128,11 +129,16 @@ static void notify(struct actor *a, const struct tool_call *call)
 
 static void ask_host(struct actor *a, struct tool_call *call)
 {
+	struct suggestions rules;
+
 	notify(a, call);
+	permission_suggest(&call->arena, call, &rules);
 	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
-				       .text = tool_call_summary(call) });
+				       .text = tool_call_summary(call),
+				       .rules = rules.rules,
+				       .rule_count = rules.count });
 }
 
 /* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
@@ -379,7 +385,8 @@ struct tool_call *actor_question(struct actor *a, const char *call_id)
 {
 	for (uint32_t i = 0; i < a->query.call_count; i++) {
 		struct tool_call *call = a->query.calls[i]->call;
-		if (call && !strcmp(call->id, call_id) && call->started && !call->running && !call->finished && !call->pass)
+		if (call && !strcmp(call->id, call_id) && call->started && !call->running && !call->finished &&
+		    !call->pass)
 			return call;
 	}
 	return NULL;

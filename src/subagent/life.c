@@ -12,6 +12,7 @@
 #include "subagent/hooks.h"
 #include "subagent/meta.h"
 #include "subagent/subagent.h"
+#include "subagent/worktree_hook.h"
 
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 
@@ -128,6 +129,8 @@ static int take_worktree(struct subagent *s, struct err *err)
 		return err_set(err, ERR_USAGE, "isolation \"remote\" is not available here: use \"worktree\"");
 	if (!wants_worktree(s))
 		return 0;
+	if (worktree_hook_is_there(s))
+		return worktree_hook_take(s, err);
 	if (!t->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
 	s->job = s->task->base ? worktree_adopt(t->worktrees, &spec, s->task->base, on_worktree, s)
@@ -150,9 +153,10 @@ static void on_released(const struct worktree_end *end, void *data)
 
 int subagent_release_worktree(struct subagent *s, struct err *err)
 {
-	(void)err;
 	if (!s->worktree)
 		return 0;
+	if (s->worktree->by_hook)
+		return worktree_hook_release(s, err);
 	s->job = worktree_release(s->actor.tree->worktrees, TAKE(s->worktree), on_released, s);
 	return STEP_TAKES_TIME;
 }
@@ -163,10 +167,13 @@ static int confine(struct subagent *s, struct err *err)
 {
 	struct tool_env *env = &s->actor.env;
 
-	env->temp_dir = arena_printf(&s->actor.arena, "%s/tmp", s->worktree->admin);
+	const struct worktree *w = s->worktree;
+
+	env->temp_dir = w->by_hook ? arena_printf(&s->actor.arena, "%s/%s-tmp", s->actor.tree->tasks_dir, s->task->id)
+				   : arena_printf(&s->actor.arena, "%s/tmp", w->admin);
 	if (file_make_dirs(env->temp_dir, 0700, err) < 0)
 		return -(int)err->kind;
-	int fd = worktree_landlock(s->worktree, NULL, err);
+	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
 	if (fd == -ERR_LIMIT) {
 		add_note(s, "this kernel has no Landlock: commands of the agent are not held to its worktree");
 		return 0;

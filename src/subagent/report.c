@@ -113,7 +113,9 @@ static void add_notes(struct buf *out, const struct task *t, struct str notes)
 static void add_worktree(struct buf *out, const struct task *t)
 {
 	if (t->worktree)
-		buf_addf(out, "\nworktreePath: %s\nworktreeBranch: %s", t->worktree, t->branch);
+		buf_addf(out, "\nworktreePath: %s", t->worktree);
+	if (t->worktree && t->branch[0])
+		buf_addf(out, "\nworktreeBranch: %s", t->branch);
 }
 
 /* ---- a call that waited ------------------------------------------------------------------------------------------ */

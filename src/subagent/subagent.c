@@ -457,6 +457,8 @@ static void leave(struct subagent *s)
 	task_tell_waits(task);
 	if (parent->child)
 		subagent_kick(parent->child);
+	if (!t->alive_count)
+		agent_tree_tell_tasks(t);
 	if (!t->alive_count && t->on_idle)
 		t->on_idle(t);
 }

@@ -78,8 +78,8 @@ bool agent_message(struct subagent *s, const char *from, struct str text);
 void agent_stop(struct task *task, bool by_user);
 /* The child that this call waits for. */
 void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
-/* Nobody waits for it any more: its call is finished with "launched". */
-void agent_to_background(struct subagent *s);
+/* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
+bool agent_to_background(struct subagent *s);
 /* After a resumed parent is open: children that were at work go on, ends that were not told are told. */
 void agent_tree_restore(struct actor *parent, const struct map *delivered);
 /* Would that find anything for the main agent? */

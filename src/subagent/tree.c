@@ -6,17 +6,17 @@
 #include "session/state.h"
 #include "subagent/subagent.h"
 
-static void on_tasks_changed(struct kick *kick)
-{
-	struct agent_tree *t = CONTAINER_OF(kick, struct agent_tree, tasks_kick);
+enum { TASKS_PAUSE_MS = 100 };
 
-	t->on_event(t->data, &(struct event){ .kind = EVENT_TASKS_CHANGED, .agent = &t->main.who });
+static void on_tasks_timer(struct timer *timer)
+{
+	agent_tree_tell_tasks(CONTAINER_OF(timer, struct agent_tree, tasks_timer));
 }
 
 void agent_tree_open(struct agent_tree *t)
 {
 	t->tasks_end = &t->tasks;
-	t->tasks_kick.step = on_tasks_changed;
+	t->tasks_timer.fire = on_tasks_timer;
 	seats_init(&t->seats, t->loop, t->limits.alive);
 	actor_init(&t->main, t, NULL);
 }
@@ -32,7 +32,8 @@ static void task_free(struct task *task)
 void agent_tree_release(struct agent_tree *t)
 {
 	assert(!t->alive);
-	kick_cancel(&t->tasks_kick);
+	if (t->loop)
+		timer_stop(t->loop, &t->tasks_timer);
 	actor_release(&t->main);
 	for (struct task *task = t->tasks, *next; task; task = next) {
 		next = task->next;
@@ -249,9 +250,21 @@ void agent_tree_pause(struct agent_tree *t, bool on)
 			query_pause(&s->actor.query, on);
 }
 
+void agent_tree_tell_tasks(struct agent_tree *t)
+{
+	if (!t->tasks_changed)
+		return;
+	t->tasks_changed = false;
+	t->on_event(t->data, &(struct event){ .kind = EVENT_TASKS_CHANGED, .agent = &t->main.who });
+	timer_start(t->loop, &t->tasks_timer, TASKS_PAUSE_MS);
+}
+
+/* Who wants to know gets the whole list each time: with a thousand of them that cannot be for each one. */
 void agent_tree_tasks_changed(struct agent_tree *t)
 {
-	loop_kick(t->loop, &t->tasks_kick);
+	t->tasks_changed = true;
+	if (!timer_running(&t->tasks_timer) || !t->alive_count)
+		agent_tree_tell_tasks(t);
 }
 
 /* ---- what they cost and were denied ------------------------------------------------------------------------------ */
@@ -266,10 +279,10 @@ static struct usage *spending_of(struct agent_tree *t, const char *model)
 	return &t->spending[t->spending_count++].usage;
 }
 
-void agent_tree_spend(struct agent_tree *t, struct actor *a, const struct usage *usage)
+void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
 {
-	usage_add(spending_of(t, a->model), usage);
-	budget_spend(&a->budget, a->model, usage);
+	usage_add(spending_of(t, model), usage);
+	budget_spend(budget, model, usage);
 }
 
 double agent_tree_cost(const struct agent_tree *t)

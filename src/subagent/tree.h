@@ -128,7 +128,8 @@ struct agent_tree {
 	struct task *tasks, **tasks_end;
 	struct map by_id; /* id -> struct task */
 	unsigned task_count, restored_count;
-	struct kick tasks_kick; /* the list of background tasks has changed */
+	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
+	bool tasks_changed;       /* since then */
 	bool closing; /* children are suspended, not ended */
 	uint64_t looked_turn; /* of the loop, when the registry last looked at the disk; 0: never */
 	struct tree_instructions {
@@ -166,12 +167,14 @@ void task_tell(struct task *task, struct event_task *ret); /* as it stands now, 
 void task_describe(struct task *task, struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
 void task_note(struct task *task);                         /* into state.db */
 
-void agent_tree_spend(struct agent_tree *t, struct actor *a, const struct usage *usage);
+/* Of one answer; the budget is the spending agent's. */
+void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
 void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call);
 void agent_tree_forget_denials(struct agent_tree *t);
-/* EVENT_TASKS_CHANGED, once for all changes of a loop turn: who wants to know gets the whole list each time. */
+/* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
 void agent_tree_tasks_changed(struct agent_tree *t);
+void agent_tree_tell_tasks(struct agent_tree *t);
 
 /* Of the children's lives (subagent.c), for the actor */
 void subagent_progress(struct subagent *s);

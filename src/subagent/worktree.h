@@ -35,6 +35,7 @@ struct worktree {
 	const char *common; /* git directory that all worktrees share */
 	const char *admin;  /* <common>/worktrees/<name>: this worktree's own part of it */
 	bool sparse;
+	bool by_hook; /* git knows nothing of it: branch and base are "", common and admin NULL (worktree_hook.h) */
 };
 
 /* Borrowed until return */

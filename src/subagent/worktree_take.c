@@ -271,6 +271,10 @@ static void do_without_spare(struct worktree_job *job)
 
 static void reuse_begin(struct worktree_job *job)
 {
+	if (!job->repo->spare_count) { /* another agent has taken it since */
+		job_go(job, &step_add);
+		return;
+	}
 	if (move_spare(job) < 0) {
 		do_without_spare(job);
 		return;

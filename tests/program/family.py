@@ -164,19 +164,17 @@ def check(lab, session, kind):
     check_effects(lab, [transcript, *agents.values()])
 
 
-def is_over(lab, session):
-    """Whether a run that died had come to its end before."""
-    transcript = lab.transcript(session, torn=True)
-    return transcript is not None and transcript.answer() == ANSWER
-
-
 def go_on(lab, session, kind, prompt=None, **more):
     """After a run has died: what is left goes on to the same end. A prompt closes the interrupted turn, and with it a call
     that had not made its child yet: then there is none."""
     lab.wait_for_nobody()
+    before = lab.transcript(session, torn=True)
     prompt = prompt if metas(lab, session) else None
-    over = is_over(lab, session)
+    over = before is not None and before.answer() == ANSWER
     done = lab.cadre("-p", "--output-format", "json", TOOLS, "--resume", session, *([prompt] if prompt else []), **more)
+    if before is None or not before.has_prompt(PROMPT):
+        assert done.code == 2, done
+        return
     if over and not prompt:
         assert done.code == 2 and "no interrupted turn" in done.err, done
     else:

@@ -8,11 +8,12 @@ import collections
 import concurrent.futures
 import os
 import pathlib
+import re
 import signal
 
 import family
 import twenty
-from lab import Lab, main
+from lab import ROOT, Lab, main
 
 RUNS = int(os.environ.get("CRASH_RUNS", "4"))
 AT_ONCE = 2
@@ -58,6 +59,11 @@ def part_of(name, before):
     if before == "notification pending" or (before == "finishing" and name.startswith("replace")):
         return before
     return next((part for part in PARTS if name in LEADS_TO[part]), before)
+
+
+def points_of_children():
+    header = (ROOT / "src" / "base" / "crash.h").read_text()
+    return set(re.findall(r"^\tX\(((?:agent|notice)_\w+)\)", header, re.M))
 
 
 def reference(lab, kind):
@@ -120,6 +126,8 @@ def whoever_dies_at_any_point_goes_on_and_nothing_is_lost_or_done_twice(lab):
         pathlib.Path(lab.work, twenty.EFFECTS).unlink(missing_ok=True)
         cells.update({(part, kind): points for part, points in reference(lab, kind).items()})
     assert all(cells.values()), "no point is passed in %s" % [cell for cell in cells if not cells[cell]]
+    passed = {name for points in cells.values() for name, _ in points}
+    assert points_of_children() <= passed, "never passed: %s" % (points_of_children() - passed)
     runs = list(runs_of(cells))
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         ends = list(pool.map(lambda r: (r[0], *die_at(urls[r[0][1]], r[0][1], r[1], r[2])), runs))

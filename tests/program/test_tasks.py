@@ -68,8 +68,8 @@ def waiting(lab, scenario=NESTED, times=1, *args):
     up = lab.fifo("up")
     os.mkfifo(os.path.join(lab.work, "gate"))
     run = lab.stream("go", "--allowed-tools", "Bash", *args)
-    for _ in range(times):
-        assert up.line() == "here"
+    while times > 0:
+        times -= up.line().count("here")
     return run
 
 
@@ -92,6 +92,13 @@ def ask(path, *lines):
         s.sendall(b"".join(lines))
         with s.makefile("rb") as answers:
             return [json.loads(answers.readline()) for _ in lines]
+
+
+def is_sent_away(s):
+    try:
+        return s.recv(1) == b""
+    except ConnectionResetError:  # with bytes that it had not read
+        return True
 
 
 def a_tree_that_runs_is_listed_by_another_process(lab):
@@ -166,7 +173,7 @@ def all_agents_are_stopped_together(lab):
 
 
 def who_is_meant_must_be_clear(lab):
-    run = waiting(lab, TWINS, 1)
+    run = waiting(lab, TWINS, 2)
     one, two = (t["agentId"] for t in tasks(lab)[0]["tasks"])
     for words, code, text in ((["stop", "nobody"], 1, "there is no agent 'nobody'"), (["logs", "nobody"], 1, "cadre tasks --all"),
                               (["stop", "twin"], 2, "several agents match 'twin': %s (First twin), %s" % (one, two)),
@@ -264,7 +271,7 @@ def requests_that_make_no_sense_are_answered_or_sent_away(lab):
         s.settimeout(30)
         s.connect(str(path))
         s.sendall(b"x" * 20000)
-        assert s.recv(1) == b""
+        assert is_sent_away(s)
     many = [socket.socket(socket.AF_UNIX) for _ in range(16)]
     for s in many:
         s.connect(str(path))
@@ -275,7 +282,7 @@ def requests_that_make_no_sense_are_answered_or_sent_away(lab):
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(30)
         s.connect(str(path))
-        assert s.recv(1) == b""
+        assert is_sent_away(s)
     for s in many:
         s.close()
     open_gate(lab)
@@ -327,7 +334,7 @@ def a_trace_has_a_track_for_each_agent_and_slices_that_nest(lab):
 
 def calls_beside_each_other_have_lanes(lab):
     trace = os.path.join(lab.folder, "trace.json")
-    run = waiting(lab, TWINS, 1, "--trace", trace)
+    run = waiting(lab, TWINS, 2, "--trace", trace)
     assert lab.cadre("stop", "--all").code == 0
     assert run.wait().code == 0
     closed, left = check_trace(json.loads(pathlib.Path(trace).read_text(encoding="utf-8")))

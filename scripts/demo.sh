@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# demo.sh CADRE [DIR]: agents at work on a copy of this repository, played by the embedded scripted model: no key, no network.
+# Everything it writes is below DIR (build/demo) and named at the end; the checkout itself is not touched.
+set -eu
+cadre=$(realpath "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+demo=$(realpath -m "${2:-$root/build/demo}")
+prompt=${PROMPT:-Explore this repository, plan a tour for newcomers, write it and have it verified.}
+
+say() { printf '\n== %s\n' "$*"; }
+
+rm -rf "$demo"
+mkdir -p "$demo/config"
+# A clone needs no network; a source tree without git becomes a repository of its own.
+if git -C "$root" rev-parse --verify -q HEAD >/dev/null 2>&1; then
+	git clone -q --no-hardlinks "$root" "$demo/repository"
+else
+	mkdir "$demo/repository"
+	(cd "$root" && tar -c --exclude='./build*' --exclude=./.git .) | tar -x -C "$demo/repository"
+	git -C "$demo/repository" init -q
+	git -C "$demo/repository" add -A
+	git -C "$demo/repository" -c user.name=demo -c user.email=demo@localhost commit -q -m 'as it is'
+fi
+
+export CLAUDE_CONFIG_DIR="$demo/config"
+export CLAUDE_CODE_TMPDIR="$demo/tmp"
+unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN
+cd "$demo/repository"
+
+say "cadre -p \"$prompt\""
+"$cadre" -p --provider scripted --verbose --permission-mode acceptEdits --trace "$demo/trace.json" "$prompt" \
+	--allowed-tools Bash
+
+say "cadre tasks: who did what"
+"$cadre" tasks
+
+say "cadre logs: the worker"
+worker=$("$cadre" tasks --json | sed -n 's/.*"agentId":"\([^"]*\)"[^{}]*"description":"Write the tour".*/\1/p')
+"$cadre" logs "$worker"
+
+say "what was written"
+worktree=$(git worktree list --porcelain | sed -n 's/^worktree //p' | sed -n 2p)
+echo "the tour, in a worktree    ${worktree:-none}"
+echo "sessions and transcripts   $demo/config"
+echo "trace, for ui.perfetto.dev $demo/trace.json"

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * tool_ask_user_question.c - AskUserQuestion: a question from any agent, at any depth, to the person at the terminal. It
+ * waits as a question of the agent (subagent/question.h) until somebody answers. */
+#include "subagent/question.h"
+#include "tools/tools_int.h"
+
+static void question_start(struct tool_call *call);
+static void question_cancel(struct tool_call *call);
+
+const struct tool tool_ask_user_question = {
+	.name = "AskUserQuestion",
+	.definition = tool_ask_user_question_json,
+	.flags = TOOL_READ_ONLY | TOOL_NEEDS_USER,
+	.start = question_start,
+	.cancel = question_cancel,
+};
+
+static void question_start(struct tool_call *call)
+{
+	const struct json *answers = json_get(call->input, "answers");
+
+	if (answers) /* a hook or the host put them there */
+		question_answer(call, answers);
+	else if (!question_ask(call))
+		tool_call_fail(call,
+			       "Nobody is there to answer. Take the most likely answer, and say which one you took.");
+}
+
+static void question_cancel(struct tool_call *call)
+{
+	tool_call_fail(call, "The question was withdrawn before it was answered.");
+}
