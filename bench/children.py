@@ -3,7 +3,6 @@
 import hashlib
 import json
 import sys
-import time
 
 from measure import Modeld, figure
 
@@ -88,15 +87,16 @@ rule fork ends
 FORK_TAG = b"<fork-boilerplate>"
 
 
-def prefix_hashes(log):
-    """Hashes of what each request of a fork had before its own directive."""
-    hashes = []
+def shared_prefixes(log):
+    """Hash and size of what each request of a fork had before its own directive."""
+    prefixes = []
     with open(log, "rb") as lines:
         for line in lines:
             tag = line.find(FORK_TAG)
             if tag > 0:
-                hashes.append(hashlib.sha256(line[line.index(b'"body":'):tag]).digest())
-    return hashes
+                prefix = line[line.index(b'"body":'):tag]
+                prefixes.append((hashlib.sha256(prefix).digest(), len(prefix)))
+    return prefixes
 
 
 def fork_run(count):
@@ -106,11 +106,11 @@ def fork_run(count):
             (m.path / f"page-{page}.txt").write_text(text)
         run = m.cadre("Read all pages, then fork")
         run.completed = completed(m)
-        run.hashes = prefix_hashes(m.log)
+        run.prefixes = shared_prefixes(m.log)
         run.cache = m.stats()["cache"]["requests"][12:11 + count]
         m.log.unlink()
-    if run.completed != count or len(run.hashes) != count:
-        sys.exit(f"fork: {run.completed} of {count} forks came to their end, {len(run.hashes)} asked")
+    if run.completed != count or len(run.prefixes) != count:
+        sys.exit(f"fork: {run.completed} of {count} forks came to their end, {len(run.prefixes)} asked")
     return run
 
 
@@ -118,7 +118,8 @@ def bench_fork():
     print("fork: a conversation of 500 KB, then one answer with 1,000 fork calls")
     few, run = fork_run(2), fork_run(1000)
     figure("1000 forks: memory per fork", (run.peak_kb - few.peak_kb) / 998, "KB", 64)
-    figure("hashes of the shared prefix", len(set(run.hashes)), "", 1)
+    figure("hashes of the shared prefix", len(set(run.prefixes)), "", 1)
+    figure("shared prefix, the conversation and all calls", run.prefixes[0][1] / 1024, "KB", 500, at_least=True)
     figure("read from cache, the least of forks 2..N", min(c["read_bytes"] / c["prefix_bytes"] for c in run.cache) * 100, "%", 95,
            at_least=True)
     figure("wall of 1000 forks", run.wall_s, "s")

@@ -96,13 +96,17 @@ CADRE_API void cadre_interrupt(struct cadre_session *s);
  * depth; NULL: all of the main agent's. Returns how many it were, or CADRE_USAGE. */
 CADRE_API int cadre_background(struct cadre_session *s, const char *tool_use_id);
 /* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) is told to the model when denied. What is allowed for the
- * session or always are the rules of cadre_event_rule(); always stores them in the project's local settings, and CADRE_IO or
- * CADRE_USAGE says that this failed, though the call runs. */
-enum cadre_scope { CADRE_ONCE, CADRE_FOR_SESSION, CADRE_ALWAYS };
+ * session or always are the rules of cadre_event_rule(); always stores them in cadre_rules_file(), and if this fails the
+ * status says so, though the call runs. CADRE_ACCEPT_EDITS: once, and the agent edits without asking from then on; only where
+ * cadre_event_offers_edits() says so, otherwise it is CADRE_ONCE. */
+enum cadre_scope { CADRE_ONCE, CADRE_FOR_SESSION, CADRE_ALWAYS, CADRE_ACCEPT_EDITS };
 CADRE_API int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_scope scope,
-			   const char *reason);
-/* Answers a CADRE_QUESTION_ASKED: a JSON object from each question to its answer. */
-CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, const char *answers, size_t n);
+			   const char *reason, char *why, size_t why_size);
+/* The project's local settings file, which need not be there; "" if it cannot be found out. */
+CADRE_API const char *cadre_rules_file(struct cadre_session *s);
+/* Answers a CADRE_QUESTION_ASKED: one text for each question, in their order; NULL: no answer to this one. count 0: the user
+ * does not want to answer. */
+CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
 /* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
@@ -116,7 +120,7 @@ enum cadre_event_kind {
 	CADRE_DELTA,               /* name: "text" or "thinking", text: the piece; frame: stream_event if asked for */
 	CADRE_TOOL_STARTED,        /* name: tool, text: one-line summary of its input, id */
 	CADRE_TOOL_ENDED,          /* name: tool, text: result, id, is_error */
-	CADRE_PERMISSION_ASKED,    /* name: tool, text: what it wants to do, id: for cadre_answer */
+	CADRE_PERMISSION_ASKED,    /* name: tool, text: what it wants to do, all of it, id: for cadre_answer */
 	CADRE_PERMISSION_DENIED,   /* name: tool, text: why; frame: system/permission_denied */
 	CADRE_RETRY,               /* text: what failed and when the next try is; frame: system/api_retry */
 	CADRE_NOTIFICATION,        /* text: a background task ended */
@@ -140,21 +144,30 @@ CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if t
 CADRE_API const char *cadre_event_id(const struct cadre_event *e);
 CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n);
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
-/* Of CADRE_PERMISSION_ASKED: the i-th rule that would allow this and its like; NULL: there are no more. */
+/* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: there are no more), and
+ * whether CADRE_ACCEPT_EDITS may be answered. */
+CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
+CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
+/* Of CADRE_QUESTION_ASKED: the i-th question, whether several answers may be chosen, and its k-th answer to choose from with
+ * what choosing it means (ret_meaning may be NULL). NULL: there are no more. An answer may always be another text. */
+CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);
+CADRE_API int cadre_event_takes_several(const struct cadre_event *e, size_t i);
+CADRE_API const char *cadre_event_choice(const struct cadre_event *e, size_t i, size_t k, const char **ret_meaning);
 /* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution". */
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
-/* Whom an event is about: of a child its type and so on, of CADRE_AGENT_* and a notification about one also how it stands.
+/* Whom an event is about, and how it stands with that child now.
  * "" and 0 where there is nothing to say, and for the main agent. */
 enum cadre_detail {
 	CADRE_DETAIL_TYPE,
 	CADRE_DETAIL_NAME,
 	CADRE_DETAIL_DESCRIPTION,
-	CADRE_DETAIL_PARENT,   /* its id; "" for a child of the main agent */
-	CADRE_DETAIL_COLOR,    /* red, blue, green, yellow, purple, orange, pink or cyan */
-	CADRE_DETAIL_STATE,    /* running, completed, turn_limit, failed, refused, budget, killed or suspended */
-	CADRE_DETAIL_END,      /* the same behind: Agent "DESCRIPTION" */
-	CADRE_DETAIL_LAST_TOOL /* that it called */
+	CADRE_DETAIL_PARENT,    /* its id; "" for a child of the main agent */
+	CADRE_DETAIL_COLOR,     /* red, blue, green, yellow, purple, orange, pink or cyan */
+	CADRE_DETAIL_STATE,     /* running, completed, turn_limit, failed, refused, budget, killed or suspended */
+	CADRE_DETAIL_END,       /* the same behind: Agent "DESCRIPTION" */
+	CADRE_DETAIL_LAST_TOOL, /* that it called */
+	CADRE_DETAIL_PATH       /* the descriptions of its ancestors and its own, with " > " between */
 };
 enum cadre_figure {
 	CADRE_FIGURE_DEPTH, /* 1 for a child of the main agent */

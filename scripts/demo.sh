@@ -8,6 +8,9 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 demo=$(realpath -m "${2:-$root/build/demo}")
 prompt=${PROMPT:-Explore this repository, plan a tour for newcomers, write it and have it verified.}
 
+verbose= # a terminal shows the tree
+[ -t 2 ] || verbose=--verbose
+
 say() { printf '\n== %s\n' "$*"; }
 
 rm -rf "$demo"
@@ -29,7 +32,8 @@ unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN
 cd "$demo/repository"
 
 say "cadre -p \"$prompt\""
-"$cadre" -p --provider scripted --verbose --permission-mode acceptEdits --trace "$demo/trace.json" "$prompt" \
+# shellcheck disable=SC2086 # no word, or one
+"$cadre" -p --provider scripted $verbose --permission-mode acceptEdits --trace "$demo/trace.json" "$prompt" \
 	--allowed-tools Bash
 
 say "cadre tasks: who did what"

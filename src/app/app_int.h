@@ -82,6 +82,7 @@ struct cadre_session {
 	struct turn turn;
 	struct agent_tree tree;  /* its agents; the main one is tree.main */
 	const char *project_dir; /* <config>/projects/<key> */
+	const char *rules_file;  /* where rules of the user go; found when first asked for */
 	struct control *control; /* since its first child; NULL: nobody can ask about them */
 };
 
@@ -91,7 +92,11 @@ struct cadre_event {
 	uint64_t seq;
 	int64_t time_ms;
 	char uuid[UUID_LEN + 1];
-	struct buf text, frame; /* built when asked for */
+	/* built when asked for */
+	struct buf text, frame;
+	struct arena arena;
+	struct json_reader reader;
+	const struct json *questions; /* of the reader */
 };
 
 /* cadre.c */
@@ -119,6 +124,7 @@ void app_close_hooks(struct cadre *c);
 /* tree.c */
 void session_use_policy(struct cadre_session *s); /* what the settings say now */
 int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err); /* all but the main agent */
+void session_leave_places(struct cadre_session *s); /* directories that are not needed any more */
 
 /* emit.c */
 event_fn session_emit;                   /* data is the session */

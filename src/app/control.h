@@ -25,9 +25,9 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 char *control_path(struct arena *a, const char *dir, const char *session);
 typedef void control_place_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_place_fn *fn, void *data);
-void control_sweep(const char *dir);                       /* removes sockets that nobody listens on */
-int control_listen(const char *path, struct err *err);     /* returns a descriptor, owned */
-int control_connect(const char *path, struct err *err);    /* the same; -ERR_NOT_FOUND: nobody listens */
+void control_sweep(const char *dir);                    /* removes sockets that nobody listens on */
+int control_listen(const char *path, struct err *err);  /* returns a descriptor, owned */
+int control_connect(const char *path, struct err *err); /* the same; -ERR_NOT_FOUND: nobody listens */
 
 /* ---- control.c: the session's side ------------------------------------------------------------------------------- */
 

@@ -19,6 +19,8 @@ static void tell_host(struct cadre_session *s, const struct event *event)
 	s->on_event(&e, s->data);
 	buf_release(&e.text);
 	buf_release(&e.frame);
+	json_reader_release(&e.reader);
+	arena_release(&e.arena);
 	app_check_backlog(s->cadre);
 }
 
@@ -138,10 +140,43 @@ static const char *end_summary(const struct event_task *t)
 	return end_words(state)->summary;
 }
 
+static void add_path(struct buf *out, const struct actor *a)
+{
+	if (a->parent && a->parent->child) {
+		add_path(out, a->parent);
+		buf_addstr(out, " > ");
+	}
+	buf_addstr(out, a->who.description ? a->who.description : "");
+}
+
+static const char *path_of(const struct cadre_event *e)
+{
+	const struct actor *a = agent_tree_actor(&e->session->tree, e->event->agent->id);
+	AUTO_BUF struct buf path = { 0 };
+
+	if (!a)
+		return e->event->agent->description;
+	add_path(&path, a);
+	return arena_str(&mutable(e)->arena, buf_str(&path)).p;
+}
+
+/* As the event says, or else as its task stands. NULL: it is about no child. */
+static const struct event_task *task_of(const struct cadre_event *e, struct event_task *scratch)
+{
+	if (e->event->task)
+		return e->event->task;
+	struct task *task = map_get(&e->session->tree.by_id, str_from(cadre_event_agent(e)));
+	if (!task)
+		return NULL;
+	task_tell(task, scratch);
+	return scratch;
+}
+
 static const char *agent_detail(const struct cadre_event *e, enum cadre_detail which)
 {
 	const struct event_agent *a = e->event->agent;
-	const struct event_task *t = e->event->task;
+	struct event_task scratch;
+	const struct event_task *t = task_of(e, &scratch);
 
 	switch (which) {
 	case CADRE_DETAIL_TYPE:
@@ -160,6 +195,8 @@ static const char *agent_detail(const struct cadre_event *e, enum cadre_detail w
 		return t ? end_summary(t) : NULL;
 	case CADRE_DETAIL_LAST_TOOL:
 		return t ? t->last_tool : NULL;
+	case CADRE_DETAIL_PATH:
+		return path_of(e);
 	}
 	return NULL;
 }
@@ -174,7 +211,8 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 {
 	const struct event_agent *a = e->event->agent;
-	const struct event_task *t = e->event->task;
+	struct event_task scratch;
+	const struct event_task *t = task_of(e, &scratch);
 
 	if (which == CADRE_FIGURE_DEPTH)
 		return a ? a->depth : 0;
@@ -193,9 +231,4 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 		return (int64_t)t->duration_ms;
 	}
 	return 0;
-}
-
-const char *cadre_event_rule(const struct cadre_event *e, size_t i)
-{
-	return i < e->event->rule_count ? e->event->rules[i] : NULL;
 }

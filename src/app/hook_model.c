@@ -66,12 +66,17 @@ static const char *const *copy_dirs(struct question *q, const char *const *dirs)
 	return list;
 }
 
-static void give_tools(struct question *q, const struct tool_env *from)
+static void give_tools(struct question *q)
 {
 	for (size_t i = 0; tool_table[i]; i++)
 		for (size_t k = 0; k < COUNT_OF(reading_tools); k++)
 			if (!strcmp(tool_table[i]->name, reading_tools[k]))
 				tool_set_add(&q->tools, tool_table[i]);
+	tool_kit.open(&q->env);
+}
+
+static void take_place(struct question *q, const struct tool_env *from)
+{
 	q->env = (struct tool_env){ .loop = q->cadre->loop,
 				    .spawner = q->cadre->spawner,
 				    .cwd = arena_strdup(&q->arena, from->cwd),
@@ -79,7 +84,6 @@ static void give_tools(struct question *q, const struct tool_env *from)
 				    .dirs = copy_dirs(q, from->dirs),
 				    .session_id = q->session_id,
 				    .envp = from->envp };
-	tool_kit.open(&q->env);
 }
 
 /* ---- the query ----------------------------------------------------------------------------------------------- */
@@ -184,8 +188,9 @@ static int prepare(struct question *q, struct err *err)
 		return err_set(err, ERR_LIMIT, "the budget is used up");
 	if (model_resolve(&q->arena, hook->model ? hook->model : small_model(), &q->model, err) < 0)
 		return -(int)err->kind;
+	take_place(q, &a->env);
 	if (hook->type == HOOK_AGENT)
-		give_tools(q, &a->env);
+		give_tools(q);
 	open_query(q, hook->type == HOOK_AGENT ? MOST_AGENT_TURNS : 0);
 	return 0;
 }

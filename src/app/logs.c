@@ -95,7 +95,8 @@ static int follow(struct logs *l, const char *path, const char *socket, struct e
 	if (watch < 0 || inotify_add_watch(watch, path, IN_MODIFY) < 0)
 		return err_set(err, ERR_IO, "cannot watch %s: %m", path);
 	while (!l->ended && !l->stopped) {
-		bool over = !session_lives(socket); /* asked before the last look: what it wrote before its end is seen */
+		bool over =
+			!session_lives(socket); /* asked before the last look: what it wrote before its end is seen */
 		if (read_on(l, err) < 0)
 			return -(int)err->kind;
 		if (over || l->ended || l->stopped)

@@ -60,7 +60,8 @@ static void add_call(struct cadre_report *piece, const struct json *block, struc
 
 static struct str result_text(const struct json *content, struct arena *a)
 {
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b; b = json_next(content, b))
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
 		if (json_str_is(json_get(b, "type"), "text"))
 			return json_str(json_get(b, "text"), a);
 	return json_str(content, a);
@@ -95,7 +96,8 @@ static void add_message(struct cadre_report *piece, const char *who, const struc
 
 	if (json_is(content, JSON_STRING))
 		add_text(piece, who, json_str(content, a));
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b; b = json_next(content, b))
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
 		add_block(piece, who, b, a);
 }
 

@@ -43,23 +43,6 @@ static void add_source(void *data, const struct settings_view *view)
 						    .trusted = !of_project || !s->own_only };
 }
 
-static const char *const *texts(struct policy *p, const char *path)
-{
-	const struct json *v = settings_get(p->settings, path, NULL);
-	size_t n = 0;
-
-	if (!v)
-		return NULL;
-	for (const struct json *e = json_first(v); e; e = json_next(v, e))
-		n++;
-	const char **list = arena_alloc(&p->arena, (n + 1) * sizeof *list);
-	n = 0;
-	for (const struct json *e = json_first(v); e; e = json_next(v, e))
-		list[n++] = json_cstr(e, &p->arena);
-	list[n] = NULL;
-	return list;
-}
-
 static bool managed_says(const struct policy *p, const char *path)
 {
 	struct settings_origin origin;
@@ -77,8 +60,8 @@ static void compile_hooks(struct cadre *c, struct policy *p)
 		.disable_all = settings_bool(p->settings, "disableAllHooks", false),
 		.disable_managed = managed_says(p, "disableAllHooks"),
 		.managed_only = settings_bool(p->settings, "allowManagedHooksOnly", false),
-		.http_urls = texts(p, "allowedHttpHookUrls"),
-		.http_env = texts(p, "httpHookAllowedEnvVars"),
+		.http_urls = settings_texts(p->settings, "allowedHttpHookUrls", &p->arena),
+		.http_env = settings_texts(p->settings, "httpHookAllowedEnvVars", &p->arena),
 	};
 	settings_explain(p->settings, "hooks", add_source, &sources);
 	if (!sources.count)

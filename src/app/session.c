@@ -292,6 +292,7 @@ void session_free(struct cadre_session *s)
 	session_turn_release(s);
 	control_close(s);
 	agent_tree_release(&s->tree);
+	session_leave_places(s);
 	if (s->locked_in)
 		session_unlock(&s->cadre->locks, s->locked_in, s->id);
 	arena_release(&s->arena);

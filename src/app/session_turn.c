@@ -109,6 +109,7 @@ static void give_up(struct cadre_session *s, enum query_end end, struct str why)
 	q->end = end;
 	q->turn = 0;
 	q->usage = (struct usage){ 0 };
+	buf_clear(&q->text);
 	q->started_ms = loop_now_ms(s->cadre->loop);
 	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(why));
 	buf_clear(&s->turn.prompt);

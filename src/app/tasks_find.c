@@ -71,7 +71,8 @@ static void newest_named(const struct task_list *l, const char *agent, const cha
 	for (size_t i = 0; i < l->count; i++) {
 		const struct task_session *s = &l->sessions[i];
 		for (size_t k = 0; session_counts(s, session) && k < s->count; k++)
-			if (has_name(&s->tasks[k], agent) && (!ret->row || s->tasks[k].started_ms >= ret->row->started_ms))
+			if (has_name(&s->tasks[k], agent) &&
+			    (!ret->row || s->tasks[k].started_ms >= ret->row->started_ms))
 				*ret = (struct found_task){ s, &s->tasks[k] };
 	}
 }

@@ -113,9 +113,9 @@ static const char *project_of(struct arena *a, const struct task_row *row)
 static void copy_row(struct arena *a, const struct task_row *from, struct task_row *to)
 {
 	*to = *from;
-	const char **texts[] = { &to->session, &to->agent,  &to->parent, &to->tool_use_id, &to->type,
-				 &to->name,    &to->model,  &to->state,  &to->description, &to->last_tool,
-				 &to->branch,  &to->output, &to->verdict, &to->worktree,   &to->transcript };
+	const char **texts[] = { &to->session, &to->agent,  &to->parent,  &to->tool_use_id, &to->type,
+				 &to->name,    &to->model,  &to->state,   &to->description, &to->last_tool,
+				 &to->branch,  &to->output, &to->verdict, &to->worktree,    &to->transcript };
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		*texts[i] = arena_strdup(a, *texts[i] ? *texts[i] : "");

@@ -27,7 +27,7 @@ struct trace {
 	unsigned *alive;     /* children of each session, by its number - 1 */
 	unsigned alive_count;
 	unsigned flows;
-	bool begun; /* the array has an element */
+	bool begun;         /* the array has an element */
 	struct err failure; /* the first one; nothing is written after it */
 	bool told;          /* somebody knows of it */
 };

@@ -3,11 +3,13 @@
 #include "agent/memory.h"
 #include "app/agents.h"
 #include "app/app_int.h"
+#include "io/file.h"
 #include "session/state.h"
 #include "settings/env_switch.h"
 #include "settings/git_head.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
+enum { TASKS_DEPTH = 4 }; /* directories of a session's tasks that are ours */
 
 static unsigned env_number(const char *variable, unsigned least, unsigned most, unsigned otherwise)
 {
@@ -58,24 +60,6 @@ static void find_switches(const struct options *o, const struct policy *p, struc
 	w->forward_text = o->forward_subagent_text;
 }
 
-static const char *const *texts(struct arena *a, const struct settings *s, const char *path)
-{
-	const struct json *v = settings_get(s, path, NULL);
-	const char **list;
-	size_t n = 0;
-
-	if (!v)
-		return NULL;
-	for (const struct json *e = json_first(v); e; e = json_next(v, e))
-		n++;
-	list = arena_alloc(a, (n + 1) * sizeof *list);
-	n = 0;
-	for (const struct json *e = json_first(v); e; e = json_next(v, e))
-		list[n++] = json_cstr(e, a);
-	list[n] = NULL;
-	return list;
-}
-
 void session_use_policy(struct cadre_session *s)
 {
 	const struct policy *p = &s->cadre->policy;
@@ -94,9 +78,23 @@ void session_use_policy(struct cadre_session *s)
 	t->envp = p->envp;
 	t->main.env.envp = p->envp;
 	t->worktree.fresh = !strcmp(base, "fresh");
-	t->worktree.symlink_dirs = texts(&s->arena, p->settings, "worktree.symlinkDirectories");
-	t->worktree.sparse_paths = texts(&s->arena, p->settings, "worktree.sparsePaths");
+	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", &s->arena);
+	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", &s->arena);
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
+}
+
+/* Inside the project, or nowhere: a setting of the project must not lead elsewhere. */
+static const char *find_plans(struct cadre_session *s)
+{
+	const struct agent_tree *t = &s->tree;
+	const char *wish = settings_cstr(s->cadre->policy.settings, "plansDirectory", &s->arena, NULL);
+	const char *dir = wish && wish[0] ? path_absolute(&s->arena, t->project_dir, str_from(wish)) : NULL;
+	AUTO_FREE char *real = dir ? realpath(dir, NULL) : NULL;
+	AUTO_FREE char *root = realpath(t->project_dir, NULL);
+
+	if (dir && path_is_inside(dir, t->project_dir) && (!real || (root && path_is_inside(real, root))))
+		return dir;
+	return arena_printf(&s->arena, "%s/plans", t->config_dir);
 }
 
 static void find_places(struct cadre_session *s, const char *project_dir)
@@ -110,11 +108,21 @@ static void find_places(struct cadre_session *s, const char *project_dir)
 	t->session_id = s->id;
 	t->config_dir = s->cadre->store.config_dir;
 	t->project_dir = root ? root : t->main.cwd;
+	t->plans_dir = find_plans(s);
 	t->managed_dir = s->cadre->options.managed_dir ? s->cadre->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(&s->arena, "%s/%s", project_dir, s->id) : NULL;
 	t->results_dir = arena_printf(&s->arena, "%s/%s/tool-results", project_dir, s->id);
 	t->tasks_dir = arena_printf(&s->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
 				    (unsigned)getuid(), key.p, s->id);
+}
+
+/* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
+void session_leave_places(struct cadre_session *s)
+{
+	char *path = s->tree.tasks_dir ? arena_strdup(&s->arena, s->tree.tasks_dir) : NULL;
+
+	for (int i = 0; i < TASKS_DEPTH && path && rmdir(path) == 0; i++)
+		*strrchr(path, '/') = '\0';
 }
 
 static void on_idle(struct agent_tree *t)

@@ -26,9 +26,8 @@ static int check_verb_flags(const struct args *args, struct err *err)
 		bool given;
 		const char *flag, *verb;
 	} flags[] = {
-		{ args->list, "list", "trust" },     { args->forget, "forget", "trust" },
-		{ args->all, "all", "tasks" },	     { args->follow, "follow", "logs" },
-		{ args->session, "session", "stop" },
+		{ args->list, "list", "trust" },    { args->forget, "forget", "trust" },  { args->all, "all", "tasks" },
+		{ args->follow, "follow", "logs" }, { args->session, "session", "stop" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(flags); i++)

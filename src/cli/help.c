@@ -86,10 +86,13 @@ static void add_wrapped(struct buf *out, struct str text)
 
 static void add_option(struct buf *out, const struct option *opt)
 {
-	add_left_column(out, opt);
-	add_wrapped(out, str_from(opt->help));
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addstr(&text, opt->help);
 	if (opt->alias)
-		buf_addf(out, " Also --%s.", opt->alias);
+		buf_addf(&text, " Also --%s.", opt->alias);
+	add_left_column(out, opt);
+	add_wrapped(out, buf_str(&text));
 	buf_addch(out, '\n');
 }
 

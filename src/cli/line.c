@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * line.c - a person at a terminal: a line is read, a turn runs, the next line is read.
  *
- *     READING --line--> WORKING --permission asked--> ASKING --answer--> WORKING --turn ended--> READING
+ *     READING --line--> WORKING --somebody asks--> ASKING --answer--> WORKING --turn ended--> READING
  *     READING --a child in the background asks--> ASKING --answer--> READING
  *     READING --/new, /resume--> SWITCHING --opened, or not--> READING
  *     any --Ctrl-D, /exit, Ctrl-C twice, SIGTERM--> LEAVING --turn ended--> the loop stops
@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <termios.h>
 #include <time.h>
 #include "base/utf8.h"
 #include "cli/edit.h"
@@ -22,8 +21,6 @@
 enum { TWICE_MS = 2000, FLUSH_MS = 2000 };
 
 static void read_line(struct line *l);
-static void ask_next(struct line *l);
-static void go_on(struct line *l);
 
 static int64_t now_ms(void)
 {
@@ -63,7 +60,7 @@ static void keep_blocking(int fd)
 		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
 }
 
-static void show(struct line *l, const char *prompt, edit_line_fn *done)
+void line_show(struct line *l, const char *prompt, edit_line_fn *done)
 {
 	line_unbind_key(l);
 	view_hide_tree(&l->view);
@@ -78,8 +75,7 @@ static void show(struct line *l, const char *prompt, edit_line_fn *done)
 	edit_show(prompt, done, l);
 }
 
-/* Also when it is not shown. */
-static void hide(struct line *l)
+void line_hide(struct line *l)
 {
 	cadre_unwatch_fd(l->c, STDIN_FILENO);
 	edit_hide();
@@ -114,7 +110,7 @@ static void on_line(const char *text, void *data)
 	struct line *l = data;
 	struct str s = text ? str_trim(str_from(text)) : STR("");
 
-	hide(l);
+	line_hide(l);
 	if (!text) {
 		line_say(l, "");
 		line_leave(l, EXIT_ANSWER);
@@ -135,119 +131,19 @@ static void on_line(const char *text, void *data)
 static void read_line(struct line *l)
 {
 	l->state = LINE_READING;
-	show(l, "> ", on_line);
+	line_show(l, "> ", on_line);
 }
 
-/* ---- permission questions ---------------------------------------------------------------------------- */
-
-static void drop_ask(struct ask **at)
-{
-	struct ask *gone = *at;
-
-	*at = gone->next;
-	free(gone->id);
-	free(gone->agent);
-	free(gone->text);
-	free(gone);
-}
-
-/* It asks no more: it was ended. */
-static void drop_asks_of(struct line *l, const char *agent)
-{
-	bool shown = l->state == LINE_ASKING && l->asks && !strcmp(l->asks->agent, agent);
-
-	for (struct ask **at = &l->asks; *at;) {
-		if (strcmp((*at)->agent, agent) != 0)
-			at = &(*at)->next;
-		else
-			drop_ask(at);
-	}
-	if (!shown)
-		return;
-	hide(l);
-	go_on(l);
-}
-
-static void add_ask(struct line *l, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf b = { 0 };
-	AUTO_BUF struct buf who = { 0 };
-	struct ask **at = &l->asks;
-	struct ask *ask = xcalloc(1, sizeof *ask);
-
-	buf_addstr(&b, "Allow ");
-	render_line(&b, str_from(cadre_event_name(e)));
-	agent_title(&who, e);
-	buf_addstr(&b, who.n ? " for " : "");
-	render_line(&b, buf_str(&who));
-	buf_addstr(&b, ": ");
-	render_text(&b, view_event_text(e)); /* all its lines: what is allowed must have been seen */
-	buf_addch(&b, '?');
-	ask->id = xstrdup(cadre_event_id(e));
-	ask->agent = xstrdup(cadre_event_agent(e));
-	ask->text = buf_take(&b, NULL);
-	while (*at)
-		at = &(*at)->next;
-	*at = ask;
-	if (l->state == LINE_WORKING || l->state == LINE_READING)
-		ask_next(l);
-}
-
-enum answer { ANSWER_NONE, ANSWER_YES, ANSWER_ALWAYS, ANSWER_NO, ANSWER_REASON };
-
-static enum answer answer_of(struct str s)
-{
-	static const struct {
-		const char *text;
-		enum answer answer;
-	} words[] = {
-		{ "", ANSWER_NONE },         { "y", ANSWER_YES }, { "yes", ANSWER_YES }, { "a", ANSWER_ALWAYS },
-		{ "always", ANSWER_ALWAYS }, { "n", ANSWER_NO },  { "no", ANSWER_NO },
-	};
-
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (str_is_nocase(s, words[i].text))
-			return words[i].answer;
-	return ANSWER_REASON;
-}
-
-static void on_answer(const char *text, void *data)
-{
-	struct line *l = data;
-	AUTO_FREE char *reason = NULL;
-	struct str s = text ? str_trim(str_from(text)) : STR("no"); /* Ctrl-D */
-	enum answer answer = answer_of(s);
-
-	hide(l);
-	if (answer == ANSWER_NONE) {
-		ask_next(l);
-		return;
-	}
-	if (answer == ANSWER_REASON)
-		reason = xstrndup(s.p, s.n);
-	(void)cadre_answer(l->session, l->asks->id, answer == ANSWER_YES || answer == ANSWER_ALWAYS,
-			   answer == ANSWER_ALWAYS, reason);
-	drop_ask(&l->asks);
-	go_on(l);
-}
+/* ---- questions (line_ask.c) ---------------------------------------------------------------------------- */
 
 /* A question is out of the way. */
-static void go_on(struct line *l)
+void line_go_on(struct line *l)
 {
 	work(l);
 	if (l->asks)
-		ask_next(l);
+		line_ask_next(l);
 	else if (!l->in_turn)
 		read_line(l);
-}
-
-/* What was typed before the question was seen is not an answer to it. */
-static void ask_next(struct line *l)
-{
-	l->state = LINE_ASKING;
-	tcflush(STDIN_FILENO, TCIFLUSH);
-	line_say(l, l->asks->text);
-	show(l, "[y]es / [a]lways in this session / [n]o, or say why: ", on_answer);
 }
 
 /* ---- what the session and the user do ---------------------------------------------------------------- */
@@ -262,11 +158,16 @@ static void end_turn(struct line *l)
 {
 	bool asking = l->state == LINE_ASKING; /* then it is settled with the question that is shown */
 
-	drop_asks_of(l, "");
+	line_ask_forget(l, "");
 	if (l->state == LINE_LEAVING)
 		stop(l);
 	else if (!asking)
-		go_on(l);
+		line_go_on(l);
+}
+
+static bool is_question(enum cadre_event_kind kind)
+{
+	return kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED;
 }
 
 /* What a child does in the background does not disturb the line that is being typed; only its end does. */
@@ -275,7 +176,7 @@ static bool is_beside(const struct line *l, const struct cadre_event *e)
 	enum cadre_event_kind kind = cadre_event_kind(e);
 	bool child = cadre_event_agent(e)[0] || kind == CADRE_TASKS_CHANGED;
 
-	return l->state == LINE_READING && child && kind != CADRE_AGENT_ENDED && kind != CADRE_PERMISSION_ASKED;
+	return l->state == LINE_READING && child && kind != CADRE_AGENT_ENDED && !is_question(kind);
 }
 
 void line_on_event(const struct cadre_event *e, void *data)
@@ -292,17 +193,17 @@ void line_on_event(const struct cadre_event *e, void *data)
 		return;
 	}
 	if (l->state == LINE_READING)
-		hide(l);
+		line_hide(l);
 	if (l->state == LINE_READING && kind == CADRE_SESSION_STARTED)
 		work(l); /* a background task that ended starts a turn of its own */
 	view_event(&l->view, e);
 
 	if (kind == CADRE_AGENT_ENDED)
-		drop_asks_of(l, cadre_event_agent(e));
+		line_ask_forget(l, cadre_event_agent(e));
 	if (kind == CADRE_TURN_ENDED)
 		end_turn(l);
-	else if (kind == CADRE_PERMISSION_ASKED)
-		add_ask(l, e);
+	else if (is_question(kind))
+		line_ask_add(l, e);
 	else if (l->state == LINE_READING)
 		read_line(l);
 }
@@ -314,7 +215,7 @@ void line_leave(struct line *l, int code)
 		(void)view_flush(&l->view, FLUSH_MS, NULL);
 		_exit(code);
 	}
-	hide(l);
+	line_hide(l);
 	l->state = LINE_LEAVING;
 	l->code = code;
 	if (l->in_turn)
@@ -335,7 +236,7 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 		return;
 	}
 	if (l->state == LINE_READING) {
-		hide(l);
+		line_hide(l);
 		edit_forget();
 		line_say(l, "Ctrl-C again leaves.");
 		read_line(l);
@@ -343,10 +244,10 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 	}
 	if (!l->in_turn) { /* a child asks while nothing else goes on: this is its answer */
 		edit_forget();
-		on_answer(NULL, l);
+		line_ask_refuse(l);
 		return;
 	}
-	hide(l);
+	line_hide(l);
 	edit_forget();
 	work(l);
 	l->view.cancelled = true;
@@ -456,6 +357,7 @@ int line_run(const struct args *args)
 	l.session = NULL;
 	(void)view_flush(&l.view, FLUSH_MS, NULL);
 	view_release(&l.view);
+	line_ask_release(&l);
 	line_close(&l);
 	free(l.wanted_id);
 	return l.code;

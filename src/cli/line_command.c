@@ -48,8 +48,9 @@ static void run_help(struct line *l, struct str args)
 			buf_addf(&b, ", /%s", cmd->alias);
 		buf_addf(&b, "%*s%s\n", (int)(18 - MIN(b.n - start, (size_t)17)), "", cmd->help);
 	}
-	buf_addstr(&b, "Ctrl-C ends the turn, twice it ends the program. Ctrl-B sends agents that are waited for to the "
-		       "background.");
+	buf_addstr(&b,
+		   "Ctrl-C ends the turn, twice it ends the program. Ctrl-B sends agents that are waited for to the "
+		   "background.");
 	line_say(l, b.p);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * line_int.h - the line loop, for line.c, line_command.c and line_session.c only. */
+ * line_int.h - the line loop, for the files line*.c only. */
 #pragma once
 #include <cadre.h>
 #include <termios.h>
 #include "cli/args.h"
+#include "cli/edit.h"
 #include "cli/view.h"
 
 enum line_state {
@@ -16,12 +17,7 @@ enum line_state {
 
 enum line_wanted { LINE_FIRST /* as the command line says */, LINE_NEW, LINE_OLD, LINE_LATEST };
 
-struct ask {
-	char *id;
-	char *agent; /* who asks; "" is the main agent */
-	char *text;
-	struct ask *next;
-};
+struct ask; /* line_ask.c */
 
 struct line {
 	const struct args *args;
@@ -51,6 +47,18 @@ int line_open(struct line *l, struct err *err);
 void line_close(struct line *l);
 void line_watch_signals(struct line *l, struct cadre *c);
 cadre_event_fn line_on_event; /* data is the line */
+
+/* The input line; done gets what was typed. Hiding it any number of times. */
+void line_show(struct line *l, const char *prompt, edit_line_fn *done);
+void line_hide(struct line *l);
+void line_go_on(struct line *l); /* a question is out of the way: the next one, the turn, or the next line */
+
+/* line_ask.c */
+void line_ask_add(struct line *l, const struct cadre_event *e); /* shown when it is its turn */
+void line_ask_next(struct line *l);                             /* shows the first; there is one */
+void line_ask_refuse(struct line *l);                           /* the one that is shown: no */
+void line_ask_forget(struct line *l, const char *agent);        /* it asks no more: it was ended */
+void line_ask_release(struct line *l);
 
 /* line_key.c: Ctrl-B, bound while a turn has the terminal. Both any number of times. */
 void line_bind_key(struct line *l);

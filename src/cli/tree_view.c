@@ -4,7 +4,7 @@
 #include "cli/tree_view.h"
 #include "cli/render.h"
 
-enum { MOST_LINES = 8, MOST_INDENT = 8, REDRAW_MS = 80 };
+enum { MOST_LINES = 8, MOST_INDENT = 8, MANY = 64, REDRAW_MS = 80 };
 
 #define DIM   "\033[2m"
 #define PLAIN "\033[0m"
@@ -24,8 +24,8 @@ static const char *colour_code(const char *name)
 	static const struct {
 		const char *name, *code;
 	} codes[] = {
-		{ "red", "\033[31m" },    { "green", "\033[32m" },        { "yellow", "\033[33m" },
-		{ "blue", "\033[34m" },   { "purple", "\033[35m" },       { "cyan", "\033[36m" },
+		{ "red", "\033[31m" },          { "green", "\033[32m" },      { "yellow", "\033[33m" },
+		{ "blue", "\033[34m" },         { "purple", "\033[35m" },     { "cyan", "\033[36m" },
 		{ "orange", "\033[38;5;208m" }, { "pink", "\033[38;5;213m" },
 	};
 
@@ -101,6 +101,7 @@ static void update(struct tree_view *t, const struct cadre_event *e)
 
 	if (!b)
 		return;
+	t->changed = true;
 	b->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
 	b->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
 	buf_clear(&b->last_tool);
@@ -113,17 +114,19 @@ void tree_view_event(struct tree_view *t, const struct cadre_event *e)
 	case CADRE_AGENT_STARTED:
 		remove_branch(t, cadre_event_agent(e)); /* one that goes on */
 		add(t, e);
+		t->changed = true;
 		break;
 	case CADRE_AGENT_PROGRESS:
+	case CADRE_TOOL_ENDED: /* the answer that called it is complete, so its tokens count now */
 		update(t, e);
 		break;
 	case CADRE_AGENT_ENDED:
 		remove_branch(t, cadre_event_agent(e));
+		t->changed = true;
 		break;
 	default:
-		return;
+		break;
 	}
-	t->changed = true;
 }
 
 /* ---- on the terminal --------------------------------------------------------------------------------------------- */
@@ -140,7 +143,9 @@ bool tree_view_is_due(const struct tree_view *t, const struct cadre_event *e)
 {
 	if (!t->changed || !t->first)
 		return t->drawn && !t->first;
-	return !t->drawn || cadre_event_time_ms(e) - t->drawn_ms >= REDRAW_MS;
+	if (!t->drawn || t->by_id.count <= MANY)
+		return true;
+	return cadre_event_time_ms(e) - t->drawn_ms >= REDRAW_MS;
 }
 
 /* As much of s as fits; *left is what remains of the width. */

@@ -28,8 +28,8 @@ extern const struct verb *const verb_table[]; /* ends with NULL */
 
 const struct verb *verb_find(const char *name);
 int verb_run(const struct verb *verb, int argc, char *const argv[]); /* argv[1] is its name; returns the exit code */
-int verb_print(struct str text); /* to standard output, at once; returns the exit code */
-void verb_write_help(struct buf *out, const struct verb *verb);      /* help.c */
+int verb_print(struct str text);                                /* to standard output, at once; returns the exit code */
+void verb_write_help(struct buf *out, const struct verb *verb); /* help.c */
 
 /* table.c: rows with several cells are aligned with those above and below. */
 void table_write(struct buf *out, const struct cadre_report *report, bool colour);

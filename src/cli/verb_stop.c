@@ -22,7 +22,8 @@ static int run(struct cadre *c, const struct args *args, struct cadre_report **r
 	char why[sizeof err->text] = "";
 
 	if (args->word_count != (args->all ? 0 : 1))
-		return err_set(err, ERR_USAGE, "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
+		return err_set(err, ERR_USAGE,
+			       "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
 	int status = cadre_tasks_stop(c, args->all ? NULL : args->words[0], args->session, ret_report, why, sizeof why);
 	return status < 0 ? err_set(err, (enum err_kind) - status, "%s", why) : 0;
 }

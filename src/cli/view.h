@@ -47,7 +47,7 @@ void view_release(struct view *v);
 void view_event(struct view *v, const struct cadre_event *e);
 void view_end(struct view *v);
 void view_write(struct view *v, struct str s);
-void view_end_line(struct view *v); /* what follows starts at the left */
+void view_end_line(struct view *v);  /* what follows starts at the left */
 void view_hide_tree(struct view *v); /* until the next event */
 void view_release_held(struct view *v);
 /* Waits until all is written. On failure err says why; the reader went away, or the disk is full. */

@@ -80,9 +80,11 @@ struct event {
 
 	struct str raw; /* EVENT_DELTA: the API's event as it came; empty for the decoded piece */
 
-	/* EVENT_PERMISSION_ASKED: rules that would allow it */
-	const char *const *rules;
+	/* EVENT_PERMISSION_ASKED */
+	struct str why;
+	const char *const *rules; /* that would allow it */
 	size_t rule_count;
+	bool offers_edits; /* the answer may also accept edits from then on */
 
 	/* EVENT_RETRY */
 	unsigned attempt;

@@ -204,16 +204,21 @@ static const char *file_leaves(struct judge *j)
 	return edits(j) ? judge_outside_worktree(j, &j->place) : NULL;
 }
 
+static bool is_plan(struct judge *j)
+{
+	return j->p->plan_file && place_is_inside(&j->arena, &j->place, j->p->plan_file);
+}
+
 static const char *file_plans(struct judge *j)
 {
-	return edits(j) ? j->place.path : NULL;
+	return edits(j) && !is_plan(j) ? j->place.path : NULL;
 }
 
 static const char *file_danger(struct judge *j, bool *ret_critical)
 {
 	const char *target = j->place.target;
 
-	if (!edits(j) || judge_is_memory(j, &j->place))
+	if (!edits(j) || judge_is_memory(j, &j->place) || is_plan(j))
 		return NULL;
 	if (!path_is_protected(j->place.path) && target && !path_is_protected(target))
 		return NULL;
@@ -237,7 +242,7 @@ static bool file_passes(struct judge *j, struct buf *why)
 		return judge_decide(j, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, r);
 	if (!edits(j) && judge_may_read(j, &j->place))
 		return judge_decide(j, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
-	if (edits(j) && (judge_is_memory(j, &j->place) || judge_accepts_edit(j, &j->place)))
+	if (is_plan(j) || (edits(j) && (judge_is_memory(j, &j->place) || judge_accepts_edit(j, &j->place))))
 		return judge_decide(j, PERMISSION_ALLOW, PERMISSION_STEP_MODE, NULL);
 	if (!judge_is_working_dir(j, &j->place))
 		buf_addf(why, "%s is outside the working directories.", j->place.path);

@@ -110,6 +110,19 @@ enum permission_mode permission_mode(const struct permission *p)
 	return p->mode_may_widen ? p->mode : stricter(above, p->mode);
 }
 
+void permission_choose_mode(struct permission *p, enum permission_mode mode)
+{
+	p->mode = mode;
+	p->inherits_mode = p->mode_invalid = false;
+	p->mode_may_widen = true;
+}
+
+void permission_inherit_mode(struct permission *p)
+{
+	p->inherits_mode = true;
+	p->mode_invalid = false;
+}
+
 bool permission_can_ask(const struct permission *p)
 {
 	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)

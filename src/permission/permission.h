@@ -40,6 +40,7 @@ struct permission {
 	const char *write_root; /* file tools write only below it; in own's arena */
 	const char *main_checkout;
 	const char *memory_dir; /* may be written without a question; in own's arena */
+	const char *plan_file;  /* the same, and in plan mode too. Borrowed; NULL: none */
 };
 
 /* "Bash(git *)" in tools or disallowedTools of a definition */
@@ -80,6 +81,9 @@ void permission_allow_tool(struct permission *p, struct str name);
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth);
 
 enum permission_mode permission_mode(const struct permission *p); /* that holds now */
+/* The user chose a mode for this agent, in place of the one that it was started with; or gives it its parent's again. */
+void permission_choose_mode(struct permission *p, enum permission_mode mode);
+void permission_inherit_mode(struct permission *p);
 bool permission_can_ask(const struct permission *p);
 
 /* reason gets a text for the model when denied. */

@@ -104,6 +104,7 @@ static void read_here_body(struct shell_parser *p, const struct shell_here *h)
 	inside.text.n = from + h->body->n;
 	inside.at = from;
 	inside.pending = NULL;
+	inside.known = h->known;
 	shell_read_body(&inside);
 }
 

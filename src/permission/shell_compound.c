@@ -21,11 +21,14 @@ static bool skip_word(struct shell_parser *p, const char *word)
 static void read_body(struct shell_parser *p, unsigned where)
 {
 	unsigned outside = p->where;
+	const struct shell_known *known = p->known;
 
 	p->where |= where;
 	if (!shell_read_list(p))
 		shell_fail(p, "a compound command is empty");
 	p->where = outside;
+	if (where != SHELL_IN_GROUP)
+		p->known = known;
 }
 
 /* ---- if, loops ---- */
@@ -55,21 +58,37 @@ static void read_while(struct shell_parser *p)
 	read_do(p);
 }
 
-static void read_words(struct shell_parser *p)
+/* {1..9} */
+static bool is_range(const struct shell_word *w)
+{
+	struct str to = w->source;
+
+	if (to.n < 2 || to.p[0] != '{' || to.p[to.n - 1] != '}')
+		return false;
+	to = (struct str){ to.p + 1, to.n - 2 };
+	struct str from = str_cut(&to, '.');
+	return to.n && to.p[0] == '.' && shell_is_decimal(from) && shell_is_decimal((struct str){ to.p + 1, to.n - 1 });
+}
+
+/* Returns whether all of them are numbers. */
+static bool read_words(struct shell_parser *p)
 {
 	struct shell_word word;
+	bool numbers = true;
 
-	do
+	for (;;) {
 		shell_skip_blanks(p);
-	while (shell_read_word(p, SHELL_WORD_PLAIN, &word));
+		if (!shell_read_word(p, SHELL_WORD_PLAIN, &word))
+			return numbers;
+		numbers = numbers && (word.number || is_range(&word));
+	}
 }
 
 /* for (( ; ; )): the three parts are arithmetic. */
 static void read_for_arithmetic(struct shell_parser *p)
 {
-	shell_fail(p, "arithmetic with more than numbers can run what a variable holds");
 	p->at += 2;
-	if (!shell_read_arithmetic(p))
+	if (!shell_read_arithmetic(p, true))
 		return;
 	shell_skip_blanks(p);
 	shell_skip(p, shell_peek(p, 0) == ';');
@@ -94,14 +113,24 @@ static void read_for(struct shell_parser *p)
 	shell_add_variable(p, name);
 	shell_skip_newlines(p);
 	bool has_words = skip_word(p, "in");
-	if (has_words)
-		read_words(p);
+	bool numbers = has_words && read_words(p);
+	shell_set_name(p, name, numbers);
+	if (numbers)
+		shell_know(p, name);
 	if (shell_peek(p, 0) == ';' && shell_peek(p, 1) != ';')
 		p->at++;
 	else if (has_words && shell_peek(p, 0) != '\n' && shell_peek(p, 0) != '#')
 		shell_fail(p, "a loop is not complete");
 	shell_skip_newlines(p);
 	read_do(p);
+}
+
+/* What is chosen may be nothing, or anything that is typed. */
+static void read_select(struct shell_parser *p)
+{
+	shell_skip_blanks(p);
+	shell_set_name(p, shell_peek_word(p), false);
+	read_for(p);
 }
 
 /* ---- case ---- */
@@ -139,6 +168,7 @@ static void read_case(struct shell_parser *p)
 {
 	struct shell_word word;
 	unsigned outside = p->where;
+	const struct shell_known *known = p->known;
 
 	shell_skip_blanks(p);
 	if (!shell_read_word(p, SHELL_WORD_PLAIN, &word))
@@ -152,6 +182,7 @@ static void read_case(struct shell_parser *p)
 			p->at++;
 		read_patterns(p);
 		shell_read_list(p);
+		p->known = known;
 		if (!skip_branch_end(p)) {
 			expect_word(p, "esac");
 			break;
@@ -181,10 +212,13 @@ static void read_group(struct shell_parser *p)
 	expect_word(p, "}");
 }
 
-void shell_read_function_body(struct shell_parser *p)
+void shell_read_function_body(struct shell_parser *p, struct str name)
 {
 	unsigned outside = p->where;
+	const struct shell_known *known = p->known;
 
+	if (shell_declares(name))
+		shell_fail(p, "a function has the name of a builtin that sets variables");
 	p->sink->script->has_function = true;
 	p->where |= SHELL_IN_FUNCTION;
 	shell_skip_newlines(p);
@@ -194,6 +228,7 @@ void shell_read_function_body(struct shell_parser *p)
 		shell_fail(p, "a function has no body");
 	shell_leave(p);
 	p->where = outside;
+	p->known = known;
 }
 
 static void read_function(struct shell_parser *p)
@@ -206,7 +241,7 @@ static void read_function(struct shell_parser *p)
 	shell_skip_blanks(p);
 	if (shell_peek(p, 0) == '(' && shell_peek(p, 1) == ')')
 		p->at += 2;
-	shell_read_function_body(p);
+	shell_read_function_body(p, name.text);
 }
 
 /* Inside $( ) bash 5.2 runs "coproc a" as if it were "coproc COPROC a", so it is listed and never understood. */
@@ -271,14 +306,14 @@ static const struct compound {
 	{ "for", read_for, CONTROL | CLOSES },
 	{ "function", read_function, 0 },
 	{ "if", read_if, CONTROL | CLOSES },
-	{ "select", read_for, CONTROL | CLOSES },
+	{ "select", read_select, CONTROL | CLOSES },
 	{ "until", read_while, CONTROL | CLOSES },
 	{ "while", read_while, CONTROL | CLOSES },
 	{ "{", read_group, CLOSES },
 };
 
 /* The redirections of a compound command hold for all of it; they are listed as a command without words. */
-static void read_redirects(struct shell_parser *p)
+static bool read_redirects(struct shell_parser *p)
 {
 	struct shell_command c = { 0 };
 
@@ -291,6 +326,7 @@ static void read_redirects(struct shell_parser *p)
 	}
 	if (c.redirect_count)
 		shell_add_command(p, &c);
+	return c.redirect_count;
 }
 
 static bool read_parenthesis(struct shell_parser *p)
@@ -300,7 +336,7 @@ static bool read_parenthesis(struct shell_parser *p)
 	if (shell_peek(p, 1) == '(') {
 		p->at += 2;
 		p->after_compound = false;
-		if (shell_read_arithmetic(p))
+		if (shell_read_arithmetic(p, false))
 			return true;
 		p->at -= 2;
 	}
@@ -322,17 +358,26 @@ static bool read_keyword(struct shell_parser *p)
 	p->after_compound = false;
 	if (compounds[i].flags & CONTROL)
 		p->sink->script->has_control_flow = true;
+	const struct shell_known *known = p->known;
 	compounds[i].read(p);
+	if (compounds[i].flags & CONTROL)
+		p->known = known;
 	if (compounds[i].flags & CLOSES)
 		p->after_compound = true;
 	return true;
 }
 
+/* Redirections are opened first: they know nothing of what is set inside, and where one fails nothing is. */
 bool shell_read_compound(struct shell_parser *p)
 {
+	const struct shell_known *before = p->known;
+
 	shell_skip_blanks(p);
 	if (!read_parenthesis(p) && !read_keyword(p))
 		return false;
-	read_redirects(p);
+	const struct shell_known *after = p->known;
+	p->known = before;
+	if (!read_redirects(p))
+		p->known = after;
 	return true;
 }

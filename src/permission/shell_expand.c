@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * shell_expand.c - $ and ` and <( ): commands inside a word go into the same list. Where bash evaluates a value as
- * arithmetic, or takes it for a name, a value such as a[$(cmd)] runs cmd; so only numbers are understood there. */
+ * arithmetic, or takes it for a name, a value such as a[$(cmd)] runs cmd; so only numbers are understood there, and in
+ * arithmetic names that hold numbers. */
 #include "permission/shell_parse_int.h"
 
 static void not_literal(struct shell_word *w, enum shell_quoting quoting)
@@ -14,6 +15,7 @@ static void not_literal(struct shell_word *w, enum shell_quoting quoting)
 static void read_substitution(struct shell_parser *p)
 {
 	struct shell_here *pending = p->pending;
+	const struct shell_known *known = p->known;
 	unsigned where = p->where;
 	size_t from = p->at;
 
@@ -30,6 +32,7 @@ static void read_substitution(struct shell_parser *p)
 	if (pending && memchr(p->text.p + from, '\n', p->at - from))
 		shell_fail(p, "a line ends in a substitution while a here-document waits");
 	p->pending = pending;
+	p->known = known;
 	p->where = where;
 }
 
@@ -66,6 +69,7 @@ void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, st
 	/* Its end is the end of the text inside, and ")" closes nothing there. */
 	struct shell_parser inside = { .sink = p->sink, .depth = p->depth, .where = p->where | SHELL_IN_SUBSTITUTION };
 	inside.text = arena_str(p->sink->arena, buf_str(&text));
+	inside.known = p->known;
 	p->sink->script->has_substitution = true;
 	shell_read_list(&inside);
 	if (!shell_at_end(&inside) || inside.pending)
@@ -74,26 +78,6 @@ void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, st
 }
 
 /* ---- arithmetic ---- */
-
-/* The length of an expression of numbers and operators that ends with "))", or 0. */
-static size_t plain_arithmetic(const struct shell_parser *p)
-{
-	unsigned depth = 0;
-
-	for (size_t n = 0; p->at + n < p->text.n; n++) {
-		char c = shell_peek(p, n);
-		if (c == ')' && !depth)
-			return shell_peek(p, n + 1) == ')' ? n : 0;
-		if (shell_is_digit(c))
-			while (shell_is_name_char(shell_peek(p, n + 1)))
-				n++;
-		else if (!c || !strchr("+-*/%&|^~!<>=?: \t()", c))
-			return 0;
-		depth += c == '(';
-		depth -= c == ')';
-	}
-	return 0;
-}
 
 static void skip_quoted(struct shell_parser *p)
 {
@@ -124,14 +108,13 @@ static size_t arithmetic_end(const struct shell_parser *p)
 	return 0;
 }
 
-bool shell_read_arithmetic(struct shell_parser *p)
+bool shell_read_arithmetic(struct shell_parser *p, bool loop)
 {
-	size_t plain = plain_arithmetic(p);
+	size_t from = p->at;
 
-	if (plain) {
-		p->at += plain + 2;
+	if (shell_read_expression(p, loop))
 		return true;
-	}
+	p->at = from;
 	shell_fail(p, "arithmetic with more than numbers can run what a variable holds");
 	size_t end = arithmetic_end(p);
 	if (!end)
@@ -222,8 +205,10 @@ static void read_operation(struct shell_parser *p, enum shell_quoting quoting, s
 
 	if (colon)
 		c = shell_peek(p, 1);
-	if (c == '=')
+	if (c == '=') {
 		shell_add_variable(p, name);
+		shell_set_name(p, name, false);
+	}
 	if (c && strchr("-=?+#%/^,", c)) {
 		shell_skip(p, colon ? 2 : 1);
 		read_parameter_word(p, quoting, w);
@@ -264,6 +249,17 @@ static void read_named(struct shell_parser *p, enum shell_quoting quoting, struc
 	read_operation(p, quoting, name, w);
 }
 
+/* Length, default, prefix, suffix, replacement and case: these are never errors. */
+static bool is_never_an_error(const struct shell_parser *p)
+{
+	size_t n = shell_peek(p, 0) == '#' && shell_peek(p, 1) != '}';
+
+	while (shell_is_name_char(shell_peek(p, n)))
+		n++;
+	n += shell_peek(p, n) == ':' && shell_peek(p, n + 1) && strchr("-+", shell_peek(p, n + 1));
+	return shell_peek(p, n) && strchr("}-+#%/^,", shell_peek(p, n));
+}
+
 /* Behind "${". Each branch reads what it knows; where that does not end at "}", nothing is known. */
 static void read_parameter(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w)
 {
@@ -272,6 +268,8 @@ static void read_parameter(struct shell_parser *p, enum shell_quoting quoting, s
 
 	if (!shell_enter(p))
 		return;
+	if (!is_never_an_error(p))
+		p->sink->can_fail = true;
 	if (c == '#' && next != '}') {
 		p->at++;
 		size_t n = name_length(p);
@@ -296,10 +294,16 @@ static void read_parameter(struct shell_parser *p, enum shell_quoting quoting, s
 static void read_dollar_paren(struct shell_parser *p)
 {
 	bool arithmetic = shell_peek(p, 2) == '(';
+	const struct shell_known *known = p->known;
+	size_t from = p->at;
 
 	p->at += arithmetic ? 3 : 2;
-	if (arithmetic && shell_read_arithmetic(p))
+	bool done = arithmetic && shell_read_arithmetic(p, false);
+	p->known = known; /* nobody knows whether this word is expanded at all */
+	if (done) {
+		p->arithmetic = shell_slice(p, from);
 		return;
+	}
 	p->at -= arithmetic;
 	read_substitution(p);
 }

@@ -64,8 +64,13 @@ static const char *check_name(const struct shell_word *w)
 
 static const char *hide_names(const struct shell_command *c, size_t name)
 {
+	/* Only behind a declaration that is written as such is NAME=$x one word. */
+	bool plain = !name && shell_declares(c->words[0].source);
+
 	for (size_t i = name + 1; i < c->word_count; i++) {
 		const char *why = is_option(&c->words[i]) ? NULL : check_name(&c->words[i]);
+		if (!why && c->words[i].splits && !plain)
+			why = takes_names;
 		if (why)
 			return why;
 	}
@@ -82,12 +87,22 @@ static const char *hide_declare(const struct shell_command *c, size_t name)
 	return hide_names(c, name);
 }
 
+/* -aNAME, also behind other letters. */
+static bool has_glued_array(struct str option)
+{
+	size_t i = 1;
+
+	while (i < option.n && !strchr("adinNptu", option.p[i]))
+		i++;
+	return i + 1 < option.n && option.p[i] == 'a';
+}
+
 /* The options of read that have an argument make it look like a name, which is as good as one. */
 static const char *hide_read(const struct shell_command *c, size_t name)
 {
 	for (size_t i = name + 1; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
-		if (!w->literal)
+		if (!w->literal || (is_option(w) && has_glued_array(w->text)))
 			return takes_names;
 		if (is_option(w) && strchr("adinNptu", w->text.p[w->text.n - 1]))
 			i++;
@@ -99,15 +114,24 @@ static const char *hide_read(const struct shell_command *c, size_t name)
 	return NULL;
 }
 
+/* Can the first argument of printf become -v? In double quotes only what begins with an expansion or a dash can. */
+static bool may_become_option(const struct shell_word *w)
+{
+	bool quoted = w->source.p[0] == '"' && w->source.n > 1;
+	char begin = w->source.p[quoted];
+
+	if (w->literal)
+		return str_starts(w->text, STR("-v"));
+	if (quoted && begin == '\\')
+		return w->source.n > 2 && w->source.p[2] == '\n';
+	return strchr(quoted ? "$`-\"" : "$`-\"'\\{*?[~", begin) != NULL;
+}
+
 static const char *hide_printf(const struct shell_command *c, size_t name)
 {
 	if (c->word_count <= name + 1)
 		return NULL;
-	const struct shell_word *first = &c->words[name + 1];
-	char begin = first->source.p[first->source.p[0] == '"' && first->source.n > 1];
-	if (!first->literal && (begin == '$' || begin == '`'))
-		return takes_names;
-	return str_starts(first->text, STR("-v")) ? takes_names : NULL;
+	return may_become_option(&c->words[name + 1]) ? takes_names : NULL;
 }
 
 /* test: only shapes where no word can turn into -v. */

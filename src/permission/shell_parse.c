@@ -138,11 +138,18 @@ static void read_prefixes(struct shell_parser *p)
 
 static void read_pipeline(struct shell_parser *p)
 {
+	const struct shell_known *known = p->known;
+	bool piped = false;
+
 	read_prefixes(p);
 	for (;;) {
 		read_command(p);
 		shell_skip_blanks(p);
-		if (shell_peek(p, 0) != '|' || shell_peek(p, 1) == '|')
+		bool more = shell_peek(p, 0) == '|' && shell_peek(p, 1) != '|';
+		piped = piped || more;
+		if (piped)
+			p->known = known;
+		if (!more)
 			return;
 		p->at += shell_peek(p, 1) == '&' ? 2 : 1;
 		shell_skip_newlines(p);
@@ -151,15 +158,25 @@ static void read_pipeline(struct shell_parser *p)
 	}
 }
 
+/* What && leads to knows what was set before it, as long as no || lets something be skipped. */
 static void read_and_or(struct shell_parser *p)
 {
+	bool skips = false;
+
+	read_pipeline(p);
+	const struct shell_known *known = p->known;
 	for (;;) {
-		read_pipeline(p);
 		shell_skip_blanks(p);
-		if (!skip_operator(p, "&&") && !skip_operator(p, "||"))
-			return;
+		bool and = skip_operator(p, "&&");
+		if (!and&&!skip_operator(p, "||"))
+			break;
+		skips = skips || !and;
+		if (skips)
+			p->known = known;
 		shell_skip_newlines(p);
+		read_pipeline(p);
 	}
+	p->known = known;
 }
 
 /* Behind a command; false if the list cannot go on with another one. */
@@ -192,13 +209,19 @@ size_t shell_read_list(struct shell_parser *p)
 	if (!shell_enter(p))
 		return 0;
 	for (;;) {
+		size_t line = p->at;
 		shell_skip_newlines(p);
+		if (p->depth == 1 && memchr(p->text.p + line, '\n', p->at - line))
+			shell_end_line(p);
 		if (shell_at_end(p) || at_closer(p))
 			break;
 		size_t before = p->at;
+		const struct shell_known *known = p->known;
 		read_and_or(p);
 		count++;
 		shell_skip_blanks(p);
+		if (shell_peek(p, 0) == '&')
+			p->known = known;
 		if (!read_separator(p))
 			shell_fail(p, "a separator is missing between two commands");
 		if (p->at == before) {
@@ -245,6 +268,7 @@ static void read_text(struct shell_sink *sink, struct str text)
 	}
 	if (p.pending)
 		shell_fail(&p, "a here-document has no body");
+	shell_check_names(&p);
 }
 
 static struct str without_continuations(struct arena *a, struct str text)

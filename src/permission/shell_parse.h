@@ -21,6 +21,7 @@ struct shell_word {
 	bool tilde;        /* an unquoted ~ where a home directory may be put */
 	bool quoted;       /* some part of it was quoted or escaped */
 	bool splits;       /* an unquoted expansion: it can become no word, or several */
+	bool number;       /* a whole number, written or computed; of NAME=x behind export and the like: x is one */
 };
 
 enum shell_op {

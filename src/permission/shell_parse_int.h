@@ -5,19 +5,38 @@
 #include "base/buf.h"
 #include "permission/shell_parse.h"
 
+/* A name that the text sets, or that arithmetic uses. */
+struct shell_name {
+	struct str name;
+	bool used;  /* by arithmetic */
+	bool other; /* it may get a value that is no number */
+};
+
+/* A name that is set at this point, whatever happened before; never changed, so a branch goes back to an older head. */
+struct shell_known {
+	const struct shell_known *before;
+	struct str name;
+	bool doubtful; /* an error earlier in the line skips the rest of the line, and bash goes on with the next one */
+};
+
 /* What the parsers of one text and of the texts inside it write to. */
 struct shell_sink {
 	struct arena *arena;
 	struct shell_script *script;
 	struct buf scratch; /* the text of the words that are being read, the innermost one last */
+	struct shell_name *names;
+	size_t name_count;
+	bool can_fail; /* an expansion in this line can be an error */
+	bool freezes;  /* a declaration with options, perhaps of a constant: then an assignment can fail */
 };
 
 struct shell_here {
 	struct shell_here *next;
 	struct str delimiter;
 	struct str *body;
-	bool quoted; /* nothing is expanded in it */
-	bool tabs;   /* <<- */
+	const struct shell_known *known; /* where it is used, which is before the lines that it is in */
+	bool quoted;                     /* nothing is expanded in it */
+	bool tabs;                       /* <<- */
 };
 
 struct shell_parser {
@@ -28,6 +47,8 @@ struct shell_parser {
 	unsigned depth;
 	struct shell_here *pending; /* here-documents whose bodies begin behind the next newline */
 	bool after_compound;        /* a closing word may follow without a separator */
+	const struct shell_known *known;
+	struct str arithmetic; /* the last $(( )) that was read */
 };
 
 /* How a word ends, and what is special in it. */
@@ -100,10 +121,25 @@ void shell_read_quoted(struct shell_parser *p, struct shell_word *w); /* from a 
 void shell_read_dollar(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w);
 void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w);
 void shell_read_process(struct shell_parser *p, struct shell_word *w);
-/* Behind "((": moves behind "))" and says true, or, if this is a subshell in a subshell, moves nothing. */
-bool shell_read_arithmetic(struct shell_parser *p);
+/* Behind "((": moves behind "))" and says true, or, if this is a subshell in a subshell, moves nothing. loop: it is that
+ * of for (( ; ; )). */
+bool shell_read_arithmetic(struct shell_parser *p, bool loop);
 /* Text in which only $ and ` are special, up to the end of p->text. */
 void shell_read_body(struct shell_parser *p);
+
+/* shell_arithmetic.c: behind "((" to behind "))"; false if that is more than numbers, names and operators */
+bool shell_read_expression(struct shell_parser *p, bool loop);
+
+/* shell_number.c: the names that hold numbers. A name is borrowed as long as the text. */
+bool shell_is_decimal(struct str s); /* as bash writes numbers: no leading zero, never too large */
+bool shell_declares(struct str word);
+void shell_set_name(struct shell_parser *p, struct str name, bool number);
+void shell_set_in_arithmetic(struct shell_parser *p, struct str name);
+void shell_use_name(struct shell_parser *p, struct str name); /* arithmetic evaluates it */
+void shell_know(struct shell_parser *p, struct str name);     /* from here on it is set */
+void shell_end_line(struct shell_parser *p);                  /* of the text, not of one inside it */
+void shell_note_simple(struct shell_parser *p, const struct shell_command *c);
+void shell_check_names(struct shell_parser *p);
 
 /* shell_simple.c */
 void shell_read_simple(struct shell_parser *p);
@@ -111,7 +147,7 @@ bool shell_read_redirect(struct shell_parser *p, struct shell_command *c); /* fa
 
 /* shell_compound.c */
 bool shell_read_compound(struct shell_parser *p); /* false: none here */
-void shell_read_function_body(struct shell_parser *p);
+void shell_read_function_body(struct shell_parser *p, struct str name);
 void shell_read_array(struct shell_parser *p); /* from "(" to behind ")" */
 
 /* shell_condition.c: behind "[[" to behind "]]" */

@@ -42,6 +42,7 @@ static void add_here(struct shell_parser *p, struct shell_redirect *r)
 	p->sink->script->has_here_document = true;
 	h->delimiter = r->target.text;
 	h->quoted = r->target.quoted;
+	h->known = p->known;
 	h->tabs = r->op == SHELL_HERE_TABS;
 	h->body = arena_calloc(p->sink->arena, sizeof *h->body);
 	h->body->p = "";
@@ -161,6 +162,10 @@ static bool read_assignment(struct shell_parser *p, struct shell_command *c)
 	} else {
 		shell_read_word(p, SHELL_WORD_PLAIN, &assignment.value);
 	}
+	if (n > name_n + 1) { /* NAME+=x or NAME[0]=x: x is a part of the value */
+		assignment.value.number = false;
+		p->sink->can_fail = true;
+	}
 	c->assignments = shell_grow(p->sink->arena, c->assignments, c->assignment_count, sizeof assignment);
 	c->assignments[c->assignment_count++] = assignment;
 	return true;
@@ -170,12 +175,7 @@ static bool read_assignment(struct shell_parser *p, struct shell_command *c)
 
 static bool declares(const struct shell_command *c)
 {
-	static const char *const names[] = { "declare", "typeset", "local", "export", "readonly" };
-
-	for (size_t i = 0; c->word_count && i < COUNT_OF(names); i++)
-		if (str_is(c->words[0].source, names[i]))
-			return true;
-	return false;
+	return c->word_count && shell_declares(c->words[0].source);
 }
 
 /* NAME= or NAME+= */
@@ -191,6 +191,20 @@ static bool is_array_head(struct str s)
 	return true;
 }
 
+/* NAME=x where x is a number. */
+static bool declares_number(const struct shell_parser *p, const struct shell_word *w)
+{
+	struct str s = w->literal ? w->text : w->source;
+	const char *equals = memchr(s.p, '=', s.n);
+
+	if (!equals || !is_array_head((struct str){ s.p, (size_t)(equals + 1 - s.p) }) || equals[-1] == '+')
+		return false;
+	struct str value = { equals + 1, s.n - (size_t)(equals + 1 - s.p) };
+	if (w->literal)
+		return shell_is_decimal(value);
+	return value.p == p->arithmetic.p && value.n == p->arithmetic.n;
+}
+
 static bool read_argument(struct shell_parser *p, struct shell_command *c)
 {
 	struct shell_word word;
@@ -203,6 +217,8 @@ static bool read_argument(struct shell_parser *p, struct shell_command *c)
 		word.literal = false;
 		word.text = word.source = shell_slice(p, from);
 	}
+	if (declares(c))
+		word.number = declares_number(p, &word);
 	c->words = shell_grow(p->sink->arena, c->words, c->word_count, sizeof word);
 	c->words[c->word_count++] = word;
 	return true;
@@ -251,7 +267,7 @@ void shell_read_simple(struct shell_parser *p)
 		end = p->at;
 		shell_skip_blanks(p);
 		if (skip_function_head(p, &c)) {
-			shell_read_function_body(p);
+			shell_read_function_body(p, c.words[0].text);
 			return;
 		}
 	}
@@ -260,6 +276,7 @@ void shell_read_simple(struct shell_parser *p)
 		shell_fail(p, "a command is missing");
 		return;
 	}
+	shell_note_simple(p, &c);
 	c.source = (struct str){ p->text.p + from, end - from };
 	shell_add_command(p, &c);
 }

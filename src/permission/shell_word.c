@@ -282,6 +282,17 @@ static struct str literal_text(struct shell_parser *p, const struct shell_word *
 	return arena_str(p->sink->arena, text);
 }
 
+static bool is_number(const struct shell_parser *p, const struct shell_word *w)
+{
+	struct str s = w->source;
+
+	if (w->literal)
+		return shell_is_decimal(w->text);
+	if (s.n > 2 && s.p[0] == '"' && s.p[s.n - 1] == '"')
+		s = (struct str){ s.p + 1, s.n - 2 };
+	return s.p == p->arithmetic.p && s.n == p->arithmetic.n;
+}
+
 bool shell_read_word(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *ret)
 {
 	struct shell_word w = { .literal = true };
@@ -299,6 +310,7 @@ bool shell_read_word(struct shell_parser *p, enum shell_word_mode mode, struct s
 	w.source = shell_slice(p, from);
 	w.literal = w.literal && !w.globs && !w.tilde;
 	w.text = w.literal ? literal_text(p, &w, scratch) : w.source;
+	w.number = is_number(p, &w);
 	p->sink->scratch.n = scratch;
 	*ret = w;
 	return p->at > from;

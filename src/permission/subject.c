@@ -11,7 +11,7 @@ const struct subject subject_table[] = {
 	{ "Bash", SUBJECT_SHELL, "command", " timeout description run_in_background dangerouslyDisableSandbox ", 0 },
 	{ "Edit", SUBJECT_EDIT, "file_path", " old_string new_string replace_all ", SUBJECT_LEADS | SUBJECT_SHOWS },
 	{ "ExitPlanMode", SUBJECT_NAME, NULL, NULL, SUBJECT_ASKS },
-	{ "Glob", SUBJECT_READ, "path", " pattern ", 0 },
+	{ "Glob", SUBJECT_READ, "path", " pattern ", SUBJECT_LISTS },
 	{ "Grep", SUBJECT_READ, "path",
 	  " pattern glob type output_mode -A -B -C -n -i -o context multiline head_limit offset ", 0 },
 	{ "LSP", SUBJECT_READ, "file_path", NULL, 0 },

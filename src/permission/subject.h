@@ -20,7 +20,8 @@ enum subject_flags {
 		1 << 0, /* Read and Edit: their rules, with and without paths, hold for all tools of their kind */
 	SUBJECT_SHOWS =
 		1 << 1, /* an edit that needs what is in the file: a rule that forbids to read it forbids this too */
-	SUBJECT_ASKS = 1 << 2, /* is itself a question to the user */
+	SUBJECT_ASKS = 1 << 2,  /* is itself a question to the user */
+	SUBJECT_LISTS = 1 << 3, /* shows names of files, not what is in them */
 };
 
 struct subject {

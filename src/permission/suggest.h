@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * suggest.h - which rules would let a call, and others like it, run without a question next time. */
+ * suggest.h - the rule that would let a call run without a question next time.
+ *
+ * It allows what the person sees and nothing beside it: a command word for word, a path, a host, a tool by its name. A
+ * prefix is never suggested: who allowed `git push origin` did not see `git push origin --force`. Wider rules are for
+ * people to write. */
 #pragma once
 #include "permission/permission.h"
 
-enum { MOST_SUGGESTIONS = 5 };
+enum { SUGGESTION_MAX_BYTES = 500 }; /* a longer one would not be read by who says yes */
 
-struct suggestions {
-	const char *rules[MOST_SUGGESTIONS]; /* in the arena */
-	size_t count;                        /* 0: no rule could say it */
-};
-
-void permission_suggest(struct arena *a, const struct tool_call *call, struct suggestions *ret);
+/* In the arena; NULL: no rule of the session would let this agent make this very call. */
+const char *permission_suggest(struct arena *a, const struct permission *p, const struct tool_call *call);

@@ -28,12 +28,12 @@ struct session_load {
 	size_t call_count;
 	struct loaded_file *files; /* newest last */
 	size_t file_count;
-	bool interrupted; /* the last turn has no final answer: it can be continued */
+	bool interrupted;     /* the last turn has no final answer: it can be continued */
 	struct map delivered; /* ids of the notifications that are in it */
 	unsigned prompts;     /* lines of this file that somebody said: no context, no results */
 	struct str end;       /* JSON object of a line that says how the agent ended, if nothing came behind it */
-	unsigned skipped; /* lines that are not JSON */
-	bool repaired;    /* a torn last line was cut off */
+	unsigned skipped;     /* lines that are not JSON */
+	bool repaired;        /* a torn last line was cut off */
 };
 
 /* Repairs a torn last line in the file. -ERR_NOT_FOUND if there is no such file. */

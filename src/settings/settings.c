@@ -286,6 +286,23 @@ const char *settings_cstr(const struct settings *s, const char *path, struct are
 	return text ? text : fallback;
 }
 
+const char *const *settings_texts(const struct settings *s, const char *path, struct arena *a)
+{
+	const struct json *v = settings_get(s, path, NULL);
+	size_t n = 0;
+
+	if (!v)
+		return NULL;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		n++;
+	const char **list = arena_alloc(a, (n + 1) * sizeof *list);
+	n = 0;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		list[n++] = json_cstr(e, a);
+	list[n] = NULL;
+	return list;
+}
+
 static void each_in(const struct layer_file *f, const struct json *value, settings_item_fn *fn, void *data)
 {
 	struct settings_cursor at = { 0 };

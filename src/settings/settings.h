@@ -49,6 +49,8 @@ int64_t settings_i64(const struct settings *s, const char *path, int64_t fallbac
 double settings_double(const struct settings *s, const char *path, double fallback);
 /* A copy in the arena. */
 const char *settings_cstr(const struct settings *s, const char *path, struct arena *a, const char *fallback);
+/* A list of texts, NULL-terminated, in the arena; NULL: nobody says anything. */
+const char *const *settings_texts(const struct settings *s, const char *path, struct arena *a);
 
 /* One element of an array, or one member of an object (with its key), as one file says it. */
 struct settings_item {

@@ -36,6 +36,11 @@ struct actor {
 	struct tool_env env;
 	struct tool_gate gate;
 	struct permission permission;
+	struct {
+		enum permission_mode before; /* plan mode was entered; ExitPlanMode goes back to it */
+		bool accept_edits;           /* or on to this one */
+		const char *path;            /* of its file; found when first needed */
+	} plan; /* plan.h */
 	struct budget budget;
 
 	struct journal *journal; /* owned; NULL: nothing is kept */

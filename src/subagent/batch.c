@@ -76,9 +76,12 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 	if (!a)
 		return;
 	a->batch = NULL;
-	actor_hear_hooks(a, outcome);
-	if (outcome->blocked)
-		query_halt(&a->query, outcome->block_reason);
+	struct hook_outcome said = *outcome;
+	if (said.blocked && !said.stop) {
+		said.stop = true;
+		said.stop_reason = said.block_reason;
+	}
+	actor_hear_hooks(a, &said);
 	query_batch_over(&a->query);
 }
 

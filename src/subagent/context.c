@@ -6,11 +6,12 @@
 #include "model/catalog.h"
 #include "settings/instructions.h"
 #include "subagent/firing.h"
+#include "subagent/plan.h"
 #include "subagent/tree.h"
 
 enum { USUAL_MAX_TOKENS = 32000 };
 
-void context_environment(struct buf *out, const struct actor *a)
+void context_environment(struct buf *out, struct actor *a)
 {
 	struct utsname system;
 	char now[ISO_TIME_LEN + 1];
@@ -24,7 +25,12 @@ void context_environment(struct buf *out, const struct actor *a)
 		buf_addf(out, "Git branch: %s\n", a->branch);
 	if (uname(&system) == 0)
 		buf_addf(out, "Platform: %s %s\n", system.sysname, system.release);
-	buf_addf(out, "Date: %.10s\nModel: %s\n</system-reminder>", now, a->model);
+	buf_addf(out, "Date: %.10s\nModel: %s\n", now, a->model);
+	if (plan_is_on(a)) {
+		plan_explain(a, out);
+		buf_addch(out, '\n');
+	}
+	buf_addstr(out, "</system-reminder>");
 }
 
 static void on_file(void *data, const struct instruction_file *file)

@@ -5,7 +5,7 @@
 #include "subagent/actor.h"
 
 /* Environment, date, model of this agent, as a system reminder. */
-void context_environment(struct buf *out, const struct actor *a);
+void context_environment(struct buf *out, struct actor *a);
 /* CLAUDE.md and the like, collected once for all agents of a tree: a reference, or NULL. managed_only: what nobody may
  * leave out. Files that cannot be read are told by an event, once. */
 struct segment *context_instructions(struct agent_tree *t, bool managed_only);

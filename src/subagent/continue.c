@@ -94,7 +94,8 @@ int agent_continue(struct task *task, struct str message, struct tool_call *call
 	if (task->stopped_by_user)
 		return err_set(err, ERR_DENIED, "agent %s was stopped by the user", task->id);
 	if (!task->recorded)
-		return err_set(err, ERR_NOT_FOUND, "agent %s cannot go on: this session keeps no transcripts", task->id);
+		return err_set(err, ERR_NOT_FOUND, "agent %s cannot go on: this session keeps no transcripts",
+			       task->id);
 	if (definition_of(task, parent, &d, err) < 0)
 		return -(int)err->kind;
 	if (load(task, &l, err) < 0) {

@@ -26,8 +26,8 @@ enum end_state end_state_of(const struct query *q)
 		[QUERY_REFUSED] = AGENT_REFUSED,      [QUERY_EMPTY] = AGENT_FAILED,
 		[QUERY_CUT_OFF] = AGENT_FAILED,       [QUERY_CONTEXT_FULL] = AGENT_FAILED,
 		[QUERY_CANCELLED] = AGENT_KILLED,     [QUERY_HALTED] = AGENT_COMPLETED,
-		[QUERY_BLOCKED] = AGENT_FAILED,
-		[QUERY_BUDGET] = AGENT_BUDGET,        [QUERY_DISK_ERROR] = AGENT_FAILED,
+		[QUERY_BLOCKED] = AGENT_FAILED,       [QUERY_BUDGET] = AGENT_BUDGET,
+		[QUERY_DISK_ERROR] = AGENT_FAILED,
 	};
 
 	return states[q->end];
@@ -36,11 +36,11 @@ enum end_state end_state_of(const struct query *q)
 void end_reason(struct buf *out, const struct query *q)
 {
 	static const char *const reasons[] = {
-		[QUERY_MODEL_ERROR] = "API error: ",
-		[QUERY_EMPTY] = "the model gave an empty answer",
-		[QUERY_CUT_OFF] = "its answer was cut off at the output limit",
-		[QUERY_CONTEXT_FULL] = "its conversation no longer fits into the model's context",
-		[QUERY_DISK_ERROR] = "its conversation cannot be written: ",
+		[QUERY_MODEL_ERROR] = "an API error: ",
+		[QUERY_EMPTY] = "an empty answer of the model",
+		[QUERY_CUT_OFF] = "an answer that was cut off at the output limit",
+		[QUERY_CONTEXT_FULL] = "a conversation that no longer fits into the model's context",
+		[QUERY_DISK_ERROR] = "a transcript that cannot be written: ",
 	};
 
 	if (q->end == QUERY_DONE)

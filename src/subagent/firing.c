@@ -101,12 +101,22 @@ static void say(struct agent_tree *t, const struct event_agent *who, struct str 
 	t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = text });
 }
 
+static void say_stop(struct agent_tree *t, const struct event_agent *who, struct str reason)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "a hook ended the turn: " STR_FMT, STR_ARG(reason));
+	say(t, who, buf_str(&text));
+}
+
 void agent_tree_say(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->message_count; i++)
 		say(t, who, outcome->messages[i]);
 	for (size_t i = 0; i < outcome->note_count; i++)
 		say(t, who, outcome->notes[i]);
+	if (outcome->stop && outcome->stop_reason.n)
+		say_stop(t, who, outcome->stop_reason);
 }
 
 void actor_hear_hooks(struct actor *a, const struct hook_outcome *outcome)

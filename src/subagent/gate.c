@@ -4,6 +4,8 @@
 #include "json/json_write.h"
 #include "permission/suggest.h"
 #include "subagent/firing.h"
+#include "subagent/plan.h"
+#include "subagent/question.h"
 #include "subagent/tree.h"
 
 /* A call on its way, while hooks look at it. Owned by itself: it outlives a call that was cancelled meanwhile. */
@@ -11,7 +13,7 @@ struct pass {
 	struct actor *actor;
 	struct tool_call *call; /* NULL: it was given up */
 	struct hook_firing *firing;
-	struct str reason; /* why it is denied, while hooks hear of that; in the call's arena */
+	struct str reason; /* why it is asked or denied, while hooks hear of that; in the call's arena */
 };
 
 static struct actor *actor_of(struct tool_gate *gate)
@@ -127,18 +129,27 @@ static void notify(struct actor *a, const struct tool_call *call)
 	actor_tell(a, &spec);
 }
 
-static void ask_host(struct actor *a, struct tool_call *call)
+static void ask_host(struct actor *a, struct tool_call *call, struct str why)
 {
-	struct suggestions rules;
+	AUTO_BUF struct buf text = { 0 };
 
+	if (call->flags & TOOL_IS_QUESTION) {
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+		return;
+	}
+	if ((call->flags & TOOL_ENDS_PLAN) && !plan_present(a, call))
+		return;
 	notify(a, call);
-	permission_suggest(&call->arena, call, &rules);
+	question_describe(call, &text);
+	const char *rule = permission_suggest(&call->arena, &a->permission, call);
 	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
-				       .text = tool_call_summary(call),
-				       .rules = rules.rules,
-				       .rule_count = rules.count });
+				       .text = buf_str(&text),
+				       .why = why,
+				       .rules = &rule,
+				       .rule_count = rule != NULL,
+				       .offers_edits = call->flags & TOOL_ENDS_PLAN });
 }
 
 /* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
@@ -214,6 +225,7 @@ static void on_requested(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
 	struct actor *a = p->actor;
+	struct str why = p->reason;
 	struct tool_call *call = pass_end(p);
 
 	if (!call)
@@ -221,13 +233,13 @@ static void on_requested(void *data, const struct hook_outcome *outcome)
 	actor_hear_hooks(a, outcome);
 	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
 		if (permission_can_ask(&a->permission))
-			ask_host(a, call);
+			ask_host(a, call, why);
 		else
 			deny(a, call, STR("Nobody is there to be asked for permission."));
 	}
 }
 
-static bool request(struct actor *a, struct tool_call *call)
+static bool request(struct actor *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -235,22 +247,31 @@ static bool request(struct actor *a, struct tool_call *call)
 	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
 		return false;
 	put_call(&w, call);
-	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested);
+	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested)->reason = arena_str(&call->arena, why);
 	return true;
+}
+
+/* A hook has put the answers to a question into its input, so nobody need be there. */
+static bool is_answered(const struct tool_call *call, enum permission_hint hint, const struct permission_verdict *v)
+{
+	return (call->flags & TOOL_IS_QUESTION) && call->amended && hint == PERMISSION_HINT_ALLOW &&
+	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK &&
+	       json_get(call->input, "answers");
 }
 
 static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
 {
 	struct permission_verdict v = { 0 };
 
+	plan_open_file(a);
 	permission_explain(&a->permission, call, hint, &v);
 	bool open = v.decision == PERMISSION_ASK || v.unanswerable;
-	if (v.decision == PERMISSION_ALLOW)
+	if (v.decision == PERMISSION_ALLOW || is_answered(call, hint, &v))
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	else if (open && request(a, call))
+	else if (open && request(a, call, buf_str(&v.reason)))
 		; /* a hook answers in place of a person */
 	else if (v.decision == PERMISSION_ASK)
-		ask_host(a, call);
+		ask_host(a, call, buf_str(&v.reason));
 	else
 		refuse(a, call, &v);
 	permission_verdict_release(&v);

@@ -166,7 +166,6 @@ int subagent_release_worktree(struct subagent *s, struct err *err)
 static int confine(struct subagent *s, struct err *err)
 {
 	struct tool_env *env = &s->actor.env;
-
 	const struct worktree *w = s->worktree;
 
 	env->temp_dir = w->by_hook ? arena_printf(&s->actor.arena, "%s/%s-tmp", s->actor.tree->tasks_dir, s->task->id)
@@ -312,11 +311,27 @@ static int resolve_tools(struct subagent *s, struct err *err)
 	return 0;
 }
 
+/* Whom it may start is the spawn's to say (actor.agent_types), with a list of who is there; and it is a limit of this agent,
+ * not of those below it. */
+static size_t tool_limits(struct arena *a, const struct tool_limits *limits, const struct permission_limit **ret_list)
+{
+	struct permission_limit *list = arena_alloc(a, (limits->count + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < limits->count; i++)
+		if (strcmp(limits->list[i].tool, "Agent") != 0)
+			list[n++] = limits->list[i];
+	*ret_list = list;
+	return n;
+}
+
 static int derive_permission(struct subagent *s, struct err *err)
 {
 	struct actor *a = &s->actor;
 	const struct agent_definition *d = s->definition;
 	const struct tool_choice *c = &s->choice;
+	const struct permission_limit *only;
+	size_t only_count = tool_limits(&a->arena, &c->only, &only);
 	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
 
 	(void)err;
@@ -326,8 +341,8 @@ static int derive_permission(struct subagent *s, struct err *err)
 				  .mode_invalid = d && d->permission_mode_invalid,
 				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
 				  .can_ask = a->parent->permission.can_ask,
-				  .only = c->only.list,
-				  .only_count = c->only.count,
+				  .only = only,
+				  .only_count = only_count,
 				  .never = c->never.list,
 				  .never_count = c->never.count,
 				  .write_root = s->worktree ? s->worktree->path : NULL,

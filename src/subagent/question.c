@@ -1,7 +1,54 @@
 /* SPDX-License-Identifier: MIT
- * question.c - questions of agents to the user. */
+ * question.c - what a person is asked. */
 #include "subagent/question.h"
+#include "base/utf8.h"
 #include "subagent/tree.h"
+
+enum { MEMBER_MAX_BYTES = 2000 };
+
+/* ---- about a call ------------------------------------------------------------------------------------------------ */
+
+static struct str value_text(const struct json *v, struct arena *a)
+{
+	return json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
+}
+
+static void add_member(struct buf *out, struct str name, struct str text)
+{
+	struct str shown = utf8_cut(text, MEMBER_MAX_BYTES);
+
+	buf_addf(out, "%s" STR_FMT ": " STR_FMT, out->n ? "\n  " : "  ", STR_ARG(name), STR_ARG(shown));
+	if (shown.n < text.n)
+		buf_addf(out, " ... (%zu more bytes)", text.n - shown.n);
+}
+
+void question_describe(struct tool_call *call, struct buf *out)
+{
+	const char *subject = call->tool->subject;
+	const struct json *about = subject ? json_get(call->input, subject) : NULL;
+
+	if (about) {
+		struct str text = value_text(about, &call->arena);
+		buf_add(out, text.p, text.n);
+	}
+	for (struct json_member m = json_members(call->input); m.key; m = json_member_next(call->input, m)) {
+		struct str name = json_str(m.key, &call->arena);
+		if (!subject || !str_is(name, subject))
+			add_member(out, name, value_text(m.value, &call->arena));
+	}
+}
+
+void question_refuse(const struct tool_call *call, const char *reason, struct buf *out)
+{
+	if (call->flags & TOOL_ENDS_PLAN)
+		buf_addstr(out, "The user does not approve the plan, and plan mode goes on.");
+	else
+		buf_addf(out, "The user does not want %s to run now.", call->name);
+	if (reason && reason[0])
+		buf_addf(out, " They said: %s", reason);
+}
+
+/* ---- of an agent ------------------------------------------------------------------------------------------------- */
 
 bool question_ask(struct tool_call *call)
 {
@@ -33,12 +80,19 @@ void question_answer(struct tool_call *call, const struct json *answers)
 	tool_call_end(call, false);
 }
 
+void question_decline(struct tool_call *call)
+{
+	tool_call_fail(call,
+		       "The user does not want to answer. Do not ask the same again; go on with what you know, or "
+		       "say what you cannot do without an answer.");
+}
+
 struct tool_call *question_find(struct actor *a, const char *call_id)
 {
 	for (uint32_t i = 0; i < a->query.call_count; i++) {
 		struct tool_call *call = a->query.calls[i]->call;
 		if (call && !strcmp(call->id, call_id) && call->running && !call->finished &&
-		    (call->tool->flags & TOOL_NEEDS_USER))
+		    (call->flags & TOOL_IS_QUESTION))
 			return call;
 	}
 	return NULL;

@@ -114,7 +114,7 @@ static void add_worktree(struct buf *out, const struct task *t)
 {
 	if (t->worktree)
 		buf_addf(out, "\nworktreePath: %s", t->worktree);
-	if (t->worktree && t->branch[0])
+	if (t->worktree && t->branch && t->branch[0])
 		buf_addf(out, "\nworktreeBranch: %s", t->branch);
 }
 
@@ -165,7 +165,7 @@ static void add_failure(struct buf *out, const struct task *t)
 {
 	switch (t->state) {
 	case AGENT_FAILED:
-		buf_addf(out, "Agent terminated early: %s", t->failure ? t->failure : "it failed");
+		buf_addf(out, "Agent terminated early due to %s", t->failure ? t->failure : "a failure");
 		break;
 	case AGENT_REFUSED:
 		buf_addf(out, "The model refused the agent's request%s%s", t->failure ? ": " : ".",

@@ -108,14 +108,16 @@ static bool context_fits(const struct agent_definition *d, const struct spawn_re
 	const char *model = r->model ? r->model : d->model;
 
 	if (d->fork_context && model && !str_is_nocase(str_from(model), "inherit"))
-		buf_addf(why,
-			 "Agent '%s' has forkContext: it gets this conversation and must inherit the model, but %s says "
-			 "'%s'. Leave the model out, or set it to inherit.",
-			 d->name, r->model ? "the call" : "its definition", model);
+		buf_addf(
+			why,
+			"Agent '%s' has forkContext: it gets this conversation and must inherit the model, but %s says "
+			"'%s'. Leave the model out, or set it to inherit.",
+			d->name, r->model ? "the call" : "its definition", model);
 	return !why->n;
 }
 
-static bool wants_background(const struct actor *parent, const struct spawn_request *r, const struct agent_definition *d)
+static bool wants_background(const struct actor *parent, const struct spawn_request *r,
+			     const struct agent_definition *d)
 {
 	const struct tree_switches *w = &parent->tree->switches;
 
@@ -186,7 +188,8 @@ static bool spawn(struct actor *parent, const struct spawn_request *r, struct to
 	if (!str_trim(r->prompt).n)
 		buf_addstr(why, "The prompt is empty: an agent needs a task.");
 	else if (r->name && !is_name(r->name))
-		buf_addf(why, "The name must have 1 to %d letters, digits, _ and -, and begin with a letter or a digit.",
+		buf_addf(why,
+			 "The name must have 1 to %d letters, digits, _ and -, and begin with a letter or a digit.",
 			 LONGEST_NAME);
 	if (why->n || !within_caps(parent, why) || (fork && !may_fork(parent, why)))
 		return false;
@@ -231,7 +234,9 @@ bool agent_needs_history(const struct actor *parent, const char *type)
 {
 	struct spawn_request request = { .type = type };
 	const struct agent_entry *e =
-		is_fork(parent, &request) ? NULL : agent_registry_find(parent->tree->registry, str_from(type ? type : general_purpose));
+		is_fork(parent, &request)
+			? NULL
+			: agent_registry_find(parent->tree->registry, str_from(type ? type : general_purpose));
 
 	return is_fork(parent, &request) || (e && e->definition->fork_context);
 }

@@ -12,7 +12,10 @@
 #include "subagent/meta.h"
 #include "subagent/report.h"
 
+enum { STOPPED_HOOKS_MS = 5000 };
+
 static void on_kick(struct kick *kick);
+static void on_hooks_late(struct timer *timer);
 
 void subagent_kick(struct subagent *s)
 {
@@ -71,6 +74,7 @@ struct subagent *subagent_new(struct actor *parent, struct task *task, struct ag
 	s->task = task;
 	s->definition = definition;
 	s->kick.step = on_kick;
+	s->hook_limit.fire = on_hooks_late;
 	task->live = s;
 	task->state = AGENT_RUNNING;
 	task->ended_ms = 0;
@@ -99,6 +103,7 @@ static void subagent_unlink(struct subagent *s)
 static void subagent_free(struct subagent *s)
 {
 	kick_cancel(&s->kick);
+	timer_stop(s->actor.tree->loop, &s->hook_limit);
 	if (s->load) {
 		session_load_release(s->load);
 		free(s->load);
@@ -330,6 +335,21 @@ static void hurry(struct subagent *s)
 	}
 }
 
+static void on_hooks_late(struct timer *timer)
+{
+	struct subagent *s = CONTAINER_OF(timer, struct subagent, hook_limit);
+
+	if (s->firing)
+		hook_cancel(s->firing);
+}
+
+/* Whoever stops an agent does not wait for its stop hooks as long as they may take otherwise. */
+static void limit_hooks(struct subagent *s)
+{
+	if ((s->stop_asked || s->suspend_asked) && s->firing && !timer_running(&s->hook_limit))
+		timer_start(s->actor.tree->loop, &s->hook_limit, STOPPED_HOOKS_MS);
+}
+
 static bool go_down(struct subagent *s);
 
 static void fall(struct subagent *s, enum end_state end)
@@ -417,8 +437,10 @@ static bool go_to_end(struct subagent *s)
 	if (s->actor.children)
 		return false; /* no child outlives its parent */
 	while (s->step < ending_count) {
-		if (!run_step(s, ending[s->step].run, &err))
+		if (!run_step(s, ending[s->step].run, &err)) {
+			limit_hooks(s);
 			return false;
+		}
 		if (s->stop_blocked) {
 			s->stop_blocked = false;
 			s->phase = CHILD_RUNS;
@@ -438,8 +460,10 @@ static bool go_down(struct subagent *s)
 	struct err err = { 0 };
 
 	while (s->step > 0) {
-		if (!run_step(s, life[s->step - 1].down, &err))
+		if (!run_step(s, life[s->step - 1].down, &err)) {
+			limit_hooks(s);
 			return false;
+		}
 		s->step--;
 	}
 	return true;

@@ -47,6 +47,7 @@ struct subagent {
 	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_set *hooks;   /* of the definition; reference */
 	struct hook_firing *firing;
+	struct timer hook_limit; /* of the stop hooks of one that was stopped */
 	bool lived;          /* it was up: it has an end of its own */
 	bool start_fired;    /* start hooks ran: stop hooks will */
 	bool stop_blocked;     /* a stop hook wants it to go on ... */

@@ -105,6 +105,7 @@ struct agent_tree {
 	const struct hook_policy *hook_policy;
 	const char *session_id, *entrypoint, *config_dir, *project_dir;
 	const char *managed_dir; /* NULL: none */
+	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
 	const char *const *envp;

@@ -27,9 +27,8 @@ static bool leads_through_link(struct arena *a, const char *path, const char *ro
 {
 	struct stat st;
 
-	for (const char *end = path + strlen(root); end; end = strchr(end + 1, '/')) {
-		const char *next = strchr(end + 1, '/');
-		size_t n = next ? (size_t)(next - path) : strlen(path);
+	for (size_t n = strlen(root); path[n];) {
+		n += 1 + strcspn(path + n + 1, "/");
 		if (lstat(arena_dup(a, path, n), &st) == 0 && S_ISLNK(st.st_mode))
 			return true;
 	}
@@ -41,7 +40,8 @@ int worktree_hook_check(struct arena *a, const char *path, const char *root, con
 	struct stat st;
 
 	if (path[0] != '/' || has_dots(path))
-		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s: it must be absolute, without . and ..", path);
+		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s: it must be absolute, without . and ..",
+			       path);
 	if (path_is_inside(path, root) && leads_through_link(a, path, root))
 		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s, which leads through a link", path);
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -116,7 +116,9 @@ static bool had_one(const struct subagent *s)
 
 bool worktree_hook_is_there(struct subagent *s)
 {
-	return had_one(s) || (!s->task->base && actor_has_hooks(s->actor.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
+	return had_one(s) ||
+	       (!s->task->base &&
+		actor_has_hooks(s->actor.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
 }
 
 int worktree_hook_take(struct subagent *s, struct err *err)
@@ -127,7 +129,8 @@ int worktree_hook_take(struct subagent *s, struct err *err)
 	if (had_one(s) && s->task->worktree && file_exists(s->task->worktree))
 		return adopt(s, s->task->worktree, err);
 	if (!actor_has_hooks(s->actor.parent, &spec))
-		return err_set(err, ERR_NOT_FOUND, "its worktree is gone, and so is the WorktreeCreate hook that made it");
+		return err_set(err, ERR_NOT_FOUND,
+			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->task->id);
 	spec.fields = buf_str(&fields);
 	s->firing = actor_fire(s->actor.parent, &spec, on_created, s);

@@ -230,16 +230,6 @@ static void remove_pointer(const char *path)
 	(void)unlink(pointer.p);
 }
 
-bool worktree_scrub(const struct worktree *w)
-{
-	if (!w->admin || !is_admin_of(w->admin, w->common))
-		return false;
-	if (worktree_is_tied(w) && has_only_pointer(w->path))
-		remove_pointer(w->path);
-	return (rmdir(w->path) == 0 || errno == ENOENT) &&
-	       nftw(w->admin, remove_entry, SCRUB_FDS, FTW_DEPTH | FTW_PHYS) == 0;
-}
-
 void orphan_remove(const char *path)
 {
 	AUTO_BUF struct buf admin = { 0 };
@@ -248,4 +238,16 @@ void orphan_remove(const char *path)
 		return;
 	remove_pointer(path);
 	(void)rmdir(path);
+}
+
+bool worktree_scrub(const struct worktree *w)
+{
+	if (!w->admin || !is_admin_of(w->admin, w->common)) {
+		orphan_remove(w->path);
+		return !file_exists(w->path);
+	}
+	if (worktree_is_tied(w) && has_only_pointer(w->path))
+		remove_pointer(w->path);
+	return (rmdir(w->path) == 0 || errno == ENOENT) &&
+	       nftw(w->admin, remove_entry, SCRUB_FDS, FTW_DEPTH | FTW_PHYS) == 0;
 }

@@ -8,10 +8,10 @@
  *
  * A failure or a cancel anywhere leads to undo, which removes what this job has made and nothing else. */
 #include "subagent/worktree_int.h"
-#include <errno.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include "io/file.h"
+
+enum { ADD_CAP_MS = 60 * 1000 };
 
 #define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -136,6 +136,51 @@ static int claim(struct worktree_job *job)
 	return rc;
 }
 
+/* Takes the spare one at once: several jobs may be here. */
+static int move_spare(struct worktree_job *job)
+{
+	struct worktree_repo *repo = job->repo;
+	struct worktree *spare = repo->spare[--repo->spare_count];
+	struct worktree *w = job->w;
+	const char *target = w->path;
+
+	w->path = arena_strdup(&w->memory, spare->path);
+	w->admin = arena_strdup(&w->memory, spare->admin);
+	worktree_free(spare);
+	job->registered = true;
+	int rc = worktree_verify(w, &job->err);
+	if (rc == 0)
+		rc = worktree_record_as(w, RECORD_MAKING, &job->pool->self, &job->err);
+	if (rc == 0)
+		rc = worktree_move(w, target, &job->err);
+	/* What HEAD was before is not this agent's: a release reads from it what the agent did. */
+	(void)truncate(path_join(&w->memory, w->admin, "logs/HEAD"), 0);
+	return rc;
+}
+
+/* A spare that cannot be used costs a checkout, not the agent. */
+static void do_without_spare(struct worktree_job *job)
+{
+	job->without_spare = true;
+	job->retry_place = true;
+	job_fail(job);
+}
+
+static bool may_reuse(const struct worktree_job *job)
+{
+	return job->repo->spare_count && !job->without_spare && !job->w->sparse;
+}
+
+static void place_new(struct worktree_job *job)
+{
+	if (!may_reuse(job))
+		job_go(job, &step_add);
+	else if (move_spare(job) < 0)
+		do_without_spare(job);
+	else
+		job_go(job, &step_reuse);
+}
+
 static void place_begin(struct worktree_job *job)
 {
 	struct stat st;
@@ -159,8 +204,7 @@ static void place_begin(struct worktree_job *job)
 	} else if (job->adopt) {
 		job_go(job, &step_gone);
 	} else {
-		bool spare = job->repo->spare_count && !job->without_spare && !job->w->sparse;
-		job_go(job, spare ? &step_reuse : &step_add);
+		place_new(job);
 	}
 }
 
@@ -222,7 +266,7 @@ static void add_begin(struct worktree_job *job)
 					  job->has_branch ? "--no-guess-remote" : "--detach", "--lock", "--reason",
 					  reason.p, w->path, job->has_branch ? w->branch : w->base),
 			     .cwd = job->repo->root,
-			     .abortable = true,
+			     .cap_ms = ADD_CAP_MS,
 		     });
 }
 
@@ -240,45 +284,8 @@ static const struct worktree_step step_add = { .name = "add", .exclusive = true,
 
 /* ---- reuse: a spare worktree becomes this agent's; only files that differ are written ---- */
 
-static int move_spare(struct worktree_job *job)
-{
-	struct worktree_repo *repo = job->repo;
-	struct worktree *spare = repo->spare[--repo->spare_count];
-	struct worktree *w = job->w;
-	const char *target = w->path;
-
-	w->path = arena_strdup(&w->memory, spare->path);
-	w->admin = arena_strdup(&w->memory, spare->admin);
-	worktree_free(spare);
-	job->registered = true;
-	int rc = worktree_verify(w, &job->err);
-	if (rc == 0)
-		rc = worktree_record_as(w, RECORD_MAKING, &job->pool->self, &job->err);
-	if (rc == 0)
-		rc = worktree_move(w, target, &job->err);
-	/* What HEAD was before is not this agent's: a release reads from it what the agent did. */
-	(void)truncate(path_join(&w->memory, w->admin, "logs/HEAD"), 0);
-	return rc;
-}
-
-/* A spare that cannot be used costs a checkout, not the agent. */
-static void do_without_spare(struct worktree_job *job)
-{
-	job->without_spare = true;
-	job->retry_place = true;
-	job_fail(job);
-}
-
 static void reuse_begin(struct worktree_job *job)
 {
-	if (!job->repo->spare_count) { /* another agent has taken it since */
-		job_go(job, &step_add);
-		return;
-	}
-	if (move_spare(job) < 0) {
-		do_without_spare(job);
-		return;
-	}
 	job_git(job,
 		&(struct git_command){ .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules", job->w->base),
 				       .inside = job->w,
@@ -356,8 +363,22 @@ const struct worktree_step step_taken = { .name = "taken", .begin = taken_begin 
 
 /* ---- undo ---- */
 
+/* A git that was killed while it added has not said where. It names its directory after the worktree's. */
+static void find_half_made(struct worktree_job *job)
+{
+	struct worktree *w = job->w;
+	struct worktree_record r;
+	const char *admin = arena_printf(&w->memory, "%s/worktrees/agent-%s", w->common, w->agent_id);
+
+	if (record_read(admin, &r, NULL) == 0 && r.kind == RECORD_MAKING && !strcmp(r.agent_id, w->agent_id) &&
+	    r.owner.pid == job->pool->self.pid)
+		w->admin = admin;
+}
+
 static void undo_begin(struct worktree_job *job)
 {
+	if (job->registered && !job->w->admin)
+		find_half_made(job);
 	job->after = &step_undone;
 	job_go(job, job->registered ? &step_empty : &step_undone);
 }

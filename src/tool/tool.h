@@ -29,6 +29,8 @@ enum tool_flags {
 	TOOL_NO_ASK = 1 << 4,    /* needs no permission of its own: what it leads to is asked about by itself */
 	TOOL_NEEDS_USER = 1 << 7, /* offered only where somebody answers */
 	TOOL_AFTER_ANSWER = 1 << 6, /* starts when the answer that makes it is complete */
+	TOOL_IS_QUESTION = 1 << 8, /* asks the user itself: no question comes before it */
+	TOOL_ENDS_PLAN = 1 << 9,   /* whoever allows it chooses the mode that follows */
 	TOOL_RESUMES = 1 << 5,   /* a call without a result is started again after a crash: it finds what it began */
 };
 
@@ -101,6 +103,7 @@ struct tool_call {
 	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
 	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
 	bool is_error, denied;
+	bool amended;                               /* a hook or the host has replaced the model's input */
 	uint64_t started_ms;
 	void (*done)(struct tool_call *call); /* set by the query: records and kicks */
 	void *owner;                          /* the query's own */

@@ -75,6 +75,7 @@ struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, co
 bool tool_call_set_input(struct tool_call *call, struct str json)
 {
 	take_input(call, json);
+	call->amended = true;
 	if (call->complaint)
 		tool_call_reject(call, "%s", call->complaint);
 	return !call->complaint;

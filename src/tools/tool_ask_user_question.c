@@ -10,16 +10,17 @@ static void question_cancel(struct tool_call *call);
 const struct tool tool_ask_user_question = {
 	.name = "AskUserQuestion",
 	.definition = tool_ask_user_question_json,
-	.flags = TOOL_READ_ONLY | TOOL_NEEDS_USER,
+	.flags = TOOL_READ_ONLY | TOOL_NEEDS_USER | TOOL_IS_QUESTION,
 	.start = question_start,
 	.cancel = question_cancel,
 };
 
 static void question_start(struct tool_call *call)
 {
-	const struct json *answers = json_get(call->input, "answers");
+	/* A model that answers its own questions is not heard: only a hook or the host may fill them in. */
+	const struct json *answers = call->amended ? json_get(call->input, "answers") : NULL;
 
-	if (answers) /* a hook or the host put them there */
+	if (answers)
 		question_answer(call, answers);
 	else if (!question_ask(call))
 		tool_call_fail(call,

@@ -65,10 +65,11 @@ static void send_to(struct tool_call *call, struct actor *from, struct task *tas
 		buf_addf(&b, "%s is about to end: send the message again when you are told so, it then goes on.", name);
 		answer(call, buf_str(&b), NULL, false);
 	} else if (task->live) {
-		buf_addf(&b,
-			 "Message queued for delivery to %s at its next step. If it ends before, send it again: it then "
-			 "goes on with the message.",
-			 name);
+		buf_addf(
+			&b,
+			"Message queued for delivery to %s at its next step. If it ends before, send it again: it then "
+			"goes on with the message.",
+			name);
 		answer(call, buf_str(&b), task, false);
 	} else if (agent_continue(task, text, NULL, true, &err) < 0) {
 		answer(call, str_from(err.text), NULL, false);

@@ -4,6 +4,18 @@
 #include "tools/tools_int.h"
 
 const struct tool *const tool_table[] = {
-	&tool_agent, &tool_ask_user_question, &tool_bash,        &tool_edit,      &tool_glob,  &tool_grep,
-	&tool_read,  &tool_send_message,      &tool_task_output, &tool_task_stop, &tool_write, NULL,
+	&tool_agent,
+	&tool_ask_user_question,
+	&tool_bash,
+	&tool_edit,
+	&tool_enter_plan_mode,
+	&tool_exit_plan_mode,
+	&tool_glob,
+	&tool_grep,
+	&tool_read,
+	&tool_send_message,
+	&tool_task_output,
+	&tool_task_stop,
+	&tool_write,
+	NULL,
 };

@@ -16,6 +16,7 @@ from lab import main
 from twenty import call
 
 ROUNDS, WIDTH, ISOLATED = 10, 100, 3
+PLACES = ("TMPDIR", "CLAUDE_CODE_TMPDIR", "XDG_RUNTIME_DIR")
 
 CHILD = """
 rule child never answers
@@ -42,7 +43,7 @@ def git(lab, *args):
 
 
 def make_repository(lab):
-    for name in ("TMPDIR", "CLAUDE_CODE_TMPDIR"):
+    for name in PLACES:
         lab.env[name] = os.path.join(lab.folder, name)
         os.mkdir(lab.env[name])
     git(lab, "init", "-q")
@@ -51,9 +52,15 @@ def make_repository(lab):
     git(lab, "commit", "-qm", "first")
 
 
+def files(place):
+    """All that is below it. The directory in which sessions listen is made once and stays."""
+    return [os.path.join(folder, name) for folder, folders, names in os.walk(place) for name in folders + names
+            if name != "cadre"]
+
+
 def traces(lab):
     """What can be seen of agents besides their transcripts."""
-    temporary = {name: sorted(os.listdir(lab.env[name])) for name in ("TMPDIR", "CLAUDE_CODE_TMPDIR")}
+    temporary = {name: sorted(files(lab.env[name])) for name in PLACES}
     return {"worktrees": git(lab, "worktree", "list"), "branches": git(lab, "branch", "-a"),
             "status": git(lab, "status", "--porcelain", "--untracked-files=all"), **temporary}
 
@@ -75,17 +82,18 @@ def spawn(width, isolated):
 
 
 def rounds():
-    """Turn 1 looks; then spawn, stop, spawn, stop ...; the last one looks again."""
-    text = TOLD + "rule look\n  agent main\n  turn 1\n%s\n" % (LOOK % "before")
+    """Spawn, stop, spawn, stop ...; behind the first and the last round it looks when all have ended."""
+    answers = []
     for number in range(ROUNDS):
-        turn = 2 + 2 * number
-        text += "rule spawn %d\n  agent main\n  turn %d\n%s" % (number, turn, spawn(WIDTH, ISOLATED))
-        text += "rule stop %d\n  agent main\n  turn %d\n" % (number, turn + 1)
-        text += '  repeat %d call TaskStop {"task_id": "t%di{{i}}"}\n' % (ISOLATED, turn)
-        text += '  repeat %d call TaskStop {"task_id": "t%dw{{i}}"}\n' % (WIDTH - ISOLATED, turn)
-    last = 2 + 2 * ROUNDS
-    text += "rule wait\n  agent main\n  turn %d\n%s\n" % (last, call("Bash", command=ENDS, description="wait"))
-    text += "rule look again\n  agent main\n  turn %d\n%s\n" % (last + 1, LOOK % "after")
+        turn = len(answers) + 1
+        answers += [spawn(WIDTH, ISOLATED),
+                    '  repeat %d call TaskStop {"task_id": "t%di{{i}}"}\n' % (ISOLATED, turn) +
+                    '  repeat %d call TaskStop {"task_id": "t%dw{{i}}"}' % (WIDTH - ISOLATED, turn)]
+        if number in (0, ROUNDS - 1):
+            answers += [call("Bash", command=ENDS, description="wait"), LOOK % ("after" if number else "before")]
+    text = TOLD
+    for turn, answer in enumerate(answers, 1):
+        text += "rule %d\n  agent main\n  turn %d\n%s\n" % (turn, turn, answer)
     return text + "rule rest\n  agent main\n  text All is done.\n" + CHILD
 
 
@@ -139,7 +147,19 @@ def a_run_that_is_terminated_leaves_nothing(lab):
     check_clean(lab, before)
 
 
-def a_run_that_is_killed_leaves_nothing_but_worktrees_which_the_next_one_removes(lab):
+def a_run_that_is_killed_leaves_nothing_when_it_was_resumed(lab):
+    before, run = start_many(lab)
+    run.kill(signal.SIGKILL)
+    assert run.wait().code == -signal.SIGKILL
+    lab.wait_for_nobody()
+    session, = (path.stem for path in lab.transcripts())
+    lab.model("rule rest\n  text Done.\n")
+    done = lab.cadre("-p", "--resume", session)
+    assert done.code == 0 and done.out == "Done.\n", done
+    check_clean(lab, before)
+
+
+def worktrees_of_a_run_that_was_killed_are_removed_by_the_next_that_needs_one(lab):
     before, run = start_many(lab)
     run.kill(signal.SIGKILL)
     assert run.wait().code == -signal.SIGKILL
@@ -149,10 +169,11 @@ def a_run_that_is_killed_leaves_nothing_but_worktrees_which_the_next_one_removes
               "\nrule rest\n  text Done.\n")
     done = lab.cadre("-p", "Begin again")
     assert done.code == 0 and done.out == "Done.\n", done
-    check_clean(lab, before)
+    check_clean(lab, {what: before[what] for what in ("worktrees", "branches", "status")})
 
 
 if __name__ == "__main__":
     main(a_thousand_children_that_are_stopped_at_random_leave_nothing,
          a_run_that_is_terminated_leaves_nothing,
-         a_run_that_is_killed_leaves_nothing_but_worktrees_which_the_next_one_removes)
+         a_run_that_is_killed_leaves_nothing_when_it_was_resumed,
+         worktrees_of_a_run_that_was_killed_are_removed_by_the_next_that_needs_one)

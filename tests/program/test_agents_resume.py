@@ -181,13 +181,17 @@ def a_child_in_the_background_survives_an_interrupt_of_the_turn(lab):
         leave(t)
 
 
+def scenario_of_ctrl_b():
+    return (TOLD + "rule delegate\n  agent main\n  turn 1\n%s\n" %
+            twenty.call("Agent", description="Some work", prompt="Work") +
+            "rule goes on\n  agent main\n  last_result contains \"launched\"\n  text I go on.\n"
+            "rule wait\n  turn 1\n%s\nrule answer\n  text The report.\n" % bash("echo child > started; cat go"))
+
+
 def ctrl_b_sends_a_child_to_the_background_and_its_call_returns(lab):
     started, go = lab.fifo("started"), os.path.join(lab.work, "go")
     os.mkfifo(go)
-    lab.model(TOLD + "rule delegate\n  agent main\n  turn 1\n%s\n" %
-              twenty.call("Agent", description="Some work", prompt="Work") +
-              "rule goes on\n  agent main\n  last_result contains \"launched\"\n  text I go on.\n"
-              "rule wait\n  turn 1\n%s\nrule answer\n  text The report.\n" % bash("echo child > started; cat go"))
+    lab.model(scenario_of_ctrl_b())
     with terminal(lab) as t:
         t.expect("> ")
         t.type("begin")
@@ -200,6 +204,24 @@ def ctrl_b_sends_a_child_to_the_background_and_its_call_returns(lab):
         t.expect("I was told.")
         t.expect("> ")
         leave(t)
+
+
+def a_child_that_was_sent_to_the_background_goes_on_after_a_crash(lab):
+    started, go = lab.fifo("started"), os.path.join(lab.work, "go")
+    os.mkfifo(go)
+    lab.model(scenario_of_ctrl_b())
+    with terminal(lab) as t:
+        t.expect("> ")
+        t.type("begin")
+        assert started.line() == "child"
+        t.key("C-b")
+        t.expect("I go on.")
+        t.expect("> ")
+        os.kill(t.pid, signal.SIGKILL)
+    lab.wait_for_nobody()
+    session, = (path.stem for path in lab.transcripts())
+    done = lab.cadre("-p", "--resume", session)
+    assert done.code == 0 and done.out == "I was told.\n", done
 
 
 def ctrl_b_without_a_child_changes_nothing(lab):
@@ -224,4 +246,5 @@ if __name__ == "__main__":
          a_child_that_is_resumed_by_a_call_survives_a_crash_and_answers_it_once,
          a_child_in_the_background_survives_an_interrupt_of_the_turn,
          ctrl_b_sends_a_child_to_the_background_and_its_call_returns,
+         a_child_that_was_sent_to_the_background_goes_on_after_a_crash,
          ctrl_b_without_a_child_changes_nothing)

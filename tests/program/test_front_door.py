@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a newcomer meets first: --help, --version, the demonstration; and the README promises only what is there."""
+import pathlib
 import re
+import subprocess
 
-from lab import ROOT, main
+from lab import CADRE, ROOT, main
 
 PROMISED = """-p --output-format --include-partial-messages --verbose --model --max-turns --system-prompt
 --system-prompt-file --append-system-prompt --append-system-prompt-file --tools --allowed-tools --disallowed-tools
@@ -62,11 +64,28 @@ def a_value_may_follow_its_flag_in_both_ways(lab):
         assert done.code == 0 and done.out == "that one\n", done
 
 
-def the_demonstration_needs_no_key_and_no_network(lab):
+def git(*words):
+    return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False).stdout
+
+
+def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(lab):
     del lab.env["ANTHROPIC_API_KEY"]
-    done = lab.cadre("-p", "--provider", "scripted", "--no-session-persistence", "What is this?", cwd=str(ROOT))
-    assert done.code == 0 and "main function" in done.out, done
+    before = git("status", "--short"), git("branch", "-a"), git("worktree", "list")
+    demo = pathlib.Path(lab.folder) / "demo"
+    done = lab.start(CADRE, str(demo), program=str(ROOT / "scripts" / "demo.sh")).wait()
+    assert done.code == 0 and "Its verdict: PASS." in done.out, done
+    assert re.search(r"^Write the tour +a\w+ +general-purpose +completed +4 ", done.out, re.M), done
+    assert "agent: Agent \"Map the sources\" finished (3 turns, " in done.err, done
+    (tour,) = (demo / "repository").glob(".claude/worktrees/*/TOUR.md")
+    assert str(tour.parent) in done.out and (demo / "trace.json").exists()
+    assert (git("status", "--short"), git("branch", "-a"), git("worktree", "list")) == before
     assert not lab.transcripts()
+
+
+def the_scripted_model_answers_where_there_is_no_repository(lab):
+    del lab.env["ANTHROPIC_API_KEY"]
+    done = lab.cadre("-p", "--provider", "scripted", "--no-session-persistence", "What is this?")
+    assert done.code == 0 and done.out.startswith("The tour was not written"), done
 
 
 def the_readme_names_only_targets_that_exist(lab):
@@ -95,7 +114,8 @@ if __name__ == "__main__":
          help_fits_a_terminal_of_a_hundred_columns,
          the_version_begins_with_three_numbers,
          a_value_may_follow_its_flag_in_both_ways,
-         the_demonstration_needs_no_key_and_no_network,
+         the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone,
+         the_scripted_model_answers_where_there_is_no_repository,
          the_readme_names_only_targets_that_exist,
          the_readme_names_only_flags_that_exist,
          the_readme_links_to_files_that_exist)

@@ -7,8 +7,10 @@ import pathlib
 import signal
 import socket
 import stat
+import subprocess
+import sys
 
-from lab import main
+from lab import Skip, main
 
 # Outer starts Inner, which tells a pipe that it is there and waits for another one.
 NESTED = r"""
@@ -160,6 +162,8 @@ def an_agent_is_stopped_by_its_name_and_its_parent_goes_on(lab):
     assert frames[-1]["result"] == "The main agent is done.", frames[-1]
     (session,) = tasks(lab)
     assert [t["state"] for t in session["tasks"]] == ["completed", "killed"], session
+    meta = [json.loads(pathlib.Path(t["transcript"][:-len("jsonl")] + "meta.json").read_text()) for t in session["tasks"]]
+    assert [m.get("stoppedByUser") for m in meta] == [None, True], meta
     again = lab.cadre("stop", session["tasks"][1]["agentId"])
     assert again.code == 1 and "does not run: killed" in again.err, again
 
@@ -289,6 +293,21 @@ def requests_that_make_no_sense_are_answered_or_sent_away(lab):
     assert run.wait().code == 0
 
 
+def a_visitor_of_another_user_is_sent_away(lab):
+    if os.getuid() != 0:
+        raise Skip("only root can become somebody else")
+    run = waiting(lab)
+    (path,) = runtime(lab).iterdir()
+    for part in (lab.folder, lab.env["XDG_RUNTIME_DIR"], path.parent, path):
+        os.chmod(part, 0o777)
+    code = ("import os, socket; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.settimeout(30); s.connect(%r);"
+            "s.sendall(b'{\"request\":\"tasks\"}\\n'); print(s.recv(1))" % str(path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "b''\n" or "reset by peer" in done.stderr, done
+    open_gate(lab)
+    assert run.wait().code == 0
+
+
 def a_visitor_that_leaves_while_it_waits_harms_nothing(lab):
     run = waiting(lab)
     (path,) = runtime(lab).iterdir()
@@ -388,6 +407,7 @@ if __name__ == "__main__":
          a_socket_that_nobody_listens_on_is_swept,
          a_directory_that_is_open_to_others_is_not_used,
          requests_that_make_no_sense_are_answered_or_sent_away,
+         a_visitor_of_another_user_is_sent_away,
          a_visitor_that_leaves_while_it_waits_harms_nothing,
          a_trace_has_a_track_for_each_agent_and_slices_that_nest,
          calls_beside_each_other_have_lanes,

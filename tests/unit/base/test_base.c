@@ -32,6 +32,35 @@ TEST(an_error_that_is_too_long_is_cut_not_overrun)
 	CHECK(!strncmp(err.text, "context: aaa", 12));
 }
 
+TEST(counts_and_times_are_short_for_people)
+{
+	static const struct {
+		int64_t n;
+		const char *count, *span;
+	} table[] = {
+		{ 0, "0", "0.0 s" },
+		{ 950, "950", "0.9 s" },
+		{ 1234, "1.2 k", "1.2 s" },
+		{ 9949, "9.9 k", "9.9 s" },
+		{ 9950, "9.9 k", "10 s" },
+		{ 59499, "59.5 k", "59 s" },
+		{ 59500, "59.5 k", "1 min 0 s" },
+		{ 185000, "185.0 k", "3 min 5 s" },
+		{ 999949, "999.9 k", "16 min 40 s" },
+		{ 999950, "1.0 M", "16 min 40 s" },
+		{ 7800000, "7.8 M", "2 h 10 min" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		AUTO_BUF struct buf count = { 0 };
+		AUTO_BUF struct buf span = { 0 };
+		buf_addcount(&count, table[i].n);
+		buf_addspan(&span, table[i].n);
+		CHECK_STR(buf_str(&count), table[i].count);
+		CHECK_STR(buf_str(&span), table[i].span);
+	}
+}
+
 TEST(a_buffer_grows_formats_and_drops_from_the_front)
 {
 	AUTO_BUF struct buf b = { 0 };
@@ -177,7 +206,7 @@ int main(void)
 {
 	return RUN_TESTS(T(an_error_carries_kind_and_text_and_context_goes_in_front),
 			 T(an_error_that_is_too_long_is_cut_not_overrun),
-			 T(a_buffer_grows_formats_and_drops_from_the_front),
+			 T(a_buffer_grows_formats_and_drops_from_the_front), T(counts_and_times_are_short_for_people),
 			 T(an_arena_keeps_its_first_block_after_a_reset),
 			 T(a_map_keeps_the_order_of_insertion_and_survives_removal),
 			 T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),

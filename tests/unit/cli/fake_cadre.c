@@ -43,6 +43,22 @@ const char *cadre_event_subtype(const struct cadre_event *e)
 {
 	return or_empty(e->subtype);
 }
+const char *cadre_event_agent(const struct cadre_event *e)
+{
+	return or_empty(e->agent);
+}
+const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which)
+{
+	return or_empty(e->details[which]);
+}
+int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
+{
+	return e->figures[which];
+}
+int64_t cadre_event_time_ms(const struct cadre_event *e)
+{
+	return e->time_ms;
+}
 int cadre_event_is_error(const struct cadre_event *e)
 {
 	return e->is_error;
@@ -124,6 +140,28 @@ int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **re
 	return fake_report("new", name, ret_report);
 }
 
+int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
+		size_t why_size)
+{
+	return fake_report(all ? "tasks_all" : "tasks", or_empty(session), ret_report);
+}
+
+int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session, struct cadre_report **ret_report,
+		     char *why, size_t why_size)
+{
+	AUTO_BUF struct buf all = { 0 };
+
+	buf_addf(&all, "%s,%s", or_empty(agent), or_empty(session));
+	return fake_report("stop", all.p, ret_report);
+}
+
+int cadre_logs(struct cadre *c, const char *agent, int follow, cadre_log_fn *fn, void *data, char *why, size_t why_size)
+{
+	struct cadre_report *none;
+
+	return fake_report(follow ? "follow" : "logs", agent, &none);
+}
+
 int cadre_config_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
 	return fake_report("config_list", "", ret_report);
@@ -187,4 +225,10 @@ size_t cadre_report_cells(const struct cadre_report *r, size_t row)
 const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column)
 {
 	return fake_rows[row].cells[column];
+}
+
+const char *cadre_report_json(const struct cadre_report *r, size_t *ret_n)
+{
+	*ret_n = 2;
+	return "{}";
 }

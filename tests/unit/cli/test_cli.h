@@ -8,7 +8,7 @@ struct test_group {
 	const struct CMUnitTest *tests;
 	size_t count;
 };
-extern const struct test_group face_tests, input_tests, args_tests, render_tests, verb_tests;
+extern const struct test_group face_tests, input_tests, args_tests, render_tests, tree_tests, verb_tests;
 #define GROUP(...)                                                                                     \
 	{                                                                                              \
 		(const struct CMUnitTest[]){ __VA_ARGS__ },                                            \
@@ -23,6 +23,9 @@ struct cadre_event {
 	const char *subtype;
 	const char *frame;
 	int is_error;
+	const char *agent, *details[CADRE_DETAIL_LAST_TOOL + 1];
+	int64_t figures[CADRE_FIGURE_MS + 1];
+	int64_t time_ms;
 };
 
 extern struct buf fake_out;      /* everything written by cadre_write() */

@@ -5,6 +5,12 @@
 
 enum { ARGS_MAX = 8 };
 
+int verb_print(struct str text)
+{
+	buf_add(&fake_out, text.p, text.n);
+	return 0;
+}
+
 /* What the library was asked for, or the error. */
 static char *ask(const char *const *words)
 {
@@ -57,6 +63,19 @@ TEST(words_after_a_verb_reach_the_library)
 		{ { "permissions", "test", "Bash(ls)", "Explore", "--json" }, "permissions_test(Bash(ls));" },
 		{ { "permissions", "test" }, "expected one call: cadre permissions test 'Bash(git push)' [AGENT]" },
 		{ { "permissions", "add" }, "cadre permissions: 'add' is not known; expected list or test" },
+		{ { "tasks" }, "tasks();" },
+		{ { "tasks", "1234" }, "tasks(1234);" },
+		{ { "tasks", "--all" }, "tasks_all();" },
+		{ { "tasks", "--all", "1234" }, "expected one session, or --all: cadre tasks [SESSION]" },
+		{ { "stop", "a1" }, "stop(a1,);" },
+		{ { "stop", "a1", "--session", "12" }, "stop(a1,12);" },
+		{ { "stop", "--all" }, "stop(,);" },
+		{ { "stop" }, "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)" },
+		{ { "stop", "--all", "a1" },
+		  "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)" },
+		{ { "logs", "a1" }, "logs(a1);" },
+		{ { "logs", "-f", "a1" }, "follow(a1);" },
+		{ { "logs" }, "expected one agent: cadre logs AGENT (cadre tasks lists them)" },
 		{ { "trust" }, "trust();" },
 		{ { "trust", "dir" }, "trust(dir);" },
 		{ { "trust", "--forget", "dir" }, "forget(dir);" },

@@ -329,6 +329,8 @@ TEST(several_429_of_one_wave_are_one_failed_probe)
 
 	for (unsigned i = 0; i < 3; i++)
 		leave(&s, i, GOVERNOR_LIMITED, 0);
+	for (unsigned i = 3; i < 5; i++)
+		leave(&s, i, GOVERNOR_OTHER, 0);
 
 	CHECK_INT(s.g.cap, 2);
 	CHECK_INT(successes_to_widen(&s), 2 * 2);

@@ -124,6 +124,8 @@ int main(void)
 	failed += test_property();
 	failed += test_shell_parse();
 	failed += test_shell_command();
+	failed += test_shell_arithmetic();
 	failed += test_shell_oracle();
+	failed += test_suggest();
 	return failed ? 1 : 0;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * test_shell_oracle.c - bash itself says what it runs. Each text of the corpus, alone and inside another construct, is run
  * by bash in an empty directory with an empty PATH, where every program that is not there is reported. What bash reports
- * must be in the list of shell_parse(), if that says that it understood; and bash must find such a text valid. */
+ * must be in the list of shell_parse(), if that says that it understood; and bash must find such a text valid. Each is run
+ * once more with variables of a hostile environment: the names that are in the text hold a command for arithmetic. */
 #include "unit.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include "permission/shell_command.h"
+#include "shell_arithmetic_corpus.h"
 #include "shell_corpus.h"
 #include "tests.h"
 
-enum { REPORT_FD = 9 };
+enum { REPORT_FD = 9, HOSTILE_MAX = 32 };
 
 /* Words end with US, commands with RS. The builtins that only talk are reported too. */
 static const char prelude[] = "unset BASH_ENV\n"
@@ -70,13 +72,48 @@ static void run(const char *const *argv, const char *const *envp, const char *di
 	CHECK_INT(waitpid(pid, ret_status, 0), pid);
 }
 
-static void run_bash(struct bench *b, const char *text, bool succeed, struct buf *ret_report)
+static bool is_name_char(char c)
 {
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Bash would not be the same with these. */
+static bool decides_what_runs(struct str name)
+{
+	static const char *const names[] = { "PATH", "ENV", "IFS", "PS4", "SHELLOPTS", "POSIXLY_CORRECT" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (str_is(name, names[i]))
+			return true;
+	return str_starts(name, STR("BASH")) || str_starts(name, STR("LC_")) || str_starts(name, STR("LD_"));
+}
+
+/* Each word of the text that could be a variable's name holds touch HACK, written without a blank so that it is one word
+ * wherever it gets. */
+static void hostile_environment(struct arena *a, const char *text, const char **ret)
+{
+	size_t count = 0;
+
+	for (const char *at = text; *at && count < HOSTILE_MAX;) {
+		struct str name = { at, 0 };
+		while (is_name_char(at[name.n]))
+			name.n++;
+		if (name.n && !(at[0] >= '0' && at[0] <= '9') && !decides_what_runs(name))
+			ret[count++] = arena_printf(a, STR_FMT "=a[$({touch,HACK})]", STR_ARG(name));
+		at += MAX(name.n, (size_t)1);
+	}
+}
+
+static void run_bash(struct bench *b, const char *text, bool succeed, bool hostile, struct buf *ret_report)
+{
+	AUTO_ARENA struct arena a = { 0 };
 	const char *const argv[] = { "timeout", "-s", "KILL", "10", "/bin/bash", "-c", "--", text, NULL };
-	const char *const envp[] = { b->path, b->bash_env, succeed ? "ORACLE_STATUS=0" : "ORACLE_STATUS=1",
-				     "LC_ALL=C.UTF-8", NULL };
+	const char *envp[HOSTILE_MAX + 5] = { b->path, b->bash_env, succeed ? "ORACLE_STATUS=0" : "ORACLE_STATUS=1",
+					      "LC_ALL=C.UTF-8" };
 	int status;
 
+	if (hostile)
+		hostile_environment(&a, text, envp + 4);
 	run(argv, envp, b->dir, ret_report, &status);
 }
 
@@ -130,17 +167,18 @@ static bool hides(const struct shell_script *s)
 	return false;
 }
 
-static void check_run(struct bench *b, const char *text, const struct shell_script *s, bool succeed)
+static void check_run(struct bench *b, const char *text, const struct shell_script *s, bool succeed, bool hostile)
 {
 	AUTO_BUF struct buf report = { 0 };
 	struct str rest;
 
-	run_bash(b, text, succeed, &report);
+	run_bash(b, text, succeed, hostile, &report);
 	for (rest = buf_str(&report); rest.n;) {
 		struct str args = str_cut(&rest, '\036');
 		b->commands++;
 		if (!is_listed(s, args))
-			buf_addf(&b->problems, "bash runs '" STR_FMT "' for: %s\n", STR_ARG(args), text);
+			buf_addf(&b->problems, "bash runs '" STR_FMT "'%s for: %s\n", STR_ARG(args),
+				 hostile ? " in a hostile environment" : "", text);
 	}
 }
 
@@ -157,8 +195,9 @@ static void check_text(struct bench *b, const char *text)
 		buf_addf(&b->problems, "understood, but bash does not find it valid: %s\n", text);
 	if (hides(&s))
 		return;
-	check_run(b, text, &s, true);
-	check_run(b, text, &s, false);
+	check_run(b, text, &s, true, false);
+	check_run(b, text, &s, false, false);
+	check_run(b, text, &s, true, true);
 }
 
 static void close_bench(struct bench *b)
@@ -172,7 +211,8 @@ static void close_bench(struct bench *b)
 	CHECK_INT(status, 0);
 }
 
-TEST(bash_runs_no_command_that_an_understood_text_does_not_list)
+/* The text alone and inside another construct. */
+static void check_inside(struct bench *b, const char *inner, size_t i)
 {
 	static const char *const around[] = { "zz $(%s\n)",
 					      "( %s\n)",
@@ -182,19 +222,26 @@ TEST(bash_runs_no_command_that_an_understood_text_does_not_list)
 					      "zz \"$(%s\n)\" | yy",
 					      "case x in x) %s\n;; esac",
 					      "zz <<E\n$(%s\n)\nE" };
+	AUTO_BUF struct buf text = { 0 };
+	const char *outer = around[i % COUNT_OF(around)];
+	size_t before = (size_t)(strstr(outer, "%s") - outer);
+
+	buf_add(&text, outer, before);
+	buf_addstr(&text, inner);
+	buf_addstr(&text, outer + before + 2);
+	check_text(b, inner);
+	check_text(b, text.p);
+}
+
+TEST(bash_runs_no_command_that_an_understood_text_does_not_list)
+{
 	struct bench b;
 
 	open_bench(&b);
-	for (size_t i = 0; i < COUNT_OF(shell_corpus); i++) {
-		AUTO_BUF struct buf text = { 0 };
-		const char *outer = around[i % COUNT_OF(around)];
-		size_t before = (size_t)(strstr(outer, "%s") - outer);
-		buf_add(&text, outer, before);
-		buf_addstr(&text, shell_corpus[i]);
-		buf_addstr(&text, outer + before + 2);
-		check_text(&b, shell_corpus[i]);
-		check_text(&b, text.p);
-	}
+	for (size_t i = 0; i < COUNT_OF(shell_corpus); i++)
+		check_inside(&b, shell_corpus[i], i);
+	for (size_t i = 0; i < COUNT_OF(arithmetic_safe); i++)
+		check_inside(&b, arithmetic_safe[i], i);
 	close_bench(&b);
 
 	if (b.problems.n)
@@ -205,7 +252,31 @@ TEST(bash_runs_no_command_that_an_understood_text_does_not_list)
 	CHECK(b.commands > b.understood);
 }
 
+static bool runs_hack(struct bench *b, const char *text)
+{
+	AUTO_BUF struct buf report = { 0 };
+
+	run_bash(b, text, true, true, &report);
+	return str_has(buf_str(&report), STR("touch\037HACK"));
+}
+
+TEST(a_hostile_environment_runs_its_command_in_the_arithmetic_that_is_not_understood)
+{
+	struct bench b;
+
+	open_bench(&b);
+	for (size_t i = 0; i < COUNT_OF(arithmetic_hostile); i++)
+		if (!runs_hack(&b, arithmetic_hostile[i]))
+			buf_addf(&b.problems, "bash runs nothing hostile for: %s\n", arithmetic_hostile[i]);
+	close_bench(&b);
+
+	if (b.problems.n)
+		fprintf(stderr, "%s", b.problems.p);
+	CHECK_INT(b.problems.n, 0);
+}
+
 int test_shell_oracle(void)
 {
-	return RUN_TESTS(T(bash_runs_no_command_that_an_understood_text_does_not_list));
+	return RUN_TESTS(T(bash_runs_no_command_that_an_understood_text_does_not_list),
+			 T(a_hostile_environment_runs_its_command_in_the_arithmetic_that_is_not_understood));
 }

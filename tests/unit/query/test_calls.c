@@ -179,11 +179,73 @@ TEST(a_restored_session_that_never_starts_leaves_nothing)
 	stage_release(&s);
 }
 
+static bool hold_batch(struct query *q, void *data)
+{
+	(void)data;
+	CHECK_INT(q->call_count, 2);
+	CHECK(q->calls[0]->result && q->calls[1]->result);
+	return true;
+}
+
+static bool pass_batch(struct query *q, void *data)
+{
+	(void)q;
+	(void)data;
+	return false;
+}
+
+#define TWO_READS ANSWER("m1", CALL("t1", "Read", "{}") CALL("t2", "Read", "{}"), "tool_use")
+
+TEST(who_looks_at_the_calls_of_an_answer_holds_the_next_request_back)
+{
+	STAGE(s, { .stream = TWO_READS }, { .stream = SAYS("m2", "done") });
+	s.config.on_batch = hold_batch;
+
+	struct agent *a = stage_run(&s);
+	CHECK_INT(s.model.asked, 1);
+	CHECK_INT(a->ends, 0);
+	stage_after(&s, 1, query_batch_over);
+
+	CHECK_INT(s.q->end, QUERY_DONE);
+	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, a:call t1, a:call t2, u:t1=ok, u:t2=ok, a:done");
+	stage_release(&s);
+}
+
+TEST(nobody_who_looks_at_the_calls_delays_nothing)
+{
+	STAGE(s, { .stream = TWO_READS }, { .stream = SAYS("m2", "done") });
+	s.config.on_batch = pass_batch;
+
+	stage_run(&s);
+
+	CHECK_INT(s.q->end, QUERY_DONE);
+	stage_release(&s);
+}
+
+TEST(a_turn_is_cancelled_while_somebody_looks_at_its_calls)
+{
+	STAGE(s, { .stream = TWO_READS });
+	s.config.on_batch = hold_batch;
+
+	struct agent *a = stage_run(&s);
+	stage_after(&s, 1, query_cancel);
+	stage_after(&s, 1, query_batch_over);
+
+	CHECK_INT(a->ends, 1);
+	CHECK_INT(s.q->end, QUERY_CANCELLED);
+	CHECK_INT(s.model.asked, 1);
+	stage_check_disk(&s);
+	stage_release(&s);
+}
+
 int test_calls(void)
 {
 	return RUN_TESTS(T(read_only_calls_run_side_by_side_and_are_sent_in_order), T(each_call_starts_when_it_may),
 			 T(a_tool_starts_before_the_stream_is_over), T(a_call_is_on_disk_before_its_tool_starts),
 			 T(an_interrupted_turn_runs_read_only_calls_again_and_no_others),
 			 T(a_new_prompt_closes_an_interrupted_turn_first),
-			 T(a_restored_session_that_never_starts_leaves_nothing));
+			 T(a_restored_session_that_never_starts_leaves_nothing),
+			 T(who_looks_at_the_calls_of_an_answer_holds_the_next_request_back),
+			 T(nobody_who_looks_at_the_calls_delays_nothing),
+			 T(a_turn_is_cancelled_while_somebody_looks_at_its_calls));
 }

@@ -306,11 +306,32 @@ TEST(a_call_without_result_is_handed_on_with_its_input)
 	stage_release(&s);
 }
 
+TEST(what_somebody_said_is_counted_apart_from_context_and_results)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl",
+					   "{\"parentUuid\":null,\"type\":\"user\",\"uuid\":\"0\",\"isMeta\":true,"
+					   "\"message\":{\"content\":[" TEXT_BLOCK("context") "]}}\n" PROMPT(
+						   "1", OF("0"), "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))
+						   RESULT("3", OF("2"), "t1", "one") PROMPT("4", OF("3"), "and")),
+			       &l, &err),
+		  0);
+
+	CHECK_INT(l.prompts, 2);
+	session_load_release(&l);
+	stage_release(&s);
+}
+
 int test_load(void)
 {
 	return RUN_TESTS(T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
 			 T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
 			 T(a_long_torn_line_is_cut_off_too), T(a_session_that_is_not_there_is_not_found),
 			 T(where_it_was_and_which_files_it_knows_come_with_it),
-			 T(a_call_without_result_is_handed_on_with_its_input));
+			 T(a_call_without_result_is_handed_on_with_its_input),
+			 T(what_somebody_said_is_counted_apart_from_context_and_results));
 }

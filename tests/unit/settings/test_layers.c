@@ -557,6 +557,35 @@ TEST(every_change_of_a_file_is_seen)
 	}
 }
 
+static void add_change(void *data, enum settings_layer layer, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	buf_addf(data, "%s %s\n", settings_layer_name(layer), slash ? slash + 1 : file);
+}
+
+TEST(the_files_that_changed_between_two_snapshots_are_named)
+{
+	AUTO_BUF struct buf changes = { 0 };
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "top/project/.claude/settings.json", "{\"model\":\"a\"}");
+	stage_put(&s, "top/project/.claude/settings.local.json", "{\"model\":\"b\"}");
+	stage_load(&s);
+	struct settings *before = settings_ref(s.settings);
+
+	stage_put(&s, "top/project/.claude/settings.json", "{\"model\":\"c\"}");
+	stage_remove(&s, "top/project/.claude/settings.local.json");
+	stage_put(&s, "managed/managed-settings.json", "{}");
+	stage_load(&s);
+	settings_each_change(before, s.settings, add_change, &changes);
+	settings_each_change(before, before, add_change, &changes);
+
+	CHECK_CSTR(changes.p, "project settings.json\nlocal settings.local.json\nmanaged managed-settings.json\n");
+	settings_unref(before);
+	stage_release(&s);
+}
+
 TEST(a_change_in_place_to_the_same_size_is_seen)
 {
 	struct stage s;
@@ -628,7 +657,9 @@ int test_layers(void)
 			 T(known_keys_are_sorted_described_and_fit_their_own_defaults),
 			 T(variables_of_a_project_count_as_far_as_it_is_trusted),
 			 T(names_that_decide_what_runs_or_where_keys_go_are_dangerous),
-			 T(every_change_of_a_file_is_seen), T(a_change_in_place_to_the_same_size_is_seen),
+			 T(every_change_of_a_file_is_seen),
+			 T(the_files_that_changed_between_two_snapshots_are_named),
+			 T(a_change_in_place_to_the_same_size_is_seen),
 			 T(a_file_that_was_written_a_moment_ago_is_looked_at_again),
 			 T(a_file_that_becomes_bad_leaves_the_snapshot_in_force));
 }

@@ -4,4 +4,5 @@
 
 int test_frontmatter(void);
 int test_layers(void);
+int test_store(void);
 int test_trust(void);

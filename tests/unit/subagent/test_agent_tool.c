@@ -103,7 +103,6 @@ TEST(run_in_background_is_hidden_where_nobody_can_choose)
 
 TEST(forks_are_explained_where_they_are_implied)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
 	struct tree_stage st;
 	stage_with_agents(&st);
 

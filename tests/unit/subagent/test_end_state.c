@@ -35,11 +35,11 @@ TEST(a_turn_that_failed_has_a_reason)
 		const char *text, *reason;
 	} rows[] = {
 		{ QUERY_DONE, "left over", "" },
-		{ QUERY_MODEL_ERROR, "500 broken", "API error: 500 broken" },
-		{ QUERY_EMPTY, "", "the model gave an empty answer" },
-		{ QUERY_CUT_OFF, "", "its answer was cut off at the output limit" },
-		{ QUERY_CONTEXT_FULL, "", "its conversation no longer fits into the model's context" },
-		{ QUERY_DISK_ERROR, "no space", "its conversation cannot be written: no space" },
+		{ QUERY_MODEL_ERROR, "500 broken", "an API error: 500 broken" },
+		{ QUERY_EMPTY, "", "an empty answer of the model" },
+		{ QUERY_CUT_OFF, "", "an answer that was cut off at the output limit" },
+		{ QUERY_CONTEXT_FULL, "", "a conversation that no longer fits into the model's context" },
+		{ QUERY_DISK_ERROR, "no space", "a transcript that cannot be written: no space" },
 		{ QUERY_REFUSED, "cyber", "cyber" },
 		{ QUERY_BUDGET, "the budget is used up", "the budget is used up" },
 		{ QUERY_CANCELLED, "", "" },

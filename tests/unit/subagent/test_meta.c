@@ -352,9 +352,68 @@ TEST(an_end_with_negative_figures_has_none)
 	tree_stage_release(&st);
 }
 
+static ino_t inode_of(const struct task *t)
+{
+	struct stat st;
+
+	CHECK_INT(stat(t->meta, &st), 0);
+	return st.st_ino;
+}
+
+/* Written, changed and written again: is it the same file? */
+static bool is_written_over(struct tree_stage *st, const char *first_prompt, const char *prompt)
+{
+	struct task *t = tree_stage_task(st, TASK_1);
+	struct err err = { 0 };
+
+	t->prompt = first_prompt;
+	CHECK_INT(meta_write(t, &err), 0);
+	ino_t before = inode_of(t);
+	t->prompt = prompt;
+	t->state = AGENT_COMPLETED;
+	const struct task *back = write_and_read(st, t);
+
+	CHECK_CSTR(back->prompt, prompt);
+	CHECK_INT(back->state, AGENT_COMPLETED);
+	return inode_of(back) == before;
+}
+
+TEST(a_small_file_is_written_over_and_not_made_anew)
+{
+	static const char *const prompts[][2] = { { "Look", "Look around, at everything" },
+						  { "Look around, at everything that is there, and more", "Look" } };
+
+	for (size_t i = 0; i < COUNT_OF(prompts); i++) {
+		struct tree_stage st;
+		tree_stage_init(&st);
+
+		CHECK(is_written_over(&st, prompts[i][0], prompts[i][1]));
+
+		tree_stage_release(&st);
+	}
+}
+
+TEST(a_file_of_several_pages_is_replaced)
+{
+	char large[5000];
+	memset(large, 'x', sizeof large - 1);
+	large[sizeof large - 1] = '\0';
+	const char *const prompts[][2] = { { "Look", large }, { large, "Look" } };
+
+	for (size_t i = 0; i < COUNT_OF(prompts); i++) {
+		struct tree_stage st;
+		tree_stage_init(&st);
+
+		CHECK(!is_written_over(&st, prompts[i][0], prompts[i][1]));
+
+		tree_stage_release(&st);
+	}
+}
+
 int test_meta(void)
 {
 	return RUN_TESTS(
+		T(a_small_file_is_written_over_and_not_made_anew), T(a_file_of_several_pages_is_replaced),
 		T(a_child_comes_back_as_it_was_written), T(what_was_not_said_stays_unsaid),
 		T(a_child_that_ran_is_suspended_when_it_is_read),
 		T(children_are_in_the_order_in_which_they_were_started), T(a_child_that_is_known_is_not_read_again),

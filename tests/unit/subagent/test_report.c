@@ -73,10 +73,10 @@ TEST(each_end_has_its_words)
 		  "NOTE: this agent stopped at its 2-turn limit before it was finished. What follows is PARTIAL: it may be "
 		  "continued.\nHalf of it.",
 		  false },
-		{ AGENT_FAILED, "API Error: 500 broken", "", "Agent terminated early: API Error: 500 broken", true },
+		{ AGENT_FAILED, "API Error: 500 broken", "", "Agent terminated early due to API Error: 500 broken", true },
 		{ AGENT_FAILED, "API Error: 500 broken", "I was at",
-		  "Agent terminated early: API Error: 500 broken\nWhat it said last:\nI was at", true },
-		{ AGENT_FAILED, NULL, "", "Agent terminated early: it failed", true },
+		  "Agent terminated early due to API Error: 500 broken\nWhat it said last:\nI was at", true },
+		{ AGENT_FAILED, NULL, "", "Agent terminated early due to a failure", true },
 		{ AGENT_REFUSED, NULL, "", "The model refused the agent's request.", true },
 		{ AGENT_REFUSED, "cyber", "", "The model refused the agent's request: cyber", true },
 		{ AGENT_BUDGET, "the budget is used up", "So far",
@@ -280,7 +280,7 @@ TEST(a_notification_tells_the_end)
 		  "<verdict>PASS</verdict>\n<result>Done.\nVERDICT: PASS</result>\n" },
 		{ AGENT_FAILED, "API Error: 500", "",
 		  "<status>failed</status>\n<summary>Agent \"Look around\" failed</summary>\n"
-		  "<result>Agent terminated early: API Error: 500</result>\n" },
+		  "<result>Agent terminated early due to API Error: 500</result>\n" },
 		{ AGENT_KILLED, NULL, "half",
 		  "<status>killed</status>\n<summary>Agent \"Look around\" was stopped</summary>\n" },
 		{ AGENT_BUDGET, NULL, "",

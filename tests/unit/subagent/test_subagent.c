@@ -12,6 +12,7 @@ int main(void)
 	failed += test_fork();
 	failed += test_report();
 	failed += test_meta();
+	failed += test_tree();
 	failed += test_agent_tool();
 	failed += test_worktree_record();
 	failed += test_worktree_guard();

@@ -117,6 +117,27 @@ TEST(a_worktree_with_settings_of_its_own_does_not_become_spare)
 	stage_release(&st);
 }
 
+TEST(of_two_takes_at_once_one_gets_the_only_spare_worktree)
+{
+	struct stage st;
+	stage_init(&st);
+	stage_give_back(&st, stage_take(&st, ID_1));
+	struct stage second = { 0 };
+
+	worktree_take(st.pool, &(struct worktree_spec){ .agent_id = ID_2, .cwd = st.repo }, stage_on_taken, &st);
+	worktree_take(st.pool, &(struct worktree_spec){ .agent_id = ID_3, .cwd = st.repo }, stage_on_taken, &second);
+	loop_run(st.loop);
+
+	CHECK(st.w && second.w);
+	CHECK(strcmp(st.w->admin, second.w->admin) != 0);
+	CHECK_INT(st.pool->repos->spare_count, 0);
+	stage_give_back(&st, st.w);
+	stage_give_back(&st, second.w);
+	stage_drain(&st);
+	stage_check_nothing_left(&st);
+	stage_release(&st);
+}
+
 TEST(after_a_drain_releases_remove)
 {
 	struct stage st;
@@ -140,5 +161,5 @@ int test_worktree_pool(void)
 			 T(what_one_agent_did_is_not_held_against_the_next),
 			 T(a_spoilt_spare_worktree_costs_a_checkout_and_nothing_else),
 			 T(a_worktree_with_settings_of_its_own_does_not_become_spare),
-			 T(after_a_drain_releases_remove));
+			 T(of_two_takes_at_once_one_gets_the_only_spare_worktree), T(after_a_drain_releases_remove));
 }

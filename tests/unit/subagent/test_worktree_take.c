@@ -296,6 +296,37 @@ TEST(a_git_that_fails_leaves_nothing_and_its_words_are_the_error)
 	}
 }
 
+TEST(what_a_git_left_that_died_while_adding_is_removed)
+{
+	static const char *const left[] = {
+		"mkdir -p $A",
+		"mkdir -p $A $W; echo $W/.git >$A/gitdir",
+		"mkdir -p $A $W; echo $W/.git >$A/gitdir; echo gitdir: $A >$W/.git",
+		"mkdir -p $W; echo gitdir: $A >$W/.git; rm -rf $A",
+		"PATH=${PATH#*:} git \"$@\"",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(left); i++) {
+		struct stage st;
+		AUTO_BUF struct buf effect = { 0 };
+		stage_init(&st);
+		buf_addf(&effect,
+			 "A=%s/.git/worktrees/agent-" ID_1 " W=%s/.claude/worktrees/agent-" ID_1 "; %s;"
+			 "while [ $# -gt 0 ]; do [ \"$1\" = --reason ] && [ -d $A ] && echo \"$2\" >$A/locked;"
+			 "shift; done; kill -9 $$",
+			 st.repo, st.repo, left[i]);
+		stage_break_git(&st, "add", effect.p);
+
+		struct worktree *w = stage_take(&st, ID_1);
+		stage_mend_git();
+
+		CHECK(!w);
+		CHECK_INT(st.err.kind, ERR_IO);
+		stage_check_nothing_left(&st);
+		stage_release(&st);
+	}
+}
+
 TEST(without_git_the_error_says_so)
 {
 	struct stage st;
@@ -337,8 +368,8 @@ TEST(a_cancel_ends_a_git_that_hangs)
 {
 	struct stage st;
 	stage_init(&st);
-	stage_break_git(&st, "add", "exec sleep 1000");
-	st.cancel_at = "add";
+	stage_break_git(&st, "reset", "exec sleep 1000");
+	st.cancel_at = "populate";
 
 	struct worktree *w = stage_take(&st, ID_1);
 	stage_mend_git();
@@ -488,8 +519,8 @@ int test_worktree_take(void)
 			 T(fresh_without_an_origin_or_with_one_that_does_not_answer_starts_at_head),
 			 T(neither_hooks_nor_git_variables_have_a_say),
 			 T(a_git_that_fails_leaves_nothing_and_its_words_are_the_error),
-			 T(without_git_the_error_says_so), T(a_cancel_at_any_step_undoes_all_and_is_reported_once),
-			 T(a_cancel_ends_a_git_that_hangs),
+			 T(what_a_git_left_that_died_while_adding_is_removed), T(without_git_the_error_says_so),
+			 T(a_cancel_at_any_step_undoes_all_and_is_reported_once), T(a_cancel_ends_a_git_that_hangs),
 			 T(twenty_takes_at_once_give_twenty_worktrees_and_all_go_again),
 			 T(takes_that_are_cancelled_at_random_turns_each_end_once_and_leave_nothing));
 }

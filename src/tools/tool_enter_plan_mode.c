@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * tool_enter_plan_mode.c - EnterPlanMode: the permission to run it is the user's agreement to plan first. */
+#include "subagent/plan.h"
+#include "tools/tools_int.h"
+
+static void enter_start(struct tool_call *call);
+
+const struct tool tool_enter_plan_mode = {
+	.name = "EnterPlanMode",
+	.definition = tool_enter_plan_mode_json,
+	.flags = TOOL_NEEDS_USER,
+	.start = enter_start,
+};
+
+static void enter_start(struct tool_call *call)
+{
+	struct actor *a = call->env->owner;
+
+	if (plan_is_on(a)) {
+		tool_call_fail(call, "Plan mode is on already.");
+		return;
+	}
+	plan_enter(a);
+	plan_explain(a, &call->result);
+	tool_call_end(call, false);
+}

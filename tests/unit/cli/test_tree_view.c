@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * test_tree_view.c - running children as lines, and how the faces show them. */
+#include "test_cli.h"
+#include "cli/tree_view.h"
+#include "cli/view.h"
+
+static struct cadre_event event(enum cadre_event_kind kind, const char *agent, const char *parent, int64_t depth)
+{
+	return (struct cadre_event){ .kind = kind,
+				     .agent = agent,
+				     .details = { [CADRE_DETAIL_TYPE] = "Explore",
+						  [CADRE_DETAIL_DESCRIPTION] = agent,
+						  [CADRE_DETAIL_PARENT] = parent,
+						  [CADRE_DETAIL_COLOR] = "cyan",
+						  [CADRE_DETAIL_END] = "finished",
+						  [CADRE_DETAIL_LAST_TOOL] = "Read" },
+				     .figures = { [CADRE_FIGURE_DEPTH] = depth,
+						  [CADRE_FIGURE_TURNS] = 3,
+						  [CADRE_FIGURE_TOKENS] = 1234,
+						  [CADRE_FIGURE_MS] = 4000 } };
+}
+
+static void tell(struct tree_view *t, enum cadre_event_kind kind, const char *agent, const char *parent, int64_t depth)
+{
+	struct cadre_event e = event(kind, agent, parent, depth);
+
+	tree_view_event(t, &e);
+}
+
+/* What stands on the terminal after it was drawn. */
+static const char *drawn(struct tree_view *t, unsigned columns)
+{
+	static struct buf out;
+
+	buf_clear(&out);
+	tree_view_erase(t, &out);
+	buf_clear(&out);
+	tree_view_draw(t, &out, columns);
+	return buf_str(&out).p;
+}
+
+TEST(children_stand_below_their_parents_in_the_order_of_starting)
+{
+	struct tree_view t = { 0 };
+
+	tell(&t, CADRE_AGENT_STARTED, "a", "", 1);
+	tell(&t, CADRE_AGENT_STARTED, "b", "", 1);
+	tell(&t, CADRE_AGENT_STARTED, "a1", "a", 2);
+	tell(&t, CADRE_AGENT_STARTED, "a2", "a", 2);
+	tell(&t, CADRE_AGENT_STARTED, "a1x", "a1", 3);
+	tell(&t, CADRE_AGENT_PROGRESS, "a1x", "a1", 3);
+
+	CHECK_CSTR(drawn(&t, 100), "  Explore: a  0 turns, 0 tokens\n"
+				   "    Explore: a1  0 turns, 0 tokens\n"
+				   "      Explore: a1x  3 turns, 1.2 k tokens, Read\n"
+				   "    Explore: a2  0 turns, 0 tokens\n"
+				   "  Explore: b  0 turns, 0 tokens\n");
+	tree_view_release(&t);
+}
+
+TEST(a_child_that_ended_is_gone_and_one_that_goes_on_is_there_once)
+{
+	struct tree_view t = { 0 };
+
+	tell(&t, CADRE_AGENT_STARTED, "a", "", 1);
+	tell(&t, CADRE_AGENT_STARTED, "b", "", 1);
+	tell(&t, CADRE_AGENT_ENDED, "a", "", 1);
+	tell(&t, CADRE_AGENT_ENDED, "a", "", 1);
+	tell(&t, CADRE_AGENT_STARTED, "b", "", 1);
+
+	CHECK_CSTR(drawn(&t, 100), "  Explore: b  0 turns, 0 tokens\n");
+	tree_view_release(&t);
+}
+
+TEST(a_line_never_reaches_the_last_column)
+{
+	static const struct {
+		unsigned columns;
+		const char *line;
+	} table[] = {
+		{ 0, "  \n" },
+		{ 3, "  \n" },
+		{ 10, "  Explore\n" },
+		{ 14, "  Explore: \xe2\x82\xac\n" },
+		{ 15, "  Explore: \xe2\x82\xacx\n" },
+	};
+	struct tree_view t = { 0 };
+
+	tell(&t, CADRE_AGENT_STARTED, "\xe2\x82\xacxyz", "", 1);
+	for (size_t i = 0; i < COUNT_OF(table); i++)
+		CHECK_CSTR(drawn(&t, table[i].columns), table[i].line);
+	tree_view_release(&t);
+}
+
+TEST(many_children_take_eight_lines_and_are_drawn_with_patience)
+{
+	struct tree_view t = { 0 };
+	struct cadre_event late = event(CADRE_AGENT_PROGRESS, "c0", "", 1);
+	char id[16];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(id, sizeof id, "c%d", i);
+		tell(&t, CADRE_AGENT_STARTED, id, "", 1);
+	}
+	CHECK(str_ends(str_from(drawn(&t, 80)), STR("Explore: c6  0 turns, 0 tokens\n  and 93 more\n")));
+	CHECK_INT(t.drawn, 8);
+	tree_view_event(&t, &late);
+	CHECK(!tree_view_is_due(&t, &late));
+	late.time_ms = 1000;
+	CHECK(tree_view_is_due(&t, &late));
+	tree_view_release(&t);
+}
+
+TEST(what_was_drawn_is_erased_once)
+{
+	struct tree_view t = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+
+	tell(&t, CADRE_AGENT_STARTED, "a", "", 1);
+	tell(&t, CADRE_AGENT_STARTED, "b", "", 1);
+	tree_view_erase(&t, &out);
+	CHECK_INT(out.n, 0);
+	(void)drawn(&t, 80);
+	tree_view_erase(&t, &out);
+	tree_view_erase(&t, &out);
+
+	CHECK_STR(buf_str(&out), "\033[2A\r\033[J");
+	tree_view_release(&t);
+}
+
+TEST(colours_are_those_of_the_types_and_foreign_text_is_harmless)
+{
+	struct tree_view t = { .colour = true };
+
+	tell(&t, CADRE_AGENT_STARTED, "x\033[2J", "", 1);
+
+	CHECK_CSTR(drawn(&t, 80), "  \033[36mExplore: x\\x1b[2J\033[0m\033[2m  0 turns, 0 tokens\033[0m\n");
+	tree_view_release(&t);
+}
+
+TEST(the_line_face_shows_the_end_of_a_child_and_not_its_tools)
+{
+	struct cadre_event tool = event(CADRE_TOOL_STARTED, "a", "", 1);
+	struct cadre_event end = event(CADRE_AGENT_ENDED, "a", "", 1);
+	struct cadre_event retry = event(CADRE_RETRY, "a", "", 1);
+	struct view v = { .face = &face_line };
+	buf_clear(&fake_out);
+
+	retry.text = "529, again in 2 s";
+	view_event(&v, &tool);
+	view_event(&v, &retry);
+	view_event(&v, &end);
+
+	CHECK_STR(buf_str(&fake_out), "agent \"a\" (Explore): 529, again in 2 s\n"
+				      "Agent \"a\" finished (3 turns, 1.2 k tokens, 4.0 s)\n");
+	view_release(&v);
+}
+
+TEST(the_tree_is_erased_before_other_output_and_drawn_behind_it)
+{
+	struct cadre_event start = event(CADRE_AGENT_STARTED, "a", "", 1);
+	static const struct cadre_event note = { .kind = CADRE_NOTIFICATION, .text = "a task ended" };
+	struct view v = { .face = &face_line, .live = true };
+	buf_clear(&fake_out);
+
+	view_event(&v, &start);
+	view_event(&v, &note);
+
+	CHECK_STR(buf_str(&fake_out), "  Explore: a  0 turns, 0 tokens\n"
+				      "\033[1A\r\033[Ja task ended\n"
+				      "  Explore: a  0 turns, 0 tokens\n");
+	view_release(&v);
+}
+
+TEST(the_tree_waits_for_the_end_of_a_line_and_of_input)
+{
+	struct cadre_event start = event(CADRE_AGENT_STARTED, "a", "", 1);
+	static const struct cadre_event piece = { .kind = CADRE_DELTA, .name = "text", .text = "half" };
+	struct view v = { .face = &face_line, .live = true, .hold = true };
+	buf_clear(&fake_out);
+
+	view_event(&v, &start);
+	CHECK_INT(fake_out.n, 0);
+	view_release_held(&v);
+	view_event(&v, &piece);
+
+	CHECK_STR(buf_str(&fake_out), "half");
+	view_release(&v);
+}
+
+const struct test_group tree_tests =
+	GROUP(T(children_stand_below_their_parents_in_the_order_of_starting),
+	      T(a_child_that_ended_is_gone_and_one_that_goes_on_is_there_once), T(a_line_never_reaches_the_last_column),
+	      T(many_children_take_eight_lines_and_are_drawn_with_patience), T(what_was_drawn_is_erased_once),
+	      T(colours_are_those_of_the_types_and_foreign_text_is_harmless),
+	      T(the_line_face_shows_the_end_of_a_child_and_not_its_tools),
+	      T(the_tree_is_erased_before_other_output_and_drawn_behind_it),
+	      T(the_tree_waits_for_the_end_of_a_line_and_of_input));

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * test_store.c - a rule is added to a settings file, and nothing that was in it is lost. */
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "io/file.h"
+#include "settings/settings_store.h"
+#include "stage.h"
+#include "tests.h"
+
+static int add(struct stage *s, const char *file, const char *rule, struct err *err)
+{
+	return settings_add_rule(stage_path(s, file), "allow", str_from(rule), err);
+}
+
+TEST(a_rule_is_put_in_and_all_other_bytes_stay)
+{
+	static const struct {
+		const char *text, *expected; /* expected NULL: nothing changes */
+	} rows[] = {
+		{ "", "{\"permissions\": {\"allow\": [\"Bash(a)\"]}}\n" },
+		{ "{}", "{\"permissions\": {\"allow\": [\"Bash(a)\"]}}" },
+		{ "{\n}\n", "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(a)\"\n    ]\n  }\n}\n" },
+		{ "{\"x\":1.50}", "{\"x\":1.50, \"permissions\": {\"allow\": [\"Bash(a)\"]}}" },
+		{ "{ \"permissions\" : {\"deny\":[ ]} }",
+		  "{ \"permissions\" : {\"deny\":[ ], \"allow\": [\"Bash(a)\"]} }" },
+		{ "{\"permissions\":{\"allow\":[ \"b\",\"c\" ]}}",
+		  "{\"permissions\":{\"allow\":[ \"b\",\"c\", \"Bash(a)\" ]}}" },
+		{ "{\n    \"permissions\": {\n        \"allow\": [\n            \"b\"\n        ]\n    }\n}",
+		  "{\n    \"permissions\": {\n        \"allow\": [\n            \"b\",\n            \"Bash(a)\"\n        ]\n    }\n}" },
+		{ "{\n    \"permissions\": {\n        \"allow\": []\n    },\n    \"z\": 0\n}",
+		  "{\n    \"permissions\": {\n        \"allow\": [\n            \"Bash(a)\"\n        ]\n    },\n    \"z\": 0\n}" },
+		{ "{\n\t\"permissions\": {\n\t\t\"ask\": []\n\t}\n}",
+		  "{\n\t\"permissions\": {\n\t\t\"ask\": [],\n\t\t\"allow\": [\n\t\t\t\"Bash(a)\"\n\t\t]\n\t}\n}" },
+		{ "{\r\n  \"x\": {}\r\n}\r\n",
+		  "{\r\n  \"x\": {},\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"Bash(a)\"\r\n    ]\r\n  }\r\n}\r\n" },
+		{ "\xef\xbb\xbf{\"\\u0070ermissions\":{}}",
+		  "\xef\xbb\xbf{\"\\u0070ermissions\":{\"allow\": [\"Bash(a)\"]}}" },
+		{ "{\"permissions\":{\"allow\":[]},\"permissions\":{}}",
+		  "{\"permissions\":{\"allow\":[]},\"permissions\":{\"allow\": [\"Bash(a)\"]}}" },
+		{ "{\"permissions\":{\"allow\":[1, null]}}", "{\"permissions\":{\"allow\":[1, null, \"Bash(a)\"]}}" },
+		{ "{\"permissions\":{\"allow\":[\"Bash(a)\"]}}", NULL },
+		{ "{\"permissions\":{\"allow\":[\"Bash\\u0028a)\"]}}", NULL },
+	};
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct err err = { 0 };
+		stage_put(&s, "f", rows[i].text);
+		CHECK_INT(add(&s, "f", "Bash(a)", &err), 0);
+		CHECK_CSTR(stage_text(&s, "f"), rows[i].expected ? rows[i].expected : rows[i].text);
+	}
+	stage_release(&s);
+}
+
+TEST(a_file_that_is_not_understood_is_refused_and_left_alone)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "{\"x\":", "f:1:6: " },
+		{ "[]", "f:1:1: expected an object" },
+		{ "{ // a comment\n}", "f:1:3: " },
+		{ "{\"permissions\":{\"allow\":[\"a\",]}}", "f:1:30: " },
+		{ "{\"permissions\":[]}", "f:1:16: expected an object" },
+		{ "{\"permissions\":null}", "f:1:16: expected an object" },
+		{ "{\"permissions\":{\"allow\":\"Bash\"}}", "f:1:25: expected a list of rules" },
+		{ "{} {}", "f:1:4: " },
+		{ "{\"a\":\"\xff\"}", "f:1:" },
+	};
+	struct stage s;
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct err err = { 0 };
+		stage_put(&s, "f", rows[i].text);
+		print_message("# %s\n", rows[i].text);
+		CHECK_INT(add(&s, "f", "Bash(a)", &err), -ERR_USAGE);
+		CHECK(str_has(str_from(err.text), str_from(rows[i].expected)));
+		CHECK_CSTR(stage_text(&s, "f"), rows[i].text);
+	}
+	stage_release(&s);
+}
+
+TEST(a_file_that_is_not_there_is_made_with_its_directory)
+{
+	struct err err = { 0 };
+	struct stage s;
+	stage_init(&s);
+
+	CHECK_INT(add(&s, "new/.claude/settings.local.json", "Bash(say \"hi\\there\")", &err), 0);
+
+	CHECK_CSTR(
+		stage_text(&s, "new/.claude/settings.local.json"),
+		"{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(say \\\"hi\\\\there\\\")\"\n    ]\n  }\n}\n");
+	stage_release(&s);
+}
+
+TEST(a_link_stays_a_link_and_its_target_keeps_its_mode)
+{
+	struct err err = { 0 };
+	struct stat st;
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "elsewhere/real", "{}");
+	CHECK_INT(chmod(stage_path(&s, "elsewhere/real"), 0640), 0);
+	CHECK_INT(symlink("elsewhere/real", stage_path(&s, "link")), 0);
+
+	CHECK_INT(add(&s, "link", "Bash(a)", &err), 0);
+
+	CHECK_INT(lstat(stage_path(&s, "link"), &st), 0);
+	CHECK(S_ISLNK(st.st_mode));
+	CHECK_INT(stat(stage_path(&s, "elsewhere/real"), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0640);
+	CHECK_CSTR(stage_text(&s, "elsewhere/real"), "{\"permissions\": {\"allow\": [\"Bash(a)\"]}}");
+	stage_release(&s);
+}
+
+TEST(what_is_no_file_is_refused)
+{
+	struct err err = { 0 };
+	struct stage s;
+	stage_init(&s);
+	CHECK_INT(mkdir(stage_path(&s, "dir"), 0700), 0);
+	CHECK_INT(mkfifo(stage_path(&s, "pipe"), 0600), 0);
+	CHECK_INT(symlink("loop", stage_path(&s, "loop")), 0);
+
+	CHECK_INT(add(&s, "dir", "Bash(a)", &err), -ERR_USAGE);
+	CHECK_INT(add(&s, "pipe", "Bash(a)", &err), -ERR_USAGE);
+	CHECK(add(&s, "loop", "Bash(a)", &err) < 0);
+
+	stage_release(&s);
+}
+
+/* Half of them come by another way to the same file. */
+TEST(several_writers_lose_no_rule)
+{
+	enum { WRITERS = 6, EACH = 10 };
+	struct err err = { 0 };
+	struct stage s;
+	pid_t pids[WRITERS];
+	stage_init(&s);
+	stage_put(&s, "real/f", "{\"kept\": [1, 2, 3]}");
+	CHECK_INT(symlink("real/f", stage_path(&s, "link")), 0);
+
+	for (int w = 0; w < WRITERS; w++) {
+		pids[w] = fork();
+		if (pids[w])
+			continue;
+		int failed = 0;
+		for (int i = 0; i < EACH; i++)
+			failed |= add(&s, w % 2 ? "real/f" : "link", arena_printf(&s.arena, "Bash(<%d>)", w * EACH + i),
+				      &err);
+		_exit(failed ? 1 : 0);
+	}
+
+	for (int w = 0; w < WRITERS; w++) {
+		int status = -1;
+		CHECK_INT(waitpid(pids[w], &status, 0), pids[w]);
+		CHECK_INT(status, 0);
+	}
+	const char *text = stage_text(&s, "real/f");
+	for (int i = 0; i < WRITERS * EACH; i++)
+		CHECK(strstr(text, arena_printf(&s.arena, "\"Bash(<%d>)\"", i)) != NULL);
+	CHECK(str_starts(str_from(text), STR("{\"kept\": [1, 2, 3], \"permissions\": ")));
+	stage_release(&s);
+}
+
+int test_store(void)
+{
+	return RUN_TESTS(T(a_rule_is_put_in_and_all_other_bytes_stay),
+			 T(a_file_that_is_not_understood_is_refused_and_left_alone),
+			 T(a_file_that_is_not_there_is_made_with_its_directory),
+			 T(a_link_stays_a_link_and_its_target_keeps_its_mode), T(what_is_no_file_is_refused),
+			 T(several_writers_lose_no_rule));
+}
