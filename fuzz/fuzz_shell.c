@@ -34,7 +34,8 @@ static void check_slices(const struct shell_command *c, struct str text)
 	}
 }
 
-/* Bytes that an escape can make and that may not stand in a text by themselves; and arrays, which hang on the name. */
+/* Bytes that an escape can make and that may not stand in a text by themselves; arrays, which hang on the name; and
+ * arithmetic, which hangs on what was set before. */
 static bool can_be_written(const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.n; i++) {
@@ -42,7 +43,7 @@ static bool can_be_written(const struct shell_word *w)
 		if ((c < ' ' && c != '\n' && c != '\t') || c >= 0x7f)
 			return false;
 	}
-	return w->literal || !str_has(w->source, STR("=("));
+	return w->literal || (!str_has(w->source, STR("=(")) && !str_has(w->source, STR("((")));
 }
 
 static void write_word(struct buf *out, const struct shell_word *w)

@@ -26,7 +26,7 @@ struct cadre {
 	struct endpoint *endpoint; /* opened with the first session */
 	struct spawner *spawner;
 	struct head_pool heads;
-	struct store store; /* ready once store.config_dir is set */
+	struct store store;              /* ready once store.config_dir is set */
 	struct state *state;             /* opened with the first session */
 	struct agent_registry *registry; /* the same */
 	struct policy policy;            /* the same */
@@ -50,12 +50,12 @@ struct cadre {
 
 /* The turn that runs, and hooks around it */
 struct turn {
-	struct buf prompt;          /* until the hooks have let it through */
-	struct buf context;         /* what hooks have to tell the model */
-	struct hook_firing *firing; /* hooks that the session waits for */
-	unsigned stop_blocks;       /* how often a stop hook wanted more */
+	struct buf prompt;            /* until the hooks have let it through */
+	struct buf context;           /* what hooks have to tell the model */
+	struct hook_firing *firing;   /* hooks that the session waits for */
+	unsigned stop_blocks;         /* how often a stop hook wanted more */
 	struct config_change *change; /* settings that hooks look at; NULL: none */
-	bool start_told, end_told;  /* SessionStart and SessionEnd */
+	bool start_told, end_told;    /* SessionStart and SessionEnd */
 };
 
 struct cadre_session {
@@ -75,10 +75,10 @@ struct cadre_session {
 	char origin_uuid[UUID_LEN + 1];
 	bool origin_recorded;
 	uint64_t seq;
-	unsigned results;        /* turns that have ended */
-	unsigned policy_told;    /* generation of the policy whose notes were told, + 1 */
-	struct timer wait;       /* for children after the last turn */
-	struct timer told_wait;  /* for hooks that nobody waits for, when nothing else is left */
+	unsigned results;       /* turns that have ended */
+	unsigned policy_told;   /* generation of the policy whose notes were told, + 1 */
+	struct timer wait;      /* for children after the last turn */
+	struct timer told_wait; /* for hooks that nobody waits for, when nothing else is left */
 	struct turn turn;
 	struct agent_tree tree;  /* its agents; the main one is tree.main */
 	const char *project_dir; /* <config>/projects/<key> */

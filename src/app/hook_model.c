@@ -7,10 +7,11 @@
 
 enum { MOST_AGENT_TURNS = 50, MOST_ANSWER_TOKENS = 4096 };
 
-static const char rules[] = "You check one event in the run of another agent. The message says what to check and shows the "
-			    "event as JSON. Answer with one JSON object and nothing else: {\"ok\": true} if all is as it "
-			    "should be, otherwise {\"ok\": false, \"reason\": \"...\"} with a reason that the other agent can "
-			    "act on. If what is wanted cannot be done at all, add \"impossible\": true.";
+static const char rules[] =
+	"You check one event in the run of another agent. The message says what to check and shows the "
+	"event as JSON. Answer with one JSON object and nothing else: {\"ok\": true} if all is as it "
+	"should be, otherwise {\"ok\": false, \"reason\": \"...\"} with a reason that the other agent can "
+	"act on. If what is wanted cannot be done at all, add \"impossible\": true.";
 
 static const char *const reading_tools[] = { "Glob", "Grep", "Read" };
 
@@ -51,7 +52,8 @@ static void on_ask(struct tool_gate *gate, struct tool_call *call)
 	if (a && permission_decide(&a->permission, call, &reason) == PERMISSION_ALLOW)
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	else
-		tool_call_decided(call, TOOL_DENY, reason.n ? buf_str(&reason) : STR("It would have to be asked about."));
+		tool_call_decided(call, TOOL_DENY,
+				  reason.n ? buf_str(&reason) : STR("It would have to be asked about."));
 }
 
 static const char *const *copy_dirs(struct question *q, const char *const *dirs)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * hooks.c - the hook engine of a runtime, and what it tells its sessions. */
-#include "app/hook_model.h"
 #include "app/app_int.h"
+#include "app/hook_model.h"
 
 struct cadre_session *app_session(struct cadre *c, const char *id)
 {
@@ -27,9 +27,8 @@ static void on_skipped(void *data, const struct hook_context *context, const str
 	if (!s)
 		return;
 	buf_addf(&text, "hook " STR_FMT " of %s does not run: %s", STR_ARG(hook->label), hook->origin->file, why);
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR,
-					 .agent = agent_of(s, context->agent_id),
-					 .text = buf_str(&text) });
+	session_emit(s, &(struct event){
+				.kind = EVENT_ERROR, .agent = agent_of(s, context->agent_id), .text = buf_str(&text) });
 }
 
 /* What a hook that nobody waited for has to say goes to the model with its next request. */

@@ -6,8 +6,7 @@
 
 static bool is_wanted(const struct cadre_session *s, enum hook_event event, const char *subject)
 {
-	return actor_has_hooks(&s->tree.main,
-			       &(struct hook_fire_spec){ .event = event, .subject = str_from(subject) });
+	return actor_has_hooks(&s->tree.main, &(struct hook_fire_spec){ .event = event, .subject = str_from(subject) });
 }
 
 static bool fire(struct cadre_session *s, enum hook_event event, const char *subject, struct json_out *fields,

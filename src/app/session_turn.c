@@ -257,7 +257,8 @@ static bool has_hooks(const struct cadre_session *s)
 {
 	const struct hook_set *set = s->tree.hook_set;
 
-	return set && ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]);
+	return set &&
+	       ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]);
 }
 
 static int start_asked(struct cadre_session *s, struct err *err)

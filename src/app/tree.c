@@ -46,7 +46,8 @@ static bool fork_mode(const struct options *o, const struct settings *s)
 
 	if (!o->interactive || env_is_on("CLAUDE_CODE_COORDINATOR_MODE"))
 		return false;
-	return variable && variable[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT") : settings_bool(s, "subagents.fork", false);
+	return variable && variable[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
+				       : settings_bool(s, "subagents.fork", false);
 }
 
 static void find_switches(const struct options *o, const struct policy *p, struct tree_switches *w)

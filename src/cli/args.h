@@ -55,7 +55,7 @@ struct args {
 	bool print, verbose, partial, help, version, json, list, forget, all, follow;
 	const char *output_format; /* NULL: not given */
 	const char *input_format;
-	const char *session; /* of `cadre stop`; NULL: not given */
+	const char *session;        /* of `cadre stop`; NULL: not given */
 	struct option_value *given; /* every option with a setting, in the order of the command line */
 	size_t given_count;
 	const char **words; /* of a verb: what is no flag, without the verb itself */

@@ -3,14 +3,7 @@
 #include "cli/verb.h"
 
 const struct verb *const verb_table[] = {
-	&verb_agents,
-	&verb_config,
-	&verb_logs,
-	&verb_permissions,
-	&verb_stop,
-	&verb_tasks,
-	&verb_trust,
-	NULL,
+	&verb_agents, &verb_config, &verb_logs, &verb_permissions, &verb_stop, &verb_tasks, &verb_trust, NULL,
 };
 
 const struct verb *verb_find(const char *name)

@@ -275,9 +275,10 @@ void hook_engine_keep_group(struct hook_engine *e, pid_t pgid, const struct hook
 		e->group_cap = e->group_cap ? e->group_cap * 2 : 8;
 		e->groups = xrealloc(e->groups, e->group_cap * sizeof *e->groups);
 	}
-	e->groups[e->group_count++] = (struct left_group){ .pgid = pgid,
-							   .session_id = owner->session_id ? xstrdup(owner->session_id) : NULL,
-							   .agent_id = owner->agent_id ? xstrdup(owner->agent_id) : NULL };
+	e->groups[e->group_count++] =
+		(struct left_group){ .pgid = pgid,
+				     .session_id = owner->session_id ? xstrdup(owner->session_id) : NULL,
+				     .agent_id = owner->agent_id ? xstrdup(owner->agent_id) : NULL };
 }
 
 static bool is_same(const char *a, const char *b)

@@ -118,7 +118,7 @@ struct hook_call {
 	struct str text;  /* prompt with its arguments, or the JSON input of an MCP tool */
 	const char *session_id;
 	const char *agent_id, *tool_use_id; /* or NULL */
-	void *state; /* the runner's own */
+	void *state;                        /* the runner's own */
 };
 
 /* start leads to hook_call_finish exactly once, from inside start or later, also after cancel, soon. */

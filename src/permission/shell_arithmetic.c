@@ -5,10 +5,10 @@
 #include "permission/shell_parse_int.h"
 
 struct expression {
-	unsigned depth;    /* open parentheses */
-	unsigned parts;    /* ";" so far */
-	bool loop;         /* for (( ; ; )) */
-	bool can_fail;     /* or its value is not computed each time */
+	unsigned depth; /* open parentheses */
+	unsigned parts; /* ";" so far */
+	bool loop;      /* for (( ; ; )) */
+	bool can_fail;
 	bool may_assign;   /* only here is NAME = an assignment */
 	bool begins;       /* a part begins */
 	struct str target; /* of the assignment with which this part began, or empty */
@@ -43,7 +43,7 @@ static void begin_part(struct expression *e)
 
 static void end_part(struct shell_parser *p, struct expression *e)
 {
-	if (e->target.n && !e->can_fail)
+	if (e->target.n && !e->can_fail && !e->parts)
 		shell_know(p, e->target);
 }
 
@@ -228,7 +228,6 @@ static bool read_separator(struct shell_parser *p, struct expression *e)
 	if (!e->depth)
 		end_part(p, e);
 	e->parts += part;
-	e->can_fail = e->can_fail || part;
 	begin_part(e);
 	return true;
 }

@@ -80,7 +80,7 @@ static bool read_words(struct shell_parser *p)
 		shell_skip_blanks(p);
 		if (!shell_read_word(p, SHELL_WORD_PLAIN, &word))
 			return numbers;
-		numbers = numbers && (word.number || is_range(&word));
+		numbers = numbers && ((word.literal && word.number) || is_range(&word));
 	}
 }
 
@@ -216,7 +216,9 @@ void shell_read_function_body(struct shell_parser *p, struct str name)
 {
 	unsigned outside = p->where;
 	const struct shell_known *known = p->known;
+	bool can_fail = p->sink->can_fail;
 
+	p->sink->can_fail = false;
 	if (shell_declares(name))
 		shell_fail(p, "a function has the name of a builtin that sets variables");
 	p->sink->script->has_function = true;
@@ -229,6 +231,9 @@ void shell_read_function_body(struct shell_parser *p, struct str name)
 	shell_leave(p);
 	p->where = outside;
 	p->known = known;
+	if (p->sink->can_fail || p->pending)
+		p->sink->call_can_fail = true;
+	p->sink->can_fail = can_fail || p->sink->call_can_fail;
 }
 
 static void read_function(struct shell_parser *p)

@@ -96,7 +96,7 @@ void shell_end_line(struct shell_parser *p)
 {
 	while (p->known && p->known->doubtful)
 		p->known = p->known->before;
-	p->sink->can_fail = false;
+	p->sink->can_fail = p->sink->call_can_fail;
 }
 
 /* ---- simple commands ---- */
@@ -178,13 +178,18 @@ void shell_note_simple(struct shell_parser *p, const struct shell_command *c)
 
 /* ---- the end ---- */
 
-/* An argument of test can run a command, but no command that runs there sets a variable here. */
+/* Of what hides a command, not all can set a variable here: a redirection, IFS= in front, an argument of test. */
 static bool can_set_names(const struct shell_command *c)
 {
-	if (!c->hides)
+	struct shell_command rest = *c;
+
+	rest.redirect_count = 0;
+	if (c->assignment_count == 1 && str_is(c->assignments[0].name, "IFS"))
+		rest.assignment_count = 0;
+	if (!shell_hides(&rest))
 		return false;
-	return !c->word_count || c->assignment_count || c->redirect_count ||
-	       !(str_is(c->words[0].text, "[") || str_is(c->words[0].text, "test"));
+	return !rest.word_count || rest.assignment_count ||
+	       !(str_is(rest.words[0].text, "[") || str_is(rest.words[0].text, "test"));
 }
 
 void shell_check_names(struct shell_parser *p)

@@ -26,8 +26,9 @@ struct shell_sink {
 	struct buf scratch; /* the text of the words that are being read, the innermost one last */
 	struct shell_name *names;
 	size_t name_count;
-	bool can_fail; /* an expansion in this line can be an error */
-	bool freezes;  /* a declaration with options, perhaps of a constant: then an assignment can fail */
+	bool can_fail;      /* an expansion in this line can be an error */
+	bool call_can_fail; /* one in a function can: then every line that may call it */
+	bool freezes;       /* a declaration with options, perhaps of a constant: then an assignment can fail */
 };
 
 struct shell_here {

@@ -19,15 +19,22 @@ static void add_escaped(struct buf *out, struct str text)
 	}
 }
 
-static bool hides_something(struct str command)
+/* The words do not say what will run, here or in a text that is given to a shell: who says yes to them has not seen it. */
+static bool hides_something(struct str text)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct shell_script script;
+	struct shell_command *forms;
+	size_t count;
 
-	shell_parse(&a, command, &script);
-	for (size_t i = 0; i < script.count; i++)
-		if (script.commands[i].hides)
+	shell_parse(&a, text, &script);
+	for (size_t i = 0; i < script.count; i++) {
+		if (!shell_list_for_deny(&a, &script.commands[i], &forms, &count))
 			return true;
+		for (size_t k = 0; k < count; k++)
+			if (forms[k].hides)
+				return true;
+	}
 	return !script.understood;
 }
 

@@ -28,9 +28,9 @@ enum query_end {
 	QUERY_CUT_OFF, /* at the output limit, again and again; or paused without end */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
-	QUERY_HALTED,  /* a hook ended the turn */
-	QUERY_BLOCKED, /* a hook did not let the prompt through */
-	QUERY_BUDGET, /* the next request would cost more than is left */
+	QUERY_HALTED,     /* a hook ended the turn */
+	QUERY_BLOCKED,    /* a hook did not let the prompt through */
+	QUERY_BUDGET,     /* the next request would cost more than is left */
 	QUERY_DISK_ERROR, /* the transcript cannot be written */
 };
 
@@ -47,15 +47,15 @@ struct query_config {
 	struct recorder *recorder;
 	const char *session_id, *agent;
 	const char *model;
-	struct seats *seats;   /* of the agents that may be at work at a time; NULL: no limit for this one */
-	struct budget *budget; /* NULL: none */
+	struct seats *seats;        /* of the agents that may be at work at a time; NULL: no limit for this one */
+	struct budget *budget;      /* NULL: none */
 	const char *interrupt_note; /* told to the model when a turn was cancelled; NULL: nothing */
 	const char *reminder;       /* sent behind the last block of every request, not kept; NULL: none */
 	unsigned max_turns;         /* 0: no limit */
 	unsigned parallel_calls;    /* 0: 10 */
 	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
 	event_fn *on_event;
-	bool want_deltas, want_raw;                  /* EVENT_DELTA as text; as the API's own events */
+	bool want_deltas, want_raw;                              /* EVENT_DELTA as text; as the API's own events */
 	void (*on_usage)(void *data, const struct usage *usage); /* of each answer; may be NULL */
 	/* The calls of an answer are done and recorded, and nothing is sent yet. True: query_batch_over() will follow. May be
 	 * NULL. */
@@ -102,8 +102,8 @@ struct query {
 	struct model_call model;
 	struct buf reminder; /* config.reminder as a block */
 	struct governor_slot slot;
-	struct seat seat; /* taken by the owner before the first turn, if there are seats */
-	struct budget_share share; /* reserved for the request */
+	struct seat seat;            /* taken by the owner before the first turn, if there are seats */
+	struct budget_share share;   /* reserved for the request */
 	struct fork_gate *fork_gate; /* reference; until the first request is answered */
 	bool through_gate;           /* it let us pass */
 	bool request_over;           /* fact: the model call reported */

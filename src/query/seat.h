@@ -26,6 +26,6 @@ struct seats {
 };
 
 void seats_init(struct seats *s, struct loop *loop, unsigned cap);
-void seats_release(struct seats *s); /* nobody may have one or wait */
+void seats_release(struct seats *s);                                     /* nobody may have one or wait */
 void seat_wait(struct seats *s, struct seat *seat, enum seat_rank rank); /* on_taken comes later */
 void seat_leave(struct seats *s, struct seat *seat);                     /* taken, waiting or neither */

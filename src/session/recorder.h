@@ -48,9 +48,10 @@ int recorder_result(struct recorder *r, const struct segment *result, struct str
 /* Where a fork's history is */
 struct fork_origin {
 	const char *session_id;
-	const char *agent_id;    /* NULL: the main agent's */
-	const char *uuid;        /* of the last line that counts */
-	const char *placeholder; /* result of every call of its last answer, whatever the file has; NULL: none is open */
+	const char *agent_id; /* NULL: the main agent's */
+	const char *uuid;     /* of the last line that counts */
+	const char
+		*placeholder; /* result of every call of its last answer, whatever the file has; NULL: none is open */
 };
 /* The first line of a fork. */
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);

@@ -19,7 +19,7 @@ struct instruction_file {
 
 struct instructions_spec {
 	const char *cwd, *config_dir, *managed_dir; /* NULL: nothing of the project, the user, the machine */
-	size_t limit_bytes;      /* of all of them; 0: 1 MB */
+	size_t limit_bytes;                         /* of all of them; 0: 1 MB */
 	void (*on_file)(void *data, const struct instruction_file *file); /* may be NULL */
 	void *data;
 };

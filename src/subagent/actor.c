@@ -82,11 +82,12 @@ static void set_cwd(struct tool_env *env, const char *path)
 {
 	struct actor *a = env->owner;
 	const char *from = env->cwd;
-	AUTO_FREE char *left = TAKE(a->moved_cwd);
+	char *left = a->moved_cwd; /* from may be in it */
 
 	a->moved_cwd = xstrdup(path);
 	env->cwd = a->moved_cwd;
 	tell_move(a, from, path);
+	free(left);
 }
 
 static void notify(struct tool_env *env, struct str text)

@@ -40,7 +40,7 @@ struct actor {
 		enum permission_mode before; /* plan mode was entered; ExitPlanMode goes back to it */
 		bool accept_edits;           /* or on to this one */
 		const char *path;            /* of its file; found when first needed */
-	} plan; /* plan.h */
+	} plan;                              /* plan.h */
 	struct budget budget;
 
 	struct journal *journal; /* owned; NULL: nothing is kept */

@@ -48,8 +48,9 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	struct str description = json_str(json_get(root, "description"), &a);
 	buf_addf(&text, STR_FMT "\n\n", STR_ARG(description));
 	if (t->switches.fork_mode)
-		buf_addstr(&text, "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
-				  "a short prompt is enough. It always works in the background.\n\n");
+		buf_addstr(&text,
+			   "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
+			   "a short prompt is enough. It always works in the background.\n\n");
 	roster_write(&text, t->registry,
 		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
 					    .background_off = !is_offered(t, STR("run_in_background")) });

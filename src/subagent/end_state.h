@@ -15,14 +15,14 @@ enum end_state {
 };
 
 struct end_words {
-	const char *state;  /* in our own files and events */
-	const char *status; /* of a notification: completed, failed or killed */
+	const char *state;   /* in our own files and events */
+	const char *status;  /* of a notification: completed, failed or killed */
 	const char *summary; /* behind: Agent "DESCRIPTION" */
 	bool is_error;       /* of the result of a call that waited */
 	bool has_report;     /* what it said counts, if only as a part */
 };
 
 const struct end_words *end_words(enum end_state state);
-enum end_state end_state_of(const struct query *q); /* of a turn that is over */
+enum end_state end_state_of(const struct query *q);      /* of a turn that is over */
 void end_reason(struct buf *out, const struct query *q); /* why a turn failed; nothing if it did not */
 bool end_state_parse(struct str name, enum end_state *ret_state);

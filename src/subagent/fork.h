@@ -5,7 +5,7 @@
 #include "message/transcript.h"
 
 #define FORK_TYPE "fork"
-#define FORK_TAG "<fork-boilerplate>"
+#define FORK_TAG  "<fork-boilerplate>"
 
 extern const char fork_placeholder_text[];
 struct segment *fork_placeholder(const char *call_id); /* the result of an open call, as every fork sees it */

@@ -255,8 +255,7 @@ static bool request(struct actor *a, struct tool_call *call, struct str why)
 static bool is_answered(const struct tool_call *call, enum permission_hint hint, const struct permission_verdict *v)
 {
 	return (call->flags & TOOL_IS_QUESTION) && call->amended && hint == PERMISSION_HINT_ALLOW &&
-	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK &&
-	       json_get(call->input, "answers");
+	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK && json_get(call->input, "answers");
 }
 
 static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)

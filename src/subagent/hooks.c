@@ -12,11 +12,10 @@ static struct hook_set *compile(struct subagent *s)
 	struct diagnostics problems = { .arena = &arena };
 	bool trusted = d->source == AGENT_PROJECT ? s->actor.tree->switches.trusted : d->source != AGENT_PLUGIN;
 
-	struct hook_set *set = hook_set_parse(&(struct hook_source){ .layer = HOOK_FROM_AGENT,
-								     .file = d->file,
-								     .trusted = trusted,
-								     .of_subagent = true },
-					      str_from(d->hooks), s->actor.tree->hook_policy, &problems);
+	struct hook_set *set = hook_set_parse(
+		&(struct hook_source){
+			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = true },
+		str_from(d->hooks), s->actor.tree->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		buf_addf(&s->notes, "%s\n", problems.list[i].message);
 	if (!trusted)

@@ -349,8 +349,9 @@ static int derive_permission(struct subagent *s, struct err *err)
 				  .main_checkout = s->worktree ? s->worktree->root : NULL,
 			  });
 	if (d && d->permission_mode && !trusted)
-		add_note(s, "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
-			    "`cadre trust` to record consent");
+		add_note(s,
+			 "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
+			 "`cadre trust` to record consent");
 	return 0;
 }
 

@@ -43,7 +43,8 @@ const char *report_verdict(struct str text)
 /* A report is a model's text: what looks like a frame of ours, or like the turn of somebody else, is marked as text. */
 static size_t imitates(struct str rest, bool at_line_start)
 {
-	static const char *const tags[] = { "system-reminder", "task-notification", "result>", "usage>", "fork-boilerplate" };
+	static const char *const tags[] = { "system-reminder", "task-notification", "result>", "usage>",
+					    "fork-boilerplate" };
 	struct str name = rest.n && rest.p[0] == '<' ? (struct str){ rest.p + 1, rest.n - 1 } : (struct str){ 0 };
 
 	if (at_line_start && str_starts(rest, STR("Human:")))
@@ -100,7 +101,8 @@ static void add_notes(struct buf *out, const struct task *t, struct str notes)
 {
 	if (t->state == AGENT_TURN_LIMIT)
 		buf_addf(out,
-			 "NOTE: this agent stopped at its %" PRId64 "-turn limit before it was finished. What follows is "
+			 "NOTE: this agent stopped at its %" PRId64
+			 "-turn limit before it was finished. What follows is "
 			 "PARTIAL: it may be continued.\n",
 			 t->turn_limit);
 	while (notes.n) {
@@ -194,8 +196,7 @@ void report_completed(struct tool_call *call, const struct task *t, struct str n
 	if (!t->one_shot && t->recorded)
 		buf_addf(out, "\nagentId: %s (use SendMessage with to: '%s' to continue this agent)", t->id, t->id);
 	add_worktree(out, t);
-	buf_addf(out,
-		 "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
+	buf_addf(out, "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
 		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
 	put_completed(&call->result_json, t);
 	tool_call_end(call, end_words(t->state)->is_error);
@@ -227,10 +228,11 @@ void report_launched(struct tool_call *call, const struct task *t)
 	struct buf *out = &call->result;
 
 	buf_clear(out);
-	buf_addf(out,
-		 "The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
-		 "wait for it or ask for its result before, but go on with something else, or end your turn.",
-		 t->id);
+	buf_addf(
+		out,
+		"The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
+		"wait for it or ask for its result before, but go on with something else, or end your turn.",
+		t->id);
 	if (t->transcript)
 		buf_addf(out, "\noutput_file: %s", t->transcript);
 	put_launched(&call->result_json, t);
@@ -258,9 +260,10 @@ static void add_result(struct buf *out, const struct task *t, struct str notes)
 
 void report_notification(struct buf *out, const struct task *t, struct str notes)
 {
-	buf_addstr(out, "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\n"
-			"This message was made by the program because a background task changed. It is no word of the user "
-			"and approves of nothing.\n\n<task-notification>\n");
+	buf_addstr(out,
+		   "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\n"
+		   "This message was made by the program because a background task changed. It is no word of the user "
+		   "and approves of nothing.\n\n<task-notification>\n");
 	add_tag(out, "task-id", t->id);
 	add_tag(out, "tool-use-id", t->tool_use_id);
 	add_tag(out, "output-file", t->transcript);
@@ -269,7 +272,8 @@ void report_notification(struct buf *out, const struct task *t, struct str notes
 	add_tag(out, "verdict", t->verdict);
 	add_result(out, t, notes);
 	if (t->worktree)
-		buf_addf(out, "<worktree><worktreePath>%s</worktreePath><worktreeBranch>%s</worktreeBranch></worktree>\n",
+		buf_addf(out,
+			 "<worktree><worktreePath>%s</worktreePath><worktreeBranch>%s</worktreeBranch></worktree>\n",
 			 t->worktree, t->branch);
 	buf_addf(out,
 		 "<usage><subagent_tokens>%" PRId64 "</subagent_tokens><tool_uses>%u</tool_uses><duration_ms>%" PRId64

@@ -18,15 +18,15 @@ enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_F
 
 struct subagent {
 	struct actor actor;
-	struct task *task;           /* borrowed */
-	struct subagent *next, **prev; /* in tree->alive */
-	struct tool_call *call;      /* waits for its end; NULL: nobody does */
+	struct task *task;                   /* borrowed */
+	struct subagent *next, **prev;       /* in tree->alive */
+	struct tool_call *call;              /* waits for its end; NULL: nobody does */
 	struct agent_definition *definition; /* reference; NULL: a fork */
 	struct kick kick;
 
 	enum subagent_phase phase;
-	size_t step;     /* of life[] on the way up and down, of ending[] in the end */
-	bool in_step;    /* the step was begun; step_over is the fact that ends it */
+	size_t step;  /* of life[] on the way up and down, of ending[] in the end */
+	bool in_step; /* the step was begun; step_over is the fact that ends it */
 	bool step_over;
 	struct err step_err; /* kind != 0: it failed */
 
@@ -36,7 +36,7 @@ struct subagent {
 	enum end_state end; /* once the end has begun */
 	struct buf failure; /* why it failed or was not started */
 
-	struct buf message; /* of a resumed one: what to go on with; empty: its interrupted turn */
+	struct buf message;        /* of a resumed one: what to go on with; empty: its interrupted turn */
 	struct session_load *load; /* owned; of a resumed one until it runs */
 
 	/* What the steps made */
@@ -47,11 +47,11 @@ struct subagent {
 	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_set *hooks;   /* of the definition; reference */
 	struct hook_firing *firing;
-	struct timer hook_limit; /* of the stop hooks of one that was stopped */
-	bool lived;          /* it was up: it has an end of its own */
-	bool start_fired;    /* start hooks ran: stop hooks will */
-	bool stop_blocked;     /* a stop hook wants it to go on ... */
-	unsigned stop_blocks;  /* ... as so many before */
+	struct timer hook_limit;   /* of the stop hooks of one that was stopped */
+	bool lived;                /* it was up: it has an end of its own */
+	bool start_fired;          /* start hooks ran: stop hooks will */
+	bool stop_blocked;         /* a stop hook wants it to go on ... */
+	unsigned stop_blocks;      /* ... as so many before */
 	struct worktree_job *job;  /* while one runs */
 	struct worktree *worktree; /* owned; NULL: it works where its parent does */
 };
@@ -87,7 +87,8 @@ void agent_tree_restore(struct actor *parent, const struct map *delivered);
 bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
 
 /* Between the files of this room */
-struct subagent *subagent_new(struct actor *parent, struct task *task, struct agent_definition *definition); /* takes it */
+struct subagent *subagent_new(struct actor *parent, struct task *task,
+			      struct agent_definition *definition); /* takes it */
 void subagent_kick(struct subagent *s);
 void subagent_step_done(struct subagent *s, const struct err *err); /* of a step that took time; err may be NULL */
 void subagent_begin_end(struct subagent *s, enum end_state end);
@@ -98,8 +99,8 @@ void subagent_last_text(struct buf *out, const struct transcript *t); /* that th
 int subagent_release_worktree(struct subagent *s, struct err *err);
 
 enum { TASK_NOTICE_LEN = 40 };
-void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN]);      /* one for each run of a child */
-void task_notify(struct task *t, struct actor *parent, struct str notes);  /* its end, to one who does not wait */
+void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN]);     /* one for each run of a child */
+void task_notify(struct task *t, struct actor *parent, struct str notes); /* its end, to one who does not wait */
 struct agent_definition *agent_find_definition(const struct actor *parent, const char *type, struct buf *why);
 void agent_take_up(struct task *task, struct actor *parent, struct tool_call *call);
 

@@ -17,16 +17,16 @@ struct task_row;
 
 /* Limits of the whole tree */
 struct tree_limits {
-	unsigned depth; /* layers below the main agent */
-	unsigned alive; /* children at work at a time; over it they wait */
-	unsigned total; /* children of a session; over it a call fails */
+	unsigned depth;   /* layers below the main agent */
+	unsigned alive;   /* children at work at a time; over it they wait */
+	unsigned total;   /* children of a session; over it a call fails */
 	double agent_usd; /* of each child with its descendants; 0: no limit of its own */
 	int64_t agent_tokens;
 };
 
 /* Switches of the run, from settings and environment */
 struct tree_switches {
-	bool fork_mode;      /* an omitted type is a fork */
+	bool fork_mode; /* an omitted type is a fork */
 	bool coordinator;
 	bool background_off; /* nothing runs in the background */
 	bool background_host, background_default;
@@ -37,27 +37,27 @@ struct tree_switches {
 /* What is known of a child, also when it is gone */
 struct task {
 	struct agent_tree *tree;
-	struct task *next; /* in the order of starting */
+	struct task *next;  /* in the order of starting */
 	struct arena arena; /* holds the texts */
 	char id[AGENT_ID_LEN + 1];
 	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
-	unsigned depth, run; /* run: how often it was started or resumed */
-	const char *message; /* what this run goes on with; NULL: it is the first one */
+	unsigned depth, run;                  /* run: how often it was started or resumed */
+	const char *message;                  /* what this run goes on with; NULL: it is the first one */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
 	bool stopped_by_user; /* it stays stopped until the user says otherwise */
 	enum end_state state;
-	struct subagent *live; /* NULL: it does not run */
+	struct subagent *live;        /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
-	struct usage usage; /* when it had ended */
+	struct usage usage;           /* when it had ended */
 	double cost_usd;
 	unsigned turns, tool_uses;
 	char last_tool[64];
 	const char *verdict; /* "PASS", "FAIL", "PARTIAL" or NULL */
 	const char *failure; /* why it failed; NULL: it did not */
 	int64_t turn_limit;
-	struct buf report;   /* the last text; emptied when its parent has it and it is on disk */
+	struct buf report;             /* the last text; emptied when its parent has it and it is on disk */
 	const char *transcript, *meta; /* paths; NULL: nothing is kept */
 	bool recorded;
 	bool restored; /* of an earlier process, and not taken up yet */
@@ -65,7 +65,7 @@ struct task {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
 	} request;
-	struct task_wait *waits;   /* who waits for its end (TaskOutput) */
+	struct task_wait *waits; /* who waits for its end (TaskOutput) */
 };
 
 /* Somebody waits for a task to end. on_end comes once, from the loop, unless it is taken back. */
@@ -92,16 +92,16 @@ struct agent_tree {
 	struct endpoint *endpoint;
 	struct head_pool *heads;
 	struct store *store;
-	struct state *state; /* NULL: nothing is noted */
+	struct state *state;             /* NULL: nothing is noted */
 	struct agent_registry *registry; /* NULL: no agents can be started */
 	const struct tool_kit *kit;
 	struct worktree_pool *worktrees;
 	struct {
 		bool fresh;
 		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
-	} worktree; /* as in worktree.h */
-	struct hook_engine *hooks; /* NULL: none run */
-	struct hook_set *hook_set; /* of the session; NULL: none */
+	} worktree;                                                    /* as in worktree.h */
+	struct hook_engine *hooks;                                     /* NULL: none run */
+	struct hook_set *hook_set;                                     /* of the session; NULL: none */
 	const struct hook_policy *hook_policy;
 	const char *session_id, *entrypoint, *config_dir, *project_dir;
 	const char *managed_dir; /* NULL: none */
@@ -117,8 +117,9 @@ struct agent_tree {
 	struct tree_limits limits;
 	struct tree_switches switches;
 	event_fn *on_event;
-	void (*on_idle)(struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
-	void *data;                            /* of both */
+	void (*on_idle)(
+		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
+	void *data;                    /* of both */
 
 	/* its own */
 	struct actor main;
@@ -131,15 +132,15 @@ struct agent_tree {
 	unsigned task_count, restored_count;
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
 	bool tasks_changed;       /* since then */
-	bool closing; /* children are suspended, not ended */
-	uint64_t looked_turn; /* of the loop, when the registry last looked at the disk; 0: never */
+	bool closing;             /* children are suspended, not ended */
+	uint64_t looked_turn;     /* of the loop, when the registry last looked at the disk; 0: never */
 	struct tree_instructions {
 		bool collected;
 		struct segment *text; /* owned; NULL: there are none */
-	} instructions[2]; /* all; managed ones only */
-	struct tool agent_tool; /* the Agent tool with the roster in its description */
+	} instructions[2];            /* all; managed ones only */
+	struct tool agent_tool;       /* the Agent tool with the roster in its description */
 	char *agent_definition;
-	const char *agent_base; /* the definition without whom one can call */
+	const char *agent_base;  /* the definition without whom one can call */
 	struct told_event *told; /* events that hooks look at while nobody waits for them (firing.h) */
 	struct denial *denials;
 	size_t denial_count;
@@ -157,16 +158,16 @@ void agent_tree_end(struct agent_tree *t, bool suspend);
 void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
 
 struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
-struct task *task_new(struct agent_tree *t, const char *id);                /* added to the list */
-void task_sort(struct agent_tree *t);                                       /* by the time they started */
-struct actor *agent_tree_actor(struct agent_tree *t, const char *id);       /* alive; "" is the main agent */
+struct task *task_new(struct agent_tree *t, const char *id);               /* added to the list */
+void task_sort(struct agent_tree *t);                                      /* by the time they started */
+struct actor *agent_tree_actor(struct agent_tree *t, const char *id);      /* alive; "" is the main agent */
 void task_wait_add(struct task *task, struct task_wait *wait);
 void task_wait_remove(struct task *task, struct task_wait *wait);
-void task_tell_waits(struct task *task);                   /* it has ended */
-void task_refresh(struct task *task);                      /* takes the figures of one that runs */
-void task_tell(struct task *task, struct event_task *ret); /* as it stands now, for events */
+void task_tell_waits(struct task *task);                         /* it has ended */
+void task_refresh(struct task *task);                            /* takes the figures of one that runs */
+void task_tell(struct task *task, struct event_task *ret);       /* as it stands now, for events */
 void task_describe(struct task *task, struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
-void task_note(struct task *task);                         /* into state.db */
+void task_note(struct task *task);                               /* into state.db */
 
 /* Of one answer; the budget is the spending agent's. */
 void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);

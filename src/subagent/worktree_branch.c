@@ -84,11 +84,10 @@ bool branch_delete(const struct worktree *w, bool owner_dead)
 	if (fd < 0)
 		return false;
 	buf_clear(&text);
-	bool there = file_read(path.p, PATH_MAX, &text, NULL) == 0;
-	if (there && str_is(str_trim(buf_str(&text)), w->base)) {
+	if (file_read(path.p, PATH_MAX, &text, NULL) == 0 && str_is(str_trim(buf_str(&text)), w->base)) {
 		(void)unlink(log.p);
 		(void)unlink(path.p);
 	}
 	(void)unlink(lock.p);
-	return there;
+	return true;
 }

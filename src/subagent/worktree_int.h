@@ -118,7 +118,7 @@ bool admin_of(const char *path, struct buf *ret_admin); /* what the .git file at
 /* ---- worktree_branch.c: the branch as a file ---- */
 
 bool branch_commit(const struct worktree *w, struct buf *ret_commit); /* appends, with a line end; false: not found */
-/* Deletes it if it is at w->base and leaves it otherwise. false: it is no file of its own, git must look. */
+/* Deletes it if it is at w->base and leaves it otherwise. false: it is packed, locked or in a reftable, git must look. */
 bool branch_delete(const struct worktree *w, bool owner_dead);
 
 /* ---- worktree_job.c: the engine ---- */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * worktree_remove.c - a worktree that holds no work goes: its files, then what git knows of it, then its branch.
+ * worktree_remove.c - a worktree that holds no work goes: its files, then its branch, then what git knows of it.
  *
- *     empty -> remove -> forget -> job->after
+ *     empty -> unbranch -> remove -> job->after
  *
- * .git goes last, because it alone proves that the directory belongs to the record: a crash in between leaves something that
- * the next sweep can finish. Emptying may take long and many can do it at a time; the rest is short and exclusive. */
+ * The record goes last, and with it .git, which alone proves that the directory belongs to it: whatever a crash leaves, the
+ * next sweep can finish. Emptying may take long and many can do it at a time; the rest is short. */
 #include "subagent/worktree_int.h"
 
+static const struct worktree_step step_unbranch;
 static const struct worktree_step step_remove;
 
 /* git was killed while it made or removed this, or it is somebody else's. */
@@ -35,7 +36,7 @@ static void empty_begin(struct worktree_job *job)
 
 static void empty_end(struct worktree_job *job)
 {
-	job_go(job, &step_remove);
+	job_go(job, &step_unbranch);
 }
 
 const struct worktree_step step_empty = { .name = "empty", .begin = empty_begin, .end = empty_end };
@@ -51,7 +52,7 @@ static void remove_begin(struct worktree_job *job)
 static void remove_end(struct worktree_job *job)
 {
 	if (git_ok(&job->git))
-		job_go(job, &step_forget);
+		job_go(job, job->after);
 	else
 		scrub(job, git_said(&job->git));
 }
@@ -60,16 +61,35 @@ static const struct worktree_step step_remove = {
 	.name = "remove", .exclusive = true, .begin = remove_begin, .end = remove_end
 };
 
-/* A branch that is not where it began is left alone: update-ref refuses. */
-static void forget_begin(struct worktree_job *job)
+/* ---- the branch ---- */
+
+/* One that is not where it began is left alone: update-ref refuses. */
+static void delete_branch(struct worktree_job *job, const struct worktree_step *next)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
 	const char *const args[] = { "update-ref", "-d", ref, job->w->base, NULL };
 
 	if (job->foreign_branch || branch_delete(job->w, job->swept != NULL))
-		job_go(job, job->after);
+		job_go(job, next);
 	else
 		job_git(job, &(struct git_command){ .args = args, .cwd = job->repo->root });
+}
+
+static void unbranch_begin(struct worktree_job *job)
+{
+	delete_branch(job, &step_remove);
+}
+
+static void unbranch_end(struct worktree_job *job)
+{
+	job_go(job, &step_remove);
+}
+
+static const struct worktree_step step_unbranch = { .name = "unbranch", .begin = unbranch_begin, .end = unbranch_end };
+
+static void forget_begin(struct worktree_job *job)
+{
+	delete_branch(job, job->after);
 }
 
 static void forget_end(struct worktree_job *job)

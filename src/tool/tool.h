@@ -24,18 +24,19 @@ enum tool_flags {
 		1 << 0, /* changes nothing: may run beside others, is run again after a crash, allowed by default */
 	TOOL_EDITS = 1 << 1,     /* changes files in place */
 	TOOL_OWN_LIMIT = 1 << 2, /* bounds its results itself */
-	TOOL_DELEGATES = 1 << 3, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
+	TOOL_DELEGATES =
+		1 << 3, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
 				  * an agent that has nothing else open gives its seat back meanwhile */
-	TOOL_NO_ASK = 1 << 4,    /* needs no permission of its own: what it leads to is asked about by itself */
-	TOOL_NEEDS_USER = 1 << 7, /* offered only where somebody answers */
+	TOOL_NO_ASK = 1 << 4,       /* needs no permission of its own: what it leads to is asked about by itself */
+	TOOL_NEEDS_USER = 1 << 7,   /* offered only where somebody answers */
 	TOOL_AFTER_ANSWER = 1 << 6, /* starts when the answer that makes it is complete */
-	TOOL_IS_QUESTION = 1 << 8, /* asks the user itself: no question comes before it */
-	TOOL_ENDS_PLAN = 1 << 9,   /* whoever allows it chooses the mode that follows */
-	TOOL_RESUMES = 1 << 5,   /* a call without a result is started again after a crash: it finds what it began */
+	TOOL_IS_QUESTION = 1 << 8,  /* asks the user itself: no question comes before it */
+	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
+	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
 };
 
 struct tool {
-	const char *name;    /* as the model says it */
+	const char *name;           /* as the model says it */
 	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
 	const char
 		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
@@ -84,9 +85,11 @@ enum tool_verdict { TOOL_ALLOW, TOOL_DENY };
 
 /* The gate stands before each call and behind it. It answers now or later, exactly once. */
 struct tool_gate {
-	void (*ask)(struct tool_gate *gate, struct tool_call *call);    /* must lead to tool_call_decided() */
-	void (*after)(struct tool_gate *gate, struct tool_call *call);  /* of one that ran: to tool_call_settle(); may be NULL */
-	void (*cancel)(struct tool_gate *gate, struct tool_call *call); /* what the gate waits for is not wanted; may be NULL */
+	void (*ask)(struct tool_gate *gate, struct tool_call *call); /* must lead to tool_call_decided() */
+	void (*after)(struct tool_gate *gate,
+		      struct tool_call *call); /* of one that ran: to tool_call_settle(); may be NULL */
+	void (*cancel)(struct tool_gate *gate,
+		       struct tool_call *call); /* what the gate waits for is not wanted; may be NULL */
 };
 
 struct tool_call {
@@ -103,7 +106,7 @@ struct tool_call {
 	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
 	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
 	bool is_error, denied;
-	bool amended;                               /* a hook or the host has replaced the model's input */
+	bool amended; /* a hook or the host has replaced the model's input */
 	uint64_t started_ms;
 	void (*done)(struct tool_call *call); /* set by the query: records and kicks */
 	void *owner;                          /* the query's own */

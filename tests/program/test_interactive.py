@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The interactive program, driven through a pty."""
+import json
 import os
+import pathlib
 import re
 import signal
 import sys
@@ -28,6 +30,24 @@ rule writes
 
 rule reports
   prompt contains "write a file"
+  text "The tool said: {{last_result}}"
+
+rule asks
+  prompt contains "ask me"
+  turn 1
+  call AskUserQuestion {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}, {"question": "Which sizes?", "header": "Sizes", "multiSelect": true, "options": [{"label": "Small", "description": "s"}, {"label": "Large", "description": "l"}]}]}
+
+rule hears
+  prompt contains "ask me"
+  text "The tool said: {{last_result}}"
+
+rule plans
+  prompt contains "plan it"
+  turn 1
+  call ExitPlanMode {"plan": "# First\nthen second"}
+
+rule planned
+  prompt contains "plan it"
   text "The tool said: {{last_result}}"
 
 rule paints
@@ -95,7 +115,7 @@ def a_question_that_is_answered_with_yes_lets_the_tool_run(lab):
         t.expect("> ")
         t.type("write a file")
         t.expect("Allow Bash: ")
-        t.expect("[y]es / [a]lways in this session / [n]o, or say why: ")
+        t.expect("[y]es / for this [s]ession / [a]lways / [n]o, or say why: ")
         assert not os.path.exists(os.path.join(lab.work, "made.txt"))
         t.type("y")
         t.expect("The tool said:")
@@ -130,6 +150,82 @@ def always_is_asked_once_in_a_session(lab):
         assert "Allow" not in skipped, skipped
         t.expect("> ")
         leave(t)
+
+
+def always_is_kept_for_the_next_session(lab):
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("write a file")
+        t.expect("rule: Bash(echo made > made.txt)")
+        t.expect("always keeps it in: ")
+        t.expect("say why: ")
+        t.type("always")
+        t.expect("The tool said:")
+        t.expect("> ")
+        leave(t)
+    kept = json.loads(pathlib.Path(lab.work, ".claude", "settings.local.json").read_text())
+    assert kept == {"permissions": {"allow": ["Bash(echo made > made.txt)"]}}, kept
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("write a file")
+        skipped = t.expect("The tool said:")
+        assert "Allow" not in skipped, skipped
+        t.expect("> ")
+        leave(t)
+
+
+def a_question_of_the_model_is_answered_by_numbers_or_words(lab):
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("ask me")
+        t.expect("Which colour?")
+        t.expect("1. Red - warm")
+        t.expect("2. Blue - cold")
+        t.expect("A number, or your own words: ")
+        t.type("3")
+        t.expect("A number, or your own words: ")
+        t.type("a light green")
+        t.expect("Which sizes?")
+        t.expect("Numbers with commas, or your own words: ")
+        t.type("2, 1")
+        t.expect("a light green")
+        t.expect("Large, Small")
+        t.expect("> ")
+        leave(t)
+
+
+def a_question_of_the_model_need_not_be_answered(lab):
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("ask me")
+        t.expect("A number, or your own words: ")
+        t.key("C-d")
+        t.expect("The user does not want to answer.")
+        t.expect("> ")
+        leave(t)
+
+
+def a_plan_that_is_not_approved_leaves_plan_mode_on(lab):
+    with start(lab, "--permission-mode", "plan") as t:
+        t.expect("> ")
+        t.type("plan it")
+        t.expect("Allow ExitPlanMode: # First")
+        t.expect("then second?")
+        t.expect("[y]es / yes and accept [e]dits / [n]o, or say why: ")
+        t.type("third first")
+        t.expect("plan mode goes on. They said: third first")
+        t.expect("> ")
+        t.type("plan it again")
+        t.expect("say why: ")
+        t.type("e")
+        t.expect("edits are accepted without asking")
+        t.expect("> ")
+        t.type("plan it a third time")
+        t.expect("not in plan mode")
+        t.expect("> ")
+        leave(t)
+    plans = list(pathlib.Path(lab.home, ".claude", "plans").iterdir())
+    assert [p.read_text() for p in plans] == ["# First\nthen second"], plans
 
 
 def ctrl_c_ends_the_turn_and_the_next_one_works(lab):
@@ -333,6 +429,10 @@ if __name__ == "__main__":
          a_question_that_is_answered_with_a_reason_tells_the_model,
          always_is_asked_once_in_a_session,
          ctrl_c_ends_the_turn_and_the_next_one_works,
+         always_is_kept_for_the_next_session,
+         a_question_of_the_model_is_answered_by_numbers_or_words,
+         a_question_of_the_model_need_not_be_answered,
+         a_plan_that_is_not_approved_leaves_plan_mode_on,
          ctrl_c_twice_ends_the_program,
          ctrl_c_during_a_question_ends_the_turn,
          sigterm_completes_the_transcript_and_exits_143,

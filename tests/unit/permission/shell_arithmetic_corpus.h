@@ -51,6 +51,10 @@ static const char *const arithmetic_safe[] = {
 	"x=(a b); aa ${x[1]} ${#x[@]}",
 	"((1)); i=$((3 + 4)); aa $((i))",
 	"unset x; i=0; aa $((i))",
+	"n=0; while IFS= read -r line; do n=$((n+1)); done < /dev/null; aa $n",
+	"for ((i=0; i<2; i++)); do aa; done; n=0\nbb $((n))",
+	"f() { aa ${x:-1}; }\nf; i=0\nbb $((i))",
+	"i=5; aa $((i/(i-i+1)))\nbb $((i))",
 };
 
 /* Not understood, and rightly: if each of their variables is a[$(touch HACK)] when bash starts, it runs touch. PPID is a
@@ -115,6 +119,9 @@ static const char *const arithmetic_hostile[] = {
 	"aa $((1/0)); i=0\nbb $((i))",
 	"aa ${1:=x}; i=0\nbb $((i))",
 	"aa $((1%0)) && bb; { i=0; }\ncc $((i))",
+	"f() { aa $((1/0)); }\nf; i=0\nbb $((i))",
+	"f() { PPID=1; }\nf; i=0\nbb $((i))",
+	"aa $((1/0)); f() { bb; }; i=0\ncc $((i))",
 	"PPID=1 i=0\naa $((i))",
 	"PPID=1; i=0\naa $((i))",
 	"readonly r=1\nr=2; i=0\naa $((i))",
@@ -125,6 +132,8 @@ static const char *const arithmetic_hostile[] = {
 	"i=0; i='a[$(touch HACK)]'; aa $((i))",
 	"i=0; i+=+$x; aa $((i))",
 	"i=0; i=x; aa $((i))",
+	"i=0; IFS= read i <<< \"$x\"; aa $((i))",
+	"i=0; IFS= eval 'i=$x'; aa $((i))",
 	"i=0; i=($x); aa $((i))",
 	"i=0; i[0]=$x; aa $((i))",
 	"i=0; unset i; : ${i:=$x}; aa $((i))",
@@ -180,6 +189,7 @@ static const char *const arithmetic_hostile[] = {
 /* Not understood although nothing bad would happen: it is not worth a rule. */
 static const char *const arithmetic_refused[] = {
 	"i=0; aa $((i[0]))",
+	"for i in $((1+2)); do aa $((i)); done",
 	"i=0 > /none/none; aa $((i))",
 	"PPID=1; aa $((PPID))",
 	"UID=1; aa $((UID))",

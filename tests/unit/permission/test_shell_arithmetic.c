@@ -36,6 +36,8 @@ TEST(a_loop_that_counts_needs_no_more_than_a_bare_rule)
 {
 	CHECK(is_understood("i=0; while [ $i -lt 9000 ]; do echo \"line $i of many lines\"; i=$((i + 1)); done"));
 	CHECK(is_understood("i=0; while test $i -lt 9; do ((i++)); done"));
+	CHECK(is_understood("i=0; while [ $i -lt 9 ] 2>/dev/null; do ((i++)); done"));
+	CHECK(!is_understood("i=0; while [ $i -lt 9 ]; do ((i++)); done; eval a"));
 }
 
 TEST(a_word_says_whether_it_is_a_number)

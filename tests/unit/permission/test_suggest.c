@@ -26,7 +26,7 @@ static enum permission_decision decide_after(struct stage *s, const struct tool_
 
 	assert_non_null(rule);
 	CHECK_INT(stage_decide(&p, other), PERMISSION_ASK);
-	CHECK_INT(permission_add_rule(&p, RULE_ALLOW, str_from(rule), &origin, NULL, NULL, NULL), 1);
+	CHECK_INT(permission_add_rule(&p, RULE_ALLOW, str_from(rule), &origin, NULL, NULL, NULL), 0);
 	enum permission_decision decision = stage_decide(&p, other);
 	permission_release(&p);
 	return decision;
@@ -72,19 +72,21 @@ TEST(a_command_is_suggested_word_for_word_and_no_neighbour_is_allowed)
 TEST(a_command_that_no_rule_can_say_is_not_suggested)
 {
 	static const char *const rows[] = {
+		/* read as a pattern it would allow more */
 		"rm *.o",
-		"git add *", /* read as a pattern it would allow more */
+		"git add *",
 		"make:*",
 		"*",
+		/* the words do not say what runs */
 		"eval \"$X\"",
 		"sh -c \"$X\"",
 		"$X",
-		"make &",
-		"(make)", /* not understood, or asked about whatever a rule says */
+		/* asked about whatever a rule says */
 		"rm -rf /",
 		"echo x > .bashrc",
 		"rm -rf ~",
-		"make\nrm f", /* it would not be seen whole on one line */
+		/* not seen whole on one line, not understood, a rule about a parameter */
+		"make\nrm f",
 		"if make; then rm f",
 		"timeout:5",
 	};
@@ -115,7 +117,7 @@ static const struct {
 	{ "Glob", "{'pattern':'x','path':'/etc'}", NULL, NULL, NULL },
 	{ "WebFetch", "{'url':'https://a.b/c','prompt':'x'}", "WebFetch(domain:a.b)", "WebFetch",
 	  "{'url':'https://x.a.b/c','prompt':'x'}" },
-	{ "WebFetch", "{'url':'https://a.b@evil/c','prompt':'x'}", NULL, NULL, NULL },
+	{ "WebFetch", "{'url':'https://a.b%40evil/c','prompt':'x'}", NULL, NULL, NULL },
 	{ "WebFetch", "{'url':'nothing','prompt':'x'}", NULL, NULL, NULL },
 	{ "WebSearch", "{'query':'x'}", "WebSearch", "WebFetch", "{'url':'https://a.b/c'}" },
 	{ "mcp__git__push", "{}", "mcp__git__push", "mcp__git__log", "{}" },

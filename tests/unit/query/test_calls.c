@@ -200,8 +200,10 @@ TEST(who_looks_at_the_calls_of_an_answer_holds_the_next_request_back)
 {
 	STAGE(s, { .stream = TWO_READS }, { .stream = SAYS("m2", "done") });
 	s.config.on_batch = hold_batch;
+	struct agent *a = stage_agent(&s);
 
-	struct agent *a = stage_run(&s);
+	stage_prompt(a, "hi");
+	loop_run(s.loop);
 	CHECK_INT(s.model.asked, 1);
 	CHECK_INT(a->ends, 0);
 	stage_after(&s, 1, query_batch_over);
@@ -226,8 +228,10 @@ TEST(a_turn_is_cancelled_while_somebody_looks_at_its_calls)
 {
 	STAGE(s, { .stream = TWO_READS });
 	s.config.on_batch = hold_batch;
+	struct agent *a = stage_agent(&s);
 
-	struct agent *a = stage_run(&s);
+	stage_prompt(a, "hi");
+	loop_run(s.loop);
 	stage_after(&s, 1, query_cancel);
 	stage_after(&s, 1, query_batch_over);
 

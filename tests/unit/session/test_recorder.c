@@ -165,8 +165,10 @@ TEST(a_fork_begins_with_its_origin)
 	struct err err = { 0 };
 	bench_init(&b);
 
-	CHECK_INT(recorder_fork_origin(
-			  &b.recorder, &(struct fork_origin){ .session_id = context.session_id, .uuid = "the-line" }, &err), 0);
+	CHECK_INT(recorder_fork_origin(&b.recorder,
+				       &(struct fork_origin){ .session_id = context.session_id, .uuid = "the-line" },
+				       &err),
+		  0);
 
 	CHECK_CSTR(plain_line(&b, stage_read(&b.stage, "s.jsonl")),
 		   "\"parentUuid\":null," COMMON(

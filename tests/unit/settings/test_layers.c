@@ -657,8 +657,7 @@ int test_layers(void)
 			 T(known_keys_are_sorted_described_and_fit_their_own_defaults),
 			 T(variables_of_a_project_count_as_far_as_it_is_trusted),
 			 T(names_that_decide_what_runs_or_where_keys_go_are_dangerous),
-			 T(every_change_of_a_file_is_seen),
-			 T(the_files_that_changed_between_two_snapshots_are_named),
+			 T(every_change_of_a_file_is_seen), T(the_files_that_changed_between_two_snapshots_are_named),
 			 T(a_change_in_place_to_the_same_size_is_seen),
 			 T(a_file_that_was_written_a_moment_ago_is_looked_at_again),
 			 T(a_file_that_becomes_bad_leaves_the_snapshot_in_force));

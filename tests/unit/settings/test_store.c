@@ -17,7 +17,7 @@ TEST(a_rule_is_put_in_and_all_other_bytes_stay)
 	static const struct {
 		const char *text, *expected; /* expected NULL: nothing changes */
 	} rows[] = {
-		{ "", "{\"permissions\": {\"allow\": [\"Bash(a)\"]}}\n" },
+		{ "", "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(a)\"\n    ]\n  }\n}\n" },
 		{ "{}", "{\"permissions\": {\"allow\": [\"Bash(a)\"]}}" },
 		{ "{\n}\n", "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(a)\"\n    ]\n  }\n}\n" },
 		{ "{\"x\":1.50}", "{\"x\":1.50, \"permissions\": {\"allow\": [\"Bash(a)\"]}}" },

@@ -73,7 +73,8 @@ TEST(each_end_has_its_words)
 		  "NOTE: this agent stopped at its 2-turn limit before it was finished. What follows is PARTIAL: it may be "
 		  "continued.\nHalf of it.",
 		  false },
-		{ AGENT_FAILED, "API Error: 500 broken", "", "Agent terminated early due to API Error: 500 broken", true },
+		{ AGENT_FAILED, "API Error: 500 broken", "", "Agent terminated early due to API Error: 500 broken",
+		  true },
 		{ AGENT_FAILED, "API Error: 500 broken", "I was at",
 		  "Agent terminated early due to API Error: 500 broken\nWhat it said last:\nI was at", true },
 		{ AGENT_FAILED, NULL, "", "Agent terminated early due to a failure", true },

@@ -168,6 +168,23 @@ TEST(the_branch_goes_also_when_it_is_packed_or_the_packed_ones_are_locked)
 	}
 }
 
+TEST(the_record_outlives_the_branch_so_that_a_crash_leaves_no_branch_without_one)
+{
+	struct stage st;
+	stage_init(&st);
+	struct worktree *w = stage_take(&st, ID_1);
+	stage_drain(&st); /* no spare ones from here on */
+	stage_break_git(&st, "remove", "git branch --list 'worktree-*' >$HOME/seen");
+
+	stage_give_back(&st, w);
+	stage_mend_git();
+
+	CHECK(!st.kept);
+	CHECK_STR(stage_says(&st, "cat ../seen && echo asked"), "asked");
+	stage_check_nothing_left(&st);
+	stage_release(&st);
+}
+
 TEST(a_branch_that_somebody_moved_stays)
 {
 	struct stage st;
@@ -287,6 +304,7 @@ int test_worktree_release(void)
 			 T(a_release_that_is_cancelled_before_it_decided_keeps),
 			 T(a_release_that_is_cancelled_after_it_decided_goes_on),
 			 T(the_branch_goes_also_when_it_is_packed_or_the_packed_ones_are_locked),
+			 T(the_record_outlives_the_branch_so_that_a_crash_leaves_no_branch_without_one),
 			 T(a_branch_that_somebody_moved_stays),
 			 T(an_agent_comes_back_to_its_kept_worktree_and_its_old_base),
 			 T(a_worktree_that_is_gone_is_made_again_from_its_branch_or_its_base),
