@@ -67,6 +67,7 @@ void shell_set_name(struct shell_parser *p, struct str name, bool number)
 void shell_set_in_arithmetic(struct shell_parser *p, struct str name)
 {
 	find_name(p->sink, name)->used = true;
+	shell_add_variable(p, name);
 }
 
 void shell_use_name(struct shell_parser *p, struct str name)

@@ -49,7 +49,7 @@ struct shell_redirect {
 
 struct shell_assignment {
 	struct str name;
-	struct shell_word value; /* not literal for an array, and for a variable that a loop sets */
+	struct shell_word value; /* not literal for an array, and for a variable that a loop or arithmetic sets */
 };
 
 /* Where a command stands; 0 is the top of the text. */
@@ -61,7 +61,8 @@ enum {
 	SHELL_IN_FUNCTION = 1 << 4,
 };
 
-/* A command without words is a bare assignment, the variable of a loop, or the redirections of a compound command. */
+/* A command without words is a bare assignment, a variable that a loop or arithmetic sets, or the redirections of a
+ * compound command. */
 struct shell_command {
 	struct shell_word *words; /* the name first */
 	size_t word_count;

@@ -109,6 +109,7 @@ static const char *const arithmetic_hostile[] = {
 	"unset x; aa ${x:+$((i=0))}; bb $((i))",
 	"((0 && (i=0))); aa $((i))",
 	"for ((; 0; i=0)); do :; done; aa $((i))",
+	"for ((; ; i=0)); do aa $((i)); break; done",
 	/* an error skips the assignment */
 	"((i=1/0)); aa $((i))",
 	"((j=1/0, i=0)); aa $((i))",
@@ -189,6 +190,8 @@ static const char *const arithmetic_hostile[] = {
 /* Not understood although nothing bad would happen: it is not worth a rule. */
 static const char *const arithmetic_refused[] = {
 	"i=0; aa $((i[0]))",
+	"a=1 b=2; aa $((a))",
+	"cat <<E; i=0\n$((1/0))\nE\naa $((i))",
 	"for i in $((1+2)); do aa $((i)); done",
 	"i=0 > /none/none; aa $((i))",
 	"PPID=1; aa $((PPID))",

@@ -378,6 +378,8 @@ TEST(a_script_is_read_only_if_all_of_it_is)
 		{ "ls() { cat f; }; ls", false },
 		{ "for GIT_PAGER in x; do git log; done", false },
 		{ "echo $((x))", false },
+		{ "x=1; echo $((x + 1)) $((x++))", true },
+		{ "((GIT_PAGER = 1)); git log", false },
 		{ "ls '", false },
 	};
 

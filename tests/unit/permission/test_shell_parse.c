@@ -82,7 +82,7 @@ TEST(every_command_is_listed_with_its_words)
 		{ "a $((1 + (2 << 3)))", "<a><$$$((1 + (2 << 3)))>" },
 		{ "((1 > 0)) && a", "<a>" },
 		{ "x=1; a $((x + 1))", "x=<1>; <a><$$$((x + 1))>" },
-		{ "for ((i=0; i<2; i++)); do a; done", "<a>" },
+		{ "for ((i=0; i<2; i++)); do a; done", "i=<$>; i=<$>; <a>" },
 		{ "a $(case b in c) d;; esac)", "<d>; <a><$$$(case b in c) d;; esac)>" },
 		/* compound commands */
 		{ "(a; b)", "<a>; <b>" },
@@ -177,7 +177,8 @@ TEST(what_is_not_understood_is_said_and_still_listed)
 		{ "[[ a == @(b ]]", "a parenthesis in a pattern is not closed", NULL },
 		/* arithmetic and names: a value can be a[$(cmd)] */
 		{ "a $((x))", "arithmetic with more than numbers can run what a variable holds", "<a><$$$((x))>" },
-		{ "((x = $(a)))", "arithmetic with more than numbers can run what a variable holds", "<a>" },
+		{ "((x = $(a)))", "arithmetic with more than numbers can run what a variable holds", "x=<$>; <a>" },
+		{ "((PATH = 1))", "arithmetic with more than numbers can run what a variable holds", "!PATH=<$>" },
 		{ "for ((;x;)); do a; done", "arithmetic with more than numbers can run what a variable holds", "<a>" },
 		{ "for ((;;)) a", "a compound command is not complete", NULL },
 		{ "export() { a; }", "a function has the name of a builtin that sets variables", "<a>" },
