@@ -63,8 +63,9 @@ CADRE_API const char *cadre_version(void);
  *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
  *   (session id), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
  *   given again), retry-deadline (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), provider
- *   (anthropic | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (may be given
- *   again), setting-sources (list of user, project, local), and for hosts: cwd, config-dir, managed-dir, base-url,
+ *   (anthropic | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (a directory or a zip file; may be given
+ *   again), setting-sources (list of user, project, local), mcp-config (a JSON object or a file with one; may be given again),
+ *   strict-mcp-config (""), plugin-dir-no-mcp (as plugin-dir, without its MCP servers), and for hosts: cwd, config-dir, managed-dir, base-url,
  *   api-key, auth-token, trace (a file for ui.perfetto.dev), scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody
  *   answers permission questions), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
@@ -107,6 +108,14 @@ CADRE_API const char *cadre_rules_file(struct cadre_session *s);
 /* Answers a CADRE_QUESTION_ASKED: one text for each question, in their order; NULL: no answer to this one. count 0: the user
  * does not want to answer. */
 CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
+/* Answers a CADRE_ELICITATION_ASKED: action is accept, decline or cancel; content (may be NULL) the JSON object of a form that
+ * was filled in: what it leaves out gets the form's defaults. */
+CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char *action,
+				       const char *content);
+/* Changes an option of a session that is open, from its next request on: model ("default" or NULL: as at the start),
+ * permission-mode, max-thinking-tokens (NULL: as at the start). */
+CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
+				size_t why_size);
 /* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
@@ -132,7 +141,9 @@ enum cadre_event_kind {
 	CADRE_TASKS_CHANGED,       /* who works in the background; frame: system/background_tasks_changed */
 	CADRE_QUESTION_ASKED,      /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question */
 	CADRE_HOOK_STARTED,        /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
-	CADRE_HOOK_ENDED           /* the same with is_error; frame: system/hook_response */
+	CADRE_HOOK_ENDED,          /* the same with is_error; frame: system/hook_response */
+	CADRE_ELICITATION_ASKED    /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
+				    * id: for cadre_answer_elicitation */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -149,7 +160,7 @@ CADRE_API int cadre_event_is_error(const struct cadre_event *e);
 CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
-/* Of CADRE_QUESTION_ASKED: the i-th question, whether several answers may be chosen, and its k-th answer to choose from with
+/* Of CADRE_QUESTION_ASKED and CADRE_ELICITATION_ASKED: the i-th question, whether several answers may be chosen, and its k-th answer to choose from with
  * what choosing it means (ret_meaning may be NULL). NULL: there are no more. An answer may always be another text. */
 CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_takes_several(const struct cadre_event *e, size_t i);
@@ -217,6 +228,50 @@ CADRE_API int cadre_agents_check(struct cadre *c, const char *const *paths, size
 CADRE_API int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
 			       size_t why_size);
 
+/* ---- plugins ------------------------------------------------------------------------------------------------- */
+
+/* [{"name":..,"id":"name@marketplace","version":..,"path":..,"state":"enabled"|"disabled"|"failed","why":..,"trusted":..,
+ * "agents":[..],..,"errors":[{"type":..,"file":..,"line":..,"message":..}],"notes":[..]}]: all that options and settings
+ * find, with what they bring. */
+CADRE_API int cadre_plugins_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+/* The same for one directory or zip file, or for every plugin inside a marketplace; every file of it is read. The report is
+ * bad if something is wrong. */
+CADRE_API int cadre_plugins_validate(struct cadre *c, const char *path, struct cadre_report **ret_report, char *why,
+				     size_t why_size);
+enum cadre_plugin_change {
+	CADRE_PLUGIN_INSTALL, /* what: a path, or NAME@MARKETPLACE; it is enabled too, unless its manifest says otherwise */
+	CADRE_PLUGIN_UNINSTALL,
+	CADRE_PLUGIN_ENABLE,
+	CADRE_PLUGIN_DISABLE,
+	CADRE_PLUGIN_TRUST, /* hooks and MCP servers of its agents may run */
+	CADRE_PLUGIN_FORGET /* not any more */
+};
+/* what: its name or id. scope: whose settings say so, "user" (the same as NULL), "project" or "local". Blocks while a
+ * repository is fetched. */
+CADRE_API int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const char *what,
+				   const char *scope, struct cadre_report **ret_report, char *why, size_t why_size);
+/* [{"name":..,"source":{..},"dir":..,"error":..,"plugins":[{"name":..,"version":..,"description":..}]}] */
+CADRE_API int cadre_marketplaces_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+enum cadre_marketplace_change {
+	CADRE_MARKETPLACE_ADD,    /* what: a directory, the address of a repository with #REF perhaps, or OWNER/NAME */
+	CADRE_MARKETPLACE_REMOVE, /* what: its name */
+	CADRE_MARKETPLACE_UPDATE  /* what: its name; NULL: all */
+};
+/* CADRE_DENIED: managed settings do not allow it. Blocks while a repository is fetched. */
+CADRE_API int cadre_marketplaces_change(struct cadre *c, enum cadre_marketplace_change change, const char *what,
+					struct cadre_report **ret_report, char *why, size_t why_size);
+
+/* ---- skills -------------------------------------------------------------------------------------------------- */
+
+/* {"skills":[{"name":..,"kind":"skill","source":..,"file":..,"description":..,"model":true,"user":true}],"hidden":[..],
+ * "failedFiles":[..]}: the skills and commands of this project, what hides what, what cannot be read. */
+CADRE_API int cadre_skills_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+/* One of them with all its fields. CADRE_NOT_FOUND names those that look like it. */
+CADRE_API int cadre_skills_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
+				size_t why_size);
+/* Every file: what was forgiven, ignored or refused, with its line. The report is bad if one is refused. */
+CADRE_API int cadre_skills_check(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+
 /* ---- agents at work ------------------------------------------------------------------------------------------ */
 
 /* The children of sessions as a tree, with what they did and cost: {"sessions":[{"sessionId":..,"running":..,
@@ -267,6 +322,47 @@ CADRE_API int cadre_trust_set(struct cadre *c, const char *dir, int trusted, str
 			      char *why, size_t why_size);
 CADRE_API int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
 
+/* ---- stream-json both ways ----------------------------------------------------------------------------------- */
+
+/* The protocol of the agent SDKs on a pair of byte streams: user messages and control requests in, frames, answers and
+ * control requests out. A wire opens its session itself, with the options of the runtime and what the client's `initialize`
+ * says. out gets whole lines, with their line end; borrowed until it returns. */
+struct cadre_wire;
+typedef void cadre_wire_fn(void *data, const char *lines, size_t n);
+CADRE_API struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *data);
+CADRE_API void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n); /* as they come */
+/* No more will come: what was asked for is finished, then cadre_run() returns. */
+CADRE_API void cadre_wire_end_input(struct cadre_wire *w);
+/* The same without finishing: the turn is interrupted, messages that wait are dropped. */
+CADRE_API void cadre_wire_interrupt(struct cadre_wire *w);
+/* CADRE_OK; CADRE_USAGE: the session could not be opened, and why says the reason; CADRE_CANCELLED: the last turn ended with an
+ * error. */
+CADRE_API int cadre_wire_status(const struct cadre_wire *w, const char **ret_why);
+CADRE_API void cadre_wire_free(struct cadre_wire *w);
+
+/* ---- MCP servers --------------------------------------------------------------------------------------------- */
+
+/* Every server that is configured, wherever: {"servers":[{"name":..,"scope":..,"type":..,"file":..,"state":..}],..}, the
+ * highest scope first, with what shadows or refuses it. Nothing is started. CADRE_USAGE with "FILE:LINE:COLUMN: what" if a
+ * file is bad; a bad entry is told in the report. */
+CADRE_API int cadre_mcp_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
+/* One of them: that which counts, or else the highest. The report is bad if it is refused. */
+CADRE_API int cadre_mcp_get(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
+			    size_t why_size);
+/* Writes a server down; CADRE_USAGE if its scope has one of that name. scope: "local" (the same as NULL: this user in this
+ * folder), "project" (.mcp.json in the working directory) or "user". transport: "stdio" (NULL), "http" or "sse". words: the
+ * program and its arguments, or one address. env: NAME=value, headers: "Name: value". Lists end with NULL; env and headers
+ * may be NULL. All other bytes of the file stay as they are. */
+CADRE_API int cadre_mcp_add(struct cadre *c, const char *name, const char *scope, const char *transport,
+			    const char *const *words, const char *const *env, const char *const *headers,
+			    struct cadre_report **ret_report, char *why, size_t why_size);
+/* The same with the entry as a JSON object. */
+CADRE_API int cadre_mcp_add_json(struct cadre *c, const char *name, const char *scope, const char *json,
+				 struct cadre_report **ret_report, char *why, size_t why_size);
+/* scope NULL: the one scope that has it; CADRE_USAGE if several have, CADRE_NOT_FOUND if none has. */
+CADRE_API int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struct cadre_report **ret_report,
+			       char *why, size_t why_size);
+
 /* ---- the loop, for faces ------------------------------------------------------------------------------------- */
 
 typedef void cadre_watch_fn(struct cadre *c, int fd_or_signal, void *data);
@@ -280,8 +376,11 @@ CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
 CADRE_API struct cadre_writer *cadre_writer_new(struct cadre *c, int fd);
 CADRE_API void cadre_write(struct cadre_writer *w, const void *p, size_t n);
 typedef void cadre_failure_fn(struct cadre_writer *w, void *data);
+CADRE_API size_t cadre_writer_queued(const struct cadre_writer *w); /* bytes */
 CADRE_API void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn,
 				       void *data); /* once, from cadre_run() */
+CADRE_API void cadre_writer_on_drained(struct cadre_writer *w, cadre_failure_fn *fn,
+				       void *data); /* whenever nothing is queued any more */
 CADRE_API int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size);
 CADRE_API void cadre_writer_free(struct cadre_writer *w);
 

@@ -4,7 +4,7 @@
 # neither works it prints the list and fails.
 set -eu
 
-build="gcc make meson ninja-build pkg-config python3 libuv1-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libyaml-dev libsqlite3-dev libedit-dev ca-certificates"
+build="gcc make meson ninja-build pkg-config python3 libuv1-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libyaml-dev libsqlite3-dev zlib1g-dev libedit-dev ca-certificates"
 test="$build clang libclang-rt-14-dev clang-format libcmocka-dev libjansson-dev ripgrep git nodejs npm"
 bench="$build ripgrep libjansson-dev libcjson-dev"
 

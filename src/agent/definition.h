@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "json/json.h"
 #include "settings/diagnostic.h"
+#include "settings/name_list.h"
 
 /* Lowest priority first */
 enum agent_source {
@@ -17,14 +18,6 @@ enum agent_source {
 	AGENT_FLAG,
 	AGENT_POLICY,
 	AGENT_SOURCE_COUNT
-};
-
-/* Of tools or skills, as written, in order, without doubles */
-struct name_list {
-	bool present; /* the key is there: present and empty means none, absent means inherit */
-	bool all;     /* "*" */
-	const char **names;
-	size_t count;
 };
 
 enum agent_isolation { ISOLATION_NONE, ISOLATION_WORKTREE, ISOLATION_REMOTE };

@@ -2,7 +2,7 @@
  * memory.c - directories and prompt text of an agent's memory. */
 #include "agent/memory.h"
 #include "agent/memory_int.h"
-#include "agent/tree.h"
+#include "settings/tree.h"
 #include "base/utf8.h"
 #include "io/file.h"
 #include "settings/env_switch.h"

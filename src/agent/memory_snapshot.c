@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "agent/memory_int.h"
-#include "agent/tree.h"
+#include "settings/tree.h"
 #include "base/id.h"
 #include "io/file.h"
 #include "json/json_write.h"

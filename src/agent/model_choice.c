@@ -14,7 +14,8 @@ static bool is_inherit(const char *name)
 }
 
 /* A name that nobody knows means inherit: an agent made for another provider still runs. */
-static void follow(struct arena *a, const char *name, const char *origin, struct model_choice *choice)
+static void follow(struct arena *a, const struct provider *p, const char *name, const char *origin,
+		   struct model_choice *choice)
 {
 	struct err err = { 0 };
 	const char *id;
@@ -23,7 +24,7 @@ static void follow(struct arena *a, const char *name, const char *origin, struct
 		choice->origin = origin;
 		return;
 	}
-	if (model_resolve(a, name, &id, &err) < 0) {
+	if ((p ? model_resolve_at(a, p, name, &id, &err) : model_resolve(a, name, &id, &err)) < 0) {
 		choice->note = arena_printf(a, "%s: inherits its parent's model", err.text);
 		return;
 	}
@@ -52,6 +53,6 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 					   "conversation runs on its model",
 					   order[i].name, order[i].origin);
 	else if (i < COUNT_OF(order))
-		follow(a, order[i].name, order[i].origin, &choice);
+		follow(a, w->provider, order[i].name, order[i].origin, &choice);
 	*ret_choice = choice;
 }

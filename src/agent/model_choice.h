@@ -4,8 +4,11 @@
 #pragma once
 #include "base/arena.h"
 
+struct provider;
+
 /* NULL: says nothing */
 struct model_wishes {
+	const struct provider *provider; /* of plain names; NULL: one that knows all aliases */
 	const char *environment; /* CLAUDE_CODE_SUBAGENT_MODEL; "inherit" is nothing */
 	const char *call;
 	const char *definition;

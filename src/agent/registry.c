@@ -3,32 +3,11 @@
 #include "agent/registry.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 #include "agent/registry_int.h"
 #include "base/utf8.h"
 #include "io/file.h"
 
-enum { SETTLE_MS = 100 };
-
 /* ---- units ------------------------------------------------------------------------------------------------------- */
-
-static bool same_stamp(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
-/* The clock of files ticks in milliseconds: a file that was written a moment ago can change again without showing it, so
- * it is read once more by the next scan. */
-static void take_stamp(struct unit *u, const struct stat *st)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t age_ms = (now.tv_sec - st->st_ctim.tv_sec) * 1000 + (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
-	u->stamp = *st;
-	u->settled = age_ms >= SETTLE_MS;
-}
 
 struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix)
 {
@@ -61,12 +40,12 @@ static void keep(struct registry_scan *s, struct unit *u)
 	u->place = s->at->group;
 }
 
-static void keep_problem(struct registry_scan *s, const char *path, const char *message)
+static void keep_problem(struct registry_scan *s, const char *path, unsigned line, const char *message)
 {
 	struct unit *u = unit_find(s, path, message);
 
 	if (!u->error)
-		unit_fail(u, 0, message);
+		unit_fail(u, line, message);
 	keep(s, u);
 }
 
@@ -80,7 +59,7 @@ static bool is_double(struct registry_scan *s, const struct tree_file *file)
 
 	if (!s->at->plugin || fstatat(file->dir, file->name, &st, 0) < 0)
 		return false;
-	snprintf(key, sizeof key, "%.64s:%ju:%ju", s->at->plugin, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	snprintf(key, sizeof key, "%.64s:%ju:%ju", s->at->plugin->name, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
 	return map_set(&s->plugin_files, str_from(key), s) != NULL;
 }
 
@@ -95,7 +74,7 @@ static void read_file(struct registry_scan *s, struct unit *u, const struct tree
 		unit_fail(u, 0, strerror(errno));
 		return;
 	}
-	take_stamp(u, &st);
+	stamp_take(&u->stamp, &st);
 	unit_read_markdown(u, s->at, file, fd, &s->text);
 }
 
@@ -107,9 +86,10 @@ static void on_file(void *data, const struct tree_file *file)
 
 	if (is_double(s, file))
 		return;
-	snprintf(prefix, sizeof prefix, "%s/%s", s->at->plugin ? s->at->plugin : "", s->at->plugin ? file->below : "");
+	snprintf(prefix, sizeof prefix, "%s/%s", s->at->plugin ? s->at->plugin->name : "",
+		 s->at->plugin ? file->below : "");
 	struct unit *u = unit_find(s, file->path, prefix);
-	bool known = u->seen && u->settled && fstatat(file->dir, file->name, &st, 0) == 0 && same_stamp(&st, &u->stamp);
+	bool known = u->seen && fstatat(file->dir, file->name, &st, 0) == 0 && stamp_holds(&u->stamp, &st);
 	if (!known && u->seen != s->number)
 		read_file(s, u, file);
 	keep(s, u);
@@ -117,7 +97,7 @@ static void on_file(void *data, const struct tree_file *file)
 
 static void on_problem(void *data, const char *path, const char *message)
 {
-	keep_problem(data, path, message);
+	keep_problem(data, path, 0, message);
 }
 
 static void scan_tree(struct registry_scan *s)
@@ -135,9 +115,9 @@ static void scan_settings(struct registry_scan *s)
 	if (is_file && stat(s->at->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	struct unit *u = unit_find(s, s->at->path, "settings");
-	if (!u->seen || (is_file && (!u->settled || !same_stamp(&st, &u->stamp)))) {
+	if (!u->seen || (is_file && !stamp_holds(&u->stamp, &st))) {
 		s->changed = true;
-		take_stamp(u, &st);
+		stamp_take(&u->stamp, &st);
 		unit_read_settings(u);
 	}
 	keep(s, u);
@@ -150,9 +130,9 @@ static void scan_flag(struct registry_scan *s)
 	bool is_file = !str_starts(str_trim(str_from(s->sources.flag)), STR("{")) && stat(path, &st) == 0;
 	struct unit *u = unit_find(s, path, "flag");
 
-	if (!u->seen || (is_file && (!u->settled || !same_stamp(&st, &u->stamp)))) {
+	if (!u->seen || (is_file && !stamp_holds(&u->stamp, &st))) {
 		s->changed = true;
-		take_stamp(u, &st);
+		stamp_take(&u->stamp, &st);
 		unit_read_flag(u, &s->sources);
 	}
 	keep(s, u);
@@ -187,7 +167,7 @@ static void scan_place(struct registry_scan *s)
 	case PLACE_FLAG:
 		return scan_flag(s);
 	case PLACE_PROBLEM:
-		return keep_problem(s, s->at->path, s->at->problem);
+		return keep_problem(s, s->at->path, s->at->line, s->at->problem);
 	}
 }
 
@@ -263,7 +243,7 @@ static struct registry_scan *scan_new(const struct agent_sources *from)
 	s->sources.flag = copy(a, from->flag);
 	s->sources.denied = copy(a, from->denied);
 	s->sources.add_dirs = copy_list(a, from->add_dirs, from->add_dir_count);
-	s->sources.plugin_dirs = copy_list(a, from->plugin_dirs, from->plugin_dir_count);
+	s->sources.plugins = agent_plugins_copy(a, from->plugins, from->plugin_count);
 	return s;
 }
 

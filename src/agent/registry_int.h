@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * registry_int.h - units: what one file gave, kept until the file changes. For the files of this room. */
 #pragma once
-#include <sys/stat.h>
 #include "agent/registry.h"
-#include "agent/tree.h"
 #include "base/map.h"
 #include "settings/settings_file.h"
+#include "settings/stamp.h"
+#include "settings/tree.h"
 
 struct unit {
 	enum place_kind kind; /* of the place that it was first found in */
 	enum agent_source source;
 	char *key, *path;
-	struct stat stamp;                     /* of the file when it was read */
-	bool settled;                          /* its time was long enough before the reading: a change will show */
+	struct stamp stamp;                    /* of the file when it was read */
 	struct agent_definition **definitions; /* references */
 	size_t count;
 	struct settings_file settings; /* of a settings file that is there */

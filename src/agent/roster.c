@@ -71,20 +71,8 @@ void roster_tools(struct buf *out, const struct agent_definition *d)
 static struct str fold(struct arena *a, struct str text)
 {
 	AUTO_BUF struct buf out = { 0 };
-	bool space = false;
 
-	text = str_trim(text);
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		if (c <= ' ' || c == 0x7f) {
-			space = true;
-			continue;
-		}
-		if (space && out.n)
-			buf_addch(&out, ' ');
-		space = false;
-		buf_addch(&out, (char)c);
-	}
+	buf_addfolded(&out, text);
 	return arena_str(a, buf_str(&out));
 }
 

@@ -116,8 +116,8 @@ void agent_places_find(struct agent_places *p, const struct agent_sources *s)
 	struct settings_places settings = find_settings(p, s);
 
 	agent_places_add(p, PLACE_BUILT_IN, AGENT_BUILT_IN, "built-in");
-	for (size_t i = 0; i < s->plugin_dir_count; i++)
-		agent_places_add_plugin(p, s->plugin_dirs[i]);
+	for (size_t i = 0; i < s->plugin_count; i++)
+		agent_places_add_plugin(p, &s->plugins[i]);
 	add_settings(p, &settings, LAYER_USER, LAYER_USER, AGENT_USER);
 	if (chosen & SETTINGS_USER)
 		add_below(p, PLACE_TREE, AGENT_USER, s->config_dir, "agents");

@@ -9,7 +9,29 @@
 #pragma once
 #include "agent/builtin.h"
 #include "agent/definition.h"
+#include "settings/plugin_vars.h"
 #include "settings/settings_place.h"
+
+struct agent_plugin_path {
+	const char *path;
+	bool is_dir; /* of .md files; otherwise one of them */
+};
+
+struct agent_plugin_problem {
+	const char *path;
+	unsigned line; /* 0: none */
+	const char *message;
+};
+
+/* A plugin whose agents count; who finds plugins has checked that its paths are inside it. */
+struct agent_plugin {
+	const char *name;
+	struct plugin_vars vars; /* that bodies may name; root is the real path that links may not leave */
+	const struct agent_plugin_path *paths;
+	size_t path_count;
+	const struct agent_plugin_problem *problems; /* told among the files that could not be read */
+	size_t problem_count;
+};
 
 /* All paths absolute */
 struct agent_sources {
@@ -17,8 +39,8 @@ struct agent_sources {
 	const char *managed_dir; /* NULL: none */
 	const char *const *add_dirs;
 	size_t add_dir_count;
-	const char *const *plugin_dirs;
-	size_t plugin_dir_count;
+	const struct agent_plugin *plugins;
+	size_t plugin_count;
 	const char *settings;     /* of --settings: a JSON object, or the path of a file; NULL: none */
 	const char *flag;         /* value of --agents: a JSON object, or the path of a file with one; NULL: none */
 	const char *denied;       /* deny rules of the command line, with commas between; NULL: none */
@@ -42,9 +64,10 @@ struct agent_place {
 	enum agent_source source;
 	unsigned group; /* of two agents of one type in one group the first counts */
 	const char *path;
-	const char *plugin; /* name of the plugin; NULL: not of one */
-	const char *inside; /* real path that links may not leave; NULL: anywhere */
+	const struct agent_plugin *plugin; /* borrowed from the sources; NULL: not of one */
+	const char *inside;                /* real path that links may not leave; NULL: anywhere */
 	const char *problem;
+	unsigned line; /* of the problem */
 };
 
 /* A zeroed struct is empty; all texts are in the arena */
@@ -60,7 +83,9 @@ struct agent_place *agent_places_add(struct agent_places *places, enum place_kin
 				     const char *path);
 void agent_places_release(struct agent_places *places);
 
-/* plugin_place.c: the agents of a plugin: its agents/ and what its manifest names, all inside the plugin. */
-void agent_places_add_plugin(struct agent_places *places, const char *dir);
+/* plugin_place.c. The plugin must outlive the places. */
+void agent_places_add_plugin(struct agent_places *places, const struct agent_plugin *plugin);
+/* Without the user's options, which no body may name. */
+const struct agent_plugin *agent_plugins_copy(struct arena *a, const struct agent_plugin *from, size_t count);
 
 const char *agent_source_name(enum agent_source source); /* "built-in", "plugin", "userSettings", ... */

@@ -8,11 +8,12 @@ static const char *const withheld[] = { "EndConversation", "EnterPlanMode",     
 					"TaskOutput",      "WaitForMcpServers", "Workflow" };
 
 /* All that a background run keeps, next to MCP tools. */
-static const char *const background[] = { "Read",        "Grep",     "Glob",         "Bash",          "PowerShell",
-					  "Edit",        "Write",    "NotebookEdit", "WebFetch",      "WebSearch",
-					  "TodoWrite",   "Skill",    "ToolSearch",   "EnterWorktree", "ExitWorktree",
-					  "Monitor",     "TaskStop", "SendMessage",  "Artifact",      "Agent",
-					  "ExitPlanMode" };
+static const char *const background[] = { "Read",         "Grep",           "Glob",         "Bash",
+					  "PowerShell",   "Edit",           "Write",        "NotebookEdit",
+					  "WebFetch",     "WebSearch",      "TodoWrite",    "Skill",
+					  "ToolSearch",   "EnterWorktree",  "ExitWorktree", "Monitor",
+					  "TaskStop",     "SendMessage",    "Artifact",     "Agent",
+					  "ExitPlanMode", "AskUserQuestion" };
 
 static const struct {
 	const char *old, *now;
@@ -171,6 +172,8 @@ static void select_entry(struct tool_choice *c, const struct agent_definition *d
 	struct selector s = read_selector(entry);
 	bool found = false;
 
+	for (size_t i = 0; spec->own && i < spec->own->count && !s.every_server; i++)
+		found = found || matches(&s, spec->own->tools[i]); /* add_own gives it */
 	for (size_t i = 0; i < spec->pool->count && !s.every_server; i++) {
 		const struct tool *tool = spec->pool->tools[i];
 		if (!matches(&s, tool) || !may_have(d, spec, str_from(tool->name)))
@@ -218,6 +221,16 @@ static void add_for_memory(struct tool_choice *c, const struct agent_definition 
 	}
 }
 
+/* An own tool by the name of one in the pool is the same tool, or hides it. */
+static void add_own(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *own)
+{
+	for (size_t i = 0; own && i < own->count; i++) {
+		const struct tool *tool = own->tools[i];
+		if (!tool_set_find(&c->tools, str_from(tool->name)) && !is_disallowed(d, tool))
+			tool_set_add(&c->tools, tool);
+	}
+}
+
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice)
 {
 	struct tool_choice c = { 0 };
@@ -230,6 +243,7 @@ void tool_choose(const struct agent_definition *d, const struct tool_choice_spec
 			select_all(&c, d, spec);
 		for (size_t i = 0; d->tools.present && !d->tools.all && i < d->tools.count; i++)
 			select_entry(&c, d, spec, d->tools.names[i]);
+		add_own(&c, d, spec->own);
 		add_denials(&c, d);
 		if (spec->memory && d->memory != MEMORY_NONE)
 			add_for_memory(&c, d, spec->pool);
@@ -250,6 +264,19 @@ static void add_group(struct buf *out, const char *title, const struct tool_name
 		buf_addf(out, "%s%s", i ? ", " : title, names->list[i]);
 	if (names->count)
 		buf_addch(out, '.');
+}
+
+bool tool_choice_lacks(const struct tool_choice *c, struct buf *why)
+{
+	size_t before = why->n;
+
+	for (size_t i = 0; i < c->missing.count; i++)
+		if (is_mcp(str_from(c->missing.list[i])))
+			buf_addf(why, "%s%s", why->n > before ? ", " : "These tools of MCP servers do not exist: ",
+				 c->missing.list[i]);
+	if (why->n > before)
+		buf_addstr(why, ". Look at `cadre mcp list`, or take them out of the definition's tools.");
+	return why->n > before;
 }
 
 bool tool_choice_refuses(const struct tool_choice *c, const struct agent_definition *d, struct buf *why)

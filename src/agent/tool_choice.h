@@ -34,6 +34,7 @@ struct tool_choice {
 
 struct tool_choice_spec {
 	const struct tool_set *pool; /* of the session, MCP tools included */
+	const struct tool_set *own;  /* of servers that the definition brings: kept whatever `tools` says; NULL: none */
 	bool background;
 	bool deepest; /* it may not start agents of its own */
 	bool memory;  /* memory is on for this run */
@@ -42,5 +43,7 @@ struct tool_choice_spec {
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
 void tool_choice_release(struct tool_choice *c);
+/* A tool of a server that is named and not there is a mistake; appends which one. False: none is missing. */
+bool tool_choice_lacks(const struct tool_choice *c, struct buf *why);
 /* An agent that names tools and gets none is not started; appends the reason. False: it may start. */
 bool tool_choice_refuses(const struct tool_choice *c, const struct agent_definition *d, struct buf *why);

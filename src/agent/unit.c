@@ -66,13 +66,25 @@ static void describe_plugin_agent(struct agent_definition *d, const char *plugin
 	add_note(d, "no description: the name of its plugin stands in for it");
 }
 
-/* A plugin's agent has its plugin and its directories in its type. d is ours alone still. */
-static void finish_plugin_agent(struct agent_definition *d, const struct agent_place *place, const char *below)
+static void fill_prompt(struct agent_definition *d, const struct plugin_vars *vars)
 {
-	d->plugin = arena_strdup(&d->arena, place->plugin);
-	d->name = arena_printf(&d->arena, "%s:%s%s%s", place->plugin, below, below[0] ? ":" : "", d->name);
+	AUTO_BUF struct buf filled = { 0 };
+
+	if (!d->prompt || !memmem(d->prompt, d->prompt_len, "${", 2))
+		return;
+	plugin_vars_expand(&filled, (struct str){ d->prompt, d->prompt_len }, vars, false);
+	d->prompt = arena_dup(&d->arena, filled.p, filled.n);
+	d->prompt_len = filled.n;
+}
+
+/* A plugin's agent has its plugin and its directories in its type. d is ours alone still. */
+static void finish_plugin_agent(struct agent_definition *d, const struct agent_plugin *plugin, const char *below)
+{
+	d->plugin = arena_strdup(&d->arena, plugin->name);
+	d->name = arena_printf(&d->arena, "%s:%s%s%s", plugin->name, below, below[0] ? ":" : "", d->name);
+	fill_prompt(d, &plugin->vars);
 	if (!d->is_agent)
-		describe_plugin_agent(d, place->plugin);
+		describe_plugin_agent(d, plugin->name);
 }
 
 static char *stem_of(struct arena *a, const char *path)
@@ -87,10 +99,10 @@ static char *stem_of(struct arena *a, const char *path)
 /* One read(2) for a file whose size is known; whatever is different goes the long way. */
 static int read_text(const struct unit *u, int fd, struct buf *text, struct err *err)
 {
-	size_t size = (size_t)u->stamp.st_size;
+	size_t size = (size_t)u->stamp.st.st_size;
 
 	buf_clear(text);
-	if (!S_ISREG(u->stamp.st_mode))
+	if (!S_ISREG(u->stamp.st.st_mode))
 		return err_set(err, ERR_IO, "not a regular file");
 	if (size > 0 && size <= LARGEST_FILE) {
 		buf_reserve(text, size + 1);
@@ -115,7 +127,7 @@ void unit_read_markdown(struct unit *u, const struct agent_place *place, const s
 	}
 	struct agent_definition *d = agent_from_markdown(u->source, u->path, stem_of(&scratch, u->path), buf_str(text));
 	if (place->plugin)
-		finish_plugin_agent(d, place, file->below);
+		finish_plugin_agent(d, place->plugin, file->below);
 	unit_add(u, d);
 }
 

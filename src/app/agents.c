@@ -4,6 +4,8 @@
 #include "agent/color.h"
 #include "agent/describe.h"
 #include "agent/roster.h"
+#include "app/config.h"
+#include "app/plugins.h"
 #include "io/file.h"
 #include "settings/env_switch.h"
 
@@ -41,8 +43,6 @@ int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *re
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
 	s.add_dirs = absolute_list(a, s.cwd, o->add_dirs, o->add_dir_count);
 	s.add_dir_count = o->add_dir_count;
-	s.plugin_dirs = absolute_list(a, s.cwd, o->plugin_dirs, o->plugin_dir_count);
-	s.plugin_dir_count = o->plugin_dir_count;
 	s.flag = o->agents;
 	s.denied = o->disallowed_tools;
 	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
@@ -53,12 +53,37 @@ int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *re
 	return 0;
 }
 
+/* Those of the sessions, or without any as they are now. Returns a reference. */
+static int find_plugins(struct cadre *c, struct plugin_list **ret_list, struct err *err)
+{
+	struct settings *settings;
+
+	if (c->plugins) {
+		*ret_list = plugin_list_ref(c->plugins);
+		return 0;
+	}
+	int status = app_settings(c, &settings, err);
+	if (status < 0)
+		return status;
+	status = app_plugins_find(c, settings, ret_list, err);
+	settings_unref(settings);
+	return status;
+}
+
 int app_agents(struct cadre *c, struct arena *a, struct agent_registry **ret_registry, struct err *err)
 {
 	struct agent_sources sources;
+	struct plugin_list *plugins;
 	int status = app_agent_sources(c, a, &sources, err);
 
-	return status < 0 ? status : agent_registry_new(&sources, ret_registry, err);
+	if (status == 0)
+		status = find_plugins(c, &plugins, err);
+	if (status < 0)
+		return status;
+	sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
+	status = agent_registry_new(&sources, ret_registry, err);
+	plugin_list_unref(plugins);
+	return status;
 }
 
 int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "agent/check.h"
-#include "agent/tree.h"
+#include "settings/tree.h"
 #include "app/agents.h"
 #include "app/texts.h"
 #include "io/file.h"

@@ -2,8 +2,10 @@
  * cadre.c - the runtime: loop, registries, options. */
 #include "agent/registry.h"
 #include "app/app_int.h"
+#include "app/servers.h"
 #include "app/trace.h"
 #include "session/state.h"
+#include "skill/registry.h"
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -105,17 +107,18 @@ void cadre_free(struct cadre *c)
 		cadre_run(c);
 	while (c->writers)
 		cadre_writer_free(c->writers);
+	app_close_servers(c);
+	classifier_free(c->classifier);
 	app_close_hooks(c); /* some of them ask the model */
 	drain_worktrees(c);
-	if (c->endpoint) {
-		governor_release(&c->endpoint->governor);
-		c->endpoint->provider->close(c->endpoint);
-	}
+	endpoints_close(&c->endpoints);
 	while (spawner_active(c->spawner)) /* background shells of the sessions: killed, not gone yet */
 		loop_run(c->loop);
 	spawner_free(c->spawner);
 	agent_registry_free(c->registry);
+	skill_registry_free(c->skills);
 	policy_release(&c->policy);
+	plugin_list_unref(c->plugins);
 	state_free(c->state);
 	head_pool_release(&c->heads);
 	trace_free(c->trace);

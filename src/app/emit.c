@@ -5,7 +5,7 @@
 #include "app/control.h"
 #include "app/trace.h"
 
-_Static_assert((int)EVENT_HOOK_ENDED == (int)CADRE_HOOK_ENDED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_ELICITATION_ASKED == (int)CADRE_ELICITATION_ASKED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
 static void tell_host(struct cadre_session *s, const struct event *event)

@@ -1,41 +1,85 @@
 /* SPDX-License-Identifier: MIT
- * endpoint.c - the model endpoint of a runtime, from options and environment. */
+ * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
 #include "app/app_int.h"
+#include "model/catalog.h"
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
 
+/* variable: NULL if there is none for it. */
 static const char *option_or_env(const char *option, const char *variable)
 {
 	if (option && option[0])
 		return option;
-	const char *value = getenv(variable);
+	const char *value = variable ? getenv(variable) : NULL;
 	return value && value[0] ? value : NULL;
 }
 
-int app_open_endpoint(struct cadre *c, struct err *err)
+/* Address and key of the options are those of the run's provider; any other one has the environment only. */
+static void configure(void *data, const struct provider *p, struct endpoint_options *ret)
 {
-	const struct options *o = &c->options;
-	const struct provider *provider = provider_find(str_from(o->provider ? o->provider : "anthropic"));
-
-	if (c->endpoint)
-		return 0;
-	struct endpoint_options options = {
-		.loop = c->loop,
-		.base_url = option_or_env(o->base_url, "ANTHROPIC_BASE_URL"),
-		.api_key = option_or_env(o->api_key, "ANTHROPIC_API_KEY"),
-		.auth_token = option_or_env(o->auth_token, "ANTHROPIC_AUTH_TOKEN"),
-		.extra_headers = getenv("ANTHROPIC_CUSTOM_HEADERS"),
-		.betas = getenv("ANTHROPIC_BETAS"),
-		.scenario = o->scenario && o->scenario[0] ? o->scenario : NULL,
-	};
+	const struct cadre *c = data;
+	const struct options *o = p == c->endpoints.usual ? &c->options : &(struct options){ 0 };
 	const char *stall = getenv("CADRE_STALL_MS");
 	uint64_t stall_ms;
+
+	ret->base_url = option_or_env(o->base_url, p->env.base_url);
+	ret->api_key = option_or_env(o->api_key, p->env.api_key);
+	ret->auth_token = option_or_env(o->auth_token, p->env.auth_token);
+	ret->extra_headers = option_or_env(NULL, p->env.headers);
+	ret->betas = option_or_env(NULL, p->env.betas);
+	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
 	if (stall && str_to_u64(str_from(stall), &stall_ms))
-		options.stall_ms = stall_ms;
-	int status = provider->open(&options, &c->endpoint, err);
-	if (status == 0)
-		governor_init(&c->endpoint->governor, c->loop, MOST_CHILDREN);
-	return status;
+		ret->stall_ms = stall_ms;
+}
+
+/* A text of the settings, if its file may say such a thing; NULL: nothing. */
+static const char *believed(const struct cadre *c, const char *key, struct arena *a)
+{
+	struct settings_origin origin;
+	const struct json *value = settings_get(c->policy.settings, key, &origin);
+
+	return value && policy_believes(&c->policy, origin.layer) ? json_cstr(value, a) : NULL;
+}
+
+static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
+{
+	const char *setting = believed(c, "provider", a);
+	const char *name = c->options.provider ? c->options.provider : setting ? setting : "anthropic";
+
+	c->endpoints.usual = provider_find(str_from(name));
+	if (!c->endpoints.usual)
+		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);
+	c->endpoints.loop = c->loop;
+	c->endpoints.configure = configure;
+	c->endpoints.data = c;
+	return 0;
+}
+
+int session_set_model(struct cadre_session *s, const char *name, struct err *err)
+{
+	struct cadre *c = s->cadre;
+	struct actor *a = &s->tree.main;
+	struct endpoint *endpoint;
+	const char *model;
+
+	if (!name)
+		name = c->options.model;
+	if (!name && model_default_at(c->endpoints.usual, believed(c, "model", &s->arena), &name, err) < 0)
+		return -(int)err->kind;
+	if (model_resolve_at(&s->arena, c->endpoints.usual, name, &model, err) < 0 ||
+	    endpoints_find(&c->endpoints, model, &endpoint, err) < 0)
+		return -(int)err->kind;
+	a->model = model;
+	a->endpoint = endpoint;
+	return 0;
+}
+
+int session_choose_model(struct cadre_session *s, struct err *err)
+{
+	if (!s->cadre->endpoints.usual && choose_provider(s->cadre, &s->arena, err) < 0)
+		return -(int)err->kind;
+	app_adjust_governor(s->cadre);
+	return session_set_model(s, NULL, err);
 }
 
 /* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a
@@ -46,6 +90,5 @@ void app_adjust_governor(struct cadre *c)
 	size_t room = c->descriptor_limit > taken ? (c->descriptor_limit - taken) * 3 / 4 : 1;
 	size_t agents = MAX(c->most_children, (size_t)MOST_CHILDREN) + c->session_count;
 
-	if (c->endpoint)
-		governor_set_most(&c->endpoint->governor, (unsigned)MIN(agents, MAX(room, (size_t)1)));
+	endpoints_set_most(&c->endpoints, (unsigned)MIN(agents, MAX(room, (size_t)1)));
 }

@@ -4,15 +4,11 @@
 #include "agent/registry.h"
 #include "app/app_int.h"
 #include "app/frame_int.h"
+#include "app/plugins.h"
+#include "app/servers.h"
 #include "json/json_write.h"
 #include "model/catalog.h"
-
-static void put_list(struct json_out *w, const char *key)
-{
-	json_key(w, key);
-	json_open(w, '[');
-	json_close(w);
-}
+#include "skill/listing.h"
 
 static void end_frame(struct json_out *w, const struct cadre_event *e)
 {
@@ -23,9 +19,11 @@ static void end_frame(struct json_out *w, const struct cadre_event *e)
 
 static const char *key_source(const struct cadre *c)
 {
-	if (c->options.auth_token || getenv("ANTHROPIC_AUTH_TOKEN"))
-		return "ANTHROPIC_AUTH_TOKEN";
-	return c->options.api_key || getenv("ANTHROPIC_API_KEY") ? "ANTHROPIC_API_KEY" : "none";
+	const struct provider_env *env = &c->endpoints.usual->env;
+
+	if (env->auth_token && (c->options.auth_token || getenv(env->auth_token)))
+		return env->auth_token;
+	return env->api_key && (c->options.api_key || getenv(env->api_key)) ? env->api_key : "none";
 }
 
 static void put_agents(struct json_out *w, const struct agent_registry *r)
@@ -36,6 +34,57 @@ static void put_agents(struct json_out *w, const struct agent_registry *r)
 		if (!agent_denied(&r->denied, str_from(r->active[i]->definition->name)))
 			json_put_cstr(w, r->active[i]->definition->name);
 	json_close(w);
+}
+
+static void put_skills(struct json_out *w, const struct agent_tree *t, const char *key, enum skill_view view)
+{
+	const struct skill_registry *r = t->skills.registry;
+
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; r && i < r->active_count; i++)
+		if (skill_views(r->active[i], t->skills.overrides) & view)
+			json_put_cstr(w, r->active[i]->name);
+	json_close(w);
+}
+
+static void put_servers(struct json_out *w, const struct cadre_session *s)
+{
+	const struct mcp_set *set = s->tree.main.servers;
+
+	json_key(w, "mcp_servers");
+	json_open(w, '[');
+	for (size_t i = 0; set && i < mcp_set_count(set); i++) {
+		json_open(w, '{');
+		json_kcstr(w, "name", mcp_link_server(mcp_set_at(set, i))->name);
+		json_kcstr(w, "status", mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+		json_close(w);
+	}
+	json_close(w);
+}
+
+/* Entries of --mcp-config that cannot be used; those of files are said when they are read. */
+static void put_server_errors(struct json_out *w, const struct mcp_config *config)
+{
+	bool open = false;
+
+	for (size_t i = 0; config && i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		if (item->scope != MCP_SCOPE_FLAG || !item->error_type)
+			continue;
+		if (!open) {
+			json_key(w, "mcp_server_errors");
+			json_open(w, '[');
+		}
+		open = true;
+		json_open(w, '{');
+		json_kcstr(w, "name", item->name);
+		json_kcstr(w, "type", item->error_type);
+		json_kcstr(w, "message", item->reason);
+		json_close(w);
+	}
+	if (open)
+		json_close(w);
 }
 
 static void frame_init(struct json_out *w, const struct cadre_event *e)
@@ -51,16 +100,17 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	for (size_t i = 0; i < tools->count; i++) /* readers know the Agent tool by its older name here */
 		json_put_cstr(w, tools->tools[i] == &s->tree.agent_tool ? "Task" : tools->tools[i]->name);
 	json_close(w);
-	put_list(w, "mcp_servers");
+	put_servers(w, s);
 	json_kcstr(w, "model", s->tree.main.model);
 	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	put_list(w, "slash_commands");
+	put_skills(w, &s->tree, "slash_commands", SKILL_FOR_USER);
 	json_kcstr(w, "apiKeySource", key_source(s->cadre));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
 	json_kcstr(w, "output_style", "default");
 	put_agents(w, s->tree.registry);
-	put_list(w, "skills");
-	put_list(w, "plugins");
+	put_skills(w, &s->tree, "skills", SKILL_FOR_MODEL);
+	app_put_plugins(w, s->cadre->plugins);
+	put_server_errors(w, s->cadre->mcp_config);
 }
 
 static void frame_answer(struct json_out *w, const struct cadre_event *e)
@@ -204,6 +254,7 @@ static const char *terminal_reason(const struct query *q)
 		[QUERY_CANCELLED] = "aborted_streaming",
 		[QUERY_HALTED] = "hook_stopped",
 		[QUERY_BLOCKED] = "hook_stopped",
+		[QUERY_REJECTED] = "turn_setup_failed",
 		[QUERY_BUDGET] = "budget_exhausted",
 		[QUERY_DISK_ERROR] = "turn_setup_failed",
 	};

@@ -2,6 +2,7 @@
  * gate.c - the host's answers to questions of agents, whichever agent asks. */
 #include "app/app_int.h"
 #include "app/config.h"
+#include "app/servers.h"
 #include "json/json_write.h"
 #include "permission/suggest.h"
 #include "settings/settings_store.h"
@@ -119,7 +120,7 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 	struct tool_call *call = find_question(s, id, question_find, &actor);
 
 	if (!call)
-		return CADRE_NOT_FOUND;
+		return session_answer_form(s, id, answers, count);
 	if (!count) {
 		question_decline(call);
 		return CADRE_OK;

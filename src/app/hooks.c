@@ -104,7 +104,7 @@ int app_open_hooks(struct cadre *c, struct err *err)
 		.loop = c->loop,
 		.spawner = c->spawner,
 		.http = c->hook_http,
-		.runners = { [HOOK_PROMPT] = c->hook_model, [HOOK_AGENT] = c->hook_model },
+		.runners = { [HOOK_PROMPT] = c->hook_model, [HOOK_AGENT] = c->hook_model, [HOOK_CALLBACK] = c->hook_callback },
 		.observer = { .started = on_started,
 			      .ended = on_ended,
 			      .skipped = on_skipped,
@@ -133,6 +133,7 @@ void app_close_hooks(struct cadre *c)
 		hook_engine_free(c->hooks);
 	}
 	hook_model_free(c->hook_model);
+	free(c->hook_callback);
 	if (c->hook_http)
 		http_free(c->hook_http);
 }

@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "model/provider.h"
 
-enum kind { TEXT, SWITCH, NUMBER, MONEY, MODE, DENY_RULES, UUID, DIRECTORY, PLUGIN, PROVIDER, SOURCES };
+enum kind { TEXT, SWITCH, NUMBER, MONEY, MODE, DENY_RULES, UUID, DIRECTORY, PLUGIN, PLUGIN_NO_MCP, PROVIDER, SOURCES, SERVERS, EFFORT, THINKING };
 
 static const struct option {
 	const char *name;
@@ -17,6 +17,7 @@ static const struct option {
 	{ "agents", TEXT, offsetof(struct options, agents) },
 	{ "allowed-tools", TEXT, offsetof(struct options, allowed_tools) },
 	{ "api-key", TEXT, offsetof(struct options, api_key) },
+	{ "allow-dangerously-skip-permissions", SWITCH, offsetof(struct options, may_bypass) },
 	{ "append-subagent-system-prompt", TEXT, offsetof(struct options, append_subagent_system_prompt) },
 	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
 	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
@@ -24,28 +25,38 @@ static const struct option {
 	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
 	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
 	{ "cwd", TEXT, offsetof(struct options, cwd) },
+	{ "disable-slash-commands", SWITCH, offsetof(struct options, no_slash_commands) },
 	{ "disallowed-tools", DENY_RULES, offsetof(struct options, disallowed_tools) },
+	{ "effort", EFFORT, offsetof(struct options, effort) },
 	{ "entrypoint", TEXT, offsetof(struct options, entrypoint) },
 	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
 	{ "forward-subagent-text", SWITCH, offsetof(struct options, forward_subagent_text) },
+	{ "hooks", TEXT, offsetof(struct options, hooks) },
 	{ "include-hook-events", SWITCH, offsetof(struct options, hook_events) },
 	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
 	{ "interactive", SWITCH, offsetof(struct options, interactive) },
 	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },
 	{ "max-budget-usd", MONEY, offsetof(struct options, max_budget_usd) },
+	{ "max-thinking-tokens", THINKING, offsetof(struct options, thinking) },
 	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
+	{ "mcp-config", SERVERS, 0 },
 	{ "model", TEXT, offsetof(struct options, model) },
 	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
 	{ "permission-mode", MODE, 0 },
+	{ "permission-prompt-tool", TEXT, offsetof(struct options, permission_prompt_tool) },
 	{ "plugin-dir", PLUGIN, 0 },
+	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0 },
 	{ "provider", PROVIDER, offsetof(struct options, provider) },
+	{ "replay-user-messages", SWITCH, offsetof(struct options, replay_user_messages) },
 	{ "resume", UUID, offsetof(struct options, resume) },
 	{ "retry-deadline", NUMBER, offsetof(struct options, retry_deadline_s) },
 	{ "scenario", TEXT, offsetof(struct options, scenario) },
 	{ "session-id", UUID, offsetof(struct options, session_id) },
 	{ "setting-sources", SOURCES, 0 },
 	{ "settings", TEXT, offsetof(struct options, settings) },
+	{ "strict-mcp-config", SWITCH, offsetof(struct options, strict_mcp_config) },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
+	{ "thinking", THINKING, offsetof(struct options, thinking) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
 	{ "trace", TEXT, offsetof(struct options, trace) },
 };
@@ -100,6 +111,38 @@ static int set_deny_rules(const struct option *option, const char *value, const 
 	return 0;
 }
 
+static int set_effort(const char *value, const char **out, struct options *o, struct err *err)
+{
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
+
+	for (size_t i = 0; i < COUNT_OF(levels); i++) {
+		if (strcmp(value, levels[i]) != 0)
+			continue;
+		*out = levels[i];
+		return 0;
+	}
+	(void)o;
+	return err_set(err, ERR_USAGE, "--effort expects low, medium, high, xhigh or max, not '%s'", value);
+}
+
+/* A word, or a number of tokens; none at all is no thinking. */
+static int set_thinking(const struct option *option, const char *value, const char **out, struct options *o,
+			struct err *err)
+{
+	int64_t tokens;
+
+	if (!strcmp(value, "adaptive") || !strcmp(value, "disabled"))
+		*out = arena_strdup(&o->arena, value);
+	else if (!strcmp(value, "enabled"))
+		*out = "adaptive";
+	else if (str_to_i64(str_from(value), &tokens) && tokens >= 0)
+		*out = tokens ? arena_strdup(&o->arena, value) : "disabled";
+	else
+		return err_set(err, ERR_USAGE, "--%s expects adaptive, disabled or a number of tokens, not '%s'",
+			       option->name, value);
+	return 0;
+}
+
 static int set_provider(const char *value, const char **out, struct options *o, struct err *err)
 {
 	AUTO_BUF struct buf names = { 0 };
@@ -113,14 +156,24 @@ static int set_provider(const char *value, const char **out, struct options *o, 
 	return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", value, names.p);
 }
 
-static void add_directory(struct options *o, const char ***list, size_t *count, const char *value)
+static void add_to_list(struct options *o, const char ***list, size_t *count, const char *value)
 {
-	const char **dirs = arena_alloc(&o->arena, (*count + 1) * sizeof *dirs);
+	const char **longer = arena_alloc(&o->arena, (*count + 1) * sizeof *longer);
 
 	if (*count)
-		memcpy(dirs, *list, *count * sizeof *dirs);
-	dirs[(*count)++] = arena_strdup(&o->arena, value);
-	*list = dirs;
+		memcpy(longer, *list, *count * sizeof *longer);
+	longer[(*count)++] = arena_strdup(&o->arena, value);
+	*list = longer;
+}
+
+static void add_plugin(struct options *o, const char *value, bool no_mcp)
+{
+	struct plugin_given *all = arena_alloc(&o->arena, (o->plugin_dir_count + 1) * sizeof *all);
+
+	if (o->plugin_dir_count)
+		memcpy(all, o->plugin_dirs, o->plugin_dir_count * sizeof *all);
+	all[o->plugin_dir_count++] = (struct plugin_given){ arena_strdup(&o->arena, value), no_mcp };
+	o->plugin_dirs = all;
 }
 
 static void take_back(struct options *o, const struct option *option, void *at)
@@ -129,8 +182,10 @@ static void take_back(struct options *o, const struct option *option, void *at)
 		o->permission_mode = PERMISSION_DEFAULT, o->mode_given = false;
 	else if (option->kind == DIRECTORY)
 		o->add_dir_count = 0;
-	else if (option->kind == PLUGIN)
+	else if (option->kind == PLUGIN || option->kind == PLUGIN_NO_MCP)
 		o->plugin_dir_count = 0;
+	else if (option->kind == SERVERS)
+		o->mcp_config_count = 0;
 	else if (option->kind == SOURCES)
 		o->some_sources = false;
 	else if (option->kind == SWITCH)
@@ -179,14 +234,22 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		*(const char **)(void *)at = arena_strdup(&o->arena, value);
 		return 0;
 	case DIRECTORY:
-		add_directory(o, &o->add_dirs, &o->add_dir_count, value);
+		add_to_list(o, &o->add_dirs, &o->add_dir_count, value);
 		return 0;
 	case PLUGIN:
-		add_directory(o, &o->plugin_dirs, &o->plugin_dir_count, value);
+	case PLUGIN_NO_MCP:
+		add_plugin(o, value, option->kind == PLUGIN_NO_MCP);
+		return 0;
+	case SERVERS:
+		add_to_list(o, &o->mcp_configs, &o->mcp_config_count, value);
 		return 0;
 	case SOURCES:
 		o->some_sources = true;
 		return setting_sources_parse(str_from(value), &o->setting_sources, err);
+	case EFFORT:
+		return set_effort(value, (const char **)(void *)at, o, err);
+	case THINKING:
+		return set_thinking(option, value, (const char **)(void *)at, o, err);
 	case PROVIDER:
 		return set_provider(value, (const char **)(void *)at, o, err);
 	case TEXT:

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/arena.h"
 #include "permission/permission.h"
+#include "plugin/list.h"
 
 struct options {
 	struct arena arena; /* holds the texts */
@@ -15,14 +16,24 @@ struct options {
 	enum permission_mode permission_mode;
 	bool mode_given;
 	const char *resume, *session_id;
+	bool no_slash_commands;
 	bool continue_newest, fork_session, no_persistence, partial_messages, hook_events, interactive;
-	const char **add_dirs, **plugin_dirs;
+	const char **add_dirs;
+	struct plugin_given *plugin_dirs; /* as written */
 	size_t add_dir_count, plugin_dir_count;
+	const char **mcp_configs; /* JSON, or files */
+	size_t mcp_config_count;
+	bool strict_mcp_config; /* servers of no other place */
 	const char *agents;   /* JSON, or a file; NULL: none */
 	const char *settings; /* a file, or a JSON object */
 	bool some_sources;    /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
+	const char *effort;                 /* low .. max; NULL: the model's own */
+	const char *thinking;               /* adaptive, disabled or a number of tokens; NULL: the model's own */
+	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */
+	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: nobody is asked */
+	bool replay_user_messages, may_bypass;
 	const char *trace; /* file; NULL: none is written */
 	const char *provider, *scenario, *base_url, *api_key, *auth_token;
 	const char *cwd, *config_dir, *managed_dir, *entrypoint;
@@ -31,5 +42,10 @@ struct options {
 /* The working directory and <config>, from options and environment; in the arena. */
 int options_directories(const struct options *o, struct arena *a, const char **ret_cwd, const char **ret_config,
 			struct err *err);
+/* Somebody answers questions: a person, the host, or a tool. */
+static inline bool options_can_ask(const struct options *o)
+{
+	return o->interactive || o->permission_prompt_tool;
+}
 int options_set(struct options *o, const char *name, const char *value, struct err *err);
 void options_release(struct options *o);

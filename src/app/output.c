@@ -8,8 +8,8 @@ struct cadre_writer {
 	struct cadre *cadre;
 	struct cadre_writer *next;
 	struct writer *writer;
-	cadre_failure_fn *on_failure; /* may be NULL */
-	void *data;
+	cadre_failure_fn *on_failure, *on_drained; /* may be NULL */
+	void *data, *drained_data;
 };
 
 void app_check_backlog(struct cadre *c)
@@ -31,6 +31,8 @@ static void on_drained(struct writer *writer, void *data)
 
 	(void)writer;
 	app_check_backlog(w->cadre);
+	if (w->on_drained)
+		w->on_drained(w, w->drained_data);
 }
 
 static void on_failed(struct writer *writer, void *data)
@@ -58,10 +60,21 @@ void cadre_write(struct cadre_writer *w, const void *p, size_t n)
 	writer_add(w->writer, p, n);
 }
 
+size_t cadre_writer_queued(const struct cadre_writer *w)
+{
+	return writer_queued(w->writer);
+}
+
 void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
 {
 	w->on_failure = fn;
 	w->data = data;
+}
+
+void cadre_writer_on_drained(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
+{
+	w->on_drained = fn;
+	w->drained_data = data;
 }
 
 int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size)

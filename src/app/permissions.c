@@ -175,6 +175,38 @@ void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn
 	add_list(p, RULE_ALLOW, o->allowed_tools, warn, data);
 }
 
+/* ---- modes ------------------------------------------------------------------------------------------------------ */
+
+static bool is_off(const struct settings *s, enum permission_mode mode, struct settings_origin *ret_origin)
+{
+	if (mode == PERMISSION_BYPASS)
+		return settings_get(s, "permissions.disableBypassPermissionsMode", ret_origin);
+	return mode == PERMISSION_AUTO && (settings_get(s, "permissions.disableAutoMode", ret_origin) ||
+					   settings_get(s, "disableAutoMode", ret_origin));
+}
+
+int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct settings_origin origin;
+	const char *text = settings_cstr(s, "permissions.defaultMode", &a, NULL);
+	enum permission_mode mode = o->permission_mode;
+
+	if (!o->mode_given && text)
+		(void)permission_mode_parse(str_from(text), &mode);
+	if (is_off(s, mode, &origin))
+		return err_set(err, ERR_USAGE, "%s is disabled by %s:%u", permission_mode_name(mode), origin.file,
+			       origin.line);
+	*ret_mode = mode;
+	return permission_check_mode(mode, err);
+}
+
+void app_limit_modes(struct permission *p, const struct settings *s)
+{
+	p->bypass_off = is_off(s, PERMISSION_BYPASS, NULL) || permission_check_mode(PERMISSION_BYPASS, NULL) < 0;
+	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
+}
+
 int app_is_trusted(struct cadre *c, const char *cwd, bool *ret_trusted, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -204,13 +236,15 @@ static const char *const *find_dirs(struct arena *a, const struct options *o, co
 int app_permission_open(struct cadre *c, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn, void *data,
 			struct err *err)
 {
-	struct app_permission p = { .permission = { .mode = c->options.permission_mode, .can_ask = true } };
+	struct app_permission p = { .permission = { .can_ask = true } };
 	struct rule_set *rules;
 
 	if (app_settings_spec(c, a, &p.spec, err) < 0 || app_is_trusted(c, p.spec.cwd, &p.trusted, err) < 0 ||
 	    settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
-	if (app_rules(p.settings, &p.spec, p.trusted, &rules, warn, data, err) < 0) {
+	app_limit_modes(&p.permission, p.settings);
+	if (app_start_mode(p.settings, &c->options, &p.permission.mode, err) < 0 ||
+	    app_rules(p.settings, &p.spec, p.trusted, &rules, warn, data, err) < 0) {
 		settings_unref(p.settings);
 		return -(int)err->kind;
 	}

@@ -9,6 +9,10 @@
  * or asks and cannot be understood. warn gets a line for each rule that has no effect; may be NULL. */
 int app_rules(const struct settings *s, const struct settings_spec *spec, bool trusted, struct rule_set **ret_rules,
 	      rule_warn_fn *warn, void *data, struct err *err);
+/* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
+int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
+/* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */
+void app_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
 void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
 /* Whether the user trusts the folder around the working directory. */

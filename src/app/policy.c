@@ -2,6 +2,7 @@
  * policy.c - what the settings say, compiled. */
 #include "app/policy.h"
 #include "app/permissions.h"
+#include "app/plugins.h"
 
 /* What a project's own file allows is the word of whoever wrote the project. */
 bool policy_believes(const struct policy *p, enum settings_layer layer)
@@ -21,7 +22,8 @@ static void warn(void *data, const char *message)
 struct sources {
 	struct hook_source list[64];
 	size_t count;
-	bool own_only; /* hooks of the project wait for trust: a person is there to give it */
+	bool own_only;     /* hooks of the project wait for trust: a person is there to give it */
+	bool plugins_only; /* managed settings allow those of plugins, and their own */
 };
 
 static void add_source(void *data, const struct settings_view *view)
@@ -37,6 +39,8 @@ static void add_source(void *data, const struct settings_view *view)
 
 	if (!view->value || view->effect == EFFECT_IGNORED || s->count == COUNT_OF(s->list))
 		return;
+	if (s->plugins_only && layer != LAYER_MANAGED)
+		return;
 	s->list[s->count++] = (struct hook_source){ .layer = layers[layer],
 						    .file = view->origin.file,
 						    .hooks = view->value,
@@ -51,10 +55,39 @@ static bool managed_says(const struct policy *p, const char *path)
 	return json_bool(v) && origin.layer == LAYER_MANAGED;
 }
 
+/* Functions of the host, which itself is above all files. */
+static void add_host(const struct cadre *c, struct json_reader *reader, struct sources *sources)
+{
+	const char *text = c->options.hooks;
+	const struct json *root;
+
+	if (!text || sources->count == COUNT_OF(sources->list) ||
+	    json_parse(reader, text, strlen(text), &root, NULL) < 0)
+		return;
+	memmove(sources->list + 1, sources->list, sources->count * sizeof *sources->list);
+	sources->count++;
+	sources->list[0] =
+		(struct hook_source){ .layer = HOOK_FROM_SDK, .file = "the host", .hooks = root, .trusted = true };
+}
+
+/* Plugins come before all others: what the user wrote has the last word. */
+static struct hook_set *compile_with_plugins(const struct cadre *c, struct policy *p, const struct sources *sources,
+					     struct diagnostics *problems)
+{
+	size_t n = app_plugin_hook_count(c->plugins);
+	struct hook_source *all = arena_calloc(&p->arena, (n + sources->count) * sizeof *all);
+
+	app_plugin_hooks(c->plugins, all);
+	memcpy(all + n, sources->list, sources->count * sizeof *all);
+	return hook_set_new(all, n + sources->count, &p->hook_policy, problems);
+}
+
 static void compile_hooks(struct cadre *c, struct policy *p)
 {
+	AUTO_JSON struct json_reader host = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
-	struct sources sources = { .own_only = c->options.interactive && !p->trusted };
+	struct sources sources = { .own_only = c->options.interactive && !p->trusted,
+				   .plugins_only = app_plugins_only(p->settings, "hooks") };
 
 	p->hook_policy = (struct hook_policy){
 		.disable_all = settings_bool(p->settings, "disableAllHooks", false),
@@ -64,7 +97,8 @@ static void compile_hooks(struct cadre *c, struct policy *p)
 		.http_env = settings_texts(p->settings, "httpHookAllowedEnvVars", &p->arena),
 	};
 	settings_explain(p->settings, "hooks", add_source, &sources);
-	if (!sources.count)
+	add_host(c, &host, &sources);
+	if (!sources.count && !app_plugin_hook_count(c->plugins))
 		return;
 	/* The highest comes first here, and hooks run in the order of their files, lowest first. */
 	for (size_t i = 0; i < sources.count / 2; i++) {
@@ -72,7 +106,7 @@ static void compile_hooks(struct cadre *c, struct policy *p)
 		sources.list[i] = sources.list[sources.count - 1 - i];
 		sources.list[sources.count - 1 - i] = swap;
 	}
-	p->hooks = hook_set_new(sources.list, sources.count, &p->hook_policy, &problems);
+	p->hooks = compile_with_plugins(c, p, &sources, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		buf_addf(&p->notes, "%s\n", problems.list[i].message);
 }
@@ -113,14 +147,18 @@ static void make_env(struct cadre *c, struct policy *p)
 	size_t more = 0;
 
 	settings_env_each(p->settings, trust, count_variable, &more);
+	const char *path = settings_getenv(p->settings, trust, "PATH");
+	path = c->plugins ? app_plugin_path(c->plugins, &p->arena, path) : NULL;
 	p->envp = (const char *const *)(uintptr_t)environ;
-	if (!more)
+	if (!more && !path)
 		return;
 	while (environ[env.count])
 		env.count++;
-	env.list = arena_alloc(&p->arena, (env.count + more + 1) * sizeof *env.list);
+	env.list = arena_alloc(&p->arena, (env.count + more + 2) * sizeof *env.list);
 	memcpy(env.list, environ, env.count * sizeof *env.list);
 	settings_env_each(p->settings, trust, set_variable, &env);
+	if (path)
+		set_variable(&env, &(struct settings_var){ .name = "PATH", .value = path });
 	env.list[env.count] = NULL;
 	p->envp = env.list;
 }
@@ -151,6 +189,10 @@ int policy_load(struct cadre *c, struct err *err)
 		return 0;
 	if (app_settings(c, &settings, err) < 0)
 		return -(int)err->kind;
+	if (app_plugins_open(c, settings, err) < 0) {
+		settings_unref(settings);
+		return -(int)err->kind;
+	}
 	return compile(c, settings, &c->policy, err);
 }
 

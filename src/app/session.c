@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "app/permissions.h"
 #include "app/control.h"
-#include "app/permissions.h"
+#include "app/servers.h"
 #include "app/trace.h"
 #include "io/file.h"
 #include "model/catalog.h"
@@ -64,7 +64,9 @@ static int find_working_dirs(struct cadre_session *s, const struct options *o, s
 
 static bool is_offered(const struct cadre_session *s, const struct tool *tool)
 {
-	return s->cadre->options.interactive || !(tool->flags & TOOL_NEEDS_USER);
+	if (tool == &tool_skill && !s->tree.skills.registry)
+		return false;
+	return options_can_ask(&s->cadre->options) || !(tool->flags & TOOL_NEEDS_USER);
 }
 
 /* NULL: all; "": none; "default": all; otherwise a list, in the order of the table. */
@@ -95,41 +97,39 @@ static int choose_tools(struct cadre_session *s, const char *list, struct err *e
 	return status;
 }
 
-static int find_mode(const struct policy *policy, const struct options *o, enum permission_mode *ret, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct settings_origin origin;
-	const char *mode = settings_cstr(policy->settings, "permissions.defaultMode", &a, NULL);
-
-	*ret = o->permission_mode;
-	if (!o->mode_given && mode)
-		(void)permission_mode_parse(str_from(mode), ret);
-	if (*ret == PERMISSION_BYPASS &&
-	    settings_get(policy->settings, "permissions.disableBypassPermissionsMode", &origin))
-		return err_set(err, ERR_USAGE, "bypassPermissions is disabled by %s:%u", origin.file, origin.line);
-	return permission_check_mode(*ret, err);
-}
-
 static int make_permission(struct cadre_session *s, const struct options *o, struct err *err)
 {
 	struct permission *p = &s->tree.main.permission;
 
-	p->can_ask = o->interactive;
+	p->can_ask = options_can_ask(o);
 	p->root = s->tree.main.cwd;
 	p->dirs = s->tree.main.env.dirs;
 	app_add_flag_rules(p, o, NULL, NULL);
-	return find_mode(&s->cadre->policy, o, &p->mode, err);
+	return app_start_mode(s->cadre->policy.settings, o, &p->mode, err);
+}
+
+static struct head *make_head(struct cadre_session *s)
+{
+	const struct options *o = &s->cadre->options;
+	AUTO_BUF struct buf system = { 0 };
+
+	context_system_prompt(&system, o);
+	return context_head(&s->tree.main, buf_str(&system), o->effort);
+}
+
+void session_renew_head(struct cadre_session *s)
+{
+	query_set_head(&s->tree.main.query, make_head(s), s->tree.main.model);
+	query_set_endpoint(&s->tree.main.query, s->tree.main.endpoint);
 }
 
 /* head: takes the reference; NULL: one is made. */
 static void open_main(struct cadre_session *s, struct head *head)
 {
 	const struct options *o = &s->cadre->options;
-	AUTO_BUF struct buf system = { 0 };
 
-	context_system_prompt(&system, o);
 	actor_open(&s->tree.main, &(struct actor_query){
-					  .head = head ? head : context_head(&s->tree.main, buf_str(&system), NULL),
+					  .head = head ? head : make_head(s),
 					  .interrupt_note = "[Request interrupted by user]",
 					  .max_turns = (unsigned)MIN(o->max_turns, (int64_t)1 << 30),
 					  .want_deltas = true,
@@ -184,13 +184,13 @@ static int open_session(struct cadre_session *s, struct err *err)
 	if (o->trace && !c->trace && trace_new(c->loop, o->trace, &c->trace, err) < 0)
 		return -(int)err->kind;
 	if (find_place(s, err) < 0 || policy_load(c, err) < 0 || find_working_dirs(s, o, err) < 0 ||
-	    model_resolve(&s->arena, o->model ? o->model : model_default(), &a->model, err) < 0 ||
-	    app_open_endpoint(c, err) < 0)
+	    session_choose_model(s, err) < 0)
 		return -(int)err->kind;
 	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, a->cwd);
 	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
-	    choose_tools(s, o->tools, err) < 0 || make_permission(s, o, err) < 0)
+	    choose_tools(s, o->tools, err) < 0 || make_permission(s, o, err) < 0 || session_open_servers(s, err) < 0)
 		return -(int)err->kind;
+	s->tree.thinking = o->thinking;
 	open_main(s, NULL);
 	if (s->load && s->origin_id) {
 		transcript_fork(&s->load->transcript,
@@ -234,18 +234,21 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	session_turn_attach(f);
 	a->cwd = arena_strdup(&f->arena, from->cwd);
 	a->model = arena_strdup(&f->arena, from->model);
+	a->endpoint = from->endpoint;
 	a->branch = arena_strdup(&f->arena, from->branch);
 	a->env.dirs = from->env.dirs;
 	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, a->cwd);
 	if (session_find(f, &plain, project_dir, err) < 0 || session_open_tree(f, project_dir, err) < 0)
 		return -(int)err->kind;
-	for (size_t i = 0; i < from->tools.count; i++) {
+	for (size_t i = 0; i < s->own_tools; i++) {
 		const struct tool *tool = from->tools.tools[i];
 		tool_set_add(&a->tools, tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
 	}
-	if (make_permission(f, &s->cadre->options, err) < 0)
+	if (make_permission(f, &s->cadre->options, err) < 0 || session_open_servers(f, err) < 0)
 		return -(int)err->kind;
+	f->tree.thinking = s->tree.thinking;
 	open_main(f, head_ref(from->query.config.head));
+	session_update_tools(f); /* the same connections, so the same tools */
 	return 0;
 }
 
@@ -291,6 +294,7 @@ void session_free(struct cadre_session *s)
 	}
 	session_turn_release(s);
 	control_close(s);
+	session_release_servers(s);
 	agent_tree_release(&s->tree);
 	session_leave_places(s);
 	if (s->locked_in)

@@ -2,14 +2,19 @@
  * session_turn.c - the turns of a session's main agent.
  *
  *     cadre_prompt -> SessionStart hooks (once) -> UserPromptSubmit hooks -> prompt on disk -> query -> Stop hooks -> ended
- *                            |                           |                                    ^           |
- *                            +-- cancelled --> ended     +-- refused --> ended                +-- go on --+
+ *                            |                           |          ^                         ^           |
+ *                            +-- cancelled --> ended     +-- refused|--> ended                +-- go on --+
+ *                                                        +-- /name --> skill (skills.h) --> prompt on disk, or ended
  *
  * A session is at work while a turn runs or children are alive. A notification that comes between turns starts one. */
 #include "app/app_int.h"
+#include "app/servers.h"
+#include "app/skills.h"
 #include "base/crash.h"
 #include "subagent/context.h"
 #include "subagent/firing.h"
+#include "subagent/servers.h"
+#include "subagent/skill_use.h"
 
 /* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
 enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };
@@ -42,6 +47,11 @@ static int add_context(struct cadre_session *s, struct err *err)
 	if (query_add_user(q, &block, 1, true, err) < 0)
 		return -(int)err->kind;
 	block = context_instructions(&s->tree, false);
+	if (block && query_add_user(q, &block, 1, true, err) < 0)
+		return -(int)err->kind;
+	AUTO_BUF struct buf servers = { 0 };
+	servers_describe(&servers, &s->tree.main);
+	block = servers.n ? segment_text(buf_str(&servers)) : NULL;
 	return block ? query_add_user(q, &block, 1, true, err) : 0;
 }
 
@@ -54,6 +64,26 @@ static int add_reminder(struct cadre_session *s, struct str text, struct err *er
 	return query_add_user(&s->tree.main.query, &block, 1, true, err);
 }
 
+/* When there are others than the model knows of. */
+static int add_skills(struct cadre_session *s, struct err *err)
+{
+	AUTO_BUF struct buf list = { 0 };
+
+	actor_list_skills(&s->tree.main, &list);
+	if (!list.n)
+		return 0;
+	struct segment *block = segment_text(buf_str(&list));
+	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+}
+
+static int add_opening(struct cadre_session *s, struct err *err)
+{
+	struct segment *block = segment_text(buf_str(&s->turn.opening));
+
+	return query_add_user(&s->tree.main.query, &block, 1, false, err);
+}
+
+/* Where a hook speaks first, that alone: the prompt follows when it is answered. */
 static int add_prompt(struct cadre_session *s, struct err *err)
 {
 	struct query *q = &s->tree.main.query;
@@ -61,16 +91,31 @@ static int add_prompt(struct cadre_session *s, struct err *err)
 
 	if (!transcript_count(&q->transcript) && add_context(s, err) < 0)
 		return -(int)err->kind;
+	if (add_skills(s, err) < 0)
+		return -(int)err->kind;
 	if (t->context.n && add_reminder(s, buf_str(&t->context), err) < 0)
 		return -(int)err->kind;
-	struct segment *block = segment_text(buf_str(&t->prompt));
-	return query_add_user(q, &block, 1, false, err);
+	if (t->opening.n)
+		return add_opening(s, err);
+	said_add(&t->said, buf_str(&t->prompt));
+	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
+	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
+				  .count = t->blocks ? t->block_count : 1,
+				  .uuid = t->uuid[0] ? t->uuid : NULL };
+	int status = query_add_line(q, &line, err);
+	free(TAKE(t->blocks)); /* the query has what was in it */
+	return status;
+}
+
+static bool has_prompt(const struct cadre_session *s)
+{
+	return s->turn.prompt.n || s->turn.blocks;
 }
 
 /* The prompt was let through. */
-static int commit(struct cadre_session *s, struct err *err)
+int session_commit(struct cadre_session *s, struct err *err)
 {
-	bool asks = s->turn.prompt.n;
+	bool asks = has_prompt(s);
 	int status = record_origin(s, err);
 
 	if (status == 0)
@@ -92,8 +137,9 @@ static void end_turn(struct cadre_session *s);
 static void turn_over(struct cadre_session *s);
 static void submit(struct cadre_session *s);
 static void go(struct cadre_session *s);
+static void ask(struct cadre_session *s);
 
-static void hear(struct cadre_session *s, const struct hook_outcome *outcome)
+void session_hear(struct cadre_session *s, const struct hook_outcome *outcome)
 {
 	s->turn.firing = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
@@ -101,8 +147,8 @@ static void hear(struct cadre_session *s, const struct hook_outcome *outcome)
 	agent_tree_say(&s->tree, NULL, outcome);
 }
 
-/* The turn is over before anything was asked. */
-static void give_up(struct cadre_session *s, enum query_end end, struct str why)
+/* The turn is over and nothing was asked: text is its result, where an end has one. */
+static void end_unasked(struct cadre_session *s, enum query_end end, struct str text)
 {
 	struct query *q = &s->tree.main.query;
 
@@ -110,10 +156,17 @@ static void give_up(struct cadre_session *s, enum query_end end, struct str why)
 	q->turn = 0;
 	q->usage = (struct usage){ 0 };
 	buf_clear(&q->text);
+	buf_add(&q->text, text.p, text.n);
 	q->started_ms = loop_now_ms(s->cadre->loop);
-	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(why));
-	buf_clear(&s->turn.prompt);
 	end_turn(s);
+}
+
+static void give_up(struct cadre_session *s, enum query_end end, struct str why)
+{
+	struct query *q = &s->tree.main.query;
+
+	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(why));
+	end_unasked(s, end, STR(""));
 	session_settle(s);
 }
 
@@ -128,11 +181,45 @@ static bool is_over(struct cadre_session *s, const struct hook_outcome *outcome)
 	return true;
 }
 
+/* On a terminal the user speaks first. */
+static void take_opening(struct cadre_session *s, struct str json)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (s->cadre->options.interactive || !json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return;
+	struct str text = str_trim(json_str(root, &a));
+	buf_add(&s->turn.opening, text.p, text.n);
+}
+
+/* The opening was answered: the prompt is the other half of the turn. */
+static bool follow_opening(struct cadre_session *s)
+{
+	struct query *q = &s->tree.main.query;
+	struct err err = { 0 };
+
+	if (!s->turn.opening.n)
+		return false;
+	buf_clear(&s->turn.opening);
+	if (q->end != QUERY_DONE || s->closing)
+		return false;
+	if (add_prompt(s, &err) < 0) {
+		q->end = QUERY_DISK_ERROR;
+		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
+		return false;
+	}
+	query_go_on(q);
+	return true;
+}
+
 static void on_session_started(void *data, const struct hook_outcome *outcome)
 {
 	struct cadre_session *s = data;
 
-	hear(s, outcome);
+	session_hear(s, outcome);
+	take_opening(s, outcome->fields[HOOK_INITIAL_MESSAGE]);
 	if (!is_over(s, outcome))
 		submit(s);
 }
@@ -141,7 +228,7 @@ static void on_submitted(void *data, const struct hook_outcome *outcome)
 {
 	struct cadre_session *s = data;
 
-	hear(s, outcome);
+	session_hear(s, outcome);
 	if (is_over(s, outcome))
 		return;
 	if (outcome->blocked)
@@ -161,7 +248,7 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 	struct cadre_session *s = data;
 	struct err err = { 0 };
 
-	hear(s, outcome);
+	session_hear(s, outcome);
 	AUTO_BUF struct buf context = s->turn.context;
 	s->turn.context = (struct buf){ 0 };
 	struct str said = outcome->blocked ? outcome->block_reason : buf_str(&context);
@@ -178,7 +265,7 @@ static void on_ended(void *data, const struct hook_outcome *outcome)
 {
 	struct cadre_session *s = data;
 
-	hear(s, outcome);
+	session_hear(s, outcome);
 	session_settle(s);
 }
 
@@ -215,12 +302,44 @@ static void begin_turn(struct cadre_session *s)
 		start_notified(s, false);
 }
 
+static void on_expanded(struct cadre_session *s, enum expansion_end how, struct str text)
+{
+	switch (how) {
+	case EXPANSION_EXPANDED:
+		ask(s);
+		break;
+	case EXPANSION_ANSWERED:
+		end_unasked(s, QUERY_DONE, text);
+		turn_over(s);
+		break;
+	case EXPANSION_REJECTED:
+		end_unasked(s, QUERY_REJECTED, text);
+		session_settle(s);
+		break;
+	case EXPANSION_BLOCKED:
+		give_up(s, QUERY_BLOCKED, text);
+		break;
+	case EXPANSION_HALTED:
+		give_up(s, QUERY_HALTED, text);
+		break;
+	case EXPANSION_CANCELLED:
+		give_up(s, QUERY_CANCELLED, STR("interrupted"));
+		break;
+	}
+}
+
 /* Hooks have let the prompt through. */
 static void go(struct cadre_session *s)
 {
+	if (!session_expand(s, on_expanded))
+		ask(s);
+}
+
+static void ask(struct cadre_session *s)
+{
 	struct err err = { 0 };
 
-	if (commit(s, &err) < 0)
+	if (session_commit(s, &err) < 0)
 		give_up(s, QUERY_DISK_ERROR, str_from(err.text));
 	else
 		query_start(&s->tree.main.query);
@@ -236,43 +355,46 @@ static void await_children(struct cadre_session *s)
 		session_settle(s);
 }
 
-static int check_prompt(struct cadre_session *s, struct str text, struct err *err)
+static int check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
 {
+	struct str text = p->text;
+
 	if (s->running || s->closing)
 		return err_set(err, ERR_BUSY, "a turn is running");
 	if (!text.p && !cadre_has_interrupted_turn(s))
 		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
 			       s->id);
-	if (text.p && !str_trim(text).n)
+	if (text.p && !str_trim(text).n && !p->block_count)
 		return err_set(err, ERR_USAGE, "the prompt is empty");
 	return 0;
 }
 
 static bool asks(const struct cadre_session *s)
 {
-	return s->turn.prompt.n || (s->load && s->load->interrupted);
+	return has_prompt(s) || (s->load && s->load->interrupted);
 }
 
 static bool has_hooks(const struct cadre_session *s)
 {
 	const struct hook_set *set = s->tree.hook_set;
 
-	return set &&
-	       ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]);
+	if (set && ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]))
+		return true;
+	return s->tree.skill_hook_count > 0;
 }
 
 static int start_asked(struct cadre_session *s, struct err *err)
 {
 	bool has_question = asks(s);
 
-	if (has_hooks(s) && has_question) {
+	if (has_question && (has_hooks(s) || session_has_command(s))) {
 		announce(s, false);
 		if (!session_tell_start(s, on_session_started))
 			submit(s);
 		return 0;
 	}
 	s->turn.start_told = true;
-	if (commit(s, err) < 0)
+	if (session_commit(s, err) < 0)
 		return -(int)err->kind;
 	if (!has_question) {
 		await_children(s);
@@ -283,7 +405,7 @@ static int start_asked(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
-static void on_settings_known(struct cadre_session *s, bool cancelled)
+static void on_servers_known(struct cadre_session *s, bool cancelled)
 {
 	struct err err = { 0 };
 
@@ -296,15 +418,47 @@ static void on_settings_known(struct cadre_session *s, bool cancelled)
 	}
 }
 
-/* Without hooks a disk that fails is known before this returns. */
-static int prompt(struct cadre_session *s, struct str text, struct err *err)
+static void on_settings_known(struct cadre_session *s, bool cancelled)
 {
-	if (check_prompt(s, text, err) < 0)
+	if (cancelled || !session_await_servers(s, on_servers_known))
+		on_servers_known(s, cancelled);
+}
+
+static void drop_prompt(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+
+	buf_clear(&t->prompt);
+	for (size_t i = 0; t->blocks && i < t->block_count; i++)
+		segment_unref(t->blocks[i]);
+	free(TAKE(t->blocks));
+	t->uuid[0] = '\0';
+}
+
+static void keep_prompt(struct cadre_session *s, const struct session_prompt *p)
+{
+	struct turn *t = &s->turn;
+
+	drop_prompt(s);
+	buf_add(&t->prompt, p->text.p, p->text.n);
+	if (p->uuid)
+		snprintf(t->uuid, sizeof t->uuid, "%s", p->uuid);
+	if (!p->block_count)
+		return;
+	t->blocks = xcalloc(p->block_count, sizeof *t->blocks);
+	t->block_count = p->block_count;
+	for (size_t i = 0; i < p->block_count; i++)
+		t->blocks[i] = segment_ref(p->blocks[i]);
+}
+
+/* Without hooks a disk that fails is known before this returns. */
+int session_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
+{
+	if (check_prompt(s, p, err) < 0)
 		return -(int)err->kind;
-	buf_clear(&s->turn.prompt);
-	buf_add(&s->turn.prompt, text.p, text.n);
+	keep_prompt(s, p);
 	s->running = true; /* what children of an earlier run have to tell waits for this turn */
-	if (session_look_at_settings(s, on_settings_known)) {
+	if (session_look_at_settings(s, on_settings_known) || session_await_servers(s, on_servers_known)) {
 		session_settle(s);
 		return 0;
 	}
@@ -317,7 +471,8 @@ static int prompt(struct cadre_session *s, struct str text, struct err *err)
 int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size)
 {
 	struct err err = { 0 };
-	int status = s ? prompt(s, (struct str){ text, n }, &err) : CADRE_USAGE;
+	struct session_prompt p = { .text = { text, n } };
+	int status = s ? session_prompt(s, &p, &err) : CADRE_USAGE;
 
 	return app_status(status, &err, why, why_size);
 }
@@ -336,7 +491,8 @@ static void end_turn(struct cadre_session *s)
 
 	s->running = false;
 	s->results++;
-	buf_clear(&s->turn.prompt);
+	permission_revoke(&s->tree.main.permission, NULL);
+	drop_prompt(s);
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
 					 .text = turn_text(s, &scratch),
 					 .is_error = turn_is_error(s) });
@@ -362,7 +518,7 @@ static void on_turn_end(struct actor *a)
 {
 	struct cadre_session *s = session_of(a);
 
-	if (session_tell_stop(s, on_stopped))
+	if (follow_opening(s) || session_tell_stop(s, on_stopped))
 		return;
 	end_turn(s);
 	turn_over(s);
@@ -370,8 +526,10 @@ static void on_turn_end(struct actor *a)
 
 void cadre_interrupt(struct cadre_session *s)
 {
+	session_stop_awaiting(s);
 	if (s->running && s->turn.firing)
 		hook_cancel(s->turn.firing);
+	session_expand_cancel(s);
 	if (s->running && s->tree.main.query.state != QUERY_IDLE)
 		query_cancel(&s->tree.main.query);
 }
@@ -434,8 +592,11 @@ void session_settle(struct cadre_session *s)
 		s->counted = at_work;
 		app_busy(s->cadre, at_work ? 1 : -1);
 	}
+	struct cadre *c = s->cadre;
 	if (s->closing && !at_work)
 		session_free(s);
+	else if (!at_work && c->on_idle)
+		c->on_idle(c);
 }
 
 /* ---- its place in a session ---------------------------------------------------------------------------------- */
@@ -459,6 +620,9 @@ void session_turn_release(struct cadre_session *s)
 	if (s->cadre->hooks)
 		hook_engine_end_agent(s->cadre->hooks, s->id, NULL);
 	session_config_release(s);
+	said_release(&s->turn.said);
+	buf_release(&s->turn.opening);
+	drop_prompt(s);
 	buf_release(&s->turn.prompt);
 	buf_release(&s->turn.context);
 }

@@ -3,10 +3,15 @@
 #include "agent/memory.h"
 #include "app/agents.h"
 #include "app/app_int.h"
+#include "app/skills.h"
+#include "app/permission_update.h"
+#include "app/permissions.h"
+#include "app/plugins.h"
 #include "io/file.h"
 #include "session/state.h"
 #include "settings/env_switch.h"
 #include "settings/git_head.h"
+#include "subagent/env_file.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { TASKS_DEPTH = 4 }; /* directories of a session's tasks that are ours */
@@ -69,6 +74,7 @@ void session_use_policy(struct cadre_session *s)
 	const char *model = settings_cstr(p->settings, "subagents.defaultModel", &s->arena, NULL);
 
 	permission_use_rules(&t->main.permission, p->rules);
+	app_limit_modes(&t->main.permission, p->settings);
 	find_limits(p->settings, &t->limits);
 	t->seats.cap = t->limits.alive;
 	s->cadre->most_children = t->limits.alive;
@@ -81,6 +87,7 @@ void session_use_policy(struct cadre_session *s)
 	t->worktree.fresh = !strcmp(base, "fresh");
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", &s->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", &s->arena);
+	session_use_skills(s);
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 }
 
@@ -112,6 +119,7 @@ static void find_places(struct cadre_session *s, const char *project_dir)
 	t->plans_dir = find_plans(s);
 	t->managed_dir = s->cadre->options.managed_dir ? s->cadre->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(&s->arena, "%s/%s", project_dir, s->id) : NULL;
+	t->env_dir = arena_printf(&s->arena, "%s/session-env/%s", t->config_dir, s->id);
 	t->results_dir = arena_printf(&s->arena, "%s/%s/tool-results", project_dir, s->id);
 	t->tasks_dir = arena_printf(&s->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
 				    (unsigned)getuid(), key.p, s->id);
@@ -120,10 +128,16 @@ static void find_places(struct cadre_session *s, const char *project_dir)
 /* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void session_leave_places(struct cadre_session *s)
 {
+	env_files_remove(&s->tree);
 	char *path = s->tree.tasks_dir ? arena_strdup(&s->arena, s->tree.tasks_dir) : NULL;
 
 	for (int i = 0; i < TASKS_DEPTH && path && rmdir(path) == 0; i++)
 		*strrchr(path, '/') = '\0';
+}
+
+static void on_permissions(struct agent_tree *t, const struct json *updates)
+{
+	session_update_permissions(t->data, updates);
 }
 
 static void on_idle(struct agent_tree *t)
@@ -138,7 +152,7 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 	struct agent_tree *t = &s->tree;
 	const char *limit = getenv("CLAUDE_CODE_MAX_OUTPUT_TOKENS");
 
-	if (open_registry(c, err) < 0 || app_open_hooks(c, err) < 0)
+	if (open_registry(c, err) < 0 || app_open_skills(c, err) < 0 || app_open_hooks(c, err) < 0)
 		return -(int)err->kind;
 	if (!c->state)
 		c->state = state_new(c->loop, c->store.config_dir);
@@ -146,11 +160,15 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 		c->worktrees = worktree_pool_new(c->loop, c->spawner);
 	s->project_dir = project_dir;
 	find_places(s, project_dir);
+	env_files_remove(t); /* of a run that was cut off */
 	find_switches(o, &c->policy, &t->switches);
 	session_use_policy(s);
+	if (!c->classifier)
+		c->classifier = classifier_new(c);
+	t->classifier = c->classifier;
 	t->hooks = c->hooks;
 	t->spawner = c->spawner;
-	t->endpoint = c->endpoint;
+	t->endpoints = &c->endpoints;
 	t->heads = &c->heads;
 	t->store = &c->store;
 	t->state = t->session_dir ? c->state : NULL;
@@ -165,7 +183,9 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))
 		t->max_tokens = 0;
 	t->on_event = session_emit;
+	t->on_permissions = on_permissions;
 	t->on_idle = on_idle;
+	t->trusts_plugin = app_trusts_plugin;
 	t->data = s;
 	return 0;
 }

@@ -18,6 +18,7 @@ static const struct ending {
 	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
 	[QUERY_HALTED] = { "success", false, NULL },
 	[QUERY_BLOCKED] = { "error_during_execution", true, "A hook did not let the prompt through: " },
+	[QUERY_REJECTED] = { "error_during_execution", true, NULL },
 	[QUERY_BUDGET] = { "error_max_budget_usd", true, "Reached maximum budget" },
 	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
 };

@@ -120,3 +120,22 @@ char *buf_take(struct buf *b, size_t *ret_n)
 	*b = (struct buf){ 0 };
 	return p;
 }
+
+void buf_addfolded(struct buf *b, struct str text)
+{
+	size_t start = b->n;
+	bool space = false;
+
+	text = str_trim(text);
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		if (c <= ' ' || c == 0x7f) {
+			space = true;
+			continue;
+		}
+		if (space && b->n > start)
+			buf_addch(b, ' ');
+		space = false;
+		buf_addch(b, (char)c);
+	}
+}

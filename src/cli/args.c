@@ -207,7 +207,7 @@ static int take(struct parser *p, const struct option *opt, const char *value)
 		*(bool *)((char *)p->args + opt->field) = true;
 	else if (opt->field)
 		*(const char **)((char *)p->args + opt->field) = value;
-	if (opt->setting)
+	if (opt->setting || (opt->flags & OPTION_KEPT))
 		remember(p, opt, opt->arg == OPTION_NONE ? "" : value);
 	else if (opt->arg == OPTION_OPTIONAL && value)
 		return set_prompt(p, value);

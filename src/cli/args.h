@@ -22,6 +22,7 @@ enum option_flags {
 	OPTION_LIST = 1 << 1,     /* the same, but all tokens together become one comma list */
 	OPTION_FILE = 1 << 2,     /* the value names a file; its text is the setting */
 	OPTION_CHOICE = 1 << 3,   /* chooses the session to begin with; another one is opened without it */
+	OPTION_KEPT = 1 << 4,     /* of a verb, which looks for every value in args->given itself */
 };
 
 enum option_group { GROUP_RUN, GROUP_MODEL, GROUP_TOOLS, GROUP_SESSION, GROUP_OTHER, GROUP_COUNT };
@@ -55,8 +56,10 @@ struct args {
 	bool print, verbose, partial, help, version, json, list, forget, all, follow;
 	const char *output_format; /* NULL: not given */
 	const char *input_format;
-	const char *session;        /* of `cadre stop`; NULL: not given */
-	struct option_value *given; /* every option with a setting, in the order of the command line */
+	const char *session; /* of `cadre stop`; NULL: not given */
+	const char *scope;   /* of `cadre mcp`; NULL: not given, as the next one */
+	const char *transport;
+	struct option_value *given; /* every option with a setting or OPTION_KEPT, in the order of the command line */
 	size_t given_count;
 	const char **words; /* of a verb: what is no flag, without the verb itself */
 	size_t word_count;

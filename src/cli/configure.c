@@ -26,8 +26,15 @@ static int check_verb_flags(const struct args *args, struct err *err)
 		bool given;
 		const char *flag, *verb;
 	} flags[] = {
-		{ args->list, "list", "trust" },    { args->forget, "forget", "trust" },  { args->all, "all", "tasks" },
-		{ args->follow, "follow", "logs" }, { args->session, "session", "stop" },
+		{ args->list, "list", "trust" },
+		{ args->forget, "forget", "trust" },
+		{ args->all, "all", "tasks" },
+		{ args->follow, "follow", "logs" },
+		{ args->session, "session", "stop" },
+		{ args->scope, "scope", "mcp" },
+		{ args->transport, "transport", "mcp" },
+		{ args_find(args, "env"), "env", "mcp" },
+		{ args_find(args, "header"), "header", "mcp" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(flags); i++)
@@ -47,6 +54,15 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 			       "--output-format json");
 	if (check_verb_flags(args, err) < 0)
 		return -ERR_USAGE;
+	if (args->input_format && !strcmp(args->input_format, "stream-json")) {
+		if (!stream)
+			return err_set(err, ERR_USAGE, "--input-format stream-json needs --output-format stream-json");
+		if (args->prompt)
+			return err_set(err, ERR_USAGE,
+				       "with --input-format stream-json the prompt comes on standard input");
+	}
+	if (args_find(args, "replay-user-messages") && !args->input_format)
+		return err_set(err, ERR_USAGE, "--replay-user-messages needs --input-format stream-json");
 	if (interactive && args->output_format)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
 	if (stream && !args->verbose)
@@ -100,7 +116,7 @@ int configure_apply(struct cadre *c, const struct args *args, unsigned flags, st
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const struct option_value *given = &args->given[i];
-		if ((flags & CONFIGURE_FRESH) && (given->option->flags & OPTION_CHOICE))
+		if (!given->option->setting || ((flags & CONFIGURE_FRESH) && (given->option->flags & OPTION_CHOICE)))
 			continue;
 		if (apply(c, given, err) < 0)
 			return -(int)err->kind;

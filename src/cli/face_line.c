@@ -161,8 +161,9 @@ static void line_event(struct view *v, const struct cadre_event *e)
 	case CADRE_HOOK_STARTED:
 	case CADRE_HOOK_ENDED:
 	case CADRE_SESSION_STARTED:
-	case CADRE_PERMISSION_ASKED: /* these two are asked by line.c */
+	case CADRE_PERMISSION_ASKED: /* these three are asked by line.c */
 	case CADRE_QUESTION_ASKED:
+	case CADRE_ELICITATION_ASKED:
 	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
 		break;
 	}

@@ -167,7 +167,7 @@ static void end_turn(struct line *l)
 
 static bool is_question(enum cadre_event_kind kind)
 {
-	return kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED;
+	return kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED;
 }
 
 /* What a child does in the background does not disturb the line that is being typed; only its end does. */

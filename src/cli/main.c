@@ -65,12 +65,13 @@ static int say_version(void)
 
 static int run(const struct args *args)
 {
-	bool interactive = !args->print && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	bool wired = args->input_format && !strcmp(args->input_format, "stream-json");
+	bool interactive = !wired && !args->print && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct err err = { 0 };
 
 	if (configure_check(args, interactive, &err) < 0)
 		return run_fail(&err);
-	return interactive ? line_run(args) : print_run(args);
+	return wired ? wire_run(args) : interactive ? line_run(args) : print_run(args);
 }
 
 int main(int argc, char **argv)

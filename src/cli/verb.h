@@ -20,7 +20,10 @@ struct verb {
 extern const struct verb verb_agents;
 extern const struct verb verb_config;
 extern const struct verb verb_logs;
+extern const struct verb verb_mcp;
 extern const struct verb verb_permissions;
+extern const struct verb verb_plugin;
+extern const struct verb verb_skills;
 extern const struct verb verb_stop;
 extern const struct verb verb_tasks;
 extern const struct verb verb_trust;

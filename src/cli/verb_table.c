@@ -3,7 +3,8 @@
 #include "cli/verb.h"
 
 const struct verb *const verb_table[] = {
-	&verb_agents, &verb_config, &verb_logs, &verb_permissions, &verb_stop, &verb_tasks, &verb_trust, NULL,
+	&verb_agents, &verb_config, &verb_logs,  &verb_mcp, &verb_permissions, &verb_plugin, &verb_skills,
+	&verb_stop,   &verb_tasks,  &verb_trust, NULL,
 };
 
 const struct verb *verb_find(const char *name)

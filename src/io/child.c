@@ -72,6 +72,8 @@ static bool read_some(struct watch *w)
 	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		watch_close(w);
 		loop_kick(c->spawner->loop, &c->kick);
+		if (c->tell_end)
+			c->handlers.on_output(c, w == &c->watch[CHILD_ERR], to, 0);
 	}
 	return false;
 }
@@ -84,20 +86,45 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	(void)read_some(poll->data);
 }
 
+size_t child_unsent(const struct child *c)
+{
+	return c->input.n - c->input_sent;
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events);
+
+/* Goes on when the pipe takes more. A queue that never runs empty must not keep all that ever went through it. */
+static void wait_writable(struct child *c)
+{
+	if (c->input_sent > c->input.n / 2) {
+		buf_drop(&c->input, c->input_sent);
+		c->input_sent = 0;
+	}
+	(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_writable);
+}
+
 static void write_input(struct child *c)
 {
 	struct watch *w = &c->watch[CHILD_IN];
 
-	while (c->input_sent < c->input.n) {
-		ssize_t n = file_write_quiet(w->fd, c->input.p + c->input_sent, c->input.n - c->input_sent);
-		if (n < 0 && errno == EAGAIN)
+	while (child_unsent(c)) {
+		ssize_t n = file_write_quiet(w->fd, c->input.p + c->input_sent, child_unsent(c));
+		if (n < 0 && errno == EAGAIN) {
+			wait_writable(c);
 			return;
-		if (n < 0 && errno != EINTR)
-			break; /* it does not want to read: no failure of ours */
+		}
+		if (n < 0 && errno != EINTR) {
+			c->stdin_open = false; /* it does not want to read: no failure of ours */
+			break;
+		}
 		c->input_sent += n > 0 ? (size_t)n : 0;
 	}
-	watch_close(w);
 	buf_release(&c->input);
+	c->input_sent = 0;
+	if (c->stdin_open)
+		(void)uv_poll_stop(&w->poll);
+	else
+		watch_close(w);
 }
 
 static void on_writable(uv_poll_t *poll, int status, int events)
@@ -107,6 +134,24 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	write_input(w->child);
+}
+
+void child_write(struct child *c, const void *p, size_t n)
+{
+	bool waiting = child_unsent(c) > 0;
+
+	if (c->watch[CHILD_IN].fd < 0 || !c->stdin_open)
+		return;
+	buf_add(&c->input, p, n);
+	if (!waiting)
+		write_input(c);
+}
+
+void child_close_stdin(struct child *c)
+{
+	c->stdin_open = false;
+	if (c->watch[CHILD_IN].fd >= 0 && !child_unsent(c))
+		watch_close(&c->watch[CHILD_IN]);
 }
 
 static void listen_to(struct watch *w, bool on)
@@ -286,11 +331,8 @@ int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 	}
 	listen_to(&c->watch[CHILD_OUT], true);
 	listen_to(&c->watch[CHILD_ERR], true);
-	if (c->watch[CHILD_IN].fd >= 0) {
+	if (c->watch[CHILD_IN].fd >= 0)
 		write_input(c); /* nearly always fits into the pipe */
-		if (c->watch[CHILD_IN].fd >= 0)
-			(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_writable);
-	}
 	return 0;
 }
 

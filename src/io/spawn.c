@@ -317,7 +317,7 @@ static int open_output(const struct child_options *o, bool wanted, struct stream
 
 static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
 {
-	if (!o->input.n)
+	if (!o->input.n && !o->keep_stdin)
 		st->child[0] = open_null();
 	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
 		return -1;
@@ -361,6 +361,8 @@ static struct child *child_new(struct spawner *s, const struct child_options *o,
 	c->handlers = *handlers;
 	c->data = data;
 	c->pid = pid;
+	c->stdin_open = o->keep_stdin;
+	c->tell_end = o->tell_end;
 	buf_add(&c->input, o->input.p, o->input.n);
 	return c;
 }

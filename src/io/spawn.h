@@ -14,7 +14,8 @@ struct spawner; /* keeper, SIGCHLD; one per process */
 struct child;
 
 struct child_handlers {
-	/* Output as it comes; stderr joins stdout when .merge is set. Borrowed until return. May be NULL (then /dev/null). */
+	/* Output as it comes; stderr joins stdout when .merge is set. Borrowed until return. May be NULL (then /dev/null).
+	 * With .tell_end it comes once more for each stream, with n == 0, when the child has closed that one. */
 	void (*on_output)(struct child *c, bool is_stderr, const char *p, size_t n);
 	/* Exactly once, after both pipes are closed and the process has been waited for; the child is freed after it
 	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are given up 200 ms after the exit
@@ -30,7 +31,9 @@ struct child_options {
 	bool merge;              /* stderr into the same pipe as stdout, so that the order is kept */
 	int out_fd;       /* > 0: stdout and stderr go to this descriptor instead of a pipe (background shells) */
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
-	int landlock_fd;  /* > 0: ruleset to enforce */
+	bool keep_stdin;  /* stdin stays open after the input, for child_write */
+	bool tell_end;
+	int landlock_fd; /* > 0: ruleset to enforce */
 };
 
 struct spawner *spawner_new(struct loop *loop, struct err *err); /* the keeper itself starts with the first child */
@@ -39,6 +42,11 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 		void *data, struct child **ret_child, struct err *err);
 void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
 void child_pause(struct child *c, bool on);   /* stop reading its output */
+/* Only with keep_stdin. Copies; writes what the pipe takes and queues the rest, never blocks. What a child that has closed
+ * its stdin does not take is dropped without a word: its end is told by on_exit. */
+void child_write(struct child *c, const void *p, size_t n);
+void child_close_stdin(struct child *c);    /* after what is queued; later writes are dropped; also twice */
+size_t child_unsent(const struct child *c); /* bytes queued */
 pid_t child_pid(const struct child *c);
 void *child_data(struct child *c);
 size_t spawner_active(const struct spawner *s);

@@ -88,6 +88,8 @@ struct child {
 	pid_t pid;
 	int status;
 	bool exited, killing, paused, by_signal;
+	bool stdin_open; /* more may be written: not to be closed when the queue is empty */
+	bool tell_end;
 	unsigned open_handles; /* the struct lives until the last close callback */
 	struct watch watch[CHILD_WATCHES];
 	struct timer grace;    /* after the exit */

@@ -55,12 +55,24 @@ static int add_data(struct feed *f, struct str value)
 	return 0;
 }
 
+static void take_id(struct sse *s)
+{
+	struct buf old = s->last_id;
+
+	s->last_id = s->id;
+	s->id = old;
+	s->has_id = false;
+}
+
 /* A blank line: the event is complete. */
 static int end_event(struct feed *f)
 {
 	struct sse *s = f->sse;
 	struct str name = f->name.p ? f->name : buf_str(&s->name);
 	struct str data = f->data.p ? f->data : buf_str(&s->payload);
+
+	if (s->has_id)
+		take_id(s);
 	int rc = s->has_data ? s->event(s->data, name, data) : 0;
 
 	s->has_data = false;
@@ -68,6 +80,18 @@ static int end_event(struct feed *f)
 	buf_clear(&s->payload);
 	f->name = f->data = (struct str){ 0 };
 	return rc;
+}
+
+/* The fields that only streams which can be resumed have. An id with a NUL and a time that is no number do not count. */
+static void take_rare_field(struct sse *s, struct str field, struct str value)
+{
+	if (str_is(field, "retry"))
+		(void)str_to_u64(value, &s->retry_ms);
+	if (!str_is(field, "id") || memchr(value.p, '\0', value.n))
+		return;
+	buf_clear(&s->id);
+	buf_add(&s->id, value.p, value.n);
+	s->has_id = true;
 }
 
 static int take_line(struct feed *f, struct str line)
@@ -91,6 +115,8 @@ static int take_line(struct feed *f, struct str line)
 	if (str_is(field, "event")) {
 		buf_clear(&f->sse->name);
 		f->name = value;
+	} else {
+		take_rare_field(f->sse, field, value);
 	}
 	return 0;
 }
@@ -166,7 +192,7 @@ int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 
 bool sse_in_event(const struct sse *s)
 {
-	return s->line.n || s->name.n || s->has_data;
+	return s->line.n || s->name.n || s->has_data || s->has_id;
 }
 
 void sse_release(struct sse *s)
@@ -174,5 +200,8 @@ void sse_release(struct sse *s)
 	buf_release(&s->line);
 	buf_release(&s->payload);
 	buf_release(&s->name);
-	s->skip_lf = s->started = s->has_data = false;
+	buf_release(&s->id);
+	buf_release(&s->last_id);
+	s->retry_ms = 0;
+	s->skip_lf = s->started = s->has_data = s->has_id = false;
 }

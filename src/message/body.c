@@ -25,7 +25,7 @@ static void add_mark(struct body *b, uint32_t i)
 	b->mark_count++;
 }
 
-void body_init(struct body *b, const struct head *head, const struct transcript *t, uint32_t previous)
+void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous)
 {
 	*b = (struct body){ .head = head, .transcript = t, .count = transcript_count(t) };
 	add_mark(b, previous);

@@ -7,7 +7,7 @@
 enum { BODY_MARKS = 3 };
 
 struct body {
-	const struct head *head; /* borrowed */
+	struct head *head; /* borrowed */
 	const struct transcript
 		*transcript;        /* borrowed; its tail may grow, not shrink below count, while the body is read */
 	uint32_t count;             /* blocks to send */
@@ -25,7 +25,7 @@ struct body {
 
 /* All blocks that the transcript has now. previous: the block that the last request of this agent marked last, or
  * UINT32_MAX. */
-void body_init(struct body *b, const struct head *head, const struct transcript *t, uint32_t previous);
+void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous);
 /* Adds a text block (with a comma in front) that is sent behind the last one and is not part of the conversation. Only
  * behind a block of the user; otherwise, and without text, nothing happens. Before the first read. */
 void body_remind(struct body *b, struct str block);

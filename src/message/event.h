@@ -24,6 +24,7 @@ enum event_kind {
 	EVENT_QUESTION_ASKED,
 	EVENT_HOOK_STARTED,
 	EVENT_HOOK_ENDED,
+	EVENT_ELICITATION_ASKED,
 };
 
 /* Whom an event is about. NULL: it has none. */

@@ -9,7 +9,7 @@ struct head *head_intern(struct head_pool *pool, struct str bytes)
 
 	if (h)
 		return head_ref(h);
-	h = xmalloc(sizeof *h);
+	h = xcalloc(1, sizeof *h);
 	map_set(&pool->heads, bytes, h);
 	/* The map's copy of the key is the copy: the last entry is the new one. */
 	h->bytes = (struct str){ pool->heads.entries[pool->heads.used - 1].key, bytes.n };
@@ -29,6 +29,7 @@ void head_unref(struct head *h)
 	if (!h || --h->refs)
 		return;
 	map_remove(&h->pool->heads, h->bytes);
+	translation_free(h->translation);
 	free(h);
 }
 

@@ -3,6 +3,7 @@
  * head share one copy, and so the same prefix bytes. */
 #pragma once
 #include "base/map.h"
+#include "message/translation.h"
 
 struct head_pool {
 	struct map heads; /* bytes -> struct head */
@@ -12,6 +13,7 @@ struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
 	struct str bytes; /* up to and including the bracket that opens the messages */
+	struct translation *translation; /* owned; made when it is first sent in another form; NULL: never */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

@@ -94,6 +94,8 @@ struct segment *segment_from_json(const struct json *block)
 			kind = kinds[i].kind;
 	if (kind == SEGMENT_TEXT && !str_trim(json_str(json_get(block, "text"), &arena)).n)
 		return NULL;
+	if (json_str_is(type, "thinking") && !json_str(json_get(block, "signature"), &arena).n)
+		kind = SEGMENT_UNSENT;
 	if (json_get(block, "cache_control"))
 		add_without_mark(&unmarked, block);
 	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
@@ -113,7 +115,8 @@ struct segment *segment_text(struct str text)
 	return segment_new(SEGMENT_TEXT, buf_str(&b));
 }
 
-struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error)
+/* content is JSON. */
+static struct segment *result_segment(struct str call_id, struct str content, bool is_error)
 {
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
@@ -121,11 +124,24 @@ struct segment *segment_tool_result(struct str call_id, struct str text, bool is
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "tool_result");
 	json_kstr(&w, "tool_use_id", call_id);
-	json_kstr(&w, "content", text);
+	json_kraw(&w, "content", content);
 	if (is_error)
 		json_kbool(&w, "is_error", true);
 	json_close(&w);
 	return segment_new(SEGMENT_TOOL_RESULT, buf_str(&b));
+}
+
+struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+
+	json_add_quoted(&quoted, text);
+	return result_segment(call_id, buf_str(&quoted), is_error);
+}
+
+struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error)
+{
+	return result_segment(call_id, blocks, is_error);
 }
 
 struct segment *segment_lost_result(struct str call_id)

@@ -4,7 +4,14 @@
 #include "base/str.h"
 #include "json/json.h"
 
-enum segment_kind { SEGMENT_TEXT, SEGMENT_THINKING, SEGMENT_TOOL_USE, SEGMENT_TOOL_RESULT, SEGMENT_OTHER };
+enum segment_kind {
+	SEGMENT_TEXT,
+	SEGMENT_THINKING,
+	SEGMENT_TOOL_USE,
+	SEGMENT_TOOL_RESULT,
+	SEGMENT_OTHER,
+	SEGMENT_UNSENT, /* thinking without a signature, which no API takes back: shown and recorded, never sent */
+};
 
 struct segment {
 	uint32_t refs;
@@ -31,5 +38,7 @@ struct segment *segment_from_json(const struct json *block);
 /* Blocks that we write ourselves. Text is any bytes; it is repaired. */
 struct segment *segment_text(struct str text);
 struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error);
+/* blocks: a JSON array of content blocks, trusted to be valid. */
+struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error);
 /* For a call that was cut off by the end of the program. */
 struct segment *segment_lost_result(struct str call_id);

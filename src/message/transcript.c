@@ -9,6 +9,7 @@ static void shelf_unref(struct shelf *s)
 {
 	if (--s->refs)
 		return;
+	translation_free(s->translation);
 	free(s->blocks);
 	free(s);
 }
@@ -87,6 +88,10 @@ static uint64_t sent_size(const struct transcript *t, uint32_t i)
 
 void transcript_add(struct transcript *t, enum role role, struct segment *segment)
 {
+	if (segment->kind == SEGMENT_UNSENT) {
+		segment_unref(segment);
+		return;
+	}
 	if (t->tail_count == t->tail_cap) {
 		t->tail_cap = t->tail_cap ? t->tail_cap * 2 : 8;
 		t->tail = xrealloc(t->tail, t->tail_cap * sizeof *t->tail);

@@ -3,6 +3,7 @@
  * shared with forks (docs/internals/transcript.md). A zeroed struct is an empty transcript. */
 #pragma once
 #include "message/segment.h"
+#include "message/translation.h"
 
 enum role { ROLE_USER, ROLE_ASSISTANT };
 
@@ -20,6 +21,7 @@ struct shelf {
 	uint32_t before; /* blocks in front of it */
 	uint32_t count;
 	struct shelf_block *blocks;
+	struct translation *translation; /* owned; made when it is first sent in another form; NULL: never */
 	size_t len;
 	char bytes[];
 };
@@ -45,7 +47,8 @@ struct transcript {
 };
 
 void transcript_release(struct transcript *t);
-void transcript_add(struct transcript *t, enum role role, struct segment *segment); /* takes segment */
+/* Takes segment. One that is never sent (SEGMENT_UNSENT) is not kept. */
+void transcript_add(struct transcript *t, enum role role, struct segment *segment);
 uint32_t transcript_count(const struct transcript *t);
 uint32_t transcript_packed_count(const struct transcript *t);
 struct block transcript_block(const struct transcript *t, uint32_t i);

@@ -31,6 +31,7 @@ void usage_merge(struct usage *u, const struct json *object)
 		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
 			*field(u, i) = v;
 	}
+	u->estimated = u->estimated || json_bool(json_get(object, "estimated"));
 }
 
 void usage_add(struct usage *sum, const struct usage *u)
@@ -39,6 +40,7 @@ void usage_add(struct usage *sum, const struct usage *u)
 
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		*field(sum, i) += *field(&copy, i);
+	sum->estimated = sum->estimated || u->estimated;
 }
 
 void usage_write(struct json_out *w, const struct usage *u)
@@ -59,5 +61,7 @@ void usage_write(struct json_out *w, const struct usage *u)
 	}
 	if (inside)
 		json_close(w);
+	if (u->estimated)
+		json_kbool(w, "estimated", true);
 	json_close(w);
 }

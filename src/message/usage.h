@@ -8,6 +8,7 @@ struct usage {
 	int64_t input, output, cache_read, cache_write; /* total input is input + cache_read + cache_write */
 	int64_t cache_write_5m, cache_write_1h;         /* parts of cache_write, when told */
 	int64_t web_searches;
+	bool estimated; /* the server did not tell: figures from bytes are in it */
 };
 
 /* Overwrites each figure that the object names: message_start gives the first, message_delta the final ones. */

@@ -235,18 +235,16 @@ static void on_message_delta(struct answer *a, const struct json *event)
 	usage_merge(&a->usage, json_get(event, "usage"));
 }
 
-static int on_sse(void *data, struct str name, struct str payload)
+void answer_event(struct answer *a, struct str payload)
 {
-	struct answer *a = data;
 	struct err err = { 0 };
 	const struct json *event;
 
-	(void)name; /* the payload names its type too, and some servers leave the event line out */
 	if (a->failure.kind || a->ended)
-		return 0;
+		return;
 	if (json_parse(&a->reader, payload.p, payload.n, &event, &err) < 0) {
 		broken(a, err.text);
-		return 0;
+		return;
 	}
 	if (a->sink->on_event)
 		a->sink->on_event(a->data, payload);
@@ -266,8 +264,14 @@ static int on_sse(void *data, struct str name, struct str payload)
 	else if (json_str_is(type, "error"))
 		failure_from_event(&a->failure, json_str(json_get(json_get(event, "error"), "type"), &a->scratch),
 				   json_str(json_get(json_get(event, "error"), "message"), &a->scratch));
-	arena_reset(&a->scratch);
-	return 0; /* unknown events and pings are passed over */
+	arena_reset(&a->scratch); /* unknown events and pings are passed over */
+}
+
+static int on_sse(void *data, struct str name, struct str payload)
+{
+	(void)name; /* the payload names its type too, and some servers leave the event line out */
+	answer_event(data, payload);
+	return 0;
 }
 
 void answer_init(struct answer *a, const struct answer_sink *sink, void *data)

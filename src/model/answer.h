@@ -39,6 +39,8 @@ struct answer {
 
 void answer_init(struct answer *a, const struct answer_sink *sink, void *data);
 void answer_feed(struct answer *a, const char *p, size_t n); /* after a failure it does nothing */
+/* One event, its JSON alone: for who makes events out of something else. */
+void answer_event(struct answer *a, struct str json);
 /* The bytes are over. True if the answer is complete: a stop reason was given. */
 bool answer_complete(const struct answer *a);
 void answer_release(struct answer *a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * catalog.c - aliases and prices. Longest matching prefix wins, so dated ids find their family. */
 #include "model/catalog.h"
+#include "model/provider.h"
 
 static const struct {
 	const char *alias, *variable, *id;
@@ -27,6 +28,16 @@ static const struct model_info models[] = {
 	{ "claude-sonnet-5", 2, 2.5, 4, 0.2, 10, 1000000, 128000 },
 	{ "claude-sonnet-4", 3, 3.75, 6, 0.3, 15, 1000000, 128000 },
 	{ "claude-haiku-4", 1, 1.25, 2, 0.1, 5, 200000, 64000 },
+	{ "gpt-4.1", 2, 0, 0, 0.5, 8, 1047576, 32768 },
+	{ "gpt-4.1-mini", 0.4, 0, 0, 0.1, 1.6, 1047576, 32768 },
+	{ "gpt-4.1-nano", 0.1, 0, 0, 0.025, 0.4, 1047576, 32768 },
+	{ "gpt-4o", 2.5, 0, 0, 1.25, 10, 128000, 16384 },
+	{ "gpt-4o-mini", 0.15, 0, 0, 0.075, 0.6, 128000, 16384 },
+	{ "gpt-5", 1.25, 0, 0, 0.125, 10, 400000, 128000 },
+	{ "gpt-5-mini", 0.25, 0, 0, 0.025, 2, 400000, 128000 },
+	{ "gpt-5-nano", 0.05, 0, 0, 0.005, 0.4, 400000, 128000 },
+	{ "o3", 2, 0, 0, 0.5, 8, 200000, 100000 },
+	{ "o4-mini", 1.1, 0, 0, 0.275, 4.4, 200000, 100000 },
 };
 
 static bool looks_like_id(const char *name)
@@ -34,29 +45,70 @@ static bool looks_like_id(const char *name)
 	return strpbrk(name, "-./:@0123456789") != NULL;
 }
 
-int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err)
+/* All current models have the long window: the suffix is accepted and means nothing. */
+static struct str without_suffix(const char *name)
 {
 	struct str base = str_trim(str_from(name));
 	struct str suffix = STR("[1m]");
 
-	if (str_ends(base,
-		     suffix)) /* all current models have the long window: the suffix is accepted and means nothing */
+	if (str_ends(base, suffix))
 		base.n -= suffix.n;
+	return base;
+}
+
+/* One that no variable gives a meaning to means something to providers with aliases only. */
+static bool resolve_alias(struct arena *a, struct str name, bool has_aliases, const char **ret_id)
+{
 	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
-		if (!str_is_nocase(base, aliases[i].alias))
+		if (!str_is_nocase(name, aliases[i].alias))
 			continue;
 		const char *instead = getenv(aliases[i].variable);
-		*ret_id = arena_strdup(a, instead && instead[0] ? instead : aliases[i].id);
+		bool given = instead && instead[0];
+		if (given || has_aliases)
+			*ret_id = arena_strdup(a, given ? instead : aliases[i].id);
+		return true;
+	}
+	return false;
+}
+
+static int resolve_plain(struct arena *a, const struct provider *p, const char *name, const char **ret_id,
+			 struct err *err)
+{
+	struct str base = without_suffix(name);
+	const char *id = NULL;
+
+	if (resolve_alias(a, base, p->has_aliases, &id)) {
+		if (!id)
+			return err_set(err, ERR_USAGE, "the provider %s has no model '" STR_FMT "': name one of its own",
+				       p->name, STR_ARG(base));
+		*ret_id = id;
 		return 0;
 	}
-	char *id = arena_dup(a, base.p, base.n);
-	if (!base.n || !looks_like_id(id))
+	id = arena_dup(a, base.p, base.n);
+	if (!base.n || (p->has_aliases && !looks_like_id(id)))
 		return err_set(err, ERR_USAGE,
 			       "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
 			       "fable, default, best, opusplan",
 			       name, aliases[1].id);
 	*ret_id = id;
 	return 0;
+}
+
+int model_resolve_at(struct arena *a, const struct provider *p, const char *name, const char **ret_id, struct err *err)
+{
+	const char *plain;
+	const struct provider *named = provider_of(name, &plain);
+
+	int status = resolve_plain(a, named ? named : p, plain, ret_id, err);
+
+	if (status == 0 && named)
+		*ret_id = arena_printf(a, "%s/%s", named->name, *ret_id);
+	return status;
+}
+
+int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err)
+{
+	return model_resolve_at(a, provider_table[0], name, ret_id, err);
 }
 
 const char *model_default(void)
@@ -66,10 +118,27 @@ const char *model_default(void)
 	return name && name[0] ? name : "default";
 }
 
+int model_default_at(const struct provider *p, const char *configured, const char **ret_name, struct err *err)
+{
+	const char *name = getenv(p->has_aliases ? "ANTHROPIC_MODEL" : p->env.model);
+
+	if (!name || !name[0])
+		name = configured;
+	if (!name && p->has_aliases)
+		name = "default";
+	if (!name)
+		return err_set(err, ERR_USAGE, "which model? The provider %s has no default: give --model, or set %s",
+			       p->name, p->env.model);
+	*ret_name = name;
+	return 0;
+}
+
 const struct model_info *model_find(const char *id)
 {
 	static const struct model_info unknown = { .id = "", .context = 200000, .max_output = 32000 };
 	const struct model_info *best = &unknown;
+
+	(void)provider_of(id, &id);
 
 	for (size_t i = 0; i < COUNT_OF(models); i++)
 		if (str_starts(str_from(id), str_from(models[i].id)) && strlen(models[i].id) > strlen(best->id))

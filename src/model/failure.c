@@ -59,39 +59,74 @@ static void say(struct failure *f, int status, struct str type, struct str messa
 		 (int)MIN(message.n, (size_t)300), message.p);
 }
 
+struct error_words {
+	struct str type, message;
+};
+
+/* There are servers whose error is only a text. */
+static struct error_words words_of(const struct json *root, struct arena *arena)
+{
+	const struct json *error = json_get(root, "error");
+
+	if (json_is(error, JSON_STRING))
+		return (struct error_words){ STR(""), json_str(error, arena) };
+	return (struct error_words){ json_str(json_get(error, "type"), arena),
+				     json_str(json_get(error, "message"), arena) };
+}
+
 void failure_from_body(struct failure *f, int status, struct str body)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root, *error;
+	const struct json *root;
 
 	f->kind = FAIL_STATUS;
-	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 &&
-	    json_is(error = json_get(root, "error"), JSON_OBJECT)) {
-		say(f, status, json_str(json_get(error, "type"), &arena), json_str(json_get(error, "message"), &arena));
+	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 && json_get(root, "error")) {
+		struct error_words words = words_of(root, &arena);
+		say(f, status, words.type, words.message);
 		return;
 	}
 	struct str line = str_trim(body);
 	say(f, status, STR(""), line.n ? str_cut(&line, '\n') : STR("the server sent no explanation"));
 }
 
-void failure_from_event(struct failure *f, struct str type, struct str message)
+static int status_of(struct str type)
 {
 	static const struct {
 		const char *type;
 		int status;
 	} statuses[] = {
-		{ "overloaded_error", 529 },     { "rate_limit_error", 429 }, { "invalid_request_error", 400 },
-		{ "authentication_error", 401 }, { "permission_error", 403 }, { "not_found_error", 404 },
-		{ "request_too_large", 413 },    { "timeout_error", 504 },    { "billing_error", 402 },
+		{ "overloaded_error", 529 },      { "rate_limit_error", 429 },        { "invalid_request_error", 400 },
+		{ "authentication_error", 401 },  { "permission_error", 403 },        { "not_found_error", 404 },
+		{ "request_too_large", 413 },     { "timeout_error", 504 },           { "billing_error", 402 },
+		{ "rate_limit_exceeded", 429 },   { "insufficient_quota", 429 },      { "model_not_found", 404 },
+		{ "invalid_api_key", 401 },       { "context_length_exceeded", 400 }, { "BadRequestError", 400 },
+		{ "exceed_context_size_error", 400 },
 	};
-	int status = 500;
 
 	for (size_t i = 0; i < COUNT_OF(statuses); i++)
 		if (str_is(type, statuses[i].type))
-			status = statuses[i].status;
+			return statuses[i].status;
+	return 500;
+}
+
+void failure_from_event(struct failure *f, struct str type, struct str message)
+{
 	f->kind = FAIL_EVENT;
-	say(f, status, type, message);
+	say(f, status_of(type), type, message);
+}
+
+void failure_from_error(struct failure *f, const struct json *root)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct error_words words = words_of(root, &arena);
+	struct str code = json_str(json_get(json_get(root, "error"), "code"), &arena);
+	int64_t number = 0;
+
+	(void)json_i64(json_get(json_get(root, "error"), "code"), &number);
+	struct str type = code.n ? code : words.type;
+	f->kind = FAIL_EVENT;
+	say(f, number >= 400 && number <= 599 ? (int)number : status_of(type), type, words.message);
 }
 
 const char *failure_name(const struct failure *f)

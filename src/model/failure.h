@@ -3,6 +3,8 @@
 #pragma once
 #include "base/str.h"
 
+struct json;
+
 enum failure_kind {
 	FAIL_NONE = 0,
 	FAIL_STATUS,  /* an HTTP status other than 200 */
@@ -25,8 +27,11 @@ struct failure {
 };
 
 void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...) printf_like(3, 4);
-/* Reads the API's error body {"type":"error","error":{"type","message"}}; anything else becomes a short excerpt. */
+/* Reads the API's error body {"type":"error","error":{"type","message"}}, or {"error":"text"}; anything else becomes a short
+ * excerpt. */
 void failure_from_body(struct failure *f, int status, struct str body);
+/* An error object inside a stream of chat completions: its code is a status, or a word that says more than its type. */
+void failure_from_error(struct failure *f, const struct json *root);
 void failure_from_event(struct failure *f, struct str type, struct str message);
 /* The name that stream-json uses: "overloaded", "rate_limit", "authentication_failed", ... */
 const char *failure_name(const struct failure *f);

@@ -5,6 +5,8 @@
 #include "json/json_write.h"
 #include "model/provider.h"
 
+enum { LEAST_THINKING = 1024 }; /* tokens, as the API wants */
+
 int model_call_start(struct model_call *call, struct err *err)
 {
 	answer_init(&call->answer, call->sink, call->owner);
@@ -13,6 +15,7 @@ int model_call_start(struct model_call *call, struct err *err)
 	call->hold_ms = 0;
 	call->status = 0;
 	call->is_stream = call->cancelled = call->limit_empty = false;
+	call->explain = NULL;
 	int status = call->endpoint->provider->start(call->endpoint, call, err);
 	call->running = status == 0;
 	return status;
@@ -51,6 +54,8 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	else if (!answer_complete(&call->answer))
 		failure_set(f, FAIL_CUT, "the stream ended before the answer did");
 	f->retry_after_ms = retry_after_ms;
+	if (f->kind == FAIL_STATUS && call->explain)
+		call->explain(call);
 	call->running = false;
 	call->transfer = NULL;
 	call->on_done(call);
@@ -90,7 +95,7 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 	snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
 	if (is_header(name, "content-type")) {
 		call->is_stream = str_starts(value, STR("text/event-stream"));
-	} else if (is_header(name, "request-id")) {
+	} else if (is_header(name, "request-id") || is_header(name, "x-request-id")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
 	} else if (is_header(name, "retry-after")) {
 		double seconds = strtod(text, NULL);
@@ -105,15 +110,32 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 	}
 }
 
+static void put_thinking(struct json_out *w, const struct head_spec *spec)
+{
+	int64_t tokens;
+
+	json_key(w, "thinking");
+	json_open(w, '{');
+	if (str_to_i64(str_from(spec->thinking), &tokens)) {
+		json_kcstr(w, "type", "enabled");
+		json_ki64(w, "budget_tokens", MAX(LEAST_THINKING, MIN(tokens, spec->max_tokens - 1)));
+	} else {
+		json_kcstr(w, "type", spec->thinking);
+	}
+	json_close(w);
+}
+
 void head_write(struct buf *out, const struct head_spec *spec)
 {
 	struct json_out w = json_out(out);
+	const char *model;
 	size_t count = 0;
 
+	(void)provider_of(spec->model, &model);
 	while (spec->tools && spec->tools[count])
 		count++;
 	json_open(&w, '{');
-	json_kcstr(&w, "model", spec->model);
+	json_kcstr(&w, "model", model);
 	json_ki64(&w, "max_tokens", spec->max_tokens);
 	json_kbool(&w, "stream", true);
 	if (spec->effort) {
@@ -122,6 +144,8 @@ void head_write(struct buf *out, const struct head_spec *spec)
 		json_kcstr(&w, "effort", spec->effort);
 		json_close(&w);
 	}
+	if (spec->thinking)
+		put_thinking(&w, spec);
 	if (count) {
 		json_key(&w, "tools");
 		json_open(&w, '[');

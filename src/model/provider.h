@@ -26,8 +26,16 @@ struct endpoint_options {
 	uint64_t stall_ms;                           /* 0: 120,000 */
 };
 
+/* Variables of the environment; NULL: there is none for it */
+struct provider_env {
+	const char *base_url, *api_key, *auth_token, *headers, *betas;
+	const char *model; /* that is asked when nobody said; of a provider without aliases */
+};
+
 struct provider {
 	const char *name, *summary;
+	struct provider_env env;
+	bool has_aliases; /* the names of catalog.h mean something to it */
 	int (*open)(const struct endpoint_options *options, struct endpoint **ret_endpoint, struct err *err);
 	void (*close)(struct endpoint *e);
 	int (*start)(struct endpoint *e, struct model_call *call, struct err *err);
@@ -50,6 +58,7 @@ struct model_call {
 	void (*on_done)(
 		struct model_call *call); /* look at call->failure and call->answer; both stay until model_call_reset */
 	void *owner;
+	void (*explain)(struct model_call *call); /* set by the provider: rewords a failure by status; NULL: as it is */
 	/* results */
 	struct answer answer;
 	struct failure failure;
@@ -72,13 +81,16 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 
 extern const struct provider *const provider_table[]; /* NULL-terminated */
 const struct provider *provider_find(struct str name);
+/* Whom a model's name names: "openai/NAME" is NAME at openai. NULL: nobody; *ret_name, which may be NULL, is then all of it. */
+const struct provider *provider_of(const char *model, const char **ret_name);
 
 /* Everything of a request before its messages, in the form of the Messages API; marked for the cache at its end. */
 struct head_spec {
-	const char *model;
+	const char *model; /* sent without the name of its provider */
 	int64_t max_tokens;
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */
 	const char *effort;       /* low .. max; NULL: the model's own */
+	const char *thinking;     /* "adaptive", "disabled", or a number of tokens; NULL: the model's own */
 };
 void head_write(struct buf *out, const struct head_spec *spec);

@@ -15,6 +15,7 @@ extern const struct provider provider_scripted;
 const struct provider provider_scripted = {
 	.name = "scripted",
 	.summary = "a scenario played inside the program, for demonstrations",
+	.has_aliases = true,
 	.open = open_endpoint,
 	.close = close_endpoint,
 	.start = start,

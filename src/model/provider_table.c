@@ -2,9 +2,9 @@
  * provider_table.c - the providers. */
 #include "model/provider.h"
 
-extern const struct provider provider_anthropic, provider_scripted;
+extern const struct provider provider_anthropic, provider_openai, provider_scripted;
 
-const struct provider *const provider_table[] = { &provider_anthropic, &provider_scripted, NULL };
+const struct provider *const provider_table[] = { &provider_anthropic, &provider_openai, &provider_scripted, NULL };
 
 const struct provider *provider_find(struct str name)
 {
@@ -12,4 +12,15 @@ const struct provider *provider_find(struct str name)
 		if (str_is(name, provider_table[i]->name))
 			return provider_table[i];
 	return NULL;
+}
+
+const struct provider *provider_of(const char *model, const char **ret_name)
+{
+	struct str rest = str_from(model);
+	struct str first = str_cut(&rest, '/');
+	const struct provider *p = rest.n ? provider_find(first) : NULL;
+
+	if (ret_name)
+		*ret_name = p ? rest.p : model;
+	return p;
 }

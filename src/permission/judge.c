@@ -34,6 +34,8 @@ const struct rule *judge_find(struct judge *j, enum rule_list list, judge_find_f
 {
 	for (const struct permission *p = j->p; p; p = p->parent) {
 		const struct rule *r = find(j, p->own, list);
+		for (const struct permission_grant *g = p->grants; g && !r; g = g->next)
+			r = find(j, g->rules, list);
 		if (!r)
 			r = find(j, p->rules, list);
 		j->v->rule_owner = r ? p : NULL;
@@ -130,7 +132,6 @@ static bool by_safety(struct judge *j)
 	if (!why || (!critical && j->mode == PERMISSION_BYPASS))
 		return false;
 	buf_addstr(&j->v->reason, why);
-	j->v->classify = j->mode == PERMISSION_AUTO;
 	return judge_decide(j, PERMISSION_ASK, PERMISSION_STEP_SAFETY, NULL);
 }
 

@@ -31,9 +31,18 @@ static const char *cwd_of(const struct judge *j)
 	return j->call->env && j->call->env->cwd ? j->call->env->cwd : "/";
 }
 
+/* A search by name looks where its pattern leads, which need not be below its path. */
 static void file_prepare(struct judge *j)
 {
-	j->place = place_find(&j->arena, cwd_of(j), judge_text(j, j->subject->primary));
+	const char *from = cwd_of(j);
+	struct str path = judge_text(j, j->subject->primary);
+
+	if (j->subject->flags & SUBJECT_LISTS) {
+		struct str pattern = judge_text(j, "pattern");
+		from = pattern.n && pattern.p[0] == '/' ? "/" : path_absolute(&j->arena, from, path);
+		path = glob_static_prefix(pattern);
+	}
+	j->place = place_find(&j->arena, from, path);
 }
 
 /* ---- places, for commands too ---------------------------------------------------------------------------------- */
@@ -59,6 +68,8 @@ static const struct rule *allows_path(struct judge *j, bool edited, const char *
 {
 	for (const struct permission *p = j->p; p; p = p->parent) {
 		const struct rule *r = allows_in(j, p->own, edited, path);
+		for (const struct permission_grant *g = p->grants; g && !r; g = g->next)
+			r = allows_in(j, g->rules, edited, path);
 		if (!r)
 			r = allows_in(j, p->rules, edited, path);
 		j->v->rule_owner = r ? p : NULL;
@@ -147,22 +158,6 @@ const char *judge_outside_worktree(struct judge *j, const struct place *place)
 			place->path, p->write_root);
 	return arena_printf(&j->arena, "This agent writes files only in its worktree %s, and %s is not there.",
 			    p->write_root, place->path);
-}
-
-bool permission_hides_file(const struct permission *p, const struct tool_env *env, const char *path)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct path_anchors anchors = { 0 };
-
-	path_anchors_add(&anchors, &a, env->root);
-	path_anchors_add(&anchors, &a, env->cwd);
-	for (const struct permission *up = p; up; up = up->parent)
-		path_anchors_add(&anchors, &a, up->root);
-	for (; p; p = p->parent)
-		if (rule_set_path(p->own, RULE_DENY, false, path, &anchors) ||
-		    rule_set_path(p->rules, RULE_DENY, false, path, &anchors))
-			return true;
-	return false;
 }
 
 /* ---- the inspector --------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * permission.c - the context of one agent: its rules, its mode, and what it has from its parent. */
 #include "permission/permission.h"
+#include <assert.h>
 
 static const struct rule_origin session_origin = { .layer = "session" };
 static const struct rule_origin definition_origin = { .layer = "agent" };
@@ -8,6 +9,7 @@ static const struct rule_origin call_origin = { .layer = "command" };
 
 void permission_release(struct permission *p)
 {
+	permission_revoke(p, NULL);
 	rule_set_unref(p->rules);
 	rule_set_unref(p->own);
 	*p = (struct permission){ 0 };
@@ -37,6 +39,49 @@ int permission_add_rule(struct permission *p, enum rule_list list, struct str te
 void permission_allow_tool(struct permission *p, struct str name)
 {
 	(void)permission_add_rule(p, RULE_ALLOW, name, &session_origin, NULL, NULL, NULL);
+}
+
+struct permission_grant *permission_grant(struct permission *p)
+{
+	struct permission_grant *g = xcalloc(1, sizeof *g);
+
+	g->rules = rule_set_new();
+	g->next = p->grants;
+	p->grants = g;
+	return g;
+}
+
+void permission_revoke(struct permission *p, struct permission_grant *grant)
+{
+	for (struct permission_grant **at = &p->grants; *at;) {
+		struct permission_grant *g = *at;
+		if (grant && g != grant) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		rule_set_unref(g->rules);
+		free(g);
+	}
+}
+
+static bool is_dropped(const struct rule *r, enum rule_list list, const char *text)
+{
+	return r->list == list && !strcmp(r->origin->layer, session_origin.layer) && (!text || !strcmp(r->text, text));
+}
+
+void permission_drop_rules(struct permission *p, enum rule_list list, const char *text)
+{
+	struct rule_set *old = p->own;
+
+	assert(!p->parent); /* a child has texts of its own in the set's arena */
+	p->own = rule_set_new();
+	for (size_t i = 0; old && i < old->all.count; i++) {
+		const struct rule *r = old->all.list[i];
+		if (!is_dropped(r, list, text))
+			(void)rule_set_add(p->own, r->list, str_from(r->text), r->origin, NULL, NULL, NULL);
+	}
+	rule_set_unref(old);
 }
 
 /* ---- children -------------------------------------------------------------------------------------------------- */
@@ -94,16 +139,23 @@ static enum permission_mode stricter(enum permission_mode a, enum permission_mod
 	return permission_mode_is_wider(a, b) ? b : a;
 }
 
+static bool is_off(const struct permission *p, enum permission_mode mode)
+{
+	while (p->parent)
+		p = p->parent;
+	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
+}
+
 /* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
  * classifier has been told by the user how the session runs. */
 enum permission_mode permission_mode(const struct permission *p)
 {
 	if (!p->parent)
-		return p->mode == PERMISSION_BUBBLE ? PERMISSION_DEFAULT : p->mode;
+		return p->mode == PERMISSION_BUBBLE || is_off(p, p->mode) ? PERMISSION_DEFAULT : p->mode;
 	enum permission_mode above = permission_mode(p->parent);
 	if (p->mode_invalid)
 		return stricter(above, PERMISSION_DEFAULT);
-	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE)
+	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE || is_off(p, p->mode))
 		return above;
 	if (above == PERMISSION_BYPASS || above == PERMISSION_ACCEPT_EDITS || above == PERMISSION_AUTO)
 		return above;

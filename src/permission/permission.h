@@ -22,16 +22,24 @@
 
 enum permission_decision { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
 
+/* Rules for a while: those that a skill brings, for as long as the turn lasts that uses it */
+struct permission_grant {
+	struct permission_grant *next;
+	struct rule_set *rules; /* owned */
+};
+
 /* Zeroed: default mode, no rules, nobody to ask. */
 struct permission {
 	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
 	bool can_ask;              /* somebody answers questions */
 	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
+	bool bypass_off, auto_off; /* of the main agent: modes that nobody in the session may be in */
 	const char *root;          /* where the agent started; NULL: as the call says. Borrowed */
 	const char *const *dirs;   /* its working directories, NULL-terminated; NULL: as the call says. Borrowed */
 	const char *default_agent; /* type of an Agent call that names none; NULL: general-purpose. Borrowed */
 	struct rule_set *rules;    /* of the settings: a reference, see permission_use_rules(); NULL: none */
 	struct rule_set *own;      /* added since: command line, answers, limits of birth. Owned; NULL: none */
+	struct permission_grant *grants; /* owned; newest first */
 
 	/* A child's; set by permission_derive() */
 	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
@@ -75,8 +83,13 @@ void permission_use_rules(struct permission *p, struct rule_set *rules);
 /* A rule of the command line or of the session. As rule_set_add(). */
 int permission_add_rule(struct permission *p, enum rule_list list, struct str text, const struct rule_origin *origin,
 			rule_warn_fn *warn, void *data, struct err *err);
+/* Takes rules of the session away again: that of the list with this text, or all (NULL). Only from the main agent. */
+void permission_drop_rules(struct permission *p, enum rule_list list, const char *text);
 /* A session rule: the bare tool. */
 void permission_allow_tool(struct permission *p, struct str name);
+/* A new and empty set of rules for a while; they count like any others of this agent. */
+struct permission_grant *permission_grant(struct permission *p);
+void permission_revoke(struct permission *p, struct permission_grant *grant); /* NULL: all of them */
 /* child need not be initialised. A limit that is no valid rule forbids its tool. */
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth);
 
@@ -125,7 +138,3 @@ struct permission_verdict {
 void permission_explain(const struct permission *p, const struct tool_call *call, enum permission_hint hint,
 			struct permission_verdict *ret);
 void permission_verdict_release(struct permission_verdict *v);
-
-/* A file that reading tools must not show, though they may look at its directory: some deny rule forbids to read it.
- * path is absolute. */
-bool permission_hides_file(const struct permission *p, const struct tool_env *env, const char *path);

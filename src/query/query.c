@@ -187,11 +187,29 @@ static int take_notices(struct query *q, struct err *err)
 		if (q->notices[i].id)
 			ids[id_count++] = q->notices[i].id;
 	}
-	int status = add_user(q, &(struct user_line){ blocks, q->notice_count, true, ids }, err);
+	int status = add_user(q, &(struct user_line){ blocks, q->notice_count, true, ids, NULL }, err);
 	free(blocks);
 	free(ids);
 	drop_notices(q);
 	return status;
+}
+
+/* Between two requests: all tries of one are the same bytes. */
+static void take_head(struct query *q)
+{
+	if (!q->next_head)
+		return;
+	head_unref(q->config.head);
+	q->config.head = TAKE(q->next_head);
+	q->config.model = q->next_model;
+}
+
+static void take_endpoint(struct query *q)
+{
+	if (!q->next_endpoint || q->next_endpoint == q->config.endpoint)
+		return;
+	q->config.endpoint = q->model.endpoint = TAKE(q->next_endpoint);
+	q->model.shard = 0; /* it was one of the other client */
 }
 
 static enum step step_ask(struct query *q)
@@ -214,6 +232,8 @@ static enum step step_ask(struct query *q)
 	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
 		return STEP_WAIT;
 	q->through_gate = true;
+	take_head(q);
+	take_endpoint(q);
 	q->attempt = 0;
 	q->asked_ms = loop_now_ms(q->config.loop);
 	q->deadline_ms =
@@ -520,11 +540,29 @@ void query_release(struct query *q)
 	buf_release(&q->text);
 	buf_release(&q->reminder);
 	head_unref(q->config.head);
+	head_unref(q->next_head);
 }
 
 int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
 {
-	return add_user(q, &(struct user_line){ blocks, count, meta, NULL }, err);
+	return add_user(q, &(struct user_line){ .blocks = blocks, .count = count, .meta = meta }, err);
+}
+
+int query_add_line(struct query *q, const struct user_line *line, struct err *err)
+{
+	return add_user(q, line, err);
+}
+
+void query_set_head(struct query *q, struct head *head, const char *model)
+{
+	head_unref(q->next_head);
+	q->next_head = head;
+	q->next_model = model;
+}
+
+void query_set_endpoint(struct query *q, struct endpoint *endpoint)
+{
+	q->next_endpoint = endpoint;
 }
 
 void query_start(struct query *q)

@@ -30,6 +30,7 @@ enum query_end {
 	QUERY_CANCELLED,
 	QUERY_HALTED,     /* a hook ended the turn */
 	QUERY_BLOCKED,    /* a hook did not let the prompt through */
+	QUERY_REJECTED,   /* the prompt names a skill that cannot be used */
 	QUERY_BUDGET,     /* the next request would cost more than is left */
 	QUERY_DISK_ERROR, /* the transcript cannot be written */
 };
@@ -123,6 +124,9 @@ struct query {
 	uint32_t call_count, call_cap;
 	bool batch_told, batch_held; /* on_batch was asked; it looks at them */
 
+	struct head *next_head; /* takes the place of config.head with the next request; owned; NULL: none */
+	const char *next_model;
+	struct endpoint *next_endpoint; /* the same for config.endpoint; NULL: none */
 	struct query_notice *notices;
 	uint32_t notice_count;
 	void (*trace)(struct query *q, const char *to); /* for tests */
@@ -133,6 +137,11 @@ void query_release(struct query *q); /* only when idle */
 
 /* Records and appends user blocks; only when idle. Takes the segments, also on failure. */
 int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err);
+/* The same for a whole line; takes its blocks. */
+int query_add_line(struct query *q, const struct user_line *line, struct err *err);
+/* Takes the head: it holds from the next request on. model is borrowed for as long as it does. */
+void query_set_head(struct query *q, struct head *head, const char *model);
+void query_set_endpoint(struct query *q, struct endpoint *endpoint); /* the same for whom it asks; borrowed */
 /* The calls of a loaded session's last answer: with a result from disk, or without one. run: those without are run again
  * if they are read-only; otherwise, or without run, they get a result that says that they may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,

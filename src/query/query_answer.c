@@ -75,11 +75,13 @@ static int take_block(struct query *q, struct segment *block, struct err *err)
 		return -(int)err->kind;
 	}
 	crash_point(block_recorded);
-	transcript_add(&q->transcript, ROLE_ASSISTANT, block);
+	transcript_add(&q->transcript, ROLE_ASSISTANT, segment_ref(block));
 	emit_block(q, block, uuid);
 	if (block->kind == SEGMENT_TEXT)
 		add_text(q, block);
-	return block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;
+	int status = block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;
+	segment_unref(block);
+	return status;
 }
 
 int answer_take_arrived(struct query *q, struct err *err)

@@ -86,7 +86,7 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 
 static bool runs_beside(const struct query_call *c)
 {
-	return !c->call || (c->call->flags & (TOOL_READ_ONLY | TOOL_DELEGATES));
+	return !c->call || (c->call->flags & (TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_DELEGATES));
 }
 
 static bool delegates(const struct query_call *c)
@@ -128,6 +128,13 @@ void calls_start_ready(struct query *q)
 	}
 }
 
+static struct segment *result_of(const struct tool_call *call)
+{
+	if (call->result_blocks.n)
+		return segment_tool_blocks(str_from(call->id), buf_str(&call->result_blocks), call->is_error);
+	return segment_tool_result(str_from(call->id), buf_str(&call->result), call->is_error);
+}
+
 int calls_record_done(struct query *q, struct err *err)
 {
 	for (uint32_t i = 0; i < q->call_count; i++) {
@@ -136,8 +143,7 @@ int calls_record_done(struct query *q, struct err *err)
 			continue;
 		struct tool_call *call = c->call;
 		crash_point(call_ended);
-		struct segment *result =
-			segment_tool_result(str_from(call->id), buf_str(&call->result), call->is_error);
+		struct segment *result = result_of(call);
 		if (record(q, c, result, buf_str(&call->result_json), err) < 0)
 			return -(int)err->kind;
 		query_emit(q, &(struct event){ .kind = EVENT_TOOL_ENDED,
@@ -184,10 +190,7 @@ void calls_cancel(struct query *q)
 /* Of a call whose result could not be recorded, or that a loaded session never ran: it must be answered all the same. */
 static struct segment *unrecorded_result(const struct tool_call *call)
 {
-	struct str id = str_from(call->id);
-
-	return call->finished ? segment_tool_result(id, buf_str(&call->result), call->is_error)
-			      : segment_lost_result(id);
+	return call->finished ? result_of(call) : segment_lost_result(str_from(call->id));
 }
 
 void calls_settle(struct query *q)

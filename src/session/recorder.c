@@ -4,14 +4,13 @@
 #include "json/json_write.h"
 
 /* The fields that all lines have, up to the type's own. The line is built in the store's scratch buffer. */
-static struct json_out begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
+static struct json_out begin_as(struct recorder *r, const char *type, const char *uuid)
 {
 	const struct record_context *c = r->context;
 	char now[ISO_TIME_LEN + 1];
 
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
-	id_uuid(uuid);
 	id_iso_time(id_wall_ms(), now);
 	json_open(&w, '{');
 	json_kcstr(&w, "parentUuid", r->last[0] ? r->last : NULL);
@@ -28,6 +27,12 @@ static struct json_out begin(struct recorder *r, const char *type, char uuid[UUI
 	json_kcstr(&w, "version", c->version);
 	json_kcstr(&w, "gitBranch", c->git_branch);
 	return w;
+}
+
+static struct json_out begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
+{
+	id_uuid(uuid);
+	return begin_as(r, type, uuid);
 }
 
 static int commit(struct recorder *r, struct json_out *w, const char *uuid, struct err *err)
@@ -70,7 +75,11 @@ static void put_notice_origin(struct json_out *w, const char *const *ids)
 
 int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err)
 {
-	struct json_out w = begin(r, "user", uuid);
+	if (line->uuid)
+		snprintf(uuid, UUID_LEN + 1, "%s", line->uuid);
+	else
+		id_uuid(uuid);
+	struct json_out w = begin_as(r, "user", uuid);
 
 	if (line->meta)
 		json_kbool(&w, "isMeta", true);

@@ -35,6 +35,7 @@ struct user_line {
 	size_t count;
 	bool meta;                     /* not typed by a person (context, notifications) */
 	const char *const *notice_ids; /* of the notifications it delivers, NULL-terminated; NULL: it is none */
+	const char *uuid;              /* that it must have; NULL: a new one */
 };
 
 /* uuid gets the line's id. */

@@ -101,6 +101,8 @@ const struct setting_key setting_table[] = {
 	  .summary = "\"disable\": permission mode bypassPermissions cannot be used" },
 	{ "plansDirectory", SETTING_TEXT, .summary = "where plans are kept, inside the project" },
 	{ "pluginConfigs", SETTING_MAP, .summary = "options of plugins by name" },
+	{ "provider", SETTING_CHOICE, .flags = SETTING_AT_START, .choices = WORDS("anthropic", "openai", "scripted"),
+	  .fallback = "\"anthropic\"", .summary = "who answers models that name no provider" },
 	{ "remoteControlAtStartup", SETTING_BOOL, .strictness = WORDS("true", "false"),
 	  .summary = "the session can be steered from elsewhere; false in any layer counts" },
 	{ "respectGitignore", SETTING_BOOL, .fallback = "true", .summary = "searches leave out what git ignores" },

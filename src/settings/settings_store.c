@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_store.c - adds to a settings file what the user decided.
+ * settings_store.c - changes in a settings file what the user decided.
  *
  * Writers of ours take turns by a lock on the directory, so that nothing is left in a project. Other programs are seen by
  * the stamp of the file: if it has changed between reading and replacing it, all is done again. */
@@ -80,12 +80,21 @@ static bool has(const struct json *list, struct str rule)
 	return false;
 }
 
-/* Nothing in out: the rule is there already. */
-static int change(struct buf *out, const struct settings_file *f, const char *list, struct str rule, struct err *err)
+/* A change to a file: the new text goes to out; nothing in out: the file says so already. */
+struct change {
+	int (*make)(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err);
+	const struct str *names; /* members in each other, from the outside in */
+	size_t count;
+	const char *list;   /* add_rule */
+	struct str value;   /* the rule, or JSON; p == NULL: the member is removed */
+	size_t limit_bytes; /* of the file */
+};
+
+static int add_rule(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err)
 {
-	const struct str names[] = { STR("permissions"), str_from(list) };
+	const struct str names[] = { STR("permissions"), str_from(c->list) };
 	const struct json *permissions = json_get(f->root, "permissions");
-	const struct json *rules = json_get(permissions, list);
+	const struct json *rules = json_get(permissions, c->list);
 	size_t there = !!permissions + !!rules;
 	AUTO_BUF struct buf value = { 0 };
 
@@ -93,9 +102,9 @@ static int change(struct buf *out, const struct settings_file *f, const char *li
 		return fail_type(f, permissions, "an object", err);
 	if (rules && !json_is(rules, JSON_ARRAY))
 		return fail_type(f, rules, "a list of rules", err);
-	if (has(rules, rule))
+	if (has(rules, c->value))
 		return 0;
-	json_add_quoted(&value, rule);
+	json_add_quoted(&value, c->value);
 	text_append(out, f,
 		    rules         ? rules
 		    : permissions ? permissions
@@ -107,22 +116,45 @@ static int change(struct buf *out, const struct settings_file *f, const char *li
 	return 0;
 }
 
+static int set_member(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err)
+{
+	const struct json *at = f->root;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct json *next = json_get_str(at, c->names[i]);
+		if (!json_is(at, JSON_OBJECT))
+			return fail_type(f, at, "an object", err);
+		if (next && i + 1 == c->count && !c->value.p)
+			text_remove_member(out, f, at, c->names[i]);
+		if (!next && c->value.p)
+			text_append(out, f, at,
+				    &(struct text_addition){
+					    .names = c->names + i, .count = c->count - i, .value = c->value });
+		if (!next || (i + 1 == c->count && !c->value.p))
+			return 0;
+		at = next;
+	}
+	if (!str_eq(json_raw(at), c->value))
+		text_replace_value(out, f, at, c->value);
+	return 0;
+}
+
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 /* -ERR_BUSY: somebody else wrote in between. */
-static int try_once(const char *path, const char *list, struct str rule, struct err *err)
+static int try_once(const char *path, const struct change *c, struct err *err)
 {
 	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 	struct stamp before = take_stamp(path);
-	int status = settings_file_read(&f, path, err);
+	int status = settings_file_read_up_to(&f, path, c->limit_bytes, err);
 
 	if (status == 0 && !f.root) {
 		settings_file_release(&f);
 		status = settings_file_parse(&f, path, STR("{\n}\n"), err);
 	}
 	if (status == 0)
-		status = change(&out, &f, list, rule, err);
+		status = c->make(&out, &f, c, err);
 	if (status < 0 || !out.n)
 		return status;
 	if (!is_unchanged(path, &before))
@@ -130,7 +162,7 @@ static int try_once(const char *path, const char *list, struct str rule, struct 
 	return file_replace(path, out.p, out.n, err);
 }
 
-int settings_add_rule(const char *path, const char *list, struct str rule, struct err *err)
+static int store(const char *path, const struct change *c, struct err *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
 	int status = file_make_parents(path, err);
@@ -140,9 +172,32 @@ int settings_add_rule(const char *path, const char *list, struct str rule, struc
 	if (status < 0)
 		return status;
 	for (int i = 0; i < TRIES; i++) {
-		status = try_once(path, list, rule, err);
+		status = try_once(path, c, err);
 		if (status != -ERR_BUSY)
 			break;
 	}
 	return status;
+}
+
+int settings_add_rule(const char *path, const char *list, struct str rule, struct err *err)
+{
+	return store(
+		path,
+		&(struct change){ .make = add_rule, .list = list, .value = rule, .limit_bytes = SETTINGS_FILE_LIMIT },
+		err);
+}
+
+int settings_set_member_up_to(const char *path, size_t limit_bytes, const struct str *names, size_t count,
+			      struct str json, struct err *err)
+{
+	return store(
+		path,
+		&(struct change){
+			.make = set_member, .names = names, .count = count, .value = json, .limit_bytes = limit_bytes },
+		err);
+}
+
+int settings_set_member(const char *path, const struct str *names, size_t count, struct str json, struct err *err)
+{
+	return settings_set_member_up_to(path, SETTINGS_FILE_LIMIT, names, count, json, err);
 }

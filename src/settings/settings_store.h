@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_store.h - adds to a settings file what the user decided while working. */
+ * settings_store.h - changes in a settings file what the user decided. */
 #pragma once
 #include "base/str.h"
 
@@ -8,3 +8,8 @@
  * changes nothing. Writers of ours take turns; -ERR_BUSY: another program did not stop changing the file. A file that is no
  * settings file, or has something else where the list should be, is -ERR_USAGE and left alone. */
 int settings_add_rule(const char *path, const char *list, struct str rule, struct err *err);
+/* The same for one member: names lead to it from the outside in, and what is missing on the way is made. json is its new
+ * value, on one line; with p == NULL the member is removed, if it is there. */
+int settings_set_member(const char *path, const struct str *names, size_t count, struct str json, struct err *err);
+int settings_set_member_up_to(const char *path, size_t limit_bytes, const struct str *names, size_t count,
+			      struct str json, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * text_edit.c - additions to a JSON text. */
+ * text_edit.c - small changes to a JSON text. */
 #include "settings/text_edit.h"
 #include "json/json_write.h"
 
@@ -114,4 +114,23 @@ void text_replace_value(struct buf *out, const struct settings_file *file, const
 	struct str raw = json_raw(old);
 
 	splice(out, &file->text, raw.p, raw.p + raw.n, new);
+}
+
+/* With the comma behind it, or if it is the last member with the one before it. */
+void text_remove_member(struct buf *out, const struct settings_file *file, const struct json *object, struct str name)
+{
+	const struct json *value = json_get_str(object, name);
+	const char *from = json_raw(value - 1).p; /* the key stands before its value */
+	const char *to = json_raw(value).p + json_raw(value).n;
+	const char *comma = to;
+
+	while (is_blank(from[-1]))
+		from--;
+	while (is_blank(*comma))
+		comma++;
+	if (*comma == ',')
+		to = comma + 1;
+	else if (from[-1] == ',')
+		from--;
+	splice(out, &file->text, from, to, STR(""));
 }

@@ -16,3 +16,5 @@ void text_append(struct buf *out, const struct settings_file *file, const struct
 		 const struct text_addition *addition);
 /* The same with new in place of the value old. */
 void text_replace_value(struct buf *out, const struct settings_file *file, const struct json *old, struct str new);
+/* The same without the last member of that name, and without its comma. The name must be there. */
+void text_remove_member(struct buf *out, const struct settings_file *file, const struct json *object, struct str name);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * trust.c - the folders that the user trusts.
- *
- * Writers of ours take turns by a lock on a file of its own beside the state file. Programs that do not know that lock are
- * seen by the stamp of the state file: if it has changed between reading and replacing it, all is done again. */
+ * trust.c - the folders that the user trusts. How writers take turns: state_file.h. */
 #include "settings/trust.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include "io/file.h"
 #include "settings/git_head.h"
 #include "settings/settings_file.h"
+#include "settings/state_file.h"
 #include "settings/trust_int.h"
 
 enum { TRIES = 20 };
@@ -73,36 +69,6 @@ const char *trust_folder(struct arena *a, const char *dir)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* The lock dies with its descriptor. The file stays: removing it would let two writers hold locks on two files. */
-static int lock(const char *state_file, int *ret_fd, struct err *err)
-{
-	AUTO_BUF struct buf path = { 0 };
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	buf_addf(&path, "%s.cadre-lock", state_file);
-	AUTO_CLOSE int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
-	while (fcntl(fd, F_OFD_SETLKW, &whole) < 0)
-		if (errno != EINTR)
-			return err_set(err, ERR_IO, "cannot lock %s: %m", path.p);
-	*ret_fd = fd;
-	fd = -1;
-	return 0;
-}
-
-/* Keys may be put into the file later, so it is for its owner's eyes from the start. */
-static int create(const char *state_file, struct err *err)
-{
-	AUTO_CLOSE int fd = open(state_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd < 0 && errno == EEXIST)
-		return 0;
-	if (fd < 0 || write(fd, "{}\n", 3) != 3)
-		return err_set(err, ERR_IO, "cannot write %s: %m", state_file);
-	return 0;
-}
-
 static bool is_unchanged(const char *path, const struct stat *before)
 {
 	struct stat now;
@@ -142,11 +108,7 @@ int trust_record(struct arena *a, const char *state_file, const char *folder, bo
 		return err_set(err, ERR_USAGE, "%s: %m", folder);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s: not a directory", folder);
-	int status = file_make_parents(state_file, err);
-	if (status == 0)
-		status = lock(state_file, &lock_fd, err);
-	if (status == 0)
-		status = create(state_file, err);
+	int status = state_file_lock(state_file, &lock_fd, err);
 	for (int i = 0; status == 0 && i < TRIES; i++) {
 		status = try_once(state_file, str_from(real), trusted, ret_changed, err);
 		if (status != -ERR_BUSY)

@@ -50,6 +50,7 @@ static void on_query_end(struct query *q, void *data)
 
 	(void)q;
 	actor_drop_batch(a);
+	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);
 }
 
@@ -120,6 +121,9 @@ static void open_env(struct actor *a)
 	a->env.results_dir = t->results_dir;
 	a->env.tasks_dir = t->tasks_dir;
 	a->env.envp = t->envp;
+	a->env.env_dir = t->env_dir;
+	a->env.permission = &a->permission;
+	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.main_thread = !a->parent;
 	a->env.set_cwd = set_cwd;
 	a->env.notify = notify;
@@ -143,7 +147,7 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 	a->recorder = (struct recorder){ .journal = a->journal, .store = t->store, .context = &a->record };
 	query_init(&a->query, &(struct query_config){
 				      .loop = t->loop,
-				      .endpoint = t->endpoint,
+				      .endpoint = a->endpoint,
 				      .head = spec->head,
 				      .tools = &a->tools,
 				      .env = &a->env,
@@ -179,6 +183,7 @@ void actor_release(struct actor *a)
 	transcript_release(&a->forks.history);
 	fork_gate_unref(a->forks.gate);
 	permission_release(&a->permission);
+	map_release(&a->skills_told);
 	tool_set_release(&a->tools);
 	journal_free(a->journal);
 	free(a->moved_cwd);

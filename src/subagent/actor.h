@@ -5,14 +5,18 @@
  *     actor_init -> fill cwd, model, tools, permission -> actor_open -> turns by query_start -> actor_release */
 #pragma once
 #include "agent/registry.h"
+#include "base/map.h"
 #include "message/event.h"
 #include "model/budget.h"
+#include "model/endpoints.h"
 #include "permission/permission.h"
 #include "query/query.h"
 #include "session/recorder.h"
 
 struct agent_tree;
 struct batch;
+struct mcp_set;
+struct skill_use;
 struct subagent;
 
 /* What several forks of one answer share: the history with every open call answered by the same words. */
@@ -29,7 +33,9 @@ struct actor {
 	struct event_agent who;
 	struct arena arena; /* texts that live as long as it */
 	const char *model, *cwd, *branch;
-	char *moved_cwd; /* where Bash went; owned, NULL: still in cwd */
+	struct endpoint *endpoint; /* borrowed; of its model */
+	char *moved_cwd;         /* where Bash went; owned, NULL: still in cwd */
+	struct mcp_set *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
 	struct tool_set tools;
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
 	bool is_fork;            /* it runs on its parent's history, and starts no forks */
@@ -54,6 +60,10 @@ struct actor {
 	struct usage usage;
 	unsigned turns, tool_uses;
 	char last_tool[64];
+
+	struct skill_use *skill_uses; /* skills that are being made ready (skill_use.h) */
+	struct map skills_told;       /* name -> hash of the text that the model has of it */
+	uint64_t skills_listed;       /* generation of the registry that it was told, + 1 */
 
 	unsigned children; /* alive, background ones too */
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include "agent/roster.h"
 #include "json/json_write.h"
+#include "subagent/servers.h"
 
 static bool is_offered(const struct agent_tree *t, struct str parameter)
 {
@@ -53,6 +54,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 			   "a short prompt is enough. It always works in the background.\n\n");
 	roster_write(&text, t->registry,
 		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
+					    .mcp_servers = servers_ready(t, &a),
 					    .background_off = !is_offered(t, STR("run_in_background")) });
 	json_open(&w, '{');
 	json_kcstr(&w, "name", "Agent");
@@ -62,15 +64,23 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	json_close(&w);
 }
 
-const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base)
+void agent_tool_renew(struct agent_tree *t)
 {
 	struct buf definition = { 0 };
 
-	write_definition(&definition, t, base->definition, NULL);
-	t->agent_base = base->definition;
+	if (!t->agent_base)
+		return;
+	write_definition(&definition, t, t->agent_base, NULL);
+	free(t->agent_definition);
 	t->agent_definition = definition.p;
-	t->agent_tool = *base;
 	t->agent_tool.definition = t->agent_definition;
+}
+
+const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base)
+{
+	t->agent_base = base->definition;
+	t->agent_tool = *base;
+	agent_tool_renew(t);
 	return &t->agent_tool;
 }
 

@@ -100,6 +100,7 @@ struct head *context_head(struct actor *a, struct str system, const char *effort
 				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
 				   .system = system,
 				   .effort = effort,
+				   .thinking = a->tree->thinking,
 				   .tools = tools,
 			   });
 	free(tools);

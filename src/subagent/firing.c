@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * firing.c - events of agents, given to hooks. */
 #include "subagent/firing.h"
+#include "subagent/env_file.h"
 #include "subagent/subagent.h"
 
-enum { SET_COUNT = 2 };
+enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
 
 static void find_sets(const struct actor *a, struct hook_set *sets[SET_COUNT])
 {
 	sets[0] = a->tree->hook_set;
 	sets[1] = a->child ? a->child->hooks : NULL;
+	for (size_t i = 0; i < MOST_SKILL_HOOKS; i++)
+		sets[2 + i] = a->tree->skill_hooks[i].set;
 }
 
 bool actor_has_hooks(const struct actor *a, const struct hook_fire_spec *spec)
@@ -41,11 +44,13 @@ static void describe(const struct actor *a, struct hook_context *ret)
 
 struct hook_firing *actor_fire(struct actor *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
 {
+	AUTO_ARENA struct arena arena = { 0 };
 	struct hook_set *sets[SET_COUNT];
 	struct hook_context context;
 
 	find_sets(a, sets);
 	describe(a, &context);
+	context.env_file = env_file_begin(a->tree, spec->event, &arena);
 	spec->sets = sets;
 	spec->set_count = SET_COUNT;
 	spec->context = &context;

@@ -4,6 +4,7 @@
 #include "base/crash.h"
 #include "subagent/context.h"
 #include "subagent/fork.h"
+#include "subagent/skill_use.h"
 #include "subagent/subagent.h"
 
 static int add_block(struct subagent *s, struct segment *block, bool meta, struct err *err)
@@ -56,6 +57,17 @@ static int share_history(struct subagent *s, struct err *err)
 	return recorder_fork_origin(&a->recorder, &origin, err);
 }
 
+/* Those that it can use, and the text of those that it has from birth. */
+static int add_skills(struct subagent *s, struct err *err)
+{
+	AUTO_BUF struct buf list = { 0 };
+
+	actor_list_skills(&s->actor, &list);
+	if (list.n && add_text(s, buf_str(&list), true, err) < 0)
+		return -(int)err->kind;
+	return s->skills.n ? add_text(s, buf_str(&s->skills), true, err) : 0;
+}
+
 static int add_context(struct subagent *s, struct err *err)
 {
 	AUTO_BUF struct buf environment = { 0 };
@@ -65,7 +77,9 @@ static int add_context(struct subagent *s, struct err *err)
 	if (add_text(s, buf_str(&environment), true, err) < 0)
 		return -(int)err->kind;
 	struct segment *instructions = context_instructions(s->actor.tree, omit);
-	return instructions ? add_block(s, instructions, true, err) : 0;
+	if (instructions && add_block(s, instructions, true, err) < 0)
+		return -(int)err->kind;
+	return add_skills(s, err);
 }
 
 static int add_task(struct subagent *s, struct err *err)
@@ -76,6 +90,8 @@ static int add_task(struct subagent *s, struct err *err)
 	if (s->actor.is_fork) {
 		fork_directive(&text, str_from(s->task->prompt));
 	} else {
+		if (s->initial.n)
+			initial = s->initial.p;
 		if (initial)
 			buf_addf(&text, "%s\n\n", initial);
 		buf_addstr(&text, s->task->prompt);

@@ -3,16 +3,21 @@
 #include "subagent/gate.h"
 #include "json/json_write.h"
 #include "permission/suggest.h"
+#include "subagent/classifier.h"
 #include "subagent/firing.h"
 #include "subagent/plan.h"
 #include "subagent/question.h"
+#include "subagent/skill_use.h"
+#include "subagent/tool_event.h"
 #include "subagent/tree.h"
 
-/* A call on its way, while hooks look at it. Owned by itself: it outlives a call that was cancelled meanwhile. */
+/* A call on its way, while hooks or the classifier look at it. Owned by itself: it outlives a call that was cancelled
+ * meanwhile. */
 struct pass {
 	struct actor *actor;
-	struct tool_call *call; /* NULL: it was given up */
-	struct hook_firing *firing;
+	struct tool_call *call;     /* NULL: it was given up */
+	struct hook_firing *firing; /* one of these two is set */
+	struct classifier_question *question;
 	struct str reason; /* why it is asked or denied, while hooks hear of that; in the call's arena */
 };
 
@@ -61,13 +66,6 @@ static bool matches_rule(void *data, struct str rule)
 	}
 	permission_release(&alone);
 	return fits;
-}
-
-static void put_call(struct json_out *w, const struct tool_call *call)
-{
-	json_open(w, '{');
-	json_kcstr(w, "tool_name", call->tool->name);
-	json_kraw(w, "tool_input", json_raw(call->input));
 }
 
 static struct hook_fire_spec about(struct tool_call *call, enum hook_event event)
@@ -165,27 +163,32 @@ static void allow(struct actor *a, struct tool_call *call)
 	permission_verdict_release(&v);
 }
 
-/* {"behavior":"allow","updatedInput":..} or {"behavior":"deny","message":..} */
+bool actor_decide(struct actor *a, struct tool_call *call, const struct json *root)
+{
+	const struct json *input = json_get(root, "updatedInput");
+
+	if (json_str_is(json_get(root, "behavior"), "deny")) {
+		struct str message = json_str(json_get(root, "message"), &call->arena);
+		if (json_bool(json_get(root, "interrupt")))
+			query_halt(&a->query, message);
+		deny(a, call, message.n ? message : STR("The permission was refused."));
+		return true;
+	}
+	if (!json_str_is(json_get(root, "behavior"), "allow"))
+		return false;
+	if (!input || tool_event_amend(call, json_raw(input)))
+		allow(a, call);
+	if (a->tree->on_permissions && json_get(root, "updatedPermissions"))
+		a->tree->on_permissions(a->tree, json_get(root, "updatedPermissions"));
+	return true;
+}
+
 static bool take_decision(struct actor *a, struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
-		return false;
-	const struct json *input = json_get(root, "updatedInput");
-	if (json_str_is(json_get(root, "behavior"), "deny")) {
-		struct str message = json_str(json_get(root, "message"), &call->arena);
-		if (json_bool(json_get(root, "interrupt")))
-			query_halt(&a->query, message);
-		deny(a, call, message.n ? message : STR("A hook refused the permission."));
-		return true;
-	}
-	if (!json_str_is(json_get(root, "behavior"), "allow"))
-		return false;
-	if (!input || tool_call_set_input(call, json_raw(input)))
-		allow(a, call);
-	return true;
+	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && actor_decide(a, call, root);
 }
 
 /* In auto mode nobody was asked: hooks hear of it, and one of them may let the model try again. */
@@ -215,7 +218,7 @@ static void refuse(struct actor *a, struct tool_call *call, const struct permiss
 		deny(a, call, buf_str(&v->reason));
 		return;
 	}
-	put_call(&w, call);
+	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
 	json_kstr(&w, "reason", buf_str(&v->reason));
 	fire(a, call, HOOK_PERMISSION_DENIED, &w, on_denied)->reason = arena_str(&call->arena, buf_str(&v->reason));
@@ -246,16 +249,69 @@ static bool request(struct actor *a, struct tool_call *call, struct str why)
 
 	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
 		return false;
-	put_call(&w, call);
+	tool_event_open(&w, a, call);
+	const char *rule = permission_suggest(&call->arena, &a->permission, call);
+	if (rule)
+		question_put_suggestions(&w, &rule, 1);
 	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested)->reason = arena_str(&call->arena, why);
 	return true;
 }
 
-/* A hook has put the answers to a question into its input, so nobody need be there. */
+/* A hook has answered a question, or approved a plan: nobody need be there. Its allow alone would not do. */
 static bool is_answered(const struct tool_call *call, enum permission_hint hint, const struct permission_verdict *v)
 {
-	return (call->flags & TOOL_IS_QUESTION) && call->amended && hint == PERMISSION_HINT_ALLOW &&
-	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK && json_get(call->input, "answers");
+	bool answered = (call->flags & TOOL_IS_QUESTION) && json_get(call->input, "answers");
+
+	return (answered || (call->flags & TOOL_ENDS_PLAN)) && call->amended && hint == PERMISSION_HINT_ALLOW &&
+	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK;
+}
+
+static void conclude(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+{
+	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
+
+	if (v->decision == PERMISSION_ALLOW)
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else if (open && request(a, call, buf_str(&v->reason)))
+		; /* a hook answers in place of a person */
+	else if (v->decision == PERMISSION_ASK)
+		ask_host(a, call, buf_str(&v->reason));
+	else
+		refuse(a, call, v);
+}
+
+/* Rules may have been added since it was asked: its word counts only where it would be asked again. */
+static void on_classified(void *data, enum classifier_word word, struct str reason)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+	struct permission_verdict v = { 0 };
+
+	if (!call)
+		return;
+	actor_note_word(a, word);
+	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &v);
+	if (!v.classify || word == CLASSIFIER_UNSURE) {
+		conclude(a, call, &v);
+	} else if (word == CLASSIFIER_ALLOWS) {
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	} else {
+		buf_clear(&v.reason);
+		buf_addf(&v.reason, "Blocked by classifier: " STR_FMT, STR_ARG(reason));
+		refuse(a, call, &v);
+	}
+	permission_verdict_release(&v);
+}
+
+static bool classify(struct actor *a, struct tool_call *call)
+{
+	struct pass *p = pass_new(a, call);
+
+	p->question = actor_classify(a, call, on_classified, p);
+	if (!p->question)
+		(void)pass_end(p);
+	return call->pass;
 }
 
 static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
@@ -264,15 +320,10 @@ static void decide(struct actor *a, struct tool_call *call, enum permission_hint
 
 	plan_open_file(a);
 	permission_explain(&a->permission, call, hint, &v);
-	bool open = v.decision == PERMISSION_ASK || v.unanswerable;
-	if (v.decision == PERMISSION_ALLOW || is_answered(call, hint, &v))
+	if (is_answered(call, hint, &v))
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	else if (open && request(a, call, buf_str(&v.reason)))
-		; /* a hook answers in place of a person */
-	else if (v.decision == PERMISSION_ASK)
-		ask_host(a, call, buf_str(&v.reason));
-	else
-		refuse(a, call, &v);
+	else if (!v.classify || !classify(a, call))
+		conclude(a, call, &v);
 	permission_verdict_release(&v);
 }
 
@@ -307,7 +358,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 		deny_by_hook(a, call, outcome->block_reason);
 	else if (outcome->stop)
 		deny_by_hook(a, call, STR("the turn ends"));
-	else if (!outcome->updated_input.n || tool_call_set_input(call, outcome->updated_input))
+	else if (!outcome->updated_input.n || tool_event_amend(call, outcome->updated_input))
 		decide(a, call, hints[outcome->permission]);
 }
 
@@ -321,7 +372,7 @@ static void ask(struct tool_gate *gate, struct tool_call *call)
 		decide(a, call, PERMISSION_HINT_NONE);
 		return;
 	}
-	put_call(&w, call);
+	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
 	fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
 }
@@ -337,6 +388,7 @@ static void replace_result(struct tool_call *call, struct str json)
 		return;
 	struct str text = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
 	buf_clear(&call->result);
+	buf_clear(&call->result_blocks);
 	buf_add(&call->result, text.p, text.n);
 }
 
@@ -350,8 +402,11 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 		return;
 	actor_hear_hooks(a, outcome);
 	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
-	if (outcome->blocked)
-		buf_addf(&call->result, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
+	if (outcome->blocked) {
+		AUTO_BUF struct buf word = { 0 };
+		buf_addf(&word, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
+		tool_call_add_text(call, buf_str(&word));
+	}
 	tool_call_settle(call);
 }
 
@@ -366,7 +421,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 		tool_call_settle(call);
 		return;
 	}
-	put_call(&w, call);
+	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
 	if (call->is_error)
 		json_kstr(&w, "error", buf_str(&call->result));
@@ -383,12 +438,15 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 /* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
 static void cancel(struct tool_gate *gate, struct tool_call *call)
 {
+	const struct actor *a = actor_of(gate);
 	struct pass *p = call->pass;
 
-	(void)gate;
 	if (!p)
 		return;
-	hook_cancel(p->firing);
+	if (p->firing)
+		hook_cancel(p->firing);
+	else
+		a->tree->classifier->cancel(p->question);
 	if (call->running)
 		return;
 	p->call = NULL;
@@ -409,13 +467,15 @@ struct tool_call *actor_question(struct actor *a, const char *call_id)
 		    !call->pass)
 			return call;
 	}
-	return NULL;
+	return skill_use_question(a, call_id);
 }
 
 void actor_answer(struct actor *a, struct tool_call *call, bool allow, struct str reason)
 {
-	if (allow)
+	if (allow) {
+		actor_note_word(a, CLASSIFIER_ALLOWS);
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	else
+	} else {
 		deny(a, call, reason);
+	}
 }

@@ -12,3 +12,6 @@ void gate_init(struct tool_gate *gate);
 struct tool_call *actor_question(struct actor *a, const char *call_id);
 /* allow, or deny with a reason for the model. */
 void actor_answer(struct actor *a, struct tool_call *call, bool allow, struct str reason);
+/* What somebody decided in place of a person: {"behavior":"allow","updatedInput":..} or {"behavior":"deny","message":..,
+ * "interrupt":..}. What is forbidden stays forbidden. False: it is neither, and nothing has happened. */
+bool actor_decide(struct actor *a, struct tool_call *call, const struct json *decision);

@@ -10,7 +10,10 @@ static struct hook_set *compile(struct subagent *s)
 	const struct agent_definition *d = s->definition;
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
-	bool trusted = d->source == AGENT_PROJECT ? s->actor.tree->switches.trusted : d->source != AGENT_PLUGIN;
+	const struct agent_tree *t = s->actor.tree;
+	bool trusted = d->source == AGENT_PROJECT  ? t->switches.trusted
+		       : d->source == AGENT_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
+						   : true;
 
 	struct hook_set *set = hook_set_parse(
 		&(struct hook_source){

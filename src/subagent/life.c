@@ -11,6 +11,8 @@
 #include "subagent/fork.h"
 #include "subagent/hooks.h"
 #include "subagent/meta.h"
+#include "subagent/preload.h"
+#include "subagent/servers.h"
 #include "subagent/subagent.h"
 #include "subagent/worktree_hook.h"
 
@@ -71,9 +73,9 @@ static int resolve_model(struct subagent *s, struct err *err)
 	const struct agent_definition *d = s->definition;
 	struct actor *a = &s->actor;
 
-	(void)err;
 	model_choose(&a->arena,
 		     &(struct model_wishes){
+			     .provider = a->tree->endpoints->usual,
 			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
 			     .call = s->task->request.model,
 			     .definition = d ? d->model : NULL,
@@ -86,7 +88,7 @@ static int resolve_model(struct subagent *s, struct err *err)
 	s->task->model = arena_strdup(&s->task->arena, a->model);
 	if (s->model.note)
 		add_note(s, s->model.note);
-	return 0;
+	return endpoints_find(a->tree->endpoints, a->model, &a->endpoint, err);
 }
 
 /* ---- where it works ---------------------------------------------------------------------------------------------- */
@@ -243,32 +245,6 @@ static int build_prompt(struct subagent *s, struct err *err)
 	return 0;
 }
 
-/* Skills and servers come with the rooms that know them. What is not there is said. */
-static int preload_skills(struct subagent *s, struct err *err)
-{
-	const struct agent_definition *d = s->definition;
-
-	(void)err;
-	for (size_t i = 0; d && i < d->skills.count; i++)
-		buf_addf(&s->notes, "the skill %s is not available\n", d->skills.names[i]);
-	return 0;
-}
-
-static int join_servers(struct subagent *s, struct err *err)
-{
-	(void)err;
-	if (s->definition && s->definition->mcp_servers)
-		add_note(s, "the MCP servers of the definition are not connected");
-	return 0;
-}
-
-static int leave_servers(struct subagent *s, struct err *err)
-{
-	(void)s;
-	(void)err;
-	return 0;
-}
-
 /* ---- what it can do ---------------------------------------------------------------------------------------------- */
 
 static const char *types_limit(struct actor *a, const struct tool_choice *c)
@@ -290,13 +266,15 @@ static int resolve_tools(struct subagent *s, struct err *err)
 	tool_choose(s->definition,
 		    &(struct tool_choice_spec){
 			    .pool = s->definition ? &t->main.tools : &a->parent->tools,
+			    .own = subagent_own_tools(s),
 			    .background = s->task->background,
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
 			    .whole = !s->definition,
 		    },
 		    &s->choice);
-	if (s->definition && tool_choice_refuses(&s->choice, s->definition, &why)) {
+	if (s->definition &&
+	    (tool_choice_refuses(&s->choice, s->definition, &why) || tool_choice_lacks(&s->choice, &why))) {
 		buf_add(&s->failure, why.p, why.n);
 		return err_set(err, ERR_USAGE, "%s", why.p);
 	}
@@ -435,11 +413,11 @@ const struct life_step life[] = {
 	{ "worktree", take_worktree, subagent_release_worktree },
 	{ "place", settle_place, leave_place },
 	{ "prompt", build_prompt, NULL },
-	{ "skills", preload_skills, NULL },
-	{ "mcp", join_servers, leave_servers },
+	{ "mcp", subagent_join_servers, subagent_leave_servers },
 	{ "tools", resolve_tools, release_choice },
 	{ "permission", derive_permission, NULL },
 	{ "files", open_query, close_files },
+	{ "skills", subagent_preload, NULL },
 	{ "agent hooks", subagent_register_hooks, subagent_unregister_hooks },
 	{ "start hooks", subagent_start_hooks, subagent_undo_start_hooks },
 	{ "their word", subagent_obey_start_hooks, NULL },

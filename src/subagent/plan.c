@@ -61,6 +61,11 @@ static int keep(struct actor *a, struct str plan, struct err *err)
 	return file_replace(plan_path(a), plan.p, plan.n, err);
 }
 
+bool plan_read(struct actor *a, struct buf *out)
+{
+	return file_read(plan_path(a), PLAN_MAX_BYTES, out, NULL) == 0 && str_trim(buf_str(out)).n;
+}
+
 /* The file's text becomes the input, so that whoever decides sees it. */
 static bool take_from_file(struct actor *a, struct tool_call *call)
 {
@@ -68,7 +73,7 @@ static bool take_from_file(struct actor *a, struct tool_call *call)
 	AUTO_BUF struct buf input = { 0 };
 	struct json_out w = json_out(&input);
 
-	if (file_read(plan_path(a), PLAN_MAX_BYTES, &plan, NULL) < 0 || !str_trim(buf_str(&plan)).n) {
+	if (!plan_read(a, &plan)) {
 		tool_call_fail(call, "There is no plan yet. Write it to %s, or give it as plan.", plan_path(a));
 		return false;
 	}

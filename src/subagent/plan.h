@@ -17,6 +17,7 @@ void plan_accept_edits(struct actor *a); /* plan_leave() will leave it accepting
 
 /* The file of this agent's plan; its directory need not be there. The agent's arena. */
 const char *plan_path(struct actor *a);
+bool plan_read(struct actor *a, struct buf *out); /* false: there is none */
 /* The agent may write that file, if it plans. */
 void plan_open_file(struct actor *a);
 /* Makes the plan of an ExitPlanMode call complete before anybody is asked: in its input and in the file. False: there is

@@ -38,6 +38,37 @@ void question_describe(struct tool_call *call, struct buf *out)
 	}
 }
 
+/* "Bash(git *)" as the types of the SDKs have it */
+static void put_rule(struct json_out *w, const char *rule)
+{
+	struct str content = str_from(rule);
+	struct str tool = str_cut(&content, '(');
+
+	json_open(w, '{');
+	json_kstr(w, "toolName", tool);
+	if (content.n)
+		json_kstr(w, "ruleContent", (struct str){ content.p, content.n - 1 });
+	json_close(w);
+}
+
+void question_put_suggestions(struct json_out *w, const char *const *rules, size_t count)
+{
+	json_key(w, "permission_suggestions");
+	json_open(w, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "type", "addRules");
+		json_key(w, "rules");
+		json_open(w, '[');
+		put_rule(w, rules[i]);
+		json_close(w);
+		json_kcstr(w, "behavior", "allow");
+		json_kcstr(w, "destination", "localSettings");
+		json_close(w);
+	}
+	json_close(w);
+}
+
 void question_refuse(const struct tool_call *call, const char *reason, struct buf *out)
 {
 	if (call->flags & TOOL_ENDS_PLAN)

@@ -4,6 +4,7 @@
 #include "agent/roster.h"
 #include "subagent/fork.h"
 #include "subagent/placement.h"
+#include "subagent/servers.h"
 #include "subagent/subagent.h"
 
 enum { LONGEST_NAME = 64 };
@@ -12,8 +13,10 @@ static const char general_purpose[] = "general-purpose";
 
 static void add_available(struct buf *out, const struct actor *parent)
 {
+	AUTO_ARENA struct arena arena = { 0 };
 	const struct agent_registry *r = parent->tree->registry;
-	struct roster_spec spec = { .only = parent->agent_types ? str_from(parent->agent_types) : (struct str){ 0 } };
+	struct roster_spec spec = { .only = parent->agent_types ? str_from(parent->agent_types) : (struct str){ 0 },
+				    .mcp_servers = servers_ready(parent->tree, &arena) };
 	bool any = false;
 
 	for (size_t i = 0; i < r->active_count; i++) {
@@ -46,6 +49,21 @@ static bool may_fork(const struct actor *parent, struct buf *why)
 	return !why->n;
 }
 
+/* An agent that needs servers is there once they are connected and have tools. */
+static bool lacks_servers(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+
+	if (!d->required_mcp_servers.count ||
+	    roster_has(t->registry, d, &(struct roster_spec){ .mcp_servers = servers_ready(t, &arena) }))
+		return false;
+	buf_addf(why, "Agent '%s' needs MCP servers that are connected and offer tools: ", d->name);
+	for (size_t i = 0; i < d->required_mcp_servers.count; i++)
+		buf_addf(why, "%s%s", i ? ", " : "", d->required_mcp_servers.names[i]);
+	buf_addstr(why, ". Not all of them are.");
+	return true;
+}
+
 /* The calls of one answer come in few turns of the loop: for all that come in one the disk is looked at once. */
 static void look_again(struct agent_tree *t)
 {
@@ -70,6 +88,10 @@ struct agent_definition *agent_find_definition(const struct actor *parent, const
 	if (d && parent->agent_types &&
 	    !roster_has(r, d, &(struct roster_spec){ .only = str_from(parent->agent_types) })) {
 		buf_addf(why, "This agent may start %s only, not '%s'.", parent->agent_types, d->name);
+		agent_unref(d);
+		return NULL;
+	}
+	if (d && lacks_servers(parent->tree, d, why)) {
 		agent_unref(d);
 		return NULL;
 	}

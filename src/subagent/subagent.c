@@ -6,6 +6,8 @@
  *     failure, stop            +--> ENDS --ending[]--+
  *       +----------------------------------------> FALLS --life[] down--> its parent is told, freed */
 #include "subagent/subagent.h"
+#include "subagent/servers.h"
+#include "subagent/preload.h"
 #include "subagent/report.h"
 
 enum { STOPPED_HOOKS_MS = 5000 };
@@ -111,6 +113,8 @@ static void subagent_free(struct subagent *s)
 	buf_release(&s->message);
 	buf_release(&s->system);
 	buf_release(&s->notes);
+	buf_release(&s->skills);
+	buf_release(&s->initial);
 	buf_release(&s->start_context);
 	buf_release(&s->start_refusal);
 	agent_unref(s->definition);
@@ -189,6 +193,7 @@ static void hurry(struct subagent *s)
 		worktree_job_cancel(s->job);
 	if (s->firing)
 		hook_cancel(s->firing);
+	subagent_stop_waiting(s);
 	if (s->actor.query.seat.waiting) {
 		seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
 		subagent_step_done(s, NULL);

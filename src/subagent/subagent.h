@@ -43,6 +43,9 @@ struct subagent {
 	struct model_choice model;
 	struct tool_choice choice;
 	struct buf system, notes; /* notes: for the parent, a line each */
+	struct preload *preload;  /* while it is at it; in the actor's arena */
+	struct buf skills;        /* texts of preloaded ones; empty: none */
+	struct buf initial;       /* the initial prompt, if it is a skill's */
 	struct buf start_context; /* of the start hooks */
 	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_set *hooks;   /* of the definition; reference */
@@ -52,6 +55,8 @@ struct subagent {
 	bool start_fired;          /* start hooks ran: stop hooks will */
 	bool stop_blocked;         /* a stop hook wants it to go on ... */
 	unsigned stop_blocks;      /* ... as so many before */
+	bool awaits_servers;       /* the step waits for MCP servers */
+	struct tool_set server_tools; /* of servers that it joined; until they are left */
 	struct worktree_job *job;  /* while one runs */
 	struct worktree *worktree; /* owned; NULL: it works where its parent does */
 };

@@ -47,6 +47,8 @@ void agent_tree_release(struct agent_tree *t)
 		free(t->spending[i].model);
 	free(t->spending);
 	free(t->agent_definition);
+	for (size_t i = 0; i < t->skill_hook_count; i++)
+		hook_set_unref(t->skill_hooks[i].set);
 	for (size_t i = 0; i < COUNT_OF(t->instructions); i++)
 		segment_unref(t->instructions[i].text);
 }
@@ -103,6 +105,11 @@ struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name)
 		if (task->name && str_is(id_or_name, task->name))
 			found = task;
 	return found;
+}
+
+bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
+{
+	return t->trusts_plugin && name && t->trusts_plugin(t->data, name);
 }
 
 struct actor *agent_tree_actor(struct agent_tree *t, const char *id)

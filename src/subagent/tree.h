@@ -6,14 +6,20 @@
 #include "subagent/actor.h"
 #include "subagent/end_state.h"
 
+struct classifier;
 struct hook_engine;
+struct mcp_pool;
+struct mcp_server;
 struct hook_policy;
 struct hook_set;
 struct told_event;
 struct worktree_pool;
 struct settings;
+struct skill_registry;
 struct state;
 struct task_row;
+
+enum { MOST_SKILL_HOOKS = 16 };
 
 /* Limits of the whole tree */
 struct tree_limits {
@@ -89,34 +95,52 @@ struct model_spending {
 struct agent_tree {
 	struct loop *loop;
 	struct spawner *spawner;
-	struct endpoint *endpoint;
+	struct endpoints *endpoints;
 	struct head_pool *heads;
 	struct store *store;
 	struct state *state;             /* NULL: nothing is noted */
 	struct agent_registry *registry; /* NULL: no agents can be started */
 	const struct tool_kit *kit;
 	struct worktree_pool *worktrees;
+	struct mcp_pool *server_pool;   /* NULL: none can be joined */
+	uint64_t server_wait_ms;        /* how long an agent waits for its servers */
+	void (*on_servers)(void *data); /* servers of the session may have come up: main.tools is brought up to date */
+	int (*admit_server)(void *data, const struct mcp_server *server, struct err *err); /* NULL: any may be used */
+	bool (*trusts_plugin)(void *data, const char *name); /* its agents' hooks and servers may run; NULL: none */
 	struct {
 		bool fresh;
 		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
 	} worktree;                                                    /* as in worktree.h */
+	struct classifier *classifier;                                 /* of auto mode; NULL: none */
 	struct hook_engine *hooks;                                     /* NULL: none run */
 	struct hook_set *hook_set;                                     /* of the session; NULL: none */
 	const struct hook_policy *hook_policy;
+	struct {
+		struct skill_registry *registry; /* NULL: there are none */
+		const struct json *overrides;    /* the setting skillOverrides; NULL: none */
+		bool no_commands;                /* they run none */
+		bool fork_in_background;         /* somebody watches: a skill that forks is not waited for */
+		double listing_part;             /* of the model's context that their list may take */
+		int64_t listing_chars;           /* of a description in it */
+	} skills;
 	const char *session_id, *entrypoint, *config_dir, *project_dir;
 	const char *managed_dir; /* NULL: none */
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
+	const char *env_dir; /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *const *envp;
 	const char *append_system_prompt; /* to every child but forks; NULL: none */
 	const char *default_model;        /* configured for children; NULL: none */
+	const char *thinking;             /* of all agents, as in head_spec; NULL: the model's own */
 	unsigned parallel_calls;
 	uint64_t retry_deadline_ms;
 	int64_t max_tokens; /* of an answer; 0: the model's own limit */
 	struct tree_limits limits;
 	struct tree_switches switches;
 	event_fn *on_event;
+	/* A hook or the host changes permissions (JSON array); may be NULL */
+	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
 	void (*on_idle)(
 		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
 	void *data;                    /* of both */
@@ -140,10 +164,17 @@ struct agent_tree {
 	} instructions[2];            /* all; managed ones only */
 	struct tool agent_tool;       /* the Agent tool with the roster in its description */
 	char *agent_definition;
-	const char *agent_base;  /* the definition without whom one can call */
+	const char *agent_base; /* the definition without whom one can call */
+	struct {
+		const char *file; /* borrowed from the set */
+		struct hook_set *set;
+	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
+	size_t skill_hook_count;
+	uint64_t skills_looked;  /* as looked_turn */
 	struct told_event *told; /* events that hooks look at while nobody waits for them (firing.h) */
 	struct denial *denials;
 	size_t denial_count;
+	unsigned classifier_denials, denials_in_a_row; /* classifier.h */
 	struct model_spending *spending;
 	size_t spending_count;
 };
@@ -160,7 +191,8 @@ void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agen
 struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
 struct task *task_new(struct agent_tree *t, const char *id);               /* added to the list */
 void task_sort(struct agent_tree *t);                                      /* by the time they started */
-struct actor *agent_tree_actor(struct agent_tree *t, const char *id);      /* alive; "" is the main agent */
+bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name);
+struct actor *agent_tree_actor(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
 void task_wait_add(struct task *task, struct task_wait *wait);
 void task_wait_remove(struct task *task, struct task_wait *wait);
 void task_tell_waits(struct task *task);                         /* it has ended */

@@ -33,6 +33,8 @@ enum tool_flags {
 	TOOL_IS_QUESTION = 1 << 8,  /* asks the user itself: no question comes before it */
 	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
 	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
+	TOOL_CONCURRENT = 1 << 10,  /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
+				     * and not run again (a server's own word about its tool) */
 };
 
 struct tool {
@@ -60,11 +62,14 @@ struct tool_env {
 	const char *results_dir;  /* <config>/projects/<key>/<session>/tool-results; made when first needed */
 	const char *tasks_dir;    /* output files of background shells; made when first needed */
 	const char *const *envp;  /* environment of child processes */
+	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */
 	const char *temp_dir;     /* their TMPDIR; NULL: as the environment says */
 	int landlock_fd;          /* ruleset that confines them; 0: none */
 	struct file_state *files; /* what this agent has read (tools/file_state.h) */
 	struct shell_set *shells; /* its background shells (tools/shell_set.h) */
-	bool main_thread;         /* cwd persists between Bash calls only here */
+	struct mcp_set *servers;  /* what it has joined (mcp/set.h); NULL: none */
+	const struct permission *permission;                     /* its rules (permission/hidden.h); NULL: none */
+	bool main_thread;                                        /* cwd persists between Bash calls only here */
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
@@ -104,6 +109,8 @@ struct tool_call {
 	unsigned flags;                             /* flags_for this input; valid after tool_call_prepare */
 	struct buf result;                          /* text of the result */
 	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
+	struct buf result_blocks;                   /* JSON array of content blocks for the model in place of the
+						     * text, which people still see; empty: the text */
 	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
 	bool is_error, denied;
 	bool amended; /* a hook or the host has replaced the model's input */
@@ -131,6 +138,8 @@ struct str tool_call_summary(struct tool_call *call);
 /* For gates. reason is shown to the model when denied. */
 void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason);
 void tool_call_settle(struct tool_call *call); /* the result may have been changed */
+/* Behind the result, and in a block of its own where the result has blocks. */
+void tool_call_add_text(struct tool_call *call, struct str text);
 /* Another input in place of the model's. False: it does not fit, and the call has been answered. */
 bool tool_call_set_input(struct tool_call *call, struct str json);
 

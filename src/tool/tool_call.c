@@ -9,6 +9,7 @@
 #include "tool/tool.h"
 #include "base/utf8.h"
 #include "json/json_schema.h"
+#include "json/json_write.h"
 
 static void on_kick(struct kick *kick)
 {
@@ -148,8 +149,20 @@ void tool_call_free(struct tool_call *call)
 	json_reader_release(&call->reader);
 	buf_release(&call->result);
 	buf_release(&call->result_json);
+	buf_release(&call->result_blocks);
 	arena_release(&call->arena);
 	free(call);
+}
+
+void tool_call_add_text(struct tool_call *call, struct str text)
+{
+	utf8_add_repaired(&call->result, text);
+	if (!call->result_blocks.n)
+		return;
+	call->result_blocks.n--; /* the bracket */
+	buf_addstr(&call->result_blocks, ",{\"type\":\"text\",\"text\":");
+	json_add_quoted(&call->result_blocks, text);
+	buf_addstr(&call->result_blocks, "}]");
 }
 
 void tool_call_end(struct tool_call *call, bool is_error)

@@ -13,6 +13,7 @@ struct grep_query {
 	const char *base;              /* paths inside this directory are shown relative to it */
 	const struct gitignore *globs; /* see walk.h; may be NULL */
 	const struct gitignore *types;
+	const struct hidden_files *denied;
 	const char *home, *config_home;
 	unsigned threads; /* 0: as many as the machine has */
 	uint64_t limit_ms;

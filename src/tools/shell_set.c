@@ -10,11 +10,13 @@
 
 static const uint64_t flood_default = 5ULL << 30;
 
-/* $1: file for the last directory, $2: the command. The trap leaves the exit code alone and holds for `exit`
+/* $1: file for the last directory, $2: the command, $3: directory with lines of hooks, or empty. The trap leaves the exit code alone and holds for `exit`
  * too; a command that sets its own EXIT trap, or execs, only loses the new directory. */
-static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2; shift 2\n"
+static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2 __cadre_env=$3; shift 3\n"
 			      "trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
 			      "if [ -r \"${CLAUDE_ENV_FILE-}\" ]; then . \"$CLAUDE_ENV_FILE\"; fi\n"
+			      "for __cadre_file in \"${__cadre_env:-/dev/null}\"/*.sh; do\n"
+			      "if [ -r \"$__cadre_file\" ]; then . \"$__cadre_file\"; fi; done\n"
 			      "eval \"$__cadre_command\"";
 
 struct shell_set *shell_set_new(struct tool_env *env)
@@ -237,7 +239,8 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	const char *chosen = tool_env_get(env, "CLAUDE_CODE_SHELL");
 	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
 	bool any = !chosen || !*chosen;
-	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, NULL };
+	const char *env_dir = env->env_dir && file_exists(env->env_dir) ? env->env_dir : "";
+	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, env_dir, NULL };
 	struct child_options options = { .argv = argv,
 					 .envp = shell_env(env, &arena),
 					 .cwd = o->cwd,

@@ -32,6 +32,7 @@ struct glob_job {
 	struct tool_job job;
 	struct walk_options walk;
 	struct gitignore pattern;
+	struct hidden_files *denied;
 	int rc;
 	struct err err;
 	pthread_mutex_t lock; /* for the hits */
@@ -135,6 +136,7 @@ static void glob_release_job(struct tool_job *job)
 		free(g->hits[i].path);
 	free(g->hits);
 	gitignore_release(&g->pattern);
+	hidden_files_free(g->denied);
 	pthread_mutex_destroy(&g->lock);
 }
 
@@ -178,6 +180,7 @@ static bool set_pattern(struct glob_job *g, struct tool_call *call)
 		return false;
 	g->walk.root = fixed.n ? path_absolute(&call->arena, base, fixed) : base;
 	g->walk.globs_base = g->walk.root;
+	g->walk.denied = g->denied = hidden_files_find(call->env, g->walk.root);
 	if (anchored)
 		rest = (struct str){ pattern.p + fixed.n + 1, pattern.n - fixed.n - 1 };
 	bool marked = rest.n && (rest.p[0] == '!' || rest.p[0] == '#'); /* no negation, no comment */

@@ -24,6 +24,7 @@ struct grep_job {
 	struct tool_job job;
 	struct grep_query query; /* its texts are in the call's arena, which nobody changes while the job runs */
 	struct gitignore globs, types;
+	struct hidden_files *denied;
 	uint64_t limit, offset; /* entries: lines or files; limit 0: all */
 	bool limited;           /* entries were left out behind the last one shown */
 	size_t shown;           /* entries */
@@ -198,6 +199,7 @@ static void grep_release(struct tool_job *job)
 	grep_results_release(&g->results);
 	gitignore_release(&g->globs);
 	gitignore_release(&g->types);
+	hidden_files_free(g->denied);
 }
 
 /* Patterns are separated by blanks and commas; a comma inside of braces belongs to the pattern. */
@@ -259,6 +261,7 @@ static bool set_query(struct grep_job *g, struct tool_call *call)
 	q->path = json_get(call->input, "path") ? file_tool_path(call, "path") : (char *)q->base;
 	if (!q->path)
 		return false;
+	q->denied = g->denied = hidden_files_find(call->env, q->path);
 	q->want.with_path = stat(q->path, &st) < 0 || !S_ISREG(st.st_mode);
 	q->home = tool_env_get(call->env, "HOME");
 	q->config_home = tool_env_get(call->env, "XDG_CONFIG_HOME");

@@ -14,6 +14,7 @@ const struct tool *const tool_table[] = {
 	&tool_grep,
 	&tool_read,
 	&tool_send_message,
+	&tool_skill,
 	&tool_task_output,
 	&tool_task_stop,
 	&tool_write,

@@ -229,7 +229,8 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 		k->path.n = base;
 		buf_addstr(&k->path, entry + 1);
 		struct str path = buf_str(&k->path);
-		if (!wanted(k->walk, level, path, str_from(entry + 1), is_dir))
+		if (!wanted(k->walk, level, path, str_from(entry + 1), is_dir) ||
+		    hidden_files_has(k->walk->o->denied, path.p))
 			continue;
 		struct task *task = is_dir ? task_new(level, true) : batch;
 		task_add(task, path);
@@ -311,6 +312,8 @@ int walk_run(const struct walk_options *options, struct err *err)
 {
 	struct walk w = { .o = options, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
+	if (hidden_files_has(options->denied, options->root))
+		return 0;
 	w.deadline_ms = options->limit_ms ? now_ms() + options->limit_ms : 0;
 	ignore_tree_init(&w.ignores, options->no_ignore ? NULL : options->home,
 			 options->no_ignore ? NULL : options->config_home);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include "base/base.h"
 #include "match/gitignore.h"
+#include "permission/hidden.h"
 
 /* All borrowed until walk_run returns */
 struct walk_options {
@@ -16,11 +17,12 @@ struct walk_options {
 	const struct gitignore
 		*globs;         /* NULL, or only files that match; rules with ! are left out; beats ignore files */
 	const char *globs_base; /* the directory that patterns with a slash are relative to */
-	const struct gitignore *types;  /* NULL, or only files with such a name */
-	const char *home, *config_home; /* for the configuration of git; may be NULL */
-	unsigned threads;               /* see walk_threads; more than one start only when there is work for them */
-	const atomic_bool *stop;        /* looked at before each file and directory; may be NULL */
-	uint64_t limit_ms;              /* 0: no limit */
+	const struct gitignore *types;     /* NULL, or only files with such a name */
+	const struct hidden_files *denied; /* neither visited nor entered; NULL: none */
+	const char *home, *config_home;    /* for the configuration of git; may be NULL */
+	unsigned threads;                  /* see walk_threads; more than one start only when there is work for them */
+	const atomic_bool *stop;           /* looked at before each file and directory; may be NULL */
+	uint64_t limit_ms;                 /* 0: no limit */
 	/* Called from any of the threads; worker is below `threads`. False ends the walk, without an error. path is
 	 * absolute, borrowed until return, and begins with root; NUL-terminated. */
 	bool (*visit)(void *data, unsigned worker, struct str path);

@@ -140,6 +140,21 @@ int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **re
 	return fake_report("new", name, ret_report);
 }
 
+int cadre_skills_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("skills_list", "", ret_report);
+}
+
+int cadre_skills_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("skills_show", name, ret_report);
+}
+
+int cadre_skills_check(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("skills_check", "", ret_report);
+}
+
 int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
 		size_t why_size)
 {
@@ -191,6 +206,60 @@ int cadre_permissions_test(struct cadre *c, const char *call, const char *agent,
 			   char *why, size_t why_size)
 {
 	return fake_report("permissions_test", call, ret_report);
+}
+
+int cadre_mcp_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("mcp_list", "", ret_report);
+}
+
+int cadre_mcp_get(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("mcp_get", name, ret_report);
+}
+
+static const char *or_dash(const char *text)
+{
+	return text ? text : "-";
+}
+
+static void add_words(struct buf *out, const char *const *words)
+{
+	for (; *words; words++)
+		buf_addf(out, " %s", *words);
+}
+
+int cadre_mcp_add(struct cadre *c, const char *name, const char *scope, const char *transport, const char *const *words,
+		  const char *const *env, const char *const *headers, struct cadre_report **ret_report, char *why,
+		  size_t why_size)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s %s %s:", name, or_dash(scope), or_dash(transport));
+	add_words(&text, words);
+	buf_addstr(&text, " |");
+	add_words(&text, env);
+	buf_addstr(&text, " |");
+	add_words(&text, headers);
+	return fake_report("mcp_add", text.p, ret_report);
+}
+
+int cadre_mcp_add_json(struct cadre *c, const char *name, const char *scope, const char *json,
+		       struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s %s %s", name, or_dash(scope), json);
+	return fake_report("mcp_add_json", text.p, ret_report);
+}
+
+int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struct cadre_report **ret_report, char *why,
+		     size_t why_size)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s %s", name, or_dash(scope));
+	return fake_report("mcp_remove", text.p, ret_report);
 }
 
 int cadre_trust_set(struct cadre *c, const char *dir, int trusted, struct cadre_report **ret_report, char *why,

@@ -75,6 +75,9 @@ TEST(command_lines_mean_what_they_mean_elsewhere)
 		{ { "--max-budget-usd", "0.5", "--append-subagent-system-prompt", "- be brief" },
 		  "-|max-budget-usd=0.5;append-subagent-system-prompt=- be brief;" },
 		{ { "--plugin-dir", "a", "--plugin-dir=b", "x" }, "x|plugin-dir=a;plugin-dir=b;" },
+		{ { "--mcp-config", "a.json", "{}", "--strict-mcp-config", "x" },
+		  "x|mcp-config=a.json;mcp-config={};strict-mcp-config=;" },
+		{ { "--mcp-config={}", "--mcp-config=b", "x" }, "x|mcp-config={};mcp-config=b;" },
 		{ { "--agents", "{\"a\":{}}", "--setting-sources=" }, "-|agents={\"a\":{}};setting-sources=;" },
 	};
 
@@ -132,6 +135,8 @@ TEST(flags_that_do_not_go_together_are_refused)
 		{ { "-p", "x", "--output-format", "stream-json" },
 		  false,
 		  "--output-format stream-json needs --verbose with --print" },
+		{ { "-p", "x", "--scope", "user" }, false, "--scope belongs to `cadre mcp`" },
+		{ { "-p", "x", "--env", "A=1" }, false, "--env belongs to `cadre mcp`" },
 		{ { "-p", "x", "--include-partial-messages" },
 		  false,
 		  "--include-partial-messages needs --print and --output-format stream-json" },
@@ -223,7 +228,7 @@ TEST(every_row_of_the_table_is_complete_and_has_its_own_names)
 		const struct option *opt = &option_table[i];
 		CHECK(option_find(str_from(opt->name)) == opt);
 		CHECK(!opt->alias || option_find(str_from(opt->alias)) == opt);
-		CHECK(opt->setting || opt->field);
+		CHECK(opt->setting || opt->field || (opt->flags & OPTION_KEPT));
 		CHECK((opt->value != NULL) == (opt->arg != OPTION_NONE));
 		CHECK(opt->help && strlen(opt->help) > 10);
 		CHECK((int)opt->group < GROUP_COUNT);

@@ -3,7 +3,7 @@
 #include "test_cli.h"
 #include "cli/verb.h"
 
-enum { ARGS_MAX = 8 };
+enum { ARGS_MAX = 14 };
 
 int verb_print(struct str text)
 {
@@ -33,7 +33,7 @@ static char *ask(const char *const *words)
 TEST(words_after_a_verb_reach_the_library)
 {
 	static const struct {
-		const char *words[6], *expected;
+		const char *words[12], *expected;
 	} rows[] = {
 		{ { "agents" }, "list();" },
 		{ { "agents", "--json" }, "list();" },
@@ -49,6 +49,13 @@ TEST(words_after_a_verb_reach_the_library)
 		{ { "agents", "list" }, "cadre agents: 'list' is not known; expected show, check or new" },
 		{ { "agents", "--resume", "x" },
 		  "--resume has no meaning for `cadre agents` (cadre agents --help lists its flags)" },
+		{ { "skills" }, "skills_list();" },
+		{ { "skills", "list", "--json" }, "skills_list();" },
+		{ { "skills", "show", "deploy" }, "skills_show(deploy);" },
+		{ { "skills", "show" }, "expected: cadre skills show NAME" },
+		{ { "skills", "check" }, "skills_check();" },
+		{ { "skills", "check", "x" }, "expected: cadre skills check" },
+		{ { "skills", "new" }, "cadre skills: 'new' is not known; expected list, show or check" },
 		{ { "config" }, "config_list();" },
 		{ { "config", "list", "--settings", "{}" }, "config_list();" },
 		{ { "config", "list", "x" }, "cadre config list takes no further words" },
@@ -57,6 +64,29 @@ TEST(words_after_a_verb_reach_the_library)
 		{ { "config", "explain", "a.b", "--json" }, "config_explain(a.b);" },
 		{ { "config", "keys" }, "config_keys();" },
 		{ { "config", "set", "a" }, "cadre config: 'set' is not known; expected list, get, explain or keys" },
+		{ { "mcp" }, "mcp_list();" },
+		{ { "mcp", "list", "--json", "--mcp-config", "a", "--strict-mcp-config" }, "mcp_list();" },
+		{ { "mcp", "list", "x" }, "expected: cadre mcp list" },
+		{ { "mcp", "get", "a" }, "mcp_get(a);" },
+		{ { "mcp", "get" }, "expected: cadre mcp get NAME" },
+		{ { "mcp", "add", "a", "--", "npx", "-y", "x" }, "mcp_add(a - -: npx -y x | |);" },
+		{ { "mcp", "add", "a", "npx", "--scope", "user", "--env", "A=1", "B=2", "--env=C=3" },
+		  "mcp_add(a user -: npx | A=1 B=2 C=3 |);" },
+		{ { "mcp", "add", "-t", "http", "a", "https://h", "-H", "X: y", "-H", "Z: w" },
+		  "mcp_add(a - http: https://h | | X: y Z: w);" },
+		{ { "mcp", "add", "a" },
+		  "expected: cadre mcp add NAME -- COMMAND [ARG...], or add NAME --transport http URL" },
+		{ { "mcp", "add", "a", "x", "--scope", "all" },
+		  "--scope: 'all' is not known; expected: local, project, user" },
+		{ { "mcp", "add", "a", "x", "--transport=ws" },
+		  "--transport: 'ws' is not known; expected: stdio, http, sse" },
+		{ { "mcp", "add-json", "a", "{}", "-s", "project" }, "mcp_add_json(a project {});" },
+		{ { "mcp", "add-json", "a" }, "expected: cadre mcp add-json NAME JSON" },
+		{ { "mcp", "remove", "a" }, "mcp_remove(a -);" },
+		{ { "mcp", "remove", "a", "--scope", "local" }, "mcp_remove(a local);" },
+		{ { "mcp", "remove", "a", "b" }, "expected: cadre mcp remove NAME" },
+		{ { "mcp", "approve" },
+		  "cadre mcp: 'approve' is not known; expected one of add, add-json, get, list, remove" },
 		{ { "permissions" }, "permissions_list();" },
 		{ { "permissions", "list", "--json" }, "permissions_list();" },
 		{ { "permissions", "test", "Bash(ls)" }, "permissions_test(Bash(ls));" },

@@ -10,5 +10,6 @@ int test_http_shard(void);
 int test_http_tls(void);
 int test_spawn(void);
 int test_spawn_end(void);
+int test_spawn_stdin(void);
 int test_file(void);
 int test_writer(void);

@@ -21,5 +21,6 @@ int main(void)
 	failed += test_writer();
 	failed += test_spawn();
 	failed += test_spawn_end();
+	failed += test_spawn_stdin();
 	return failed != 0;
 }

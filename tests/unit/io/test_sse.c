@@ -92,6 +92,7 @@ TEST(a_cut_inside_an_event_is_seen_and_a_cut_between_two_is_not)
 	} table[] = {
 		{ STR(""), false },         { STR("data: a\n\n"), false },  { STR("data: a\n\n: note\n"), false },
 		{ STR("data: a\n"), true }, { STR("data: a\n\nda"), true }, { STR("data: a\n\nevent: b\n"), true },
+		{ STR("id: 1\n"), true },   { STR("id: 1\n\n"), false },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -100,6 +101,54 @@ TEST(a_cut_inside_an_event_is_seen_and_a_cut_between_two_is_not)
 		CHECK_INT(sse_feed(&s, table[i].stream.p, table[i].stream.n, NULL), 0);
 		CHECK_INT(sse_in_event(&s), table[i].in_event);
 		sse_release(&s);
+	}
+}
+
+struct resumable {
+	struct sse sse;
+	struct buf seen;
+};
+
+static int note_with_id(void *data, struct str name, struct str payload)
+{
+	struct resumable *r = data;
+
+	buf_addf(&r->seen, "[" STR_FMT "|" STR_FMT "]", STR_ARG(payload), STR_ARG(buf_str(&r->sse.last_id)));
+	return (int)name.n;
+}
+
+TEST(an_id_counts_with_its_event_and_a_retry_at_once_however_the_stream_is_split)
+{
+	static const struct {
+		struct str stream;
+		const char *events, *last_id;
+		uint64_t retry_ms;
+	} table[] = {
+		{ STR("id: 1\ndata: a\n\ndata: b\n\n"), "[a|1][b|1]", "1", 0 },
+		{ STR("data: a\nid: 1\n\nid:2\ndata: b\n\n"), "[a|1][b|2]", "2", 0 },
+		{ STR("id: 1\nretry: 500\ndata: \n\n"), "[|1]", "1", 500 },
+		{ STR("id: only\n\ndata: a\n\n"), "[a|only]", "only", 0 },
+		{ STR("id: 1\n\nid: cut\ndata: a\n"), "", "1", 0 },
+		{ STR("id: 1\n\nid\ndata: a\n\n"), "[a|]", "", 0 },
+		{ STR("id: 1\n\nid: x\0y\ndata: a\n\n"), "[a|1]", "1", 0 },
+		{ STR("id: 1\nid: 2\n\n"), "", "2", 0 },
+		{ STR("retry: 7"), "", "", 0 },
+		{ STR("retry: 7\n"), "", "", 7 },
+		{ STR("retry: 7\nretry: soon\nretry:\nretry: -1\nretry: 99999999999999999999\n"), "", "", 7 },
+		{ STR("ID: 1\nids: 2\nretrys: 3\n\n"), "", "", 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		for (size_t piece = 1; piece <= table[i].stream.n; piece++) {
+			struct resumable r = { .sse = { .event = note_with_id } };
+			r.sse.data = &r;
+			CHECK_INT(feed_in_pieces(&r.sse, table[i].stream, piece, NULL), 0);
+			CHECK_STR(buf_str(&r.seen), table[i].events);
+			CHECK_STR(buf_str(&r.sse.last_id), table[i].last_id);
+			CHECK_INT(r.sse.retry_ms, table[i].retry_ms);
+			sse_release(&r.sse);
+			buf_release(&r.seen);
+		}
 	}
 }
 
@@ -163,6 +212,7 @@ int test_sse(void)
 	return RUN_TESTS(T(events_are_the_same_however_the_stream_is_split),
 			 T(an_event_inside_one_chunk_is_handed_over_in_place),
 			 T(a_cut_inside_an_event_is_seen_and_a_cut_between_two_is_not),
+			 T(an_id_counts_with_its_event_and_a_retry_at_once_however_the_stream_is_split),
 			 T(an_event_above_the_limit_is_an_error_in_every_split),
 			 T(an_answer_of_the_event_callback_stops_the_feed_and_is_returned),
 			 T(a_released_reader_starts_a_new_stream));

@@ -337,14 +337,28 @@ TEST(results_of_earlier_calls_may_be_read)
 	CHECK_INT(stage_decide(&p, stage_call(&stage, "Write", "{'file_path':'/var/cadre/results/x.txt'}")), ASK);
 }
 
-TEST(a_file_in_a_searched_directory_can_be_hidden)
+TEST(a_search_by_name_is_judged_by_where_its_pattern_leads)
 {
 	STAGE(stage);
-	struct permission p = { 0 };
-	stage_rules(&stage, &p, "deny Read(.env)");
+	struct permission p = { .can_ask = true };
+	stage_rules(&stage, &p, "deny Read(secrets/**)");
 
-	CHECK(permission_hides_file(&p, &stage.env, arena_printf(&stage.arena, "%s/a/.env", stage.dir)));
-	CHECK(!permission_hides_file(&p, &stage.env, arena_printf(&stage.arena, "%s/f", stage.dir)));
+	static const struct {
+		const char *input;
+		int decision;
+	} cases[] = {
+		{ "{'pattern':'**/*.c'}", RUN },
+		{ "{'pattern':'src/*','path':'@'}", RUN },
+		{ "{'pattern':'@/src/*'}", RUN },
+		{ "{'pattern':'/etc/*'}", ASK },
+		{ "{'pattern':'/*'}", ASK },
+		{ "{'pattern':'../../etc/*'}", ASK },
+		{ "{'pattern':'/etc/*','path':'@'}", ASK },
+		{ "{'pattern':'secrets/*'}", NOT },
+		{ "{'pattern':'secrets/*','path':'a'}", NOT },
+	};
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		CHECK_INT(stage_decide(&p, stage_call(&stage, "Glob", cases[i].input)), cases[i].decision);
 	permission_release(&p);
 }
 
@@ -434,7 +448,7 @@ int test_judge(void)
 		T(what_hides_its_commands_is_never_allowed_by_a_prefix),
 		T(a_command_that_runs_a_text_needs_more_than_a_prefix), T(other_tools_have_rules_for_their_one_word),
 		T(a_hook_allows_only_what_no_rule_forbids_or_asks_about), T(an_added_directory_is_a_working_directory),
-		T(results_of_earlier_calls_may_be_read), T(a_file_in_a_searched_directory_can_be_hidden),
+		T(results_of_earlier_calls_may_be_read), T(a_search_by_name_is_judged_by_where_its_pattern_leads),
 		T(a_verdict_names_the_rule_and_its_file),
 		T(a_thousand_rules_change_no_outcome_of_calls_they_do_not_name));
 }

@@ -116,6 +116,7 @@ int main(void)
 			       T(modes_have_the_names_that_people_write), T(modes_have_an_order_of_strictness),
 			       T(bypass_is_refused_for_root_outside_a_sandbox));
 
+	failed += test_hidden();
 	failed += test_rule();
 	failed += test_path_rule();
 	failed += test_vectors();

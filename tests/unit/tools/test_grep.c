@@ -25,6 +25,34 @@ static void put_sources(struct toolbox *box)
 	toolbox_age(box, "b.txt", 200);
 }
 
+TEST(what_a_deny_rule_hides_is_not_found_in_any_mode)
+{
+	static const struct rule_origin origin = { .layer = "session" };
+	static const struct {
+		const char *tool, *input, *text;
+	} cases[] = {
+		{ "Grep", "'pattern':'needle'", "Found 1 file\nb.txt" },
+		{ "Grep", "'pattern':'needle','output_mode':'content'", "b.txt:1:needle" },
+		{ "Grep", "'pattern':'needle','output_mode':'count'",
+		  "b.txt:1\n\nFound 1 total occurrence across 1 file." },
+		{ "Grep", "'pattern':'needle','path':'b'", "No files found" },
+		{ "Glob", "'pattern':'**/*.{py,txt,c}'", "b.txt" },
+		{ "Glob", "'pattern':'b/*'", "No files found" },
+	};
+	BOX(box);
+	struct permission p = { 0 };
+	put_sources(&box);
+	box.env.permission = &p;
+	(void)permission_add_rule(&p, RULE_DENY, STR("Read(b/**)"), &origin, NULL, NULL, NULL);
+	(void)permission_add_rule(&p, RULE_DENY, STR("Read(*.c)"), &origin, NULL, NULL, NULL);
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		toolbox_run(&box, cases[i].tool, "{%s}", cases[i].input);
+		CHECK_STR(toolbox_text(&box), cases[i].text);
+	}
+	permission_release(&p);
+}
+
 TEST(results_are_printed_as_specified)
 {
 	static const struct {
@@ -410,9 +438,9 @@ TEST(syntax_beyond_that_of_ripgrep_works_line_by_line)
 
 int test_grep(void)
 {
-	return RUN_TESTS(T(results_are_printed_as_specified), T(the_result_objects_have_the_fields_of_their_mode),
-			 T(what_cannot_be_searched_is_an_error), T(a_pattern_that_backtracks_without_end_is_stopped),
-			 T(a_cancelled_search_ends_with_an_error),
+	return RUN_TESTS(T(what_a_deny_rule_hides_is_not_found_in_any_mode), T(results_are_printed_as_specified),
+			 T(the_result_objects_have_the_fields_of_their_mode), T(what_cannot_be_searched_is_an_error),
+			 T(a_pattern_that_backtracks_without_end_is_stopped), T(a_cancelled_search_ends_with_an_error),
 			 T(only_the_first_files_are_kept_when_a_limit_makes_the_rest_useless), T(long_lines_are_cut),
 			 T(patterns_match_what_ripgrep_matches_and_print_the_same),
 			 T(large_files_are_searched_in_pieces_as_ripgrep_does),

@@ -6,7 +6,7 @@
 
 struct tree_file {
 	int dir;          /* descriptor of its directory, open until the callback returns */
-	const char *name; /* in that directory */
+	const char *name; /* below that directory */
 	const char *path;
 	const char *below; /* the directories between the root and the file, joined by ':'; "" at the root */
 };
@@ -16,6 +16,7 @@ struct tree_walk {
 	void (*on_problem)(void *data, const char *path, const char *message);
 	void *data;
 	const char *inside; /* real path that no link may leave; NULL: anywhere */
+	const char *leaf;   /* only the file of this name in each directory right below the root; NULL: all of them */
 	size_t limit;       /* of files; 0: 100,000 */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tree.c - walks a directory of agent files. */
-#include "agent/tree.h"
+ * tree.c - walks a directory of .md files. */
+#include "settings/tree.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,11 +102,19 @@ static bool may_follow(struct walker *w, const struct entry *e, const char *path
 	return false;
 }
 
+/* Asked only where it matters. */
+static bool is_link(int dir, const char *name, const char *inside)
+{
+	struct stat st;
+
+	return inside && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
 static void give_file(struct walker *w, const struct tree_file *file)
 {
 	if (++w->files == w->limit + 1)
 		w->walk->on_problem(w->walk->data, file->path,
-				    "too many agent files: this one and all after it are left out");
+				    "too many files: this one and all after it are left out");
 	if (w->files <= w->limit)
 		w->walk->on_file(w->walk->data, file);
 }
@@ -124,7 +132,7 @@ static void walk_entry(struct walker *w, const struct entry *e, int dir, const c
 	if (e->type == DT_REG)
 		give_file(w, &(struct tree_file){ .dir = dir, .name = e->name, .path = child, .below = below });
 	else if (depth == DEEPEST)
-		w->walk->on_problem(w->walk->data, child, "is too deep below the agents directory: not read");
+		w->walk->on_problem(w->walk->data, child, "is too deep below its directory: not read");
 	else
 		walk_directory(w, child, arena_printf(&arena, "%s%s%s", below, below[0] ? ":" : "", e->name),
 			       depth + 1);
@@ -152,10 +160,46 @@ static void walk_directory(struct walker *w, const char *path, const char *below
 	closedir(dir);
 }
 
+/* ---- one file in each directory ------------------------------------------------------------------------------- */
+
+/* The directory below is not opened: its file is reached from the root. */
+static void give_leaf(struct walker *w, const struct entry *e, int dir, const char *root)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *name = arena_printf(&arena, "%s/%s", e->name, w->walk->leaf);
+	const char *path = path_join(&arena, root, name);
+	struct stat st;
+
+	if (e->type != DT_DIR || fstatat(dir, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+		return;
+	struct entry file = { .link = e->link || is_link(dir, name, w->walk->inside) };
+	if (may_follow(w, &file, path))
+		give_file(w, &(struct tree_file){ .dir = dir, .name = name, .path = path, .below = e->name });
+}
+
+static void walk_leaves(struct walker *w, const char *root)
+{
+	CLEANUP(listing_release) struct listing l = { 0 };
+	DIR *dir = opendir(root);
+
+	if (!dir) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			w->walk->on_problem(w->walk->data, root, strerror(errno));
+		return;
+	}
+	list_directory(&l, dir);
+	for (size_t i = 0; i < l.count; i++)
+		give_leaf(w, &l.list[i], dirfd(dir), root);
+	closedir(dir);
+}
+
 void tree_walk(const struct tree_walk *walk, const char *root)
 {
 	struct walker w = { .walk = walk, .limit = walk->limit ? walk->limit : MOST_FILES };
 
-	walk_directory(&w, root, "", 0);
+	if (walk->leaf)
+		walk_leaves(&w, root);
+	else
+		walk_directory(&w, root, "", 0);
 	map_release(&w.entered);
 }

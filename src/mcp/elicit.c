@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * elicit.c - a server asks the user for something. Where nobody answers it is declined, and so is what goes above the limit
+ * of open ones. On accept, members that were left out get the defaults of the schema (SEP-1034). */
+#include "json/json_write.h"
+#include "mcp/client_int.h"
+
+enum { OPEN_LIMIT = 100 };
+
+struct elicit {
+	struct mcp_elicitation public;
+	struct mcp_client *client;
+	struct elicit *next, **prev; /* among the open ones of the client */
+	struct arena arena;          /* holds the texts */
+	struct str request_id;       /* JSON */
+};
+
+static void unlink_and_free(struct elicit *e)
+{
+	*e->prev = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	e->client->elicit_count--;
+	arena_release(&e->arena);
+	free(e);
+}
+
+static struct elicit *elicit_new(struct mcp_client *c, struct str id, const struct json *params)
+{
+	struct elicit *e = xcalloc(1, sizeof *e);
+	const struct json *schema = json_get(params, "requestedSchema");
+
+	e->client = c;
+	e->request_id = arena_str(&e->arena, id);
+	e->public.server = c->server->name;
+	e->public.mode = json_str_is(json_get(params, "mode"), "url") ? "url" : "form";
+	e->public.message = arena_str(&e->arena, json_str(json_get(params, "message"), &e->arena));
+	e->public.schema = schema ? arena_str(&e->arena, json_raw(schema)) : STR("{}");
+	e->public.url = json_cstr(json_get(params, "url"), &e->arena);
+	e->public.id = json_cstr(json_get(params, "elicitationId"), &e->arena);
+	e->next = c->elicits;
+	e->prev = &c->elicits;
+	if (e->next)
+		e->next->prev = &e->next;
+	c->elicits = e;
+	c->elicit_count++;
+	return e;
+}
+
+void mcp_elicit_start(struct mcp_client *c, struct str id, const struct json *params)
+{
+	const struct mcp_client_events *events = &c->options.events;
+	bool is_url = json_str_is(json_get(params, "mode"), "url");
+
+	if (is_url && !json_is(json_get(params, "url"), JSON_STRING)) {
+		mcp_rpc_error(&c->rpc, id, -32602, "an elicitation by address needs a url");
+		return;
+	}
+	if (!events->on_elicit || c->elicit_count >= OPEN_LIMIT) {
+		mcp_rpc_result(&c->rpc, id, STR("{\"action\":\"decline\"}"));
+		return;
+	}
+	struct elicit *e = elicit_new(c, id, params);
+	events->on_elicit(c, events->data, &e->public);
+}
+
+static void put_content(struct json_out *w, const struct json *content, struct arena *arena)
+{
+	for (struct json_member m = json_members(content); m.key; m = json_member_next(content, m)) {
+		json_key_str(w, json_str(m.key, arena));
+		json_put_raw(w, json_raw(m.value));
+	}
+}
+
+static void put_defaults(struct json_out *w, const struct json *schema, const struct json *content, struct arena *arena)
+{
+	const struct json *properties = json_get(schema, "properties");
+
+	for (struct json_member m = json_members(properties); m.key; m = json_member_next(properties, m)) {
+		struct str name = json_str(m.key, arena);
+		const struct json *value = json_get(m.value, "default");
+		if (!value || json_get_str(content, name))
+			continue;
+		json_key_str(w, name);
+		json_put_raw(w, json_raw(value));
+	}
+}
+
+static void put_accepted(struct json_out *w, struct str schema_text, struct str content_text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader schema_reader = { 0 };
+	AUTO_JSON struct json_reader content_reader = { 0 };
+	const struct json *schema = NULL;
+	const struct json *content = NULL;
+
+	(void)json_parse(&schema_reader, schema_text.p, schema_text.n, &schema, NULL);
+	if (content_text.n)
+		(void)json_parse(&content_reader, content_text.p, content_text.n, &content, NULL);
+	json_key(w, "content");
+	json_open(w, '{');
+	put_content(w, content, &a);
+	put_defaults(w, schema, content, &a);
+	json_close(w);
+}
+
+void mcp_elicit_answer(struct mcp_elicitation *public, const char *action, struct str content)
+{
+	struct elicit *e = CONTAINER_OF(public, struct elicit, public);
+	AUTO_BUF struct buf result = { 0 };
+	struct json_out w = json_out(&result);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "action", action);
+	if (!strcmp(action, "accept") && !strcmp(public->mode, "form"))
+		put_accepted(&w, public->schema, content);
+	json_close(&w);
+	mcp_rpc_result(&e->client->rpc, e->request_id, buf_str(&result));
+	unlink_and_free(e);
+}
+
+static void drop(struct elicit *e)
+{
+	const struct mcp_client_events *events = &e->client->options.events;
+
+	if (events->on_elicit_gone)
+		events->on_elicit_gone(e->client, events->data, &e->public);
+	unlink_and_free(e);
+}
+
+void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id)
+{
+	if (!id)
+		return;
+	for (struct elicit *e = c->elicits; e; e = e->next)
+		if (str_eq(e->request_id, json_raw(id))) {
+			drop(e);
+			return;
+		}
+}
+
+void mcp_elicit_drop_all(struct mcp_client *c)
+{
+	while (c->elicits)
+		drop(c->elicits);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ * openai_stream.c - chat-completion chunks in, events out. Many servers speak this: what they leave out is made, what they
+ * send twice counts once, what nobody knows is passed over. */
+#include "model/openai_stream.h"
+#include "base/id.h"
+#include "json/json_write.h"
+
+enum { BYTES_PER_TOKEN = 4 };                             /* of an estimate */
+enum { LONGEST_CALL_ID = 128, SHORTEST_MESSAGE_ID = 20 }; /* characters */
+enum { MOST_CALLS = 1024 };                               /* of one answer */
+
+static void broken(struct chat_stream *s, const char *what)
+{
+	if (!s->answer->failure.kind)
+		failure_set(&s->answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------------- */
+
+static struct json_out begin_event(struct chat_stream *s, const char *type)
+{
+	buf_clear(&s->event);
+	struct json_out w = json_out(&s->event);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	return w;
+}
+
+static void send_event(struct chat_stream *s, struct json_out *w)
+{
+	json_close(w);
+	answer_event(s->answer, buf_str(&s->event));
+}
+
+/* There are servers that number their answers from 0 to 999. */
+static void put_message_id(struct json_out *w, struct str id)
+{
+	char made[72];
+	char digits[17];
+
+	id_random(digits, 16, "0123456789abcdef");
+	if (id.n < SHORTEST_MESSAGE_ID)
+		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
+	json_kstr(w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
+}
+
+static void start_message(struct chat_stream *s, const struct json *chunk)
+{
+	struct json_out w = begin_event(s, "message_start");
+
+	json_key(&w, "message");
+	json_open(&w, '{');
+	put_message_id(&w, json_str(json_get(chunk, "id"), &s->scratch));
+	json_kcstr(&w, "type", "message");
+	json_kcstr(&w, "role", "assistant");
+	json_kstr(&w, "model", json_str(json_get(chunk, "model"), &s->scratch));
+	json_kraw(&w, "content", STR("[]"));
+	json_kraw(&w, "stop_reason", STR("null"));
+	json_kraw(&w, "stop_sequence", STR("null"));
+	json_key(&w, "usage");
+	usage_write(&w, &s->usage);
+	json_close(&w);
+	send_event(s, &w);
+}
+
+static void stop_block(struct chat_stream *s)
+{
+	if (s->open == CHAT_NO_BLOCK)
+		return;
+	struct json_out w = begin_event(s, "content_block_stop");
+	json_ki64(&w, "index", (int64_t)s->blocks - 1);
+	send_event(s, &w);
+	s->open = CHAT_NO_BLOCK;
+}
+
+static struct json_out begin_block(struct chat_stream *s, const char *type)
+{
+	struct json_out w = begin_event(s, "content_block_start");
+
+	json_ki64(&w, "index", (int64_t)s->blocks++);
+	json_key(&w, "content_block");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	return w;
+}
+
+/* json: the piece as a JSON string. */
+static void send_delta(struct chat_stream *s, const char *type, const char *member, struct str json)
+{
+	struct json_out w = begin_event(s, "content_block_delta");
+
+	json_ki64(&w, "index", (int64_t)s->blocks - 1);
+	json_key(&w, "delta");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	json_kraw(&w, member, json);
+	json_close(&w);
+	send_event(s, &w);
+}
+
+/* ---- text and reasoning ---------------------------------------------------------------------------------------- */
+
+static void add_piece(struct chat_stream *s, bool thinking, const struct json *piece)
+{
+	int kind = thinking ? CHAT_BLOCK_THINKING : CHAT_BLOCK_TEXT;
+	const char *type = thinking ? "thinking" : "text";
+
+	if (!json_is(piece, JSON_STRING) || !piece->len)
+		return;
+	if ((int)s->open != kind) {
+		stop_block(s);
+		struct json_out w = begin_block(s, type);
+		json_kcstr(&w, type, "");
+		if (thinking)
+			json_kcstr(&w, "signature", "");
+		json_close(&w);
+		send_event(s, &w);
+		s->open = kind;
+	}
+	s->answer_bytes += piece->len;
+	send_delta(s, thinking ? "thinking_delta" : "text_delta", type, json_raw(piece));
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+static struct chat_call *new_call(struct chat_stream *s, int64_t index)
+{
+	if (s->call_count == MOST_CALLS) {
+		broken(s, "too many calls");
+		return NULL;
+	}
+	if (s->call_count == s->call_cap) {
+		s->call_cap = s->call_cap ? s->call_cap * 2 : 4;
+		s->calls = xrealloc(s->calls, s->call_cap * sizeof *s->calls);
+	}
+	struct chat_call *call = &s->calls[s->call_count++];
+	*call = (struct chat_call){ .index = index };
+	return call;
+}
+
+/* Pieces belong together by their index. Without one they belong to the call before, unless they name a tool. Some servers
+ * give every call the same index, and a new id. */
+static struct chat_call *find_call(struct chat_stream *s, int64_t index, struct str id, bool named)
+{
+	for (uint32_t i = s->call_count; i-- > 0;) {
+		struct chat_call *call = &s->calls[i];
+		bool other_id = id.n && call->id.n && !str_eq(id, buf_str(&call->id));
+		if (call->index == index && !other_id && (index >= 0 || !named || (id.n && call->id.n)))
+			return call;
+	}
+	return new_call(s, index);
+}
+
+static void add_arguments(struct chat_stream *s, struct chat_call *call, const struct json *arguments)
+{
+	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
+
+	buf_add(&call->arguments, text.p, text.n);
+	s->answer_bytes += text.n;
+}
+
+static void add_call_piece(struct chat_stream *s, const struct json *piece)
+{
+	const struct json *function = json_get(piece, "function");
+	struct str id = json_str(json_get(piece, "id"), &s->scratch);
+	struct str name = json_str(json_get(function, "name"), &s->scratch);
+	int64_t index = -1;
+
+	(void)json_i64(json_get(piece, "index"), &index);
+	struct chat_call *call = find_call(s, index, id, name.n > 0);
+	if (!call)
+		return;
+	if (!call->id.n)
+		buf_add(&call->id, id.p, id.n);
+	if (!call->name.n)
+		buf_add(&call->name, name.p, name.n);
+	add_arguments(s, call, json_get(function, "arguments"));
+}
+
+static bool holds(struct str bytes, const struct buf *quoted)
+{
+	return memmem(bytes.p, bytes.n, quoted->p, quoted->n) != NULL;
+}
+
+/* A text that quotes the id counts too: then a new one is made without need. */
+static bool is_in_history(const struct transcript *t, struct str id)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+	bool found = false;
+
+	json_add_quoted(&quoted, id);
+	for (uint32_t i = 0; t && i < t->shelf_count; i++)
+		found = found || holds((struct str){ t->shelves[i]->bytes, t->shelves[i]->len }, &quoted);
+	for (uint32_t i = 0; t && i < t->tail_count; i++)
+		found = found || holds(segment_json(t->tail[i].segment), &quoted);
+	return found;
+}
+
+static bool is_usable(const struct chat_stream *s, uint32_t call)
+{
+	struct str id = buf_str(&s->calls[call].id);
+
+	if (!id.n || id.n > LONGEST_CALL_ID || is_in_history(s->history, id))
+		return false;
+	for (uint32_t i = 0; i < call; i++)
+		if (str_eq(buf_str(&s->calls[i].id), id))
+			return false;
+	return true;
+}
+
+static void send_call(struct chat_stream *s, uint32_t i)
+{
+	struct chat_call *call = &s->calls[i];
+	char digits[25];
+
+	if (!is_usable(s, i)) {
+		id_random(digits, 24, "0123456789abcdefghijklmnopqrstuvwxyz");
+		buf_clear(&call->id);
+		buf_addf(&call->id, "call_%s", digits);
+	}
+	struct json_out w = begin_block(s, "tool_use");
+	json_kstr(&w, "id", buf_str(&call->id));
+	json_kstr(&w, "name", buf_str(&call->name));
+	json_kraw(&w, "input", STR("{}"));
+	json_close(&w);
+	send_event(s, &w);
+	AUTO_BUF struct buf quoted = { 0 };
+	json_add_quoted(&quoted, buf_str(&call->arguments));
+	send_delta(s, "input_json_delta", "partial_json", buf_str(&quoted));
+	w = begin_event(s, "content_block_stop");
+	json_ki64(&w, "index", (int64_t)s->blocks - 1);
+	send_event(s, &w);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+static const char *stop_reason_of(const struct chat_stream *s, struct str finish)
+{
+	if (str_is(finish, "content_filter") || s->refusal.n)
+		return "refusal";
+	if (str_is(finish, "length"))
+		return "max_tokens";
+	return s->call_count ? "tool_use" : "end_turn"; /* servers also say "stop" behind a call */
+}
+
+/* The server said why it stopped. A call that the limit cut before its arguments must not run without any. */
+static void finish(struct chat_stream *s, struct str reason)
+{
+	if (s->stop_reason)
+		return;
+	bool cut = str_is(reason, "length") && s->call_count && !s->calls[s->call_count - 1].arguments.n;
+
+	s->stop_reason = stop_reason_of(s, reason);
+	stop_block(s);
+	for (uint32_t i = 0; i < s->call_count - cut; i++)
+		send_call(s, i);
+}
+
+static void estimate_usage(struct chat_stream *s)
+{
+	s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
+				   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
+				   .estimated = true };
+}
+
+static void close_message(struct chat_stream *s)
+{
+	if (s->over)
+		return;
+	s->over = true;
+	if (!s->has_usage)
+		estimate_usage(s);
+	struct json_out w = begin_event(s, "message_delta");
+	json_key(&w, "delta");
+	json_open(&w, '{');
+	json_kcstr(&w, "stop_reason", s->stop_reason);
+	json_kraw(&w, "stop_sequence", STR("null"));
+	if (!strcmp(s->stop_reason, "refusal")) {
+		json_key(&w, "stop_details");
+		json_open(&w, '{');
+		json_kcstr(&w, "type", "refusal");
+		json_kstr(&w, "explanation", s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
+		json_close(&w);
+	}
+	json_close(&w);
+	json_key(&w, "usage");
+	usage_write(&w, &s->usage);
+	send_event(s, &w);
+	w = begin_event(s, "message_stop");
+	send_event(s, &w);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------------------------- */
+
+static void take_usage(struct chat_stream *s, const struct json *usage)
+{
+	int64_t input = 0, output = 0, cached = 0;
+
+	if (!json_i64(json_get(usage, "prompt_tokens"), &input) || input < 0)
+		return;
+	(void)json_i64(json_get(usage, "completion_tokens"), &output);
+	(void)json_i64(json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"), &cached);
+	cached = MAX(0, MIN(cached, input));
+	s->usage = (struct usage){ .input = input - cached, .cache_read = cached, .output = MAX(output, 0) };
+	s->has_usage = true;
+}
+
+static void take_choice(struct chat_stream *s, const struct json *choice)
+{
+	const struct json *delta = json_get(choice, "delta");
+	const struct json *finish_reason = json_get(choice, "finish_reason");
+
+	if (!delta)
+		delta = json_get(choice, "message"); /* an answer that came whole */
+	const struct json *calls = json_get(delta, "tool_calls");
+	const struct json *reasoning = json_get(delta, "reasoning_content");
+	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
+
+	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
+	add_piece(s, false, json_get(delta, "content"));
+	for (const struct json *c = json_is(calls, JSON_ARRAY) ? json_first(calls) : NULL; c; c = json_next(calls, c))
+		add_call_piece(s, c);
+	buf_add(&s->refusal, refusal.p, refusal.n);
+	if (json_is(finish_reason, JSON_STRING))
+		finish(s, json_str(finish_reason, &s->scratch));
+}
+
+static void take_chunk(struct chat_stream *s, const struct json *chunk)
+{
+	const struct json *choices = json_get(chunk, "choices");
+	const struct json *choice = json_is(choices, JSON_ARRAY) ? json_first(choices) : NULL;
+
+	if (json_get(chunk, "error")) {
+		failure_from_error(&s->answer->failure, chunk);
+		return;
+	}
+	if (!s->answer->started && json_is(choices, JSON_ARRAY))
+		start_message(s, chunk);
+	take_usage(s, json_get(chunk, "usage"));
+	if (choice && !s->stop_reason)
+		take_choice(s, choice);
+}
+
+static void take_text(struct chat_stream *s, struct str payload)
+{
+	struct err err = { 0 };
+	const struct json *chunk;
+
+	if (json_parse(&s->reader, payload.p, payload.n, &chunk, &err) < 0)
+		broken(s, err.text);
+	else
+		take_chunk(s, chunk);
+	arena_reset(&s->scratch);
+}
+
+static int on_sse(void *data, struct str name, struct str payload)
+{
+	struct chat_stream *s = data;
+
+	(void)name;
+	if (s->answer->failure.kind || s->over)
+		return 0;
+	if (!str_is(str_trim(payload), "[DONE]")) {
+		take_text(s, payload);
+		return 0;
+	}
+	if (s->answer->started) {
+		finish(s, STR("stop")); /* where the server forgot to say it */
+		close_message(s);
+	}
+	return 0;
+}
+
+void chat_stream_init(struct chat_stream *s, struct answer *answer, const struct transcript *history,
+		      uint64_t request_bytes)
+{
+	*s = (struct chat_stream){ .answer = answer, .history = history, .request_bytes = request_bytes };
+	s->sse.event = on_sse;
+	s->sse.data = s;
+}
+
+void chat_stream_feed(struct chat_stream *s, const char *p, size_t n)
+{
+	struct err err = { 0 };
+
+	if (s->answer->failure.kind)
+		return;
+	if (sse_feed(&s->sse, p, n, &err) < 0)
+		broken(s, err.text);
+}
+
+bool chat_stream_whole(struct chat_stream *s, struct str json)
+{
+	const struct json *root;
+
+	if (json_parse(&s->reader, json.p, json.n, &root, NULL) < 0)
+		return false;
+	take_chunk(s, root);
+	arena_reset(&s->scratch);
+	return s->answer->started || s->answer->failure.kind;
+}
+
+void chat_stream_end(struct chat_stream *s)
+{
+	if (s->stop_reason && !s->answer->failure.kind)
+		close_message(s);
+}
+
+void chat_stream_release(struct chat_stream *s)
+{
+	for (uint32_t i = 0; i < s->call_count; i++) {
+		buf_release(&s->calls[i].id);
+		buf_release(&s->calls[i].name);
+		buf_release(&s->calls[i].arguments);
+	}
+	free(s->calls);
+	sse_release(&s->sse);
+	json_reader_release(&s->reader);
+	arena_release(&s->scratch);
+	buf_release(&s->event);
+	buf_release(&s->refusal);
+}

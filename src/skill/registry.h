@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * registry.h - all skills and commands of a run: what was found, which one counts for each name, what could not be read.
+ *
+ * Of two with one name a skill wins over a command, otherwise the later place wins (source.h has the order). Of the project
+ * the directory nearest to the root keeps the name, and one below it is called with its directory: "apps/web:deploy". Nothing is
+ * watched: skill_registry_refresh() looks at every file's stamp and reads what is new. */
+#pragma once
+#include "base/map.h"
+#include "skill/source.h"
+
+struct skill_entry {
+	struct skill *skill;                 /* owned by the registry; take a reference to keep it */
+	const char *name;                    /* how it is called */
+	const struct skill_entry *hidden_by; /* the active one of its name; NULL: this one is active */
+};
+
+struct skill_failure {
+	enum skill_source source;
+	const char *path;
+	unsigned line; /* 0: none */
+	const char *message;
+};
+
+/* Read only for everybody else; good until the next refresh */
+struct skill_registry {
+	struct skill_entry *all; /* in the order of priority, lowest first; refused ones are not among them */
+	size_t all_count;
+	const struct skill_entry **active; /* in alphabetical order, case ignored */
+	size_t active_count;
+	struct skill_failure *failed; /* skills that may not be used, files that could not be read */
+	size_t failed_count;
+	struct skill **looked_at; /* every file: also refused ones */
+	size_t looked_at_count;
+	uint64_t generation;     /* changes when anything above does */
+	struct skill_scan *scan; /* registry.c's own */
+};
+
+struct skill_registry *skill_registry_new(const struct skill_sources *sources); /* copies; returns owned */
+void skill_registry_free(struct skill_registry *r);
+void skill_registry_refresh(struct skill_registry *r);
+
+/* An active one: by its exact name, else ignoring case. A slash in front does not count. NULL: there is none. */
+const struct skill_entry *skill_registry_find(const struct skill_registry *r, struct str name);
+/* Appends names that look like this one, with commas between; nothing if none does. */
+void skill_registry_add_near(struct buf *out, const struct skill_registry *r, struct str name);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * servers.c - which servers a child has, and what it waits for. */
+#include "subagent/servers.h"
+#include "mcp/set.h"
+
+/* ---- whose word counts ------------------------------------------------------------------------------------------- */
+
+/* What a definition starts is a program on this machine: a project's word needs trust, a plugin's its own consent. */
+static const char *refusal(const struct subagent *s)
+{
+	const struct agent_definition *d = s->definition;
+
+	if (d->source == AGENT_PROJECT && !s->actor.tree->switches.trusted)
+		return "this folder is not trusted (`cadre trust` records consent)";
+	if (d->source == AGENT_PLUGIN && !agent_tree_trusts_plugin(s->actor.tree, d->plugin))
+		return "its plugin is not trusted (`cadre plugin trust` records consent)";
+	return NULL;
+}
+
+/* ---- what a definition declares ---------------------------------------------------------------------------------- */
+
+static struct mcp_set *own_set(struct subagent *s)
+{
+	struct actor *a = &s->actor;
+
+	if (!a->servers)
+		a->servers = mcp_set_new(a->tree->server_pool);
+	return a->servers;
+}
+
+static void join_named(struct subagent *s, const struct json *name)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct str text = json_str(name, &arena);
+	const struct mcp_set *session = s->actor.tree->main.servers;
+
+	if (!session || !mcp_set_find(session, text))
+		buf_addf(&s->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
+			 STR_ARG(text));
+}
+
+static void join_inline(struct subagent *s, struct json_member m)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf notes = { 0 };
+	struct mcp_server *server;
+	struct err err = { 0 };
+	struct mcp_entry entry = { .name = json_str(m.key, &arena),
+				   .value = m.value,
+				   .scope = MCP_SCOPE_AGENT,
+				   .file = s->definition->file,
+				   .believed = true };
+
+	if (mcp_server_read(&entry, &notes, &server, NULL, &err) < 0) {
+		buf_addf(&s->notes, "mcpServers: %s\n", err.text);
+		return;
+	}
+	buf_add(&s->notes, notes.p, notes.n);
+	const struct agent_tree *t = s->actor.tree;
+	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
+		buf_addf(&s->notes, "mcpServers: %s\n", err.text);
+	else
+		mcp_set_join(own_set(s), server);
+	mcp_server_unref(server);
+}
+
+static void join_declared(struct subagent *s)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const char *text = s->definition->mcp_servers;
+	const struct json *list;
+
+	if (json_parse(&reader, text, strlen(text), &list, NULL) < 0)
+		return; /* normalised when it was read */
+	const char *why = refusal(s);
+	bool told = false;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		if (json_is(v, JSON_STRING)) {
+			join_named(s, v);
+			continue;
+		}
+		for (struct json_member m = json_members(v); m.key && !why; m = json_member_next(v, m))
+			join_inline(s, m);
+		if (why && !told)
+			buf_addf(&s->notes, "MCP servers of %s are not started: %s\n", s->definition->name, why);
+		told = true;
+	}
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+/* Not if it names its tools and none of a server among them. */
+static bool may_use_session(const struct subagent *s)
+{
+	const struct agent_definition *d = s->definition;
+
+	if (!d || !d->tools.present || d->tools.all)
+		return true;
+	for (size_t i = 0; i < d->tools.count; i++)
+		if (str_starts(str_from(d->tools.names[i]), STR("mcp__")))
+			return true;
+	return d->mcp_servers != NULL;
+}
+
+/* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
+static void share_session(struct subagent *s)
+{
+	const struct mcp_set *session = s->actor.tree->main.servers;
+
+	for (size_t i = 0; i < mcp_set_count(session); i++)
+		mcp_set_share(own_set(s), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
+}
+
+/* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
+static void on_servers_up(void *data)
+{
+	struct subagent *s = data;
+	const struct agent_tree *t = s->actor.tree;
+
+	s->awaits_servers = false;
+	for (size_t i = 0; i < mcp_set_count(s->actor.servers); i++) {
+		struct mcp_link *link = mcp_set_at(s->actor.servers, i);
+		if (mcp_link_server(link)->scope == MCP_SCOPE_AGENT)
+			mcp_link_tools(link, &s->server_tools);
+	}
+	if (t->on_servers)
+		t->on_servers(t->data);
+	subagent_step_done(s, NULL);
+}
+
+int subagent_join_servers(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_tree *t = a->tree;
+	const struct mcp_set *session = t->main.servers;
+
+	(void)err;
+	if (s->definition && s->definition->mcp_servers && t->server_pool)
+		join_declared(s);
+	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(s))
+		share_session(s);
+	if (!a->servers)
+		return 0;
+	s->awaits_servers = true;
+	mcp_set_wait(a->servers, t->server_wait_ms, on_servers_up, s);
+	return STEP_TAKES_TIME;
+}
+
+void subagent_stop_waiting(struct subagent *s)
+{
+	if (s->awaits_servers)
+		mcp_set_wait(s->actor.servers, 0, on_servers_up, s);
+}
+
+int subagent_leave_servers(struct subagent *s, struct err *err)
+{
+	(void)err;
+	tool_set_release(&s->server_tools);
+	mcp_set_free(TAKE(s->actor.servers));
+	s->actor.env.servers = NULL;
+	return 0;
+}
+
+const struct tool_set *subagent_own_tools(const struct subagent *s)
+{
+	return s->server_tools.count ? &s->server_tools : NULL;
+}
+
+/* ---- what is told about them ------------------------------------------------------------------------------------- */
+
+static bool offers_tools(struct mcp_link *link)
+{
+	struct mcp_catalog *c =
+		mcp_link_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_link_client(link)) : NULL;
+	bool offers = c && c->tool_count;
+
+	mcp_catalog_unref(c);
+	return offers;
+}
+
+const char *const *servers_ready(const struct agent_tree *t, struct arena *arena)
+{
+	const struct mcp_set *set = t->main.servers;
+	size_t count = set ? mcp_set_count(set) : 0, n = 0;
+	const char **names = arena_calloc(arena, (count + 1) * sizeof *names);
+
+	for (size_t i = 0; i < count; i++)
+		if (offers_tools(mcp_set_at(set, i)))
+			names[n++] = mcp_link_server(mcp_set_at(set, i))->name;
+	return names;
+}
+
+static void describe(struct buf *out, struct mcp_link *link)
+{
+	struct mcp_catalog *c =
+		mcp_link_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_link_client(link)) : NULL;
+
+	if (c && c->instructions[0])
+		buf_addf(out, "%s## %s\n%s\n", out->n ? "\n" : "", mcp_link_server(link)->name, c->instructions);
+	mcp_catalog_unref(c);
+}
+
+void servers_describe(struct buf *out, const struct actor *a)
+{
+	const struct mcp_set *set = a->env.servers;
+	AUTO_BUF struct buf texts = { 0 };
+
+	for (size_t i = 0; set && i < mcp_set_count(set); i++)
+		describe(&texts, mcp_set_at(set, i));
+	if (texts.n)
+		buf_addf(out, "<system-reminder>\n# MCP servers\nWhat the servers say about their tools:\n\n%s</system-reminder>",
+			 texts.p);
+}

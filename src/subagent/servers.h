@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * servers.h - the MCP servers of agents. Those of the session belong to the main agent and are shared by all; a definition may
+ * bring servers of its own, which live as long as an agent that has them (docs/internals/mcp.md). */
+#pragma once
+#include "subagent/subagent.h"
+
+/* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
+int subagent_join_servers(struct subagent *s, struct err *err);
+int subagent_leave_servers(struct subagent *s, struct err *err);
+void subagent_stop_waiting(struct subagent *s); /* for servers: the step ends now */
+
+/* The tools that the servers of a definition bring, whatever its `tools` says; NULL: it has none. */
+const struct tool_set *subagent_own_tools(const struct subagent *s);
+
+/* Names of the session's servers that are connected and offer tools, NULL-terminated, in the arena. */
+const char *const *servers_ready(const struct agent_tree *t, struct arena *arena);
+/* What the servers of this agent tell the model about themselves; nothing if they are silent. */
+void servers_describe(struct buf *out, const struct actor *a);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * tool_read_mcp_resource.c - ReadMcpResourceTool: asks a server of the agent for one resource. */
+#include "json/json_write.h"
+#include "mcp/result.h"
+#include "tools/mcp_server.h"
+#include "tools/tools_int.h"
+
+static void read_start(struct tool_call *call);
+static void read_cancel(struct tool_call *call);
+
+const struct tool tool_read_mcp_resource = {
+	.name = "ReadMcpResourceTool",
+	.definition = tool_read_mcp_resource_json,
+	.subject = "uri",
+	.flags = TOOL_READ_ONLY | TOOL_OWN_LIMIT,
+	.start = read_start,
+	.cancel = read_cancel,
+};
+
+static void on_answer(void *data, const struct json *result, const struct err *err)
+{
+	struct tool_call *call = data;
+
+	call->state = NULL;
+	if (err)
+		tool_call_fail(call, "The resource cannot be read: %s", err->text);
+	else
+		mcp_result_finish_resource(call, result);
+}
+
+static void read_start(struct tool_call *call)
+{
+	struct mcp_link *link = mcp_server_of_call(call, json_str(json_get(call->input, "server"), &call->arena));
+	AUTO_BUF struct buf params = { 0 };
+	struct json_out w = json_out(&params);
+
+	if (!link)
+		return;
+	json_open(&w, '{');
+	json_kraw(&w, "uri", json_raw(json_get(call->input, "uri")));
+	json_close(&w);
+	call->state = mcp_link_call(link, &(struct mcp_call){ .method = "resources/read",
+							      .params = buf_str(&params),
+							      .tool_use_id = call->id,
+							      .answer = on_answer,
+							      .data = call });
+}
+
+static void read_cancel(struct tool_call *call)
+{
+	if (call->state)
+		mcp_link_call_cancel(call->state, "the call was cancelled");
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * hook.c - hooks that are functions of the client: hook_callback, and its answer is the hook's output. */
+#include "wire/wire_int.h"
+
+/* Freed by the runtime as one piece: hooks stays first. */
+struct runner {
+	struct hook_runner hooks;
+	struct cadre *cadre;
+};
+
+static struct cadre_wire *wire_of(const struct cadre *c, const char *session_id)
+{
+	struct cadre_wire *w = c->wires;
+
+	while (w && (!w->session || strcmp(w->session->id, session_id) != 0))
+		w = w->next;
+	return w;
+}
+
+static void on_answer(void *data, const struct json *payload, struct str why)
+{
+	struct hook_call *call = data;
+
+	call->state = NULL;
+	if (payload)
+		hook_call_finish(call, false, json_raw(payload));
+	else
+		hook_call_finish(call, true, why);
+}
+
+static void start(struct hook_runner *runner, struct hook_call *call)
+{
+	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
+	struct cadre_wire *w = wire_of(r->cadre, call->session_id);
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+
+	if (!w || w->input_over) {
+		hook_call_finish(call, true, STR("the client that has this hook is gone"));
+		return;
+	}
+	json_open(&out, '{');
+	json_kcstr(&out, "subtype", "hook_callback");
+	json_kcstr(&out, "callback_id", call->hook->callback);
+	json_kraw(&out, "input", call->input);
+	if (call->tool_use_id)
+		json_kcstr(&out, "tool_use_id", call->tool_use_id);
+	json_close(&out);
+	call->state = wire_ask(w, buf_str(&line), on_answer, call);
+}
+
+static void cancel(struct hook_runner *runner, struct hook_call *call)
+{
+	struct wire_ask *ask = call->state;
+
+	(void)runner;
+	if (!ask)
+		return;
+	call->state = NULL;
+	wire_ask_take_back(ask);
+	hook_call_finish(call, true, STR("it was cancelled"));
+}
+
+struct hook_runner *wire_hook_runner_new(struct cadre *c)
+{
+	struct runner *r = xcalloc(1, sizeof *r);
+
+	*r = (struct runner){ .hooks = { start, cancel }, .cadre = c };
+	return &r->hooks;
+}

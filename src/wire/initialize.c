@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * initialize.c - the client's first word: what the session is opened with, and what the client may want to know of it. */
+#include "agent/denial.h"
+#include "agent/registry.h"
+#include "model/catalog.h"
+#include "wire/wire_int.h"
+
+/* ---- what it says ------------------------------------------------------------------------------------------------ */
+
+static int set(const struct wire_request *r, const char *option, const char *value, struct err *err)
+{
+	return options_set(&r->wire->cadre->options, option, value, err);
+}
+
+/* A list of texts, one paragraph each; an empty one is an empty prompt, none at all the usual one. */
+static int set_system_prompt(const struct wire_request *r, struct err *err)
+{
+	const struct json *prompt = json_get(r->body, "systemPrompt");
+	AUTO_BUF struct buf text = { 0 };
+
+	if (json_is(prompt, JSON_STRING)) {
+		struct str whole = json_str(prompt, r->arena);
+		buf_add(&text, whole.p, whole.n);
+	}
+	for (const struct json *v = json_is(prompt, JSON_ARRAY) ? json_first(prompt) : NULL; v; v = json_next(prompt, v))
+		buf_addf(&text, "%s" STR_FMT, text.n ? "\n\n" : "", STR_ARG(json_str(v, r->arena)));
+	if (!json_is(prompt, JSON_STRING) && !json_is(prompt, JSON_ARRAY))
+		return 0;
+	return set(r, "system-prompt", text.n ? text.p : "", err);
+}
+
+/* A member of the request that becomes an option; objects keep their JSON. */
+static const struct {
+	const char *member, *option;
+	enum json_type type;
+} members[] = {
+	{ "agents", "agents", JSON_OBJECT },
+	{ "appendSystemPrompt", "append-system-prompt", JSON_STRING },
+	{ "forwardSubagentText", "forward-subagent-text", JSON_TRUE },
+	{ "hooks", "hooks", JSON_OBJECT },
+	{ "jsonSchema", "json-schema", JSON_OBJECT },
+};
+
+static int take_members(const struct wire_request *r, struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const struct json *v = json_get(r->body, members[i].member);
+		if (!json_is(v, members[i].type))
+			continue;
+		const char *text = members[i].type == JSON_STRING ? json_cstr(v, r->arena)
+								 : arena_str(r->arena, json_raw(v)).p;
+		if (set(r, members[i].option, text, err) < 0)
+			return -(int)err->kind;
+	}
+	return 0;
+}
+
+static void take_servers(const struct wire_request *r)
+{
+	const struct json *names = json_get(r->body, "sdkMcpServers");
+	const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
+
+	for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
+		struct str name = json_str(v, r->arena);
+		if (name.n)
+			wire_add_server(r->wire, name, json_get_str(manifests, name));
+	}
+}
+
+/* ---- what it is told --------------------------------------------------------------------------------------------- */
+
+static void put_agents(struct json_out *out, const struct agent_registry *r)
+{
+	json_key(out, "agents");
+	json_open(out, '[');
+	for (size_t i = 0; i < r->active_count; i++) {
+		const struct agent_definition *d = r->active[i]->definition;
+		if (agent_denied(&r->denied, str_from(d->name)))
+			continue;
+		json_open(out, '{');
+		json_kcstr(out, "name", d->name);
+		json_kcstr(out, "description", d->description);
+		if (d->model)
+			json_kcstr(out, "model", d->model);
+		json_close(out);
+	}
+	json_close(out);
+}
+
+void wire_put_models(struct json_out *out, const struct options *o)
+{
+	static const struct {
+		const char *value, *name, *what;
+	} models[] = {
+		{ "default", "Default", "the model that the session begins with" },
+		{ "opus", "Opus", "for the hardest work" },
+		{ "sonnet", "Sonnet", "for everyday work" },
+		{ "haiku", "Haiku", "fast, for small tasks" },
+	};
+	AUTO_ARENA struct arena a = { 0 };
+
+	json_key(out, "models");
+	json_open(out, '[');
+	for (size_t i = 0; i < COUNT_OF(models); i++) {
+		const char *wish = i ? models[i].value : o->model ? o->model : model_default();
+		const char *id = NULL;
+		json_open(out, '{');
+		json_kcstr(out, "value", models[i].value);
+		if (model_resolve(&a, wish, &id, NULL) == 0)
+			json_kcstr(out, "resolvedModel", id);
+		json_kcstr(out, "displayName", models[i].name);
+		json_kcstr(out, "description", models[i].what);
+		json_close(out);
+	}
+	json_close(out);
+}
+
+static void put_styles(struct json_out *out)
+{
+	json_kcstr(out, "output_style", "default");
+	json_key(out, "available_output_styles");
+	json_open(out, '[');
+	json_put_cstr(out, "default");
+	json_close(out);
+}
+
+static void write_answer(struct buf *payload, struct cadre_wire *w)
+{
+	struct json_out out = json_out(payload);
+	const struct cadre_session *s = w->session;
+
+	json_open(&out, '{');
+	session_put_commands(&out, s);
+	put_agents(&out, s->tree.registry);
+	put_styles(&out);
+	wire_put_models(&out, &w->cadre->options);
+	json_key(&out, "account");
+	json_open(&out, '{');
+	json_close(&out);
+	json_ki64(&out, "pid", getpid());
+	json_kcstr(&out, "claude_code_version", CADRE_VERSION);
+	json_kcstr(&out, "current_permission_mode",
+		   permission_mode_name(permission_mode(&s->tree.main.permission)));
+	json_close(&out);
+}
+
+void wire_initialize(const struct wire_request *r)
+{
+	struct cadre_wire *w = r->wire;
+	AUTO_BUF struct buf payload = { 0 };
+	struct err err = { 0 };
+
+	if (w->session) {
+		wire_reply_error(w, r->id, NULL, "Already initialized");
+		return;
+	}
+	take_servers(r);
+	if (set_system_prompt(r, &err) < 0 || take_members(r, &err) < 0 || wire_open_session(w, &err) < 0) {
+		buf_clear(&w->error);
+		buf_addstr(&w->error, err.text);
+		wire_reply_error(w, r->id, NULL, "%s", err.text);
+		return;
+	}
+	write_answer(&payload, w);
+	wire_reply(w, r->id, buf_str(&payload));
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * wire_int.h - one client that speaks stream-json, and what the files of this room ask of each other
+ * (docs/internals/wire.md). */
+#pragma once
+#include "app/app_int.h"
+#include "json/json_write.h"
+
+enum wire_priority { WIRE_NOW, WIRE_NEXT, WIRE_LATER, WIRE_PRIORITY_COUNT };
+
+/* A user message that waits for its turn */
+struct wire_message {
+	struct wire_message *next;
+	struct buf text; /* of all its text blocks, for hooks and commands */
+	struct segment **blocks;
+	size_t block_count;
+	char uuid[UUID_LEN + 1]; /* "": it has none */
+	enum wire_priority priority;
+};
+
+/* A request of ours that waits for an answer. done: exactly once, unless it is taken back; payload is borrowed until return,
+ * NULL: the client answered with an error, whose text is why. */
+struct wire_ask;
+typedef void wire_answer_fn(void *data, const struct json *payload, struct str why);
+
+/* A server that lives in the client's process */
+struct wire_server {
+	struct wire_server *next;
+	char *name;
+	struct buf manifest; /* {"initializeResult":..,"toolsListResult":..}; empty: it is asked for */
+	struct mcp_transport *transport; /* borrowed, while one is open */
+};
+
+struct cadre_wire {
+	struct cadre *cadre;
+	struct cadre_wire *next; /* of the runtime */
+	cadre_wire_fn *out;
+	void *data;
+	struct cadre_session *session; /* NULL: not opened yet, or closed */
+	struct buf line;               /* bytes of the line that is not whole yet */
+	bool skipping;                 /* the rest of a line that is too long */
+	bool input_over, closing, working;
+	bool failed;      /* the last turn ended with an error */
+	struct buf error; /* why there is no session */
+	struct wire_message *queue, **queue_end;
+	struct wire_ask *asks; /* list by next */
+	uint64_t next_ask;
+	struct wire_server *servers;
+	struct kick kick; /* the next message of the queue */
+	bool replay, tells_state;
+	const char *state; /* last one told */
+	struct arena arena;
+};
+
+struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *server,
+					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
+
+/* wire.c */
+void wire_send(struct cadre_wire *w, struct buf *line); /* a whole frame without its line end; emptied */
+int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
+void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* on the error stream */
+void wire_tell_state(struct cadre_wire *w, const char *state);
+
+/* queue.c */
+void wire_take_message(struct cadre_wire *w, const struct json *message);
+void wire_start_next(struct cadre_wire *w); /* if none runs */
+struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
+void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
+void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an array of their uuids */
+
+/* request.c: what the client asks for. Each handler answers exactly once, now or later. */
+struct wire_request {
+	struct cadre_wire *wire;
+	struct str id;            /* borrowed while the handler runs */
+	const struct json *body;  /* the `request` object; the same */
+	struct arena *arena;
+};
+typedef void wire_request_fn(const struct wire_request *r);
+void wire_take_request(struct cadre_wire *w, const struct json *message);
+/* payload: a JSON object; empty: {}. id is the request's. */
+void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
+void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
+wire_request_fn wire_initialize;                                                          /* initialize.c */
+wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;         /* steer.c */
+wire_request_fn wire_cancel_message;                                                      /* steer.c */
+wire_request_fn wire_stop_task, wire_background, wire_task_output;                        /* task.c */
+wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version; /* tell.c */
+wire_request_fn wire_list_rules, wire_get_cost;                                           /* tell.c */
+wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
+
+/* ask.c */
+struct wire_ask *wire_ask(struct cadre_wire *w, struct str request, wire_answer_fn *done, void *data);
+void wire_ask_take_back(struct wire_ask *ask); /* tells the client; done does not come */
+void wire_take_answer(struct cadre_wire *w, const struct json *message);
+void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
+
+/* permission.c */
+void wire_ask_permission(struct cadre_wire *w, const struct event *event);
+void wire_ask_question(struct cadre_wire *w, const struct event *event);
+void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
+/* hook.c */
+struct hook_runner *wire_hook_runner_new(struct cadre *c);
+/* initialize.c */
+void wire_put_models(struct json_out *out, const struct options *o);
+/* server.c */
+void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
+void wire_servers_release(struct cadre_wire *w);

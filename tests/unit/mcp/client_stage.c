@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * client_stage.c - the stage of the tests of a client. */
+#include "client_stage.h"
+
+static void on_state(struct mcp_client *c, void *data)
+{
+	struct client_stage *s = data;
+
+	buf_addf(&s->trail, "%s ", mcp_state_word(mcp_client_state(c)));
+}
+
+static void on_catalog(struct mcp_client *c, void *data)
+{
+	struct client_stage *s = data;
+	struct mcp_catalog *catalog = mcp_client_catalog(c);
+
+	buf_addf(&s->trail, "tools:%zu ", catalog->tool_count);
+	mcp_catalog_unref(catalog);
+}
+
+static void on_log(struct mcp_client *c, void *data, const char *level, struct str text)
+{
+	struct client_stage *s = data;
+
+	(void)c;
+	buf_addf(&s->log, "%s " STR_FMT "\n", level, STR_ARG(text));
+}
+
+static void on_elicit(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+{
+	struct client_stage *s = data;
+
+	(void)c;
+	s->asked = e;
+	if (s->answer_at_once)
+		mcp_elicit_answer(e, "accept", STR(""));
+}
+
+static void on_elicit_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+{
+	struct client_stage *s = data;
+
+	(void)c;
+	CHECK(e == s->asked);
+	s->asked = NULL;
+	s->gone++;
+}
+
+static const char *const *roots(void *data)
+{
+	return ((struct client_stage *)data)->roots;
+}
+
+void client_stage_init(struct client_stage *s)
+{
+	*s = (struct client_stage){ 0 };
+	peer_init(&s->peer);
+}
+
+void client_stage_connect(struct client_stage *s)
+{
+	s->client = mcp_client_new(&(struct mcp_client_options){
+		.world = &s->peer.world,
+		.server = s->peer.server,
+		.events = { .on_state = on_state,
+			    .on_catalog = on_catalog,
+			    .on_log = on_log,
+			    .on_elicit = on_elicit,
+			    .on_elicit_gone = on_elicit_gone,
+			    .roots = roots,
+			    .data = s },
+		.make_transport = peer_transport,
+		.transport_data = &s->peer,
+	});
+	mcp_client_start(s->client);
+	loop_run(s->peer.loop);
+}
+
+void client_on_closed(void *data)
+{
+	((struct client_stage *)data)->closed++;
+}
+
+void client_stage_release(struct client_stage *s)
+{
+	if (s->client) {
+		mcp_client_close(s->client, client_on_closed, s);
+		CHECK_INT(s->closed, 0);
+		loop_run(s->peer.loop);
+		CHECK_INT(s->closed, 1);
+	}
+	peer_release(&s->peer);
+	buf_release(&s->trail);
+	buf_release(&s->log);
+	buf_release(&s->ends);
+}
+
+static void on_answer(void *data, const struct json *result, const struct err *err)
+{
+	struct client_stage *s = data;
+
+	if (err)
+		buf_addf(&s->ends, "error %d %s\n", err->kind, err->text);
+	else
+		buf_addf(&s->ends, "result " STR_FMT "\n", STR_ARG(json_raw(result)));
+}
+
+static void on_progress(void *data, double progress, double total, struct str message)
+{
+	struct client_stage *s = data;
+
+	(void)total, (void)message;
+	s->progress = progress;
+}
+
+struct mcp_request *client_ask(struct client_stage *s, const char *params, uint64_t timeout_ms)
+{
+	return mcp_client_call(s->client, &(struct mcp_call){ .method = "tools/call",
+							      .params = str_from(params),
+							      .tool_use_id = "toolu_7",
+							      .timeout_ms = timeout_ms,
+							      .answer = on_answer,
+							      .progress = on_progress,
+							      .data = s });
+}
