@@ -121,10 +121,12 @@ def request_line(logged):
     if isinstance(body, str):
         return f"{logged['status']} not JSON"
 
-    def kinds(blocks):
-        return " ".join(b["type"] + "*" * ("cache_control" in b) for b in blocks)
+    def kinds(message):  # chat completions have strings, nulls and calls beside the content
+        content = message["content"] or []
+        blocks = [{"type": "text"}] if isinstance(content, str) else content
+        return " ".join([b["type"] + "*" * ("cache_control" in b) for b in blocks] + ["call"] * len(message.get("tool_calls", [])))
     head = ["system" + "*" * any("cache_control" in b for b in body["system"])] if body.get("system") else []
-    return f"{logged['status']} " + " | ".join(head + [f"{m['role']} {kinds(m['content'])}" for m in body["messages"]])
+    return f"{logged['status']} " + " | ".join(head + [f"{m['role']} {kinds(m)}" for m in body["messages"]])
 
 
 def transcript_line(text):

@@ -42,7 +42,7 @@ struct cadre {
 	struct plugin_list *plugins;     /* the same; reference */
 	struct hook_engine *hooks;
 	struct http *hook_http;
-	struct hook_runner *hook_model;
+	struct hook_runner *hook_model, *hook_server;
 	struct classifier *classifier; /* made with the first session */
 	struct mcp_world server_world;
 	struct mcp_pool *server_pool;  /* opened with the first session */

@@ -3,6 +3,7 @@
 #include "agent/color.h"
 #include "app/app_int.h"
 #include "app/control.h"
+#include "app/server_call.h"
 #include "app/trace.h"
 
 _Static_assert((int)EVENT_ELICITATION_ASKED == (int)CADRE_ELICITATION_ASKED && (int)EVENT_RETRY == (int)CADRE_RETRY,
@@ -44,7 +45,9 @@ void session_emit(void *data, const struct event *event)
 	keep_trace(s, event);
 	if (event->kind == EVENT_AGENT_STARTED && !s->control)
 		control_open(s); /* before anybody hears of the child: it can be asked about at once */
-	if (s->on_event)
+	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s))
+		prompt_tool_ask(s, event);
+	else if (s->on_event)
 		tell_host(s, event);
 }
 

@@ -38,7 +38,7 @@ static const char *believed(const struct cadre *c, const char *key, struct arena
 	struct settings_origin origin;
 	const struct json *value = settings_get(c->policy.settings, key, &origin);
 
-	return value && policy_believes(&c->policy, origin.layer) ? json_cstr(value, a) : NULL;
+	return value && policy_believes(&c->policy, &origin) ? json_cstr(value, a) : NULL;
 }
 
 static int choose_provider(struct cadre *c, struct arena *a, struct err *err)

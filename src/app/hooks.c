@@ -2,6 +2,7 @@
  * hooks.c - the hook engine of a runtime, and what it tells its sessions. */
 #include "app/app_int.h"
 #include "app/hook_model.h"
+#include "app/server_call.h"
 
 struct cadre_session *app_session(struct cadre *c, const char *id)
 {
@@ -100,11 +101,12 @@ int app_open_hooks(struct cadre *c, struct err *err)
 	if (!c->hook_http)
 		return -(int)err->kind;
 	c->hook_model = hook_model_new(c);
+	c->hook_server = hook_server_new(c);
 	c->hooks = hook_engine_new(&(struct hook_engine_options){
 		.loop = c->loop,
 		.spawner = c->spawner,
 		.http = c->hook_http,
-		.runners = { [HOOK_PROMPT] = c->hook_model, [HOOK_AGENT] = c->hook_model, [HOOK_CALLBACK] = c->hook_callback },
+		.runners = { [HOOK_PROMPT] = c->hook_model, [HOOK_AGENT] = c->hook_model, [HOOK_CALLBACK] = c->hook_callback, [HOOK_MCP_TOOL] = c->hook_server },
 		.observer = { .started = on_started,
 			      .ended = on_ended,
 			      .skipped = on_skipped,
@@ -134,6 +136,7 @@ void app_close_hooks(struct cadre *c)
 	}
 	hook_model_free(c->hook_model);
 	free(c->hook_callback);
+	free(c->hook_server);
 	if (c->hook_http)
 		http_free(c->hook_http);
 }

@@ -276,7 +276,7 @@ int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struc
 		     size_t why_size)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct mcp_place *place;
+	const struct mcp_place *place = NULL;
 	struct mcp_places places;
 	struct err err = { 0 };
 

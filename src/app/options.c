@@ -6,7 +6,23 @@
 #include "io/file.h"
 #include "model/provider.h"
 
-enum kind { TEXT, SWITCH, NUMBER, MONEY, MODE, DENY_RULES, UUID, DIRECTORY, PLUGIN, PLUGIN_NO_MCP, PROVIDER, SOURCES, SERVERS, EFFORT, THINKING };
+enum kind {
+	TEXT,
+	SWITCH,
+	NUMBER,
+	MONEY,
+	MODE,
+	DENY_RULES,
+	UUID,
+	DIRECTORY,
+	PLUGIN,
+	PLUGIN_NO_MCP,
+	PROVIDER,
+	SOURCES,
+	SERVERS,
+	EFFORT,
+	THINKING
+};
 
 static const struct option {
 	const char *name;

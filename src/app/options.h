@@ -24,9 +24,9 @@ struct options {
 	const char **mcp_configs; /* JSON, or files */
 	size_t mcp_config_count;
 	bool strict_mcp_config; /* servers of no other place */
-	const char *agents;   /* JSON, or a file; NULL: none */
-	const char *settings; /* a file, or a JSON object */
-	bool some_sources;    /* setting_sources was given; otherwise all count */
+	const char *agents;     /* JSON, or a file; NULL: none */
+	const char *settings;   /* a file, or a JSON object */
+	bool some_sources;      /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
 	const char *effort;                 /* low .. max; NULL: the model's own */

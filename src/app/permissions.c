@@ -3,6 +3,8 @@
 #include "app/permissions.h"
 #include <sys/stat.h>
 #include "io/file.h"
+#include "settings/git_head.h"
+#include "settings/git_index.h"
 #include "settings/trust.h"
 
 /* ---- from settings to rules ------------------------------------------------------------------------------------ */
@@ -17,7 +19,9 @@ struct reading {
 	bool trusted, managed_only;
 	struct rule_set *set;
 	enum rule_list list;
-	size_t untrusted; /* allow rules that were left out */
+	size_t untrusted;   /* allow rules that were left out */
+	const char *judged; /* the file that was last looked at; doubtful: it needs trust */
+	bool doubtful;
 	rule_warn_fn *warn;
 	void *data;
 	struct arena arena;
@@ -54,12 +58,30 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Whose words these are: a local file is the user's, unless its directory is a link that came with the project. */
+static bool came_with_repository(struct arena *a, const char *file)
+{
+	const char *root = git_root(a, directory_of(a, file));
+
+	return root && git_tracks(root, file + strlen(root) + (root[1] ? 1 : 0));
+}
+
+/* A local file is the user's, unless it, or the link that its directory is, came with the project. */
+bool app_needs_trust(const struct settings_origin *origin)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (origin->layer == LAYER_LOCAL)
+		return is_link(directory_of(&a, origin->file)) || came_with_repository(&a, origin->file);
+	return origin->layer == LAYER_PROJECT;
+}
+
+/* A file is looked at once for all its rules. */
 static bool needs_trust(struct reading *r, const struct settings_origin *origin)
 {
-	if (origin->layer == LAYER_LOCAL)
-		return is_link(directory_of(&r->arena, origin->file));
-	return origin->layer == LAYER_PROJECT;
+	if (r->judged != origin->file)
+		r->doubtful = app_needs_trust(origin);
+	r->judged = origin->file;
+	return r->doubtful;
 }
 
 static void add_text(struct reading *r, const struct settings_origin *at, struct str text)

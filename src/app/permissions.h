@@ -9,6 +9,8 @@
  * or asks and cannot be understood. warn gets a line for each rule that has no effect; may be NULL. */
 int app_rules(const struct settings *s, const struct settings_spec *spec, bool trusted, struct rule_set **ret_rules,
 	      rule_warn_fn *warn, void *data, struct err *err);
+/* Whether what this file allows are the words of whoever made the project: then the user must trust the folder first. */
+bool app_needs_trust(const struct settings_origin *origin);
 /* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
 int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
 /* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */

@@ -4,10 +4,9 @@
 #include "app/permissions.h"
 #include "app/plugins.h"
 
-/* What a project's own file allows is the word of whoever wrote the project. */
-bool policy_believes(const struct policy *p, enum settings_layer layer)
+bool policy_believes(const struct policy *p, const struct settings_origin *origin)
 {
-	return layer != LAYER_PROJECT || p->trusted;
+	return p->trusted || !app_needs_trust(origin);
 }
 
 static void warn(void *data, const char *message)

@@ -4,6 +4,7 @@
 #include "app/mcp_config.h"
 #include "subagent/agent_tool.h"
 #include "subagent/servers.h"
+#include "tools/tools.h"
 
 enum { DEFAULT_WAIT_MS = 30000 };
 
@@ -110,6 +111,15 @@ static bool same_tools(const struct tool_set *a, const struct tool_set *b)
 	return !a->count || memcmp(a->tools, b->tools, a->count * sizeof *a->tools) == 0;
 }
 
+static void add_resource_tools(const struct mcp_set *servers, struct tool_set *out)
+{
+	if (!mcp_set_has_resources(servers))
+		return;
+	for (size_t i = 0; tool_table[i]; i++)
+		if ((tool_table[i]->flags & TOOL_NEEDS_SERVERS) && !tool_set_find(out, str_from(tool_table[i]->name)))
+			tool_set_add(out, tool_table[i]);
+}
+
 void session_update_tools(struct cadre_session *s)
 {
 	struct actor *a = &s->tree.main;
@@ -120,6 +130,7 @@ void session_update_tools(struct cadre_session *s)
 	for (size_t i = 0; i < s->own_tools; i++)
 		tool_set_add(&now, a->tools.tools[i]);
 	mcp_set_tools(a->servers, &now);
+	add_resource_tools(a->servers, &now);
 	if (same_tools(&a->tools, &now)) {
 		tool_set_release(&now);
 		return;

@@ -40,7 +40,7 @@ static void add_from_settings(void *data, const struct settings_item *item)
 	struct cadre_session *s = d->session;
 	const char *text = json_cstr(item->value, &s->arena);
 
-	if (text && policy_believes(&s->cadre->policy, item->origin.layer))
+	if (text && policy_believes(&s->cadre->policy, &item->origin))
 		add_directory(d, path_absolute(&s->arena, s->tree.main.cwd, str_from(text)));
 }
 
@@ -66,6 +66,8 @@ static bool is_offered(const struct cadre_session *s, const struct tool *tool)
 {
 	if (tool == &tool_skill && !s->tree.skills.registry)
 		return false;
+	if (tool->flags & TOOL_NEEDS_SERVERS)
+		return false; /* they come with a server: session_update_tools() */
 	return options_can_ask(&s->cadre->options) || !(tool->flags & TOOL_NEEDS_USER);
 }
 

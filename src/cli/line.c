@@ -118,12 +118,10 @@ static void on_line(const char *text, void *data)
 	}
 	if (s.n)
 		edit_add_history(text);
-	if (s.n && s.p[0] != '/') {
+	if (s.n && !line_command(l, s)) {
 		submit(l, s);
 		return;
 	}
-	if (s.n)
-		line_command(l, s);
 	if (l->state == LINE_READING)
 		read_line(l);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * line_command.c - what can be typed with a slash. To add one: a function, a row. */
 #include "cli/line_int.h"
-#include "cli/render.h"
 #include "cli/run.h"
 
 struct command {
@@ -49,6 +48,7 @@ static void run_help(struct line *l, struct str args)
 		buf_addf(&b, "%*s%s\n", (int)(18 - MIN(b.n - start, (size_t)17)), "", cmd->help);
 	}
 	buf_addstr(&b,
+		   "/NAME [arguments] uses a skill; `cadre skills` lists them.\n"
 		   "Ctrl-C ends the turn, twice it ends the program. Ctrl-B sends agents that are waited for to the "
 		   "background.");
 	line_say(l, b.p);
@@ -64,20 +64,16 @@ static const struct command *find_command(struct str name)
 	return NULL;
 }
 
-void line_command(struct line *l, struct str text)
+bool line_command(struct line *l, struct str text)
 {
-	AUTO_BUF struct buf b = { 0 };
 	struct str rest = str_trim(text);
 	struct str name = str_cut(&rest, ' ');
 
+	if (!str_starts(name, STR("/")))
+		return false;
 	name = (struct str){ name.p + 1, name.n - 1 };
 	const struct command *cmd = find_command(name);
-	if (cmd) {
+	if (cmd)
 		cmd->run(l, rest.p ? str_trim(rest) : STR(""));
-		return;
-	}
-	buf_addstr(&b, "There is no command /");
-	render_line(&b, name);
-	buf_addstr(&b, "; /help lists them.");
-	line_say(l, b.p);
+	return cmd != NULL;
 }

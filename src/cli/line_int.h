@@ -65,5 +65,5 @@ void line_bind_key(struct line *l);
 void line_unbind_key(struct line *l);
 void line_watch_key(struct line *l, struct cadre *c);
 
-/* Runs the command of a line that starts with a slash. */
-void line_command(struct line *l, struct str text);
+/* Runs the command of a line that starts with a slash. False: it is none of ours, and may name a skill. */
+bool line_command(struct line *l, struct str text);

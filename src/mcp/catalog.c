@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * catalog.c - what a server offers, read once from its lists. An entry without a name, or with the name of one before it,
- * is left out. */
+ * is left out, and so is a tool that we could not call. */
 #include "base/map.h"
 #include "mcp/client_int.h"
 
@@ -100,13 +100,19 @@ static bool is_new(struct map *seen, const struct json *v, const char *member)
 	return name[0] && !map_set(seen, str_from(name), seen);
 }
 
+/* One that runs only as a task of its own; we do not offer tasks. */
+static bool needs_task(const struct json *v)
+{
+	return json_str_is(json_get(json_get(v, "execution"), "taskSupport"), "required");
+}
+
 static void read_tools(struct mcp_catalog *c, const struct json *list)
 {
 	struct map seen = { 0 };
 
 	c->tools = arena_calloc(&c->arena, list->count * sizeof *c->tools);
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (is_new(&seen, v, "name"))
+		if (!needs_task(v) && is_new(&seen, v, "name"))
 			read_tool(&c->tools[c->tool_count++], v, &c->arena);
 	map_release(&seen);
 }

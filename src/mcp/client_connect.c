@@ -9,13 +9,13 @@
 #include "json/json_write.h"
 
 enum {
-	HELD_MS = 60000,
-	SESSION_MS = 1000,
-	LINES_LIMIT = 200,
+	HELD_MS = 60000,    /* a connection that was none of a row of failures */
+	SESSION_MS = 1000,  /* a session that was one */
+	PERSON_MS = 300000, /* in a browser */
 	REMOTE_FIRST_TRIES = 3,
 	REMOTE_TRIES = 5,
 	PROCESS_TRIES = 3,
-	FIRST_DELAY_MS = 1000
+	FIRST_DELAY_MS = 1000,
 };
 
 /* Newest first; the first one is what we ask for. */
@@ -97,6 +97,11 @@ static void give_up(struct mcp_client *c, const struct err *why)
 	mcp_transport_close(c->transport);
 }
 
+static bool is_remote(const struct mcp_client *c)
+{
+	return c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
+}
+
 static const char *known_version(struct str version)
 {
 	for (size_t i = 0; i < COUNT_OF(versions); i++)
@@ -170,6 +175,14 @@ static int open_transport(struct mcp_client *c, struct err *err)
 	return 0;
 }
 
+/* A remote server may send somebody to a browser first; against one that is silent the transport has a limit of its own. */
+static uint64_t handshake_ms(const struct mcp_client *c)
+{
+	bool may_ask = is_remote(c) && c->options.world->open_url;
+
+	return may_ask ? MAX(c->connect_ms, (uint64_t)PERSON_MS) : c->connect_ms;
+}
+
 void mcp_connect(struct mcp_client *c)
 {
 	AUTO_BUF struct buf hello = { 0 };
@@ -185,16 +198,15 @@ void mcp_connect(struct mcp_client *c)
 	mcp_rpc_connect(&c->rpc, c->transport);
 	write_hello(&hello);
 	call.params = buf_str(&hello);
-	(void)mcp_rpc_call(&c->rpc, &call, c->connect_ms, 0, true);
+	(void)mcp_rpc_call(&c->rpc, &call, handshake_ms(c), 0, true);
 }
 
 static bool is_worth_a_try(const struct mcp_client *c)
 {
-	bool remote = c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
-
 	if (c->was_ready)
-		return c->failures <= (remote ? REMOTE_TRIES : PROCESS_TRIES);
-	return remote && c->failures < REMOTE_FIRST_TRIES && (c->error.kind == ERR_IO || c->error.kind == ERR_TIMEOUT);
+		return c->failures <= (is_remote(c) ? REMOTE_TRIES : PROCESS_TRIES);
+	return is_remote(c) && c->failures < REMOTE_FIRST_TRIES &&
+	       (c->error.kind == ERR_IO || c->error.kind == ERR_TIMEOUT);
 }
 
 static void go_down(struct mcp_client *c)
@@ -224,8 +236,8 @@ void mcp_connect_over(struct mcp_client *c)
 		return;
 	}
 	delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
-	mcp_client_log(c, "warning", "the server %s: %s; the next try is in %g s", c->server->name, c->error.text,
-		       (double)delay_ms / 1000);
+	mcp_client_log(c, ready && !is_remote(c) ? "error" : "warning", "the server %s: %s; the next try is in %g s",
+		       c->server->name, c->error.text, (double)delay_ms / 1000);
 	mcp_client_set_phase(c, MCP_PHASE_WAIT);
 	timer_start(c->loop, &c->timer, delay_ms);
 }

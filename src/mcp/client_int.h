@@ -23,9 +23,11 @@ enum mcp_list_kind { MCP_LIST_TOOLS, MCP_LIST_PROMPTS, MCP_LIST_RESOURCES, MCP_L
 struct mcp_list {
 	struct mcp_client *client;
 	enum mcp_list_kind kind;
-	bool offered;       /* the server has this list */
-	bool busy;          /* being fetched */
-	bool dirty;         /* changed while it was being fetched */
+	bool offered; /* the server has this list */
+	bool busy;    /* being fetched */
+	bool dirty;   /* changed while it was being fetched */
+	uint64_t changed_ms;
+	unsigned changes;   /* in a row, less than a minute apart */
 	struct timer timer; /* until it is fetched again: after a change, or after a failure */
 	unsigned pages, failures;
 	size_t count;

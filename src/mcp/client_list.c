@@ -12,6 +12,8 @@ enum {
 	TRIES = 3,
 	RETRY_MS = 500,
 	DEBOUNCE_MS = 250, /* changes come in bursts */
+	CALM_MS = 60000,
+	DOUBLINGS = 8,
 };
 
 static const struct list_class {
@@ -92,11 +94,25 @@ static void settle(struct mcp_client *c)
 	mcp_rpc_ready(&c->rpc);
 }
 
+/* A list that changes all the time is fetched more and more seldom: each of them is kept by the agents that have seen it. */
+static void fetch_later(struct mcp_list *l)
+{
+	timer_start(l->client->loop, &l->timer, (uint64_t)DEBOUNCE_MS << MIN(l->changes, (unsigned)DOUBLINGS));
+}
+
+static void count_change(struct mcp_list *l)
+{
+	uint64_t now_ms = loop_now_ms(l->client->loop);
+
+	l->changes = l->changed_ms && now_ms - l->changed_ms < CALM_MS ? l->changes + 1 : 0;
+	l->changed_ms = now_ms;
+}
+
 static void finish(struct mcp_list *l)
 {
 	l->busy = false;
 	if (l->dirty)
-		timer_start(l->client->loop, &l->timer, DEBOUNCE_MS);
+		fetch_later(l);
 	settle(l->client);
 }
 
@@ -113,6 +129,7 @@ static void take_list(struct mcp_list *l)
 		l->text = text;
 		text = (struct buf){ 0 };
 		l->client->lists_differ = true;
+		count_change(l);
 	}
 	finish(l);
 }
@@ -237,7 +254,7 @@ void mcp_list_changed(struct mcp_list *l)
 	if (l->busy)
 		l->dirty = true;
 	else if (!timer_running(&l->timer))
-		timer_start(l->client->loop, &l->timer, DEBOUNCE_MS);
+		fetch_later(l);
 }
 
 void mcp_lists_stop(struct mcp_client *c)

@@ -58,7 +58,8 @@ static void on_head(struct http_req *req, int status)
 	struct exchange *x = http_data(req);
 
 	x->status = status;
-	timer_stop(x->remote->core.t.world->loop, &x->timer);
+	if (x->is_stream)
+		timer_stop(x->remote->core.t.world->loop, &x->timer);
 	if (x->class->head && !x->dropped)
 		x->class->head(x);
 }
@@ -79,6 +80,8 @@ static bool on_data(struct http_req *req, const char *p, size_t n)
 
 	if (x->dropped)
 		return false;
+	if (!x->is_stream)
+		timer_start(x->remote->core.t.world->loop, &x->timer, x->first_byte_ms);
 	if (x->is_stream && exchange_is_ok(x)) {
 		if (!sse_feed(&x->sse, p, n, &err))
 			return true;
@@ -265,7 +268,7 @@ static void on_timer(struct timer *timer)
 		x->state = EXCHANGE_PREPARE;
 		loop_kick(x->remote->core.t.world->loop, &x->kick);
 	} else if (x->req) {
-		x->timed_out = !x->status;
+		x->timed_out = !x->answered;
 		http_cancel(x->req);
 	}
 }
@@ -322,8 +325,8 @@ void exchange_free(struct exchange *x)
 {
 	struct remote *r = x->remote;
 
-	if (r->gate == x)
-		remote_open_gate(r);
+	if (r->opener == x)
+		remote_opener_taken(r);
 	timer_stop(r->core.t.world->loop, &x->timer);
 	kick_cancel(&x->kick);
 	*x->prev = x->next;

@@ -287,6 +287,12 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 	check_drained(p);
 }
 
+void mcp_pool_roots_changed(struct mcp_pool *p)
+{
+	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e))
+		mcp_client_roots_changed(((struct mcp_conn *)e->value)->client);
+}
+
 void mcp_pool_free(struct mcp_pool *p)
 {
 	if (!p)

@@ -26,6 +26,8 @@ struct mcp_pool *mcp_pool_new(const struct mcp_world *world, const struct mcp_po
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data); /* ends all; done comes from the loop */
 void mcp_pool_free(struct mcp_pool *p);                                        /* drained, or never used */
 
+void mcp_pool_roots_changed(struct mcp_pool *p); /* told to all servers that are connected */
+
 /* on_change comes from the loop whenever state or catalog of the connection may have changed, never from inside a function
  * of the pool; may be NULL. server: a reference is kept. The name that tools get is that of this server. */
 struct mcp_link *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),

@@ -11,9 +11,9 @@ static void kick_all(struct remote *r)
 		loop_kick(r->core.t.world->loop, &x->kick);
 }
 
-void remote_open_gate(struct remote *r)
+void remote_opener_taken(struct remote *r)
 {
-	r->gate = NULL;
+	r->opener = NULL;
 	kick_all(r);
 }
 
@@ -110,7 +110,7 @@ bool remote_lets_go(struct remote *r, const struct exchange *x)
 {
 	if (x->is_last)
 		return true;
-	if (r->helper.child || r->authorising || (r->gate && r->gate != x))
+	if (r->helper.child || r->authorising || (r->opener && r->opener != x))
 		return false;
 	if (is_authorised_by_hand(r) || r->refresh_failed || !mcp_auth_stale(r->auth))
 		return true;
@@ -123,6 +123,8 @@ void remote_challenge(struct remote *r, const struct exchange *x)
 	if (r->authorising || r->helper.child || x->auth_round != r->auth_round)
 		return; /* it is being got, or was got while x was away */
 	r->auth_error = (struct err){ 0 };
+	if (r->core.t.server->headers_helper && !r->core.t.server->believed)
+		mcp_core_log(&r->core, "headersHelper was not run: this folder is not trusted");
 	if (x->challenges == 1 && remote_helper_start(r, &r->auth_error) < 0)
 		return;
 	if (r->helper.child)

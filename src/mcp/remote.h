@@ -24,7 +24,7 @@ struct remote {
 	char *url;            /* the server's, or where it has moved to */
 	unsigned shard;
 	struct exchange *exchanges, **exchanges_end; /* in the order of starting */
-	struct exchange *gate;          /* nothing else starts before this one was taken; borrowed, NULL: none */
+	struct exchange *opener;        /* nothing else starts before this one was taken; borrowed, NULL: none */
 	bool proven;                    /* the server has taken a message */
 	struct buf session_id, version; /* for the headers; empty: none */
 
@@ -39,7 +39,7 @@ struct remote {
 int remote_start(struct remote *r, struct err *err);
 /* May this exchange send now? Otherwise it is kicked when it is worth asking again. */
 bool remote_lets_go(struct remote *r, const struct exchange *x);
-void remote_open_gate(struct remote *r);
+void remote_opener_taken(struct remote *r);
 /* The server answered x with 401 or 403: gets what it wants. x waits by asking remote_lets_go; then r->auth_error says
  * whether it can go on. */
 void remote_challenge(struct remote *r, const struct exchange *x);

@@ -218,8 +218,10 @@ void mcp_rpc_ready(struct mcp_rpc *rpc)
 	rpc->ready = true;
 	for (size_t i = 1; i <= rpc->cap; i++) {
 		struct mcp_request *r = rpc->slots[slot_of(rpc, rpc->last_id + (int64_t)i)];
-		if (r && r->message.n && !r->over)
+		if (r && r->message.n && !r->over) {
 			send_waiting(r);
+			arm(r); /* the server could not give a sign of life before */
+		}
 	}
 }
 

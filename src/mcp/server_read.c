@@ -223,7 +223,7 @@ static int read_oauth(struct reader *r)
 		return fail_field(r, "oauth.callbackPort", "a number from 1 to 65535");
 	o->callback_port = (unsigned)number;
 	if (read_text(r, v, "clientId", false, &o->client_id) < 0 ||
-	    read_text(r, v, "clientSecret", false, &o->client_secret) < 0 ||
+	    read_text(r, v, "clientSecret", true, &o->client_secret) < 0 ||
 	    read_text(r, v, "authServerMetadataUrl", false, &o->metadata_url) < 0 || read_grant(r, v) < 0)
 		return -ERR_USAGE;
 	return read_scopes(r, json_get(v, "scopes"));
@@ -364,7 +364,7 @@ static int check_name(struct reader *r)
 
 static int read_entry(struct reader *r)
 {
-	const struct type *type;
+	const struct type *type = NULL;
 
 	if (check_name(r) < 0)
 		return -ERR_USAGE;

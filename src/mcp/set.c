@@ -152,6 +152,18 @@ void mcp_set_tools(struct mcp_set *s, struct tool_set *out)
 		mcp_link_tools(s->links[i], out);
 }
 
+bool mcp_set_has_resources(const struct mcp_set *s)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < s->count && !has; i++) {
+		struct mcp_catalog *catalog = mcp_link_catalog(s->links[i]);
+		has = catalog && catalog->has_resources;
+		mcp_catalog_unref(catalog);
+	}
+	return has;
+}
+
 bool mcp_set_settling(const struct mcp_set *s)
 {
 	for (size_t i = 0; i < s->count; i++)

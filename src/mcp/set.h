@@ -25,6 +25,8 @@ struct mcp_link *mcp_set_at(const struct mcp_set *s, size_t i);
 /* The tools of all that are connected, in the order of joining; appended to out. They live until their link leaves. */
 void mcp_set_tools(struct mcp_set *s, struct tool_set *out);
 
+bool mcp_set_has_resources(const struct mcp_set *s); /* at least one server offers them */
+
 bool mcp_set_settling(const struct mcp_set *s); /* at least one is on its way to being connected */
 /* done: none is settling any more, or the time is over. Once, never from inside; a second wait takes the place of the first,
  * whose done does not come. */

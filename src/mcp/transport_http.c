@@ -19,7 +19,7 @@ enum {
 struct streamable {
 	struct remote remote;       /* first */
 	struct exchange *listening; /* borrowed; NULL: no stream for the server's own messages */
-	bool gate_due;              /* the next message without an id is notifications/initialized */
+	bool opener_due;            /* the next message without an id is notifications/initialized */
 };
 
 static struct streamable *streamable_of(struct remote *r)
@@ -45,7 +45,8 @@ static bool closes_all(struct exchange *x)
 {
 	const struct remote *r = x->remote;
 
-	if (x->status == 404 && r->session_id.n) {
+	/* A 404 to a GET may only say that there is no such stream. */
+	if (x->status == 404 && r->session_id.n && !strcmp(x->method, "POST")) {
 		close_with(x, true);
 		return true;
 	}
@@ -84,7 +85,7 @@ static bool was_fruitful(const struct exchange *x)
 {
 	uint64_t now_ms = loop_now_ms(x->remote->core.t.world->loop);
 
-	return exchange_is_ok(x) && (x->has_events || now_ms >= x->started_ms + STEADY_MS);
+	return x->status / 100 == 2 && (x->has_events || now_ms >= x->started_ms + STEADY_MS);
 }
 
 static bool may_try_again(struct exchange *x)
@@ -141,8 +142,8 @@ static void on_post_head(struct exchange *x)
 	r->proven = true;
 	if (x->session_id.n && !r->session_id.n)
 		buf_add(&r->session_id, x->session_id.p, x->session_id.n);
-	if (r->gate == x) {
-		remote_open_gate(r);
+	if (r->opener == x) {
+		remote_opener_taken(r);
 		listen_to(streamable_of(r));
 	}
 }
@@ -215,9 +216,9 @@ static void http_send(struct mcp_transport *t, int64_t id, struct str json)
 	if (r->core.closing)
 		return;
 	struct exchange *x = exchange_start(r, &message, "POST", r->url, id, json);
-	if (!id && streamable_of(r)->gate_due) {
-		streamable_of(r)->gate_due = false;
-		r->gate = x;
+	if (!id && streamable_of(r)->opener_due) {
+		streamable_of(r)->opener_due = false;
+		r->opener = x;
 	}
 }
 
@@ -236,7 +237,7 @@ static void http_ready(struct mcp_transport *t, const char *version)
 
 	buf_clear(&r->version);
 	buf_addstr(&r->version, version);
-	streamable_of(r)->gate_due = true;
+	streamable_of(r)->opener_due = true;
 }
 
 static void on_goodbye_event(struct exchange *x, struct str name, struct str payload)

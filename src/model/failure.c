@@ -78,10 +78,11 @@ void failure_from_body(struct failure *f, int status, struct str body)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root;
+	const struct json *root, *error;
 
 	f->kind = FAIL_STATUS;
-	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 && json_get(root, "error")) {
+	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 &&
+	    (json_is(error = json_get(root, "error"), JSON_OBJECT) || json_is(error, JSON_STRING))) {
 		struct error_words words = words_of(root, &arena);
 		say(f, status, words.type, words.message);
 		return;

@@ -76,7 +76,7 @@ static bool pass_by_nature(struct judge *j, struct passing *p, const struct shel
 	bool accepts = j->mode == PERMISSION_ACCEPT_EDITS || j->mode == PERMISSION_AUTO;
 	bool edits = accepts && command_changes_files(stripped) && !stripped->assignment_count;
 	bool moved = j->shell->cwd_count > 1 || j->shell->lost;
-	struct operands files = { 0 };
+	struct operands files = { .earlier = &j->shell->files };
 	struct shell_command plain = *stripped;
 
 	if ((!edits && !shell_is_read_only(c)) || gets_operands(c, stripped))
@@ -112,7 +112,7 @@ static bool pass_write(struct judge *j, struct passing *p, const struct place *p
 
 static bool pass_redirects(struct judge *j, struct passing *p, const struct shell_command *c, struct buf *why)
 {
-	struct operands files = { 0 };
+	struct operands files = { .earlier = &j->shell->files };
 	struct shell_command bare = { .redirects = c->redirects, .redirect_count = c->redirect_count };
 
 	operands_add(&files, &j->arena, &bare, j->shell->cwds);

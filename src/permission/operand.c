@@ -87,7 +87,7 @@ static const struct file_command *find_command(const struct shell_command *c)
 	struct str name = name_of(c);
 
 	for (size_t i = 0; i < COUNT_OF(commands); i++)
-		if (str_is(name, commands[i].name))
+		if (shell_name_is(name, commands[i].name))
 			return &commands[i];
 	return name.n && shell_is_read_only(c) ? &reader : NULL;
 }
@@ -97,7 +97,7 @@ static bool is_one_of(const struct shell_command *c, const char *const *names, s
 	struct str name = name_of(c);
 
 	for (size_t i = 0; i < count; i++)
-		if (str_is(name, names[i]))
+		if (shell_name_is(name, names[i]))
 			return true;
 	return false;
 }
@@ -150,12 +150,12 @@ static struct str before_glob(struct str text)
 }
 
 /* The forms of one command share most of their words. */
-static bool is_there(const struct operands *o, enum operand_use use, struct str text, const char *from)
+static const struct operand *find(const struct operands *o, enum operand_use use, struct str text, const char *from)
 {
-	for (size_t i = 0; i < o->count; i++)
+	for (size_t i = 0; o && i < o->count; i++)
 		if (o->list[i].use == use && o->list[i].from == from && str_eq(o->list[i].text, text))
-			return true;
-	return false;
+			return &o->list[i];
+	return NULL;
 }
 
 static void add_word(struct operands *o, struct arena *a, enum operand_use use, const struct shell_word *w,
@@ -166,14 +166,16 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 	struct str path = globs ? before_glob(text) : text;
 
 	for (; *cwds; cwds++) {
-		if (is_there(o, use, text, *cwds))
+		if (find(o, use, text, *cwds))
 			continue;
+		const struct operand *before = find(o->earlier, use, text, *cwds);
+		bool same = before && before->globs == globs;
 		*add(o, a) = (struct operand){
 			.use = use,
 			.text = text,
 			.known = w->literal,
 			.globs = globs,
-			.place = place_find_raw(a, *cwds, path),
+			.place = same ? before->place : place_find_raw(a, *cwds, path),
 			.from = *cwds,
 		};
 	}

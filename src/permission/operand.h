@@ -24,6 +24,7 @@ struct operand {
 struct operands {
 	struct operand *list; /* in the arena */
 	size_t count, cap;
+	const struct operands *earlier; /* what was found there need not be looked for again; NULL: none */
 };
 
 /* c: as it stands, or as one of the forms behind its wrappers. Adds each file once for every directory in cwds

@@ -89,18 +89,30 @@ static struct str name_key(char key[NAME_KEY_MAX], bool edits, struct str name)
 	return (struct str){ key, name.n + 1 };
 }
 
-static void index_path(struct rule_set *s, struct rule_index *x, const struct rule *r)
+/* Neighbours with the same base share its text, so that they are known by the pointer. */
+static void add_fixed(struct rule_row *row, struct rule *r)
+{
+	const struct rule *last = row->count ? row->list[row->count - 1] : NULL;
+
+	if (last && !strcmp(last->path.base, r->path.base))
+		r->path.base = last->path.base;
+	row_add(row, r);
+}
+
+static void index_path(struct rule_set *s, struct rule_index *x, struct rule *r)
 {
 	bool edits = r->subject->kind == SUBJECT_EDIT;
 	char key[NAME_KEY_MAX];
 
 	if (r->path.shape == PATH_NAME && r->path.text.n < NAME_KEY_MAX)
 		map_row_add(s, &x->names, name_key(key, edits, r->path.text), r);
+	else if (r->path.base)
+		add_fixed(&x->fixed[edits], r);
 	else
-		row_add(r->path.base ? &x->fixed[edits] : &x->paths[edits], r);
+		row_add(&x->paths[edits], r);
 }
 
-static void index_rule(struct rule_set *s, const struct rule *r)
+static void index_rule(struct rule_set *s, struct rule *r)
 {
 	if (r->list == RULE_ONLY) {
 		row_add(&s->limits, r);
@@ -243,6 +255,24 @@ static const struct rule *path_by_way(const struct rule_row *row, const char *pa
 	return NULL;
 }
 
+/* By the way from their own bases. */
+static const struct rule *path_by_base(const struct rule_row *row, const char *path)
+{
+	const char *base = NULL;
+	struct str relative = STR("");
+	bool inside = false;
+
+	for (size_t i = 0; i < row->count; i++) {
+		const struct path_rule *r = &row->list[i]->path;
+		if (r->base != base)
+			inside = path_relative(path, r->base, &relative);
+		base = r->base;
+		if (inside && path_rule_match_relative(r, relative))
+			return row->list[i];
+	}
+	return NULL;
+}
+
 const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, bool edits, const char *path,
 				 const struct path_anchors *anchors)
 {
@@ -252,7 +282,7 @@ const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, 
 	const struct rule *r = path_by_name(x, edits, path, anchors);
 	if (!r)
 		r = path_by_way(&x->paths[edits], path, anchors);
-	return r ? r : path_in(&x->fixed[edits], path, anchors);
+	return r ? r : path_by_base(&x->fixed[edits], path);
 }
 
 static const struct rule *command_in(const struct rule_row *row, const struct command_text *command)

@@ -67,7 +67,7 @@ bool shell_variable_is_harmless(struct str name)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (str_is(name, names[i]))
+		if (shell_name_is(name, names[i]))
 			return true;
 	return false;
 }
@@ -97,7 +97,7 @@ static const struct wrapper wrappers[] = {
 static const struct wrapper *find_wrapper(const struct shell_word *name)
 {
 	for (size_t i = 0; name->literal && i < COUNT_OF(wrappers); i++)
-		if (str_is(name->text, wrappers[i].name))
+		if (shell_name_is(name->text, wrappers[i].name))
 			return &wrappers[i];
 	return NULL;
 }

@@ -205,10 +205,10 @@ static void list(struct listing *l, const struct shell_command *c, unsigned leve
 		add_by_base_name(l, c);
 	struct str name = base_name(c->words[0].text);
 	for (size_t i = 0; i < COUNT_OF(runners); i++)
-		if (str_is(name, runners[i].name))
+		if (shell_name_is(name, runners[i].name))
 			list_wrapped(l, &runners[i], c, level);
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (str_is(name, texts[i].name))
+		if (shell_name_is(name, texts[i].name))
 			texts[i].list(l, c, level);
 }
 

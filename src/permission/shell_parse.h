@@ -91,3 +91,9 @@ struct shell_script {
 
 /* Never fails. ret is written whole. */
 void shell_parse(struct arena *a, struct str text, struct shell_script *ret);
+
+/* str_is() for rows of a table, most of which differ in the first letter. An empty name is in no table. */
+static inline bool shell_name_is(struct str name, const char *row)
+{
+	return name.n && name.p[0] == row[0] && str_is(name, row);
+}

@@ -213,7 +213,7 @@ static bool row_allows(const struct reader *r, const struct shell_command *c)
 static const struct reader *find_reader(struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
-		if (str_is(name, readers[i].name))
+		if (shell_name_is(name, readers[i].name))
 			return &readers[i];
 	return NULL;
 }

@@ -27,8 +27,8 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	if (real && path_is_inside(real, p->root))
 		return path;
 	if (real)
-		plugin_complain(p, PLUGIN_BAD_PATH, file, line, "%s: %.120s is a link that leads out of the plugin",
-				key, below);
+		plugin_complain(p, PLUGIN_BAD_PATH, file, line, "%s: %.120s%sis a link that leads out of the plugin",
+				key, named ? below : "", named ? " " : "");
 	else if (named)
 		plugin_complain(p, PLUGIN_BAD_PATH, file, line, "%s: %.120s is not there", key, below);
 	return NULL;

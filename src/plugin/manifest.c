@@ -176,8 +176,9 @@ static void read_field(struct manifest *m, const struct json_member *member)
 	const struct json *wrong = misfit(member->value, f->form);
 	if (wrong) {
 		struct str raw = json_raw(wrong);
-		manifest_fail(m, wrong, "%s: expected %s, not %.*s", f->key, expected(f->form), (int)MIN(raw.n, 60),
-			      raw.p);
+		struct str line = str_cut(&raw, '\n');
+		manifest_fail(m, wrong, "%s: expected %s, not %.*s", f->key, expected(f->form), (int)MIN(line.n, 60),
+			      line.p);
 	} else if (f->read) {
 		f->read(m, member->value);
 	}

@@ -22,8 +22,10 @@ static int check_one(const struct plugin_option *o, const struct json *v, struct
 	if (strcmp(o->type, "number") != 0)
 		return err_set(err, ERR_USAGE, "expected a %s",
 			       strcmp(o->type, "boolean") != 0 ? "text" : "boolean: true or false");
+	if (json_is(v, JSON_NUMBER) && json_double(v) < o->least)
+		return err_set(err, ERR_USAGE, "expected a number, at least %g", o->least);
 	if (json_is(v, JSON_NUMBER))
-		return err_set(err, ERR_USAGE, "expected a number from %g to %g", o->least, o->most);
+		return err_set(err, ERR_USAGE, "expected a number, at most %g", o->most);
 	return err_set(err, ERR_USAGE, "expected a number");
 }
 

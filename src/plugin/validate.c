@@ -62,9 +62,12 @@ static void check_file(struct plugin *p, const char *path)
 		return;
 	}
 	frontmatter_read(&head, &a, buf_str(&text), any_key, &found);
-	for (size_t i = 0; i < found.count; i++)
-		if (found.list[i].level == DIAGNOSTIC_ERROR || head.recovered)
-			plugin_complain(p, PLUGIN_BAD_COMPONENT, path, found.list[i].line, "%s", found.list[i].message);
+	for (size_t i = 0; i < found.count; i++) {
+		if (found.list[i].level != DIAGNOSTIC_ERROR && !head.recovered)
+			continue;
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, found.list[i].line, "%s", found.list[i].message);
+		return; /* what follows is what the first one led to */
+	}
 }
 
 static void on_file(void *data, const struct tree_file *file)

@@ -62,7 +62,7 @@ static void add_headers(struct reply *r, const char **headers, const struct part
 	char id[DIGEST_ID_MAX];
 	size_t n = 0;
 
-	digest_id(id, "request-id: req_", r->id_a, r->id_b);
+	digest_id(id, r->chat ? "x-request-id: req_" : "request-id: req_", r->id_a, r->id_b);
 	headers[n++] = tail_add(tail, str_from(id)).p;
 	if (p->header)
 		headers[n++] = tail_add(tail, str_from(p->header)).p;
@@ -102,6 +102,8 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 	char *tail = (char *)headers + headers_size;
 
 	*r = (struct reply){ .engine = e, .rule = p->rule, .id_a = e->scenario->seed };
+	r->chat = e->chat;
+	r->wants_usage = e->wants_usage;
 	r->id_b = r->random = digest_mix(e->given, e->scenario->seed);
 	r->model = tail_add(&tail, p->model);
 	r->body = tail_add(&tail, p->body);
@@ -117,6 +119,10 @@ static void error_body(struct engine *e, struct buf *out, struct str type, struc
 	char id[DIGEST_ID_MAX];
 	struct json_out w = json_out(out);
 
+	if (e->chat) {
+		chat_error(out, type, message);
+		return;
+	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "error");
 	json_key(&w, "error");

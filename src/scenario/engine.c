@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * engine.c - takes a request, decides whether there is room for it and whether it is valid, finds its answer. */
 #include "json/json_write.h"
+#include "scenario/chat_request.h"
 #include "scenario/engine_int.h"
 
 enum { BYTES_PER_TOKEN = 4, KEEP_SCRATCH_BYTES = 1 << 20 };
@@ -24,6 +25,8 @@ void engine_free(struct engine *e)
 	prompt_cache_release(&e->cache);
 	arena_release(&e->scratch);
 	buf_release(&e->text);
+	buf_release(&e->chat_body);
+	json_reader_release(&e->chat_reader);
 	free(e->blocks);
 	free(e->rules);
 	free(e);
@@ -125,6 +128,20 @@ static struct reply *ask_message(struct engine *e, const struct engine_request *
 	return r;
 }
 
+/* The same request in the words of the Messages API. */
+static struct reply *ask_chat(struct engine *e, const struct engine_request *ask)
+{
+	struct engine_request translated = *ask;
+	struct err err;
+
+	e->chat = true;
+	buf_clear(&e->chat_body);
+	if (chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage, &err) < 0)
+		return refuse_request(e, &err);
+	translated.body = buf_str(&e->chat_body);
+	return ask_message(e, &translated);
+}
+
 static struct reply *ask_count(struct engine *e, const struct engine_request *ask)
 {
 	struct request request;
@@ -187,6 +204,8 @@ static struct reply *dispatch(struct engine *e, const struct engine_request *ask
 
 	if (str_is(path, "/v1/messages"))
 		return ask_message(e, ask);
+	if (str_is(path, "/v1/chat/completions"))
+		return ask_chat(e, ask);
 	if (str_is(path, "/v1/messages/count_tokens"))
 		return ask_count(e, ask);
 	if (str_eq(path, models))
@@ -202,9 +221,12 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	e->counters.requests++;
 	e->counters.bytes_in += ask->body.n;
 	e->now_ms = MAX(e->now_ms, ask->now_ms);
+	e->chat = e->wants_usage = false;
 	struct reply *r = dispatch(e, ask);
 	arena_reset(&e->scratch);
 	if (e->text.cap > KEEP_SCRATCH_BYTES)
 		buf_release(&e->text);
+	if (e->chat_body.cap > KEEP_SCRATCH_BYTES)
+		buf_release(&e->chat_body);
 	return r;
 }

@@ -2,7 +2,8 @@
  * engine_int.h - the inside of the engine: one request on its way to a reply (struct asking), and the reply.
  *
  *     engine.c   checks, counts, limits      match.c   finds the rule       expand.c   fills in the {{names}}
- *     answer.c   makes the reply             reply.c   hands out its steps  reply_event.c   writes events and messages */
+ *     answer.c   makes the reply             reply.c   hands out its steps  reply_event.c   writes events and messages
+ *     chat_request.c, reply_chat.c   the same in the words of chat completions */
 #pragma once
 #include "scenario/digest.h"
 #include "scenario/prompt_cache.h"
@@ -48,6 +49,10 @@ struct engine {
 	uint64_t rate_at_ms;
 	uint64_t now_ms; /* of the last request */
 
+	bool chat, wants_usage; /* the request is one for chat completions */
+	struct json_reader chat_reader;
+	struct buf chat_body; /* in the words of the Messages API; borrowed by the request */
+
 	struct arena scratch; /* of one request, like the two below */
 	struct buf text;
 	struct reply_block *blocks;
@@ -87,6 +92,7 @@ enum stage {
 	STAGE_SIGNATURE,
 	STAGE_BLOCK_STOP,
 	STAGE_MESSAGE_DELTA,
+	STAGE_USAGE, /* chat completions only: what was used comes behind the end */
 	STAGE_MESSAGE_STOP,
 	STAGE_OVER,
 };
@@ -103,6 +109,8 @@ struct reply {
 	struct usage usage;
 	struct cache_write writes[REQUEST_MAX_MARKS];
 	unsigned write_count;
+	bool chat;           /* written as chat completions */
+	bool wants_usage;    /* of them: the client wants to be told */
 	bool counted;        /* in flight */
 	bool message;        /* an answer of the model; otherwise body or garbage */
 	uint64_t id_a, id_b; /* what the ids of this answer are made of */
@@ -125,7 +133,18 @@ struct reply *answer_error(struct engine *e, unsigned status, const char *header
 	printf_like(4, 5);
 struct reply *answer_json(struct engine *e, struct str body);
 
-/* reply_event.c: the next event of r->stage, and on to the next stage. */
+/* reply_chat.c: the same as reply_event.c for chat completions. */
+void chat_event_next(struct reply *r, struct buf *out);
+void chat_event_error(const struct fault *fault, struct buf *out);
+void chat_error(struct buf *out, struct str type, struct str message);
+void chat_json(const struct reply *r, struct buf *out);
+
+/* reply_event.c: what both have */
+void reply_add_filler(struct buf *out, uint64_t at, uint64_t n);
+size_t reply_delta_len(const struct reply *r, const struct reply_block *b);
+const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block);
+const char *reply_stop_reason(const struct reply *r);
+/* The next event of r->stage, and on to the next stage. */
 void event_next(struct reply *r, struct buf *out);
 void event_error(const struct fault *fault, struct buf *out);
 void message_json(const struct reply *r, struct buf *out);

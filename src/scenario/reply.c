@@ -41,7 +41,10 @@ static void add_events(struct reply *r)
 		if (!fault_after_event(r)) {
 			event_next(r, &r->out);
 		} else if (r->rule->fault.kind == FAULT_ERROR) {
-			event_error(&r->rule->fault, &r->out);
+			if (r->chat)
+				chat_event_error(&r->rule->fault, &r->out);
+			else
+				event_error(&r->rule->fault, &r->out);
 			r->stage = STAGE_OVER;
 		} else {
 			r->faulty = true;
@@ -73,7 +76,9 @@ static void make(struct reply *r)
 	} else if (r->rule && r->rule->garbage_bytes) {
 		add_garbage(r);
 	} else {
-		if (r->message)
+		if (r->message && r->chat)
+			chat_json(r, &r->out);
+		else if (r->message)
 			message_json(r, &r->out);
 		else
 			buf_add(&r->out, r->body.p, r->body.n);

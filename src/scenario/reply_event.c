@@ -4,11 +4,11 @@
 #include "scenario/engine_int.h"
 #include "scenario/signature.h"
 
-enum { FILLER_PIECE = 4096, TOOL_ID_MAX = DIGEST_ID_MAX };
+enum { FILLER_PIECE = 4096 };
 
 static const char filler[] = "The quick answer fills the line with words that nobody has to read. ";
 
-static void add_filler(struct buf *out, uint64_t at, uint64_t n)
+void reply_add_filler(struct buf *out, uint64_t at, uint64_t n)
 {
 	const size_t period = sizeof filler - 1;
 
@@ -22,11 +22,13 @@ static void add_filler(struct buf *out, uint64_t at, uint64_t n)
 	}
 }
 
-/* The id says whether thinking stood before the call, so that a request that lost it can be found out. */
-static const char *tool_id(char out[TOOL_ID_MAX], const struct reply *r, size_t block)
+/* The id says whether thinking stood before the call, so that a request that lost it can be found out. Chat completions do
+ * not bring it back. */
+const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block)
 {
-	return digest_id(out, block > r->first_thinking ? "toolu_0T" : "toolu_01", r->id_a,
-			 digest_mix(r->id_b, block + 1));
+	const char *prefix = r->chat ? "call_01" : block > r->first_thinking ? "toolu_0T" : "toolu_01";
+
+	return digest_id(out, prefix, r->id_a, digest_mix(r->id_b, block + 1));
 }
 
 static const char *redacted(char out[REDACTED_MAX], const struct reply *r, size_t block)
@@ -46,7 +48,7 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 	switch (b->block->kind) {
 	case BLOCK_FILLER:
 		if (!begun)
-			add_filler(&made, 0, b->text.n);
+			reply_add_filler(&made, 0, b->text.n);
 		text = buf_str(&made);
 		__attribute__((fallthrough));
 	case BLOCK_TEXT:
@@ -64,7 +66,7 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 		break;
 	case BLOCK_CALL:
 		json_kcstr(w, "type", "tool_use");
-		json_kcstr(w, "id", tool_id(id, r, index));
+		json_kcstr(w, "id", reply_tool_id(id, r, index));
 		json_kstr(w, "name", b->block->name);
 		json_kraw(w, "input", begun ? STR("{}") : text);
 		break;
@@ -72,7 +74,7 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 	json_close(w);
 }
 
-static const char *stop_reason(const struct reply *r)
+const char *reply_stop_reason(const struct reply *r)
 {
 	if (r->rule->stop)
 		return r->rule->stop;
@@ -84,7 +86,7 @@ static const char *stop_reason(const struct reply *r)
 
 static void put_stop(struct json_out *w, const struct reply *r)
 {
-	const char *reason = stop_reason(r);
+	const char *reason = reply_stop_reason(r);
 
 	json_kcstr(w, "stop_reason", reason);
 	json_key(w, "stop_sequence");
@@ -179,7 +181,7 @@ static const struct {
 };
 
 /* How many bytes the next delta takes; at least one, and a character is never cut. */
-static size_t delta_len(const struct reply *r, const struct reply_block *b)
+size_t reply_delta_len(const struct reply *r, const struct reply_block *b)
 {
 	const struct pace *pace = &r->rule->pace;
 	uint64_t left = b->text.n - r->at;
@@ -202,7 +204,7 @@ static size_t delta_len(const struct reply *r, const struct reply_block *b)
 static void put_delta(struct reply *r, struct buf *out)
 {
 	const struct reply_block *b = &r->blocks[r->block];
-	size_t n = delta_len(r, b);
+	size_t n = reply_delta_len(r, b);
 	struct json_out w = begin_event(out, "content_block_delta");
 
 	json_ki64(&w, "index", (int64_t)r->block);
@@ -212,7 +214,7 @@ static void put_delta(struct reply *r, struct buf *out)
 	json_key(&w, deltas[b->block->kind].member);
 	if (b->block->kind == BLOCK_FILLER) {
 		json_put_raw(&w, STR("\""));
-		add_filler(out, r->at, n);
+		reply_add_filler(out, r->at, n);
 		buf_addch(out, '"');
 	} else {
 		json_put_str(&w, (struct str){ b->text.p + r->at, n });
@@ -326,6 +328,7 @@ static void put_event(struct reply *r, struct buf *out)
 		put_plain(out, "message_stop");
 		r->stage = STAGE_OVER;
 		break;
+	case STAGE_USAGE:
 	case STAGE_OVER:
 		break;
 	}
@@ -337,11 +340,17 @@ void event_next(struct reply *r, struct buf *out)
 
 	r->events++;
 	if (every && !r->pinged && (r->plain_events + 1) % every == 0) {
-		put_plain(out, "ping");
+		if (r->chat)
+			buf_addstr(out, ": ping\n\n");
+		else
+			put_plain(out, "ping");
 		r->pinged = true;
 		return;
 	}
-	put_event(r, out);
+	if (r->chat)
+		chat_event_next(r, out);
+	else
+		put_event(r, out);
 	r->plain_events++;
 	r->pinged = false;
 }

@@ -42,18 +42,23 @@ char *git_main_checkout(struct arena *a, const char *root)
 	return arena_dup(a, admin, (size_t)(end - admin));
 }
 
+/* In a linked worktree .git is a file that names the real directory. */
+char *git_dir(struct arena *a, const char *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char *dir = path_join(a, root, ".git");
+
+	if (file_read(dir, SMALL_FILE, &text, NULL) < 0 || !str_starts(buf_str(&text), STR("gitdir:")))
+		return dir;
+	struct str target = str_trim((struct str){ text.p + 7, text.n - 7 });
+	return path_join(a, root, arena_str(a, target).p);
+}
+
 char *git_branch(struct arena *a, const char *root)
 {
 	AUTO_BUF struct buf text = { 0 };
-	char *git_dir = path_join(a, root, ".git");
 
-	/* In a linked worktree .git is a file that names the real directory. */
-	if (file_read(git_dir, SMALL_FILE, &text, NULL) == 0 && str_starts(buf_str(&text), STR("gitdir:"))) {
-		struct str target = str_trim((struct str){ text.p + 7, text.n - 7 });
-		git_dir = path_join(a, root, arena_str(a, target).p);
-	}
-	buf_clear(&text);
-	if (file_read(path_join(a, git_dir, "HEAD"), SMALL_FILE, &text, NULL) < 0)
+	if (file_read(path_join(a, git_dir(a, root), "HEAD"), SMALL_FILE, &text, NULL) < 0)
 		return arena_strdup(a, "");
 	struct str head = str_trim(buf_str(&text));
 	struct str prefix = STR("ref: refs/heads/");

@@ -33,7 +33,8 @@ enum tool_flags {
 	TOOL_IS_QUESTION = 1 << 8,  /* asks the user itself: no question comes before it */
 	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
 	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
-	TOOL_CONCURRENT = 1 << 10,  /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
+	TOOL_NEEDS_SERVERS = 1 << 11, /* offered only where an MCP server has resources */
+	TOOL_CONCURRENT = 1 << 10,    /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
 				     * and not run again (a server's own word about its tool) */
 };
 

@@ -11,7 +11,7 @@ const struct tool tool_list_mcp_resources = {
 	.name = "ListMcpResourcesTool",
 	.definition = tool_list_mcp_resources_json,
 	.subject = "server",
-	.flags = TOOL_READ_ONLY,
+	.flags = TOOL_READ_ONLY | TOOL_NEEDS_SERVERS,
 	.start = list_start,
 };
 

@@ -12,7 +12,7 @@ const struct tool tool_read_mcp_resource = {
 	.name = "ReadMcpResourceTool",
 	.definition = tool_read_mcp_resource_json,
 	.subject = "uri",
-	.flags = TOOL_READ_ONLY | TOOL_OWN_LIMIT,
+	.flags = TOOL_READ_ONLY | TOOL_OWN_LIMIT | TOOL_NEEDS_SERVERS,
 	.start = read_start,
 	.cancel = read_cancel,
 };

@@ -340,7 +340,7 @@ def commands_explain_themselves_and_unknown_ones_are_said(lab):
         t.expect("/resume")
         t.expect("> ")
         t.type("/nonsense")
-        t.expect("There is no command /nonsense")
+        t.expect("Unknown skill: nonsense.")
         t.expect("> ")
         t.type("/exit")
         assert t.wait() == 0, t.code

@@ -7,16 +7,28 @@
 /* ---- priority ---- */
 
 /* Each makes the agent "same" in one source; its description names the source. */
+/* A plugin whose agents are at these paths, NULL-terminated; one that ends with .md is a file. */
+static void use_plugin(struct stage *s, const char *name, const char *const *paths)
+{
+	struct agent_plugin *p = arena_calloc(&s->arena, sizeof *p);
+	struct agent_plugin_path *list = arena_calloc(&s->arena, 8 * sizeof *list);
+
+	*p = (struct agent_plugin){ .name = name, .vars.root = stage_path(s, "dir"), .paths = list };
+	for (; paths[p->path_count]; p->path_count++)
+		list[p->path_count] =
+			(struct agent_plugin_path){ stage_path(s, paths[p->path_count]),
+						    !str_ends(str_from(paths[p->path_count]), STR(".md")) };
+	s->sources.plugins = p;
+	s->sources.plugin_count = 1;
+}
+
+static const char *const usual_place[] = { "dir/agents", NULL };
+
 static void in_plugin(struct stage *s)
 {
-	static const char *dirs[1];
-
 	/* A plugin's agent has its plugin in its type: the others take that type. */
-	stage_put(s, "plug/.claude-plugin/plugin.json", "{\"name\":\"plug\"}");
-	stage_put(s, "plug/agents/same.md", "---\nname: same\ndescription: plugin\n---\n");
-	dirs[0] = stage_path(s, "plug");
-	s->sources.plugin_dirs = dirs;
-	s->sources.plugin_dir_count = 1;
+	stage_put(s, "dir/agents/same.md", "---\nname: same\ndescription: plugin\n---\n");
+	use_plugin(s, "plug", usual_place);
 }
 
 static void in_user_settings(struct stage *s)
@@ -269,21 +281,11 @@ TEST(a_lock_for_something_else_or_by_somebody_else_locks_nothing)
 
 /* ---- plugins ---- */
 
-static void use_plugin(struct stage *s, const char *name)
-{
-	static const char *dirs[1];
-
-	dirs[0] = stage_path(s, name);
-	s->sources.plugin_dirs = dirs;
-	s->sources.plugin_dir_count = 1;
-}
-
 TEST(a_plugins_agents_have_its_name_and_their_directories_in_their_type)
 {
+	static const char *const paths[] = { "dir/agents", "dir/more", "dir/single.md", "dir/agents/sub", NULL };
 	struct stage s;
 	stage_init(&s);
-	stage_put(&s, "dir/.claude-plugin/plugin.json",
-		  "{\"name\":\"plg\",\"agents\":[\"./more\",\"./single.md\",\"./agents/sub\"]}");
 	stage_agent(&s, "dir/agents/one.md", "uno");
 	stage_agent(&s, "dir/agents/sub/t.md", "two");
 	stage_put(&s, "dir/agents/raw.md", "No frontmatter, but a prompt.");
@@ -291,7 +293,7 @@ TEST(a_plugins_agents_have_its_name_and_their_directories_in_their_type)
 	stage_agent(&s, "dir/more/three.md", "three");
 	stage_agent(&s, "dir/more/zzz.md", "uno");
 	stage_agent(&s, "dir/single.md", "single");
-	use_plugin(&s, "dir");
+	use_plugin(&s, "plg", paths);
 
 	stage_load(&s);
 
@@ -306,57 +308,42 @@ TEST(a_plugins_agents_have_its_name_and_their_directories_in_their_type)
 	stage_release(&s);
 }
 
-TEST(a_plugin_without_a_manifest_is_called_as_its_directory)
+TEST(a_plugins_agent_knows_where_its_plugin_is)
 {
 	struct stage s;
 	stage_init(&s);
-	stage_agent(&s, "helpers/agents/one.md", "one");
-	use_plugin(&s, "helpers");
+	stage_put(&s, "dir/agents/a.md", "Read ${CLAUDE_PLUGIN_ROOT}/x, not ${user_config.KEY} or ${HOME}.");
+	use_plugin(&s, "plg", usual_place);
 
 	stage_load(&s);
 
-	CHECK_CSTR(stage_active(&s), "helpers:one");
+	const struct agent_definition *d = stage_find(&s, "plg:a");
+	CHECK_CSTR(d->prompt,
+		   arena_printf(&s.arena, "Read %s/x, not ${user_config.KEY} or ${HOME}.", stage_path(&s, "dir")));
+	CHECK_INT(d->prompt_len, strlen(d->prompt));
 	stage_release(&s);
 }
 
-TEST(a_plugin_cannot_lead_out_of_itself)
+TEST(a_plugins_agent_knows_where_its_plugin_is),
+	T(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
 {
-	static const char *const manifests[] = { "\"../out\"", "\"/etc\"",
-						 "\"~/x\"",    "\"./agents/../../out/a.md\"",
-						 "\"./link\"", "\"./link.md\"",
-						 "\"./gone\"", "\"./agents/x.txt\"",
-						 "3",          "[4]" };
-
-	for (size_t i = 0; i < COUNT_OF(manifests); i++) {
-		struct stage s;
-		stage_init(&s);
-		stage_agent(&s, "out/a.md", "outside");
-		stage_agent(&s, "dir/agents/ok.md", "ok");
-		stage_put(&s, "dir/agents/x.txt", "");
-		CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/link")), 0);
-		CHECK_INT(symlink(stage_path(&s, "out/a.md"), stage_path(&s, "dir/link.md")), 0);
-		stage_put(&s, "dir/plugin.json",
-			  arena_printf(&s.arena, "{\"name\":\"plg\",\"agents\":%s}", manifests[i]));
-		use_plugin(&s, "dir");
-		stage_load(&s);
-		CHECK_CSTR(stage_active(&s), "plg:ok");
-		CHECK_INT(s.registry->failed_count, 1);
-		stage_release(&s);
-	}
-}
-
-TEST(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
-{
+	static const struct agent_plugin_problem problems[] = { { "/p/plugin.json", 3, "agents: ./gone is not there" },
+								{ "/p", 0, "is not there" } };
+	static const struct agent_plugin plugin = {
+		.name = "plg", .vars.root = "/p", .problems = problems, .problem_count = COUNT_OF(problems)
+	};
 	struct stage s;
 	stage_init(&s);
-	stage_put(&s, "dir/plugin.json", "{\"name\":\"plg\",\"agents\":[\"../out\",\"./gone\"]}");
-	use_plugin(&s, "dir");
+	s.sources.plugins = &plugin;
+	s.sources.plugin_count = 1;
 	stage_load(&s);
 	uint64_t before = s.registry->generation;
 
 	agent_registry_refresh(s.registry);
 
 	CHECK_INT(s.registry->failed_count, 2);
+	CHECK_CSTR(s.registry->failed[0].path, "/p/plugin.json");
+	CHECK_INT(s.registry->failed[0].line, 3);
 	CHECK_INT(s.registry->generation, before);
 	stage_release(&s);
 }
@@ -371,7 +358,7 @@ TEST(links_in_a_plugins_directory_are_followed_only_inside_it)
 	CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/agents/dir")), 0);
 	CHECK_INT(symlink(stage_path(&s, "out/a.md"), stage_path(&s, "dir/agents/file.md")), 0);
 	CHECK_INT(symlink("../inside/b.md", stage_path(&s, "dir/agents/good.md")), 0);
-	use_plugin(&s, "dir");
+	use_plugin(&s, "dir", usual_place);
 
 	stage_load(&s);
 
@@ -380,53 +367,12 @@ TEST(links_in_a_plugins_directory_are_followed_only_inside_it)
 	stage_release(&s);
 }
 
-TEST(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused)
-{
-	struct stage s;
-	stage_init(&s);
-	stage_agent(&s, "out/a.md", "outside");
-	stage_put(&s, "dir/plugin.json", "{\"name\":\"plg\"}");
-	CHECK_INT(symlink(stage_path(&s, "out"), stage_path(&s, "dir/agents")), 0);
-	use_plugin(&s, "dir");
-
-	stage_load(&s);
-
-	CHECK_CSTR(stage_active(&s), "");
-	CHECK_INT(s.registry->failed_count, 1);
-	stage_release(&s);
-}
-
-TEST(a_plugin_with_a_bad_name_or_manifest_gives_no_agents)
-{
-	static const char *const manifests[] = { "{\"name\":\"../x\"}",
-						 "{\"name\":\"a/b\"}",
-						 "{\"name\":\"a:b\"}",
-						 "{\"name\":\"\"}",
-						 "{}",
-						 "{\"name\":",
-						 "[]",
-						 "{\"name\":\".hidden\"}" };
-
-	for (size_t i = 0; i < COUNT_OF(manifests); i++) {
-		struct stage s;
-		stage_init(&s);
-		stage_agent(&s, "dir/agents/ok.md", "ok");
-		stage_put(&s, "dir/plugin.json", manifests[i]);
-		use_plugin(&s, "dir");
-		stage_load(&s);
-		CHECK_CSTR(stage_active(&s), "");
-		CHECK_INT(s.registry->failed_count, 1);
-		stage_release(&s);
-	}
-}
-
 TEST(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description)
 {
 	struct stage s;
 	stage_init(&s);
-	stage_put(&s, "dir/plugin.json", "{\"name\":\"plg\"}");
 	stage_put(&s, "dir/agents/a.md", "---\nname: a\nnote: [unclosed\ntools: [Read\n  - x: {\n---\nbody\n");
-	use_plugin(&s, "dir");
+	use_plugin(&s, "plg", usual_place);
 
 	stage_load(&s);
 
@@ -515,11 +461,9 @@ int test_source(void)
 		T(setting_sources_choose_whose_agents_count), T(a_managed_lock_leaves_plugins_and_managed_agents_only),
 		T(a_lock_for_something_else_or_by_somebody_else_locks_nothing),
 		T(a_plugins_agents_have_its_name_and_their_directories_in_their_type),
-		T(a_plugin_without_a_manifest_is_called_as_its_directory), T(a_plugin_cannot_lead_out_of_itself),
+		T(a_plugins_agent_knows_where_its_plugin_is),
 		T(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again),
 		T(links_in_a_plugins_directory_are_followed_only_inside_it),
-		T(an_agents_directory_that_is_a_link_out_of_its_plugin_is_refused),
-		T(a_plugin_with_a_bad_name_or_manifest_gives_no_agents),
 		T(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description),
 		T(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure), T(the_flag_may_name_a_file),
 		T(a_broken_settings_file_stops_the_start_with_its_line));

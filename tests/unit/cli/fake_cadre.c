@@ -268,6 +268,39 @@ int cadre_trust_set(struct cadre *c, const char *dir, int trusted, struct cadre_
 	return fake_report(trusted ? "trust" : "forget", or_empty(dir), ret_report);
 }
 
+int cadre_plugins_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("plugins_list", "", ret_report);
+}
+
+int cadre_plugins_validate(struct cadre *c, const char *path, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("plugins_validate", path, ret_report);
+}
+
+int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const char *what, const char *scope,
+			 struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "%d %s %s", (int)change, what, or_empty(scope));
+	return fake_report("plugins_change", text, ret_report);
+}
+
+int cadre_marketplaces_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("marketplaces_list", "", ret_report);
+}
+
+int cadre_marketplaces_change(struct cadre *c, enum cadre_marketplace_change change, const char *what,
+			      struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "%d %s", (int)change, or_empty(what));
+	return fake_report("marketplaces_change", text, ret_report);
+}
+
 int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
 	return fake_report("trust_list", "", ret_report);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_auth.c - whole runs against servers on loopback: what is asked in which order, and what comes of it. */
 #include "unit.h"
+#include "json/json.h"
 #include "mcp/oauth_pkce.h"
 #include "oauth_desk.h"
 #include "tests.h"
@@ -190,7 +191,7 @@ TEST(an_answer_above_the_limit_ends_the_run)
 		buf_addstr(&large, "                                                                ");
 	desk_says(&d, "GET /.well-known/oauth-protected-resource/mcp", 200, large.p);
 
-	desk_challenge(&d, 401, "");
+	CHECK(strstr(desk_challenge(&d, 401, ""), "the answer has more than 262144 bytes"));
 	CHECK_INT(d.err.kind, ERR_LIMIT);
 	desk_release(&d);
 }
@@ -237,6 +238,7 @@ TEST(a_403_that_is_not_about_scopes_is_final)
 	desk_init(&d);
 
 	CHECK_CSTR(desk_challenge(&d, 403, "Bearer"), "the server does not allow it (status 403)");
+	CHECK_CSTR(desk_challenge(&d, 403, "Bearer error=invalid_token"), "the server does not allow it (status 403)");
 	CHECK_CSTR(desk_log(&d), "");
 	desk_release(&d);
 }
@@ -311,6 +313,40 @@ TEST(the_address_of_a_document_is_a_client_only_where_that_is_understood)
 	desk_release(&d);
 }
 
+static int read_entry(const char *oauth, struct mcp_server **ret_server)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf notes = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct mcp_entry entry = { .name = STR("far") };
+
+	buf_addf(&text, "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":%s}", oauth);
+	CHECK_INT(json_parse(&reader, text.p, text.n, &entry.value, NULL), 0);
+	return mcp_server_read(&entry, &notes, ret_server, NULL, NULL);
+}
+
+TEST(an_entry_says_how_a_token_is_had_without_a_person)
+{
+	struct mcp_server *s = NULL;
+
+	setenv("CADRE_TEST_KEY", "PEM", 1);
+	CHECK_INT(
+		read_entry(
+			"{\"grantType\":\"client_credentials\",\"privateKey\":\"${CADRE_TEST_KEY}\",\"idpToken\":\"t\","
+			"\"idpTokenUrl\":\"https://i\",\"idpClientId\":\"c\"}",
+			&s),
+		0);
+	unsetenv("CADRE_TEST_KEY");
+
+	CHECK(s->oauth.machine);
+	CHECK_CSTR(s->oauth.private_key, "PEM");
+	CHECK_CSTR(s->oauth.idp_token_url, "https://i");
+	CHECK_CSTR(s->oauth.idp_client_id, "c");
+	CHECK_CSTR(s->oauth.idp_token, "t");
+	mcp_server_unref(s);
+	CHECK_INT(read_entry("{\"grantType\":\"password\"}", &s), -ERR_USAGE);
+}
+
 /* ---- without a browser ---- */
 
 TEST(following_by_itself_works_on_this_machine_only)
@@ -349,5 +385,6 @@ int test_auth(void)
 			 T(a_configured_client_is_not_registered_and_proves_itself_as_the_server_wants),
 			 T(a_machine_signs_in_by_itself), T(a_server_without_registration_asks_for_a_configured_client),
 			 T(the_address_of_a_document_is_a_client_only_where_that_is_understood),
+			 T(an_entry_says_how_a_token_is_had_without_a_person),
 			 T(following_by_itself_works_on_this_machine_only));
 }

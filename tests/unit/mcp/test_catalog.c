@@ -51,7 +51,7 @@ TEST(what_a_tool_says_of_itself_is_read)
 		STR("[{\"name\":\"a\",\"title\":\"T\",\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false},"
 		    "\"_meta\":{\"anthropic/alwaysLoad\":true,\"anthropic/maxResultSizeChars\":7,"
 		    "\"anthropic/requiresUserInteraction\":true}},"
-		    "{\"name\":\"a\"},{\"name\":5},{},7,{\"name\":\"b\",\"annotations\":{\"title\":\"of b\"}}]"),
+		    "{\"name\":\"a\"},{\"name\":5},{},7,{\"name\":\"task\",\"execution\":{\"taskSupport\":\"required\"}},{\"name\":\"b\",\"annotations\":{\"title\":\"of b\"}}]"),
 		STR(""),
 		STR(""),
 	};

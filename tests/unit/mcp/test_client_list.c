@@ -105,9 +105,33 @@ TEST(prompts_and_resources_are_read_where_they_are_offered)
 	client_stage_release(&s);
 }
 
+TEST(a_list_that_changes_all_the_time_is_fetched_more_and_more_seldom)
+{
+	struct client_stage s;
+	unsigned fetched = 0;
+	char tools[40];
+
+	client_stage_init(&s);
+	client_stage_connect(&s);
+	buf_clear(&s.peer.lists);
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(tools, sizeof tools, "{\"name\":\"t%u\"}", i);
+		s.peer.tools = tools;
+		peer_say(&s.peer, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+		peer_run_for(&s.peer, 100);
+	}
+	for (size_t i = 0; i < s.peer.lists.n; i++)
+		fetched += s.peer.lists.p[i] == '\n';
+
+	CHECK(fetched > 3);
+	CHECK(fetched < 20);
+	client_stage_release(&s);
+}
+
 int test_client_list(void)
 {
-	return RUN_TESTS(T(a_list_with_pages_is_one_list_and_has_an_end), T(more_than_ten_thousand_tools_are_cut_off),
+	return RUN_TESTS(T(a_list_that_changes_all_the_time_is_fetched_more_and_more_seldom),
+			 T(a_list_with_pages_is_one_list_and_has_an_end), T(more_than_ten_thousand_tools_are_cut_off),
 			 T(a_list_that_fails_is_tried_three_times),
 			 T(a_burst_of_changes_is_one_refresh_and_a_failed_one_keeps_the_old_list),
 			 T(prompts_and_resources_are_read_where_they_are_offered));

@@ -71,6 +71,8 @@ TEST(a_thousand_links_with_one_key_share_one_connection)
 	CHECK_INT(mcp_pool_connections(s.pool), 1);
 	CHECK_INT(s.changes, 1000); /* state and catalog come in one turn */
 	CHECK_INT(mcp_link_state(links[999]), MCP_CONNECTED);
+	mcp_pool_roots_changed(s.pool);
+	CHECK(peer_was_sent(&s.peer, "notifications/roots/list_changed"));
 
 	for (size_t i = 0; i < COUNT_OF(links); i++)
 		mcp_link_leave(links[i]);

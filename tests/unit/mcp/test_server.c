@@ -78,6 +78,12 @@ static void describe(struct buf *out, const struct mcp_server *s)
 	add_text(out, "secret", s->oauth.client_secret);
 	add_text(out, "metadata", s->oauth.metadata_url);
 	add_text(out, "scopes", s->oauth.scopes);
+	if (s->oauth.machine)
+		buf_addstr(out, " machine");
+	add_text(out, "key", s->oauth.private_key);
+	add_text(out, "idp", s->oauth.idp_token_url);
+	add_text(out, "idp_id", s->oauth.idp_client_id);
+	add_text(out, "idp_token", s->oauth.idp_token);
 	if (s->oauth.callback_port)
 		buf_addf(out, " port=%u", s->oauth.callback_port);
 	if (s->timeout_ms)
@@ -106,6 +112,9 @@ TEST(every_field_of_an_entry_is_read)
 		{ "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":{\"clientId\":\"i\",\"clientSecret\":\"s\","
 		  "\"callbackPort\":8080,\"authServerMetadataUrl\":\"https://a/m\",\"scopes\":\"a b\"}}",
 		  "http url=[https://h] id=[i] secret=[s] metadata=[https://a/m] scopes=[a b] port=8080" },
+		{ "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":{\"grantType\":\"client_credentials\",\"privateKey\":\"${TOKEN}\","
+		  "\"clientSecret\":\"${TOKEN}\",\"idpTokenUrl\":\"https://i\",\"idpClientId\":\"c\",\"idpToken\":\"t\"}}",
+		  "http url=[https://h] secret=[secret] machine key=[secret] idp=[https://i] idp_id=[c] idp_token=[t]" },
 		{ "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":{\"scopes\":[\"a\",\"b\"]}}",
 		  "http url=[https://h] scopes=[a b]" },
 	};
@@ -167,6 +176,8 @@ TEST(a_bad_entry_is_named_with_its_place_and_the_word_for_it)
 		  "oauth: expected an object" },
 		{ "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":{\"callbackPort\":70000}}", "invalid_config",
 		  "oauth.callbackPort: expected" },
+		{ "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":{\"grantType\":\"password\"}}", "invalid_config",
+		  "oauth.grantType: expected" },
 		{ "{\"type\":\"http\",\"url\":\"https://h\",\"oauth\":{\"scopes\":[1]}}", "invalid_config",
 		  "oauth.scopes: expected" },
 		{ "{\"type\":\"sdk\"}", "invalid_config", "can be given by a host only" },
@@ -261,7 +272,7 @@ TEST(what_is_not_set_or_not_known_is_noted_with_its_place)
 	reading_release(&r);
 }
 
-TEST(a_variable_without_an_end_costs_no_more_than_its_text)
+TEST(a_variable_without_an_end_stays_as_it_is_however_often)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct reading r;
@@ -304,6 +315,8 @@ TEST(a_key_is_the_same_for_the_same_connection_and_no_other)
 		{ "{\"command\":\"secret\"}", "{\"command\":\"${TOKEN}\"}", true, true },
 		{ "{\"command\":\"x\",\"env\":{\"A\":\"1\"}}", "{\"command\":\"x\"}", false, true },
 		{ "{\"command\":\"x\",\"args\":[\"a\",\"b\"]}", "{\"command\":\"x\",\"args\":[\"a b\"]}", false,
+		  false },
+		{ "{\"command\":\"x\",\"args\":[\"ab\",\"c\"]}", "{\"command\":\"x\",\"args\":[\"a\",\"bc\"]}", false,
 		  false },
 		{ "{\"command\":\"x\",\"args\":[\"1:a\"]}", "{\"command\":\"x\",\"args\":[\"\",\"a\"]}", false, false },
 		{ "{\"command\":\"x\",\"args\":[\"A=1\"]}", "{\"command\":\"x\",\"env\":{\"A\":\"1\"}}", false, false },
@@ -369,7 +382,7 @@ int test_server(void)
 		T(names_may_be_any_text_but_the_reserved_ones),
 		T(a_server_of_the_host_is_read_from_the_command_line_alone),
 		T(variables_are_replaced_where_they_may_stand), T(what_is_not_set_or_not_known_is_noted_with_its_place),
-		T(a_variable_without_an_end_costs_no_more_than_its_text),
+		T(a_variable_without_an_end_stays_as_it_is_however_often),
 		T(a_key_is_the_same_for_the_same_connection_and_no_other),
 		T(names_of_tools_have_plain_characters_alone), T(a_server_lives_until_its_last_reference_goes));
 }

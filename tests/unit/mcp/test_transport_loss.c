@@ -160,6 +160,39 @@ TEST(a_session_that_the_server_has_forgotten_may_be_opened_again)
 	stop(&w, &s);
 }
 
+static bool answer_gets_not_found(struct site *s, struct peer *p)
+{
+	if (peer_is(p, "GET"))
+		peer_reply(p, "404 Not Found", "", "");
+	else if (peer_has(p, "note"))
+		peer_reply(p, "202 Accepted", "", "");
+	else
+		peer_reply(p, "200 OK", "Mcp-Session-Id: abc\r\n",
+			   peer_has(p, ":1") ? "{\"id\":1,\"result\":0}" : "{\"id\":2,\"result\":0}");
+	return true;
+}
+
+TEST(a_get_that_finds_nothing_only_means_that_there_is_no_stream)
+{
+	struct wire w;
+	struct site s;
+	site_start(&s, answer_gets_not_found);
+	start_wire(&w, &s, 0);
+	wire_send(&w, 1, "{\"id\":1}");
+	wire_wait(&w, "message {\"id\":1");
+
+	mcp_transport_ready(w.transport, "2025-11-25");
+	wire_send(&w, 0, "{\"method\":\"note\"}");
+	while (http_active(w.world.http) || !site_saw(&s, "GET"))
+		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
+	wire_send(&w, 2, "{\"id\":2}");
+	wire_wait(&w, "message {\"id\":2");
+
+	CHECK(!wire_has(&w, "closed"));
+	wire_close(&w);
+	stop(&w, &s);
+}
+
 static bool answer_never(struct site *s, struct peer *p)
 {
 	peer_wait_gone(p);
@@ -262,6 +295,7 @@ int test_transport_loss(void)
 			 T(a_later_failure_is_the_loss_of_its_request_only),
 			 T(a_notification_that_fails_is_a_line_of_log),
 			 T(a_session_that_the_server_has_forgotten_may_be_opened_again),
+			 T(a_get_that_finds_nothing_only_means_that_there_is_no_stream),
 			 T(a_server_that_hangs_at_the_first_message_is_given_up_after_a_minute),
 			 T(an_answer_above_the_limit_is_lost), T(a_stream_that_brings_nothing_any_more_is_given_up));
 }

@@ -2,6 +2,7 @@
  * test_catalog.c - names of models, their ids and prices. */
 #include "unit.h"
 #include "model/catalog.h"
+#include "model/provider.h"
 #include "test_model.h"
 
 /* expected NULL: no such model. */
@@ -17,6 +18,9 @@ static const struct {
 	{ "claude-sonnet-5-5[1m]", "claude-sonnet-5-5" },
 	{ "llama3", "llama3" },
 	{ "org/model", "org/model" },
+	{ "openai/llama", "openai/llama" },
+	{ "openai/openai/gpt-oss-20b", "openai/openai/gpt-oss-20b" },
+	{ "anthropic/sonnet", "anthropic/claude-sonnet-5-5" },
 	{ "sonet", NULL },
 	{ "", NULL },
 	{ "[1m]", NULL },
@@ -57,6 +61,63 @@ TEST(the_environment_decides_what_an_alias_means)
 	CHECK_CSTR(model_default(), "default");
 }
 
+TEST(a_provider_without_aliases_takes_any_name_but_theirs)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct provider *p = provider_find(STR("openai"));
+	struct err err = { 0 };
+	const char *id;
+
+	CHECK_INT(model_resolve_at(&a, p, "llama", &id, &err), 0);
+	CHECK_CSTR(id, "llama");
+	CHECK_INT(model_resolve_at(&a, p, "anthropic/opus", &id, &err), 0);
+	CHECK_CSTR(id, "anthropic/claude-opus-5-5");
+	CHECK_INT(model_resolve_at(&a, p, "haiku", &id, &err), -ERR_USAGE);
+	CHECK_CSTR(err.text, "the provider openai has no model 'haiku': name one of its own");
+	setenv("ANTHROPIC_DEFAULT_HAIKU_MODEL", "small", 1);
+	CHECK_INT(model_resolve_at(&a, p, "haiku", &id, &err), 0);
+	CHECK_CSTR(id, "small");
+	unsetenv("ANTHROPIC_DEFAULT_HAIKU_MODEL");
+}
+
+TEST(the_default_is_the_variable_then_what_is_configured_then_the_alias)
+{
+	const struct provider *usual = provider_find(STR("anthropic")), *other = provider_find(STR("openai"));
+	struct err err = { 0 };
+	const char *name;
+
+	CHECK_INT(model_default_at(other, NULL, &name, &err), -ERR_USAGE);
+	CHECK(strstr(err.text, "OPENAI_MODEL") != NULL);
+	CHECK_INT(model_default_at(other, "mine", &name, &err), 0);
+	CHECK_CSTR(name, "mine");
+	setenv("OPENAI_MODEL", "theirs", 1);
+	CHECK_INT(model_default_at(other, "mine", &name, &err), 0);
+	CHECK_CSTR(name, "theirs");
+	unsetenv("OPENAI_MODEL");
+	CHECK_INT(model_default_at(usual, NULL, &name, &err), 0);
+	CHECK_CSTR(name, "default");
+}
+
+TEST(a_model_names_its_provider_or_nobody)
+{
+	static const struct {
+		const char *model, *provider, *name;
+	} models[] = {
+		{ "openai/gpt-4o", "openai", "gpt-4o" }, { "openai/openai/x", "openai", "openai/x" },
+		{ "gpt-4o", NULL, "gpt-4o" },            { "org/model", NULL, "org/model" },
+		{ "openai/", NULL, "openai/" },          { "openai", NULL, "openai" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(models); i++) {
+		const char *name;
+		const struct provider *p = provider_of(models[i].model, &name);
+		CHECK_INT(p == NULL, models[i].provider == NULL);
+		if (p)
+			CHECK_CSTR(p->name, models[i].provider);
+		CHECK_CSTR(name, models[i].name);
+	}
+}
+
 TEST(the_longest_prefix_of_an_id_decides_its_price)
 {
 	CHECK_CSTR(model_find("claude-opus-5-5-20261101")->id, "claude-opus-5-5");
@@ -64,6 +125,7 @@ TEST(the_longest_prefix_of_an_id_decides_its_price)
 	CHECK_CSTR(model_find("claude-fable-5-2")->id, "claude-fable-5-2");
 	CHECK_CSTR(model_find("gpt-x")->id, "");
 	CHECK_INT(model_find("gpt-x")->context, 200000);
+	CHECK_CSTR(model_find("openai/gpt-4o-mini-2024")->id, "gpt-4o-mini");
 	CHECK_INT(model_find("claude-haiku-4-5")->max_output, 64000);
 }
 
@@ -83,6 +145,9 @@ TEST(cost_counts_each_kind_of_token_at_its_price)
 int test_catalog(void)
 {
 	return RUN_TESTS(T(aliases_become_ids_and_ids_pass_through), T(the_environment_decides_what_an_alias_means),
+			 T(a_provider_without_aliases_takes_any_name_but_theirs),
+			 T(the_default_is_the_variable_then_what_is_configured_then_the_alias),
+			 T(a_model_names_its_provider_or_nobody),
 			 T(the_longest_prefix_of_an_id_decides_its_price),
 			 T(cost_counts_each_kind_of_token_at_its_price));
 }

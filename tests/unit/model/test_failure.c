@@ -89,7 +89,8 @@ static const struct {
 	{ 502, "<html>\n<b>Bad Gateway</b>\n</html>", "", "502 <html>" },
 	{ 500, "", "", "500 the server sent no explanation" },
 	{ 500, " \n ", "", "500 the server sent no explanation" },
-	{ 400, "{\"error\":\"a text\"}", "", "400 {\"error\":\"a text\"}" },
+	{ 400, "{\"error\":\"a text\"}", "", "400 a text" },
+	{ 400, "{\"error\":7}", "", "400 {\"error\":7}" },
 	{ 400, "{\"message\":\"x\"}", "", "400 {\"message\":\"x\"}" },
 };
 

@@ -5,5 +5,6 @@
 
 int main(void)
 {
-	return test_answer() + test_failure() + test_call() + test_governor() + test_catalog();
+	return test_answer() + test_failure() + test_call() + test_governor() + test_catalog() +
+	       test_endpoints() + test_openai_request() + test_openai_stream();
 }

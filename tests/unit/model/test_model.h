@@ -7,3 +7,6 @@ int test_failure(void);
 int test_call(void);
 int test_governor(void);
 int test_catalog(void);
+int test_endpoints(void);
+int test_openai_request(void);
+int test_openai_stream(void);

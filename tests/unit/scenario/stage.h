@@ -38,3 +38,4 @@ int request_tests(void);
 int answer_tests(void);
 int fault_tests(void);
 int cache_tests(void);
+int chat_tests(void);

@@ -4,5 +4,5 @@
 
 int main(void)
 {
-	return parse_tests() + request_tests() + answer_tests() + fault_tests() + cache_tests();
+	return parse_tests() + request_tests() + answer_tests() + fault_tests() + cache_tests() + chat_tests();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 int test_frontmatter(void);
+int test_git_index(void);
 int test_layers(void);
 int test_store(void);
 int test_trust(void);

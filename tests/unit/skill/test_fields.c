@@ -13,6 +13,14 @@ static struct skill *parse(const char *fields)
 	return skill_from_markdown(&origin, buf_str(&text));
 }
 
+static bool says(const struct skill *s, enum diagnostic_level level)
+{
+	for (size_t i = 0; i < s->diagnostic_count; i++)
+		if (s->diagnostics[i].level == level)
+			return true;
+	return false;
+}
+
 static void names(const struct name_list *list, char out[200])
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -55,7 +63,7 @@ TEST(allowed_tools_that_cannot_be_read_grant_nothing)
 		struct skill *s = parse(rows[i]);
 		CHECK_INT(s->allowed_tools.count, 0);
 		CHECK(!s->refused);
-		CHECK_INT(s->diagnostics[s->diagnostic_count - 1].level, DIAGNOSTIC_WARNING);
+		CHECK(says(s, DIAGNOSTIC_WARNING));
 		skill_unref(s);
 	}
 }
@@ -68,7 +76,7 @@ TEST(a_skill_whose_restriction_cannot_be_read_is_refused)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct skill *s = parse(rows[i]);
 		CHECK(s->refused);
-		CHECK_INT(s->diagnostics[s->diagnostic_count - 1].level, DIAGNOSTIC_ERROR);
+		CHECK(says(s, DIAGNOSTIC_ERROR));
 		skill_unref(s);
 	}
 }

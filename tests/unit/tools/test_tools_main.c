@@ -39,5 +39,6 @@ int main(void)
 	failed += test_file_type();
 	failed += test_walk();
 	failed += test_grep();
+	failed += test_mcp_resources();
 	return failed ? 1 : 0;
 }

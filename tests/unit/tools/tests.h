@@ -10,3 +10,4 @@ int test_glob(void);
 int test_file_type(void);
 int test_walk(void);
 int test_grep(void);
+int test_mcp_resources(void);

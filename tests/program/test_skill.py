@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Skills that are typed on a terminal: questions, interrupts, agents in the background."""
+import os
+import pathlib
+import sys
+
+from lab import CADRE, ROOT, main
+
+sys.path.insert(0, str(ROOT / "scripts"))
+from pty_test import Terminal  # noqa: E402
+
+SCENARIO = r"""
+rule hears
+  agent main
+  prompt contains "<task-notification>"
+  text Its report has come.
+
+rule main
+  agent main
+  text The model was asked.
+
+rule child
+  text Bees fly.
+"""
+
+
+def start(lab, *args):
+    lab.model(SCENARIO)
+    return Terminal([CADRE, *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
+
+
+def write(lab, name, text):
+    path = pathlib.Path(lab.work) / ".claude" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def leave(t):
+    t.key("C-d")
+    assert t.wait() == 0, (t.code, t.text[-300:])
+
+
+def a_command_of_a_typed_skill_runs_after_a_yes(lab):
+    write(lab, "commands/make.md", "Made: !`echo made > made.txt; echo yes`")
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("/make")
+        t.expect("Allow Bash: ")
+        t.expect("say why: ")
+        assert not os.path.exists(os.path.join(lab.work, "made.txt"))
+        t.type("y")
+        t.expect("The model was asked.")
+        t.expect("> ")
+        assert os.path.exists(os.path.join(lab.work, "made.txt"))
+        leave(t)
+
+
+def a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works(lab):
+    write(lab, "commands/make.md", "Made: !`echo made > made.txt`")
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("/make")
+        t.expect("say why: ")
+        t.type("not here")
+        t.expect("is not allowed: ")
+        t.expect("not here")
+        t.expect("> ")
+        assert not os.path.exists(os.path.join(lab.work, "made.txt"))
+        t.type("hello")
+        t.expect("The model was asked.")
+        t.expect("> ")
+        leave(t)
+
+
+def ctrl_c_ends_a_command_of_a_typed_skill(lab):
+    write(lab, "commands/wait.md", "---\nallowed-tools: Bash\n---\nWaited: !`echo begun > fifo; sleep 1000`")
+    begun = lab.fifo("fifo")
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("/wait")
+        assert begun.line() == "begun"
+        t.key("C-c")
+        t.expect("Interrupted")
+        t.expect("> ")
+        t.type("hello")
+        t.expect("The model was asked.")
+        t.expect("> ")
+        leave(t)
+
+
+def a_typed_skill_of_an_agent_of_its_own_works_in_the_background(lab):
+    write(lab, "skills/research/SKILL.md", "---\ncontext: fork\n---\nFind out about bees.")
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("/research")
+        t.expect("Its report has come.")
+        t.expect("> ")
+        leave(t)
+
+
+if __name__ == "__main__":
+    main(a_command_of_a_typed_skill_runs_after_a_yes,
+         a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works,
+         ctrl_c_ends_a_command_of_a_typed_skill,
+         a_typed_skill_of_an_agent_of_its_own_works_in_the_background)

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * test_openai_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
+ * translated once. */
+#include "unit.h"
+#include "model/openai_body.h"
+#include "model/openai_request.h"
+#include "model/provider.h"
+#include "test_model.h"
+
+#define U(json)        "u" json
+#define A(json)        "a" json
+#define TEXT(text)     "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define CALL(id, in)   "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Read\",\"input\":" in "}"
+#define RESULT(id, c)  "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":" c "}"
+#define IMAGE          "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"QUJD\"}}"
+#define THINKING       "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}"
+#define S_CALL(id, in) "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":\"" in "\"}}"
+#define S_TOOL(id, c)  "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" c "\"}"
+#define S_USER(text)   "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define S_IMAGE        "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}"
+#define S_SYSTEM       "{\"role\":\"system\",\"content\":\"be \\\"good\\\"\"}"
+
+enum { MOST_BLOCKS = 8 };
+
+/* splits: it may be packed anywhere and stays the same. */
+static const struct {
+	const char *what;
+	bool splits;
+	const char *blocks[MOST_BLOCKS];
+	const char *messages; /* behind the system message */
+} cases[] = {
+	{ "one text", true, { U(TEXT("hi \\u00e9")) }, S_USER("hi \\u00e9") },
+	{ "texts become one", true, { U(TEXT("a")), U(TEXT("b")) }, S_USER("a\\n\\nb") },
+	{ "an answer",
+	  true,
+	  { U(TEXT("a")), A(TEXT("b")), A(TEXT("c")), U(TEXT("d")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\\n\\nc\"}," S_USER("d") },
+	{ "thinking is left out",
+	  true,
+	  { U(TEXT("a")), A(THINKING), A(TEXT("b")), U(TEXT("c")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\"}," S_USER("c") },
+	{ "an answer of thinking alone is none",
+	  true,
+	  { U(TEXT("a")), A(THINKING), U(TEXT("b")) },
+	  S_USER("a\\n\\nb") },
+	{ "calls and results",
+	  true,
+	  { U(TEXT("a")), A(TEXT("b")), A(CALL("x", "{\"p\":\"q\\n\"}")), A(CALL("y", "{}")), U(RESULT("x", "\"1\"")),
+	    U(RESULT("y", "\"2\\u00e9\"")), U(TEXT("more")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":[" S_CALL(
+		  "x", "{\\\"p\\\":\\\"q\\\\n\\\"}") "," S_CALL("y", "{}") "]}," S_TOOL("x", "1") "," S_TOOL("y",
+													    "2\\u00e9") "," S_USER("more") },
+	{ "a call without a text",
+	  true,
+	  { U(TEXT("a")), A(CALL("x", "{}")), U(RESULT("x", "\"\"")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "]}," S_TOOL("x", "") },
+	{ "text behind a call comes before it",
+	  false,
+	  { U(TEXT("a")), A(CALL("x", "{}")), A(TEXT("b")), U(RESULT("x", "\"\"")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":[" S_CALL("x", "{}") "]}," S_TOOL("x", "") },
+	{ "a result with blocks, and one that is an error",
+	  true,
+	  { U(TEXT("a")), A(CALL("x", "{}")), A(CALL("y", "{}")),
+	    U(RESULT("x", "[" TEXT("1") "," TEXT("2") "]")),
+	    U("{\"type\":\"tool_result\",\"tool_use_id\":\"y\",\"content\":\"no\",\"is_error\":true}") },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "," S_CALL(
+		  "y", "{}") "]}," S_TOOL("x", "1\\n2") "," S_TOOL("y", "Error: no") },
+	{ "an image makes parts",
+	  false,
+	  { U(TEXT("a")), U(IMAGE), U(TEXT("b")) },
+	  "{\"role\":\"user\",\"content\":[" TEXT("a") "," S_IMAGE "," TEXT("b") "]}" },
+	{ "images of results come behind the last result",
+	  false,
+	  { U(TEXT("a")), A(CALL("x", "{}")), A(CALL("y", "{}")), U(RESULT("x", "[" TEXT("see") "," IMAGE "]")),
+	    U(RESULT("y", "[" IMAGE "]")), U(TEXT("b")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "," S_CALL(
+		  "y", "{}") "]}," S_TOOL("x", "see\\n[The image is in the next message of the user.]") "," S_TOOL("y",
+														   "[The image is in the next message of the user.]") ",{\"role\":\"user\",\"content\":[" S_IMAGE
+	  "," S_IMAGE "," TEXT("b") "]}" },
+	{ "a document is described, or its text is sent",
+	  false,
+	  { U("{\"type\":\"document\",\"source\":{\"type\":\"base64\",\"data\":\"QUJD\"}}"),
+	    U("{\"type\":\"document\",\"source\":{\"type\":\"text\",\"data\":\"words\"}}") },
+	  "{\"role\":\"user\",\"content\":[" TEXT(
+		  "[A block of type document was left out: it cannot be sent to this model.]") "," TEXT("words") "]}" },
+	{ "blocks of server tools are left out",
+	  true,
+	  { U(TEXT("a")), A("{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"n\",\"input\":{}}"), A(TEXT("b")),
+	    U(TEXT("c")) },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\"}," S_USER("c") },
+};
+
+struct stage {
+	struct head_pool pool;
+	struct head *head;
+	struct transcript base, t; /* t may share what base has */
+};
+
+static struct head *make_head(struct head_pool *pool, const char *const *tools, struct str system, const char *effort)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+
+	head_write(&bytes, &(struct head_spec){
+				   .model = "openai/m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
+	return head_intern(pool, buf_str(&bytes));
+}
+
+static void add(struct transcript *t, const char *block)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, block + 1, strlen(block + 1), &root, NULL) < 0)
+		fail_msg("not JSON: %s", block);
+	transcript_add(t, *block == 'u' ? ROLE_USER : ROLE_ASSISTANT, segment_from_json(root));
+}
+
+/* The first `packed` blocks are on a shelf. */
+static void stage_init(struct stage *s, const char *const *blocks, size_t packed)
+{
+	size_t i = 0;
+
+	*s = (struct stage){ 0 };
+	s->head = make_head(&s->pool, NULL, STR("be \"good\""), NULL);
+	for (; i < packed && i < MOST_BLOCKS && blocks[i]; i++)
+		add(&s->base, blocks[i]);
+	if (i)
+		transcript_fork(&s->base, &s->t);
+	for (; i < MOST_BLOCKS && blocks[i]; i++)
+		add(&s->t, blocks[i]);
+}
+
+static void stage_release(struct stage *s)
+{
+	transcript_release(&s->t);
+	transcript_release(&s->base);
+	head_unref(s->head);
+	head_pool_release(&s->pool);
+}
+
+static void read_all(struct buf *out, struct head *head, const struct transcript *t, struct str reminder, unsigned quirks,
+		     size_t room)
+{
+	struct body body;
+	struct chat_body b;
+	char bytes[4096];
+	size_t n;
+
+	buf_clear(out);
+	body_init(&body, head, t, UINT32_MAX);
+	body_remind(&body, reminder);
+	chat_body_init(&b, &body, quirks);
+	while ((n = chat_body_read(&b, bytes, room)))
+		buf_add(out, bytes, n);
+	CHECK_INT(out->n, b.size);
+	chat_body_rewind(&b);
+	CHECK_INT(chat_body_read(&b, bytes, 1), 1);
+	CHECK_INT(bytes[0], '{');
+	chat_body_release(&b);
+}
+
+#define ENDING "],\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_tokens\":100}"
+
+TEST(each_conversation_has_its_messages_however_it_is_packed)
+{
+	AUTO_BUF struct buf sent = { 0 };
+	AUTO_BUF struct buf expected = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		print_message("# %s\n", cases[i].what);
+		buf_clear(&expected);
+		buf_addf(&expected, "{\"model\":\"m\",\"messages\":[" S_SYSTEM ",%s" ENDING, cases[i].messages);
+		for (size_t packed = 0; packed <= (cases[i].splits ? MOST_BLOCKS : 0); packed++) {
+			struct stage s;
+			stage_init(&s, cases[i].blocks, packed);
+			read_all(&sent, s.head, &s.t, STR(""), 0, packed % 2 ? 1 : 4096);
+			CHECK_CSTR(sent.p, expected.p);
+			stage_release(&s);
+		}
+	}
+}
+
+TEST(a_reminder_goes_behind_the_last_text)
+{
+	static const char *const blocks[] = { U(TEXT("a")), NULL };
+	AUTO_BUF struct buf sent = { 0 };
+	struct stage s;
+	stage_init(&s, blocks, 0);
+
+	read_all(&sent, s.head, &s.t, STR("," TEXT("remember")), 0, 100);
+
+	CHECK_CSTR(sent.p, "{\"model\":\"m\",\"messages\":[" S_SYSTEM "," S_USER("a\\n\\nremember") ENDING);
+	stage_release(&s);
+}
+
+TEST(tools_effort_and_limit_are_said_as_the_server_wants_them)
+{
+	static const char *const tools[] = {
+		"{\"name\":\"Read\",\"description\":\"reads\",\"input_schema\":{\"type\":\"object\"}}",
+		"{\"type\":\"web_search_20260101\",\"name\":\"web_search\"}",
+		"{\"name\":\"Stop\",\"input_schema\":{}}", NULL
+	};
+	static const char *const blocks[] = { U(TEXT("a")), NULL };
+	AUTO_BUF struct buf sent = { 0 };
+	struct stage s;
+	stage_init(&s, blocks, 0);
+	struct head *head = make_head(&s.pool, tools, STR(""), "max");
+
+	read_all(&sent, head, &s.t, STR(""), CHAT_COMPLETION_TOKENS, 4096);
+	CHECK_CSTR(sent.p, "{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"Read\","
+			   "\"description\":\"reads\",\"parameters\":{\"type\":\"object\"}}},{\"type\":\"function\","
+			   "\"function\":{\"name\":\"Stop\",\"parameters\":{}}}],\"messages\":[" S_USER(
+				   "a") "],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+					"\"max_completion_tokens\":100,\"parallel_tool_calls\":true,"
+					"\"reasoning_effort\":\"high\"}");
+	read_all(&sent, head, &s.t, STR(""), ~0u, 4096);
+	CHECK(str_ends(buf_str(&sent), STR(S_USER("a") "],\"stream\":true}")));
+	head_unref(head);
+	stage_release(&s);
+}
+
+TEST(what_is_packed_is_translated_once_and_shared_by_forks)
+{
+	static const char *const blocks[] = { U(TEXT("a")), A(TEXT("b")), U(TEXT("c")), NULL };
+	AUTO_BUF struct buf sent = { 0 };
+	struct transcript fork = { 0 };
+	struct stage s;
+	stage_init(&s, blocks, 2);
+
+	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
+	const struct translation *head = s.head->translation, *shelf = s.t.shelves[0]->translation;
+	transcript_fork(&s.t, &fork);
+	add(&fork, A(TEXT("d")));
+	read_all(&sent, s.head, &fork, STR(""), 0, 4096);
+
+	CHECK(shelf && fork.shelves[0]->translation == shelf && s.head->translation == head);
+	CHECK(fork.shelves[1]->translation && s.t.shelves[1]->translation == fork.shelves[1]->translation);
+	transcript_release(&fork);
+	stage_release(&s);
+}
+
+TEST(a_long_text_is_sent_out_of_the_shelf_itself)
+{
+	AUTO_BUF struct buf block = { 0 };
+	AUTO_BUF struct buf sent = { 0 };
+	const char *blocks[] = { NULL, NULL };
+	struct stage s;
+	buf_addstr(&block, "u{\"type\":\"text\",\"text\":\"");
+	for (int i = 0; i < 1000; i++)
+		buf_addstr(&block, "words ");
+	buf_addstr(&block, "\"}");
+	blocks[0] = block.p;
+	stage_init(&s, blocks, 1);
+
+	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
+
+	const struct shelf *shelf = s.t.shelves[0];
+	const struct translation *t = shelf->translation;
+	CHECK_INT(t->pieces[t->count - 1].n, 6000);
+	CHECK(t->pieces[t->count - 1].p > shelf->bytes && t->pieces[t->count - 1].p < shelf->bytes + shelf->len);
+	CHECK(!t->arena.block);
+	stage_release(&s);
+}
+
+int test_openai_request(void)
+{
+	return RUN_TESTS(T(each_conversation_has_its_messages_however_it_is_packed),
+			 T(a_reminder_goes_behind_the_last_text),
+			 T(tools_effort_and_limit_are_said_as_the_server_wants_them),
+			 T(what_is_packed_is_translated_once_and_shared_by_forks),
+			 T(a_long_text_is_sent_out_of_the_shelf_itself));
+}

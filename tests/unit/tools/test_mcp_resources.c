@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * test_mcp_resources.c - ListMcpResourcesTool and ReadMcpResourceTool, in front of a scripted server. */
+#include "unit.h"
+#include "../mcp/peer.h"
+#include "mcp/set.h"
+#include "tests.h"
+#include "toolbox.h"
+
+struct stage {
+	struct toolbox box;
+	struct peer peer;
+	struct mcp_pool *pool;
+	struct mcp_set *set;
+	struct loop *own_loop; /* of the toolbox */
+	bool drained;
+};
+
+static void stage_init(struct stage *s)
+{
+	struct mcp_pool_events events = { .make_transport = peer_transport, .data = &s->peer };
+
+	toolbox_open(&s->box);
+	peer_init(&s->peer);
+	s->peer.capabilities = "{\"resources\":{}}";
+	s->peer.resources =
+		"{\"uri\":\"mem://a\",\"name\":\"a\",\"server\":\"lies\"},{\"uri\":\"mem://b\",\"name\":\"b\"}";
+	s->pool = mcp_pool_new(&s->peer.world, &events);
+	s->set = mcp_set_new(s->pool);
+	mcp_set_join(s->set, s->peer.server);
+	loop_run(s->peer.loop);
+	s->own_loop = s->box.env.loop;
+	s->box.env.loop = s->peer.loop;
+	s->box.env.servers = s->set;
+	s->drained = false;
+}
+
+static void on_drained(void *data)
+{
+	((struct stage *)data)->drained = true;
+}
+
+static void stage_release(struct stage *s)
+{
+	mcp_set_free(s->set);
+	mcp_pool_drain(s->pool, on_drained, s);
+	loop_run(s->peer.loop);
+	CHECK(s->drained);
+	mcp_pool_free(s->pool);
+	tool_call_free(TAKE(s->box.call));
+	s->box.env.loop = s->own_loop;
+	peer_release(&s->peer);
+	toolbox_close(&s->box);
+}
+
+#define BOTH                                                                             \
+	"[{\"uri\":\"mem://a\",\"name\":\"a\",\"server\":\"srv\"},{\"uri\":\"mem://b\"," \
+	"\"name\":\"b\",\"server\":\"srv\"}]"
+
+TEST(the_resources_of_all_servers_or_of_one_are_listed)
+{
+	struct stage s;
+
+	stage_init(&s);
+	toolbox_run(&s.box, "ListMcpResourcesTool", "{}");
+	CHECK_STR(toolbox_text(&s.box), BOTH);
+	toolbox_run(&s.box, "ListMcpResourcesTool", "{'server':'srv'}");
+	CHECK_STR(toolbox_text(&s.box), BOTH);
+	toolbox_run(&s.box, "ListMcpResourcesTool", "{'server':'other'}");
+	CHECK(s.box.call->is_error);
+	CHECK_STR(toolbox_text(&s.box),
+		  "<tool_use_error>There is no MCP server \"other\" here. Servers: srv.</tool_use_error>");
+	s.box.env.servers = NULL;
+	toolbox_run(&s.box, "ListMcpResourcesTool", "{}");
+	CHECK(!s.box.call->is_error);
+	CHECK_STR(toolbox_text(&s.box), "There are no resources. Servers without resources may still have tools.");
+	stage_release(&s);
+}
+
+TEST(a_resource_is_read_from_its_server)
+{
+	struct stage s;
+
+	stage_init(&s);
+	toolbox_begin(&s.box, "ReadMcpResourceTool", "{\"server\":\"srv\",\"uri\":\"mem://a\"}");
+	CHECK(peer_was_sent(&s.peer, "\"method\":\"resources/read\",\"params\":{\"uri\":\"mem://a\",\"_meta\""));
+	peer_say(&s.peer,
+		 "{\"id\":%lld,\"result\":{\"contents\":[{\"uri\":\"mem://a\",\"text\":\"one\"},{\"uri\":\"mem://p\","
+		 "\"mimeType\":\"image/png\",\"blob\":\"QUJD\"}]}}",
+		 (long long)peer_last_id(&s.peer));
+	toolbox_finish(&s.box);
+	CHECK_STR(toolbox_text(&s.box), "[Resource mem://a]\none\n[Resource mem://p]\n[image, image/png]");
+	CHECK(str_has(buf_str(&s.box.call->result_blocks), STR("\"data\":\"QUJD\"")));
+	stage_release(&s);
+}
+
+TEST(a_resource_that_cannot_be_read_says_why)
+{
+	struct stage s;
+
+	stage_init(&s);
+	toolbox_begin(&s.box, "ReadMcpResourceTool", "{\"server\":\"srv\",\"uri\":\"mem://x\"}");
+	peer_say(&s.peer, "{\"id\":%lld,\"error\":{\"code\":-32002,\"message\":\"not there\"}}",
+		 (long long)peer_last_id(&s.peer));
+	toolbox_finish(&s.box);
+	CHECK(s.box.call->is_error);
+	CHECK_STR(toolbox_text(&s.box),
+		  "The resource cannot be read: the server srv answered with error -32002: not there");
+	stage_release(&s);
+}
+
+int test_mcp_resources(void)
+{
+	return RUN_TESTS(T(the_resources_of_all_servers_or_of_one_are_listed), T(a_resource_is_read_from_its_server),
+			 T(a_resource_that_cannot_be_read_says_why));
+}
