@@ -63,7 +63,7 @@ CADRE_API const char *cadre_version(void);
  *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
  *   (session id), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
  *   given again), retry-deadline (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), provider
- *   (anthropic | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (a directory or a zip file; may be given
+ *   (anthropic | openai | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (a directory or a zip file; may be given
  *   again), setting-sources (list of user, project, local), mcp-config (a JSON object or a file with one; may be given again),
  *   strict-mcp-config (""), plugin-dir-no-mcp (as plugin-dir, without its MCP servers), and for hosts: cwd, config-dir, managed-dir, base-url,
  *   api-key, auth-token, trace (a file for ui.perfetto.dev), scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody
@@ -142,7 +142,7 @@ enum cadre_event_kind {
 	CADRE_QUESTION_ASKED,      /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question */
 	CADRE_HOOK_STARTED,        /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
 	CADRE_HOOK_ENDED,          /* the same with is_error; frame: system/hook_response */
-	CADRE_ELICITATION_ASKED    /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
+	CADRE_ELICITATION_ASKED /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
 				    * id: for cadre_answer_elicitation */
 };
 
@@ -362,6 +362,20 @@ CADRE_API int cadre_mcp_add_json(struct cadre *c, const char *name, const char *
 /* scope NULL: the one scope that has it; CADRE_USAGE if several have, CADRE_NOT_FOUND if none has. */
 CADRE_API int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struct cadre_report **ret_report,
 			       char *why, size_t why_size);
+
+/* Called with an address that the user has to visit to sign in. Returns other than 0: a browser is to be opened with it. */
+typedef int cadre_visit_fn(const char *url, void *data);
+/* Connects to one server, tells what it offers, and hangs up: {"name":..,"state":"connected","serverInfo":{..},"tools":[..],
+ * "prompts":[..],"resources":[..]}. name: one that is configured, or NULL with transport ("stdio", "http" or "sse") and words (the
+ * program and its arguments, or one address, then NULL). visit NULL: nobody can sign in. What signing in gives is stored. The
+ * report is bad if it is not connected. Blocks. */
+CADRE_API int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, const char *const *words,
+			     cadre_visit_fn *visit, void *data, struct cadre_report **ret_report, char *why,
+			     size_t why_size);
+/* Offers Bash, Edit, Glob, Grep, Read, Write and the like to another program, and `agent`, which runs a subagent: an MCP server
+ * on two descriptors, a message a line. Nobody is asked: what the rules and the mode do not allow is denied. Blocks until the
+ * input is over, nobody reads the output any more, or cadre_stop(). */
+CADRE_API int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size);
 
 /* ---- the loop, for faces ------------------------------------------------------------------------------------- */
 

@@ -8,13 +8,13 @@ struct provider;
 
 /* NULL: says nothing */
 struct model_wishes {
-	const struct provider *provider; /* of plain names; NULL: one that knows all aliases */
 	const char *environment; /* CLAUDE_CODE_SUBAGENT_MODEL; "inherit" is nothing */
 	const char *call;
 	const char *definition;
 	const char *configured;
 	const char *parent;  /* the parent's model id; required */
 	bool shares_context; /* a fork, or forkContext: it must run on its parent's model */
+	const struct provider *provider; /* whose models plain names are; NULL: one that knows all aliases */
 };
 
 struct model_choice {

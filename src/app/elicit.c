@@ -4,6 +4,7 @@
  *     Elicitation hooks -> the host -> ElicitationResult hooks -> the server
  *
  * The server is shared, so the question goes to the newest session that has it. */
+#include "app/app_int.h"
 #include "app/form.h"
 #include "app/servers.h"
 #include "json/json_write.h"
@@ -25,8 +26,8 @@ static struct cadre_session *session_for(struct cadre *c, const struct mcp_serve
 {
 	struct cadre_session *s = c->sessions;
 
-	while (s && (s->closing || !s->tree.main.servers ||
-		     !mcp_set_find(s->tree.main.servers, str_from(server->name))))
+	while (s &&
+	       (s->closing || !s->tree.main.servers || !mcp_set_find(s->tree.main.servers, str_from(server->name))))
 		s = s->next;
 	return s;
 }

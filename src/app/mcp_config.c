@@ -76,3 +76,15 @@ int app_mcp_places(struct cadre *c, struct arena *a, struct mcp_places *ret_plac
 	mcp_places_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
 	return 0;
 }
+
+const struct mcp_item *app_mcp_item(const struct mcp_config *config, const char *name)
+{
+	const struct mcp_item *found = NULL;
+
+	for (size_t i = config->count; i > 0; i--) {
+		const struct mcp_item *item = &config->items[i - 1];
+		if (!strcmp(item->name, name) && !(found && found->standing == MCP_COUNTS))
+			found = item;
+	}
+	return found;
+}

@@ -12,5 +12,7 @@ int app_mcp_config(struct cadre *c, const struct settings *settings, bool truste
 		   struct mcp_config **ret_config, struct err *err);
 /* The same with settings, trust and plugins read anew, for a look from outside a session. */
 int app_mcp_look(struct cadre *c, struct mcp_config **ret_config, struct err *err);
+/* The one of that name that counts, else the highest that does not; NULL: there is none. */
+const struct mcp_item *app_mcp_item(const struct mcp_config *config, const char *name);
 /* Where the options let a user's servers stand; in the arena. */
 int app_mcp_places(struct cadre *c, struct arena *a, struct mcp_places *ret_places, struct err *err);

@@ -198,22 +198,9 @@ static void get_item(struct cadre_report *r, const struct mcp_item *item)
 		get_server(r, item->server);
 }
 
-/* The one that counts, else the highest that does not. */
-static const struct mcp_item *find_item(const struct mcp_config *config, const char *name)
-{
-	const struct mcp_item *found = NULL;
-
-	for (size_t i = config->count; i > 0; i--) {
-		const struct mcp_item *item = &config->items[i - 1];
-		if (!strcmp(item->name, name) && !(found && found->standing == MCP_COUNTS))
-			found = item;
-	}
-	return found;
-}
-
 static int report_get(struct cadre_report *r, const struct mcp_config *config, const char *name, struct err *err)
 {
-	const struct mcp_item *item = find_item(config, name);
+	const struct mcp_item *item = app_mcp_item(config, name);
 	struct json_out w = json_out(&r->json);
 
 	if (!item)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - the MCP servers of a runtime and of its sessions. */
+#include "app/app_int.h"
 #include "app/servers.h"
 #include "app/mcp_config.h"
 #include "subagent/agent_tool.h"
@@ -213,7 +214,7 @@ void session_release_servers(struct cadre_session *s)
 
 static void waited(struct cadre_session *s, bool cancelled)
 {
-	void (*then)(struct cadre_session *s, bool cancelled) = TAKE(s->after_servers);
+	void (*then)(struct cadre_session * s, bool cancelled) = TAKE(s->after_servers);
 
 	session_update_tools(s);
 	then(s, cancelled);

@@ -2,7 +2,7 @@
  * servers.h - the MCP servers of a runtime and of its sessions: the configuration, the pool of connections, and what the main
  * agent has of them. docs/internals/mcp.md. */
 #pragma once
-#include "app/app_int.h"
+#include "app/app.h"
 #include "mcp/config.h"
 #include "mcp/set.h"
 

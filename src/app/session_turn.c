@@ -95,6 +95,8 @@ static int add_prompt(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (t->context.n && add_reminder(s, buf_str(&t->context), err) < 0)
 		return -(int)err->kind;
+	if (t->suppressed)
+		return 0;
 	if (t->opening.n)
 		return add_opening(s, err);
 	said_add(&t->said, buf_str(&t->prompt));
@@ -229,6 +231,7 @@ static void on_submitted(void *data, const struct hook_outcome *outcome)
 	struct cadre_session *s = data;
 
 	session_hear(s, outcome);
+	s->turn.suppressed = outcome->context_count && str_is(outcome->fields[HOOK_SUPPRESS_PROMPT], "true");
 	if (is_over(s, outcome))
 		return;
 	if (outcome->blocked)
@@ -432,6 +435,7 @@ static void drop_prompt(struct cadre_session *s)
 	for (size_t i = 0; t->blocks && i < t->block_count; i++)
 		segment_unref(t->blocks[i]);
 	free(TAKE(t->blocks));
+	t->suppressed = false;
 	t->uuid[0] = '\0';
 }
 

@@ -2,6 +2,7 @@
  * template.c - fills the places in the texts of handlers. */
 #include "hook/template.h"
 #include "json/json_write.h"
+#include "settings/plugin_vars.h"
 
 static bool is_name_char(char c)
 {
@@ -30,33 +31,12 @@ static const char *find_value(const char *const *list, struct str name)
 
 /* ---- arguments ---- */
 
-static const char *argument_value(struct str name, const struct hook_origin *origin, const char *project_dir)
-{
-	if (str_is(name, "CLAUDE_PROJECT_DIR"))
-		return project_dir;
-	if (str_is(name, "CLAUDE_PLUGIN_ROOT"))
-		return origin->plugin_root;
-	if (str_is(name, "CLAUDE_PLUGIN_DATA"))
-		return origin->plugin_data;
-	if (str_starts(name, STR("user_config.")))
-		return find_value(origin->plugin_options, (struct str){ name.p + 12, name.n - 12 });
-	return NULL;
-}
-
 void template_add_argument(struct buf *out, const char *text, const struct hook_origin *origin, const char *project_dir)
 {
-	struct str rest = str_from(text);
+	const struct plugin_vars vars = { origin->plugin_root, origin->plugin_data, project_dir,
+					  origin->plugin_options };
 
-	while (rest.n) {
-		size_t used = 1;
-		struct str name = braced_name(rest, &used);
-		const char *value = name.n ? argument_value(name, origin, project_dir) : NULL;
-		if (value)
-			buf_addstr(out, value);
-		else
-			buf_add(out, rest.p, used = 1);
-		rest = (struct str){ rest.p + used, rest.n - used };
-	}
+	plugin_vars_expand(out, str_from(text), &vars, true);
 }
 
 /* ---- prompts ---- */

@@ -79,7 +79,7 @@ static void choose_kind(struct auth_flow *f)
 
 	if (o->idp_token_url && o->idp_token)
 		f->kind = AUTH_ASSERTION;
-	else if (secret && f->issuer.client_credentials && (o->machine || !f->issuer.code_grant))
+	else if (secret && (o->machine || (f->issuer.client_credentials && !f->issuer.code_grant)))
 		f->kind = AUTH_CLIENT_CREDENTIALS;
 	else
 		f->kind = AUTH_CODE;

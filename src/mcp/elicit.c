@@ -9,17 +9,23 @@ enum { OPEN_LIMIT = 100 };
 struct elicit {
 	struct mcp_elicitation public;
 	struct mcp_client *client;
-	struct elicit *next, **prev; /* among the open ones of the client */
-	struct arena arena;          /* holds the texts */
-	struct str request_id;       /* JSON */
+	struct elicit *next;   /* among the open ones of the client */
+	struct arena arena;    /* holds the texts */
+	struct str request_id; /* JSON */
 };
 
-static void unlink_and_free(struct elicit *e)
+static void detach(struct elicit *e)
 {
-	*e->prev = e->next;
-	if (e->next)
-		e->next->prev = e->prev;
+	struct elicit **at = &e->client->elicits;
+
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
 	e->client->elicit_count--;
+}
+
+static void elicit_free(struct elicit *e)
+{
 	arena_release(&e->arena);
 	free(e);
 }
@@ -38,9 +44,6 @@ static struct elicit *elicit_new(struct mcp_client *c, struct str id, const stru
 	e->public.url = json_cstr(json_get(params, "url"), &e->arena);
 	e->public.id = json_cstr(json_get(params, "elicitationId"), &e->arena);
 	e->next = c->elicits;
-	e->prev = &c->elicits;
-	if (e->next)
-		e->next->prev = &e->next;
 	c->elicits = e;
 	c->elicit_count++;
 	return e;
@@ -115,16 +118,18 @@ void mcp_elicit_answer(struct mcp_elicitation *public, const char *action, struc
 		put_accepted(&w, public->schema, content);
 	json_close(&w);
 	mcp_rpc_result(&e->client->rpc, e->request_id, buf_str(&result));
-	unlink_and_free(e);
+	detach(e);
+	elicit_free(e);
 }
 
+/* Of one that is not in the list any more. */
 static void drop(struct elicit *e)
 {
 	const struct mcp_client_events *events = &e->client->options.events;
 
 	if (events->on_elicit_gone)
 		events->on_elicit_gone(e->client, events->data, &e->public);
-	unlink_and_free(e);
+	elicit_free(e);
 }
 
 void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id)
@@ -133,6 +138,7 @@ void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id)
 		return;
 	for (struct elicit *e = c->elicits; e; e = e->next)
 		if (str_eq(e->request_id, json_raw(id))) {
+			detach(e);
 			drop(e);
 			return;
 		}
@@ -140,6 +146,10 @@ void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id)
 
 void mcp_elicit_drop_all(struct mcp_client *c)
 {
-	while (c->elicits)
-		drop(c->elicits);
+	while (c->elicits) {
+		struct elicit *e = c->elicits;
+		c->elicits = e->next;
+		c->elicit_count--;
+		drop(e);
+	}
 }

@@ -367,7 +367,9 @@ static void describe_status(const struct exchange *x, struct err *ret_err)
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str words = words_of(x, &reader, &arena);
-	enum err_kind kind = x->status == 401 || x->status == 403 ? ERR_DENIED : ERR_PROTOCOL;
+	enum err_kind kind = x->status == 401 || x->status == 403 ? ERR_DENIED
+			     : x->status >= 500                   ? ERR_IO /* may be over soon: worth another try */
+								  : ERR_PROTOCOL;
 
 	err_set(ret_err, kind, "the server answered HTTP %d%s" STR_FMT, x->status, words.n ? ": " : "", STR_ARG(words));
 }

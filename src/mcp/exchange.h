@@ -16,7 +16,8 @@ struct exchange_class {
 	void (*head)(struct exchange *x); /* status and headers are there; may be NULL */
 	/* An event of the stream, or a whole body that came with 2xx (name empty). */
 	void (*event)(struct exchange *x, struct str name, struct str payload);
-	/* A transfer is over and x->... says how. Ends with exchange_free or exchange_again. */
+	/* A transfer is over; status, error, answered and denied say how. Ends with exchange_free, exchange_again, or the close
+	 * of the whole remote. */
 	void (*end)(struct exchange *x);
 };
 

@@ -24,7 +24,7 @@ struct mcp_oauth {
 	const char *client_id, *client_secret, *metadata_url; /* NULL: not given */
 	const char *scopes;                                   /* with spaces between; NULL: as the server says */
 	unsigned callback_port;                               /* 0: any */
-	bool machine; /* "grantType": "client_credentials": no person signs in where the server allows that */
+	bool machine;            /* "grantType": "client_credentials": no person signs in */
 	const char *private_key; /* PEM, proves who the client is in place of a secret; NULL: none */
 	/* Of an identity provider, whose token for the user is exchanged for one for the server; NULL: none */
 	const char *idp_token_url, *idp_client_id, *idp_token;

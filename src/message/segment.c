@@ -10,7 +10,7 @@ struct segment *segment_new(enum segment_kind kind, struct str json)
 	s->refs = 1;
 	s->len = (uint32_t)json.n;
 	s->kind = (uint8_t)kind;
-	s->markable = kind != SEGMENT_THINKING;
+	s->markable = kind != SEGMENT_THINKING && kind != SEGMENT_UNSENT;
 	memcpy(s->bytes, json.p, json.n);
 	return s;
 }

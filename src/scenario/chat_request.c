@@ -146,7 +146,8 @@ static int put_assistant(struct chat_reader *c, const struct json *message)
 {
 	const struct json *calls = json_get(message, "tool_calls");
 	const struct json *content = json_get(message, "content");
-	bool has_content = content && !json_is(content, JSON_NULL);
+	bool is_empty = json_is(content, JSON_STRING) && !content->len && calls; /* beside calls it means nothing */
+	bool has_content = content && !json_is(content, JSON_NULL) && !is_empty;
 
 	if (c->last == ROLE_ASSISTANT)
 		return refuse(c, "role: two messages of the assistant in a row");

@@ -22,7 +22,8 @@ static int set_system_prompt(const struct wire_request *r, struct err *err)
 		struct str whole = json_str(prompt, r->arena);
 		buf_add(&text, whole.p, whole.n);
 	}
-	for (const struct json *v = json_is(prompt, JSON_ARRAY) ? json_first(prompt) : NULL; v; v = json_next(prompt, v))
+	for (const struct json *v = json_is(prompt, JSON_ARRAY) ? json_first(prompt) : NULL; v;
+	     v = json_next(prompt, v))
 		buf_addf(&text, "%s" STR_FMT, text.n ? "\n\n" : "", STR_ARG(json_str(v, r->arena)));
 	if (!json_is(prompt, JSON_STRING) && !json_is(prompt, JSON_ARRAY))
 		return 0;
@@ -47,8 +48,8 @@ static int take_members(const struct wire_request *r, struct err *err)
 		const struct json *v = json_get(r->body, members[i].member);
 		if (!json_is(v, members[i].type))
 			continue;
-		const char *text = members[i].type == JSON_STRING ? json_cstr(v, r->arena)
-								 : arena_str(r->arena, json_raw(v)).p;
+		const char *text =
+			members[i].type == JSON_STRING ? json_cstr(v, r->arena) : arena_str(r->arena, json_raw(v)).p;
 		if (set(r, members[i].option, text, err) < 0)
 			return -(int)err->kind;
 	}
@@ -139,8 +140,7 @@ static void write_answer(struct buf *payload, struct cadre_wire *w)
 	json_close(&out);
 	json_ki64(&out, "pid", getpid());
 	json_kcstr(&out, "claude_code_version", CADRE_VERSION);
-	json_kcstr(&out, "current_permission_mode",
-		   permission_mode_name(permission_mode(&s->tree.main.permission)));
+	json_kcstr(&out, "current_permission_mode", permission_mode_name(permission_mode(&s->tree.main.permission)));
 	json_close(&out);
 }
 

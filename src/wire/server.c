@@ -238,8 +238,8 @@ static struct mcp_server *describe(struct str name)
 	struct mcp_server *server = NULL;
 
 	if (json_parse(&reader, entry, sizeof entry - 1, &root, NULL) == 0)
-		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG }, &notes,
-				      &server, NULL, NULL);
+		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG },
+				      &notes, &server, NULL, NULL);
 	return server;
 }
 

@@ -2,7 +2,7 @@
  * wire_int.h - one client that speaks stream-json, and what the files of this room ask of each other
  * (docs/internals/wire.md). */
 #pragma once
-#include "app/app_int.h"
+#include "app/app.h"
 #include "json/json_write.h"
 
 enum wire_priority { WIRE_NOW, WIRE_NEXT, WIRE_LATER, WIRE_PRIORITY_COUNT };
@@ -26,7 +26,7 @@ typedef void wire_answer_fn(void *data, const struct json *payload, struct str w
 struct wire_server {
 	struct wire_server *next;
 	char *name;
-	struct buf manifest; /* {"initializeResult":..,"toolsListResult":..}; empty: it is asked for */
+	struct buf manifest;             /* {"initializeResult":..,"toolsListResult":..}; empty: it is asked for */
 	struct mcp_transport *transport; /* borrowed, while one is open */
 };
 
@@ -55,7 +55,7 @@ struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *se
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
-void wire_send(struct cadre_wire *w, struct buf *line); /* a whole frame without its line end; emptied */
+void wire_send(struct cadre_wire *w, struct buf *line);       /* a whole frame without its line end; emptied */
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* on the error stream */
 void wire_tell_state(struct cadre_wire *w, const char *state);
@@ -70,8 +70,8 @@ void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an
 /* request.c: what the client asks for. Each handler answers exactly once, now or later. */
 struct wire_request {
 	struct cadre_wire *wire;
-	struct str id;            /* borrowed while the handler runs */
-	const struct json *body;  /* the `request` object; the same */
+	struct str id;           /* borrowed while the handler runs */
+	const struct json *body; /* the `request` object; the same */
 	struct arena *arena;
 };
 typedef void wire_request_fn(const struct wire_request *r);
@@ -79,12 +79,12 @@ void wire_take_request(struct cadre_wire *w, const struct json *message);
 /* payload: a JSON object; empty: {}. id is the request's. */
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
-wire_request_fn wire_initialize;                                                          /* initialize.c */
-wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;         /* steer.c */
-wire_request_fn wire_cancel_message;                                                      /* steer.c */
-wire_request_fn wire_stop_task, wire_background, wire_task_output;                        /* task.c */
-wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version; /* tell.c */
-wire_request_fn wire_list_rules, wire_get_cost;                                           /* tell.c */
+wire_request_fn wire_initialize;                                                                      /* initialize.c */
+wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;                     /* steer.c */
+wire_request_fn wire_cancel_message;                                                                  /* steer.c */
+wire_request_fn wire_stop_task, wire_background, wire_task_output;                                    /* task.c */
+wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version;              /* tell.c */
+wire_request_fn wire_list_rules, wire_get_cost;                                                       /* tell.c */
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
 /* ask.c */

@@ -2,11 +2,9 @@
 // modeld_sdk.mjs - the official client against modeld, so that modeld is not a dialect of our own. Prints TAP.
 // usage: node modeld_sdk.mjs MODELD
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import Anthropic from "@anthropic-ai/sdk";
+import { play } from "./peer.mjs";
 
-const scenario = fileURLToPath(new URL("modeld_sdk.txt", import.meta.url));
 const tools = [
   {
     name: "get_weather",
@@ -15,17 +13,6 @@ const tools = [
   },
 ];
 const base = { model: "claude-sonnet-5-5", max_tokens: 4096, thinking: { type: "adaptive" } };
-
-// Resolves to the address that modeld prints when it listens.
-async function listening(modeld) {
-  let text = "";
-  for await (const chunk of modeld.stdout) {
-    text += chunk;
-    const match = /listening on (\S+)/.exec(text);
-    if (match) return match[1];
-  }
-  throw new Error("modeld ended without listening");
-}
 
 // The tool loop as a user of the client writes it: the answer goes back as it came.
 async function talk(client, prompt) {
@@ -47,7 +34,7 @@ async function talk(client, prompt) {
   }
 }
 
-const tests = {
+await play((address) => new Anthropic({ baseURL: address, apiKey: "key", maxRetries: 2 }), {
   async "a streamed conversation with tools, thinking and a retry comes to its end"(client) {
     const { message, messages, events } = await talk(client, "the weather, please");
     assert.equal(message.stop_reason, "end_turn");
@@ -99,23 +86,4 @@ const tests = {
     for await (const found of client.models.list()) ids.push(found.id);
     assert.ok(ids.includes(model));
   },
-};
-
-const modeld = spawn(process.argv[2], [scenario, "--die-with-parent"], { stdio: ["ignore", "pipe", "inherit"] });
-const client = new Anthropic({ baseURL: await listening(modeld), apiKey: "key", maxRetries: 2 });
-let number = 0;
-let failed = 0;
-for (const [name, run] of Object.entries(tests)) {
-  number++;
-  try {
-    await run(client);
-    console.log(`ok ${number} - ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`not ok ${number} - ${name}`);
-    console.log(String(error.stack).replace(/^/gm, "# "));
-  }
-}
-console.log(`1..${number}`);
-modeld.kill();
-process.exit(failed ? 1 : 0);
+});

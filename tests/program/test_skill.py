@@ -16,6 +16,11 @@ rule hears
   prompt contains "<task-notification>"
   text Its report has come.
 
+rule makes
+  prompt contains "make a file"
+  turn 1
+  call Bash {"command": "touch made.txt", "description": "make a file"}
+
 rule main
   agent main
   text The model was asked.
@@ -73,6 +78,25 @@ def a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works(lab):
         leave(t)
 
 
+def what_a_skill_allows_is_asked_about_in_the_next_turn(lab):
+    write(lab, "commands/make.md", "---\nallowed-tools: Bash(touch *)\n---\nPlease make a file.")
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("/make")
+        t.expect("The model was asked.")
+        t.expect("> ")
+        assert os.path.exists(os.path.join(lab.work, "made.txt"))
+        os.unlink(os.path.join(lab.work, "made.txt"))
+        t.type("make a file again")
+        t.expect("Allow Bash: ")
+        t.expect("say why: ")
+        t.type("no")
+        t.expect("The model was asked.")
+        t.expect("> ")
+        assert not os.path.exists(os.path.join(lab.work, "made.txt"))
+        leave(t)
+
+
 def ctrl_c_ends_a_command_of_a_typed_skill(lab):
     write(lab, "commands/wait.md", "---\nallowed-tools: Bash\n---\nWaited: !`echo begun > fifo; sleep 1000`")
     begun = lab.fifo("fifo")
@@ -102,5 +126,6 @@ def a_typed_skill_of_an_agent_of_its_own_works_in_the_background(lab):
 if __name__ == "__main__":
     main(a_command_of_a_typed_skill_runs_after_a_yes,
          a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works,
+         what_a_skill_allows_is_asked_about_in_the_next_turn,
          ctrl_c_ends_a_command_of_a_typed_skill,
          a_typed_skill_of_an_agent_of_its_own_works_in_the_background)

@@ -3,6 +3,7 @@
 #include "unit.h"
 #include "agent/model_choice.h"
 #include "agent/tool_choice.h"
+#include "model/provider.h"
 #include "tests.h"
 
 TEST(the_model_is_that_of_the_first_who_says_something)
@@ -12,20 +13,20 @@ TEST(the_model_is_that_of_the_first_who_says_something)
 		const char *id, *origin;
 		bool noted;
 	} rows[] = {
-		{ { "opus", "sonnet", "haiku", "fable", "p-1", false }, "claude-opus-5-5", "environment", false },
-		{ { NULL, "Sonnet", "haiku", "fable", "p-1", false }, "claude-sonnet-5-5", "call", false },
-		{ { NULL, NULL, "HAIKU", "fable", "p-1", false }, "claude-haiku-5-5", "definition", false },
-		{ { NULL, NULL, NULL, "fable", "p-1", false }, "claude-fable-5-2", "configured default", false },
-		{ { NULL, NULL, NULL, NULL, "p-1", false }, "p-1", "parent", false },
-		{ { "inherit", NULL, "haiku", NULL, "p-1", false }, "claude-haiku-5-5", "definition", false },
-		{ { "", "", "", "", "p-1", false }, "p-1", "parent", false },
-		{ { NULL, NULL, "Inherit", "fable", "p-1", false }, "p-1", "definition", false },
-		{ { NULL, "inherit", "haiku", "fable", "p-1", false }, "p-1", "call", false },
-		{ { NULL, NULL, "gpt-4", NULL, "p-1", false }, "gpt-4", "definition", false },
-		{ { NULL, NULL, "turbo", NULL, "p-1", false }, "p-1", "parent", true },
-		{ { NULL, NULL, "opus", NULL, "p-1", true }, "p-1", "parent", true },
-		{ { NULL, NULL, "inherit", NULL, "p-1", true }, "p-1", "definition", false },
-		{ { "opus", NULL, NULL, NULL, "p-1", true }, "p-1", "parent", true },
+		{ { "opus", "sonnet", "haiku", "fable", "p-1", false, NULL }, "claude-opus-5-5", "environment", false },
+		{ { NULL, "Sonnet", "haiku", "fable", "p-1", false, NULL }, "claude-sonnet-5-5", "call", false },
+		{ { NULL, NULL, "HAIKU", "fable", "p-1", false, NULL }, "claude-haiku-5-5", "definition", false },
+		{ { NULL, NULL, NULL, "fable", "p-1", false, NULL }, "claude-fable-5-2", "configured default", false },
+		{ { NULL, NULL, NULL, NULL, "p-1", false, NULL }, "p-1", "parent", false },
+		{ { "inherit", NULL, "haiku", NULL, "p-1", false, NULL }, "claude-haiku-5-5", "definition", false },
+		{ { "", "", "", "", "p-1", false, NULL }, "p-1", "parent", false },
+		{ { NULL, NULL, "Inherit", "fable", "p-1", false, NULL }, "p-1", "definition", false },
+		{ { NULL, "inherit", "haiku", "fable", "p-1", false, NULL }, "p-1", "call", false },
+		{ { NULL, NULL, "gpt-4", NULL, "p-1", false, NULL }, "gpt-4", "definition", false },
+		{ { NULL, NULL, "turbo", NULL, "p-1", false, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, "opus", NULL, "p-1", true, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, "inherit", NULL, "p-1", true, NULL }, "p-1", "definition", false },
+		{ { "opus", NULL, NULL, NULL, "p-1", true, NULL }, "p-1", "parent", true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -36,6 +37,21 @@ TEST(the_model_is_that_of_the_first_who_says_something)
 		CHECK_CSTR(choice.origin, rows[i].origin);
 		CHECK_INT(choice.note != NULL, rows[i].noted);
 	}
+}
+
+TEST(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct model_choice choice;
+
+	model_choose(&a,
+		     &(struct model_wishes){ .definition = "haiku",
+					     .parent = "local",
+					     .provider = provider_find(STR("openai")) },
+		     &choice);
+
+	CHECK_CSTR(choice.id, "local");
+	CHECK_CSTR(choice.note, "the provider openai has no model 'haiku': name one of its own: inherits its parent's model");
 }
 
 /* ---- tools ---- */
@@ -196,6 +212,7 @@ TEST(an_agent_whose_tools_come_to_nothing_is_not_started)
 int test_choice(void)
 {
 	return RUN_TESTS(T(the_model_is_that_of_the_first_who_says_something),
+			 T(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note),
 			 T(an_agent_gets_the_tools_that_it_may_have),
 			 T(an_agent_whose_tools_come_to_nothing_is_not_started));
 }

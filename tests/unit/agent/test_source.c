@@ -324,8 +324,7 @@ TEST(a_plugins_agent_knows_where_its_plugin_is)
 	stage_release(&s);
 }
 
-TEST(a_plugins_agent_knows_where_its_plugin_is),
-	T(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
+TEST(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
 {
 	static const struct agent_plugin_problem problems[] = { { "/p/plugin.json", 3, "agents: ./gone is not there" },
 								{ "/p", 0, "is not there" } };

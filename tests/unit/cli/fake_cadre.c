@@ -273,7 +273,8 @@ int cadre_plugins_list(struct cadre *c, struct cadre_report **ret_report, char *
 	return fake_report("plugins_list", "", ret_report);
 }
 
-int cadre_plugins_validate(struct cadre *c, const char *path, struct cadre_report **ret_report, char *why, size_t why_size)
+int cadre_plugins_validate(struct cadre *c, const char *path, struct cadre_report **ret_report, char *why,
+			   size_t why_size)
 {
 	return fake_report("plugins_validate", path, ret_report);
 }

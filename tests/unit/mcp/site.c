@@ -99,12 +99,13 @@ const char *peer_header(const struct peer *p, const char *name, char *out, size_
 {
 	struct str rest = buf_str(&p->head);
 
+	size_t n = 0;
 	out[0] = '\0';
 	while (rest.p) {
 		struct str value = str_cut(&rest, '\n');
 		struct str its_name = str_cut(&value, ':');
 		if (value.p && str_is_nocase(its_name, name))
-			snprintf(out, room, STR_FMT, STR_ARG(str_trim(value)));
+			n += (size_t)snprintf(out + n, room - n, "%s" STR_FMT, n ? "," : "", STR_ARG(str_trim(value)));
 	}
 	return out;
 }

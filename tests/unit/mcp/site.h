@@ -29,7 +29,7 @@ void site_go(struct site *s);
 /* Of the request that is being answered */
 bool peer_is(const struct peer *p, const char *start); /* of the request line: "POST /mcp" */
 bool peer_has(const struct peer *p, const char *text); /* in the body */
-const char *peer_header(const struct peer *p, const char *name, char *out, size_t room); /* "" if there is none */
+const char *peer_header(const struct peer *p, const char *name, char *out, size_t room); /* all of that name */
 /* headers: "Name: value\r\n" of each */
 void peer_reply(struct peer *p, const char *status, const char *headers, const char *body);
 void peer_json(struct peer *p, const char *body);     /* 200 */

@@ -186,6 +186,21 @@ TEST(a_cancelled_call_is_cancelled_at_the_server_and_told_once_from_the_loop)
 	client_stage_release(&s);
 }
 
+TEST(an_answer_that_crosses_a_cancel_is_ignored)
+{
+	struct client_stage s;
+
+	client_stage_init(&s);
+	client_stage_connect(&s);
+	struct mcp_request *r = client_ask(&s, "{}", 0);
+	peer_say(&s.peer, "{\"id\":%lld,\"result\":{}}", (long long)peer_last_id(&s.peer));
+	mcp_request_cancel(r, "too late");
+	loop_run(s.peer.loop);
+
+	CHECK_STR(buf_str(&s.ends), "error 7 the request to the server srv was cancelled\n");
+	client_stage_release(&s);
+}
+
 TEST(a_message_that_is_lost_ends_its_call)
 {
 	struct client_stage s;
@@ -242,9 +257,9 @@ TEST(a_client_may_be_closed_in_every_state)
 int test_client(void)
 {
 	return RUN_TESTS(
-		T(a_client_says_hello_and_learns_what_the_server_offers), T(hello_names_the_version_and_what_we_can_do),
-		T(older_versions_are_taken_and_unknown_ones_are_named), T(a_call_carries_its_meta_and_gets_its_result),
-		T(an_error_of_the_server_is_told_with_its_code),
+		T(an_answer_that_crosses_a_cancel_is_ignored), T(a_client_says_hello_and_learns_what_the_server_offers),
+		T(hello_names_the_version_and_what_we_can_do), T(older_versions_are_taken_and_unknown_ones_are_named),
+		T(a_call_carries_its_meta_and_gets_its_result), T(an_error_of_the_server_is_told_with_its_code),
 		T(a_call_that_takes_too_long_is_withdrawn_and_its_late_answer_ignored),
 		T(the_timeout_of_a_server_is_that_of_its_calls),
 		T(a_call_without_a_sign_of_life_ends_and_progress_is_one),

@@ -28,6 +28,48 @@ TEST(calls_in_flight_end_when_the_server_dies_and_those_that_wait_get_the_new_on
 	client_stage_release(&s);
 }
 
+TEST(a_call_that_waits_outlives_a_failed_handshake_and_no_answer_comes_before_it_was_sent)
+{
+	struct client_stage s;
+
+	client_stage_init(&s);
+	client_stage_connect(&s);
+	s.peer.mute = true;
+	peer_die(&s.peer, "gone", false, false);
+	peer_run_for(&s.peer, 1500);
+	client_ask(&s, "{\"n\":1}", 0);
+	peer_say(&s.peer, "{\"id\":%lld,\"result\":{}}", (long long)peer_last_id(&s.peer) + 1);
+	peer_run_for(&s.peer, 10);
+	CHECK_INT(s.ends.n, 0);
+	peer_die(&s.peer, "gone again", false, false);
+	s.peer.mute = false;
+	peer_run_for(&s.peer, 3000);
+	CHECK(peer_was_sent(&s.peer, "\"n\":1"));
+	CHECK_INT(s.ends.n, 0);
+	peer_say(&s.peer, "{\"id\":%lld,\"result\":{}}", (long long)peer_last_id(&s.peer));
+	loop_run(s.peer.loop);
+	CHECK_STR(buf_str(&s.ends), "result {}\n");
+	client_stage_release(&s);
+}
+
+TEST(a_call_that_waits_fails_with_the_last_try)
+{
+	struct client_stage s;
+
+	client_stage_init(&s);
+	client_stage_connect(&s);
+	s.peer.refuse_starts = 9;
+	peer_die(&s.peer, "gone", false, false);
+	peer_run_for(&s.peer, 10);
+	client_ask(&s, "{}", 0);
+	uint64_t before = loop_now_ms(s.peer.loop);
+	loop_run(s.peer.loop);
+
+	CHECK_STR(buf_str(&s.ends), "error 1 the server srv is not connected: refused\n");
+	CHECK(loop_now_ms(s.peer.loop) - before < 8000);
+	client_stage_release(&s);
+}
+
 TEST(a_process_is_started_again_at_most_three_times_in_a_row)
 {
 	struct client_stage s;
@@ -176,7 +218,9 @@ TEST(a_server_that_hangs_at_its_start_fails_after_the_time_to_connect)
 
 int test_client_connect(void)
 {
-	return RUN_TESTS(T(calls_in_flight_end_when_the_server_dies_and_those_that_wait_get_the_new_one),
+	return RUN_TESTS(T(a_call_that_waits_outlives_a_failed_handshake_and_no_answer_comes_before_it_was_sent),
+			 T(a_call_that_waits_fails_with_the_last_try),
+			 T(calls_in_flight_end_when_the_server_dies_and_those_that_wait_get_the_new_one),
 			 T(a_process_is_started_again_at_most_three_times_in_a_row),
 			 T(a_connection_that_held_for_a_minute_forgets_the_failures_before_it),
 			 T(a_process_that_does_not_start_is_not_tried_again_and_a_remote_server_is_tried_three_times),

@@ -3,6 +3,15 @@
 #include "client_stage.h"
 #include "tests.h"
 
+static unsigned count_lines(const struct buf *b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->p[i] == '\n';
+	return n;
+}
+
 TEST(a_list_with_pages_is_one_list_and_has_an_end)
 {
 	struct client_stage s;
@@ -16,6 +25,7 @@ TEST(a_list_with_pages_is_one_list_and_has_an_end)
 	CHECK(str_has(buf_str(&s.log),
 		      STR("tools/list of the server srv: more than 1,000 pages; the rest is left out")));
 	CHECK(str_has(buf_str(&s.peer.lists), STR("\"params\":{\"cursor\":\"page ")));
+	CHECK_INT(count_lines(&s.peer.lists), 1000);
 	client_stage_release(&s);
 }
 
@@ -105,10 +115,30 @@ TEST(prompts_and_resources_are_read_where_they_are_offered)
 	client_stage_release(&s);
 }
 
+TEST(a_change_while_the_list_is_on_its_way_is_fetched_after_it)
+{
+	struct client_stage s;
+
+	client_stage_init(&s);
+	client_stage_connect(&s);
+	s.peer.mute = true;
+	peer_say(&s.peer, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+	peer_run_for(&s.peer, 300);
+	CHECK(peer_was_sent(&s.peer, "tools/list"));
+	s.peer.mute = false;
+	buf_clear(&s.peer.lists);
+	peer_say(&s.peer, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+	peer_say(&s.peer, "{\"id\":%lld,\"result\":{\"tools\":[]}}", (long long)peer_last_id(&s.peer));
+	loop_run(s.peer.loop);
+
+	CHECK_INT(count_lines(&s.peer.lists), 1);
+	CHECK_STR(buf_str(&s.trail), "connected tools:1 tools:0 tools:1 ");
+	client_stage_release(&s);
+}
+
 TEST(a_list_that_changes_all_the_time_is_fetched_more_and_more_seldom)
 {
 	struct client_stage s;
-	unsigned fetched = 0;
 	char tools[40];
 
 	client_stage_init(&s);
@@ -120,17 +150,16 @@ TEST(a_list_that_changes_all_the_time_is_fetched_more_and_more_seldom)
 		peer_say(&s.peer, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
 		peer_run_for(&s.peer, 100);
 	}
-	for (size_t i = 0; i < s.peer.lists.n; i++)
-		fetched += s.peer.lists.p[i] == '\n';
 
-	CHECK(fetched > 3);
-	CHECK(fetched < 20);
+	CHECK(count_lines(&s.peer.lists) > 3);
+	CHECK(count_lines(&s.peer.lists) < 20);
 	client_stage_release(&s);
 }
 
 int test_client_list(void)
 {
-	return RUN_TESTS(T(a_list_that_changes_all_the_time_is_fetched_more_and_more_seldom),
+	return RUN_TESTS(T(a_change_while_the_list_is_on_its_way_is_fetched_after_it),
+			 T(a_list_that_changes_all_the_time_is_fetched_more_and_more_seldom),
 			 T(a_list_with_pages_is_one_list_and_has_an_end), T(more_than_ten_thousand_tools_are_cut_off),
 			 T(a_list_that_fails_is_tried_three_times),
 			 T(a_burst_of_changes_is_one_refresh_and_a_failed_one_keeps_the_old_list),

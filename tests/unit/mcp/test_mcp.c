@@ -10,6 +10,6 @@ int main(void)
 	failed += test_pool() + test_tool();
 	failed += test_oauth() + test_oauth_store() + test_auth() + test_auth_again();
 	failed += test_transport_stdio() + test_transport_http() + test_transport_loss() + test_transport_sse();
-	failed += test_transport_auth();
+	failed += test_transport_auth() + test_line_reader();
 	return failed ? 1 : 0;
 }

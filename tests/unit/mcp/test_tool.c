@@ -236,6 +236,7 @@ TEST(sound_becomes_a_file)
 	char *path = arena_printf(&call->arena, "%s/toolu_9-1.wav", s.dir);
 	CHECK(str_has(buf_str(&call->result), str_from(path)));
 	CHECK_INT(file_read(path, 100, &file, NULL), 0);
+	CHECK_INT(file.n, 4);
 	CHECK_STR(buf_str(&file), "RIFF");
 	buf_release(&file);
 	tool_call_free(call);
@@ -327,6 +328,8 @@ TEST(a_cancelled_call_is_cancelled_at_the_server_and_still_ends)
 	loop_run(s.peer.loop);
 
 	CHECK(call->finished && call->is_error);
+	CHECK_STR(buf_str(&call->result),
+		  "The tool echo of the server srv failed: the request to the server srv was cancelled");
 	CHECK_INT(s.done, 1);
 	CHECK(peer_was_sent(&s.peer, "notifications/cancelled"));
 	tool_call_free(call);

@@ -169,7 +169,7 @@ TEST(an_authorisation_that_cannot_be_had_ends_the_connection)
 		wire_send(&w, 2, "{\"id\":2}");
 		wire_wait(&w, "closed ");
 		CHECK(!wire_has(&w, "lost"));
-		CHECK(!wire_has(&w, "again"));
+		CHECK(wire_has(&w, " needs-auth\n"));
 		wire_release(&w);
 		site_stop(&s);
 	}

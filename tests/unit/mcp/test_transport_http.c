@@ -314,6 +314,29 @@ TEST(closing_from_inside_a_message_of_a_stream_says_nothing_more)
 	stop(&w, &s);
 }
 
+static bool answer_body(struct site *s, struct peer *p)
+{
+	peer_json(p, "[{\"method\":\"progress\"},{\"id\":1,\"result\":0}]");
+	return true;
+}
+
+TEST(closing_from_inside_a_message_of_a_body_says_nothing_more)
+{
+	struct wire w;
+	struct site s;
+	site_start(&s, answer_body);
+	wire_init(&w, MCP_HTTP, 0);
+	w.close_at_message = true;
+	w.server->url = s.url;
+	wire_start(&w);
+
+	wire_send(&w, 1, "{\"id\":1}");
+	wire_wait(&w, "closed ");
+
+	CHECK_STR(buf_str(&w.trail), "message {\"method\":\"progress\"}\nclosed on request\n");
+	stop(&w, &s);
+}
+
 TEST(closing_at_once_is_closing)
 {
 	struct wire w;
@@ -338,5 +361,6 @@ int test_transport_http(void)
 			 T(a_stream_that_is_cut_inside_an_event_goes_on_as_often_as_it_brings_something),
 			 T(a_server_that_has_moved_is_followed_once_and_for_all_but_not_to_another_one),
 			 T(a_request_that_is_dropped_ends_its_transfer_and_nothing_else),
-			 T(closing_from_inside_a_message_of_a_stream_says_nothing_more), T(closing_at_once_is_closing));
+			 T(closing_from_inside_a_message_of_a_stream_says_nothing_more),
+			 T(closing_from_inside_a_message_of_a_body_says_nothing_more), T(closing_at_once_is_closing));
 }

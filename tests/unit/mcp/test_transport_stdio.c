@@ -232,21 +232,50 @@ TEST(a_server_that_closes_its_output_is_ended_although_it_lives)
 	wire_release(&w);
 }
 
-TEST(a_server_that_ignores_the_end_of_stdin_and_sigterm_is_killed_with_its_group)
+TEST(no_name_is_twice_in_the_environment)
 {
 	struct wire w;
-	start_script(&w, 0, "trap '' TERM; sleep 1000 & echo \"{\\\"pid\\\":$!}\"; wait; sleep 1000");
-	wire_wait(&w, "message {");
-	int pid = atoi(strstr(w.trail.p, "pid") + 5);
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	CHECK(fd >= 0);
+	const char *const env[] = { "A=of the entry", NULL };
+	const char *const inherited[] = { "PATH=/usr/bin:/bin", "A=inherited", NULL };
+	wire_init(&w, MCP_STDIO, 0);
+	w.world.envp = inherited;
+	w.server->command = "env";
+	w.server->env = env;
+	wire_start(&w);
 
-	wire_close(&w);
+	wire_wait(&w, "closed ");
 
-	CHECK_INT(poll(&poll_fd, 1, 10000), 1);
-	close(fd);
+	CHECK(wire_has(&w, ": A=of the entry\n"));
+	CHECK(!wire_has(&w, "inherited"));
 	wire_release(&w);
+}
+
+static bool dies(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	bool dead = poll(&p, 1, 10000) == 1;
+
+	close(pidfd);
+	return dead;
+}
+
+TEST(a_server_is_ended_with_its_group_whether_it_goes_when_asked_or_not)
+{
+	static const char *const scripts[] = {
+		"sleep 1000 & echo \"{\\\"pid\\\":$!}\"; read -r line",
+		"trap '' TERM; sleep 1000 & echo \"{\\\"pid\\\":$!}\"; wait; sleep 1000",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+		struct wire w;
+		start_script(&w, 0, scripts[i]);
+		wire_wait(&w, "message {");
+		int pidfd = (int)syscall(SYS_pidfd_open, atoi(strstr(w.trail.p, "pid") + 5), 0);
+		CHECK(pidfd >= 0);
+		wire_close(&w);
+		CHECK(dies(pidfd));
+		wire_release(&w);
+	}
 }
 
 TEST(a_transport_may_be_closed_from_inside_a_message_and_says_nothing_more)
@@ -268,18 +297,18 @@ TEST(a_transport_may_be_closed_from_inside_a_message_and_says_nothing_more)
 
 int test_transport_stdio(void)
 {
-	return RUN_TESTS(T(messages_travel_both_ways_a_line_each),
-			 T(several_messages_in_one_line_as_an_array_come_one_by_one),
-			 T(the_server_has_the_environment_of_its_entry_and_ours),
-			 T(a_command_that_does_not_exist_is_an_error_of_the_start),
-			 T(junk_on_stdout_is_a_line_of_log_and_harms_no_message),
-			 T(stderr_is_log_and_its_last_line_explains_the_death),
-			 T(a_death_by_signal_in_a_call_is_told_with_its_number),
-			 T(half_a_line_before_death_is_junk_and_a_whole_message_without_line_end_is_not),
-			 T(a_flood_of_lines_that_are_no_messages_ends_the_server),
-			 T(a_line_above_the_limit_ends_the_server), T(a_flood_on_stderr_is_cut_and_messages_pass_it),
-			 T(a_large_message_arrives_whole), T(a_server_that_does_not_read_loses_what_it_cannot_take),
-			 T(a_server_that_closes_its_output_is_ended_although_it_lives),
-			 T(a_server_that_ignores_the_end_of_stdin_and_sigterm_is_killed_with_its_group),
-			 T(a_transport_may_be_closed_from_inside_a_message_and_says_nothing_more));
+	return RUN_TESTS(
+		T(messages_travel_both_ways_a_line_each), T(several_messages_in_one_line_as_an_array_come_one_by_one),
+		T(the_server_has_the_environment_of_its_entry_and_ours),
+		T(a_command_that_does_not_exist_is_an_error_of_the_start),
+		T(junk_on_stdout_is_a_line_of_log_and_harms_no_message),
+		T(stderr_is_log_and_its_last_line_explains_the_death),
+		T(a_death_by_signal_in_a_call_is_told_with_its_number),
+		T(half_a_line_before_death_is_junk_and_a_whole_message_without_line_end_is_not),
+		T(a_flood_of_lines_that_are_no_messages_ends_the_server), T(a_line_above_the_limit_ends_the_server),
+		T(a_flood_on_stderr_is_cut_and_messages_pass_it), T(a_large_message_arrives_whole),
+		T(a_server_that_does_not_read_loses_what_it_cannot_take),
+		T(a_server_that_closes_its_output_is_ended_although_it_lives), T(no_name_is_twice_in_the_environment),
+		T(a_server_is_ended_with_its_group_whether_it_goes_when_asked_or_not),
+		T(a_transport_may_be_closed_from_inside_a_message_and_says_nothing_more));
 }

@@ -12,6 +12,7 @@ int test_client_ask(void);
 int test_pool(void);
 int test_tool(void);
 int test_catalog(void);
+int test_line_reader(void);
 int test_transport_stdio(void);
 int test_transport_http(void);
 int test_transport_loss(void);

@@ -90,7 +90,9 @@ TEST(the_kind_and_the_place_for_a_mark_come_from_the_type)
 		bool markable;
 	} table[] = {
 		{ "{\"type\":\"text\",\"text\":\"x\"}", SEGMENT_TEXT, true },
-		{ "{\"type\":\"thinking\",\"thinking\":\"x\",\"signature\":\"\"}", SEGMENT_THINKING, false },
+		{ "{\"type\":\"thinking\",\"thinking\":\"x\",\"signature\":\"s\"}", SEGMENT_THINKING, false },
+		{ "{\"type\":\"thinking\",\"thinking\":\"x\",\"signature\":\"\"}", SEGMENT_UNSENT, false },
+		{ "{\"type\":\"thinking\",\"thinking\":\"x\"}", SEGMENT_UNSENT, false },
 		{ "{\"type\":\"redacted_thinking\",\"data\":\"x\"}", SEGMENT_THINKING, false },
 		{ "{\"type\":\"tool_use\",\"id\":\"a\",\"input\":{\"text\":\"\"}}", SEGMENT_TOOL_USE, true },
 		{ "{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"\"}", SEGMENT_TOOL_RESULT, true },

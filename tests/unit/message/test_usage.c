@@ -64,8 +64,24 @@ TEST(a_sum_is_written_in_the_form_of_the_api)
 	CHECK(!memcmp(&back, &sum, sizeof back));
 }
 
+TEST(one_estimate_makes_the_sum_an_estimate)
+{
+	struct usage sum = { .input = 1 };
+	AUTO_BUF struct buf b = { 0 };
+	struct json_out w = json_out(&b);
+
+	usage_add(&sum, &(struct usage){ .input = 2, .estimated = true });
+	usage_add(&sum, &(struct usage){ .input = 3 });
+	usage_write(&w, &sum);
+
+	CHECK(str_ends(buf_str(&b), STR(",\"estimated\":true}")));
+	struct usage back = { 0 };
+	merge(&back, b.p);
+	CHECK(back.estimated);
+}
+
 int test_usage(void)
 {
-	return RUN_TESTS(T(a_later_report_overwrites_only_what_it_names),
+	return RUN_TESTS(T(one_estimate_makes_the_sum_an_estimate), T(a_later_report_overwrites_only_what_it_names),
 			 T(figures_that_cannot_be_meant_are_passed_over), T(a_sum_is_written_in_the_form_of_the_api));
 }

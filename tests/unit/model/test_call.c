@@ -162,8 +162,8 @@ TEST(a_head_ends_where_the_messages_begin)
 	AUTO_BUF struct buf full = { 0 };
 	AUTO_BUF struct buf bare = { 0 };
 
-	head_write(&full, &(struct head_spec){ "m", 100, STR("be \"good\""), tools, NULL });
-	head_write(&bare, &(struct head_spec){ "m", 100, STR(""), NULL, NULL });
+	head_write(&full, &(struct head_spec){ "m", 100, STR("be \"good\""), tools, NULL, NULL });
+	head_write(&bare, &(struct head_spec){ "m", 100, STR(""), NULL, NULL, NULL });
 
 	CHECK_CSTR(full.p, "{\"model\":\"m\",\"max_tokens\":100,\"stream\":true,\"tools\":[{\"name\":\"Read\"},{"
 			   "\"name\":\"Write\"}],"

@@ -166,11 +166,61 @@ TEST(several_writers_lose_no_rule)
 	stage_release(&s);
 }
 
+TEST(a_member_is_set_or_removed_and_all_other_bytes_stay)
+{
+	static const struct {
+		const char *text, *value, *expected; /* value NULL: a.b is removed; expected NULL: nothing changes */
+	} rows[] = {
+		{ "{}", "1", "{\"a\": {\"b\": 1}}" },
+		{ "{\"a\":{}}", "1", "{\"a\":{\"b\": 1}}" },
+		{ "{ \"a\" : {\"b\" : [2, 3]} }", "1", "{ \"a\" : {\"b\" : 1} }" },
+		{ "{\"a\":{\"b\":1}}", "1", NULL },
+		{ "{\n  \"a\": {\n    \"c\": 0\n  }\n}\n", "1",
+		  "{\n  \"a\": {\n    \"c\": 0,\n    \"b\": 1\n  }\n}\n" },
+		{ "{\"a\":{\"b\":1}}", NULL, "{\"a\":{}}" },
+		{ "{\"a\":{\"b\":1,\"c\":2}}", NULL, "{\"a\":{\"c\":2}}" },
+		{ "{\"a\":{\"c\":2 , \"b\":1}}", NULL, "{\"a\":{\"c\":2 }}" },
+		{ "{\n  \"a\": {\n    \"c\": 0,\n    \"b\": 1\n  }\n}\n", NULL,
+		  "{\n  \"a\": {\n    \"c\": 0\n  }\n}\n" },
+		{ "{\n  \"a\": {\n    \"b\": 1,\n    \"c\": 0\n  }\n}\n", NULL,
+		  "{\n  \"a\": {\n    \"c\": 0\n  }\n}\n" },
+		{ "{\"a\":{\"c\":2}}", NULL, NULL },
+		{ "{}", NULL, NULL },
+	};
+	static const struct str names[] = { { "a", 1 }, { "b", 1 } };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct err err = { 0 };
+		struct stage s;
+		stage_init(&s);
+		stage_put(&s, "f", rows[i].text);
+		CHECK_INT(settings_set_member(stage_path(&s, "f"), names, 2, str_from(rows[i].value), &err), 0);
+		CHECK_CSTR(stage_text(&s, "f"), rows[i].expected ? rows[i].expected : rows[i].text);
+		stage_release(&s);
+	}
+}
+
+TEST(a_member_of_something_else_than_an_object_is_refused)
+{
+	static const struct str names[] = { { "a", 1 }, { "b", 1 } };
+	struct err err = { 0 };
+	struct stage s;
+	stage_init(&s);
+	stage_put(&s, "f", "{\"a\":\n7}");
+
+	CHECK_INT(settings_set_member(stage_path(&s, "f"), names, 2, STR("1"), &err), -ERR_USAGE);
+
+	CHECK_CSTR(stage_short(&s, err.text), "f:2:1: expected an object");
+	CHECK_CSTR(stage_text(&s, "f"), "{\"a\":\n7}");
+	stage_release(&s);
+}
+
 int test_store(void)
 {
 	return RUN_TESTS(T(a_rule_is_put_in_and_all_other_bytes_stay),
 			 T(a_file_that_is_not_understood_is_refused_and_left_alone),
 			 T(a_file_that_is_not_there_is_made_with_its_directory),
 			 T(a_link_stays_a_link_and_its_target_keeps_its_mode), T(what_is_no_file_is_refused),
-			 T(several_writers_lose_no_rule));
+			 T(several_writers_lose_no_rule), T(a_member_is_set_or_removed_and_all_other_bytes_stay),
+			 T(a_member_of_something_else_than_an_object_is_refused));
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * fuzz_plugin.c - any bytes as a manifest, as an archive and as a range of versions. Besides not crashing: a plugin that
+ * counts has a good name and no component outside its root, one that does not says why, and an archive writes nothing beside
+ * the directory that it was given. */
+#include <dirent.h>
+#include "io/file.h"
+#include "plugin/copy.h"
+#include "plugin/validate.h"
+#include "plugin/version.h"
+#include "plugin/zip.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LARGEST = 64 << 10 };
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_paths(const struct plugin *p, const struct plugin_paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		must(path_is_inside(paths->list[i].path, p->root));
+}
+
+static void try_manifest(struct arena *a, const char *dir, struct str text)
+{
+	const char *file = path_join(a, dir, "plugin.json");
+
+	must(file_replace(file, text.p, text.n, NULL) == 0);
+	struct plugin *p = plugin_read(dir, PLUGIN_INLINE, "inline");
+	plugin_validate(p);
+	must(p->state == PLUGIN_ENABLED ? plugin_name_is_good(str_from(p->name)) : p->error_count > 0);
+	check_paths(p, &p->agents);
+	check_paths(p, &p->skills);
+	check_paths(p, &p->commands);
+	for (size_t i = 0; i < p->error_count; i++)
+		must(p->errors[i].message[0] != '\0');
+	plugin_free(p);
+}
+
+static size_t count_entries(const char *dir)
+{
+	DIR *list = opendir(dir);
+	size_t n = 0;
+
+	must(list != NULL);
+	while (readdir(list))
+		n++;
+	closedir(list);
+	return n;
+}
+
+static void try_archive(struct arena *a, const char *dir, struct str bytes)
+{
+	const char *inner = path_join(a, dir, "inner");
+	size_t before = count_entries(dir);
+
+	must(file_make_dirs(inner, 0700, NULL) == 0);
+	(void)zip_unpack(bytes, inner, NULL);
+	must(count_entries(dir) == before + 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str bytes = { (const char *)data, size };
+	char dir[] = "/tmp/cadre-fuzz-plugin-XXXXXX";
+
+	if (size > LARGEST)
+		return 0;
+	must(mkdtemp(dir) != NULL);
+	try_manifest(&a, dir, bytes);
+	try_archive(&a, dir, bytes);
+	(void)directory_remove(dir, NULL);
+	if (version_range_is_good(bytes))
+		(void)version_fits(STR("1.2.3-a.1"), bytes);
+	must(version_compare(bytes, bytes) == 0);
+	return 0;
+}

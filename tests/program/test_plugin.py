@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Plugins from outside: what they bring to a run, how they are installed, and what waits for consent."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import zipfile
+
+from lab import ROOT, main
+
+PLUGINS = (ROOT / "tests" / "plugins").resolve()
+BASH = 'rule\n  turn 1\n  call Bash {"command": "%s"}\nrule\n  text done\n'
+CHILD = """
+rule
+  agent main
+  turn 1
+  call Agent {"description": "look", "prompt": "Look.", "subagent_type": "p:one"}
+rule
+  text done
+"""
+
+
+def put(path, text):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text if isinstance(text, str) else json.dumps(text))
+    return str(path)
+
+
+def make_plugin(root, name, **manifest):
+    """A plugin with one agent; returns its directory."""
+    directory = pathlib.Path(root) / name
+    put(directory / ".claude-plugin" / "plugin.json", {"name": name, **manifest})
+    put(directory / "agents" / "one.md", "---\nname: one\ndescription: one\n---\nLook.\n")
+    return str(directory)
+
+
+def ask(lab, *words, code=0):
+    done = lab.cadre(*words, "--json")
+    assert done.code == code and done.err == "", done
+    return json.loads(done.out)
+
+
+def states(lab, *words):
+    return {p["id"]: p["state"] for p in ask(lab, "plugin", "list", *words)}
+
+
+def init_frame(lab, *words):
+    lab.model("rule\n  text done\n")
+    run = lab.stream(*words, "--", "go")
+    frame = run.frame("system", "init")
+    assert run.wait().code == 0
+    return frame
+
+
+def every_test_plugin_has_the_verdict_that_its_name_says(lab):
+    for path in sorted(PLUGINS.iterdir()):
+        sound = path.name.startswith("sound-")
+        done = lab.cadre("plugin", "validate", str(path))
+        assert done.code == (0 if sound else 1) and done.err == "", done
+        assert ("is valid." if sound else "is not valid: 1 error.") in done.out, done
+
+
+def the_init_frame_tells_of_plugins_and_their_errors(lab):
+    frame = init_frame(lab, "--plugin-dir", str(PLUGINS / "sound-agents"), "--plugin-dir", str(PLUGINS / "bad-json"))
+    assert frame["plugins"] == [{"name": "sound-agents", "path": str(PLUGINS / "sound-agents"), "version": "1.0.0"}], frame
+    assert [(e["plugin"], e["type"]) for e in frame["plugin_errors"]] == [("bad-json@inline", "manifest-parse-error")], frame
+    assert "plugin.json:4: expected a value" in frame["plugin_errors"][0]["message"], frame
+    assert {"sound-agents:watcher", "sound-agents:deep:diver"} <= set(frame["agents"]), frame
+    assert "plugin_errors" not in init_frame(lab)
+
+
+def hooks_of_a_plugin_run_and_know_its_places_and_options(lab):
+    plugin = make_plugin(lab.folder, "p", userConfig={"KEY": {"type": "string", "required": True}}, hooks={"PreToolUse": [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command":
+            'printf "%s\\n" "${CLAUDE_PLUGIN_ROOT}" "$CLAUDE_PLUGIN_DATA" "$CLAUDE_PLUGIN_OPTION_KEY" > seen'}]}]})
+    put(pathlib.Path(lab.home) / ".claude/settings.json", {"pluginConfigs": {"p@inline": {"options": {"KEY": "k 1"}}}})
+    lab.model(BASH % "true")
+    done = lab.cadre("-p", "--plugin-dir", plugin, "--allowed-tools", "Bash", "--", "go")
+    assert done.code == 0, done
+    data = os.path.join(lab.home, ".claude/plugins/data/p-inline")
+    assert pathlib.Path(lab.work, "seen").read_text().splitlines() == [plugin, data, "k 1"]
+    assert os.path.isdir(data)
+
+
+def programs_of_a_plugin_are_found_but_never_before_others(lab):
+    plugin = make_plugin(lab.folder, "p")
+    for name in ("plugin-says", "ls"):
+        os.chmod(put(pathlib.Path(plugin) / "bin" / name, "#!/bin/sh\necho from the plugin\n"), 0o755)
+    lab.model(BASH % "plugin-says > seen; ls seen >> seen")
+    assert lab.cadre("-p", "--plugin-dir", plugin, "--allowed-tools", "Bash", "--", "go").code == 0
+    assert pathlib.Path(lab.work, "seen").read_text() == "from the plugin\nseen\n"
+
+
+def hooks_of_a_plugins_agent_wait_for_consent(lab):
+    plugin = make_plugin(lab.folder, "p")
+    put(pathlib.Path(plugin) / "agents/one.md", "---\nname: one\ndescription: d\nhooks:\n  SubagentStart:\n    - hooks:\n"
+        "        - type: command\n          command: touch seen\n---\nLook.\n")
+    seen = pathlib.Path(lab.work, "seen")
+    for trusted in (False, True, False):
+        if trusted:
+            assert ask(lab, "plugin", "trust", "p", "--plugin-dir", plugin)["did"] == "trusted"
+        elif seen.exists():
+            assert ask(lab, "plugin", "trust", "p", "--forget", "--plugin-dir", plugin)["did"] == "forgotten"
+            seen.unlink()
+        lab.model(CHILD)
+        assert lab.cadre("-p", "--plugin-dir", plugin, "--allowed-tools", "Agent", "--", "go").code == 0
+        assert seen.exists() == trusted, trusted
+
+
+def a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not(lab):
+    good, evil = os.path.join(lab.folder, "good.zip"), os.path.join(lab.folder, "evil.zip")
+    with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (PLUGINS / "sound-agents").rglob("*"):
+            archive.write(path, path.relative_to(PLUGINS))
+    with zipfile.ZipFile(evil, "w") as archive:
+        archive.writestr("plugin.json", '{"name": "evil"}')
+        archive.writestr("../../evil", "x")
+    found = ask(lab, "plugin", "list", "--plugin-dir", good, "--plugin-dir", evil)
+    assert [(p["id"], p["state"]) for p in found] == [("sound-agents@inline", "enabled"), ("evil.zip@inline", "failed")], found
+    assert "leads elsewhere" in found[1]["errors"][0]["message"], found
+    assert "sound-agents:watcher" in lab.cadre("agents", "--plugin-dir", good).out
+    assert not list(pathlib.Path(lab.folder).rglob("evil")), "something was unpacked"
+
+
+def a_marketplace_in_a_directory_offers_plugins(lab):
+    shop = os.path.join(lab.folder, "shop")
+    make_plugin(shop, "tool", version="1.0.0")
+    put(os.path.join(shop, ".claude-plugin/marketplace.json"), {"name": "shop", "owner": {"name": "o"}, "plugins": [
+        {"name": "tool", "source": "./tool", "description": "a tool"}]})
+    assert ask(lab, "plugin", "marketplace", "add", shop) == {"name": "shop", "did": "added"}
+    assert [p["name"] for p in ask(lab, "plugin", "marketplace", "list")[0]["plugins"]] == ["tool"]
+    done = ask(lab, "plugin", "install", "tool@shop")
+    cache = os.path.join(lab.home, ".claude/plugins/cache/shop/tool")
+    assert done == {"id": "tool@shop", "did": "installed", "enabled": True, "path": os.path.join(cache, "1.0.0")}, done
+    assert init_frame(lab)["plugins"][0]["name"] == "tool"
+    assert ask(lab, "plugin", "disable", "tool", "--scope", "project")["enabled"] is False
+    assert states(lab) == {"tool@shop": "disabled"} and init_frame(lab)["plugins"] == []
+    assert json.loads(pathlib.Path(lab.work, ".claude/settings.json").read_text())["enabledPlugins"] == {"tool@shop": False}
+    os.unlink(os.path.join(lab.work, ".claude/settings.json"))
+    make_plugin(shop, "tool", version="2.0.0")
+    assert ask(lab, "plugin", "install", "tool@shop")["path"] == os.path.join(cache, "2.0.0")
+    assert ask(lab, "plugin", "uninstall", "tool")["enabled"] is False
+    assert states(lab) == {} and not os.path.exists(cache)
+    assert ask(lab, "plugin", "marketplace", "remove", "shop")["did"] == "removed"
+    assert os.path.exists(shop) and ask(lab, "plugin", "marketplace") == []
+
+
+def git(directory, *words):
+    subprocess.run(["git", "-C", directory, "-c", "user.name=t", "-c", "user.email=t@example.invalid", *words], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def a_marketplace_in_a_repository_is_fetched_and_updated(lab):
+    shop, own = os.path.join(lab.folder, "shop"), os.path.join(lab.folder, "own")
+    make_plugin(shop, "tool", version="1.0.0")
+    make_plugin(own, "sub", version="0.1.0")
+    offers = [{"name": "tool", "source": "./tool"},
+              {"name": "sub", "source": {"source": "url", "url": "file://" + own, "path": "sub"}},
+              {"name": "far", "source": {"source": "url", "url": "ext::sh -c 'touch %s/evil'" % lab.folder}}]
+    put(os.path.join(shop, ".claude-plugin/marketplace.json"), {"name": "shop", "plugins": offers})
+    for directory in (shop, own):
+        git(lab.folder, "init", "-q", directory)
+        git(directory, "add", ".")
+        git(directory, "commit", "-qm", "x")
+    assert ask(lab, "plugin", "marketplace", "add", "file://" + shop)["name"] == "shop"
+    assert ask(lab, "plugin", "install", "tool@shop")["enabled"] and ask(lab, "plugin", "install", "sub@shop")["enabled"]
+    done = lab.cadre("plugin", "install", "far@shop")
+    assert done.code == 2 and "no repository" in done.err and not os.path.exists(os.path.join(lab.folder, "evil")), done
+    make_plugin(shop, "tool", version="1.1.0")
+    git(shop, "commit", "-qam", "y")
+    assert ask(lab, "plugin", "marketplace", "update") == [{"name": "shop", "error": None}]
+    assert ask(lab, "plugin", "install", "tool@shop")["path"].endswith("/shop/tool/1.1.0")
+    shutil.rmtree(shop)
+    done = lab.cadre("plugin", "marketplace", "update", "shop")
+    assert done.code == 1 and "git clone" in done.out, done
+    assert states(lab) == {"tool@shop": "enabled", "sub@shop": "enabled"}, "a failed update changed something"
+    left = [p.name for p in pathlib.Path(lab.home, ".claude/plugins").rglob(".cadre-*")]
+    assert left == [], left
+    lab.wait_for_nobody()
+
+
+def a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that_is_not_trusted(lab):
+    shop = os.path.join(lab.folder, "shop")
+    make_plugin(shop, "tool")
+    put(os.path.join(shop, ".claude-plugin/marketplace.json"), {"name": "shop", "plugins": [{"name": "tool", "source": "./tool"}]})
+    settings = {"extraKnownMarketplaces": {"shop": {"source": {"source": "directory", "path": shop}}}}
+    put(os.path.join(lab.work, ".claude/settings.json"), settings)
+    done = lab.cadre("plugin", "install", "tool@shop")
+    assert done.code == 1 and "there is no marketplace shop" in done.err, done
+    assert lab.cadre("trust").code == 0
+    assert ask(lab, "plugin", "install", "tool@shop")["enabled"]
+
+
+def what_is_wrong_is_said_with_its_reason(lab):
+    for words, code, expected in (
+            (("install", "nowhere"), 1, "neither a path nor NAME@MARKETPLACE"),
+            (("install", "x@nowhere"), 1, "there is no marketplace nowhere"),
+            (("install", str(PLUGINS / "bad-no-name")), 2, "plugin.json:1: name: is missing"),
+            (("enable", "nobody"), 1, "there is no plugin nobody"),
+            (("uninstall", "nobody"), 1, "there is no plugin nobody"),
+            (("marketplace", "add", "nowhere"), 1, "neither a directory"),
+            (("marketplace", "add", lab.work), 1, "marketplace.json is missing"),
+            (("marketplace", "remove", "x"), 1, "there is no marketplace x")):
+        done = lab.cadre("plugin", *words)
+        assert done.code == code and expected in done.err, (words, done)
+
+
+if __name__ == "__main__":
+    main(every_test_plugin_has_the_verdict_that_its_name_says,
+         the_init_frame_tells_of_plugins_and_their_errors,
+         hooks_of_a_plugin_run_and_know_its_places_and_options,
+         programs_of_a_plugin_are_found_but_never_before_others,
+         hooks_of_a_plugins_agent_wait_for_consent,
+         a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not,
+         a_marketplace_in_a_directory_offers_plugins,
+         a_marketplace_in_a_repository_is_fetched_and_updated,
+         a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that_is_not_trusted,
+         what_is_wrong_is_said_with_its_reason)
