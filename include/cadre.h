@@ -61,7 +61,7 @@ CADRE_API const char *cadre_version(void);
  *   model, max-turns, max-budget-usd (of all agents together), system-prompt, append-system-prompt,
  *   append-subagent-system-prompt, tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules,
  *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
- *   (session id), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
+ *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
  *   given again), retry-deadline (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), provider
  *   (anthropic | openai | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (a directory or a zip file; may be given
  *   again), setting-sources (list of user, project, local), mcp-config (a JSON object or a file with one; may be given again),

@@ -12,8 +12,8 @@ struct model_wishes {
 	const char *call;
 	const char *definition;
 	const char *configured;
-	const char *parent;  /* the parent's model id; required */
-	bool shares_context; /* a fork, or forkContext: it must run on its parent's model */
+	const char *parent;              /* the parent's model id; required */
+	bool shares_context;             /* a fork, or forkContext: it must run on its parent's model */
 	const struct provider *provider; /* whose models plain names are; NULL: one that knows all aliases */
 };
 

@@ -94,7 +94,7 @@ static bool may_have(const struct agent_definition *d, const struct tool_choice_
 {
 	bool plans = d->permission_mode && !strcmp(d->permission_mode, "plan");
 
-	if (is_mcp(name))
+	if (is_mcp(name) || spec->main_thread)
 		return true;
 	if (is_in(withheld, COUNT_OF(withheld), name) && !(plans && str_is_nocase(name, "ExitPlanMode")))
 		return false;
@@ -256,6 +256,28 @@ void tool_choice_release(struct tool_choice *c)
 	tool_set_release(&c->tools);
 	arena_release(&c->arena);
 	*c = (struct tool_choice){ 0 };
+}
+
+const char *tool_choice_types(const struct tool_choice *c, struct arena *a)
+{
+	AUTO_BUF struct buf types = { 0 };
+
+	for (size_t i = 0; i < c->only.count; i++)
+		if (!strcmp(c->only.list[i].tool, "Agent"))
+			buf_addf(&types, "%s%s", types.n ? ", " : "", c->only.list[i].specifier);
+	return types.n ? arena_strdup(a, types.p) : NULL;
+}
+
+size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list)
+{
+	struct permission_limit *list = arena_alloc(a, (c->only.count + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->only.count; i++)
+		if (strcmp(c->only.list[i].tool, "Agent") != 0)
+			list[n++] = c->only.list[i];
+	*ret_list = list;
+	return n;
 }
 
 static void add_group(struct buf *out, const char *title, const struct tool_names *names)

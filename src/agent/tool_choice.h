@@ -39,10 +39,15 @@ struct tool_choice_spec {
 	bool deepest; /* it may not start agents of its own */
 	bool memory;  /* memory is on for this run */
 	bool whole;   /* a fork: the pool as it is */
+	bool main_thread; /* the session runs as this agent: nothing is withheld that only subagents lack */
 };
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
 void tool_choice_release(struct tool_choice *c);
+/* "a, b" of Agent(a, b): whom the agent may start. In the arena; NULL: anybody. */
+const char *tool_choice_types(const struct tool_choice *c, struct arena *a);
+/* The other limits of `tools`: whom it may start is no limit of those below it. In the arena; returns how many. */
+size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list);
 /* A tool of a server that is named and not there is a mistake; appends which one. False: none is missing. */
 bool tool_choice_lacks(const struct tool_choice *c, struct buf *why);
 /* An agent that names tools and gets none is not started; appends the reason. False: it may start. */

@@ -65,6 +65,7 @@ static const struct option {
 	{ "provider", PROVIDER, offsetof(struct options, provider) },
 	{ "replay-user-messages", SWITCH, offsetof(struct options, replay_user_messages) },
 	{ "resume", UUID, offsetof(struct options, resume) },
+	{ "resume-session-at", UUID, offsetof(struct options, resume_at) },
 	{ "retry-deadline", NUMBER, offsetof(struct options, retry_deadline_s) },
 	{ "scenario", TEXT, offsetof(struct options, scenario) },
 	{ "session-id", UUID, offsetof(struct options, session_id) },
@@ -246,7 +247,7 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		return set_deny_rules(option, value, (const char **)(void *)at, o, err);
 	case UUID:
 		if (!id_is_uuid(str_from(value)))
-			return err_set(err, ERR_USAGE, "--%s expects a session id (a UUID), not '%s'", name, value);
+			return err_set(err, ERR_USAGE, "--%s expects an id (a UUID), not '%s'", name, value);
 		*(const char **)(void *)at = arena_strdup(&o->arena, value);
 		return 0;
 	case DIRECTORY:

@@ -16,6 +16,7 @@ struct options {
 	enum permission_mode permission_mode;
 	bool mode_given;
 	const char *resume, *session_id;
+	const char *resume_at; /* uuid of the last line that counts; NULL: all do */
 	bool no_slash_commands;
 	bool continue_newest, fork_session, no_persistence, partial_messages, hook_events, interactive;
 	const char **add_dirs;

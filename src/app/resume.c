@@ -26,6 +26,8 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 		return err_set(err, ERR_USAGE,
 			       "--session-id names a new session: with --resume or --continue it needs "
 			       "--fork-session");
+	if (!*ret_id && o->resume_at)
+		return err_set(err, ERR_USAGE, "--resume-session-at needs --resume or --continue");
 	if (o->session_id && file_exists(session_path(s, dir, o->session_id, ".jsonl")))
 		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id,
 			       o->session_id);
@@ -47,10 +49,10 @@ static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
 	return status;
 }
 
-static int load(struct cadre_session *s, const char *dir, const char *id, struct err *err)
+static int load(struct cadre_session *s, const char *dir, const char *id, struct str until, struct err *err)
 {
 	s->load = xcalloc(1, sizeof *s->load);
-	int status = session_load(session_path(s, dir, id, ".jsonl"), s->load, err);
+	int status = session_load_until(session_path(s, dir, id, ".jsonl"), until, s->load, err);
 
 	if (status == 0)
 		return 0;
@@ -75,7 +77,7 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		id_uuid(s->id);
 	if (!o->no_persistence && take_lock(s, project_dir, err) < 0)
 		return -(int)err->kind;
-	if (wanted && load(s, project_dir, wanted, err) < 0)
+	if (wanted && load(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
 		return -(int)err->kind;
 	if (wanted && fork) {
 		s->origin_id = arena_strdup(&s->arena, wanted);

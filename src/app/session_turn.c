@@ -95,10 +95,10 @@ static int add_prompt(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (t->context.n && add_reminder(s, buf_str(&t->context), err) < 0)
 		return -(int)err->kind;
-	if (t->suppressed)
-		return 0;
 	if (t->opening.n)
 		return add_opening(s, err);
+	if (t->suppressed)
+		return 0;
 	said_add(&t->said, buf_str(&t->prompt));
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
 	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
@@ -205,7 +205,7 @@ static bool follow_opening(struct cadre_session *s)
 	if (!s->turn.opening.n)
 		return false;
 	buf_clear(&s->turn.opening);
-	if (q->end != QUERY_DONE || s->closing)
+	if (q->end != QUERY_DONE || s->closing || s->turn.suppressed)
 		return false;
 	if (add_prompt(s, &err) < 0) {
 		q->end = QUERY_DISK_ERROR;

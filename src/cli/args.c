@@ -9,6 +9,7 @@ struct parser {
 	size_t argc;
 	size_t at;                     /* the next token */
 	const struct option *variadic; /* takes tokens until the next flag, or NULL */
+	bool literal;                  /* behind "--": there are no flags any more */
 	struct args *args;
 	size_t cap;                 /* of args->given */
 	const char *const *options; /* of a verb: the flags that it takes; NULL: not a verb */
@@ -186,6 +187,7 @@ static int set_prompt(struct parser *p, const char *text)
 
 	if (p->options) {
 		p->args->words[p->args->word_count++] = text;
+		p->args->plain_words += !p->literal;
 		return 0;
 	}
 	if (!p->args->prompt) {
@@ -281,16 +283,14 @@ static int parse_token(struct parser *p)
 
 static int parse_all(struct parser *p)
 {
-	bool flags = true;
-
 	while (p->at < p->argc) {
 		int rc;
-		if (flags && !strcmp(p->argv[p->at], "--")) {
-			flags = false;
+		if (!p->literal && !strcmp(p->argv[p->at], "--")) {
+			p->literal = true;
 			p->at++;
 			continue;
 		}
-		rc = flags ? parse_token(p) : set_prompt(p, p->argv[p->at++]);
+		rc = p->literal ? set_prompt(p, p->argv[p->at++]) : parse_token(p);
 		if (rc < 0)
 			return rc;
 	}

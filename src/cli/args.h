@@ -58,11 +58,12 @@ struct args {
 	const char *input_format;
 	const char *session; /* of `cadre stop`; NULL: not given */
 	const char *scope;   /* of `cadre mcp`; NULL: not given, as the next one */
-	const char *transport;
+	const char *transport, *url;
 	struct option_value *given; /* every option with a setting or OPTION_KEPT, in the order of the command line */
 	size_t given_count;
 	const char **words; /* of a verb: what is no flag, without the verb itself */
 	size_t word_count;
+	size_t plain_words; /* those before "--"; all, if there is none */
 	struct arena arena;
 };
 

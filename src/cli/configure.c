@@ -33,6 +33,7 @@ static int check_verb_flags(const struct args *args, struct err *err)
 		{ args->session, "session", "stop" },
 		{ args->scope, "scope", "mcp" },
 		{ args->transport, "transport", "mcp" },
+		{ args->url, "url", "mcp" },
 		{ args_find(args, "env"), "env", "mcp" },
 		{ args_find(args, "header"), "header", "mcp" },
 	};

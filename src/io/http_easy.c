@@ -181,6 +181,7 @@ enum http_error http_easy_error(CURLcode code)
 	case CURLE_GOT_NOTHING:
 	case CURLE_HTTP2:
 	case CURLE_HTTP2_STREAM:
+	case CURLE_UNRECOVERABLE_POLL: /* a reset that came while it was waited for */
 		return HTTP_RESET;
 	case CURLE_OPERATION_TIMEDOUT:
 		return HTTP_STALLED;

@@ -18,6 +18,9 @@ enum mcp_state {
 };
 const char *mcp_state_word(enum mcp_state state); /* "pending", "connected", "needs-auth", "failed", "disabled" */
 
+/* A version of the protocol that we speak, as a constant; NULL: we do not. "": the newest one. */
+const char *mcp_version(struct str version);
+
 struct mcp_tool {
 	const char *name, *title, *description;
 	const char *schema; /* JSON object, a root-level anyOf/oneOf/allOf flattened */
@@ -73,6 +76,7 @@ void mcp_elicit_answer(struct mcp_elicitation *e, const char *action, struct str
 struct mcp_client_events {
 	void (*on_state)(struct mcp_client *c, void *data);   /* mcp_client_state has changed */
 	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */
+	/* What the server or we say of it; the text does not name it. level: a word of syslog. */
 	void (*on_log)(struct mcp_client *c, void *data, const char *level, struct str text);
 	void (*on_elicit)(struct mcp_client *c, void *data, struct mcp_elicitation *e); /* NULL: declined */
 	/* Nobody wants the answer any more: it is freed after this returned and must not be answered. */

@@ -132,7 +132,7 @@ static void on_fault(void *data, const char *text)
 {
 	struct mcp_client *c = data;
 
-	mcp_client_log(c, "warning", "the server %s sent %s", c->server->name, text);
+	mcp_client_log(c, "warning", "it sent %s", text);
 }
 
 const struct mcp_rpc_handlers mcp_ask_handlers = {

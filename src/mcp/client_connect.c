@@ -102,8 +102,10 @@ static bool is_remote(const struct mcp_client *c)
 	return c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
 }
 
-static const char *known_version(struct str version)
+const char *mcp_version(struct str version)
 {
+	if (!version.n)
+		return versions[0];
 	for (size_t i = 0; i < COUNT_OF(versions); i++)
 		if (str_is(version, versions[i]))
 			return versions[i];
@@ -116,7 +118,7 @@ static void on_initialized(void *data, const struct json *result, const struct e
 	AUTO_ARENA struct arena a = { 0 };
 	struct err why = { 0 };
 	struct str version = json_str(json_get(result, "protocolVersion"), &a);
-	const char *known = known_version(version);
+	const char *known = version.n ? mcp_version(version) : NULL;
 
 	if (c->closing || !c->transport || c->phase == MCP_PHASE_ENDING)
 		return;
@@ -214,7 +216,7 @@ static void go_down(struct mcp_client *c)
 	struct err why = { 0 };
 
 	(void)err_set(&why, ERR_IO, "the server %.60s is not connected: %s", c->server->name, c->error.text);
-	mcp_client_log(c, "error", "the server %s is not connected: %s", c->server->name, c->error.text);
+	mcp_client_log(c, "error", "not connected: %s", c->error.text);
 	mcp_client_set_phase(c, MCP_PHASE_DOWN);
 	mcp_rpc_fail_all(&c->rpc, &why);
 }
@@ -236,8 +238,8 @@ void mcp_connect_over(struct mcp_client *c)
 		return;
 	}
 	delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
-	mcp_client_log(c, ready && !is_remote(c) ? "error" : "warning", "the server %s: %s; the next try is in %g s",
-		       c->server->name, c->error.text, (double)delay_ms / 1000);
+	mcp_client_log(c, ready && !is_remote(c) ? "error" : "warning", "%s; the next try is in %g s", c->error.text,
+		       (double)delay_ms / 1000);
 	mcp_client_set_phase(c, MCP_PHASE_WAIT);
 	timer_start(c->loop, &c->timer, delay_ms);
 }

@@ -136,8 +136,7 @@ static void take_list(struct mcp_list *l)
 
 static void cut_short(struct mcp_list *l, const char *why)
 {
-	mcp_client_log(l->client, "warning", "%s of the server %s: %s; the rest is left out", classes[l->kind].method,
-		       l->client->server->name, why);
+	mcp_client_log(l->client, "warning", "%s: %s; the rest is left out", classes[l->kind].method, why);
 }
 
 static void add_items(struct mcp_list *l, const struct json *list)

@@ -143,8 +143,8 @@ static void on_post_head(struct exchange *x)
 	if (x->session_id.n && !r->session_id.n)
 		buf_add(&r->session_id, x->session_id.p, x->session_id.n);
 	if (r->opener == x) {
+		listen_to(streamable_of(r)); /* before the messages that wait: what a call leads to shall be heard */
 		remote_opener_taken(r);
-		listen_to(streamable_of(r));
 	}
 }
 

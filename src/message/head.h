@@ -12,7 +12,7 @@ struct head_pool {
 struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
-	struct str bytes; /* up to and including the bracket that opens the messages */
+	struct str bytes;                /* up to and including the bracket that opens the messages */
 	struct translation *translation; /* owned; made when it is first sent in another form; NULL: never */
 };
 

@@ -15,7 +15,7 @@ struct translation {
 	const void *facts; /* what the translator wants to remember, in the arena; may be NULL */
 };
 
-struct translation *translation_new(void);     /* returns owned */
+struct translation *translation_new(void);    /* returns owned */
 void translation_free(struct translation *t); /* t may be NULL */
 /* Borrows the piece for as long as the translation lives. An empty one is nothing. */
 void translation_add(struct translation *t, struct str piece);

@@ -79,8 +79,9 @@ static int resolve_plain(struct arena *a, const struct provider *p, const char *
 
 	if (resolve_alias(a, base, p->has_aliases, &id)) {
 		if (!id)
-			return err_set(err, ERR_USAGE, "the provider %s has no model '" STR_FMT "': name one of its own",
-				       p->name, STR_ARG(base));
+			return err_set(err, ERR_USAGE,
+				       "the provider %s has no model '" STR_FMT "': name one of its own", p->name,
+				       STR_ARG(base));
 		*ret_id = id;
 		return 0;
 	}

@@ -97,12 +97,14 @@ static int status_of(struct str type)
 		const char *type;
 		int status;
 	} statuses[] = {
-		{ "overloaded_error", 529 },      { "rate_limit_error", 429 },        { "invalid_request_error", 400 },
-		{ "authentication_error", 401 },  { "permission_error", 403 },        { "not_found_error", 404 },
-		{ "request_too_large", 413 },     { "timeout_error", 504 },           { "billing_error", 402 },
-		{ "rate_limit_exceeded", 429 },   { "insufficient_quota", 429 },      { "model_not_found", 404 },
-		{ "invalid_api_key", 401 },       { "context_length_exceeded", 400 }, { "BadRequestError", 400 },
-		{ "exceed_context_size_error", 400 },
+		{ "overloaded_error", 529 },      { "rate_limit_error", 429 },
+		{ "invalid_request_error", 400 }, { "authentication_error", 401 },
+		{ "permission_error", 403 },      { "not_found_error", 404 },
+		{ "request_too_large", 413 },     { "timeout_error", 504 },
+		{ "billing_error", 402 },         { "rate_limit_exceeded", 429 },
+		{ "insufficient_quota", 429 },    { "model_not_found", 404 },
+		{ "invalid_api_key", 401 },       { "context_length_exceeded", 400 },
+		{ "BadRequestError", 400 },       { "exceed_context_size_error", 400 },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(statuses); i++)

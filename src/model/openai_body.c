@@ -13,8 +13,7 @@ static void add_ending(struct translation *tail, const struct chat_head *head, u
 	if (!(quirks & CHAT_NO_STREAM_OPTIONS))
 		buf_addstr(&end, ",\"stream_options\":{\"include_usage\":true}");
 	if (!(quirks & CHAT_NO_LIMIT))
-		buf_addf(&end, ",\"%s\":%lld",
-			 quirks & CHAT_COMPLETION_TOKENS ? "max_completion_tokens" : "max_tokens",
+		buf_addf(&end, ",\"%s\":%lld", quirks & CHAT_COMPLETION_TOKENS ? "max_completion_tokens" : "max_tokens",
 			 (long long)head->max_tokens);
 	if (head->has_tools && !(quirks & CHAT_NO_PARALLEL_CALLS))
 		buf_addstr(&end, ",\"parallel_tool_calls\":true");

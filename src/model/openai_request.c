@@ -31,7 +31,7 @@ static struct str raw(const struct json *v)
 static void close_message(struct chat_writer *w)
 {
 	static const char *const closings[CHAT_STATES] = {
-		[CHAT_FIRST] = "", [CHAT_CLOSED] = "", [CHAT_USER] = "\"}",
+		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = "\"}",
 		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
 	};
 
@@ -256,7 +256,6 @@ static void add_users(struct chat_writer *w, const struct transcript *t, uint32_
 			add_result(w, &b);
 		parts = parts || b.kind == SEGMENT_OTHER;
 	}
-	parts = parts || w->images;
 	add_kept_images(w);
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(t, i);

@@ -5,9 +5,8 @@
 #include "base/id.h"
 #include "json/json_write.h"
 
-enum { BYTES_PER_TOKEN = 4 };                             /* of an estimate */
-enum { LONGEST_CALL_ID = 128, SHORTEST_MESSAGE_ID = 20 }; /* characters */
-enum { MOST_CALLS = 1024 };                               /* of one answer */
+enum { BYTES_PER_TOKEN = 4 }; /* of an estimate */
+enum { SHORTEST_MESSAGE_ID = 20, MADE_DIGITS = 16 };
 
 static void broken(struct chat_stream *s, const char *what)
 {
@@ -36,9 +35,9 @@ static void send_event(struct chat_stream *s, struct json_out *w)
 static void put_message_id(struct json_out *w, struct str id)
 {
 	char made[72];
-	char digits[17];
+	char digits[MADE_DIGITS + 1];
 
-	id_random(digits, 16, "0123456789abcdef");
+	id_random(digits, MADE_DIGITS, "0123456789abcdef");
 	if (id.n < SHORTEST_MESSAGE_ID)
 		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
 	json_kstr(w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
@@ -63,13 +62,18 @@ static void start_message(struct chat_stream *s, const struct json *chunk)
 	send_event(s, &w);
 }
 
-static void stop_block(struct chat_stream *s)
+static void send_block_stop(struct chat_stream *s)
 {
-	if (s->open == CHAT_NO_BLOCK)
-		return;
 	struct json_out w = begin_event(s, "content_block_stop");
+
 	json_ki64(&w, "index", (int64_t)s->blocks - 1);
 	send_event(s, &w);
+}
+
+static void stop_block(struct chat_stream *s)
+{
+	if (s->open != CHAT_NO_BLOCK)
+		send_block_stop(s);
 	s->open = CHAT_NO_BLOCK;
 }
 
@@ -123,113 +127,31 @@ static void add_piece(struct chat_stream *s, bool thinking, const struct json *p
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-static struct chat_call *new_call(struct chat_stream *s, int64_t index)
+static void add_calls(struct chat_stream *s, const struct json *pieces)
 {
-	if (s->call_count == MOST_CALLS) {
-		broken(s, "too many calls");
-		return NULL;
-	}
-	if (s->call_count == s->call_cap) {
-		s->call_cap = s->call_cap ? s->call_cap * 2 : 4;
-		s->calls = xrealloc(s->calls, s->call_cap * sizeof *s->calls);
-	}
-	struct chat_call *call = &s->calls[s->call_count++];
-	*call = (struct chat_call){ .index = index };
-	return call;
-}
-
-/* Pieces belong together by their index. Without one they belong to the call before, unless they name a tool. Some servers
- * give every call the same index, and a new id. */
-static struct chat_call *find_call(struct chat_stream *s, int64_t index, struct str id, bool named)
-{
-	for (uint32_t i = s->call_count; i-- > 0;) {
-		struct chat_call *call = &s->calls[i];
-		bool other_id = id.n && call->id.n && !str_eq(id, buf_str(&call->id));
-		if (call->index == index && !other_id && (index >= 0 || !named || (id.n && call->id.n)))
-			return call;
-	}
-	return new_call(s, index);
-}
-
-static void add_arguments(struct chat_stream *s, struct chat_call *call, const struct json *arguments)
-{
-	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
-
-	buf_add(&call->arguments, text.p, text.n);
-	s->answer_bytes += text.n;
-}
-
-static void add_call_piece(struct chat_stream *s, const struct json *piece)
-{
-	const struct json *function = json_get(piece, "function");
-	struct str id = json_str(json_get(piece, "id"), &s->scratch);
-	struct str name = json_str(json_get(function, "name"), &s->scratch);
-	int64_t index = -1;
-
-	(void)json_i64(json_get(piece, "index"), &index);
-	struct chat_call *call = find_call(s, index, id, name.n > 0);
-	if (!call)
+	if (!json_is(pieces, JSON_ARRAY))
 		return;
-	if (!call->id.n)
-		buf_add(&call->id, id.p, id.n);
-	if (!call->name.n)
-		buf_add(&call->name, name.p, name.n);
-	add_arguments(s, call, json_get(function, "arguments"));
-}
-
-static bool holds(struct str bytes, const struct buf *quoted)
-{
-	return memmem(bytes.p, bytes.n, quoted->p, quoted->n) != NULL;
-}
-
-/* A text that quotes the id counts too: then a new one is made without need. */
-static bool is_in_history(const struct transcript *t, struct str id)
-{
-	AUTO_BUF struct buf quoted = { 0 };
-	bool found = false;
-
-	json_add_quoted(&quoted, id);
-	for (uint32_t i = 0; t && i < t->shelf_count; i++)
-		found = found || holds((struct str){ t->shelves[i]->bytes, t->shelves[i]->len }, &quoted);
-	for (uint32_t i = 0; t && i < t->tail_count; i++)
-		found = found || holds(segment_json(t->tail[i].segment), &quoted);
-	return found;
-}
-
-static bool is_usable(const struct chat_stream *s, uint32_t call)
-{
-	struct str id = buf_str(&s->calls[call].id);
-
-	if (!id.n || id.n > LONGEST_CALL_ID || is_in_history(s->history, id))
-		return false;
-	for (uint32_t i = 0; i < call; i++)
-		if (str_eq(buf_str(&s->calls[i].id), id))
-			return false;
-	return true;
-}
-
-static void send_call(struct chat_stream *s, uint32_t i)
-{
-	struct chat_call *call = &s->calls[i];
-	char digits[25];
-
-	if (!is_usable(s, i)) {
-		id_random(digits, 24, "0123456789abcdefghijklmnopqrstuvwxyz");
-		buf_clear(&call->id);
-		buf_addf(&call->id, "call_%s", digits);
+	for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p)) {
+		size_t bytes = 0;
+		if (chat_calls_add(&s->calls, p, &s->scratch, &bytes) < 0)
+			broken(s, "too many calls");
+		s->answer_bytes += bytes;
 	}
+}
+
+static void send_call(struct chat_stream *s, const struct chat_call *call)
+{
+	AUTO_BUF struct buf arguments = { 0 };
 	struct json_out w = begin_block(s, "tool_use");
+
 	json_kstr(&w, "id", buf_str(&call->id));
 	json_kstr(&w, "name", buf_str(&call->name));
 	json_kraw(&w, "input", STR("{}"));
 	json_close(&w);
 	send_event(s, &w);
-	AUTO_BUF struct buf quoted = { 0 };
-	json_add_quoted(&quoted, buf_str(&call->arguments));
-	send_delta(s, "input_json_delta", "partial_json", buf_str(&quoted));
-	w = begin_event(s, "content_block_stop");
-	json_ki64(&w, "index", (int64_t)s->blocks - 1);
-	send_event(s, &w);
+	json_add_quoted(&arguments, buf_str(&call->arguments));
+	send_delta(s, "input_json_delta", "partial_json", buf_str(&arguments));
+	send_block_stop(s);
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
@@ -240,7 +162,7 @@ static const char *stop_reason_of(const struct chat_stream *s, struct str finish
 		return "refusal";
 	if (str_is(finish, "length"))
 		return "max_tokens";
-	return s->call_count ? "tool_use" : "end_turn"; /* servers also say "stop" behind a call */
+	return s->calls.count ? "tool_use" : "end_turn"; /* servers also say "stop" behind a call */
 }
 
 /* The server said why it stopped. A call that the limit cut before its arguments must not run without any. */
@@ -248,12 +170,15 @@ static void finish(struct chat_stream *s, struct str reason)
 {
 	if (s->stop_reason)
 		return;
-	bool cut = str_is(reason, "length") && s->call_count && !s->calls[s->call_count - 1].arguments.n;
+	uint32_t count = s->calls.count;
 
 	s->stop_reason = stop_reason_of(s, reason);
 	stop_block(s);
-	for (uint32_t i = 0; i < s->call_count - cut; i++)
-		send_call(s, i);
+	if (count && str_is(reason, "length") && !s->calls.list[count - 1].arguments.n)
+		count--;
+	chat_calls_settle_ids(&s->calls, s->history);
+	for (uint32_t i = 0; i < count; i++)
+		send_call(s, &s->calls.list[i]);
 }
 
 static void estimate_usage(struct chat_stream *s)
@@ -312,14 +237,12 @@ static void take_choice(struct chat_stream *s, const struct json *choice)
 
 	if (!delta)
 		delta = json_get(choice, "message"); /* an answer that came whole */
-	const struct json *calls = json_get(delta, "tool_calls");
 	const struct json *reasoning = json_get(delta, "reasoning_content");
 	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
 
 	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
 	add_piece(s, false, json_get(delta, "content"));
-	for (const struct json *c = json_is(calls, JSON_ARRAY) ? json_first(calls) : NULL; c; c = json_next(calls, c))
-		add_call_piece(s, c);
+	add_calls(s, json_get(delta, "tool_calls"));
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING))
 		finish(s, json_str(finish_reason, &s->scratch));
@@ -329,8 +252,9 @@ static void take_chunk(struct chat_stream *s, const struct json *chunk)
 {
 	const struct json *choices = json_get(chunk, "choices");
 	const struct json *choice = json_is(choices, JSON_ARRAY) ? json_first(choices) : NULL;
+	const struct json *error = json_get(chunk, "error");
 
-	if (json_get(chunk, "error")) {
+	if (error && !json_is(error, JSON_NULL)) {
 		failure_from_error(&s->answer->failure, chunk);
 		return;
 	}
@@ -408,12 +332,7 @@ void chat_stream_end(struct chat_stream *s)
 
 void chat_stream_release(struct chat_stream *s)
 {
-	for (uint32_t i = 0; i < s->call_count; i++) {
-		buf_release(&s->calls[i].id);
-		buf_release(&s->calls[i].name);
-		buf_release(&s->calls[i].arguments);
-	}
-	free(s->calls);
+	chat_calls_release(&s->calls);
 	sse_release(&s->sse);
 	json_reader_release(&s->reader);
 	arena_release(&s->scratch);

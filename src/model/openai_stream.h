@@ -3,13 +3,8 @@
  * come; calls when the server says why it stopped, because their pieces may interleave (docs/internals/openai.md). */
 #pragma once
 #include "io/sse.h"
-#include "message/transcript.h"
 #include "model/answer.h"
-
-struct chat_call {
-	int64_t index; /* -1: the server gave none */
-	struct buf id, name, arguments;
-};
+#include "model/openai_calls.h"
 
 struct chat_stream {
 	struct answer *answer;            /* borrowed: gets the events */
@@ -21,8 +16,7 @@ struct chat_stream {
 	struct buf event;
 	enum { CHAT_NO_BLOCK, CHAT_BLOCK_TEXT, CHAT_BLOCK_THINKING } open;
 	unsigned blocks; /* begun so far: the index of the next one */
-	struct chat_call *calls;
-	uint32_t call_count, call_cap;
+	struct chat_calls calls;
 	const char *stop_reason; /* ours; NULL: the server did not say */
 	struct buf refusal;      /* its own words */
 	struct usage usage;

@@ -58,7 +58,8 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 	if (o->api_key)
 		http_place_header(&a->place, "x-api-key", o->api_key);
 	if (o->auth_token)
-		http_place_header(&a->place, "authorization", arena_printf(&a->place.arena, "Bearer %s", o->auth_token));
+		http_place_header(&a->place, "authorization",
+				  arena_printf(&a->place.arena, "Bearer %s", o->auth_token));
 	if (o->betas && o->betas[0])
 		http_place_header(&a->place, "anthropic-beta", o->betas);
 	*ret_endpoint = &a->endpoint;

@@ -48,9 +48,10 @@ struct exchange {
 static int check_options(const struct endpoint_options *o, struct err *err)
 {
 	if (!o->api_key && !o->base_url)
-		return err_set(err, ERR_USAGE,
-			       "no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
-			       "http://127.0.0.1:11434/v1)");
+		return err_set(
+			err, ERR_USAGE,
+			"no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
+			"http://127.0.0.1:11434/v1)");
 	if (http_place_check_key(o->api_key, "OPENAI_API_KEY", err) < 0)
 		return -(int)err->kind;
 	return http_place_check_url(o->base_url, "OPENAI_BASE_URL", err);
@@ -92,10 +93,8 @@ static const struct {
 	const char *word, *and; /* and: NULL if the first says enough */
 	unsigned quirk;
 } refusals[] = {
-	{ "max_tokens", "too large", CHAT_NO_LIMIT },
-	{ "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
-	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
-	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
+	{ "max_tokens", "too large", CHAT_NO_LIMIT },       { "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
+	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS }, { "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
 	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
 };
 
@@ -120,10 +119,11 @@ static bool learn(struct openai *s, const struct model_call *call)
 static bool speaks_of_tools(struct str said)
 {
 	static const char *const words[] = {
-		"does not support tools",    /* Ollama */
-		"enable-auto-tool-choice",   /* vLLM */
-		"tools param requires",      /* llama.cpp */
-		"tool use is not supported", "does not support function calling",
+		"does not support tools",  /* Ollama */
+		"enable-auto-tool-choice", /* vLLM */
+		"tools param requires",    /* llama.cpp */
+		"tool use is not supported",
+		"does not support function calling",
 		"No endpoints found that support tool use",
 	};
 

@@ -194,8 +194,25 @@ static bool file_fits(struct judge *j, const struct rule_set *set)
 	return !limited || (path && target);
 }
 
+/* A tool that the agent has only to keep its memory. */
+static const char *leaves_memory(struct judge *j)
+{
+	const char *const *tools = j->p->memory_tools;
+
+	while (tools && *tools && strcmp(*tools, j->call->tool->name) != 0)
+		tools++;
+	if (!tools || !*tools || judge_is_memory(j, &j->place))
+		return NULL;
+	return arena_printf(&j->arena, "This agent has %s for its memory in %s alone, and %s is not there.",
+			    j->call->tool->name, j->p->memory_dir, j->place.path);
+}
+
 static const char *file_leaves(struct judge *j)
 {
+	const char *why = leaves_memory(j);
+
+	if (why)
+		return why;
 	return edits(j) ? judge_outside_worktree(j, &j->place) : NULL;
 }
 

@@ -13,7 +13,7 @@ struct inspector {
 	const struct rule *(*matches)(struct judge *j, const struct rule_set *set, enum rule_list list);
 	bool (*fits)(struct judge *j,
 		     const struct rule_set *set); /* one limit for this tool holds for all of the call */
-	const char *(*leaves)(struct judge *j);   /* why it leaves its worktree, or NULL; may be NULL */
+	const char *(*leaves)(struct judge *j);   /* why it leaves its worktree or its memory, or NULL; may be NULL */
 	const char *(*plans)(struct judge *j);    /* what it would write although it plans, or NULL; may be NULL */
 	const char *(*danger)(struct judge *j, bool *ret_critical); /* why somebody must look, or NULL; may be NULL */
 	/* Rules allow it, it changes nothing, or the mode lets it pass: sets step and rule and returns true. Otherwise it

@@ -65,6 +65,32 @@ void permission_revoke(struct permission *p, struct permission_grant *grant)
 	}
 }
 
+static const char *keep(struct permission *p, const char *text)
+{
+	return text ? arena_strdup(&own_rules(p)->arena, text) : NULL;
+}
+
+void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count)
+{
+	const char **names = tool_count ? arena_calloc(&own_rules(p)->arena, (tool_count + 1) * sizeof *names) : NULL;
+
+	for (size_t i = 0; i < tool_count; i++)
+		names[i] = keep(p, tools[i]);
+	p->memory_dir = keep(p, dir);
+	p->memory_tools = names;
+}
+
+/* Its rules have a new arena. */
+static void move_memory(struct permission *p)
+{
+	size_t count = 0;
+
+	while (p->memory_tools && p->memory_tools[count])
+		count++;
+	if (p->memory_dir)
+		permission_give_memory(p, p->memory_dir, p->memory_tools, count);
+}
+
 static bool is_dropped(const struct rule *r, enum rule_list list, const char *text)
 {
 	return r->list == list && !strcmp(r->origin->layer, session_origin.layer) && (!text || !strcmp(r->text, text));
@@ -81,13 +107,15 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 		if (!is_dropped(r, list, text))
 			(void)rule_set_add(p->own, r->list, str_from(r->text), r->origin, NULL, NULL, NULL);
 	}
+	move_memory(p);
 	rule_set_unref(old);
 }
 
 /* ---- children -------------------------------------------------------------------------------------------------- */
 
 /* What cannot be read must not become a freedom: then the tool as a whole is forbidden. */
-static void add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits, size_t count)
+void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
+			   size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		AUTO_BUF struct buf text = { 0 };
@@ -98,11 +126,6 @@ static void add_limits(struct permission *p, enum rule_list list, const struct p
 			(void)permission_add_rule(p, RULE_DENY, str_from(limits[i].tool), &definition_origin, NULL,
 						  NULL, NULL);
 	}
-}
-
-static const char *keep(struct permission *p, const char *text)
-{
-	return text ? arena_strdup(&own_rules(p)->arena, text) : NULL;
 }
 
 static void derive_mode(struct permission *child, const struct permission_birth *birth)
@@ -124,14 +147,14 @@ void permission_derive(struct permission *child, const struct permission *parent
 		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
 	};
 	derive_mode(child, birth);
-	add_limits(child, RULE_ONLY, birth->only, birth->only_count);
-	add_limits(child, RULE_ONLY, birth->agents, birth->agent_count);
-	add_limits(child, RULE_DENY, birth->never, birth->never_count);
+	permission_add_limits(child, RULE_ONLY, birth->only, birth->only_count);
+	permission_add_limits(child, RULE_ONLY, birth->agents, birth->agent_count);
+	permission_add_limits(child, RULE_DENY, birth->never, birth->never_count);
 	for (size_t i = 0; i < birth->allow_count; i++)
 		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->allow[i]), &call_origin, NULL, NULL, NULL);
 	child->write_root = keep(child, birth->write_root);
 	child->main_checkout = keep(child, birth->main_checkout);
-	child->memory_dir = keep(child, birth->memory_dir);
+	permission_give_memory(child, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);
 }
 
 static enum permission_mode stricter(enum permission_mode a, enum permission_mode b)

@@ -47,8 +47,9 @@ struct permission {
 	bool replaces_allow;    /* allow rules of ancestors do not count */
 	const char *write_root; /* file tools write only below it; in own's arena */
 	const char *main_checkout;
-	const char *memory_dir; /* may be written without a question; in own's arena */
-	const char *plan_file;  /* the same, and in plan mode too. Borrowed; NULL: none */
+	const char *memory_dir;          /* may be written without a question; in own's arena */
+	const char *const *memory_tools; /* that it has for that directory alone; NULL-terminated, or NULL. As above */
+	const char *plan_file;           /* the same, and in plan mode too. Borrowed; NULL: none */
 };
 
 /* "Bash(git *)" in tools or disallowedTools of a definition */
@@ -69,10 +70,12 @@ struct permission_birth {
 	size_t never_count;
 	const struct permission_limit *agents; /* {"Agent", type}: the types it may start, as in only */
 	size_t agent_count;
-	const char *write_root;    /* worktree: file tools write only here; NULL: no such limit */
-	const char *main_checkout; /* what the worktree is a copy of; NULL: unknown */
-	const char *memory_dir;    /* the agent's own memory; NULL: none */
-	const char *const *allow;  /* allowedTools of a call: they replace the session's allow rules for the child */
+	const char *write_root;          /* worktree: file tools write only here; NULL: no such limit */
+	const char *main_checkout;       /* what the worktree is a copy of; NULL: unknown */
+	const char *memory_dir;          /* the agent's own memory; NULL: none */
+	const char *const *memory_tools; /* names of tools that it has for its memory alone */
+	size_t memory_tool_count;
+	const char *const *allow; /* allowedTools of a call: they replace the session's allow rules for the child */
 	size_t allow_count;
 	bool replaces_allow; /* also when allow is empty */
 };
@@ -90,6 +93,11 @@ void permission_allow_tool(struct permission *p, struct str name);
 /* A new and empty set of rules for a while; they count like any others of this agent. */
 struct permission_grant *permission_grant(struct permission *p);
 void permission_revoke(struct permission *p, struct permission_grant *grant); /* NULL: all of them */
+/* Limits of the main agent, when it runs as an agent that has them: list is RULE_ONLY or RULE_DENY. */
+void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
+			   size_t count);
+/* Its memory: both are copied. */
+void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count);
 /* child need not be initialised. A limit that is no valid rule forbids its tool. */
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth);
 

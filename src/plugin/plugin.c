@@ -40,8 +40,8 @@ static void add_error(struct plugin *p, const struct plugin_error *error)
 	p->errors[p->error_count++] = *error;
 }
 
-static void record(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt,
-		   va_list args)
+printf_like(5, 0) static void record(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line,
+				     const char *fmt, va_list args)
 {
 	char text[300];
 

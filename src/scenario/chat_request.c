@@ -10,11 +10,28 @@
 enum { NO_LIMIT_TOKENS = 1000000 };
 
 static const char *const known_members[] = {
-	"model",       "messages",         "tools",         "tool_choice",     "parallel_tool_calls",
-	"stream",      "stream_options",   "max_tokens",    "temperature",     "max_completion_tokens",
-	"top_p",       "stop",             "n",             "seed",            "reasoning_effort",
-	"user",        "metadata",         "store",         "response_format", "frequency_penalty",
-	"logprobs",    "presence_penalty",
+	"model",
+	"messages",
+	"tools",
+	"tool_choice",
+	"parallel_tool_calls",
+	"stream",
+	"stream_options",
+	"max_tokens",
+	"temperature",
+	"max_completion_tokens",
+	"top_p",
+	"stop",
+	"n",
+	"seed",
+	"reasoning_effort",
+	"user",
+	"metadata",
+	"store",
+	"response_format",
+	"frequency_penalty",
+	"logprobs",
+	"presence_penalty",
 };
 
 enum chat_role { ROLE_NONE, ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL };
@@ -216,10 +233,10 @@ static enum chat_role role_of(const struct json *message)
 static int put_message(struct chat_reader *c, const struct json *message)
 {
 	enum chat_role role = role_of(message);
-	int rc = role == ROLE_USER	? put_user(c, message) :
-		 role == ROLE_ASSISTANT ? put_assistant(c, message) :
-		 role == ROLE_TOOL	? put_tool(c, message) :
-					  refuse(c, "role: must be system (in front), user, assistant or tool");
+	int rc = role == ROLE_USER        ? put_user(c, message)
+		 : role == ROLE_ASSISTANT ? put_assistant(c, message)
+		 : role == ROLE_TOOL      ? put_tool(c, message)
+					  : refuse(c, "role: must be system (in front), user, assistant or tool");
 
 	c->last = role;
 	return rc;

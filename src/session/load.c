@@ -247,7 +247,8 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	index_lines(&r, replay->out);
 	struct line *leaf = leaf_uuid.n ? map_get(&r.by_uuid, leaf_uuid) : newest_line(&r);
 	if (leaf_uuid.n && !leaf)
-		return err_set(err, ERR_NOT_FOUND, "%s has no line " STR_FMT, path, STR_ARG(leaf_uuid));
+		return err_set(err, depth ? ERR_NOT_FOUND : ERR_USAGE, "%s has no line " STR_FMT, path,
+			       STR_ARG(leaf_uuid));
 	struct line *root = keep_chain(&r, leaf);
 	if (root && root->type == LINE_FORK && load_origin(path, root, replay, depth, err) < 0)
 		return -(int)err->kind;
@@ -266,10 +267,15 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 
 int session_load(const char *path, struct session_load *ret, struct err *err)
 {
+	return session_load_until(path, (struct str){ 0 }, ret, err);
+}
+
+int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err)
+{
 	*ret = (struct session_load){ 0 };
 	struct replay replay = { .out = ret };
 
-	int status = load_file(path, (struct str){ 0 }, &replay, 0, err);
+	int status = load_file(path, uuid, &replay, 0, err);
 	replay_end(&replay);
 	if (status < 0)
 		session_load_release(ret);

@@ -38,4 +38,7 @@ struct session_load {
 
 /* Repairs a torn last line in the file. -ERR_NOT_FOUND if there is no such file. */
 int session_load(const char *path, struct session_load *ret, struct err *err);
+/* The same up to the line with this uuid, as if nothing had come behind it; an empty one: all. -ERR_USAGE: there is no such
+ * line. */
+int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err);
 void session_load_release(struct session_load *l);

@@ -183,6 +183,7 @@ void actor_release(struct actor *a)
 	transcript_release(&a->forks.history);
 	fork_gate_unref(a->forks.gate);
 	permission_release(&a->permission);
+	hook_set_unref(a->hooks);
 	map_release(&a->skills_told);
 	tool_set_release(&a->tools);
 	journal_free(a->journal);

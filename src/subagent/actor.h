@@ -15,6 +15,7 @@
 
 struct agent_tree;
 struct batch;
+struct hook_set;
 struct mcp_set;
 struct skill_use;
 struct subagent;
@@ -34,9 +35,10 @@ struct actor {
 	struct arena arena; /* texts that live as long as it */
 	const char *model, *cwd, *branch;
 	struct endpoint *endpoint; /* borrowed; of its model */
-	char *moved_cwd;         /* where Bash went; owned, NULL: still in cwd */
-	struct mcp_set *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
+	char *moved_cwd;           /* where Bash went; owned, NULL: still in cwd */
+	struct mcp_set *servers;   /* that it joined itself; owned; NULL: none, or only those of the main agent */
 	struct tool_set tools;
+	struct hook_set *hooks; /* of its definition; reference, NULL: none */
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
 	bool is_fork;            /* it runs on its parent's history, and starts no forks */
 	struct tool_env env;

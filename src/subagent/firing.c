@@ -9,7 +9,7 @@ enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
 static void find_sets(const struct actor *a, struct hook_set *sets[SET_COUNT])
 {
 	sets[0] = a->tree->hook_set;
-	sets[1] = a->child ? a->child->hooks : NULL;
+	sets[1] = a->hooks;
 	for (size_t i = 0; i < MOST_SKILL_HOOKS; i++)
 		sets[2 + i] = a->tree->skill_hooks[i].set;
 }

@@ -5,34 +5,34 @@
 #include "subagent/firing.h"
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
-static struct hook_set *compile(struct subagent *s)
+void actor_register_hooks(struct actor *a, const struct agent_definition *d, struct buf *notes)
 {
-	const struct agent_definition *d = s->definition;
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
-	const struct agent_tree *t = s->actor.tree;
+	const struct agent_tree *t = a->tree;
 	bool trusted = d->source == AGENT_PROJECT  ? t->switches.trusted
 		       : d->source == AGENT_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
 						   : true;
 
-	struct hook_set *set = hook_set_parse(
+	if (!d->hooks)
+		return;
+	a->hooks = hook_set_parse(
 		&(struct hook_source){
-			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = true },
-		str_from(d->hooks), s->actor.tree->hook_policy, &problems);
+			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },
+		str_from(d->hooks), t->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
-		buf_addf(&s->notes, "%s\n", problems.list[i].message);
+		buf_addf(notes, "%s\n", problems.list[i].message);
 	if (!trusted)
-		buf_addf(&s->notes, "hooks of %s do not run: %s\n", d->name,
+		buf_addf(notes, "hooks of %s do not run: %s\n", d->name,
 			 d->source == AGENT_PLUGIN ? "its plugin is not trusted"
 						   : "this folder is not trusted (`cadre trust` records consent)");
-	return set;
 }
 
 int subagent_register_hooks(struct subagent *s, struct err *err)
 {
 	(void)err;
-	if (s->definition && s->definition->hooks)
-		s->hooks = compile(s);
+	if (s->definition)
+		actor_register_hooks(&s->actor, s->definition, &s->notes);
 	return 0;
 }
 
@@ -41,7 +41,7 @@ int subagent_unregister_hooks(struct subagent *s, struct err *err)
 	(void)err;
 	if (s->actor.tree->hooks)
 		hook_engine_end_agent(s->actor.tree->hooks, s->actor.tree->session_id, s->task->id);
-	hook_set_unref(TAKE(s->hooks));
+	hook_set_unref(TAKE(s->actor.hooks));
 	return 0;
 }
 

@@ -224,6 +224,16 @@ static int leave_place(struct subagent *s, struct err *err)
 
 /* ---- what it is told --------------------------------------------------------------------------------------------- */
 
+static struct memory_places memory_places(const struct agent_tree *t)
+{
+	return (struct memory_places){ t->config_dir, t->project_dir, t->switches.trusted };
+}
+
+static bool has_memory(const struct subagent *s)
+{
+	return s->definition && s->actor.tree->switches.memory_on && s->definition->memory != MEMORY_NONE;
+}
+
 static int build_prompt(struct subagent *s, struct err *err)
 {
 	const struct agent_definition *d = s->definition;
@@ -231,8 +241,8 @@ static int build_prompt(struct subagent *s, struct err *err)
 
 	if (!d)
 		return 0; /* a fork has its parent's, to the byte */
-	struct memory_places places = { t->config_dir, t->project_dir, t->switches.trusted };
-	bool memory = t->switches.memory_on && d->memory != MEMORY_NONE;
+	struct memory_places places = memory_places(t);
+	bool memory = has_memory(s);
 
 	buf_add(&s->system, d->prompt, d->prompt_len);
 	buf_addf(&s->system, "%s%s", s->system.n ? "\n\n" : "", subagent_rules_text);
@@ -247,16 +257,6 @@ static int build_prompt(struct subagent *s, struct err *err)
 
 /* ---- what it can do ---------------------------------------------------------------------------------------------- */
 
-static const char *types_limit(struct actor *a, const struct tool_choice *c)
-{
-	AUTO_BUF struct buf types = { 0 };
-
-	for (size_t i = 0; i < c->only.count; i++)
-		if (!strcmp(c->only.list[i].tool, "Agent"))
-			buf_addf(&types, "%s%s", types.n ? ", " : "", c->only.list[i].specifier);
-	return types.n ? arena_strdup(&a->arena, types.p) : NULL;
-}
-
 static int resolve_tools(struct subagent *s, struct err *err)
 {
 	struct actor *a = &s->actor;
@@ -265,7 +265,7 @@ static int resolve_tools(struct subagent *s, struct err *err)
 
 	tool_choose(s->definition,
 		    &(struct tool_choice_spec){
-			    .pool = s->definition ? &t->main.tools : &a->parent->tools,
+			    .pool = s->definition ? agent_tree_pool(t) : &a->parent->tools,
 			    .own = subagent_own_tools(s),
 			    .background = s->task->background,
 			    .deepest = a->who.depth >= t->limits.depth,
@@ -282,25 +282,11 @@ static int resolve_tools(struct subagent *s, struct err *err)
 		tool_set_add(&a->tools, s->choice.tools.tools[i]);
 	for (size_t i = 0; i < s->choice.unknown.count; i++)
 		buf_addf(&s->notes, "the definition names a tool that does not exist: %s\n", s->choice.unknown.list[i]);
-	a->agent_types = types_limit(a, &s->choice);
+	a->agent_types = tool_choice_types(&s->choice, &a->arena);
 	if (!s->definition)
 		a->agent_types = a->parent->agent_types;
 	agent_tool_limit(a);
 	return 0;
-}
-
-/* Whom it may start is the spawn's to say (actor.agent_types), with a list of who is there; and it is a limit of this agent,
- * not of those below it. */
-static size_t tool_limits(struct arena *a, const struct tool_limits *limits, const struct permission_limit **ret_list)
-{
-	struct permission_limit *list = arena_alloc(a, (limits->count + 1) * sizeof *list);
-	size_t n = 0;
-
-	for (size_t i = 0; i < limits->count; i++)
-		if (strcmp(limits->list[i].tool, "Agent") != 0)
-			list[n++] = limits->list[i];
-	*ret_list = list;
-	return n;
 }
 
 static int derive_permission(struct subagent *s, struct err *err)
@@ -309,8 +295,10 @@ static int derive_permission(struct subagent *s, struct err *err)
 	const struct agent_definition *d = s->definition;
 	const struct tool_choice *c = &s->choice;
 	const struct permission_limit *only;
-	size_t only_count = tool_limits(&a->arena, &c->only, &only);
+	size_t only_count = tool_choice_limits(c, &a->arena, &only);
 	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
+	bool memory = has_memory(s);
+	struct memory_places places = memory_places(a->tree);
 
 	(void)err;
 	permission_derive(&a->permission, &a->parent->permission,
@@ -325,6 +313,9 @@ static int derive_permission(struct subagent *s, struct err *err)
 				  .never_count = c->never.count,
 				  .write_root = s->worktree ? s->worktree->path : NULL,
 				  .main_checkout = s->worktree ? s->worktree->root : NULL,
+				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
+				  .memory_tools = c->for_memory.list,
+				  .memory_tool_count = c->for_memory.count,
 			  });
 	if (d && d->permission_mode && !trusted)
 		add_note(s,

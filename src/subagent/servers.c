@@ -3,43 +3,47 @@
 #include "subagent/servers.h"
 #include "mcp/set.h"
 
-/* ---- whose word counts ------------------------------------------------------------------------------------------- */
+/* ---- what a definition declares ---------------------------------------------------------------------------------- */
+
+/* One definition of one agent, on its way into the agent's set */
+struct joining {
+	struct actor *actor;
+	const struct agent_definition *definition;
+	struct buf *notes;
+};
 
 /* What a definition starts is a program on this machine: a project's word needs trust, a plugin's its own consent. */
-static const char *refusal(const struct subagent *s)
+static const char *refusal(const struct joining *j)
 {
-	const struct agent_definition *d = s->definition;
+	const struct agent_definition *d = j->definition;
+	const struct agent_tree *t = j->actor->tree;
 
-	if (d->source == AGENT_PROJECT && !s->actor.tree->switches.trusted)
+	if (d->source == AGENT_PROJECT && !t->switches.trusted)
 		return "this folder is not trusted (`cadre trust` records consent)";
-	if (d->source == AGENT_PLUGIN && !agent_tree_trusts_plugin(s->actor.tree, d->plugin))
+	if (d->source == AGENT_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
 		return "its plugin is not trusted (`cadre plugin trust` records consent)";
 	return NULL;
 }
 
-/* ---- what a definition declares ---------------------------------------------------------------------------------- */
-
-static struct mcp_set *own_set(struct subagent *s)
+static struct mcp_set *own_set(struct actor *a)
 {
-	struct actor *a = &s->actor;
-
 	if (!a->servers)
 		a->servers = mcp_set_new(a->tree->server_pool);
 	return a->servers;
 }
 
-static void join_named(struct subagent *s, const struct json *name)
+static void join_named(struct joining *j, const struct json *name)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str text = json_str(name, &arena);
-	const struct mcp_set *session = s->actor.tree->main.servers;
+	const struct mcp_set *session = j->actor->tree->main.servers;
 
 	if (!session || !mcp_set_find(session, text))
-		buf_addf(&s->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
+		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
 			 STR_ARG(text));
 }
 
-static void join_inline(struct subagent *s, struct json_member m)
+static void join_inline(struct joining *j, struct json_member m)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf notes = { 0 };
@@ -48,41 +52,42 @@ static void join_inline(struct subagent *s, struct json_member m)
 	struct mcp_entry entry = { .name = json_str(m.key, &arena),
 				   .value = m.value,
 				   .scope = MCP_SCOPE_AGENT,
-				   .file = s->definition->file,
+				   .file = j->definition->file,
 				   .believed = true };
 
 	if (mcp_server_read(&entry, &notes, &server, NULL, &err) < 0) {
-		buf_addf(&s->notes, "mcpServers: %s\n", err.text);
+		buf_addf(j->notes, "mcpServers: %s\n", err.text);
 		return;
 	}
-	buf_add(&s->notes, notes.p, notes.n);
-	const struct agent_tree *t = s->actor.tree;
+	buf_add(j->notes, notes.p, notes.n);
+	const struct agent_tree *t = j->actor->tree;
 	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
-		buf_addf(&s->notes, "mcpServers: %s\n", err.text);
+		buf_addf(j->notes, "mcpServers: %s\n", err.text);
 	else
-		mcp_set_join(own_set(s), server);
+		mcp_set_join(own_set(j->actor), server);
 	mcp_server_unref(server);
 }
 
-static void join_declared(struct subagent *s)
+void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	const char *text = s->definition->mcp_servers;
+	struct joining j = { a, d, notes };
 	const struct json *list;
 
-	if (json_parse(&reader, text, strlen(text), &list, NULL) < 0)
-		return; /* normalised when it was read */
-	const char *why = refusal(s);
+	if (!d->mcp_servers || !a->tree->server_pool ||
+	    json_parse(&reader, d->mcp_servers, strlen(d->mcp_servers), &list, NULL) < 0)
+		return; /* it was normalised when it was read */
+	const char *why = refusal(&j);
 	bool told = false;
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		if (json_is(v, JSON_STRING)) {
-			join_named(s, v);
+			join_named(&j, v);
 			continue;
 		}
 		for (struct json_member m = json_members(v); m.key && !why; m = json_member_next(v, m))
-			join_inline(s, m);
+			join_inline(&j, m);
 		if (why && !told)
-			buf_addf(&s->notes, "MCP servers of %s are not started: %s\n", s->definition->name, why);
+			buf_addf(notes, "MCP servers of %s are not started: %s\n", d->name, why);
 		told = true;
 	}
 }
@@ -108,7 +113,7 @@ static void share_session(struct subagent *s)
 	const struct mcp_set *session = s->actor.tree->main.servers;
 
 	for (size_t i = 0; i < mcp_set_count(session); i++)
-		mcp_set_share(own_set(s), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
+		mcp_set_share(own_set(&s->actor), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
 }
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
@@ -118,11 +123,8 @@ static void on_servers_up(void *data)
 	const struct agent_tree *t = s->actor.tree;
 
 	s->awaits_servers = false;
-	for (size_t i = 0; i < mcp_set_count(s->actor.servers); i++) {
-		struct mcp_link *link = mcp_set_at(s->actor.servers, i);
-		if (mcp_link_server(link)->scope == MCP_SCOPE_AGENT)
-			mcp_link_tools(link, &s->server_tools);
-	}
+	for (size_t i = 0; i < s->own_servers; i++)
+		mcp_link_tools(mcp_set_at(s->actor.servers, i), &s->server_tools);
 	if (t->on_servers)
 		t->on_servers(t->data);
 	subagent_step_done(s, NULL);
@@ -135,8 +137,9 @@ int subagent_join_servers(struct subagent *s, struct err *err)
 	const struct mcp_set *session = t->main.servers;
 
 	(void)err;
-	if (s->definition && s->definition->mcp_servers && t->server_pool)
-		join_declared(s);
+	if (s->definition)
+		actor_join_declared(a, s->definition, &s->notes);
+	s->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
 	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(s))
 		share_session(s);
 	if (!a->servers)

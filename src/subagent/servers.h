@@ -4,6 +4,9 @@
 #pragma once
 #include "subagent/subagent.h"
 
+/* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
+void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes);
+
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
 int subagent_join_servers(struct subagent *s, struct err *err);
 int subagent_leave_servers(struct subagent *s, struct err *err);

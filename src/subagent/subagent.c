@@ -108,7 +108,6 @@ static void subagent_free(struct subagent *s)
 	}
 	worktree_free(s->worktree);
 	tool_choice_release(&s->choice);
-	hook_set_unref(s->hooks);
 	buf_release(&s->failure);
 	buf_release(&s->message);
 	buf_release(&s->system);

@@ -48,17 +48,17 @@ struct subagent {
 	struct buf initial;       /* the initial prompt, if it is a skill's */
 	struct buf start_context; /* of the start hooks */
 	struct buf start_refusal; /* the same; empty: they let it live */
-	struct hook_set *hooks;   /* of the definition; reference */
 	struct hook_firing *firing;
-	struct timer hook_limit;   /* of the stop hooks of one that was stopped */
-	bool lived;                /* it was up: it has an end of its own */
-	bool start_fired;          /* start hooks ran: stop hooks will */
-	bool stop_blocked;         /* a stop hook wants it to go on ... */
-	unsigned stop_blocks;      /* ... as so many before */
-	bool awaits_servers;       /* the step waits for MCP servers */
-	struct tool_set server_tools; /* of servers that it joined; until they are left */
-	struct worktree_job *job;  /* while one runs */
-	struct worktree *worktree; /* owned; NULL: it works where its parent does */
+	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
+	bool lived;                   /* it was up: it has an end of its own */
+	bool start_fired;             /* start hooks ran: stop hooks will */
+	bool stop_blocked;            /* a stop hook wants it to go on ... */
+	unsigned stop_blocks;         /* ... as so many before */
+	bool awaits_servers;          /* the step waits for MCP servers */
+	size_t own_servers;        /* of those that it joined, the first: its definition's own */
+	struct tool_set server_tools; /* of those; until they are left */
+	struct worktree_job *job;     /* while one runs */
+	struct worktree *worktree;    /* owned; NULL: it works where its parent does */
 };
 
 /* Texts are borrowed until return */

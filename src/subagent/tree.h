@@ -101,6 +101,7 @@ struct agent_tree {
 	struct state *state;             /* NULL: nothing is noted */
 	struct agent_registry *registry; /* NULL: no agents can be started */
 	const struct tool_kit *kit;
+	const struct tool_set *pool; /* that children choose their tools from; NULL: those of the main agent */
 	struct worktree_pool *worktrees;
 	struct mcp_pool *server_pool;   /* NULL: none can be joined */
 	uint64_t server_wait_ms;        /* how long an agent waits for its servers */
@@ -181,6 +182,10 @@ struct agent_tree {
 
 void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
 void agent_tree_release(struct agent_tree *t); /* no child may be alive */
+static inline const struct tool_set *agent_tree_pool(const struct agent_tree *t)
+{
+	return t->pool ? t->pool : &t->main.tools;
+}
 
 /* The main agent's side: children that are not waited for, alive. */
 unsigned agent_tree_background(const struct agent_tree *t);

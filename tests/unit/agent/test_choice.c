@@ -45,13 +45,13 @@ TEST(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note)
 	struct model_choice choice;
 
 	model_choose(&a,
-		     &(struct model_wishes){ .definition = "haiku",
-					     .parent = "local",
-					     .provider = provider_find(STR("openai")) },
+		     &(struct model_wishes){
+			     .definition = "haiku", .parent = "local", .provider = provider_find(STR("openai")) },
 		     &choice);
 
 	CHECK_CSTR(choice.id, "local");
-	CHECK_CSTR(choice.note, "the provider openai has no model 'haiku': name one of its own: inherits its parent's model");
+	CHECK_CSTR(choice.note,
+		   "the provider openai has no model 'haiku': name one of its own: inherits its parent's model");
 }
 
 /* ---- tools ---- */

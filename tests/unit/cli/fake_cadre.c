@@ -23,11 +23,11 @@ const char *cadre_version(void)
 
 int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size)
 {
-	if (!strcmp(value, "refuse")) {
+	if (value && !strcmp(value, "refuse")) {
 		snprintf(why, why_size, "--%s is refused", option);
 		return CADRE_USAGE;
 	}
-	buf_addf(&fake_settings, "%s=%s;", option, value);
+	buf_addf(&fake_settings, "%s=%s;", option, or_empty(value));
 	return 0;
 }
 
@@ -242,6 +242,30 @@ int cadre_mcp_add(struct cadre *c, const char *name, const char *scope, const ch
 	buf_addstr(&text, " |");
 	add_words(&text, headers);
 	return fake_report("mcp_add", text.p, ret_report);
+}
+
+int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, const char *const *words,
+		   cadre_visit_fn *visit, void *data, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s %s:", name ? name : "-", transport ? transport : "-");
+	for (size_t i = 0; words && words[i]; i++)
+		buf_addf(&text, " %s", words[i]);
+	return fake_report("mcp_test", text.p, ret_report);
+}
+
+int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size)
+{
+	buf_addf(&fake_settings, "mcp_serve(%d %d);", in_fd, out_fd);
+	return 0;
+}
+
+void cadre_stop(struct cadre *c) {}
+
+int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data)
+{
+	return 0;
 }
 
 int cadre_mcp_add_json(struct cadre *c, const char *name, const char *scope, const char *json,

@@ -22,8 +22,7 @@ TEST(a_list_with_pages_is_one_list_and_has_an_end)
 	client_stage_connect(&s);
 
 	CHECK_INT(mcp_client_state(s.client), MCP_CONNECTED);
-	CHECK(str_has(buf_str(&s.log),
-		      STR("tools/list of the server srv: more than 1,000 pages; the rest is left out")));
+	CHECK(str_has(buf_str(&s.log), STR("tools/list: more than 1,000 pages; the rest is left out")));
 	CHECK(str_has(buf_str(&s.peer.lists), STR("\"params\":{\"cursor\":\"page ")));
 	CHECK_INT(count_lines(&s.peer.lists), 1000);
 	client_stage_release(&s);

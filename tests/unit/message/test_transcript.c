@@ -215,8 +215,9 @@ TEST(a_block_that_is_never_sent_is_not_kept)
 
 	add(&t, ROLE_USER, "question");
 	uint64_t before = t.bytes;
-	transcript_add(&t, ROLE_ASSISTANT,
-		       segment_new(SEGMENT_UNSENT, STR("{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"\"}")));
+	transcript_add(
+		&t, ROLE_ASSISTANT,
+		segment_new(SEGMENT_UNSENT, STR("{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"\"}")));
 
 	CHECK_INT(transcript_count(&t), 1);
 	CHECK_INT(t.bytes, before);
@@ -225,8 +226,7 @@ TEST(a_block_that_is_never_sent_is_not_kept)
 
 int test_transcript(void)
 {
-	return RUN_TESTS(T(a_block_that_is_never_sent_is_not_kept),
-			 T(blocks_of_one_role_in_a_row_are_one_message),
+	return RUN_TESTS(T(a_block_that_is_never_sent_is_not_kept), T(blocks_of_one_role_in_a_row_are_one_message),
 			 T(a_cut_takes_blocks_and_their_bytes_away_again), T(a_fork_shares_the_past_and_not_the_future),
 			 T(an_empty_transcript_can_be_forked), T(a_long_tail_is_packed_and_reads_as_before),
 			 T(forks_of_forks_can_be_released_in_any_order), T(a_thousand_forks_copy_no_block));

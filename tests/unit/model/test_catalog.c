@@ -103,9 +103,12 @@ TEST(a_model_names_its_provider_or_nobody)
 	static const struct {
 		const char *model, *provider, *name;
 	} models[] = {
-		{ "openai/gpt-4o", "openai", "gpt-4o" }, { "openai/openai/x", "openai", "openai/x" },
-		{ "gpt-4o", NULL, "gpt-4o" },            { "org/model", NULL, "org/model" },
-		{ "openai/", NULL, "openai/" },          { "openai", NULL, "openai" },
+		{ "openai/gpt-4o", "openai", "gpt-4o" },
+		{ "openai/openai/x", "openai", "openai/x" },
+		{ "gpt-4o", NULL, "gpt-4o" },
+		{ "org/model", NULL, "org/model" },
+		{ "openai/", NULL, "openai/" },
+		{ "openai", NULL, "openai" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
@@ -147,7 +150,6 @@ int test_catalog(void)
 	return RUN_TESTS(T(aliases_become_ids_and_ids_pass_through), T(the_environment_decides_what_an_alias_means),
 			 T(a_provider_without_aliases_takes_any_name_but_theirs),
 			 T(the_default_is_the_variable_then_what_is_configured_then_the_alias),
-			 T(a_model_names_its_provider_or_nobody),
-			 T(the_longest_prefix_of_an_id_decides_its_price),
+			 T(a_model_names_its_provider_or_nobody), T(the_longest_prefix_of_an_id_decides_its_price),
 			 T(cost_counts_each_kind_of_token_at_its_price));
 }

@@ -7,18 +7,19 @@
 #include "model/provider.h"
 #include "test_model.h"
 
-#define U(json)        "u" json
-#define A(json)        "a" json
-#define TEXT(text)     "{\"type\":\"text\",\"text\":\"" text "\"}"
-#define CALL(id, in)   "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Read\",\"input\":" in "}"
-#define RESULT(id, c)  "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":" c "}"
-#define IMAGE          "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"QUJD\"}}"
-#define THINKING       "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}"
-#define S_CALL(id, in) "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":\"" in "\"}}"
-#define S_TOOL(id, c)  "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" c "\"}"
-#define S_USER(text)   "{\"role\":\"user\",\"content\":\"" text "\"}"
-#define S_IMAGE        "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}"
-#define S_SYSTEM       "{\"role\":\"system\",\"content\":\"be \\\"good\\\"\"}"
+#define U(json)       "u" json
+#define A(json)       "a" json
+#define TEXT(text)    "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define CALL(id, in)  "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Read\",\"input\":" in "}"
+#define RESULT(id, c) "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":" c "}"
+#define IMAGE         "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"QUJD\"}}"
+#define THINKING      "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}"
+#define S_CALL(id, in) \
+	"{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":\"" in "\"}}"
+#define S_TOOL(id, c) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" c "\"}"
+#define S_USER(text)  "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define S_IMAGE       "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}"
+#define S_SYSTEM      "{\"role\":\"system\",\"content\":\"be \\\"good\\\"\"}"
 
 enum { MOST_BLOCKS = 8 };
 
@@ -48,20 +49,24 @@ static const struct {
 	  { U(TEXT("a")), A(TEXT("b")), A(CALL("x", "{\"p\":\"q\\n\"}")), A(CALL("y", "{}")), U(RESULT("x", "\"1\"")),
 	    U(RESULT("y", "\"2\\u00e9\"")), U(TEXT("more")) },
 	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":[" S_CALL(
-		  "x", "{\\\"p\\\":\\\"q\\\\n\\\"}") "," S_CALL("y", "{}") "]}," S_TOOL("x", "1") "," S_TOOL("y",
-													    "2\\u00e9") "," S_USER("more") },
+		  "x",
+		  "{\\\"p\\\":\\\"q\\\\n\\\"}") "," S_CALL("y",
+							   "{}") "]}," S_TOOL("x",
+									      "1") "," S_TOOL("y",
+											      "2\\u00e9") "," S_USER("more") },
 	{ "a call without a text",
 	  true,
 	  { U(TEXT("a")), A(CALL("x", "{}")), U(RESULT("x", "\"\"")) },
-	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "]}," S_TOOL("x", "") },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "]}," S_TOOL("x",
+														  "") },
 	{ "text behind a call comes before it",
 	  false,
 	  { U(TEXT("a")), A(CALL("x", "{}")), A(TEXT("b")), U(RESULT("x", "\"\"")) },
-	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":[" S_CALL("x", "{}") "]}," S_TOOL("x", "") },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":[" S_CALL("x", "{}") "]}," S_TOOL(
+		  "x", "") },
 	{ "a result with blocks, and one that is an error",
 	  true,
-	  { U(TEXT("a")), A(CALL("x", "{}")), A(CALL("y", "{}")),
-	    U(RESULT("x", "[" TEXT("1") "," TEXT("2") "]")),
+	  { U(TEXT("a")), A(CALL("x", "{}")), A(CALL("y", "{}")), U(RESULT("x", "[" TEXT("1") "," TEXT("2") "]")),
 	    U("{\"type\":\"tool_result\",\"tool_use_id\":\"y\",\"content\":\"no\",\"is_error\":true}") },
 	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "," S_CALL(
 		  "y", "{}") "]}," S_TOOL("x", "1\\n2") "," S_TOOL("y", "Error: no") },
@@ -73,10 +78,13 @@ static const struct {
 	  false,
 	  { U(TEXT("a")), A(CALL("x", "{}")), A(CALL("y", "{}")), U(RESULT("x", "[" TEXT("see") "," IMAGE "]")),
 	    U(RESULT("y", "[" IMAGE "]")), U(TEXT("b")) },
-	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "," S_CALL(
-		  "y", "{}") "]}," S_TOOL("x", "see\\n[The image is in the next message of the user.]") "," S_TOOL("y",
-														   "[The image is in the next message of the user.]") ",{\"role\":\"user\",\"content\":[" S_IMAGE
-	  "," S_IMAGE "," TEXT("b") "]}" },
+	  S_USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" S_CALL("x", "{}") "," S_CALL("y", "{}") "]}," S_TOOL(
+		  "x",
+		  "see\\n[The image is in the next message of the user.]") "," S_TOOL("y",
+										      "[The image is in the next message of the user.]") ",{\"role\":\"user\",\"content\":[" S_IMAGE
+																	 "," S_IMAGE
+																	 "," TEXT(
+																		 "b") "]}" },
 	{ "a document is described, or its text is sent",
 	  false,
 	  { U("{\"type\":\"document\",\"source\":{\"type\":\"base64\",\"data\":\"QUJD\"}}"),
@@ -100,8 +108,10 @@ static struct head *make_head(struct head_pool *pool, const char *const *tools, 
 {
 	AUTO_BUF struct buf bytes = { 0 };
 
-	head_write(&bytes, &(struct head_spec){
-				   .model = "openai/m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
+	head_write(
+		&bytes,
+		&(struct head_spec){
+			.model = "openai/m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
 	return head_intern(pool, buf_str(&bytes));
 }
 
@@ -138,8 +148,8 @@ static void stage_release(struct stage *s)
 	head_pool_release(&s->pool);
 }
 
-static void read_all(struct buf *out, struct head *head, const struct transcript *t, struct str reminder, unsigned quirks,
-		     size_t room)
+static void read_all(struct buf *out, struct head *head, const struct transcript *t, struct str reminder,
+		     unsigned quirks, size_t room)
 {
 	struct body body;
 	struct chat_body b;
@@ -197,8 +207,8 @@ TEST(tools_effort_and_limit_are_said_as_the_server_wants_them)
 {
 	static const char *const tools[] = {
 		"{\"name\":\"Read\",\"description\":\"reads\",\"input_schema\":{\"type\":\"object\"}}",
-		"{\"type\":\"web_search_20260101\",\"name\":\"web_search\"}",
-		"{\"name\":\"Stop\",\"input_schema\":{}}", NULL
+		"{\"type\":\"web_search_20260101\",\"name\":\"web_search\"}", "{\"name\":\"Stop\",\"input_schema\":{}}",
+		NULL
 	};
 	static const char *const blocks[] = { U(TEXT("a")), NULL };
 	AUTO_BUF struct buf sent = { 0 };

@@ -61,6 +61,8 @@ static const struct {
 	{ "reasoning, then text", DELTA("{\"reasoning_content\":\"hm\"}") DELTA("{\"reasoning\":\"m\"}") TEXT("a")
 	  FINISH("stop") USAGE, "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "an error that is null", "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
+	  USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "members that are null", DELTA("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":null,\"refusal\":null,"
 	  "\"reasoning_content\":null}") TEXT("a") FINISH("stop") USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "pieces behind the end", TEXT("a") FINISH("stop") TEXT("b") FINISH("length") USAGE DONE TEXT("c"),
@@ -214,6 +216,21 @@ TEST(two_calls_never_get_the_same_id)
 	CHECK(str_starts(rest, STR("call_")));
 }
 
+TEST(calls_without_index_and_id_are_told_apart_by_their_names)
+{
+	AUTO_BUF struct buf seen = { 0 };
+	size_t ids = 0;
+
+	play_ids(&seen, NULL,
+		 CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{\"}}")
+			 CALLS("{\"function\":{\"arguments\":\"}\"}}")
+				 CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{}\"}}") FINISH("stop"));
+
+	for (size_t i = 0; i < seen.n; i++)
+		ids += seen.p[i] == ' ';
+	CHECK_INT(ids, 2);
+}
+
 TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
 {
 	static const struct {
@@ -273,6 +290,7 @@ int test_openai_stream(void)
 {
 	return RUN_TESTS(T(each_chat_stream_gives_its_blocks), T(where_a_chat_stream_is_split_does_not_matter),
 			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
+			 T(calls_without_index_and_id_are_told_apart_by_their_names),
 			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),
 			 T(an_answer_that_came_whole_is_one_and_other_json_is_none));
 }

@@ -264,6 +264,52 @@ TEST(a_parents_rule_without_anchor_starts_at_the_parent_too)
 	permission_release(&main_agent);
 }
 
+TEST(a_mode_that_is_switched_off_holds_for_nobody_from_that_moment_on)
+{
+	static const char *const wishes[] = { "bypassPermissions", "auto" };
+	struct permission main_agent = { .mode = PERMISSION_PLAN };
+
+	for (size_t i = 0; i < COUNT_OF(wishes); i++) {
+		struct permission child, grandchild;
+		struct permission_birth birth = { .mode = wishes[i], .mode_may_widen = true };
+		main_agent.bypass_off = main_agent.auto_off = false;
+		permission_derive(&child, &main_agent, &birth);
+		permission_derive(&grandchild, &child, &birth);
+		CHECK_CSTR(permission_mode_name(permission_mode(&child)), wishes[i]);
+
+		*(i ? &main_agent.auto_off : &main_agent.bypass_off) = true;
+
+		CHECK_INT(permission_mode(&child), PERMISSION_PLAN);
+		CHECK_INT(permission_mode(&grandchild), PERMISSION_PLAN);
+		permission_release(&grandchild);
+		permission_release(&child);
+	}
+	main_agent.mode = PERMISSION_AUTO;
+	CHECK_INT(permission_mode(&main_agent), PERMISSION_DEFAULT);
+	permission_release(&main_agent);
+}
+
+TEST(rules_of_the_session_can_be_taken_away_and_others_not)
+{
+	static const struct rule_origin session = { .layer = "session" };
+	STAGE(stage);
+	struct permission p = { .can_ask = true };
+	struct tool_call *one = stage_bash(&stage, "one");
+	struct tool_call *two = stage_bash(&stage, "two");
+	stage_rules(&stage, &p, "deny Bash(three)");
+	CHECK_INT(permission_add_rule(&p, RULE_ALLOW, STR("Bash(one)"), &session, NULL, NULL, NULL), 0);
+	CHECK_INT(permission_add_rule(&p, RULE_ALLOW, STR("Bash(two)"), &session, NULL, NULL, NULL), 0);
+
+	permission_drop_rules(&p, RULE_ALLOW, "Bash(one)");
+	CHECK_INT(stage_decide(&p, one), ASK);
+	CHECK_INT(stage_decide(&p, two), RUN);
+	permission_drop_rules(&p, RULE_ALLOW, NULL);
+	CHECK_INT(stage_decide(&p, two), ASK);
+	permission_drop_rules(&p, RULE_DENY, NULL);
+	CHECK_INT(stage_decide(&p, stage_bash(&stage, "three")), NOT);
+	permission_release(&p);
+}
+
 int test_child(void)
 {
 	return RUN_TESTS(T(the_mode_of_a_child_follows_its_parent_and_its_definition),
@@ -273,5 +319,7 @@ int test_child(void)
 			 T(limits_of_a_definition_hold_for_it_and_below_it),
 			 T(a_limit_that_cannot_be_read_forbids_its_tool), T(a_worktree_agent_writes_only_there),
 			 T(a_childs_directories_do_not_widen_its_parents),
-			 T(a_parents_rule_without_anchor_starts_at_the_parent_too));
+			 T(a_parents_rule_without_anchor_starts_at_the_parent_too),
+			 T(a_mode_that_is_switched_off_holds_for_nobody_from_that_moment_on),
+			 T(rules_of_the_session_can_be_taken_away_and_others_not));
 }

@@ -43,6 +43,7 @@ TEST(a_plugin_that_would_not_load_leaves_nothing)
 	} table[] = {
 		{ "{\"name\":\"p\",\"version\":7}", NULL, "version: expected a text" },
 		{ "{\"name\":\"p\",\"version\":\"../../x\"}", NULL, "cannot be the name of a directory" },
+		{ "{\"name\":\"p\",\"version\":\"..\"}", NULL, "cannot be the name of a directory" },
 		{ "{\"name\":\"p\"}", "/etc", "leads out of the plugin" },
 		{ "{\"name\":\"other\"}", NULL, "calls itself other" },
 	};

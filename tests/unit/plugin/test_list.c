@@ -151,12 +151,12 @@ TEST(a_plugin_needs_what_it_depends_on_and_what_that_depends_on)
 		stage_plugin(&s, "middle",
 			     arena_printf(&s.arena, "{\"name\":\"middle\",\"dependencies\":%s}", table[i].middle));
 		stage_plugin(&s, "top", "{\"name\":\"top\",\"dependencies\":[\"middle\"]}");
-		stage_give(&s, "base");
+		stage_give(&s, "top"); /* what fails is known only after those that need it were looked at */
 		stage_give(&s, "middle");
-		stage_give(&s, "top");
+		stage_give(&s, "base");
 		stage_load(&s);
-		for (size_t k = 0; k < s.list->count; k++)
-			buf_addf(&states, "%s%s=%s", k ? " " : "", s.list->all[k]->name, names[s.list->all[k]->state]);
+		for (size_t k = s.list->count; k-- > 0;)
+			buf_addf(&states, "%s=%s%s", s.list->all[k]->name, names[s.list->all[k]->state], k ? " " : "");
 		CHECK_STR(buf_str(&states), table[i].states);
 		stage_release(&s);
 	}

@@ -2,11 +2,12 @@
  * test_chat.c - the same scenarios as chat completions: requests are checked as strictly, answers come as chunks. */
 #include "stage.h"
 
-#define USER          "{\"role\":\"user\",\"content\":\"hi\"}"
-#define CALLS(calls)  "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" calls "]}"
-#define CALL(id, in)  "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":\"" in "\"}}"
-#define RESULT(id)    "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"ok\"}"
-#define ANSWER        "{\"role\":\"assistant\",\"content\":\"a\"}"
+#define USER         "{\"role\":\"user\",\"content\":\"hi\"}"
+#define CALLS(calls) "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" calls "]}"
+#define CALL(id, in) \
+	"{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":\"" in "\"}}"
+#define RESULT(id) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"ok\"}"
+#define ANSWER     "{\"role\":\"assistant\",\"content\":\"a\"}"
 
 static void ask(struct stage *s, const char *messages, const char *members)
 {
@@ -39,8 +40,8 @@ TEST(each_broken_rule_of_chat_completions_is_said)
 		{ USER "," CALLS("{\"id\":\"a\"}"), "", "a call has id, type function and a name" },
 		{ USER "," CALLS(CALL("a", "{}")) ",{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":[]}", "",
 		  "a result is a string" },
-		{ "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://x/\"}}]}", "",
-		  "image_url: must be a data: address" },
+		{ "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://x/\"}}]}",
+		  "", "image_url: must be a data: address" },
 		{ USER, ",\"poem\":1", "poem: unknown field" },
 		{ USER, ",\"stream_options\":{}", "stream_options: only with stream" },
 		{ USER, ",\"max_tokens\":1,\"max_completion_tokens\":1", "only one of them" },
@@ -80,7 +81,9 @@ TEST(an_answer_comes_as_chunks_in_the_order_of_the_protocol)
 {
 	AUTO_BUF struct buf seen = { 0 };
 	struct stage s;
-	stage_open(&s, "rule\nthinking hm\ntext Hello\ncall Read {\"a\": 1}\nchunk 4\nusage input=5 output=7 cache_read=2\n");
+	stage_open(
+		&s,
+		"rule\nthinking hm\ntext Hello\ncall Read {\"a\": 1}\nchunk 4\nusage input=5 output=7 cache_read=2\n");
 
 	ask(&s, USER, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
 
@@ -88,17 +91,18 @@ TEST(an_answer_comes_as_chunks_in_the_order_of_the_protocol)
 	const char *id = strstr(seen.p, "\"call_01");
 	CHECK(id != NULL);
 	char call[200];
-	snprintf(call, sizeof call,
-		 CHOICE("{\"tool_calls\":[{\"index\":0,\"id\":%.*s,\"type\":\"function\",\"function\":{\"name\":\"Read\","
-			"\"arguments\":\"\"}}]}",
-			"null"),
-		 (int)(strchr(id + 1, '"') + 1 - id), id);
+	snprintf(
+		call, sizeof call,
+		CHOICE("{\"tool_calls\":[{\"index\":0,\"id\":%.*s,\"type\":\"function\",\"function\":{\"name\":\"Read\","
+		       "\"arguments\":\"\"}}]}",
+		       "null"),
+		(int)(strchr(id + 1, '"') + 1 - id), id);
 	CHECK(strstr(seen.p, call) != NULL);
-	CHECK(strstr(seen.p, CHOICE("{\"role\":\"assistant\",\"content\":\"\"}", "null")
-			     CHOICE("{\"reasoning_content\":\"hm\"}", "null") CHOICE("{\"content\":\"Hell\"}", "null")
+	CHECK(strstr(seen.p, CHOICE("{\"role\":\"assistant\",\"content\":\"\"}", "null") CHOICE(
+				     "{\"reasoning_content\":\"hm\"}", "null") CHOICE("{\"content\":\"Hell\"}", "null")
 				     CHOICE("{\"content\":\"o\"}", "null")) == seen.p);
-	CHECK(strstr(seen.p, CHOICE("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"a\\\"\"}}]}", "null")) !=
-	      NULL);
+	CHECK(strstr(seen.p, CHOICE("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"a\\\"\"}}]}",
+				    "null")) != NULL);
 	CHECK(str_ends(buf_str(&seen),
 		       STR(CHOICE("{}", "\"tool_calls\"") "[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":7,"
 							  "\"total_tokens\":14,\"prompt_tokens_details\":{"
@@ -125,7 +129,8 @@ TEST(without_a_stream_the_answer_is_one_object)
 	ask(&s, USER, "");
 
 	CHECK(strstr(s.bytes.p, "\"object\":\"chat.completion\"") != NULL);
-	CHECK(strstr(s.bytes.p, "\"message\":{\"role\":\"assistant\",\"content\":\"Hello\",\"tool_calls\":[{\"id\":\"call_") !=
+	CHECK(strstr(s.bytes.p,
+		     "\"message\":{\"role\":\"assistant\",\"content\":\"Hello\",\"tool_calls\":[{\"id\":\"call_") !=
 	      NULL);
 	CHECK(strstr(s.bytes.p, "\"finish_reason\":\"tool_calls\"") != NULL);
 	stage_close(&s);
@@ -134,9 +139,13 @@ TEST(without_a_stream_the_answer_is_one_object)
 TEST(rules_see_the_conversation_as_in_the_other_dialect)
 {
 	struct stage s;
-	stage_open(&s, "rule\nturn 2\nsystem contains \"good\"\nlast_result contains \"ok\"\ntext {{result:2}}{{prompt}}\n");
+	stage_open(
+		&s,
+		"rule\nturn 2\nsystem contains \"good\"\nlast_result contains \"ok\"\ntext {{result:2}}{{prompt}}\n");
 
-	ask(&s, "{\"role\":\"system\",\"content\":\"be good\"}," USER "," CALLS(CALL("a", "{}") "," CALL("b", "{}")) "," RESULT("a") "," RESULT("b"),
+	ask(&s,
+	    "{\"role\":\"system\",\"content\":\"be good\"}," USER
+	    "," CALLS(CALL("a", "{}") "," CALL("b", "{}")) "," RESULT("a") "," RESULT("b"),
 	    "");
 
 	CHECK_INT(stage_status(&s), 200);
@@ -171,7 +180,7 @@ TEST(faults_strike_in_chunks_too)
 int chat_tests(void)
 {
 	return RUN_TESTS(T(each_broken_rule_of_chat_completions_is_said),
-			 T(an_answer_comes_as_chunks_in_the_order_of_the_protocol), T(usage_comes_only_to_who_asks_for_it),
-			 T(without_a_stream_the_answer_is_one_object),
+			 T(an_answer_comes_as_chunks_in_the_order_of_the_protocol),
+			 T(usage_comes_only_to_who_asks_for_it), T(without_a_stream_the_answer_is_one_object),
 			 T(rules_see_the_conversation_as_in_the_other_dialect), T(faults_strike_in_chunks_too));
 }

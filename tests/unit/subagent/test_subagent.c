@@ -8,6 +8,7 @@ int main(void)
 {
 	int failed = test_placement();
 
+	failed += test_classifier();
 	failed += test_end_state();
 	failed += test_fork();
 	failed += test_report();

@@ -3,6 +3,7 @@
 #pragma once
 
 int test_agent_tool(void);
+int test_classifier(void);
 int test_end_state(void);
 int test_fork(void);
 int test_meta(void);
