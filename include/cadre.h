@@ -58,7 +58,7 @@ CADRE_API void cadre_free(struct cadre *c);                    /* closes what is
 CADRE_API const char *cadre_version(void);
 
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
- *   model, max-turns, max-budget-usd (of all agents together), system-prompt, append-system-prompt,
+ *   agent (that the session runs as), model, max-turns, max-budget-usd (of all agents together), system-prompt, append-system-prompt,
  *   append-subagent-system-prompt, tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules,
  *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
  *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
@@ -91,6 +91,8 @@ CADRE_API int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void
  * turn runs: CADRE_BUSY. */
 CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size);
 CADRE_API int cadre_has_interrupted_turn(const struct cadre_session *s);
+/* The agent that a new session runs as has a prompt of its own, which goes before the first one; an empty text is enough. */
+CADRE_API int cadre_has_initial_prompt(const struct cadre_session *s);
 /* Ends the running turn: requests and tools are cancelled, the transcript is completed, then CADRE_TURN_ENDED comes. */
 CADRE_API void cadre_interrupt(struct cadre_session *s);
 /* Agents that the main agent waits for go on in the background: their calls end at once. tool_use_id: that of one call, at any

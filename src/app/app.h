@@ -22,8 +22,10 @@ struct config_change;
 struct control;
 struct expansion;
 struct elicitation;
+struct main_agent;
 struct mcp_config;
 struct mcp_pool;
+struct schema;
 struct skill_registry;
 struct trace;
 struct watch;
@@ -57,6 +59,7 @@ struct cadre {
 	struct hook_runner *hook_callback; /* hooks that are functions of the host; NULL: none */
 	struct cadre_wire *wires;          /* list by next */
 	void (*on_idle)(struct cadre *c); /* a session has nothing to do any more; set by wires, NULL: there are none */
+	void (*on_servers)(struct cadre *c); /* a server of a session has changed its state; the same */
 	struct worktree_pool *worktrees;
 	unsigned draining; /* worktrees and hooks that are being ended */
 	struct lock_table locks;
@@ -75,6 +78,7 @@ struct cadre {
 /* The turn that runs, and hooks around it */
 struct turn {
 	struct buf prompt;       /* until the hooks have let it through */
+	size_t initial;          /* bytes at its beginning that are the agent's, not the user's */
 	struct segment **blocks; /* that the model gets in place of the prompt's text; owned; NULL: the text */
 	size_t block_count;
 	char uuid[UUID_LEN + 1];      /* that the prompt's line is to have; "": any */
@@ -108,12 +112,17 @@ struct cadre_session {
 	bool origin_recorded;
 	uint64_t seq;
 	unsigned results;       /* turns that have ended */
+	const unsigned *queued; /* messages of the host that wait for a turn; NULL: it has no queue */
 	unsigned policy_told;   /* generation of the policy whose notes were told, + 1 */
 	struct timer wait;      /* for children after the last turn */
 	struct timer told_wait; /* for hooks that nobody waits for, when nothing else is left */
 	struct turn turn;
 	struct agent_tree tree; /* its agents; the main one is tree.main */
-	size_t own_tools;       /* of the main agent: the first of its tools; those of servers follow */
+	struct main_agent *agent; /* that the session runs as (main_agent.h); owned; NULL: the usual one */
+	struct buf agent_notes; /* about it, for the user, a line each */
+	bool agent_told;        /* what is known about it at the start was said */
+	size_t own_tools;       /* of its pool: the first ones; those of servers follow */
+	struct schema *schema;  /* that its answers have to fit (schema.h); owned; NULL: none */
 	const char **roots;     /* "file://..." of its directories, NULL-terminated */
 	void (*after_servers)(struct cadre_session *s,
 			      bool cancelled); /* it waits for its servers; NULL: it does not */
@@ -137,6 +146,7 @@ struct cadre_event {
 };
 
 struct cadre_session *app_session(struct cadre *c, const char *id); /* NULL: there is none */
+void app_busy(struct cadre *c, int change);                         /* cadre_run() returns when it is 0 */
 void session_renew_head(struct cadre_session *s); /* model, tools or thinking have changed: from the next request on */
 /* A prompt: its text, which hooks see and commands are found in; the blocks that the model gets, if it is more than text; and
  * the id of its line, if the host has given it one. */

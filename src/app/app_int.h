@@ -5,7 +5,6 @@
 
 /* cadre.c */
 int app_status(int status, const struct err *err, char *why, size_t why_size); /* err into why; returns status */
-void app_busy(struct cadre *c, int change);                                    /* cadre_run() returns when it is 0 */
 
 /* watch.c */
 void watch_end_all(struct cadre *c);
@@ -17,7 +16,7 @@ int session_set_model(struct cadre_session *s, const char *name, struct err *err
 void app_adjust_governor(struct cadre *c);
 
 /* context.c */
-void context_system_prompt(struct buf *out, const struct options *o);
+void context_system_prompt(struct buf *out, const struct cadre_session *s);
 
 /* hooks.c */
 int app_open_hooks(struct cadre *c, struct err *err);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * context.c - the main agent's system prompt. */
 #include "app/app_int.h"
+#include "app/main_agent.h"
 #include "app/texts.h"
 
-void context_system_prompt(struct buf *out, const struct options *o)
+/* An empty prompt of the host leaves the agent its own. */
+void context_system_prompt(struct buf *out, const struct cadre_session *s)
 {
-	buf_addstr(out, o->system_prompt ? o->system_prompt : system_prompt_text);
+	const struct options *o = &s->cadre->options;
+
+	if (s->agent && (!o->system_prompt || !o->system_prompt[0]))
+		buf_add(out, s->agent->system.p, s->agent->system.n);
+	else
+		buf_addstr(out, o->system_prompt ? o->system_prompt : system_prompt_text);
 	if (o->append_system_prompt && o->append_system_prompt[0])
 		buf_addf(out, "%s%s", out->n ? "\n\n" : "", o->append_system_prompt);
 }

@@ -3,6 +3,7 @@
 #include "agent/color.h"
 #include "app/app_int.h"
 #include "app/control.h"
+#include "app/schema.h"
 #include "app/server_call.h"
 #include "app/trace.h"
 
@@ -43,6 +44,7 @@ void session_emit(void *data, const struct event *event)
 	struct cadre_session *s = data;
 
 	keep_trace(s, event);
+	schema_hear(s, event);
 	if (event->kind == EVENT_AGENT_STARTED && !s->control)
 		control_open(s); /* before anybody hears of the child: it can be asked about at once */
 	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s))

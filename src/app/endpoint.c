@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
 #include "app/app_int.h"
+#include "app/main_agent.h"
 #include "model/catalog.h"
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
@@ -63,7 +64,7 @@ int session_set_model(struct cadre_session *s, const char *name, struct err *err
 	const char *model;
 
 	if (!name)
-		name = c->options.model;
+		name = c->options.model ? c->options.model : s->agent ? s->agent->model : NULL;
 	if (!name && model_default_at(c->endpoints.usual, believed(c, "model", &s->arena), &name, err) < 0)
 		return -(int)err->kind;
 	if (model_resolve_at(&s->arena, c->endpoints.usual, name, &model, err) < 0 ||

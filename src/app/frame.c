@@ -5,6 +5,7 @@
 #include "app/app_int.h"
 #include "app/frame_int.h"
 #include "app/plugins.h"
+#include "app/schema.h"
 #include "app/servers.h"
 #include "json/json_write.h"
 #include "model/catalog.h"
@@ -98,7 +99,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_key(w, "tools");
 	json_open(w, '[');
 	for (size_t i = 0; i < tools->count; i++) /* readers know the Agent tool by its older name here */
-		json_put_cstr(w, tools->tools[i] == &s->tree.agent_tool ? "Task" : tools->tools[i]->name);
+		json_put_cstr(w, tools->tools[i]->start == s->tree.agent_tool.start ? "Task" : tools->tools[i]->name);
 	json_close(w);
 	put_servers(w, s);
 	json_kcstr(w, "model", s->tree.main.model);
@@ -257,6 +258,7 @@ static const char *terminal_reason(const struct query *q)
 		[QUERY_REJECTED] = "turn_setup_failed",
 		[QUERY_BUDGET] = "budget_exhausted",
 		[QUERY_DISK_ERROR] = "turn_setup_failed",
+		[QUERY_UNSTRUCTURED] = "structured_output_retry_exhausted",
 	};
 
 	return reasons[q->end];
@@ -284,6 +286,8 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 		json_put_str(w, e->event->text);
 		json_close(w);
 	}
+	if (has_result && schema_output(s).n)
+		json_kraw(w, "structured_output", schema_output(s));
 	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
 	json_kcstr(w, "terminal_reason", terminal_reason(q));
 	json_key(w, "total_cost_usd");
@@ -293,6 +297,8 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	put_model_usage(w, &s->tree);
 	put_denials(w, &s->tree);
 	json_ki64(w, "result_index", s->results - 1);
+	if (s->queued)
+		json_ki64(w, "queued_turn_count", *s->queued);
 	if (s->notified)
 		json_kraw(w, "origin", STR("{\"kind\":\"task-notification\",\"producer\":\"session-task\"}"));
 	frame_subagent_stats(w, &s->tree);

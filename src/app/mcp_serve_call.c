@@ -15,57 +15,20 @@ struct serve_call {
 	bool withdrawn; /* nobody wants the answer any more */
 };
 
-/* ---- results ------------------------------------------------------------------------------------------------------ */
-
-static void put_text(struct json_out *w, struct str text)
-{
-	json_open(w, '{');
-	json_kcstr(w, "type", "text");
-	json_kstr(w, "text", text);
-	json_close(w);
-}
-
-/* A block as the model would get it becomes one of MCP. */
-static void put_block(struct json_out *w, const struct json *block, struct arena *a)
-{
-	const struct json *source = json_get(block, "source");
-
-	if (!json_str_is(json_get(block, "type"), "image") || !json_get(source, "data")) {
-		struct str text = json_str(json_get(block, "text"), a);
-		put_text(w, text.n ? text : json_raw(block));
-		return;
-	}
-	json_open(w, '{');
-	json_kcstr(w, "type", "image");
-	json_kraw(w, "data", json_raw(json_get(source, "data")));
-	json_kraw(w, "mimeType", json_raw(json_get(source, "media_type")));
-	json_close(w);
-}
-
-static void put_content(struct json_out *w, const struct tool_call *call)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct buf *blocks = &call->result_blocks;
-	const struct json *list;
-
-	json_key(w, "content");
-	json_open(w, '[');
-	if (blocks->n && json_parse(&reader, blocks->p, blocks->n, &list, NULL) == 0)
-		for (const struct json *b = json_first(list); b; b = json_next(list, b))
-			put_block(w, b, &a);
-	else
-		put_text(w, buf_str(&call->result));
-	json_close(w);
-}
-
+/* The tools that are offered give text only. */
 static void answer(const struct serve_call *c)
 {
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
 
 	json_open(&w, '{');
-	put_content(&w, c->call);
+	json_key(&w, "content");
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "text");
+	json_kstr(&w, "text", buf_str(&c->call->result));
+	json_close(&w);
+	json_close(&w);
 	json_kbool(&w, "isError", c->call->is_error);
 	json_close(&w);
 	serve_answer(c->serve, str_from(c->id), buf_str(&result));

@@ -30,6 +30,7 @@ static const struct option {
 	size_t offset;
 } table[] = {
 	{ "add-dir", DIRECTORY, 0 },
+	{ "agent", TEXT, offsetof(struct options, agent) },
 	{ "agents", TEXT, offsetof(struct options, agents) },
 	{ "allowed-tools", TEXT, offsetof(struct options, allowed_tools) },
 	{ "api-key", TEXT, offsetof(struct options, api_key) },
@@ -51,6 +52,7 @@ static const struct option {
 	{ "include-hook-events", SWITCH, offsetof(struct options, hook_events) },
 	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
 	{ "interactive", SWITCH, offsetof(struct options, interactive) },
+	{ "json-schema", TEXT, offsetof(struct options, json_schema) },
 	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },
 	{ "max-budget-usd", MONEY, offsetof(struct options, max_budget_usd) },
 	{ "max-thinking-tokens", THINKING, offsetof(struct options, thinking) },

@@ -25,8 +25,10 @@ struct options {
 	const char **mcp_configs; /* JSON, or files */
 	size_t mcp_config_count;
 	bool strict_mcp_config; /* servers of no other place */
+	const char *agent;      /* that the session runs as; NULL: as the settings say */
 	const char *agents;     /* JSON, or a file; NULL: none */
 	const char *settings;   /* a file, or a JSON object */
+	const char *json_schema; /* the same; NULL: an answer is any text */
 	bool some_sources;      /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;

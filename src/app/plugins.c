@@ -228,8 +228,19 @@ static size_t count_servers(const struct plugin_list *list)
 	return n;
 }
 
+static const char *const *make_env(struct arena *a, const struct plugin *p)
+{
+	const char **env = arena_calloc(a, 3 * sizeof *env);
+
+	env[0] = arena_printf(a, "CLAUDE_PLUGIN_ROOT=%s", p->root);
+	if (p->data_dir)
+		env[1] = arena_printf(a, "CLAUDE_PLUGIN_DATA=%s", p->data_dir);
+	return env;
+}
+
 static size_t add_servers(struct mcp_entry *to, struct arena *a, const struct plugin *p, const struct plugin_part *part)
 {
+	const char *const *env = make_env(a, p);
 	size_t n = 0;
 
 	for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m)) {
@@ -243,6 +254,7 @@ static size_t add_servers(struct mcp_entry *to, struct arena *a, const struct pl
 			.believed = true,
 			.lookup = look_up,
 			.data = (void *)(uintptr_t)p,
+			.env = env,
 		};
 	}
 	return n;

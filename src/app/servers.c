@@ -2,6 +2,7 @@
  * servers.c - the MCP servers of a runtime and of its sessions. */
 #include "app/app_int.h"
 #include "app/servers.h"
+#include "app/main_agent.h"
 #include "app/mcp_config.h"
 #include "subagent/agent_tool.h"
 #include "subagent/servers.h"
@@ -124,27 +125,33 @@ static void add_resource_tools(const struct mcp_set *servers, struct tool_set *o
 void session_update_tools(struct cadre_session *s)
 {
 	struct actor *a = &s->tree.main;
+	struct tool_set *pool = session_pool(s);
 	struct tool_set now = { 0 };
 
 	if (!a->servers)
 		return;
 	for (size_t i = 0; i < s->own_tools; i++)
-		tool_set_add(&now, a->tools.tools[i]);
+		tool_set_add(&now, pool->tools[i]);
 	mcp_set_tools(a->servers, &now);
 	add_resource_tools(a->servers, &now);
-	if (same_tools(&a->tools, &now)) {
+	if (same_tools(pool, &now)) {
 		tool_set_release(&now);
 		return;
 	}
-	tool_set_release(&a->tools);
-	a->tools = now;
+	tool_set_release(pool);
+	*pool = now;
 	agent_tool_renew(&s->tree); /* agents that need a server appear with it */
+	session_choose_tools(s);
 	session_renew_head(s);
 }
 
 static void on_change(void *data)
 {
-	session_update_tools(data);
+	struct cadre_session *s = data;
+
+	session_update_tools(s);
+	if (s->cadre->on_servers)
+		s->cadre->on_servers(s->cadre);
 }
 
 static int admit(void *data, const struct mcp_server *server, struct err *err)
@@ -195,7 +202,7 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 	t->server_wait_ms = app_server_wait_ms();
 	t->admit_server = admit;
 	t->on_servers = on_change;
-	s->own_tools = t->main.tools.count;
+	s->own_tools = session_pool(s)->count;
 	for (size_t i = 0; i < c->mcp_config->count; i++)
 		if (c->mcp_config->items[i].standing == MCP_COUNTS)
 			mcp_set_join(session_servers(s), c->mcp_config->items[i].server);

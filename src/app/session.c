@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 #include "app/permissions.h"
 #include "app/control.h"
+#include "app/main_agent.h"
+#include "app/schema.h"
 #include "app/servers.h"
 #include "app/trace.h"
 #include "io/file.h"
-#include "model/catalog.h"
 #include "session/lock.h"
 #include "settings/git_head.h"
 #include "subagent/agent_tool.h"
@@ -93,7 +94,7 @@ static int choose_tools(struct cadre_session *s, const char *list, struct err *e
 	}
 	for (size_t i = 0; i < all.count; i++)
 		if ((everything && is_offered(s, all.tools[i])) || map_get(&wanted, str_from(all.tools[i]->name)))
-			tool_set_add(&s->tree.main.tools, all.tools[i]);
+			tool_set_add(session_pool(s), all.tools[i]);
 	map_release(&wanted);
 	tool_set_release(&all);
 	return status;
@@ -107,7 +108,10 @@ static int make_permission(struct cadre_session *s, const struct options *o, str
 	p->root = s->tree.main.cwd;
 	p->dirs = s->tree.main.env.dirs;
 	app_add_flag_rules(p, o, NULL, NULL);
-	return app_start_mode(s->cadre->policy.settings, o, &p->mode, err);
+	if (app_start_mode(s->cadre->policy.settings, o, &p->mode, err) < 0)
+		return -(int)err->kind;
+	session_agent_mode(s, &p->mode);
+	return 0;
 }
 
 static struct head *make_head(struct cadre_session *s)
@@ -115,8 +119,9 @@ static struct head *make_head(struct cadre_session *s)
 	const struct options *o = &s->cadre->options;
 	AUTO_BUF struct buf system = { 0 };
 
-	context_system_prompt(&system, o);
-	return context_head(&s->tree.main, buf_str(&system), o->effort);
+	context_system_prompt(&system, s);
+	const char *effort = o->effort ? o->effort : s->agent ? s->agent->definition->effort : NULL;
+	return context_head(&s->tree.main, buf_str(&system), effort);
 }
 
 void session_renew_head(struct cadre_session *s)
@@ -129,11 +134,14 @@ void session_renew_head(struct cadre_session *s)
 static void open_main(struct cadre_session *s, struct head *head)
 {
 	const struct options *o = &s->cadre->options;
+	const struct agent_definition *d = s->agent ? s->agent->definition : NULL;
+	int64_t max_turns = o->max_turns ? o->max_turns : d ? d->max_turns : 0;
 
 	actor_open(&s->tree.main, &(struct actor_query){
 					  .head = head ? head : make_head(s),
 					  .interrupt_note = "[Request interrupted by user]",
-					  .max_turns = (unsigned)MIN(o->max_turns, (int64_t)1 << 30),
+					  .reminder = d ? d->reminder : NULL,
+					  .max_turns = (unsigned)MIN(max_turns, (int64_t)1 << 30),
 					  .want_deltas = true,
 					  .want_raw = o->partial_messages,
 				  });
@@ -190,7 +198,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, a->cwd);
 	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
-	    choose_tools(s, o->tools, err) < 0 || make_permission(s, o, err) < 0 || session_open_servers(s, err) < 0)
+	    session_find_agent(s, err) < 0 || choose_tools(s, o->tools, err) < 0 || session_open_schema(s, err) < 0 || make_permission(s, o, err) < 0 ||
+	    session_open_servers(s, err) < 0 || session_become_agent(s, err) < 0)
 		return -(int)err->kind;
 	s->tree.thinking = o->thinking;
 	open_main(s, NULL);
@@ -242,11 +251,16 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, a->cwd);
 	if (session_find(f, &plain, project_dir, err) < 0 || session_open_tree(f, project_dir, err) < 0)
 		return -(int)err->kind;
+	session_share_agent(f, s);
 	for (size_t i = 0; i < s->own_tools; i++) {
-		const struct tool *tool = from->tools.tools[i];
-		tool_set_add(&a->tools, tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
+		const struct tool *tool = session_pool(s)->tools[i];
+		if (s->schema && tool == &s->schema->tool)
+			continue; /* each session has its own */
+		tool_set_add(session_pool(f), tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
 	}
-	if (make_permission(f, &s->cadre->options, err) < 0 || session_open_servers(f, err) < 0)
+	if (session_open_schema(f, err) < 0 || make_permission(f, &s->cadre->options, err) < 0 ||
+	    session_open_servers(f, err) < 0 ||
+	    session_become_agent(f, err) < 0)
 		return -(int)err->kind;
 	f->tree.thinking = s->tree.thinking;
 	open_main(f, head_ref(from->query.config.head));
@@ -298,6 +312,8 @@ void session_free(struct cadre_session *s)
 	control_close(s);
 	session_release_servers(s);
 	agent_tree_release(&s->tree);
+	session_release_schema(s);
+	session_release_agent(s);
 	session_leave_places(s);
 	if (s->locked_in)
 		session_unlock(&s->cadre->locks, s->locked_in, s->id);

@@ -8,6 +8,8 @@
  *
  * A session is at work while a turn runs or children are alive. A notification that comes between turns starts one. */
 #include "app/app_int.h"
+#include "app/main_agent.h"
+#include "app/schema.h"
 #include "app/servers.h"
 #include "app/skills.h"
 #include "base/crash.h"
@@ -37,6 +39,13 @@ static int record_origin(struct cadre_session *s, struct err *err)
 				    &(struct fork_origin){ .session_id = s->origin_id, .uuid = s->origin_uuid }, err);
 }
 
+static int add_text(struct cadre_session *s, const struct buf *text, struct err *err)
+{
+	struct segment *block = segment_text(buf_str(text));
+
+	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+}
+
 static int add_context(struct cadre_session *s, struct err *err)
 {
 	AUTO_BUF struct buf environment = { 0 };
@@ -46,13 +55,14 @@ static int add_context(struct cadre_session *s, struct err *err)
 	struct segment *block = segment_text(buf_str(&environment));
 	if (query_add_user(q, &block, 1, true, err) < 0)
 		return -(int)err->kind;
-	block = context_instructions(&s->tree, false);
+	block = context_instructions(&s->tree, s->agent && s->agent->definition->omit_claude_md);
 	if (block && query_add_user(q, &block, 1, true, err) < 0)
 		return -(int)err->kind;
 	AUTO_BUF struct buf servers = { 0 };
 	servers_describe(&servers, &s->tree.main);
-	block = servers.n ? segment_text(buf_str(&servers)) : NULL;
-	return block ? query_add_user(q, &block, 1, true, err) : 0;
+	if (servers.n && add_text(s, &servers, err) < 0)
+		return -(int)err->kind;
+	return s->agent && s->agent->skills.n ? add_text(s, &s->agent->skills, err) : 0;
 }
 
 static int add_reminder(struct cadre_session *s, struct str text, struct err *err)
@@ -70,10 +80,7 @@ static int add_skills(struct cadre_session *s, struct err *err)
 	AUTO_BUF struct buf list = { 0 };
 
 	actor_list_skills(&s->tree.main, &list);
-	if (!list.n)
-		return 0;
-	struct segment *block = segment_text(buf_str(&list));
-	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+	return list.n ? add_text(s, &list, err) : 0;
 }
 
 static int add_opening(struct cadre_session *s, struct err *err)
@@ -99,7 +106,7 @@ static int add_prompt(struct cadre_session *s, struct err *err)
 		return add_opening(s, err);
 	if (t->suppressed)
 		return 0;
-	said_add(&t->said, buf_str(&t->prompt));
+	said_add(&t->said, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
 	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
 				  .count = t->blocks ? t->block_count : 1,
@@ -121,11 +128,18 @@ int session_commit(struct cadre_session *s, struct err *err)
 	int status = record_origin(s, err);
 
 	if (status == 0)
+		status = session_record_agent(s, err);
+	if (status == 0)
 		status = session_take_load(s, !asks, err);
 	if (status == 0 && asks)
 		status = add_prompt(s, err);
 	buf_clear(&s->turn.context);
 	return status;
+}
+
+int cadre_has_initial_prompt(const struct cadre_session *s)
+{
+	return session_initial_prompt(s).n > 0;
 }
 
 int cadre_has_interrupted_turn(const struct cadre_session *s)
@@ -277,9 +291,11 @@ static void on_ended(void *data, const struct hook_outcome *outcome)
 static void announce(struct cadre_session *s, bool notified)
 {
 	session_tell_policy(s);
+	session_tell_agent(s);
 	s->running = true;
 	s->notified = notified;
 	s->turn.stop_blocks = 0;
+	schema_begin(s);
 	timer_stop(s->cadre->loop, &s->wait);
 	timer_stop(s->cadre->loop, &s->told_wait);
 	agent_tree_forget_denials(&s->tree);
@@ -331,11 +347,19 @@ static void on_expanded(struct cadre_session *s, enum expansion_end how, struct 
 	}
 }
 
+static void on_skills_ready(struct cadre_session *s, bool cancelled)
+{
+	if (cancelled || s->closing)
+		give_up(s, QUERY_CANCELLED, STR("interrupted"));
+	else if (!session_expand(s, on_expanded))
+		ask(s);
+}
+
 /* Hooks have let the prompt through. */
 static void go(struct cadre_session *s)
 {
-	if (!session_expand(s, on_expanded))
-		ask(s);
+	if (!session_preload(s, on_skills_ready))
+		on_skills_ready(s, false);
 }
 
 static void ask(struct cadre_session *s)
@@ -367,7 +391,7 @@ static int check_prompt(struct cadre_session *s, const struct session_prompt *p,
 	if (!text.p && !cadre_has_interrupted_turn(s))
 		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
 			       s->id);
-	if (text.p && !str_trim(text).n && !p->block_count)
+	if (text.p && !str_trim(text).n && !p->block_count && !session_initial_prompt(s).n)
 		return err_set(err, ERR_USAGE, "the prompt is empty");
 	return 0;
 }
@@ -377,20 +401,24 @@ static bool asks(const struct cadre_session *s)
 	return has_prompt(s) || (s->load && s->load->interrupted);
 }
 
-static bool has_hooks(const struct cadre_session *s)
+static bool has_hooks_in(const struct cadre_session *s, const struct hook_set *set)
 {
-	const struct hook_set *set = s->tree.hook_set;
+	return set &&
+	       ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]);
+}
 
-	if (set && ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]))
-		return true;
-	return s->tree.skill_hook_count > 0;
+/* Something comes before the prompt: hooks, or texts that are made ready. */
+static bool takes_time(struct cadre_session *s)
+{
+	return has_hooks_in(s, s->tree.hook_set) || has_hooks_in(s, s->tree.main.hooks) ||
+	       s->tree.skill_hook_count || (s->agent && s->agent->definition->skills.count) || session_has_command(s);
 }
 
 static int start_asked(struct cadre_session *s, struct err *err)
 {
 	bool has_question = asks(s);
 
-	if (has_question && (has_hooks(s) || session_has_command(s))) {
+	if (has_question && takes_time(s)) {
 		announce(s, false);
 		if (!session_tell_start(s, on_session_started))
 			submit(s);
@@ -435,8 +463,22 @@ static void drop_prompt(struct cadre_session *s)
 	for (size_t i = 0; t->blocks && i < t->block_count; i++)
 		segment_unref(t->blocks[i]);
 	free(TAKE(t->blocks));
+	t->block_count = 0;
+	t->initial = 0;
 	t->suppressed = false;
 	t->uuid[0] = '\0';
+}
+
+/* An agent's initialPrompt, before the first thing that the user says. */
+static void keep_initial(struct cadre_session *s, const struct session_prompt *p)
+{
+	struct turn *t = &s->turn;
+	struct str initial = p->text.p ? session_initial_prompt(s) : STR("");
+
+	buf_add(&t->prompt, initial.p, initial.n);
+	if (initial.n && str_trim(p->text).n)
+		buf_addstr(&t->prompt, "\n\n");
+	t->initial = t->prompt.n;
 }
 
 static void keep_prompt(struct cadre_session *s, const struct session_prompt *p)
@@ -444,15 +486,17 @@ static void keep_prompt(struct cadre_session *s, const struct session_prompt *p)
 	struct turn *t = &s->turn;
 
 	drop_prompt(s);
+	keep_initial(s, p);
 	buf_add(&t->prompt, p->text.p, p->text.n);
 	if (p->uuid)
 		snprintf(t->uuid, sizeof t->uuid, "%s", p->uuid);
 	if (!p->block_count)
 		return;
-	t->blocks = xcalloc(p->block_count, sizeof *t->blocks);
-	t->block_count = p->block_count;
+	t->blocks = xcalloc(p->block_count + 1, sizeof *t->blocks);
+	if (t->initial)
+		t->blocks[t->block_count++] = segment_text((struct str){ t->prompt.p, t->initial });
 	for (size_t i = 0; i < p->block_count; i++)
-		t->blocks[i] = segment_ref(p->blocks[i]);
+		t->blocks[t->block_count++] = segment_ref(p->blocks[i]);
 }
 
 /* Without hooks a disk that fails is known before this returns. */
@@ -522,7 +566,7 @@ static void on_turn_end(struct actor *a)
 {
 	struct cadre_session *s = session_of(a);
 
-	if (follow_opening(s) || session_tell_stop(s, on_stopped))
+	if (follow_opening(s) || schema_insist(s) || session_tell_stop(s, on_stopped))
 		return;
 	end_turn(s);
 	turn_over(s);
@@ -534,6 +578,7 @@ void cadre_interrupt(struct cadre_session *s)
 	if (s->running && s->turn.firing)
 		hook_cancel(s->turn.firing);
 	session_expand_cancel(s);
+	session_stop_preload(s);
 	if (s->running && s->tree.main.query.state != QUERY_IDLE)
 		query_cancel(&s->tree.main.query);
 }

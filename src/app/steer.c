@@ -2,7 +2,6 @@
  * steer.c - what a host may change while a session runs: it holds from the next request on. */
 #include "app/app_int.h"
 #include "app/permissions.h"
-#include "model/catalog.h"
 
 static int set_model(struct cadre_session *s, const char *name, struct err *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * turn.c - how a turn ended, in the words of the outside. One table. */
 #include "app/app_int.h"
+#include "app/schema.h"
 
 static const struct ending {
 	const char *subtype;
@@ -21,6 +22,8 @@ static const struct ending {
 	[QUERY_REJECTED] = { "error_during_execution", true, NULL },
 	[QUERY_BUDGET] = { "error_max_budget_usd", true, "Reached maximum budget" },
 	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
+	[QUERY_UNSTRUCTURED] = { "error_max_structured_output_retries", true,
+				 "The model gave no answer that fits the JSON Schema" },
 };
 
 static const struct ending waited_too_long = {
@@ -49,7 +52,7 @@ struct str turn_text(const struct cadre_session *s, struct buf *scratch)
 	const struct query *q = &s->tree.main.query;
 
 	if (!ending_of(s)->text)
-		return buf_str(&q->text);
+		return q->text.n ? buf_str(&q->text) : schema_output(s);
 	buf_addstr(scratch, ending_of(s)->text);
 	if (s->gave_up) {
 		buf_addstr(scratch, s->id);

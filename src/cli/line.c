@@ -97,7 +97,7 @@ static void submit(struct line *l, struct str text)
 
 	utf8_add_repaired(&prompt, text);
 	work(l);
-	if (cadre_prompt(l->session, prompt.p, prompt.n, why, sizeof why) == 0) {
+	if (cadre_prompt(l->session, prompt.n ? prompt.p : "", prompt.n, why, sizeof why) == 0) {
 		l->worked = true;
 		return;
 	}
@@ -314,7 +314,7 @@ static int start(struct line *l, struct err *err)
 	if (rc < 0)
 		return rc;
 	view_init(&l->view, l->c, &face_line, l->args->verbose);
-	if (prompt && str_trim(str_from(prompt)).n)
+	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(l->session))
 		submit(l, str_from(prompt));
 	else
 		read_line(l);

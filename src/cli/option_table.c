@@ -29,6 +29,9 @@ const struct option option_table[] = {
 	  .help = "Also write the pieces of an answer as they arrive (stream-json only)." },
 	{ "verbose", NULL, 0, OPTION_NONE, 0, GROUP_RUN, FIELD(verbose),
 	  .help = "Tell more: tools that run or are denied and retries on standard error, thinking on the terminal." },
+	{ "json-schema", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "json|file", .setting = "json-schema",
+	  .help = "The answer as JSON that fits this schema, in structured_output of the result: a JSON Schema of an object, or a "
+		  "file with one." },
 	{ "max-turns", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "n", .setting = "max-turns",
 	  .help = "Stop with an error after n requests to the model." },
 	{ "max-budget-usd", NULL, 0, OPTION_REQUIRED, 0, GROUP_RUN, "amount", .setting = "max-budget-usd",
@@ -92,6 +95,8 @@ const struct option option_table[] = {
 	  .setting = "permission-prompt-tool",
 	  .help = "Who answers permission questions with --print: stdio (the program on standard input, with stream-json) or "
 		  "a tool of an MCP server, mcp__server__tool." },
+	{ "agent", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "name", .setting = "agent",
+	  .help = "Run the conversation itself as this agent: its prompt, tools, model, permissions and the rest." },
 	{ "agents", NULL, 0, OPTION_REQUIRED, 0, GROUP_TOOLS, "json|file", .setting = "agents",
 	  .help = "More agents: a JSON object {\"name\": {\"description\": ..., \"prompt\": ...}}, or a file with one." },
 	{ "disable-slash-commands", NULL, 0, OPTION_NONE, 0, GROUP_TOOLS, .setting = "disable-slash-commands",

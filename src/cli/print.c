@@ -111,21 +111,26 @@ static int start(struct print *p, const struct args *args, struct err *err)
 	bool resumed = args_find(args, "resume") || args_find(args, "continue");
 	char why[sizeof err->text] = "";
 
-	int rc = input_prompt(args->prompt, args->prompt || resumed, &prompt, err);
+	bool may_be_empty = resumed || args_find(args, "agent");
+
+	int rc = input_prompt(args->prompt, args->prompt || may_be_empty, &prompt, err);
 	if (rc < 0)
 		return rc;
 	bool empty = !str_trim(buf_str(&prompt)).n;
-	if (empty && !resumed)
+	if (empty && !may_be_empty)
 		return fail_no_prompt(args, err);
 	rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
 	if (rc < 0)
 		return err_set(err, (enum err_kind) - rc, "%s", why);
-	if (empty && !cadre_has_interrupted_turn(p->session))
+	bool begins = empty && cadre_has_initial_prompt(p->session);
+	if (empty && !begins && !resumed)
+		return fail_no_prompt(args, err);
+	if (empty && !begins && !cadre_has_interrupted_turn(p->session))
 		return err_set(err, ERR_USAGE, "there is no prompt, and session %s has no interrupted turn",
 			       cadre_session_id(p->session));
 	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
 	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
-	rc = cadre_prompt(p->session, empty ? NULL : prompt.p, prompt.n, why, sizeof why);
+	rc = cadre_prompt(p->session, begins ? "" : empty ? NULL : prompt.p, prompt.n, why, sizeof why);
 	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
 

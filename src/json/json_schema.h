@@ -11,3 +11,5 @@
  * "An unexpected parameter `x` was provided". Faults in nested values are named by their path, "edits[0].old_string: ...".
  * -ERR_LIMIT if the schema turns in circles or its alternatives multiply. */
 int json_schema_check(const struct json *schema, const struct json *value, struct err *err);
+/* 0 if it is a schema: every keyword has the form that it must have. Otherwise -ERR_PARSE or -ERR_LIMIT, and which has not. */
+int json_schema_form(const struct json *schema, struct err *err);

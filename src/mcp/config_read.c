@@ -100,7 +100,7 @@ static void add_map(struct walk *w, const struct settings_file *f, const struct 
 /* A file of its own for servers. Something in it, but no mcpServers, is some other program's file. */
 static int add_file(struct walk *w, const struct settings_file *f, enum mcp_scope scope)
 {
-	const struct json *map;
+	const struct json *map = NULL;
 
 	if (!f->root)
 		return 0;
@@ -171,7 +171,7 @@ static int read_project(struct walk *w, const struct mcp_place *place)
 
 static int read_state(struct walk *w, const struct mcp_place *place, const struct settings_file *state)
 {
-	const struct json *map;
+	const struct json *map = NULL;
 	int status = config_place_map(place, state, &map, w->err);
 
 	if (status == 0)

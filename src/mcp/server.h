@@ -69,6 +69,7 @@ struct mcp_entry {
 	bool believed;
 	mcp_lookup_fn *lookup; /* NULL: the environment */
 	void *data;
+	const char *const *env; /* "NAME=value" below those of the entry, NULL-terminated; NULL: none */
 };
 
 /* One entry of "mcpServers". notes (may be NULL) gets a line for each variable that is not set (its text stays as it is) and

@@ -115,6 +115,37 @@ static bool is_variable_name(const char *name)
 	return name && name[0] && !strchr(name, '=');
 }
 
+static bool names_same(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return n == strcspn(b, "=") && !memcmp(a, b, n);
+}
+
+/* What whoever brings the entry adds; the entry's own word counts. */
+static const char *const *add_given(struct reader *r, const char **own, size_t count)
+{
+	const char *const *given = r->entry->env;
+	size_t more = 0;
+
+	while (given && given[more])
+		more++;
+	if (!more)
+		return own;
+	const char **all = arena_calloc(&r->s->arena, (count + more + 1) * sizeof *all);
+	size_t n = count;
+	for (size_t i = 0; i < count; i++)
+		all[i] = own[i];
+	for (size_t i = 0; i < more; i++) {
+		size_t k = 0;
+		while (k < count && !names_same(own[k], given[i]))
+			k++;
+		if (k == count)
+			all[n++] = arena_strdup(&r->s->arena, given[i]);
+	}
+	return all;
+}
+
 static int read_env(struct reader *r)
 {
 	const struct json *map = json_get(r->entry->value, "env");
@@ -132,7 +163,7 @@ static int read_env(struct reader *r)
 		if (!is_repeated(map, m, a))
 			env[n++] = arena_printf(a, "%s=%s", name, expand(r, value));
 	}
-	r->s->env = env;
+	r->s->env = add_given(r, env, n);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct exchange {
 	struct openai *server;
 	struct model_call *call;
 	struct http_req *transfer;
+	unsigned quirks; /* that it heeds */
 	struct chat_body body;
 	struct chat_stream stream;
 };
@@ -88,29 +89,34 @@ static void close_endpoint(struct endpoint *e)
 
 /* ---- what servers do not take ---------------------------------------------------------------------------------- */
 
-/* The first row whose words are in the server's refusal, and that is not known yet. */
+/* The first row whose words are in the server's refusal, and that the request did not heed yet. */
 static const struct {
 	const char *word, *and; /* and: NULL if the first says enough */
 	unsigned quirk;
 } refusals[] = {
-	{ "max_tokens", "too large", CHAT_NO_LIMIT },       { "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
-	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS }, { "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
+	{ "max_tokens", "too large", CHAT_NO_LIMIT },
+	{ "max_tokens", "greater than", CHAT_NO_LIMIT },
+	{ "maximum context length", "in the completion", CHAT_NO_LIMIT },
+	{ "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
+	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
+	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
 	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
 };
 
-/* True: the server said what it does not take, and the request can be made without it. */
-static bool learn(struct openai *s, const struct model_call *call)
+/* True: the server said what it does not take, and the request can be made without it. Many requests may find out the same
+ * thing at a time: each is sent again. */
+static bool learn(const struct exchange *x)
 {
-	struct str said = buf_str(&call->error_body);
+	struct str said = buf_str(&x->call->error_body);
 
-	if (call->status != 400 && call->status != 422)
+	if (x->call->status != 400 && x->call->status != 422)
 		return false;
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
 		bool meant = str_has(said, str_from(refusals[i].word)) &&
 			     (!refusals[i].and || str_has(said, str_from(refusals[i].and)));
-		if (!meant || (s->quirks & refusals[i].quirk))
+		if (!meant || (x->quirks & refusals[i].quirk))
 			continue;
-		s->quirks |= refusals[i].quirk;
+		x->server->quirks |= refusals[i].quirk;
 		return true;
 	}
 	return false;
@@ -207,7 +213,7 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	struct model_call *call = http_data(r);
 	struct exchange *x = call->transfer;
 
-	if (error == HTTP_OK && !call->cancelled && learn(x->server, call) && send_again(x))
+	if (error == HTTP_OK && !call->cancelled && learn(x) && send_again(x))
 		return;
 	if (error == HTTP_OK && call->status == 200 && !call->is_stream)
 		call->is_stream = chat_stream_whole(&x->stream, buf_str(&call->error_body));
@@ -220,7 +226,8 @@ static int post(struct exchange *x, struct err *err)
 {
 	static const struct http_handlers handlers = { http_place_on_head, http_place_on_header, on_data, on_done };
 
-	chat_body_init(&x->body, &x->call->body, x->server->quirks);
+	x->quirks = x->server->quirks;
+	chat_body_init(&x->body, &x->call->body, x->quirks);
 	struct http_body body = { x->body.size, read_body, rewind_body };
 	return http_place_post(&x->server->place, x->call, &body, x, NULL, &handlers, &x->transfer, err);
 }

@@ -6,19 +6,19 @@
  *                           |        |     failure   +--> FINISH --> IDLE
  *                           |     BACKOFF <---+      |
  *                           +--- pause_turn, cut at the output limit, empty answer
+ *    ASK or STREAM --the conversation is too long--> COMPACT (query_compact.c) --> ASK
  *    any state --cancel, disk error, given up--> ENDING --> FINISH --> IDLE
  *
  * Every callback from below records a fact in the query and kicks it. All decisions are in the step functions, and
- * set_state() is the only place where the state changes. docs/internals/query.md has the table of failures. */
+ * query_set_state() is the only place where the state changes. docs/internals/query.md has the table of failures. */
 #include "query/query.h"
 #include <assert.h>
 #include "base/crash.h"
-#include "query/query_int.h"
+#include "query/compact_int.h"
 
 enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50, DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
-enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
 typedef enum step step_fn(struct query *q);
 
 static const char *const state_names[] = {
@@ -27,7 +27,7 @@ static const char *const state_names[] = {
 #undef X
 };
 
-static enum step set_state(struct query *q, enum query_state to)
+enum step query_set_state(struct query *q, enum query_state to)
 {
 	if (q->trace)
 		q->trace(q, state_names[to]);
@@ -87,7 +87,7 @@ static void on_delta(void *data, const char *name, struct str text)
 {
 	struct query *q = data;
 
-	if (q->config.want_deltas)
+	if (q->config.want_deltas && !q->compaction)
 		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = name, .text = text });
 }
 
@@ -97,7 +97,7 @@ static void on_model_event(void *data, struct str json)
 
 	if (q->fork_gate && !q->fork_gate->open)
 		fork_gate_open(q->fork_gate);
-	if (q->config.want_raw)
+	if (q->config.want_raw && !q->compaction)
 		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = "", .raw = json });
 }
 
@@ -123,7 +123,7 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 	}
 	model_call_cancel(&q->model);
 	calls_cancel(q);
-	set_state(q, QUERY_ENDING);
+	query_set_state(q, QUERY_ENDING);
 }
 
 static enum step disk_error(struct query *q, const struct err *err)
@@ -132,10 +132,10 @@ static enum step disk_error(struct query *q, const struct err *err)
 	return STEP_AGAIN;
 }
 
-static enum step finish(struct query *q, enum query_end end)
+enum step query_finish(struct query *q, enum query_end end)
 {
 	q->end = end;
-	return set_state(q, QUERY_FINISH);
+	return query_set_state(q, QUERY_FINISH);
 }
 
 /* ---- messages of the user's side ----------------------------------------------------------------------------- */
@@ -212,26 +212,8 @@ static void take_endpoint(struct query *q)
 	q->model.shard = 0; /* it was one of the other client */
 }
 
-static enum step step_ask(struct query *q)
+enum step query_enter_gate(struct query *q)
 {
-	struct err err = { 0 };
-
-	if (q->paused)
-		return STEP_WAIT;
-	if (q->halted)
-		return finish(q, QUERY_HALTED);
-	if (q->config.max_turns && q->turn >= q->config.max_turns)
-		return finish(q, QUERY_MAX_TURNS);
-	if (q->config.seats && !q->seat.taken) {
-		if (!q->seat.waiting)
-			seat_wait(q->config.seats, &q->seat, SEAT_AGAIN);
-		return STEP_WAIT;
-	}
-	if (take_notices(q, &err) < 0)
-		return disk_error(q, &err);
-	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
-		return STEP_WAIT;
-	q->through_gate = true;
 	take_head(q);
 	take_endpoint(q);
 	q->attempt = 0;
@@ -239,7 +221,32 @@ static enum step step_ask(struct query *q)
 	q->deadline_ms =
 		q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
 	governor_enter(&q->config.endpoint->governor, &q->slot);
-	return set_state(q, QUERY_GATE);
+	return query_set_state(q, QUERY_GATE);
+}
+
+static enum step step_ask(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (q->paused)
+		return STEP_WAIT;
+	if (q->halted)
+		return query_finish(q, QUERY_HALTED);
+	if (q->config.max_turns && q->turn >= q->config.max_turns)
+		return query_finish(q, QUERY_MAX_TURNS);
+	if (q->config.seats && !q->seat.taken) {
+		if (!q->seat.waiting)
+			seat_wait(q->config.seats, &q->seat, SEAT_AGAIN);
+		return STEP_WAIT;
+	}
+	if (take_notices(q, &err) < 0)
+		return disk_error(q, &err);
+	if (compact_is_due(q))
+		return query_set_state(q, QUERY_COMPACT);
+	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
+		return STEP_WAIT;
+	q->through_gate = true;
+	return query_enter_gate(q);
 }
 
 /* What the request will cost at least: its bytes, and an answer as long as the others were. */
@@ -249,6 +256,24 @@ static bool reserve(struct query *q)
 
 	return !q->config.budget ||
 	       budget_reserve(q->config.budget, q->config.model, (int64_t)(bytes / BYTES_PER_TOKEN), &q->share);
+}
+
+static void make_body(struct query *q)
+{
+	struct body *b = &q->model.body;
+
+	if (!q->text_goes_on && !q->compaction)
+		buf_clear(&q->text);
+	q->text_from = q->text.n;
+	q->answer_from = transcript_count(&q->transcript);
+	if (q->compaction) {
+		body_init(b, q->config.head, &q->compaction->history,
+			  q->compaction->shortness ? UINT32_MAX : q->last_mark);
+		return;
+	}
+	transcript_pack(&q->transcript);
+	body_init(b, q->config.head, &q->transcript, q->last_mark);
+	body_remind(b, buf_str(&q->reminder));
 }
 
 static enum step step_gate(struct query *q)
@@ -268,21 +293,15 @@ static enum step step_gate(struct query *q)
 		query_give_up(q, QUERY_BUDGET, "the budget is used up");
 		return STEP_AGAIN;
 	}
-	if (!q->text_goes_on)
-		buf_clear(&q->text);
-	q->text_from = q->text.n;
 	q->attempt++;
 	q->request_over = false;
-	transcript_pack(&q->transcript);
-	q->answer_from = transcript_count(&q->transcript);
-	body_init(&q->model.body, q->config.head, &q->transcript, q->last_mark);
-	body_remind(&q->model.body, buf_str(&q->reminder));
+	make_body(q);
 	crash_point(request_before_send);
 	if (model_call_start(&q->model, &err) < 0) {
 		failure_set(&q->model.failure, FAIL_CONNECT, "%s", err.text);
 		q->request_over = true;
 	}
-	return set_state(q, QUERY_STREAM);
+	return query_set_state(q, QUERY_STREAM);
 }
 
 static enum governor_outcome outcome_of(const struct failure *f)
@@ -294,7 +313,7 @@ static enum governor_outcome outcome_of(const struct failure *f)
 	return f->status >= 500 ? GOVERNOR_OVERLOADED : GOVERNOR_OTHER;
 }
 
-static void leave_governor(struct query *q)
+void query_leave_governor(struct query *q)
 {
 	const struct failure *f = &q->model.failure;
 	int64_t hold_ms = MAX(q->model.hold_ms, f->kind ? f->retry_after_ms : 0);
@@ -304,7 +323,7 @@ static void leave_governor(struct query *q)
 }
 
 /* The request failed and nothing of its answer counts. */
-static enum step try_again(struct query *q)
+enum step query_try_again(struct query *q)
 {
 	const struct failure *f = &q->model.failure;
 	uint64_t now = loop_now_ms(q->config.loop);
@@ -313,6 +332,8 @@ static enum step try_again(struct query *q)
 	answer_drop(q);
 	if (delay_ms < 0 || now + (uint64_t)delay_ms > q->deadline_ms) {
 		struct failure last = *f;
+		if (q->compaction)
+			return compact_failed(q, &last);
 		query_give_up(q, QUERY_MODEL_ERROR, "%s", last.text);
 		q->failure = last;
 		return STEP_AGAIN;
@@ -327,7 +348,7 @@ static enum step try_again(struct query *q)
 				       .error = failure_name(f) });
 	model_call_reset(&q->model);
 	timer_start(q->config.loop, &q->timer, (uint64_t)delay_ms);
-	return set_state(q, QUERY_BACKOFF);
+	return query_set_state(q, QUERY_BACKOFF);
 }
 
 static enum step step_backoff(struct query *q)
@@ -335,7 +356,7 @@ static enum step step_backoff(struct query *q)
 	if (timer_running(&q->timer))
 		return STEP_WAIT;
 	governor_enter(&q->config.endpoint->governor, &q->slot);
-	return set_state(q, QUERY_GATE);
+	return query_set_state(q, QUERY_GATE);
 }
 
 /* Adds a text of ours that makes the model go on. */
@@ -346,32 +367,32 @@ static enum step ask_on(struct query *q, const char *text)
 
 	if (query_add_user(q, &block, 1, true, &err) < 0)
 		return disk_error(q, &err);
-	return set_state(q, QUERY_ASK);
+	return query_set_state(q, QUERY_ASK);
 }
 
 /* The answer is closed and calls no tool: its stop reason decides. */
 static enum step after_answer(struct query *q)
 {
 	if (!strcmp(q->stop_reason, "pause_turn"))
-		return q->pauses++ < MOST_PAUSES ? set_state(q, QUERY_ASK) : finish(q, QUERY_CUT_OFF);
+		return q->pauses++ < MOST_PAUSES ? query_set_state(q, QUERY_ASK) : query_finish(q, QUERY_CUT_OFF);
 	if (!strcmp(q->stop_reason, "refusal")) {
 		answer_drop(q);
-		return finish(q, QUERY_REFUSED);
+		return query_finish(q, QUERY_REFUSED);
 	}
 	if (!strcmp(q->stop_reason, "model_context_window_exceeded"))
-		return finish(q, QUERY_CONTEXT_FULL);
+		return compact_can_rescue(q) ? compact_rescue(q, NULL) : query_finish(q, QUERY_CONTEXT_FULL);
 	if (!strcmp(q->stop_reason, "max_tokens")) {
 		if (q->continuations++ >= MOST_CONTINUATIONS)
-			return finish(q, QUERY_CUT_OFF);
+			return query_finish(q, QUERY_CUT_OFF);
 		q->text_goes_on = true;
 		return ask_on(q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
 				 "repeating anything.");
 	}
-	if (q->text.n)
-		return finish(q, QUERY_DONE);
+	if (q->text.n || q->satisfied)
+		return query_finish(q, QUERY_DONE);
 	if (q->nudges++ < MOST_NUDGES)
 		return ask_on(q, "Your last answer was empty. Give your answer now.");
-	return finish(q, QUERY_EMPTY);
+	return query_finish(q, QUERY_EMPTY);
 }
 
 static enum step answer_over(struct query *q)
@@ -383,29 +404,45 @@ static enum step answer_over(struct query *q)
 	q->last_mark = body_last_mark(&q->model.body);
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	q->text_goes_on = false;
+	context_measured(q, &q->model.answer.usage);
+	q->compacted = false;
 	if (answer_record_close(q, cut ? "tool_use" : q->model.answer.stop_reason, &err) < 0)
 		return disk_error(q, &err);
 	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
 	model_call_reset(&q->model);
 	answer_forget_shown(q);
 	fork_gate_unref(TAKE(q->fork_gate));
-	return q->call_count ? set_state(q, QUERY_TOOLS) : after_answer(q);
+	return q->call_count ? query_set_state(q, QUERY_TOOLS) : after_answer(q);
+}
+
+/* The server does not take the conversation as it is. */
+static enum step rescue(struct query *q)
+{
+	struct failure refusal = q->model.failure;
+
+	answer_drop(q);
+	model_call_reset(&q->model);
+	return compact_rescue(q, &refusal);
 }
 
 static enum step step_stream(struct query *q)
 {
 	struct err err = { 0 };
 
+	if (q->compaction)
+		return compact_stream(q);
 	if (answer_take_arrived(q, &err) < 0 || calls_record_done(q, &err) < 0)
 		return disk_error(q, &err);
 	calls_start_ready(q);
 	if (!q->request_over)
 		return STEP_WAIT;
-	leave_governor(q);
+	query_leave_governor(q);
 	/* A tool of this answer may have run: what is complete of it is the answer. */
 	if (!q->model.failure.kind || q->call_count)
 		return answer_over(q);
-	return try_again(q);
+	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q))
+		return rescue(q);
+	return query_try_again(q);
 }
 
 /* True: somebody looks at the calls before their results are sent. */
@@ -433,7 +470,7 @@ static enum step step_tools(struct query *q)
 		return STEP_WAIT;
 	q->batch_told = false;
 	calls_settle(q);
-	return set_state(q, QUERY_ASK);
+	return query_set_state(q, QUERY_ASK);
 }
 
 /* Everything that still ran has reported: the transcript is completed, so that the session can go on later. */
@@ -457,18 +494,19 @@ static enum step step_ending(struct query *q)
 	if (!disk_fails)
 		disk_fails = calls_record_done(q, &err) < 0;
 	calls_settle(q);
+	compact_end(q);
 	model_call_reset(&q->model);
 	answer_forget_shown(q);
 	if (q->end == QUERY_CANCELLED && !disk_fails && q->config.interrupt_note) {
 		struct segment *note = segment_text(str_from(q->config.interrupt_note));
 		(void)query_add_user(q, &note, 1, false, &err);
 	}
-	return set_state(q, QUERY_FINISH);
+	return query_set_state(q, QUERY_FINISH);
 }
 
 static enum step step_finish(struct query *q)
 {
-	set_state(q, QUERY_IDLE);
+	query_set_state(q, QUERY_IDLE);
 	q->batch_told = q->batch_held = false;
 	free(q->arrived);
 	q->arrived = NULL;
@@ -479,7 +517,7 @@ static enum step step_finish(struct query *q)
 
 static step_fn *const steps[QUERY_STATE_COUNT] = {
 	[QUERY_ASK] = step_ask,         [QUERY_GATE] = step_gate,   [QUERY_STREAM] = step_stream,
-	[QUERY_BACKOFF] = step_backoff, [QUERY_TOOLS] = step_tools, [QUERY_ENDING] = step_ending,
+	[QUERY_BACKOFF] = step_backoff, [QUERY_TOOLS] = step_tools, [QUERY_COMPACT] = step_compact, [QUERY_ENDING] = step_ending,
 	[QUERY_FINISH] = step_finish,
 };
 
@@ -534,6 +572,7 @@ void query_release(struct query *q)
 	calls_settle(q); /* calls of a loaded session that was never started */
 	drop_notices(q);
 	free(q->arrived);
+	compact_end(q);
 	answer_forget_shown(q);
 	fork_gate_unref(q->fork_gate);
 	transcript_release(&q->transcript);
@@ -569,7 +608,7 @@ void query_start(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
 	q->turn = q->continuations = q->nudges = q->pauses = 0;
-	q->cancelled = q->halted = false;
+	q->cancelled = q->halted = q->satisfied = false;
 	q->end = QUERY_RUNNING;
 	q->failure = (struct failure){ .retry_after_ms = -1 };
 	q->usage = (struct usage){ 0 };
@@ -577,7 +616,7 @@ void query_start(struct query *q)
 	q->api_ms = 0;
 	q->stop_reason[0] = '\0';
 	buf_clear(&q->text);
-	set_state(q, q->call_count ? QUERY_TOOLS : QUERY_ASK);
+	query_set_state(q, q->call_count ? QUERY_TOOLS : QUERY_ASK);
 	query_kick(q);
 }
 
@@ -586,7 +625,7 @@ void query_go_on(struct query *q)
 	assert(q->state == QUERY_IDLE);
 	q->end = QUERY_RUNNING;
 	q->nudges = q->continuations = 0;
-	set_state(q, QUERY_ASK);
+	query_set_state(q, QUERY_ASK);
 	query_kick(q);
 }
 
@@ -600,6 +639,11 @@ void query_halt(struct query *q, struct str reason)
 {
 	q->halted = true;
 	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
+}
+
+void query_satisfy(struct query *q)
+{
+	q->satisfied = true;
 }
 
 void query_batch_over(struct query *q)

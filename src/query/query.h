@@ -5,11 +5,12 @@
 #include "model/provider.h"
 #include "model/budget.h"
 #include "query/fork_gate.h"
+#include "query/query_compact.h"
 #include "query/seat.h"
 #include "session/recorder.h"
 #include "tool/tool.h"
 
-#define QUERY_STATES(X) X(IDLE) X(ASK) X(GATE) X(STREAM) X(BACKOFF) X(TOOLS) X(ENDING) X(FINISH)
+#define QUERY_STATES(X) X(IDLE) X(ASK) X(GATE) X(STREAM) X(BACKOFF) X(TOOLS) X(COMPACT) X(ENDING) X(FINISH)
 enum query_state {
 #define X(s) QUERY_##s,
 	QUERY_STATES(X)
@@ -33,6 +34,7 @@ enum query_end {
 	QUERY_REJECTED,   /* the prompt names a skill that cannot be used */
 	QUERY_BUDGET,     /* the next request would cost more than is left */
 	QUERY_DISK_ERROR, /* the transcript cannot be written */
+	QUERY_UNSTRUCTURED, /* no answer in the form that was asked for; set by the owner */
 };
 
 struct query;
@@ -55,6 +57,8 @@ struct query_config {
 	unsigned max_turns;         /* 0: no limit */
 	unsigned parallel_calls;    /* 0: 10 */
 	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
+	struct compact_policy compact;
+	struct compact_owner compact_owner;
 	event_fn *on_event;
 	bool want_deltas, want_raw;                              /* EVENT_DELTA as text; as the API's own events */
 	void (*on_usage)(void *data, const struct usage *usage); /* of each answer; may be NULL */
@@ -80,6 +84,13 @@ struct query_call {
 	bool started, is_done;
 };
 
+/* What the server counted with the last answer */
+struct context_measure {
+	int64_t tokens;  /* 0: there was none, or it does not count */
+	uint64_t bytes;  /* of the transcript then */
+	uint32_t blocks; /* the same */
+};
+
 struct query {
 	struct query_config config;
 	struct transcript transcript;
@@ -89,6 +100,7 @@ struct query {
 	/* the turn */
 	unsigned turn; /* requests answered in it */
 	bool cancelled, paused, halted;
+	bool satisfied; /* query_satisfy() */
 	enum query_end end;
 	struct failure failure; /* of QUERY_MODEL_ERROR */
 	struct buf text;        /* of the last answer; the result of the turn */
@@ -124,6 +136,11 @@ struct query {
 	uint32_t call_count, call_cap;
 	bool batch_told, batch_held; /* on_batch was asked; it looks at them */
 
+	struct compaction *compaction; /* owned; NULL: none is under way */
+	struct context_measure measured;
+	bool compacted;            /* since the last answer, or tried */
+	unsigned compact_failures; /* in a row */
+
 	struct head *next_head; /* takes the place of config.head with the next request; owned; NULL: none */
 	const char *next_model;
 	struct endpoint *next_endpoint; /* the same for config.endpoint; NULL: none */
@@ -150,6 +167,7 @@ void query_start(struct query *q);                   /* a turn: leads to on_end 
 void query_go_on(struct query *q);                   /* the turn that has just ended is not over yet */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
+void query_satisfy(struct query *q); /* the turn has what it was for: an answer without text ends it well */
 void query_batch_over(struct query *q);              /* on_batch has seen the calls; too late does no harm */
 void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
 /* Told to the model with its next request, all that wait in one message. id may be NULL. */

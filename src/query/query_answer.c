@@ -52,7 +52,7 @@ static void emit_block(struct query *q, const struct segment *block, const char 
 	remember_shown(q, uuid);
 }
 
-static void add_text(struct query *q, const struct segment *block)
+void answer_add_text(struct buf *out, const struct segment *block)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
@@ -61,7 +61,7 @@ static void add_text(struct query *q, const struct segment *block)
 	if (json_parse(&reader, block->bytes, block->len, &root, NULL) < 0)
 		return;
 	struct str text = json_str(json_get(root, "text"), &arena);
-	buf_add(&q->text, text.p, text.n);
+	buf_add(out, text.p, text.n);
 }
 
 /* Takes block. */
@@ -78,7 +78,7 @@ static int take_block(struct query *q, struct segment *block, struct err *err)
 	transcript_add(&q->transcript, ROLE_ASSISTANT, segment_ref(block));
 	emit_block(q, block, uuid);
 	if (block->kind == SEGMENT_TEXT)
-		add_text(q, block);
+		answer_add_text(&q->text, block);
 	int status = block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;
 	segment_unref(block);
 	return status;

@@ -4,13 +4,21 @@
 #pragma once
 #include "query/query.h"
 
+enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
+
 void query_kick(struct query *q);
+enum step query_set_state(struct query *q, enum query_state to); /* the only place where it changes */
+enum step query_finish(struct query *q, enum query_end end);
+enum step query_enter_gate(struct query *q); /* a new request: q->compaction says which */
+enum step query_try_again(struct query *q);  /* it failed and nothing of its answer counts */
+void query_leave_governor(struct query *q);  /* it is over */
 void query_emit(struct query *q, struct event *event);
 /* The turn is over for this reason: cancels what runs and goes to ENDING. text explains errors. */
 void query_give_up(struct query *q, enum query_end end, const char *fmt, ...) printf_like(3, 4);
 
 /* Records the blocks that arrived and starts what they call. */
 int answer_take_arrived(struct query *q, struct err *err);
+void answer_add_text(struct buf *out, const struct segment *block); /* a block of text */
 int answer_record_close(struct query *q, const char *stop_reason, struct err *err);
 void answer_drop(struct query *q); /* it never happened */
 void answer_forget_shown(struct query *q);

@@ -74,8 +74,15 @@ static void note_delivered(struct session_load *out, const struct json *root)
 		map_set(&out->delivered, json_str(id, &out->arena), out);
 }
 
+static const struct json *agent_of(const struct json *root)
+{
+	return json_str_is(json_get(root, "type"), "agent-setting") ? json_get(root, "agentSetting") : NULL;
+}
+
+/* The newest word of a file counts, and a fork's own before that of its origin, which is read after it. */
 static void index_lines(struct reading *r, struct session_load *out)
 {
+	bool agent_known = out->agent != NULL;
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct str rest = buf_str(&r->text);
 
@@ -92,6 +99,8 @@ static void index_lines(struct reading *r, struct session_load *out)
 		l->text = text;
 		classify(l, root);
 		note_delivered(out, root);
+		if (!agent_known && agent_of(root))
+			out->agent = json_cstr(agent_of(root), &out->arena);
 	}
 	for (size_t i = 0; i < r->count; i++)
 		if (r->lines[i].uuid.n)

@@ -29,6 +29,7 @@ struct session_load {
 	struct loaded_file *files; /* newest last */
 	size_t file_count;
 	bool interrupted;     /* the last turn has no final answer: it can be continued */
+	char *agent;          /* type of the agent that the session runs as; NULL: none is written down */
 	struct map delivered; /* ids of the notifications that are in it */
 	unsigned prompts;     /* lines of this file that somebody said: no context, no results */
 	struct str end;       /* JSON object of a line that says how the agent ended, if nothing came behind it */

@@ -56,5 +56,7 @@ struct fork_origin {
 };
 /* The first line of a fork. */
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
+/* The session runs as this agent. A line beside the conversation: nothing follows it. */
+int recorder_agent(struct recorder *r, const char *type, struct err *err);
 /* An agent's run is over. fields: a JSON object. */
 int recorder_end(struct recorder *r, struct str fields, struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - which servers a child has, and what it waits for. */
 #include "subagent/servers.h"
+#include "agent/roster.h"
 #include "mcp/set.h"
 
 /* ---- what a definition declares ---------------------------------------------------------------------------------- */
@@ -191,6 +192,20 @@ const char *const *servers_ready(const struct agent_tree *t, struct arena *arena
 		if (offers_tools(mcp_set_at(set, i)))
 			names[n++] = mcp_link_server(mcp_set_at(set, i))->name;
 	return names;
+}
+
+bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+
+	if (!d->required_mcp_servers.count ||
+	    roster_has(t->registry, d, &(struct roster_spec){ .mcp_servers = servers_ready(t, &arena) }))
+		return false;
+	buf_addf(why, "Agent '%s' needs MCP servers that are connected and offer tools: ", d->name);
+	for (size_t i = 0; i < d->required_mcp_servers.count; i++)
+		buf_addf(why, "%s%s", i ? ", " : "", d->required_mcp_servers.names[i]);
+	buf_addstr(why, ". Not all of them are.");
+	return true;
 }
 
 static void describe(struct buf *out, struct mcp_link *link)

@@ -17,5 +17,7 @@ const struct tool_set *subagent_own_tools(const struct subagent *s);
 
 /* Names of the session's servers that are connected and offer tools, NULL-terminated, in the arena. */
 const char *const *servers_ready(const struct agent_tree *t, struct arena *arena);
+/* An agent that needs servers (requiredMcpServers) can be used once they are ready. True: they are not; appends why. */
+bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why);
 /* What the servers of this agent tell the model about themselves; nothing if they are silent. */
 void servers_describe(struct buf *out, const struct actor *a);

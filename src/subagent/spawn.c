@@ -49,21 +49,6 @@ static bool may_fork(const struct actor *parent, struct buf *why)
 	return !why->n;
 }
 
-/* An agent that needs servers is there once they are connected and have tools. */
-static bool lacks_servers(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-
-	if (!d->required_mcp_servers.count ||
-	    roster_has(t->registry, d, &(struct roster_spec){ .mcp_servers = servers_ready(t, &arena) }))
-		return false;
-	buf_addf(why, "Agent '%s' needs MCP servers that are connected and offer tools: ", d->name);
-	for (size_t i = 0; i < d->required_mcp_servers.count; i++)
-		buf_addf(why, "%s%s", i ? ", " : "", d->required_mcp_servers.names[i]);
-	buf_addstr(why, ". Not all of them are.");
-	return true;
-}
-
 /* The calls of one answer come in few turns of the loop: for all that come in one the disk is looked at once. */
 static void look_again(struct agent_tree *t)
 {
@@ -91,7 +76,7 @@ struct agent_definition *agent_find_definition(const struct actor *parent, const
 		agent_unref(d);
 		return NULL;
 	}
-	if (d && lacks_servers(parent->tree, d, why)) {
+	if (d && servers_lacking(parent->tree, d, why)) {
 		agent_unref(d);
 		return NULL;
 	}

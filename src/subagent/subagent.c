@@ -193,6 +193,7 @@ static void hurry(struct subagent *s)
 	if (s->firing)
 		hook_cancel(s->firing);
 	subagent_stop_waiting(s);
+	preload_stop(s->preload);
 	if (s->actor.query.seat.waiting) {
 		seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
 		subagent_step_done(s, NULL);

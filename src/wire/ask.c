@@ -6,6 +6,8 @@ struct wire_ask {
 	struct cadre_wire *wire;
 	struct wire_ask *next, **prev;
 	char id[32];
+	enum wire_ask_kind kind;
+	struct buf line; /* as it was sent; empty: nobody will want to see it again */
 	wire_answer_fn *done;
 	void *data;
 };
@@ -17,13 +19,22 @@ static void unlink_ask(struct wire_ask *ask)
 		ask->next->prev = ask->prev;
 }
 
-struct wire_ask *wire_ask(struct cadre_wire *w, struct str request, wire_answer_fn *done, void *data)
+static void ask_free(struct wire_ask *ask)
+{
+	buf_release(&ask->line);
+	free(ask);
+}
+
+struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
+			  void *data)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 	struct wire_ask *ask = xcalloc(1, sizeof *ask);
 
-	*ask = (struct wire_ask){ .wire = w, .next = w->asks, .prev = &w->asks, .done = done, .data = data };
+	*ask = (struct wire_ask){
+		.wire = w, .next = w->asks, .prev = &w->asks, .kind = kind, .done = done, .data = data
+	};
 	snprintf(ask->id, sizeof ask->id, "cadre-%llu", (unsigned long long)++w->next_ask);
 	if (w->asks)
 		w->asks->prev = &ask->next;
@@ -33,8 +44,19 @@ struct wire_ask *wire_ask(struct cadre_wire *w, struct str request, wire_answer_
 	json_kcstr(&out, "request_id", ask->id);
 	json_kraw(&out, "request", request);
 	json_close(&out);
+	if (kind != WIRE_ASK_OTHER)
+		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
 	return ask;
+}
+
+void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind)
+{
+	json_open(out, '[');
+	for (const struct wire_ask *ask = w->asks; ask; ask = ask->next)
+		if (ask->kind == kind)
+			json_put_raw(out, buf_str(&ask->line));
+	json_close(out);
 }
 
 void wire_ask_take_back(struct wire_ask *ask)
@@ -48,14 +70,27 @@ void wire_ask_take_back(struct wire_ask *ask)
 	json_close(&out);
 	wire_send(ask->wire, &line);
 	unlink_ask(ask);
-	free(ask);
+	ask_free(ask);
+}
+
+void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
+		     void (*release)(void *data))
+{
+	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
+		void *data = ask->data;
+		next = ask->next;
+		if (ask->kind != kind || !is_over(data))
+			continue;
+		wire_ask_take_back(ask);
+		release(data);
+	}
 }
 
 static void finish(struct wire_ask *ask, const struct json *payload, struct str why)
 {
 	unlink_ask(ask);
 	ask->done(ask->data, payload, why);
-	free(ask);
+	ask_free(ask);
 }
 
 void wire_take_answer(struct cadre_wire *w, const struct json *message)

@@ -12,7 +12,7 @@ static struct cadre_wire *wire_of(const struct cadre *c, const char *session_id)
 {
 	struct cadre_wire *w = c->wires;
 
-	while (w && (!w->session || strcmp(w->session->id, session_id) != 0))
+	while (w && strcmp(w->session_id, session_id) != 0)
 		w = w->next;
 	return w;
 }
@@ -28,6 +28,20 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 		hook_call_finish(call, true, why);
 }
 
+/* The client has closed our input but still reads: it learns of the end, and nobody waits for what it makes of it. */
+static void on_nothing(void *data, const struct json *payload, struct str why)
+{
+	(void)data;
+	(void)payload;
+	(void)why;
+}
+
+static void tell_end(struct cadre_wire *w, struct hook_call *call, struct str request)
+{
+	(void)wire_ask(w, WIRE_ASK_OTHER, request, on_nothing, NULL);
+	hook_call_finish(call, false, STR("{}"));
+}
+
 static void start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
@@ -35,7 +49,9 @@ static void start(struct hook_runner *runner, struct hook_call *call)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 
-	if (!w || w->input_over) {
+	bool at_end = w && w->input_over && call->event == HOOK_SESSION_END;
+
+	if (!w || (w->input_over && !at_end)) {
 		hook_call_finish(call, true, STR("the client that has this hook is gone"));
 		return;
 	}
@@ -46,7 +62,10 @@ static void start(struct hook_runner *runner, struct hook_call *call)
 	if (call->tool_use_id)
 		json_kcstr(&out, "tool_use_id", call->tool_use_id);
 	json_close(&out);
-	call->state = wire_ask(w, buf_str(&line), on_answer, call);
+	if (at_end)
+		tell_end(w, call, buf_str(&line));
+	else
+		call->state = wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_answer, call);
 }
 
 static void cancel(struct hook_runner *runner, struct hook_call *call)

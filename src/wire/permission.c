@@ -89,7 +89,7 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 				.call_id = xstrdup(e->id) };
 	write_request(&line, e, call);
 	wire_tell_state(w, "requires_action");
-	(void)wire_ask(w, buf_str(&line), done, q);
+	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -100,6 +100,11 @@ static void refuse(struct actor *a, struct tool_call *call, struct str why)
 
 	buf_addf(&text, "Nobody decided about this call: " STR_FMT, STR_ARG(why));
 	actor_answer(a, call, false, buf_str(&text));
+}
+
+static bool wants_interrupt(const struct json *payload)
+{
+	return json_str_is(json_get(payload, "behavior"), "deny") && json_bool(json_get(payload, "interrupt"));
 }
 
 static void on_permission(void *data, const struct json *payload, struct str why)
@@ -114,6 +119,8 @@ static void on_permission(void *data, const struct json *payload, struct str why
 		refuse(a, call, why);
 	else if (call && !actor_decide(a, call, payload))
 		refuse(a, call, STR("the client's answer has no behavior \"allow\" or \"deny\""));
+	if (call && wants_interrupt(payload))
+		cadre_interrupt(q->wire->session);
 	question_free(q);
 }
 
@@ -150,6 +157,24 @@ void wire_ask_question(struct cadre_wire *w, const struct event *e)
 		ask_client(w, e, call, on_answers);
 }
 
+static bool is_over(const void *data)
+{
+	const struct question *q = data;
+	struct actor *a = asker(q);
+
+	return !a || (!actor_question(a, q->call_id) && !question_find(a, q->call_id));
+}
+
+static void drop(void *data)
+{
+	question_free(data);
+}
+
+void wire_sweep_questions(struct cadre_wire *w)
+{
+	wire_asks_sweep(w, WIRE_ASK_PERMISSION, is_over, drop);
+}
+
 /* ---- what a server wants to know --------------------------------------------------------------------------------- */
 
 static void on_elicited(void *data, const struct json *payload, struct str why)
@@ -175,5 +200,5 @@ void wire_ask_elicitation(struct cadre_wire *w, const struct event *e)
 
 	*q = (struct question){ .wire = w, .agent_id = xstrdup(""), .call_id = xstrdup(e->id) };
 	buf_addf(&line, "{\"subtype\":\"elicitation\"," STR_FMT, (int)e->raw.n - 1, e->raw.p + 1);
-	(void)wire_ask(w, buf_str(&line), on_elicited, q);
+	(void)wire_ask(w, WIRE_ASK_ELICITATION, buf_str(&line), on_elicited, q);
 }

@@ -62,6 +62,7 @@ static void enqueue(struct cadre_wire *w, struct wire_message *m)
 		at = &(*at)->next;
 	m->next = *at;
 	*at = m;
+	w->queued++;
 }
 
 static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m)
@@ -71,6 +72,7 @@ static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
+	w->queued--;
 	return m;
 }
 

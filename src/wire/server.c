@@ -102,7 +102,7 @@ static void ask_client(struct wire_transport *t, int64_t id, struct str json)
 	json_kraw(&out, "message", json);
 	json_close(&out);
 	t->asks++;
-	(void)wire_ask(t->wire, buf_str(&request), on_answer, e);
+	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
 
 /* A result that the manifest has. False: the client must be asked. */
@@ -270,19 +270,37 @@ void wire_add_server(struct cadre_wire *w, struct str name, const struct json *m
 	w->cadre->host_transport = wire_make_transport;
 }
 
+static void server_free(struct wire_server *s)
+{
+	if (s->transport) {
+		struct wire_transport *t = CONTAINER_OF(s->transport, struct wire_transport, base);
+		t->wire = NULL;
+		t->server = NULL;
+	}
+	buf_release(&s->manifest);
+	free(s->name);
+	free(s);
+}
+
+void wire_drop_server(struct cadre_wire *w, struct str name)
+{
+	struct wire_server **at = &w->servers;
+
+	while (*at && !str_is(name, (*at)->name))
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	struct wire_server *s = *at;
+	*at = s->next;
+	server_free(s);
+}
+
 void wire_servers_release(struct cadre_wire *w)
 {
 	while (w->servers) {
 		struct wire_server *s = w->servers;
 		w->servers = s->next;
-		if (s->transport) {
-			struct wire_transport *t = CONTAINER_OF(s->transport, struct wire_transport, base);
-			t->wire = NULL;
-			t->server = NULL;
-		}
-		buf_release(&s->manifest);
-		free(s->name);
-		free(s);
+		server_free(s);
 	}
 }
 

@@ -81,16 +81,6 @@ static struct mcp_link *find(const struct wire_request *r)
 	return link;
 }
 
-void wire_mcp_reconnect(const struct wire_request *r)
-{
-	struct mcp_link *link = find(r);
-
-	if (!link)
-		return;
-	mcp_link_reconnect(link);
-	wire_reply(r->wire, r->id, STR(""));
-}
-
 void wire_mcp_toggle(const struct wire_request *r)
 {
 	struct mcp_link *link = find(r);
@@ -102,9 +92,112 @@ void wire_mcp_toggle(const struct wire_request *r)
 	wire_reply(r->wire, r->id, STR(""));
 }
 
+/* ---- once they are up ------------------------------------------------------------------------------------------ */
+
+/* A request that is answered when no server of the session is on its way to being connected */
+struct wire_settling {
+	struct wire_settling *next;
+	struct wire_later *later;
+	struct arena arena;
+	const char *name;    /* of the server that connects again; NULL: others were added */
+	struct buf facts;    /* of an answer to mcp_set_servers: {"added":..,"removed":.. */
+	struct buf errors;   /* and {"name":"why" of those that cannot be used */
+	const char **added;
+	size_t added_count;
+};
+
+static void settling_free(struct wire_settling *s)
+{
+	buf_release(&s->facts);
+	buf_release(&s->errors);
+	arena_release(&s->arena);
+	free(s);
+}
+
+static void tell_connected(struct wire_settling *s, struct mcp_link *link)
+{
+	if (link && mcp_link_state(link) == MCP_CONNECTED)
+		wire_later_reply(s->later, STR(""));
+	else
+		wire_later_fail(s->later, link && mcp_link_error(link)[0] ? mcp_link_error(link) : "Server not connected");
+}
+
+static void put_error(struct buf *errors, struct str name, const char *why)
+{
+	struct json_out out = json_out(errors);
+
+	buf_addstr(errors, errors->n > 1 ? "," : "");
+	json_put_str(&out, name);
+	buf_addch(errors, ':');
+	out = json_out(errors);
+	json_put_cstr(&out, why);
+}
+
+static void tell_set(struct wire_settling *s, const struct mcp_set *set)
+{
+	for (size_t i = 0; i < s->added_count; i++) {
+		struct mcp_link *link = mcp_set_find(set, str_from(s->added[i]));
+		if (link && mcp_link_state(link) == MCP_FAILED)
+			put_error(&s->errors, str_from(s->added[i]), mcp_link_error(link));
+	}
+	buf_addf(&s->facts, ",\"errors\":" STR_FMT "}}", STR_ARG(buf_str(&s->errors)));
+	wire_later_reply(s->later, buf_str(&s->facts));
+}
+
+void wire_servers_changed(struct cadre_wire *w)
+{
+	const struct mcp_set *set = w->session ? servers_of(w) : NULL;
+
+	if (set && mcp_set_settling(set))
+		return;
+	while (w->settlings) {
+		struct wire_settling *s = w->settlings;
+		w->settlings = s->next;
+		if (!set)
+			wire_later_fail(s->later, "the session is closed");
+		else if (s->name)
+			tell_connected(s, mcp_set_find(set, str_from(s->name)));
+		else
+			tell_set(s, set);
+		settling_free(s);
+	}
+}
+
+void wire_settlings_end(struct cadre_wire *w)
+{
+	while (w->settlings) {
+		struct wire_settling *s = w->settlings;
+		w->settlings = s->next;
+		wire_later_fail(s->later, "the session is closed");
+		settling_free(s);
+	}
+}
+
+static struct wire_settling *await(const struct wire_request *r)
+{
+	struct wire_settling *s = xcalloc(1, sizeof *s);
+
+	s->later = wire_later(r);
+	s->next = r->wire->settlings;
+	r->wire->settlings = s;
+	return s;
+}
+
+void wire_mcp_reconnect(const struct wire_request *r)
+{
+	struct mcp_link *link = find(r);
+
+	if (!link)
+		return;
+	struct wire_settling *s = await(r);
+	s->name = arena_strdup(&s->arena, mcp_link_server(link)->name);
+	mcp_link_reconnect(link);
+	wire_servers_changed(r->wire);
+}
+
 /* ---- another set of them ----------------------------------------------------------------------------------------- */
 
-/* Those that an earlier request of this kind brought and this one does not name. */
+/* Those that an earlier request of this kind brought and this one does not name, and all that live in the client. */
 static void leave_old(struct json_out *out, const struct wire_request *r, const struct json *wanted)
 {
 	struct mcp_set *set = servers_of(r->wire);
@@ -114,11 +207,11 @@ static void leave_old(struct json_out *out, const struct wire_request *r, const 
 	for (size_t i = set ? mcp_set_count(set) : 0; i-- > 0;) {
 		const struct mcp_server *server = mcp_link_server(mcp_set_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
-		if (server->file || server->scope != MCP_SCOPE_FLAG || server->kind == MCP_SDK ||
-		    json_get_str(wanted, name))
+		if (server->file || server->scope != MCP_SCOPE_FLAG || json_get_str(wanted, name))
 			continue;
 		json_put_str(out, name);
 		mcp_set_leave(set, name);
+		wire_drop_server(r->wire, name);
 	}
 	json_close(out);
 }
@@ -143,32 +236,44 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	return status;
 }
 
+static void note_added(struct wire_settling *s, struct str name)
+{
+	const char **longer = arena_alloc(&s->arena, (s->added_count + 1) * sizeof *longer);
+
+	if (s->added_count)
+		memcpy(longer, s->added, s->added_count * sizeof *longer);
+	longer[s->added_count++] = arena_str(&s->arena, name).p;
+	s->added = longer;
+}
+
+static void join_all(const struct wire_request *r, struct wire_settling *s, const struct json *wanted)
+{
+	for (struct json_member m = json_members(wanted); m.key; m = json_member_next(wanted, m)) {
+		struct str name = json_str(m.key, r->arena);
+		struct err err = { 0 };
+		bool added;
+		if (join_new(r, m, &added, &err) < 0)
+			put_error(&s->errors, name, err.text);
+		else if (added)
+			note_added(s, name);
+	}
+}
+
 void wire_mcp_set(const struct wire_request *r)
 {
 	const struct json *wanted = json_get(r->body, "servers");
-	AUTO_BUF struct buf payload = { 0 };
-	AUTO_BUF struct buf problems = { 0 };
-	struct json_out out = json_out(&payload), errors = json_out(&problems);
+	struct wire_settling *s = await(r);
+	struct json_out out = json_out(&s->facts);
 
 	json_open(&out, '{');
-	json_open(&errors, '{');
 	leave_old(&out, r, wanted);
+	buf_addch(&s->errors, '{');
+	join_all(r, s, wanted);
 	json_key(&out, "added");
 	json_open(&out, '[');
-	for (struct json_member m = json_members(wanted); m.key; m = json_member_next(wanted, m)) {
-		struct err err = { 0 };
-		bool added;
-		if (join_new(r, m, &added, &err) < 0) {
-			json_key_str(&errors, json_str(m.key, r->arena));
-			json_put_cstr(&errors, err.text);
-		} else if (added) {
-			json_put_str(&out, json_str(m.key, r->arena));
-		}
-	}
-	json_close(&out);
-	json_close(&errors);
-	json_kraw(&out, "errors", buf_str(&problems));
+	for (size_t i = 0; i < s->added_count; i++)
+		json_put_cstr(&out, s->added[i]);
 	json_close(&out);
 	session_update_tools(r->wire->session);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	wire_servers_changed(r->wire);
 }

@@ -9,16 +9,14 @@ enum { OUTPUT_TAIL = 8192 };
 
 struct stop {
 	struct task_wait wait;
-	struct cadre_wire *wire;
-	char *id;
+	struct wire_later *later;
 };
 
 static void on_end(struct task_wait *wait)
 {
 	struct stop *s = CONTAINER_OF(wait, struct stop, wait);
 
-	wire_reply(s->wire, str_from(s->id), STR(""));
-	free(s->id);
+	wire_later_reply(s->later, STR(""));
 	free(s);
 }
 
@@ -45,7 +43,7 @@ void wire_stop_task(const struct wire_request *r)
 		return;
 	}
 	struct stop *s = xcalloc(1, sizeof *s);
-	*s = (struct stop){ .wait = { .on_end = on_end }, .wire = r->wire, .id = xstrndup(r->id.p, r->id.n) };
+	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_later(r) };
 	task_wait_add(task, &s->wait);
 	agent_stop(task, true);
 }
@@ -53,10 +51,9 @@ void wire_stop_task(const struct wire_request *r)
 void wire_background(const struct wire_request *r)
 {
 	const char *call = json_cstr(json_get(r->body, "tool_use_id"), r->arena);
-	AUTO_BUF struct buf payload = { 0 };
+	bool any = cadre_background(r->wire->session, call) > 0;
 
-	buf_addf(&payload, "{\"backgrounded\":%d}", cadre_background(r->wire->session, call));
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	wire_reply(r->wire, r->id, any || !call ? STR("{\"backgrounded\":true}") : STR("{\"backgrounded\":false}"));
 }
 
 /* ---- what it has done -------------------------------------------------------------------------------------------- */

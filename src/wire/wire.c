@@ -59,7 +59,6 @@ static void on_turn_ended(struct cadre_wire *w, const struct cadre_event *e)
 {
 	w->working = false;
 	w->failed = cadre_event_is_error(e);
-	wire_tell_state(w, "idle");
 	loop_kick(w->cadre->loop, &w->kick);
 }
 
@@ -87,6 +86,8 @@ static void on_event(const struct cadre_event *e, void *data)
 		wire_ask_question(w, e->event);
 	if (kind == CADRE_ELICITATION_ASKED)
 		wire_ask_elicitation(w, e->event);
+	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED)
+		wire_sweep_questions(w);
 	if (kind == CADRE_TURN_ENDED)
 		on_turn_ended(w, e);
 }
@@ -100,12 +101,15 @@ int wire_open_session(struct cadre_wire *w, struct err *err)
 	if (w->closing)
 		return err_set(err, ERR_BUSY, "the session is closed");
 	int status = cadre_open(w->cadre, on_event, w, &w->session, why, sizeof why);
-	return status < 0 ? err_set(err, (enum err_kind) - status, "%s", why) : 0;
+	if (status < 0)
+		return err_set(err, (enum err_kind) - status, "%s", why);
+	w->session->queued = &w->queued;
+	snprintf(w->session_id, sizeof w->session_id, "%s", w->session->id);
+	return 0;
 }
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-/* They withdraw a request of theirs. Those that take time end by themselves, soon, and their answer is not looked for. */
 static void ignore(struct cadre_wire *w, const struct json *message)
 {
 	(void)w;
@@ -132,7 +136,7 @@ static const struct {
 	{ "user", wire_take_message },
 	{ "control_request", wire_take_request },
 	{ "control_response", wire_take_answer },
-	{ "control_cancel_request", ignore },
+	{ "control_cancel_request", wire_withdraw },
 	{ "keep_alive", ignore },
 	{ "update_environment_variables", set_variables },
 };
@@ -208,10 +212,18 @@ static void close_session(struct cadre_wire *w)
 	cadre_close(TAKE(w->session));
 }
 
-/* Whether anything is left to do: a turn, a message, an agent in the background that will tell something. */
-static bool is_idle(const struct cadre_wire *w)
+bool wire_is_idle(const struct cadre_wire *w)
 {
-	return !w->working && !w->queue && !w->session->counted;
+	return !w->session || (!w->working && !w->queue && !w->session->counted);
+}
+
+static void finish(struct cadre_wire *w)
+{
+	if (w->session)
+		close_session(w);
+	if (w->finishing)
+		app_busy(w->cadre, -1);
+	w->finishing = false;
 }
 
 static void on_kick(struct kick *kick)
@@ -219,8 +231,11 @@ static void on_kick(struct kick *kick)
 	struct cadre_wire *w = CONTAINER_OF(kick, struct cadre_wire, kick);
 
 	wire_start_next(w);
-	if (w->input_over && w->session && is_idle(w))
-		close_session(w);
+	if (!wire_is_idle(w))
+		return;
+	wire_tell_state(w, "idle");
+	if (w->input_over)
+		finish(w);
 }
 
 void cadre_wire_end_input(struct cadre_wire *w)
@@ -230,6 +245,8 @@ void cadre_wire_end_input(struct cadre_wire *w)
 	if (w->line.n && !w->skipping)
 		end_line(w);
 	w->input_over = true;
+	w->finishing = true;
+	app_busy(w->cadre, 1);
 	wire_asks_end(w, "the input is over");
 	loop_kick(w->cadre->loop, &w->kick);
 }
@@ -246,8 +263,13 @@ void cadre_wire_interrupt(struct cadre_wire *w)
 static void on_idle(struct cadre *c)
 {
 	for (struct cadre_wire *w = c->wires; w; w = w->next)
-		if (w->input_over)
-			loop_kick(c->loop, &w->kick);
+		loop_kick(c->loop, &w->kick);
+}
+
+static void on_servers(struct cadre *c)
+{
+	for (struct cadre_wire *w = c->wires; w; w = w->next)
+		wire_servers_changed(w);
 }
 
 struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *data)
@@ -255,12 +277,12 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 	struct cadre_wire *w = xcalloc(1, sizeof *w);
 
 	*w = (struct cadre_wire){ .cadre = c, .out = out, .data = data, .kick = { .step = on_kick } };
-	w->queue_end = &w->queue;
 	w->replay = c->options.replay_user_messages;
 	w->tells_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
 	w->next = c->wires;
 	c->wires = w;
 	c->on_idle = on_idle;
+	c->on_servers = on_servers;
 	if (!c->hook_callback)
 		c->hook_callback = wire_hook_runner_new(c);
 	return w;
@@ -273,22 +295,33 @@ int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 	return w->error.n ? CADRE_USAGE : w->failed ? CADRE_CANCELLED : CADRE_OK;
 }
 
+/* A session ends after it was closed, and may outlive its wire: then it tells nobody. */
+static void detach(struct cadre_wire *w)
+{
+	struct cadre_wire **at = &w->cadre->wires;
+	struct cadre_session *s = app_session(w->cadre, w->session_id);
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	if (s) {
+		s->on_event = NULL;
+		s->queued = NULL;
+	}
+}
+
 void cadre_wire_free(struct cadre_wire *w)
 {
 	if (!w)
 		return;
-	for (struct cadre_wire **at = &w->cadre->wires; *at; at = &(*at)->next) {
-		if (*at != w)
-			continue;
-		*at = w->next;
-		break;
-	}
-	kick_cancel(&w->kick);
 	while (w->queue)
 		wire_drop_message(w, w->queue);
-	if (w->session)
-		close_session(w);
+	detach(w);
+	finish(w);
+	kick_cancel(&w->kick);
 	wire_asks_end(w, "the wire is closed");
+	wire_laters_end(w);
+	wire_settlings_end(w);
 	wire_servers_release(w);
 	buf_release(&w->line);
 	buf_release(&w->error);

@@ -30,20 +30,28 @@ struct wire_server {
 	struct mcp_transport *transport; /* borrowed, while one is open */
 };
 
+struct wire_later;
+struct wire_settling;
+
 struct cadre_wire {
 	struct cadre *cadre;
 	struct cadre_wire *next; /* of the runtime */
 	cadre_wire_fn *out;
 	void *data;
 	struct cadre_session *session; /* NULL: not opened yet, or closed */
+	char session_id[UUID_LEN + 1]; /* "": it was never open */
 	struct buf line;               /* bytes of the line that is not whole yet */
 	bool skipping;                 /* the rest of a line that is too long */
 	bool input_over, closing, working;
+	bool finishing; /* the input is over, and what it asked for keeps cadre_run() going */
 	bool failed;      /* the last turn ended with an error */
 	struct buf error; /* why there is no session */
-	struct wire_message *queue, **queue_end;
+	struct wire_message *queue;
+	unsigned queued; /* how many */
 	struct wire_ask *asks; /* list by next */
 	uint64_t next_ask;
+	struct wire_later *laters;       /* list by next */
+	struct wire_settling *settlings; /* list by next */
 	struct wire_server *servers;
 	struct kick kick; /* the next message of the queue */
 	bool replay, tells_state;
@@ -59,6 +67,7 @@ void wire_send(struct cadre_wire *w, struct buf *line);       /* a whole frame w
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* on the error stream */
 void wire_tell_state(struct cadre_wire *w, const char *state);
+bool wire_is_idle(const struct cadre_wire *w); /* no turn, no message, no agent in the background that will tell something */
 
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
@@ -87,8 +96,22 @@ wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_
 wire_request_fn wire_list_rules, wire_get_cost;                                                       /* tell.c */
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
-/* ask.c */
-struct wire_ask *wire_ask(struct cadre_wire *w, struct str request, wire_answer_fn *done, void *data);
+/* later.c: a request that is answered later, exactly once. The client may withdraw it and the wire may end meanwhile: then
+ * nobody is told. */
+struct wire_later *wire_later(const struct wire_request *r);
+void wire_later_reply(struct wire_later *l, struct str payload); /* takes l */
+void wire_later_fail(struct wire_later *l, const char *why);     /* takes l */
+void wire_withdraw(struct cadre_wire *w, const struct json *message);
+void wire_laters_end(struct cadre_wire *w);
+
+/* ask.c. Those of a kind are told to a client that says `initialize` again. */
+enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
+struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
+			  void *data);
+/* Takes back those of a kind that nobody waits for any more; release gets the data of each. */
+void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
+		     void (*release)(void *data));
+void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind); /* an array of requests */
 void wire_ask_take_back(struct wire_ask *ask); /* tells the client; done does not come */
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
@@ -97,10 +120,15 @@ void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error *
 void wire_ask_permission(struct cadre_wire *w, const struct event *event);
 void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
+void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
 /* hook.c */
 struct hook_runner *wire_hook_runner_new(struct cadre *c);
 /* initialize.c */
 void wire_put_models(struct json_out *out, const struct options *o);
 /* server.c */
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
+void wire_drop_server(struct cadre_wire *w, struct str name);
 void wire_servers_release(struct cadre_wire *w);
+/* servers.c */
+void wire_servers_changed(struct cadre_wire *w); /* whoever waits for them may be answered now */
+void wire_settlings_end(struct cadre_wire *w);

@@ -363,6 +363,24 @@ TEST(names_of_tools_have_plain_characters_alone)
 	}
 }
 
+TEST(variables_that_are_given_stand_below_those_of_the_entry)
+{
+	static const char *const given[] = { "ROOT=/plugin", "A=given", NULL };
+	static const char entry[] = "{\"command\":\"x\",\"env\":{\"A\":\"own\",\"AB\":\"2\"}}";
+	AUTO_BUF struct buf out = { 0 };
+	struct reading r = { 0 };
+	const struct json *root;
+	CHECK_INT(json_parse(&r.reader, entry, sizeof entry - 1, &root, &r.err), 0);
+
+	int status = mcp_server_read(&(struct mcp_entry){ .name = STR("s"), .value = root, .env = given }, &r.notes,
+				     &r.server, &r.type, &r.err);
+
+	CHECK_INT(status, 0);
+	describe(&out, r.server);
+	CHECK_STR(buf_str(&out), "stdio command=[x] env=[A=own] env=[AB=2] env=[ROOT=/plugin]");
+	reading_release(&r);
+}
+
 TEST(a_server_lives_until_its_last_reference_goes)
 {
 	struct reading r;
@@ -384,5 +402,7 @@ int test_server(void)
 		T(variables_are_replaced_where_they_may_stand), T(what_is_not_set_or_not_known_is_noted_with_its_place),
 		T(a_variable_without_an_end_stays_as_it_is_however_often),
 		T(a_key_is_the_same_for_the_same_connection_and_no_other),
-		T(names_of_tools_have_plain_characters_alone), T(a_server_lives_until_its_last_reference_goes));
+		T(names_of_tools_have_plain_characters_alone),
+		T(variables_that_are_given_stand_below_those_of_the_entry),
+		T(a_server_lives_until_its_last_reference_goes));
 }
