@@ -144,8 +144,10 @@ enum cadre_event_kind {
 	CADRE_QUESTION_ASKED,      /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question */
 	CADRE_HOOK_STARTED,        /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
 	CADRE_HOOK_ENDED,          /* the same with is_error; frame: system/hook_response */
-	CADRE_ELICITATION_ASKED /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
+	CADRE_ELICITATION_ASKED, /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
 				    * id: for cadre_answer_elicitation */
+	CADRE_COMPACTING, /* the conversation is being summed up, or that is over; frame: system/status */
+	CADRE_COMPACTED   /* it goes on from a summary, which is on disk; frame: system/compact_boundary */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);

@@ -25,6 +25,8 @@ enum event_kind {
 	EVENT_HOOK_STARTED,
 	EVENT_HOOK_ENDED,
 	EVENT_ELICITATION_ASKED,
+	EVENT_COMPACTING,
+	EVENT_COMPACTED,
 };
 
 /* Whom an event is about. NULL: it has none. */
@@ -59,12 +61,21 @@ struct event_hook {
 	struct str note;     /* why it is an error */
 };
 
+/* Of EVENT_COMPACTING and EVENT_COMPACTED */
+struct event_compact {
+	const char *trigger; /* "auto" or "manual" */
+	const char *result;  /* "success" or "failed"; NULL: it begins */
+	int64_t tokens_before, tokens_after;
+	uint64_t duration_ms;
+};
+
 /* Everything is borrowed until the receiver returns. Members that a kind does not use are zero. */
 struct event {
 	enum event_kind kind;
 	const struct event_agent *agent; /* NULL: the main agent */
 	const struct event_task *task;
 	const struct event_hook *hook;
+	const struct event_compact *compact;
 	const char *uuid; /* of the line; NULL: the receiver makes one */
 	const char *name; /* tool; "text" or "thinking" */
 	const char *id;   /* of the call */

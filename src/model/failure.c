@@ -137,6 +137,21 @@ const char *failure_name(const struct failure *f)
 	return rule_for(f)->name;
 }
 
+/* Servers have no common word for it: some have a type, others only say it. */
+bool failure_is_too_long(const struct failure *f)
+{
+	static const char *const words[] = { "prompt is too long",     "exceed context limit",     "context window",
+					     "maximum context length", "context_length_exceeded",  "context length",
+					     "context size",           "exceed_context_size_error" };
+
+	if (f->kind != FAIL_STATUS && f->kind != FAIL_EVENT)
+		return false;
+	for (size_t i = 0; f->status == 400 && i < COUNT_OF(words); i++)
+		if (strcasestr(f->text, words[i]))
+			return true;
+	return f->status == 413;
+}
+
 int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64_t random)
 {
 	if (attempt >= rule_for(f)->tries)

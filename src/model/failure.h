@@ -36,6 +36,9 @@ void failure_from_event(struct failure *f, struct str type, struct str message);
 /* The name that stream-json uses: "overloaded", "rate_limit", "authentication_failed", ... */
 const char *failure_name(const struct failure *f);
 
+/* The server does not take the conversation because it is too long. */
+bool failure_is_too_long(const struct failure *f);
+
 /* How long to wait before try number `attempt` + 1 (attempt counts from 1), or -1 to give up. random is any number; it
  * makes the jitter. The deadline is the caller's business. */
 int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64_t random);

@@ -19,6 +19,8 @@
 enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50, DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
+static const char context_end[] = "model_context_window_exceeded"; /* a stop reason */
+
 typedef enum step step_fn(struct query *q);
 
 static const char *const state_names[] = {
@@ -379,7 +381,7 @@ static enum step after_answer(struct query *q)
 		answer_drop(q);
 		return query_finish(q, QUERY_REFUSED);
 	}
-	if (!strcmp(q->stop_reason, "model_context_window_exceeded"))
+	if (!strcmp(q->stop_reason, context_end))
 		return compact_can_rescue(q) ? compact_rescue(q, NULL) : query_finish(q, QUERY_CONTEXT_FULL);
 	if (!strcmp(q->stop_reason, "max_tokens")) {
 		if (q->continuations++ >= MOST_CONTINUATIONS)
@@ -405,7 +407,7 @@ static enum step answer_over(struct query *q)
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	q->text_goes_on = false;
 	context_measured(q, &q->model.answer.usage);
-	q->compacted = false;
+	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
 	if (answer_record_close(q, cut ? "tool_use" : q->model.answer.stop_reason, &err) < 0)
 		return disk_error(q, &err);
 	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * recorder.c - the lines of a transcript. */
 #include "session/recorder.h"
+#include "base/crash.h"
 #include "json/json_write.h"
 
 /* The fields that all lines have, up to the type's own. The line is built in the store's scratch buffer. */
@@ -145,6 +146,53 @@ int recorder_close(struct recorder *r, const struct answer_ids *ids, const char 
 	usage_write(&w, usage);
 	json_close(&w);
 	return commit(r, &w, uuid, err);
+}
+
+/* It begins a new chain: readers find the old one by logicalParentUuid. */
+static int put_boundary(struct recorder *r, const struct compact_line *line, struct err *err)
+{
+	char before[UUID_LEN + 1], uuid[UUID_LEN + 1];
+
+	memcpy(before, r->last, sizeof before);
+	r->last[0] = '\0';
+	struct json_out w = begin(r, "system", uuid);
+	json_kcstr(&w, "logicalParentUuid", before[0] ? before : NULL);
+	json_kcstr(&w, "subtype", "compact_boundary");
+	json_kcstr(&w, "content", "Conversation compacted");
+	json_kcstr(&w, "level", "info");
+	json_key(&w, "compactMetadata");
+	json_open(&w, '{');
+	json_kcstr(&w, "trigger", line->trigger);
+	json_ki64(&w, "preTokens", line->tokens_before);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+static int put_summary(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
+{
+	struct json_out w = begin(r, "user", uuid);
+
+	if (line->between_turns)
+		json_kbool(&w, "isMeta", true);
+	json_kbool(&w, "isCompactSummary", true);
+	json_kbool(&w, "isVisibleInTranscriptOnly", true);
+	put_user_message(&w, line->blocks, line->count);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
+{
+	char before[UUID_LEN + 1];
+
+	memcpy(before, r->last, sizeof before);
+	int status = put_boundary(r, line, err);
+	if (status == 0) {
+		crash_point(boundary_recorded);
+		status = put_summary(r, line, uuid, err);
+	}
+	if (status < 0)
+		memcpy(r->last, before, sizeof before); /* the conversation goes on where it was */
+	return status;
 }
 
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err)

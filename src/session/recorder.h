@@ -46,6 +46,16 @@ int recorder_close(struct recorder *r, const struct answer_ids *ids, const char 
 		   const struct usage *usage, struct err *err);
 int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
 		    char uuid[UUID_LEN + 1], struct err *err);
+/* A summary that takes the place of the conversation so far */
+struct compact_line {
+	const char *trigger; /* "auto" or "manual" */
+	int64_t tokens_before;
+	struct segment *const *blocks; /* what the conversation is from now on */
+	size_t count;
+	bool between_turns; /* nothing waits for an answer */
+};
+/* Two lines: a boundary, and the summary, whose id uuid gets. Without the second the first means nothing. */
+int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err);
 /* Where a fork's history is */
 struct fork_origin {
 	const char *session_id;
