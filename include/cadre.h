@@ -61,11 +61,13 @@ CADRE_API const char *cadre_version(void);
  *   agent (that the session runs as), model, max-turns, max-budget-usd (of all agents together), system-prompt, append-system-prompt,
  *   append-subagent-system-prompt, tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules,
  *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
- *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-id (uuid), no-session-persistence (""), add-dir (may be
+ *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-id (uuid), name (its title), no-session-persistence (""), add-dir (may be
  *   given again), retry-deadline (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), provider
  *   (anthropic | openai | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (a directory or a zip file; may be given
  *   again), setting-sources (list of user, project, local), mcp-config (a JSON object or a file with one; may be given again),
- *   strict-mcp-config (""), plugin-dir-no-mcp (as plugin-dir, without its MCP servers), and for hosts: cwd, config-dir, managed-dir, base-url,
+ *   strict-mcp-config (""), plugin-dir-no-mcp (as plugin-dir, without its MCP servers), json-schema (of the answer: JSON, or a file with it),
+ *   fallback-model (comma list), betas (the same), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
+ *   standard error), and for hosts: cwd, config-dir, managed-dir, base-url,
  *   api-key, auth-token, trace (a file for ui.perfetto.dev), scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody
  *   answers permission questions), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
@@ -115,7 +117,7 @@ CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, con
 CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char *action,
 				       const char *content);
 /* Changes an option of a session that is open, from its next request on: model ("default" or NULL: as at the start),
- * permission-mode, max-thinking-tokens (NULL: as at the start). */
+ * permission-mode, max-thinking-tokens (NULL: as at the start), effort (NULL: the model's own). */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
 /* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
@@ -146,8 +148,8 @@ enum cadre_event_kind {
 	CADRE_HOOK_ENDED,          /* the same with is_error; frame: system/hook_response */
 	CADRE_ELICITATION_ASKED, /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
 				    * id: for cadre_answer_elicitation */
-	CADRE_COMPACTING, /* the conversation is being summed up, or that is over; frame: system/status */
-	CADRE_COMPACTED   /* it goes on from a summary, which is on disk; frame: system/compact_boundary */
+	CADRE_COMPACTING,        /* the conversation is being summed up, or that is over; frame: system/status */
+	CADRE_COMPACTED          /* it goes on from a summary, which is on disk; frame: system/compact_boundary */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -169,7 +171,8 @@ CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
 CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_takes_several(const struct cadre_event *e, size_t i);
 CADRE_API const char *cadre_event_choice(const struct cadre_event *e, size_t i, size_t k, const char **ret_meaning);
-/* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution". */
+/* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution",
+ * "error_max_structured_output_retries", ... */
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
 /* Whom an event is about, and how it stands with that child now.
  * "" and 0 where there is nothing to say, and for the main agent. */
@@ -294,6 +297,37 @@ CADRE_API int cadre_tasks_stop(struct cadre *c, const char *agent, const char *s
 typedef int cadre_log_fn(const struct cadre_report *piece, void *data);
 CADRE_API int cadre_logs(struct cadre *c, const char *agent, int follow, cadre_log_fn *fn, void *data, char *why,
 			 size_t why_size);
+
+/* ---- files as they were ------------------------------------------------------------------------------------------ */
+
+enum cadre_rewind_flags {
+	CADRE_REWIND_DRY = 1,  /* only says what would be done */
+	CADRE_REWIND_FORCE = 2 /* also where somebody else has changed a file */
+};
+/* Brings the files that agents of a session changed back as they were when a message came: {"sessionId":..,"to":..,
+ * "rewound":..,"undo":..,"files":[..],"insertions":..,"deletions":..}. session: its id or the beginning of one; message: the
+ * uuid of its line, NULL: the last one that changed files. The report is bad if nothing was done because of others' changes.
+ * CADRE_NOT_FOUND: nothing was kept for it; CADRE_BUSY: the session is at work. */
+CADRE_API int cadre_rewind(struct cadre *c, const char *session, const char *message, unsigned flags,
+			   struct cadre_report **ret_report, char *why, size_t why_size);
+/* The messages that can be named: {"sessionId":..,"messages":[{"uuid":..,"time":..,"files":..,"isRewind":..}]}. */
+CADRE_API int cadre_rewind_list(struct cadre *c, const char *session, struct cadre_report **ret_report, char *why,
+				size_t why_size);
+
+/* ---- sessions on disk ---------------------------------------------------------------------------------------- */
+
+/* The sessions of the working directory's project, the newest first: [{"sessionId":..,"title":..,"firstPrompt":..,
+ * "lastModified":..,"messages":..,"bytes":..}]. text: only those in which user or model said it, in any case; NULL: all. */
+CADRE_API int cadre_sessions_list(struct cadre *c, const char *text, struct cadre_report **ret_report, char *why,
+				  size_t why_size);
+/* One of them, by its id, the beginning of one, or its title: its lines as JSON, and for people as `cadre logs` shows them or,
+ * whole, as Markdown. CADRE_NOT_FOUND; CADRE_USAGE if several match. */
+CADRE_API int cadre_sessions_show(struct cadre *c, const char *session, int markdown, struct cadre_report **ret_report,
+				  char *why, size_t why_size);
+/* Removes those that have not changed for so long, with the transcripts of their agents; dry_run: only tells which. One that is
+ * in use is kept. The report is bad if one could not be removed. */
+CADRE_API int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, struct cadre_report **ret_report,
+				   char *why, size_t why_size);
 
 /* ---- permissions --------------------------------------------------------------------------------------------- */
 

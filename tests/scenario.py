@@ -31,7 +31,8 @@ Afterwards:
   == file is NAME       what a file holds now                          == no file NAME
 
 In what is expected ... stands for any text, a line that is only ... for any number of lines. Replaced everywhere: {work}
-{home} {config} {project} (where transcripts are) {cadre} (the program) {url} (of modeld) {session} (of the run before)
+{home} {config} {project} (where transcripts are) {cadre} (the program) {server}
+(tests/mcp_server.py) {url} (of modeld) {session} (of the run before)
 {session.1} (of the first run).
 
 Checked without being asked for: nothing of a sanitizer on stderr; no process is left; stream-json frames have the fields
@@ -124,7 +125,8 @@ class Test:
         self.log.touch()
 
     def expand(self, text):
-        values = {**self.places, "url": self.url, "cadre": self.programs["cadre"], "session": "".join(self.sessions[-1:])}
+        values = {**self.places, "url": self.url, "cadre": self.programs["cadre"],
+                  "server": ROOT / "tests" / "mcp_server.py", "session": "".join(self.sessions[-1:])}
         values.update({f"session.{i}": session for i, session in enumerate(self.sessions, 1)})
         return re.sub(r"\{([a-z]+(?:\.\d+)?)\}", lambda m: str(values.get(m[1], m[0])), text)
 

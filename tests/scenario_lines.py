@@ -19,6 +19,8 @@ TASK = {"task_id", "run_id", "tool_use_id"}
 FIELDS = {  # that a frame must have besides type, uuid and session_id
     "system init": {"cwd", "tools", "mcp_servers", "model", "permissionMode", "slash_commands", "apiKeySource",
                     "claude_code_version", "output_style", "agents", "skills", "plugins"},
+    "system status": {"status"},
+    "system compact_boundary": {"compact_metadata"},
     "system api_retry": {"attempt", "max_retries", "retry_delay_ms", "error_status", "error"},
     "system hook_started": {"hook_id", "hook_name", "hook_event"},
     "system hook_response": {"hook_id", "hook_name", "hook_event", "output", "stdout", "stderr", "outcome"},
@@ -93,6 +95,10 @@ def event_line(frame):
         return f"system api_retry {frame['attempt']} {quoted(frame['error_status'])} {frame['error']}"
     if subtype == "permission_denied":
         return f"system permission_denied {frame['tool_name']}"
+    if subtype == "status":
+        return f"system status {frame['status'] or frame['compact_result']}"
+    if subtype == "compact_boundary":
+        return f"system compact_boundary {frame['compact_metadata']['trigger']}"
     return f"{kind} {subtype}"
 
 

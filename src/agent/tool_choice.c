@@ -4,8 +4,8 @@
 
 /* What belongs to the conversation with the user. ExitPlanMode is kept by agents that plan. AskUserQuestion is not here:
  * a child's question is passed up. */
-static const char *const withheld[] = { "EndConversation", "EnterPlanMode",     "ExitPlanMode", "ScheduleWakeup",
-					"StructuredOutput", "TaskOutput",      "WaitForMcpServers", "Workflow" };
+static const char *const withheld[] = { "EndConversation",  "EnterPlanMode", "ExitPlanMode",      "ScheduleWakeup",
+					"StructuredOutput", "TaskOutput",    "WaitForMcpServers", "Workflow" };
 
 /* All that a background run keeps, next to MCP tools. */
 static const char *const background[] = { "Read",         "Grep",           "Glob",         "Bash",

@@ -36,9 +36,9 @@ struct tool_choice_spec {
 	const struct tool_set *pool; /* of the session, MCP tools included */
 	const struct tool_set *own;  /* of servers that the definition brings: kept whatever `tools` says; NULL: none */
 	bool background;
-	bool deepest; /* it may not start agents of its own */
-	bool memory;  /* memory is on for this run */
-	bool whole;   /* a fork: the pool as it is */
+	bool deepest;     /* it may not start agents of its own */
+	bool memory;      /* memory is on for this run */
+	bool whole;       /* a fork: the pool as it is */
 	bool main_thread; /* the session runs as this agent: nothing is withheld that only subagents lack */
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cadre.h>
 #include "app/classifier.h"
+#include "app/fallback.h"
 #include "app/options.h"
 #include "app/policy.h"
 #include "hook/hook.h"
@@ -20,10 +21,13 @@
 
 struct config_change;
 struct control;
+struct debug_log;
 struct expansion;
 struct elicitation;
 struct main_agent;
 struct mcp_config;
+struct mentions;
+struct output_style;
 struct mcp_pool;
 struct schema;
 struct skill_registry;
@@ -66,7 +70,8 @@ struct cadre {
 	struct cadre_session *sessions; /* list by next */
 	size_t session_count;
 	struct watch *watches;
-	struct trace *trace; /* NULL: none is written */
+	struct trace *trace;     /* NULL: none is written */
+	struct debug_log *debug; /* NULL: nothing is logged */
 	struct cadre_writer *writers;
 	unsigned busy; /* turns that run, watches that keep us, sessions that close */
 	bool stopped;  /* cadre_stop() was called */
@@ -86,6 +91,7 @@ struct turn {
 	struct said said;             /* what the user said so far */
 	struct buf context;           /* what hooks have to tell the model */
 	struct hook_firing *firing;   /* hooks that the session waits for */
+	struct mentions *mentions;    /* files that the prompt names (mention.h); NULL: none */
 	struct expansion *expansion;  /* of a prompt that names a skill (skills.h); NULL: none */
 	unsigned stop_blocks;         /* how often a stop hook wanted more */
 	struct config_change *change; /* settings that hooks look at; NULL: none */
@@ -117,13 +123,16 @@ struct cadre_session {
 	struct timer wait;      /* for children after the last turn */
 	struct timer told_wait; /* for hooks that nobody waits for, when nothing else is left */
 	struct turn turn;
-	struct agent_tree tree; /* its agents; the main one is tree.main */
+	struct agent_tree tree;   /* its agents; the main one is tree.main */
 	struct main_agent *agent; /* that the session runs as (main_agent.h); owned; NULL: the usual one */
-	struct buf agent_notes; /* about it, for the user, a line each */
-	bool agent_told;        /* what is known about it at the start was said */
-	size_t own_tools;       /* of its pool: the first ones; those of servers follow */
-	struct schema *schema;  /* that its answers have to fit (schema.h); owned; NULL: none */
-	const char **roots;     /* "file://..." of its directories, NULL-terminated */
+	struct buf agent_notes;   /* about it, for the user, a line each */
+	bool agent_told;          /* what is known about it at the start was said */
+	size_t own_tools;         /* of its pool: the first ones; those of servers follow */
+	struct fallback fallback;
+	bool name_kept;                   /* the option name is on disk */
+	const struct output_style *style; /* of the main agent (styles.h); NULL: the usual one */
+	struct schema *schema;            /* that its answers have to fit (schema.h); owned; NULL: none */
+	const char **roots;               /* "file://..." of its directories, NULL-terminated */
 	void (*after_servers)(struct cadre_session *s,
 			      bool cancelled); /* it waits for its servers; NULL: it does not */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
@@ -157,6 +166,10 @@ struct session_prompt {
 	const char *uuid;
 };
 int session_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err); /* keeps references */
+/* More settings in the layer of --settings, from the next call and request on. more: an object; null takes a key out. On
+ * failure the old ones hold. */
+struct json;
+int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err);
 
 void app_check_backlog(struct cadre *c); /* pauses or resumes all sessions */
 

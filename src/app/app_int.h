@@ -9,6 +9,10 @@ int app_status(int status, const struct err *err, char *why, size_t why_size); /
 /* watch.c */
 void watch_end_all(struct cadre *c);
 
+/* debug_session.c */
+int app_open_debug(struct cadre *c, struct err *err); /* if it is wanted */
+void session_watch_requests(struct cadre_session *s); /* of its main agent, which is open */
+
 /* endpoint.c */
 int session_choose_model(struct cadre_session *s, struct err *err); /* provider, model and endpoint of the main agent */
 /* name: NULL for that of the options, the environment or the settings. On failure nothing has changed. */
@@ -54,8 +58,12 @@ bool session_tell_end(struct cadre_session *s, hook_done_fn *done);
 /* session_config.c. True: hooks look at what has changed, and then comes. A file that cannot be read any more is said and
  * leaves the settings as they were. */
 bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
-void session_tell_policy(struct cadre_session *s); /* notes about settings, once for each change */
+void app_use_policy(struct cadre *c, struct policy *changed); /* takes it: it holds for all sessions from now on */
+void session_tell_policy(struct cadre_session *s);            /* notes about settings, once for each change */
 void session_config_release(struct cadre_session *s);
+
+/* title.c */
+int session_keep_name(struct cadre_session *s, struct err *err); /* once, if it has one */
 
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);

@@ -3,6 +3,7 @@
 #include "agent/registry.h"
 #include "app/app_int.h"
 #include "app/servers.h"
+#include "app/debug.h"
 #include "app/trace.h"
 #include "session/state.h"
 #include "skill/registry.h"
@@ -122,6 +123,7 @@ void cadre_free(struct cadre *c)
 	state_free(c->state);
 	head_pool_release(&c->heads);
 	trace_free(c->trace);
+	debug_free(c->debug);
 	lock_table_release(&c->locks);
 	if (c->store.config_dir)
 		store_release(&c->store);

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * commands.c - what a user can call by /name, for who offers a choice of them. */
 #include "app/app_int.h"
+#include "app/server_prompt.h"
 #include "json/json_write.h"
 #include "skill/listing.h"
+
+static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+{
+	struct json_out *w = data;
+	AUTO_BUF struct buf hint = { 0 };
+
+	server_prompt_hint(&hint, prompt);
+	json_open(w, '{');
+	json_kcstr(w, "name", name);
+	json_kcstr(w, "description", prompt->description);
+	json_kstr(w, "argumentHint", buf_str(&hint));
+	json_close(w);
+}
 
 void session_put_commands(struct json_out *w, const struct cadre_session *s)
 {
@@ -20,5 +34,7 @@ void session_put_commands(struct json_out *w, const struct cadre_session *s)
 		json_kcstr(w, "argumentHint", e->skill->argument_hint ? e->skill->argument_hint : "");
 		json_close(w);
 	}
+	if (r)
+		server_prompts_each(s, put_prompt, w);
 	json_close(w);
 }

@@ -2,6 +2,7 @@
  * context.c - the main agent's system prompt. */
 #include "app/app_int.h"
 #include "app/main_agent.h"
+#include "app/styles.h"
 #include "app/texts.h"
 
 /* An empty prompt of the host leaves the agent its own. */
@@ -11,8 +12,10 @@ void context_system_prompt(struct buf *out, const struct cadre_session *s)
 
 	if (s->agent && (!o->system_prompt || !o->system_prompt[0]))
 		buf_add(out, s->agent->system.p, s->agent->system.n);
-	else
+	else if (o->system_prompt || !s->style || s->style->keeps_prompt)
 		buf_addstr(out, o->system_prompt ? o->system_prompt : system_prompt_text);
+	if (s->style && !o->system_prompt)
+		buf_addf(out, "%s" STR_FMT, out->n ? "\n\n" : "", STR_ARG(s->style->prompt));
 	if (o->append_system_prompt && o->append_system_prompt[0])
 		buf_addf(out, "%s%s", out->n ? "\n\n" : "", o->append_system_prompt);
 }

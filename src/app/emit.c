@@ -3,11 +3,12 @@
 #include "agent/color.h"
 #include "app/app_int.h"
 #include "app/control.h"
+#include "app/debug.h"
 #include "app/schema.h"
 #include "app/server_call.h"
 #include "app/trace.h"
 
-_Static_assert((int)EVENT_ELICITATION_ASKED == (int)CADRE_ELICITATION_ASKED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_COMPACTED == (int)CADRE_COMPACTED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
 static void tell_host(struct cadre_session *s, const struct event *event)
@@ -44,6 +45,7 @@ void session_emit(void *data, const struct event *event)
 	struct cadre_session *s = data;
 
 	keep_trace(s, event);
+	debug_event(s->cadre->debug, event);
 	schema_hear(s, event);
 	if (event->kind == EVENT_AGENT_STARTED && !s->control)
 		control_open(s); /* before anybody hears of the child: it can be asked about at once */

@@ -27,7 +27,7 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 	ret->api_key = option_or_env(o->api_key, p->env.api_key);
 	ret->auth_token = option_or_env(o->auth_token, p->env.auth_token);
 	ret->extra_headers = option_or_env(NULL, p->env.headers);
-	ret->betas = option_or_env(NULL, p->env.betas);
+	ret->betas = option_or_env(o->betas, p->env.betas);
 	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
 	if (stall && str_to_u64(str_from(stall), &stall_ms))
 		ret->stall_ms = stall_ms;
@@ -72,6 +72,8 @@ int session_set_model(struct cadre_session *s, const char *name, struct err *err
 		return -(int)err->kind;
 	a->model = model;
 	a->endpoint = endpoint;
+	s->fallback.usual.name = NULL; /* it is the usual one */
+	s->fallback.next = 0;
 	return 0;
 }
 

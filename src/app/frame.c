@@ -4,9 +4,11 @@
 #include "agent/registry.h"
 #include "app/app_int.h"
 #include "app/frame_int.h"
+#include "app/server_prompt.h"
 #include "app/plugins.h"
 #include "app/schema.h"
 #include "app/servers.h"
+#include "app/styles.h"
 #include "json/json_write.h"
 #include "model/catalog.h"
 #include "skill/listing.h"
@@ -37,15 +39,39 @@ static void put_agents(struct json_out *w, const struct agent_registry *r)
 	json_close(w);
 }
 
-static void put_skills(struct json_out *w, const struct agent_tree *t, const char *key, enum skill_view view)
+static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum skill_view view)
 {
 	const struct skill_registry *r = t->skills.registry;
 
-	json_key(w, key);
-	json_open(w, '[');
 	for (size_t i = 0; r && i < r->active_count; i++)
 		if (skill_views(r->active[i], t->skills.overrides) & view)
 			json_put_cstr(w, r->active[i]->name);
+}
+
+static void put_skills(struct json_out *w, const struct agent_tree *t)
+{
+	json_key(w, "skills");
+	json_open(w, '[');
+	put_skill_names(w, t, SKILL_FOR_MODEL);
+	json_close(w);
+}
+
+static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+{
+	(void)prompt;
+	json_put_cstr(data, name);
+}
+
+/* Skills, and prompts of servers. */
+static void put_commands(struct json_out *w, const struct cadre_session *s)
+{
+	const struct agent_tree *t = &s->tree;
+
+	json_key(w, "slash_commands");
+	json_open(w, '[');
+	put_skill_names(w, t, SKILL_FOR_USER);
+	if (t->skills.registry)
+		server_prompts_each(s, put_prompt, w);
 	json_close(w);
 }
 
@@ -104,12 +130,12 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	put_servers(w, s);
 	json_kcstr(w, "model", s->tree.main.model);
 	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	put_skills(w, &s->tree, "slash_commands", SKILL_FOR_USER);
+	put_commands(w, s);
 	json_kcstr(w, "apiKeySource", key_source(s->cadre));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
-	json_kcstr(w, "output_style", "default");
+	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
 	put_agents(w, s->tree.registry);
-	put_skills(w, &s->tree, "skills", SKILL_FOR_MODEL);
+	put_skills(w, &s->tree);
 	app_put_plugins(w, s->cadre->plugins);
 	put_server_errors(w, s->cadre->mcp_config);
 }
@@ -184,6 +210,8 @@ static void frame_retry(struct json_out *w, const struct cadre_event *e)
 	else
 		json_put_null(w);
 	json_kcstr(w, "error", ev->error);
+	if (ev->model)
+		json_kcstr(w, "model", ev->model);
 	json_kstr(w, "message", ev->text);
 }
 
@@ -317,6 +345,8 @@ void frame_write(struct cadre_event *e)
 		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
 		[EVENT_HOOK_STARTED] = frame_hook_started,
 		[EVENT_HOOK_ENDED] = frame_hook_response,
+		[EVENT_COMPACTING] = frame_status,
+		[EVENT_COMPACTED] = frame_compact_boundary,
 	};
 	enum event_kind kind = e->event->kind;
 	void (*writer)(struct json_out *, const struct cadre_event *) = kind < COUNT_OF(writers) ? writers[kind] : NULL;
@@ -325,7 +355,7 @@ void frame_write(struct cadre_event *e)
 		writer = frame_task_notification;
 	if (kind == EVENT_MESSAGE)
 		writer = e->event->from_model ? frame_answer : frame_result_message;
-	if (frame_is_held_back(e))
+	if (frame_is_held_back(e) || (e->event->compact && cadre_event_agent(e)[0]))
 		writer = NULL;
 	if (kind == EVENT_DELTA && e->event->raw.n)
 		writer = frame_delta;

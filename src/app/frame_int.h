@@ -12,4 +12,5 @@ void frame_put_agent(struct json_out *w, const struct event *event);
 bool frame_is_held_back(const struct cadre_event *e);
 void frame_subagent_stats(struct json_out *w, const struct agent_tree *t);
 frame_fn frame_hook_started, frame_hook_response; /* frame_hook.c */
+frame_fn frame_status, frame_compact_boundary;    /* frame_compact.c */
 frame_fn frame_task_started, frame_task_progress, frame_task_updated, frame_task_notification, frame_tasks_changed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * hooks.c - the hook engine of a runtime, and what it tells its sessions. */
 #include "app/app_int.h"
+#include "app/debug.h"
 #include "app/hook_model.h"
 #include "app/server_call.h"
 
@@ -60,20 +61,25 @@ static void emit(struct cadre *c, enum event_kind kind, const struct hook_report
 	struct cadre_session *s = app_session(c, r->session_id);
 	bool always = r->event == HOOK_SESSION_START || r->event == HOOK_SETUP;
 
-	if (!s || (!always && !c->options.hook_events))
+	if (!s)
 		return;
-	session_emit(s, &(struct event){ .kind = kind,
-					 .agent = agent_of(s, r->agent_id),
-					 .id = r->id,
-					 .text = r->name,
-					 .is_error = r->result == HOOK_ERROR,
-					 .hook = &(struct event_hook){ .event = hook_event_info(r->event)->name,
-								       .outcome = hook_result_name(r->result),
-								       .exit_code = r->exit_code,
-								       .exited = r->exit_code != HOOK_NO_EXIT,
-								       .out = r->out,
-								       .err = r->err,
-								       .note = r->note } });
+	struct event_hook hook = { .event = hook_event_info(r->event)->name,
+				   .outcome = hook_result_name(r->result),
+				   .exit_code = r->exit_code,
+				   .exited = r->exit_code != HOOK_NO_EXIT,
+				   .out = r->out,
+				   .err = r->err,
+				   .note = r->note };
+	struct event event = { .kind = kind,
+			       .agent = agent_of(s, r->agent_id),
+			       .id = r->id,
+			       .text = r->name,
+			       .is_error = r->result == HOOK_ERROR,
+			       .hook = &hook };
+	if (always || c->options.hook_events)
+		session_emit(s, &event);
+	else
+		debug_event(c->debug, &event);
 }
 
 static void on_started(void *data, const struct hook_report *report)
@@ -106,7 +112,10 @@ int app_open_hooks(struct cadre *c, struct err *err)
 		.loop = c->loop,
 		.spawner = c->spawner,
 		.http = c->hook_http,
-		.runners = { [HOOK_PROMPT] = c->hook_model, [HOOK_AGENT] = c->hook_model, [HOOK_CALLBACK] = c->hook_callback, [HOOK_MCP_TOOL] = c->hook_server },
+		.runners = { [HOOK_PROMPT] = c->hook_model,
+			     [HOOK_AGENT] = c->hook_model,
+			     [HOOK_CALLBACK] = c->hook_callback,
+			     [HOOK_MCP_TOOL] = c->hook_server },
 		.observer = { .started = on_started,
 			      .ended = on_ended,
 			      .skipped = on_skipped,

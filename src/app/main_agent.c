@@ -3,6 +3,7 @@
 #include "app/main_agent.h"
 #include "agent/memory.h"
 #include "app/schema.h"
+#include "app/schema.h"
 #include "app/servers.h"
 #include "subagent/agent_tool.h"
 #include "subagent/hooks.h"
@@ -31,10 +32,11 @@ void session_agent_mode(struct cadre_session *s, enum permission_mode *mode)
 		return;
 	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || s->cadre->policy.trusted);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
-		buf_addf(&s->agent_notes,
-			 "this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
-			 "record consent\n",
-			 d->name);
+		buf_addf(
+			&s->agent_notes,
+			"this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
+			"record consent\n",
+			d->name);
 	else if (is_off(&s->tree.main.permission, wish))
 		buf_addf(&s->agent_notes, "the permissionMode %s of %s is not available here\n", d->permission_mode,
 			 d->name);
@@ -76,8 +78,8 @@ static void give_memory(struct cadre_session *s)
 	struct memory_places places = memory_places(s);
 
 	if (has_memory(s))
-		permission_give_memory(&s->tree.main.permission,
-				       agent_memory_dir(&a, s->agent->definition, &places), tools->list, tools->count);
+		permission_give_memory(&s->tree.main.permission, agent_memory_dir(&a, s->agent->definition, &places),
+				       tools->list, tools->count);
 }
 
 struct tool_set *session_pool(struct cadre_session *s)
@@ -106,15 +108,14 @@ void session_choose_tools(struct cadre_session *s)
 	add_own_tools(s, &own);
 	tool_choice_release(&m->choice);
 	tool_choose(m->definition,
-		    &(struct tool_choice_spec){ .pool = &m->pool,
-						.own = &own,
-						.memory = s->tree.switches.memory_on,
-						.main_thread = true },
+		    &(struct tool_choice_spec){
+			    .pool = &m->pool, .own = &own, .memory = s->tree.switches.memory_on, .main_thread = true },
 		    &m->choice);
 	tool_set_release(&own);
 	tool_set_release(&a->tools);
 	for (size_t i = 0; i < m->choice.tools.count; i++)
 		tool_set_add(&a->tools, m->choice.tools.tools[i]);
+	schema_offer(s, &a->tools); /* the host wants it, whatever the agent chose */
 	schema_offer(s, &a->tools);
 	a->agent_types = tool_choice_types(&m->choice, &s->arena);
 	agent_tool_limit(a);
@@ -136,8 +137,10 @@ static int write_system(struct cadre_session *s, struct err *err)
 	if (m->system.n)
 		return 0; /* a fork has it from its origin */
 	buf_add(&m->system, d->prompt, d->prompt_len);
-	if (has_memory(s))
+	if (has_memory(s)) {
+		buf_addstr(&m->system, m->system.n ? "\n\n" : "");
 		agent_memory_prompt(&m->system, d, &places);
+	}
 	return 0;
 }
 
@@ -171,9 +174,10 @@ struct str session_initial_prompt(const struct cadre_session *s)
 
 static void say(struct cadre_session *s)
 {
-	if (s->agent_notes.n)
-		session_emit(s,
-			     &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&s->agent_notes)) });
+	struct str rest = str_trim(buf_str(&s->agent_notes));
+
+	while (rest.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
 	buf_clear(&s->agent_notes);
 }
 
@@ -225,7 +229,9 @@ static void add_tool_notes(struct cadre_session *s)
 	for (size_t i = 0; i < m->choice.unknown.count; i++)
 		buf_addf(notes, "%s names a tool that does not exist: %s\n", m->definition->name,
 			 m->choice.unknown.list[i]);
-	if (servers_lacking(&s->tree, m->definition, notes) | tool_choice_lacks(&m->choice, notes))
+	if (servers_lacking(&s->tree, m->definition, notes))
+		buf_addch(notes, '\n');
+	if (tool_choice_lacks(&m->choice, notes))
 		buf_addch(notes, '\n');
 }
 

@@ -24,7 +24,8 @@ struct main_agent {
 
 /* Which one, with its model. -ERR_USAGE: the option names one that does not exist. Nobody named one: s->agent stays NULL. */
 int session_find_agent(struct cadre_session *s, struct err *err);
-void session_share_agent(struct cadre_session *fork, const struct cadre_session *s); /* the same one, with the same prompt */
+void session_share_agent(struct cadre_session *fork,
+			 const struct cadre_session *s); /* the same one, with the same prompt */
 /* All tools of the session: those of the main agent, unless it runs as an agent that chooses. */
 struct tool_set *session_pool(struct cadre_session *s);
 /* The mode that its definition wants in place of this one, as far as its word counts. */

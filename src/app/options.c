@@ -21,7 +21,8 @@ enum kind {
 	SOURCES,
 	SERVERS,
 	EFFORT,
-	THINKING
+	THINKING,
+	PROMPTS
 };
 
 static const struct option {
@@ -39,13 +40,17 @@ static const struct option {
 	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
 	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
 	{ "base-url", TEXT, offsetof(struct options, base_url) },
+	{ "betas", TEXT, offsetof(struct options, betas) },
 	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
 	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
 	{ "cwd", TEXT, offsetof(struct options, cwd) },
+	{ "debug", TEXT, offsetof(struct options, debug) },
+	{ "debug-file", TEXT, offsetof(struct options, debug_file) },
 	{ "disable-slash-commands", SWITCH, offsetof(struct options, no_slash_commands) },
 	{ "disallowed-tools", DENY_RULES, offsetof(struct options, disallowed_tools) },
 	{ "effort", EFFORT, offsetof(struct options, effort) },
 	{ "entrypoint", TEXT, offsetof(struct options, entrypoint) },
+	{ "fallback-model", TEXT, offsetof(struct options, fallback_model) },
 	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
 	{ "forward-subagent-text", SWITCH, offsetof(struct options, forward_subagent_text) },
 	{ "hooks", TEXT, offsetof(struct options, hooks) },
@@ -59,9 +64,11 @@ static const struct option {
 	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
 	{ "mcp-config", SERVERS, 0 },
 	{ "model", TEXT, offsetof(struct options, model) },
+	{ "name", TEXT, offsetof(struct options, name) },
 	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
 	{ "permission-mode", MODE, 0 },
 	{ "permission-prompt-tool", TEXT, offsetof(struct options, permission_prompt_tool) },
+	{ "permission-prompts", PROMPTS, offsetof(struct options, nobody_answers) },
 	{ "plugin-dir", PLUGIN, 0 },
 	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0 },
 	{ "provider", PROVIDER, offsetof(struct options, provider) },
@@ -162,6 +169,14 @@ static int set_thinking(const struct option *option, const char *value, const ch
 	return 0;
 }
 
+static int set_prompts(const char *value, bool *out, struct err *err)
+{
+	*out = !strcmp(value, "none");
+	if (!*out && strcmp(value, "host") != 0)
+		return err_set(err, ERR_USAGE, "--permission-prompts expects host or none, not '%s'", value);
+	return 0;
+}
+
 static int set_provider(const char *value, const char **out, struct options *o, struct err *err)
 {
 	AUTO_BUF struct buf names = { 0 };
@@ -207,7 +222,7 @@ static void take_back(struct options *o, const struct option *option, void *at)
 		o->mcp_config_count = 0;
 	else if (option->kind == SOURCES)
 		o->some_sources = false;
-	else if (option->kind == SWITCH)
+	else if (option->kind == SWITCH || option->kind == PROMPTS)
 		*(bool *)at = false;
 	else if (option->kind == MONEY)
 		*(double *)at = 0;
@@ -265,6 +280,8 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 	case SOURCES:
 		o->some_sources = true;
 		return setting_sources_parse(str_from(value), &o->setting_sources, err);
+	case PROMPTS:
+		return set_prompts(value, (bool *)(void *)at, err);
 	case EFFORT:
 		return set_effort(value, (const char **)(void *)at, o, err);
 	case THINKING:

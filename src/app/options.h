@@ -16,6 +16,7 @@ struct options {
 	enum permission_mode permission_mode;
 	bool mode_given;
 	const char *resume, *session_id;
+	const char *name;      /* of the session, for people; NULL: none */
 	const char *resume_at; /* uuid of the last line that counts; NULL: all do */
 	bool no_slash_commands;
 	bool continue_newest, fork_session, no_persistence, partial_messages, hook_events, interactive;
@@ -24,12 +25,13 @@ struct options {
 	size_t add_dir_count, plugin_dir_count;
 	const char **mcp_configs; /* JSON, or files */
 	size_t mcp_config_count;
-	bool strict_mcp_config; /* servers of no other place */
-	const char *agent;      /* that the session runs as; NULL: as the settings say */
-	const char *agents;     /* JSON, or a file; NULL: none */
-	const char *settings;   /* a file, or a JSON object */
-	const char *json_schema; /* the same; NULL: an answer is any text */
-	bool some_sources;      /* setting_sources was given; otherwise all count */
+	bool strict_mcp_config;     /* servers of no other place */
+	const char *agent;          /* that the session runs as; NULL: as the settings say */
+	const char *agents;         /* JSON, or a file; NULL: none */
+	const char *settings;       /* a file, or a JSON object */
+	const char *fallback_model; /* comma list; NULL: none */
+	const char *json_schema;    /* the same; NULL: an answer is any text */
+	bool some_sources;          /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
 	const char *effort;                 /* low .. max; NULL: the model's own */
@@ -37,7 +39,11 @@ struct options {
 	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */
 	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: nobody is asked */
 	bool replay_user_messages, may_bypass;
-	const char *trace; /* file; NULL: none is written */
+	bool nobody_answers;    /* whoever could be asked is not */
+	const char *trace;      /* file; NULL: none is written */
+	const char *betas;      /* comma list; besides those of the environment */
+	const char *debug;      /* subjects to log, comma list; "": all; NULL: none, unless there is a file */
+	const char *debug_file; /* NULL: standard error */
 	const char *provider, *scenario, *base_url, *api_key, *auth_token;
 	const char *cwd, *config_dir, *managed_dir, *entrypoint;
 };
@@ -48,7 +54,7 @@ int options_directories(const struct options *o, struct arena *a, const char **r
 /* Somebody answers questions: a person, the host, or a tool. */
 static inline bool options_can_ask(const struct options *o)
 {
-	return o->interactive || o->permission_prompt_tool;
+	return (o->interactive || o->permission_prompt_tool) && !o->nobody_answers;
 }
 int options_set(struct options *o, const char *name, const char *value, struct err *err);
 void options_release(struct options *o);

@@ -213,6 +213,21 @@ int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err)
 	return 1;
 }
 
+int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err)
+{
+	struct settings *settings;
+
+	if (app_settings(c, &settings, err) < 0)
+		return -(int)err->kind;
+	struct policy *changed = xmalloc(sizeof *changed);
+	if (compile(c, settings, changed, err) < 0) {
+		free(changed);
+		return -(int)err->kind;
+	}
+	*ret_changed = changed;
+	return 0;
+}
+
 void policy_adopt(struct cadre *c, struct policy *changed)
 {
 	struct policy old = c->policy;

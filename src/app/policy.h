@@ -26,6 +26,8 @@ int policy_load(struct cadre *c, struct err *err); /* once; -ERR_USAGE names fil
 /* 1: files have changed, *ret_changed is what they say now (returns owned); 0: nothing; -ERR_USAGE: a file is bad, the old
  * policy holds. */
 int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err);
+/* What the options say now, whether files have changed or not. Returns owned. */
+int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err);
 void policy_adopt(struct cadre *c, struct policy *changed);   /* takes it: it holds from now on */
 void policy_decline(struct cadre *c, struct policy *changed); /* takes it: the old one holds until files change again */
 /* May this file widen what agents may do? */

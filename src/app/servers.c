@@ -2,6 +2,7 @@
  * servers.c - the MCP servers of a runtime and of its sessions. */
 #include "app/app_int.h"
 #include "app/servers.h"
+#include "app/debug.h"
 #include "app/main_agent.h"
 #include "app/mcp_config.h"
 #include "subagent/agent_tool.h"
@@ -25,6 +26,7 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 	struct cadre *c = data;
 	AUTO_BUF struct buf line = { 0 };
 
+	debug_say(c->debug, "mcp", "%s: %s: " STR_FMT, server->name, level, STR_ARG(text));
 	if (strcmp(level, "error") != 0 && strcmp(level, "critical") != 0 && strcmp(level, "alert") != 0 &&
 	    strcmp(level, "emergency") != 0)
 		return; /* the rest is for whoever looks at the server itself */
@@ -145,10 +147,20 @@ void session_update_tools(struct cadre_session *s)
 	session_renew_head(s);
 }
 
+static void log_states(const struct cadre_session *s)
+{
+	const struct mcp_set *set = s->tree.main.servers;
+
+	for (size_t i = 0; s->cadre->debug && set && i < mcp_set_count(set); i++)
+		debug_say(s->cadre->debug, "mcp", "%s: %s", mcp_link_server(mcp_set_at(set, i))->name,
+			  mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+}
+
 static void on_change(void *data)
 {
 	struct cadre_session *s = data;
 
+	log_states(s);
 	session_update_tools(s);
 	if (s->cadre->on_servers)
 		s->cadre->on_servers(s->cadre);
@@ -243,8 +255,10 @@ bool session_await_servers(struct cadre_session *s, void (*then)(struct cadre_se
 	bool waits = set && !s->servers_awaited && mcp_set_settling(set);
 
 	s->servers_awaited = true;
-	if (!waits)
+	if (!waits) {
+		session_update_tools(s); /* one may be up whose change is still to be heard of */
 		return false;
+	}
 	s->after_servers = then;
 	mcp_set_wait(set, app_server_wait_ms(), on_settled, s);
 	return true;

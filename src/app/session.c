@@ -7,8 +7,11 @@
 #include "app/main_agent.h"
 #include "app/schema.h"
 #include "app/servers.h"
+#include "app/styles.h"
+#include "app/todos.h"
 #include "app/trace.h"
 #include "io/file.h"
+#include "session/checkpoint.h"
 #include "session/lock.h"
 #include "settings/git_head.h"
 #include "subagent/agent_tool.h"
@@ -69,6 +72,8 @@ static bool is_offered(const struct cadre_session *s, const struct tool *tool)
 		return false;
 	if (tool->flags & TOOL_NEEDS_SERVERS)
 		return false; /* they come with a server: session_update_tools() */
+	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !session_offers_list(s, tool))
+		return false;
 	return options_can_ask(&s->cadre->options) || !(tool->flags & TOOL_NEEDS_USER);
 }
 
@@ -145,6 +150,7 @@ static void open_main(struct cadre_session *s, struct head *head)
 					  .want_deltas = true,
 					  .want_raw = o->partial_messages,
 				  });
+	session_watch_requests(s);
 }
 
 static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_event, void *data)
@@ -191,6 +197,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 	s->tree.loop = c->loop;
 	agent_tree_open(&s->tree);
 	session_turn_attach(s);
+	if (app_open_debug(c, err) < 0)
+		return -(int)err->kind;
 	if (o->trace && !c->trace && trace_new(c->loop, o->trace, &c->trace, err) < 0)
 		return -(int)err->kind;
 	if (find_place(s, err) < 0 || policy_load(c, err) < 0 || find_working_dirs(s, o, err) < 0 ||
@@ -198,10 +206,12 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, a->cwd);
 	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
-	    session_find_agent(s, err) < 0 || choose_tools(s, o->tools, err) < 0 || session_open_schema(s, err) < 0 || make_permission(s, o, err) < 0 ||
-	    session_open_servers(s, err) < 0 || session_become_agent(s, err) < 0)
+	    session_find_agent(s, err) < 0 || choose_tools(s, o->tools, err) < 0 || session_open_schema(s, err) < 0 ||
+	    session_open_fallback(s, err) < 0 || make_permission(s, o, err) < 0 || session_open_servers(s, err) < 0 ||
+	    session_become_agent(s, err) < 0)
 		return -(int)err->kind;
 	s->tree.thinking = o->thinking;
+	session_find_style(s);
 	open_main(s, NULL);
 	if (s->load && s->origin_id) {
 		transcript_fork(&s->load->transcript,
@@ -256,13 +266,15 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 		const struct tool *tool = session_pool(s)->tools[i];
 		if (s->schema && tool == &s->schema->tool)
 			continue; /* each session has its own */
-		tool_set_add(session_pool(f), tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
+		tool_set_add(session_pool(f),
+			     tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
 	}
-	if (session_open_schema(f, err) < 0 || make_permission(f, &s->cadre->options, err) < 0 ||
-	    session_open_servers(f, err) < 0 ||
+	if (session_open_schema(f, err) < 0 || session_open_fallback(f, err) < 0 ||
+	    make_permission(f, &s->cadre->options, err) < 0 || session_open_servers(f, err) < 0 ||
 	    session_become_agent(f, err) < 0)
 		return -(int)err->kind;
 	f->tree.thinking = s->tree.thinking;
+	session_find_style(f);
 	open_main(f, head_ref(from->query.config.head));
 	session_update_tools(f); /* the same connections, so the same tools */
 	return 0;
@@ -312,6 +324,7 @@ void session_free(struct cadre_session *s)
 	control_close(s);
 	session_release_servers(s);
 	agent_tree_release(&s->tree);
+	checkpoint_free(s->tree.checkpoint);
 	session_release_schema(s);
 	session_release_agent(s);
 	session_leave_places(s);

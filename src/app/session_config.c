@@ -55,7 +55,7 @@ void session_config_release(struct cadre_session *s)
 
 /* ---- the end ------------------------------------------------------------------------------------------------- */
 
-static void adopt(struct cadre *c, struct policy *changed)
+void app_use_policy(struct cadre *c, struct policy *changed)
 {
 	policy_adopt(c, changed);
 	for (struct cadre_session *s = c->sessions; s; s = s->next)
@@ -79,7 +79,7 @@ static void finish(struct cadre_session *s, bool cancelled)
 	if (!cancelled && c->blocked && !c->forced)
 		decline(s, c);
 	else if (!cancelled)
-		adopt(s->cadre, TAKE(c->policy));
+		app_use_policy(s->cadre, TAKE(c->policy));
 	c->then(s, cancelled);
 	change_free(c);
 }
@@ -175,7 +175,7 @@ bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre
 		return false;
 	begin(s, changed);
 	if (!find_wanted(s)) {
-		adopt(s->cadre, TAKE(s->turn.change->policy));
+		app_use_policy(s->cadre, TAKE(s->turn.change->policy));
 		session_config_release(s);
 		return false;
 	}

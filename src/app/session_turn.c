@@ -8,7 +8,10 @@
  *
  * A session is at work while a turn runs or children are alive. A notification that comes between turns starts one. */
 #include "app/app_int.h"
+#include "app/compact.h"
 #include "app/main_agent.h"
+#include "app/rewind.h"
+#include "app/mention.h"
 #include "app/schema.h"
 #include "app/servers.h"
 #include "app/skills.h"
@@ -106,6 +109,8 @@ static int add_prompt(struct cadre_session *s, struct err *err)
 		return add_opening(s, err);
 	if (t->suppressed)
 		return 0;
+	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
+		return -(int)err->kind;
 	said_add(&t->said, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
 	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
@@ -129,6 +134,8 @@ int session_commit(struct cadre_session *s, struct err *err)
 
 	if (status == 0)
 		status = session_record_agent(s, err);
+	if (status == 0)
+		status = session_keep_name(s, err);
 	if (status == 0)
 		status = session_take_load(s, !asks, err);
 	if (status == 0 && asks)
@@ -154,6 +161,8 @@ static void turn_over(struct cadre_session *s);
 static void submit(struct cadre_session *s);
 static void go(struct cadre_session *s);
 static void ask(struct cadre_session *s);
+static void on_mentions_read(struct cadre_session *s, bool cancelled);
+static void send_prompt(struct cadre_session *s);
 
 void session_hear(struct cadre_session *s, const struct hook_outcome *outcome)
 {
@@ -254,9 +263,30 @@ static void on_submitted(void *data, const struct hook_outcome *outcome)
 		go(s);
 }
 
+/* The prompt is /compact: it is a wish about the conversation, not a part of it. */
+static void sum_up(struct cadre_session *s)
+{
+	struct query *q = &s->tree.main.query;
+	struct err err = { 0 };
+
+	buf_clear(&s->turn.opening);
+	if (record_origin(s, &err) < 0 || session_take_load(s, false, &err) < 0) {
+		give_up(s, QUERY_DISK_ERROR, str_from(err.text));
+	} else if (query_can_compact(q)) {
+		query_compact(q, session_compact_instructions(s));
+	} else {
+		end_unasked(s, QUERY_REJECTED,
+			    q->config.compact.possible ? STR("There is nothing to sum up yet")
+						       : STR("Compaction is switched off (DISABLE_COMPACT)"));
+		session_settle(s);
+	}
+}
+
 static void submit(struct cadre_session *s)
 {
-	if (!session_tell_prompt(s, on_submitted))
+	if (session_asks_compact(s))
+		sum_up(s);
+	else if (!session_tell_prompt(s, on_submitted))
 		go(s);
 }
 
@@ -364,6 +394,20 @@ static void go(struct cadre_session *s)
 
 static void ask(struct cadre_session *s)
 {
+	if (!session_read_mentions(s, on_mentions_read))
+		send_prompt(s);
+}
+
+static void on_mentions_read(struct cadre_session *s, bool cancelled)
+{
+	if (cancelled)
+		give_up(s, QUERY_CANCELLED, STR("interrupted"));
+	else
+		send_prompt(s);
+}
+
+static void send_prompt(struct cadre_session *s)
+{
 	struct err err = { 0 };
 
 	if (session_commit(s, &err) < 0)
@@ -410,8 +454,9 @@ static bool has_hooks_in(const struct cadre_session *s, const struct hook_set *s
 /* Something comes before the prompt: hooks, or texts that are made ready. */
 static bool takes_time(struct cadre_session *s)
 {
-	return has_hooks_in(s, s->tree.hook_set) || has_hooks_in(s, s->tree.main.hooks) ||
-	       s->tree.skill_hook_count || (s->agent && s->agent->definition->skills.count) || session_has_command(s);
+	return has_hooks_in(s, s->tree.hook_set) || has_hooks_in(s, s->tree.main.hooks) || s->tree.skill_hook_count ||
+	       (s->agent && s->agent->definition->skills.count) || session_asks_compact(s) || session_has_command(s) ||
+	       session_has_mentions(s);
 }
 
 static int start_asked(struct cadre_session *s, struct err *err)
@@ -459,6 +504,7 @@ static void drop_prompt(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
 
+	session_drop_mentions(s);
 	buf_clear(&t->prompt);
 	for (size_t i = 0; t->blocks && i < t->block_count; i++)
 		segment_unref(t->blocks[i]);
@@ -540,6 +586,7 @@ static void end_turn(struct cadre_session *s)
 	s->running = false;
 	s->results++;
 	permission_revoke(&s->tree.main.permission, NULL);
+	session_leave_fallback(s);
 	drop_prompt(s);
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
 					 .text = turn_text(s, &scratch),
@@ -566,7 +613,7 @@ static void on_turn_end(struct actor *a)
 {
 	struct cadre_session *s = session_of(a);
 
-	if (follow_opening(s) || schema_insist(s) || session_tell_stop(s, on_stopped))
+	if (!session_asks_compact(s) && (follow_opening(s) || schema_insist(s) || session_tell_stop(s, on_stopped)))
 		return;
 	end_turn(s);
 	turn_over(s);
@@ -578,6 +625,7 @@ void cadre_interrupt(struct cadre_session *s)
 	if (s->running && s->turn.firing)
 		hook_cancel(s->turn.firing);
 	session_expand_cancel(s);
+	session_stop_mentions(s);
 	session_stop_preload(s);
 	if (s->running && s->tree.main.query.state != QUERY_IDLE)
 		query_cancel(&s->tree.main.query);

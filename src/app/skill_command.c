@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * skill_command.c - a prompt that begins with /name: the user uses a skill. Several may stand one behind the other, and all get the
- * arguments that follow the last. One that works in an agent of its own stands alone. */
+ * skill_command.c - a prompt that begins with /name: the user uses a skill, or a prompt of an MCP server. Several may stand one
+ * behind the other, and all get the arguments that follow the last. One that works in an agent of its own stands alone. */
 #include "app/skills.h"
+#include "app/server_prompt.h"
 #include "json/json_write.h"
 #include "subagent/firing.h"
 #include "subagent/skill_use.h"
 
 enum { MOST_STACKED = 6 };
 
+struct command {
+	const char *name;
+	struct skill *skill; /* reference; NULL: it is a server's prompt */
+	struct str arguments;
+};
+
 struct expansion {
 	struct cadre_session *session;
 	struct arena arena;
-	struct skill *skills[MOST_STACKED]; /* references, in the order of the prompt */
-	const char *names[MOST_STACKED];
+	struct command commands[MOST_STACKED]; /* in the order of the prompt */
 	size_t count, at;
-	struct str arguments;
-	struct skill_use *use;               /* NULL: none is being made ready */
-	struct segment *texts[MOST_STACKED]; /* owned */
+	struct skill_use *use;        /* NULL: none is being made ready */
+	struct server_prompt *prompt; /* the same */
+	struct segment **texts;       /* owned */
 	size_t text_count;
 	bool leave_prompt_out; /* a hook says so */
 	bool cancelled;
@@ -58,14 +64,42 @@ static bool is_path(struct str word)
 	return !name.n || !is_name(name) || access(arena_str(&a, word).p, F_OK) == 0;
 }
 
-bool session_has_command(struct cadre_session *s)
+static struct str without_slash(struct str word)
 {
-	struct str rest = str_trim(buf_str(&s->turn.prompt));
+	return (struct str){ word.p + 1, word.n - 1 };
+}
+
+static bool is_known(struct cadre_session *s, struct str word)
+{
+	return actor_skill(&s->tree.main, word) || server_prompt_is(s, without_slash(word));
+}
+
+/* The agent's part of a prompt is its author's: a name in it that is none is text. */
+static bool has_command(struct cadre_session *s, struct str part, bool is_typed)
+{
+	struct str rest = str_trim(part);
 
 	if (!s->tree.skills.registry || !str_starts(rest, STR("/")))
 		return false;
 	struct str word = cut_word(&rest);
-	return actor_skill(&s->tree.main, word) || !is_path(word);
+	return is_known(s, word) || (is_typed && !is_path(word));
+}
+
+static struct str initial_part(const struct turn *t)
+{
+	return (struct str){ t->prompt.p, t->initial };
+}
+
+static struct str typed_part(const struct turn *t)
+{
+	return (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial };
+}
+
+bool session_has_command(struct cadre_session *s)
+{
+	const struct turn *t = &s->turn;
+
+	return t->prompt.n && (has_command(s, initial_part(t), false) || has_command(s, typed_part(t), true));
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
@@ -74,9 +108,10 @@ static void expansion_free(struct expansion *e)
 {
 	kick_cancel(&e->kick);
 	for (size_t i = 0; i < e->count; i++)
-		skill_unref(e->skills[i]);
+		skill_unref(e->commands[i].skill);
 	for (size_t i = 0; i < e->text_count; i++)
 		segment_unref(e->texts[i]);
+	free(e->texts);
 	tool_call_free(e->call);
 	buf_release(&e->task);
 	buf_release(&e->why);
@@ -129,7 +164,7 @@ static void start_agent(struct tool_call *call)
 {
 	struct expansion *e = call->owner;
 
-	skill_use_fork(&e->session->tree.main, e->skills[0], buf_str(&e->task), call);
+	skill_use_fork(&e->session->tree.main, e->commands[0].skill, buf_str(&e->task), call);
 }
 
 static void stop_agent(struct tool_call *call)
@@ -155,7 +190,7 @@ static int record_report(struct expansion *e, struct str report, struct err *err
 	buf_addf(&text,
 		 "<system-reminder>\nThe skill %s was carried out by an agent of its own. Its report:\n" STR_FMT
 		 "\n</system-reminder>",
-		 e->names[0], STR_ARG(report));
+		 e->commands[0].name, STR_ARG(report));
 	struct segment *block = segment_text(buf_str(&text));
 	return query_add_user(&e->session->tree.main.query, &block, 1, true, err);
 }
@@ -198,9 +233,16 @@ static void fork_off(struct expansion *e, struct str task)
 
 static void go_on(struct expansion *e);
 
+static void add_text(struct expansion *e, struct segment *text)
+{
+	e->texts = xrealloc(e->texts, (e->text_count + 1) * sizeof(struct segment *));
+	e->texts[e->text_count++] = text;
+}
+
 static void on_ready(void *data, const struct skill_result *result)
 {
 	struct expansion *e = data;
+	const struct command *c = &e->commands[e->at - 1];
 	AUTO_BUF struct buf known = { 0 };
 
 	e->use = NULL;
@@ -208,21 +250,50 @@ static void on_ready(void *data, const struct skill_result *result)
 		end(e, EXPANSION_CANCELLED, STR(""));
 	} else if (result->failure.n) {
 		end(e, EXPANSION_REJECTED, result->failure);
-	} else if (e->skills[0]->is_fork) {
+	} else if (c->skill->is_fork) {
 		fork_off(e, result->text);
 	} else {
 		buf_addf(&known, "The text of the skill %s is in this conversation already, unchanged. Follow it.",
-			 e->names[e->at - 1]);
-		e->texts[e->text_count++] = segment_text(result->is_known ? buf_str(&known) : result->text);
+			 c->name);
+		add_text(e, segment_text(result->is_known ? buf_str(&known) : result->text));
 		go_on(e);
 	}
 }
 
+static void on_prompt(void *data, struct segment **blocks, size_t count, struct str failure)
+{
+	struct expansion *e = data;
+
+	e->prompt = NULL;
+	for (size_t i = 0; i < count; i++)
+		add_text(e, blocks[i]);
+	if (e->cancelled)
+		end(e, EXPANSION_CANCELLED, STR(""));
+	else if (failure.n)
+		end(e, EXPANSION_REJECTED, failure);
+	else
+		go_on(e);
+}
+
+static void ask_server(struct expansion *e, const struct command *c)
+{
+	struct err err = { 0 };
+
+	e->prompt = server_prompt_start(e->session, str_from(c->name), c->arguments, on_prompt, e, &err);
+	if (e->prompt)
+		return;
+	buf_addstr(&e->why, err.text);
+	loop_kick(e->session->cadre->loop, &e->kick);
+}
+
 static void make_ready(struct expansion *e)
 {
-	struct skill *skill = e->skills[e->at++];
+	const struct command *c = &e->commands[e->at++];
 
-	e->use = skill_use_start(&e->session->tree.main, skill, e->arguments, true, on_ready, e);
+	if (c->skill)
+		e->use = skill_use_start(&e->session->tree.main, c->skill, c->arguments, true, on_ready, e);
+	else
+		ask_server(e, c);
 }
 
 static void on_hooks_done(void *data, const struct hook_outcome *outcome)
@@ -244,17 +315,18 @@ static void on_hooks_done(void *data, const struct hook_outcome *outcome)
 static bool tell_hooks(struct expansion *e)
 {
 	struct cadre_session *s = e->session;
-	struct hook_fire_spec spec = { .event = HOOK_USER_PROMPT_EXPANSION, .subject = str_from(e->names[e->at]) };
+	const struct command *c = &e->commands[e->at];
+	struct hook_fire_spec spec = { .event = HOOK_USER_PROMPT_EXPANSION, .subject = str_from(c->name) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	if (!actor_has_hooks(&s->tree.main, &spec))
 		return false;
 	json_open(&w, '{');
-	json_kcstr(&w, "expansion_type", "slash_command");
-	json_kcstr(&w, "command_name", e->names[e->at]);
-	json_kstr(&w, "command_args", e->arguments);
-	json_kcstr(&w, "command_source", skill_source_name(e->skills[e->at]->source));
+	json_kcstr(&w, "expansion_type", c->skill ? "slash_command" : "mcp_prompt");
+	json_kcstr(&w, "command_name", c->name);
+	json_kstr(&w, "command_args", c->arguments);
+	json_kcstr(&w, "command_source", c->skill ? skill_source_name(c->skill->source) : "mcp");
 	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
@@ -279,32 +351,66 @@ static void say_why(struct kick *kick)
 	end(e, e->cancelled ? EXPANSION_CANCELLED : EXPANSION_REJECTED, buf_str(&e->why));
 }
 
-/* Reads leading names; the rest are arguments. Returns false with the reason in e->why. */
-static bool read_names(struct expansion *e)
+static void add_command(struct expansion *e, const char *name, struct skill *skill)
+{
+	struct command *c = &e->commands[e->count++];
+
+	c->name = arena_strdup(&e->arena, name);
+	c->skill = skill ? skill_ref(skill) : NULL;
+}
+
+/* False: why says what is wrong with it. */
+static bool read_word(struct expansion *e, struct str word)
 {
 	struct actor *a = &e->session->tree.main;
-	struct str rest = str_trim(buf_str(&e->session->turn.prompt));
+	const struct skill_entry *k = actor_skill(a, word);
+	struct str name = without_slash(word);
+
+	if (k && !(actor_skill_views(a, k) & SKILL_FOR_USER))
+		buf_addf(&e->why, "The skill %s is for the model alone: it cannot be typed.", k->name);
+	else if (k)
+		add_command(e, k->name, k->skill);
+	else if (server_prompt_is(e->session, name))
+		add_command(e, arena_str(&e->arena, name).p, NULL);
+	else
+		actor_explain_no_skill(&e->why, a, name);
+	return !e->why.n;
+}
+
+/* Reads leading names; the rest are arguments of all of them. */
+static bool read_part(struct expansion *e, struct str part)
+{
+	struct str rest = str_trim(part);
+	size_t first = e->count;
 
 	while (e->count < MOST_STACKED && str_starts(str_trim(rest), STR("/"))) {
 		struct str tail = rest;
 		struct str word = cut_word(&tail);
-		const struct skill_entry *k = actor_skill(a, word);
-		if (!k && e->count)
+		if (e->count > first && !is_known(e->session, word))
 			break; /* a path among the arguments */
-		rest = tail;
-		if (!k)
-			actor_explain_no_skill(&e->why, a, (struct str){ word.p + 1, word.n - 1 });
-		else if (!(actor_skill_views(a, k) & SKILL_FOR_USER))
-			buf_addf(&e->why, "The skill %s is for the model alone: it cannot be typed.", k->name);
-		if (!k || e->why.n)
+		if (!read_word(e, word))
 			return false;
-		e->names[e->count] = arena_strdup(&e->arena, k->name);
-		e->skills[e->count++] = skill_ref(k->skill);
+		rest = tail;
 	}
-	e->arguments = arena_str(&e->arena, str_trim(rest));
+	for (size_t i = first; i < e->count; i++)
+		e->commands[i].arguments = arena_str(&e->arena, str_trim(rest));
+	return true;
+}
+
+/* Returns false with the reason in e->why. */
+static bool read_names(struct expansion *e)
+{
+	struct cadre_session *s = e->session;
+	const struct turn *t = &s->turn;
+
+	if (has_command(s, initial_part(t), false) && !read_part(e, initial_part(t)))
+		return false;
+	if (has_command(s, typed_part(t), true) && !read_part(e, typed_part(t)))
+		return false;
 	for (size_t i = 0; i < e->count; i++)
-		if (e->skills[i]->is_fork && e->count > 1)
-			buf_addf(&e->why, "The skill %s works in an agent of its own: type it alone.", e->names[i]);
+		if (e->commands[i].skill && e->commands[i].skill->is_fork && e->count > 1)
+			buf_addf(&e->why, "The skill %s works in an agent of its own: type it alone.",
+				 e->commands[i].name);
 	return !e->why.n;
 }
 
@@ -333,6 +439,8 @@ void session_expand_cancel(struct cadre_session *s)
 	e->cancelled = true;
 	if (e->use)
 		skill_use_cancel(e->use);
+	if (e->prompt)
+		server_prompt_cancel(e->prompt);
 	if (e->call)
 		tool_call_cancel(e->call);
 }

@@ -44,10 +44,19 @@ static int set_thinking(struct cadre_session *s, const char *value, struct err *
 	return status;
 }
 
+static int set_effort(struct cadre_session *s, const char *value, struct err *err)
+{
+	if (options_set(&s->cadre->options, "effort", value, err) < 0)
+		return -(int)err->kind;
+	session_renew_head(s);
+	return 0;
+}
+
 static const struct {
 	const char *option;
 	int (*set)(struct cadre_session *s, const char *value, struct err *err);
 } table[] = {
+	{ "effort", set_effort },
 	{ "model", set_model },
 	{ "permission-mode", set_mode },
 	{ "max-thinking-tokens", set_thinking },

@@ -3,10 +3,12 @@
 #include "agent/memory.h"
 #include "app/agents.h"
 #include "app/app_int.h"
+#include "app/compact.h"
 #include "app/skills.h"
 #include "app/permission_update.h"
 #include "app/permissions.h"
 #include "app/plugins.h"
+#include "app/rewind.h"
 #include "io/file.h"
 #include "session/state.h"
 #include "settings/env_switch.h"
@@ -88,6 +90,7 @@ void session_use_policy(struct cadre_session *s)
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", &s->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", &s->arena);
 	session_use_skills(s);
+	session_use_compact(s);
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 }
 
@@ -105,6 +108,15 @@ static const char *find_plans(struct cadre_session *s)
 	return arena_printf(&s->arena, "%s/plans", t->config_dir);
 }
 
+/* Several sessions may share a list. The name becomes a directory. */
+static const char *find_todos(struct cadre_session *s)
+{
+	const char *list = getenv("CLAUDE_CODE_TASK_LIST_ID");
+	bool usable = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
+
+	return arena_printf(&s->arena, "%s/tasks/%s", s->tree.config_dir, usable ? list : s->id);
+}
+
 static void find_places(struct cadre_session *s, const char *project_dir)
 {
 	struct agent_tree *t = &s->tree;
@@ -119,6 +131,7 @@ static void find_places(struct cadre_session *s, const char *project_dir)
 	t->plans_dir = find_plans(s);
 	t->managed_dir = s->cadre->options.managed_dir ? s->cadre->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(&s->arena, "%s/%s", project_dir, s->id) : NULL;
+	t->todo_dir = t->session_dir ? find_todos(s) : NULL;
 	t->env_dir = arena_printf(&s->arena, "%s/session-env/%s", t->config_dir, s->id);
 	t->results_dir = arena_printf(&s->arena, "%s/%s/tool-results", project_dir, s->id);
 	t->tasks_dir = arena_printf(&s->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
@@ -187,5 +200,6 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 	t->on_idle = on_idle;
 	t->trusts_plugin = app_trusts_plugin;
 	t->data = s;
+	session_open_checkpoint(s);
 	return 0;
 }

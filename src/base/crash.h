@@ -25,8 +25,8 @@
 	X(agent_end_recorded)  /* its end and report are on disk, nobody was told */           \
 	X(notice_queued)       /* a notification waits in memory */                            \
 	X(notice_delivered)    /* the message that carries it is on disk */                    \
-	X(boundary_recorded)   /* of a compaction, on disk; its summary is not */              \
-	X(compacted)           /* the summary is */
+	X(compact_boundary)    /* of a compaction, on disk; its summary is not */              \
+	X(compact_summary)     /* the summary is */
 
 enum crash_point {
 #define X(name) CRASH_##name,

@@ -225,7 +225,8 @@ static int take_next(struct parser *p, const struct option *opt)
 			return err_set(p->err, ERR_USAGE, "--%s needs a value: --%s <%s>", opt->name, opt->name,
 				       opt->value);
 		value = p->argv[p->at++];
-	} else if (opt->arg == OPTION_OPTIONAL && p->at < p->argc && !looks_like_flag(p->argv[p->at])) {
+	} else if (opt->arg == OPTION_OPTIONAL && !(opt->flags & OPTION_JOINED) && p->at < p->argc &&
+		   !looks_like_flag(p->argv[p->at])) {
 		value = p->argv[p->at++];
 	}
 	if (opt->flags & (OPTION_VARIADIC | OPTION_LIST))

@@ -23,6 +23,7 @@ enum option_flags {
 	OPTION_FILE = 1 << 2,     /* the value names a file; its text is the setting */
 	OPTION_CHOICE = 1 << 3,   /* chooses the session to begin with; another one is opened without it */
 	OPTION_KEPT = 1 << 4,     /* of a verb, which looks for every value in args->given itself */
+	OPTION_JOINED = 1 << 5,   /* its optional value stands behind '=' only */
 };
 
 enum option_group { GROUP_RUN, GROUP_MODEL, GROUP_TOOLS, GROUP_SESSION, GROUP_OTHER, GROUP_COUNT };
@@ -53,11 +54,13 @@ struct option_value {
 /* What was said. Values are borrowed from argv or live in the arena. */
 struct args {
 	const char *prompt; /* NULL: none. First: a row whose .field is 0 has no field */
-	bool print, verbose, partial, help, version, json, list, forget, all, follow;
+	bool print, verbose, partial, help, version, json, list, forget, all, follow, dry_run, force;
 	const char *output_format; /* NULL: not given */
 	const char *input_format;
-	const char *session; /* of `cadre stop`; NULL: not given */
-	const char *scope;   /* of `cadre mcp`; NULL: not given, as the next one */
+	const char *session;             /* of `cadre stop`; NULL: not given */
+	const char *to;                  /* of `cadre rewind`; NULL: not given */
+	const char *older_than, *format; /* of `cadre sessions`; NULL: not given */
+	const char *scope;               /* of `cadre mcp`; NULL: not given, as the next one */
 	const char *transport, *url;
 	struct option_value *given; /* every option with a setting or OPTION_KEPT, in the order of the command line */
 	size_t given_count;
@@ -79,4 +82,6 @@ const struct option_value *args_find(const struct args *args, const char *name);
 const struct option *option_find(struct str name); /* by long name or alias */
 const char *option_nearest(struct str name);       /* the long name that was probably meant, or NULL */
 
-void help_write(struct buf *out); /* the text of --help */
+void help_write(struct buf *out);             /* the text of --help */
+extern const char help_intro[], help_outro[]; /* its beginning and its end */
+extern const char *const help_group_titles[GROUP_COUNT];

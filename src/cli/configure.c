@@ -31,6 +31,8 @@ static int check_verb_flags(const struct args *args, struct err *err)
 		{ args->all, "all", "tasks" },
 		{ args->follow, "follow", "logs" },
 		{ args->session, "session", "stop" },
+		{ args->older_than, "older-than", "sessions" },
+		{ args->format, "format", "sessions" },
 		{ args->scope, "scope", "mcp" },
 		{ args->transport, "transport", "mcp" },
 		{ args->url, "url", "mcp" },
@@ -58,7 +60,7 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	if (args->input_format && !strcmp(args->input_format, "stream-json")) {
 		if (!stream)
 			return err_set(err, ERR_USAGE, "--input-format stream-json needs --output-format stream-json");
-		if (args->prompt)
+		if (args->prompt && args->prompt[0]) /* an SDK gives a switch with an empty value as two words */
 			return err_set(err, ERR_USAGE,
 				       "with --input-format stream-json the prompt comes on standard input");
 	}
@@ -98,8 +100,10 @@ static int apply(struct cadre *c, const struct option_value *given, struct err *
 	}
 	if (opt->arg == OPTION_NONE)
 		return configure_set(c, opt->setting, opt->fixed ? opt->fixed : "", err);
-	if (!given->value)
+	if (!given->value && (opt->flags & OPTION_CHOICE))
 		return configure_set(c, "continue", "", err); /* --resume without an id */
+	if (!given->value)
+		return configure_set(c, opt->setting, "", err);
 	return configure_set(c, opt->setting, given->value, err);
 }
 

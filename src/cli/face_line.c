@@ -154,6 +154,10 @@ static void line_event(struct view *v, const struct cadre_event *e)
 	case CADRE_TURN_ENDED:
 		end_turn(v, e);
 		break;
+	case CADRE_COMPACTED:
+		add_note(v, DIM, "", STR("The conversation goes on from a summary of it"));
+		break;
+	case CADRE_COMPACTING:
 	case CADRE_AGENT_STARTED:
 	case CADRE_AGENT_PROGRESS:
 	case CADRE_AGENT_ENDED:

@@ -5,7 +5,7 @@
 
 enum { HELP_WIDTH = 100, HELP_INDENT = 38 };
 
-static const char intro[] =
+const char help_intro[] =
 	"cadre - an agent that works in this directory: it reads, searches, edits and runs commands.\n"
 	"\n"
 	"Usage: cadre [flags] [prompt]        talk on the terminal\n"
@@ -24,8 +24,7 @@ static const char intro[] =
 	"A flag that takes several names takes all words up to the next flag: the prompt goes before it, or\n"
 	"behind --.\n";
 
-static const char outro[] =
-	"\n"
+const char help_outro[] =
 	"Environment:\n"
 	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one is needed (not by --provider scripted)\n"
 	"  ANTHROPIC_BASE_URL                        another endpoint that speaks the Messages API\n"
@@ -40,7 +39,7 @@ static const char outro[] =
 	"  2   the command line or the configuration is wrong; nothing was started\n"
 	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n";
 
-static const char *const group_titles[GROUP_COUNT] = {
+const char *const help_group_titles[GROUP_COUNT] = {
 	[GROUP_RUN] = "Running",
 	[GROUP_MODEL] = "Model and prompt",
 	[GROUP_TOOLS] = "Tools and permissions",
@@ -114,13 +113,14 @@ void verb_write_help(struct buf *out, const struct verb *verb)
 
 void help_write(struct buf *out)
 {
-	buf_addstr(out, intro);
+	buf_addstr(out, help_intro);
 	add_verbs(out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
-		buf_addf(out, "\n%s:\n", group_titles[group]);
+		buf_addf(out, "\n%s:\n", help_group_titles[group]);
 		for (size_t i = 0; i < option_count; i++)
 			if ((int)option_table[i].group == group)
 				add_option(out, &option_table[i]);
 	}
-	buf_addstr(out, outro);
+	buf_addch(out, '\n');
+	buf_addstr(out, help_outro);
 }

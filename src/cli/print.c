@@ -109,9 +109,8 @@ static int start(struct print *p, const struct args *args, struct err *err)
 {
 	AUTO_BUF struct buf prompt = { 0 };
 	bool resumed = args_find(args, "resume") || args_find(args, "continue");
+	bool may_be_empty = resumed || args_find(args, "agent"); /* it may bring one */
 	char why[sizeof err->text] = "";
-
-	bool may_be_empty = resumed || args_find(args, "agent");
 
 	int rc = input_prompt(args->prompt, args->prompt || may_be_empty, &prompt, err);
 	if (rc < 0)

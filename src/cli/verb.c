@@ -31,6 +31,11 @@ static int print_report(const struct cadre_report *report, bool json)
 	return code == EXIT_ANSWER && cadre_report_bad(report) ? EXIT_RUN : code;
 }
 
+static bool wants_json(const struct args *args)
+{
+	return args->json || (args->format && !strcmp(args->format, "json"));
+}
+
 static int run(const struct verb *verb, const struct args *args)
 {
 	struct cadre_report *report = NULL;
@@ -41,7 +46,7 @@ static int run(const struct verb *verb, const struct args *args)
 	if (configure_runtime(args, CONFIGURE_INTERACTIVE, &c, &err) < 0)
 		return run_fail(&err);
 	int status = verb->run(c, args, &report, &err);
-	int code = status < 0 ? run_fail(&err) : report ? print_report(report, args->json) : EXIT_ANSWER;
+	int code = status < 0 ? run_fail(&err) : report ? print_report(report, wants_json(args)) : EXIT_ANSWER;
 	cadre_report_free(report);
 	cadre_free(c);
 	return code;

@@ -18,11 +18,15 @@ struct verb {
 };
 
 extern const struct verb verb_agents;
+extern const struct verb verb_completion;
 extern const struct verb verb_config;
 extern const struct verb verb_logs;
+extern const struct verb verb_manual;
 extern const struct verb verb_mcp;
 extern const struct verb verb_permissions;
 extern const struct verb verb_plugin;
+extern const struct verb verb_rewind;
+extern const struct verb verb_sessions;
 extern const struct verb verb_skills;
 extern const struct verb verb_stop;
 extern const struct verb verb_tasks;

@@ -3,8 +3,9 @@
 #include "cli/verb.h"
 
 const struct verb *const verb_table[] = {
-	&verb_agents, &verb_config, &verb_logs,  &verb_mcp, &verb_permissions, &verb_plugin, &verb_skills,
-	&verb_stop,   &verb_tasks,  &verb_trust, NULL,
+	&verb_agents, &verb_completion,  &verb_config, &verb_logs,   &verb_manual,
+	&verb_mcp,    &verb_permissions, &verb_plugin, &verb_rewind, &verb_sessions,
+	&verb_skills, &verb_stop,        &verb_tasks,  &verb_trust,  NULL,
 };
 
 const struct verb *verb_find(const char *name)

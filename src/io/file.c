@@ -157,24 +157,40 @@ static int put_in_place(const char *temp, const char *target)
 	return 0;
 }
 
-int file_replace(const char *path, const void *p, size_t n, struct err *err)
+/* mode: NULL keeps that of the old file. */
+static int replace(const char *path, struct str bytes, const mode_t *mode, struct err *err)
 {
 	AUTO_BUF struct buf target = { 0 };
 	AUTO_BUF struct buf temp = { 0 };
-	struct stat old;
+	struct stat like;
 
 	int rc = follow_links(path, &target, err);
 	if (rc < 0)
 		return rc;
-	bool exists = stat(target.p, &old) == 0;
-	if (exists && !S_ISREG(old.st_mode))
+	bool exists = stat(target.p, &like) == 0;
+	if (exists && !S_ISREG(like.st_mode))
 		return err_set(err, ERR_IO, "cannot write %s: not a regular file", path);
+	if (!exists)
+		like = (struct stat){ .st_uid = geteuid(), .st_gid = getegid() };
+	if (mode)
+		like.st_mode = *mode;
 	temp_name(target.p, &temp);
-	if (fill_temp(temp.p, exists ? &old : NULL, p, n) == 0 && put_in_place(temp.p, target.p) == 0)
+	if (fill_temp(temp.p, exists || mode ? &like : NULL, bytes.p, bytes.n) == 0 &&
+	    put_in_place(temp.p, target.p) == 0)
 		return 0;
 	rc = err_set(err, kind_of_errno(), "cannot write %s: %m", path);
 	(void)unlink(temp.p);
 	return rc;
+}
+
+int file_replace(const char *path, const void *p, size_t n, struct err *err)
+{
+	return replace(path, (struct str){ p, n }, NULL, err);
+}
+
+int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err)
+{
+	return replace(path, bytes, &mode, err);
 }
 
 /* ---- directories ---- */

@@ -10,6 +10,7 @@ int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
 /* Writes beside the file, then renames over it; keeps mode and owner of an existing file, follows a symlink to its
  * target; a failure leaves the old file as it was. */
 int file_replace(const char *path, const void *p, size_t n, struct err *err);
+int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err); /* the same, with this mode */
 ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that never raises SIGPIPE; EPIPE only */
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
 int file_make_parents(const char *path, struct err *err);

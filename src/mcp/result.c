@@ -61,6 +61,14 @@ static bool is_image_type(struct str mime)
 	return false;
 }
 
+const char *mcp_image_refusal(struct str mime, struct str data)
+{
+	return !is_image_type(mime)   ? "left out: the model cannot see this type"
+	       : !mcp_is_base64(data) ? "left out: not base64"
+	       : data.n > IMAGE_LIMIT ? "left out: too large"
+				      : NULL;
+}
+
 static void note_binary(struct mapping *m, const char *what, struct str mime, struct str data, const char *why)
 {
 	char *path = mcp_result_save(m->call, mime, data, &m->saved);
@@ -73,11 +81,7 @@ static void note_binary(struct mapping *m, const char *what, struct str mime, st
 
 static void add_image(struct mapping *m, struct str mime, struct str data)
 {
-	const char *why = !is_image_type(mime)        ? "left out: the model cannot see this type"
-			  : !mcp_is_base64(data)      ? "left out: not base64"
-			  : data.n > IMAGE_LIMIT      ? "left out: too large"
-			  : m->images >= IMAGES_LIMIT ? "left out: too many images"
-						      : NULL;
+	const char *why = m->images >= IMAGES_LIMIT ? "left out: too many images" : mcp_image_refusal(mime, data);
 
 	if (why) {
 		note_binary(m, "image", mime, data, why);

@@ -9,3 +9,5 @@
 void mcp_result_finish(struct tool_call *call, const struct json *result, size_t most_chars);
 /* The same for the result of "resources/read". */
 void mcp_result_finish_resource(struct tool_call *call, const struct json *result);
+/* Why a model cannot be shown this image, which is base64; NULL: it can. */
+const char *mcp_image_refusal(struct str mime, struct str data);

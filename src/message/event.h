@@ -103,7 +103,7 @@ struct event {
 	unsigned most_attempts; /* that fit into the deadline at this pace */
 	int64_t delay_ms;
 	int status;        /* HTTP; 0: none */
-	const char *error; /* "overloaded", ... */
+	const char *error; /* "overloaded", ...; model: that is asked instead, NULL: the same */
 };
 
 typedef void event_fn(void *data, const struct event *event);

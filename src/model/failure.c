@@ -12,22 +12,23 @@ static const struct rule {
 	bool told;    /* the server said when to come back */
 	unsigned tries;
 	const char *name;
+	unsigned patience; /* so many tries, then another model is better; 0: no other would be */
 } rules[] = {
-	{ FAIL_STATUS, 401, 401, false, 1, "authentication_failed" },
-	{ FAIL_STATUS, 402, 402, false, 1, "billing_error" },
-	{ FAIL_STATUS, 403, 403, false, 1, "authentication_failed" },
-	{ FAIL_STATUS, 404, 404, false, 1, "model_not_found" },
-	{ FAIL_STATUS, 408, 409, false, FOREVER, "server_error" },
-	{ FAIL_STATUS, 429, 429, true, FOREVER, "rate_limit" },
-	{ FAIL_STATUS, 429, 429, false, 5, "rate_limit" },
-	{ FAIL_STATUS, 529, 529, false, FOREVER, "overloaded" },
-	{ FAIL_STATUS, 500, 599, false, FOREVER, "server_error" },
-	{ FAIL_STATUS, 0, 999, false, 1, "invalid_request" },
-	{ FAIL_CONNECT, 0, 999, false, FOREVER, "server_error" },
-	{ FAIL_CUT, 0, 999, false, FOREVER, "server_error" },
-	{ FAIL_STALL, 0, 999, false, FOREVER, "server_error" },
-	{ FAIL_GARBAGE, 0, 999, false, 3, "server_error" },
-	{ FAIL_NONE, 0, 999, false, 1, "unknown" }, /* the end: TLS, too large, cancelled */
+	{ FAIL_STATUS, 401, 401, false, 1, "authentication_failed", 0 },
+	{ FAIL_STATUS, 402, 402, false, 1, "billing_error", 0 },
+	{ FAIL_STATUS, 403, 403, false, 1, "authentication_failed", 0 },
+	{ FAIL_STATUS, 404, 404, false, 1, "model_not_found", 1 },
+	{ FAIL_STATUS, 408, 409, false, FOREVER, "server_error", 0 },
+	{ FAIL_STATUS, 429, 429, true, FOREVER, "rate_limit", 0 },
+	{ FAIL_STATUS, 429, 429, false, 5, "rate_limit", 0 },
+	{ FAIL_STATUS, 529, 529, false, FOREVER, "overloaded", 3 },
+	{ FAIL_STATUS, 500, 599, false, FOREVER, "server_error", 0 },
+	{ FAIL_STATUS, 0, 999, false, 1, "invalid_request", 0 },
+	{ FAIL_CONNECT, 0, 999, false, FOREVER, "server_error", 0 },
+	{ FAIL_CUT, 0, 999, false, FOREVER, "server_error", 0 },
+	{ FAIL_STALL, 0, 999, false, FOREVER, "server_error", 0 },
+	{ FAIL_GARBAGE, 0, 999, false, 3, "server_error", 0 },
+	{ FAIL_NONE, 0, 999, false, 1, "unknown", 0 }, /* the end: TLS, too large, cancelled */
 };
 
 static const struct rule *rule_for(const struct failure *f)
@@ -150,6 +151,13 @@ bool failure_is_too_long(const struct failure *f)
 		if (strcasestr(f->text, words[i]))
 			return true;
 	return f->status == 413;
+}
+
+bool failure_is_of_model(const struct failure *f, unsigned attempt)
+{
+	unsigned patience = rule_for(f)->patience;
+
+	return patience && attempt >= patience;
 }
 
 int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64_t random)

@@ -39,6 +39,8 @@ const char *failure_name(const struct failure *f);
 /* The server does not take the conversation because it is too long. */
 bool failure_is_too_long(const struct failure *f);
 
+/* Another model may do better: this one is overloaded again and again, or does not exist. */
+bool failure_is_of_model(const struct failure *f, unsigned attempt);
 /* How long to wait before try number `attempt` + 1 (attempt counts from 1), or -1 to give up. random is any number; it
  * makes the jitter. The deadline is the caller's business. */
 int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64_t random);

@@ -150,7 +150,7 @@ static void find_bin(struct manifest *m)
 static void note_unused(struct manifest *m)
 {
 	static const char *const keys[] = { "channels", "lspServers", "outputStyles", "workflows" };
-	static const char *const places[] = { ".lsp.json", "monitors", "output-styles", "themes", "workflows" };
+	static const char *const places[] = { ".lsp.json", "monitors", "themes", "workflows" };
 	struct plugin *p = m->plugin;
 
 	for (size_t i = 0; i < COUNT_OF(keys); i++)

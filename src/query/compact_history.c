@@ -75,8 +75,7 @@ static struct segment *shorten(struct block b)
 	const struct json *root;
 	size_t most = b.kind == SEGMENT_TEXT ? TEXT_BYTES : RESULT_BYTES;
 
-	if (b.role == ROLE_ASSISTANT || b.json.n <= most ||
-	    json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+	if (b.role == ROLE_ASSISTANT || b.json.n <= most || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
 		return segment_new(b.kind, b.json);
 	if (b.kind == SEGMENT_TEXT)
 		return cut_text(json_str(json_get(root, "text"), &a));

@@ -21,6 +21,6 @@ bool compact_is_due(struct query *q);           /* before a request; begins one 
 bool compact_can_rescue(const struct query *q); /* a request that the server does not take, or an answer without room */
 enum step compact_rescue(struct query *q, const struct failure *refusal);
 enum step step_compact(struct query *q);
-enum step compact_stream(struct query *q);                           /* the request is under way, or over */
-enum step compact_failed(struct query *q, const struct failure *f);  /* and is not tried again */
-void compact_end(struct query *q);                                   /* also when there is none */
+enum step compact_stream(struct query *q);                          /* the request is under way, or over */
+enum step compact_failed(struct query *q, const struct failure *f); /* and is not tried again */
+void compact_end(struct query *q);                                  /* also when there is none */

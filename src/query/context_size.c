@@ -4,8 +4,8 @@
 #include "model/catalog.h"
 #include "query/compact_int.h"
 
-enum { BYTES_PER_TOKEN = 4 };                            /* of English and code */
-enum { RESERVE_TOKENS = 13000 };                         /* for what a turn adds before the next look */
+enum { BYTES_PER_TOKEN = 4 };                              /* of English and code */
+enum { RESERVE_TOKENS = 13000 };                           /* for what a turn adds before the next look */
 enum { MEDIA_TOKENS = 1500, MEDIA_BYTES_PER_TOKEN = 400 }; /* of an image or a document in base64 */
 
 /* Media are far fewer tokens than bytes. */

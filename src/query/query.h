@@ -29,11 +29,11 @@ enum query_end {
 	QUERY_CUT_OFF, /* at the output limit, again and again; or paused without end */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
-	QUERY_HALTED,     /* a hook ended the turn */
-	QUERY_BLOCKED,    /* a hook did not let the prompt through */
-	QUERY_REJECTED,   /* the prompt names a skill that cannot be used */
-	QUERY_BUDGET,     /* the next request would cost more than is left */
-	QUERY_DISK_ERROR, /* the transcript cannot be written */
+	QUERY_HALTED,       /* a hook ended the turn */
+	QUERY_BLOCKED,      /* a hook did not let the prompt through */
+	QUERY_REJECTED,     /* the prompt names a skill that cannot be used */
+	QUERY_BUDGET,       /* the next request would cost more than is left */
+	QUERY_DISK_ERROR,   /* the transcript cannot be written */
 	QUERY_UNSTRUCTURED, /* no answer in the form that was asked for; set by the owner */
 };
 
@@ -65,6 +65,9 @@ struct query_config {
 	/* The calls of an answer are done and recorded, and nothing is sent yet. True: query_batch_over() will follow. May be
 	 * NULL. */
 	bool (*on_batch)(struct query *q, void *data);
+	/* The model cannot answer (failure_is_of_model). True: query_set_head() and query_set_endpoint() have named another one,
+	 * which is asked instead. May be NULL. */
+	bool (*on_unavailable)(struct query *q, void *data);
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
 	void *data;                                  /* of all of them */
 };
@@ -146,7 +149,7 @@ struct query {
 	struct endpoint *next_endpoint; /* the same for config.endpoint; NULL: none */
 	struct query_notice *notices;
 	uint32_t notice_count;
-	void (*trace)(struct query *q, const char *to); /* for tests */
+	void (*trace)(struct query *q, const char *to); /* each change of state; NULL: nobody looks */
 };
 
 void query_init(struct query *q, const struct query_config *config);
@@ -167,9 +170,9 @@ void query_start(struct query *q);                   /* a turn: leads to on_end 
 void query_go_on(struct query *q);                   /* the turn that has just ended is not over yet */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
-void query_satisfy(struct query *q); /* the turn has what it was for: an answer without text ends it well */
-void query_batch_over(struct query *q);              /* on_batch has seen the calls; too late does no harm */
-void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
+void query_satisfy(struct query *q);        /* the turn has what it was for: an answer without text ends it well */
+void query_batch_over(struct query *q);     /* on_batch has seen the calls; too late does no harm */
+void query_pause(struct query *q, bool on); /* back-pressure: no new request, no bytes from the running one */
 /* Told to the model with its next request, all that wait in one message. id may be NULL. */
 void query_notice(struct query *q, const char *id, struct str text);
 /* All its open calls wait for other agents. */

@@ -81,16 +81,15 @@ static void tell(struct query *q, enum event_kind kind, const char *result, cons
 {
 	const struct compaction *c = q->compaction;
 
-	query_emit(q, &(struct event){
-			      .kind = kind,
-			      .uuid = uuid,
-			      .text = buf_str(&c->why),
-			      .compact = &(struct event_compact){
-				      .trigger = compact_trigger_name(c->trigger),
-				      .result = result,
-				      .tokens_before = c->tokens_before,
-				      .tokens_after = kind == EVENT_COMPACTED ? context_tokens(q) : 0,
-				      .duration_ms = loop_now_ms(q->config.loop) - c->started_ms } });
+	query_emit(q, &(struct event){ .kind = kind,
+				       .uuid = uuid,
+				       .text = buf_str(&c->why),
+				       .compact = &(struct event_compact){
+					       .trigger = compact_trigger_name(c->trigger),
+					       .result = result,
+					       .tokens_before = c->tokens_before,
+					       .tokens_after = kind == EVENT_COMPACTED ? context_tokens(q) : 0,
+					       .duration_ms = loop_now_ms(q->config.loop) - c->started_ms } });
 }
 
 /* ---- how it ends --------------------------------------------------------------------------------------------- */
@@ -205,7 +204,7 @@ static int replace(struct query *q, char uuid[UUID_LEN + 1], struct err *err)
 		transcript_release(&fresh);
 		return status;
 	}
-	crash_point(compacted);
+	crash_point(compact_summary);
 	transcript_release(&q->transcript);
 	q->transcript = fresh;
 	q->measured = (struct context_measure){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * query_int.h - between the files of the query: query.c (states), query_answer.c (what an answer brings),
- * query_calls.c (its tool calls). */
+ * query_int.h - between the files of the query: query.c (states), query_request.c (a request and its tries),
+ * query_answer.c (what an answer brings), query_calls.c (its tool calls). */
 #pragma once
 #include "query/query.h"
 
@@ -9,9 +9,6 @@ enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT:
 void query_kick(struct query *q);
 enum step query_set_state(struct query *q, enum query_state to); /* the only place where it changes */
 enum step query_finish(struct query *q, enum query_end end);
-enum step query_enter_gate(struct query *q); /* a new request: q->compaction says which */
-enum step query_try_again(struct query *q);  /* it failed and nothing of its answer counts */
-void query_leave_governor(struct query *q);  /* it is over */
 void query_emit(struct query *q, struct event *event);
 /* The turn is over for this reason: cancels what runs and goes to ENDING. text explains errors. */
 void query_give_up(struct query *q, enum query_end end, const char *fmt, ...) printf_like(3, 4);
@@ -29,3 +26,9 @@ int calls_record_done(struct query *q, struct err *err); /* results of calls tha
 bool calls_all_done(const struct query *q);              /* and recorded */
 void calls_cancel(struct query *q);
 void calls_settle(struct query *q); /* results into the transcript, in order; the list is empty afterwards */
+
+enum step query_enter_gate(struct query *q); /* a new request: q->compaction says which */
+enum step step_gate(struct query *q);
+enum step step_backoff(struct query *q);
+enum step query_try_again(struct query *q); /* it failed and nothing of its answer counts */
+void query_leave_governor(struct query *q); /* it is over */

@@ -48,7 +48,7 @@ static void classify(struct line *l, const struct json *root)
 	l->uuid = plain(json_get(root, "uuid"));
 	l->parent = plain(json_get(root, "parentUuid"));
 	l->sidechain = json_bool(json_get(root, "isSidechain"));
-	l->meta = json_bool(json_get(root, "isMeta"));
+	l->meta = json_bool(json_get(root, "isMeta")) || json_bool(json_get(root, "isCompactSummary"));
 	if (json_str_is(type, "user") && message)
 		l->type = LINE_USER;
 	else if (json_str_is(type, "assistant") && message)
@@ -57,6 +57,8 @@ static void classify(struct line *l, const struct json *root)
 		l->type = LINE_FORK;
 	else if (json_str_is(type, "agent-end"))
 		l->type = LINE_END;
+	else if (json_str_is(type, "system") && json_str_is(json_get(root, "subtype"), "compact_boundary"))
+		l->type = LINE_BOUNDARY;
 	l->message_id = plain(json_get(message, "id"));
 	const struct json *first = json_first(json_get(message, "content"));
 	if (l->type == LINE_USER && json_str_is(json_get(first, "type"), "tool_result"))
@@ -118,12 +120,12 @@ static struct line *parent_of(struct reading *r, struct line *line)
 	return parent;
 }
 
-/* Keeps the chain from leaf back to its root; returns the root. */
+/* Keeps the chain from leaf back to its root; returns the root. What is before a boundary is summed up behind it. */
 static struct line *keep_chain(struct reading *r, struct line *leaf)
 {
 	struct line *root = NULL;
 
-	for (struct line *l = leaf; l && !l->keep; l = parent_of(r, l)) {
+	for (struct line *l = leaf; l && !l->keep; l = l->type == LINE_BOUNDARY ? NULL : parent_of(r, l)) {
 		l->keep = true;
 		root = l;
 	}
@@ -245,6 +247,19 @@ static void count_prompts(const struct reading *r, struct session_load *out)
 		out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
 }
 
+/* Files that were seen before the conversation was summed up are known all the same. */
+static void replay_lines(struct replay *replay, const struct reading *r, const struct line *root)
+{
+	bool summed_up = root && root->type == LINE_BOUNDARY;
+
+	for (const struct line *l = r->lines; l < r->lines + r->count; l++) {
+		if (l->keep)
+			replay_line(replay, l);
+		else if (summed_up && l < root && l->type == LINE_USER && str_has(l->text, STR("\"filePath\"")))
+			replay_files(replay, l);
+	}
+}
+
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
 {
 	CLEANUP(reading_release) struct reading r = { 0 };
@@ -262,9 +277,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	if (root && root->type == LINE_FORK && load_origin(path, root, replay, depth, err) < 0)
 		return -(int)err->kind;
 	keep_siblings(&r);
-	for (size_t i = 0; i < r.count; i++)
-		if (r.lines[i].keep)
-			replay_line(replay, &r.lines[i]);
+	replay_lines(replay, &r, root);
 	if (leaf)
 		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
 	if (depth == 0) {

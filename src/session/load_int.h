@@ -4,7 +4,7 @@
 #include "json/json.h"
 #include "session/load.h"
 
-enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK, LINE_END };
+enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK, LINE_END, LINE_BOUNDARY };
 
 /* Slices point into the file's text */
 struct line {
@@ -31,9 +31,12 @@ struct replay {
 	struct open_answer answer;
 	struct json_reader reader;
 	size_t call_cap, file_cap;
+	struct map files; /* path -> number of its newest entry in out->files, + 1 */
 	enum { LAST_NONE, LAST_USER, LAST_ANSWER, LAST_PAUSED } last;
 };
 
 void replay_line(struct replay *r, const struct line *line); /* lines of the conversation, in the order of the file */
-void replay_placeholder(struct replay *r, struct str text);  /* every call of the last answer has this result */
-void replay_end(struct replay *r);                           /* after the last; releases what the replay holds */
+void replay_files(struct replay *r,
+		  const struct line *line); /* of a line that is summed up: only what was seen on disk */
+void replay_placeholder(struct replay *r, struct str text); /* every call of the last answer has this result */
+void replay_end(struct replay *r);                          /* after the last; releases what the replay holds */

@@ -187,7 +187,7 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 	memcpy(before, r->last, sizeof before);
 	int status = put_boundary(r, line, err);
 	if (status == 0) {
-		crash_point(boundary_recorded);
+		crash_point(compact_boundary);
 		status = put_summary(r, line, uuid, err);
 	}
 	if (status < 0)

@@ -2,11 +2,14 @@
  * actor.c - an agent that runs. */
 #include "subagent/actor.h"
 #include "json/json_write.h"
+#include "session/checkpoint.h"
 #include "subagent/batch.h"
+#include "subagent/compact.h"
 #include "subagent/firing.h"
 #include "subagent/fork.h"
 #include "subagent/gate.h"
-#include "subagent/tree.h"
+#include "subagent/skill_use.h"
+#include "subagent/subagent.h"
 
 /* ---- what happens to it -------------------------------------------------------------------------------------- */
 
@@ -44,12 +47,21 @@ static bool on_batch(struct query *q, void *data)
 	return actor_show_batch(data);
 }
 
+static bool on_unavailable(struct query *q, void *data)
+{
+	struct actor *a = data;
+
+	(void)q;
+	return a->on_unavailable && a->on_unavailable(a);
+}
+
 static void on_query_end(struct query *q, void *data)
 {
 	struct actor *a = data;
 
 	(void)q;
 	actor_drop_batch(a);
+	actor_drop_compact(a);
 	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);
 }
@@ -99,6 +111,25 @@ static void notify(struct tool_env *env, struct str text)
 	actor_notice(a, NULL, text);
 }
 
+/* A worktree can be thrown away as a whole: what changes in one is not kept. */
+static bool is_in_worktree(const struct actor *a)
+{
+	for (; a; a = a->parent)
+		if (a->child && a->child->worktree)
+			return true;
+	return false;
+}
+
+static int before_change(struct tool_env *env, const char *path, struct str bytes, struct err *err)
+{
+	const struct actor *a = env->owner;
+
+	if (is_in_worktree(a))
+		return 0;
+	struct file_version after = file_version_of(bytes);
+	return checkpoint_change(a->tree->checkpoint, path, &after, err);
+}
+
 /* ---- its life ------------------------------------------------------------------------------------------------ */
 
 void actor_init(struct actor *a, struct agent_tree *tree, struct actor *parent)
@@ -108,6 +139,16 @@ void actor_init(struct actor *a, struct agent_tree *tree, struct actor *parent)
 	a->who.parent_id = parent ? parent->who.id : "";
 	a->budget.parent = parent ? &parent->budget : &tree->budget;
 	gate_init(&a->gate);
+}
+
+static const char *todo_file(struct actor *a)
+{
+	const struct agent_tree *t = a->tree;
+
+	if (!t->session_dir)
+		return NULL;
+	return arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
+			    a->parent ? a->who.id : t->session_id);
 }
 
 static void open_env(struct actor *a)
@@ -120,6 +161,8 @@ static void open_env(struct actor *a)
 	a->env.session_id = t->session_id;
 	a->env.results_dir = t->results_dir;
 	a->env.tasks_dir = t->tasks_dir;
+	a->env.todo_dir = t->todo_dir;
+	a->env.todo_file = todo_file(a);
 	a->env.envp = t->envp;
 	a->env.env_dir = t->env_dir;
 	a->env.permission = &a->permission;
@@ -127,6 +170,7 @@ static void open_env(struct actor *a)
 	a->env.main_thread = !a->parent;
 	a->env.set_cwd = set_cwd;
 	a->env.notify = notify;
+	a->env.before_change = t->checkpoint ? before_change : NULL;
 	a->env.owner = a;
 	t->kit->open(&a->env);
 }
@@ -163,11 +207,14 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 				      .max_turns = spec->max_turns,
 				      .parallel_calls = t->parallel_calls,
 				      .retry_deadline_ms = t->retry_deadline_ms,
+				      .compact = t->compact,
+				      .compact_owner = actor_compact_owner,
 				      .on_event = actor_emit,
 				      .want_deltas = spec->want_deltas,
 				      .want_raw = spec->want_raw,
 				      .on_usage = on_usage,
 				      .on_batch = on_batch,
+				      .on_unavailable = on_unavailable,
 				      .on_end = on_query_end,
 				      .data = a,
 			      });
@@ -180,16 +227,22 @@ void actor_release(struct actor *a)
 		query_release(&a->query);
 	if (a->tree && a->tree->kit) /* a session that could not be opened has none */
 		a->tree->kit->close(&a->env);
-	transcript_release(&a->forks.history);
-	fork_gate_unref(a->forks.gate);
+	actor_drop_fork_base(a);
 	permission_release(&a->permission);
 	hook_set_unref(a->hooks);
-	map_release(&a->skills_told);
+	actor_forget_skills(a);
 	tool_set_release(&a->tools);
 	journal_free(a->journal);
 	free(a->moved_cwd);
 	arena_release(&a->arena);
 	*a = (struct actor){ 0 };
+}
+
+void actor_drop_fork_base(struct actor *a)
+{
+	transcript_release(&a->forks.history);
+	fork_gate_unref(a->forks.gate);
+	a->forks = (struct fork_base){ 0 };
 }
 
 struct fork_base *actor_fork_base(struct actor *a)
@@ -199,8 +252,7 @@ struct fork_base *actor_fork_base(struct actor *a)
 
 	if (a->forks.gate && a->forks.count == count)
 		return &a->forks;
-	transcript_release(&a->forks.history);
-	fork_gate_unref(a->forks.gate);
+	actor_drop_fork_base(a);
 	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->loop), .count = count };
 	transcript_fork(&q->transcript, &a->forks.history);
 	for (uint32_t i = 0; i < q->call_count; i++)

@@ -15,6 +15,7 @@
 
 struct agent_tree;
 struct batch;
+struct compact_watch;
 struct hook_set;
 struct mcp_set;
 struct skill_use;
@@ -38,7 +39,7 @@ struct actor {
 	char *moved_cwd;           /* where Bash went; owned, NULL: still in cwd */
 	struct mcp_set *servers;   /* that it joined itself; owned; NULL: none, or only those of the main agent */
 	struct tool_set tools;
-	struct hook_set *hooks; /* of its definition; reference, NULL: none */
+	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
 	bool is_fork;            /* it runs on its parent's history, and starts no forks */
 	struct tool_env env;
@@ -56,7 +57,8 @@ struct actor {
 	struct recorder recorder;
 	struct query query; /* open once config.loop is set */
 	struct fork_base forks;
-	struct batch *batch; /* calls that hooks look at (batch.h); NULL: none */
+	struct batch *batch;                 /* calls that hooks look at (batch.h); NULL: none */
+	struct compact_watch *compact_watch; /* hooks around a compaction (compact.h); NULL: none */
 
 	/* of all its turns in this process */
 	struct usage usage;
@@ -64,13 +66,16 @@ struct actor {
 	char last_tool[64];
 
 	struct skill_use *skill_uses; /* skills that are being made ready (skill_use.h) */
-	struct map skills_told;       /* name -> hash of the text that the model has of it */
+	struct map skills_told;       /* name -> text that the model has of it (skill_use.c) */
+	unsigned skill_count;         /* uses so far */
 	uint64_t skills_listed;       /* generation of the registry that it was told, + 1 */
 
 	unsigned children; /* alive, background ones too */
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */
 	void (*on_turn_end)(struct actor *a);
 	void (*on_notice)(struct actor *a);
+	/* Its model cannot answer. True: model and head are those of another one now (query.h). NULL: there is none. */
+	bool (*on_unavailable)(struct actor *a);
 };
 
 struct actor_query {
@@ -90,3 +95,4 @@ void actor_notice(struct actor *a, const char *id, struct str text);
 event_fn actor_emit; /* data is the actor */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
 struct fork_base *actor_fork_base(struct actor *a);
+void actor_drop_fork_base(struct actor *a); /* its history is another one from now on */

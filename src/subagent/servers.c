@@ -226,6 +226,8 @@ void servers_describe(struct buf *out, const struct actor *a)
 	for (size_t i = 0; set && i < mcp_set_count(set); i++)
 		describe(&texts, mcp_set_at(set, i));
 	if (texts.n)
-		buf_addf(out, "<system-reminder>\n# MCP servers\nWhat the servers say about their tools:\n\n%s</system-reminder>",
-			 texts.p);
+		buf_addf(
+			out,
+			"<system-reminder>\n# MCP servers\nWhat the servers say about their tools:\n\n%s</system-reminder>",
+			texts.p);
 }

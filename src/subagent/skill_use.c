@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * skill_use.c - an agent uses a skill. */
 #include "subagent/skill_use.h"
+#include <limits.h>
 #include "model/catalog.h"
 
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
+enum { KEPT_BYTES = 5000 * BYTES_PER_TOKEN }; /* of a text, for a conversation that begins anew */
+
+/* A text that the model has */
+struct told_skill {
+	uint64_t hash;
+	unsigned used; /* number of its last use */
+	bool whole;
+	struct buf text; /* its beginning, if it is not whole */
+};
 
 struct skill_use {
 	struct actor *actor;
@@ -169,9 +179,64 @@ static void register_hooks(struct actor *a, const struct skill *s)
 /* The same text twice would only cost. */
 static bool is_known(struct actor *a, const struct skill *s, struct str text)
 {
-	void *hash = (void *)(uintptr_t)(str_hash(text) | 1);
+	struct told_skill *told = map_get(&a->skills_told, str_from(s->name));
+	uint64_t hash = str_hash(text);
 
-	return map_set(&a->skills_told, str_from(s->name), hash) == hash;
+	if (!told) {
+		told = xcalloc(1, sizeof *told);
+		map_set(&a->skills_told, str_from(s->name), told);
+	}
+	told->used = ++a->skill_count;
+	if (told->text.n && told->hash == hash)
+		return true;
+	told->hash = hash;
+	told->whole = text.n <= KEPT_BYTES;
+	buf_clear(&told->text);
+	buf_add(&told->text, text.p, MIN(text.n, (size_t)KEPT_BYTES));
+	return false;
+}
+
+static void told_free(struct told_skill *told)
+{
+	if (told)
+		buf_release(&told->text);
+	free(told);
+}
+
+void actor_forget_skills(struct actor *a)
+{
+	for (struct map_entry *e = map_next(&a->skills_told, NULL); e; e = map_next(&a->skills_told, e))
+		told_free(e->value);
+	map_release(&a->skills_told);
+}
+
+static struct map_entry *latest_before(const struct actor *a, unsigned used)
+{
+	struct map_entry *found = NULL;
+
+	for (struct map_entry *e = map_next(&a->skills_told, NULL); e; e = map_next(&a->skills_told, e)) {
+		const struct told_skill *told = e->value;
+		if (told->used < used && (!found || told->used > ((struct told_skill *)found->value)->used))
+			found = e;
+	}
+	return found;
+}
+
+void actor_recall_skills(struct actor *a, size_t most, struct buf *out)
+{
+	struct map_entry *e;
+	unsigned used = UINT_MAX;
+
+	while ((e = latest_before(a, used))) {
+		struct told_skill *told = e->value;
+		bool fits = out->n + told->text.n <= most;
+		used = told->used;
+		if (fits)
+			buf_addf(out, "%s## %s\n" STR_FMT "%s", out->n ? "\n\n" : "", e->key,
+				 STR_ARG(buf_str(&told->text)), told->whole ? "" : "\n[cut here]");
+		if (!fits || !told->whole)
+			told_free(map_remove(&a->skills_told, str_from(e->key)));
+	}
 }
 
 static void leave(struct skill_use *u)

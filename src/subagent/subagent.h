@@ -55,7 +55,7 @@ struct subagent {
 	bool stop_blocked;            /* a stop hook wants it to go on ... */
 	unsigned stop_blocks;         /* ... as so many before */
 	bool awaits_servers;          /* the step waits for MCP servers */
-	size_t own_servers;        /* of those that it joined, the first: its definition's own */
+	size_t own_servers;           /* of those that it joined, the first: its definition's own */
 	struct tool_set server_tools; /* of those; until they are left */
 	struct worktree_job *job;     /* while one runs */
 	struct worktree *worktree;    /* owned; NULL: it works where its parent does */

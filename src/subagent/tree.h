@@ -6,6 +6,7 @@
 #include "subagent/actor.h"
 #include "subagent/end_state.h"
 
+struct checkpoint;
 struct classifier;
 struct hook_engine;
 struct mcp_pool;
@@ -98,7 +99,8 @@ struct agent_tree {
 	struct endpoints *endpoints;
 	struct head_pool *heads;
 	struct store *store;
-	struct state *state;             /* NULL: nothing is noted */
+	struct state *state;           /* NULL: nothing is noted */
+	struct checkpoint *checkpoint; /* keeps files before they are changed (session/checkpoint.h); NULL: none are */
 	struct agent_registry *registry; /* NULL: no agents can be started */
 	const struct tool_kit *kit;
 	const struct tool_set *pool; /* that children choose their tools from; NULL: those of the main agent */
@@ -129,6 +131,7 @@ struct agent_tree {
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
+	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
 	const char *env_dir; /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *const *envp;
 	const char *append_system_prompt; /* to every child but forks; NULL: none */
@@ -139,6 +142,7 @@ struct agent_tree {
 	int64_t max_tokens; /* of an answer; 0: the model's own limit */
 	struct tree_limits limits;
 	struct tree_switches switches;
+	struct compact_policy compact; /* of all agents */
 	event_fn *on_event;
 	/* A hook or the host changes permissions (JSON array); may be NULL */
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);

@@ -34,6 +34,8 @@ enum tool_flags {
 	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
 	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
 	TOOL_NEEDS_SERVERS = 1 << 11, /* offered only where an MCP server has resources */
+	TOOL_TODOS = 1 << 12,         /* an agent's own list of what is to be done: offered where there is no task list */
+	TOOL_TASK_LIST = 1 << 13,     /* the task list: offered to models that do not plan without one */
 	TOOL_CONCURRENT = 1 << 10,    /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
 				     * and not run again (a server's own word about its tool) */
 };
@@ -62,6 +64,8 @@ struct tool_env {
 	const char *session_id;
 	const char *results_dir;  /* <config>/projects/<key>/<session>/tool-results; made when first needed */
 	const char *tasks_dir;    /* output files of background shells; made when first needed */
+	const char *todo_dir;     /* the task list of the session (tools/todo_list.h); NULL: none is kept */
+	const char *todo_file;    /* the agent's own list (TodoWrite); NULL: the same */
 	const char *const *envp;  /* environment of child processes */
 	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */
 	const char *temp_dir;     /* their TMPDIR; NULL: as the environment says */
@@ -74,6 +78,9 @@ struct tool_env {
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
+	/* A tool is about to make these bytes the content of a file. Whoever wants to bring files back keeps what is there now;
+	 * below 0 the file must stay as it is. NULL: nobody does. */
+	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	void *owner; /* the agent: struct actor of the room subagent */
 };
 
@@ -85,6 +92,7 @@ struct tool_kit {
 	void (*close)(struct tool_env *env);      /* also after end_shells, also on a zeroed env */
 	/* A tool of the session saw this file in that state, as an earlier run recorded. */
 	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
+	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 };
 
 enum tool_verdict { TOOL_ALLOW, TOOL_DENY };

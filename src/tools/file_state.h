@@ -4,6 +4,7 @@
  * another agent. The state belongs to the agent and is used on the loop only. */
 #pragma once
 #include <sys/stat.h>
+#include "base/buf.h"
 #include "base/map.h"
 
 struct file_stamp {
@@ -12,10 +13,12 @@ struct file_stamp {
 	uint64_t hash; /* of the bytes; valid when has_hash */
 	bool has_hash; /* false: only a range of a large file was read */
 	bool partial;  /* a first page was shown in place of the whole file: not enough for an edit */
+	uint64_t look; /* number of this look among all; set by file_state_note */
 };
 
 struct file_state {
 	struct map stamps; /* absolute path -> owned struct file_stamp */
+	uint64_t looks;    /* so far */
 };
 
 enum file_known {
@@ -28,4 +31,6 @@ struct file_stamp file_stamp_of(const struct stat *st, struct str bytes);       
 void file_state_note(struct file_state *state, const char *path, struct file_stamp stamp); /* copies both */
 /* now needs no hash; it is compared when it is there. A new time with the same bytes (touch) is no change. */
 enum file_known file_state_check(const struct file_state *state, const char *path, struct file_stamp now);
+/* The paths of the last files that were looked at, the latest last, a line each. */
+void file_state_list(const struct file_state *state, size_t most, struct buf *out);
 void file_state_release(struct file_state *state); /* the state is empty and usable afterwards */

@@ -38,3 +38,21 @@ void file_tool_missing(struct tool_call *call, bool reject)
 	(reject ? tool_call_reject : tool_call_fail)(
 		call, "File does not exist. Note: your current working directory is %s.", call->env->cwd);
 }
+
+static int keep(struct tool_env *env, const char *path, const struct text_file *file, struct str text, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+
+	if (!env->before_change)
+		return 0;
+	text_file_encode(file, text, &bytes);
+	return env->before_change(env, path, buf_str(&bytes), err);
+}
+
+int file_tool_save(struct tool_call *call, const char *path, const struct text_file *file, struct str text,
+		   struct file_stamp *ret_stamp, struct err *err)
+{
+	if (keep(call->env, path, file, text, err) < 0)
+		return -(int)err->kind;
+	return text_file_save(path, file, text, ret_stamp, err);
+}

@@ -10,4 +10,7 @@ char *file_tool_path(struct tool_call *call, const char *parameter);
 const char *tool_env_get(const struct tool_env *env, const char *name);
 /* Path as a person would write it: relative to the agent's directory when it lies inside, else absolute. */
 const char *tool_env_shown_path(const struct tool_env *env, const char *path);
+/* text_file_save() for a tool: what is there now is kept before, where that is wanted. */
+int file_tool_save(struct tool_call *call, const char *path, const struct text_file *file, struct str text,
+		   struct file_stamp *ret_stamp, struct err *err);
 void file_tool_missing(struct tool_call *call, bool reject); /* ends the call: there is no such file */

@@ -6,7 +6,7 @@
 #include "tools/shell_set.h"
 #include "tools/tools.h"
 
-enum { LARGEST_KNOWN_FILE = 4 << 20 };
+enum { LARGEST_KNOWN_FILE = 4 << 20, MOST_LISTED_FILES = 20 };
 
 static void kit_open(struct tool_env *env)
 {
@@ -43,4 +43,9 @@ static void kit_recall_file(struct tool_env *env, const char *path, int64_t seen
 	file_state_note(env->files, path, stamp);
 }
 
-const struct tool_kit tool_kit = { kit_open, kit_end_shells, kit_close, kit_recall_file };
+static void kit_list_files(struct tool_env *env, struct buf *out)
+{
+	file_state_list(env->files, MOST_LISTED_FILES, out);
+}
+
+const struct tool_kit tool_kit = { kit_open, kit_end_shells, kit_close, kit_recall_file, kit_list_files };

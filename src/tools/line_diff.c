@@ -221,3 +221,22 @@ void line_diff_put(struct json_out *w, struct str old_text, struct str new_text)
 		put_hunk(w, &old, &new, take_hunk(&old, &new, &x, &y));
 	json_close(w);
 }
+
+static size_t count_changed(const struct lines *l)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		count += l->changed[i];
+	return count;
+}
+
+void line_diff_count(struct str old_text, struct str new_text, size_t *ret_added, size_t *ret_removed)
+{
+	CLEANUP(lines_release) struct lines old = lines_split(old_text);
+	CLEANUP(lines_release) struct lines new = lines_split(new_text);
+
+	mark_changes(&old, &new);
+	*ret_added = count_changed(&new);
+	*ret_removed = count_changed(&old);
+}

@@ -7,3 +7,5 @@
  * with three lines of context. Shortest script up to a thousand changed lines; beyond that the changed middle is one
  * block, so that no text makes it slow. */
 void line_diff_put(struct json_out *w, struct str old_text, struct str new_text);
+/* Lines that the new text has and the old one has not, and the other way round. */
+void line_diff_count(struct str old_text, struct str new_text, size_t *ret_added, size_t *ret_removed);

@@ -80,18 +80,24 @@ static int check_unchanged(const char *path, const struct text_file *file, struc
 	return 0;
 }
 
-int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
-		   struct err *err)
+void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes)
 {
-	AUTO_BUF struct buf bytes = { 0 };
 	AUTO_BUF struct buf valid = { 0 };
-	struct stat st;
 
 	if (file->encoding == TEXT_UTF16_LE || file->encoding == TEXT_UTF16_BE) {
 		utf8_add_repaired(&valid, text);
 		text = buf_str(&valid);
 	}
-	text_encode(text, file->encoding, &bytes);
+	text_encode(text, file->encoding, bytes);
+}
+
+int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
+		   struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	struct stat st;
+
+	text_file_encode(file, text, &bytes);
 	int rc = file->exists ? 0 : file_make_parents(path, err);
 	if (rc < 0 || (rc = check_unchanged(path, file, err)) < 0)
 		return rc;

@@ -132,7 +132,7 @@ static void apply(struct edit *e)
 		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
 	else
 		buf_add(&e->text, e->new.p, e->new.n);
-	if (text_file_save(e->path, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
+	if (file_tool_save(e->call, e->path, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
 		tool_call_fail(e->call, "%s", err.text);
 		return;
 	}

@@ -17,8 +17,13 @@ const struct tool *const tool_table[] = {
 	&tool_read_mcp_resource,
 	&tool_send_message,
 	&tool_skill,
+	&tool_task_create,
+	&tool_task_get,
+	&tool_task_list,
 	&tool_task_output,
 	&tool_task_stop,
+	&tool_task_update,
+	&tool_todo_write,
 	&tool_write,
 	NULL,
 };

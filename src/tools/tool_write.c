@@ -66,7 +66,7 @@ static void write_start(struct tool_call *call)
 	}
 	if (!may_replace(call, path, &file))
 		return;
-	if (text_file_save(path, &file, content, &stamp, &err) < 0) {
+	if (file_tool_save(call, path, &file, content, &stamp, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}

@@ -2,6 +2,7 @@
  * initialize.c - the client's first word: what the session is opened with, and what the client may want to know of it. */
 #include "agent/denial.h"
 #include "agent/registry.h"
+#include "app/styles.h"
 #include "model/catalog.h"
 #include "wire/wire_int.h"
 
@@ -116,15 +117,6 @@ void wire_put_models(struct json_out *out, const struct options *o)
 	json_close(out);
 }
 
-static void put_styles(struct json_out *out)
-{
-	json_kcstr(out, "output_style", "default");
-	json_key(out, "available_output_styles");
-	json_open(out, '[');
-	json_put_cstr(out, "default");
-	json_close(out);
-}
-
 static void write_answer(struct buf *payload, struct cadre_wire *w)
 {
 	struct json_out out = json_out(payload);
@@ -133,7 +125,7 @@ static void write_answer(struct buf *payload, struct cadre_wire *w)
 	json_open(&out, '{');
 	session_put_commands(&out, s);
 	put_agents(&out, s->tree.registry);
-	put_styles(&out);
+	session_put_styles(&out, s);
 	wire_put_models(&out, &w->cadre->options);
 	json_key(&out, "account");
 	json_open(&out, '{');
@@ -144,23 +136,32 @@ static void write_answer(struct buf *payload, struct cadre_wire *w)
 	json_close(&out);
 }
 
+static int open_as_said(const struct wire_request *r, struct err *err)
+{
+	struct str title = json_str(json_get(r->body, "title"), r->arena);
+
+	if (set_system_prompt(r, err) < 0 || take_members(r, err) < 0)
+		return -(int)err->kind;
+	if (title.n && !r->wire->title)
+		r->wire->title = xstrndup(title.p, title.n);
+	return wire_open_session(r->wire, err);
+}
+
+/* Said again by a client that has lost what it knew: the session stays as it is, and what it was asked is told once more. */
 void wire_initialize(const struct wire_request *r)
 {
 	struct cadre_wire *w = r->wire;
 	AUTO_BUF struct buf payload = { 0 };
 	struct err err = { 0 };
 
-	if (w->session) {
-		wire_reply_error(w, r->id, NULL, "Already initialized");
-		return;
-	}
-	take_servers(r);
-	if (set_system_prompt(r, &err) < 0 || take_members(r, &err) < 0 || wire_open_session(w, &err) < 0) {
+	if (!w->session)
+		take_servers(r);
+	if (!w->session && open_as_said(r, &err) < 0) {
 		buf_clear(&w->error);
 		buf_addstr(&w->error, err.text);
 		wire_reply_error(w, r->id, NULL, "%s", err.text);
 		return;
 	}
 	write_answer(&payload, w);
-	wire_reply(w, r->id, buf_str(&payload));
+	wire_reply_pending(w, r->id, buf_str(&payload));
 }

@@ -7,6 +7,7 @@ static const struct {
 	wire_request_fn *take;
 	bool needs_session;
 } subtypes[] = {
+	{ "apply_flag_settings", wire_apply_settings, true },
 	{ "background_tasks", wire_background, true },
 	{ "cancel_async_message", wire_cancel_message, true },
 	{ "get_binary_version", wire_get_version, false },
@@ -23,6 +24,9 @@ static const struct {
 	{ "mcp_set_servers", wire_mcp_set, true },
 	{ "mcp_status", wire_mcp_status, true },
 	{ "mcp_toggle", wire_mcp_toggle, true },
+	{ "rename_session", wire_rename, true },
+	{ "rewind_files", wire_rewind, true },
+	{ "seed_read_state", wire_seed_read, true },
 	{ "set_max_thinking_tokens", wire_set_thinking, true },
 	{ "set_model", wire_set_model, true },
 	{ "set_permission_mode", wire_set_mode, true },
@@ -46,6 +50,22 @@ void wire_reply(struct cadre_wire *w, struct str id, struct str payload)
 
 	put_head(&out, "success", id);
 	json_kraw(&out, "response", payload.n ? payload : STR("{}"));
+	json_close(&out);
+	json_close(&out);
+	wire_send(w, &line);
+}
+
+void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+
+	put_head(&out, "success", id);
+	json_kraw(&out, "response", payload);
+	json_key(&out, "pending_permission_requests");
+	wire_list_asks(&out, w, WIRE_ASK_PERMISSION);
+	json_key(&out, "pending_elicitation_requests");
+	wire_list_asks(&out, w, WIRE_ASK_ELICITATION);
 	json_close(&out);
 	json_close(&out);
 	wire_send(w, &line);

@@ -205,9 +205,11 @@ static struct wire_server *find_server(struct cadre_wire *w, const char *name)
 struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *server,
 					  const struct mcp_transport_handlers *handlers, void *data)
 {
-	struct wire_transport *t = xcalloc(1, sizeof *t);
 	struct cadre_wire *w = c->wires;
 
+	if (server->kind != MCP_SDK)
+		return NULL;
+	struct wire_transport *t = xcalloc(1, sizeof *t);
 	while (w && !find_server(w, server->name))
 		w = w->next;
 	if (!w && c->wires) {
@@ -267,7 +269,6 @@ void wire_add_server(struct cadre_wire *w, struct str name, const struct json *m
 	buf_add(&s->manifest, json.p, json.n);
 	s->next = w->servers;
 	w->servers = s;
-	w->cadre->host_transport = wire_make_transport;
 }
 
 static void server_free(struct wire_server *s)

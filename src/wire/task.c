@@ -3,7 +3,7 @@
 #include "io/file.h"
 #include "wire/wire_int.h"
 
-enum { OUTPUT_TAIL = 8192 };
+enum { OUTPUT_TAIL = 8192, LARGEST_TRANSCRIPT = 64 << 20 };
 
 /* ---- ending one -------------------------------------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ static void add_output(struct buf *out, const struct task *task)
 	if (task->report.n)
 		buf_add(out, task->report.p, task->report.n);
 	else if (task->transcript)
-		(void)file_read(task->transcript, 0, out, &err);
+		(void)file_read(task->transcript, LARGEST_TRANSCRIPT, out, &err);
 }
 
 void wire_task_output(const struct wire_request *r)

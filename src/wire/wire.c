@@ -69,8 +69,13 @@ static void on_event(const struct cadre_event *e, void *data)
 	size_t n = 0;
 	const char *frame = cadre_event_frame(e, &n);
 
+	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED)
+		wire_sweep_questions(w);
+	if (kind == CADRE_TURN_ENDED)
+		wire_tell_failure(w);
 	if (kind == CADRE_SESSION_STARTED) {
 		w->working = true;
+		wire_keep_title(w);
 		wire_tell_state(w, "running");
 	}
 	if (frame) {
@@ -86,8 +91,6 @@ static void on_event(const struct cadre_event *e, void *data)
 		wire_ask_question(w, e->event);
 	if (kind == CADRE_ELICITATION_ASKED)
 		wire_ask_elicitation(w, e->event);
-	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED)
-		wire_sweep_questions(w);
 	if (kind == CADRE_TURN_ENDED)
 		on_turn_ended(w, e);
 }
@@ -283,6 +286,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 	c->wires = w;
 	c->on_idle = on_idle;
 	c->on_servers = on_servers;
+	c->host_transport = wire_make_transport;
 	if (!c->hook_callback)
 		c->hook_callback = wire_hook_runner_new(c);
 	return w;
@@ -323,6 +327,7 @@ void cadre_wire_free(struct cadre_wire *w)
 	wire_laters_end(w);
 	wire_settlings_end(w);
 	wire_servers_release(w);
+	free(w->title);
 	buf_release(&w->line);
 	buf_release(&w->error);
 	arena_release(&w->arena);

@@ -56,6 +56,7 @@ struct cadre_wire {
 	struct kick kick; /* the next message of the queue */
 	bool replay, tells_state;
 	const char *state; /* last one told */
+	char *title;       /* that the session is to have, with its first turn; NULL: none */
 	struct arena arena;
 };
 
@@ -87,10 +88,14 @@ typedef void wire_request_fn(const struct wire_request *r);
 void wire_take_request(struct cadre_wire *w, const struct json *message);
 /* payload: a JSON object; empty: {}. id is the request's. */
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
+void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with what the client was asked */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
 wire_request_fn wire_initialize;                                                                      /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;                     /* steer.c */
 wire_request_fn wire_cancel_message;                                                                  /* steer.c */
+wire_request_fn wire_apply_settings, wire_rename, wire_seed_read;                         /* change.c */
+void wire_keep_title(struct cadre_wire *w);                                               /* change.c: on disk */
+wire_request_fn wire_rewind; /* rewind.c */
 wire_request_fn wire_stop_task, wire_background, wire_task_output;                                    /* task.c */
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version;              /* tell.c */
 wire_request_fn wire_list_rules, wire_get_cost;                                                       /* tell.c */
@@ -121,6 +126,8 @@ void wire_ask_permission(struct cadre_wire *w, const struct event *event);
 void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
+/* failure.c */
+void wire_tell_failure(struct cadre_wire *w); /* if the turn of the main agent ended with an error of the model's service */
 /* hook.c */
 struct hook_runner *wire_hook_runner_new(struct cadre *c);
 /* initialize.c */

@@ -166,7 +166,7 @@ rule
     await lab.talk("go", { allowedTools: ["Write"], canUseTool: ask });
     assert.equal(lab.read("new.txt"), "written");
     const denied = await lab.talk("go", { disallowedTools: ["Write"], canUseTool: ask });
-    assert.ok(!denied.init.tools.includes("Write"));
+    assert.equal(denied.result.permission_denials[0].tool_name, "Write");
     const edits = await lab.talk("go", { permissionMode: "acceptEdits", canUseTool: ask });
     assert.deepEqual(edits.result.permission_denials, []);
     assert.equal(edits.init.permissionMode, "acceptEdits");
@@ -202,6 +202,7 @@ rule
       "PostToolUse Bash id",
       "PostToolBatch",
       "Stop",
+      "SessionEnd",
     ]);
   },
   async "every hook event that the SDK types is taken"(lab) {

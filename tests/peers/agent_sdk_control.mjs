@@ -111,7 +111,7 @@ rule
   // ---- ends of a turn
 
   async "interrupt in a stream ends the turn; the session goes on"(lab) {
-    await lab.model('rule\n  prompt contains "slow"\n  chunk 4\n  delay 50\n  text This is a very long answer that takes its time, word by word, until somebody has enough of it.\nrule\n  text Back again.\n');
+    await lab.model('rule\n  nth 1\n  chunk 4\n  delay 50\n  text This is a very long answer that takes its time, word by word, until somebody has enough of it.\nrule\n  text Back again.\n');
     const d = new Dialogue(lab, { includePartialMessages: true });
     let interrupted = false;
     const messages = await d.turn("slow", async (m) => {
@@ -195,15 +195,18 @@ rule
     const third = await d.next();
     await d.over();
     assert.equal(first.at(-1).queued_turn_count, 2);
-    assert.equal(third.at(-1).queued_turn_count, undefined);
+    assert.equal(third.at(-1).queued_turn_count, 0);
     assert.match(second.at(-1).result, /in between/);
     assert.match(third.at(-1).result, /at last/);
   },
   async "a message with priority now ends the turn that runs"(lab) {
-    await lab.model('rule\n  prompt contains "slow"\n  latency 600s\n  text Never.\nrule\n  text You said: {{prompt}}\n');
-    const d = new Dialogue(lab, {});
+    await lab.model('rule\n  nth 1\n  chunk 4\n  delay 50\n  text Nobody will ever read this answer to its end, because something else comes first.\nrule\n  text You said: {{prompt}}\n');
+    const d = new Dialogue(lab, { includePartialMessages: true });
+    let pushed = false;
     const first = await d.turn("slow", async (m) => {
-      if (m.subtype === "init") d.prompts.push(say("urgent", { priority: "now" }));
+      if (m.type !== "stream_event" || pushed) return;
+      pushed = true;
+      d.prompts.push(say("urgent", { priority: "now" }));
     });
     assert.equal(first.at(-1).subtype, "error_during_execution");
     assert.match((await d.next()).at(-1).result, /urgent/);

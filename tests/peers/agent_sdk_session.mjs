@@ -26,19 +26,19 @@ rule
   agent main
   text They said: {{result:1}} and {{result:2}}
 rule
-  agent counter
+  prompt contains "apples"
   turn 1
   call Bash {"command": "echo seven"}
 rule
-  agent counter
+  prompt contains "apples"
   text I counted {{last_result}}
 rule
-  agent namer
+  prompt contains "pears"
   text I named them.
 `);
     const talk = await lab.talk("go", { agents, allowedTools: ["Bash(echo *)"] });
     assert.match(talk.result.result, /I counted seven.*I named them/s);
-    const counter = lab.requests().find((r) => JSON.stringify(r.system).includes("You count."));
+    const counter = lab.requests().find((r) => JSON.stringify(r.system ?? "").includes("You count."));
     assert.match(counter.model, /haiku/);
     assert.deepEqual(counter.tools.map((t) => t.name), ["Bash"]);
     const started = talk.of("system", "task_started");
@@ -54,7 +54,7 @@ rule
   turn 1
   call Agent {"description": "name", "prompt": "name the pears", "subagent_type": "namer"}
 rule
-  agent namer
+  prompt contains "pears"
   text Williams and Conference.
 rule
   text Done.
@@ -78,7 +78,7 @@ rule
   agent main
   text It works in the background.
 rule
-  agent namer
+  prompt contains "pears"
   latency 300
   text Williams.
 `);
@@ -102,17 +102,19 @@ rule
   agent main
   text Not waiting.
 rule
-  agent namer
+  prompt contains "pears"
   latency 600s
   text Never.
 `);
     let task;
-    const talk = await lab.talk("go", { agents }, async (m, q) => {
+    const prompts = new Prompts(say("go"));
+    const talk = await lab.talk(prompts, { agents }, async (m, q) => {
       if (m.subtype === "task_started") {
         task = m.task_id;
         assert.equal(await q.backgroundTasks(m.tool_use_id), true);
       }
       if (m.result === "Not waiting.") await q.stopTask(task);
+      if (m.subtype === "task_notification") prompts.over();
     });
     assert.equal(talk.results[0].result, "Not waiting.");
     assert.equal(talk.of("system", "task_notification")[0].status, "stopped");
@@ -131,7 +133,7 @@ rule
   agent main
   text Started.
 rule
-  agent namer
+  prompt contains "pears"
   text Williams and Conference.
 `);
     let output;
@@ -148,7 +150,7 @@ rule
   turn 1
   call Agent {"description": "name", "prompt": "name the pears", "subagent_type": "namer"}
 rule
-  agent namer
+  prompt contains "pears"
   text Williams.
 rule
   text Done.

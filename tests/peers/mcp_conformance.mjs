@@ -2,6 +2,8 @@
 // mcp_conformance.mjs - the conformance suite of MCP in client mode. The auth scenarios bring an authorisation server of their
 // own; in place of a browser cadre follows its addresses (docs/internals/mcp_auth.md). usage: node mcp_conformance.mjs CADRE
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { cadre, node, packageFile, play, run } from "./mcp_lab.mjs";
 
@@ -36,11 +38,10 @@ const scenarios = [
   "auth/cross-app-access-complete-flow",
 ];
 
-async function conform(lab, scenario) {
+async function conform(lab, scenario, command = `${node} ${client}`) {
   const done = await run(
     node,
-    [packageFile("@modelcontextprotocol/conformance/dist/index.js"), "client", "--command", `${node} ${client}`,
-     "--scenario", scenario],
+    [packageFile("@modelcontextprotocol/conformance/dist/index.js"), "client", "--command", command, "--scenario", scenario],
     { cwd: lab.work, env: { ...lab.env, CADRE: cadre } },
   );
   assert.equal(done.code, 0, done.out.slice(-3000) + done.err.slice(-1000));
@@ -48,6 +49,16 @@ async function conform(lab, scenario) {
 }
 
 const tests = scenarios.map((scenario) => [`MCP conformance: ${scenario}`, (lab) => conform(lab, scenario)]);
+
+tests.push([
+  "MCP conformance: cadre mcp login signs in, and only the user can read what it keeps",
+  async (lab) => {
+    await conform(lab, "auth/metadata-default", `${cadre} mcp login --url`);
+    const kept = path.join(lab.folder, "cadre", "mcp-auth.json");
+    assert.equal(fs.statSync(kept).mode & 0o777, 0o600);
+    assert.match(fs.readFileSync(kept, "utf8"), /127\.0\.0\.1|localhost/);
+  },
+]);
 
 // A scenario that a later version of the suite brings is not left out silently.
 tests.push([

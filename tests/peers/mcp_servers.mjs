@@ -96,6 +96,17 @@ for (const name of ["stdio", "streamable HTTP"]) {
 }
 
 Object.assign(tests, {
+  async "server-everything: an address to visit is shown to a hook, and its consent reaches the server"(lab) {
+    lab.stdio("all", EVERYTHING, "stdio");
+    const url = "https://example.com/pay";
+    const [yes] = await lab.calls([["mcp__all__trigger-url-elicitation", { url }]], {
+      settings: { hooks: { Elicitation: answer("accept") } },
+    });
+    assert.match(textOf(yes), /User completed the URL elicitation flow/);
+    const asked = JSON.parse(fs.readFileSync(path.join(lab.work, "asked.json")));
+    assert.deepEqual([asked.mode, asked.url], ["url", url]);
+  },
+
   async "server-everything: a file that it makes is listed as a resource and can be read"(lab) {
     lab.stdio("all", EVERYTHING, "stdio");
     const data = `data:text/plain;base64,${Buffer.from("squeeze me").toString("base64")}`;

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Programs of others against ours, as TAP. usage: run.sh MODELD (the program; default: that of the build folder)
+# Programs of others against ours, as TAP. usage: run.sh [MODELD [CADRE]] (the programs; default: those of the build folders)
 # Packages come from npm into node_modules here; where npm cannot be reached each test is skipped, visibly.
 set -u
 cd "$(dirname "$0")" || exit 1
 modeld=${1:-../../build/modeld/modeld}
+cadre=${2:-../../build-test/cadre}
 peers="modeld_sdk.mjs modeld_openai.mjs"
+mcp_peers="mcp_conformance.mjs mcp_servers.mjs mcp_serve.mjs usage.mjs"
 
 # Every package of package.json is here, in the version that it names.
 installed() {
@@ -20,7 +22,12 @@ skip_all() {
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP $1"
 	done
-	echo "1..$(cat $peers | grep -c '^  async "')"
+	number=$(cat $peers | grep -c '^  async "')
+	for peer in $mcp_peers; do
+		number=$((number + 1))
+		echo "ok $number - $peer # SKIP $1"
+	done
+	echo "1..$number"
 	exit 0
 }
 
@@ -36,5 +43,8 @@ fi
 status=0
 for peer in $peers; do
 	node "$peer" "$modeld" || status=1
+done
+for peer in $mcp_peers; do
+	node "$peer" "$cadre" || status=1
 done
 exit $status

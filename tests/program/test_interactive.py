@@ -87,6 +87,14 @@ def a_prompt_on_the_command_line_is_the_first_turn(lab):
         leave(t)
 
 
+def the_initial_prompt_of_an_agent_is_the_first_turn(lab):
+    agents = json.dumps({"lead": {"description": "leads", "prompt": "You lead.", "initialPrompt": "say good morning"}})
+    with start(lab, "--agents", agents, "--agent", "lead") as t:
+        t.expect("You said good morning.")
+        t.expect("> ")
+        leave(t)
+
+
 def letters_outside_ascii_survive(lab):
     with start(lab) as t:
         t.expect("> ")
@@ -422,7 +430,7 @@ def the_terminal_is_left_as_it_was(lab):
 
 if __name__ == "__main__":
     main(a_line_is_answered_and_ctrl_d_leaves,
-         a_prompt_on_the_command_line_is_the_first_turn,
+         a_prompt_on_the_command_line_is_the_first_turn, the_initial_prompt_of_an_agent_is_the_first_turn,
          letters_outside_ascii_survive,
          the_arrow_brings_the_last_line_back,
          a_question_that_is_answered_with_yes_lets_the_tool_run,

@@ -331,6 +331,41 @@ int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *wh
 	return fake_report("trust_list", "", ret_report);
 }
 
+int cadre_rewind(struct cadre *c, const char *session, const char *message, unsigned flags,
+		 struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "%s,%s,%u", or_empty(session), or_empty(message), flags);
+	return fake_report("rewind", text, ret_report);
+}
+
+int cadre_rewind_list(struct cadre *c, const char *session, struct cadre_report **ret_report, char *why,
+		      size_t why_size)
+{
+	return fake_report("rewind_list", or_empty(session), ret_report);
+}
+
+int cadre_sessions_list(struct cadre *c, const char *text, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("sessions_list", or_empty(text), ret_report);
+}
+
+int cadre_sessions_show(struct cadre *c, const char *session, int markdown, struct cadre_report **ret_report, char *why,
+			size_t why_size)
+{
+	return fake_report(markdown ? "sessions_export" : "sessions_show", session, ret_report);
+}
+
+int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, struct cadre_report **ret_report,
+			 char *why, size_t why_size)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%lld%s", (long long)older_than_s, dry_run ? ",dry" : "");
+	return fake_report("sessions_prune", text, ret_report);
+}
+
 size_t cadre_report_rows(const struct cadre_report *r)
 {
 	return fake_row_count;

@@ -4,8 +4,8 @@
 
 int main(void)
 {
-	const struct test_group *groups[] = { &args_tests, &choice_tests, &render_tests, &input_tests,
-					      &face_tests, &tree_tests,   &verb_tests };
+	const struct test_group *groups[] = { &args_tests,  &choice_tests, &completion_tests, &render_tests,
+					      &input_tests, &face_tests,   &tree_tests,       &verb_tests };
 	struct CMUnitTest all[64];
 	size_t n = 0;
 

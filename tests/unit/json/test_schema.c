@@ -209,10 +209,63 @@ TEST(alternatives_that_multiply_are_given_up)
 	CHECK_INT(json_schema_check(schema.root, value.root, &err), -ERR_LIMIT);
 }
 
+TEST(what_is_no_schema_is_told_by_its_keyword)
+{
+	static const struct {
+		const char *schema, *error; /* NULL: it is one */
+	} rows[] = {
+		{ "{}", NULL },
+		{ "true", NULL },
+		{ "{\"type\":[\"string\",\"null\"],\"x-own\":[1]}", NULL },
+		{ "{\"properties\":{\"a\":false},\"required\":[],\"items\":[{}]}", NULL },
+		{ "{\"enum\":[1,\"a\"],\"minimum\":-1.5,\"maxLength\":0}", NULL },
+		{ "[]", "a schema is an object or a boolean, which is not what stands in the whole" },
+		{ "{\"type\":\"strin\"}",
+		  "'type' must be array, boolean, integer, null, number, object or string, or a list of them" },
+		{ "{\"type\":[]}",
+		  "'type' must be array, boolean, integer, null, number, object or string, or a list of them" },
+		{ "{\"properties\":[]}", "'properties' must be an object of schemas" },
+		{ "{\"properties\":{\"a\":{\"items\":3}}}",
+		  "a schema is an object or a boolean, which is not what stands in items" },
+		{ "{\"required\":[\"a\",1]}", "'required' must be a list of names" },
+		{ "{\"anyOf\":[]}", "'anyOf' must be a list of at least one schema" },
+		{ "{\"$defs\":{\"a\":{\"minLength\":-1}}}", "'minLength' must be a whole number from 0 on" },
+		{ "{\"not\":{\"maximum\":\"1\"}}", "'maximum' must be a number" },
+		{ "{\"enum\":{}}", "'enum' must be a list" },
+		{ "{\"pattern\":1}", "'pattern' must be a string" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_DOC struct doc schema = doc_parse(str_from(rows[i].schema));
+		struct err err = { 0 };
+
+		int rc = json_schema_form(schema.root, &err);
+
+		CHECK_INT(rc, rows[i].error ? -ERR_PARSE : 0);
+		CHECK_CSTR(err.text, rows[i].error ? rows[i].error : "");
+	}
+}
+
+TEST(a_schema_that_is_nested_too_deeply_is_refused)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	for (int i = 0; i < 200; i++)
+		buf_addstr(&text, "{\"not\":");
+	buf_addstr(&text, "{}");
+	for (int i = 0; i < 200; i++)
+		buf_addch(&text, '}');
+	AUTO_DOC struct doc schema = doc_parse(buf_str(&text));
+
+	CHECK_INT(json_schema_form(schema.root, &err), -ERR_LIMIT);
+}
+
 int test_schema(void)
 {
 	return RUN_TESTS(T(tool_inputs_are_checked_with_messages_for_the_model), T(types_are_told_apart),
 			 T(values_are_held_to_lists_and_bounds), T(faults_in_nested_values_are_named_by_their_path),
 			 T(alternatives_and_references_are_followed), T(a_schema_that_turns_in_circles_is_given_up),
-			 T(alternatives_that_multiply_are_given_up));
+			 T(alternatives_that_multiply_are_given_up), T(what_is_no_schema_is_told_by_its_keyword),
+			 T(a_schema_that_is_nested_too_deeply_is_refused));
 }

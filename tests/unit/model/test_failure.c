@@ -142,10 +142,57 @@ TEST(the_type_of_an_error_event_stands_for_a_status)
 	}
 }
 
+TEST(another_model_helps_where_this_one_is_overloaded_or_missing)
+{
+	static const struct {
+		enum failure_kind kind;
+		int status;
+		unsigned attempt;
+		bool helps;
+	} rows[] = {
+		{ FAIL_STATUS, 404, 1, true },  { FAIL_STATUS, 529, 2, false }, { FAIL_STATUS, 529, 3, true },
+		{ FAIL_EVENT, 529, 3, true },   { FAIL_STATUS, 500, 9, false }, { FAIL_STATUS, 429, 9, false },
+		{ FAIL_STATUS, 401, 1, false }, { FAIL_CONNECT, 0, 9, false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct failure f = { .kind = rows[i].kind, .status = rows[i].status, .retry_after_ms = -1 };
+		CHECK_INT(failure_is_of_model(&f, rows[i].attempt), rows[i].helps);
+	}
+}
+
+TEST(a_conversation_that_is_too_long_is_told_from_other_bad_requests)
+{
+	static const struct {
+		int status;
+		const char *body;
+		bool too_long;
+	} rows[] = {
+		{ 413, "", true },
+		{ 400, "{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 > 8\"}}",
+		  true },
+		{ 400, "{\"error\":{\"message\":\"This model's maximum context length is 8 tokens\"}}", true },
+		{ 400, "{\"error\":{\"type\":\"exceed_context_size_error\",\"message\":\"no\"}}", true },
+		{ 400, "{\"error\":{\"message\":\"max_tokens: required\"}}", false },
+		{ 500, "{\"error\":{\"message\":\"prompt is too long\"}}", false },
+		{ 401, "", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct failure f = { .retry_after_ms = -1 };
+		failure_from_body(&f, rows[i].status, str_from(rows[i].body));
+		CHECK_INT(failure_is_too_long(&f), rows[i].too_long);
+	}
+	struct failure cut = { .kind = FAIL_CUT, .status = 413 };
+	CHECK(!failure_is_too_long(&cut));
+}
+
 int test_failure(void)
 {
 	return RUN_TESTS(T(each_failure_has_its_name_and_its_number_of_tries),
 			 T(delays_double_up_to_a_limit_with_a_quarter_of_jitter), T(the_servers_time_is_waited_for),
 			 T(an_error_body_is_told_in_one_line), T(a_long_error_body_is_cut),
-			 T(the_type_of_an_error_event_stands_for_a_status));
+			 T(the_type_of_an_error_event_stands_for_a_status),
+			 T(another_model_helps_where_this_one_is_overloaded_or_missing),
+			 T(a_conversation_that_is_too_long_is_told_from_other_bad_requests));
 }

@@ -234,6 +234,42 @@ TEST(a_worktree_agent_writes_only_there)
 	permission_release(&child);
 }
 
+TEST(tools_for_memory_work_there_alone_and_not_for_those_below)
+{
+	STAGE(stage);
+	static const char *const tools[] = { "Read", "Write" };
+	struct permission main_agent = { .mode = PERMISSION_BYPASS };
+	struct permission child;
+	struct permission grandchild;
+	permission_derive(&child, &main_agent,
+			  &(struct permission_birth){
+				  .memory_dir = "/var/memory", .memory_tools = tools, .memory_tool_count = 2 });
+	permission_derive(&grandchild, &child, &(struct permission_birth){ 0 });
+
+	CHECK_INT(stage_decide(&child, stage_call(&stage, "Write", "{'file_path':'/var/memory/x'}")), RUN);
+	CHECK_INT(stage_decide(&child, stage_call(&stage, "Write", "{'file_path':'/var/memory/../x'}")), NOT);
+	CHECK_INT(stage_decide(&child, stage_call(&stage, "Read", "{'file_path':'@/f'}")), NOT);
+	CHECK_INT(stage_decide(&child, stage_call(&stage, "Edit", "{'file_path':'@/f'}")), RUN);
+	CHECK_INT(stage_decide(&grandchild, stage_call(&stage, "Read", "{'file_path':'@/f'}")), RUN);
+	permission_release(&grandchild);
+	permission_release(&child);
+}
+
+TEST(memory_stays_when_rules_of_the_session_go)
+{
+	STAGE(stage);
+	static const char *const tools[] = { "Write" };
+	struct permission p = { 0 };
+	permission_give_memory(&p, "/var/memory", tools, 1);
+	permission_allow_tool(&p, STR("Bash"));
+
+	permission_drop_rules(&p, RULE_ALLOW, NULL);
+
+	CHECK_INT(stage_decide(&p, stage_call(&stage, "Write", "{'file_path':'/var/memory/x'}")), RUN);
+	CHECK_INT(stage_decide(&p, stage_call(&stage, "Write", "{'file_path':'@/f'}")), NOT);
+	permission_release(&p);
+}
+
 TEST(a_childs_directories_do_not_widen_its_parents)
 {
 	STAGE(stage);
@@ -318,7 +354,8 @@ int test_child(void)
 			 T(allowed_tools_of_a_call_replace_the_sessions),
 			 T(limits_of_a_definition_hold_for_it_and_below_it),
 			 T(a_limit_that_cannot_be_read_forbids_its_tool), T(a_worktree_agent_writes_only_there),
-			 T(a_childs_directories_do_not_widen_its_parents),
+			 T(tools_for_memory_work_there_alone_and_not_for_those_below),
+			 T(memory_stays_when_rules_of_the_session_go), T(a_childs_directories_do_not_widen_its_parents),
 			 T(a_parents_rule_without_anchor_starts_at_the_parent_too),
 			 T(a_mode_that_is_switched_off_holds_for_nobody_from_that_moment_on),
 			 T(rules_of_the_session_can_be_taken_away_and_others_not));

@@ -91,6 +91,11 @@ static void note_event(void *data, const struct event *e)
 	case EVENT_DELTA:
 		buf_addf(&a->events, "delta:" STR_FMT " ", STR_ARG(e->raw.n ? STR("raw") : e->text));
 		break;
+	case EVENT_COMPACTING:
+	case EVENT_COMPACTED:
+		buf_addf(&a->events, "%s:%s ", e->kind == EVENT_COMPACTED ? "compacted" : "compacting",
+			 e->compact->result ? e->compact->result : "begins");
+		break;
 	default:
 		buf_addf(&a->events, "event %d ", (int)e->kind);
 	}

@@ -5,5 +5,6 @@
 
 int main(void)
 {
-	return test_turn() + test_calls() + test_retry() + test_cancel() + test_disk() + test_fork_gate();
+	return test_turn() + test_calls() + test_retry() + test_cancel() + test_compact() + test_compact_valid() +
+	       test_disk() + test_fork_gate();
 }

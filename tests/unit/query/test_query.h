@@ -6,5 +6,7 @@ int test_turn(void);
 int test_calls(void);
 int test_retry(void);
 int test_cancel(void);
+int test_compact(void);
+int test_compact_valid(void);
 int test_disk(void);
 int test_fork_gate(void);

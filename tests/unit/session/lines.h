@@ -24,6 +24,15 @@
 #define CLOSE(uuid, parent, id, stop) ANSWER_LINE(uuid, parent, id, "", "", "\"" stop "\"") "\n"
 /* As another program writes a block: nothing says that it is partial. */
 #define FOREIGN(uuid, parent, id, block) ANSWER_LINE(uuid, parent, id, "", block, "null") "\n"
+#define BOUNDARY(uuid, before)                                                                          \
+	"{\"parentUuid\":null,\"logicalParentUuid\":" before ",\"type\":\"system\",\"subtype\":\"compact_boundary\"" \
+	",\"uuid\":\"" uuid "\"}\n"
+#define SUMMARY(uuid, parent, meta, text)                                                               \
+	"{\"parentUuid\":" parent ",\"type\":\"user\"" meta ",\"isCompactSummary\":true,\"uuid\":\"" uuid        \
+	"\",\"message\":{\"role\":\"user\",\"content\":[" TEXT_BLOCK(text) "]}}\n"
+#define SEEN(uuid, parent, time, path)                                                                  \
+	"{\"type\":\"user\",\"uuid\":\"" uuid "\",\"parentUuid\":" parent ",\"timestamp\":\"" time                \
+	"\",\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"" path "\"}}\n"
 #define FORK(uuid, session, from)                                                                       \
 	"{\"parentUuid\":null,\"type\":\"fork-origin\",\"uuid\":\"" uuid "\",\"forkedFrom\":{\"sessionId\":\"" session \
 	"\",\"uuid\":\"" from "\"}}\n"

@@ -94,6 +94,8 @@ char *stage_describe(struct stage *s, const struct session_load *l)
 			 l->calls[i].result ? "yes" : "no");
 	if (l->interrupted)
 		buf_addstr(&out, "; interrupted");
+	if (l->agent)
+		buf_addf(&out, "; agent %s", l->agent);
 	if (l->skipped)
 		buf_addf(&out, "; skipped %u", l->skipped);
 	if (l->repaired)

@@ -19,6 +19,31 @@ static const struct {
 	  "{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"s\"}")
 	  PART("3", OF("2"), "m1", TEXT_BLOCK("yo")) CLOSE("4", OF("3"), "m1", "end_turn"),
 	  "u:hi, a:<thinking>, a:yo" },
+	{ "the agent that the session runs as: the newest word, beside the conversation",
+	  "{\"type\":\"agent-setting\",\"agentSetting\":\"a\"}\n" PROMPT("1", NONE, "hi")
+	  "{\"type\":\"agent-setting\",\"agentSetting\":\"b\"}\n" PROMPT("2", OF("1"), "yo"),
+	  "u:hi, u:yo; interrupted; agent b" },
+	{ "an agent that is no text",
+	  "{\"type\":\"agent-setting\",\"agentSetting\":7}\n" PROMPT("1", NONE, "hi"), "u:hi; interrupted" },
+	{ "a summary between two turns",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) BOUNDARY("3", OF("2"))
+	  SUMMARY("4", OF("3"), ",\"isMeta\":true", "sum"), "u:sum" },
+	{ "a summary in a turn",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) BOUNDARY("3", OF("2"))
+	  SUMMARY("4", OF("3"), "", "sum"), "u:sum; interrupted" },
+	{ "the conversation behind a summary, and what the summary cost",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("s", OF("2"), "m2", "end_turn")
+	  BOUNDARY("3", OF("s")) SUMMARY("4", OF("3"), ",\"isMeta\":true", "sum") PROMPT("5", OF("4"), "on")
+	  FOREIGN("6", OF("5"), "m3", TEXT_BLOCK("well")), "u:sum, u:on, a:well" },
+	{ "two summaries",
+	  PROMPT("1", NONE, "hi") BOUNDARY("3", OF("1")) SUMMARY("4", OF("3"), "", "one") PROMPT("5", OF("4"), "on")
+	  BOUNDARY("6", OF("5")) SUMMARY("7", OF("6"), "", "two") PROMPT("8", OF("7"), "more"),
+	  "u:two, u:more; interrupted" },
+	{ "a boundary without its summary",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) BOUNDARY("3", OF("2")), "u:hi, a:yo" },
+	{ "a boundary without its summary, then the next prompt",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) BOUNDARY("3", OF("2"))
+	  PROMPT("4", OF("2"), "on"), "u:hi, a:yo, u:on; interrupted" },
 	{ "a torn last line",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
 	  "{\"parentUuid\":\"3\",\"type\":\"us", "u:hi, a:yo; repaired" },
@@ -287,6 +312,29 @@ TEST(where_it_was_and_which_files_it_knows_come_with_it)
 	stage_release(&s);
 }
 
+TEST(files_that_were_seen_before_a_summary_are_known_by_their_newest_look)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl",
+					   SEEN("1", NONE, "2026-11-15T20:21:00Z", "/a")
+						   SEEN("2", OF("1"), "2026-11-15T20:21:01Z", "/b")
+							   BOUNDARY("3", OF("2")) SUMMARY("4", OF("3"), "", "sum")
+								   SEEN("5", OF("4"), "2026-11-15T20:21:02Z", "/a")),
+			       &l, &err),
+		  0);
+
+	CHECK_INT(l.file_count, 2);
+	CHECK_CSTR(l.files[0].path, "/b");
+	CHECK_CSTR(l.files[1].path, "/a");
+	CHECK_INT(l.files[1].time_ms % 60000, 2000);
+	session_load_release(&l);
+	stage_release(&s);
+}
+
 TEST(a_call_without_result_is_handed_on_with_its_input)
 {
 	struct stage s;
@@ -332,6 +380,7 @@ int test_load(void)
 			 T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
 			 T(a_long_torn_line_is_cut_off_too), T(a_session_that_is_not_there_is_not_found),
 			 T(where_it_was_and_which_files_it_knows_come_with_it),
+			 T(files_that_were_seen_before_a_summary_are_known_by_their_newest_look),
 			 T(a_call_without_result_is_handed_on_with_its_input),
 			 T(what_somebody_said_is_counted_apart_from_context_and_results));
 }

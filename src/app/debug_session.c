@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * debug_session.c - what goes into the log besides events: requests. */
+#include "app/app_int.h"
+#include "app/debug.h"
+
+static void on_state(struct query *q, const char *to)
+{
+	const struct cadre_session *s = CONTAINER_OF(q, struct cadre_session, tree.main.query);
+
+	if (!strcmp(to, "STREAM"))
+		debug_say(s->cadre->debug, "api", "main: request to %s, try %u, %llu bytes", q->config.model,
+			  q->attempt, (unsigned long long)(q->config.head->bytes.n + q->transcript.bytes));
+}
+
+int app_open_debug(struct cadre *c, struct err *err)
+{
+	const struct options *o = &c->options;
+
+	if (c->debug || (!o->debug && !o->debug_file))
+		return 0;
+	return debug_new(o->debug, o->debug_file, &c->debug, err);
+}
+
+void session_watch_requests(struct cadre_session *s)
+{
+	if (s->cadre->debug)
+		s->tree.main.query.trace = on_state;
+}

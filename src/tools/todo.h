@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * todo.h - what the tools of the task list share; only for this room. */
+#pragma once
+#include "json/json_write.h"
+#include "tool/tool.h"
+#include "tools/todo_list.h"
+
+/* The list of the call's session. False: the call has been answered. */
+bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids); /* an array of texts */
+/* "#1, #3": those of them that are open. Nothing if none is. */
+void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * tool_task_get.c - TaskGet: one item of the task list. */
+#include "tools/todo.h"
+#include "tools/tools_int.h"
+
+static void get_start(struct tool_call *call);
+
+const struct tool tool_task_get = {
+	.name = "TaskGet",
+	.definition = tool_task_get_json,
+	.subject = "taskId",
+	.flags = TOOL_READ_ONLY | TOOL_NO_ASK | TOOL_TASK_LIST,
+	.start = get_start,
+};
+
+static void put_item(struct json_out *w, const struct todo *t)
+{
+	char id[16];
+
+	snprintf(id, sizeof id, "%u", t->id);
+	json_open(w, '{');
+	json_kcstr(w, "id", id);
+	json_kcstr(w, "subject", t->subject);
+	json_kcstr(w, "description", t->description);
+	json_kcstr(w, "status", todo_status_name(t->status));
+	todo_put_ids(w, "blocks", &t->blocks);
+	todo_put_ids(w, "blockedBy", &t->blocked_by);
+	json_close(w);
+}
+
+static void say(struct buf *out, const struct todo_list *l, const struct todo *t)
+{
+	AUTO_BUF struct buf open = { 0 };
+
+	buf_addf(out, "Task #%u: %s\nStatus: %s\nDescription: %s", t->id, t->subject, todo_status_name(t->status),
+		 t->description);
+	if (t->owner)
+		buf_addf(out, "\nOwner: %s", t->owner);
+	todo_add_open(&open, l, &t->blocked_by);
+	if (open.n)
+		buf_addf(out, "\nBlocked by: %s", open.p);
+	buf_clear(&open);
+	todo_add_open(&open, l, &t->blocks);
+	if (open.n)
+		buf_addf(out, "\nBlocks: %s", open.p);
+}
+
+static void get_start(struct tool_call *call)
+{
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	struct json_out w = json_out(&call->result_json);
+
+	if (!todo_open(call, &list, false))
+		return;
+	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
+	json_open(&w, '{');
+	json_key(&w, "task");
+	if (t) {
+		put_item(&w, t);
+		say(&call->result, &list, t);
+	} else {
+		json_put_null(&w);
+		buf_addstr(&call->result, "Task not found");
+	}
+	json_close(&w);
+	tool_call_end(call, false);
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cadre sessions`, titles, and what is sent in headers."""
+import http.server
+import json
+import os
+import pathlib
+import threading
+import time
+
+from lab import main
+
+
+def said(lab, text, *flags):
+    """Runs one prompt and returns the id of its session."""
+    done = lab.cadre("-p", "--output-format", "json", *flags, text)
+    assert done.code == 0, done
+    return json.loads(done.out)["session_id"]
+
+
+def listed(lab, *words):
+    done = lab.cadre("sessions", *words, "--json")
+    assert done.code == 0, done
+    return json.loads(done.out)
+
+
+def age(lab, session, days):
+    """Makes the file of a session as old as that."""
+    path = next(pathlib.Path(lab.home, ".claude").glob(f"projects/*/{session}.jsonl"))
+    then = time.time() - days * 86400
+    os.utime(path, (then, then))
+    return path
+
+
+def sessions_are_listed_newest_first_with_title_or_prompt(lab):
+    lab.model("rule\n  text an answer")
+    old = said(lab, "What is a lemma?")
+    age(lab, old, 2)
+    new = said(lab, "And a theorem?", "--name", "On theorems")
+    sessions = listed(lab)
+    assert [s["sessionId"] for s in sessions] == [new, old], sessions
+    assert sessions[0]["title"] == "On theorems" and sessions[0]["firstPrompt"] == "And a theorem?", sessions
+    assert sessions[1]["title"] is None and sessions[1]["firstPrompt"] == "What is a lemma?", sessions
+    table = lab.cadre("sessions").out.splitlines()
+    assert len(table) == 3 and "On theorems" in table[1] and "What is a lemma?" in table[2], table
+
+
+def a_title_of_the_user_goes_before_one_of_a_program(lab):
+    lab.model("rule\n  text an answer")
+    session = said(lab, "hi", "-n", "Mine")
+    path = next(pathlib.Path(lab.home, ".claude").glob(f"projects/*/{session}.jsonl"))
+    with path.open("a") as f:
+        f.write(json.dumps({"type": "ai-title", "aiTitle": "Guessed", "sessionId": session}, separators=(",", ":")) + "\n")
+    assert listed(lab)[0]["title"] == "Mine"
+    assert lab.cadre("-p", "--resume", session, "again").code == 0
+
+
+def a_search_finds_what_user_and_model_said(lab):
+    lab.model('rule\n  prompt contains "bird"\n  text The \\"wren\\" sings.\nrule\n  text nothing')
+    birds = said(lab, "which bird?")
+    said(lab, "something else")
+    assert [s["sessionId"] for s in listed(lab, "search", "WREN")] == [birds]
+    assert listed(lab, "search", "system-reminder") == []  # the environment, which nobody said
+
+
+def a_session_is_shown_and_exported(lab):
+    lab.model('rule\n  turn 1\n  call Glob {"pattern": "*.none"}\nrule\n  text Nothing there.')
+    session = said(lab, "Look around")
+    shown = lab.cadre("sessions", "show", session[:8]).out
+    assert "Look around" in shown and "* Glob" in shown and "Nothing there." in shown, shown
+    text = lab.cadre("sessions", "export", session).out
+    assert text.startswith("# Look around\n\n## User\n\nLook around\n"), text
+    assert '**Glob**\n\n```json\n{"pattern":' in text and "## Assistant\n\nNothing there.\n" in text, text
+    lines = json.loads(lab.cadre("sessions", "export", session, "--format", "json").out)
+    path = next(pathlib.Path(lab.home, ".claude").glob(f"projects/*/{session}.jsonl"))
+    assert lines == [json.loads(line) for line in path.read_text().splitlines()]
+    missing = lab.cadre("sessions", "show", "nobody")
+    assert missing.code == 1 and "no session of this project has the id or title 'nobody'" in missing.err, missing
+
+
+def only_old_sessions_are_pruned_and_a_dry_run_removes_nothing(lab):
+    lab.model("rule\n  text an answer")
+    old, new = said(lab, "old"), said(lab, "new")
+    path = age(lab, old, 40)
+    (path.parent / old / "subagents").mkdir(parents=True)
+    dry = json.loads(lab.cadre("sessions", "prune", "--older-than", "30d", "--dry-run", "--json").out)
+    assert [(s["sessionId"], s["removed"]) for s in dry] == [(old, False)] and path.exists(), dry
+    done = lab.cadre("sessions", "prune", "--older-than", "30d")
+    assert done.code == 0 and old in done.out, done
+    assert not path.exists() and not (path.parent / old).exists()
+    assert [s["sessionId"] for s in listed(lab)] == [new]
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.server.betas.append(self.headers.get("anthropic-beta"))
+        self.send_response(401)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def betas_of_the_command_line_are_sent_in_a_header(lab):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    server.betas = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BETAS": "from-env"}
+    assert lab.cadre("-p", "--betas", "one,two", "three", "--", "hi", env=env).code == 1
+    assert lab.cadre("-p", "hi", env=env).code == 1
+    server.shutdown()
+    assert list(dict.fromkeys(server.betas)) == ["one,two,three", "from-env"], server.betas  # whatever is tried again
+
+
+if __name__ == "__main__":
+    main(sessions_are_listed_newest_first_with_title_or_prompt, a_title_of_the_user_goes_before_one_of_a_program,
+         a_search_finds_what_user_and_model_said, a_session_is_shown_and_exported,
+         only_old_sessions_are_pruned_and_a_dry_run_removes_nothing, betas_of_the_command_line_are_sent_in_a_header)

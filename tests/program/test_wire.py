@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""stream-json both ways when the client misbehaves: huge and broken lines, answers that never come, a reader that does not
+read, many clients, a client that dies."""
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+from lab import DEADLINE_S, Late, main
+
+ARGS = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
+ECHO = "rule\n  text You said: {{last}}\n"
+
+
+class Client:
+    """One program on the other side of the wire."""
+
+    def __init__(self, lab, *args, **more):
+        self.run = lab.start(*ARGS, *args, stdin=subprocess.PIPE, **more)
+        self.stdin = self.run.process.stdin
+
+    def send(self, *messages):
+        for message in messages:
+            self.stdin.write((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
+        self.stdin.flush()
+
+    def say(self, text, **more):
+        self.send({"type": "user", "message": {"role": "user", "content": text}, **more})
+
+    def request(self, number, subtype, **fields):
+        self.send({"type": "control_request", "request_id": number, "request": {"subtype": subtype, **fields}})
+
+    def answer(self, request, payload):
+        response = {"subtype": "success", "request_id": request["request_id"], "response": payload}
+        self.send({"type": "control_response", "response": response})
+
+    def asked(self, subtype):
+        """The next request of the program's own."""
+        while True:
+            frame = self.run.frame("control_request")
+            if frame["request"]["subtype"] == subtype:
+                return frame
+
+    def reply(self, number):
+        while True:
+            response = self.run.frame("control_response")["response"]
+            if response["request_id"] == number:
+                return response
+
+    def over(self):
+        self.stdin.close()
+        return self.run.wait()
+
+
+def lines_that_are_no_messages_are_passed_over(lab):
+    lab.model(ECHO)
+    client = Client(lab)
+    client.send(b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'"text"', {"type": "nobody knows"}, {"type": 7}, {}, {"type": "user"},
+                {"type": "control_request"}, {"type": "control_request", "request_id": 5, "request": []},
+                {"type": "control_response", "response": {"request_id": "never", "subtype": "success"}},
+                {"type": "control_cancel_request", "request_id": "never"}, {"type": "keep_alive"})
+    client.request("u", "no_such_subtype")
+    refused = client.reply("u")
+    assert refused["error"] == "Unsupported control request subtype: no_such_subtype", refused
+    assert refused["error_code"] == "unsupported_request", refused
+    client.say("hello")
+    assert client.run.frame("result")["result"].endswith("hello")
+    assert client.over().code == 0
+
+
+def a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out(lab):
+    lab.model("rule\n  text Taken.\n")
+    client = Client(lab)
+    client.say("large", pasted_content="x" * (50 << 20))
+    assert client.run.frame("result")["result"] == "Taken."
+    client.say("too large", pasted_content="y" * (65 << 20))
+    said = client.run.frame("system", "informational")
+    assert "longer than 64 MB" in said["content"], said
+    client.say("small")
+    assert client.run.frame("result")["result"] == "Taken."
+    assert client.over().code == 0
+
+
+def a_hook_that_is_never_answered_ends_with_its_time(lab):
+    lab.model("rule\n  turn 1\n  call Bash {\"command\": \"echo ran\"}\nrule\n  text Done.\n")
+    client = Client(lab)
+    client.request("i", "initialize", hooks={"PreToolUse": [{"hookCallbackIds": ["h"], "timeout": 1}]})
+    client.say("go")
+    asked = client.asked("hook_callback")
+    taken_back = client.run.frame("control_cancel_request")
+    assert taken_back["request_id"] == asked["request_id"]
+    assert client.run.frame("result")["subtype"] == "success"
+    assert client.over().code == 0
+
+
+def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
+    lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text Done.\n")
+    client = Client(lab, "--permission-prompt-tool", "stdio")
+    client.say("go")
+    asked = client.asked("can_use_tool")
+    client.request("again", "initialize")
+    pending = client.reply("again")["pending_permission_requests"]
+    assert [p["request_id"] for p in pending] == [asked["request_id"]], pending
+    client.request("stop", "interrupt")
+    assert client.run.frame("control_cancel_request")["request_id"] == asked["request_id"]
+    assert client.run.frame("result")["subtype"] == "error_during_execution"
+    client.answer(asked, {"behavior": "allow", "updatedInput": asked["request"]["input"]})
+    client.over()
+    assert not os.path.exists(os.path.join(lab.work, "made"))
+
+
+def the_end_of_the_input_answers_what_was_asked_with_no(lab):
+    lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text The tool said: {{last_result}}\n")
+    client = Client(lab, "--permission-prompt-tool", "stdio")
+    client.say("go")
+    client.asked("can_use_tool")
+    done = client.over()
+    result = [f for f in done.frames() if f["type"] == "result"][-1]
+    assert "Nobody decided" in result["result"], result
+    assert done.code == 0 and not os.path.exists(os.path.join(lab.work, "made"))
+
+
+def a_request_that_is_withdrawn_gets_no_answer(lab):
+    lab.model(ECHO)
+    server = {"type": "stdio", "command": "sleep", "args": ["600"]}
+    client = Client(lab, env={"MCP_TIMEOUT": "2000"})
+    client.request("set", "mcp_set_servers", servers={"mute": server})
+    client.send({"type": "control_cancel_request", "request_id": "set"})
+    client.request("next", "get_binary_version")
+    assert client.reply("next")["subtype"] == "success"
+    done = client.over()
+    assert not any(f.get("response", {}).get("request_id") == "set" for f in done.frames()), done
+
+
+def a_reader_that_does_not_read_does_not_grow_our_memory(lab):
+    """The model says 60 MB in pieces; nobody reads. Then somebody does, and all of it is there."""
+    lab.model("chunk 4096\nrule\n  filler 60MB\n")
+    client = Client(lab, "--include-partial-messages")
+    client.say("go")
+    peak = settled_peak(client.run.pid)
+    assert peak < 200 << 10, "%d KB" % peak  # kilobytes, in a build with sanitizers
+    text = 0
+    while True:
+        frame = json.loads(client.run.line())
+        if frame["type"] == "stream_event" and frame["event"]["type"] == "content_block_delta":
+            text += len(frame["event"]["delta"]["text"])
+        if frame["type"] == "result":
+            break
+    assert text == 60 << 20, text
+    client.over()
+
+
+def settled_peak(pid):
+    """Peak resident kilobytes when the process has stopped to use the processor: it waits for us."""
+    until = time.monotonic() + DEADLINE_S
+    before, same = -1, 0
+    while same < 5:
+        with open("/proc/%d/stat" % pid, encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        now = int(fields[11]) + int(fields[12])
+        same = same + 1 if now == before and now > 5 else 0
+        before = now
+        if time.monotonic() > until:
+            raise Late("it does not stop to work")
+        select.select([], [], [], 0.1)
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return int([line for line in f if line.startswith("VmHWM")][0].split()[1])
+
+
+def thirty_two_clients_at_once_are_served(lab):
+    lab.model("latency 50\nrule\n  turn 1\n  call Bash {\"command\": \"echo ran\"}\nrule\n  text Done.\n")
+    clients = [Client(lab, "--permission-prompt-tool", "stdio") for _ in range(32)]
+    for i, client in enumerate(clients):
+        client.request("i", "initialize", hooks={"PreToolUse": [{"hookCallbackIds": ["h%d" % i]}]})
+        client.say("go")
+    for i, client in enumerate(clients):
+        asked = client.asked("hook_callback")
+        assert asked["request"]["callback_id"] == "h%d" % i
+        client.answer(asked, {})
+    sessions = {client.run.frame("result")["session_id"] for client in clients}
+    assert len(sessions) == 32
+    assert all(client.over().code == 0 for client in clients)
+
+
+def a_client_that_dies_takes_the_run_with_it(lab):
+    fifo = lab.fifo("started")
+    lab.model("rule\n  turn 1\n  call Bash {\"command\": \"echo up > started; sleep 600\"}\nrule\n  text Done.\n")
+    client = Client(lab, "--allowedTools", "Bash")
+    client.say("go")
+    assert fifo.line() == "up"
+    client.stdin.close()
+    client.run.process.stdout.close()
+    client.run.kill(signal.SIGTERM)
+    assert client.run.process.wait(DEADLINE_S) == 143
+    lab.wait_for_nobody()
+
+
+if __name__ == "__main__":
+    main(lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
+         a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,
+         the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
+         a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
+         a_client_that_dies_takes_the_run_with_it)
