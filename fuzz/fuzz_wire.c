@@ -62,9 +62,15 @@ static void out(void *data, const char *lines, size_t n)
 static struct cadre *open_runtime(const struct place *p)
 {
 	const char *const options[][2] = {
-		{ "provider", "scripted" },     { "scenario", p->scenario }, { "no-session-persistence", "" },
-		{ "config-dir", p->dir },       { "managed-dir", p->dir },   { "cwd", p->dir },
-		{ "tools", "" },                { "setting-sources", "" },   { "permission-prompt-tool", "stdio" },
+		{ "provider", "scripted" },
+		{ "scenario", p->scenario },
+		{ "no-session-persistence", "" },
+		{ "config-dir", p->dir },
+		{ "managed-dir", p->dir },
+		{ "cwd", p->dir },
+		{ "tools", "" },
+		{ "setting-sources", "" },
+		{ "permission-prompt-tool", "stdio" },
 		{ "disable-slash-commands", "" },
 	};
 	struct cadre *c = cadre_new(NULL, 0);

@@ -119,18 +119,25 @@ static void read_effort(struct definition_reader *r, const struct json *value)
 		ignore(r, "low, medium, high, xhigh, max or a number");
 }
 
-static void read_max_turns(struct definition_reader *r, const struct json *value)
+static void read_count(struct definition_reader *r, const struct json *value, int64_t *ret)
 {
 	struct str text = str_from(definition_text(r, value));
-	int64_t turns = 0;
+	int64_t n = 0;
 
-	if (json_is(value, JSON_NUMBER) ? json_i64(value, &turns) : text.n && str_to_i64(text, &turns)) {
-		if (turns > 0) {
-			r->d->max_turns = turns;
-			return;
-		}
-	}
-	ignore(r, "a number above 0");
+	if ((json_is(value, JSON_NUMBER) ? json_i64(value, &n) : text.n && str_to_i64(text, &n)) && n > 0)
+		*ret = n;
+	else
+		ignore(r, "a number above 0");
+}
+
+static void read_max_turns(struct definition_reader *r, const struct json *value)
+{
+	read_count(r, value, &r->d->max_turns);
+}
+
+static void read_compact_window(struct definition_reader *r, const struct json *value)
+{
+	read_count(r, value, &r->d->compact_window);
 }
 
 /* A mode that is wider than the default must be spelled exactly; one that is narrower is honoured in any case. */
@@ -300,7 +307,7 @@ static const struct agent_field fields[] = {
 	{ "omitClaudeMd", { 0 }, KNOWN, read_omit_claude_md },
 	{ "criticalSystemReminder_EXPERIMENTAL", { 0 }, TEXT, read_reminder },
 	{ "allowed-tools", { "allowedTools", "allowed_tools" }, KNOWN, warn_allowed_tools },
-	{ "autoCompactWindow", { 0 }, KNOWN, NULL },
+	{ "autoCompactWindow", { 0 }, KNOWN, read_compact_window },
 	{ "observer", { 0 }, KNOWN, NULL },
 	{ "observerMessage", { 0 }, KNOWN, NULL },
 };

@@ -21,6 +21,7 @@ static const struct row {
 	{ "model", TEXT, offsetof(struct agent_definition, model), NULL },
 	{ "effort", TEXT, offsetof(struct agent_definition, effort), NULL },
 	{ "maxTurns", NUMBER, offsetof(struct agent_definition, max_turns), NULL },
+	{ "autoCompactWindow", NUMBER, offsetof(struct agent_definition, compact_window), NULL },
 	{ "permissionMode", TEXT, offsetof(struct agent_definition, permission_mode), NULL },
 	{ "background", SWITCH, offsetof(struct agent_definition, background), NULL },
 	{ "isolation", WORD, offsetof(struct agent_definition, isolation), isolations },

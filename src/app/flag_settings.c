@@ -78,8 +78,8 @@ static int steer(struct cadre_session *s, const struct json *more, struct arena 
 {
 	for (size_t i = 0; i < COUNT_OF(steered); i++) {
 		const struct json *v = json_get(more, steered[i].key);
-		int status = v ? cadre_session_set(s, steered[i].option, json_cstr(v, a), err->text, sizeof err->text)
-			       : 0;
+		int status =
+			v ? cadre_session_set(s, steered[i].option, json_cstr(v, a), err->text, sizeof err->text) : 0;
 		if (status < 0) {
 			err->kind = (enum err_kind) - status;
 			return status;

@@ -175,6 +175,17 @@ static void open_env(struct actor *a)
 	t->kit->open(&a->env);
 }
 
+/* A definition can only make it come earlier. */
+static struct compact_policy compact_policy_of(const struct actor *a)
+{
+	struct compact_policy p = a->tree->compact;
+	int64_t own = a->child && a->child->definition ? a->child->definition->compact_window : 0;
+
+	if (own && (!p.window || own < p.window))
+		p.window = own;
+	return p;
+}
+
 void actor_open(struct actor *a, const struct actor_query *spec)
 {
 	struct agent_tree *t = a->tree;
@@ -207,7 +218,7 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 				      .max_turns = spec->max_turns,
 				      .parallel_calls = t->parallel_calls,
 				      .retry_deadline_ms = t->retry_deadline_ms,
-				      .compact = t->compact,
+				      .compact = compact_policy_of(a),
 				      .compact_owner = actor_compact_owner,
 				      .on_event = actor_emit,
 				      .want_deltas = spec->want_deltas,

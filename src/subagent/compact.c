@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * compact.c - PreCompact, PostCompact and SessionStart hooks, and what an agent knows beside the summary: where it is and what
- * it was told at its birth, its task, its plan, files it has seen, skills it has used. */
+ * it was told at its birth, its task, its plan, open todos, files it has seen, skills it has used. */
 #include "subagent/compact.h"
 #include "json/json_write.h"
 #include "subagent/context.h"
@@ -196,6 +196,16 @@ static void add_files(struct actor *a, struct transcript *out)
 			     str_trim(buf_str(&files)));
 }
 
+static void add_todos(struct actor *a, struct transcript *out)
+{
+	AUTO_BUF struct buf todos = { 0 };
+
+	if (a->tree->kit->list_todos)
+		a->tree->kit->list_todos(&a->env, &todos);
+	if (todos.n)
+		add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
+}
+
 /* The latest first, as long as there is room; those that are left out or cut are unknown to the model from now on. */
 static void add_skills(struct actor *a, struct transcript *out)
 {
@@ -220,6 +230,7 @@ static void keep(struct query *q, struct transcript *out, void *data)
 	add_context(a, out);
 	add_task(a, out);
 	add_plan(a, out);
+	add_todos(a, out);
 	add_files(a, out);
 	add_skills(a, out);
 	actor_drop_fork_base(a);

@@ -93,6 +93,7 @@ struct tool_kit {
 	/* A tool of the session saw this file in that state, as an earlier run recorded. */
 	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
+	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
 };
 
 enum tool_verdict { TOOL_ALLOW, TOOL_DENY };

@@ -4,6 +4,7 @@
 #include "io/file.h"
 #include "tools/file_state.h"
 #include "tools/shell_set.h"
+#include "tools/todo.h"
 #include "tools/tools.h"
 
 enum { LARGEST_KNOWN_FILE = 4 << 20, MOST_LISTED_FILES = 20 };
@@ -48,4 +49,11 @@ static void kit_list_files(struct tool_env *env, struct buf *out)
 	file_state_list(env->files, MOST_LISTED_FILES, out);
 }
 
-const struct tool_kit tool_kit = { kit_open, kit_end_shells, kit_close, kit_recall_file, kit_list_files };
+static void kit_list_todos(struct tool_env *env, struct buf *out)
+{
+	todo_recall(env, out);
+}
+
+const struct tool_kit tool_kit = {
+	kit_open, kit_end_shells, kit_close, kit_recall_file, kit_list_files, kit_list_todos
+};

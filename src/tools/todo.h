@@ -10,3 +10,5 @@ bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
 void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids); /* an array of texts */
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids);
+/* What is open in both lists of this agent, a line each (todo_recall.c). */
+void todo_recall(const struct tool_env *env, struct buf *out);

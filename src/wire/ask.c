@@ -47,6 +47,8 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 	if (kind != WIRE_ASK_OTHER)
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
+	if (w->input_over)
+		loop_kick(w->cadre->loop, &w->kick); /* nobody can answer any more */
 	return ask;
 }
 

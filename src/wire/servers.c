@@ -99,9 +99,9 @@ struct wire_settling {
 	struct wire_settling *next;
 	struct wire_later *later;
 	struct arena arena;
-	const char *name;    /* of the server that connects again; NULL: others were added */
-	struct buf facts;    /* of an answer to mcp_set_servers: {"added":..,"removed":.. */
-	struct buf errors;   /* and {"name":"why" of those that cannot be used */
+	const char *name;  /* of the server that connects again; NULL: others were added */
+	struct buf facts;  /* of an answer to mcp_set_servers: {"added":..,"removed":.. */
+	struct buf errors; /* and {"name":"why" of those that cannot be used */
 	const char **added;
 	size_t added_count;
 };
@@ -119,7 +119,8 @@ static void tell_connected(struct wire_settling *s, struct mcp_link *link)
 	if (link && mcp_link_state(link) == MCP_CONNECTED)
 		wire_later_reply(s->later, STR(""));
 	else
-		wire_later_fail(s->later, link && mcp_link_error(link)[0] ? mcp_link_error(link) : "Server not connected");
+		wire_later_fail(s->later,
+				link && mcp_link_error(link)[0] ? mcp_link_error(link) : "Server not connected");
 }
 
 static void put_error(struct buf *errors, struct str name, const char *why)

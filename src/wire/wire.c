@@ -233,6 +233,8 @@ static void on_kick(struct kick *kick)
 {
 	struct cadre_wire *w = CONTAINER_OF(kick, struct cadre_wire, kick);
 
+	if (w->input_over)
+		wire_asks_end(w, "the input is over");
 	wire_start_next(w);
 	if (!wire_is_idle(w))
 		return;

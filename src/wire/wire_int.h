@@ -43,11 +43,11 @@ struct cadre_wire {
 	struct buf line;               /* bytes of the line that is not whole yet */
 	bool skipping;                 /* the rest of a line that is too long */
 	bool input_over, closing, working;
-	bool finishing; /* the input is over, and what it asked for keeps cadre_run() going */
+	bool finishing;   /* the input is over, and what it asked for keeps cadre_run() going */
 	bool failed;      /* the last turn ended with an error */
 	struct buf error; /* why there is no session */
 	struct wire_message *queue;
-	unsigned queued; /* how many */
+	unsigned queued;       /* how many */
 	struct wire_ask *asks; /* list by next */
 	uint64_t next_ask;
 	struct wire_later *laters;       /* list by next */
@@ -68,7 +68,8 @@ void wire_send(struct cadre_wire *w, struct buf *line);       /* a whole frame w
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* on the error stream */
 void wire_tell_state(struct cadre_wire *w, const char *state);
-bool wire_is_idle(const struct cadre_wire *w); /* no turn, no message, no agent in the background that will tell something */
+bool wire_is_idle(
+	const struct cadre_wire *w); /* no turn, no message, no agent in the background that will tell something */
 
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
@@ -90,15 +91,15 @@ void wire_take_request(struct cadre_wire *w, const struct json *message);
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
 void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with what the client was asked */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
-wire_request_fn wire_initialize;                                                                      /* initialize.c */
-wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;                     /* steer.c */
-wire_request_fn wire_cancel_message;                                                                  /* steer.c */
-wire_request_fn wire_apply_settings, wire_rename, wire_seed_read;                         /* change.c */
-void wire_keep_title(struct cadre_wire *w);                                               /* change.c: on disk */
-wire_request_fn wire_rewind; /* rewind.c */
-wire_request_fn wire_stop_task, wire_background, wire_task_output;                                    /* task.c */
-wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version;              /* tell.c */
-wire_request_fn wire_list_rules, wire_get_cost;                                                       /* tell.c */
+wire_request_fn wire_initialize;                                                         /* initialize.c */
+wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;        /* steer.c */
+wire_request_fn wire_cancel_message;                                                     /* steer.c */
+wire_request_fn wire_apply_settings, wire_rename, wire_seed_read;                        /* change.c */
+void wire_keep_title(struct cadre_wire *w);                                              /* change.c: on disk */
+wire_request_fn wire_rewind;                                                             /* rewind.c */
+wire_request_fn wire_stop_task, wire_background, wire_task_output;                       /* task.c */
+wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version; /* tell.c */
+wire_request_fn wire_list_rules, wire_get_cost;                                          /* tell.c */
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
 /* later.c: a request that is answered later, exactly once. The client may withdraw it and the wire may end meanwhile: then
@@ -116,7 +117,8 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 /* Takes back those of a kind that nobody waits for any more; release gets the data of each. */
 void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
 		     void (*release)(void *data));
-void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind); /* an array of requests */
+void wire_list_asks(struct json_out *out, const struct cadre_wire *w,
+		    enum wire_ask_kind kind);  /* an array of requests */
 void wire_ask_take_back(struct wire_ask *ask); /* tells the client; done does not come */
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
@@ -127,7 +129,8 @@ void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
 /* failure.c */
-void wire_tell_failure(struct cadre_wire *w); /* if the turn of the main agent ended with an error of the model's service */
+void wire_tell_failure(
+	struct cadre_wire *w); /* if the turn of the main agent ended with an error of the model's service */
 /* hook.c */
 struct hook_runner *wire_hook_runner_new(struct cadre *c);
 /* initialize.c */

@@ -3,7 +3,7 @@
 // usage: node agent_sdk_control.mjs MODELD CADRE [WORD...]
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { createSdkMcpServer, tool } from "@anthropic-ai/claude-agent-sdk";
+import { createSdkMcpServer, getSessionInfo, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 import { Prompts, gate, play, say } from "./agent_lab.mjs";
 
@@ -106,6 +106,62 @@ rule
     assert.deepEqual(asked, ["Bash"]);
     assert.ok(fs.existsSync(lab.file("free.txt")));
     assert.ok(messages.some((m) => m.subtype === "status" && m.permissionMode === "acceptEdits"));
+  },
+
+  async "applyFlagSettings changes rules, variables, model and effort; what cannot be read changes nothing"(lab) {
+    await lab.model(`
+rule
+  turn 1
+  call Bash {"command": "printenv LATER"}
+rule
+  text The tool said: {{last_result}}
+`);
+    const d = new Dialogue(lab, { model: "sonnet" });
+    await d.turn("one");
+    await d.query.applyFlagSettings({ env: { LATER: "seen now" }, permissions: { allow: ["Bash(printenv *)"] }, model: "haiku", effortLevel: "low" });
+    const second = await d.turn("two");
+    await assert.rejects(d.query.applyFlagSettings({ permissions: { deny: ["Bash(unclosed"] } }));
+    await d.query.applyFlagSettings({ env: null, model: null });
+    const third = await d.turn("three");
+    await d.over();
+    assert.match(second.at(-1).result, /seen now/);
+    assert.doesNotMatch(third.at(-1).result, /seen now/);
+    const models = lab.requests().map((r) => /haiku|sonnet/.exec(r.model)[0]);
+    assert.deepEqual(models, ["sonnet", "sonnet", "haiku", "haiku", "sonnet", "sonnet"]);
+    assert.equal(lab.requests()[3].output_config?.effort, "low");
+  },
+  async "seedReadState lets a file be changed that this session has not read"(lab) {
+    await lab.model(`
+rule
+  turn 1
+  call Edit {"file_path": "{{prompt}}", "old_string": "old", "new_string": "new"}
+rule
+  text The tool said: {{last_result}}
+`.replace("{{prompt}}", lab.file("known.txt", "old text")));
+    const d = new Dialogue(lab, { permissionMode: "acceptEdits" });
+    await d.turn("unseen");
+    assert.equal(lab.read("known.txt"), "old text");
+    await d.query.seedReadState(lab.file("known.txt"), Math.ceil(fs.statSync(lab.file("known.txt")).mtimeMs));
+    await d.turn("seen");
+    assert.equal(lab.read("known.txt"), "new text");
+    await d.over();
+  },
+  async "permissionPrompts: none asks nobody"(lab) {
+    await lab.model(bash("touch never"));
+    const canUseTool = async () => assert.fail("nobody is to be asked");
+    const talk = await lab.talk("go", { canUseTool, permissionPrompts: "none" });
+    assert.equal(talk.result.permission_denials.length, 1);
+  },
+  async "a title given at the start or later is in the session's file"(lab) {
+    await lab.model(echo);
+    const d = new Dialogue(lab, { title: "First title" });
+    const id = (await d.turn("hello")).at(-1).session_id;
+    await d.query.renameSession("Second title");
+    await d.over();
+    const titles = lab.transcript(id).filter((line) => line.type === "custom-title").map((line) => line.customTitle);
+    assert.deepEqual(titles, ["First title", "Second title"]);
+    process.env.CLAUDE_CONFIG_DIR = `${lab.home}/.claude`;
+    assert.equal((await getSessionInfo(id, { dir: lab.work })).customTitle, "Second title");
   },
 
   // ---- ends of a turn

@@ -137,8 +137,11 @@ rule
   text Williams and Conference.
 `);
     let output;
-    await lab.talk("go", { agents }, async (m, q) => {
-      if (m.subtype === "task_notification") output = await q.getTaskOutput(m.task_id);
+    const prompts = new Prompts(say("go"));
+    await lab.talk(prompts, { agents }, async (m, q) => {
+      if (m.subtype !== "task_notification") return;
+      output = await q.getTaskOutput(m.task_id);
+      prompts.over();
     });
     assert.match(output.output, /Williams and Conference/);
     assert.equal(output.truncated, false);

@@ -130,6 +130,19 @@ Object.assign(tests, {
     assert.match(textOf(sum), /3/);
   },
 
+  async "server-everything: a prompt of it is a command"(lab) {
+    lab.stdio("all", EVERYTHING, "stdio");
+    const script = lab.file("scenario.txt", "rule answer\n  text I was told: {{prompt}}\n");
+    const done = await run(
+      cadre,
+      ["-p", "--provider", "scripted", "--scenario", script, "--mcp-config", JSON.stringify({ mcpServers: lab.servers }),
+       "--", "/mcp__all__args-prompt Paris France"],
+      { cwd: lab.work, env: lab.env },
+    );
+    assert.equal(done.code, 0, done.err);
+    assert.match(done.out, /What's weather in Paris, France\?/);
+  },
+
   async "server-filesystem works inside the directories of its command line, and nowhere else"(lab) {
     lab.stdio("files", FILESYSTEM, lab.work);
     const inside = path.join(lab.work, "note.txt");

@@ -7,7 +7,8 @@ cd "$(dirname "$0")" || exit 1
 modeld=${1:-../../build/modeld/modeld}
 cadre=${2:-../../build-test/cadre}
 peers="modeld_sdk.mjs modeld_openai.mjs"
-mcp_peers="mcp_conformance.mjs mcp_servers.mjs mcp_serve.mjs usage.mjs"
+cadre_peers="mcp_conformance.mjs mcp_servers.mjs mcp_serve.mjs usage.mjs"
+agent_peers="agent_sdk.mjs agent_sdk_control.mjs agent_sdk_session.mjs acp.mjs"
 
 # Every package of package.json is here, in the version that it names.
 installed() {
@@ -23,7 +24,7 @@ skip_all() {
 		echo "ok $number - $name # SKIP $1"
 	done
 	number=$(cat $peers | grep -c '^  async "')
-	for peer in $mcp_peers; do
+	for peer in $cadre_peers $agent_peers; do
 		number=$((number + 1))
 		echo "ok $number - $peer # SKIP $1"
 	done
@@ -33,7 +34,8 @@ skip_all() {
 
 command -v node >/dev/null || skip_all "node is not installed"
 if ! installed; then
-	npm install --silent --no-audit --no-fund --no-package-lock >/dev/null 2>&1 || {
+	# without the native programs that some packages bring: ours takes their place
+	npm install --omit=optional --silent --no-audit --no-fund --no-package-lock >/dev/null 2>&1 || {
 		npm ping >/dev/null 2>&1 || skip_all "npm cannot be reached"
 		echo "not ok 1 - npm install of the peers"
 		echo "1..1"
@@ -44,7 +46,10 @@ status=0
 for peer in $peers; do
 	node "$peer" "$modeld" || status=1
 done
-for peer in $mcp_peers; do
+for peer in $cadre_peers; do
 	node "$peer" "$cadre" || status=1
+done
+for peer in $agent_peers; do
+	node "$peer" "$modeld" "$cadre" || status=1
 done
 exit $status

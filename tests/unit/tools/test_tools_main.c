@@ -40,5 +40,6 @@ int main(void)
 	failed += test_walk();
 	failed += test_grep();
 	failed += test_mcp_resources();
+	failed += test_todo();
 	return failed ? 1 : 0;
 }

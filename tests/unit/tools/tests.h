@@ -11,3 +11,4 @@ int test_file_type(void);
 int test_walk(void);
 int test_grep(void);
 int test_mcp_resources(void);
+int test_todo(void);

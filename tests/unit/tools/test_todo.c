@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * test_todo.c - the task list in its files, and files that are shown before they change. */
+#include "unit.h"
+#include "tests.h"
+#include "toolbox.h"
+#include "tools/todo_list.h"
+
+#define BOX(box)                                   \
+	CLEANUP(toolbox_close) struct toolbox box; \
+	toolbox_open(&box)
+
+static struct todo_list *open_list(struct toolbox *box, struct todo_list *l, bool to_change)
+{
+	CHECK_INT(todo_list_open(l, toolbox_path(box, "list"), to_change, NULL), 0);
+	return l;
+}
+
+static void add(struct toolbox *box, const char *subject)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+
+	open_list(box, &l, true);
+	CHECK_INT(todo_write(&l, &(struct todo){ .id = todo_next_id(&l), .subject = subject, .description = "" }, NULL),
+		  0);
+}
+
+static void drop(struct toolbox *box, const char *id)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+
+	CHECK_INT(todo_remove(&l, todo_find(open_list(box, &l, true), str_from(id)), NULL), 0);
+}
+
+static void block(struct toolbox *box, const char *blocker, const char *blocked)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct todo *a = todo_find(open_list(box, &l, true), str_from(blocker));
+	struct todo *b = todo_find(&l, str_from(blocked));
+
+	CHECK(todo_block(&l, a, b));
+	CHECK(!todo_block(&l, a, b));
+	CHECK_INT(todo_write(&l, a, NULL), 0);
+	CHECK_INT(todo_write(&l, b, NULL), 0);
+}
+
+/* "1:subject 3:other<2" */
+static char *describe(struct toolbox *box)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	AUTO_BUF struct buf out = { 0 };
+
+	open_list(box, &l, false);
+	for (size_t i = 0; i < l.count; i++) {
+		buf_addf(&out, "%s%u:%s", i ? " " : "", l.items[i].id, l.items[i].subject);
+		for (size_t k = 0; k < l.items[i].blocked_by.count; k++)
+			buf_addf(&out, "<%u", l.items[i].blocked_by.ids[k]);
+	}
+	return arena_strdup(&box->arena, buf_str(&out).p);
+}
+
+TEST(numbers_are_given_in_order_and_never_twice)
+{
+	BOX(box);
+	add(&box, "a");
+	add(&box, "b");
+	drop(&box, "2");
+	add(&box, "c");
+
+	CHECK_CSTR(describe(&box), "1:a 3:c");
+}
+
+TEST(items_are_in_the_order_of_their_numbers)
+{
+	BOX(box);
+	for (int i = 0; i < 11; i++)
+		add(&box, "x");
+
+	CHECK_CSTR(describe(&box), "1:x 2:x 3:x 4:x 5:x 6:x 7:x 8:x 9:x 10:x 11:x");
+}
+
+TEST(an_item_that_goes_holds_nobody_up)
+{
+	BOX(box);
+	add(&box, "a");
+	add(&box, "b");
+	add(&box, "c");
+	block(&box, "1", "2");
+	block(&box, "3", "2");
+	CHECK_CSTR(describe(&box), "1:a 2:b<1<3 3:c");
+
+	drop(&box, "1");
+
+	CHECK_CSTR(describe(&box), "2:b<3 3:c");
+}
+
+TEST(a_list_that_another_one_changes_is_busy)
+{
+	BOX(box);
+	AUTO_TODO_LIST struct todo_list first = { .lock = -1 };
+	AUTO_TODO_LIST struct todo_list second = { .lock = -1 };
+	open_list(&box, &first, true);
+
+	CHECK_INT(todo_list_open(&second, toolbox_path(&box, "list"), true, &(struct err){ 0 }), -ERR_BUSY);
+}
+
+TEST(files_that_are_no_items_are_passed_over)
+{
+	static const char *const names[] = { "list/0.json", "list/x.json",  "list/2.json",
+					     "list/3.json", "list/4.jsonl", "list/-5.json" };
+	BOX(box);
+	add(&box, "a");
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		toolbox_put(&box, names[i], "{\"subject\":\"s\"}");
+	toolbox_put(&box, "list/3.json", "{\"subject\":\"s\",\"status\":");
+	toolbox_put(&box, "list/7.json",
+		    "{\"subject\":\"foreign\",\"status\":\"pending\",\"blockedBy\":[\"1\",\"1\",\"x\",9]}");
+
+	CHECK_CSTR(describe(&box), "1:a 7:foreign<1");
+}
+
+TEST(a_list_that_is_not_there_is_empty)
+{
+	BOX(box);
+
+	CHECK_CSTR(describe(&box), "");
+}
+
+static int refuse(struct tool_env *env, const char *path, struct str bytes, struct err *err)
+{
+	(void)env;
+	return err_set(err, ERR_IO, "no place for %s, which would be %zu bytes", path, bytes.n);
+}
+
+TEST(a_file_that_cannot_be_kept_stays_as_it_is)
+{
+	BOX(box);
+	toolbox_put(&box, "a", "one");
+	box.env.before_change = refuse;
+	toolbox_run(&box, "Read", "{'file_path':'a'}");
+
+	toolbox_run(&box, "Edit", "{'file_path':'a','old_string':'one','new_string':'three'}");
+	CHECK(box.call->is_error && str_has(toolbox_text(&box), STR("/a, which would be 5 bytes")));
+	toolbox_run(&box, "Write", "{'file_path':'a','content':'1'}");
+	CHECK(box.call->is_error && str_has(toolbox_text(&box), STR("/a, which would be 1 bytes")));
+
+	CHECK_STR(toolbox_get(&box, "a"), "one");
+}
+
+int test_todo(void)
+{
+	return RUN_TESTS(T(numbers_are_given_in_order_and_never_twice), T(items_are_in_the_order_of_their_numbers),
+			 T(an_item_that_goes_holds_nobody_up), T(a_list_that_another_one_changes_is_busy),
+			 T(files_that_are_no_items_are_passed_over), T(a_list_that_is_not_there_is_empty),
+			 T(a_file_that_cannot_be_kept_stays_as_it_is));
+}
