@@ -58,18 +58,23 @@ CADRE_API void cadre_free(struct cadre *c);                    /* closes what is
 CADRE_API const char *cadre_version(void);
 
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
- *   agent (that the session runs as), model, max-turns, max-budget-usd (of all agents together), system-prompt, append-system-prompt,
- *   append-subagent-system-prompt, tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules,
- *   with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), resume
- *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-id (uuid), name (its title), no-session-persistence (""), add-dir (may be
- *   given again), retry-deadline (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), provider
- *   (anthropic | openai | scripted), agents (a JSON object, or a file with one), settings (the same), plugin-dir (a directory or a zip file; may be given
- *   again), setting-sources (list of user, project, local), mcp-config (a JSON object or a file with one; may be given again),
- *   strict-mcp-config (""), plugin-dir-no-mcp (as plugin-dir, without its MCP servers), json-schema (of the answer: JSON, or a file with it),
- *   fallback-model (comma list), betas (the same), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
- *   standard error), and for hosts: cwd, config-dir, managed-dir, base-url,
- *   api-key, auth-token, trace (a file for ui.perfetto.dev), scenario (file of the scripted provider; "" = the embedded one), interactive ("" = somebody
- *   answers permission questions), entrypoint.
+ *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh |
+ *   max), thinking (adaptive | disabled), max-thinking-tokens, betas (comma list), provider (anthropic | openai |
+ *   scripted), max-turns, max-budget-usd (of all agents together), task-budget (tokens that the model is told of),
+ *   system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of the answer: JSON, or a file
+ *   with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules, with commas
+ *   between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), permission-
+ *   prompt-tool (stdio, or a tool of an MCP server), allow-dangerously-skip-permissions (""), add-dir (may be given
+ *   again), agents (a JSON object, or a file with one), settings (the same), setting-sources (list of user, project,
+ *   local), mcp-config (a JSON object or a file with one; may be given again), strict-mcp-config (""), plugin-dir (a
+ *   directory or a zip file; may be given again), plugin-dir-no-mcp (the same without its MCP servers), resume
+ *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-
+ *   id (uuid), name (its title), no-session-persistence (""), retry-deadline (seconds), include-partial-messages
+ *   (""), include-hook-events (""), forward-subagent-text (""), replay-user-messages (""), debug (subjects to log,
+ *   comma list; "" = all), debug-file (otherwise the log goes to standard error), trace (a file for
+ *   ui.perfetto.dev), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of
+ *   the scripted provider; "" = the embedded one), interactive ("" = somebody answers permission questions), hooks
+ *   (JSON; functions of the host by hookCallbackIds), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
  * is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);

@@ -43,6 +43,14 @@ bool turn_is_error(const struct cadre_session *s);
 /* session.c */
 void session_free(struct cadre_session *s);
 /* session_turn.c */
+/* session_prompt.c */
+int session_check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err);
+void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p);
+void session_drop_prompt(struct cadre_session *s);
+bool session_has_prompt(const struct cadre_session *s);
+int session_record_origin(struct cadre_session *s, struct err *err); /* of a fork; once */
+int session_add_prompt(struct cadre_session *s, struct err *err);
+int session_add_reminder(struct cadre_session *s, struct str text, struct err *err);
 int session_commit(struct cadre_session *s, struct err *err);                   /* the prompt, as it is now, on disk */
 void session_hear(struct cadre_session *s, const struct hook_outcome *outcome); /* s->turn.firing is over */
 void session_turn_init(struct cadre_session *s);

@@ -28,6 +28,7 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 	ret->auth_token = option_or_env(o->auth_token, p->env.auth_token);
 	ret->extra_headers = option_or_env(NULL, p->env.headers);
 	ret->betas = option_or_env(o->betas, p->env.betas);
+	ret->task_budget = o->task_budget > 0;
 	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
 	if (stall && str_to_u64(str_from(stall), &stall_ms))
 		ret->stall_ms = stall_ms;

@@ -82,6 +82,7 @@ static const struct option {
 	{ "settings", TEXT, offsetof(struct options, settings) },
 	{ "strict-mcp-config", SWITCH, offsetof(struct options, strict_mcp_config) },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
+	{ "task-budget", NUMBER, offsetof(struct options, task_budget) },
 	{ "thinking", THINKING, offsetof(struct options, thinking) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
 	{ "trace", TEXT, offsetof(struct options, trace) },

@@ -41,6 +41,7 @@ struct options {
 	bool replay_user_messages, may_bypass;
 	bool nobody_answers;    /* whoever could be asked is not */
 	const char *trace;      /* file; NULL: none is written */
+	int64_t task_budget;    /* tokens; 0: none */
 	const char *betas;      /* comma list; besides those of the environment */
 	const char *debug;      /* subjects to log, comma list; "": all; NULL: none, unless there is a file */
 	const char *debug_file; /* NULL: standard error */

@@ -211,6 +211,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 	    session_become_agent(s, err) < 0)
 		return -(int)err->kind;
 	s->tree.thinking = o->thinking;
+	s->tree.task_budget = o->task_budget;
 	session_find_style(s);
 	open_main(s, NULL);
 	if (s->load && s->origin_id) {
@@ -274,6 +275,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	    session_become_agent(f, err) < 0)
 		return -(int)err->kind;
 	f->tree.thinking = s->tree.thinking;
+	f->tree.task_budget = s->tree.task_budget;
 	session_find_style(f);
 	open_main(f, head_ref(from->query.config.head));
 	session_update_tools(f); /* the same connections, so the same tools */

@@ -10,16 +10,12 @@
 #include "app/app_int.h"
 #include "app/compact.h"
 #include "app/main_agent.h"
-#include "app/rewind.h"
 #include "app/mention.h"
 #include "app/schema.h"
 #include "app/servers.h"
 #include "app/skills.h"
 #include "base/crash.h"
-#include "subagent/context.h"
 #include "subagent/firing.h"
-#include "subagent/servers.h"
-#include "subagent/skill_use.h"
 
 /* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
 enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };
@@ -27,131 +23,6 @@ enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };
 static struct cadre_session *session_of(struct actor *a)
 {
 	return CONTAINER_OF(a, struct cadre_session, tree.main);
-}
-
-/* ---- what goes on disk first --------------------------------------------------------------------------------- */
-
-static int record_origin(struct cadre_session *s, struct err *err)
-{
-	struct actor *a = &s->tree.main;
-
-	if (!s->origin_id || s->origin_recorded || !a->journal)
-		return 0;
-	s->origin_recorded = true;
-	return recorder_fork_origin(&a->recorder,
-				    &(struct fork_origin){ .session_id = s->origin_id, .uuid = s->origin_uuid }, err);
-}
-
-static int add_text(struct cadre_session *s, const struct buf *text, struct err *err)
-{
-	struct segment *block = segment_text(buf_str(text));
-
-	return query_add_user(&s->tree.main.query, &block, 1, true, err);
-}
-
-static int add_context(struct cadre_session *s, struct err *err)
-{
-	AUTO_BUF struct buf environment = { 0 };
-	struct query *q = &s->tree.main.query;
-
-	context_environment(&environment, &s->tree.main);
-	struct segment *block = segment_text(buf_str(&environment));
-	if (query_add_user(q, &block, 1, true, err) < 0)
-		return -(int)err->kind;
-	block = context_instructions(&s->tree, s->agent && s->agent->definition->omit_claude_md);
-	if (block && query_add_user(q, &block, 1, true, err) < 0)
-		return -(int)err->kind;
-	AUTO_BUF struct buf servers = { 0 };
-	servers_describe(&servers, &s->tree.main);
-	if (servers.n && add_text(s, &servers, err) < 0)
-		return -(int)err->kind;
-	return s->agent && s->agent->skills.n ? add_text(s, &s->agent->skills, err) : 0;
-}
-
-static int add_reminder(struct cadre_session *s, struct str text, struct err *err)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
-	struct segment *block = segment_text(buf_str(&b));
-	return query_add_user(&s->tree.main.query, &block, 1, true, err);
-}
-
-/* When there are others than the model knows of. */
-static int add_skills(struct cadre_session *s, struct err *err)
-{
-	AUTO_BUF struct buf list = { 0 };
-
-	actor_list_skills(&s->tree.main, &list);
-	return list.n ? add_text(s, &list, err) : 0;
-}
-
-static int add_opening(struct cadre_session *s, struct err *err)
-{
-	struct segment *block = segment_text(buf_str(&s->turn.opening));
-
-	return query_add_user(&s->tree.main.query, &block, 1, false, err);
-}
-
-/* Where a hook speaks first, that alone: the prompt follows when it is answered. */
-static int add_prompt(struct cadre_session *s, struct err *err)
-{
-	struct query *q = &s->tree.main.query;
-	struct turn *t = &s->turn;
-
-	if (!transcript_count(&q->transcript) && add_context(s, err) < 0)
-		return -(int)err->kind;
-	if (add_skills(s, err) < 0)
-		return -(int)err->kind;
-	if (t->context.n && add_reminder(s, buf_str(&t->context), err) < 0)
-		return -(int)err->kind;
-	if (t->opening.n)
-		return add_opening(s, err);
-	if (t->suppressed)
-		return 0;
-	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
-		return -(int)err->kind;
-	said_add(&t->said, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
-	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
-	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
-				  .count = t->blocks ? t->block_count : 1,
-				  .uuid = t->uuid[0] ? t->uuid : NULL };
-	int status = query_add_line(q, &line, err);
-	free(TAKE(t->blocks)); /* the query has what was in it */
-	return status;
-}
-
-static bool has_prompt(const struct cadre_session *s)
-{
-	return s->turn.prompt.n || s->turn.blocks;
-}
-
-/* The prompt was let through. */
-int session_commit(struct cadre_session *s, struct err *err)
-{
-	bool asks = has_prompt(s);
-	int status = record_origin(s, err);
-
-	if (status == 0)
-		status = session_record_agent(s, err);
-	if (status == 0)
-		status = session_keep_name(s, err);
-	if (status == 0)
-		status = session_take_load(s, !asks, err);
-	if (status == 0 && asks)
-		status = add_prompt(s, err);
-	buf_clear(&s->turn.context);
-	return status;
-}
-
-int cadre_has_initial_prompt(const struct cadre_session *s)
-{
-	return session_initial_prompt(s).n > 0;
-}
-
-int cadre_has_interrupted_turn(const struct cadre_session *s)
-{
-	return s->load && (s->load->interrupted || agent_tree_unfinished(&s->tree, &s->load->delivered));
 }
 
 /* ---- hooks around a turn ------------------------------------------------------------------------------------- */
@@ -230,7 +101,7 @@ static bool follow_opening(struct cadre_session *s)
 	buf_clear(&s->turn.opening);
 	if (q->end != QUERY_DONE || s->closing || s->turn.suppressed)
 		return false;
-	if (add_prompt(s, &err) < 0) {
+	if (session_add_prompt(s, &err) < 0) {
 		q->end = QUERY_DISK_ERROR;
 		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
 		return false;
@@ -270,7 +141,7 @@ static void sum_up(struct cadre_session *s)
 	struct err err = { 0 };
 
 	buf_clear(&s->turn.opening);
-	if (record_origin(s, &err) < 0 || session_take_load(s, false, &err) < 0) {
+	if (session_record_origin(s, &err) < 0 || session_take_load(s, false, &err) < 0) {
 		give_up(s, QUERY_DISK_ERROR, str_from(err.text));
 	} else if (query_can_compact(q)) {
 		query_compact(q, session_compact_instructions(s));
@@ -300,7 +171,7 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 	s->turn.context = (struct buf){ 0 };
 	struct str said = outcome->blocked ? outcome->block_reason : buf_str(&context);
 	bool over = outcome->stop || outcome->cancelled || s->closing || ++s->turn.stop_blocks > MOST_STOP_BLOCKS;
-	if (!said.n || over || add_reminder(s, said, &err) < 0) {
+	if (!said.n || over || session_add_reminder(s, said, &err) < 0) {
 		end_turn(s);
 		turn_over(s);
 	} else {
@@ -426,23 +297,9 @@ static void await_children(struct cadre_session *s)
 		session_settle(s);
 }
 
-static int check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
-{
-	struct str text = p->text;
-
-	if (s->running || s->closing)
-		return err_set(err, ERR_BUSY, "a turn is running");
-	if (!text.p && !cadre_has_interrupted_turn(s))
-		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
-			       s->id);
-	if (text.p && !str_trim(text).n && !p->block_count && !session_initial_prompt(s).n)
-		return err_set(err, ERR_USAGE, "the prompt is empty");
-	return 0;
-}
-
 static bool asks(const struct cadre_session *s)
 {
-	return has_prompt(s) || (s->load && s->load->interrupted);
+	return session_has_prompt(s) || (s->load && s->load->interrupted);
 }
 
 static bool has_hooks_in(const struct cadre_session *s, const struct hook_set *set)
@@ -500,57 +357,12 @@ static void on_settings_known(struct cadre_session *s, bool cancelled)
 		on_servers_known(s, cancelled);
 }
 
-static void drop_prompt(struct cadre_session *s)
-{
-	struct turn *t = &s->turn;
-
-	session_drop_mentions(s);
-	buf_clear(&t->prompt);
-	for (size_t i = 0; t->blocks && i < t->block_count; i++)
-		segment_unref(t->blocks[i]);
-	free(TAKE(t->blocks));
-	t->block_count = 0;
-	t->initial = 0;
-	t->suppressed = false;
-	t->uuid[0] = '\0';
-}
-
-/* An agent's initialPrompt, before the first thing that the user says. */
-static void keep_initial(struct cadre_session *s, const struct session_prompt *p)
-{
-	struct turn *t = &s->turn;
-	struct str initial = p->text.p ? session_initial_prompt(s) : STR("");
-
-	buf_add(&t->prompt, initial.p, initial.n);
-	if (initial.n && str_trim(p->text).n)
-		buf_addstr(&t->prompt, "\n\n");
-	t->initial = t->prompt.n;
-}
-
-static void keep_prompt(struct cadre_session *s, const struct session_prompt *p)
-{
-	struct turn *t = &s->turn;
-
-	drop_prompt(s);
-	keep_initial(s, p);
-	buf_add(&t->prompt, p->text.p, p->text.n);
-	if (p->uuid)
-		snprintf(t->uuid, sizeof t->uuid, "%s", p->uuid);
-	if (!p->block_count)
-		return;
-	t->blocks = xcalloc(p->block_count + 1, sizeof *t->blocks);
-	if (t->initial)
-		t->blocks[t->block_count++] = segment_text((struct str){ t->prompt.p, t->initial });
-	for (size_t i = 0; i < p->block_count; i++)
-		t->blocks[t->block_count++] = segment_ref(p->blocks[i]);
-}
-
 /* Without hooks a disk that fails is known before this returns. */
 int session_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
 {
-	if (check_prompt(s, p, err) < 0)
+	if (session_check_prompt(s, p, err) < 0)
 		return -(int)err->kind;
-	keep_prompt(s, p);
+	session_keep_prompt(s, p);
 	s->running = true; /* what children of an earlier run have to tell waits for this turn */
 	if (session_look_at_settings(s, on_settings_known) || session_await_servers(s, on_servers_known)) {
 		session_settle(s);
@@ -587,7 +399,7 @@ static void end_turn(struct cadre_session *s)
 	s->results++;
 	permission_revoke(&s->tree.main.permission, NULL);
 	session_leave_fallback(s);
-	drop_prompt(s);
+	session_drop_prompt(s);
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
 					 .text = turn_text(s, &scratch),
 					 .is_error = turn_is_error(s) });
@@ -719,7 +531,7 @@ void session_turn_release(struct cadre_session *s)
 	session_config_release(s);
 	said_release(&s->turn.said);
 	buf_release(&s->turn.opening);
-	drop_prompt(s);
+	session_drop_prompt(s);
 	buf_release(&s->turn.prompt);
 	buf_release(&s->turn.context);
 }

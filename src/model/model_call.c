@@ -125,6 +125,22 @@ static void put_thinking(struct json_out *w, const struct head_spec *spec)
 	json_close(w);
 }
 
+static void put_output_config(struct json_out *w, const struct head_spec *spec)
+{
+	json_key(w, "output_config");
+	json_open(w, '{');
+	if (spec->effort)
+		json_kcstr(w, "effort", spec->effort);
+	if (spec->task_budget) {
+		json_key(w, "task_budget");
+		json_open(w, '{');
+		json_kcstr(w, "type", "tokens");
+		json_ki64(w, "total", spec->task_budget);
+		json_close(w);
+	}
+	json_close(w);
+}
+
 void head_write(struct buf *out, const struct head_spec *spec)
 {
 	struct json_out w = json_out(out);
@@ -138,12 +154,8 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	json_kcstr(&w, "model", model);
 	json_ki64(&w, "max_tokens", spec->max_tokens);
 	json_kbool(&w, "stream", true);
-	if (spec->effort) {
-		json_key(&w, "output_config");
-		json_open(&w, '{');
-		json_kcstr(&w, "effort", spec->effort);
-		json_close(&w);
-	}
+	if (spec->effort || spec->task_budget)
+		put_output_config(&w, spec);
 	if (spec->thinking)
 		put_thinking(&w, spec);
 	if (count) {

@@ -22,6 +22,7 @@ struct endpoint_options {
 	const char *base_url, *api_key, *auth_token; /* NULL: not given */
 	const char *extra_headers;                   /* lines "Name: value"; NULL: none */
 	const char *betas;                           /* comma list; NULL: none */
+	bool task_budget;                            /* requests say how many tokens there are for the task */
 	const char *scenario;                        /* scripted: file name; NULL: the embedded one */
 	uint64_t stall_ms;                           /* 0: 120,000 */
 };
@@ -91,6 +92,7 @@ struct head_spec {
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */
 	const char *effort;       /* low .. max; NULL: the model's own */
+	int64_t task_budget;      /* tokens that the model is told it may use for the task; 0: it is told nothing */
 	const char *thinking;     /* "adaptive", "disabled", or a number of tokens; NULL: the model's own */
 };
 void head_write(struct buf *out, const struct head_spec *spec);

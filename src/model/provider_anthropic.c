@@ -62,6 +62,8 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 				  arena_printf(&a->place.arena, "Bearer %s", o->auth_token));
 	if (o->betas && o->betas[0])
 		http_place_header(&a->place, "anthropic-beta", o->betas);
+	if (o->task_budget)
+		http_place_header(&a->place, "anthropic-beta", "task-budgets-2026-03-13");
 	*ret_endpoint = &a->endpoint;
 	return 0;
 }

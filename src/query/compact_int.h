@@ -16,7 +16,6 @@ enum { MOST_SHORTNESS = 2 };
 void compact_history(struct transcript *t, unsigned shortness, struct str instructions, struct transcript *out);
 
 /* ---- query_compact.c */
-void compact_begin(struct query *q, enum compact_trigger trigger);
 bool compact_is_due(struct query *q);           /* before a request; begins one if it is */
 bool compact_can_rescue(const struct query *q); /* a request that the server does not take, or an answer without room */
 enum step compact_rescue(struct query *q, const struct failure *refusal);

@@ -262,6 +262,7 @@ static enum step answer_over(struct query *q)
 	bool cut = q->model.failure.kind != FAIL_NONE;
 
 	q->turn++;
+	q->answers++;
 	q->last_mark = body_last_mark(&q->model.body);
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	q->text_goes_on = false;
@@ -468,7 +469,7 @@ void query_set_endpoint(struct query *q, struct endpoint *endpoint)
 void query_start(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
-	q->turn = q->continuations = q->nudges = q->pauses = 0;
+	q->turn = q->continuations = q->nudges = q->pauses = q->compact_refills = 0;
 	q->cancelled = q->halted = q->satisfied = false;
 	q->end = QUERY_RUNNING;
 	q->failure = (struct failure){ .retry_after_ms = -1 };

@@ -143,6 +143,8 @@ struct query {
 	struct context_measure measured;
 	bool compacted;            /* since the last answer, or tried */
 	unsigned compact_failures; /* in a row */
+	unsigned compact_refills;  /* in a row and in this turn: full again after a few answers */
+	unsigned answers;          /* since the last one began */
 
 	struct head *next_head; /* takes the place of config.head with the next request; owned; NULL: none */
 	const char *next_model;

@@ -10,7 +10,8 @@
 #include "base/crash.h"
 #include "query/compact_int.h"
 
-enum { MOST_FAILURES = 3 }; /* in a row: then only the server or the user can cause one */
+enum { MOST_FAILURES = 3 };                 /* in a row: then only the server or the user can cause one */
+enum { FEW_ANSWERS = 3, MOST_REFILLS = 3 }; /* a turn that fills the context at once, each time: only the user can */
 
 const char *compact_trigger_name(enum compact_trigger trigger)
 {
@@ -29,32 +30,38 @@ bool query_can_compact(const struct query *q)
 	return false;
 }
 
-void compact_begin(struct query *q, enum compact_trigger trigger)
+static void begin_one(struct query *q, enum compact_trigger trigger)
 {
 	struct compaction *c = xcalloc(1, sizeof *c);
 
 	c->trigger = trigger;
 	q->compaction = c;
+	q->compact_refills = trigger == COMPACT_AUTO && q->answers < FEW_ANSWERS ? q->compact_refills + 1 : 0;
+	q->answers = 0;
+}
+
+/* Whatever the reason: it was not tried for this request, and trying is not all that the turn does. */
+static bool may_begin(const struct query *q)
+{
+	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS;
 }
 
 bool compact_is_due(struct query *q)
 {
-	const struct compact_policy *p = &q->config.compact;
-
-	if (!q->compaction && p->possible && p->automatic && !q->compacted && q->compact_failures < MOST_FAILURES &&
-	    context_is_full(q) && query_can_compact(q))
-		compact_begin(q, COMPACT_AUTO);
+	if (!q->compaction && may_begin(q) && q->compact_failures < MOST_FAILURES && context_is_full(q) &&
+	    query_can_compact(q))
+		begin_one(q, COMPACT_AUTO);
 	return q->compaction != NULL;
 }
 
 bool compact_can_rescue(const struct query *q)
 {
-	return q->config.compact.automatic && !q->compacted && query_can_compact(q);
+	return may_begin(q) && query_can_compact(q);
 }
 
 enum step compact_rescue(struct query *q, const struct failure *refusal)
 {
-	compact_begin(q, COMPACT_AUTO);
+	begin_one(q, COMPACT_AUTO);
 	q->compaction->is_last_resort = true;
 	q->compaction->shortness = 1;
 	if (refusal)
@@ -343,7 +350,7 @@ enum step step_compact(struct query *q)
 
 void query_compact(struct query *q, struct str instructions)
 {
-	compact_begin(q, COMPACT_MANUAL);
+	begin_one(q, COMPACT_MANUAL);
 	buf_add(&q->compaction->instructions, instructions.p, instructions.n);
 	query_start(q);
 }

@@ -101,6 +101,7 @@ struct head *context_head(struct actor *a, struct str system, const char *effort
 				   .system = system,
 				   .effort = effort,
 				   .thinking = a->tree->thinking,
+				   .task_budget = a->parent ? 0 : a->tree->task_budget,
 				   .tools = tools,
 			   });
 	free(tools);

@@ -132,10 +132,11 @@ struct agent_tree {
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
-	const char *env_dir; /* what hooks leave for shells (env_file.h); NULL: no place for it */
+	const char *env_dir;  /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *const *envp;
 	const char *append_system_prompt; /* to every child but forks; NULL: none */
 	const char *default_model;        /* configured for children; NULL: none */
+	int64_t task_budget;              /* of the main agent, as in head_spec */
 	const char *thinking;             /* of all agents, as in head_spec; NULL: the model's own */
 	unsigned parallel_calls;
 	uint64_t retry_deadline_ms;

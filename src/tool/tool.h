@@ -34,9 +34,9 @@ enum tool_flags {
 	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
 	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
 	TOOL_NEEDS_SERVERS = 1 << 11, /* offered only where an MCP server has resources */
-	TOOL_TODOS = 1 << 12,         /* an agent's own list of what is to be done: offered where there is no task list */
-	TOOL_TASK_LIST = 1 << 13,     /* the task list: offered to models that do not plan without one */
-	TOOL_CONCURRENT = 1 << 10,    /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
+	TOOL_TODOS = 1 << 12,      /* an agent's own list of what is to be done: offered where there is no task list */
+	TOOL_TASK_LIST = 1 << 13,  /* the task list: offered to models that do not plan without one */
+	TOOL_CONCURRENT = 1 << 10, /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
 				     * and not run again (a server's own word about its tool) */
 };
 

@@ -50,9 +50,11 @@ static char *shown(const struct agent_definition *d, const char *field)
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		if (!strcmp(lists[i].name, field))
 			return joined(lists[i].list);
-	assert_string_equal(field, "maxTurns");
-	snprintf(number, sizeof number, "%lld", (long long)d->max_turns);
-	return xstrdup(d->max_turns ? number : "-");
+	if (strcmp(field, "autoCompactWindow") != 0)
+		assert_string_equal(field, "maxTurns");
+	int64_t n = !strcmp(field, "maxTurns") ? d->max_turns : d->compact_window;
+	snprintf(number, sizeof number, "%lld", (long long)n);
+	return xstrdup(n ? number : "-");
 }
 
 static const struct row {
@@ -105,6 +107,8 @@ static const struct row {
 	{ "effort", "effort: 42", "42", NULL },
 	{ "effort", "effort: -1", "-", "ignored" },
 	{ "effort", "effort: lots", "-", "ignored" },
+	{ "autoCompactWindow", "autoCompactWindow: 120000", "120000", NULL },
+	{ "autoCompactWindow", "autoCompactWindow: soon", "-", "ignored" },
 	{ "maxTurns", "", "-", NULL },
 	{ "maxTurns", "maxTurns: 7", "7", NULL },
 	{ "maxTurns", "maxTurns: '8'", "8", NULL },

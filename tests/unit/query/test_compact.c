@@ -62,6 +62,28 @@ TEST(one_that_is_full_again_at_once_is_not_summed_up_again_and_again)
 	stage_release(&s);
 }
 
+/* Each answer fills the context by itself. */
+#define FULL(id, call)                                                                                      \
+	EVENT("message_start", ",\"message\":{\"id\":\"" id                                                 \
+			       "\",\"model\":\"m\",\"usage\":{\"input_tokens\":9000,\"output_tokens\":1}}") \
+	CALL(call, "Read", "{}") END("tool_use")
+
+TEST(a_turn_that_fills_the_context_with_each_answer_is_summed_up_three_times)
+{
+	STAGE(s, { .stream = FULL("m1", "t1") }, { .stream = SAYS("m2", "sum") }, { .stream = FULL("m3", "t3") },
+	      { .stream = SAYS("m4", "sum") }, { .stream = FULL("m5", "t5") }, { .stream = SAYS("m6", "sum") },
+	      { .stream = FULL("m7", "t7") }, { .stream = FULL("m8", "t8") }, { .stream = SAYS("m9", "done") });
+	s.config.compact = (struct compact_policy){ .possible = true, .automatic = true, .window = 8000 };
+
+	stage_run(&s);
+
+	CHECK_INT(s.model.asked, 9);
+	CHECK_INT(s.q->end, QUERY_DONE);
+	CHECK_CSTR(stage_transcript(&s, s.q), SUMMARY ", " GO_ON ", a:call t7, u:t7=ok, a:call t8, u:t8=ok, a:done");
+	stage_check_disk(&s);
+	stage_release(&s);
+}
+
 TEST(a_first_prompt_is_never_summed_up)
 {
 	STAGE(s, { .status = 413, .stream = "" });
@@ -362,6 +384,7 @@ int test_compact(void)
 	return RUN_TESTS(T(a_conversation_near_the_window_is_summed_up_between_two_requests),
 			 T(a_prompt_that_waits_for_its_answer_stays_word_for_word),
 			 T(one_that_is_full_again_at_once_is_not_summed_up_again_and_again),
+			 T(a_turn_that_fills_the_context_with_each_answer_is_summed_up_three_times),
 			 T(a_first_prompt_is_never_summed_up),
 			 T(a_conversation_that_the_server_does_not_take_is_summed_up_and_sent_once_more),
 			 T(what_is_too_long_after_that_is_an_error),
