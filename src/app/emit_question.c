@@ -45,8 +45,7 @@ static const struct json *question(const struct cadre_event *e, size_t i)
 
 	bool asks = e->event->kind == EVENT_QUESTION_ASKED || e->event->kind == EVENT_ELICITATION_ASKED;
 
-	if (!m->questions && asks &&
-	    json_parse(&m->reader, text.p, text.n, &root, NULL) == 0)
+	if (!m->questions && asks && json_parse(&m->reader, text.p, text.n, &root, NULL) == 0)
 		m->questions = json_get(root, "questions");
 	return element(m->questions, i);
 }

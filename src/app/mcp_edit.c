@@ -187,7 +187,7 @@ static int add(struct cadre *c, const char *name, const char *scope_word, struct
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct mcp_places places;
-	enum mcp_scope scope;
+	enum mcp_scope scope = MCP_SCOPE_LOCAL;
 	bool there;
 
 	if (check_name(name, err) < 0 || find_scope(scope_word ? scope_word : "local", &scope, err) < 0 ||

@@ -143,7 +143,7 @@ static int add_for_session(struct update *u, enum rule_list list, struct err *er
 static int change_rules(struct update *u, enum change change, struct err *err)
 {
 	struct permission *p = &u->session->tree.main.permission;
-	enum rule_list list;
+	enum rule_list list = RULE_ALLOW;
 
 	read_texts(u, json_get(u->json, "rules"), rule_text);
 	if (find_list(u, &list, err) < 0)

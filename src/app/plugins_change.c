@@ -40,7 +40,7 @@ static int settings_path(struct change *k, const char **ret_path, struct err *er
 static int set_enabled(struct change *k, const char *id, bool on, struct err *err)
 {
 	const struct str names[] = { STR("enabledPlugins"), str_from(id) };
-	const char *path;
+	const char *path = NULL;
 	int status = settings_path(k, &path, err);
 
 	if (status == 0)
@@ -86,7 +86,7 @@ static int tell(struct change *k, const char *id, const char *did, struct err *e
 static int finish_install(struct change *k, const struct install *install, struct err *err)
 {
 	struct installed_plugin installed;
-	const char *path;
+	const char *path = NULL;
 	int status = settings_path(k, &path, err); /* a bad scope leaves nothing behind */
 
 	if (status == 0)
@@ -193,8 +193,8 @@ static int find(struct change *k, const char **ret_id, const char **ret_root, st
 
 static int uninstall(struct change *k, struct err *err)
 {
-	const char *id;
-	const char *root;
+	const char *id = NULL;
+	const char *root = NULL;
 	int status = find(k, &id, &root, err);
 
 	if (status == 0)
@@ -206,8 +206,8 @@ static int uninstall(struct change *k, struct err *err)
 
 static int switch_to(struct change *k, bool on, struct err *err)
 {
-	const char *id;
-	const char *root;
+	const char *id = NULL;
+	const char *root = NULL;
 	int status = find(k, &id, &root, err);
 
 	if (status == 0)
@@ -227,8 +227,8 @@ static int disable(struct change *k, struct err *err)
 
 static int trust(struct change *k, struct err *err)
 {
-	const char *id;
-	const char *root;
+	const char *id = NULL;
+	const char *root = NULL;
 	int status = find(k, &id, &root, err);
 
 	if (status == 0)
@@ -243,8 +243,8 @@ static int trust(struct change *k, struct err *err)
 
 static int forget(struct change *k, struct err *err)
 {
-	const char *id;
-	const char *root;
+	const char *id = NULL;
+	const char *root = NULL;
 	int status = find(k, &id, &root, err);
 
 	if (status == 0)

@@ -68,7 +68,7 @@ static int show(struct cadre *c, const struct args *args, struct cadre_report **
 static int prune(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err)
 {
 	char why[sizeof err->text] = "";
-	int64_t seconds;
+	int64_t seconds = 0;
 
 	if (!args->older_than || args->word_count != 1)
 		return err_set(err, ERR_USAGE, "expected: cadre sessions prune --older-than AGE [--dry-run]");

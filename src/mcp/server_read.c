@@ -66,6 +66,7 @@ static int read_text(struct reader *r, const struct json *object, const char *fi
 static int make_list(struct reader *r, const struct json *v, enum json_type type, const char *field,
 		     const char ***ret_list)
 {
+	*ret_list = NULL;
 	if (v && !json_is(v, type))
 		return fail_field(r, field, type == JSON_ARRAY ? "an array of strings" : "an object of strings");
 	if (v && v->count > MOST_MEMBERS)

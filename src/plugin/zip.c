@@ -282,7 +282,7 @@ static int inflate_all(struct unzip *u, const struct entry *e, struct str bytes,
 
 static int unpack_file(struct unzip *u, const struct entry *e)
 {
-	struct str bytes;
+	struct str bytes = { 0 };
 	AUTO_CLOSE int fd = -1;
 	int status = find_bytes(u, e, &bytes);
 
@@ -308,7 +308,7 @@ int zip_unpack(struct str archive, const char *dir, struct err *err)
 	if (status == 0 && u.left > ZIP_ENTRY_LIMIT)
 		return err_set(err, ERR_LIMIT, "has more than %d files", ZIP_ENTRY_LIMIT);
 	for (; status == 0 && u.left; u.left--) {
-		struct entry e;
+		struct entry e = { 0 };
 		status = read_entry(&u, &e);
 		const char *problem = status == 0 ? entry_problem(&e) : NULL;
 		if (problem)

@@ -395,14 +395,14 @@ TEST(a_server_lives_until_its_last_reference_goes)
 
 int test_server(void)
 {
-	return RUN_TESTS(
-		T(every_field_of_an_entry_is_read), T(a_bad_entry_is_named_with_its_place_and_the_word_for_it),
-		T(names_may_be_any_text_but_the_reserved_ones),
-		T(a_server_of_the_host_is_read_from_the_command_line_alone),
-		T(variables_are_replaced_where_they_may_stand), T(what_is_not_set_or_not_known_is_noted_with_its_place),
-		T(a_variable_without_an_end_stays_as_it_is_however_often),
-		T(a_key_is_the_same_for_the_same_connection_and_no_other),
-		T(names_of_tools_have_plain_characters_alone),
-		T(variables_that_are_given_stand_below_those_of_the_entry),
-		T(a_server_lives_until_its_last_reference_goes));
+	return RUN_TESTS(T(every_field_of_an_entry_is_read), T(a_bad_entry_is_named_with_its_place_and_the_word_for_it),
+			 T(names_may_be_any_text_but_the_reserved_ones),
+			 T(a_server_of_the_host_is_read_from_the_command_line_alone),
+			 T(variables_are_replaced_where_they_may_stand),
+			 T(what_is_not_set_or_not_known_is_noted_with_its_place),
+			 T(a_variable_without_an_end_stays_as_it_is_however_often),
+			 T(a_key_is_the_same_for_the_same_connection_and_no_other),
+			 T(names_of_tools_have_plain_characters_alone),
+			 T(variables_that_are_given_stand_below_those_of_the_entry),
+			 T(a_server_lives_until_its_last_reference_goes));
 }

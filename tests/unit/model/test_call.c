@@ -162,8 +162,9 @@ TEST(a_head_ends_where_the_messages_begin)
 	AUTO_BUF struct buf full = { 0 };
 	AUTO_BUF struct buf bare = { 0 };
 
-	head_write(&full, &(struct head_spec){ "m", 100, STR("be \"good\""), tools, NULL, NULL });
-	head_write(&bare, &(struct head_spec){ "m", 100, STR(""), NULL, NULL, NULL });
+	head_write(&full, &(struct head_spec){
+				  .model = "m", .max_tokens = 100, .system = STR("be \"good\""), .tools = tools });
+	head_write(&bare, &(struct head_spec){ .model = "m", .max_tokens = 100 });
 
 	CHECK_CSTR(full.p, "{\"model\":\"m\",\"max_tokens\":100,\"stream\":true,\"tools\":[{\"name\":\"Read\"},{"
 			   "\"name\":\"Write\"}],"

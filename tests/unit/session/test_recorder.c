@@ -77,7 +77,9 @@ static void record_a_turn(struct bench *b)
 	struct segment *result = segment_tool_result(STR("t1"), STR("found"), false);
 	struct usage usage = { .input = 5, .output = 6 };
 
-	CHECK_INT(recorder_user(&b->recorder, &(struct user_line){ prompt, 2, true, NULL }, uuid, &err), 0);
+	CHECK_INT(recorder_user(&b->recorder, &(struct user_line){ .blocks = prompt, .count = 2, .meta = true }, uuid,
+				&err),
+		  0);
 	CHECK_CSTR(b->recorder.last, uuid);
 	CHECK_INT(recorder_block(&b->recorder, &ids, block, uuid, &err), 0);
 	CHECK_INT(recorder_close(&b->recorder, &ids, "tool_use", NULL, &usage, &err), 0);
@@ -192,7 +194,7 @@ TEST(a_line_that_was_not_written_is_nobodys_parent)
 	struct segment *text = segment_text(STR("x"));
 
 	b.recorder.journal = bad;
-	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ &text, 1, false, NULL }, uuid, &err), -ERR_IO);
+	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ .blocks = &text, .count = 1 }, uuid, &err), -ERR_IO);
 	b.recorder.journal = good;
 
 	CHECK_CSTR(b.recorder.last, before);
@@ -210,7 +212,7 @@ TEST(without_a_journal_only_uuids_are_made)
 	struct journal *journal = TAKE(b.recorder.journal);
 	struct segment *text = segment_text(STR("x"));
 
-	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ &text, 1, false, NULL }, uuid, &err), 0);
+	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ .blocks = &text, .count = 1 }, uuid, &err), 0);
 
 	CHECK_CSTR(b.recorder.last, uuid);
 	CHECK_INT(access(stage_path(&b.stage, "s.jsonl"), F_OK), -1);
@@ -230,7 +232,7 @@ TEST(the_lines_of_a_child_are_marked)
 	b.recorder.context = &child;
 	struct segment *text = segment_text(STR("x"));
 
-	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ &text, 1, false, NULL }, uuid, &err), 0);
+	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ .blocks = &text, .count = 1 }, uuid, &err), 0);
 
 	CHECK(strstr(stage_read(&b.stage, "s.jsonl"), "\"isSidechain\":true,\"agentId\":\"a0123456789abcdef\"") !=
 	      NULL);
@@ -249,7 +251,7 @@ TEST(a_huge_line_does_not_stay_in_memory)
 		buf_addstr(&big, "0123456789");
 	struct segment *text = segment_text(buf_str(&big));
 
-	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ &text, 1, false, NULL }, uuid, &err), 0);
+	CHECK_INT(recorder_user(&b.recorder, &(struct user_line){ .blocks = &text, .count = 1 }, uuid, &err), 0);
 
 	CHECK_INT(b.store.line.cap, 0);
 	segment_unref(text);
