@@ -28,7 +28,7 @@ const char help_outro[] =
 	"Environment:\n"
 	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one is needed (not by --provider scripted)\n"
 	"  ANTHROPIC_BASE_URL                        another endpoint that speaks the Messages API\n"
-	"  OPENAI_BASE_URL, OPENAI_API_KEY           the same for --provider openai; a local server needs no key\n"
+	"  OPENAI_BASE_URL, OPENAI_API_KEY           the same for --provider openai (local: no key)\n"
 	"  CLAUDE_CONFIG_DIR                         where sessions and settings are (default ~/.claude)\n"
 	"  HTTPS_PROXY, HTTP_PROXY, NO_PROXY         proxies\n"
 	"  NO_COLOR                                  no colours on the terminal\n"

@@ -6,7 +6,7 @@ static int run(struct cadre *c, const struct args *args, struct cadre_report **r
 
 const struct verb verb_sessions = {
 	.name = "sessions",
-	.summary = "list, search, show, export and prune conversations of this project",
+	.summary = "list, search, show, export, prune conversations here",
 	.help = "Usage: cadre sessions                                the newest first\n"
 		"       cadre sessions search TEXT                    those in which user or model said it\n"
 		"       cadre sessions show ID                        one of them, for people\n"

@@ -27,37 +27,6 @@ static struct actor *asker(const struct question *q)
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
 
-/* "Bash(git *)" as the SDK's types have it */
-static void put_rule(struct json_out *out, const char *rule)
-{
-	const char *open = strchr(rule, '(');
-	size_t n = strlen(rule);
-
-	json_open(out, '{');
-	json_kstr(out, "toolName", (struct str){ rule, open ? (size_t)(open - rule) : n });
-	if (open)
-		json_kstr(out, "ruleContent", (struct str){ open + 1, n - (size_t)(open + 1 - rule) - 1 });
-	json_close(out);
-}
-
-static void put_suggestions(struct json_out *out, const struct event *e)
-{
-	json_key(out, "permission_suggestions");
-	json_open(out, '[');
-	for (size_t i = 0; i < e->rule_count; i++) {
-		json_open(out, '{');
-		json_kcstr(out, "type", "addRules");
-		json_key(out, "rules");
-		json_open(out, '[');
-		put_rule(out, e->rules[i]);
-		json_close(out);
-		json_kcstr(out, "behavior", "allow");
-		json_kcstr(out, "destination", "localSettings");
-		json_close(out);
-	}
-	json_close(out);
-}
-
 static void write_request(struct buf *line, const struct event *e, const struct tool_call *call)
 {
 	struct json_out out = json_out(line);
@@ -67,7 +36,7 @@ static void write_request(struct buf *line, const struct event *e, const struct 
 	json_kcstr(&out, "tool_name", call->tool->name);
 	json_kraw(&out, "input", json_raw(call->input));
 	json_kcstr(&out, "tool_use_id", call->id);
-	put_suggestions(&out, e);
+	question_put_suggestions(&out, e->rules, e->rule_count);
 	if (e->why.n)
 		json_kstr(&out, "decision_reason", e->why);
 	if (e->kind == EVENT_PERMISSION_ASKED && e->text.n)
