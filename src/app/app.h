@@ -156,6 +156,7 @@ struct cadre_event {
 
 struct cadre_session *app_session(struct cadre *c, const char *id); /* NULL: there is none */
 void app_busy(struct cadre *c, int change);                         /* cadre_run() returns when it is 0 */
+int session_set_title(struct cadre_session *s, struct str title, struct err *err); /* on disk */
 void session_renew_head(struct cadre_session *s); /* model, tools or thinking have changed: from the next request on */
 /* A prompt: its text, which hooks see and commands are found in; the blocks that the model gets, if it is more than text; and
  * the id of its line, if the host has given it one. */

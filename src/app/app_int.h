@@ -71,6 +71,8 @@ void session_tell_policy(struct cadre_session *s);            /* notes about set
 void session_config_release(struct cadre_session *s);
 
 /* title.c */
+void session_obey_title(struct cadre_session *s,
+			const struct hook_outcome *outcome);     /* of a hook that names the session */
 int session_keep_name(struct cadre_session *s, struct err *err); /* once, if it has one */
 
 /* resume.c */

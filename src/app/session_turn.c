@@ -41,6 +41,7 @@ void session_hear(struct cadre_session *s, const struct hook_outcome *outcome)
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(&s->turn.context, "%s" STR_FMT, s->turn.context.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	agent_tree_say(&s->tree, NULL, outcome);
+	session_obey_title(s, outcome);
 }
 
 /* The turn is over and nothing was asked: text is its result, where an end has one. */

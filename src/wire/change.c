@@ -20,28 +20,11 @@ void wire_apply_settings(const struct wire_request *r)
 
 /* ---- the title --------------------------------------------------------------------------------------------------- */
 
-/* A line that tells nothing to the model; the newest one counts. */
-static int write_title(struct cadre_wire *w, struct str title, struct err *err)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
-	struct journal *journal = w->session->tree.main.journal;
-
-	if (!journal)
-		return err_set(err, ERR_USAGE, "the session is not kept on disk");
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "custom-title");
-	json_kstr(&out, "customTitle", title);
-	json_kcstr(&out, "sessionId", w->session->id);
-	json_close(&out);
-	return journal_append(journal, &line, err);
-}
-
 void wire_keep_title(struct cadre_wire *w)
 {
 	struct err err = { 0 };
 
-	if (w->title && w->session->tree.main.journal && write_title(w, str_from(w->title), &err) < 0)
+	if (w->title && w->session->tree.main.journal && session_set_title(w->session, str_from(w->title), &err) < 0)
 		wire_complain(w, "the title is not kept: %s", err.text);
 	free(TAKE(w->title));
 }
@@ -53,7 +36,7 @@ void wire_rename(const struct wire_request *r)
 
 	if (!title.n)
 		wire_reply_error(r->wire, r->id, NULL, "title is empty");
-	else if (write_title(r->wire, title, &err) < 0)
+	else if (session_set_title(r->wire->session, title, &err) < 0)
 		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
 	else
 		wire_reply(r->wire, r->id, STR(""));

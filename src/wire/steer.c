@@ -64,11 +64,6 @@ void wire_set_mode(const struct wire_request *r)
 		tell_mode(r->wire);
 }
 
-void wire_set_model(const struct wire_request *r)
-{
-	set(r, "model", json_cstr(json_get(r->body, "model"), r->arena));
-}
-
 void wire_set_thinking(const struct wire_request *r)
 {
 	const struct json *tokens = json_get(r->body, "max_thinking_tokens");

@@ -91,8 +91,9 @@ void wire_take_request(struct cadre_wire *w, const struct json *message);
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
 void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with what the client was asked */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
+wire_request_fn wire_set_model;                                                          /* model_switch.c */
 wire_request_fn wire_initialize;                                                         /* initialize.c */
-wire_request_fn wire_interrupt, wire_set_mode, wire_set_model, wire_set_thinking;        /* steer.c */
+wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking;                        /* steer.c */
 wire_request_fn wire_cancel_message;                                                     /* steer.c */
 wire_request_fn wire_apply_settings, wire_rename, wire_seed_read;                        /* change.c */
 void wire_keep_title(struct cadre_wire *w);                                              /* change.c: on disk */

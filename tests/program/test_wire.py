@@ -96,6 +96,28 @@ def a_hook_that_is_never_answered_ends_with_its_time(lab):
     assert client.over().code == 0
 
 
+def hooks_stand_around_a_switch_of_the_model(lab):
+    lab.model(ECHO)
+    settings = json.dumps({"hooks": {
+        "PreModelSwitch": [{"hooks": [{"type": "command", "command": f"cat >>{lab.work}/before; echo >>{lab.work}/before; grep -q opus {lab.work}/before && echo "
+                                       "'{\"hookSpecificOutput\":{\"hookEventName\":\"PreModelSwitch\",\"permissionDecision\":"
+                                       "\"deny\",\"permissionDecisionReason\":\"too dear\"}}' || true"}]}],
+        "PostModelSwitch": [{"hooks": [{"type": "command", "command": f"cat >{lab.work}/after"}]}]}})
+    client = Client(lab, "--model", "sonnet", "--settings", settings)
+    client.request("h", "set_model", model="haiku")
+    assert client.reply("h")["subtype"] == "success"
+    client.request("o", "set_model", model="opus")
+    assert client.reply("o")["error"] == "a PreModelSwitch hook refused it: too dear"
+    client.say("hello")
+    assert "haiku" in client.run.frame("system", "init")["model"]
+    assert client.over().code == 0
+    with open(os.path.join(lab.work, "before")) as f, open(os.path.join(lab.work, "after")) as g:
+        before, after = json.loads(f.readline()), json.loads(g.read())
+    for event, seen in (("PreModelSwitch", before), ("PostModelSwitch", after)):
+        assert seen["hook_event_name"] == event and seen["source"] == "sdk" and seen["requested_model"] == "haiku", seen
+        assert "sonnet" in seen["from_model"] and "haiku" in seen["to_model"], seen
+
+
 def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text Done.\n")
     client = Client(lab, "--permission-prompt-tool", "stdio")
@@ -199,7 +221,8 @@ def a_client_that_dies_takes_the_run_with_it(lab):
 
 
 if __name__ == "__main__":
-    main(lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
+    main(hooks_stand_around_a_switch_of_the_model,
+         lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
