@@ -24,6 +24,7 @@ struct control;
 struct debug_log;
 struct expansion;
 struct elicitation;
+struct file_watch;
 struct main_agent;
 struct mcp_config;
 struct mentions;
@@ -135,6 +136,7 @@ struct cadre_session {
 	const char **roots;               /* "file://..." of its directories, NULL-terminated */
 	void (*after_servers)(struct cadre_session *s,
 			      bool cancelled); /* it waits for its servers; NULL: it does not */
+	struct file_watch *files;              /* that hooks want to hear of; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
 	const char *project_dir;               /* <config>/projects/<key> */
 	const char *rules_file;                /* where rules of the user go; found when first asked for */

@@ -70,6 +70,11 @@ void app_use_policy(struct cadre *c, struct policy *changed); /* takes it: it ho
 void session_tell_policy(struct cadre_session *s);            /* notes about settings, once for each change */
 void session_config_release(struct cadre_session *s);
 
+/* file_watch.c */
+void session_watch_files(struct cadre_session *s); /* as the hooks are now; while a turn runs */
+void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome); /* watchPaths */
+void session_unwatch_files(struct cadre_session *s);
+
 /* title.c */
 void session_obey_title(struct cadre_session *s,
 			const struct hook_outcome *outcome);     /* of a hook that names the session */

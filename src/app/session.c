@@ -322,6 +322,7 @@ void session_free(struct cadre_session *s)
 		session_load_release(s->load);
 		free(s->load);
 	}
+	session_unwatch_files(s);
 	session_turn_release(s);
 	control_close(s);
 	session_release_servers(s);

@@ -42,6 +42,7 @@ void session_hear(struct cadre_session *s, const struct hook_outcome *outcome)
 		buf_addf(&s->turn.context, "%s" STR_FMT, s->turn.context.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	agent_tree_say(&s->tree, NULL, outcome);
 	session_obey_title(s, outcome);
+	session_watch_more(s, outcome);
 }
 
 /* The turn is over and nothing was asked: text is its result, where an end has one. */
@@ -201,6 +202,7 @@ static void announce(struct cadre_session *s, bool notified)
 	timer_stop(s->cadre->loop, &s->wait);
 	timer_stop(s->cadre->loop, &s->told_wait);
 	agent_tree_forget_denials(&s->tree);
+	session_watch_files(s);
 	session_settle(s);
 	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
 }

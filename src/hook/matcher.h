@@ -9,6 +9,7 @@ struct pcre2_real_match_data_8;
 struct pcre2_real_match_context_8;
 
 struct hook_matcher {
+	struct str text;   /* as written */
 	struct str *names; /* in the arena */
 	size_t name_count;
 	struct pcre2_real_code_8 *code;          /* NULL: no regular expression */

@@ -70,6 +70,9 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 				  info->name, err.text);
 		return false;
 	}
+	m->text = json_str(text, &b->set->arena);
+	if (m->text.n)
+		m->text = arena_str(&b->set->arena, m->text);
 	keep_matcher(b->set, m);
 	b->matcher = m;
 	return true;
