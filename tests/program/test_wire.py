@@ -114,8 +114,11 @@ def hooks_stand_around_a_switch_of_the_model(lab):
     with open(os.path.join(lab.work, "before")) as f, open(os.path.join(lab.work, "after")) as g:
         before, after = json.loads(f.readline()), json.loads(g.read())
     for event, seen in (("PreModelSwitch", before), ("PostModelSwitch", after)):
-        assert seen["hook_event_name"] == event and seen["source"] == "sdk" and seen["requested_model"] == "haiku", seen
-        assert "sonnet" in seen["from_model"] and "haiku" in seen["to_model"], seen
+        session = seen["session_id"]
+        assert "sonnet" in seen.pop("from_model") and "haiku" in seen.pop("to_model"), seen
+        assert os.path.basename(seen.pop("transcript_path")) == f"{session}.jsonl", seen
+        assert seen == {"session_id": session, "cwd": lab.work, "permission_mode": "default", "hook_event_name": event,
+                        "requested_model": "haiku", "source": "sdk"}, seen
 
 
 def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
