@@ -3,6 +3,7 @@
 // usage: node agent_sdk_session.mjs MODELD CADRE [WORD...]
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import fs from "node:fs";
 import { Prompts, cadre, play, say } from "./agent_lab.mjs";
 
 const echo = "rule\n  text You said: {{prompt}}\n";
@@ -13,6 +14,44 @@ const agents = {
 const texts = (request) => request.messages.flatMap((m) => (typeof m.content === "string" ? [m.content] : m.content)).map((b) => b.text ?? "");
 
 await play({
+  // ---- what comes out
+
+  async "structured output has the shape that was asked for"(lab) {
+    await lab.model('rule\n  turn 1\n  call StructuredOutput {"town": "Ulm", "days": 3}\nrule\n  text Done.\n');
+    const schema = { type: "object", properties: { town: { type: "string" }, days: { type: "integer" } }, required: ["town"] };
+    const talk = await lab.talk("where?", { outputFormat: { type: "json_schema", schema } });
+    assert.deepEqual(talk.result.structured_output, { town: "Ulm", days: 3 });
+  },
+  async "rewindFiles brings files back to what they were at a message"(lab) {
+    await lab.model(`
+rule
+  prompt contains "first"
+  turn 1
+  call Write {"file_path": "${lab.work}/a.txt", "content": "one"}
+rule
+  prompt contains "second"
+  turn 1
+  call Write {"file_path": "${lab.work}/a.txt", "content": "two"}
+rule
+  text Done.
+`);
+    const uuid = "11111111-2222-4333-8444-555555555555";
+    const prompts = new Prompts(say("first"));
+    let results = 0;
+    const talk = await lab.talk(prompts, { enableFileCheckpointing: true, permissionMode: "acceptEdits" }, async (message, query) => {
+      if (message.type !== "result") return;
+      results += 1;
+      if (results === 1) prompts.push(say("second", { uuid }));
+      if (results !== 2) return;
+      assert.equal(fs.readFileSync(`${lab.work}/a.txt`, "utf8"), "two");
+      const done = await query.rewindFiles(uuid);
+      assert.equal(done.canRewind, true);
+      assert.equal(fs.readFileSync(`${lab.work}/a.txt`, "utf8"), "one");
+      prompts.over();
+    });
+    assert.equal(talk.result.subtype, "success");
+  },
+
   // ---- subagents
 
   async "agents of the options run side by side, each with its own prompt, model and tools"(lab) {

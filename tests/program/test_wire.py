@@ -121,6 +121,72 @@ def hooks_stand_around_a_switch_of_the_model(lab):
                         "requested_model": "haiku", "source": "sdk"}, seen
 
 
+def a_message_that_waits_can_be_taken_back(lab):
+    lab.model("rule\n  prompt contains \"first\"\n  latency 500ms\n  text One.\nrule\n  text Other.\n")
+    client = Client(lab)
+    client.say("first")
+    client.say("second", uuid="11111111-2222-4333-8444-555555555555")
+    client.request("gone", "cancel_async_message", message_uuid="11111111-2222-4333-8444-555555555555")
+    assert client.reply("gone")["response"] == {"cancelled": True}
+    client.request("none", "cancel_async_message", message_uuid="11111111-2222-4333-8444-555555555555")
+    assert client.reply("none")["response"] == {"cancelled": False}
+    assert client.run.frame("result")["result"] == "One."
+    done = client.over()
+    assert done.code == 0 and "Other." not in done.out, done
+
+
+def a_client_can_ask_for_models_cost_and_rules(lab):
+    lab.model("rule\n  text ok\n  usage input=1000000 output=0\n")
+    client = Client(lab, "--model", "haiku", "--settings", json.dumps({"permissions": {"deny": ["WebSearch"]}}))
+    client.request("m", "list_models")
+    models = client.reply("m")["response"]["models"]
+    assert [m["value"] for m in models] == ["default", "opus", "sonnet", "haiku"], models
+    assert "haiku" in models[0]["resolvedModel"], models
+    client.request("r", "list_permission_rules")
+    assert "WebSearch" in json.dumps(client.reply("r")["response"])
+    client.say("hello")
+    result = client.run.frame("result")
+    client.request("c", "get_session_cost")
+    assert client.reply("c")["response"]["total_cost_usd"] == result["total_cost_usd"] > 0, result
+    assert client.over().code == 0
+
+
+FORM = '''import json, sys
+
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        say({"id": m["id"], "result": {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                                       "serverInfo": {"name": "form", "version": "1"}}})
+    elif m.get("method") == "tools/list":
+        say({"id": m["id"], "result": {"tools": [{"name": "where", "inputSchema": {"type": "object"}}]}})
+    elif m.get("method") == "tools/call":
+        call = m["id"]
+        say({"id": 77, "method": "elicitation/create", "params": {"message": "Where?", "requestedSchema": {
+            "type": "object", "properties": {"town": {"type": "string"}}}}})
+    elif m.get("id") == 77:
+        say({"id": call, "result": {"content": [{"type": "text", "text": json.dumps(m["result"], sort_keys=True)}]}})
+'''
+
+
+def what_a_server_wants_to_know_is_asked_of_the_client(lab):
+    lab.model("rule\n  turn 1\n  call mcp__form__where {}\nrule\n  text {{last_result}}\n")
+    with open(os.path.join(lab.work, "server.py"), "w") as f:
+        f.write(FORM)
+    servers = json.dumps({"mcpServers": {"form": {"command": "python3", "args": [os.path.join(lab.work, "server.py")]}}})
+    client = Client(lab, "--permission-prompt-tool", "stdio", "--mcp-config", servers, "--allowedTools", "mcp__form")
+    client.say("go")
+    asked = client.asked("elicitation")
+    assert asked["request"]["mcp_server_name"] == "form" and asked["request"]["message"] == "Where?", asked
+    assert asked["request"]["requested_schema"]["properties"] == {"town": {"type": "string"}}, asked
+    client.answer(asked, {"action": "accept", "content": {"town": "Ulm"}})
+    assert json.loads(client.run.frame("result")["result"]) == {"action": "accept", "content": {"town": "Ulm"}}
+    assert client.over().code == 0
+
+
 def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text Done.\n")
     client = Client(lab, "--permission-prompt-tool", "stdio")
@@ -224,7 +290,8 @@ def a_client_that_dies_takes_the_run_with_it(lab):
 
 
 if __name__ == "__main__":
-    main(hooks_stand_around_a_switch_of_the_model,
+    main(hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
+         a_client_can_ask_for_models_cost_and_rules, what_a_server_wants_to_know_is_asked_of_the_client,
          lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
