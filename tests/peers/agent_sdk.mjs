@@ -109,6 +109,15 @@ await play({
     });
     assert.equal(lab.read("new.txt"), "changed");
   },
+  async "a deny rule holds, whatever canUseTool allows"(lab) {
+    await lab.model('rule\n  turn 1\n  call Bash {"command": "touch harmless"}\nrule\n  text {{last_result}}\n');
+    const talk = await lab.talk("go", {
+      settings: { permissions: { deny: ["Bash(touch forbidden)"] } },
+      canUseTool: async () => ({ behavior: "allow", updatedInput: { command: "touch forbidden" } }),
+    });
+    assert.match(talk.result.result, /denied by the rule/);
+    assert.throws(() => lab.read("forbidden"));
+  },
   async "a no with interrupt ends the turn without another request"(lab) {
     await lab.model(write);
     const talk = await lab.talk("go", {
