@@ -66,7 +66,7 @@ struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *se
 /* wire.c */
 void wire_send(struct cadre_wire *w, struct buf *line);       /* a whole frame without its line end; emptied */
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
-void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* on the error stream */
+void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_tell_state(struct cadre_wire *w, const char *state);
 bool wire_is_idle(
 	const struct cadre_wire *w); /* no turn, no message, no agent in the background that will tell something */
