@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * edit.c - libedit, loaded on demand through the names of its readline interface. */
 #include "cli/edit.h"
-#include <dlfcn.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <editline/readline.h>
 #include "base/buf.h"
+#include "base/library.h"
 
 enum { HISTORY_LINES = 500 };
 
@@ -24,22 +24,27 @@ static struct {
 	char **line_buffer;
 } lib;
 
-static const struct {
-	const char *name;
-	void *address; /* of the member above */
-} symbols[] = {
-	{ "rl_callback_handler_install", &lib.install },
-	{ "rl_callback_handler_remove", &lib.remove },
-	{ "rl_callback_read_char", &lib.read_char },
-	{ "rl_insert_text", &lib.insert_text },
-	{ "rl_forced_update_display", &lib.update_display },
-	{ "rl_resize_terminal", &lib.resize },
-	{ "add_history", &lib.add_history },
-	{ "stifle_history", &lib.stifle_history },
-	{ "using_history", &lib.using_history },
-	{ "rl_catch_signals", &lib.catch_signals },
-	{ "rl_line_buffer", &lib.line_buffer },
+#define SYMBOL(name, member)                             \
+	{                                                \
+#name, offsetof(__typeof__(lib), member) \
+	}
+static const struct library_symbol symbols[] = {
+	SYMBOL(rl_callback_handler_install, install),
+	SYMBOL(rl_callback_handler_remove, remove),
+	SYMBOL(rl_callback_read_char, read_char),
+	SYMBOL(rl_insert_text, insert_text),
+	SYMBOL(rl_forced_update_display, update_display),
+	SYMBOL(rl_resize_terminal, resize),
+	SYMBOL(add_history, add_history),
+	SYMBOL(stifle_history, stifle_history),
+	SYMBOL(using_history, using_history),
+	SYMBOL(rl_catch_signals, catch_signals),
+	SYMBOL(rl_line_buffer, line_buffer),
 };
+
+/* Debian counts its own versions of the same interface. */
+static const char *const files[] = { "libedit.so.2", "libedit.so.0", NULL };
+static const struct library libedit = { files, "libedit2", symbols, COUNT_OF(symbols) };
 
 static struct {
 	edit_line_fn *done;
@@ -57,26 +62,10 @@ static void want_utf8(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* Debian counts its own versions of the same interface. */
-static void *open_library(void)
-{
-	void *so = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-
-	return so ? so : dlopen("libedit.so.0", RTLD_NOW | RTLD_LOCAL);
-}
-
 int edit_load(struct err *err)
 {
-	void *so = open_library();
-
-	if (!so)
-		return err_set(err, ERR_NOT_FOUND, "cannot load the line editor, libedit2: %s", dlerror());
-	for (size_t i = 0; i < COUNT_OF(symbols); i++) {
-		void *found = dlsym(so, symbols[i].name);
-		if (!found)
-			return err_set(err, ERR_NOT_FOUND, "libedit has no %s", symbols[i].name);
-		memcpy(symbols[i].address, &found, sizeof found);
-	}
+	if (library_load(&libedit, &lib, err) < 0)
+		return err_wrap(err, "cannot load the line editor");
 	want_utf8();
 	*lib.catch_signals = 0; /* signals come through the loop */
 	lib.using_history();

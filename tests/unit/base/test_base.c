@@ -4,6 +4,7 @@
 #include <errno.h>
 #include "base/arena.h"
 #include "base/id.h"
+#include "base/library.h"
 #include "base/map.h"
 #include "base/utf8.h"
 
@@ -202,6 +203,25 @@ TEST(a_time_is_written_with_milliseconds_in_utc)
 	CHECK_CSTR(out, "2023-11-14T22:13:20.123Z");
 }
 
+TEST(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers)
+{
+	struct {
+		double (*cosine)(double);
+	} math = { 0 };
+	static const char *const libm[] = { "no-such-library.so.1", "libm.so.6", NULL };
+	static const char *const none[] = { "no-such-library.so.1", NULL };
+	static const struct library_symbol good = { "cos", 0 }, bad = { "no_such_name", 0 };
+	struct err err = { 0 };
+
+	CHECK_INT(library_load(&(struct library){ none, "no-package", &good, 1 }, &math, &err), -ERR_NOT_FOUND);
+	CHECK_CSTR(err.text, "no-such-library.so.1 is not installed (package no-package)");
+	CHECK_INT(library_load(&(struct library){ libm, "libc6", &bad, 1 }, &math, &err), -ERR_NOT_FOUND);
+	CHECK_CSTR(err.text, "no-such-library.so.1 has no no_such_name: a newer package libc6 is needed");
+	CHECK(!math.cosine);
+	CHECK_INT(library_load(&(struct library){ libm, "libc6", &good, 1 }, &math, &err), 0);
+	CHECK(math.cosine(0) == 1);
+}
+
 int main(void)
 {
 	return RUN_TESTS(T(an_error_carries_kind_and_text_and_context_goes_in_front),
@@ -211,5 +231,6 @@ int main(void)
 			 T(a_map_keeps_the_order_of_insertion_and_survives_removal),
 			 T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
 			 T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
-			 T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc));
+			 T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
+			 T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers));
 }
