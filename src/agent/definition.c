@@ -4,7 +4,6 @@
  * the agent. */
 #include "agent/definition.h"
 #include "agent/definition_int.h"
-#include "settings/frontmatter.h"
 
 struct agent_definition *agent_ref(struct agent_definition *d)
 {
@@ -41,18 +40,7 @@ void definition_refuse(struct definition_reader *r, const char *fmt, ...)
 
 const char *definition_text(struct definition_reader *r, const struct json *value)
 {
-	struct str text = { 0 };
-
-	if (json_is(value, JSON_STRING))
-		text = str_trim(json_str(value, &r->scratch));
-	else if (json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE))
-		text = json_raw(value);
-	if (!text.n)
-		return NULL;
-	char *copy = arena_dup(&r->d->arena, text.p, text.n);
-	for (char *nul; (nul = memchr(copy, '\0', text.n));)
-		*nul = ' '; /* a text must not seem to end before it does */
-	return copy;
+	return frontmatter_text(value, &r->d->arena, &r->scratch);
 }
 
 static struct agent_definition *begin(struct definition_reader *r, enum agent_source source, const char *file,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * definition_fields.c - every field of an agent definition: its names, what it limits, how it is read. */
 #include "agent/definition_int.h"
-#include "settings/frontmatter.h"
 
 /* A value that has no meaning for its field. It is as if the field were absent, and that is said. */
 static void ignore(struct definition_reader *r, const char *expected)
@@ -312,22 +311,10 @@ static const struct agent_field fields[] = {
 	{ "observerMessage", { 0 }, KNOWN, NULL },
 };
 
-static bool is_called(const struct agent_field *f, struct str key)
-{
-	if (str_is_nocase(key, f->name))
-		return true;
-	for (size_t i = 0; i < COUNT_OF(f->aliases) && f->aliases[i]; i++)
-		if (str_is_nocase(key, f->aliases[i]))
-			return true;
-	return false;
-}
-
-/* Every key of every file comes through here. Aliases begin with the letter of their field, so one look at that letter
- * spares nearly all comparisons. */
 const struct agent_field *agent_field_find(struct str key)
 {
-	for (size_t i = 0; key.n && i < COUNT_OF(fields); i++)
-		if ((key.p[0] | 0x20) == (fields[i].name[0] | 0x20) && is_called(&fields[i], key))
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		if (frontmatter_key_is(key, fields[i].name, fields[i].aliases))
 			return &fields[i];
 	return NULL;
 }

@@ -5,6 +5,7 @@
  * tests/unit/agent/test_fields.c. */
 #pragma once
 #include "agent/definition.h"
+#include "settings/frontmatter.h"
 
 struct definition_reader {
 	struct agent_definition *d;
@@ -19,7 +20,7 @@ typedef void agent_field_fn(struct definition_reader *r, const struct json *valu
 
 struct agent_field {
 	const char *name;
-	const char *aliases[2];
+	const char *aliases[FRONTMATTER_ALIASES];
 	unsigned flags;       /* enum frontmatter_flags */
 	agent_field_fn *read; /* NULL: known, but without effect here */
 };

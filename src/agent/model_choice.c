@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * model_choice.c - the model of an agent. */
 #include "agent/model_choice.h"
-#include "model/catalog.h"
+#include "model/allowed.h"
 
 static bool says(const char *name)
 {
@@ -14,7 +14,7 @@ static bool is_inherit(const char *name)
 }
 
 /* A name that nobody knows means inherit: an agent made for another provider still runs. */
-static void follow(struct arena *a, const struct provider *p, const char *name, const char *origin,
+static void follow(struct arena *a, const struct model_wishes *w, const char *name, const char *origin,
 		   struct model_choice *choice)
 {
 	struct err err = { 0 };
@@ -24,7 +24,7 @@ static void follow(struct arena *a, const struct provider *p, const char *name, 
 		choice->origin = origin;
 		return;
 	}
-	if ((p ? model_resolve_at(a, p, name, &id, &err) : model_resolve(a, name, &id, &err)) < 0) {
+	if (model_resolve_allowed(a, w->allowed, w->provider, name, &id, &err) < 0) {
 		choice->note = arena_printf(a, "%s: inherits its parent's model", err.text);
 		return;
 	}
@@ -53,6 +53,6 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 					   "conversation runs on its model",
 					   order[i].name, order[i].origin);
 	else if (i < COUNT_OF(order))
-		follow(a, w->provider, order[i].name, order[i].origin, &choice);
+		follow(a, w, order[i].name, order[i].origin, &choice);
 	*ret_choice = choice;
 }

@@ -2,7 +2,7 @@
  * model_choice.h - which model an agent runs on. The first that says something: the environment, the call, the definition,
  * the configured default for subagents, the parent. */
 #pragma once
-#include "base/arena.h"
+#include "json/json.h"
 
 struct provider;
 
@@ -15,6 +15,7 @@ struct model_wishes {
 	const char *parent;              /* the parent's model id; required */
 	bool shares_context;             /* a fork, or forkContext: it must run on its parent's model */
 	const struct provider *provider; /* whose models plain names are; NULL: one that knows all aliases */
+	const struct json *allowed;      /* the setting availableModels; NULL: all */
 };
 
 struct model_choice {

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * roster.c - the list of agents for a main agent. */
 #include "agent/roster.h"
+#include "base/shortlist.h"
 #include "base/utf8.h"
 
-enum { SHORTEST_DESCRIPTION = 40, SHORT_TOOLS = 60, REST_RESERVE = 300 };
-
-struct item {
-	struct str name, description, tools; /* in the arena, one line each */
-	bool context;
-};
+enum { SHORT_TOOLS = 60, REST_RESERVE = 300 };
 
 struct roster {
-	struct arena arena;
-	struct item *items;
+	struct arena arena; /* has the texts of the items */
+	struct shortlist_item *items;
 	size_t count;
 	bool context; /* some agent has access to the current context */
 };
@@ -76,11 +72,6 @@ static struct str fold(struct arena *a, struct str text)
 	return arena_str(a, buf_str(&out));
 }
 
-static struct str cut(struct str text, size_t limit)
-{
-	return text.n <= limit ? text : str_trim(utf8_cut(text, limit - 3));
-}
-
 /* "Read, Grep and 12 more" */
 static void add_short_tools(struct buf *out, struct str tools)
 {
@@ -101,18 +92,20 @@ static void add_short_tools(struct buf *out, struct str tools)
 	buf_addf(out, STR_FMT " and %zu more", STR_ARG(shown), left);
 }
 
-static void add_line(struct buf *out, const struct item *item, size_t limit)
+/* What stands behind a description. */
+static struct str tail_of(struct arena *a, const struct agent_definition *d, bool whole)
 {
-	struct str description = cut(item->description, limit);
+	AUTO_BUF struct buf tools = { 0 }, text = { 0 };
 
-	buf_addf(out, "- " STR_FMT ": " STR_FMT "%s (%sTools: ", STR_ARG(item->name), STR_ARG(description),
-		 description.n < item->description.n ? "..." : "",
-		 item->context ? "Properties: access to current context; " : "");
-	if (limit == SIZE_MAX)
-		buf_add(out, item->tools.p, item->tools.n);
+	roster_tools(&tools, d);
+	struct str folded = fold(a, buf_str(&tools));
+	buf_addf(&text, " (%sTools: ", d->fork_context ? "Properties: access to current context; " : "");
+	if (whole)
+		buf_add(&text, folded.p, folded.n);
 	else
-		add_short_tools(out, item->tools);
-	buf_addstr(out, ")\n");
+		add_short_tools(&text, folded);
+	buf_addch(&text, ')');
+	return arena_str(a, buf_str(&text));
 }
 
 /* ---- within the budget ------------------------------------------------------------------------------------------- */
@@ -122,79 +115,28 @@ static void collect(struct roster *l, const struct agent_registry *r, const stru
 	l->items = xcalloc(r->active_count + 1, sizeof *l->items);
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct agent_definition *d = r->active[i]->definition;
-		AUTO_BUF struct buf tools = { 0 };
 		if (!roster_has(r, d, spec))
 			continue;
-		roster_tools(&tools, d);
 		l->items[l->count++] =
-			(struct item){ fold(&l->arena, str_from(d->name)), fold(&l->arena, str_from(d->description)),
-				       fold(&l->arena, buf_str(&tools)), d->fork_context };
+			(struct shortlist_item){ fold(&l->arena, str_from(d->name)),
+						 fold(&l->arena, str_from(d->description)), tail_of(&l->arena, d, true),
+						 tail_of(&l->arena, d, false) };
 		l->context |= d->fork_context;
 	}
 }
 
-static void add_lines(struct buf *out, const struct roster *l, size_t limit)
-{
-	for (size_t i = 0; i < l->count; i++)
-		add_line(out, &l->items[i], limit);
-}
-
-/* The longest limit for descriptions whose lines fit; false: not even the shortest does. */
-static bool find_limit(const struct roster *l, size_t room, size_t *ret_limit)
-{
-	size_t low = SHORTEST_DESCRIPTION;
-	size_t high = low;
-	bool fits = false;
-
-	for (size_t i = 0; i < l->count; i++)
-		high = MAX(high, l->items[i].description.n);
-	while (low <= high) {
-		AUTO_BUF struct buf text = { 0 };
-		size_t limit = low + (high - low) / 2;
-		add_lines(&text, l, limit);
-		if (text.n > room) {
-			high = limit - 1;
-			continue;
-		}
-		fits = true;
-		*ret_limit = limit;
-		low = limit + 1;
-	}
-	return fits;
-}
-
-/* Returns how many are named. */
-static size_t add_by_name(struct buf *out, const struct roster *l, size_t room)
-{
-	size_t start = out->n;
-	size_t i = 0;
-
-	for (; i < l->count; i++) {
-		if (out->n - start + l->items[i].name.n + 3 > room)
-			break;
-		buf_addf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(l->items[i].name));
-	}
-	buf_addch(out, '\n');
-	return i;
-}
-
 static void add_body(struct buf *out, const struct roster *l, size_t room)
 {
-	AUTO_BUF struct buf full = { 0 };
-	size_t limit;
+	size_t named;
+	enum shortlist_form form =
+		shortlist_write(out, &(struct shortlist){ l->items, l->count }, room, REST_RESERVE, &named);
 
-	add_lines(&full, l, SIZE_MAX);
-	if (full.n <= room) {
-		buf_add(out, full.p, full.n);
+	if (form == SHORTLIST_WHOLE)
 		return;
-	}
-	room = room > REST_RESERVE ? room - REST_RESERVE : 0;
-	if (find_limit(l, room, &limit)) {
-		add_lines(out, l, limit);
+	if (form == SHORTLIST_SHORTENED) {
 		buf_addstr(out, "(Shortened. `cadre agents show NAME` prints all about one type.)\n");
 		return;
 	}
-	size_t named = add_by_name(out, l, room);
 	if (named < l->count)
 		buf_addf(out, "(%zu more types are not named here. ", l->count - named);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_choice.c - from the names of a definition to tools. */
 #include "agent/tool_choice.h"
+#include "permission/subject.h"
 
 /* What belongs to the conversation with the user. ExitPlanMode is kept by agents that plan. AskUserQuestion is not here:
  * a child's question is passed up. */
@@ -14,15 +15,6 @@ static const char *const background[] = { "Read",         "Grep",           "Glo
 					  "ToolSearch",   "EnterWorktree",  "ExitWorktree", "Monitor",
 					  "TaskStop",     "SendMessage",    "Artifact",     "Agent",
 					  "ExitPlanMode", "AskUserQuestion" };
-
-static const struct {
-	const char *old, *now;
-} renamed[] = {
-	{ "Task", "Agent" },
-	{ "KillShell", "TaskStop" },
-	{ "BashOutput", "TaskOutput" },
-	{ "AgentOutputTool", "TaskOutput" },
-};
 
 struct selector {
 	struct str name;      /* of a tool, or mcp__SERVER */
@@ -70,9 +62,7 @@ static struct selector read_selector(const char *entry)
 		s.specifier = str_trim(rest);
 	if (str_is(s.specifier, "*"))
 		s.specifier = (struct str){ 0 };
-	for (size_t i = 0; i < COUNT_OF(renamed); i++)
-		if (str_is_nocase(s.name, renamed[i].old))
-			s.name = str_from(renamed[i].now);
+	s.name = subject_current_name(s.name);
 	if (is_mcp(s.name))
 		read_server(&s);
 	return s;

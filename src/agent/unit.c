@@ -96,24 +96,6 @@ static char *stem_of(struct arena *a, const char *path)
 	return arena_dup(a, name, str_ends(str_from(name), STR(".md")) ? n - 3 : n);
 }
 
-/* One read(2) for a file whose size is known; whatever is different goes the long way. */
-static int read_text(const struct unit *u, int fd, struct buf *text, struct err *err)
-{
-	size_t size = (size_t)u->stamp.st.st_size;
-
-	buf_clear(text);
-	if (!S_ISREG(u->stamp.st.st_mode))
-		return err_set(err, ERR_IO, "not a regular file");
-	if (size > 0 && size <= LARGEST_FILE) {
-		buf_reserve(text, size + 1);
-		ssize_t n = read(fd, text->p, size + 1);
-		text->n = n > 0 ? (size_t)n : 0;
-		if (text->n == size)
-			return 0;
-	}
-	return file_read_fd(fd, LARGEST_FILE, text, err);
-}
-
 void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd,
 			struct buf *text)
 {
@@ -121,7 +103,8 @@ void unit_read_markdown(struct unit *u, const struct agent_place *place, const s
 	struct err err = { 0 };
 
 	unit_clear(u);
-	if (read_text(u, fd, text, &err) < 0) {
+	buf_clear(text);
+	if (file_read_known(fd, &u->stamp.st, LARGEST_FILE, text, &err) < 0) {
 		unit_fail(u, 0, err.text);
 		return;
 	}

@@ -93,3 +93,12 @@ uint64_t str_hash(struct str s)
 		h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
 	return h ^ (h >> 32);
 }
+
+size_t str_count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}

@@ -34,6 +34,8 @@ struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
  * returned and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */
 struct str str_cut(struct str *rest, char c);
 
+size_t str_count(const char *const *list); /* of a list that ends with NULL; NULL: none */
+
 /* Whole-text numbers: false if anything but digits (and one sign for int64) is there or the value does not fit. */
 bool str_to_u64(struct str s, uint64_t *ret_value);
 bool str_to_i64(struct str s, int64_t *ret_value);

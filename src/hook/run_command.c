@@ -62,20 +62,11 @@ static void set_own(struct environment *env, const struct hook_run *run)
 		set_option(env, *o);
 }
 
-static size_t list_length(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
 /* The caller's, without OTEL_*: a hook must not report into the session's telemetry. */
 static const char *const *make_environment(const struct hook_run *run)
 {
 	const char *const *base = run->firing->context.envp;
-	size_t most = OWN_VARIABLES + list_length(run->hook->origin->plugin_options) + list_length(base) + 1;
+	size_t most = OWN_VARIABLES + str_count(run->hook->origin->plugin_options) + str_count(base) + 1;
 	struct arena *arena = &run->firing->arena;
 	struct environment env = { .arena = arena, .list = arena_calloc(arena, most * sizeof *env.list) };
 
@@ -126,7 +117,7 @@ static const char *const *make_arguments(const struct hook_run *run)
 {
 	const struct hook *hook = run->hook;
 	struct arena *arena = &run->firing->arena;
-	size_t n = list_length(hook->args);
+	size_t n = str_count(hook->args);
 	const char **argv = arena_calloc(arena, (n + 2) * sizeof *argv);
 
 	for (size_t i = 0; i <= n; i++) {

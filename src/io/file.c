@@ -46,6 +46,26 @@ int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err)
 	}
 }
 
+int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	size_t size = (size_t)st->st_size;
+
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, ERR_IO, "not a regular file");
+	if (size > 0 && size <= limit_bytes) {
+		buf_reserve(out, size + 1);
+		ssize_t n = read(fd, out->p + out->n, size + 1);
+		if (n == (ssize_t)size) {
+			out->n += size;
+			out->p[out->n] = '\0';
+			return 0;
+		}
+		if (n < 0 || lseek(fd, 0, SEEK_SET) < 0)
+			return err_set(err, ERR_IO, "cannot read: %m");
+	}
+	return file_read_fd(fd, limit_bytes, out, err);
+}
+
 int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * file.h - whole files and directories, blocking; for small files on the loop and anything inside a worker. */
 #pragma once
+#include <sys/stat.h>
 #include <sys/types.h>
 #include "base/arena.h"
 #include "base/buf.h"
 
 int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err); /* appends; ERR_LIMIT above it */
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
+/* The same at the beginning of a regular file whose stat is known: one read(2) if it still has that size. */
+int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);
 /* Writes beside the file, then renames over it; keeps mode and owner of an existing file, follows a symlink to its
  * target; a failure leaves the old file as it was. */
 int file_replace(const char *path, const void *p, size_t n, struct err *err);

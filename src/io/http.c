@@ -105,6 +105,8 @@ void http_req_done(struct http_req *r, CURLcode code)
 
 	if (r->failure)
 		end(r, r->failure, r->failure_text);
+	else if (error == HTTP_TOO_LARGE) /* curl's own word for it is that memory is short */
+		end(r, error, "a header of the answer is too long");
 	else if (error)
 		end(r, error, r->curl_text[0] ? r->curl_text : curl_easy_strerror(code));
 	else if (!r->head_seen) /* nothing wrong, in curl's eyes */
@@ -205,6 +207,7 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 	r->kick.step = step;
 	r->stall.fire = on_stall;
 	r->shard_number = request->shard;
+	r->refused = request->refused;
 	r->body = request->body;
 	r->body_data = request->body_data;
 	r->stall_ms = request->stall_ms ? request->stall_ms : DEFAULT_STALL_MS;

@@ -32,6 +32,7 @@ enum http_error {
 	HTTP_RESET,     /* connection lost before the end of the answer (a cut stream) */
 	HTTP_STALLED,   /* no byte for stall_ms */
 	HTTP_TOO_LARGE, /* answer above limit_bytes */
+	HTTP_DENIED,    /* the address is of a kind that the request refuses */
 	HTTP_CANCELLED,
 	HTTP_OTHER,
 };
@@ -57,7 +58,11 @@ struct http_request {
 	void *body_data;      /* given to read and rewind; must live until on_done */
 	unsigned shard;       /* a query keeps its shard: give the same number again; see http_pick_shard */
 	uint64_t stall_ms;    /* 0: 120,000. Any byte counts, the wait for the head too */
-	uint64_t limit_bytes; /* of the answer; 0: 256 MB */
+	uint64_t limit_bytes; /* of the answer, unpacked; 0: 256 MB */
+	bool unpacks;         /* the server may compress the answer; on_data gets what it was before */
+	/* Kinds of addresses (address.h) that no connection is opened to, whatever name leads there; 0: none. Through a proxy
+	 * the host as it is written is all that can be looked at: its names are looked up elsewhere. */
+	unsigned refused;
 };
 
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);

@@ -3,6 +3,7 @@
  * drain it. A callback records what it saw; it never ends the request, because curl is in the middle of it. */
 #include "io/http_int.h"
 #include <inttypes.h>
+#include "io/address.h"
 
 /* An idle transfer should cost little, and an answer is text at reading speed: small buffers do. */
 enum { READ_BUFFER_BYTES = 2048, SEND_BUFFER_BYTES = 16 << 10, HEADER_LIMIT_BYTES = 256 << 10 };
@@ -151,11 +152,27 @@ static int on_socket_opened(void *req, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
-/* A connection is there, new or idle until now. */
+static bool is_refused(struct http_req *r, enum address_kind kind)
+{
+	if (r->is_proxied || !(kind & r->refused))
+		return false;
+	http_req_fail(r, HTTP_DENIED, "the host leads to %s", address_kind_name(kind));
+	return true;
+}
+
+/* The address is looked at here, where it is used, so that no second look-up can give another one. */
+static curl_socket_t on_open_socket(void *req, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	if (is_refused(req, address_kind(&address->addr)))
+		return CURL_SOCKET_BAD;
+	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* A connection is there, new or idle until now; an idle one may be from a request that refused less. */
 static int on_connected(void *req, char *ip, char *local_ip, int port, int local_port)
 {
 	http_host_ready(req);
-	return CURL_PREREQFUNC_OK;
+	return is_refused(req, address_kind_of_host(str_from(ip))) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 enum http_error http_easy_error(CURLcode code)
@@ -236,6 +253,38 @@ static void set_connection(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_SSL_CTX_DATA, r->http);
 }
 
+static const char *proxy_of(const struct http_req *r)
+{
+	static const char *const plain[] = { "http_proxy", "all_proxy", "ALL_PROXY", NULL };
+	static const char *const tls[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL };
+
+	for (const char *const *name = r->is_https ? tls : plain; *name; name++) {
+		const char *value = getenv(*name);
+		if (value && value[0])
+			return value;
+	}
+	return NULL;
+}
+
+/* Where there is a proxy, all that is public goes through it, also what no_proxy names: then every connection is either to
+ * the proxy or to an address that was looked at. */
+static void set_refused(struct http_req *r)
+{
+	const char *proxy = r->refused ? proxy_of(r) : NULL;
+
+	if (!r->refused)
+		return;
+	r->is_proxied = proxy != NULL;
+	if (proxy) {
+		curl_easy_setopt(r->easy, CURLOPT_PROXY, proxy);
+		curl_easy_setopt(r->easy, CURLOPT_NOPROXY, "");
+		return;
+	}
+	curl_easy_setopt(r->easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(r->easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+	curl_easy_setopt(r->easy, CURLOPT_OPENSOCKETDATA, r);
+}
+
 static void set_body(struct http_req *r)
 {
 	CURL *c = r->easy;
@@ -308,6 +357,9 @@ static int set_url(struct http_req *r, const char *url, struct err *err)
 	    curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
 	    (strcmp(scheme, "http") && strcmp(scheme, "https")))
 		return err_set(err, ERR_USAGE, "%s is not an http or https URL", url);
+	enum address_kind kind = address_kind_of_host(str_from(name));
+	if (kind & r->refused)
+		return err_set(err, ERR_DENIED, "%s is %s", name, address_kind_name(kind));
 	r->is_https = !strcmp(scheme, "https");
 	r->host = http_host_get(r->http, name, port);
 	curl_easy_setopt(r->easy, CURLOPT_URL, url);
@@ -324,7 +376,10 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 		return rc;
 	set_callbacks(r);
 	set_connection(r);
+	set_refused(r);
 	set_headers(r, request->headers);
+	if (request->unpacks)
+		curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	set_method(r, request->method);
 	return 0;
 }

@@ -71,7 +71,9 @@ struct http_req {
 	bool is_trimmed;    /* and was dropped */
 
 	bool is_https;
-	bool is_interim; /* the headers that come now are of a 1xx answer */
+	bool is_proxied;  /* of those that refuse addresses: the connection is to a proxy */
+	unsigned refused; /* kinds of addresses */
+	bool is_interim;  /* the headers that come now are of a 1xx answer */
 	bool head_seen;
 	bool paused; /* by http_pause */
 	bool held;   /* curl was told to stop reading */

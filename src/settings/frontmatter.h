@@ -5,6 +5,7 @@
  * colon loses nothing. Both ways end in the same list of fields, each value a JSON text. Every leniency is a
  * diagnostic. */
 #pragma once
+#include "json/json.h"
 #include "settings/diagnostic.h"
 
 enum frontmatter_flags {
@@ -48,3 +49,11 @@ enum {
 /* Reads any bytes and never fails. Everything in *ret is in the arena, or borrowed from bytes. */
 void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
 		      struct diagnostics *diagnostics);
+
+/* For the tables of fields. Aliases (NULL: no more of them) begin with the letter of the name: every key of every file comes
+ * through here, and one look at that letter spares nearly all comparisons. Any case counts. */
+enum { FRONTMATTER_ALIASES = 2 };
+bool frontmatter_key_is(struct str key, const char *name, const char *const aliases[FRONTMATTER_ALIASES]);
+
+/* The text of a scalar, trimmed, in the arena; NULL for null, lists and maps. */
+const char *frontmatter_text(const struct json *value, struct arena *arena, struct arena *scratch);

@@ -10,7 +10,7 @@ enum { SETTLE_MS = 100 };
 
 static bool is_inline(const struct settings_place *place)
 {
-	return place->layer == LAYER_FLAG && place->path[0] == '{';
+	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
 }
 
 /* Taken before the file is read, so that a change in between shows. The clock of files ticks in milliseconds: a file that
@@ -57,6 +57,7 @@ static struct settings *new_snapshot(const struct settings_spec *spec)
 	s->spec.cwd = copy(&s->arena, spec->cwd);
 	s->spec.config_dir = copy(&s->arena, spec->config_dir);
 	s->spec.managed_dir = copy(&s->arena, spec->managed_dir);
+	s->spec.managed = copy(&s->arena, spec->managed);
 	s->spec.flag = copy(&s->arena, spec->flag);
 	return s;
 }
@@ -88,7 +89,8 @@ static int read_place(struct layer_file *f, const struct settings_place *place, 
 	f->layer = place->layer;
 	take_stamp(f, place);
 	if (is_inline(place))
-		return settings_file_parse(&f->file, "--settings", str_from(place->path), err);
+		return settings_file_parse(&f->file, place->layer == LAYER_FLAG ? "--settings" : "--managed-settings",
+					   str_from(place->path), err);
 	int status = settings_file_read(&f->file, place->path, err);
 	if (status == 0 && place->layer == LAYER_FLAG && !f->file.root)
 		return err_set(err, ERR_USAGE, "Settings file not found: %s", place->path);

@@ -32,6 +32,7 @@ enum setting_flags {
 	SETTING_AT_START = 1 << 4,         /* a change counts for the next session only */
 	SETTING_NO_AUTO = 1 << 5,          /* "auto" has no effect from the project and local layers */
 	SETTING_OURS = 1 << 6,             /* of cadre alone: other programs do not read it */
+	SETTING_NOT_PROJECT = 1 << 7,      /* has no effect from the project and local layers */
 };
 
 struct setting_key {

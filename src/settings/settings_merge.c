@@ -12,6 +12,8 @@ const char *settings_ignored(const struct setting_key *key, enum settings_layer 
 		return NULL;
 	if (key->flags & SETTING_MANAGED && layer != LAYER_MANAGED)
 		return "it counts in managed settings only";
+	if (key->flags & SETTING_NOT_PROJECT && (layer == LAYER_PROJECT || layer == LAYER_LOCAL))
+		return "it does not count from the project";
 	if (key->flags & SETTING_NO_AUTO && (layer == LAYER_PROJECT || layer == LAYER_LOCAL) &&
 	    json_str_is(value, "auto"))
 		return "\"auto\" does not count from the project";

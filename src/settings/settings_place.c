@@ -114,6 +114,13 @@ static int add_managed(struct settings_places *p, const char *dir, struct err *e
 	return 0;
 }
 
+static bool any_exists(const struct settings_places *p, size_t from)
+{
+	while (from < p->count && !file_exists(p->list[from].path))
+		from++;
+	return from < p->count;
+}
+
 int settings_places_find(struct settings_places *p, const struct settings_spec *spec, struct err *err)
 {
 	unsigned chosen = spec->bare ? 0 : spec->sources;
@@ -126,7 +133,12 @@ int settings_places_find(struct settings_places *p, const struct settings_spec *
 		add_local(p, spec);
 	if (spec->flag)
 		add(p, LAYER_FLAG, arena_strdup(p->arena, spec->flag));
-	return spec->managed_dir ? add_managed(p, spec->managed_dir, err) : 0;
+	size_t before = p->count;
+	if (spec->managed_dir && add_managed(p, spec->managed_dir, err) < 0)
+		return -(int)err->kind;
+	if (spec->managed && !any_exists(p, before))
+		add(p, LAYER_MANAGED, arena_strdup(p->arena, spec->managed));
+	return 0;
 }
 
 char *settings_local_path(struct arena *a, const struct settings_spec *spec)

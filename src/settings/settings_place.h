@@ -27,6 +27,7 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 struct settings_spec {
 	const char *cwd, *config_dir;
 	const char *managed_dir; /* NULL: none */
+	const char *managed;     /* a JSON object in place of managed files, where there are none; NULL: none */
 	const char *flag;        /* a JSON object, or the path of a file; NULL: none */
 	unsigned sources;        /* enum setting_sources: which of user, project and local count */
 	bool bare;               /* none of them counts */
@@ -35,7 +36,7 @@ struct settings_spec {
 
 struct settings_place {
 	enum settings_layer layer;
-	const char *path; /* of the flag: what was given, which begins with '{' if it is JSON */
+	const char *path; /* of the flag, and of what is managed: what was given, which begins with '{' if it is JSON */
 };
 
 /* { .arena = a } is empty; lives and dies with the arena */

@@ -85,33 +85,31 @@ struct change {
 	int (*make)(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err);
 	const struct str *names; /* members in each other, from the outside in */
 	size_t count;
-	const char *list;   /* add_rule */
-	struct str value;   /* the rule, or JSON; p == NULL: the member is removed */
+	const char *kind;   /* add_text: what should be there, for errors */
+	struct str value;   /* a text, or JSON; p == NULL: the member is removed */
 	size_t limit_bytes; /* of the file */
 };
 
-static int add_rule(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err)
+static int add_text(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err)
 {
-	const struct str names[] = { STR("permissions"), str_from(c->list) };
-	const struct json *permissions = json_get(f->root, "permissions");
-	const struct json *rules = json_get(permissions, c->list);
-	size_t there = !!permissions + !!rules;
+	const struct json *at = f->root;
+	size_t there = 0;
 	AUTO_BUF struct buf value = { 0 };
 
-	if (permissions && !json_is(permissions, JSON_OBJECT))
-		return fail_type(f, permissions, "an object", err);
-	if (rules && !json_is(rules, JSON_ARRAY))
-		return fail_type(f, rules, "a list of rules", err);
-	if (has(rules, c->value))
+	for (const struct json *next; there < c->count && (next = json_get_str(at, c->names[there])); at = next) {
+		there++;
+		if (there < c->count && !json_is(next, JSON_OBJECT))
+			return fail_type(f, next, "an object", err);
+		if (there == c->count && !json_is(next, JSON_ARRAY))
+			return fail_type(f, next, c->kind, err);
+	}
+	if (there == c->count && has(at, c->value))
 		return 0;
 	json_add_quoted(&value, c->value);
-	text_append(out, f,
-		    rules         ? rules
-		    : permissions ? permissions
-				  : f->root,
-		    &(struct text_addition){ .names = names + there,
-					     .count = COUNT_OF(names) - there,
-					     .list = !rules,
+	text_append(out, f, at,
+		    &(struct text_addition){ .names = c->names + there,
+					     .count = c->count - there,
+					     .list = there < c->count,
 					     .value = buf_str(&value) });
 	return 0;
 }
@@ -181,10 +179,30 @@ static int store(const char *path, const struct change *c, struct err *err)
 
 int settings_add_rule(const char *path, const char *list, struct str rule, struct err *err)
 {
-	return store(
-		path,
-		&(struct change){ .make = add_rule, .list = list, .value = rule, .limit_bytes = SETTINGS_FILE_LIMIT },
-		err);
+	const struct str names[] = { STR("permissions"), str_from(list) };
+
+	return store(path,
+		     &(struct change){ .make = add_text,
+				       .names = names,
+				       .count = COUNT_OF(names),
+				       .kind = "a list of rules",
+				       .value = rule,
+				       .limit_bytes = SETTINGS_FILE_LIMIT },
+		     err);
+}
+
+int settings_add_text(const char *path, const char *list, struct str text, struct err *err)
+{
+	const struct str name = str_from(list);
+
+	return store(path,
+		     &(struct change){ .make = add_text,
+				       .names = &name,
+				       .count = 1,
+				       .kind = "a list of texts",
+				       .value = text,
+				       .limit_bytes = SETTINGS_FILE_LIMIT },
+		     err);
 }
 
 int settings_set_member_up_to(const char *path, size_t limit_bytes, const struct str *names, size_t count,

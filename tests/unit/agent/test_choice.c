@@ -13,20 +13,29 @@ TEST(the_model_is_that_of_the_first_who_says_something)
 		const char *id, *origin;
 		bool noted;
 	} rows[] = {
-		{ { "opus", "sonnet", "haiku", "fable", "p-1", false, NULL }, "claude-opus-5-5", "environment", false },
-		{ { NULL, "Sonnet", "haiku", "fable", "p-1", false, NULL }, "claude-sonnet-5-5", "call", false },
-		{ { NULL, NULL, "HAIKU", "fable", "p-1", false, NULL }, "claude-haiku-5-5", "definition", false },
-		{ { NULL, NULL, NULL, "fable", "p-1", false, NULL }, "claude-fable-5-2", "configured default", false },
-		{ { NULL, NULL, NULL, NULL, "p-1", false, NULL }, "p-1", "parent", false },
-		{ { "inherit", NULL, "haiku", NULL, "p-1", false, NULL }, "claude-haiku-5-5", "definition", false },
-		{ { "", "", "", "", "p-1", false, NULL }, "p-1", "parent", false },
-		{ { NULL, NULL, "Inherit", "fable", "p-1", false, NULL }, "p-1", "definition", false },
-		{ { NULL, "inherit", "haiku", "fable", "p-1", false, NULL }, "p-1", "call", false },
-		{ { NULL, NULL, "gpt-4", NULL, "p-1", false, NULL }, "gpt-4", "definition", false },
-		{ { NULL, NULL, "turbo", NULL, "p-1", false, NULL }, "p-1", "parent", true },
-		{ { NULL, NULL, "opus", NULL, "p-1", true, NULL }, "p-1", "parent", true },
-		{ { NULL, NULL, "inherit", NULL, "p-1", true, NULL }, "p-1", "definition", false },
-		{ { "opus", NULL, NULL, NULL, "p-1", true, NULL }, "p-1", "parent", true },
+		{ { "opus", "sonnet", "haiku", "fable", "p-1", false, NULL, NULL },
+		  "claude-opus-5-5",
+		  "environment",
+		  false },
+		{ { NULL, "Sonnet", "haiku", "fable", "p-1", false, NULL, NULL }, "claude-sonnet-5-5", "call", false },
+		{ { NULL, NULL, "HAIKU", "fable", "p-1", false, NULL, NULL }, "claude-haiku-5-5", "definition", false },
+		{ { NULL, NULL, NULL, "fable", "p-1", false, NULL, NULL },
+		  "claude-fable-5-2",
+		  "configured default",
+		  false },
+		{ { NULL, NULL, NULL, NULL, "p-1", false, NULL, NULL }, "p-1", "parent", false },
+		{ { "inherit", NULL, "haiku", NULL, "p-1", false, NULL, NULL },
+		  "claude-haiku-5-5",
+		  "definition",
+		  false },
+		{ { "", "", "", "", "p-1", false, NULL, NULL }, "p-1", "parent", false },
+		{ { NULL, NULL, "Inherit", "fable", "p-1", false, NULL, NULL }, "p-1", "definition", false },
+		{ { NULL, "inherit", "haiku", "fable", "p-1", false, NULL, NULL }, "p-1", "call", false },
+		{ { NULL, NULL, "gpt-4", NULL, "p-1", false, NULL, NULL }, "gpt-4", "definition", false },
+		{ { NULL, NULL, "turbo", NULL, "p-1", false, NULL, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, "opus", NULL, "p-1", true, NULL, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, "inherit", NULL, "p-1", true, NULL, NULL }, "p-1", "definition", false },
+		{ { "opus", NULL, NULL, NULL, "p-1", true, NULL, NULL }, "p-1", "parent", true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -36,6 +45,34 @@ TEST(the_model_is_that_of_the_first_who_says_something)
 		CHECK_CSTR(choice.id, rows[i].id);
 		CHECK_CSTR(choice.origin, rows[i].origin);
 		CHECK_INT(choice.note != NULL, rows[i].noted);
+	}
+}
+
+TEST(a_model_that_is_not_allowed_is_not_chosen)
+{
+	static const struct {
+		const char *allowed, *wish, *id, *note;
+	} rows[] = {
+		{ "[\"sonnet\"]", "sonnet", "claude-sonnet-5-5", NULL },
+		{ "[\"sonnet\"]", "claude-sonnet-4-20250514", "claude-sonnet-4-20250514", NULL },
+		{ "[\"claude-sonnet-4-5\",\"claude-sonnet-4-10\"]", "sonnet", "claude-sonnet-4-10", NULL },
+		{ "[\"sonnet\"]", "opus", "p-1",
+		  "the model 'opus' is not among availableModels ([\"sonnet\"]): inherits its parent's model" },
+		{ "[]", "haiku", "p-1",
+		  "the model 'haiku' is not among availableModels ([]): inherits its parent's model" },
+		{ "\"sonnet\"", "opus", "claude-opus-5-5", NULL },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_ARENA struct arena a = { 0 };
+		AUTO_JSON struct json_reader reader = { 0 };
+		struct model_choice choice;
+		const struct json *list;
+		CHECK_INT(json_parse(&reader, rows[i].allowed, strlen(rows[i].allowed), &list, NULL), 0);
+		model_choose(&a, &(struct model_wishes){ .call = rows[i].wish, .parent = "p-1", .allowed = list },
+			     &choice);
+		CHECK_CSTR(choice.id, rows[i].id);
+		CHECK_CSTR(choice.note ? choice.note : "", rows[i].note ? rows[i].note : "");
 	}
 }
 
@@ -215,8 +252,8 @@ TEST(an_agent_whose_tools_come_to_nothing_is_not_started)
 
 int test_choice(void)
 {
-	return RUN_TESTS(T(the_model_is_that_of_the_first_who_says_something),
-			 T(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note),
-			 T(an_agent_gets_the_tools_that_it_may_have),
-			 T(an_agent_whose_tools_come_to_nothing_is_not_started));
+	return RUN_TESTS(
+		T(the_model_is_that_of_the_first_who_says_something), T(a_model_that_is_not_allowed_is_not_chosen),
+		T(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note),
+		T(an_agent_gets_the_tools_that_it_may_have), T(an_agent_whose_tools_come_to_nothing_is_not_started));
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * test_base.c - errors, buffers, arenas, maps, text, UTF-8, ids. */
 #include "unit.h"
+#include "base/base64.h"
 #include <errno.h>
 #include "base/arena.h"
 #include "base/id.h"
 #include "base/library.h"
 #include "base/map.h"
+#include "base/shortlist.h"
 #include "base/utf8.h"
 
 TEST(an_error_carries_kind_and_text_and_context_goes_in_front)
@@ -222,6 +224,64 @@ TEST(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers)
 	CHECK(math.cosine(0) == 1);
 }
 
+TEST(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room)
+{
+	struct shortlist_item items[40];
+	char names[40][8], long_text[101] = { 0 };
+	struct shortlist l = { items, COUNT_OF(items) };
+	size_t named;
+
+	memset(long_text, 'x', 100);
+	for (size_t i = 0; i < COUNT_OF(items); i++) {
+		snprintf(names[i], sizeof names[i], "n%zu", i);
+		items[i] =
+			(struct shortlist_item){ str_from(names[i]), str_from(long_text), STR(" [all]"), STR(" []") };
+	}
+	static const struct {
+		size_t room;
+		enum shortlist_form form;
+		bool all_named;
+	} cases[] = { { 10000, SHORTLIST_WHOLE, true },
+		      { 4000, SHORTLIST_SHORTENED, true },
+		      { 400, SHORTLIST_NAMES, true },
+		      { 150, SHORTLIST_NAMES, false },
+		      { 0, SHORTLIST_NAMES, false } };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO_BUF struct buf out = { 0 };
+		CHECK_INT(shortlist_write(&out, &l, cases[i].room, 100, &named), cases[i].form);
+		CHECK_INT(named == l.count, cases[i].all_named);
+		CHECK(out.n <= MAX(cases[i].room, 1));
+		CHECK_INT(strstr(out.p, " []") != NULL, cases[i].form == SHORTLIST_SHORTENED);
+	}
+}
+
+TEST(base64_reads_back_what_it_wrote_and_refuses_the_rest)
+{
+	static const struct {
+		const char *bytes, *text;
+	} cases[] = { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "\xfb\xff\xfe", "+//+" } };
+	static const char *const bad[] = { "Z", "Zg", "Zg=", "Zg==Zg==", "Z===", "====", "Zm9*", "=m9v", "Zm9vZ" };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO_BUF struct buf text = { 0 };
+		AUTO_BUF struct buf bytes = { 0 };
+		base64_add(&text, str_from(cases[i].bytes));
+		CHECK_STR(buf_str(&text), cases[i].text);
+		CHECK_INT(base64_decode(&bytes, buf_str(&text), NULL), 0);
+		CHECK_STR(buf_str(&bytes), cases[i].bytes);
+	}
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		AUTO_BUF struct buf bytes = { 0 };
+		buf_addstr(&bytes, "kept");
+		CHECK_INT(base64_decode(&bytes, str_from(bad[i]), NULL), -ERR_PARSE);
+		CHECK_STR(buf_str(&bytes), "kept");
+	}
+	AUTO_BUF struct buf lines = { 0 };
+	CHECK_INT(base64_decode(&lines, STR("Zm9v\r\n Zg\t==\n"), NULL), 0);
+	CHECK_STR(buf_str(&lines), "foof");
+}
+
 int main(void)
 {
 	return RUN_TESTS(T(an_error_carries_kind_and_text_and_context_goes_in_front),
@@ -232,5 +292,7 @@ int main(void)
 			 T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
 			 T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
 			 T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
-			 T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers));
+			 T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
+			 T(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room),
+			 T(base64_reads_back_what_it_wrote_and_refuses_the_rest));
 }

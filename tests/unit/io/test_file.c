@@ -93,6 +93,30 @@ TEST(reading_what_is_not_there_or_no_file_says_so)
 	CHECK_INT(room_release(&room), 0);
 }
 
+TEST(a_file_that_is_no_longer_as_long_as_it_was_is_read_whole_all_the_same)
+{
+	struct room room = room_new();
+	put(in(&room, "f"), "0123456789", 0644);
+	AUTO_CLOSE int fd = open(in(&room, "f"), O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	struct err err = { 0 };
+
+	CHECK_INT(fstat(fd, &st), 0);
+	static const off_t sizes[] = { 10, 7, 30, 0 };
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		AUTO_BUF struct buf text = { 0 };
+		st.st_size = sizes[i];
+		CHECK_INT(lseek(fd, 0, SEEK_SET), 0);
+		CHECK_INT(file_read_known(fd, &st, 20, &text, &err), 0);
+		CHECK_STR(buf_str(&text), "0123456789");
+		CHECK_INT(lseek(fd, 0, SEEK_SET), 0);
+		CHECK_INT(file_read_known(fd, &st, 9, &text, &err), -ERR_LIMIT);
+	}
+	st.st_mode = S_IFIFO;
+	CHECK_INT(file_read_known(fd, &st, 20, &(struct buf){ 0 }, &err), -ERR_IO);
+	CHECK_INT(room_release(&room), 1);
+}
+
 TEST(a_pipe_and_a_file_without_a_size_are_read_to_their_end)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -304,6 +328,7 @@ int test_file(void)
 {
 	return RUN_TESTS(
 		T(reading_appends_and_the_limit_is_exact), T(reading_what_is_not_there_or_no_file_says_so),
+		T(a_file_that_is_no_longer_as_long_as_it_was_is_read_whole_all_the_same),
 		T(a_pipe_and_a_file_without_a_size_are_read_to_their_end),
 		T(replacing_makes_a_new_file_with_the_modes_of_the_umask), T(replacing_keeps_mode_and_owner),
 		T(replacing_follows_links_also_to_what_is_not_there_yet), T(what_is_no_regular_file_is_never_replaced),

@@ -2,8 +2,10 @@
  * test_http.c - one request in plain text: its answer, every way to fail, back-pressure. */
 #include "test_io.h"
 #include <semaphore.h>
+#include <zlib.h>
 #include "http_client.h"
 #include "http_server.h"
+#include "io/address.h"
 #include "unit.h"
 
 static void serve_two_pieces(struct peer *p)
@@ -434,6 +436,126 @@ TEST(an_address_that_is_no_http_url_is_refused_at_the_start)
 	loop_free(loop);
 }
 
+TEST(a_host_of_a_refused_kind_is_denied_at_the_start)
+{
+	struct loop *loop = loop_new(0);
+	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http_request request = fetch_get("http://127.0.0.1:9/");
+	struct err err = { 0 };
+	struct http_req *req;
+
+	request.refused = ADDRESS_NOT_PUBLIC;
+	CHECK_INT(http_start(h, &request, &(struct http_handlers){ 0 }, NULL, &req, &err), -ERR_DENIED);
+	CHECK_CSTR(err.text, "127.0.0.1 is this machine");
+	http_free(h);
+	loop_free(loop);
+}
+
+/* The name of the machine leads to an address of some kind. */
+TEST(a_name_that_leads_to_a_refused_address_is_denied_before_it_is_connected_to)
+{
+	struct server *s = server_start(peer_serve_hello, NULL, NULL);
+	char host[64] = "";
+	char url[128];
+	struct fetch f = { 0 };
+
+	CHECK_INT(gethostname(host, sizeof host - 1), 0);
+	snprintf(url, sizeof url, "http://%s:%u/", host, server_port(s));
+	struct http_request request = fetch_get(url);
+	request.refused = ADDRESS_PUBLIC | ADDRESS_NOT_PUBLIC;
+	fetch_once(&f, &request, NULL);
+	if (f.error == HTTP_RESOLVE) /* a machine that does not know its own name */
+		print_message("# skipped: %s is not known\n", host);
+	else
+		CHECK_INT(f.error, HTTP_DENIED);
+	CHECK_INT(server_connections(s), 0);
+	fetch_release(&f);
+	server_stop(s);
+}
+
+TEST(an_idle_connection_is_not_used_by_a_request_that_refuses_its_address)
+{
+	struct server *s = server_start(peer_serve_hello, NULL, NULL);
+	struct loop *loop = loop_new(0);
+	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	char host[64] = "";
+	char url[128];
+	struct fetch first = { 0 };
+	struct fetch second = { 0 };
+
+	CHECK_INT(gethostname(host, sizeof host - 1), 0);
+	snprintf(url, sizeof url, "http://%s:%u/", host, server_port(s));
+	struct http_request request = fetch_get(url);
+	fetch_start(&first, h, &request);
+	loop_run(loop);
+	request.refused = ADDRESS_PUBLIC | ADDRESS_NOT_PUBLIC;
+	fetch_start(&second, h, &request);
+	loop_run(loop);
+
+	CHECK(second.error == HTTP_DENIED || first.error != HTTP_OK);
+	CHECK_INT(second.heads, 0);
+	http_free(h);
+	loop_free(loop);
+	fetch_release(&first);
+	fetch_release(&second);
+	server_stop(s);
+}
+
+TEST(where_there_is_a_proxy_a_request_that_refuses_addresses_goes_through_it_always)
+{
+	struct server *s = server_start(peer_serve_hello, NULL, NULL);
+	struct http_request request = fetch_get("http://page.invalid/");
+	struct fetch f = { 0 };
+
+	setenv("http_proxy", server_url(s), 1);
+	setenv("no_proxy", "page.invalid", 1);
+	request.refused = ADDRESS_NOT_PUBLIC; /* the proxy's own address does not count */
+	fetch_once(&f, &request, NULL);
+	unsetenv("http_proxy");
+	unsetenv("no_proxy");
+	CHECK_INT(f.error, HTTP_OK);
+	CHECK_STR(buf_str(&f.pieces), "[hello]");
+	server_stop(s);
+	fetch_release(&f);
+}
+
+static void serve_packed(struct peer *p)
+{
+	/* 1 MB of zeros, packed */
+	AUTO_BUF struct buf packed = { 0 };
+	AUTO_BUF struct buf head = { 0 };
+	z_stream z = { 0 };
+	AUTO_FREE unsigned char *zeros = xcalloc(1, 1 << 20);
+
+	buf_reserve(&packed, 1 << 16);
+	CHECK_INT(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	z.next_in = zeros;
+	z.avail_in = 1 << 20;
+	z.next_out = (unsigned char *)packed.p;
+	z.avail_out = 1 << 16;
+	CHECK_INT(deflate(&z, Z_FINISH), Z_STREAM_END);
+	buf_addf(&head, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %lu\r\n\r\n", z.total_out);
+	peer_request(p);
+	peer_send_n(p, head.p, head.n);
+	peer_send_n(p, packed.p, z.total_out);
+	deflateEnd(&z);
+	peer_wait_gone(p);
+}
+
+TEST(the_limit_of_an_answer_is_for_what_it_unpacks_to)
+{
+	struct server *s = server_start(serve_packed, NULL, NULL);
+	struct http_request request = fetch_get(server_url(s));
+	struct fetch f = { 0 };
+
+	request.unpacks = true;
+	request.limit_bytes = 100000; /* a hundred times what is sent */
+	fetch_once(&f, &request, NULL);
+	CHECK_INT(f.error, HTTP_TOO_LARGE);
+	server_stop(s);
+	fetch_release(&f);
+}
+
 int test_http(void)
 {
 	return RUN_TESTS(
@@ -445,5 +567,10 @@ int test_http(void)
 		T(headers_have_a_limit_each_and_together), T(a_request_cancelled_at_once_never_reaches_the_server),
 		T(a_request_cancelled_in_its_answer_gets_no_more_data),
 		T(a_paused_request_gets_no_data_and_does_not_stall_until_resumed),
-		T(data_refused_on_resume_ends_the_request), T(an_address_that_is_no_http_url_is_refused_at_the_start));
+		T(data_refused_on_resume_ends_the_request), T(an_address_that_is_no_http_url_is_refused_at_the_start),
+		T(a_host_of_a_refused_kind_is_denied_at_the_start),
+		T(a_name_that_leads_to_a_refused_address_is_denied_before_it_is_connected_to),
+		T(an_idle_connection_is_not_used_by_a_request_that_refuses_its_address),
+		T(where_there_is_a_proxy_a_request_that_refuses_addresses_goes_through_it_always),
+		T(the_limit_of_an_answer_is_for_what_it_unpacks_to));
 }

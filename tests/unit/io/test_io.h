@@ -2,6 +2,7 @@
  * test_io.h - the test groups of the io room. Each returns the number of its failed tests. */
 #pragma once
 
+int test_address(void);
 int test_loop(void);
 int test_sse(void);
 int test_http(void);

@@ -11,6 +11,7 @@ int main(void)
 
 	for (size_t i = 0; i < COUNT_OF(proxies); i++)
 		unsetenv(proxies[i]); /* or nothing would be on loopback */
+	failed += test_address();
 	failed += test_loop();
 	failed += test_sse();
 	failed += test_http();

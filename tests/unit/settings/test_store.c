@@ -53,6 +53,22 @@ TEST(a_rule_is_put_in_and_all_other_bytes_stay)
 	stage_release(&s);
 }
 
+TEST(a_text_is_put_into_a_list_of_the_file_itself_once)
+{
+	struct stage s;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	stage_put(&s, "f", "{\"x\": 1}");
+	CHECK_INT(settings_add_text(stage_path(&s, "f"), "names", STR("a"), &err), 0);
+	CHECK_INT(settings_add_text(stage_path(&s, "f"), "names", STR("b"), &err), 0);
+	CHECK_INT(settings_add_text(stage_path(&s, "f"), "names", STR("a"), &err), 0);
+	CHECK_CSTR(stage_text(&s, "f"), "{\"x\": 1, \"names\": [\"a\", \"b\"]}");
+	CHECK_INT(settings_add_text(stage_path(&s, "f"), "x", STR("a"), &err), -ERR_USAGE);
+	CHECK(str_has(str_from(err.text), STR("f:1:7: expected a list of texts")));
+	stage_release(&s);
+}
+
 TEST(a_file_that_is_not_understood_is_refused_and_left_alone)
 {
 	static const struct {
@@ -218,6 +234,7 @@ TEST(a_member_of_something_else_than_an_object_is_refused)
 int test_store(void)
 {
 	return RUN_TESTS(T(a_rule_is_put_in_and_all_other_bytes_stay),
+			 T(a_text_is_put_into_a_list_of_the_file_itself_once),
 			 T(a_file_that_is_not_understood_is_refused_and_left_alone),
 			 T(a_file_that_is_not_there_is_made_with_its_directory),
 			 T(a_link_stays_a_link_and_its_target_keeps_its_mode), T(what_is_no_file_is_refused),
