@@ -15,7 +15,8 @@ static const struct {
 	{ "opusplan", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
 };
 
-/* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. */
+/* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. An id of
+ * another company stands for itself and its dated versions only: names that go on otherwise have other prices. */
 static const struct model_info models[] = {
 	{ "claude-opus-5-5", 4, 5, 8, 0.2, 20, 1000000, 128000 },
 	{ "claude-sonnet-5-5", 2, 2.5, 4, 0.1, 10, 1000000, 128000 },
@@ -32,6 +33,7 @@ static const struct model_info models[] = {
 	{ "gpt-4.1-mini", 0.4, 0, 0, 0.1, 1.6, 1047576, 32768 },
 	{ "gpt-4.1-nano", 0.1, 0, 0, 0.025, 0.4, 1047576, 32768 },
 	{ "gpt-4o", 2.5, 0, 0, 1.25, 10, 128000, 16384 },
+	{ "gpt-4o-2024-05-13", 5, 0, 0, 5, 15, 128000, 4096 },
 	{ "gpt-4o-mini", 0.15, 0, 0, 0.075, 0.6, 128000, 16384 },
 	{ "gpt-5", 1.25, 0, 0, 0.125, 10, 400000, 128000 },
 	{ "gpt-5-mini", 0.25, 0, 0, 0.025, 2, 400000, 128000 },
@@ -100,7 +102,7 @@ int model_resolve_at(struct arena *a, const struct provider *p, const char *name
 	const char *plain;
 	const struct provider *named = provider_of(name, &plain);
 
-	int status = resolve_plain(a, named ? named : p, plain, ret_id, err);
+	int status = resolve_plain(a, named ? named : p ? p : provider_table[0], plain, ret_id, err);
 
 	if (status == 0 && named)
 		*ret_id = arena_printf(a, "%s/%s", named->name, *ret_id);
@@ -109,7 +111,7 @@ int model_resolve_at(struct arena *a, const struct provider *p, const char *name
 
 int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err)
 {
-	return model_resolve_at(a, provider_table[0], name, ret_id, err);
+	return model_resolve_at(a, NULL, name, ret_id, err);
 }
 
 const char *model_default(void)
@@ -134,6 +136,15 @@ int model_default_at(const struct provider *p, const char *configured, const cha
 	return 0;
 }
 
+static bool describes(const struct model_info *m, const char *id)
+{
+	size_t n = strlen(m->id);
+
+	if (strncmp(id, m->id, n) != 0)
+		return false;
+	return str_starts(str_from(m->id), STR("claude-")) || !id[n] || !strncmp(id + n, "-20", 3);
+}
+
 const struct model_info *model_find(const char *id)
 {
 	static const struct model_info unknown = { .id = "", .context = 200000, .max_output = 32000 };
@@ -142,7 +153,7 @@ const struct model_info *model_find(const char *id)
 	(void)provider_of(id, &id);
 
 	for (size_t i = 0; i < COUNT_OF(models); i++)
-		if (str_starts(str_from(id), str_from(models[i].id)) && strlen(models[i].id) > strlen(best->id))
+		if (describes(&models[i], id) && strlen(models[i].id) > strlen(best->id))
 			best = &models[i];
 	return best;
 }
@@ -156,4 +167,9 @@ double model_cost_usd(const char *id, const struct usage *u)
 	return ((double)u->input * m->input + (double)writes * m->write_5m + (double)long_writes * m->write_1h +
 		(double)u->cache_read * m->read + (double)u->output * m->output) /
 	       1e6;
+}
+
+bool model_has_price(const char *id)
+{
+	return model_find(id)->output > 0;
 }

@@ -104,6 +104,7 @@ enum failure_kind http_place_failure(enum http_error error)
 		[HTTP_RESET] = FAIL_CUT,
 		[HTTP_STALLED] = FAIL_STALL,
 		[HTTP_TOO_LARGE] = FAIL_TOO_LARGE,
+		[HTTP_DENIED] = FAIL_CONNECT,
 		[HTTP_CANCELLED] = FAIL_CANCELLED,
 		[HTTP_OTHER] = FAIL_CONNECT,
 	};

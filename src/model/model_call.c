@@ -2,10 +2,7 @@
  * model_call.c - what all providers do the same way around one request. */
 #include <math.h>
 #include "base/id.h"
-#include "json/json_write.h"
 #include "model/provider.h"
-
-enum { LEAST_THINKING = 1024 }; /* tokens, as the API wants */
 
 int model_call_start(struct model_call *call, struct err *err)
 {
@@ -108,73 +105,4 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 			call->hold_ms = MAX(call->hold_ms, until(value));
 		call->limit_empty = false;
 	}
-}
-
-static void put_thinking(struct json_out *w, const struct head_spec *spec)
-{
-	int64_t tokens;
-
-	json_key(w, "thinking");
-	json_open(w, '{');
-	if (str_to_i64(str_from(spec->thinking), &tokens)) {
-		json_kcstr(w, "type", "enabled");
-		json_ki64(w, "budget_tokens", MAX(LEAST_THINKING, MIN(tokens, spec->max_tokens - 1)));
-	} else {
-		json_kcstr(w, "type", spec->thinking);
-	}
-	json_close(w);
-}
-
-static void put_output_config(struct json_out *w, const struct head_spec *spec)
-{
-	json_key(w, "output_config");
-	json_open(w, '{');
-	if (spec->effort)
-		json_kcstr(w, "effort", spec->effort);
-	if (spec->task_budget) {
-		json_key(w, "task_budget");
-		json_open(w, '{');
-		json_kcstr(w, "type", "tokens");
-		json_ki64(w, "total", spec->task_budget);
-		json_close(w);
-	}
-	json_close(w);
-}
-
-void head_write(struct buf *out, const struct head_spec *spec)
-{
-	struct json_out w = json_out(out);
-	const char *model;
-	size_t count = 0;
-
-	(void)provider_of(spec->model, &model);
-	while (spec->tools && spec->tools[count])
-		count++;
-	json_open(&w, '{');
-	json_kcstr(&w, "model", model);
-	json_ki64(&w, "max_tokens", spec->max_tokens);
-	json_kbool(&w, "stream", true);
-	if (spec->effort || spec->task_budget)
-		put_output_config(&w, spec);
-	if (spec->thinking)
-		put_thinking(&w, spec);
-	if (count) {
-		json_key(&w, "tools");
-		json_open(&w, '[');
-		for (size_t i = 0; i < count; i++)
-			json_put_raw(&w, str_from(spec->tools[i]));
-		json_close(&w);
-	}
-	if (spec->system.n) {
-		json_key(&w, "system");
-		json_open(&w, '[');
-		json_open(&w, '{');
-		json_kcstr(&w, "type", "text");
-		json_kstr(&w, "text", spec->system);
-		json_kraw(&w, "cache_control", STR("{\"type\":\"ephemeral\"}"));
-		json_close(&w);
-		json_close(&w);
-	}
-	json_key(&w, "messages");
-	buf_addch(out, '['); /* stays open: the body closes it */
 }

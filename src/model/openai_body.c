@@ -25,17 +25,43 @@ static void add_ending(struct translation *tail, const struct chat_head *head, u
 	translation_add(tail, arena_str(&tail->arena, buf_str(&end)));
 }
 
+/* What is sent for the piece at this place, and for how many pieces it stands. */
+static struct str piece_at(const struct chat_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	size_t count = 1;
+
+	if (b->without_images && part->pieces[at].p == chat_image_open)
+		while (part->pieces[at + count - 1].p != chat_image_close)
+			count++;
+	*ret_count = count;
+	return count == 1 ? part->pieces[at]
+			  : STR("{\"type\":\"text\",\"text\":\"[An image was left out: this server takes none.]\"}");
+}
+
+static uint64_t size_of(const struct chat_body *b, const struct translation *part)
+{
+	uint64_t size = 0;
+
+	if (!b->without_images)
+		return part->size;
+	for (size_t i = 0, count; i < part->count; i += count)
+		size += piece_at(b, part, i, &count).n;
+	return size;
+}
+
 void chat_body_init(struct chat_body *b, const struct body *body, unsigned quirks)
 {
 	const struct transcript *t = body->transcript;
 	const struct chat_head *head = chat_head(body->head);
 	enum chat_state state = chat_shelves(body->head, t);
 
-	*b = (struct chat_body){ .body = body, .tail = chat_tail(t, body->count, body->reminder, state) };
+	*b = (struct chat_body){ .body = body,
+				 .tail = chat_tail(t, body->count, body->reminder, state),
+				 .without_images = quirks & CHAT_NO_IMAGES };
 	add_ending(b->tail, head, quirks);
-	b->size = body->head->translation->size + b->tail->size;
+	b->size = body->head->translation->size + size_of(b, b->tail);
 	for (uint32_t i = 0; i < t->shelf_count; i++)
-		b->size += t->shelves[i]->translation->size;
+		b->size += size_of(b, t->shelves[i]->translation);
 }
 
 void chat_body_release(struct chat_body *b)
@@ -65,7 +91,7 @@ static const struct translation *part_of(const struct chat_body *b)
 size_t chat_body_read(struct chat_body *b, char *out, size_t room)
 {
 	const struct translation *part;
-	size_t done = 0;
+	size_t done = 0, count;
 
 	while (done < room && (part = part_of(b))) {
 		if (b->piece == part->count) {
@@ -73,13 +99,13 @@ size_t chat_body_read(struct chat_body *b, char *out, size_t room)
 			b->piece = 0;
 			continue;
 		}
-		struct str piece = part->pieces[b->piece];
+		struct str piece = piece_at(b, part, b->piece, &count);
 		size_t n = MIN(piece.n - b->offset, room - done);
 		memcpy(out + done, piece.p + b->offset, n);
 		done += n;
 		b->offset += n;
 		if (b->offset == piece.n) {
-			b->piece++;
+			b->piece += count;
 			b->offset = 0;
 		}
 	}

@@ -10,12 +10,14 @@ enum chat_quirk {
 	CHAT_NO_STREAM_OPTIONS = 1 << 2,
 	CHAT_NO_PARALLEL_CALLS = 1 << 3,
 	CHAT_NO_EFFORT = 1 << 4,
+	CHAT_NO_IMAGES = 1 << 5, /* a line stands in their place */
 };
 
 struct chat_body {
 	const struct body *body;  /* borrowed, with its head and transcript */
 	struct translation *tail; /* owned */
 	uint64_t size;
+	bool without_images;
 	uint32_t part; /* where reading stands: 0 the head, then the shelves, then the tail */
 	size_t piece, offset;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * openai_head.c - model, tools and system prompt of a request, out of a head of the Messages API. */
+#include "model/head_json.h"
 #include "model/openai_request.h"
 
 static void add(struct translation *out, const char *constant)
@@ -64,20 +65,11 @@ static struct str effort_of(struct arena *a, const struct json *root)
 	return str_is(effort, "max") || str_is(effort, "xhigh") ? STR("high") : effort;
 }
 
-/* The head ends inside its list of messages: closed in a copy, it is JSON. */
-static const struct json *read_head(struct json_reader *reader, struct arena *a, struct str bytes)
-{
-	struct str whole = { arena_printf(a, STR_FMT "]}", STR_ARG(bytes)), bytes.n + 2 };
-	const struct json *root;
-
-	return json_parse(reader, whole.p, whole.n, &root, NULL) < 0 ? NULL : root;
-}
-
 static struct translation *translate(struct str bytes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct translation *out = translation_new();
-	const struct json *root = read_head(&reader, &out->arena, bytes);
+	const struct json *root = head_parse(&reader, &out->arena, bytes);
 	struct chat_head *facts = arena_calloc(&out->arena, sizeof *facts);
 
 	facts->model = json_str(json_get(root, "model"), &out->arena);

@@ -84,11 +84,14 @@ static bool is_image(const struct json *block)
 	return json_str_is(json_get(block, "type"), "image") && (json_get(source, "data") || json_get(source, "url"));
 }
 
+const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"";
+const char chat_image_close[] = "\"}}";
+
 static void add_image(struct translation *out, const struct json *block)
 {
 	const struct json *source = json_get(block, "source");
 
-	translation_add(out, STR("{\"type\":\"image_url\",\"image_url\":{\"url\":\""));
+	translation_add(out, str_from(chat_image_open));
 	if (json_get(source, "data")) {
 		translation_add(out, STR("data:"));
 		translation_add(out, raw(json_get(source, "media_type")));
@@ -97,7 +100,7 @@ static void add_image(struct translation *out, const struct json *block)
 	} else {
 		translation_add(out, raw(json_get(source, "url")));
 	}
-	translation_add(out, STR("\"}}"));
+	translation_add(out, str_from(chat_image_close));
 }
 
 /* A block that there is no form for: its text if it has one, otherwise a line that says what is missing. */

@@ -25,6 +25,9 @@ struct chat_head {
 	bool has_tools;
 };
 
+/* Pieces of a translation that an image begins and ends with, known by their addresses. */
+extern const char chat_image_open[], chat_image_close[];
+
 const struct chat_head *chat_head(struct head *h); /* translates it if it is not translated yet */
 /* All shelves of the transcript are translated; returns what is open behind the last one. */
 enum chat_state chat_shelves(const struct head *h, const struct transcript *t);

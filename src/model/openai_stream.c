@@ -125,6 +125,24 @@ static void add_piece(struct chat_stream *s, bool thinking, const struct json *p
 	send_delta(s, thinking ? "thinking_delta" : "text_delta", type, json_raw(piece));
 }
 
+/* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
+static void add_content(struct chat_stream *s, bool thinking, const struct json *content)
+{
+	if (!json_is(content, JSON_ARRAY)) {
+		add_piece(s, thinking, content);
+		return;
+	}
+	for (const struct json *part = json_first(content); part; part = json_next(content, part)) {
+		const struct json *type = json_get(part, "type");
+		struct str refusal = json_str(json_get(part, "refusal"), &s->scratch);
+		if (json_str_is(type, "thinking") || json_str_is(type, "reasoning"))
+			add_content(s, true, json_get(part, json_get(part, "thinking") ? "thinking" : "text"));
+		else
+			add_piece(s, thinking, json_is(part, JSON_STRING) ? part : json_get(part, "text"));
+		buf_add(&s->refusal, refusal.p, refusal.n);
+	}
+}
+
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 static void add_calls(struct chat_stream *s, const struct json *pieces)
@@ -241,7 +259,7 @@ static void take_choice(struct chat_stream *s, const struct json *choice)
 	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
 
 	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
-	add_piece(s, false, json_get(delta, "content"));
+	add_content(s, false, json_get(delta, "content"));
 	add_calls(s, json_get(delta, "tool_calls"));
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING))

@@ -36,7 +36,8 @@ struct provider_env {
 struct provider {
 	const char *name, *summary;
 	struct provider_env env;
-	bool has_aliases; /* the names of catalog.h mean something to it */
+	bool has_aliases;  /* the names of catalog.h mean something to it */
+	bool searches_web; /* its server has the tool web_search */
 	int (*open)(const struct endpoint_options *options, struct endpoint **ret_endpoint, struct err *err);
 	void (*close)(struct endpoint *e);
 	int (*start)(struct endpoint *e, struct model_call *call, struct err *err);
@@ -84,15 +85,3 @@ extern const struct provider *const provider_table[]; /* NULL-terminated */
 const struct provider *provider_find(struct str name);
 /* Whom a model's name names: "openai/NAME" is NAME at openai. NULL: nobody; *ret_name, which may be NULL, is then all of it. */
 const struct provider *provider_of(const char *model, const char **ret_name);
-
-/* Everything of a request before its messages, in the form of the Messages API; marked for the cache at its end. */
-struct head_spec {
-	const char *model; /* sent without the name of its provider */
-	int64_t max_tokens;
-	struct str system;        /* may be empty */
-	const char *const *tools; /* definitions, JSON; NULL-terminated */
-	const char *effort;       /* low .. max; NULL: the model's own */
-	int64_t task_budget;      /* tokens that the model is told it may use for the task; 0: it is told nothing */
-	const char *thinking;     /* "adaptive", "disabled", or a number of tokens; NULL: the model's own */
-};
-void head_write(struct buf *out, const struct head_spec *spec);

@@ -18,6 +18,7 @@ const struct provider provider_anthropic = {
 		 .headers = "ANTHROPIC_CUSTOM_HEADERS",
 		 .betas = "ANTHROPIC_BETAS" },
 	.has_aliases = true,
+	.searches_web = true,
 	.open = open_endpoint,
 	.close = close_endpoint,
 	.start = start,

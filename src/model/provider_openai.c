@@ -101,6 +101,10 @@ static const struct {
 	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
 	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
 	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
+	{ "image input is not supported", NULL, CHAT_NO_IMAGES }, /* llama.cpp */
+	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
+	{ "does not support image", NULL, CHAT_NO_IMAGES },
+	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
 };
 
 /* True: the server said what it does not take, and the request can be made without it. Many requests may find out the same
@@ -109,7 +113,7 @@ static bool learn(const struct exchange *x)
 {
 	struct str said = buf_str(&x->call->error_body);
 
-	if (x->call->status != 400 && x->call->status != 422)
+	if (x->call->status != 400 && x->call->status != 422 && x->call->status != 500) /* the last: llama.cpp */
 		return false;
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
 		bool meant = str_has(said, str_from(refusals[i].word)) &&

@@ -16,6 +16,7 @@ const struct provider provider_scripted = {
 	.name = "scripted",
 	.summary = "a scenario played inside the program, for demonstrations",
 	.has_aliases = true,
+	.searches_web = true,
 	.open = open_endpoint,
 	.close = close_endpoint,
 	.start = start,

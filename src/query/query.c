@@ -516,13 +516,11 @@ void query_batch_over(struct query *q)
 
 void query_pause(struct query *q, bool on)
 {
-	const struct provider *p = q->config.endpoint->provider;
-
 	if (q->paused == on)
 		return;
 	q->paused = on;
-	if (q->model.running && p->pause)
-		p->pause(&q->model, on);
+	if (q->model.running && q->config.endpoint->provider->pause)
+		q->config.endpoint->provider->pause(&q->model, on);
 	query_kick(q);
 }
 

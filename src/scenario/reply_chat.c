@@ -191,7 +191,7 @@ static bool pass(struct reply *r)
 	if (r->stage != STAGE_BLOCK_START || kind == BLOCK_CALL)
 		return false;
 	r->at = 0;
-	r->stage = kind == BLOCK_REDACTED ? STAGE_BLOCK_STOP : stage_in_block(r);
+	r->stage = kind == BLOCK_REDACTED || kind == BLOCK_GIVEN ? STAGE_BLOCK_STOP : stage_in_block(r);
 	return true;
 }
 

@@ -44,6 +44,10 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 	char id[REDACTED_MAX];
 	AUTO_BUF struct buf made = { 0 };
 
+	if (b->block->kind == BLOCK_GIVEN) {
+		json_put_raw(w, b->text);
+		return;
+	}
 	json_open(w, '{');
 	switch (b->block->kind) {
 	case BLOCK_FILLER:
@@ -69,6 +73,8 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 		json_kcstr(w, "id", reply_tool_id(id, r, index));
 		json_kstr(w, "name", b->block->name);
 		json_kraw(w, "input", begun ? STR("{}") : text);
+		break;
+	case BLOCK_GIVEN:
 		break;
 	}
 	json_close(w);
@@ -119,6 +125,12 @@ static void put_usage(struct json_out *w, const struct reply *r, uint64_t output
 	json_ki64(w, "ephemeral_1h_input_tokens", (int64_t)(r->usage.long_lived ? r->usage.cache_write : 0));
 	json_close(w);
 	json_ki64(w, "output_tokens", (int64_t)output);
+	if (r->rule->usage.searches >= 0) {
+		json_key(w, "server_tool_use");
+		json_open(w, '{');
+		json_ki64(w, "web_search_requests", r->rule->usage.searches);
+		json_close(w);
+	}
 	json_kcstr(w, "service_tier", "standard");
 	json_close(w);
 }
@@ -273,7 +285,7 @@ static enum stage stage_in_block(const struct reply *r)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 
-	if (r->at < b->text.n)
+	if (r->at < b->text.n && b->block->kind != BLOCK_GIVEN)
 		return STAGE_DELTA;
 	return b->block->kind == BLOCK_THINKING && r->stage != STAGE_SIGNATURE ? STAGE_SIGNATURE : STAGE_BLOCK_STOP;
 }

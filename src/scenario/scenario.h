@@ -67,12 +67,12 @@ struct text_template {
 	bool constant; /* at most one piece, a literal: needs no expansion */
 };
 
-enum block_kind { BLOCK_TEXT = 1, BLOCK_THINKING, BLOCK_REDACTED, BLOCK_CALL, BLOCK_FILLER };
+enum block_kind { BLOCK_TEXT = 1, BLOCK_THINKING, BLOCK_REDACTED, BLOCK_CALL, BLOCK_FILLER, BLOCK_GIVEN };
 struct block {
 	struct block *next;
 	enum block_kind kind;
 	struct str name;           /* call: the tool */
-	struct text_template text; /* call: the input as JSON */
+	struct text_template text; /* call: the input as JSON; given: all of the block */
 	uint64_t filler_bytes;
 	bool whole;      /* filler: all in one event, so in one line */
 	uint64_t repeat; /* at least 1 */
@@ -98,6 +98,7 @@ struct pace {
 
 struct usage_override {
 	int64_t input, output, cache_read, cache_write; /* -1: as estimated */
+	int64_t searches;                               /* of the web, by the server; -1: none are told */
 };
 
 struct rule {

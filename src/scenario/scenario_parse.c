@@ -41,11 +41,12 @@
  *   text TEXT*    thinking TEXT*    redacted_thinking    call TOOL TEXT* (a JSON object)
  *   filler SIZE                     a text block of that many bytes, made as it is sent
  *   line SIZE                       the same in one event, so in one line
- *   repeat N BLOCK                  BLOCK is one of the five above; {{i}} counts from 1
+ *   repeat N BLOCK                  BLOCK is one of the six above; {{i}} counts from 1
  *   empty                           no blocks
  *   stop REASON                     end_turn, tool_use, max_tokens, pause_turn, model_context_window_exceeded,
  *                                   stop_sequence STRING, refusal [CATEGORY [STRING]]
- *   usage [input=N] [output=N] [cache_read=N] [cache_write=N]
+ *   block TEXT*                     a whole content block as a JSON object, for what the server itself does
+ *   usage [input=N] [output=N] [cache_read=N] [cache_write=N] [searches=N]
  * Faults:
  *   status N [TYPE [STRING]]        error of that status; TYPE and text are optional
  *   header NAME: VALUE              any number, also of good answers
@@ -121,7 +122,7 @@ static int begin_rule(struct parser *p, struct err *err)
 	rule->name = arena_str(&s->arena, p->rest);
 	rule->line = p->line;
 	rule->chance = -1;
-	rule->usage = (struct usage_override){ -1, -1, -1, -1 };
+	rule->usage = (struct usage_override){ -1, -1, -1, -1, -1 };
 	rule->pace = s->pace;
 	p->rest.n = 0;
 

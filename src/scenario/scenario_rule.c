@@ -157,6 +157,11 @@ static int parse_call(struct parser *p, struct err *err)
 	return rc < 0 ? rc : parse_template(p, true, &b->text, err);
 }
 
+static int parse_given(struct parser *p, struct err *err)
+{
+	return parse_template(p, true, &add_block(p, BLOCK_GIVEN)->text, err);
+}
+
 static int parse_filler(struct parser *p, struct err *err)
 {
 	return take_size(p, &add_block(p, BLOCK_FILLER)->filler_bytes, err);
@@ -174,6 +179,7 @@ static int parse_long_line(struct parser *p, struct err *err)
 }
 
 static const struct statement blocks[] = {
+	{ "block", parse_given },
 	{ "call", parse_call },
 	{ "filler", parse_filler },
 	{ "line", parse_long_line },
@@ -245,10 +251,9 @@ static int parse_usage(struct parser *p, struct err *err)
 		const char *name;
 		int64_t *value;
 	} fields[] = {
-		{ "input", &u->input },
-		{ "output", &u->output },
-		{ "cache_read", &u->cache_read },
-		{ "cache_write", &u->cache_write },
+		{ "input", &u->input },           { "output", &u->output },
+		{ "cache_read", &u->cache_read }, { "cache_write", &u->cache_write },
+		{ "searches", &u->searches },
 	};
 
 	while (p->rest.n) {
@@ -260,7 +265,9 @@ static int parse_usage(struct parser *p, struct err *err)
 			i++;
 		if (i == COUNT_OF(fields) || !value.p || !str_to_i64(value, fields[i].value) || *fields[i].value < 0)
 			return parse_fail(
-				p, err, "expected input=N, output=N, cache_read=N or cache_write=N, got '" STR_FMT "'",
+				p, err,
+				"expected input=N, output=N, cache_read=N, cache_write=N or searches=N, got '" STR_FMT
+				"'",
 				STR_ARG(word));
 	}
 	return 0;
@@ -378,6 +385,7 @@ static int parse_error(struct parser *p, struct err *err)
 
 const struct statement rule_statements[] = {
 	{ "agent", parse_agent },
+	{ "block", parse_given },
 	{ "body", parse_body },
 	{ "call", parse_call },
 	{ "capture", parse_capture },

@@ -19,6 +19,12 @@ struct loaded_file {
 	bool partial;    /* only a part of it was seen */
 };
 
+/* A text that was queued for the agent and is not in the conversation */
+struct loaded_notice {
+	const char *id;
+	struct str text;
+};
+
 struct session_load {
 	struct arena arena;
 	struct transcript transcript;
@@ -28,13 +34,17 @@ struct session_load {
 	size_t call_count;
 	struct loaded_file *files; /* newest last */
 	size_t file_count;
-	bool interrupted;     /* the last turn has no final answer: it can be continued */
-	char *agent;          /* type of the agent that the session runs as; NULL: none is written down */
-	struct map delivered; /* ids of the notifications that are in it */
-	unsigned prompts;     /* lines of this file that somebody said: no context, no results */
-	struct str end;       /* JSON object of a line that says how the agent ended, if nothing came behind it */
-	unsigned skipped;     /* lines that are not JSON */
-	bool repaired;        /* a torn last line was cut off */
+	const char **tools; /* names of tools that were asked for where many wait, in the order of asking; may repeat */
+	size_t tool_count;
+	bool interrupted;              /* the last turn has no final answer: it can be continued */
+	char *agent;                   /* type of the agent that the session runs as; NULL: none is written down */
+	struct map delivered;          /* ids of the notifications that are in it */
+	struct loaded_notice *waiting; /* the oldest first */
+	size_t waiting_count;
+	unsigned prompts; /* lines of this file that somebody said: no context, no results */
+	struct str end;   /* JSON object of a line that says how the agent ended, if nothing came behind it */
+	unsigned skipped; /* lines that are not JSON */
+	bool repaired;    /* a torn last line was cut off */
 };
 
 /* Repairs a torn last line in the file. -ERR_NOT_FOUND if there is no such file. */

@@ -226,6 +226,26 @@ int recorder_agent(struct recorder *r, const char *type, struct err *err)
 	return journal_append(r->journal, w.buf, err);
 }
 
+int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err)
+{
+	char time[ISO_TIME_LEN + 1];
+
+	if (!r->journal)
+		return 0;
+	id_iso_time(id_wall_ms(), time);
+	buf_clear(&r->store->line);
+	struct json_out w = json_out(&r->store->line);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "queue-operation");
+	json_kcstr(&w, "operation", "enqueue");
+	json_kcstr(&w, "timestamp", time);
+	json_kcstr(&w, "sessionId", r->context->session_id);
+	json_kcstr(&w, "id", id);
+	json_kstr(&w, "content", text);
+	json_close(&w);
+	return journal_append(r->journal, w.buf, err);
+}
+
 int recorder_end(struct recorder *r, struct str fields, struct err *err)
 {
 	char uuid[UUID_LEN + 1];

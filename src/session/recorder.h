@@ -68,5 +68,7 @@ struct fork_origin {
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
 /* The session runs as this agent. A line beside the conversation: nothing follows it. */
 int recorder_agent(struct recorder *r, const char *type, struct err *err);
+/* A text waits for the agent: the user line whose notice_ids have the id delivers it. Beside the conversation, too. */
+int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err);
 /* An agent's run is over. fields: a JSON object. */
 int recorder_end(struct recorder *r, struct str fields, struct err *err);

@@ -98,78 +98,6 @@ static void replay_answer(struct replay *r, const struct json *root)
 	a->paused = a->paused || json_str_is(stop, "pause_turn");
 }
 
-/* The thousandths after ".", however many digits there are. */
-static int64_t fraction_ms(const char *digits)
-{
-	int64_t ms = 0;
-
-	for (int64_t unit = 100; unit && *digits >= '0' && *digits <= '9'; unit /= 10)
-		ms += unit * (*digits++ - '0');
-	return ms;
-}
-
-static int64_t line_time_ms(const struct json *root, struct arena *arena)
-{
-	char *text = json_cstr(json_get(root, "timestamp"), arena);
-	struct tm tm = { 0 };
-	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-
-	if (!end)
-		return 0;
-	return (int64_t)timegm(&tm) * 1000 + (*end == '.' ? fraction_ms(end + 1) : 0);
-}
-
-static struct loaded_file *add_file(struct replay *r, const char *path)
-{
-	struct session_load *out = r->out;
-
-	if (out->file_count == r->file_cap) {
-		r->file_cap = r->file_cap ? r->file_cap * 2 : 16;
-		out->files = xrealloc(out->files, r->file_cap * sizeof *out->files);
-	}
-	map_set(&r->files, str_from(path), (void *)(out->file_count + 1));
-	out->files[out->file_count] = (struct loaded_file){ .path = arena_strdup(&out->arena, path) };
-	return &out->files[out->file_count++];
-}
-
-/* The newest look at each file counts. */
-static void drop_older_looks(struct replay *r)
-{
-	struct session_load *out = r->out;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < out->file_count; i++)
-		if ((size_t)map_get(&r->files, str_from(out->files[i].path)) == i + 1)
-			out->files[kept++] = out->files[i];
-	out->file_count = kept;
-	map_release(&r->files);
-}
-
-static void note_file(struct replay *r, const struct json *root)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	const struct json *result = json_get(root, "toolUseResult");
-	const struct json *file = json_get(result, "file");
-	char *path = json_cstr(json_get(file ? file : result, "filePath"), &scratch);
-	int64_t seen = 0, total = 0;
-
-	if (!path)
-		return;
-	(void)json_i64(json_get(file, "numLines"), &seen);
-	(void)json_i64(json_get(file, "totalLines"), &total);
-	struct loaded_file *f = add_file(r, path);
-	f->time_ms = line_time_ms(root, &scratch);
-	f->partial = seen < total;
-}
-
-void replay_files(struct replay *r, const struct line *line)
-{
-	const struct json *root;
-
-	if (json_parse(&r->reader, line->text.p, line->text.n, &root, NULL) == 0)
-		note_file(r, root);
-}
-
 /* A result without its call cannot be sent: it is passed over. */
 static void take_result(struct replay *r, const struct json *block)
 {
@@ -195,7 +123,6 @@ static void replay_user(struct replay *r, const struct json *root)
 {
 	const struct json *content = json_get(json_get(root, "message"), "content");
 
-	note_file(r, root);
 	if (json_is(content, JSON_STRING)) {
 		finish_answer(r);
 		settle_calls(r, false);
@@ -231,11 +158,11 @@ void replay_placeholder(struct replay *r, struct str text)
 	settle_calls(r, false);
 }
 
-void replay_line(struct replay *r, const struct line *line)
+void replay_line(struct replay *r, const struct line *line, struct str text)
 {
 	const struct json *root;
 
-	if (json_parse(&r->reader, line->text.p, line->text.n, &root, NULL) < 0)
+	if (json_parse(&r->reader, text.p, text.n, &root, NULL) < 0)
 		return;
 	char *cwd = json_cstr(json_get(root, "cwd"), &r->out->arena);
 	if (cwd)
@@ -251,6 +178,6 @@ void replay_end(struct replay *r)
 	finish_answer(r);
 	settle_calls(r, true);
 	r->out->interrupted = r->out->call_count || r->last == LAST_USER || r->last == LAST_PAUSED;
-	drop_older_looks(r);
+	replay_drop_older_looks(r);
 	json_reader_release(&r->reader);
 }

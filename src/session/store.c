@@ -177,6 +177,8 @@ int journal_append(struct journal *j, struct buf *line, struct err *err)
 	if (n != (ssize_t)line->n)
 		return take_back(j, n, line->n, err);
 	crash_point(line_written);
+	if (j->store->on_line)
+		j->store->on_line(j->store->data, j->path, (struct str){ line->p, line->n - 1 });
 	return 0;
 }
 

@@ -12,6 +12,9 @@ struct store {
 	char *config_dir;                /* owned */
 	struct journal *newest, *oldest; /* journals with an open descriptor, by last use */
 	size_t open_count;
+	/* Hears of each line once it is written, without its line end; NULL: nobody does. Borrowed until it returns. */
+	void (*on_line)(void *data, const char *path, struct str line);
+	void *data;
 	struct buf line; /* scratch for the line being built: agents need none of their own */
 };
 

@@ -2,6 +2,7 @@
  * test_call.c - around one request: headers, the reason that counts in the end, heads, and the table of providers. */
 #include "unit.h"
 #include "base/id.h"
+#include "model/head_json.h"
 #include "model/provider.h"
 #include "test_model.h"
 
@@ -174,6 +175,24 @@ TEST(a_head_ends_where_the_messages_begin)
 	CHECK_CSTR(bare.p, "{\"model\":\"m\",\"max_tokens\":100,\"stream\":true,\"messages\":[");
 }
 
+TEST(what_only_a_head_knows_can_be_read_from_it)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf full = { 0 };
+	AUTO_BUF struct buf bare = { 0 };
+	head_write(&full, &(struct head_spec){
+				  .model = "m", .max_tokens = 9, .system = STR("be \"good\"\n"), .effort = "low" });
+	head_write(&bare, &(struct head_spec){ .model = "m", .max_tokens = 9, .task_budget = 5 });
+
+	struct head_texts of_full = head_read(&arena, buf_str(&full));
+	struct head_texts of_bare = head_read(&arena, buf_str(&bare));
+
+	CHECK_STR(of_full.system, "be \"good\"\n");
+	CHECK_CSTR(of_full.effort, "low");
+	CHECK_INT(of_bare.system.n, 0);
+	CHECK(!of_bare.effort);
+}
+
 TEST(providers_are_found_by_name)
 {
 	CHECK_CSTR(provider_find(STR("anthropic"))->name, "anthropic");
@@ -199,5 +218,6 @@ int test_call(void)
 		T(the_reason_that_says_most_is_the_one_reported), T(headers_are_found_in_any_spelling),
 		T(a_retry_after_that_cannot_be_meant_is_passed_over), T(a_limit_that_is_used_up_holds_until_its_reset),
 		T(a_reset_in_the_past_or_without_a_time_holds_nothing), T(a_head_ends_where_the_messages_begin),
-		T(providers_are_found_by_name), T(without_a_key_the_anthropic_provider_says_what_it_looked_at));
+		T(what_only_a_head_knows_can_be_read_from_it), T(providers_are_found_by_name),
+		T(without_a_key_the_anthropic_provider_says_what_it_looked_at));
 }

@@ -129,6 +129,10 @@ TEST(the_longest_prefix_of_an_id_decides_its_price)
 	CHECK_CSTR(model_find("gpt-x")->id, "");
 	CHECK_INT(model_find("gpt-x")->context, 200000);
 	CHECK_CSTR(model_find("openai/gpt-4o-mini-2024")->id, "gpt-4o-mini");
+	CHECK_CSTR(model_find("gpt-5-pro")->id, "");
+	CHECK_CSTR(model_find("gpt-5.4")->id, "");
+	CHECK_CSTR(model_find("o3-mini")->id, "");
+	CHECK(model_has_price("claude-haiku-4-5-20251001") && !model_has_price("gpt-5-pro"));
 	CHECK_INT(model_find("claude-haiku-4-5")->max_output, 64000);
 }
 

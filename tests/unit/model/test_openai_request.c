@@ -4,6 +4,7 @@
 #include "unit.h"
 #include "model/openai_body.h"
 #include "model/openai_request.h"
+#include "model/head_json.h"
 #include "model/provider.h"
 #include "test_model.h"
 

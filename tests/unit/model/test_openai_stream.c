@@ -61,6 +61,15 @@ static const struct {
 	{ "reasoning, then text", DELTA("{\"reasoning_content\":\"hm\"}") DELTA("{\"reasoning\":\"m\"}") TEXT("a")
 	  FINISH("stop") USAGE, "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "a list of parts", DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"},\"c\","
+	  "{\"type\":\"image\"},7]}") TEXT("d") FINISH("stop") USAGE,
+	  "text<a>text<b>text<c>text<d>" A_BLOCK("abcd") "end_turn complete 4+6/4" },
+	{ "thoughts among the parts", DELTA("{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},"
+	  "{\"type\":\"reasoning\",\"text\":\"m\"},{\"type\":\"text\",\"text\":\"a\"}]}") FINISH("stop") USAGE,
+	  "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "a refusal among the parts", DELTA("{\"content\":[{\"type\":\"refusal\",\"refusal\":\"No.\"}]}") FINISH("stop") USAGE,
+	  "refusal complete 4+6/4" },
 	{ "an error that is null", "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
 	  USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "members that are null", DELTA("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":null,\"refusal\":null,"

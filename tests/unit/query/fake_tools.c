@@ -55,3 +55,6 @@ const struct tool fake_read = {
 	.name = "Read", .definition = DEFINITION("Read"), .flags = TOOL_READ_ONLY, .start = start, .cancel = cancel
 };
 const struct tool fake_write = { .name = "Write", .definition = DEFINITION("Write"), .start = start, .cancel = cancel };
+const struct tool fake_beside = {
+	.name = "Beside", .definition = DEFINITION("Beside"), .flags = TOOL_CONCURRENT, .start = start, .cancel = cancel
+};

@@ -4,6 +4,6 @@
 #pragma once
 #include "tool/tool.h"
 
-extern const struct tool fake_read, fake_write; /* Read is read-only */
+extern const struct tool fake_read, fake_write, fake_beside; /* Read is read-only, Beside only concurrent */
 
 /* env->owner of the calls is a struct buf: the log. */

@@ -25,6 +25,7 @@ void stage_init(struct stage *s, const struct reply *replies, size_t count)
 	s->head = head_intern(&s->heads, STR("{\"model\":\"m\",\"messages\":["));
 	tool_set_add(&s->tools, &fake_read);
 	tool_set_add(&s->tools, &fake_write);
+	tool_set_add(&s->tools, &fake_beside);
 	buf_addstr(&s->log, "");
 	s->env = (struct tool_env){ .loop = s->loop, .owner = &s->log };
 	store_init(&s->store, s->dir);

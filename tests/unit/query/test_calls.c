@@ -39,6 +39,11 @@ static const struct {
 	{ "a reader behind a writer waits", ANSWER("m1", CALL("w1", "Write", "{\"ms\":5}") CALL("r2", "Read", "{}"),
 	  "tool_use"),
 	  "+w1 -w1 +r2 -r2 ", 0 },
+	{ "what is only concurrent runs beside readers and its like, and waits for a writer",
+	  ANSWER("m1", CALL("c1", "Beside", "{\"ms\":30}") CALL("r2", "Read", "{\"ms\":20}") CALL("c3", "Beside",
+	  "{\"ms\":10}")
+		 CALL("w4", "Write", "{\"ms\":5}") CALL("c5", "Beside", "{}"), "tool_use"),
+	  "+c1 +r2 +c3 -c3 -r2 -c1 +w4 -w4 +c5 -c5 ", 0 },
 	{ "no more than the limit at a time",
 	  ANSWER("m1", CALL("r1", "Read", "{\"ms\":10}") CALL("r2", "Read", "{\"ms\":20}") CALL("r3", "Read",
 	  "{\"ms\":1}")
@@ -116,7 +121,7 @@ static void restore(struct agent *a, bool run)
 
 	transcript_add(&a->q.transcript, ROLE_USER, segment_text(STR("hi")));
 	static const char *const calls[][2] = {
-		{ "t1", "Read" }, { "t2", "Write" }, { "t3", "Write" }, { "t4", "None" }
+		{ "t1", "Read" }, { "t2", "Write" }, { "t3", "Write" }, { "t4", "None" }, { "t5", "Beside" }
 	};
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		char json[120];
@@ -146,8 +151,8 @@ TEST(an_interrupted_turn_runs_read_only_calls_again_and_no_others)
 	CHECK_CSTR(a->trail.p, "TOOLS ASK GATE STREAM FINISH IDLE ");
 	CHECK_CSTR(s.log.p, "+t1 -t1 ");
 	CHECK_CSTR(stage_transcript(&s, s.q),
-		   "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, u:t1=ok, u:t2=from disk, u:t3=" LOST
-		   ", u:t4=" LOST ", a:done");
+		   "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, a:call t5, u:t1=ok, u:t2=from disk, u:t3=" LOST
+		   ", u:t4=" LOST ", u:t5=" LOST ", a:done");
 	stage_release(&s);
 }
 
@@ -163,8 +168,8 @@ TEST(a_new_prompt_closes_an_interrupted_turn_first)
 	CHECK_CSTR(a->trail.p, "ASK GATE STREAM FINISH IDLE ");
 	CHECK_CSTR(s.log.p, "");
 	CHECK_CSTR(stage_transcript(&s, s.q),
-		   "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, u:t1=" LOST ", u:t2=from disk, u:t3=" LOST
-		   ", u:t4=" LOST ", u:something else, a:done");
+		   "u:hi, a:call t1, a:call t2, a:call t3, a:call t4, a:call t5, u:t1=" LOST
+		   ", u:t2=from disk, u:t3=" LOST ", u:t4=" LOST ", u:t5=" LOST ", u:something else, a:done");
 	stage_release(&s);
 }
 

@@ -45,7 +45,7 @@ TEST(a_bad_scenario_is_refused_with_file_and_line)
 		{ "rule\nrepeat 2 stop end_turn\n", "x:2: 'stop' cannot be repeated" },
 		{ "rule\ntext a\nstop later\n", "x:3: unknown stop reason 'later'" },
 		{ "rule\ntext a\nusage output=-1\n",
-		  "x:3: expected input=N, output=N, cache_read=N or cache_write=N, got 'output=-1'" },
+		  "x:3: expected input=N, output=N, cache_read=N, cache_write=N or searches=N, got 'output=-1'" },
 		{ "rule\nstatus 99\n", "x:2: a status is 200 to 599" },
 		{ "rule\nheader bad\n", "x:2: expected 'name: value'" },
 		{ "rule\ntext a\ncut here\n", "x:3: expected 'at byte N', 'after event K' or 'after call K'" },

@@ -33,6 +33,9 @@
 #define SEEN(uuid, parent, time, path)                                                                  \
 	"{\"type\":\"user\",\"uuid\":\"" uuid "\",\"parentUuid\":" parent ",\"timestamp\":\"" time                \
 	"\",\"message\":{\"content\":\"x\"},\"toolUseResult\":{\"filePath\":\"" path "\"}}\n"
+#define FOUND(uuid, parent, names)                                                                      \
+	"{\"type\":\"user\",\"uuid\":\"" uuid "\",\"parentUuid\":" parent ",\"message\":{\"content\":\"x\"},"          \
+	"\"toolUseResult\":{\"matches\":[" names "],\"query\":\"q\",\"total_deferred_tools\":9}}\n"
 #define FORK(uuid, session, from)                                                                       \
 	"{\"parentUuid\":null,\"type\":\"fork-origin\",\"uuid\":\"" uuid "\",\"forkedFrom\":{\"sessionId\":\"" session \
 	"\",\"uuid\":\"" from "\"}}\n"

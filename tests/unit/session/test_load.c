@@ -354,6 +354,26 @@ TEST(a_call_without_result_is_handed_on_with_its_input)
 	stage_release(&s);
 }
 
+TEST(tools_that_were_found_are_known_in_their_order_also_those_from_before_a_summary)
+{
+	static const char text[] = PROMPT("1", NONE, "hi") FOUND("2", OF("1"), "\"b\",\"a\"") FOUND("3", OF("2"), "7")
+		SEEN("4", OF("3"), "2026-11-15T20:21:00Z", "/a") BOUNDARY("5", OF("4")) SUMMARY("6", OF("5"), "", "sum")
+			FOUND("7", OF("6"), "\"c\"");
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	CHECK_INT(session_load(stage_write(&s, "s.jsonl", text), &l, &err), 0);
+
+	CHECK_INT(l.tool_count, 3);
+	CHECK_CSTR(l.tools[0], "b");
+	CHECK_CSTR(l.tools[1], "a");
+	CHECK_CSTR(l.tools[2], "c");
+	session_load_release(&l);
+	stage_release(&s);
+}
+
 TEST(what_somebody_said_is_counted_apart_from_context_and_results)
 {
 	struct stage s;
@@ -374,6 +394,34 @@ TEST(what_somebody_said_is_counted_apart_from_context_and_results)
 	stage_release(&s);
 }
 
+TEST(what_was_queued_waits_until_a_message_names_it)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+
+#define QUEUED(id, text) \
+	"{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"id\":\"" id "\",\"content\":\"" text "\"}\n"
+	CHECK_INT(session_load(
+			  stage_write(&s, "s.jsonl",
+				      QUEUED("a", "one") QUEUED("b", "t\\u0077o") PROMPT("1", "null", "hi") QUEUED(
+					      "c", "three") "{\"type\":\"queue-operation\"}\n"
+							    "{\"parentUuid\":\"1\",\"type\":\"user\","
+							    "\"uuid\":\"2\",\"isMeta\":true,\"origin\":"
+							    "{\"ids\":[\"a\"]},\"message\":{\"content\":[" TEXT_BLOCK(
+								    "one") "]}}\n"),
+			  &l, &err),
+		  0);
+
+	CHECK_INT(l.waiting_count, 2);
+	CHECK_CSTR(l.waiting[0].id, "b");
+	CHECK_STR(l.waiting[0].text, "two");
+	CHECK_CSTR(l.waiting[1].id, "c");
+	session_load_release(&l);
+	stage_release(&s);
+}
+
 int test_load(void)
 {
 	return RUN_TESTS(T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
@@ -382,5 +430,7 @@ int test_load(void)
 			 T(where_it_was_and_which_files_it_knows_come_with_it),
 			 T(files_that_were_seen_before_a_summary_are_known_by_their_newest_look),
 			 T(a_call_without_result_is_handed_on_with_its_input),
+			 T(tools_that_were_found_are_known_in_their_order_also_those_from_before_a_summary),
+			 T(what_was_queued_waits_until_a_message_names_it),
 			 T(what_somebody_said_is_counted_apart_from_context_and_results));
 }

@@ -6,6 +6,7 @@ int test_checkpoint(void);
 int test_store(void);
 int test_lock(void);
 int test_recorder(void);
+int test_line_file(void);
 int test_load(void);
 int test_fork(void);
 int test_state(void);
