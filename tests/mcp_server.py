@@ -6,7 +6,8 @@ SPEC is a JSON file: {"instructions": TEXT, "tools": {NAME: ANSWER}, "prompts": 
 An ANSWER is what the tool says: a text, or an object that is written as JSON text; {"echo": true} says the arguments as JSON,
 {"error": TEXT} fails, {"die": true} ends the server in the middle of the call. In texts of a prompt {NAME} is the argument of
 that name; an argument that ends with ! is required; a prompt with {"error": TEXT} is refused. LOG
-gets a line for each tool that is called and each prompt that is got."""
+gets a line for each tool that is called and each prompt that is got. Further members of SPEC: "about": {NAME: MEMBERS} of a tool
+as it is listed; "resources" and "templates": what is listed of them."""
 import json
 import sys
 
@@ -43,11 +44,17 @@ def arguments_of(prompt):
 
 def answer(spec, log, method, params):
     if method == "initialize":
-        capabilities = {kind: {} for kind in ("tools", "prompts") if kind in spec}
+        capabilities = {kind: {} for kind in ("tools", "prompts", "resources") if kind in spec}
         return {"protocolVersion": params["protocolVersion"], "capabilities": capabilities,
                 "serverInfo": {"name": "scenario", "version": "1"}, "instructions": spec.get("instructions", "")}
     if method == "tools/list":
-        return {"tools": [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in spec["tools"]]}
+        about = spec.get("about", {})
+        return {"tools": [{"name": name, "description": name, "inputSchema": {"type": "object"}, **about.get(name, {})}
+                          for name in spec["tools"]]}
+    if method == "resources/list":
+        return {"resources": spec["resources"]}
+    if method == "resources/templates/list" and "templates" in spec:
+        return {"resourceTemplates": spec["templates"]}
     if method == "prompts/list":
         return {"prompts": [{"name": name, "description": prompt.get("description", ""), "arguments": arguments_of(prompt)}
                             for name, prompt in spec["prompts"].items()]}

@@ -135,8 +135,20 @@ static void on_fault(void *data, const char *text)
 	mcp_client_log(c, "warning", "it sent %s", text);
 }
 
+static bool on_barred(void *data, struct mcp_request *r, const struct json *error)
+{
+	return mcp_elicit_barred(data, r, error);
+}
+
+static void on_held_end(void *data, const struct mcp_request *r)
+{
+	mcp_elicit_drop_held(data, r);
+}
+
 const struct mcp_rpc_handlers mcp_ask_handlers = {
 	.on_request = on_request,
 	.on_notice = on_notice,
+	.on_barred = on_barred,
+	.on_held_end = on_held_end,
 	.on_fault = on_fault,
 };

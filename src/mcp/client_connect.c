@@ -41,6 +41,14 @@ static void on_lost(void *data, int64_t id, const struct err *err)
 	mcp_rpc_lost(&c->rpc, id, err);
 }
 
+static void on_returned(void *data, int64_t id)
+{
+	struct mcp_client *c = data;
+
+	if (!c->closing && c->phase == MCP_PHASE_READY)
+		mcp_rpc_returned(&c->rpc, id);
+}
+
 /* Says in c->error why the connection is over, unless we have ended it ourselves and said so. */
 static void note_end(struct mcp_client *c, const struct err *err)
 {
@@ -86,6 +94,7 @@ static const struct mcp_transport_handlers transport_handlers = {
 	.on_message = on_message,
 	.on_log = on_line,
 	.on_lost = on_lost,
+	.on_returned = on_returned,
 	.on_closed = on_closed,
 };
 

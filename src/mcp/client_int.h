@@ -85,6 +85,9 @@ void mcp_lists_release(struct mcp_client *c); /* all */
 /* elicit.c */
 void mcp_elicit_start(struct mcp_client *c, struct str id, const struct json *params);
 void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id); /* by the server */
+/* A request of ours is refused until the user was at some addresses. True: they are asked for, and r is held. */
+bool mcp_elicit_barred(struct mcp_client *c, struct mcp_request *r, const struct json *error);
+void mcp_elicit_drop_held(struct mcp_client *c, const struct mcp_request *r); /* those that r waits for */
 void mcp_elicit_drop_all(struct mcp_client *c);
 /* catalog.c. hello: the result of initialize; texts: the lists, "" for one that there is not. Returns owned. */
 struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP_LIST_KINDS], bool has_resources);

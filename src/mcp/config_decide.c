@@ -136,6 +136,22 @@ static void decide_shadow(struct mcp_config *c, struct mcp_item *item)
 	}
 }
 
+void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool approved)
+{
+	struct mcp_item *item = &c->items[which - c->items];
+
+	if (item->standing != MCP_UNAPPROVED)
+		return;
+	if (!approved) {
+		set_standing(item, MCP_REFUSED, "the user has refused it");
+		return;
+	}
+	set_standing(item, MCP_COUNTS, "");
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].standing == MCP_COUNTS)
+			decide_shadow(c, &c->items[i]);
+}
+
 void config_decide_all(struct mcp_config *c, const struct mcp_config_spec *spec)
 {
 	for (size_t i = 0; i < c->count; i++)

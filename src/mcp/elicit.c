@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * elicit.c - a server asks the user for something. Where nobody answers it is declined, and so is what goes above the limit
- * of open ones. On accept, members that were left out get the defaults of the schema (SEP-1034). */
+ * elicit.c - a server asks the user for something, by a request of its own, or by refusing one of ours until the user was
+ * at some addresses (error -32042): then ours is held, and sent again once all of them were accepted. Where nobody answers it
+ * is declined, and so is what goes above the limit of open ones. On accept, members that were left out get the defaults of
+ * the schema (SEP-1034). */
 #include "json/json_write.h"
 #include "mcp/client_int.h"
 
@@ -9,9 +11,10 @@ enum { OPEN_LIMIT = 100 };
 struct elicit {
 	struct mcp_elicitation public;
 	struct mcp_client *client;
-	struct elicit *next;   /* among the open ones of the client */
-	struct arena arena;    /* holds the texts */
-	struct str request_id; /* JSON */
+	struct elicit *next;      /* among the open ones of the client */
+	struct arena arena;       /* holds the texts */
+	struct str request_id;    /* JSON; of the server's request */
+	struct mcp_request *held; /* of ours; borrowed; NULL: the server has made one */
 };
 
 static void detach(struct elicit *e)
@@ -30,6 +33,7 @@ static void elicit_free(struct elicit *e)
 	free(e);
 }
 
+/* id: empty for one of an error. */
 static struct elicit *elicit_new(struct mcp_client *c, struct str id, const struct json *params)
 {
 	struct elicit *e = xcalloc(1, sizeof *e);
@@ -106,21 +110,78 @@ static void put_accepted(struct json_out *w, struct str schema_text, struct str 
 	json_close(w);
 }
 
-void mcp_elicit_answer(struct mcp_elicitation *public, const char *action, struct str content)
+static void answer_server(struct elicit *e, const char *action, struct str content)
 {
-	struct elicit *e = CONTAINER_OF(public, struct elicit, public);
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
 
 	json_open(&w, '{');
 	json_kcstr(&w, "action", action);
-	if (!strcmp(action, "accept") && !strcmp(public->mode, "form"))
-		put_accepted(&w, public->schema, content);
+	if (!strcmp(action, "accept") && !strcmp(e->public.mode, "form"))
+		put_accepted(&w, e->public.schema, content);
 	json_close(&w);
 	mcp_rpc_result(&e->client->rpc, e->request_id, buf_str(&result));
+}
+
+static void refuse_held(struct mcp_client *c, struct mcp_request *r)
+{
+	struct err why = { 0 };
+
+	(void)err_set(&why, ERR_DENIED,
+		      "the server %.60s wants the user to visit an address first, and that was not accepted",
+		      c->server->name);
+	mcp_request_refuse(r, &why);
+}
+
+void mcp_elicit_answer(struct mcp_elicitation *public, const char *action, struct str content)
+{
+	struct elicit *e = CONTAINER_OF(public, struct elicit, public);
+
 	detach(e);
+	if (!e->held)
+		answer_server(e, action, content);
+	else if (!strcmp(action, "accept"))
+		mcp_request_resume(e->held);
+	else
+		refuse_held(e->client, e->held);
 	elicit_free(e);
 }
+
+/* ---- a request of ours that is barred ------------------------------------------------------------------------------ */
+
+static bool is_address(const struct json *params)
+{
+	return json_str_is(json_get(params, "mode"), "url") && json_is(json_get(params, "url"), JSON_STRING);
+}
+
+static void ask_for(struct mcp_client *c, struct mcp_request *r, const struct json *params)
+{
+	const struct mcp_client_events *events = &c->options.events;
+	struct elicit *e = elicit_new(c, STR(""), params);
+
+	e->held = r;
+	mcp_request_hold(r);
+	events->on_elicit(c, events->data, &e->public);
+}
+
+bool mcp_elicit_barred(struct mcp_client *c, struct mcp_request *r, const struct json *error)
+{
+	const struct json *list = json_get(json_get(error, "data"), "elicitations");
+	size_t count = 0;
+
+	for (const struct json *v = json_first(list); v; v = json_next(list, v), count++)
+		if (!is_address(v))
+			return false;
+	if (!count || !c->options.events.on_elicit || c->elicit_count + count > OPEN_LIMIT)
+		return false;
+	mcp_request_hold(r); /* an answer may come at once: nothing is sent before all were asked */
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		ask_for(c, r, v);
+	mcp_request_resume(r);
+	return true;
+}
+
+/* ---- nobody wants the answer any more -------------------------------------------------------------------------------- */
 
 /* Of one that is not in the list any more. */
 static void drop(struct elicit *e)
@@ -142,6 +203,17 @@ void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id)
 			drop(e);
 			return;
 		}
+}
+
+void mcp_elicit_drop_held(struct mcp_client *c, const struct mcp_request *r)
+{
+	for (struct elicit *e = c->elicits, *next; e; e = next) {
+		next = e->next;
+		if (e->held != r)
+			continue;
+		detach(e);
+		drop(e);
+	}
 }
 
 void mcp_elicit_drop_all(struct mcp_client *c)

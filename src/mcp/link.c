@@ -183,10 +183,10 @@ struct mcp_link_call *mcp_link_call(struct mcp_link *l, const struct mcp_call *c
 	return c;
 }
 
-static struct mcp_toolbox *find_box(struct mcp_conn *conn, struct mcp_catalog *catalog, const char *server)
+static struct mcp_toolbox *find_box(struct mcp_conn *conn, struct mcp_catalog *catalog, const struct mcp_server *server)
 {
 	for (struct mcp_toolbox *b = conn->boxes; b; b = b->next)
-		if (b->catalog == catalog && !strcmp(b->server, server))
+		if (b->catalog == catalog && b->always_load == server->always_load && !strcmp(b->server, server->name))
 			return b;
 	struct mcp_toolbox *b = mcp_toolbox_new(catalog, server);
 	b->next = conn->boxes;
@@ -211,7 +211,7 @@ void mcp_link_tools(struct mcp_link *l, struct tool_set *set)
 
 	if (!catalog)
 		return;
-	struct mcp_toolbox *b = find_box(l->conn, catalog, l->server->name);
+	struct mcp_toolbox *b = find_box(l->conn, catalog, l->server);
 	mcp_catalog_unref(catalog); /* the box has it */
 	keep_box(l, b);
 	for (size_t i = 0; i < b->count; i++)

@@ -34,15 +34,6 @@ static bool list_has(const char *const *headers, struct str name)
 	return false;
 }
 
-static size_t list_length(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
 /* The person who wrote the configuration takes care of the authorisation. */
 static bool is_authorised_by_hand(const struct remote *r)
 {
@@ -55,7 +46,7 @@ const char *const *remote_headers(struct remote *r, const struct exchange *x, st
 {
 	const char *const *given = r->core.t.server->headers;
 	const char *const *printed = r->helper.headers;
-	size_t most = list_length(given) + list_length(printed) + OWN_HEADERS;
+	size_t most = str_count(given) + str_count(printed) + OWN_HEADERS;
 	const char **list = arena_calloc(arena, most * sizeof *list);
 	const char *token = is_authorised_by_hand(r) ? NULL : mcp_auth_header(r->auth);
 	bool is_post = !strcmp(x->method, "POST");
@@ -110,7 +101,7 @@ bool remote_lets_go(struct remote *r, const struct exchange *x)
 {
 	if (x->is_last)
 		return true;
-	if (r->helper.child || r->authorising || (r->opener && r->opener != x))
+	if (r->forgotten || r->helper.child || r->authorising || (r->opener && r->opener != x))
 		return false;
 	if (is_authorised_by_hand(r) || r->refresh_failed || !mcp_auth_stale(r->auth))
 		return true;

@@ -26,6 +26,7 @@ struct remote {
 	struct exchange *exchanges, **exchanges_end; /* in the order of starting */
 	struct exchange *opener;        /* nothing else starts before this one was taken; borrowed, NULL: none */
 	bool proven;                    /* the server has taken a message */
+	bool forgotten;                 /* the server does not know the session any more: nothing else starts */
 	struct buf session_id, version; /* for the headers; empty: none */
 
 	struct remote_helper helper;

@@ -4,7 +4,7 @@
 #include "json/json_write.h"
 
 /* So many messages in a second that answer nothing are looked at; a server that floods costs its parsing and no more. */
-enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16 };
+enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16, URL_ELICITATION_REQUIRED = -32042 };
 
 /* A line break in JSON is never inside a string, but it would end a message on stdio. */
 static void join_lines(struct buf *b)
@@ -100,6 +100,14 @@ static void server_error(const struct mcp_rpc *rpc, const struct json *error, st
 		      (int)MIN(text.n, sizeof err->text), text.p ? text.p : "");
 }
 
+static bool is_barred(struct mcp_rpc *rpc, struct mcp_request *r, const struct json *error)
+{
+	int64_t code;
+
+	return json_i64(json_get(error, "code"), &code) && code == URL_ELICITATION_REQUIRED && !r->again &&
+	       !r->urgent && rpc->handlers->on_barred(rpc->data, r, error);
+}
+
 static void take_answer(struct mcp_rpc *rpc, const struct json *message)
 {
 	const struct json *result = json_get(message, "result");
@@ -115,8 +123,10 @@ static void take_answer(struct mcp_rpc *rpc, const struct json *message)
 		return;
 	}
 	r = mcp_rpc_find(rpc, id);
-	if (!r || r->message.n)
+	if (!r || !r->sent || r->held)
 		return; /* too late: timed out or cancelled; or to something that was never asked */
+	if (is_barred(rpc, r, error))
+		return;
 	if (json_is(error, JSON_OBJECT)) {
 		server_error(rpc, error, &err);
 		mcp_request_end(r, error, &err);

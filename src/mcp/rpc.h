@@ -2,9 +2,10 @@
  * rpc.h - the JSON-RPC side of one client: messages out, messages in, and the requests that are open. For the files of this
  * room only.
  *
- * A request that is made before the connection is ready waits and is sent when it is. Every request has exactly one end:
- * the answer, an error, a time limit, a cancel, a lost message or the end of the connection. Whatever comes for it
- * afterwards is ignored. */
+ * A request that is made before the connection is ready waits and is sent when it is. One that the server certainly has not
+ * done is sent once more, under a new id: its session was forgotten, or the user had to visit an address first. Every
+ * request has exactly one end: the answer, an error, a time limit, a cancel, a lost message or the end of the connection.
+ * Whatever comes for it afterwards is ignored. */
 #pragma once
 #include "mcp/client.h"
 
@@ -12,6 +13,10 @@ struct mcp_rpc_handlers {
 	/* A request of the peer; id is its JSON as it stood. Answer with mcp_rpc_result() or mcp_rpc_error(). */
 	void (*on_request)(void *data, struct str id, struct str method, const struct json *params);
 	void (*on_notice)(void *data, struct str method, const struct json *params);
+	/* The peer does r only after the user was at some addresses (error -32042). True: r is held, see mcp_request_hold().
+	 * False: that is its end. */
+	bool (*on_barred)(void *data, struct mcp_request *r, const struct json *error);
+	void (*on_held_end)(void *data, const struct mcp_request *r); /* one that is held ends */
 	/* Something that the peer sent has no use; text is a line for people. */
 	void (*on_fault)(void *data, const char *text);
 };
@@ -45,11 +50,16 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				 uint64_t idle_ms, bool urgent);
 /* Ends it with this error on the next loop turn. */
 void mcp_request_refuse(struct mcp_request *r, const struct err *why);
+/* No time limit runs while it is held. After as many resumes as there were holds it is sent again. */
+void mcp_request_hold(struct mcp_request *r);
+void mcp_request_resume(struct mcp_request *r);
 void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params); /* params: empty: none */
 void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result);
 void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *text);
 
 void mcp_rpc_receive(struct mcp_rpc *rpc, struct str json);
 void mcp_rpc_lost(struct mcp_rpc *rpc, int64_t id, const struct err *err);
+/* The server has not looked at it, and the connection is about to end: it waits for the next one, if it did not before. */
+void mcp_rpc_returned(struct mcp_rpc *rpc, int64_t id);
 /* notifications/progress: a sign of life of the request that its token names. */
 void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params);

@@ -6,7 +6,12 @@
 struct mcp_request {
 	struct mcp_rpc *rpc; /* borrowed: has no request left when it dies */
 	int64_t id;
-	struct buf message; /* until it was sent */
+	char *method, *tool_use_id; /* tool_use_id NULL: none */
+	struct buf params;          /* JSON object, or empty */
+	bool sent;                  /* otherwise it waits until the connection is ready */
+	bool urgent;                /* belongs to the handshake and its connection */
+	bool again;                 /* it was sent a second time: not a third one */
+	unsigned held;              /* until mcp_request_resume() was called so often it is not sent again */
 	mcp_answer_fn *answer;
 	mcp_progress_fn *progress;
 	void *data;
@@ -16,7 +21,6 @@ struct mcp_request {
 	struct kick kick;     /* tells an end that was decided outside the loop */
 	struct err end;       /* that end */
 	bool over;            /* it was decided */
-	bool is_hello;        /* initialize, which may not be withdrawn */
 };
 
 struct mcp_request *mcp_rpc_find(const struct mcp_rpc *rpc, int64_t id); /* NULL: not open */

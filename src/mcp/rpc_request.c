@@ -2,8 +2,9 @@
  * rpc_request.c - the life of a request:
  *
  *     waits --ready--> sent --answer, error, lost, disconnected--> told, freed
- *       \               \--time limit: withdrawn at the server-------^
- *        \--cancel (withdrawn where it was sent) --next loop turn----/
+ *       \  ^            \--time limit: withdrawn at the server-------^
+ *        \  \--returned, or barred: once, with a new id--sent
+ *         \--cancel (withdrawn where it was sent) --next loop turn---/
  *
  * It is freed before its end is told, so that whoever is told may do anything. */
 #include "mcp/rpc_int.h"
@@ -37,7 +38,7 @@ static void grow(struct mcp_rpc *rpc)
 	free(old);
 }
 
-static void add(struct mcp_rpc *rpc, struct mcp_request *r)
+static void take_slot(struct mcp_rpc *rpc, struct mcp_request *r)
 {
 	if (rpc->count * 2 >= rpc->cap)
 		grow(rpc);
@@ -49,16 +50,25 @@ static void add(struct mcp_rpc *rpc, struct mcp_request *r)
 	rpc->count++;
 }
 
+static void leave_slot(struct mcp_request *r)
+{
+	r->rpc->slots[slot_of(r->rpc, r->id)] = NULL;
+	r->rpc->count--;
+}
+
 void mcp_request_end(struct mcp_request *r, const struct json *result, const struct err *err)
 {
 	mcp_answer_fn *answer = r->answer;
 	void *data = r->data;
 
-	r->rpc->slots[slot_of(r->rpc, r->id)] = NULL;
-	r->rpc->count--;
+	if (r->held)
+		r->rpc->handlers->on_held_end(r->rpc->data, r);
+	leave_slot(r);
 	timer_stop(r->rpc->loop, &r->timer);
 	kick_cancel(&r->kick);
-	buf_release(&r->message);
+	buf_release(&r->params);
+	free(r->method);
+	free(r->tool_use_id);
 	free(r);
 	answer(data, result, err);
 }
@@ -69,9 +79,9 @@ static void withdraw(struct mcp_request *r, const char *reason)
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
 
-	if (r->message.n || !r->rpc->transport)
+	if (!r->sent || r->held || !r->rpc->transport)
 		return;
-	if (!r->is_hello) {
+	if (strcmp(r->method, "initialize") != 0) { /* which may not be withdrawn */
 		json_open(&w, '{');
 		json_ki64(&w, "requestId", r->id);
 		json_kcstr(&w, "reason", reason);
@@ -145,42 +155,46 @@ static void put_members(struct json_out *w, struct str members)
 	w->comma = members.n;
 }
 
-static void put_meta(struct json_out *w, const struct mcp_request *r, const char *tool_use_id)
+static void put_meta(struct json_out *w, const struct mcp_request *r)
 {
 	json_key(w, "_meta");
 	json_open(w, '{');
-	if (tool_use_id)
-		json_kcstr(w, "claudecode/toolUseId", tool_use_id);
+	if (r->tool_use_id)
+		json_kcstr(w, "claudecode/toolUseId", r->tool_use_id);
 	if (r->progress)
 		json_ki64(w, "progressToken", r->id);
 	json_close(w);
 }
 
-static void write_message(struct mcp_request *r, const struct mcp_call *call)
+static void write_message(struct buf *out, const struct mcp_request *r)
 {
-	struct json_out w = json_out(&r->message);
-	struct str members = members_of(call->params);
-	bool has_meta = call->tool_use_id || call->progress;
+	struct json_out w = json_out(out);
+	struct str members = members_of(buf_str(&r->params));
+	bool has_meta = r->tool_use_id || r->progress;
 
 	json_open(&w, '{');
 	json_kcstr(&w, "jsonrpc", "2.0");
 	json_ki64(&w, "id", r->id);
-	json_kcstr(&w, "method", call->method);
+	json_kcstr(&w, "method", r->method);
 	if (members.n || has_meta) {
 		json_key(&w, "params");
 		json_open(&w, '{');
 		put_members(&w, members);
 		if (has_meta)
-			put_meta(&w, r, call->tool_use_id);
+			put_meta(&w, r);
 		json_close(&w);
 	}
 	json_close(&w);
 }
 
-static void send_waiting(struct mcp_request *r)
+/* What was asked is kept: it may have to be sent again. */
+static void send_request(struct mcp_request *r)
 {
-	mcp_rpc_send(r->rpc, r->id, &r->message);
-	buf_release(&r->message);
+	AUTO_BUF struct buf message = { 0 };
+
+	r->sent = true;
+	write_message(&message, r);
+	mcp_rpc_send(r->rpc, r->id, &message);
 }
 
 struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *call, uint64_t timeout_ms,
@@ -197,13 +211,41 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				   .timeout_ms = timeout_ms,
 				   .idle_ms = idle_ms,
 				   .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms,
-				   .is_hello = !strcmp(call->method, "initialize") };
-	add(rpc, r);
-	write_message(r, call);
+				   .urgent = urgent,
+				   .method = xstrdup(call->method),
+				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
+	buf_add(&r->params, call->params.p, call->params.n);
+	take_slot(rpc, r);
 	arm(r);
 	if (rpc->transport && (rpc->ready || urgent))
-		send_waiting(r);
+		send_request(r);
 	return r;
+}
+
+/* A session never sees an id twice, so it gets a new one. */
+static void renumber(struct mcp_request *r)
+{
+	leave_slot(r);
+	take_slot(r->rpc, r);
+	r->again = true;
+	r->sent = false;
+}
+
+void mcp_request_hold(struct mcp_request *r)
+{
+	r->held++;
+	timer_stop(r->rpc->loop, &r->timer);
+}
+
+void mcp_request_resume(struct mcp_request *r)
+{
+	if (r->over || --r->held)
+		return;
+	renumber(r);
+	r->deadline_ms = loop_now_ms(r->rpc->loop) + r->timeout_ms; /* the time of a person is not the server's */
+	arm(r);
+	if (r->rpc->transport && r->rpc->ready)
+		send_request(r);
 }
 
 void mcp_rpc_connect(struct mcp_rpc *rpc, struct mcp_transport *transport)
@@ -218,8 +260,8 @@ void mcp_rpc_ready(struct mcp_rpc *rpc)
 	rpc->ready = true;
 	for (size_t i = 1; i <= rpc->cap; i++) {
 		struct mcp_request *r = rpc->slots[slot_of(rpc, rpc->last_id + (int64_t)i)];
-		if (r && r->message.n && !r->over) {
-			send_waiting(r);
+		if (r && !r->sent && !r->over) {
+			send_request(r);
 			arm(r); /* the server could not give a sign of life before */
 		}
 	}
@@ -230,7 +272,7 @@ static void fail(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
 {
 	for (size_t i = 0; i < rpc->cap; i++) {
 		struct mcp_request *r = rpc->slots[i];
-		if (r && !r->over && (waiting_too || !r->message.n))
+		if (r && !r->over && (waiting_too || r->sent))
 			mcp_request_end(r, NULL, why);
 	}
 }
@@ -256,6 +298,14 @@ void mcp_rpc_lost(struct mcp_rpc *rpc, int64_t id, const struct err *err)
 		return;
 	(void)err_wrap(&end, "the server %.60s", rpc->server);
 	mcp_request_end(r, NULL, &end);
+}
+
+void mcp_rpc_returned(struct mcp_rpc *rpc, int64_t id)
+{
+	struct mcp_request *r = mcp_rpc_find(rpc, id);
+
+	if (r && r->sent && !r->again && !r->urgent && !r->held)
+		renumber(r);
 }
 
 void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params)

@@ -36,9 +36,10 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 }
 
 /* What a server says of its own tool opens no door: it may run beside others, it is still asked about. */
-static unsigned flags_of(const struct mcp_tool *t)
+static unsigned flags_of(const struct mcp_toolbox *b, const struct mcp_tool *t)
 {
-	return TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) | (t->needs_user ? TOOL_NEEDS_USER : 0);
+	return TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) | (t->needs_user ? TOOL_NEEDS_USER : 0) |
+	       (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT);
 }
 
 static void add(struct mcp_toolbox *b, const struct mcp_tool *t, struct map *names)
@@ -52,20 +53,21 @@ static void add(struct mcp_toolbox *b, const struct mcp_tool *t, struct map *nam
 	b->ctxs[i] = (struct mcp_tool_ctx){ .box = b, .tool = t };
 	b->tools[i].name = arena_dup(&b->arena, name.p, name.n);
 	b->tools[i].definition = write_definition(b->tools[i].name, t, &b->arena);
-	b->tools[i].flags = flags_of(t);
+	b->tools[i].flags = flags_of(b, t);
 	b->tools[i].ctx = &b->ctxs[i];
 	b->tools[i].start = mcp_tool_start;
 	b->tools[i].cancel = mcp_tool_cancel;
 }
 
-struct mcp_toolbox *mcp_toolbox_new(struct mcp_catalog *catalog, const char *server)
+struct mcp_toolbox *mcp_toolbox_new(struct mcp_catalog *catalog, const struct mcp_server *server)
 {
 	struct mcp_toolbox *b = xcalloc(1, sizeof *b);
 	struct map names = { 0 };
 
 	b->refs = 1;
 	b->catalog = mcp_catalog_ref(catalog);
-	b->server = arena_strdup(&b->arena, server);
+	b->server = arena_strdup(&b->arena, server->name);
+	b->always_load = server->always_load;
 	b->tools = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->tools);
 	b->ctxs = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->ctxs);
 	for (size_t i = 0; i < catalog->tool_count; i++)

@@ -19,12 +19,14 @@ struct mcp_toolbox {
 	struct mcp_catalog *catalog; /* reference */
 	struct arena arena;          /* holds the rest */
 	const char *server;          /* its name as written */
+	bool always_load;            /* no tool of it waits (tool/deferral.h) */
 	struct tool *tools;
 	struct mcp_tool_ctx *ctxs;
 	size_t count;
 };
 
-struct mcp_toolbox *mcp_toolbox_new(struct mcp_catalog *catalog, const char *server); /* returns owned */
+/* Borrows server until return; returns owned. */
+struct mcp_toolbox *mcp_toolbox_new(struct mcp_catalog *catalog, const struct mcp_server *server);
 struct mcp_toolbox *mcp_toolbox_ref(struct mcp_toolbox *b);
 void mcp_toolbox_unref(struct mcp_toolbox *b);
 

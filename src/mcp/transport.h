@@ -23,6 +23,9 @@ struct mcp_transport_handlers {
 	void (*on_log)(void *data, struct str line);
 	/* A message that was sent cannot be answered any more (its HTTP request failed); id as it was given to send. */
 	void (*on_lost)(void *data, int64_t id, const struct err *err);
+	/* A request that was given to send and that the server certainly has not looked at: it does not know the session any
+	 * more. on_closed follows; a new connection may carry it. May be NULL where no transport does this. */
+	void (*on_returned)(void *data, int64_t id);
 	/* The end. err NULL: mcp_transport_close() was called. `needs_auth`: the server wants an authorisation that we do not
 	 * have and cannot get without a person. `again`: the session is gone, but a new one may be opened at once. */
 	void (*on_closed)(void *data, const struct err *err, bool needs_auth, bool again);

@@ -4,7 +4,10 @@
  * for goes on with a GET behind the last event that had an id.
  *
  * What a failure means: the first message of a connection, an address where nobody listens, a session that the server has
- * forgotten, an authorisation that cannot be had end the connection; anything else is the loss of one request. */
+ * forgotten, an authorisation that cannot be had end the connection; anything else is the loss of one request.
+ *
+ * A server that has forgotten the session (404) says so to each request that is on its way. They are waited for, because
+ * what was refused so was not done and may be sent again; what is still without a word after that is lost. */
 #include "mcp/exchange.h"
 
 enum {
@@ -12,6 +15,7 @@ enum {
 	RETRY_LIMIT_MS = 30 * 1000,
 	FRUITLESS_MOST = 5,    /* transfers in a row that bring nothing */
 	STEADY_MS = 10 * 1000, /* a stream that held this long was no failure */
+	FORGOTTEN_MS = 2000,
 	OWN_FIRST_BYTE_MS =
 		24 * 3600 * 1000, /* a server may send even the head only with the first message of its own */
 };
@@ -20,6 +24,8 @@ struct streamable {
 	struct remote remote;       /* first */
 	struct exchange *listening; /* borrowed; NULL: no stream for the server's own messages */
 	bool opener_due;            /* the next message without an id is notifications/initialized */
+	struct timer timer;         /* the session is forgotten: until the connection is ended */
+	struct err forgotten;       /* how that was said */
 };
 
 static struct streamable *streamable_of(struct remote *r)
@@ -27,32 +33,83 @@ static struct streamable *streamable_of(struct remote *r)
 	return CONTAINER_OF(r, struct streamable, remote);
 }
 
-static void close_with(struct exchange *x, bool again)
+static void close_with(struct exchange *x)
 {
 	struct remote *r = x->remote;
 	struct err err;
 
 	exchange_describe(x, &err);
-	if (!r->core.closing) {
-		r->core.again = again;
+	if (!r->core.closing)
 		r->core.needs_auth = x->denied.kind == ERR_DENIED;
-	}
 	remote_close(r, &err);
 }
+
+/* ---- a session that the server has forgotten ---- */
+
+static bool is_forgotten(const struct exchange *x)
+{
+	/* A 404 to a GET may only say that there is no such stream. */
+	return x->status == 404 && x->remote->session_id.n && !strcmp(x->method, "POST");
+}
+
+static void give_back(const struct exchange *x)
+{
+	const struct mcp_transport *t = &x->remote->core.t;
+
+	if (x->id && !x->dropped && t->handlers.on_returned)
+		t->handlers.on_returned(t->data, x->id);
+}
+
+/* Those that were held back never went out. */
+static void leave_session(struct streamable *s)
+{
+	struct remote *r = &s->remote;
+
+	timer_stop(r->core.t.world->loop, &s->timer);
+	if (r->core.closing)
+		return;
+	for (struct exchange *x = r->exchanges; x; x = x->next)
+		if (x->state == EXCHANGE_PREPARE && !x->challenges && !x->moves && !strcmp(x->method, "POST"))
+			give_back(x);
+	r->core.again = true;
+	remote_close(r, &s->forgotten);
+}
+
+static void on_forgotten_long(struct timer *timer)
+{
+	leave_session(CONTAINER_OF(timer, struct streamable, timer));
+}
+
+static bool awaits_answers(const struct remote *r)
+{
+	for (const struct exchange *x = r->exchanges; x; x = x->next)
+		if (x->id && x->state == EXCHANGE_RUN)
+			return true;
+	return false;
+}
+
+static void take_forgotten(struct exchange *x)
+{
+	struct remote *r = x->remote;
+	struct streamable *s = streamable_of(r);
+
+	if (!r->forgotten) {
+		r->forgotten = true;
+		exchange_describe(x, &s->forgotten);
+		timer_start(r->core.t.world->loop, &s->timer, FORGOTTEN_MS);
+	}
+	give_back(x);
+	exchange_free(x);
+}
+
+/* ---- what its end means ---- */
 
 /* The ends of a connection that any of its exchanges may find out. True: it is over. */
 static bool closes_all(struct exchange *x)
 {
-	const struct remote *r = x->remote;
-
-	/* A 404 to a GET may only say that there is no such stream. */
-	if (x->status == 404 && r->session_id.n && !strcmp(x->method, "POST")) {
-		close_with(x, true);
-		return true;
-	}
 	if (!exchange_is_gone(x) && !(x->denied.kind && x->status == 401))
 		return false;
-	close_with(x, false);
+	close_with(x);
 	return true;
 }
 
@@ -178,24 +235,35 @@ static bool can_resume(struct exchange *x)
 	return x->id && x->last_id.n && !is_refused(x) && may_try_again(x);
 }
 
-static void on_post_end(struct exchange *x)
+static void end_post(struct exchange *x)
 {
 	struct remote *r = x->remote;
 	struct err err;
 
 	if (closes_all(x))
 		return;
-	if (is_answered(x) || (!x->id && exchange_is_ok(x))) {
+	if (is_forgotten(x)) {
+		take_forgotten(x);
+	} else if (is_answered(x) || (!x->id && exchange_is_ok(x))) {
 		exchange_free(x);
 	} else if (can_resume(x)) {
 		exchange_again(x, pause_ms(x));
 	} else if (!r->proven) {
-		close_with(x, false);
+		close_with(x);
 	} else {
 		exchange_describe(x, &err);
 		mcp_core_lose(&r->core, x->id, &err);
 		exchange_free(x);
 	}
+}
+
+static void on_post_end(struct exchange *x)
+{
+	struct remote *r = x->remote;
+
+	end_post(x);
+	if (r->forgotten && !awaits_answers(r))
+		leave_session(streamable_of(r));
 }
 
 static const struct exchange_class message = { on_post_head, on_post_event, on_post_end };
@@ -204,7 +272,10 @@ static const struct exchange_class message = { on_post_head, on_post_event, on_p
 
 static int http_start_remote(struct mcp_transport *t, struct err *err)
 {
-	return remote_start(CONTAINER_OF(t, struct remote, core.t), err);
+	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
+
+	streamable_of(r)->timer.fire = on_forgotten_long;
+	return remote_start(r, err);
 }
 
 /* Each message may travel on a connection of its own, but nothing may arrive before notifications/initialized, the first
@@ -255,7 +326,7 @@ static void http_close(struct mcp_transport *t)
 
 	if (r->core.closing)
 		return;
-	if (r->session_id.n)
+	if (r->session_id.n && !r->forgotten)
 		(void)exchange_start(r, &goodbye, "DELETE", r->url, 0, (struct str){ 0 });
 	remote_close(r, NULL);
 }
@@ -264,6 +335,7 @@ static void http_free_remote(struct mcp_transport *t)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
 
+	timer_stop(r->core.t.world->loop, &streamable_of(r)->timer);
 	remote_release(r);
 	free(streamable_of(r));
 }

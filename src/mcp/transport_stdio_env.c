@@ -43,19 +43,10 @@ static bool every_program_needs(const char *entry)
 	return false;
 }
 
-static size_t list_length(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
 const char *const *mcp_server_environment(const struct mcp_world *world, const struct mcp_server *server,
 					  struct arena *arena)
 {
-	size_t most = list_length(world->envp) + list_length(server->env) + OWN_VARIABLES + 1;
+	size_t most = str_count(world->envp) + str_count(server->env) + OWN_VARIABLES + 1;
 	struct environment env = { .list = arena_calloc(arena, most * sizeof *env.list) };
 	bool few = env_is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
 

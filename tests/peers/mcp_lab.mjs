@@ -16,6 +16,8 @@ export const cadre = path.resolve(process.argv[2]);
 const newer = fileURLToPath(new URL("node_modules/node/bin/node", import.meta.url));
 export const node = fs.existsSync(newer) ? newer : process.execPath;
 export const packageFile = (name) => fileURLToPath(new URL(`node_modules/${name}`, import.meta.url));
+export const ownFile = (name) => fileURLToPath(new URL(name, import.meta.url));
+const scriptFile = (script) => (path.isAbsolute(script) ? script : packageFile(script));
 
 // Runs a program to its end.
 export async function run(program, words, { input = "", ...options } = {}) {
@@ -56,15 +58,15 @@ export class Lab {
     return place;
   }
 
-  // A server that is a program of one of the packages, started by cadre.
+  // A server that is a program of one of the packages, or ours, started by cadre.
   stdio(name, script, ...args) {
-    this.servers[name] = { command: node, args: [packageFile(script), ...args] };
+    this.servers[name] = { command: node, args: [scriptFile(script), ...args] };
   }
 
   // One that listens; it is started here, and `ready` is what it says when it does.
   async listening(name, type, script, args, ready, address) {
     const port = await freePort();
-    const child = spawn(node, [packageFile(script), ...args], {
+    const child = spawn(node, [scriptFile(script), ...args], {
       env: { ...this.env, PORT: String(port) },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -80,15 +82,17 @@ export class Lab {
     this.servers[name] = { type, url: `http://127.0.0.1:${port}${address}` };
   }
 
-  // What the calls of a model that follows this scenario gave, in their order.
-  async play(scenario, { settings, args = [] } = {}) {
+  // What the calls of a model that follows this scenario gave, in their order. prompts: one a turn, as a host sends them.
+  async play(scenario, { settings, args = [], prompts } = {}) {
     const allow = Object.keys(this.servers).map((name) => `mcp__${name}`);
+    const lines = prompts?.map((content) => JSON.stringify({ type: "user", message: { role: "user", content } }) + "\n");
     const done = await run(
       cadre,
       ["-p", "--output-format", "stream-json", "--verbose", "--provider", "scripted",
        "--scenario", this.file("scenario.txt", scenario), "--mcp-config", JSON.stringify({ mcpServers: this.servers }),
-       "--settings", JSON.stringify({ permissions: { allow }, ...settings }), ...args, "--", "Use the tools"],
-      { cwd: this.work, env: this.env },
+       "--settings", JSON.stringify({ permissions: { allow }, ...settings }), ...args,
+       ...(prompts ? ["--input-format", "stream-json"] : ["--", "Use the tools"])],
+      { cwd: this.work, env: this.env, input: lines?.join("") },
     );
     assert.equal(done.code, 0, done.err + done.out.slice(-2000));
     const frames = done.out.trim().split("\n").map((line) => JSON.parse(line));
@@ -96,15 +100,15 @@ export class Lab {
       .filter((frame) => frame.type === "user" && !frame.parent_tool_use_id)
       .flatMap((frame) => frame.message.content)
       .filter((block) => block.type === "tool_result");
-    return Object.assign(results, { init: frames.find((frame) => frame.subtype === "init") });
+    return Object.assign(results, { frames, err: done.err, init: frames.find((frame) => frame.subtype === "init") });
   }
 
-  // The same for [tool, input] each, one a turn.
+  // The same for [tool, input] each, one a turn. A server may take its tools away meanwhile.
   async calls(list, options) {
     const rules = list.map(
       ([tool, input], i) => `rule call ${i}\n  turn ${i + 1}\n  call ${tool} ${JSON.stringify(input)}\n`,
     );
-    const results = await this.play(`${rules.join("")}rule answer\n  text Done.\n`, options);
+    const results = await this.play(`allow unknown-tools\n${rules.join("")}rule answer\n  text Done.\n`, options);
     assert.equal(results.length, list.length);
     return results;
   }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { cadre, node, packageFile, play, run, textOf } from "./mcp_lab.mjs";
+import { cadre, node, ownFile, packageFile, play, run, textOf } from "./mcp_lab.mjs";
 
 const EVERYTHING = "@modelcontextprotocol/server-everything/dist/index.js";
 const FILESYSTEM = "@modelcontextprotocol/server-filesystem/dist/index.js";
@@ -14,6 +14,13 @@ const transports = {
   stdio: (lab) => lab.stdio("all", EVERYTHING, "stdio"),
   "streamable HTTP": (lab) => lab.listening("all", "http", EVERYTHING, ["streamableHttp"], /listening on port/i, "/mcp"),
   "the older event stream": (lab) => lab.listening("all", "sse", EVERYTHING, ["sse"], /running on port/i, "/sse"),
+};
+
+// For servers that speak on standard input and output only.
+const places = {
+  stdio: (lab, name, script, ...args) => lab.stdio(name, script, ...args),
+  "a bridge to streamable HTTP": (lab, name, script, ...args) =>
+    lab.listening(name, "http", ownFile("mcp_bridge.mjs"), [packageFile(script), ...args], /listening/, "/mcp"),
 };
 
 const hook = (output) => [{ hooks: [{ type: "command", command: `cat > asked.json; echo '${JSON.stringify(output)}'` }] }];
@@ -95,16 +102,114 @@ for (const name of ["stdio", "streamable HTTP"]) {
   };
 }
 
+for (const [name, connect] of Object.entries(places)) {
+  tests[`server-filesystem over ${name} works inside its directories and nowhere else`] = async (lab) => {
+    await connect(lab, "files", FILESYSTEM, lab.work);
+    const inside = path.join(lab.work, "note.txt");
+    const [written, text, list, outside, edited] = await lab.calls([
+      ["mcp__files__write_file", { path: inside, content: "milk\n" }],
+      ["mcp__files__read_text_file", { path: inside }],
+      ["mcp__files__list_directory", { path: lab.work }],
+      ["mcp__files__read_text_file", { path: "/etc/passwd" }],
+      ["mcp__files__edit_file", { path: inside, edits: [{ oldText: "milk", newText: "bread" }] }],
+    ]);
+    assert.match(textOf(written), /success/i);
+    assert.match(textOf(text), /milk/);
+    assert.match(textOf(list), /note\.txt/);
+    assert.equal(outside.is_error, true);
+    assert.match(textOf(outside), /denied/i);
+    assert.match(textOf(edited), /bread/);
+    assert.equal(fs.readFileSync(inside, "utf8"), "bread\n");
+  };
+
+  // It asks for our roots when it was greeted and goes on meanwhile, so the model asks until it has them.
+  tests[`server-filesystem over ${name} takes our working directories in place of its own`] = async (lab) => {
+    const own = fs.mkdtempSync(path.join(lab.folder, "own"));
+    const more = fs.mkdtempSync(path.join(lab.folder, "more"));
+    await connect(lab, "files", FILESYSTEM, own);
+    const results = await lab.play(
+      `rule wait\n  last_result lacks "${more}"\n  call mcp__files__list_allowed_directories {}\nrule end\n  text Done.\n`,
+      { args: ["--add-dir", more] },
+    );
+    const told = textOf(results.at(-1));
+    assert.ok(told.includes(lab.work) && told.includes(more), told);
+    assert.ok(!told.includes(own), told);
+  };
+
+  tests[`server-memory over ${name} keeps its graph from one run to the next`] = async (lab) => {
+    lab.env.MEMORY_FILE_PATH = path.join(lab.work, "graph.jsonl");
+    await connect(lab, "memory", MEMORY);
+    const entities = [
+      { name: "cadre", entityType: "program", observations: ["is written in C"] },
+      { name: "Ada", entityType: "person", observations: ["reads it"] },
+    ];
+    const relations = [{ from: "Ada", to: "cadre", relationType: "uses" }];
+    const [made, related] = await lab.calls([
+      ["mcp__memory__create_entities", { entities }],
+      ["mcp__memory__create_relations", { relations }],
+    ]);
+    assert.match(textOf(made), /is written in C/);
+    assert.match(textOf(related), /uses/);
+    const [found, graph] = await lab.calls([
+      ["mcp__memory__search_nodes", { query: "reads" }],
+      ["mcp__memory__read_graph", {}],
+    ]);
+    assert.match(textOf(found), /Ada/);
+    assert.doesNotMatch(textOf(found), /is written in C/);
+    assert.match(textOf(graph), /uses/);
+  };
+}
+
 Object.assign(tests, {
   async "server-everything: an address to visit is shown to a hook, and its consent reaches the server"(lab) {
     lab.stdio("all", EVERYTHING, "stdio");
     const url = "https://example.com/pay";
-    const [yes] = await lab.calls([["mcp__all__trigger-url-elicitation", { url }]], {
-      settings: { hooks: { Elicitation: answer("accept") } },
+    const ElicitationResult = [{ hooks: [{ type: "command", command: "cat > told.json" }] }];
+    const [yes] = await lab.calls([["mcp__all__trigger-url-elicitation", { url, elicitationId: "pay-7" }]], {
+      settings: { hooks: { Elicitation: answer("accept"), ElicitationResult } },
     });
     assert.match(textOf(yes), /User completed the URL elicitation flow/);
-    const asked = JSON.parse(fs.readFileSync(path.join(lab.work, "asked.json")));
-    assert.deepEqual([asked.mode, asked.url], ["url", url]);
+    const read = (name) => JSON.parse(fs.readFileSync(path.join(lab.work, name)));
+    const [asked, told] = [read("asked.json"), read("told.json")];
+    assert.deepEqual([asked.mode, asked.url, asked.elicitation_id], ["url", url, "pay-7"]);
+    assert.deepEqual([told.action, told.mode, told.elicitation_id], ["accept", "url", "pay-7"]);
+  },
+
+  // The error names another address than the request that follows it.
+  async "server-everything: a call that is refused until an address was visited is sent again when a hook agrees"(lab) {
+    lab.stdio("all", EVERYTHING, "stdio");
+    const input = { url: "https://example.com/pay", elicitationId: "pay-1", errorPath: true };
+    const output = JSON.stringify({ hookSpecificOutput: { hookEventName: "Elicitation", action: "accept" } });
+    const command = `tr -d '\\n' >> asked.jsonl; echo >> asked.jsonl; echo '${output}'`;
+    const [yes] = await lab.calls([["mcp__all__trigger-url-elicitation", input]], {
+      settings: { hooks: { Elicitation: [{ hooks: [{ type: "command", command }] }] } },
+    });
+    assert.match(textOf(yes), /User completed the URL elicitation flow/);
+    const asked = fs.readFileSync(path.join(lab.work, "asked.jsonl"), "utf8").trim().split("\n").map(JSON.parse);
+    assert.deepEqual(asked.map((each) => each.mode), ["url", "url"]);
+    assert.match(asked[0].url, /^https:\/\/modelcontextprotocol\.io/);
+    assert.equal(asked[1].url, input.url);
+
+    const [no] = await lab.calls([["mcp__all__trigger-url-elicitation", { ...input, elicitationId: "pay-2" }]], {
+      settings: { hooks: { Elicitation: answer("decline") } },
+    });
+    assert.equal(no.is_error, true);
+    assert.match(textOf(no), /visit an address first, and that was not accepted/);
+  },
+
+  async "server-everything: what it offers only to clients that can sample or keep tasks is not there"(lab) {
+    lab.stdio("all", EVERYTHING, "stdio");
+    const { init } = await lab.play("rule answer\n  text Done.\n");
+    assert.ok(init.tools.includes("mcp__all__get-roots-list"));
+    assert.deepEqual(init.tools.filter((tool) => /sampling|async|research/.test(tool)), []);
+  },
+
+  async "server-everything: a resource of a template is read by its address"(lab) {
+    lab.stdio("all", EVERYTHING, "stdio");
+    const read = (kind) => ["ReadMcpResourceTool", { server: "all", uri: `demo://resource/dynamic/${kind}/2` }];
+    const [text, blob] = await lab.calls([read("text"), read("blob")]);
+    assert.match(textOf(text), /Resource 2/);
+    assert.notEqual(blob.is_error, true, textOf(blob));
   },
 
   async "server-everything: a file that it makes is listed as a resource and can be read"(lab) {
@@ -130,73 +235,17 @@ Object.assign(tests, {
     assert.match(textOf(sum), /3/);
   },
 
-  async "server-everything: a prompt of it is a command"(lab) {
+  async "server-everything: its prompts are commands"(lab) {
     lab.stdio("all", EVERYTHING, "stdio");
-    const script = lab.file("scenario.txt", "rule answer\n  text I was told: {{prompt}}\n");
-    const done = await run(
-      cadre,
-      ["-p", "--provider", "scripted", "--scenario", script, "--mcp-config", JSON.stringify({ mcpServers: lab.servers }),
-       "--", "/mcp__all__args-prompt Paris France"],
-      { cwd: lab.work, env: lab.env },
-    );
-    assert.equal(done.code, 0, done.err);
-    assert.match(done.out, /What's weather in Paris, France\?/);
-  },
-
-  async "server-filesystem works inside the directories of its command line, and nowhere else"(lab) {
-    lab.stdio("files", FILESYSTEM, lab.work);
-    const inside = path.join(lab.work, "note.txt");
-    const [written, text, list, outside, edited] = await lab.calls([
-      ["mcp__files__write_file", { path: inside, content: "milk\n" }],
-      ["mcp__files__read_text_file", { path: inside }],
-      ["mcp__files__list_directory", { path: lab.work }],
-      ["mcp__files__read_text_file", { path: "/etc/passwd" }],
-      ["mcp__files__edit_file", { path: inside, edits: [{ oldText: "milk", newText: "bread" }] }],
-    ]);
-    assert.match(textOf(written), /success/i);
-    assert.match(textOf(text), /milk/);
-    assert.match(textOf(list), /note\.txt/);
-    assert.equal(outside.is_error, true);
-    assert.match(textOf(outside), /denied/i);
-    assert.match(textOf(edited), /bread/);
-    assert.equal(fs.readFileSync(inside, "utf8"), "bread\n");
-  },
-
-  // It asks for our roots when it was greeted and goes on meanwhile, so the model asks until it has them.
-  async "server-filesystem takes our working directories in place of its own"(lab) {
-    const own = fs.mkdtempSync(path.join(lab.folder, "own"));
-    const more = fs.mkdtempSync(path.join(lab.folder, "more"));
-    lab.stdio("files", FILESYSTEM, own);
-    const results = await lab.play(
-      `rule wait\n  last_result lacks "${more}"\n  call mcp__files__list_allowed_directories {}\nrule end\n  text Done.\n`,
-      { args: ["--add-dir", more] },
-    );
-    const told = textOf(results.at(-1));
-    assert.ok(told.includes(lab.work) && told.includes(more), told);
-    assert.ok(!told.includes(own), told);
-  },
-
-  async "server-memory keeps its graph from one run to the next"(lab) {
-    lab.stdio("memory", MEMORY);
-    lab.servers.memory.env = { MEMORY_FILE_PATH: path.join(lab.work, "graph.jsonl") };
-    const entities = [
-      { name: "cadre", entityType: "program", observations: ["is written in C"] },
-      { name: "Ada", entityType: "person", observations: ["reads it"] },
-    ];
-    const relations = [{ from: "Ada", to: "cadre", relationType: "uses" }];
-    const [made, related] = await lab.calls([
-      ["mcp__memory__create_entities", { entities }],
-      ["mcp__memory__create_relations", { relations }],
-    ]);
-    assert.match(textOf(made), /is written in C/);
-    assert.match(textOf(related), /uses/);
-    const [found, graph] = await lab.calls([
-      ["mcp__memory__search_nodes", { query: "reads" }],
-      ["mcp__memory__read_graph", {}],
-    ]);
-    assert.match(textOf(found), /Ada/);
-    assert.doesNotMatch(textOf(found), /is written in C/);
-    assert.match(textOf(graph), /uses/);
+    const results = await lab.play("rule answer\n  text I was told: {{prompt}}\n", {
+      prompts: ["/mcp__all__args-prompt Paris France", "/mcp__all__simple-prompt", "/mcp__all__resource-prompt Text 2",
+                "/mcp__all__completable-prompt Sales Ada"],
+    });
+    const said = results.frames.filter((frame) => frame.type === "result").map((frame) => frame.result);
+    assert.match(said[0], /What's weather in Paris, France\?/);
+    assert.match(said[1], /simple prompt without arguments/i);
+    assert.match(said[2], /Resource 2/);
+    assert.match(said[3], /Ada/);
   },
 
   async "cadre mcp test tells what a server offers, and fails for one that does not answer"(lab) {

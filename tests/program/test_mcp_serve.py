@@ -120,6 +120,17 @@ def a_server_that_is_configured_here_is_not_started(lab):
     assert not os.path.exists(os.path.join(lab.work, "started"))
 
 
+def tools_need_no_key_and_an_agent_says_that_it_does(lab):
+    del lab.env["ANTHROPIC_API_KEY"]
+    client = Client(lab, "--allowed-tools", "Bash")
+    text, failed = client.call("Bash", command="echo hello")
+    assert text == "hello" and not failed, text
+    text, failed = client.call("agent", description="Some work", prompt="Work")
+    assert failed and "ANTHROPIC_API_KEY" in text, text
+    done = client.leave()
+    assert done.code == 0 and done.err == "", done
+
+
 def a_configured_server_is_tested_by_its_name(lab):
     config = {"mcpServers": {"squares": entry(os.path.join(lab.folder, "diary"), "squares")}}
     pathlib.Path(lab.work, ".mcp.json").write_text(json.dumps(config))
@@ -143,4 +154,5 @@ if __name__ == "__main__":
     main(tools_follow_the_rules_and_nobody_is_asked, an_agent_reports_and_has_a_transcript,
          what_was_asked_for_before_the_end_of_the_input_is_answered, a_signal_ends_calls_agents_and_processes,
          a_call_that_is_withdrawn_is_not_answered, a_server_that_is_configured_here_is_not_started,
+         tools_need_no_key_and_an_agent_says_that_it_does,
          a_configured_server_is_tested_by_its_name, a_server_that_cannot_be_had_is_told_with_its_last_words)

@@ -10,8 +10,8 @@ struct client_stage {
 	struct mcp_client *client;
 	struct buf trail; /* states, catalogs */
 	struct buf log;
-	struct buf ends; /* of calls */
-	struct mcp_elicitation *asked;
+	struct buf ends;                              /* of calls */
+	struct mcp_elicitation *asked, *asked_before; /* the last two */
 	bool answer_at_once;
 	unsigned gone, closed;
 	double progress;

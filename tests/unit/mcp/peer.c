@@ -3,7 +3,7 @@
 #include "peer.h"
 #include "json/json_write.h"
 
-enum what { SAY, DIE, LOSE };
+enum what { SAY, DIE, LOSE, RETURN };
 
 struct peer_message {
 	struct peer_message *next;
@@ -52,6 +52,8 @@ static void deliver(struct peer *p, struct peer_message *m)
 	} else if (m->what == LOSE) {
 		(void)err_set(&err, ERR_IO, "%s", m->text);
 		t->handlers.on_lost(t->data, m->id, &err);
+	} else if (m->what == RETURN) {
+		t->handlers.on_returned(t->data, m->id);
 	} else {
 		t->handlers.on_message(t->data, str_from(m->text));
 	}
@@ -104,6 +106,11 @@ void peer_die(struct peer *p, const char *why, bool needs_auth, bool again)
 void peer_lose(struct peer *p, int64_t id, const char *why)
 {
 	push(p, (struct peer_message){ .what = LOSE, .text = xstrdup(why), .id = id });
+}
+
+void peer_return(struct peer *p, int64_t id)
+{
+	push(p, (struct peer_message){ .what = RETURN, .id = id });
 }
 
 static void answer_list(struct peer *p, int64_t id, const char *member, const char *items)

@@ -39,6 +39,7 @@ struct mcp_server *peer_server(const char *name, const char *key, enum mcp_kind 
 void peer_say(struct peer *p, const char *fmt, ...) printf_like(2, 3); /* a message, on the next turn of the loop */
 void peer_die(struct peer *p, const char *why, bool needs_auth, bool again); /* the newest transport, from the loop */
 void peer_lose(struct peer *p, int64_t id, const char *why);
+void peer_return(struct peer *p, int64_t id); /* peer_die() follows */
 bool peer_was_sent(const struct peer *p, const char *text);
 int64_t peer_last_id(const struct peer *p);     /* of the last request in `sent`; 0: none */
 void peer_run_for(struct peer *p, uint64_t ms); /* on the virtual clock */

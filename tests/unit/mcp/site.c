@@ -21,6 +21,7 @@ static void note_request(struct site *s, const struct peer *p)
 	if (s->count < COUNT_OF(s->times_ms))
 		s->times_ms[s->count] = now_ms();
 	s->count++;
+	pthread_cond_broadcast(&s->has_seen);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -41,6 +42,7 @@ void site_start(struct site *s, bool (*answer)(struct site *site, struct peer *p
 	setenv("no_proxy", "127.0.0.1", 1);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->may_go, NULL);
+	pthread_cond_init(&s->has_seen, NULL);
 	s->server = server_start(serve, s, NULL);
 	snprintf(s->url, sizeof s->url, "%smcp", server_url(s->server));
 }
@@ -49,6 +51,7 @@ void site_stop(struct site *s)
 {
 	server_stop(s->server);
 	pthread_cond_destroy(&s->may_go);
+	pthread_cond_destroy(&s->has_seen);
 	pthread_mutex_destroy(&s->lock);
 	buf_release(&s->log);
 }
@@ -59,6 +62,14 @@ bool site_saw(struct site *s, const char *text)
 	bool saw = str_has(buf_str(&s->log), str_from(text));
 	pthread_mutex_unlock(&s->lock);
 	return saw;
+}
+
+void site_await(struct site *s, const char *text)
+{
+	pthread_mutex_lock(&s->lock);
+	while (!str_has(buf_str(&s->log), str_from(text)))
+		pthread_cond_wait(&s->has_seen, &s->lock);
+	pthread_mutex_unlock(&s->lock);
 }
 
 unsigned site_count(struct site *s)

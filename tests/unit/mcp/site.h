@@ -10,7 +10,7 @@ struct site {
 	/* Answers one request, in the thread of its connection. false: the connection is closed. */
 	bool (*answer)(struct site *site, struct peer *p);
 	pthread_mutex_t lock;
-	pthread_cond_t may_go;
+	pthread_cond_t may_go, has_seen;
 	bool go;
 	struct buf log;      /* "METHOD PATH BODY\n" of each request */
 	unsigned count;      /* requests so far */
@@ -22,6 +22,7 @@ struct site {
 void site_start(struct site *s, bool (*answer)(struct site *site, struct peer *p));
 void site_stop(struct site *s); /* after the client is gone */
 bool site_saw(struct site *s, const char *text);
+void site_await(struct site *s, const char *text); /* blocks until it has seen this: for what is on its way already */
 unsigned site_count(struct site *s);
 void site_wait_go(struct site *s); /* in a thread of the server: until site_go */
 void site_go(struct site *s);

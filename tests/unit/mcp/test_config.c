@@ -310,6 +310,28 @@ TEST(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked)
 	setup_release(&t);
 }
 
+TEST(an_answer_decides_a_server_that_was_pending_and_what_is_below_it)
+{
+	struct setup t;
+
+	setup_init(&t);
+	put_state(&t, "top/project", "{}", SERVER("user"));
+	stage_put(&t.stage, "top/project/.mcp.json", FILE_OF(SERVER("project")));
+	t.spec.interactive = true;
+	CHECK_CSTR(loaded(&t), "s project pending approval, s user user");
+	mcp_config_answer(t.config, &t.config->items[0], true);
+	CHECK_INT(t.config->items[0].standing, MCP_COUNTS);
+	CHECK_INT(t.config->items[1].standing, MCP_SHADOWED);
+	mcp_config_answer(t.config, &t.config->items[0], false);
+	CHECK_INT(t.config->items[0].standing, MCP_COUNTS); /* only what is pending can be answered */
+
+	CHECK_CSTR(loaded(&t), "s project pending approval, s user user");
+	mcp_config_answer(t.config, &t.config->items[0], false);
+	CHECK_INT(t.config->items[0].standing, MCP_REFUSED);
+	CHECK_INT(t.config->items[1].standing, MCP_COUNTS);
+	setup_release(&t);
+}
+
 TEST(policies_hold_for_every_scope)
 {
 	static const struct {
@@ -526,7 +548,8 @@ int test_config(void)
 		T(files_of_a_project_are_looked_for_up_to_the_repository),
 		T(local_servers_of_the_repository_count_below_it_too), T(a_bad_file_is_an_error_with_its_place),
 		T(a_bad_flag_is_an_error), T(a_bad_entry_is_refused_and_the_one_below_counts),
-		T(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked), T(policies_hold_for_every_scope),
+		T(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked),
+		T(an_answer_decides_a_server_that_was_pending_and_what_is_below_it), T(policies_hold_for_every_scope),
 		T(a_plugin_server_that_is_there_already_does_not_count),
 		T(two_names_that_give_tools_the_same_names_are_one),
 		T(of_a_name_that_stands_twice_in_a_file_the_last_one_counts),

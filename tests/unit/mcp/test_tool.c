@@ -113,8 +113,8 @@ TEST(tools_have_the_name_of_their_server_and_one_definition_for_all_agents)
 	CHECK_CSTR(s.tools.tools[0]->name, "mcp__srv__do_it_now");
 	CHECK_CSTR(s.tools.tools[0]->definition,
 		   "{\"name\":\"mcp__srv__do_it_now\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}");
-	CHECK_INT(s.tools.tools[0]->flags, TOOL_OWN_LIMIT | TOOL_CONCURRENT);
-	CHECK_INT(s.tools.tools[1]->flags, TOOL_OWN_LIMIT);
+	CHECK_INT(s.tools.tools[0]->flags, TOOL_OWN_LIMIT | TOOL_CONCURRENT | TOOL_MAY_WAIT);
+	CHECK_INT(s.tools.tools[1]->flags, TOOL_OWN_LIMIT | TOOL_MAY_WAIT);
 
 	child = mcp_set_new(s.pool);
 	mcp_set_share(child, s.set, STR("srv"));

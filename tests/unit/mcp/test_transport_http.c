@@ -53,12 +53,13 @@ TEST(a_session_is_kept_by_its_id_and_ended_at_the_close)
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	wire_send(&w, 2, "{\"id\":2,\"method\":\"second\"}");
 	wire_wait(&w, "message {\"id\":2");
+	while (!site_saw(&s, "GET /mcp \n")) /* on a connection of its own, which may be slower */
+		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
 	wire_close(&w);
 
 	CHECK_STR(buf_str(&w.trail), "message {\"id\":1,\"result\":\"|\"}\n"
 				     "message {\"id\":2,\"result\":\"abc|2025-11-25\"}\nclosed on request\n");
-	CHECK(site_saw(&s, "GET /mcp \n"));
-	CHECK(site_saw(&s, "DELETE /mcp \n"));
+	site_await(&s, "DELETE /mcp \n");
 	stop(&w, &s);
 }
 
@@ -95,11 +96,12 @@ TEST(nothing_overtakes_the_first_notification)
 	mcp_transport_ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	wire_send(&w, 2, "{\"id\":2,\"method\":\"second\"}");
-	for (int i = 0; i < 20 || site_count(&s) < 2; i++) {
+	for (int i = 0; i < 20 || !site_saw(&s, "note"); i++) {
 		timer_start(w.world.loop, &timer, 1);
 		uv_run(loop_uv(w.world.loop), UV_RUN_ONCE);
 	}
-	CHECK_INT(site_count(&s), 2);
+	CHECK(!site_saw(&s, "second"));
+	CHECK(!site_saw(&s, "GET"));
 	site_go(&s);
 	wire_wait(&w, "message {\"id\":2");
 
@@ -172,7 +174,7 @@ static bool answer_cut_stream(struct site *s, struct peer *p)
 	char last[40];
 
 	if (peer_is(p, "POST")) {
-		peer_stream(p, "id: event-1\nretry: 500\ndata: \n\n");
+		peer_stream(p, "id: event-1\nretry: 1200\ndata: \n\n");
 		peer_stream_end(p);
 	} else {
 		peer_stream(p, "");
@@ -195,8 +197,7 @@ TEST(a_stream_that_ends_before_the_answer_goes_on_behind_its_last_event_when_the
 	wire_wait(&w, "message {\"id\":1,\"result\":0}\n");
 
 	CHECK_INT(site_count(&s), 2);
-	CHECK(s.times_ms[1] - s.times_ms[0] >= 450);
-	CHECK(s.times_ms[1] - s.times_ms[0] <= 700);
+	CHECK(s.times_ms[1] - s.times_ms[0] >= 1199); /* a server that says nothing is asked again after 1 s */
 	wire_close(&w);
 	stop(&w, &s);
 }
@@ -288,10 +289,9 @@ TEST(a_request_that_is_dropped_ends_its_transfer_and_nothing_else)
 	while (site_count(&s) < 2)
 		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
 	mcp_transport_drop(w.transport, 1);
-	while (!site_saw(&s, "gone"))
+	while (!site_saw(&s, "gone") || http_active(w.world.http) != 1)
 		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
 
-	CHECK_INT(http_active(w.world.http), 1);
 	CHECK_STR(buf_str(&w.trail), "");
 	wire_close(&w);
 	stop(&w, &s);

@@ -127,7 +127,7 @@ TEST(a_later_failure_is_the_loss_of_its_request_only)
 		wire_wait(&w, table[i].trail);
 		CHECK_STR(buf_str(&w.trail), table[i].trail);
 		wire_close(&w);
-		CHECK(site_saw(&s, "DELETE /mcp \n"));
+		site_await(&s, "DELETE /mcp \n");
 		stop(&w, &s);
 	}
 }
@@ -155,8 +155,67 @@ TEST(a_session_that_the_server_has_forgotten_may_be_opened_again)
 	wire_send(&w, 2, "{\"id\":2}");
 	wire_wait(&w, "closed ");
 
-	CHECK_STR(buf_str(&w.trail), "closed the server answered HTTP 404 again\n");
+	CHECK_STR(buf_str(&w.trail), "returned 2\nclosed the server answered HTTP 404 again\n");
 	CHECK(!site_saw(&s, "DELETE"));
+	stop(&w, &s);
+}
+
+/* Forgets the session after the first request; "slow" is told so later, "lost" never. */
+static bool answer_forgotten(struct site *s, struct peer *p)
+{
+	if (peer_has(p, "first")) {
+		peer_reply(p, "200 OK", "Content-Type: application/json\r\nMcp-Session-Id: abc\r\n",
+			   "{\"id\":1,\"result\":0}");
+		return true;
+	}
+	if (peer_has(p, "lost")) {
+		peer_wait_gone(p);
+		return false;
+	}
+	if (peer_has(p, "slow"))
+		site_wait_go(s);
+	peer_reply(p, "404 Not Found", "", "");
+	return true;
+}
+
+static void begin_forgotten(struct wire *w, struct site *s, const char *second, const char *third)
+{
+	site_start(s, answer_forgotten);
+	start_wire(w, s, 0);
+	wire_send(w, 1, "{\"id\":1,\"method\":\"first\"}");
+	wire_wait(w, "message ");
+	buf_clear(&w->trail);
+	wire_send(w, 2, second);
+	wire_send(w, 3, third);
+	while (site_count(s) < 3)
+		uv_run(loop_uv(w->world.loop), UV_RUN_NOWAIT);
+	wire_wait(w, "returned 3\n");
+}
+
+TEST(all_that_a_forgotten_session_refused_or_never_saw_is_given_back)
+{
+	struct wire w;
+	struct site s;
+	begin_forgotten(&w, &s, "{\"id\":2,\"method\":\"slow\"}", "{\"id\":3}");
+
+	wire_send(&w, 4, "{\"id\":4,\"method\":\"late\"}");
+	site_go(&s);
+	wire_wait(&w, "closed ");
+
+	CHECK_STR(buf_str(&w.trail), "returned 3\nreturned 2\nreturned 4\nclosed the server answered HTTP 404 again\n");
+	CHECK(!site_saw(&s, "late"));
+	stop(&w, &s);
+}
+
+TEST(what_a_forgotten_session_may_have_done_is_not_given_back)
+{
+	struct wire w;
+	struct site s;
+	begin_forgotten(&w, &s, "{\"id\":2,\"method\":\"lost\"}", "{\"id\":3}");
+
+	wire_wait(&w, "closed ");
+
+	CHECK_STR(buf_str(&w.trail), "returned 3\nclosed the server answered HTTP 404 again\n");
 	stop(&w, &s);
 }
 
@@ -295,6 +354,8 @@ int test_transport_loss(void)
 			 T(a_later_failure_is_the_loss_of_its_request_only),
 			 T(a_notification_that_fails_is_a_line_of_log),
 			 T(a_session_that_the_server_has_forgotten_may_be_opened_again),
+			 T(all_that_a_forgotten_session_refused_or_never_saw_is_given_back),
+			 T(what_a_forgotten_session_may_have_done_is_not_given_back),
 			 T(a_get_that_finds_nothing_only_means_that_there_is_no_stream),
 			 T(a_server_that_hangs_at_the_first_message_is_given_up_after_a_minute),
 			 T(an_answer_above_the_limit_is_lost), T(a_stream_that_brings_nothing_any_more_is_given_up));

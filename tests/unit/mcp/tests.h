@@ -6,6 +6,7 @@ int test_config(void);
 int test_policy(void);
 int test_server(void);
 int test_client(void);
+int test_client_again(void);
 int test_client_connect(void);
 int test_client_list(void);
 int test_client_ask(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * wire_stage.h - a transport, the process around it, and a trail of all that it reported, one line each:
- * "message JSON", "log TEXT", "lost ID TEXT", "closed TEXT", with " needs-auth" or " again" behind it. */
+ * "message JSON", "log TEXT", "lost ID TEXT", "returned ID", "closed TEXT", with " needs-auth" or " again" behind it. */
 #pragma once
 #include "unit.h"
 #include "mcp/transport.h"

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Servers that a project brings: the user is asked at the terminal, and the answer is kept. Driven through a pty."""
+import json
+import os
+import pathlib
+import sys
+
+from lab import CADRE, ROOT, main
+from mcp_server import entry
+
+sys.path.insert(0, str(ROOT / "scripts"))
+from pty_test import Terminal  # noqa: E402
+
+SCENARIO = r"""
+allow unknown-tools
+rule squares
+  prompt contains "square of"
+  turn 1
+  call mcp__one__square {"number": "12"}
+rule tells
+  prompt contains "square of"
+  text "The tool said: {{last_result}}"
+rule answers
+  text I am here.
+"""
+ASK = "A number, or your own words: "
+
+
+def bring(lab, *names):
+    """A project with these servers, and where it keeps the user's answers."""
+    servers = {name: entry(pathlib.Path(lab.folder, name), name) for name in names}
+    pathlib.Path(lab.work, ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    return pathlib.Path(lab.work, ".claude", "settings.local.json")
+
+
+def start(lab, *args):
+    if not lab.models:
+        lab.model(SCENARIO)
+    return Terminal([CADRE, *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
+
+
+def leave(t):
+    t.key("C-d")
+    code = t.wait()
+    assert code == 0, (code, t.text[-300:])
+
+
+def was_started(lab, name):
+    return os.path.exists(os.path.join(lab.folder, name))
+
+
+def standing(lab):
+    return {s["name"]: s["state"] for s in json.loads(lab.cadre("mcp", "--json", "list").out)["servers"]}
+
+
+def a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again(lab):
+    kept = bring(lab, "one")
+    with start(lab, "--allowed-tools", "mcp__one") as t:
+        t.expect("This project brings the MCP server one (")
+        t.expect('"command": "python3"')
+        t.expect("3. no")
+        assert not was_started(lab, "one")
+        t.type("1")
+        t.expect("> ")
+        t.type("the square of 12")
+        t.expect("The tool said: one says 144")
+        t.expect("> ")
+        leave(t)
+    assert json.loads(kept.read_text()) == {"enabledMcpjsonServers": ["one"]}, kept.read_text()
+    assert standing(lab) == {"one": "counts"}
+    with start(lab) as t:
+        t.expect("> ")
+        leave(t)
+        assert "This project brings" not in t.text
+
+
+def a_prompt_of_the_command_line_waits_for_the_answer(lab):
+    bring(lab, "one")
+    with start(lab, "--allowed-tools", "mcp__one", "--", "the square of 12") as t:
+        t.expect("This project brings the MCP server one (")
+        t.expect(ASK)
+        t.type("yes")
+        t.expect("The tool said: one says 144")
+        t.expect("> ")
+        leave(t)
+
+
+def a_refusal_is_kept_and_each_server_is_asked_about(lab):
+    kept = bring(lab, "one", "two")
+    with start(lab) as t:
+        t.expect("This project brings the MCP server one (")
+        t.expect(ASK)
+        t.type("no")
+        t.expect("This project brings the MCP server two (")
+        t.expect(ASK)
+        t.type("yes")
+        t.expect("> ")
+        t.type("hello")
+        t.expect("I am here.")
+        t.expect("> ")
+        leave(t)
+    assert json.loads(kept.read_text()) == {"disabledMcpjsonServers": ["one"], "enabledMcpjsonServers": ["two"]}
+    assert standing(lab) == {"one": "refused", "two": "counts"}
+    assert was_started(lab, "two") and not was_started(lab, "one")
+
+
+def all_approves_the_others_too(lab):
+    kept = bring(lab, "one", "two")
+    with start(lab) as t:
+        t.expect("This project brings the MCP server one (")
+        t.expect(ASK)
+        t.type("2")
+        t.expect("> ")
+        t.type("hello")
+        t.expect("I am here.")
+        t.expect("> ")
+        leave(t)
+        assert "MCP server two (" not in t.text
+    assert json.loads(kept.read_text()) == {"enableAllProjectMcpServers": True}
+    assert was_started(lab, "one") and was_started(lab, "two")
+
+
+def no_answer_leaves_it_pending(lab):
+    kept = bring(lab, "one")
+    for answer in ("C-d", "C-c"):
+        with start(lab) as t:
+            t.expect(ASK)
+            t.key(answer)
+            t.expect("> ")
+            t.type("hello")
+            t.expect("I am here.")
+            t.expect("> ")
+            leave(t)
+    assert not kept.exists() and standing(lab) == {"one": "pending approval"} and not was_started(lab, "one")
+
+
+def without_a_terminal_nobody_is_asked(lab):
+    kept = bring(lab, "one")
+    lab.model(SCENARIO)
+    done = lab.cadre("-p", "--allowed-tools", "mcp__one", "--", "the square of 12")
+    assert done.code == 0 and "The tool said: one says 144" in done.out and not kept.exists(), done
+
+
+if __name__ == "__main__":
+    main(a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again, a_prompt_of_the_command_line_waits_for_the_answer,
+         a_refusal_is_kept_and_each_server_is_asked_about, all_approves_the_others_too, no_answer_leaves_it_pending,
+         without_a_terminal_nobody_is_asked)
