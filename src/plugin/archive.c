@@ -5,8 +5,10 @@
 #include <dirent.h>
 #include <openssl/evp.h>
 #include <sys/stat.h>
+#include "io/download.h"
 #include "io/file.h"
 #include "plugin/copy.h"
+#include "plugin/plugin.h"
 #include "plugin/zip.h"
 
 static int name_content(struct buf *out, struct str bytes, struct err *err)
@@ -74,24 +76,46 @@ static int unpack(struct str bytes, const char *home, const char *stem, struct e
 	return directory_put(temp, home, err);
 }
 
-int archive_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err)
+static int open_bytes(struct arena *a, const char *plugins_dir, struct str bytes, const char *stem,
+		      const char **ret_dir, struct err *err)
 {
-	AUTO_BUF struct buf bytes = { 0 };
 	AUTO_BUF struct buf name = { 0 };
-	const char *stem = stem_of(a, file);
-	int status = file_read(file, ZIP_FILE_LIMIT, &bytes, err);
+	int status = name_content(&name, bytes, err);
 
-	if (status == 0)
-		status = name_content(&name, buf_str(&bytes), err);
 	if (status < 0)
 		return status;
 	const char *home = arena_printf(a, "%s/cache/zip/%s", plugins_dir, name.p);
 	const char *dir = path_join(a, home, stem);
 	if (!is_directory(dir)) {
-		status = unpack(buf_str(&bytes), home, stem, err);
+		status = unpack(bytes, home, stem, err);
 		if (status < 0)
 			return status;
 	}
 	*ret_dir = enter_only_directory(a, dir);
 	return 0;
+}
+
+int archive_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	int status = file_read(file, ZIP_FILE_LIMIT, &bytes, err);
+
+	return status < 0 ? status : open_bytes(a, plugins_dir, buf_str(&bytes), stem_of(a, file), ret_dir, err);
+}
+
+/* Its last part names the directory, and so a plugin without a manifest; what could not be a name is none. */
+static const char *stem_of_url(struct arena *a, const char *url)
+{
+	const char *path = arena_dup(a, url, strcspn(url, "?#"));
+	const char *stem = stem_of(a, path);
+
+	return plugin_name_is_good(str_from(stem)) ? stem : "plugin";
+}
+
+int archive_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	int status = download(url, ZIP_FILE_LIMIT, &bytes, err);
+
+	return status < 0 ? status : open_bytes(a, plugins_dir, buf_str(&bytes), stem_of_url(a, url), ret_dir, err);
 }

@@ -6,3 +6,5 @@
 /* *ret_dir: the plugin's directory, below plugins_dir/cache/zip; of an archive with a single directory at its top, that
  * one. In the arena. */
 int archive_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err);
+/* The same for one that is fetched, each time, from an address (io/download.h). */
+int archive_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir, struct err *err);

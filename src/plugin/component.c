@@ -60,7 +60,8 @@ static bool is_file(const char *path)
 /* ---- agents, commands, skills ------------------------------------------------------------------------------------ */
 
 struct kind {
-	const char *key; /* of the manifest, and the usual directory */
+	const char *key;   /* of the manifest */
+	const char *place; /* the usual directory */
 	struct plugin_paths *to;
 	bool skills;
 };
@@ -105,7 +106,7 @@ static void add_named(struct manifest *m, const struct kind *kind, const struct 
 
 static void add_usual(struct manifest *m, const struct kind *kind)
 {
-	const char *path = component_locate(m, kind->key, NULL, kind->key);
+	const char *path = component_locate(m, kind->place, NULL, kind->key);
 
 	if (path && is_directory(path))
 		add_path(kind->to, path, true);
@@ -129,7 +130,7 @@ static void find_kind(struct manifest *m, const struct kind *kind)
 static void find_skills(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
-	const struct kind kind = { "skills", &p->skills, true };
+	const struct kind kind = { "skills", "skills", &p->skills, true };
 
 	find_kind(m, &kind);
 	if (!p->skills.count && !json_get(m->root, "skills") && is_file(path_join(&p->arena, p->root, "SKILL.md")))
@@ -149,7 +150,7 @@ static void find_bin(struct manifest *m)
 /* What a plugin may have and a runtime without a window does not use. */
 static void note_unused(struct manifest *m)
 {
-	static const char *const keys[] = { "channels", "lspServers", "outputStyles", "workflows" };
+	static const char *const keys[] = { "channels", "lspServers", "workflows" };
 	static const char *const places[] = { ".lsp.json", "monitors", "themes", "workflows" };
 	struct plugin *p = m->plugin;
 
@@ -167,8 +168,9 @@ void component_find_all(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
 
-	find_kind(m, &(struct kind){ "agents", &p->agents, false });
-	find_kind(m, &(struct kind){ "commands", &p->commands, false });
+	find_kind(m, &(struct kind){ "agents", "agents", &p->agents, false });
+	find_kind(m, &(struct kind){ "commands", "commands", &p->commands, false });
+	find_kind(m, &(struct kind){ "outputStyles", "output-styles", &p->styles, false });
 	find_skills(m);
 	component_find_hooks(m);
 	component_find_servers(m);

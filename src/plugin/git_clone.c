@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * git_clone.c - one git clone. */
+ * git_clone.c - one git clone, and the checkout of a pinned commit behind it. */
 #include "plugin/git_clone.h"
-#include <signal.h>
-#include <sys/wait.h>
 
-enum { CAP_MS = 10 * 60 * 1000, SAID_LIMIT = 16 << 10 };
+#define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
 
 /* Variables that steer git elsewhere are left out; how to reach a server, and the user's own settings, stay. */
 static bool is_kept(const char *entry)
@@ -43,59 +41,23 @@ static const char *const *environment(struct arena *a)
 	return env;
 }
 
-static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
+static int run(struct loop *loop, struct spawner *spawner, const char *const *argv, const char *what, struct err *err)
 {
-	struct git_clone *g = child_data(c);
-
-	(void)is_stderr;
-	if (g->said.n < SAID_LIMIT)
-		buf_add(&g->said, p, MIN(n, SAID_LIMIT - g->said.n));
-}
-
-static void on_exit_of_git(struct child *c, int status)
-{
-	struct git_clone *g = child_data(c);
-
-	g->status = status;
-	g->child = NULL;
-	timer_stop(g->loop, &g->cap);
-	loop_kick(g->loop, &g->kick);
-}
-
-static void on_cap(struct timer *timer)
-{
-	struct git_clone *g = CONTAINER_OF(timer, struct git_clone, cap);
-
-	g->timed_out = true;
-	if (g->child)
-		child_kill(g->child, SIGTERM);
-}
-
-static void step(struct kick *kick)
-{
-	struct git_clone *g = CONTAINER_OF(kick, struct git_clone, kick);
-
-	g->done(g);
-}
-
-int git_clone_start(struct git_clone *g, struct spawner *spawner, const struct git_source *source, const char *dir,
-		    struct err *err)
-{
-	static const struct child_handlers handlers = { on_output, on_exit_of_git };
 	AUTO_ARENA struct arena a = { 0 };
-	const char *argv[20] = { "git",
-				 "-c",
-				 "core.hooksPath=/dev/null",
-				 "-c",
-				 "core.fsmonitor=false",
-				 "-c",
-				 "gc.auto=0",
-				 "clone",
-				 "--quiet",
-				 "--depth=1",
-				 "--no-recurse-submodules" };
-	size_t n = 11;
 
+	return program_run(loop, spawner, &(struct program){ .argv = argv, .envp = environment(&a), .what = what },
+			   err);
+}
+
+/* A commit that is pinned may be anywhere in the history, so all of it comes, and no branch is unpacked before. */
+int git_clone(struct loop *loop, struct spawner *spawner, const struct git_source *source, const char *dir,
+	      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *argv[20] = { GIT, "clone", "--quiet", "--no-recurse-submodules" };
+	size_t n = 10;
+
+	argv[n++] = source->sha ? "--no-checkout" : "--depth=1";
 	if (source->ref) {
 		argv[n++] = "--branch";
 		argv[n++] = source->ref;
@@ -103,28 +65,9 @@ int git_clone_start(struct git_clone *g, struct spawner *spawner, const struct g
 	argv[n++] = "--";
 	argv[n++] = source->url;
 	argv[n] = dir;
-	g->cap.fire = on_cap;
-	g->kick.step = step;
-	int status =
-		spawn_start(spawner, &(struct child_options){ .argv = argv, .envp = environment(&a), .merge = true },
-			    &handlers, g, &g->child, err);
-	if (status == 0)
-		timer_start(g->loop, &g->cap, CAP_MS);
-	return status;
-}
-
-int git_clone_result(const struct git_clone *g, const struct git_source *source, struct err *err)
-{
-	struct str said = str_trim(buf_str(&g->said));
-
-	if (g->timed_out)
-		return err_set(err, ERR_TIMEOUT, "git clone %s took more than ten minutes", source->url);
-	if (WIFEXITED(g->status) && WEXITSTATUS(g->status) == 0)
-		return 0;
-	return err_set(err, ERR_IO, "git clone %.80s: %.*s", source->url, (int)MIN(said.n, 140), said.p);
-}
-
-void git_clone_release(struct git_clone *g)
-{
-	buf_release(&g->said);
+	int status = run(loop, spawner, argv, arena_printf(&a, "git clone %s", source->url), err);
+	if (status < 0 || !source->sha)
+		return status;
+	const char *const checkout[] = { GIT, "-C", dir, "checkout", "--quiet", "--detach", source->sha, NULL };
+	return run(loop, spawner, checkout, arena_printf(&a, "git checkout %s", source->sha), err);
 }

@@ -113,13 +113,22 @@ static void finish(struct loading *load, struct plugin *p)
 
 /* ---- --plugin-dir ------------------------------------------------------------------------------------------------ */
 
-static struct plugin *read_given(struct loading *load, const struct plugin_given *given)
+static int unpack_given(struct loading *load, const struct plugin_given *given, const char **ret_dir, struct err *err)
+{
+	struct arena *a = &load->list->arena;
+	size_t n = strlen(given->path);
+	bool zip = n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip");
+
+	if (given->is_url)
+		return archive_open_url(a, load->spec->plugins_dir, given->path, ret_dir, err);
+	return zip ? archive_open(a, load->spec->plugins_dir, given->path, ret_dir, err) : 0;
+}
+
+static struct plugin *read_given(struct loading *load, const struct plugin_given *given, bool forbidden)
 {
 	const char *dir = given->path;
 	struct err err = { 0 };
-	size_t n = strlen(dir);
-	bool zip = n > 4 && str_is_nocase((struct str){ dir + n - 4, 4 }, ".zip");
-	int status = zip ? archive_open(&load->list->arena, load->spec->plugins_dir, given->path, &dir, &err) : 0;
+	int status = forbidden ? 0 : unpack_given(load, given, &dir, &err);
 
 	struct plugin *p = plugin_read(status < 0 ? given->path : dir, PLUGIN_INLINE, "inline");
 	if (status < 0) {
@@ -136,11 +145,13 @@ static void load_given(struct loading *load)
 	bool forbidden = s && settings_bool(s, "disableSideloadFlags", false);
 
 	for (size_t i = 0; i < load->spec->given_count; i++) {
-		struct plugin *p = read_given(load, &load->spec->given[i]);
+		struct plugin *p = read_given(load, &load->spec->given[i], forbidden);
 		p->no_mcp = load->spec->given[i].no_mcp;
-		if (forbidden)
+		if (forbidden) {
+			p->error_count = 0; /* that an archive was not looked into is not what is wrong */
 			plugin_fail(p, PLUGIN_BLOCKED, load->spec->given[i].path, 0,
 				    "--plugin-dir is not allowed: disableSideloadFlags of managed settings");
+		}
 		finish(load, p);
 	}
 }

@@ -11,8 +11,9 @@
 
 /* A plugin of the command line or of a host */
 struct plugin_given {
-	const char *path; /* absolute; a directory or a .zip */
+	const char *path; /* absolute; a directory or a .zip; or the address of one */
 	bool no_mcp;      /* --plugin-dir-no-mcp */
+	bool is_url;      /* --plugin-url */
 };
 
 /* A directory whose folders may be plugins */

@@ -36,12 +36,21 @@ static bool is_ref(struct str ref)
 	return ref.n && ref.p[0] != '-' && ref.n < 256;
 }
 
+static bool is_commit(struct str sha)
+{
+	for (size_t i = 0; i < sha.n; i++)
+		if (!strchr("0123456789abcdefABCDEF", sha.p[i]))
+			return false;
+	return sha.n == 40 || sha.n == 64;
+}
+
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
 	struct str repo = json_str(json_get(source, "repo"), a);
 	const char *url = json_cstr(json_get(source, "url"), a);
 	struct git_source s = { .url = url,
 				.ref = json_cstr(json_get(source, "ref"), a),
+				.sha = json_cstr(json_get(source, "sha"), a),
 				.path = json_cstr(json_get(source, "path"), a) };
 
 	if (json_str_is(json_get(source, "source"), "github") && is_repo(repo))
@@ -51,8 +60,8 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 			       STR_ARG(json_raw(source)));
 	if (s.ref && !is_ref(str_from(s.ref)))
 		return err_set(err, ERR_USAGE, "ref: expected the name of a branch or a tag");
-	if (json_get(source, "sha"))
-		return err_set(err, ERR_USAGE, "sha: a plugin that is pinned to a commit cannot be installed");
+	if (json_get(source, "sha") && (!s.sha || !is_commit(str_from(s.sha))))
+		return err_set(err, ERR_USAGE, "sha: expected the 40 or 64 hexadecimal digits of a commit");
 	*ret_source = s;
 	return 0;
 }

@@ -4,8 +4,9 @@
  *     {"name": "shop", "owner": {...}, "metadata": {"pluginRoot": "./plugins"},
  *      "plugins": [{"name": "tool", "source": "./tool", "version": "1.0.0", "description": ...}, ...]}
  *
- * A source is a path inside the marketplace, or an object that names a repository:
- * {"source": "github", "repo": "owner/name"} or {"source": "git" | "url" | "git-subdir", "url": ...}, with "ref" and "path". */
+ * A source is a path inside the marketplace, or an object that names a repository,
+ * {"source": "github", "repo": "owner/name"} or {"source": "git" | "url" | "git-subdir", "url": ...}, with "ref", "sha" and
+ * "path", or a package: {"source": "npm", "package": "@scope/name", "version": "^1.0.0", "registry": ADDRESS} (npm_pack.h). */
 #pragma once
 #include "settings/settings_file.h"
 
@@ -41,6 +42,7 @@ int marketplace_plugin_dir(struct marketplace *m, const struct market_plugin *pl
 struct git_source {
 	const char *url;
 	const char *ref;  /* branch or tag; NULL: the repository's own choice */
+	const char *sha;  /* the very commit; NULL: the newest one */
 	const char *path; /* of the plugin inside it; NULL: its top */
 };
 /* -ERR_USAGE: it names none, or asks for something that is not done. Texts are in the arena. */

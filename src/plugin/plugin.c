@@ -146,6 +146,7 @@ void plugin_free(struct plugin *p)
 	free(p->agents.list);
 	free(p->skills.list);
 	free(p->commands.list);
+	free(p->styles.list);
 	free(p->hooks.list);
 	free(p->mcp.list);
 	free(p->options);

@@ -101,11 +101,12 @@ struct plugin {
 	struct plugin_paths agents; /* namespaced NAME:sub:agent */
 	struct plugin_paths skills; /* directories of skills, or SKILL.md files */
 	struct plugin_paths commands;
-	struct plugin_parts hooks; /* objects of events */
-	struct plugin_parts mcp;   /* objects of servers; empty with no_mcp */
-	const char *bin;           /* directory for PATH; NULL: none */
-	const char *agent;         /* `agent` of its settings.json: a default for --agent; NULL: none */
-	struct plugin_vars vars;   /* root, data, project and the user's options, for texts and environment */
+	struct plugin_paths styles; /* output styles: directories, or .md files; called NAME:style */
+	struct plugin_parts hooks;  /* objects of events */
+	struct plugin_parts mcp;    /* objects of servers; empty with no_mcp */
+	const char *bin;            /* directory for PATH; NULL: none */
+	const char *agent;          /* `agent` of its settings.json: a default for --agent; NULL: none */
+	struct plugin_vars vars;    /* root, data, project and the user's options, for texts and environment */
 	struct plugin_option *options;
 	size_t option_count;
 	struct plugin_dependency *dependencies;

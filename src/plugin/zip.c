@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * zip.c - unpacks an archive, trusting none of it. The directory at the end of the archive decides; what each file says of
- * itself must agree with it. Names are only ever opened below the descriptor of the target, part by part, without links. */
+ * itself must agree with it. */
 #include "plugin/zip.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <zlib.h>
-#include "base/utf8.h"
+#include "plugin/unpack.h"
 
 enum {
 	END_SIZE = 22, /* records without their names */
@@ -31,16 +29,12 @@ struct entry {
 struct unzip {
 	struct str archive;
 	size_t at, left; /* in the directory */
-	size_t total;    /* unpacked so far */
-	int dir;
-	struct err *err;
+	struct unpack out;
 };
 
 static int bad(struct unzip *u, const struct entry *e, const char *what)
 {
-	if (!e)
-		return err_set(u->err, ERR_PARSE, "%s", what);
-	return err_set(u->err, ERR_PARSE, "'%.*s' %s", (int)MIN(e->name.n, 80), e->name.p, what);
+	return e ? unpack_refuse(&u->out, e->name, what) : err_set(u->out.err, ERR_PARSE, "%s", what);
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
@@ -125,29 +119,6 @@ static int find_bytes(struct unzip *u, const struct entry *e, struct str *ret_by
 
 /* ---- what is accepted -------------------------------------------------------------------------------------------- */
 
-static const char *name_problem(struct str name)
-{
-	unsigned depth = 0;
-
-	if (!name.n || name.n > ZIP_NAME_LIMIT)
-		return "has a name that is empty or too long";
-	if (name.p[0] == '/')
-		return "has an absolute path";
-	if (!utf8_valid(name))
-		return "has a name that is not UTF-8";
-	for (size_t i = 0; i < name.n; i++)
-		if ((unsigned char)name.p[i] < ' ' || name.p[i] == 0x7f || name.p[i] == '\\')
-			return "has a control character or a backslash in its name";
-	for (struct str rest = str_ends(name, STR("/")) ? (struct str){ name.p, name.n - 1 } : name; rest.p;) {
-		struct str part = str_cut(&rest, '/');
-		if (!part.n || str_is(part, ".") || str_is(part, ".."))
-			return "has a path that leads elsewhere";
-		if (part.n > NAME_MAX || ++depth > ZIP_DEPTH_LIMIT)
-			return "has a path that is too deep or too long";
-	}
-	return NULL;
-}
-
 static const char *entry_problem(const struct entry *e)
 {
 	unsigned type = e->mode & S_IFMT;
@@ -162,70 +133,10 @@ static const char *entry_problem(const struct entry *e)
 		return "is a special file";
 	if ((type == S_IFDIR) != str_ends(e->name, STR("/")) && type)
 		return "is a directory or a file, but not both";
-	return name_problem(e->name);
+	return unpack_name_problem(e->name);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
-
-static int system_error(struct unzip *u, const struct entry *e)
-{
-	if (errno == EEXIST || errno == ENOTDIR || errno == ELOOP || errno == EISDIR)
-		return bad(u, e, "is in the way of another name");
-	return err_set(u->err, ERR_IO, "cannot unpack '%.*s': %m", (int)MIN(e->name.n, 80), e->name.p);
-}
-
-/* Opens, and makes where needed, the directory of a name; *rest becomes the last part. Returns a descriptor, or -1. */
-static int enter(int dir, struct str *rest)
-{
-	AUTO_CLOSE int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char part[NAME_MAX + 1];
-
-	while (at >= 0 && memchr(rest->p, '/', rest->n)) {
-		struct str name = str_cut(rest, '/');
-		memcpy(part, name.p, name.n);
-		part[name.n] = '\0';
-		if (mkdirat(at, part, 0755) < 0 && errno != EEXIST)
-			return -1;
-		int next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(at);
-		at = next;
-	}
-	int entered = at;
-	at = -1;
-	return entered;
-}
-
-static int create(struct unzip *u, const struct entry *e, int *ret_fd)
-{
-	struct str rest = e->name;
-	char name[NAME_MAX + 1];
-	AUTO_CLOSE int dir = enter(u->dir, &rest);
-
-	if (dir < 0)
-		return system_error(u, e);
-	*ret_fd = -1;
-	if (!rest.n)
-		return 0; /* a directory */
-	memcpy(name, rest.p, rest.n);
-	name[rest.n] = '\0';
-	*ret_fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			 e->mode & S_IXUSR ? 0755 : 0644);
-	return *ret_fd < 0 ? system_error(u, e) : 0;
-}
-
-static int write_all(int fd, const unsigned char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-		if (done < 0 && errno != EINTR)
-			return -1;
-		if (done > 0) {
-			p += done;
-			n -= (size_t)done;
-		}
-	}
-	return 0;
-}
 
 /* What was unpacked so far of one file */
 struct progress {
@@ -237,13 +148,10 @@ struct progress {
 static int take(struct unzip *u, const struct entry *e, struct progress *p, const unsigned char *bytes, size_t n)
 {
 	p->size += n;
-	u->total += n;
 	if (p->size > e->size)
 		return bad(u, e, "is larger than it says");
-	if (u->total > ZIP_UNPACKED_LIMIT)
-		return err_set(u->err, ERR_LIMIT, "unpacks to more than %d MB", ZIP_UNPACKED_LIMIT >> 20);
 	p->crc = (uint32_t)crc32(p->crc, bytes, (uInt)n);
-	return write_all(p->fd, bytes, n) < 0 ? system_error(u, e) : 0;
+	return unpack_write(&u->out, e->name, p->fd, bytes, n);
 }
 
 static int copy_stored(struct unzip *u, const struct entry *e, struct str bytes, struct progress *p)
@@ -287,7 +195,7 @@ static int unpack_file(struct unzip *u, const struct entry *e)
 	int status = find_bytes(u, e, &bytes);
 
 	if (status == 0)
-		status = create(u, e, &fd);
+		status = unpack_create(&u->out, e->name, e->mode & S_IXUSR, &fd);
 	if (status < 0 || fd < 0)
 		return status;
 	struct progress p = { .fd = fd };
@@ -300,13 +208,13 @@ static int unpack_file(struct unzip *u, const struct entry *e)
 int zip_unpack(struct str archive, const char *dir, struct err *err)
 {
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct unzip u = { .archive = archive, .dir = fd, .err = err };
+	struct unzip u = { .archive = archive, .out = { .dir = fd, .err = err } };
 
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", dir);
 	int status = find_directory(&u);
-	if (status == 0 && u.left > ZIP_ENTRY_LIMIT)
-		return err_set(err, ERR_LIMIT, "has more than %d files", ZIP_ENTRY_LIMIT);
+	if (status == 0 && u.left > UNPACK_ENTRY_LIMIT)
+		return err_set(err, ERR_LIMIT, "has more than %d files", UNPACK_ENTRY_LIMIT);
 	for (; status == 0 && u.left; u.left--) {
 		struct entry e = { 0 };
 		status = read_entry(&u, &e);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * listing.c - the list of skills for a model. */
 #include "skill/listing.h"
+#include "base/shortlist.h"
 #include "base/utf8.h"
 
-enum { SHORTEST_DESCRIPTION = 40, REST_RESERVE = 200 };
+enum { REST_RESERVE = 200 };
 
 unsigned skill_views(const struct skill_entry *e, const struct json *overrides)
 {
@@ -20,13 +21,9 @@ unsigned skill_views(const struct skill_entry *e, const struct json *overrides)
 	return 0;
 }
 
-struct item {
-	struct str name, description; /* in the arena, one line each */
-};
-
 struct listing {
-	struct arena arena;
-	struct item *items;
+	struct arena arena; /* has the descriptions */
+	struct shortlist_item *items;
 	size_t count;
 };
 
@@ -50,74 +47,28 @@ static void collect(struct listing *l, const struct skill_registry *r, const str
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct skill_entry *e = r->active[i];
 		unsigned views = skill_views(e, spec->overrides);
-		if (views & SKILL_FOR_MODEL)
-			l->items[l->count++] =
-				(struct item){ str_from(e->name), views & SKILL_DESCRIBED
-									  ? describe(&l->arena, e->skill, most)
-									  : STR("") };
+		if ((views & SKILL_FOR_MODEL) && (!spec->shows || spec->shows(spec->data, e)))
+			l->items[l->count++] = (struct shortlist_item){
+				.name = str_from(e->name),
+				.description = views & SKILL_DESCRIBED ? describe(&l->arena, e->skill, most) : STR("")
+			};
 	}
-}
-
-static void add_lines(struct buf *out, const struct listing *l, size_t limit)
-{
-	for (size_t i = 0; i < l->count; i++) {
-		struct str whole = l->items[i].description;
-		struct str shown = whole.n <= limit ? whole : str_trim(utf8_cut(whole, limit - 3));
-		buf_addf(out, "- " STR_FMT "%s" STR_FMT "%s\n", STR_ARG(l->items[i].name), shown.n ? ": " : "",
-			 STR_ARG(shown), shown.n < whole.n ? "..." : "");
-	}
-}
-
-/* The longest limit for descriptions whose lines fit; 0: not even the shortest does. */
-static size_t find_limit(const struct listing *l, size_t room)
-{
-	size_t low = SHORTEST_DESCRIPTION;
-	size_t high = low;
-	size_t best = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		high = MAX(high, l->items[i].description.n);
-	while (low <= high) {
-		AUTO_BUF struct buf text = { 0 };
-		size_t limit = low + (high - low) / 2;
-		add_lines(&text, l, limit);
-		if (text.n > room) {
-			high = limit - 1;
-			continue;
-		}
-		best = limit;
-		low = limit + 1;
-	}
-	return best;
-}
-
-static void add_names(struct buf *out, const struct listing *l, size_t room)
-{
-	size_t start = out->n;
-	size_t i = 0;
-
-	for (; i < l->count && out->n - start + l->items[i].name.n + 3 <= room; i++)
-		buf_addf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(l->items[i].name));
-	buf_addch(out, '\n');
-	if (i < l->count)
-		buf_addf(out, "(%zu more are not named here; `cadre skills` lists all.)\n", l->count - i);
 }
 
 void skill_listing_write(struct buf *out, const struct skill_registry *r, const struct skill_listing_spec *spec)
 {
-	static const char head[] = "Skills that the Skill tool can use:\n";
+	struct str title = str_from(spec->title ? spec->title : "Skills that the Skill tool can use:");
 	size_t budget = spec->budget_bytes ? spec->budget_bytes : SKILL_LISTING_BUDGET;
-	size_t room = budget > sizeof head + REST_RESERVE ? budget - sizeof head - REST_RESERVE : 0;
+	size_t room = budget > title.n + 1 ? budget - title.n - 1 : 0;
+	size_t named;
 	struct listing l = { 0 };
 
 	collect(&l, r, spec);
 	if (l.count) {
-		size_t limit = find_limit(&l, room);
-		buf_addstr(out, head);
-		if (limit)
-			add_lines(out, &l, limit);
-		else
-			add_names(out, &l, room);
+		buf_addf(out, STR_FMT "\n", STR_ARG(title));
+		shortlist_write(out, &(struct shortlist){ l.items, l.count }, room, REST_RESERVE, &named);
+		if (named < l.count)
+			buf_addf(out, "(%zu more are not named here; `cadre skills` lists all.)\n", l.count - named);
 	}
 	free(l.items);
 	arena_release(&l.arena);

@@ -20,6 +20,10 @@ enum skill_view {
 unsigned skill_views(const struct skill_entry *e, const struct json *overrides);
 
 struct skill_listing_spec {
+	const char *title; /* NULL: the usual one */
+	/* Only those for which it is true; NULL: all */
+	bool (*shows)(void *data, const struct skill_entry *e);
+	void *data;
 	const struct json *overrides;
 	size_t budget_bytes; /* of the whole text; 0: SKILL_LISTING_BUDGET */
 	size_t most_chars;   /* of a description; 0: SKILL_LISTING_CHARS */

@@ -21,6 +21,7 @@ static void unit_free(struct skill_unit *u)
 	unit_clear(u);
 	free(u->path);
 	free(u->below);
+	free(u->nested);
 	free(u);
 }
 
@@ -54,6 +55,8 @@ static void keep(struct skill_scan *s, struct skill_unit *u)
 	u->is_command = s->at->is_command;
 	if (!u->below)
 		u->below = xstrdup(s->at->below);
+	if (!u->nested && s->at->nested)
+		u->nested = xstrdup(s->at->nested);
 }
 
 static void unit_fail(struct skill_unit *u, const char *message)
@@ -88,27 +91,6 @@ static bool is_good_name(struct str name)
 		if (!skill_name_is_good(str_cut(&name, ':')))
 			return false;
 	return true;
-}
-
-/* One read(2) for a file whose size is known; whatever is different goes the long way. */
-static int read_text(const struct skill_unit *u, int fd, struct buf *text, struct err *err)
-{
-	size_t size = (size_t)u->stamp.st.st_size;
-
-	buf_clear(text);
-	if (!S_ISREG(u->stamp.st.st_mode))
-		return err_set(err, ERR_IO, "not a regular file");
-	if (size > 0 && size <= LARGEST_FILE) {
-		buf_reserve(text, size + 1);
-		ssize_t n = read(fd, text->p, size + 1);
-		text->n = n > 0 ? (size_t)n : 0;
-		if (text->n == size)
-			return 0;
-		buf_clear(text);
-		if (lseek(fd, 0, SEEK_SET) < 0)
-			return err_set(err, ERR_IO, "%s", strerror(errno));
-	}
-	return file_read_fd(fd, LARGEST_FILE, text, err);
 }
 
 static void parse(struct skill_scan *s, struct skill_unit *u, const struct tree_file *file)
@@ -146,7 +128,8 @@ static void read_file(struct skill_scan *s, struct skill_unit *u, const struct t
 		return;
 	}
 	stamp_take(&u->stamp, &st);
-	if (read_text(u, fd, &s->text, &err) < 0)
+	buf_clear(&s->text);
+	if (file_read_known(fd, &u->stamp.st, LARGEST_FILE, &s->text, &err) < 0)
 		unit_fail(u, err.text);
 	else
 		parse(s, u, file);
@@ -259,6 +242,23 @@ void skill_registry_refresh(struct skill_registry *r)
 	r->generation++;
 }
 
+bool skill_registry_add_nested(struct skill_registry *r, const char *dir)
+{
+	struct skill_sources *s = &r->scan->sources;
+
+	for (size_t i = 0; i < s->nested_count; i++)
+		if (!strcmp(s->nested[i], dir))
+			return false;
+	if (s->nested_count == SKILL_MOST_NESTED)
+		return false;
+	const char **more = arena_alloc(&r->scan->arena, (s->nested_count + 1) * sizeof *more);
+	for (size_t i = 0; i < s->nested_count; i++)
+		more[i] = s->nested[i];
+	more[s->nested_count++] = arena_strdup(&r->scan->arena, dir);
+	s->nested = more;
+	return true;
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static const char *copy(struct arena *a, const char *text)
@@ -292,6 +292,7 @@ struct skill_registry *skill_registry_new(const struct skill_sources *from)
 	for (size_t i = 0; i < from->add_dir_count; i++)
 		dirs[i] = arena_strdup(a, from->add_dirs[i]);
 	s->sources.add_dirs = dirs;
+	s->sources.nested_count = 0; /* they come later */
 	copy_plugins(a, &s->sources, from);
 	r->scan = s;
 	skill_registry_refresh(r);

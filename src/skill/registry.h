@@ -9,8 +9,10 @@
 #include "skill/source.h"
 
 struct skill_entry {
-	struct skill *skill;                 /* owned by the registry; take a reference to keep it */
-	const char *name;                    /* how it is called */
+	struct skill *skill; /* owned by the registry; take a reference to keep it */
+	const char *name;    /* how it is called */
+	const char *
+		nested; /* the directory below cwd that it was found in: it is for agents that work there; NULL: none */
 	const struct skill_entry *hidden_by; /* the active one of its name; NULL: this one is active */
 };
 
@@ -38,6 +40,10 @@ struct skill_registry {
 struct skill_registry *skill_registry_new(const struct skill_sources *sources); /* copies; returns owned */
 void skill_registry_free(struct skill_registry *r);
 void skill_registry_refresh(struct skill_registry *r);
+/* A directory below cwd (absolute) has .claude/skills: it is looked at from the next refresh on. False: it was known already,
+ * or there are SKILL_MOST_NESTED of them. */
+enum { SKILL_MOST_NESTED = 256 };
+bool skill_registry_add_nested(struct skill_registry *r, const char *dir);
 
 /* An active one: by its exact name, else ignoring case. A slash in front does not count. NULL: there is none. */
 const struct skill_entry *skill_registry_find(const struct skill_registry *r, struct str name);

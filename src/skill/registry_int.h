@@ -13,6 +13,7 @@ struct skill_unit {
 	enum skill_source source;
 	bool is_command;
 	char *below;   /* as the place says */
+	char *nested;  /* the same */
 	uint64_t seen; /* number of the scan that found it last */
 };
 

@@ -53,7 +53,7 @@ static void add_unit(struct skill_registry *r, const struct skill_unit *u, struc
 		return;
 	}
 	struct skill_entry *e = &r->all[r->all_count++];
-	*e = (struct skill_entry){ .skill = u->skill, .name = name_below(r, u, names) };
+	*e = (struct skill_entry){ .skill = u->skill, .name = name_below(r, u, names), .nested = u->nested };
 	if (wins(e, map_get(names, str_from(e->name))))
 		map_set(names, str_from(e->name), e);
 }

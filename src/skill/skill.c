@@ -29,6 +29,7 @@ void skill_unref(struct skill *s)
 {
 	if (!s || --s->refs)
 		return;
+	gitignore_release(&s->path_rules);
 	arena_release(&s->arena);
 	free(s);
 }
@@ -211,8 +212,6 @@ struct skill *skill_from_markdown(const struct skill_origin *origin, struct str 
 	read_fields(&r, &fm);
 	name_it(&r, origin);
 	describe(&r);
-	if ((s->model || s->effort) && !s->is_fork)
-		skill_note(&r, DIAGNOSTIC_NOTE, "model and effort count only with context: fork");
 	s->diagnostics = r.diagnostics.list;
 	s->diagnostic_count = r.diagnostics.count;
 	arena_release(&r.scratch);

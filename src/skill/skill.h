@@ -5,6 +5,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
+#include "match/gitignore.h"
 #include "settings/diagnostic.h"
 #include "settings/name_list.h"
 
@@ -35,14 +36,15 @@ struct skill {
 	const char *title;       /* `name` of the file: for people */
 	const char *description; /* given, or the first paragraph; never NULL */
 	const char *when_to_use, *argument_hint, *model, *effort, *agent;
-	struct name_list arguments; /* names of the arguments, in order */
-	struct name_list allowed_tools, disallowed_tools, paths;
-	bool user_only;     /* disable-model-invocation */
-	bool model_only;    /* user-invocable: false */
-	bool is_fork;       /* context: fork */
-	bool in_foreground; /* background: false */
-	const char *hooks;  /* JSON object in the form of settings */
-	struct str body;    /* line ends LF, trimmed; may hold NULs */
+	struct name_list arguments;                              /* names of the arguments, in order */
+	struct name_list allowed_tools, disallowed_tools, paths; /* paths: patterns of files that it is for */
+	struct gitignore path_rules;                             /* those, compiled; empty: it is always there */
+	bool user_only;                                          /* disable-model-invocation */
+	bool model_only;                                         /* user-invocable: false */
+	bool is_fork;                                            /* context: fork */
+	bool in_foreground;                                      /* background: false */
+	const char *hooks;                                       /* JSON object in the form of settings */
+	struct str body;                                         /* line ends LF, trimmed; may hold NULs */
 	struct diagnostic *diagnostics;
 	size_t diagnostic_count;
 	bool refused; /* a restriction could not be read: it is not used */
@@ -52,6 +54,9 @@ struct skill {
 struct skill *skill_from_markdown(const struct skill_origin *origin, struct str text);
 struct skill *skill_ref(struct skill *s);
 void skill_unref(struct skill *s);
+
+/* path is relative to the directory that the patterns are about. True if it or a directory above it fits one of them. */
+bool skill_wants_path(const struct skill *s, struct str path);
 
 /* Letters, digits, '-', '_' and '.', 1 to 100 of them: a name that can be typed behind a slash. */
 bool skill_name_is_good(struct str name);

@@ -7,21 +7,9 @@ static void ignore(struct skill_reader *r, const char *expected)
 	skill_note(r, DIAGNOSTIC_WARNING, "%s: expected %s; the field is ignored", r->key, expected);
 }
 
-/* The text of a scalar, trimmed; NULL for null, lists and maps. */
 static const char *text_of(struct skill_reader *r, const struct json *value)
 {
-	struct str text = { 0 };
-
-	if (json_is(value, JSON_STRING))
-		text = str_trim(json_str(value, &r->scratch));
-	else if (json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE))
-		text = json_raw(value);
-	if (!text.n)
-		return NULL;
-	char *copy = arena_dup(&r->s->arena, text.p, text.n);
-	for (char *nul; (nul = memchr(copy, '\0', text.n));)
-		*nul = ' '; /* a text must not seem to end before it does */
-	return copy;
+	return frontmatter_text(value, &r->s->arena, &r->scratch);
 }
 
 static void read_text(struct skill_reader *r, const struct json *value, const char **ret)
@@ -70,7 +58,14 @@ static void read_model(struct skill_reader *r, const struct json *value)
 
 static void read_effort(struct skill_reader *r, const struct json *value)
 {
-	read_text(r, value, &r->s->effort);
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
+	struct str text = str_from(text_of(r, value));
+
+	for (size_t i = 0; text.n && i < COUNT_OF(levels); i++)
+		if (str_is_nocase(text, levels[i]))
+			r->s->effort = levels[i];
+	if (!r->s->effort)
+		ignore(r, "low, medium, high, xhigh or max");
 }
 
 static void read_agent(struct skill_reader *r, const struct json *value)
@@ -211,12 +206,6 @@ static void read_arguments(struct skill_reader *r, const struct json *value)
 		ignore(r, "a list of names");
 }
 
-static void read_paths(struct skill_reader *r, const struct json *value)
-{
-	if (read_names(r, value, &r->s->paths))
-		ignore(r, "a list of patterns");
-}
-
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };
@@ -240,7 +229,7 @@ static const struct skill_field fields[] = {
 	{ "agent", { 0 }, KNOWN, read_agent },
 	{ "background", { 0 }, KNOWN, read_background },
 	{ "hooks", { 0 }, LIMIT, read_hooks },
-	{ "paths", { 0 }, KNOWN, read_paths },
+	{ "paths", { 0 }, KNOWN, skill_read_paths },
 	{ "shell", { 0 }, KNOWN, read_shell },
 	{ "metadata", { 0 }, KNOWN, NULL },
 	{ "license", { 0 }, TEXT, NULL },
@@ -248,21 +237,10 @@ static const struct skill_field fields[] = {
 	{ "version", { 0 }, KNOWN, NULL },
 };
 
-static bool is_called(const struct skill_field *f, struct str key)
-{
-	if (str_is_nocase(key, f->name))
-		return true;
-	for (size_t i = 0; i < COUNT_OF(f->aliases) && f->aliases[i]; i++)
-		if (str_is_nocase(key, f->aliases[i]))
-			return true;
-	return false;
-}
-
-/* Aliases begin with the letter of their field, so one look at that letter spares nearly all comparisons. */
 const struct skill_field *skill_field_find(struct str key)
 {
-	for (size_t i = 0; key.n && i < COUNT_OF(fields); i++)
-		if ((key.p[0] | 0x20) == (fields[i].name[0] | 0x20) && is_called(&fields[i], key))
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		if (frontmatter_key_is(key, fields[i].name, fields[i].aliases))
 			return &fields[i];
 	return NULL;
 }

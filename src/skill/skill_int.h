@@ -17,13 +17,15 @@ struct skill_reader {
 
 struct skill_field {
 	const char *name;
-	const char *aliases[2];
+	const char *aliases[FRONTMATTER_ALIASES];
 	unsigned flags;                                                 /* enum frontmatter_flags */
 	void (*read)(struct skill_reader *r, const struct json *value); /* NULL: known, but without effect here */
 };
 
 const struct skill_field *skill_field_find(struct str key); /* any case; NULL: unknown */
 unsigned skill_field_flags(struct str key);                 /* a frontmatter_key_fn */
+
+void skill_read_paths(struct skill_reader *r, const struct json *value); /* skill_paths.c */
 
 void skill_note(struct skill_reader *r, enum diagnostic_level level, const char *fmt, ...) printf_like(3, 4);
 void skill_refuse(struct skill_reader *r, const char *fmt, ...) printf_like(2, 3);

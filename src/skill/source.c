@@ -62,6 +62,21 @@ static void add_projects(struct skill_places *p, const struct skill_sources *s)
 	add_project(p, s, s->cwd, arena_strdup(&p->arena, s->cwd + from));
 }
 
+/* Called by their way from the root of the repository, or from cwd. */
+static void add_nested(struct skill_places *p, const struct skill_sources *s)
+{
+	const char *root = s->nested_count ? git_root(&p->arena, s->cwd) : NULL;
+	size_t from = strlen(root ? root : s->cwd) + 1;
+
+	for (size_t i = 0; i < s->nested_count; i++) {
+		const char *dir = s->nested[i];
+		struct skill_place *place =
+			add(p, SKILL_PLACE_SKILLS, SKILL_PROJECT, path_join(&p->arena, dir, ".claude/skills"));
+		place->below = dir + from;
+		place->nested = dir;
+	}
+}
+
 static enum skill_place_kind kind_of(const struct skill_plugin *plugin, const char *skill_file)
 {
 	struct stat st;
@@ -93,8 +108,10 @@ void skill_places_find(struct skill_places *p, const struct skill_sources *s)
 
 	for (size_t i = 0; i < s->plugin_count; i++)
 		add_plugin(p, &s->plugins[i]);
-	if (chosen & SETTINGS_PROJECT)
+	if (chosen & SETTINGS_PROJECT) {
 		add_projects(p, s);
+		add_nested(p, s);
+	}
 	if (chosen & SETTINGS_USER)
 		add_both(p, SKILL_USER, s->config_dir, "");
 	if (s->managed_dir)

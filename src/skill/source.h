@@ -2,7 +2,8 @@
  * source.h - where skills are looked for: a list of places, lowest priority first.
  *
  * plugins < project (.claude/skills and .claude/commands of each --add-dir, then of the repository's root down to cwd) < user
- * (CONFIG/skills, CONFIG/commands) < managed (MANAGED/.claude/skills, .../commands).
+ * (CONFIG/skills, CONFIG/commands) < managed (MANAGED/.claude/skills, .../commands). Nested directories, which agents came upon
+ * below cwd, are the last of the project.
  *
  * The list is made anew for each look: it costs a few stats, and directories that appear later are seen. */
 #pragma once
@@ -22,6 +23,8 @@ struct skill_sources {
 	const char *managed_dir; /* NULL: none */
 	const char *const *add_dirs;
 	size_t add_dir_count;
+	const char *const *nested; /* have .claude/skills, in the order in which they were found */
+	size_t nested_count;
 	const struct skill_plugin *plugins;
 	size_t plugin_count;
 	unsigned setting_sources; /* enum setting_sources: which of user and project count */
@@ -40,7 +43,8 @@ struct skill_place {
 	enum skill_source source;
 	bool is_command;
 	const char *path;
-	const char *below; /* of the project: from its root to the directory that has .claude; "" at the root */
+	const char *below;  /* of the project: from its root to the directory that has .claude; "" at the root */
+	const char *nested; /* that directory, of a nested one; NULL: it is none */
 	const struct skill_plugin *plugin; /* NULL: not of one */
 	const char *inside;                /* real path that links may not leave; NULL: anywhere */
 };

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Plugins from outside: what they bring to a run, how they are installed, and what waits for consent."""
+import contextlib
+import hashlib
+import http.server
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import tarfile
+import threading
 import zipfile
 
-from lab import ROOT, main
+from lab import ROOT, Skip, main
 
 PLUGINS = (ROOT / "tests" / "plugins").resolve()
 BASH = 'rule\n  turn 1\n  call Bash {"command": "%s"}\nrule\n  text done\n'
@@ -182,6 +188,160 @@ def a_marketplace_in_a_repository_is_fetched_and_updated(lab):
     lab.wait_for_nobody()
 
 
+@contextlib.contextmanager
+def served(files):
+    """An HTTP server on loopback: path -> bytes, or (status, address) of a redirect. Yields its address and what was asked for."""
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802
+            asked.append(self.path)
+            found = files.get(self.path.split("?")[0])
+            self.send_response(404 if found is None else found[0] if isinstance(found, tuple) else 200)
+            body = found if isinstance(found, bytes) else b""
+            if isinstance(found, tuple):
+                self.send_header("Location", found[1])
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield "http://127.0.0.1:%d" % server.server_port, asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def a_plugin_comes_from_an_address_but_only_from_a_safe_one(lab):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("far/.claude-plugin/plugin.json", '{"name": "far"}')
+        archive.writestr("far/agents/one.md", "---\nname: one\ndescription: one\n---\nLook.\n")
+    files = {"/far.zip": packed.getvalue(), "/moved.zip": (302, "/far.zip"), "/away.zip": (302, "http://example.invalid/x.zip"),
+             "/broken.zip": packed.getvalue()[:100], "/round.zip": (301, "/round.zip")}
+    with served(files) as (url, asked):
+        for name in ("far", "moved"):
+            frame = init_frame(lab, "--plugin-url", "%s/%s.zip?x=1#y" % (url, name) if name == "far" else url + "/moved.zip")
+            assert [p["name"] for p in frame["plugins"]] == ["far"] and "far:one" in frame["agents"], frame
+        for name, expected in (("away", "https://"), ("broken", "is no zip file"), ("none", "answers with 404"),
+                               ("round", "answers with 301")):
+            found = ask(lab, "plugin", "list", "--plugin-url", "%s/%s.zip" % (url, name))
+            assert found[0]["state"] == "failed" and expected in found[0]["errors"][0]["message"], found
+        before = len(asked)
+    found = ask(lab, "plugin", "list", "--plugin-url", "http://example.invalid/x.zip")
+    assert "no address that begins with https://" in found[0]["errors"][0]["message"] and len(asked) == before, found
+
+
+def tarball(files):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for name, text in files.items():
+            entry = tarfile.TarInfo("package/" + name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
+def packument(url, name, versions):
+    return json.dumps({"name": name, "dist-tags": {"latest": max(versions)}, "versions": {
+        version: {"name": name, "version": version, "scripts": {"install": "touch evil", "prepack": "touch evil"}, "dist": {
+            "tarball": "%s/%s-%s.tgz" % (url, name, version), "shasum": hashlib.sha1(packed).hexdigest()}}
+        for version, packed in versions.items()}}).encode()
+
+
+def plugins_come_as_packages_pinned_commits_but_not_from_commands(lab):
+    if not shutil.which("npm"):
+        raise Skip("npm is not here")
+    shop, own = os.path.join(lab.folder, "shop"), os.path.join(lab.folder, "own")
+    make_plugin(own, "sub", version="0.1.0")
+    git(lab.folder, "init", "-q", own)
+    git(own, "add", ".")
+    git(own, "commit", "-qm", "x")
+    first = subprocess.run(["git", "-C", own, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    make_plugin(own, "sub", version="0.2.0")
+    git(own, "commit", "-qam", "y")
+    pinned = {"source": "url", "url": "file://" + own, "path": "sub", "sha": first}
+    manifest = {".claude-plugin/plugin.json": '{"name": "pack"}', "skills/%s/SKILL.md" % ("x" * 90): "Long.",
+                "package.json": "{}"}
+    versions = {version: tarball({**manifest, "version.txt": version}) for version in ("1.0.0", "2.0.0")}
+    files = {}
+    with served(files) as (url, _):
+        files["/pack"] = packument(url, "pack", versions)
+        files.update({"/pack-%s.tgz" % version: packed for version, packed in versions.items()})
+        npm = {"source": "npm", "package": "pack", "version": "^1.0.0", "registry": url}
+        offers = [{"name": "pack", "version": "9", "source": npm}, {"name": "sub", "source": pinned},
+                  {"name": "gone", "source": {**pinned, "sha": "0" * 40}}, {"name": "short", "source": {**pinned, "sha": "abc"}},
+                  {"name": "none", "source": {**npm, "package": "none"}},
+                  {"name": "path", "source": {**npm, "package": "../own"}},
+                  {"name": "version", "source": {**npm, "version": "file:../own"}},
+                  {"name": "command", "source": {"source": "command", "command": "touch %s/evil" % lab.folder}}]
+        put(os.path.join(shop, ".claude-plugin/marketplace.json"), {"name": "shop", "plugins": offers})
+        assert ask(lab, "plugin", "marketplace", "add", shop)["name"] == "shop"
+        home = ask(lab, "plugin", "install", "pack@shop")["path"]
+        assert pathlib.Path(home, "version.txt").read_text() == "1.0.0", home
+        assert pathlib.Path(home, "skills", "x" * 90, "SKILL.md").read_text() == "Long.", home
+        assert ask(lab, "plugin", "install", "sub@shop")["path"].endswith("/shop/sub/0.1.0")
+        for name, expected in (("gone", "git checkout"), ("short", "hexadecimal"), ("none", "npm pack none"),
+                               ("path", "name of an npm package"), ("version", "a version, a range or a tag"),
+                               ("command", "program of somebody else's choice")):
+            done = lab.cadre("plugin", "install", name + "@shop")
+            assert done.code in (1, 2) and expected in done.err, (name, done)
+    assert not list(pathlib.Path(lab.folder).rglob("evil")), "a script ran"
+    assert [p.name for p in pathlib.Path(lab.home, ".claude/plugins").rglob(".cadre-*")] == []
+
+
+def what_is_uninstalled_leaves_no_word_in_the_settings(lab):
+    directory = make_plugin(lab.folder, "tool")
+    assert ask(lab, "plugin", "install", directory)["enabled"]
+    path = pathlib.Path(lab.home, ".claude/settings.json")
+    assert json.loads(path.read_text())["enabledPlugins"] == {"tool@local": True}
+    assert ask(lab, "plugin", "uninstall", "tool")["did"] == "uninstalled"
+    assert json.loads(path.read_text())["enabledPlugins"] == {}
+
+
+def output_styles_of_a_plugin_are_offered(lab):
+    directory = make_plugin(lab.folder, "tool", outputStyles=["./styles", "./one.md"])
+    put(os.path.join(directory, "styles", "short.md"), "Be short.")
+    put(os.path.join(directory, "one.md"), "---\nname: Other\n---\nBe another.")
+    put(os.path.join(directory, "output-styles", "hidden.md"), "Not this one.")
+    model = lab.model("rule\n  text done\n", log=True)
+    done = lab.cadre("-p", "--plugin-dir", directory, "--settings", '{"outputStyle": "tool:Other"}', "go")
+    assert done.code == 0 and done.err == "", done
+    assert "Be another." in json.dumps(model.bodies()[0]["system"])
+    done = lab.cadre("-p", "--plugin-dir", directory, "--settings", '{"outputStyle": "tool:hidden"}', "go")
+    assert "there is no output style" in done.err, done
+
+
+def a_client_names_plugins_with_its_first_word(lab):
+    with_server = make_plugin(lab.folder, "one", mcpServers={"s": {"command": "true"}})
+    without = make_plugin(lab.folder, "two", mcpServers={"s": {"command": "true"}})
+    lab.model("rule\n  text done\n")
+    run = lab.stream("--input-format", "stream-json", stdin=subprocess.PIPE)
+
+    def say(**line):
+        run.process.stdin.write(json.dumps(line).encode() + b"\n")
+        run.process.stdin.flush()
+
+    say(type="control_request", request_id="1", request={"subtype": "initialize", "plugins": [
+        {"type": "local", "path": with_server}, {"type": "local", "path": without, "skipMcpDiscovery": True}]})
+    answer = run.frame("control_response")["response"]
+    assert answer["subtype"] == "success" and {"one:one", "two:one"} <= {a["name"] for a in answer["response"]["agents"]}, answer
+    say(type="user", message={"role": "user", "content": "go"})
+    frame = run.frame("system", "init")
+    assert [p["name"] for p in frame["plugins"]] == ["one", "two"], frame
+    assert [s["name"] for s in frame["mcp_servers"]] == ["plugin:one:s"], frame
+    assert run.frame("result")["is_error"] is False
+    run.process.stdin.close()
+    assert run.wait().code == 0
+
+
 def a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that_is_not_trusted(lab):
     shop = os.path.join(lab.folder, "shop")
     make_plugin(shop, "tool")
@@ -218,4 +378,9 @@ if __name__ == "__main__":
          a_marketplace_in_a_directory_offers_plugins,
          a_marketplace_in_a_repository_is_fetched_and_updated,
          a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that_is_not_trusted,
+         a_plugin_comes_from_an_address_but_only_from_a_safe_one,
+         plugins_come_as_packages_pinned_commits_but_not_from_commands,
+         a_client_names_plugins_with_its_first_word,
+         what_is_uninstalled_leaves_no_word_in_the_settings,
+         output_styles_of_a_plugin_are_offered,
          what_is_wrong_is_said_with_its_reason)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Skills that are typed on a terminal: questions, interrupts, agents in the background."""
+import json
 import os
 import pathlib
+import subprocess
 import sys
 
 from lab import CADRE, ROOT, main
@@ -123,9 +125,26 @@ def a_typed_skill_of_an_agent_of_its_own_works_in_the_background(lab):
         leave(t)
 
 
+def the_model_of_a_skill_is_gone_with_its_turn(lab):
+    write(lab, "skills/think/SKILL.md", "---\nmodel: haiku\neffort: max\n---\nThink.")
+    model = lab.model("rule\n  text Yes.\n", log=True)
+    run = lab.start("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model",
+                    "claude-opus-4-1", "--effort", "low", stdin=subprocess.PIPE)
+    for text in ("/think", "again"):
+        line = {"type": "user", "message": {"role": "user", "content": text}}
+        run.process.stdin.write(json.dumps(line).encode() + b"\n")
+        run.process.stdin.flush()
+        assert run.frame("result")["is_error"] is False
+    run.process.stdin.close()
+    assert run.wait().code == 0
+    said = [(b["model"], b["output_config"]["effort"]) for b in model.bodies()]
+    assert said == [("claude-haiku-5-5", "max"), ("claude-opus-4-1", "low")], said
+
+
 if __name__ == "__main__":
     main(a_command_of_a_typed_skill_runs_after_a_yes,
          a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works,
          what_a_skill_allows_is_asked_about_in_the_next_turn,
          ctrl_c_ends_a_command_of_a_typed_skill,
-         a_typed_skill_of_an_agent_of_its_own_works_in_the_background)
+         a_typed_skill_of_an_agent_of_its_own_works_in_the_background,
+         the_model_of_a_skill_is_gone_with_its_turn)

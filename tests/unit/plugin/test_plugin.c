@@ -11,6 +11,7 @@ int main(void)
 	failed += test_read();
 	failed += test_validate();
 	failed += test_zip();
+	failed += test_tarball();
 	failed += test_list();
 	failed += test_install();
 	return failed ? 1 : 0;

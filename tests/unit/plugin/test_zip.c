@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include "io/file.h"
 #include "plugin/archive.h"
+#include "plugin/unpack.h"
 #include "plugin/zip.h"
 #include "tests.h"
 #include "zip_maker.h"
@@ -128,7 +129,7 @@ TEST(a_bomb_is_stopped_at_the_limit)
 	AUTO_BUF struct buf zip = { 0 };
 	struct err err = { 0 };
 	stage_init(&s);
-	size_t n = (size_t)ZIP_UNPACKED_LIMIT / 8 + 1;
+	size_t n = (size_t)UNPACK_LIMIT / 8 + 1;
 	AUTO_FREE char *letters = xmalloc(n + 1);
 	memset(letters, 'a', n);
 	letters[n] = '\0';

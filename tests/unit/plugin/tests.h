@@ -5,6 +5,7 @@
 int test_install(void);
 int test_list(void);
 int test_read(void);
+int test_tarball(void);
 int test_validate(void);
 int test_vars(void);
 int test_version(void);

@@ -9,6 +9,7 @@ int main(void)
 	failed += test_template();
 	failed += test_registry();
 	failed += test_listing();
+	failed += test_paths();
 	failed += test_render();
 	return failed ? 1 : 0;
 }

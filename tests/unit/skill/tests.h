@@ -4,6 +4,7 @@
 
 int test_fields(void);
 int test_listing(void);
+int test_paths(void);
 int test_registry(void);
 int test_render(void);
 int test_template(void);
