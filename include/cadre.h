@@ -58,23 +58,27 @@ CADRE_API void cadre_free(struct cadre *c);                    /* closes what is
 CADRE_API const char *cadre_version(void);
 
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
- *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh |
- *   max), thinking (adaptive | disabled), max-thinking-tokens, betas (comma list), provider (anthropic | openai |
- *   scripted), max-turns, max-budget-usd (of all agents together), task-budget (tokens that the model is told of),
- *   system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of the answer: JSON, or a file
- *   with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (rules, with commas
- *   between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), permission-
- *   prompt-tool (stdio, or a tool of an MCP server), allow-dangerously-skip-permissions (""), add-dir (may be given
- *   again), agents (a JSON object, or a file with one), settings (the same), setting-sources (list of user, project,
- *   local), mcp-config (a JSON object or a file with one; may be given again), strict-mcp-config (""), plugin-dir (a
- *   directory or a zip file; may be given again), plugin-dir-no-mcp (the same without its MCP servers), resume
- *   (session id), resume-session-at (uuid of the last line that counts), continue (""), fork-session (""), session-
- *   id (uuid), name (its title), no-session-persistence (""), retry-deadline (seconds), include-partial-messages
- *   (""), include-hook-events (""), forward-subagent-text (""), replay-user-messages (""), debug (subjects to log,
- *   comma list; "" = all), debug-file (otherwise the log goes to standard error), trace (a file for
- *   ui.perfetto.dev), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of
- *   the scripted provider; "" = the embedded one), interactive ("" = somebody answers permission questions), hooks
- *   (JSON; functions of the host by hookCallbackIds), entrypoint.
+ *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
+ *   thinking (adaptive | disabled), thinking-display (summarized | omitted), max-thinking-tokens, betas (comma list),
+ *   provider (anthropic | openai | scripted), max-turns, max-budget-usd (of all agents together), task-budget (tokens
+ *   that the model is told of), system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of
+ *   the answer: JSON, or a file with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools
+ *   (rules, with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions),
+ *   permission-prompt-tool (stdio, or a tool of an MCP server), allow-dangerously-skip-permissions (""), add-dir (may
+ *   be given again), agents (a JSON object, or a file with one), settings (the same), setting-sources (list of user,
+ *   project, local), mcp-config (a JSON object or a file with one; may be given again), strict-mcp-config (""),
+ *   plugin-dir (a directory or a zip file; may be given again), plugin-dir-no-mcp (the same without its MCP servers),
+ *   plugin-url (the address of such a zip file), resume (session id, the beginning of one, or its title),
+ *   resume-session-at (uuid of the last line that counts), resume-drops-turn (uuid of the one prompt behind it),
+ *   continue (""), fork-session (""), session-id (uuid), name (its title), no-session-persistence (""), retry-deadline
+ *   (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""),
+ *   replay-user-messages (""), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
+ *   standard error), trace (a file for ui.perfetto.dev), setup (init | maintenance: Setup hooks come before the first
+ *   turn), session-mirror (""), await-initialize (""), managed-settings (JSON of whoever starts us),
+ *   managed-settings-in-initialize (""), project-config-root (a checkout whose project files count), channels (without
+ *   effect), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the
+ *   scripted provider; "" = the embedded one), interactive ("" = somebody answers permission questions), hooks (JSON;
+ *   functions of the host by hookCallbackIds), entrypoint.
  * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
  * is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
@@ -97,6 +101,8 @@ CADRE_API int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void
  * agents in the background, which begin a turn when they have something to tell (CADRE_USAGE if there is neither). While a
  * turn runs: CADRE_BUSY. */
 CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size);
+/* Hooks that come before a first turn (Setup, if the option says so, and SessionStart), and nothing else. As cadre_prompt(). */
+CADRE_API int cadre_prepare(struct cadre_session *s, char *why, size_t why_size);
 CADRE_API int cadre_has_interrupted_turn(const struct cadre_session *s);
 /* The agent that a new session runs as has a prompt of its own, which goes before the first one; an empty text is enough. */
 CADRE_API int cadre_has_initial_prompt(const struct cadre_session *s);
@@ -122,7 +128,7 @@ CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, con
 CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char *action,
 				       const char *content);
 /* Changes an option of a session that is open, from its next request on: model ("default" or NULL: as at the start),
- * permission-mode, max-thinking-tokens (NULL: as at the start), effort (NULL: the model's own). */
+ * permission-mode, max-thinking-tokens (NULL: as at the start), thinking-display and effort (NULL: the model's own). */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
 /* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
@@ -148,9 +154,10 @@ enum cadre_event_kind {
 	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */
 	CADRE_AGENT_ENDED,         /* text: its report, is_error; frame: system/task_updated */
 	CADRE_TASKS_CHANGED,       /* who works in the background; frame: system/background_tasks_changed */
-	CADRE_QUESTION_ASKED,      /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question */
-	CADRE_HOOK_STARTED,        /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
-	CADRE_HOOK_ENDED,          /* the same with is_error; frame: system/hook_response */
+	CADRE_QUESTION_ASKED, /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question; with a user
+				    * there also whether a server that the project brings may be used (name: the server) */
+	CADRE_HOOK_STARTED,   /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
+	CADRE_HOOK_ENDED,     /* the same with is_error; frame: system/hook_response */
 	CADRE_ELICITATION_ASKED, /* name: an MCP server that wants to know something of the user; as CADRE_QUESTION_ASKED, or
 				    * id: for cadre_answer_elicitation */
 	CADRE_COMPACTING,        /* the conversation is being summed up, or that is over; frame: system/status */
@@ -329,8 +336,10 @@ CADRE_API int cadre_sessions_list(struct cadre *c, const char *text, struct cadr
  * whole, as Markdown. CADRE_NOT_FOUND; CADRE_USAGE if several match. */
 CADRE_API int cadre_sessions_show(struct cadre *c, const char *session, int markdown, struct cadre_report **ret_report,
 				  char *why, size_t why_size);
-/* Removes those that have not changed for so long, with the transcripts of their agents; dry_run: only tells which. One that is
- * in use is kept. The report is bad if one could not be removed. */
+/* Removes those that have not changed for so long, with all that belongs to them (transcripts of their agents, files as they
+ * were, task lists), and what is left of sessions that are gone: [{"sessionId":..,"bytes":..,"removed":..}], of the latter with
+ * the path as "orphan". older_than_s: below 0 as the setting cleanupPeriodDays says. dry_run: only tells. One that is in use is
+ * kept. The report is bad if one could not be removed. */
 CADRE_API int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, struct cadre_report **ret_report,
 				   char *why, size_t why_size);
 

@@ -43,6 +43,8 @@ int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *re
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
 	s.add_dirs = absolute_list(a, s.cwd, o->add_dirs, o->add_dir_count);
 	s.add_dir_count = o->add_dir_count;
+	if (o->config_root)
+		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
 	s.flag = o->agents;
 	s.denied = o->disallowed_tools;
 	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;

@@ -6,6 +6,7 @@
 #include "agent/model_choice.h"
 #include "agent/tool_choice.h"
 #include "app/agents.h"
+#include "app/config.h"
 #include "model/catalog.h"
 
 struct show {
@@ -13,6 +14,7 @@ struct show {
 	struct json_out w;
 	const struct agent_registry *registry;
 	const struct agent_entry *entry;
+	const struct settings *settings;
 	struct arena *arena;
 };
 
@@ -118,6 +120,7 @@ static void show_model(struct show *s, const struct options *o)
 	model_choose(s->arena,
 		     &(struct model_wishes){ .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
 					     .definition = d->model,
+					     .allowed = settings_get(s->settings, "availableModels", NULL),
 					     .parent = parent,
 					     .shares_context = d->fork_context },
 		     &choice);
@@ -209,25 +212,34 @@ static void write_show(struct show *s, const struct options *o)
 int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	struct settings *settings = NULL;
 	struct agent_registry *r;
 	struct err err = { 0 };
 
 	if (!c || !name || !ret_report)
 		return CADRE_USAGE;
-	int status = app_agents(c, &a, &r, &err);
-	if (status < 0)
+	int status = app_settings(c, &settings, &err);
+	if (status == 0)
+		status = app_agents(c, &a, &r, &err);
+	if (status < 0) {
+		settings_unref(settings);
 		return app_status(status, &err, why, why_size);
+	}
 	const struct agent_entry *entry = agent_registry_find(r, str_from(name));
 	if (!entry) {
 		status = err_set(&err, ERR_NOT_FOUND, "there is no agent '%.80s'; `cadre agents` lists them", name);
 	} else {
 		struct cadre_report *report = xcalloc(1, sizeof *report);
-		struct show s = {
-			.report = report, .w = json_out(&report->json), .registry = r, .entry = entry, .arena = &a
-		};
+		struct show s = { .report = report,
+				  .w = json_out(&report->json),
+				  .registry = r,
+				  .entry = entry,
+				  .settings = settings,
+				  .arena = &a };
 		write_show(&s, &c->options);
 		*ret_report = report;
 	}
 	agent_registry_free(r);
+	settings_unref(settings);
 	return app_status(status, &err, why, why_size);
 }

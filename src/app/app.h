@@ -3,7 +3,6 @@
 #pragma once
 #include <cadre.h>
 #include "app/classifier.h"
-#include "app/fallback.h"
 #include "app/options.h"
 #include "app/policy.h"
 #include "hook/hook.h"
@@ -50,6 +49,7 @@ struct cadre {
 	struct hook_engine *hooks;
 	struct http *hook_http;
 	struct hook_runner *hook_model, *hook_server;
+	struct web *web;               /* made with the first session (tools/web.h) */
 	struct classifier *classifier; /* made with the first session */
 	struct mcp_world server_world;
 	struct mcp_pool *server_pool;  /* opened with the first session */
@@ -65,6 +65,7 @@ struct cadre {
 	struct cadre_wire *wires;          /* list by next */
 	void (*on_idle)(struct cadre *c); /* a session has nothing to do any more; set by wires, NULL: there are none */
 	void (*on_servers)(struct cadre *c); /* a server of a session has changed its state; the same */
+	bool lends_tools;                    /* sessions have no turns: their main agents need nobody to ask */
 	struct worktree_pool *worktrees;
 	unsigned draining; /* worktrees and hooks that are being ended */
 	struct lock_table locks;
@@ -87,17 +88,18 @@ struct turn {
 	size_t initial;          /* bytes at its beginning that are the agent's, not the user's */
 	struct segment **blocks; /* that the model gets in place of the prompt's text; owned; NULL: the text */
 	size_t block_count;
-	char uuid[UUID_LEN + 1];      /* that the prompt's line is to have; "": any */
-	struct buf opening;           /* what a SessionStart hook says before the prompt; empty: nothing */
-	struct said said;             /* what the user said so far */
-	struct buf context;           /* what hooks have to tell the model */
-	struct hook_firing *firing;   /* hooks that the session waits for */
-	struct mentions *mentions;    /* files that the prompt names (mention.h); NULL: none */
-	struct expansion *expansion;  /* of a prompt that names a skill (skills.h); NULL: none */
-	unsigned stop_blocks;         /* how often a stop hook wanted more */
-	struct config_change *change; /* settings that hooks look at; NULL: none */
-	bool start_told, end_told;    /* SessionStart and SessionEnd */
-	bool suppressed;              /* a hook has told the model what it needs: the prompt itself stays out */
+	char uuid[UUID_LEN + 1];               /* that the prompt's line is to have; "": any */
+	struct buf opening;                    /* what a SessionStart hook says before the prompt; empty: nothing */
+	struct said said;                      /* what the user said so far */
+	struct buf context;                    /* what hooks have to tell the model */
+	struct hook_firing *firing;            /* hooks that the session waits for */
+	struct mentions *mentions;             /* files that the prompt names (mention.h); NULL: none */
+	struct expansion *expansion;           /* of a prompt that names a skill (skills.h); NULL: none */
+	unsigned stop_blocks;                  /* how often a stop hook wanted more */
+	struct config_change *change;          /* settings that hooks look at; NULL: none */
+	bool setup_told, start_told, end_told; /* Setup, SessionStart and SessionEnd */
+	bool prepares;                         /* hooks before a first turn are all that is wanted */
+	bool suppressed; /* a hook has told the model what it needs: the prompt itself stays out */
 };
 
 struct cadre_session {
@@ -124,12 +126,12 @@ struct cadre_session {
 	struct timer wait;      /* for children after the last turn */
 	struct timer told_wait; /* for hooks that nobody waits for, when nothing else is left */
 	struct turn turn;
-	struct agent_tree tree;   /* its agents; the main one is tree.main */
-	struct main_agent *agent; /* that the session runs as (main_agent.h); owned; NULL: the usual one */
-	struct buf agent_notes;   /* about it, for the user, a line each */
-	bool agent_told;          /* what is known about it at the start was said */
-	size_t own_tools;         /* of its pool: the first ones; those of servers follow */
-	struct fallback fallback;
+	struct agent_tree tree;           /* its agents; the main one is tree.main */
+	struct main_agent *agent;         /* that the session runs as (main_agent.h); owned; NULL: the usual one */
+	struct buf agent_notes;           /* about it, for the user, a line each */
+	bool agent_told;                  /* what is known about it at the start was said */
+	size_t own_tools;                 /* of its pool: the first ones; those of servers follow */
+	const char *effort;               /* that the settings said at the start; NULL: nothing */
 	bool name_kept;                   /* the option name is on disk */
 	const struct output_style *style; /* of the main agent (styles.h); NULL: the usual one */
 	struct schema *schema;            /* that its answers have to fit (schema.h); owned; NULL: none */
@@ -138,6 +140,8 @@ struct cadre_session {
 			      bool cancelled); /* it waits for its servers; NULL: it does not */
 	struct file_watch *files;              /* that hooks want to hear of; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
+	struct server_approval *approval;      /* of servers that its project brings; NULL: nothing is asked */
+	bool host_elicits;                     /* its host answers them, whoever is asked for permission */
 	const char *project_dir;               /* <config>/projects/<key> */
 	const char *rules_file;                /* where rules of the user go; found when first asked for */
 	struct control *control;               /* since its first child; NULL: nobody can ask about them */
@@ -174,8 +178,11 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
 struct json;
 int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err);
 
+void app_use_policy(struct cadre *c, struct policy *changed); /* takes it: it holds for all sessions from now on */
+
 void app_check_backlog(struct cadre *c); /* pauses or resumes all sessions */
 
 struct json_out;
-void session_put_commands(struct json_out *w,
-			  const struct cadre_session *s); /* "commands": what a user can call by /name */
+void session_put_commands(struct json_out *w, const struct cadre_session *s); /* an array: what a user calls by /name */
+void session_put_model_usage(struct json_out *w,
+			     const struct cadre_session *s); /* an object: a member for each model */

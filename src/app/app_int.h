@@ -11,7 +11,7 @@ void watch_end_all(struct cadre *c);
 
 /* debug_session.c */
 int app_open_debug(struct cadre *c, struct err *err); /* if it is wanted */
-void session_watch_requests(struct cadre_session *s); /* of its main agent, which is open */
+void session_watch_requests(struct cadre_session *s); /* of all its agents, which are not open yet */
 
 /* endpoint.c */
 int session_choose_model(struct cadre_session *s, struct err *err); /* provider, model and endpoint of the main agent */
@@ -59,6 +59,7 @@ void session_turn_release(struct cadre_session *s);
 void session_settle(struct cadre_session *s); /* something ended: goes on, waits, or is freed */
 
 /* session_hooks.c: true if hooks look at it: s->turn.firing, and done comes */
+bool session_tell_setup(struct cadre_session *s, hook_done_fn *done); /* once, if it is asked for */
 bool session_tell_start(struct cadre_session *s, hook_done_fn *done);
 bool session_tell_prompt(struct cadre_session *s, hook_done_fn *done);
 bool session_tell_stop(struct cadre_session *s, hook_done_fn *done); /* a failure is told without waiting */
@@ -66,8 +67,7 @@ bool session_tell_end(struct cadre_session *s, hook_done_fn *done);
 /* session_config.c. True: hooks look at what has changed, and then comes. A file that cannot be read any more is said and
  * leaves the settings as they were. */
 bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
-void app_use_policy(struct cadre *c, struct policy *changed); /* takes it: it holds for all sessions from now on */
-void session_tell_policy(struct cadre_session *s);            /* notes about settings, once for each change */
+void session_tell_policy(struct cadre_session *s); /* notes about settings, once for each change */
 void session_config_release(struct cadre_session *s);
 
 /* file_watch.c */
@@ -75,10 +75,19 @@ void session_watch_files(struct cadre_session *s); /* as the hooks are now; whil
 void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome); /* watchPaths */
 void session_unwatch_files(struct cadre_session *s);
 
+/* commands.c: what a session itself understands by /name; NULL behind the last one */
+struct builtin_command {
+	const char *name, *description, *hint;
+};
+const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i);
+
 /* title.c */
 void session_obey_title(struct cadre_session *s,
 			const struct hook_outcome *outcome);     /* of a hook that names the session */
 int session_keep_name(struct cadre_session *s, struct err *err); /* once, if it has one */
+
+/* dropped_turn.c */
+int session_check_dropped(const char *path, const struct options *o, struct err *err);
 
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);

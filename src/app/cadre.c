@@ -7,6 +7,7 @@
 #include "app/trace.h"
 #include "session/state.h"
 #include "skill/registry.h"
+#include "tools/web.h"
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -111,6 +112,7 @@ void cadre_free(struct cadre *c)
 	app_close_servers(c);
 	classifier_free(c->classifier);
 	app_close_hooks(c); /* some of them ask the model */
+	web_free(c->web);
 	drain_worktrees(c);
 	endpoints_close(&c->endpoints);
 	while (spawner_active(c->spawner)) /* background shells of the sessions: killed, not gone yet */

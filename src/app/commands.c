@@ -5,6 +5,26 @@
 #include "json/json_write.h"
 #include "skill/listing.h"
 
+static const struct builtin_command compact = { "compact", "Sum the conversation up and go on from the summary",
+						"[instructions for the summary]" };
+
+const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i)
+{
+	if (i > 0 || s->cadre->options.no_slash_commands || !s->tree.compact.possible)
+		return NULL;
+	return &compact;
+}
+
+static void put_builtin(struct json_out *w, const struct builtin_command *b)
+{
+	json_open(w, '{');
+	json_kcstr(w, "name", b->name);
+	json_kcstr(w, "description", b->description);
+	json_kcstr(w, "argumentHint", b->hint);
+	json_kbool(w, "builtin", true);
+	json_close(w);
+}
+
 static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
 {
 	struct json_out *w = data;
@@ -22,8 +42,9 @@ void session_put_commands(struct json_out *w, const struct cadre_session *s)
 {
 	const struct skill_registry *r = s->tree.skills.registry;
 
-	json_key(w, "commands");
 	json_open(w, '[');
+	for (size_t i = 0; session_builtin(s, i); i++)
+		put_builtin(w, session_builtin(s, i));
 	for (size_t i = 0; r && i < r->active_count; i++) {
 		const struct skill_entry *e = r->active[i];
 		if (!(skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER))

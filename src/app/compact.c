@@ -49,7 +49,8 @@ bool session_asks_compact(const struct cadre_session *s)
 {
 	struct str text = typed(s), word = STR("/compact");
 
-	return str_starts(text, word) && (text.n == word.n || strchr(" \t\r\n", text.p[word.n]));
+	return !s->cadre->options.no_slash_commands && str_starts(text, word) &&
+	       (text.n == word.n || strchr(" \t\r\n", text.p[word.n]));
 }
 
 struct str session_compact_instructions(const struct cadre_session *s)

@@ -8,13 +8,17 @@ int app_settings_spec(struct cadre *c, struct arena *a, struct settings_spec *re
 {
 	struct agent_sources sources;
 	int status = app_agent_sources(c, a, &sources, err);
+	const char *managed = NULL;
 
+	if (status == 0)
+		status = app_parent_settings(&c->options, a, &managed, err);
 	if (status < 0)
 		return status;
 	*ret_spec = (struct settings_spec){
 		.cwd = sources.cwd,
 		.config_dir = sources.config_dir,
 		.managed_dir = sources.managed_dir,
+		.managed = managed,
 		.flag = sources.settings,
 		.sources = sources.setting_sources,
 		.bare = sources.bare,

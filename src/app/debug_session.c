@@ -5,11 +5,13 @@
 
 static void on_state(struct query *q, const char *to)
 {
-	const struct cadre_session *s = CONTAINER_OF(q, struct cadre_session, tree.main.query);
+	const struct actor *a = CONTAINER_OF(q, struct actor, query);
+	const struct cadre_session *s = a->tree->data;
 
 	if (!strcmp(to, "STREAM"))
-		debug_say(s->cadre->debug, "api", "main: request to %s, try %u, %llu bytes", q->config.model,
-			  q->attempt, (unsigned long long)(q->config.head->bytes.n + q->transcript.bytes));
+		debug_say(s->cadre->debug, "api", "%s: request to %s, try %u, %llu bytes",
+			  a->who.id[0] ? a->who.id : "main", q->config.model, q->attempt,
+			  (unsigned long long)(q->config.head->bytes.n + q->transcript.bytes));
 }
 
 int app_open_debug(struct cadre *c, struct err *err)
@@ -24,5 +26,5 @@ int app_open_debug(struct cadre *c, struct err *err)
 void session_watch_requests(struct cadre_session *s)
 {
 	if (s->cadre->debug)
-		s->tree.main.query.trace = on_state;
+		s->tree.on_state = on_state;
 }

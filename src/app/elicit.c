@@ -6,6 +6,7 @@
  * The server is shared, so the question goes to the newest session that has it. */
 #include "app/app_int.h"
 #include "app/form.h"
+#include "app/server_approval.h"
 #include "app/servers.h"
 #include "json/json_write.h"
 #include "subagent/firing.h"
@@ -17,6 +18,7 @@ struct elicitation {
 	struct hook_firing *firing;
 	char id[UUID_LEN + 1];
 	char *server, *mode;
+	char *asked_id;      /* the server's own, of an address; NULL: none */
 	struct buf question; /* as the host was asked */
 	char action[16];
 	struct buf content;
@@ -42,6 +44,7 @@ static void elicitation_free(struct elicitation *e)
 	}
 	free(e->server);
 	free(e->mode);
+	free(e->asked_id);
 	buf_release(&e->content);
 	buf_release(&e->question);
 	free(e);
@@ -106,6 +109,8 @@ static void answer(struct elicitation *e)
 	if (e->content.n)
 		json_kraw(&w, "content", buf_str(&e->content));
 	json_kcstr(&w, "mode", e->mode);
+	if (e->asked_id)
+		json_kcstr(&w, "elicitation_id", e->asked_id);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
 	e->firing = actor_fire(a, &spec, on_result_seen, e);
@@ -135,7 +140,7 @@ static void ask_host(struct elicitation *e)
 
 	buf_clear(&e->question);
 	put_question(&w, e->asked);
-	if (!options_can_ask(&e->session->cadre->options) ||
+	if ((!options_can_ask(&e->session->cadre->options) && !e->session->host_elicits) ||
 	    json_parse(&reader, e->question.p, e->question.n, &root, NULL) < 0) {
 		decide(e, "decline", STR(""));
 		answer(e);
@@ -181,7 +186,8 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 				   .session = s,
 				   .asked = asked,
 				   .server = xstrdup(server->name),
-				   .mode = xstrdup(asked->mode) };
+				   .mode = xstrdup(asked->mode),
+				   .asked_id = asked->id ? xstrdup(asked->id) : NULL };
 	id_uuid(e->id);
 	s->elicitations = e;
 	asked->owner = e;
@@ -224,7 +230,9 @@ int session_answer_form(struct cadre_session *s, const char *id, const char *con
 	struct elicitation *e = find(s, id);
 	const struct json *root;
 
-	if (!e || json_parse(&reader, e->question.p, e->question.n, &root, NULL) < 0)
+	if (!e)
+		return session_answer_approval(s, id, answers, count);
+	if (json_parse(&reader, e->question.p, e->question.n, &root, NULL) < 0)
 		return CADRE_NOT_FOUND;
 	if (!count)
 		return cadre_answer_elicitation(s, id, "cancel", NULL);

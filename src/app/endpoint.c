@@ -2,6 +2,7 @@
  * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
 #include "app/app_int.h"
 #include "app/main_agent.h"
+#include "model/allowed.h"
 #include "model/catalog.h"
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
@@ -57,6 +58,17 @@ static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
 	return 0;
 }
 
+/* What nobody named may be outside availableModels, unless that is enforced. */
+static int resolve_model(struct cadre_session *s, const char *name, bool named, const char **ret_id, struct err *err)
+{
+	const struct settings *settings = s->cadre->policy.settings;
+	bool checked = named || settings_bool(settings, "enforceAvailableModels", false);
+
+	s->tree.allowed_models = settings_get(settings, "availableModels", NULL);
+	return model_resolve_allowed(&s->arena, checked ? s->tree.allowed_models : NULL, s->cadre->endpoints.usual,
+				     name, ret_id, err);
+}
+
 int session_set_model(struct cadre_session *s, const char *name, struct err *err)
 {
 	struct cadre *c = s->cadre;
@@ -66,15 +78,22 @@ int session_set_model(struct cadre_session *s, const char *name, struct err *err
 
 	if (!name)
 		name = c->options.model ? c->options.model : s->agent ? s->agent->model : NULL;
+	bool named = name;
 	if (!name && model_default_at(c->endpoints.usual, believed(c, "model", &s->arena), &name, err) < 0)
 		return -(int)err->kind;
-	if (model_resolve_at(&s->arena, c->endpoints.usual, name, &model, err) < 0 ||
-	    endpoints_find(&c->endpoints, model, &endpoint, err) < 0)
+	if (resolve_model(s, name, named, &model, err) < 0)
 		return -(int)err->kind;
+	if (endpoints_find(&c->endpoints, model, &endpoint, err) < 0) {
+		if (!c->lends_tools)
+			return -(int)err->kind;
+		endpoint = NULL; /* a child that needs one is told what is wrong */
+		*err = (struct err){ 0 };
+	}
 	a->model = model;
 	a->endpoint = endpoint;
-	s->fallback.usual.name = NULL; /* it is the usual one */
-	s->fallback.next = 0;
+	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
+	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
+	a->turn_model.endpoint = endpoint;
 	return 0;
 }
 

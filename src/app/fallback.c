@@ -1,68 +1,56 @@
 /* SPDX-License-Identifier: MIT
- * fallback.c - see fallback.h. Only the main agent has other models: a child that cannot go on tells its parent. */
+ * fallback.c - see fallback.h. */
 #include "app/fallback.h"
 #include "app/app_int.h"
-#include "model/catalog.h"
+#include "model/allowed.h"
 
-static void use(struct cadre_session *s, const struct fallback_model *m)
+static int add_model(struct cadre_session *s, const char *from, struct str name, struct err *err)
 {
-	s->tree.main.model = m->name;
-	s->tree.main.endpoint = m->endpoint;
-	session_renew_head(s);
-}
-
-static bool on_unavailable(struct actor *a)
-{
-	struct cadre_session *s = CONTAINER_OF(a, struct cadre_session, tree.main);
-	struct fallback *f = &s->fallback;
-
-	while (f->next < f->count) {
-		const struct fallback_model *m = &f->models[f->next++];
-		if (!strcmp(m->name, a->model))
-			continue;
-		if (!f->usual.name)
-			f->usual = (struct fallback_model){ a->model, a->endpoint };
-		use(s, m);
-		return true;
-	}
-	return false;
-}
-
-void session_leave_fallback(struct cadre_session *s)
-{
-	struct fallback_model usual = s->fallback.usual;
-
-	s->fallback.next = 0;
-	s->fallback.usual = (struct fallback_model){ 0 };
-	if (usual.name)
-		use(s, &usual);
-}
-
-static int add_model(struct cadre_session *s, const char *name, struct err *err)
-{
-	struct fallback *f = &s->fallback;
+	struct fallback_list *list = &s->tree.fallbacks;
 	struct endpoints *all = &s->cadre->endpoints;
 	struct fallback_model m;
 
-	if (model_resolve_at(&s->arena, all->usual, name, &m.name, err) < 0 ||
+	if (!name.n)
+		return 0;
+	if (model_resolve_allowed(&s->arena, s->tree.allowed_models, all->usual, arena_str(&s->arena, name).p, &m.name,
+				  err) < 0 ||
 	    endpoints_find(all, m.name, &m.endpoint, err) < 0)
-		return err_wrap(err, "--fallback-model");
-	f->models[f->count++] = m;
+		return err_wrap(err, "%s", from);
+	list->models[list->count++] = m;
+	return 0;
+}
+
+static int take_option(struct cadre_session *s, const char *names, struct err *err)
+{
+	s->tree.fallbacks.models = arena_calloc(&s->arena, strlen(names) * sizeof(struct fallback_model));
+	for (struct str rest = str_from(names); rest.p;)
+		if (add_model(s, "--fallback-model", str_trim(str_cut(&rest, ',')), err) < 0)
+			return -(int)err->kind;
+	return 0;
+}
+
+/* One name, or a list of them. */
+static int take_setting(struct cadre_session *s, const struct json *names, struct err *err)
+{
+	const char *from = "the setting fallbackModel";
+
+	s->tree.fallbacks.models = arena_calloc(&s->arena, json_raw(names).n * sizeof(struct fallback_model));
+	if (json_is(names, JSON_STRING))
+		return add_model(s, from, json_str(names, &s->arena), err);
+	for (const struct json *name = json_first(names); name; name = json_next(names, name))
+		if (add_model(s, from, str_trim(json_str(name, &s->arena)), err) < 0)
+			return -(int)err->kind;
 	return 0;
 }
 
 int session_open_fallback(struct cadre_session *s, struct err *err)
 {
-	struct str rest = str_from(s->cadre->options.fallback_model);
+	const struct cadre *c = s->cadre;
+	const char *option = c->options.fallback_model;
+	struct settings_origin origin;
 
-	if (!rest.n)
-		return 0;
-	s->fallback.models = arena_calloc(&s->arena, rest.n * sizeof *s->fallback.models);
-	while (rest.p) {
-		struct str name = str_trim(str_cut(&rest, ','));
-		if (name.n && add_model(s, arena_str(&s->arena, name).p, err) < 0)
-			return -(int)err->kind;
-	}
-	s->tree.main.on_unavailable = on_unavailable;
-	return 0;
+	if (option && option[0])
+		return take_option(s, option, err);
+	const struct json *setting = settings_get(c->policy.settings, "fallbackModel", &origin);
+	return setting && policy_believes(&c->policy, &origin) ? take_setting(s, setting, err) : 0;
 }

@@ -62,13 +62,15 @@ static void put_prompt(void *data, const char *name, const struct mcp_prompt *pr
 	json_put_cstr(data, name);
 }
 
-/* Skills, and prompts of servers. */
+/* What the session itself understands, skills, and prompts of servers. */
 static void put_commands(struct json_out *w, const struct cadre_session *s)
 {
 	const struct agent_tree *t = &s->tree;
 
 	json_key(w, "slash_commands");
 	json_open(w, '[');
+	for (size_t i = 0; session_builtin(s, i); i++)
+		json_put_cstr(w, session_builtin(s, i)->name);
 	put_skill_names(w, t, SKILL_FOR_USER);
 	if (t->skills.registry)
 		server_prompts_each(s, put_prompt, w);
@@ -124,8 +126,13 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "cwd", s->tree.main.cwd);
 	json_key(w, "tools");
 	json_open(w, '[');
-	for (size_t i = 0; i < tools->count; i++) /* readers know the Agent tool by its older name here */
-		json_put_cstr(w, tools->tools[i]->start == s->tree.agent_tool.start ? "Task" : tools->tools[i]->name);
+	for (size_t i = 0; i < tools->count; i++) {
+		const struct tool *tool = tools->tools[i];
+		if ((tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count)
+			continue; /* there is nothing to find */
+		/* readers know the Agent tool by its older name here */
+		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
+	}
 	json_close(w);
 	put_servers(w, s);
 	json_kcstr(w, "model", s->tree.main.model);
@@ -240,14 +247,17 @@ static void put_one_model(struct json_out *w, const struct model_spending *spend
 	json_ki64(w, "webSearchRequests", u->web_searches);
 	json_key(w, "costUSD");
 	json_put_double(w, model_cost_usd(spending->model, u));
+	if (!model_has_price(spending->model))
+		json_kbool(w, "unknownPrice", true);
 	json_ki64(w, "contextWindow", m->context);
 	json_ki64(w, "maxOutputTokens", m->max_output);
 	json_close(w);
 }
 
-static void put_model_usage(struct json_out *w, const struct agent_tree *t)
+void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 {
-	json_key(w, "modelUsage");
+	const struct agent_tree *t = &s->tree;
+
 	json_open(w, '{');
 	for (size_t i = 0; i < t->spending_count; i++)
 		put_one_model(w, &t->spending[i]);
@@ -322,7 +332,8 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	json_put_double(w, agent_tree_cost(&s->tree));
 	json_key(w, "usage");
 	usage_write(w, &q->usage);
-	put_model_usage(w, &s->tree);
+	json_key(w, "modelUsage");
+	session_put_model_usage(w, s);
 	put_denials(w, &s->tree);
 	json_ki64(w, "result_index", s->results - 1);
 	if (s->queued)

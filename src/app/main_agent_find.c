@@ -79,6 +79,7 @@ static int choose_model(struct cadre_session *s, struct err *err)
 		return 0;
 	model_choose(&s->arena,
 		     &(struct model_wishes){ .provider = s->cadre->endpoints.usual,
+					     .allowed = s->tree.allowed_models,
 					     .definition = m->definition->model,
 					     .parent = s->tree.main.model },
 		     &choice);

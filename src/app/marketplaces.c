@@ -7,6 +7,7 @@
 #include "plugin/copy.h"
 #include "plugin/git_clone.h"
 #include "plugin/market_policy.h"
+#include "plugin/npm_pack.h"
 #include <sys/stat.h>
 
 /* ---- the room ---------------------------------------------------------------------------------------------------- */
@@ -40,25 +41,44 @@ void market_room_release(struct market_room *room)
 
 /* ---- fetching ---------------------------------------------------------------------------------------------------- */
 
-static void on_cloned(struct git_clone *g)
+static int fetch_package(struct market_room *room, const struct json *source, const char *dir, struct err *err)
 {
-	*(bool *)g->data = true;
-	loop_stop(g->loop);
+	struct npm_source npm;
+	int status = npm_source_read(&room->arena, source, &npm, err);
+
+	return status < 0 ? status : npm_fetch(room->cadre->loop, room->cadre->spawner, &npm, dir, err);
 }
 
-int market_fetch(struct market_room *room, const struct git_source *source, const char *dir, struct err *err)
+static int fetch_repository(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
+			    struct err *err)
 {
-	struct loop *loop = room->cadre->loop;
-	bool over = false;
-	struct git_clone g = { .loop = loop, .done = on_cloned, .data = &over };
-	int status = git_clone_start(&g, room->cadre->spawner, source, dir, err);
+	struct git_source git;
 
-	while (status == 0 && !over)
-		loop_run(loop);
-	if (status == 0)
-		status = git_clone_result(&g, source, err);
-	git_clone_release(&g);
-	return status;
+	if (git_source_read(&room->arena, source, &git, err) < 0 ||
+	    git_clone(room->cadre->loop, room->cadre->spawner, &git, dir, err) < 0)
+		return -(int)err->kind;
+	if (!git.path)
+		return 0;
+	*ret_dir = path_absolute(&room->arena, dir, str_from(git.path));
+	AUTO_FREE char *real = realpath(*ret_dir, NULL);
+	AUTO_FREE char *root = realpath(dir, NULL);
+	if (!real || !root || !path_is_inside(real, root))
+		return err_set(err, ERR_USAGE, "path: '%s' is not in the repository", git.path);
+	return 0;
+}
+
+int market_fetch(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
+		 struct err *err)
+{
+	const struct json *kind = json_get(source, "source");
+
+	*ret_dir = dir;
+	if (json_str_is(kind, "command"))
+		return err_set(err, ERR_DENIED,
+			       "a source of the kind command would run a program of somebody else's choice to get its "
+			       "files: get them yourself and install the directory");
+	return json_str_is(kind, "npm") ? fetch_package(room, source, dir, err)
+					: fetch_repository(room, source, dir, ret_dir, err);
 }
 
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
@@ -193,13 +213,12 @@ static int add_repository(struct market_room *room, const struct json *source, c
 			  const char **ret_name, struct err *err)
 {
 	const char *place = arena_printf(&room->arena, "%s/marketplaces/x", room->plugins_dir);
-	struct git_source git;
 	const char *temp;
+	const char *dir;
 
-	if (git_source_read(&room->arena, source, &git, err) < 0 ||
-	    directory_begin(&room->arena, place, &temp, err) < 0)
+	if (directory_begin(&room->arena, place, &temp, err) < 0)
 		return -(int)err->kind;
-	int status = market_fetch(room, &git, temp, err);
+	int status = market_fetch(room, source, temp, &dir, err);
 	if (status == 0)
 		status = put_clone(room, source, temp, expected, ret_name, err);
 	if (status < 0)

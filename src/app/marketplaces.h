@@ -20,8 +20,10 @@ int market_room_reread(struct market_room *room, struct err *err);              
 void market_room_release(struct market_room *room);
 #define AUTO_MARKET_ROOM CLEANUP(market_room_release)
 
-/* Gets a repository into the new directory dir and waits for it. */
-int market_fetch(struct market_room *room, const struct git_source *source, const char *dir, struct err *err);
+/* Gets a repository or a package into the empty directory dir and waits for it. *ret_dir is what the source names in it: dir, or a
+ * directory below it. */
+int market_fetch(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
+		 struct err *err);
 /* From the words of a person: a directory, an address, or OWNER/NAME; out gets the source as JSON. */
 int market_source_write(struct market_room *room, const char *what, struct buf *out, struct err *err);
 /* Gets, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in

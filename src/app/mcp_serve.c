@@ -260,6 +260,7 @@ int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t wh
 
 	if (!c)
 		return CADRE_USAGE;
+	c->lends_tools = true;
 	s.calls_end = &s.calls;
 	s.lines = (struct line_reader){ .limit_bytes = LONGEST_LINE, .line = on_line, .data = &s };
 	int status = cadre_open(c, on_event, &s, &s.session, why, why_size);

@@ -3,7 +3,9 @@
  * read, it may not read either. */
 #include "app/one_shot.h"
 #include "app/app_int.h"
+#include "json/json_write.h"
 #include "model/catalog.h"
+#include "model/head_json.h"
 
 enum { MOST_TURNS = 50, MOST_ANSWER_TOKENS = 4096 };
 
@@ -22,6 +24,7 @@ struct one_shot {
 	struct record_context record;
 	struct recorder recorder;
 	struct query query;
+	bool gives_blocks; /* not the text alone */
 };
 
 static struct actor *about(const struct one_shot *q)
@@ -49,10 +52,7 @@ static void on_ask(struct tool_gate *gate, struct tool_call *call)
 
 static const char *const *copy_dirs(struct one_shot *q, const char *const *dirs)
 {
-	size_t n = 0;
-
-	while (dirs[n])
-		n++;
+	size_t n = str_count(dirs);
 	const char **list = arena_calloc(&q->arena, (n + 1) * sizeof *list);
 	for (size_t i = 0; i < n; i++)
 		list[i] = arena_strdup(&q->arena, dirs[i]);
@@ -100,26 +100,44 @@ static void shot_free(struct one_shot *q)
 	free(q);
 }
 
+/* What was paused and went on is one answer. */
+static void add_blocks(struct buf *out, const struct transcript *t)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '[');
+	for (uint32_t i = 0; i < transcript_count(t); i++) {
+		struct block block = transcript_block(t, i);
+		if (block.role == ROLE_ASSISTANT)
+			json_put_raw(&w, block.json);
+	}
+	json_close(&w);
+}
+
 static void on_end(struct query *query, void *data)
 {
 	struct one_shot *q = data;
 	bool failed = query->end != QUERY_DONE;
 	struct str why = query->failure.text[0] ? str_from(query->failure.text) : STR("the model gave no answer");
+	AUTO_BUF struct buf blocks = { 0 };
 
-	q->done(q->data, failed, failed ? why : buf_str(&query->text));
+	if (q->gives_blocks && !failed)
+		add_blocks(&blocks, &query->transcript);
+	q->done(q->data, failed, failed ? why : q->gives_blocks ? buf_str(&blocks) : buf_str(&query->text));
 	shot_free(q);
 }
 
-static struct head *make_head(struct one_shot *q, const char *instructions)
+static struct head *make_head(struct one_shot *q, const struct one_shot_spec *spec)
 {
 	AUTO_BUF struct buf bytes = { 0 };
-	const char *tools[COUNT_OF(reading_tools) + 1] = { 0 };
+	const char *tools[COUNT_OF(reading_tools) + 2] = { 0 };
 
 	for (size_t i = 0; i < q->tools.count; i++)
 		tools[i] = q->tools.tools[i]->definition;
+	tools[q->tools.count] = spec->server_tool;
 	head_write(&bytes, &(struct head_spec){ .model = q->model,
 						.max_tokens = MOST_ANSWER_TOKENS,
-						.system = str_from(instructions),
+						.system = str_from(spec->instructions),
 						.tools = tools });
 	return head_intern(&q->cadre->heads, buf_str(&bytes));
 }
@@ -127,9 +145,10 @@ static struct head *make_head(struct one_shot *q, const char *instructions)
 static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 {
 	struct cadre *c = q->cadre;
-	struct head *head = make_head(q, spec->instructions);
+	struct head *head = make_head(q, spec);
 
 	q->gate.ask = on_ask;
+	q->gives_blocks = spec->server_tool;
 	q->record = (struct record_context){ .session_id = q->session_id, .cwd = "", .git_branch = "" };
 	q->recorder = (struct recorder){ .store = &c->store, .context = &q->record };
 	query_init(&q->query, &(struct query_config){ .loop = c->loop,

@@ -18,10 +18,12 @@ struct one_shot_spec {
 	const char *model; /* NULL: the small one */
 	struct str text;
 	bool reads;                 /* it may look at files first, as far as the agent may */
+	const char *server_tool;    /* JSON of a tool that the server runs; NULL: none. Borrowed until start returns */
 	uint64_t retry_deadline_ms; /* of a request that fails; 0: as long as other requests */
 };
 
-/* answer: what the model said; when failed, why there is none. Borrowed until return. */
+/* answer: what the model said, with a server tool the JSON array of all its blocks; when failed, why there is none. Borrowed
+ * until return. */
 typedef void one_shot_done_fn(void *data, bool failed, struct str answer);
 
 /* done comes exactly once, later, also after a cancel. NULL: it cannot be asked, and done does not come. Borrowed until

@@ -17,12 +17,15 @@ enum kind {
 	DIRECTORY,
 	PLUGIN,
 	PLUGIN_NO_MCP,
+	PLUGIN_URL,
 	PROVIDER,
 	SOURCES,
 	SERVERS,
 	EFFORT,
 	THINKING,
-	PROMPTS
+	PROMPTS,
+	SETUP,
+	DISPLAY
 };
 
 static const struct option {
@@ -39,8 +42,10 @@ static const struct option {
 	{ "append-subagent-system-prompt", TEXT, offsetof(struct options, append_subagent_system_prompt) },
 	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
 	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
+	{ "await-initialize", SWITCH, offsetof(struct options, await_initialize) },
 	{ "base-url", TEXT, offsetof(struct options, base_url) },
 	{ "betas", TEXT, offsetof(struct options, betas) },
+	{ "channels", TEXT, offsetof(struct options, channels) },
 	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
 	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
 	{ "cwd", TEXT, offsetof(struct options, cwd) },
@@ -59,6 +64,8 @@ static const struct option {
 	{ "interactive", SWITCH, offsetof(struct options, interactive) },
 	{ "json-schema", TEXT, offsetof(struct options, json_schema) },
 	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },
+	{ "managed-settings", TEXT, offsetof(struct options, managed_settings) },
+	{ "managed-settings-in-initialize", SWITCH, offsetof(struct options, managed_in_initialize) },
 	{ "max-budget-usd", MONEY, offsetof(struct options, max_budget_usd) },
 	{ "max-thinking-tokens", THINKING, offsetof(struct options, thinking) },
 	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
@@ -71,18 +78,24 @@ static const struct option {
 	{ "permission-prompts", PROMPTS, offsetof(struct options, nobody_answers) },
 	{ "plugin-dir", PLUGIN, 0 },
 	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0 },
+	{ "plugin-url", PLUGIN_URL, 0 },
+	{ "project-config-root", TEXT, offsetof(struct options, config_root) },
 	{ "provider", PROVIDER, offsetof(struct options, provider) },
 	{ "replay-user-messages", SWITCH, offsetof(struct options, replay_user_messages) },
-	{ "resume", UUID, offsetof(struct options, resume) },
+	{ "resume", TEXT, offsetof(struct options, resume) },
+	{ "resume-drops-turn", UUID, offsetof(struct options, resume_drops) },
 	{ "resume-session-at", UUID, offsetof(struct options, resume_at) },
 	{ "retry-deadline", NUMBER, offsetof(struct options, retry_deadline_s) },
 	{ "scenario", TEXT, offsetof(struct options, scenario) },
 	{ "session-id", UUID, offsetof(struct options, session_id) },
+	{ "session-mirror", SWITCH, offsetof(struct options, session_mirror) },
 	{ "setting-sources", SOURCES, 0 },
 	{ "settings", TEXT, offsetof(struct options, settings) },
+	{ "setup", SETUP, offsetof(struct options, setup) },
 	{ "strict-mcp-config", SWITCH, offsetof(struct options, strict_mcp_config) },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
 	{ "task-budget", NUMBER, offsetof(struct options, task_budget) },
+	{ "thinking-display", DISPLAY, offsetof(struct options, thinking_display) },
 	{ "thinking", THINKING, offsetof(struct options, thinking) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
 	{ "trace", TEXT, offsetof(struct options, trace) },
@@ -178,6 +191,27 @@ static int set_prompts(const char *value, bool *out, struct err *err)
 	return 0;
 }
 
+/* highlights is a way of services that host sessions. */
+static int set_display(const char *value, const char **out, struct err *err)
+{
+	bool omitted = !strcmp(value, "omitted");
+
+	if (!omitted && strcmp(value, "summarized") != 0)
+		return err_set(err, ERR_USAGE, "--thinking-display expects summarized or omitted, not '%s'", value);
+	*out = omitted ? "omitted" : "summarized";
+	return 0;
+}
+
+static int set_setup(const char *value, const char **out, struct err *err)
+{
+	bool init = !strcmp(value, "init");
+
+	if (!init && strcmp(value, "maintenance") != 0)
+		return err_set(err, ERR_USAGE, "setup expects init or maintenance, not '%s'", value);
+	*out = init ? "init" : "maintenance";
+	return 0;
+}
+
 static int set_provider(const char *value, const char **out, struct options *o, struct err *err)
 {
 	AUTO_BUF struct buf names = { 0 };
@@ -201,13 +235,15 @@ static void add_to_list(struct options *o, const char ***list, size_t *count, co
 	*list = longer;
 }
 
-static void add_plugin(struct options *o, const char *value, bool no_mcp)
+static void add_plugin(struct options *o, const char *value, enum kind kind)
 {
 	struct plugin_given *all = arena_alloc(&o->arena, (o->plugin_dir_count + 1) * sizeof *all);
 
 	if (o->plugin_dir_count)
 		memcpy(all, o->plugin_dirs, o->plugin_dir_count * sizeof *all);
-	all[o->plugin_dir_count++] = (struct plugin_given){ arena_strdup(&o->arena, value), no_mcp };
+	all[o->plugin_dir_count++] = (struct plugin_given){ .path = arena_strdup(&o->arena, value),
+							    .no_mcp = kind == PLUGIN_NO_MCP,
+							    .is_url = kind == PLUGIN_URL };
 	o->plugin_dirs = all;
 }
 
@@ -217,7 +253,7 @@ static void take_back(struct options *o, const struct option *option, void *at)
 		o->permission_mode = PERMISSION_DEFAULT, o->mode_given = false;
 	else if (option->kind == DIRECTORY)
 		o->add_dir_count = 0;
-	else if (option->kind == PLUGIN || option->kind == PLUGIN_NO_MCP)
+	else if (option->kind == PLUGIN || option->kind == PLUGIN_NO_MCP || option->kind == PLUGIN_URL)
 		o->plugin_dir_count = 0;
 	else if (option->kind == SERVERS)
 		o->mcp_config_count = 0;
@@ -273,7 +309,8 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		return 0;
 	case PLUGIN:
 	case PLUGIN_NO_MCP:
-		add_plugin(o, value, option->kind == PLUGIN_NO_MCP);
+	case PLUGIN_URL:
+		add_plugin(o, value, option->kind);
 		return 0;
 	case SERVERS:
 		add_to_list(o, &o->mcp_configs, &o->mcp_config_count, value);
@@ -283,6 +320,10 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		return setting_sources_parse(str_from(value), &o->setting_sources, err);
 	case PROMPTS:
 		return set_prompts(value, (bool *)(void *)at, err);
+	case DISPLAY:
+		return set_display(value, (const char **)(void *)at, err);
+	case SETUP:
+		return set_setup(value, (const char **)(void *)at, err);
 	case EFFORT:
 		return set_effort(value, (const char **)(void *)at, o, err);
 	case THINKING:

@@ -15,7 +15,8 @@ struct options {
 	const char *allowed_tools, *disallowed_tools; /* rules with commas between */
 	enum permission_mode permission_mode;
 	bool mode_given;
-	const char *resume, *session_id;
+	const char *resume; /* id, beginning of one, or title */
+	const char *session_id;
 	const char *name;      /* of the session, for people; NULL: none */
 	const char *resume_at; /* uuid of the last line that counts; NULL: all do */
 	bool no_slash_commands;
@@ -34,8 +35,15 @@ struct options {
 	bool some_sources;          /* setting_sources was given; otherwise all count */
 	unsigned setting_sources;
 	int64_t max_turns, retry_deadline_s;
-	const char *effort;                 /* low .. max; NULL: the model's own */
-	const char *thinking;               /* adaptive, disabled or a number of tokens; NULL: the model's own */
+	const char *effort;           /* low .. max; NULL: the model's own */
+	const char *thinking_display; /* summarized or omitted; NULL: the model's own way */
+	const char *thinking;         /* adaptive, disabled or a number of tokens; NULL: the model's own */
+	const char *managed_settings; /* JSON of whoever started us, where no administrator says anything */
+	const char *config_root;      /* checkout whose project files count in place of those of cwd; NULL: cwd */
+	const char *resume_drops;     /* uuid of the one prompt behind resume_at; NULL: whatever is there */
+	const char *channels;         /* servers that may push messages: there are none of this kind */
+	bool await_initialize, managed_in_initialize, session_mirror;
+	const char *setup;                  /* "init" or "maintenance": Setup hooks come first; NULL: they do not */
 	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */
 	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: nobody is asked */
 	bool replay_user_messages, may_bypass;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include "app/app_int.h"
 #include "app/config.h"
+#include "app/servers.h"
 #include "io/file.h"
 #include "json/json_write.h"
 #include "settings/settings_store.h"
@@ -208,6 +209,14 @@ static void use_directories(struct update *u, enum change change)
 	for (size_t i = 0; change == ADD && i < u->count; i++)
 		dirs[n++] = arena_strdup(&u->session->arena, u->texts[i]);
 	a->env.dirs = a->permission.dirs = dirs;
+	session_renew_roots(u->session);
+}
+
+void session_add_directory(struct cadre_session *s, const char *dir)
+{
+	struct update u = { .session = s, .texts = &dir, .count = 1 };
+
+	use_directories(&u, ADD);
 }
 
 static int change_directories(struct update *u, enum change change, struct err *err)

@@ -13,4 +13,5 @@
 struct cadre_session;
 
 /* updates: an array. What cannot be done is said to the user, and the rest is done. */
+void session_add_directory(struct cadre_session *s, const char *dir); /* absolute; copied; for the session alone */
 void session_update_permissions(struct cadre_session *s, const struct json *updates);

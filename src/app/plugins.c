@@ -26,8 +26,9 @@ static void find_given(struct plugin_spec *spec, struct arena *a, const struct o
 	struct plugin_given *given = arena_calloc(a, (o->plugin_dir_count + 1) * sizeof *given);
 
 	for (size_t i = 0; i < o->plugin_dir_count; i++) {
-		given[i].path = path_absolute(a, cwd, str_from(o->plugin_dirs[i].path));
-		given[i].no_mcp = o->plugin_dirs[i].no_mcp;
+		given[i] = o->plugin_dirs[i];
+		if (!given[i].is_url)
+			given[i].path = path_absolute(a, cwd, str_from(given[i].path));
 	}
 	spec->given = given;
 	spec->given_count = o->plugin_dir_count;

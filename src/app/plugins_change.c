@@ -37,14 +37,17 @@ static int settings_path(struct change *k, const char **ret_path, struct err *er
 	return 0;
 }
 
-static int set_enabled(struct change *k, const char *id, bool on, struct err *err)
+enum wish { ENABLED, DISABLED, UNSAID };
+
+static int set_wish(struct change *k, const char *id, enum wish wish, struct err *err)
 {
+	static const struct str words[] = { [ENABLED] = STR("true"), [DISABLED] = STR("false"), [UNSAID] = { 0 } };
 	const struct str names[] = { STR("enabledPlugins"), str_from(id) };
 	const char *path = NULL;
 	int status = settings_path(k, &path, err);
 
 	if (status == 0)
-		status = settings_set_member(path, names, COUNT_OF(names), on ? STR("true") : STR("false"), err);
+		status = settings_set_member(path, names, COUNT_OF(names), words[wish], err);
 	if (status == 0)
 		report_line(k->report, CADRE_NOTE, "Recorded in %s.", path);
 	return status;
@@ -97,7 +100,7 @@ static int finish_install(struct change *k, const struct install *install, struc
 	bool on = p->default_enabled;
 	plugin_free(p);
 	if (on)
-		status = set_enabled(k, installed.id, true, err);
+		status = set_wish(k, installed.id, ENABLED, err);
 	return status < 0 ? status : tell(k, installed.id, "installed", err);
 }
 
@@ -110,25 +113,20 @@ static int install_directory(struct change *k, const char *dir, struct err *err)
 	return finish_install(k, &(struct install){ k->room.plugins_dir, dir, "local", NULL, k->scope }, err);
 }
 
-/* A plugin in a repository of its own, or in a directory of one. */
-static int install_repository(struct change *k, const struct marketplace *m, const struct market_plugin *offer,
-			      struct err *err)
+/* A plugin in a repository of its own, in a directory of one, or in a package. */
+static int install_far(struct change *k, const struct marketplace *m, const struct market_plugin *offer,
+		       struct err *err)
 {
 	struct market_room *room = &k->room;
 	const char *place = arena_printf(&room->arena, "%s/cache/x", room->plugins_dir);
-	struct git_source git;
 	const char *temp;
 
-	if (git_source_read(&room->arena, offer->source, &git, err) < 0 ||
-	    directory_begin(&room->arena, place, &temp, err) < 0)
+	if (directory_begin(&room->arena, place, &temp, err) < 0)
 		return -(int)err->kind;
-	const char *clone = path_join(&room->arena, temp, offer->name);
-	const char *dir = git.path ? path_absolute(&room->arena, clone, str_from(git.path)) : clone;
-	int status = market_fetch(room, &git, clone, err);
-	AUTO_FREE char *real = status == 0 ? realpath(dir, NULL) : NULL;
-	AUTO_FREE char *root = status == 0 ? realpath(clone, NULL) : NULL;
-	if (status == 0 && (!real || !root || !path_is_inside(real, root)))
-		status = err_set(err, ERR_USAGE, "path: '%s' is not in the repository", git.path ? git.path : ".");
+	const char *dir = path_join(&room->arena, temp, offer->name);
+	int status = file_make_dirs(dir, 0700, err);
+	if (status == 0)
+		status = market_fetch(room, offer->source, dir, &dir, err);
 	if (status == 0)
 		status = finish_install(k, &(struct install){ room->plugins_dir, dir, m->name, offer, k->scope }, err);
 	(void)directory_remove(temp, NULL);
@@ -147,7 +145,7 @@ static int install_offer(struct change *k, const char *name, const char *market,
 	if (!offer)
 		return err_set(err, ERR_NOT_FOUND, "the marketplace %s does not offer %s", market, name);
 	if (json_is(offer->source, JSON_OBJECT))
-		return install_repository(k, &m, offer, err);
+		return install_far(k, &m, offer, err);
 	status = marketplace_plugin_dir(&m, offer, &dir, err);
 	if (status < 0)
 		return status;
@@ -200,7 +198,7 @@ static int uninstall(struct change *k, struct err *err)
 	if (status == 0)
 		status = plugin_uninstall(k->room.plugins_dir, id, err);
 	if (status == 0)
-		status = set_enabled(k, id, false, err);
+		status = set_wish(k, id, UNSAID, err);
 	return status < 0 ? status : tell(k, id, "uninstalled", err);
 }
 
@@ -211,7 +209,7 @@ static int switch_to(struct change *k, bool on, struct err *err)
 	int status = find(k, &id, &root, err);
 
 	if (status == 0)
-		status = set_enabled(k, id, on, err);
+		status = set_wish(k, id, on ? ENABLED : DISABLED, err);
 	return status < 0 ? status : tell(k, id, on ? "enabled" : "disabled", err);
 }
 

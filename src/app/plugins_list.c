@@ -84,6 +84,7 @@ static void put_plugin(struct json_out *w, const struct plugin *p)
 	put_paths(w, "agents", &p->agents);
 	put_paths(w, "skills", &p->skills);
 	put_paths(w, "commands", &p->commands);
+	put_paths(w, "outputStyles", &p->styles);
 	put_names(w, "hooks", &p->hooks);
 	put_names(w, "mcpServers", &p->mcp);
 	json_kcstr(w, "bin", p->bin);

@@ -1,22 +1,53 @@
 /* SPDX-License-Identifier: MIT
  * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
 #include "app/app_int.h"
+#include "app/sessions.h"
 #include "base/crash.h"
 #include "io/file.h"
 #include "session/list.h"
 #include "session/lock.h"
+#include "subagent/message.h"
 #include "subagent/meta.h"
+#include "subagent/skill_wake.h"
 
 static char *session_path(struct cadre_session *s, const char *dir, const char *id, const char *suffix)
 {
 	return arena_printf(&s->arena, "%s/%s%s", dir, id, suffix);
 }
 
+/* Whoever names a session that is not there has made a mistake on the command line. */
+static int refuse_name(struct err *err)
+{
+	struct err why = *err;
+
+	return err_set(err, ERR_USAGE, "--resume: %s", why.text);
+}
+
+/* What is no id is the beginning of one, or a title: all files of the project are looked at for it. */
+static int find_named(struct cadre_session *s, const char *name, const char **ret_id, struct err *err)
+{
+	AUTO_SESSIONS struct session_list list = { 0 };
+	const struct session_entry *e;
+
+	if (id_is_uuid(str_from(name))) {
+		*ret_id = name;
+		return 0;
+	}
+	if (session_list_read(s->cadre, NULL, &list, err) < 0)
+		return -(int)err->kind;
+	if (session_list_find(&list, name, &e, err) < 0)
+		return refuse_name(err);
+	*ret_id = arena_strdup(&s->arena, e->id);
+	return 0;
+}
+
 /* The id of the session to load, or NULL for a new one. */
 static int wanted_session(struct cadre_session *s, const struct options *o, const char *dir, const char **ret_id,
 			  struct err *err)
 {
-	*ret_id = o->resume;
+	*ret_id = NULL;
+	if (o->resume && find_named(s, o->resume, ret_id, err) < 0)
+		return -(int)err->kind;
 	if (o->continue_newest && !o->resume) {
 		*ret_id = session_newest(&s->arena, dir);
 		if (!*ret_id)
@@ -28,6 +59,8 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 			       "--fork-session");
 	if (!*ret_id && o->resume_at)
 		return err_set(err, ERR_USAGE, "--resume-session-at needs --resume or --continue");
+	if (o->resume_drops && !o->resume_at)
+		return err_set(err, ERR_USAGE, "--resume-drops-turn needs --resume-session-at");
 	if (o->session_id && file_exists(session_path(s, dir, o->session_id, ".jsonl")))
 		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id,
 			       o->session_id);
@@ -77,6 +110,9 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		id_uuid(s->id);
 	if (!o->no_persistence && take_lock(s, project_dir, err) < 0)
 		return -(int)err->kind;
+	if (wanted && o->resume_drops &&
+	    session_check_dropped(session_path(s, project_dir, wanted, ".jsonl"), o, err) < 0)
+		return -(int)err->kind;
 	if (wanted && load(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
 		return -(int)err->kind;
 	if (wanted && fork) {
@@ -116,11 +152,14 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 	if (!l)
 		return 0;
 	tell_damage(s, l);
-	for (size_t i = 0; i < l->file_count; i++)
+	for (size_t i = 0; i < l->file_count; i++) {
 		tool_kit.recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
+		actor_recall_touch(a, l->files[i].path);
+	}
 	if (!s->origin_id) { /* a fork has no children of its own yet */
 		meta_read_all(&s->tree, &notes);
 		agent_tree_restore(a, &l->delivered);
+		actor_recall_messages(a, l);
 	}
 	if (notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });

@@ -7,7 +7,7 @@
 #include "app/mcp_config.h"
 #include "subagent/agent_tool.h"
 #include "subagent/servers.h"
-#include "tools/tools.h"
+#include "subagent/tool_load.h"
 
 enum { DEFAULT_WAIT_MS = 30000 };
 
@@ -115,15 +115,6 @@ static bool same_tools(const struct tool_set *a, const struct tool_set *b)
 	return !a->count || memcmp(a->tools, b->tools, a->count * sizeof *a->tools) == 0;
 }
 
-static void add_resource_tools(const struct mcp_set *servers, struct tool_set *out)
-{
-	if (!mcp_set_has_resources(servers))
-		return;
-	for (size_t i = 0; tool_table[i]; i++)
-		if ((tool_table[i]->flags & TOOL_NEEDS_SERVERS) && !tool_set_find(out, str_from(tool_table[i]->name)))
-			tool_set_add(out, tool_table[i]);
-}
-
 void session_update_tools(struct cadre_session *s)
 {
 	struct actor *a = &s->tree.main;
@@ -135,7 +126,7 @@ void session_update_tools(struct cadre_session *s)
 	for (size_t i = 0; i < s->own_tools; i++)
 		tool_set_add(&now, pool->tools[i]);
 	mcp_set_tools(a->servers, &now);
-	add_resource_tools(a->servers, &now);
+	servers_bring_tools(&s->tree, a->servers, &now);
 	if (same_tools(pool, &now)) {
 		tool_set_release(&now);
 		return;
@@ -144,6 +135,7 @@ void session_update_tools(struct cadre_session *s)
 	*pool = now;
 	agent_tool_renew(&s->tree); /* agents that need a server appear with it */
 	session_choose_tools(s);
+	actor_defer_tools(a);
 	session_renew_head(s);
 }
 
@@ -197,6 +189,12 @@ static void find_roots(struct cadre_session *s)
 		s->roots[i] = arena_printf(&s->arena, "file://%s", dirs[i]);
 }
 
+void session_renew_roots(struct cadre_session *s)
+{
+	find_roots(s);
+	mcp_pool_roots_changed(s->cadre->server_pool);
+}
+
 int session_open_servers(struct cadre_session *s, struct err *err)
 {
 	struct cadre *c = s->cadre;
@@ -214,6 +212,8 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 	t->server_wait_ms = app_server_wait_ms();
 	t->admit_server = admit;
 	t->on_servers = on_change;
+	t->deferral = deferral_policy_read(
+		settings_getenv(c->policy.settings, c->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
 	s->own_tools = session_pool(s)->count;
 	for (size_t i = 0; i < c->mcp_config->count; i++)
 		if (c->mcp_config->items[i].standing == MCP_COUNTS)

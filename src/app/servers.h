@@ -15,6 +15,7 @@ int session_open_servers(struct cadre_session *s, struct err *err);
 /* True: its servers are on their way, and `then` comes from the loop, once; only before the first turn. */
 bool session_await_servers(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
 void session_stop_awaiting(struct cadre_session *s); /* then comes, cancelled; nothing if it does not wait */
+void session_renew_roots(struct cadre_session *s);   /* its directories are others: servers are told */
 void session_release_servers(struct cadre_session *s);
 struct mcp_set *session_servers(struct cadre_session *s); /* of the main agent; made if it has none */
 /* The main agent's tools and the head of its requests, as its servers are now. */

@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 #include "app/permissions.h"
 #include "app/control.h"
+#include "app/fallback.h"
 #include "app/main_agent.h"
 #include "app/schema.h"
+#include "app/server_approval.h"
 #include "app/servers.h"
 #include "app/styles.h"
 #include "app/todos.h"
 #include "app/trace.h"
+#include "app/web.h"
 #include "io/file.h"
 #include "session/checkpoint.h"
 #include "session/lock.h"
@@ -17,6 +20,7 @@
 #include "subagent/agent_tool.h"
 #include "subagent/context.h"
 #include "subagent/firing.h"
+#include "subagent/tool_load.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 
@@ -70,9 +74,11 @@ static bool is_offered(const struct cadre_session *s, const struct tool *tool)
 {
 	if (tool == &tool_skill && !s->tree.skills.registry)
 		return false;
-	if (tool->flags & TOOL_NEEDS_SERVERS)
+	if (tool->flags & (TOOL_NEEDS_SERVERS | TOOL_FINDS_TOOLS))
 		return false; /* they come with a server: session_update_tools() */
 	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !session_offers_list(s, tool))
+		return false;
+	if ((tool->flags & TOOL_NEEDS_SEARCH) && !session_can_search(s))
 		return false;
 	return options_can_ask(&s->cadre->options) || !(tool->flags & TOOL_NEEDS_USER);
 }
@@ -125,8 +131,9 @@ static struct head *make_head(struct cadre_session *s)
 	AUTO_BUF struct buf system = { 0 };
 
 	context_system_prompt(&system, s);
-	const char *effort = o->effort ? o->effort : s->agent ? s->agent->definition->effort : NULL;
-	return context_head(&s->tree.main, buf_str(&system), effort);
+	const char *own = s->agent ? s->agent->definition->effort : NULL;
+	const char *effort = o->effort ? o->effort : own ? own : s->effort;
+	return context_head(&s->tree.main, buf_str(&system), actor_turn_effort(&s->tree.main, effort));
 }
 
 void session_renew_head(struct cadre_session *s)
@@ -142,6 +149,7 @@ static void open_main(struct cadre_session *s, struct head *head)
 	const struct agent_definition *d = s->agent ? s->agent->definition : NULL;
 	int64_t max_turns = o->max_turns ? o->max_turns : d ? d->max_turns : 0;
 
+	session_watch_requests(s);
 	actor_open(&s->tree.main, &(struct actor_query){
 					  .head = head ? head : make_head(s),
 					  .interrupt_note = "[Request interrupted by user]",
@@ -150,7 +158,6 @@ static void open_main(struct cadre_session *s, struct head *head)
 					  .want_deltas = true,
 					  .want_raw = o->partial_messages,
 				  });
-	session_watch_requests(s);
 }
 
 static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_event, void *data)
@@ -210,10 +217,17 @@ static int open_session(struct cadre_session *s, struct err *err)
 	    session_open_fallback(s, err) < 0 || make_permission(s, o, err) < 0 || session_open_servers(s, err) < 0 ||
 	    session_become_agent(s, err) < 0)
 		return -(int)err->kind;
+	session_open_approval(s);
+	s->effort = settings_cstr(c->policy.settings, "effortLevel", &s->arena, NULL);
 	s->tree.thinking = o->thinking;
+	s->tree.thinking_display = o->thinking_display;
 	s->tree.task_budget = o->task_budget;
+	if (o->channels)
+		buf_addf(&s->agent_notes, "no server can push messages: --channels has no effect\n");
 	session_find_style(s);
 	open_main(s, NULL);
+	if (s->load)
+		actor_recall_tools(a, s->load);
 	if (s->load && s->origin_id) {
 		transcript_fork(&s->load->transcript,
 				&a->query.transcript); /* its marks are those of every other fork */
@@ -262,6 +276,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, a->cwd);
 	if (session_find(f, &plain, project_dir, err) < 0 || session_open_tree(f, project_dir, err) < 0)
 		return -(int)err->kind;
+	f->tree.allowed_models = s->tree.allowed_models;
 	session_share_agent(f, s);
 	for (size_t i = 0; i < s->own_tools; i++) {
 		const struct tool *tool = session_pool(s)->tools[i];
@@ -274,10 +289,13 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	    make_permission(f, &s->cadre->options, err) < 0 || session_open_servers(f, err) < 0 ||
 	    session_become_agent(f, err) < 0)
 		return -(int)err->kind;
+	f->effort = s->effort ? arena_strdup(&f->arena, s->effort) : NULL;
 	f->tree.thinking = s->tree.thinking;
+	f->tree.thinking_display = s->tree.thinking_display;
 	f->tree.task_budget = s->tree.task_budget;
 	session_find_style(f);
 	open_main(f, head_ref(from->query.config.head));
+	actor_defer_like(a, from);
 	session_update_tools(f); /* the same connections, so the same tools */
 	return 0;
 }
@@ -325,6 +343,7 @@ void session_free(struct cadre_session *s)
 	session_unwatch_files(s);
 	session_turn_release(s);
 	control_close(s);
+	session_drop_approval(s);
 	session_release_servers(s);
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);

@@ -20,6 +20,22 @@ static bool fire(struct cadre_session *s, enum hook_event event, const char *sub
 	return true;
 }
 
+bool session_tell_setup(struct cadre_session *s, hook_done_fn *done)
+{
+	const char *trigger = s->cadre->options.setup;
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!trigger || s->turn.setup_told)
+		return false;
+	s->turn.setup_told = true;
+	if (!is_wanted(s, HOOK_SETUP, trigger))
+		return false;
+	json_open(&w, '{');
+	json_kcstr(&w, "trigger", trigger);
+	return fire(s, HOOK_SETUP, trigger, &w, done);
+}
+
 bool session_tell_start(struct cadre_session *s, hook_done_fn *done)
 {
 	AUTO_BUF struct buf fields = { 0 };

@@ -131,7 +131,9 @@ int cadre_has_initial_prompt(const struct cadre_session *s)
 
 int cadre_has_interrupted_turn(const struct cadre_session *s)
 {
-	return s->load && (s->load->interrupted || agent_tree_unfinished(&s->tree, &s->load->delivered));
+	const struct session_load *l = s->load;
+
+	return l && (l->interrupted || l->waiting_count || agent_tree_unfinished(&s->tree, &l->delivered));
 }
 
 /* ---- what the host said ---------------------------------------------------------------------------------------- */

@@ -6,16 +6,19 @@
  *                            +-- cancelled --> ended     +-- refused|--> ended                +-- go on --+
  *                                                        +-- /name --> skill (skills.h) --> prompt on disk, or ended
  *
+ * Where the option setup says so, Setup hooks come before those of SessionStart; cadre_prepare() ends behind both.
  * A session is at work while a turn runs or children are alive. A notification that comes between turns starts one. */
 #include "app/app_int.h"
 #include "app/compact.h"
 #include "app/main_agent.h"
 #include "app/mention.h"
 #include "app/schema.h"
+#include "app/server_approval.h"
 #include "app/servers.h"
 #include "app/skills.h"
 #include "base/crash.h"
 #include "subagent/firing.h"
+#include "subagent/skill_use.h"
 
 /* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
 enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };
@@ -29,6 +32,8 @@ static struct cadre_session *session_of(struct actor *a)
 
 static void end_turn(struct cadre_session *s);
 static void turn_over(struct cadre_session *s);
+static void start_up(struct cadre_session *s);
+static void started(struct cadre_session *s);
 static void submit(struct cadre_session *s);
 static void go(struct cadre_session *s);
 static void ask(struct cadre_session *s);
@@ -43,6 +48,8 @@ void session_hear(struct cadre_session *s, const struct hook_outcome *outcome)
 	agent_tree_say(&s->tree, NULL, outcome);
 	session_obey_title(s, outcome);
 	session_watch_more(s, outcome);
+	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
+		agent_tree_reload_skills(&s->tree);
 }
 
 /* The turn is over and nothing was asked: text is its result, where an end has one. */
@@ -119,7 +126,34 @@ static void on_session_started(void *data, const struct hook_outcome *outcome)
 	session_hear(s, outcome);
 	take_opening(s, outcome->fields[HOOK_INITIAL_MESSAGE]);
 	if (!is_over(s, outcome))
+		started(s);
+}
+
+static void on_set_up(void *data, const struct hook_outcome *outcome)
+{
+	struct cadre_session *s = data;
+
+	session_hear(s, outcome);
+	if (!is_over(s, outcome))
+		start_up(s);
+}
+
+/* The turn is announced: hooks come first. */
+static void start_up(struct cadre_session *s)
+{
+	if (!session_tell_setup(s, on_set_up) && !session_tell_start(s, on_session_started))
+		started(s);
+}
+
+static void started(struct cadre_session *s)
+{
+	if (!s->turn.prepares) {
 		submit(s);
+		return;
+	}
+	s->turn.prepares = false;
+	end_unasked(s, QUERY_DONE, STR(""));
+	session_settle(s);
 }
 
 static void on_submitted(void *data, const struct hook_outcome *outcome)
@@ -307,8 +341,11 @@ static bool asks(const struct cadre_session *s)
 
 static bool has_hooks_in(const struct cadre_session *s, const struct hook_set *set)
 {
+	bool sets_up = s->cadre->options.setup && !s->turn.setup_told;
+
 	return set &&
-	       ((!s->turn.start_told && set->events[HOOK_SESSION_START]) || set->events[HOOK_USER_PROMPT_SUBMIT]);
+	       ((sets_up && set->events[HOOK_SETUP]) || (!s->turn.start_told && set->events[HOOK_SESSION_START]) ||
+		set->events[HOOK_USER_PROMPT_SUBMIT]);
 }
 
 /* Something comes before the prompt: hooks, or texts that are made ready. */
@@ -325,8 +362,7 @@ static int start_asked(struct cadre_session *s, struct err *err)
 
 	if (has_question && takes_time(s)) {
 		announce(s, false);
-		if (!session_tell_start(s, on_session_started))
-			submit(s);
+		start_up(s);
 		return 0;
 	}
 	s->turn.start_told = true;
@@ -354,10 +390,16 @@ static void on_servers_known(struct cadre_session *s, bool cancelled)
 	}
 }
 
-static void on_settings_known(struct cadre_session *s, bool cancelled)
+static void on_servers_approved(struct cadre_session *s, bool cancelled)
 {
 	if (cancelled || !session_await_servers(s, on_servers_known))
 		on_servers_known(s, cancelled);
+}
+
+static void on_settings_known(struct cadre_session *s, bool cancelled)
+{
+	if (cancelled || !session_await_approval(s, on_servers_approved))
+		on_servers_approved(s, cancelled);
 }
 
 /* Without hooks a disk that fails is known before this returns. */
@@ -367,7 +409,8 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
 		return -(int)err->kind;
 	session_keep_prompt(s, p);
 	s->running = true; /* what children of an earlier run have to tell waits for this turn */
-	if (session_look_at_settings(s, on_settings_known) || session_await_servers(s, on_servers_known)) {
+	if (session_look_at_settings(s, on_settings_known) || session_await_approval(s, on_servers_approved) ||
+	    session_await_servers(s, on_servers_known)) {
 		session_settle(s);
 		return 0;
 	}
@@ -386,6 +429,18 @@ int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why,
 	return app_status(status, &err, why, why_size);
 }
 
+int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!s || s->running || s->closing)
+		return app_status(err_set(&err, ERR_BUSY, "a turn is running"), &err, why, why_size);
+	s->turn.prepares = true;
+	announce(s, false);
+	start_up(s);
+	return CADRE_OK;
+}
+
 static void on_notice(struct actor *a)
 {
 	struct cadre_session *s = session_of(a);
@@ -401,7 +456,8 @@ static void end_turn(struct cadre_session *s)
 	s->running = false;
 	s->results++;
 	permission_revoke(&s->tree.main.permission, NULL);
-	session_leave_fallback(s);
+	actor_leave_fallback(&s->tree.main);
+	actor_leave_turn_model(&s->tree.main);
 	session_drop_prompt(s);
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
 					 .text = turn_text(s, &scratch),
@@ -436,6 +492,7 @@ static void on_turn_end(struct actor *a)
 
 void cadre_interrupt(struct cadre_session *s)
 {
+	session_stop_approval(s);
 	session_stop_awaiting(s);
 	if (s->running && s->turn.firing)
 		hook_cancel(s->turn.firing);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * sessions.c - `cadre sessions`: what conversations there are, and what becomes of old ones. */
+ * sessions.c - `cadre sessions`: what conversations there are. */
 #include "app/sessions.h"
 #include "app/logs.h"
 #include "json/json_write.h"
-#include "plugin/copy.h"
-#include "session/lock.h"
 
 static struct cadre_report *report_new(void)
 {
 	return xcalloc(1, sizeof(struct cadre_report));
 }
 
-static const char *shown_name(const struct session_entry *e)
+const char *session_shown_name(const struct session_entry *e)
 {
 	return e->title[0] ? e->title : e->prompt[0] ? e->prompt : "(no prompt)";
 }
@@ -43,7 +41,7 @@ static void add_entry(struct cadre_report *r, const struct session_entry *e)
 	buf_addsize(&size, e->bytes);
 	buf_addspan(&age, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
 	buf_addf(&messages, "%u", e->messages);
-	report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, shown_name(e), NULL);
+	report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, session_shown_name(e), NULL);
 }
 
 static void describe_list(struct cadre_report *r, const struct session_list *l)
@@ -126,7 +124,7 @@ static int tell(struct cadre *c, const char *name, bool markdown, struct cadre_r
 	if (session_list_read(c, NULL, &list, err) < 0 || session_list_find(&list, name, &e, err) < 0)
 		return -(int)err->kind;
 	if (markdown) {
-		report_line(r, CADRE_PLAIN, "# %s", shown_name(e));
+		report_line(r, CADRE_PLAIN, "# %s", session_shown_name(e));
 		report_line(r, CADRE_PLAIN, "%s", "");
 	}
 	json_open(&t.json, '[');
@@ -149,64 +147,4 @@ int cadre_sessions_show(struct cadre *c, const char *session, int markdown, stru
 	else
 		cadre_report_free(r);
 	return app_status(status, &err, why, why_size);
-}
-
-/* ---- old ones ---------------------------------------------------------------------------------------------------- */
-
-/* One that somebody works on stays, however old its file is. */
-static int remove_session(struct cadre *c, const struct session_list *l, const struct session_entry *e, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (session_lock(&c->locks, l->project_dir, e->id, err) < 0)
-		return -(int)err->kind;
-	int status = unlink(e->path) == 0 ? 0 : err_set(err, ERR_IO, "cannot remove %s: %m", e->path);
-	if (status == 0)
-		status = directory_remove(arena_printf(&a, "%s/%s", l->project_dir, e->id), err);
-	session_unlock(&c->locks, l->project_dir, e->id);
-	return status;
-}
-
-static void prune_one(struct cadre *c, const struct session_list *l, const struct session_entry *e, bool dry,
-		      struct cadre_report *r, struct json_out *w)
-{
-	struct err err = { 0 };
-	int status = dry ? 0 : remove_session(c, l, e, &err);
-
-	json_open(w, '{');
-	json_kcstr(w, "sessionId", e->id);
-	json_ki64(w, "bytes", (int64_t)e->bytes);
-	json_kbool(w, "removed", !dry && status == 0);
-	if (status < 0)
-		json_kcstr(w, "error", err.text);
-	json_close(w);
-	r->bad = r->bad || (status < 0 && err.kind != ERR_BUSY);
-	report_row(r, status < 0 ? CADRE_WARN : CADRE_PLAIN,
-		   dry          ? "would be removed"
-		   : status < 0 ? "kept"
-				: "removed",
-		   e->id, status < 0 ? err.text : shown_name(e), NULL);
-}
-
-int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, struct cadre_report **ret_report,
-			 char *why, size_t why_size)
-{
-	AUTO_SESSIONS struct session_list list = { 0 };
-	struct err err = { 0 };
-
-	if (!c || !ret_report || older_than_s < 0)
-		return CADRE_USAGE;
-	if (session_list_read(c, NULL, &list, &err) < 0)
-		return app_status(-(int)err.kind, &err, why, why_size);
-	struct cadre_report *r = *ret_report = report_new();
-	struct json_out w = json_out(&r->json);
-	int64_t limit_ms = id_wall_ms() - older_than_s * 1000;
-	json_open(&w, '[');
-	for (size_t i = 0; i < list.count; i++)
-		if (list.entries[i].changed_ms < limit_ms)
-			prune_one(c, &list, &list.entries[i], dry_run, r, &w);
-	json_close(&w);
-	if (!r->count)
-		report_line(r, CADRE_NOTE, "no session of this project is that old");
-	return CADRE_OK;
 }

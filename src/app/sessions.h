@@ -27,7 +27,8 @@ struct session_list {
 int session_list_read(struct cadre *c, const char *text, struct session_list *ret, struct err *err);
 void session_list_release(struct session_list *l);
 #define AUTO_SESSIONS CLEANUP(session_list_release)
-/* By its id, the beginning of one, or its title. -ERR_NOT_FOUND; -ERR_USAGE if several match. */
+const char *session_shown_name(const struct session_entry *e); /* title or prompt, for people */
+/* By its id, the beginning of one, or its title in any case. -ERR_NOT_FOUND; -ERR_USAGE, which names them, if several match. */
 int session_list_find(const struct session_list *l, const char *name, const struct session_entry **ret,
 		      struct err *err);
 

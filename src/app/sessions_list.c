@@ -8,7 +8,7 @@
 #include "io/file.h"
 #include "json/json_write.h"
 
-enum { LONGEST_PROMPT = 200 };
+enum { LONGEST_PROMPT = 200, MOST_NAMED = 5 };
 
 int session_each_line(const char *path, int (*fn)(void *data, struct str line), void *data, struct err *err)
 {
@@ -179,6 +179,40 @@ void session_list_release(struct session_list *l)
 	*l = (struct session_list){ 0 };
 }
 
+static bool is_meant(const struct session_entry *e, const char *name)
+{
+	return name[0] && (str_starts(str_from(e->id), str_from(name)) || !strcasecmp(e->title, name));
+}
+
+/* How much of its id tells it from all others. */
+static size_t short_id(const struct session_list *l, const struct session_entry *e)
+{
+	size_t n = 8;
+
+	for (size_t i = 0; i < l->count; i++)
+		while (&l->entries[i] != e && n < UUID_LEN && !strncmp(l->entries[i].id, e->id, n))
+			n++;
+	return n;
+}
+
+static int refuse_several(const struct session_list *l, const char *name, size_t count, struct err *err)
+{
+	AUTO_BUF struct buf ids = { 0 };
+	size_t named = 0;
+
+	for (size_t i = 0; i < l->count && named < MOST_NAMED; i++) {
+		const struct session_entry *e = &l->entries[i];
+		if (!is_meant(e, name))
+			continue;
+		buf_addf(&ids, "%s%.*s (", named++ ? ", " : "", (int)short_id(l, e), e->id);
+		buf_addspan(&ids, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
+		buf_addstr(&ids, ")");
+	}
+	if (count > named)
+		buf_addf(&ids, " and %zu more", count - named);
+	return err_set(err, ERR_USAGE, "%zu sessions match '%.40s'; name one by its id: %s", count, name, ids.p);
+}
+
 int session_list_find(const struct session_list *l, const char *name, const struct session_entry **ret, struct err *err)
 {
 	const struct session_entry *found = NULL;
@@ -190,7 +224,7 @@ int session_list_find(const struct session_list *l, const char *name, const stru
 			*ret = e;
 			return 0;
 		}
-		if (!str_starts(str_from(e->id), str_from(name)) && strcasecmp(e->title, name) != 0)
+		if (!is_meant(e, name))
 			continue;
 		found = e;
 		count++;
@@ -198,7 +232,7 @@ int session_list_find(const struct session_list *l, const char *name, const stru
 	if (!count)
 		return err_set(err, ERR_NOT_FOUND, "no session of this project has the id or title '%.60s'", name);
 	if (count > 1)
-		return err_set(err, ERR_USAGE, "several sessions match '%.60s': name one by its id", name);
+		return refuse_several(l, name, count, err);
 	*ret = found;
 	return 0;
 }

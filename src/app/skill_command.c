@@ -5,6 +5,7 @@
 #include "app/server_prompt.h"
 #include "json/json_write.h"
 #include "subagent/firing.h"
+#include "subagent/skill_recall.h"
 #include "subagent/skill_use.h"
 
 enum { MOST_STACKED = 6 };
@@ -243,7 +244,7 @@ static void on_ready(void *data, const struct skill_result *result)
 {
 	struct expansion *e = data;
 	const struct command *c = &e->commands[e->at - 1];
-	AUTO_BUF struct buf known = { 0 };
+	AUTO_BUF struct buf text = { 0 };
 
 	e->use = NULL;
 	if (e->cancelled) {
@@ -253,9 +254,13 @@ static void on_ready(void *data, const struct skill_result *result)
 	} else if (c->skill->is_fork) {
 		fork_off(e, result->text);
 	} else {
-		buf_addf(&known, "The text of the skill %s is in this conversation already, unchanged. Follow it.",
-			 c->name);
-		add_text(e, segment_text(result->is_known ? buf_str(&known) : result->text));
+		if (result->is_known)
+			buf_addf(&text,
+				 "The text of the skill %s is in this conversation already, unchanged. Follow it.",
+				 c->name);
+		else
+			skill_text_add(&text, c->name, result->text);
+		add_text(e, segment_text(buf_str(&text)));
 		go_on(e);
 	}
 }

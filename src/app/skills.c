@@ -18,6 +18,8 @@ int app_skill_sources(struct cadre *c, struct arena *a, struct skill_sources *re
 	const char **dirs = arena_alloc(a, (o->add_dir_count + 1) * sizeof *dirs);
 	for (size_t i = 0; i < o->add_dir_count; i++)
 		dirs[i] = path_absolute(a, s.cwd, str_from(o->add_dirs[i]));
+	if (o->config_root)
+		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
 	s.add_dirs = dirs;
 	s.add_dir_count = o->add_dir_count;
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;

@@ -44,6 +44,19 @@ static int set_thinking(struct cadre_session *s, const char *value, struct err *
 	return status;
 }
 
+static int set_display(struct cadre_session *s, const char *value, struct err *err)
+{
+	struct options o = { .thinking_display = NULL };
+	int status = options_set(&o, "thinking-display", value, err);
+
+	if (status == 0) {
+		s->tree.thinking_display = o.thinking_display; /* a constant */
+		session_renew_head(s);
+	}
+	options_release(&o);
+	return status;
+}
+
 static int set_effort(struct cadre_session *s, const char *value, struct err *err)
 {
 	if (options_set(&s->cadre->options, "effort", value, err) < 0)
@@ -60,6 +73,7 @@ static const struct {
 	{ "model", set_model },
 	{ "permission-mode", set_mode },
 	{ "max-thinking-tokens", set_thinking },
+	{ "thinking-display", set_display },
 };
 
 int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why, size_t why_size)

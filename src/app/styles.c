@@ -76,27 +76,47 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 }
 
 /* True: go on. plugin NULL: not of a plugin. */
-static bool walk_dir(const struct walk *w, const char *parent, const char *plugin)
+static bool walk_file(const struct walk *w, const char *path, const char *plugin)
 {
-	const char *dir = path_join(w->arena, parent, "output-styles");
+	const char *slash = strrchr(path, '/');
+	struct str name = str_from(slash ? slash + 1 : path);
+	struct output_style style;
+
+	if (name.n <= 3 || !str_ends(name, STR(".md")) ||
+	    !read_file(path, arena_dup(w->arena, name.p, name.n - 3), w->arena, &style))
+		return true;
+	if (plugin)
+		style.name = arena_printf(w->arena, "%s:%s", plugin, style.name);
+	return w->fn(w->data, &style);
+}
+
+static bool walk_dir(const struct walk *w, const char *dir, const char *plugin)
+{
 	struct dirent **entries = NULL;
 	int count = scandir(dir, &entries, NULL, by_name);
 	bool more = true;
 
 	for (int i = 0; i < count; i++) {
-		struct str name = str_from(entries[i]->d_name);
-		struct output_style style;
-		if (more && name.n > 3 && str_ends(name, STR(".md")) &&
-		    read_file(path_join(w->arena, dir, name.p), arena_dup(w->arena, name.p, name.n - 3), w->arena,
-			      &style)) {
-			if (plugin)
-				style.name = arena_printf(w->arena, "%s:%s", plugin, style.name);
-			more = w->fn(w->data, &style);
-		}
+		more = more && walk_file(w, path_join(w->arena, dir, entries[i]->d_name), plugin);
 		free(entries[i]);
 	}
 	free(entries);
 	return more;
+}
+
+static bool walk_usual(const struct walk *w, const char *parent)
+{
+	return walk_dir(w, path_join(w->arena, parent, "output-styles"), NULL);
+}
+
+static bool walk_plugin(const struct walk *w, const struct plugin *p)
+{
+	for (size_t i = 0; i < p->styles.count; i++) {
+		const struct plugin_path *at = &p->styles.list[i];
+		if (!(at->is_dir ? walk_dir(w, at->path, p->name) : walk_file(w, at->path, p->name)))
+			return false;
+	}
+	return true;
 }
 
 /* From cwd up to the root of the repository; without one cwd alone. */
@@ -106,7 +126,7 @@ static bool walk_project(const struct walk *w, const char *cwd, const char *conf
 
 	for (char *dir = arena_strdup(w->arena, cwd); dir[0];) {
 		const char *claude = path_join(w->arena, dir, ".claude");
-		if (strcmp(claude, config_dir) != 0 && !walk_dir(w, claude, NULL))
+		if (strcmp(claude, config_dir) != 0 && !walk_usual(w, claude))
 			return false;
 		if (!root || !strcmp(dir, root))
 			break;
@@ -131,14 +151,15 @@ static void walk_all(const struct cadre_session *s, const struct walk *w)
 	const struct cadre *c = s->cadre;
 	unsigned sources = c->options.some_sources ? c->options.setting_sources : SETTINGS_ALL;
 
-	if (s->tree.managed_dir && !walk_dir(w, s->tree.managed_dir, NULL))
+	if (s->tree.managed_dir && !walk_usual(w, s->tree.managed_dir))
 		return;
-	if ((sources & SETTINGS_PROJECT) && !walk_project(w, s->tree.main.cwd, c->store.config_dir))
+	const char *project = c->options.config_root ? c->options.config_root : s->tree.main.cwd;
+	if ((sources & SETTINGS_PROJECT) && !walk_project(w, project, c->store.config_dir))
 		return;
-	if ((sources & SETTINGS_USER) && !walk_dir(w, c->store.config_dir, NULL))
+	if ((sources & SETTINGS_USER) && !walk_usual(w, c->store.config_dir))
 		return;
 	for (size_t i = 0; c->plugins && i < c->plugins->enabled_count; i++)
-		if (!walk_dir(w, c->plugins->enabled[i]->root, c->plugins->enabled[i]->name))
+		if (!walk_plugin(w, c->plugins->enabled[i]))
 			return;
 	(void)walk_builtin(w);
 }
@@ -167,6 +188,7 @@ void session_find_style(struct cadre_session *s)
 	const struct json *setting = settings_get(s->cadre->policy.settings, "outputStyle", NULL);
 	struct search search = { s, json_cstr(setting, &s->arena) };
 
+	s->style = NULL;
 	if (!search.name || !search.name[0] || !strcasecmp(search.name, "default"))
 		return;
 	walk_all(s, &(struct walk){ &s->arena, is_wanted, &search });

@@ -9,6 +9,7 @@
 #include "app/permissions.h"
 #include "app/plugins.h"
 #include "app/rewind.h"
+#include "app/web.h"
 #include "io/file.h"
 #include "session/state.h"
 #include "settings/env_switch.h"
@@ -90,6 +91,7 @@ void session_use_policy(struct cadre_session *s)
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", &s->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", &s->arena);
 	session_use_skills(s);
+	session_use_web(s);
 	session_use_compact(s);
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 }
@@ -122,7 +124,9 @@ static void find_places(struct cadre_session *s, const char *project_dir)
 	struct agent_tree *t = &s->tree;
 	AUTO_BUF struct buf key = { 0 };
 	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
-	const char *root = git_root(&s->arena, t->main.cwd);
+	const char *given = s->cadre->options.config_root;
+	const char *root =
+		given ? path_absolute(&s->arena, t->main.cwd, str_from(given)) : git_root(&s->arena, t->main.cwd);
 
 	store_project_key(&key, str_from(t->main.cwd));
 	t->session_id = s->id;
@@ -151,6 +155,11 @@ void session_leave_places(struct cadre_session *s)
 static void on_permissions(struct agent_tree *t, const struct json *updates)
 {
 	session_update_permissions(t->data, updates);
+}
+
+static void on_told(struct agent_tree *t, const struct hook_outcome *outcome)
+{
+	session_watch_more(t->data, outcome);
 }
 
 static void on_idle(struct agent_tree *t)
@@ -197,6 +206,7 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 		t->max_tokens = 0;
 	t->on_event = session_emit;
 	t->on_permissions = on_permissions;
+	t->on_told = on_told;
 	t->on_idle = on_idle;
 	t->trusts_plugin = app_trusts_plugin;
 	t->data = s;

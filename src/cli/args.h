@@ -54,7 +54,7 @@ struct option_value {
 /* What was said. Values are borrowed from argv or live in the arena. */
 struct args {
 	const char *prompt; /* NULL: none. First: a row whose .field is 0 has no field */
-	bool print, verbose, partial, help, version, json, list, forget, all, follow, dry_run, force;
+	bool print, verbose, partial, init_only, help, version, json, list, forget, all, follow, dry_run, force;
 	const char *output_format; /* NULL: not given */
 	const char *input_format;
 	const char *session;             /* of `cadre stop`; NULL: not given */

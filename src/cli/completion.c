@@ -13,6 +13,7 @@ const struct verb verb_completion = {
 		"       cadre completion fish    into ~/.config/fish/completions/cadre.fish\n"
 		"\n"
 		"An installed cadre has brought all three to their usual places.\n",
+	.words = (const char *const[]){ "bash", "fish", "zsh", NULL },
 	.options = (const char *const[]){ NULL },
 	.run = run_completion,
 };
@@ -91,6 +92,24 @@ void completion_flags(const struct verb *verb, void (*fn)(struct buf *out, const
 bool completion_takes_path(const struct option *option)
 {
 	return option->value && (strstr(option->value, "file") || strstr(option->value, "dir"));
+}
+
+bool completion_takes_session(const struct option *option)
+{
+	return option->value && !strcmp(option->value, "session");
+}
+
+void completion_add_words(struct buf *out, const char *const *words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		buf_addf(out, "%s%s", i ? " " : "", words[i]);
+}
+
+void completion_add_holders(struct buf *out, const struct verb *verb, const char *between)
+{
+	for (size_t i = 0; verb->session_words && verb->session_words[i]; i++)
+		buf_addf(out, "%s%s", i ? between : "",
+			 verb->session_words[i][0] ? verb->session_words[i] : verb->name);
 }
 
 struct str completion_gist(const struct option *option)

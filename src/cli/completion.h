@@ -20,6 +20,10 @@ void manual_write(struct buf *out); /* cadre.1, for man(1) */
 void completion_flags(const struct verb *verb, void (*fn)(struct buf *out, const struct option *option),
 		      struct buf *out);
 bool completion_takes_path(const struct option *option);
+bool completion_takes_session(const struct option *option);
+void completion_add_words(struct buf *out, const char *const *words); /* with spaces between; NULL: none */
+/* What a session stands behind, the same way: words of the verb, or its name. */
+void completion_add_holders(struct buf *out, const struct verb *verb, const char *between);
 struct str completion_gist(const struct option *option); /* the first sentence of its help, without the full stop */
 void completion_add_escaped(struct buf *out, struct str text,
 			    const char *special); /* a backslash before each of special */

@@ -25,9 +25,10 @@ static void add_argument(struct buf *out, const struct option *option)
 	buf_addch(out, ':');
 	if (option->choices) {
 		buf_addch(out, '(');
-		for (size_t i = 0; option->choices[i]; i++)
-			buf_addf(out, "%s%s", i ? " " : "", option->choices[i]);
+		completion_add_words(out, option->choices);
 		buf_addch(out, ')');
+	} else if (completion_takes_session(option)) {
+		buf_addstr(out, "_cadre_sessions");
 	} else if (completion_takes_path(option)) {
 		buf_addstr(out, "_files");
 	}
@@ -58,16 +59,38 @@ static void add_flag(struct buf *out, const struct option *option)
 		add_spelling(out, option, spelling);
 }
 
+/* What follows a verb, which is the first argument: one of its words, a session behind one of those. */
+static void add_words(struct buf *out, const struct verb *verb)
+{
+	if (verb->words) {
+		buf_addstr(out, "\tflags+=('2:word:(");
+		completion_add_words(out, verb->words);
+		buf_addstr(out, ")')\n");
+	}
+	if (verb->session_words) {
+		buf_addf(out, "\t[[ $words[%d] == (", verb->words ? 3 : 2);
+		completion_add_holders(out, verb, "|");
+		buf_addf(out, ") ]] && flags+=('%d:session:_cadre_sessions')\n", verb->words ? 3 : 2);
+	}
+}
+
 static void add_verb(struct buf *out, const struct verb *verb)
 {
 	buf_addf(out, "\t%s) flags=(\n", verb ? verb->name : "*");
 	completion_flags(verb, add_flag, out);
-	buf_addstr(out, "\t) ;;\n");
+	buf_addstr(out, "\t)\n");
+	if (verb)
+		add_words(out, verb);
+	buf_addstr(out, "\t;;\n");
 }
 
 void completion_zsh(struct buf *out)
 {
-	buf_addstr(out, "#compdef cadre\n_cadre()\n{\n\tlocal -a verbs flags\n\tverbs=(\n");
+	buf_addstr(out, "#compdef cadre\n"
+			"_cadre_sessions()\n{\n\tlocal -a ids\n"
+			"\tids=(${(f)\"$(_call_program sessions cadre sessions ids 2>/dev/null)\"})\n"
+			"\tids=(${ids//:/\\\\:})\n\tids=(${ids/$'\\t'/:})\n\t_describe session ids\n}\n"
+			"_cadre()\n{\n\tlocal -a verbs flags\n\tverbs=(\n");
 	for (size_t i = 0; verb_table[i]; i++) {
 		buf_addf(out, "\t\t'%s:", verb_table[i]->name);
 		add_gist(out, str_from(verb_table[i]->summary));

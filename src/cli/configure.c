@@ -60,6 +60,8 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	if (args->input_format && !strcmp(args->input_format, "stream-json")) {
 		if (!stream)
 			return err_set(err, ERR_USAGE, "--input-format stream-json needs --output-format stream-json");
+		if (args->init_only)
+			return err_set(err, ERR_USAGE, "--init-only begins no conversation: it needs no stream-json");
 		if (args->prompt && args->prompt[0]) /* an SDK gives a switch with an empty value as two words */
 			return err_set(err, ERR_USAGE,
 				       "with --input-format stream-json the prompt comes on standard input");
@@ -76,7 +78,7 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 	if (args_find(args, "forward-subagent-text") && !stream)
 		return err_set(err, ERR_USAGE, "--forward-subagent-text needs --print and --output-format stream-json");
 	if (resume && (resume->value ? !resume->value[0] : !interactive))
-		return err_set(err, ERR_USAGE, "--resume needs the id of a session: --resume <id>");
+		return err_set(err, ERR_USAGE, "--resume needs a session, by its id or title: --resume <session>");
 	return check_exclusive(args, err);
 }
 

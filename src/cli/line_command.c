@@ -3,12 +3,14 @@
 #include "cli/line_int.h"
 #include "cli/run.h"
 
+enum { WIDEST_NAME = sizeof "/compact [instructions]" - 1 };
+
 struct command {
 	const char *name;
 	const char *alias; /* or NULL */
 	const char *args;
 	const char *help;
-	void (*run)(struct line *l, struct str args);
+	void (*run)(struct line *l, struct str args); /* NULL: the session understands it */
 };
 
 static void run_help(struct line *l, struct str args);
@@ -30,9 +32,11 @@ static void run_exit(struct line *l, struct str args)
 
 static const struct command commands[] = {
 	{ "clear", "new", "", "start a new session", run_new },
+	{ "compact", NULL, " [instructions]", "sum the conversation up and go on from the summary", NULL },
 	{ "exit", "quit", "", "leave (Ctrl-D does it too)", run_exit },
 	{ "help", NULL, "", "this list", run_help },
-	{ "resume", NULL, " [id]", "go on with an earlier session; without an id the latest", run_resume },
+	{ "resume", NULL, " [session]", "go on with an earlier session, by id or title; without one the latest",
+	  run_resume },
 };
 
 static void run_help(struct line *l, struct str args)
@@ -45,7 +49,7 @@ static void run_help(struct line *l, struct str args)
 		buf_addf(&b, "/%s%s", cmd->name, cmd->args);
 		if (cmd->alias)
 			buf_addf(&b, ", /%s", cmd->alias);
-		buf_addf(&b, "%*s%s\n", (int)(18 - MIN(b.n - start, (size_t)17)), "", cmd->help);
+		buf_addf(&b, "%*s%s\n", (int)(WIDEST_NAME + 2 - MIN(b.n - start, (size_t)WIDEST_NAME)), "", cmd->help);
 	}
 	buf_addstr(&b,
 		   "/NAME [arguments] uses a skill; `cadre skills` lists them.\n"
@@ -73,7 +77,8 @@ bool line_command(struct line *l, struct str text)
 		return false;
 	name = (struct str){ name.p + 1, name.n - 1 };
 	const struct command *cmd = find_command(name);
-	if (cmd)
-		cmd->run(l, rest.p ? str_trim(rest) : STR(""));
-	return cmd != NULL;
+	if (!cmd || !cmd->run)
+		return false;
+	cmd->run(l, rest.p ? str_trim(rest) : STR(""));
+	return true;
 }

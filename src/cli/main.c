@@ -66,7 +66,7 @@ static int say_version(void)
 static int run(const struct args *args)
 {
 	bool wired = args->input_format && !strcmp(args->input_format, "stream-json");
-	bool interactive = !wired && !args->print && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	bool interactive = !wired && !args->print && !args->init_only && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct err err = { 0 };
 
 	if (configure_check(args, interactive, &err) < 0)

@@ -105,6 +105,28 @@ static int fail_no_prompt(const struct args *args, struct err *err)
 	return err_set(err, ERR_USAGE, "there is no prompt: give it as an argument or on standard input");
 }
 
+static int open(struct print *p, struct err *err)
+{
+	char why[sizeof err->text] = "";
+	int rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
+
+	if (rc < 0)
+		return err_set(err, (enum err_kind) - rc, "%s", why);
+	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
+	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
+	return 0;
+}
+
+static int prepare(struct print *p, struct err *err)
+{
+	char why[sizeof err->text] = "";
+
+	if (open(p, err) < 0)
+		return -(int)err->kind;
+	int rc = cadre_prepare(p->session, why, sizeof why);
+	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
+}
+
 static int start(struct print *p, const struct args *args, struct err *err)
 {
 	AUTO_BUF struct buf prompt = { 0 };
@@ -118,17 +140,15 @@ static int start(struct print *p, const struct args *args, struct err *err)
 	bool empty = !str_trim(buf_str(&prompt)).n;
 	if (empty && !may_be_empty)
 		return fail_no_prompt(args, err);
-	rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
+	rc = open(p, err);
 	if (rc < 0)
-		return err_set(err, (enum err_kind) - rc, "%s", why);
+		return rc;
 	bool begins = empty && cadre_has_initial_prompt(p->session);
 	if (empty && !begins && !resumed)
 		return fail_no_prompt(args, err);
 	if (empty && !begins && !cadre_has_interrupted_turn(p->session))
 		return err_set(err, ERR_USAGE, "there is no prompt, and session %s has no interrupted turn",
 			       cadre_session_id(p->session));
-	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
-	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
 	rc = cadre_prompt(p->session, begins ? "" : empty ? NULL : prompt.p, prompt.n, why, sizeof why);
 	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
@@ -145,7 +165,7 @@ static int run(struct print *p, const struct args *args)
 {
 	struct err err = { 0 };
 
-	if (start(p, args, &err) < 0)
+	if ((args->init_only ? prepare(p, &err) : start(p, args, &err)) < 0)
 		return run_fail(&err);
 	cadre_run(p->c);
 	close_session(p);

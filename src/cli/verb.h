@@ -13,6 +13,8 @@ struct verb {
 	const char *summary;        /* one line of `cadre --help` */
 	const char *help;           /* `cadre VERB --help`: usage lines and what they do */
 	const char *const *options; /* names of flags that it takes besides --json and --help, NULL-terminated */
+	const char *const *words;   /* that may follow it, in the order of the alphabet, the same way; NULL: none */
+	const char *const *session_words; /* of those: behind which a session stands; "": behind the verb; NULL: none */
 	/* args->words is what follows the verb. A verb that prints while it works (verb_print) gives no report. */
 	int (*run)(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err);
 };

@@ -15,6 +15,7 @@ const struct verb verb_agents = {
 		"Agents are looked for in plugins, in the user's and the project's settings and agents directories,\n"
 		"in --agents and in the managed directory; a later place overrides an earlier one by name.\n"
 		"check ends with 1 if a file is refused.\n",
+	.words = (const char *const[]){ "check", "new", "show", NULL },
 	.options = (const char *const[]){ "add-dir", "agents", "model", "plugin-dir", "setting-sources", "settings",
 					  NULL },
 	.run = run,

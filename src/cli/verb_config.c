@@ -25,6 +25,7 @@ const struct verb verb_config = {
 		"  cadre config explain permissions.allow\n"
 		"  cadre config get subagents.maxDepth\n"
 		"  cadre config list --setting-sources user\n",
+	.words = (const char *const[]){ "explain", "get", "keys", "list", NULL },
 	.options = (const char *const[]){ "setting-sources", "settings", NULL },
 	.run = run,
 };

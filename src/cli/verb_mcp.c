@@ -38,6 +38,7 @@ const struct verb verb_mcp = {
 		"  cadre mcp remove db --scope project\n"
 		"  cadre mcp test -- npx -y @modelcontextprotocol/server-memory\n"
 		"  cadre mcp serve --allowed-tools 'Bash(git *)' Edit --add-dir ../docs\n",
+	.words = (const char *const[]){ "add", "add-json", "get", "list", "login", "remove", "serve", "test", NULL },
 	.options = (const char *const[]){ "scope",
 					  "transport",
 					  "url",

@@ -19,6 +19,7 @@ const struct verb verb_permissions = {
 		"  cadre permissions test 'Bash(git push origin main)'\n"
 		"  cadre permissions test 'Edit(src/main.c)' reviewer --permission-mode acceptEdits\n"
 		"  cadre permissions test '{\"tool_name\": \"WebFetch\", \"tool_input\": {\"url\": \"https://x.org\"}}' --json\n",
+	.words = (const char *const[]){ "list", "test", NULL },
 	.options = (const char *const[]){ "add-dir", "agents", "allowed-tools", "disallowed-tools", "permission-mode",
 					  "plugin-dir", "setting-sources", "settings", NULL },
 	.run = run,

@@ -22,8 +22,10 @@ const struct verb verb_plugin = {
 		"What is installed is copied; a change of the original counts after installing it again. enabledPlugins of\n"
 		"the settings says which plugins count, --plugin-dir adds one for a single run. validate ends with 1 if\n"
 		"something is wrong.\n",
-	.options = (const char *const[]){ "forget", "plugin-dir", "plugin-dir-no-mcp", "scope", "setting-sources",
-					  "settings", NULL },
+	.words = (const char *const[]){ "disable", "enable", "install", "list", "marketplace", "trust", "uninstall",
+					"validate", NULL },
+	.options = (const char *const[]){ "forget", "plugin-dir", "plugin-dir-no-mcp", "plugin-url", "scope",
+					  "setting-sources", "settings", NULL },
 	.run = run,
 };
 

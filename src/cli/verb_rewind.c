@@ -18,6 +18,7 @@ const struct verb verb_rewind = {
 		"--force is given. Whatever a rewind takes away is kept: it names the message that brings it back.\n"
 		"\n"
 		"Files are kept on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n",
+	.session_words = (const char *const[]){ "", NULL },
 	.options = (const char *const[]){ "to", "dry-run", "force", "list", NULL },
 	.run = run,
 };

@@ -14,6 +14,7 @@ const struct verb verb_skills = {
 		"Skills are looked for in plugins, in .claude/skills and .claude/commands of the project and of the\n"
 		"user, and in the managed directory; a later place hides an earlier one by name, a skill hides a command.\n"
 		"check ends with 1 if a file is refused.\n",
+	.words = (const char *const[]){ "check", "list", "show", NULL },
 	.options = (const char *const[]){ "add-dir", "plugin-dir", "setting-sources", "settings", NULL },
 	.run = run,
 };

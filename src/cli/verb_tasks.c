@@ -13,6 +13,7 @@ const struct verb verb_tasks = {
 		"\n"
 		"Each agent stands below the one that started it, with its state, turns, tokens, cost, time and last tool.\n"
 		"A session that runs is asked, whichever process it is in; of another one the disk tells.\n",
+	.session_words = (const char *const[]){ "", NULL },
 	.options = (const char *const[]){ "all", NULL },
 	.run = run,
 };

@@ -237,7 +237,7 @@ static void set_out(struct judge *j)
 	else if (j->subject && j->subject->kind == SUBJECT_READ)
 		j->leader = "read";
 	j->inspector = find_inspector(j->subject);
-	j->mode = j->v->mode = permission_mode(j->p);
+	j->mode = j->v->mode = permission_mode_for(j->p, j->call->tool->name);
 	set_anchors(j);
 	if (j->inspector->prepare)
 		j->inspector->prepare(j);
@@ -272,4 +272,24 @@ enum permission_decision permission_decide(const struct permission *p, const str
 		buf_add(reason, v.reason.p, v.reason.n);
 	permission_verdict_release(&v);
 	return v.decision;
+}
+
+static bool forbids(const struct rule_set *set, const char *name)
+{
+	return rule_set_tool(set, RULE_DENY, name, NULL);
+}
+
+bool permission_forbids(const struct permission *p, const struct tool *tool)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *name = lower_name(&a, tool->name);
+
+	for (; p; p = p->parent) {
+		if (forbids(p->own, name) || forbids(p->rules, name))
+			return true;
+		for (const struct permission_grant *g = p->grants; g; g = g->next)
+			if (forbids(g->rules, name))
+				return true;
+	}
+	return false;
 }

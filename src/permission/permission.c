@@ -7,9 +7,19 @@ static const struct rule_origin session_origin = { .layer = "session" };
 static const struct rule_origin definition_origin = { .layer = "agent" };
 static const struct rule_origin call_origin = { .layer = "command" };
 
+static void drop_narrowing(struct permission_narrowing **at)
+{
+	struct permission_narrowing *gone = *at;
+
+	*at = gone->next;
+	free(gone);
+}
+
 void permission_release(struct permission *p)
 {
 	permission_revoke(p, NULL);
+	while (p->narrowings)
+		drop_narrowing(&p->narrowings);
 	rule_set_unref(p->rules);
 	rule_set_unref(p->own);
 	*p = (struct permission){ 0 };
@@ -162,10 +172,16 @@ static enum permission_mode stricter(enum permission_mode a, enum permission_mod
 	return permission_mode_is_wider(a, b) ? b : a;
 }
 
-static bool is_off(const struct permission *p, enum permission_mode mode)
+static const struct permission *main_of(const struct permission *p)
 {
 	while (p->parent)
 		p = p->parent;
+	return p;
+}
+
+static bool is_off(const struct permission *p, enum permission_mode mode)
+{
+	p = main_of(p);
 	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
 }
 
@@ -183,6 +199,35 @@ enum permission_mode permission_mode(const struct permission *p)
 	if (above == PERMISSION_BYPASS || above == PERMISSION_ACCEPT_EDITS || above == PERMISSION_AUTO)
 		return above;
 	return p->mode_may_widen ? p->mode : stricter(above, p->mode);
+}
+
+enum permission_mode permission_mode_for(const struct permission *p, const char *tool)
+{
+	enum permission_mode mode = permission_mode(p);
+
+	if (mode != PERMISSION_BYPASS && mode != PERMISSION_AUTO)
+		return mode;
+	for (const struct permission_narrowing *n = main_of(p)->narrowings; n; n = n->next)
+		if (str_starts(str_from(tool), str_from(n->tools)))
+			return stricter(n->mode, mode);
+	return mode;
+}
+
+void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode)
+{
+	struct permission_narrowing **at = &p->narrowings;
+
+	while (*at && !str_is(tools, (*at)->tools))
+		at = &(*at)->next;
+	if (*at)
+		drop_narrowing(at);
+	if (mode == PERMISSION_BYPASS)
+		return;
+	struct permission_narrowing *n = xcalloc(1, sizeof *n + tools.n + 1);
+	n->mode = mode;
+	memcpy(n->tools, tools.p, tools.n);
+	n->next = p->narrowings;
+	p->narrowings = n;
 }
 
 void permission_choose_mode(struct permission *p, enum permission_mode mode)

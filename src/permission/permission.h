@@ -28,6 +28,13 @@ struct permission_grant {
 	struct rule_set *rules; /* owned */
 };
 
+/* Tools whose names begin so, for which a mode that asks nothing is narrower */
+struct permission_narrowing {
+	struct permission_narrowing *next;
+	enum permission_mode mode; /* default or auto */
+	char tools[];
+};
+
 /* Zeroed: default mode, no rules, nobody to ask. */
 struct permission {
 	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
@@ -39,7 +46,8 @@ struct permission {
 	const char *default_agent; /* type of an Agent call that names none; NULL: general-purpose. Borrowed */
 	struct rule_set *rules;    /* of the settings: a reference, see permission_use_rules(); NULL: none */
 	struct rule_set *own;      /* added since: command line, answers, limits of birth. Owned; NULL: none */
-	struct permission_grant *grants; /* owned; newest first */
+	struct permission_grant *grants;         /* owned; newest first */
+	struct permission_narrowing *narrowings; /* of the main agent, for all of the session; owned */
 
 	/* A child's; set by permission_derive() */
 	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
@@ -105,11 +113,19 @@ enum permission_mode permission_mode(const struct permission *p); /* that holds 
 /* The user chose a mode for this agent, in place of the one that it was started with; or gives it its parent's again. */
 void permission_choose_mode(struct permission *p, enum permission_mode mode);
 void permission_inherit_mode(struct permission *p);
+/* The mode that holds for calls of this tool. */
+enum permission_mode permission_mode_for(const struct permission *p, const char *tool);
+/* In the modes bypass and auto, tools whose names begin so are in this mode: default or auto. PERMISSION_BYPASS: as others. Of
+ * the main agent only; its children follow. */
+void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
 bool permission_can_ask(const struct permission *p);
 
 /* reason gets a text for the model when denied. */
 enum permission_decision permission_decide(const struct permission *p, const struct tool_call *call,
 					   struct buf *reason);
+
+/* A deny rule in the line is about every use of the tool, so that nobody need offer it. */
+bool permission_forbids(const struct permission *p, const struct tool *tool);
 
 /* What hooks said about the call. Theirs is never the last word: deny and ask rules come first. */
 enum permission_hint { PERMISSION_HINT_NONE, PERMISSION_HINT_ALLOW, PERMISSION_HINT_ASK };

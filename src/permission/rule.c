@@ -126,11 +126,32 @@ static bool names_server(const char *name)
 }
 
 static const char *const known_tools[] = {
-	"Artifact",    "EndConversation",  "EnterPlanMode",     "EnterWorktree",   "ExitWorktree",
-	"KillShell",   "ListMcpResources", "PowerShell",        "ReadMcpResource", "ScheduleWakeup",
-	"SendMessage", "StructuredOutput", "TaskCreate",        "TaskGet",         "TaskList",
-	"TaskOutput",  "TaskStop",         "TaskUpdate",        "TeamCreate",      "TeamDelete",
-	"TodoWrite",   "ToolSearch",       "WaitForMcpServers", "WebSearch",       "Workflow",
+	"Artifact",
+	"EndConversation",
+	"EnterPlanMode",
+	"EnterWorktree",
+	"ExitWorktree",
+	"KillShell",
+	"ListMcpResourcesTool",
+	"PowerShell",
+	"ReadMcpResourceDirTool",
+	"ReadMcpResourceTool",
+	"ScheduleWakeup",
+	"SendMessage",
+	"StructuredOutput",
+	"TaskCreate",
+	"TaskGet",
+	"TaskList",
+	"TaskOutput",
+	"TaskStop",
+	"TaskUpdate",
+	"TeamCreate",
+	"TeamDelete",
+	"TodoWrite",
+	"ToolSearch",
+	"WaitForMcpServers",
+	"WebSearch",
+	"Workflow",
 };
 
 static void check_known(struct draft *d, const struct rule *r)

@@ -8,8 +8,9 @@
 #include "subagent/firing.h"
 #include "subagent/fork.h"
 #include "subagent/gate.h"
-#include "subagent/skill_use.h"
+#include "subagent/skill_wake.h"
 #include "subagent/subagent.h"
+#include "subagent/tool_load.h"
 
 /* ---- what happens to it -------------------------------------------------------------------------------------- */
 
@@ -38,21 +39,20 @@ static void on_usage(void *data, const struct usage *usage)
 
 	a->turns++;
 	usage_add(&a->usage, usage);
-	agent_tree_spend(a->tree, &a->budget, a->model, usage);
+	agent_tree_spend(a->tree, &a->budget, a->query.config.model, usage); /* a->model may be the next one's */
 }
 
 static bool on_batch(struct query *q, void *data)
 {
 	(void)q;
+	actor_load_tools(data);
 	return actor_show_batch(data);
 }
 
 static bool on_unavailable(struct query *q, void *data)
 {
-	struct actor *a = data;
-
 	(void)q;
-	return a->on_unavailable && a->on_unavailable(a);
+	return actor_fall_back(data);
 }
 
 static void on_query_end(struct query *q, void *data)
@@ -62,6 +62,7 @@ static void on_query_end(struct query *q, void *data)
 	(void)q;
 	actor_drop_batch(a);
 	actor_drop_compact(a);
+	actor_load_tools(a); /* of calls whose turn ended with them */
 	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);
 }
@@ -167,6 +168,8 @@ static void open_env(struct actor *a)
 	a->env.env_dir = t->env_dir;
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
+	a->env.deferral = &a->deferral;
+	a->env.web = t->web;
 	a->env.main_thread = !a->parent;
 	a->env.set_cwd = set_cwd;
 	a->env.notify = notify;
@@ -229,6 +232,7 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 				      .on_end = on_query_end,
 				      .data = a,
 			      });
+	a->query.trace = t->on_state;
 	head_unref(spec->head); /* the query has its own reference */
 }
 
@@ -241,8 +245,10 @@ void actor_release(struct actor *a)
 	actor_drop_fork_base(a);
 	permission_release(&a->permission);
 	hook_set_unref(a->hooks);
-	actor_forget_skills(a);
+	map_release(&a->skills_told);
+	skill_wake_free(a->wake);
 	tool_set_release(&a->tools);
+	deferral_release(&a->deferral);
 	journal_free(a->journal);
 	free(a->moved_cwd);
 	arena_release(&a->arena);

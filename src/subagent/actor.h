@@ -12,6 +12,9 @@
 #include "permission/permission.h"
 #include "query/query.h"
 #include "session/recorder.h"
+#include "subagent/fallback.h"
+#include "subagent/turn_model.h"
+#include "tool/deferral.h"
 
 struct agent_tree;
 struct batch;
@@ -19,6 +22,7 @@ struct compact_watch;
 struct hook_set;
 struct mcp_set;
 struct skill_use;
+struct skill_wake;
 struct subagent;
 
 /* What several forks of one answer share: the history with every open call answered by the same words. */
@@ -36,9 +40,12 @@ struct actor {
 	struct arena arena; /* texts that live as long as it */
 	const char *model, *cwd, *branch;
 	struct endpoint *endpoint; /* borrowed; of its model */
-	char *moved_cwd;           /* where Bash went; owned, NULL: still in cwd */
-	struct mcp_set *servers;   /* that it joined itself; owned; NULL: none, or only those of the main agent */
-	struct tool_set tools;
+	struct fallback fallback;
+	struct turn_model turn_model;
+	char *moved_cwd;         /* where Bash went; owned, NULL: still in cwd */
+	struct mcp_set *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
+	struct tool_set tools;   /* all that it has; those that wait are in none of its requests (tool_load.h) */
+	struct deferral deferral;
 	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
 	bool is_fork;            /* it runs on its parent's history, and starts no forks */
@@ -66,16 +73,15 @@ struct actor {
 	char last_tool[64];
 
 	struct skill_use *skill_uses; /* skills that are being made ready (skill_use.h) */
-	struct map skills_told;       /* name -> text that the model has of it (skill_use.c) */
-	unsigned skill_count;         /* uses so far */
+	struct map skills_told;       /* name -> which text the model has of it (skill_recall.c) */
 	uint64_t skills_listed;       /* generation of the registry that it was told, + 1 */
+	uint64_t skills_list_hash;    /* of that list */
+	struct skill_wake *wake;      /* what it touched (skill_wake.h) */
 
 	unsigned children; /* alive, background ones too */
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */
 	void (*on_turn_end)(struct actor *a);
 	void (*on_notice)(struct actor *a);
-	/* Its model cannot answer. True: model and head are those of another one now (query.h). NULL: there is none. */
-	bool (*on_unavailable)(struct actor *a);
 };
 
 struct actor_query {

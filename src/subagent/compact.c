@@ -7,9 +7,8 @@
 #include "subagent/firing.h"
 #include "subagent/plan.h"
 #include "subagent/servers.h"
+#include "subagent/skill_recall.h"
 #include "subagent/skill_use.h"
-
-enum { SKILL_TOTAL_BYTES = 100000 }; /* of all texts of skills; skill_use.h limits each */
 
 /* Owned by itself: a turn that is cancelled does not wait for it. */
 struct compact_watch {
@@ -62,6 +61,17 @@ static void on_before(void *data, const struct hook_outcome *outcome)
 	query_compact_decided(&a->query, !refused, refused ? why : buf_str(&said));
 }
 
+/* The list that the conversation has begun with was made before the hooks ran. */
+static void tell_new_skills(struct actor *a)
+{
+	AUTO_BUF struct buf list = { 0 };
+
+	agent_tree_reload_skills(a->tree);
+	actor_list_skills(a, &list);
+	if (list.n)
+		query_notice(&a->query, NULL, buf_str(&list));
+}
+
 static void on_after(void *data, const struct hook_outcome *outcome)
 {
 	struct actor *a = take_watch(data);
@@ -69,6 +79,8 @@ static void on_after(void *data, const struct hook_outcome *outcome)
 	if (!a)
 		return;
 	actor_hear_hooks(a, outcome);
+	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
+		tell_new_skills(a);
 	query_compact_told(&a->query);
 }
 
@@ -206,7 +218,6 @@ static void add_todos(struct actor *a, struct transcript *out)
 		add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
 }
 
-/* The latest first, as long as there is room; those that are left out or cut are unknown to the model from now on. */
 static void add_skills(struct actor *a, struct transcript *out)
 {
 	AUTO_BUF struct buf list = { 0 };
@@ -215,11 +226,9 @@ static void add_skills(struct actor *a, struct transcript *out)
 	a->skills_listed = 0;
 	actor_list_skills(a, &list);
 	add(out, buf_str(&list));
-	actor_recall_skills(a, SKILL_TOTAL_BYTES, &texts);
+	actor_recall_skills(a, &a->query.transcript, &texts);
 	if (texts.n)
 		add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
-	if (a->child && a->child->skills.n)
-		add(out, buf_str(&a->child->skills));
 }
 
 static void keep(struct query *q, struct transcript *out, void *data)

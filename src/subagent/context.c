@@ -4,9 +4,11 @@
 #include <sys/utsname.h>
 #include "json/json_write.h"
 #include "model/catalog.h"
+#include "model/head_json.h"
 #include "settings/instructions.h"
 #include "subagent/firing.h"
 #include "subagent/plan.h"
+#include "subagent/tool_load.h"
 #include "subagent/tree.h"
 
 enum { USUAL_MAX_TOKENS = 32000 };
@@ -89,21 +91,27 @@ struct segment *context_instructions(struct agent_tree *t, bool managed_only)
 
 struct head *context_head(struct actor *a, struct str system, const char *effort)
 {
+	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
-	const char **tools = xcalloc(a->tools.count + 1, sizeof *tools);
 	int64_t most = a->tree->max_tokens;
 
-	for (size_t i = 0; i < a->tools.count; i++)
-		tools[i] = a->tools.tools[i]->definition;
 	head_write(&bytes, &(struct head_spec){
 				   .model = a->model,
 				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
 				   .system = system,
 				   .effort = effort,
 				   .thinking = a->tree->thinking,
+				   .display = a->tree->thinking_display,
 				   .task_budget = a->parent ? 0 : a->tree->task_budget,
-				   .tools = tools,
+				   .tools = actor_definitions(a, &arena),
 			   });
-	free(tools);
 	return head_intern(a->tree->heads, buf_str(&bytes));
+}
+
+struct head *context_head_like(struct actor *a, const struct head *before)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct head_texts texts = head_read(&arena, before->bytes);
+
+	return context_head(a, texts.system, texts.effort);
 }

@@ -13,3 +13,5 @@ struct segment *context_instructions(struct agent_tree *t, bool managed_only);
 extern const char subagent_rules_text[];
 /* Interns the head of an agent's requests from its model and tools. Returns a reference. */
 struct head *context_head(struct actor *a, struct str system, const char *effort);
+/* The same with the system prompt and the effort of a head that it had before. */
+struct head *context_head_like(struct actor *a, const struct head *before);

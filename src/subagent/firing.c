@@ -71,6 +71,8 @@ static void on_heard(void *data, const struct hook_outcome *outcome)
 	struct agent_tree *t = e->tree;
 
 	agent_tree_say(t, NULL, outcome);
+	if (t->on_told)
+		t->on_told(t, outcome);
 	*e->prev = e->next;
 	if (e->next)
 		e->next->prev = e->prev;

@@ -4,7 +4,9 @@
 #include "base/crash.h"
 #include "subagent/context.h"
 #include "subagent/fork.h"
+#include "subagent/message.h"
 #include "subagent/skill_use.h"
+#include "subagent/skill_wake.h"
 #include "subagent/subagent.h"
 
 static int add_block(struct subagent *s, struct segment *block, bool meta, struct err *err)
@@ -138,9 +140,12 @@ static int begin_again(struct subagent *s, struct err *err)
 	a->query.transcript = l->transcript;
 	l->transcript = (struct transcript){ 0 };
 	memcpy(a->recorder.last, l->last, sizeof a->recorder.last);
-	for (size_t i = 0; i < l->file_count; i++)
+	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
+		actor_recall_touch(a, l->files[i].path);
+	}
 	agent_tree_restore(a, &l->delivered);
+	actor_recall_messages(a, l);
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
 		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
 					    l->calls[i].result, goes_on, err);

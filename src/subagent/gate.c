@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gate.c - what stands around every tool call. */
 #include "subagent/gate.h"
+#include "base/utf8.h"
 #include "json/json_write.h"
 #include "permission/suggest.h"
 #include "subagent/classifier.h"
@@ -8,8 +9,11 @@
 #include "subagent/plan.h"
 #include "subagent/question.h"
 #include "subagent/skill_use.h"
+#include "subagent/skill_wake.h"
 #include "subagent/tool_event.h"
 #include "subagent/tree.h"
+
+enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */
 
 /* A call on its way, while hooks or the classifier look at it. Owned by itself: it outlives a call that was cancelled
  * meanwhile. */
@@ -392,6 +396,21 @@ static void replace_result(struct tool_call *call, struct str json)
 	buf_add(&call->result, text.p, text.n);
 }
 
+/* What a hook wants the classifier to know of the result, which it does not see itself. */
+static void keep_note(struct actor *a, struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct buf *notes = &a->tree->hook_notes;
+	const struct json *root;
+
+	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return;
+	struct str text = utf8_cut(json_str(root, &call->arena), MOST_NOTES);
+	if (notes->n + text.n + 1 > MOST_NOTES)
+		buf_clear(notes);
+	buf_addf(notes, "%s" STR_FMT, notes->n ? "\n" : "", STR_ARG(text));
+}
+
 static void on_seen(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
@@ -402,6 +421,7 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 		return;
 	actor_hear_hooks(a, outcome);
 	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
+	keep_note(a, call, outcome->fields[HOOK_CLASSIFIER_CONTEXT]);
 	if (outcome->blocked) {
 		AUTO_BUF struct buf word = { 0 };
 		buf_addf(&word, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
@@ -417,6 +437,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
+	actor_touch(a, call);
 	if (call->cancelled || !wanted(a, call, event)) {
 		tool_call_settle(call);
 		return;

@@ -14,6 +14,7 @@
 #include "subagent/preload.h"
 #include "subagent/servers.h"
 #include "subagent/subagent.h"
+#include "subagent/tool_load.h"
 #include "subagent/worktree_hook.h"
 
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
@@ -76,6 +77,7 @@ static int resolve_model(struct subagent *s, struct err *err)
 	model_choose(&a->arena,
 		     &(struct model_wishes){
 			     .provider = a->tree->endpoints->usual,
+			     .allowed = a->tree->allowed_models,
 			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
 			     .call = s->task->request.model,
 			     .definition = d ? d->model : NULL,
@@ -196,9 +198,7 @@ static int settle_place(struct subagent *s, struct err *err)
 	a->env.dirs = parent_dirs;
 	if (!s->worktree)
 		return 0;
-	size_t n = 0;
-	while (parent_dirs[n])
-		n++;
+	size_t n = str_count(parent_dirs);
 	const char **dirs = arena_alloc(&a->arena, (n + 1) * sizeof *dirs);
 	dirs[0] = a->cwd; /* in place of the checkout that it must not touch */
 	for (size_t i = 1; i <= n; i++)
@@ -257,15 +257,29 @@ static int build_prompt(struct subagent *s, struct err *err)
 
 /* ---- what it can do ---------------------------------------------------------------------------------------------- */
 
+/* What servers of its own bring is there, even if the session has none. */
+static void find_pool(const struct subagent *s, struct tool_set *out)
+{
+	const struct actor *a = &s->actor;
+	const struct tool_set *from = s->definition ? agent_tree_pool(a->tree) : &a->parent->tools;
+
+	for (size_t i = 0; i < from->count; i++)
+		tool_set_add(out, from->tools[i]);
+	if (s->definition)
+		servers_bring_tools(a->tree, a->servers, out);
+}
+
 static int resolve_tools(struct subagent *s, struct err *err)
 {
 	struct actor *a = &s->actor;
 	const struct agent_tree *t = a->tree;
+	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
 	AUTO_BUF struct buf why = { 0 };
 
+	find_pool(s, &pool);
 	tool_choose(s->definition,
 		    &(struct tool_choice_spec){
-			    .pool = s->definition ? agent_tree_pool(t) : &a->parent->tools,
+			    .pool = &pool,
 			    .own = subagent_own_tools(s),
 			    .background = s->task->background,
 			    .deepest = a->who.depth >= t->limits.depth,
@@ -342,19 +356,39 @@ static unsigned turn_limit(const struct subagent *s)
 	return (unsigned)MIN(n, (int64_t)1 << 30);
 }
 
+/* A fork has its parent's, to the byte, unless it had loaded tools of its own before it was resumed. A resumed parent that has
+ * not asked yet has the one that it will ask with. */
+static struct head *make_head(struct subagent *s)
+{
+	struct actor *a = &s->actor;
+	const struct agent_definition *d = s->definition;
+	const struct query *q = &a->parent->query;
+	struct head *parent_head = s->load && q->next_head ? q->next_head : q->config.head;
+	const char *effort = s->task->request.effort ? s->task->request.effort : d ? d->effort : NULL;
+
+	if (s->load)
+		actor_recall_tools(a, s->load);
+	if (d) {
+		actor_defer_tools(a);
+		return context_head(a, buf_str(&s->system), effort);
+	}
+	actor_defer_like(a, a->parent);
+	if (a->deferral.loaded.count > a->parent->deferral.loaded.count)
+		return context_head_like(a, parent_head);
+	return head_ref(parent_head);
+}
+
 static int open_query(struct subagent *s, struct err *err)
 {
 	struct actor *a = &s->actor;
 	const struct agent_definition *d = s->definition;
-	struct head *parent_head = a->parent->query.config.head;
 
 	(void)err;
 	s->task->turn_limit = turn_limit(s);
 	a->budget.limit_usd = a->tree->limits.agent_usd;
 	a->budget.limit_tokens = a->tree->limits.agent_tokens;
-	const char *effort = s->task->request.effort ? s->task->request.effort : d ? d->effort : NULL;
 	actor_open(a, &(struct actor_query){
-			      .head = d ? context_head(a, buf_str(&s->system), effort) : head_ref(parent_head),
+			      .head = make_head(s),
 			      .reminder = d ? d->reminder : NULL,
 			      .max_turns = turn_limit(s),
 			      .want_deltas = a->tree->switches.forward_text,

@@ -2,6 +2,7 @@
  * preload.c - skills that an agent has from its birth. One after the other; what is missing is said and does not keep the agent
  * from living. */
 #include "subagent/preload.h"
+#include "subagent/skill_recall.h"
 #include "subagent/skill_use.h"
 
 struct preload {
@@ -23,8 +24,7 @@ static void on_ready(void *data, const struct skill_result *result)
 	if (result->failure.n)
 		buf_addf(p->spec.notes, STR_FMT "\n", STR_ARG(result->failure));
 	else
-		buf_addf(p->out, "%s<skill name=\"%s\">\n" STR_FMT "\n</skill>", p->out->n ? "\n\n" : "", p->name,
-			 STR_ARG(result->text));
+		skill_text_add(p->out, p->name, result->text);
 	if (p->stopped || !go_on(p))
 		p->spec.done(p->spec.data);
 }

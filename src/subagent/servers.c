@@ -172,6 +172,22 @@ const struct tool_set *subagent_own_tools(const struct subagent *s)
 
 /* ---- what is told about them ------------------------------------------------------------------------------------- */
 
+static bool comes_with(const struct agent_tree *t, const struct mcp_set *set, const struct tool *tool)
+{
+	if (tool->flags & TOOL_FINDS_TOOLS)
+		return t->deferral.when != DEFER_NEVER;
+	return (tool->flags & TOOL_NEEDS_SERVERS) && mcp_set_has_resources(set);
+}
+
+void servers_bring_tools(const struct agent_tree *t, const struct mcp_set *set, struct tool_set *pool)
+{
+	const struct tool *const *table = t->kit->table;
+
+	for (size_t i = 0; set && table && table[i]; i++)
+		if (comes_with(t, set, table[i]) && !tool_set_find(pool, str_from(table[i]->name)))
+			tool_set_add(pool, table[i]);
+}
+
 static bool offers_tools(struct mcp_link *link)
 {
 	struct mcp_catalog *c =

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * skill_use.c - an agent uses a skill. */
 #include "subagent/skill_use.h"
-#include <limits.h>
 #include "model/catalog.h"
+#include "subagent/skill_recall.h"
+#include "subagent/skill_wake.h"
 
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
-enum { KEPT_BYTES = 5000 * BYTES_PER_TOKEN }; /* of a text, for a conversation that begins anew */
-
-/* A text that the model has */
-struct told_skill {
-	uint64_t hash;
-	unsigned used; /* number of its last use */
-	bool whole;
-	struct buf text; /* its beginning, if it is not whole */
-};
 
 struct skill_use {
 	struct actor *actor;
@@ -87,23 +79,74 @@ static size_t listing_budget(const struct actor *a)
 	return bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0;
 }
 
+static struct skill_listing_spec listing_of(const struct actor *a)
+{
+	int64_t chars = a->tree->skills.listing_chars;
+
+	return (struct skill_listing_spec){ .overrides = a->tree->skills.overrides,
+					    .budget_bytes = listing_budget(a),
+					    .most_chars = chars > 0 ? (size_t)chars : 0 };
+}
+
+static bool is_up(void *data, const struct skill_entry *e)
+{
+	return !actor_skill_sleeps(data, e);
+}
+
+/* What the agent is to know now. True: it is not what it was told last. */
+static bool write_list(struct actor *a, const struct skill_registry *r, struct buf *out)
+{
+	struct skill_listing_spec spec = listing_of(a);
+	uint64_t before = a->skills_list_hash;
+	bool was_told = a->skills_listed;
+
+	spec.shows = is_up;
+	spec.data = a;
+	skill_listing_write(out, r, &spec);
+	a->skills_listed = r->generation + 1;
+	a->skills_list_hash = str_hash(buf_str(out));
+	return !was_told || a->skills_list_hash != before;
+}
+
 void actor_list_skills(struct actor *a, struct buf *out)
 {
 	AUTO_BUF struct buf list = { 0 };
 	const struct skill_registry *r = tool_set_find(&a->tools, STR("Skill")) ? look(a->tree) : NULL;
-	int64_t chars = a->tree->skills.listing_chars;
+	bool was_told = a->skills_listed;
 
-	if (!r || a->skills_listed == r->generation + 1)
+	if (!r || a->skills_listed == r->generation + 1 || !write_list(a, r, &list))
 		return;
-	skill_listing_write(&list, r,
-			    &(struct skill_listing_spec){ .overrides = a->tree->skills.overrides,
-							  .budget_bytes = listing_budget(a),
-							  .most_chars = chars > 0 ? (size_t)chars : 0 });
 	if (list.n)
 		buf_addf(out, "<system-reminder>\n%s</system-reminder>", list.p);
-	else if (a->skills_listed > 1)
+	else if (was_told)
 		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
-	a->skills_listed = r->generation + 1;
+}
+
+void actor_tell_skills(struct actor *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
+{
+	AUTO_BUF struct buf list = { 0 };
+	AUTO_BUF struct buf all = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct skill_listing_spec spec = listing_of(a);
+	const struct skill_registry *r = a->tree->skills.registry;
+
+	if (!a->skills_listed)
+		return; /* its first list will have them */
+	spec.title = "The work at these files brings more skills that the Skill tool can use:";
+	spec.shows = shows;
+	spec.data = data;
+	skill_listing_write(&list, r, &spec);
+	(void)write_list(a, r, &all);
+	if (!list.n)
+		return;
+	buf_addf(&text, "<system-reminder>\n%s</system-reminder>", list.p);
+	query_notice(&a->query, NULL, buf_str(&text));
+}
+
+void agent_tree_reload_skills(struct agent_tree *t)
+{
+	t->skills_looked = 0;
+	(void)look(t);
 }
 
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */
@@ -176,69 +219,6 @@ static void register_hooks(struct actor *a, const struct skill *s)
 
 /* ---- one use ----------------------------------------------------------------------------------------------------- */
 
-/* The same text twice would only cost. */
-static bool is_known(struct actor *a, const struct skill *s, struct str text)
-{
-	struct told_skill *told = map_get(&a->skills_told, str_from(s->name));
-	uint64_t hash = str_hash(text);
-
-	if (!told) {
-		told = xcalloc(1, sizeof *told);
-		map_set(&a->skills_told, str_from(s->name), told);
-	}
-	told->used = ++a->skill_count;
-	if (told->text.n && told->hash == hash)
-		return true;
-	told->hash = hash;
-	told->whole = text.n <= KEPT_BYTES;
-	buf_clear(&told->text);
-	buf_add(&told->text, text.p, MIN(text.n, (size_t)KEPT_BYTES));
-	return false;
-}
-
-static void told_free(struct told_skill *told)
-{
-	if (told)
-		buf_release(&told->text);
-	free(told);
-}
-
-void actor_forget_skills(struct actor *a)
-{
-	for (struct map_entry *e = map_next(&a->skills_told, NULL); e; e = map_next(&a->skills_told, e))
-		told_free(e->value);
-	map_release(&a->skills_told);
-}
-
-static struct map_entry *latest_before(const struct actor *a, unsigned used)
-{
-	struct map_entry *found = NULL;
-
-	for (struct map_entry *e = map_next(&a->skills_told, NULL); e; e = map_next(&a->skills_told, e)) {
-		const struct told_skill *told = e->value;
-		if (told->used < used && (!found || told->used > ((struct told_skill *)found->value)->used))
-			found = e;
-	}
-	return found;
-}
-
-void actor_recall_skills(struct actor *a, size_t most, struct buf *out)
-{
-	struct map_entry *e;
-	unsigned used = UINT_MAX;
-
-	while ((e = latest_before(a, used))) {
-		struct told_skill *told = e->value;
-		bool fits = out->n + told->text.n <= most;
-		used = told->used;
-		if (fits)
-			buf_addf(out, "%s## %s\n" STR_FMT "%s", out->n ? "\n\n" : "", e->key,
-				 STR_ARG(buf_str(&told->text)), told->whole ? "" : "\n[cut here]");
-		if (!fits || !told->whole)
-			told_free(map_remove(&a->skills_told, str_from(e->key)));
-	}
-}
-
 static void leave(struct skill_use *u)
 {
 	*u->prev = u->next;
@@ -259,7 +239,10 @@ static void on_rendered(void *data, const struct skill_text *text)
 		forbid_its_tools(u);
 		if (u->skill->hooks)
 			register_hooks(a, u->skill);
-		result.is_known = !u->skill->is_fork && is_known(a, u->skill, text->text);
+		if (!u->skill->is_fork) {
+			actor_take_turn_model(a, u->skill);
+			result.is_known = !actor_note_skill(a, u->skill->name, text->text);
+		}
 	}
 	u->done(u->data, &result);
 	skill_unref(u->skill);

@@ -33,9 +33,8 @@ struct tool_call *skill_use_question(const struct actor *a, const char *call_id)
 /* context: fork. Starts a child with this text as its task; takes call as agent_spawn() does. */
 void skill_use_fork(struct actor *a, const struct skill *skill, struct str text, struct tool_call *call);
 
-/* For a conversation that begins anew: texts of the skills that were used, of the latest first, most bytes together. */
-void actor_recall_skills(struct actor *a, size_t most, struct buf *out);
-void actor_forget_skills(struct actor *a);
-
 /* The list of skills as a system reminder, if the agent can use them and has not been told this list yet. */
 void actor_list_skills(struct actor *a, struct buf *out);
+/* An agent that was told a list hears with its next request of those that have come to it: shows says which. */
+void actor_tell_skills(struct actor *a, bool (*shows)(void *data, const struct skill_entry *e), void *data);
+void agent_tree_reload_skills(struct agent_tree *t); /* whatever was looked at when */

@@ -259,6 +259,8 @@ static void turn_over(struct subagent *s)
 	struct query *q = &s->actor.query;
 
 	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(s)) {
+		actor_leave_fallback(&s->actor);
+		actor_leave_turn_model(&s->actor);
 		query_start(q);
 		return;
 	}
@@ -288,6 +290,8 @@ static void rest(struct subagent *s)
 		subagent_begin_end(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
 	} else if (s->actor.query.notice_count) {
 		s->phase = CHILD_RUNS;
+		actor_leave_fallback(&s->actor);
+		actor_leave_turn_model(&s->actor);
 		query_start(&s->actor.query);
 	} else if (!s->actor.children) {
 		subagent_begin_end(s, AGENT_COMPLETED);

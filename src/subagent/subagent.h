@@ -78,8 +78,6 @@ bool agent_needs_history(const struct actor *parent, const char *type);
 /* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
  * in the background. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
 int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err);
-/* From another agent, to one that runs: with its next request. from: name or id. False: it is about to end. */
-bool agent_message(struct subagent *s, const char *from, struct str text);
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct task *task, bool by_user);
 /* The child that this call waits for. */

@@ -31,6 +31,7 @@ static void task_free(struct task *task)
 
 void agent_tree_release(struct agent_tree *t)
 {
+	buf_release(&t->hook_notes);
 	assert(!t->alive);
 	if (t->loop)
 		timer_stop(t->loop, &t->tasks_timer);

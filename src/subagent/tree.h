@@ -93,6 +93,7 @@ struct model_spending {
 };
 
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
+struct hook_outcome;
 struct agent_tree {
 	struct loop *loop;
 	struct spawner *spawner;
@@ -114,10 +115,12 @@ struct agent_tree {
 		bool fresh;
 		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
 	} worktree;                                                    /* as in worktree.h */
+	struct web *web;                                               /* tools/web.h; NULL: there is none */
 	struct classifier *classifier;                                 /* of auto mode; NULL: none */
 	struct hook_engine *hooks;                                     /* NULL: none run */
 	struct hook_set *hook_set;                                     /* of the session; NULL: none */
 	const struct hook_policy *hook_policy;
+	const struct json *allowed_models; /* the setting availableModels; NULL: agents and skills may name any */
 	struct {
 		struct skill_registry *registry; /* NULL: there are none */
 		const struct json *overrides;    /* the setting skillOverrides; NULL: none */
@@ -138,21 +141,28 @@ struct agent_tree {
 	const char *default_model;        /* configured for children; NULL: none */
 	int64_t task_budget;              /* of the main agent, as in head_spec */
 	const char *thinking;             /* of all agents, as in head_spec; NULL: the model's own */
+	const char *thinking_display;     /* the same */
 	unsigned parallel_calls;
 	uint64_t retry_deadline_ms;
 	int64_t max_tokens; /* of an answer; 0: the model's own limit */
 	struct tree_limits limits;
 	struct tree_switches switches;
-	struct compact_policy compact; /* of all agents */
+	struct compact_policy compact;   /* of all agents */
+	struct fallback_list fallbacks;  /* the same */
+	struct deferral_policy deferral; /* the same */
 	event_fn *on_event;
+	void (*on_state)(struct query *q, const char *to); /* of each agent's query, as its trace; may be NULL */
 	/* A hook or the host changes permissions (JSON array); may be NULL */
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
+	void (*on_told)(struct agent_tree *t,
+			const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
 	void (*on_idle)(
 		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
-	void *data;                    /* of both */
+	void *data;                    /* of all */
 
 	/* its own */
 	struct actor main;
+	struct buf hook_notes; /* classifierContext of hooks, the newest last */
 	struct seats seats;
 	struct budget budget;
 	struct subagent *alive; /* list by next */

@@ -47,11 +47,8 @@ static bool env_kept(const char *entry)
 
 static const char **environment(struct arena *a, const struct worktree *inside)
 {
-	size_t count = 0;
+	size_t count = str_count((const char *const *)environ);
 	size_t at = 0;
-
-	while (environ[count])
-		count++;
 	const char **env = arena_alloc(a, (count + 6) * sizeof *env);
 	for (size_t i = 0; i < count; i++)
 		if (env_kept(environ[i]))

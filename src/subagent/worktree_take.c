@@ -407,10 +407,7 @@ static const struct worktree_step step_undone = { .name = "undone", .begin = und
 
 static char **copy_list(struct arena *a, const char *const *list)
 {
-	size_t count = 0;
-
-	while (list && list[count])
-		count++;
+	size_t count = str_count(list);
 	char **copy = arena_calloc(a, (count + 1) * sizeof *copy);
 	for (size_t i = 0; i < count; i++)
 		copy[i] = arena_strdup(a, list[i]);

@@ -16,6 +16,7 @@
 #include "io/loop.h"
 #include "json/json.h"
 
+struct deferral;
 struct tool_call;
 struct tool_env;
 
@@ -34,10 +35,13 @@ enum tool_flags {
 	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
 	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
 	TOOL_NEEDS_SERVERS = 1 << 11, /* offered only where an MCP server has resources */
-	TOOL_TODOS = 1 << 12,      /* an agent's own list of what is to be done: offered where there is no task list */
-	TOOL_TASK_LIST = 1 << 13,  /* the task list: offered to models that do not plan without one */
-	TOOL_CONCURRENT = 1 << 10, /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
+	TOOL_TODOS = 1 << 12,       /* an agent's own list of what is to be done: offered where there is no task list */
+	TOOL_TASK_LIST = 1 << 13,   /* the task list: offered to models that do not plan without one */
+	TOOL_CONCURRENT = 1 << 10,  /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
 				     * and not run again (a server's own word about its tool) */
+	TOOL_MAY_WAIT = 1 << 14,    /* where there are many tools, requests carry it only when it was asked for */
+	TOOL_FINDS_TOOLS = 1 << 15, /* finds those: offered where some wait (tool/deferral.h) */
+	TOOL_NEEDS_SEARCH = 1 << 16, /* offered only where the model's server searches the web */
 };
 
 struct tool {
@@ -62,17 +66,19 @@ struct tool_env {
 	const char *root;        /* where the session started: cwd falls back to it */
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
-	const char *results_dir;  /* <config>/projects/<key>/<session>/tool-results; made when first needed */
-	const char *tasks_dir;    /* output files of background shells; made when first needed */
-	const char *todo_dir;     /* the task list of the session (tools/todo_list.h); NULL: none is kept */
-	const char *todo_file;    /* the agent's own list (TodoWrite); NULL: the same */
-	const char *const *envp;  /* environment of child processes */
-	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */
-	const char *temp_dir;     /* their TMPDIR; NULL: as the environment says */
-	int landlock_fd;          /* ruleset that confines them; 0: none */
-	struct file_state *files; /* what this agent has read (tools/file_state.h) */
-	struct shell_set *shells; /* its background shells (tools/shell_set.h) */
-	struct mcp_set *servers;  /* what it has joined (mcp/set.h); NULL: none */
+	const char *results_dir;   /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *tasks_dir;     /* output files of background shells; made when first needed */
+	const char *todo_dir;      /* the task list of the session (tools/todo_list.h); NULL: none is kept */
+	const char *todo_file;     /* the agent's own list (TodoWrite); NULL: the same */
+	const char *const *envp;   /* environment of child processes */
+	const char *env_dir;       /* *.sh in it are read by each shell first; need not be there; NULL: none */
+	const char *temp_dir;      /* their TMPDIR; NULL: as the environment says */
+	int landlock_fd;           /* ruleset that confines them; 0: none */
+	struct file_state *files;  /* what this agent has read (tools/file_state.h) */
+	struct shell_set *shells;  /* its background shells (tools/shell_set.h) */
+	struct mcp_set *servers;   /* what it has joined (mcp/set.h); NULL: none */
+	struct web *web;           /* the way to pages and searches (tools/web.h); NULL: there is none */
+	struct deferral *deferral; /* which of its tools wait (tool/deferral.h); NULL: none */
 	const struct permission *permission;                     /* its rules (permission/hidden.h); NULL: none */
 	bool main_thread;                                        /* cwd persists between Bash calls only here */
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
@@ -94,6 +100,7 @@ struct tool_kit {
 	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
+	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */
 };
 
 enum tool_verdict { TOOL_ALLOW, TOOL_DENY };

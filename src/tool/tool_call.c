@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "json/json_schema.h"
 #include "json/json_write.h"
+#include "tool/deferral.h"
 
 static void on_kick(struct kick *kick)
 {
@@ -36,6 +37,12 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 
 	if (!call->tool)
 		return arena_printf(&call->arena, "Error: No such tool available: %s.", call->name);
+	if (deferral_holds(call->env->deferral, call->tool))
+		return arena_printf(
+			&call->arena,
+			"InputValidationError: %s is not loaded yet, and you have not seen what its input must "
+			"be. Call ToolSearch with the query \"select:%s\" first, then %s again.",
+			call->tool->name, call->tool->name, call->tool->name);
 	if (json_parse(&call->reader, input_json.p, input_json.n, &call->input, &err) < 0) {
 		call->input = NULL;
 		return arena_printf(&call->arena, "InputValidationError: %s was called with input that is not JSON: %s",

@@ -55,5 +55,11 @@ static void kit_list_todos(struct tool_env *env, struct buf *out)
 }
 
 const struct tool_kit tool_kit = {
-	kit_open, kit_end_shells, kit_close, kit_recall_file, kit_list_files, kit_list_todos
+	.open = kit_open,
+	.end_shells = kit_end_shells,
+	.close = kit_close,
+	.recall_file = kit_recall_file,
+	.list_files = kit_list_files,
+	.list_todos = kit_list_todos,
+	.table = tool_table,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * mcp_server.c - the server that a call names. */
+ * mcp_server.c - the server that a call names, and what it has listed. */
 #include "tools/mcp_server.h"
 
 struct mcp_link *mcp_server_of_call(struct tool_call *call, struct str name)
@@ -15,4 +15,21 @@ struct mcp_link *mcp_server_of_call(struct tool_call *call, struct str name)
 	tool_call_reject(call, "There is no MCP server \"" STR_FMT "\" here. Servers: %s.", STR_ARG(name),
 			 names.n ? names.p : "none");
 	return NULL;
+}
+
+void mcp_put_listed(struct json_out *w, struct str json, const struct mcp_link *link, struct arena *a)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
+
+	(void)json_parse(&reader, json.p, json.n, &root, NULL);
+	json_open(w, '{');
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		if (json_str_is(m.key, "server"))
+			continue;
+		json_key_str(w, json_str(m.key, a));
+		json_put_raw(w, json_raw(m.value));
+	}
+	json_kcstr(w, "server", mcp_link_server(link)->name);
+	json_close(w);
 }

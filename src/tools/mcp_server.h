@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * mcp_server.h - the server that a call names, for the tools about resources. */
 #pragma once
+#include "json/json_write.h"
 #include "mcp/set.h"
 
 /* The link of the agent by that name. NULL: the call has been answered with an error that says which names there are. */
 struct mcp_link *mcp_server_of_call(struct tool_call *call, struct str name);
+/* A resource or a template as the server listed it, and from which server it is. a: for as long as the text is written. */
+void mcp_put_listed(struct json_out *w, struct str json, const struct mcp_link *link, struct arena *a);

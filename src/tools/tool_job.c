@@ -37,5 +37,7 @@ void tool_job_cancel(struct tool_call *call)
 	if (!job)
 		return;
 	atomic_store(&job->stop, true);
+	if (job->cancel)
+		job->cancel(job);
 	(void)uv_cancel((uv_req_t *)&job->work); /* it may be running already; then the flag ends it */
 }

@@ -13,6 +13,7 @@ struct tool_job {
 	void (*run)(struct tool_job *job);     /* in a worker thread */
 	void (*report)(struct tool_job *job);  /* on the loop, ends the call; not after a cancel */
 	void (*release)(struct tool_job *job); /* last, on the loop: frees what run made; may be NULL */
+	void (*cancel)(struct tool_job *job);  /* on the loop, to end what runs beside the worker; may be NULL */
 };
 
 void tool_job_start(struct tool_job *job, struct tool_call *call); /* sets call->state; leads to the end of the call */

@@ -15,31 +15,13 @@ const struct tool tool_list_mcp_resources = {
 	.start = list_start,
 };
 
-/* As the server listed it, and from which one it is. */
-static void put_resource(struct json_out *w, const char *json, const char *server, struct arena *a)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root = NULL;
-
-	(void)json_parse(&reader, json, strlen(json), &root, NULL);
-	json_open(w, '{');
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		if (json_str_is(m.key, "server"))
-			continue;
-		json_key_str(w, json_str(m.key, a));
-		json_put_raw(w, json_raw(m.value));
-	}
-	json_kcstr(w, "server", server);
-	json_close(w);
-}
-
 static size_t put_server(struct json_out *w, struct mcp_link *link, struct arena *a)
 {
 	struct mcp_catalog *catalog = mcp_link_catalog(link);
 	size_t count = catalog ? catalog->resource_count : 0;
 
 	for (size_t i = 0; i < count; i++)
-		put_resource(w, catalog->resources[i].json, mcp_link_server(link)->name, a);
+		mcp_put_listed(w, str_from(catalog->resources[i].json), link, a);
 	mcp_catalog_unref(catalog);
 	return count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_send_message.c - SendMessage: a word to another agent of the session. */
 #include "json/json_write.h"
+#include "subagent/message.h"
 #include "tools/task.h"
 #include "tools/tools_int.h"
 
@@ -43,40 +44,41 @@ static const char *name_of(const struct actor *a)
 
 static void send_to_main(struct tool_call *call, struct actor *from, struct str text)
 {
-	AUTO_BUF struct buf b = { 0 };
+	struct err err = { 0 };
 
-	buf_addf(&b,
-		 "<agent-message from=\"%s\">\n" STR_FMT
-		 "\n</agent-message>\nThis came from one of your agents, not from the user.",
-		 name_of(from), STR_ARG(text));
-	actor_notice(&from->tree->main, NULL, buf_str(&b));
-	tool_call_finish(call, STR("{\"success\":true,\"message\":\"Message queued for delivery to main.\"}"));
+	if (agent_message_main(from->tree, name_of(from), text, &err) < 0)
+		answer(call, str_from(err.text), NULL, false);
+	else
+		tool_call_finish(call, STR("{\"success\":true,\"message\":\"Message queued for delivery to main.\"}"));
 }
 
+/* To one that runs, or that goes on with it. */
 static void send_to(struct tool_call *call, struct actor *from, struct task *task, struct str text)
 {
 	const char *name = task->name ? task->name : task->id;
 	AUTO_BUF struct buf b = { 0 };
 	struct err err = { 0 };
+	bool runs = task->live;
 
 	if (from->child && task->live == from->child) {
 		answer(call, STR("An agent cannot send messages to itself."), NULL, false);
-	} else if (task->live && !agent_message(task->live, name_of(from), text)) {
-		buf_addf(&b, "%s is about to end: send the message again when you are told so, it then goes on.", name);
-		answer(call, buf_str(&b), NULL, false);
-	} else if (task->live) {
+		return;
+	}
+	int status = runs ? agent_message(task->live, name_of(from), text, &err)
+			  : agent_continue(task, text, NULL, true, &err);
+	if (status < 0) {
+		answer(call, str_from(err.text), NULL, false);
+		return;
+	}
+	if (runs)
 		buf_addf(
 			&b,
-			"Message queued for delivery to %s at its next step. If it ends before, send it again: it then "
-			"goes on with the message.",
+			"Message queued for delivery to %s at its next step. If it fails before, the message waits until "
+			"it goes on.",
 			name);
-		answer(call, buf_str(&b), task, false);
-	} else if (agent_continue(task, text, NULL, true, &err) < 0) {
-		answer(call, str_from(err.text), NULL, false);
-	} else {
+	else
 		buf_addf(&b, "Resuming agent %s", name);
-		answer(call, buf_str(&b), task, true);
-	}
+	answer(call, buf_str(&b), task, !runs);
 }
 
 static void send_start(struct tool_call *call)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_skill.c - Skill: the text of a skill as a result, or the report of the agent that works by it. */
 #include "subagent/skill_use.h"
+#include "subagent/skill_wake.h"
 #include "json/json_write.h"
 #include "tools/tools_int.h"
 
@@ -94,6 +95,11 @@ static void skill_start(struct tool_call *call)
 		tool_call_reject(call, "%s", why.p);
 	} else if (!(actor_skill_views(a, e) & SKILL_FOR_MODEL)) {
 		tool_call_reject(call, "Skill %s is for the user alone, who types /%s.", e->name, e->name);
+	} else if (actor_skill_sleeps(a, e)) {
+		tool_call_reject(call,
+				 "Skill %s is for work at certain files: it can be used when one of them was read or "
+				 "written.",
+				 e->name);
 	} else {
 		k->skill = skill_ref(e->skill);
 		k->use = skill_use_start(a, e->skill, json_str(json_get(call->input, "args"), &call->arena), true,

@@ -37,6 +37,7 @@ static const struct {
 	enum json_type type;
 } members[] = {
 	{ "agents", "agents", JSON_OBJECT },
+	{ "appendSubagentSystemPrompt", "append-subagent-system-prompt", JSON_STRING },
 	{ "appendSystemPrompt", "append-system-prompt", JSON_STRING },
 	{ "forwardSubagentText", "forward-subagent-text", JSON_TRUE },
 	{ "hooks", "hooks", JSON_OBJECT },
@@ -57,6 +58,33 @@ static int take_members(const struct wire_request *r, struct err *err)
 	return 0;
 }
 
+/* {"type": "local", "path": DIR, "skipMcpDiscovery": BOOL}, besides those of the command line. */
+static int take_plugins(const struct wire_request *r, struct err *err)
+{
+	const struct json *list = json_get(r->body, "plugins");
+
+	for (const struct json *v = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; v; v = json_next(list, v)) {
+		const char *path = json_cstr(json_get(v, "path"), r->arena);
+		bool no_mcp = json_bool(json_get(v, "skipMcpDiscovery"));
+		if (!json_str_is(json_get(v, "type"), "local") || !path)
+			return err_set(err, ERR_USAGE, "plugins: expected {\"type\": \"local\", \"path\": ...}");
+		if (set(r, no_mcp ? "plugin-dir-no-mcp" : "plugin-dir", path, err) < 0)
+			return -(int)err->kind;
+	}
+	return 0;
+}
+
+static int take_managed(const struct wire_request *r, struct err *err)
+{
+	const struct json *managed = json_get(r->body, "managedSettings");
+
+	if (!r->wire->cadre->options.managed_in_initialize)
+		return 0;
+	if (!json_is(managed, JSON_OBJECT))
+		return err_set(err, ERR_USAGE, "--managed-settings-in-initialize: initialize has no managedSettings");
+	return set(r, "managed-settings", arena_str(r->arena, json_raw(managed)).p, err);
+}
+
 static void take_servers(const struct wire_request *r)
 {
 	const struct json *names = json_get(r->body, "sdkMcpServers");
@@ -71,7 +99,7 @@ static void take_servers(const struct wire_request *r)
 
 /* ---- what it is told --------------------------------------------------------------------------------------------- */
 
-static void put_agents(struct json_out *out, const struct agent_registry *r)
+void wire_put_agents(struct json_out *out, const struct agent_registry *r)
 {
 	json_key(out, "agents");
 	json_open(out, '[');
@@ -117,14 +145,47 @@ void wire_put_models(struct json_out *out, const struct options *o)
 	json_close(out);
 }
 
-static void write_answer(struct buf *payload, struct cadre_wire *w)
+/* Hooks of a client that says `initialize` again take the place of those that it had. */
+static int renew_hooks(const struct wire_request *r, struct err *err)
 {
+	const struct json *hooks = json_get(r->body, "hooks");
+	struct cadre *c = r->wire->cadre;
+	struct policy *changed;
+
+	if (!json_is(hooks, JSON_OBJECT))
+		return 0;
+	if (set(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 || policy_renew(c, &changed, err) < 0)
+		return -(int)err->kind;
+	app_use_policy(c, changed);
+	return 0;
+}
+
+/* Every one that the request lists is loaded. */
+static bool has_plugins(const struct wire_request *r)
+{
+	const struct json *list = json_get(r->body, "plugins");
+	const struct options *o = &r->wire->cadre->options;
+
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		size_t i = 0;
+		while (i < o->plugin_dir_count && !json_str_is(json_get(v, "path"), o->plugin_dirs[i].path))
+			i++;
+		if (i == o->plugin_dir_count)
+			return false;
+	}
+	return true;
+}
+
+static void write_answer(struct buf *payload, const struct wire_request *r)
+{
+	struct cadre_wire *w = r->wire;
 	struct json_out out = json_out(payload);
 	const struct cadre_session *s = w->session;
 
 	json_open(&out, '{');
+	json_key(&out, "commands");
 	session_put_commands(&out, s);
-	put_agents(&out, s->tree.registry);
+	wire_put_agents(&out, s->tree.registry);
 	session_put_styles(&out, s);
 	wire_put_models(&out, &w->cadre->options);
 	json_key(&out, "account");
@@ -132,6 +193,13 @@ static void write_answer(struct buf *payload, struct cadre_wire *w)
 	json_close(&out);
 	json_ki64(&out, "pid", getpid());
 	json_kcstr(&out, "claude_code_version", CADRE_VERSION);
+	if (json_is(json_get(r->body, "hooks"), JSON_OBJECT))
+		json_kbool(&out, "hooks_applied", true);
+	json_kbool(&out, "hook_on_failure_supported", true);
+	if (json_get(r->body, "managedSettings"))
+		json_kbool(&out, "managed_settings_applied", w->cadre->options.managed_in_initialize);
+	if (json_get(r->body, "plugins"))
+		json_kbool(&out, "plugins_applied", has_plugins(r));
 	json_kcstr(&out, "current_permission_mode", permission_mode_name(permission_mode(&s->tree.main.permission)));
 	json_close(&out);
 }
@@ -140,11 +208,24 @@ static int open_as_said(const struct wire_request *r, struct err *err)
 {
 	struct str title = json_str(json_get(r->body, "title"), r->arena);
 
-	if (set_system_prompt(r, err) < 0 || take_members(r, err) < 0)
+	if (set_system_prompt(r, err) < 0 || take_members(r, err) < 0 || take_plugins(r, err) < 0 ||
+	    take_managed(r, err) < 0)
 		return -(int)err->kind;
+	r->wire->awaits = false;
 	if (title.n && !r->wire->title)
 		r->wire->title = xstrndup(title.p, title.n);
 	return wire_open_session(r->wire, err);
+}
+
+/* Without its session the run ends with the input; where `initialize` alone may open one, at once. */
+static void note_failure(struct cadre_wire *w, const char *why)
+{
+	if (w->awaits) {
+		wire_refuse(w, why);
+		return;
+	}
+	buf_clear(&w->error);
+	buf_addstr(&w->error, why);
 }
 
 /* Said again by a client that has lost what it knew: the session stays as it is, and what it was asked is told once more. */
@@ -154,14 +235,16 @@ void wire_initialize(const struct wire_request *r)
 	AUTO_BUF struct buf payload = { 0 };
 	struct err err = { 0 };
 
-	if (!w->session)
+	bool again = w->session != NULL;
+	if (!again)
 		take_servers(r);
-	if (!w->session && open_as_said(r, &err) < 0) {
-		buf_clear(&w->error);
-		buf_addstr(&w->error, err.text);
+	if ((again ? renew_hooks(r, &err) : open_as_said(r, &err)) < 0) {
 		wire_reply_error(w, r->id, NULL, "%s", err.text);
+		if (!again)
+			note_failure(w, err.text);
 		return;
 	}
-	write_answer(&payload, w);
+	w->session->host_elicits = true;
+	write_answer(&payload, r);
 	wire_reply_pending(w, r->id, buf_str(&payload));
 }

@@ -137,9 +137,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	}
 	if (wire_open_session(w, &err) < 0) {
 		message_free(m);
-		buf_clear(&w->error);
-		buf_addstr(&w->error, err.text);
-		cadre_stop(w->cadre);
+		wire_refuse(w, err.text);
 		return;
 	}
 	if (w->replay)

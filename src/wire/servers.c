@@ -54,18 +54,24 @@ static void put_server(struct json_out *out, struct mcp_link *link)
 	mcp_catalog_unref(c);
 }
 
+void wire_put_servers(struct json_out *out, struct cadre_wire *w)
+{
+	const struct mcp_set *set = servers_of(w);
+
+	json_key(out, "mcpServers");
+	json_open(out, '[');
+	for (size_t i = 0; set && i < mcp_set_count(set); i++)
+		put_server(out, mcp_set_at(set, i));
+	json_close(out);
+}
+
 void wire_mcp_status(const struct wire_request *r)
 {
-	const struct mcp_set *set = servers_of(r->wire);
 	AUTO_BUF struct buf payload = { 0 };
 	struct json_out out = json_out(&payload);
 
 	json_open(&out, '{');
-	json_key(&out, "mcpServers");
-	json_open(&out, '[');
-	for (size_t i = 0; set && i < mcp_set_count(set); i++)
-		put_server(&out, mcp_set_at(set, i));
-	json_close(&out);
+	wire_put_servers(&out, r->wire);
 	json_close(&out);
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
@@ -198,7 +204,13 @@ void wire_mcp_reconnect(const struct wire_request *r)
 
 /* ---- another set of them ----------------------------------------------------------------------------------------- */
 
-/* Those that an earlier request of this kind brought and this one does not name, and all that live in the client. */
+static bool was_named(const struct cadre_wire *w, struct str name)
+{
+	return map_get(&w->named_servers, name) != NULL;
+}
+
+/* Those that an earlier request of this kind named and this one does not, and all that live in the client. What a file or the
+ * command line brought, and no request has named, stays. */
 static void leave_old(struct json_out *out, const struct wire_request *r, const struct json *wanted)
 {
 	struct mcp_set *set = servers_of(r->wire);
@@ -208,13 +220,20 @@ static void leave_old(struct json_out *out, const struct wire_request *r, const 
 	for (size_t i = set ? mcp_set_count(set) : 0; i-- > 0;) {
 		const struct mcp_server *server = mcp_link_server(mcp_set_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
-		if (server->file || server->scope != MCP_SCOPE_FLAG || json_get_str(wanted, name))
+		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
+		if ((!ours && !was_named(r->wire, name)) || json_get_str(wanted, name))
 			continue;
 		json_put_str(out, name);
 		mcp_set_leave(set, name);
 		wire_drop_server(r->wire, name);
 	}
 	json_close(out);
+}
+
+static void remember(struct cadre_wire *w, struct str name)
+{
+	if (!was_named(w, name))
+		map_set(&w->named_servers, arena_str(&w->arena, name), w);
 }
 
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
@@ -229,6 +248,8 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	if (mcp_server_read(&entry, &notes, &server, NULL, err) < 0)
 		return -(int)err->kind;
 	int status = mcp_config_admit(r->wire->cadre->mcp_config, server, err);
+	if (status == 0)
+		remember(r->wire, name);
 	if (status == 0 && !mcp_set_find(set, name)) {
 		*ret_added = true;
 		mcp_set_join(set, server);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * steer.c - requests that change how the session goes on. */
+#include "mcp/server.h"
+#include "mcp/set.h"
 #include "wire/wire_int.h"
 
 void wire_interrupt(const struct wire_request *r)
@@ -64,12 +66,51 @@ void wire_set_mode(const struct wire_request *r)
 		tell_mode(r->wire);
 }
 
+/* How thinking is shown stays as it is, unless the request says something about it; null is the model's own way. */
+static int set_display(const struct wire_request *r, char *why, size_t why_size)
+{
+	const struct json *display = json_get(r->body, "thinking_display");
+
+	if (!display)
+		return 0;
+	return cadre_session_set(r->wire->session, "thinking-display", json_cstr(display, r->arena), why, why_size);
+}
+
 void wire_set_thinking(const struct wire_request *r)
 {
 	const struct json *tokens = json_get(r->body, "max_thinking_tokens");
-	struct str text = json_is(tokens, JSON_NUMBER) ? json_raw(tokens) : (struct str){ 0 };
+	const char *text = json_is(tokens, JSON_NUMBER) ? arena_str(r->arena, json_raw(tokens)).p : NULL;
+	char why[240] = "";
 
-	set(r, "max-thinking-tokens", text.n ? arena_str(r->arena, text).p : NULL);
+	if (cadre_session_set(r->wire->session, "max-thinking-tokens", text, why, sizeof why) < 0 ||
+	    set_display(r, why, sizeof why) < 0)
+		wire_reply_error(r->wire, r->id, NULL, "%s", why);
+	else
+		wire_reply(r->wire, r->id, STR(""));
+}
+
+/* Calls of one server are asked about, or looked at by the classifier, although the session asks about nothing. */
+void wire_mcp_override(const struct wire_request *r)
+{
+	struct actor *a = &r->wire->session->tree.main;
+	const struct json *mode = json_get(r->body, "mode");
+	struct str server = json_str(json_get(r->body, "serverName"), r->arena);
+	bool to_default = json_str_is(mode, "default");
+	AUTO_BUF struct buf tools = { 0 }, payload = { 0 };
+
+	if (!server.n || (!to_default && !json_str_is(mode, "auto") && !json_is(mode, JSON_NULL))) {
+		wire_reply_error(r->wire, r->id, NULL, "serverName and a mode (default, auto or null) are needed");
+		return;
+	}
+	mcp_name_add(&tools, server, STR(""));
+	buf_addstr(&tools, "__");
+	permission_narrow(&a->permission, buf_str(&tools),
+			  json_is(mode, JSON_NULL) ? PERMISSION_BYPASS
+			  : to_default             ? PERMISSION_DEFAULT
+						   : PERMISSION_AUTO);
+	if (!a->servers || !mcp_set_find(a->servers, server))
+		buf_addf(&payload, "{\"warning\":\"there is no server of this name now\"}");
+	wire_reply(r->wire, r->id, buf_str(&payload));
 }
 
 void wire_cancel_message(const struct wire_request *r)

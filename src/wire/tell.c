@@ -9,15 +9,27 @@ enum { BYTES_PER_TOKEN = 4 };
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
+struct effective {
+	struct json_out *out;
+	const struct settings *settings;
+	struct map told; /* top-level keys, in the arena */
+	struct arena arena;
+};
+
+/* Of "permissions.deny" all of permissions is told, once. */
 static void put_member(void *data, const char *path, const struct setting_key *key, const struct json *value)
 {
-	struct json_out *out = data;
+	struct effective *e = data;
+	struct str rest = str_from(path);
+	struct str top = arena_str(&e->arena, str_cut(&rest, '.'));
+	const struct json *whole = rest.p ? settings_get(e->settings, top.p, NULL) : value;
 
 	(void)key;
-	if (strchr(path, '.'))
-		return; /* part of what its top-level key tells */
-	json_key(out, path);
-	json_put_raw(out, json_raw(value));
+	if (!whole || map_get(&e->told, top))
+		return;
+	map_set(&e->told, top, e);
+	json_key(e->out, top.p);
+	json_put_raw(e->out, json_raw(whole));
 }
 
 static void put_source(void *data, const struct settings_view *view)
@@ -39,10 +51,13 @@ void wire_get_settings(const struct wire_request *r)
 	struct json_out out = json_out(&payload);
 
 	json_open(&out, '{');
+	struct effective effective = { .out = &out, .settings = settings };
 	json_key(&out, "effective");
 	json_open(&out, '{');
-	settings_each_set(settings, put_member, &out);
+	settings_each_set(settings, put_member, &effective);
 	json_close(&out);
+	map_release(&effective.told);
+	arena_release(&effective.arena);
 	json_key(&out, "sources");
 	json_open(&out, '[');
 	settings_explain(settings, "", put_source, &out);
@@ -65,9 +80,11 @@ static int64_t tools_tokens(const struct actor *a, bool of_servers)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < a->tools.count; i++)
-		if (str_starts(str_from(a->tools.tools[i]->name), STR("mcp__")) == of_servers)
-			bytes += strlen(a->tools.tools[i]->definition);
+	for (size_t i = 0; i < a->tools.count; i++) {
+		const struct tool *tool = a->tools.tools[i];
+		if (str_starts(str_from(tool->name), STR("mcp__")) == of_servers && !deferral_holds(&a->deferral, tool))
+			bytes += strlen(tool->definition);
+	}
 	return (int64_t)(bytes / BYTES_PER_TOKEN);
 }
 
@@ -101,18 +118,6 @@ void wire_get_context(const struct wire_request *r)
 	json_kcstr(&out, "model", a->model);
 	json_key(&out, "apiUsage");
 	usage_write(&out, u);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
-}
-
-void wire_get_cost(const struct wire_request *r)
-{
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
-
-	json_open(&out, '{');
-	json_key(&out, "total_cost_usd");
-	json_put_double(&out, agent_tree_cost(&r->wire->session->tree));
 	json_close(&out);
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }

@@ -33,6 +33,13 @@ void wire_complain(struct cadre_wire *w, const char *fmt, ...)
 	wire_send(w, &text);
 }
 
+void wire_refuse(struct cadre_wire *w, const char *why)
+{
+	buf_clear(&w->error);
+	buf_addstr(&w->error, why);
+	cadre_stop(w->cadre);
+}
+
 void wire_tell_state(struct cadre_wire *w, const char *state)
 {
 	AUTO_BUF struct buf line = { 0 };
@@ -58,6 +65,7 @@ void wire_tell_state(struct cadre_wire *w, const char *state)
 static void on_turn_ended(struct cadre_wire *w, const struct cadre_event *e)
 {
 	w->working = false;
+	w->api_ms += w->session->tree.main.query.api_ms;
 	w->failed = cadre_event_is_error(e);
 	loop_kick(w->cadre->loop, &w->kick);
 }
@@ -106,8 +114,10 @@ int wire_open_session(struct cadre_wire *w, struct err *err)
 	int status = cadre_open(w->cadre, on_event, w, &w->session, why, sizeof why);
 	if (status < 0)
 		return err_set(err, (enum err_kind) - status, "%s", why);
+	w->opened_ms = loop_now_ms(w->cadre->loop);
 	w->session->queued = &w->queued;
 	snprintf(w->session_id, sizeof w->session_id, "%s", w->session->id);
+	wire_mirror(w->cadre);
 	return 0;
 }
 
@@ -144,6 +154,12 @@ static const struct {
 	{ "update_environment_variables", set_variables },
 };
 
+static bool is_initialize(const struct json *message)
+{
+	return json_str_is(json_get(message, "type"), "control_request") &&
+	       json_str_is(json_get(json_get(message, "request"), "subtype"), "initialize");
+}
+
 static void take_line(struct cadre_wire *w, struct str line)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_LINE, .depth = 200 } };
@@ -153,7 +169,12 @@ static void take_line(struct cadre_wire *w, struct str line)
 	line = str_trim(line);
 	if (!line.n)
 		return;
-	if (json_parse(&reader, line.p, line.n, &root, &err) < 0 || !json_is(root, JSON_OBJECT)) {
+	bool is_object = json_parse(&reader, line.p, line.n, &root, &err) == 0 && json_is(root, JSON_OBJECT);
+	if (w->awaits && !(is_object && is_initialize(root))) {
+		wire_refuse(w, "--await-initialize: the first line of the input is not the request initialize");
+		return;
+	}
+	if (!is_object) {
 		wire_complain(w, "a line of the input is not a JSON object and is left out: %s", err.text);
 		return;
 	}
@@ -283,6 +304,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 
 	*w = (struct cadre_wire){ .cadre = c, .out = out, .data = data, .kick = { .step = on_kick } };
 	w->replay = c->options.replay_user_messages;
+	w->awaits = c->options.await_initialize || c->options.managed_in_initialize;
 	w->tells_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
 	w->next = c->wires;
 	c->wires = w;
@@ -329,6 +351,7 @@ void cadre_wire_free(struct cadre_wire *w)
 	wire_laters_end(w);
 	wire_settlings_end(w);
 	wire_servers_release(w);
+	map_release(&w->named_servers);
 	free(w->title);
 	buf_release(&w->line);
 	buf_release(&w->error);

@@ -3,6 +3,7 @@
  * (docs/internals/wire.md). */
 #pragma once
 #include "app/app.h"
+#include "base/map.h"
 #include "json/json_write.h"
 
 enum wire_priority { WIRE_NOW, WIRE_NEXT, WIRE_LATER, WIRE_PRIORITY_COUNT };
@@ -43,6 +44,7 @@ struct cadre_wire {
 	struct buf line;               /* bytes of the line that is not whole yet */
 	bool skipping;                 /* the rest of a line that is too long */
 	bool input_over, closing, working;
+	bool awaits;      /* the first line has to be `initialize` */
 	bool finishing;   /* the input is over, and what it asked for keeps cadre_run() going */
 	bool failed;      /* the last turn ended with an error */
 	struct buf error; /* why there is no session */
@@ -53,10 +55,13 @@ struct cadre_wire {
 	struct wire_later *laters;       /* list by next */
 	struct wire_settling *settlings; /* list by next */
 	struct wire_server *servers;
-	struct kick kick; /* the next message of the queue */
+	struct map named_servers; /* that a request to set them has named; keys in the arena */
+	struct kick kick;         /* the next message of the queue */
 	bool replay, tells_state;
 	const char *state; /* last one told */
-	char *title;       /* that the session is to have, with its first turn; NULL: none */
+	uint64_t opened_ms;
+	uint64_t api_ms; /* that turns before this one waited for the model */
+	char *title;     /* that the session is to have, with its first turn; NULL: none */
 	struct arena arena;
 };
 
@@ -66,6 +71,7 @@ struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *se
 /* wire.c */
 void wire_send(struct cadre_wire *w, struct buf *line);       /* a whole frame without its line end; emptied */
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
+void wire_refuse(struct cadre_wire *w, const char *why);      /* the run ends with exit code 2 */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_tell_state(struct cadre_wire *w, const char *state);
 bool wire_is_idle(
@@ -95,12 +101,19 @@ wire_request_fn wire_set_model;                                                 
 wire_request_fn wire_initialize;                                                         /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking;                        /* steer.c */
 wire_request_fn wire_cancel_message;                                                     /* steer.c */
-wire_request_fn wire_apply_settings, wire_rename, wire_seed_read;                        /* change.c */
+wire_request_fn wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read;  /* change.c */
+wire_request_fn wire_read_file;                                                          /* file.c */
+wire_request_fn wire_register_root;                                                      /* root.c */
+wire_request_fn wire_reload_plugins, wire_reload_skills, wire_reload_styles;             /* reload.c */
+wire_request_fn wire_list_hooks;                                                         /* hook_list.c */
 void wire_keep_title(struct cadre_wire *w);                                              /* change.c: on disk */
 wire_request_fn wire_rewind;                                                             /* rewind.c */
 wire_request_fn wire_stop_task, wire_background, wire_task_output;                       /* task.c */
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version; /* tell.c */
-wire_request_fn wire_list_rules, wire_get_cost;                                          /* tell.c */
+wire_request_fn wire_list_rules;                                                         /* tell.c */
+wire_request_fn wire_get_cost, wire_get_usage;                                           /* usage.c */
+wire_request_fn wire_mcp_call, wire_mcp_resource;                                        /* call.c */
+wire_request_fn wire_mcp_override;                                                       /* steer.c */
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
 /* later.c: a request that is answered later, exactly once. The client may withdraw it and the wire may end meanwhile: then
@@ -129,17 +142,22 @@ void wire_ask_permission(struct cadre_wire *w, const struct event *event);
 void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
+/* mirror.c */
+void wire_mirror(struct cadre *c); /* the store is there; if it is asked for */
 /* failure.c */
 void wire_tell_failure(
 	struct cadre_wire *w); /* if the turn of the main agent ended with an error of the model's service */
 /* hook.c */
 struct hook_runner *wire_hook_runner_new(struct cadre *c);
 /* initialize.c */
+struct agent_registry;
+void wire_put_agents(struct json_out *out, const struct agent_registry *r); /* "agents" */
 void wire_put_models(struct json_out *out, const struct options *o);
 /* server.c */
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
 void wire_drop_server(struct cadre_wire *w, struct str name);
 void wire_servers_release(struct cadre_wire *w);
 /* servers.c */
-void wire_servers_changed(struct cadre_wire *w); /* whoever waits for them may be answered now */
+void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
+void wire_servers_changed(struct cadre_wire *w);                   /* whoever waits for them may be answered now */
 void wire_settlings_end(struct cadre_wire *w);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * tool_rank.h - which tools of a set fit a few words best. Names count more than descriptions, whole words more than parts of
+ * words. The same words always give the same tools in the same order: of equal ones that which stands first in the set. */
+#pragma once
+#include "tool/tool.h"
+
+/* words: with blanks between; one with + in front must be found. At most `most` tools go into ret_best, the best first; returns
+ * how many. A tool in which none of the words is found fits not at all. */
+size_t tool_rank(const struct tool_set *set, struct str words, size_t most, const struct tool **ret_best);
+/* Of its definition; in the arena. */
+struct str tool_description(const struct tool *tool, struct arena *arena);
