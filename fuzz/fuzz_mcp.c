@@ -130,7 +130,8 @@ static void on_catalog(struct mcp_client *c, void *data)
 static void on_elicit(struct mcp_client *c, void *data, struct mcp_elicitation *e)
 {
 	(void)c, (void)data;
-	mcp_elicit_answer(e, "accept", STR("{\"a\":1}"));
+	if (!str_starts(e->message, STR("later"))) /* such a one ends with what it belongs to */
+		mcp_elicit_answer(e, str_starts(e->message, STR("no")) ? "decline" : "accept", STR("{\"a\":1}"));
 }
 
 static void call(struct run *r)

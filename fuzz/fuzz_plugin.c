@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_plugin.c - any bytes as a manifest, as an archive and as a range of versions. Besides not crashing: a plugin that
+ * fuzz_plugin.c - any bytes as a manifest, as archives and as a range of versions. Besides not crashing: a plugin that
  * counts has a good name and no component outside its root, one that does not says why, and an archive writes nothing beside
  * the directory that it was given. */
 #include <dirent.h>
+#include <zlib.h>
+#include "base/buf.h"
 #include "io/file.h"
 #include "plugin/copy.h"
+#include "plugin/tarball.h"
 #include "plugin/validate.h"
 #include "plugin/version.h"
 #include "plugin/zip.h"
@@ -36,6 +39,7 @@ static void try_manifest(struct arena *a, const char *dir, struct str text)
 	check_paths(p, &p->agents);
 	check_paths(p, &p->skills);
 	check_paths(p, &p->commands);
+	check_paths(p, &p->styles);
 	for (size_t i = 0; i < p->error_count; i++)
 		must(p->errors[i].message[0] != '\0');
 	plugin_free(p);
@@ -53,14 +57,32 @@ static size_t count_entries(const char *dir)
 	return n;
 }
 
-static void try_archive(struct arena *a, const char *dir, struct str bytes)
+static void try_archive(struct arena *a, const char *dir, struct str bytes,
+			int (*unpack)(struct str archive, const char *dir, struct err *err))
 {
 	const char *inner = path_join(a, dir, "inner");
 	size_t before = count_entries(dir);
 
 	must(file_make_dirs(inner, 0700, NULL) == 0);
-	(void)zip_unpack(bytes, inner, NULL);
+	(void)unpack(bytes, inner, NULL);
 	must(count_entries(dir) == before + 1);
+	must(directory_remove(inner, NULL) == 0);
+}
+
+/* Behind the packing is what is worth looking at. */
+static int unpack_tar(struct str bytes, const char *dir, struct err *err)
+{
+	AUTO_BUF struct buf packed = { 0 };
+	z_stream z = { .next_in = (unsigned char *)(uintptr_t)bytes.p, .avail_in = (uInt)bytes.n };
+
+	must(deflateInit2(&z, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+	buf_reserve(&packed, deflateBound(&z, bytes.n));
+	z.next_out = (unsigned char *)packed.p;
+	z.avail_out = (uInt)deflateBound(&z, bytes.n);
+	must(deflate(&z, Z_FINISH) == Z_STREAM_END);
+	packed.n = z.total_out;
+	(void)deflateEnd(&z);
+	return tarball_unpack(buf_str(&packed), dir, err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,7 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	must(mkdtemp(dir) != NULL);
 	try_manifest(&a, dir, bytes);
-	try_archive(&a, dir, bytes);
+	try_archive(&a, dir, bytes, zip_unpack);
+	try_archive(&a, dir, bytes, unpack_tar);
 	(void)directory_remove(dir, NULL);
 	if (version_range_is_good(bytes))
 		(void)version_fits(STR("1.2.3-a.1"), bytes);

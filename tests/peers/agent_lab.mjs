@@ -103,11 +103,14 @@ export class Lab {
     return fs.readFileSync(path.join(this.work, name), "utf8");
   }
 
+  transcriptFile(session) {
+    const projects = path.join(this.home, ".claude", "projects");
+    return fs.readdirSync(projects).map((dir) => path.join(projects, dir, `${session}.jsonl`)).find(fs.existsSync);
+  }
+
   // Lines of a session's file.
   transcript(session) {
-    const projects = path.join(this.home, ".claude", "projects");
-    const file = fs.readdirSync(projects).map((dir) => path.join(projects, dir, `${session}.jsonl`)).find(fs.existsSync);
-    return fs.readFileSync(file, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+    return fs.readFileSync(this.transcriptFile(session), "utf8").trim().split("\n").map((line) => JSON.parse(line));
   }
 
   query(prompt, options) {
@@ -168,6 +171,34 @@ class Talk {
   get answers() {
     return this.of("user").flatMap((m) => (Array.isArray(m.message.content) ? m.message.content : [])).filter((b) => b.type === "tool_result")
       .map((b) => (typeof b.content === "string" ? b.content : b.content.map((c) => c.text).join("")));
+  }
+}
+
+// A query that stays open between turns. turn(text) resolves to the messages up to its result.
+export class Dialogue {
+  constructor(lab, options) {
+    this.prompts = new Prompts();
+    this.query = lab.query(this.prompts, options);
+  }
+  async turn(text, seen = () => {}) {
+    this.prompts.push(typeof text === "string" ? say(text) : text);
+    return this.next(seen);
+  }
+  async next(seen = () => {}) {
+    const messages = [];
+    for (;;) {
+      const { value, done } = await this.query.next();
+      if (done) throw new Error("the query is over");
+      messages.push(value);
+      await seen(value);
+      if (value.type === "result") return messages;
+    }
+  }
+  async over() {
+    this.prompts.over();
+    const messages = [];
+    for await (const message of this.query) messages.push(message);
+    return messages;
   }
 }
 

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createSdkMcpServer, getSessionInfo, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
-import { Prompts, gate, play, say } from "./agent_lab.mjs";
+import { Dialogue, Prompts, gate, play, say } from "./agent_lab.mjs";
 
 const echo = "rule\n  text You said: {{prompt}}\n";
 const shout = { type: "stdio", command: process.execPath, args: [new URL("shout_server.mjs", import.meta.url).pathname] };
@@ -16,34 +16,6 @@ rule
 rule
   text The tool said: {{last_result}}
 `;
-
-// A query that stays open between turns. turn(text) resolves to the messages up to its result.
-class Dialogue {
-  constructor(lab, options) {
-    this.prompts = new Prompts();
-    this.query = lab.query(this.prompts, options);
-  }
-  async turn(text, seen = () => {}) {
-    this.prompts.push(typeof text === "string" ? say(text) : text);
-    return this.next(seen);
-  }
-  async next(seen = () => {}) {
-    const messages = [];
-    for (;;) {
-      const { value, done } = await this.query.next();
-      if (done) throw new Error("the query is over");
-      messages.push(value);
-      await seen(value);
-      if (value.type === "result") return messages;
-    }
-  }
-  async over() {
-    this.prompts.over();
-    const messages = [];
-    for await (const message of this.query) messages.push(message);
-    return messages;
-  }
-}
 
 const status = (servers) => Object.fromEntries(servers.map((s) => [s.name, s.status]));
 

@@ -7,8 +7,8 @@ cd "$(dirname "$0")" || exit 1
 modeld=${1:-../../build/modeld/modeld}
 cadre=${2:-../../build-test/cadre}
 peers="modeld_sdk.mjs modeld_openai.mjs"
-cadre_peers="mcp_conformance.mjs mcp_servers.mjs mcp_serve.mjs usage.mjs"
-agent_peers="agent_sdk.mjs agent_sdk_control.mjs agent_sdk_session.mjs acp.mjs"
+cadre_peers="mcp_conformance.mjs mcp_auth.mjs mcp_servers.mjs mcp_changes.mjs mcp_serve.mjs usage.mjs"
+agent_peers="agent_sdk.mjs agent_sdk_control.mjs agent_sdk_hooks.mjs agent_sdk_request.mjs agent_sdk_session.mjs acp.mjs"
 
 # Every package of package.json is here, in the version that it names.
 installed() {

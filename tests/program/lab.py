@@ -146,17 +146,23 @@ class Done:
 
 
 class Modeld:
-    """The model server; scenario is its text."""
+    """The model server; scenario is its text. With log it remembers what it was asked."""
 
-    def __init__(self, folder, scenario, port=0):
+    def __init__(self, folder, scenario, port=0, log=False):
         path = os.path.join(folder, "scenario-%s.txt" % uuid.uuid4().hex[:8])
         pathlib.Path(path).write_text(scenario, encoding="utf-8")
-        self.process = subprocess.Popen([MODELD, path, "--port", str(port), "--die-with-parent"],
-                                        stdout=subprocess.PIPE, text=True)
+        self.log = path + ".log" if log else None
+        self.process = subprocess.Popen([MODELD, path, "--port", str(port), "--die-with-parent",
+                                         *(("--log", self.log) if log else ())], stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
         assert found, "modeld does not say where it listens: %r" % line
         self.url, self.port = found.group(0), int(found.group(1))
+
+    def bodies(self):
+        """Of all requests so far."""
+        with open(self.log, encoding="utf-8") as lines:
+            return [json.loads(line)["body"] for line in lines]
 
     def stop(self):
         self.process.terminate()
@@ -192,8 +198,8 @@ class Lab:
 
     # ---- processes
 
-    def model(self, scenario, port=0):
-        model = Modeld(self.folder, scenario, port)
+    def model(self, scenario, port=0, log=False):
+        model = Modeld(self.folder, scenario, port, log)
         self.models.append(model)
         self.env["ANTHROPIC_BASE_URL"] = model.url
         return model

@@ -89,7 +89,7 @@ def a_session_that_is_not_there_is_said(lab):
     lab.model(HELLO)
     missing = str(uuid.uuid4())
     refused(lab.cadre("-p", "--resume", missing, "go on"), "No conversation found", missing)
-    refused(lab.cadre("-p", "--resume", "../../etc/passwd", "go on"), "expects an id (a UUID)")
+    refused(lab.cadre("-p", "--resume", "../../etc/passwd", "go on"), "no session of this project has the id or title '../../etc/passwd'")
     refused(lab.cadre("-p", "--continue", "go on"), "no conversation to continue")
 
 

@@ -18,6 +18,10 @@ rule repeats
   capture said prompt "say " line
   text "You said {{said}}."
 
+rule sums up
+  last contains "keep the numbers"
+  text Numbers were kept.
+
 rule stalls
   prompt contains "wait for ever"
   text I begin
@@ -354,6 +358,20 @@ def commands_explain_themselves_and_unknown_ones_are_said(lab):
         assert t.wait() == 0, t.code
 
 
+def a_conversation_is_summed_up_at_the_terminal(lab):
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("say one thing")
+        t.expect("You said one thing.")
+        t.expect("> ")
+        t.type("/compact keep the numbers")
+        t.expect("The conversation was summed up")
+        t.expect("> ")
+        leave(t)
+    summary = next(line for line in lab.transcript(lab.transcripts()[0].stem).lines if line.get("isCompactSummary"))
+    assert "Numbers were kept." in json.dumps(summary), summary
+
+
 def what_the_model_writes_cannot_act_on_the_terminal(lab):
     with start(lab) as t:
         t.expect("> ")
@@ -447,7 +465,7 @@ if __name__ == "__main__":
          a_session_is_resumed_by_its_id,
          a_session_that_cannot_be_resumed_leaves_the_current_one,
          a_new_session_has_a_new_id,
-         commands_explain_themselves_and_unknown_ones_are_said,
+         commands_explain_themselves_and_unknown_ones_are_said, a_conversation_is_summed_up_at_the_terminal,
          what_the_model_writes_cannot_act_on_the_terminal,
          a_no_is_a_no,
          a_session_goes_on_from_the_command_line,

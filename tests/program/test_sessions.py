@@ -91,10 +91,81 @@ def only_old_sessions_are_pruned_and_a_dry_run_removes_nothing(lab):
     assert [s["sessionId"] for s in listed(lab)] == [new]
 
 
+def kept(lab, session):
+    """What belongs to a session besides its transcript, made as a run would leave it."""
+    config = pathlib.Path(lab.home, ".claude")
+    paths = [config / "file-history" / session / "history.jsonl", config / "tasks" / session / "1.json",
+             config / "todos" / f"{session}-agent-{session}.json"]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x" * 1000)
+    return paths
+
+
+def make_old(paths, days):
+    then = time.time() - days * 86400
+    for path in paths:
+        os.utime(path, (then, then))
+        os.utime(path.parent, (then, then))
+
+
+def files_and_lists_of_a_pruned_session_go_with_it_and_their_size_is_told(lab):
+    lab.model("rule\n  text an answer")
+    old, new = said(lab, "old"), said(lab, "new")
+    path = age(lab, old, 40)
+    going, staying = kept(lab, old), kept(lab, new)
+    size = path.stat().st_size + 3000
+    dry = json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out)  # cleanupPeriodDays is 30
+    assert [(s["sessionId"], s["bytes"], s["removed"]) for s in dry] == [(old, size, False)], (dry, size)
+    assert all(p.exists() for p in going)
+    done = lab.cadre("sessions", "prune")
+    assert done.code == 0 and done.out.splitlines()[-1] == f"{size / 1024:.1f}KB in all", done
+    assert not any(p.exists() for p in going) and all(p.exists() for p in staying)
+    assert not going[0].parent.exists() and not going[1].parent.exists()
+
+
+def what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old(lab):
+    lab.model("rule\n  text an answer")
+    session = said(lab, "here")
+    gone, young = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+    old, recent = kept(lab, gone), kept(lab, young) + kept(lab, session)
+    named = pathlib.Path(lab.home, ".claude/tasks/our-list/1.json")  # no session has that id
+    named.parent.mkdir()
+    named.write_text("{}")
+    make_old([*old, named], 40)
+    make_old(recent[3:], 40)  # of a session that is still there
+    dry = json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out)
+    assert sorted(pathlib.Path(s["orphan"]).parent.name for s in dry) == ["file-history", "tasks", "todos"], dry
+    assert {(s["sessionId"], s["bytes"]) for s in dry} == {(gone, 1000)}, dry
+    assert lab.cadre("sessions", "prune").code == 0
+    assert not any(p.exists() for p in old) and all(p.exists() for p in [*recent, named])
+    assert lab.cadre("sessions", "prune").out == "no session of this project is that old\n"
+
+
+def the_setting_says_how_old_is_old(lab):
+    lab.model("rule\n  text an answer")
+    age(lab, said(lab, "hi"), 5)
+    assert json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out) == []
+    pathlib.Path(lab.home, ".claude/settings.json").write_text('{"cleanupPeriodDays": 4}')
+    assert len(json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out)) == 1
+
+
+def a_title_that_two_sessions_have_is_answered_with_both_ids(lab):
+    lab.model("rule\n  text an answer")
+    one, two = said(lab, "a", "--name", "twins"), said(lab, "b", "--name", "Twins")
+    done = lab.cadre("sessions", "show", "twins")
+    assert done.code == 2 and done.out == "", done
+    assert "2 sessions match 'twins'" in done.err and one[:8] in done.err and two[:8] in done.err, done
+    ids = lab.cadre("sessions", "ids").out.splitlines()
+    assert sorted(ids) == sorted([f"{one}\ttwins", f"{two}\tTwins"]), ids
+
+
 class Echo(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))  # or closing the connection resets it
         self.server.betas.append(self.headers.get("anthropic-beta"))
         self.send_response(401)
+        self.send_header("content-length", "0")
         self.end_headers()
 
     def log_message(self, *_):
@@ -115,4 +186,7 @@ def betas_of_the_command_line_are_sent_in_a_header(lab):
 if __name__ == "__main__":
     main(sessions_are_listed_newest_first_with_title_or_prompt, a_title_of_the_user_goes_before_one_of_a_program,
          a_search_finds_what_user_and_model_said, a_session_is_shown_and_exported,
-         only_old_sessions_are_pruned_and_a_dry_run_removes_nothing, betas_of_the_command_line_are_sent_in_a_header)
+         only_old_sessions_are_pruned_and_a_dry_run_removes_nothing,
+         files_and_lists_of_a_pruned_session_go_with_it_and_their_size_is_told,
+         what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old, the_setting_says_how_old_is_old,
+         a_title_that_two_sessions_have_is_answered_with_both_ids, betas_of_the_command_line_are_sent_in_a_header)

@@ -9,7 +9,7 @@ static const struct {
 	const char *flag; /* how a flag is spelled in it */
 	const char *verb;
 } texts[] = {
-	{ "bash", completion_bash, " --%s", "\t%s) flags=" },
+	{ "bash", completion_bash, " --%s", "\t1:%s) flags=" },
 	{ "fish", completion_fish, " -l %s ", "-a %s -d" },
 	{ "zsh", completion_zsh, "'*--%s", "\t\t'%s:" },
 };

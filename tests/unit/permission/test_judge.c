@@ -290,6 +290,59 @@ TEST(other_tools_have_rules_for_their_one_word)
 	check_all(cases, COUNT_OF(cases));
 }
 
+/* What a server says of its own tool ("changes nothing") lets it run beside others, and nothing more. */
+TEST(a_tool_that_is_only_concurrent_is_asked_about)
+{
+	static const struct tool tools[] = {
+		{ .name = "Peek", .definition = "{}", .flags = TOOL_READ_ONLY },
+		{ .name = "Beside", .definition = "{}", .flags = TOOL_CONCURRENT },
+		{ .name = "mcp__srv__beside", .definition = "{}", .flags = TOOL_CONCURRENT },
+		{ .name = "mcp__srv__peek", .definition = "{}", .flags = TOOL_READ_ONLY },
+	};
+	static const int expected[] = { RUN, ASK, ASK, ASK };
+	STAGE(stage);
+	struct permission p = { .can_ask = true };
+
+	for (size_t i = 0; i < COUNT_OF(tools); i++) {
+		struct tool_call *call =
+			tool_call_new(&stage.env, NULL, &tools[i], STR("t"), str_from(tools[i].name), STR("{}"));
+		CHECK_INT(stage_decide(&p, call), expected[i]);
+		tool_call_free(call);
+	}
+}
+
+static const struct {
+	const char *above, *own, *tool;
+	bool expected;
+} forbidden[] = {
+	{ "", "", "mcp__srv__a", false },
+	{ "deny mcp__srv__a", "", "mcp__srv__a", true },
+	{ "deny mcp__srv__a", "", "mcp__srv__b", false },
+	{ "", "deny mcp__srv", "mcp__srv__b", true },
+	{ "", "deny mcp__*", "mcp__srv__b", true },
+	{ "", "ask mcp__srv__a", "mcp__srv__a", false },
+	{ "", "deny Bash(rm *)", "Bash", false },
+	{ "", "deny bash", "Bash", true },
+	{ "deny *", "allow Bash", "Bash", true },
+};
+
+TEST(a_tool_is_forbidden_if_all_its_uses_are_by_anybody_above)
+{
+	STAGE(stage);
+
+	for (size_t i = 0; i < COUNT_OF(forbidden); i++) {
+		struct permission parent = { .can_ask = true };
+		struct permission p = { .parent = &parent };
+		struct tool tool = { .name = forbidden[i].tool };
+		print_message("# %s; %s; %s\n", forbidden[i].above, forbidden[i].own, forbidden[i].tool);
+		stage_rules(&stage, &parent, forbidden[i].above);
+		stage_rules(&stage, &p, forbidden[i].own);
+		CHECK_INT(permission_forbids(&p, &tool), forbidden[i].expected);
+		permission_release(&p);
+		permission_release(&parent);
+	}
+}
+
 TEST(a_hook_allows_only_what_no_rule_forbids_or_asks_about)
 {
 	static const struct {
@@ -449,6 +502,7 @@ int test_judge(void)
 		T(a_command_that_runs_a_text_needs_more_than_a_prefix), T(other_tools_have_rules_for_their_one_word),
 		T(a_hook_allows_only_what_no_rule_forbids_or_asks_about), T(an_added_directory_is_a_working_directory),
 		T(results_of_earlier_calls_may_be_read), T(a_search_by_name_is_judged_by_where_its_pattern_leads),
-		T(a_verdict_names_the_rule_and_its_file),
+		T(a_verdict_names_the_rule_and_its_file), T(a_tool_that_is_only_concurrent_is_asked_about),
+		T(a_tool_is_forbidden_if_all_its_uses_are_by_anybody_above),
 		T(a_thousand_rules_change_no_outcome_of_calls_they_do_not_name));
 }

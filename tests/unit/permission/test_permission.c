@@ -110,11 +110,33 @@ TEST(bypass_is_refused_for_root_outside_a_sandbox)
 	unsetenv("IS_SANDBOX");
 }
 
+TEST(tools_are_narrowed_where_nothing_is_asked_and_never_widened)
+{
+	struct permission p = { .mode = PERMISSION_BYPASS };
+	struct permission child;
+
+	permission_narrow(&p, STR("mcp__a__"), PERMISSION_DEFAULT);
+	permission_derive(&child, &p, &(struct permission_birth){ 0 });
+	CHECK_INT(permission_mode_for(&p, "mcp__a__tool"), PERMISSION_DEFAULT);
+	CHECK_INT(permission_mode_for(&child, "mcp__a__tool"), PERMISSION_DEFAULT);
+	CHECK_INT(permission_mode_for(&p, "mcp__ab__tool"), PERMISSION_BYPASS);
+	permission_narrow(&p, STR("mcp__a__"), PERMISSION_AUTO);
+	CHECK_INT(permission_mode_for(&p, "mcp__a__tool"), PERMISSION_AUTO);
+	p.mode = PERMISSION_PLAN;
+	CHECK_INT(permission_mode_for(&p, "mcp__a__tool"), PERMISSION_PLAN);
+	p.mode = PERMISSION_BYPASS;
+	permission_narrow(&p, STR("mcp__a__"), PERMISSION_BYPASS);
+	CHECK_INT(permission_mode_for(&p, "mcp__a__tool"), PERMISSION_BYPASS);
+	permission_release(&child);
+	permission_release(&p);
+}
+
 int main(void)
 {
 	int failed = RUN_TESTS(T(mode_flags_and_allowed_names_decide), T(a_very_long_name_is_handled),
 			       T(modes_have_the_names_that_people_write), T(modes_have_an_order_of_strictness),
-			       T(bypass_is_refused_for_root_outside_a_sandbox));
+			       T(bypass_is_refused_for_root_outside_a_sandbox),
+			       T(tools_are_narrowed_where_nothing_is_asked_and_never_widened));
 
 	failed += test_hidden();
 	failed += test_rule();

@@ -12,6 +12,7 @@ int main(void)
 	failed += test_end_state();
 	failed += test_fork();
 	failed += test_report();
+	failed += test_skill_recall();
 	failed += test_meta();
 	failed += test_tree();
 	failed += test_agent_tool();

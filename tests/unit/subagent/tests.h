@@ -9,4 +9,5 @@ int test_fork(void);
 int test_meta(void);
 int test_placement(void);
 int test_report(void);
+int test_skill_recall(void);
 int test_tree(void);

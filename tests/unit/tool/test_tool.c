@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 #include "base/utf8.h"
 #include "io/file.h"
-#include "tool/tool.h"
+#include "tests.h"
+#include "tool/deferral.h"
 
 #define SCHEMA                                                                                                 \
 	"\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[" \
@@ -458,17 +459,45 @@ TEST(a_tool_is_found_by_its_exact_name_first)
 	tool_set_release(&set);
 }
 
+TEST(a_tool_that_waits_is_answered_with_what_to_do_first)
+{
+	static const struct tool late = {
+		.name = "late", .definition = "{\"name\":\"late\"}", .flags = TOOL_MAY_WAIT, .start = quick_start
+	};
+	CLEANUP(tool_set_release) struct tool_set tools = { 0 };
+	CLEANUP(deferral_release) struct deferral d = { .on = true };
+	struct stage s;
+	stage_init(&s);
+	tool_set_add(&tools, &late);
+	deferral_arrange(&d, &tools, NULL, NULL);
+	s.env.deferral = &d;
+
+	struct tool_call *call = run(&s, &late, "{\"path\":\"x\"}");
+
+	CHECK_INT(starts, 0);
+	CHECK(call->is_error);
+	CHECK_CSTR(call->result.p,
+		   "<tool_use_error>InputValidationError: late is not loaded yet, and you have not seen what its "
+		   "input must be. Call ToolSearch with the query \"select:late\" first, then late "
+		   "again.</tool_use_error>");
+	tool_call_free(call);
+	stage_release(&s);
+}
+
 int main(void)
 {
-	return RUN_TESTS(T(a_call_that_is_allowed_runs_and_is_reported_later), T(flags_are_those_of_the_very_input),
-			 T(a_call_that_cannot_be_meant_is_answered_without_asking_or_running),
-			 T(a_denied_call_does_not_run_and_tells_why),
-			 T(a_call_that_is_cancelled_before_its_start_does_not_run),
-			 T(a_call_that_is_cancelled_while_somebody_is_asked_ends_and_the_answer_is_too_late),
-			 T(a_call_that_is_cancelled_while_it_runs_is_ended_by_its_tool),
-			 T(a_tool_that_cannot_be_cancelled_is_waited_for), T(a_result_becomes_valid_utf_8),
-			 T(a_result_at_the_limit_stays_as_it_is), T(a_result_above_the_limit_goes_to_a_file),
-			 T(a_call_id_cannot_lead_out_of_the_results_directory),
-			 T(without_a_place_for_the_file_head_and_tail_of_the_result_are_kept),
-			 T(a_summary_is_one_line_about_the_subject), T(a_tool_is_found_by_its_exact_name_first));
+	int failed = RUN_TESTS(
+		T(a_call_that_is_allowed_runs_and_is_reported_later), T(flags_are_those_of_the_very_input),
+		T(a_call_that_cannot_be_meant_is_answered_without_asking_or_running),
+		T(a_denied_call_does_not_run_and_tells_why), T(a_call_that_is_cancelled_before_its_start_does_not_run),
+		T(a_call_that_is_cancelled_while_somebody_is_asked_ends_and_the_answer_is_too_late),
+		T(a_call_that_is_cancelled_while_it_runs_is_ended_by_its_tool),
+		T(a_tool_that_cannot_be_cancelled_is_waited_for), T(a_result_becomes_valid_utf_8),
+		T(a_result_at_the_limit_stays_as_it_is), T(a_result_above_the_limit_goes_to_a_file),
+		T(a_call_id_cannot_lead_out_of_the_results_directory),
+		T(without_a_place_for_the_file_head_and_tail_of_the_result_are_kept),
+		T(a_summary_is_one_line_about_the_subject), T(a_tool_is_found_by_its_exact_name_first),
+		T(a_tool_that_waits_is_answered_with_what_to_do_first));
+
+	return failed + test_deferral();
 }

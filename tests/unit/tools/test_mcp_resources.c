@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * test_mcp_resources.c - ListMcpResourcesTool and ReadMcpResourceTool, in front of a scripted server. */
+ * test_mcp_resources.c - ListMcpResourcesTool, ReadMcpResourceTool and ReadMcpResourceDirTool, in front of a scripted
+ * server. */
 #include "unit.h"
 #include "../mcp/peer.h"
 #include "mcp/set.h"
@@ -108,8 +109,72 @@ TEST(a_resource_that_cannot_be_read_says_why)
 	stage_release(&s);
 }
 
+#define TEMPLATES "{\"id\":%lld,\"result\":{\"resourceTemplates\":["
+
+static void begin_dir(struct stage *s, const char *uri)
+{
+	AUTO_BUF struct buf input = { 0 };
+
+	s->peer.mute = true; /* the test answers */
+	buf_addf(&input, "{\"server\":\"srv\",\"uri\":\"%s\"}", uri);
+	toolbox_begin(&s->box, "ReadMcpResourceDirTool", input.p);
+	CHECK(peer_was_sent(&s->peer, "\"method\":\"resources/templates/list\""));
+}
+
+TEST(resources_and_all_pages_of_templates_below_an_address_are_listed)
+{
+	struct stage s;
+
+	stage_init(&s);
+	begin_dir(&s, "mem://");
+	peer_say(&s.peer,
+		 TEMPLATES
+		 "{\"uriTemplate\":\"mem://{x}\"},{\"uriTemplate\":\"memo://{x}\"},{\"uriTemplate\":\"mem://\"},7],"
+		 "\"nextCursor\":\"p2\"}}",
+		 (long long)peer_last_id(&s.peer));
+	peer_run_for(&s.peer, 10);
+	CHECK(peer_was_sent(&s.peer, "\"cursor\":\"p2\""));
+	peer_say(&s.peer, TEMPLATES "{\"uriTemplate\":\"mem://y/{x}\"}]}}", (long long)peer_last_id(&s.peer));
+	toolbox_finish(&s.box);
+	CHECK_STR(toolbox_text(&s.box), "[{\"uri\":\"mem://a\",\"name\":\"a\",\"server\":\"srv\"},"
+					"{\"uri\":\"mem://b\",\"name\":\"b\",\"server\":\"srv\"},"
+					"{\"uriTemplate\":\"mem://{x}\",\"server\":\"srv\"},"
+					"{\"uriTemplate\":\"mem://y/{x}\",\"server\":\"srv\"}]");
+	stage_release(&s);
+}
+
+TEST(an_address_is_not_below_itself_and_a_server_need_not_have_templates)
+{
+	struct stage s;
+
+	stage_init(&s);
+	begin_dir(&s, "mem://a/");
+	peer_say(&s.peer, "{\"id\":%lld,\"error\":{\"code\":-32601,\"message\":\"no such method\"}}",
+		 (long long)peer_last_id(&s.peer));
+	toolbox_finish(&s.box);
+	CHECK(!s.box.call->is_error);
+	CHECK_STR(toolbox_text(&s.box), "The server srv lists nothing below mem://a/.");
+	stage_release(&s);
+}
+
+TEST(a_listing_that_is_cancelled_ends)
+{
+	struct stage s;
+
+	stage_init(&s);
+	begin_dir(&s, "mem://");
+	tool_call_cancel(s.box.call);
+	toolbox_finish(&s.box);
+	CHECK(s.box.call->is_error);
+	CHECK_STR(toolbox_text(&s.box), "The call was cancelled.");
+	stage_release(&s);
+}
+
 int test_mcp_resources(void)
 {
 	return RUN_TESTS(T(the_resources_of_all_servers_or_of_one_are_listed), T(a_resource_is_read_from_its_server),
-			 T(a_resource_that_cannot_be_read_says_why));
+			 T(a_resource_that_cannot_be_read_says_why),
+			 T(resources_and_all_pages_of_templates_below_an_address_are_listed),
+			 T(an_address_is_not_below_itself_and_a_server_need_not_have_templates),
+			 T(a_listing_that_is_cancelled_ends));
 }

@@ -32,7 +32,11 @@ int main(void)
 			       T(each_definition_is_one_line_of_json_with_the_tools_name_and_a_closed_schema));
 
 	failed += test_bash();
+	failed += test_image();
+	failed += test_notebook();
+	failed += test_pdf();
 	failed += test_read();
+	failed += test_read_image();
 	failed += test_write();
 	failed += test_edit();
 	failed += test_glob();
@@ -41,5 +45,8 @@ int main(void)
 	failed += test_grep();
 	failed += test_mcp_resources();
 	failed += test_todo();
+	failed += test_tool_search();
+	failed += test_html();
+	failed += test_web();
 	return failed ? 1 : 0;
 }

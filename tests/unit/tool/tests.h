@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT
+ * tests.h - the groups of tests in this program; each returns how many failed. */
+#pragma once
+
+int test_deferral(void);

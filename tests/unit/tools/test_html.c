@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * test_html.c - pages as Markdown, and texts of servers as UTF-8. */
+#include "unit.h"
+#include "base/utf8.h"
+#include "tests.h"
+#include "tools/html_clean.h"
+#include "tools/html_markdown.h"
+#include "tools/web_charset.h"
+
+enum { LIMIT_MS = 20000 };
+
+static void convert(struct str page, size_t limit_bytes, struct buf *out)
+{
+	struct html_page source = { .text = page,
+				    .base = "https://x.org/dir/page",
+				    .limit_bytes = limit_bytes,
+				    .limits = { .time_ms = LIMIT_MS } };
+	struct err err = { 0 };
+
+	if (html_to_markdown(&source, out, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+TEST(elements_become_what_they_are_in_markdown)
+{
+	static const struct {
+		const char *page, *markdown;
+	} rows[] = {
+		{ "", "" },
+		{ "plain  text\n\nhere", "plain text here" },
+		{ "<title>A &amp; B</title><h1>H</h1><p>t", "Title: A & B\n\n# H\n\nt" },
+		{ "<h2> a <b>b</b></h2><h6>c</h6>", "## a **b**\n\n###### c" },
+		{ "<p>one<p>two<br>three", "one\n\ntwo\nthree" },
+		{ "<div>a</div><div>b</div>", "a\nb" },
+		{ "x <b> y </b>z <i></i>w", "x **y** z w" },
+		{ "<a href='/a'>t</a>", "[t](https://x.org/a)" },
+		{ "<a href=b?c=1&amp;d#e>t</a>", "[t](https://x.org/dir/b?c=1&d#e)" },
+		{ "<a href=#top>t</a> <a>u</a> <a href='javascript:x'>v</a>", "t u v" },
+		{ "<a href=/a><img src=i></a>z", "z" },
+		{ "<base href=//y.org/q/><a href=r>s</a>", "[s](https://y.org/q/r)" },
+		{ "<img alt='a b' src=p.png>", "![a b](https://x.org/dir/p.png)" },
+		{ "<img alt=a src='data:x'>", "a" },
+		{ "<ul><li>a<li>b<ul><li>c</ul><li>d</ul>e", "- a\n- b\n  - c\n- d\n\ne" },
+		{ "<ol start=9><li>a<li><p>b</ol>", "9. a\n10. b" },
+		{ "<blockquote><p>a<p>b</blockquote>c", "> a\n\n> b\n\nc" },
+		{ "<pre>a\n  b <b>c</b></pre>d", "```\na\n  b c\n```\n\nd" },
+		{ "<code> a </code>b", "`a` b" },
+		{ "<table><tr><th>a<th>b<tr><td>1<td><p>2</p>3</table>", "| a | b |\n| --- | --- |\n| 1 | 2 3 |" },
+		{ "a<hr>b", "a\n\n---\n\nb" },
+		{ "a<script>b</script><style>c</style><!--d--><template>e</template><svg><text>f</text></svg>g", "ag" },
+		{ "a<p hidden>b<b>c</b></p>d", "a\n\nd" },
+		{ "<script>if (a</b) '</p>'</script>x<textarea></p>y</textarea>", "x" },
+		{ "a<span title='>'>b</span x='>'>c", "abc" },
+		{ "1 < 2 <3 &lt;b&gt; </3> <>", "1 < 2 <3 <b> <>" },
+		{ "&eacute;&#x20ac;&#0;&bogus;", "\xc3\xa9\xe2\x82\xac&bogus;" },
+		{ "a\1b\177c", "abc" },
+		{ "<a href=\"x", "" },
+		{ "</b></p></table>a", "a" },
+		{ "<?php x ?><![CDATA[y]]>z", "z" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf out = { 0 };
+		convert(str_from(rows[i].page), 1000, &out);
+		if (!str_is(buf_str(&out), rows[i].markdown))
+			fail_msg("%s\nbecame\n%s\nand not\n%s", rows[i].page, out.n ? out.p : "", rows[i].markdown);
+	}
+}
+
+TEST(what_nobody_looks_at_never_reaches_the_parser)
+{
+	static const struct {
+		const char *page, *clean;
+	} rows[] = {
+		{ "<DIV CLASS=a onclick='x>y'>t</DIV >", "<div>t</div>" },
+		{ "<a HREF = \"a'b<\" x>t", "<a href=\"a'b&lt;\">t" },
+		{ "</div></b>t", "t" },
+		{ "<span><b>t</span></b></b>", "<b>t</b>" },
+		{ "<verylongnamedelement a=1>t</verylongnamedelement>", "t" },
+		{ "<!-->a<!--b--!>-->c", "ac" },
+		{ "<title>a<b></title>c", "<title>a&lt;b></title>c" },
+		{ "<style>a</style x><style>b", "" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf out = { 0 };
+		html_clean(str_from(rows[i].page), &out);
+		CHECK_STR(buf_str(&out), rows[i].clean);
+	}
+}
+
+static void repeat(struct buf *out, const char *text, size_t times)
+{
+	for (size_t i = 0; i < times; i++)
+		buf_addstr(out, text);
+}
+
+TEST(a_page_that_is_nested_too_deeply_is_read_as_far_as_it_goes)
+{
+	AUTO_BUF struct buf page = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+
+	repeat(&page, "<div>x", 10000);
+	convert(buf_str(&page), 1 << 20, &out);
+	CHECK(str_starts(buf_str(&out), STR("x\nx\nx\n")));
+	CHECK(str_ends(buf_str(&out), STR("[The page is nested too deeply: the rest was not read.]")));
+}
+
+TEST(the_output_never_passes_its_limit)
+{
+	static const char *const parts[] = { "\xe2\x82\xac", "<a href=a>b</a>", "<ul><li>x", "<td>x", "<b>x" };
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		AUTO_BUF struct buf page = { 0 };
+		AUTO_BUF struct buf out = { 0 };
+		repeat(&page, parts[i], 1500);
+		convert(buf_str(&page), 1000, &out);
+		CHECK(out.n <= 1000);
+		CHECK(utf8_valid(buf_str(&out)));
+		CHECK(str_ends(buf_str(&out), STR("[The page is longer than what was read of it.]")));
+	}
+}
+
+TEST(the_encoding_is_that_of_the_mark_then_the_header_then_the_page_then_the_bytes)
+{
+	static const struct {
+		struct str bytes;
+		const char *charset;
+		bool html;
+		const char *text;
+	} rows[] = {
+		{ { "\xef\xbb\xbf\xc3\xa9", 5 }, "iso-8859-1", false, "\xc3\xa9" },
+		{ { "\xff\xfe\xe9\0", 4 }, "utf-8", false, "\xc3\xa9" },
+		{ { "\xfe\xff\0\xe9", 4 }, "", false, "\xc3\xa9" },
+		{ { "\xe9", 1 }, "ISO-8859-1", false, "\xc3\xa9" },
+		{ { "\x80", 1 }, "latin1", false, "\xe2\x82\xac" },
+		{ { "\x82\xa0", 2 }, "Shift_JIS", false, "\xe3\x81\x82" },
+		{ { "<meta charset=koi8-r>\xc1", 22 }, "", true, "<meta charset=koi8-r>\xd0\xb0" },
+		{ { "<META http-equiv=x content='text/html; charset=koi8-r'>\xc1", 56 },
+		  "",
+		  true,
+		  "<META http-equiv=x content='text/html; charset=koi8-r'>\xd0\xb0" },
+		{ { "<meta charset=koi8-r>\xc3\xa9", 23 }, "utf-8", true, "<meta charset=koi8-r>\xc3\xa9" },
+		{ { "<meta charset=utf-16>\xc3\xa9", 23 }, "", true, "<meta charset=utf-16>\xc3\xa9" },
+		{ { "\xc3\xa9", 2 }, "", false, "\xc3\xa9" },
+		{ { "\xe9", 1 }, "", false, "\xc3\xa9" },
+		{ { "a\xff\xfe", 3 }, "utf-8", false, "a\xef\xbf\xbd\xef\xbf\xbd" },
+		{ { "a", 1 }, "UTF-7", false, "a" },
+		{ { "\x82", 1 }, "shift_jis", false, "\xef\xbf\xbd" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf out = { 0 };
+		web_decode(rows[i].bytes, str_from(rows[i].charset), rows[i].html, 1000, &out);
+		CHECK_STR(buf_str(&out), rows[i].text);
+	}
+}
+
+TEST(decoded_text_is_cut_between_characters)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	web_decode(STR("aaa\xe9"), STR("latin1"), false, 4, &out);
+	CHECK_STR(buf_str(&out), "aaa");
+}
+
+int test_html(void)
+{
+	return RUN_TESTS(T(elements_become_what_they_are_in_markdown), T(what_nobody_looks_at_never_reaches_the_parser),
+			 T(a_page_that_is_nested_too_deeply_is_read_as_far_as_it_goes),
+			 T(the_output_never_passes_its_limit),
+			 T(the_encoding_is_that_of_the_mark_then_the_header_then_the_page_then_the_bytes),
+			 T(decoded_text_is_cut_between_characters));
+}
