@@ -5,6 +5,7 @@
 #include "mcp/oauth_form.h"
 #include "mcp/oauth_grant.h"
 #include "mcp/oauth_metadata.h"
+#include "io/url.h"
 #include "mcp/oauth_url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,7 +54,7 @@ static void check_url(struct arena *arena, struct str text)
 
 	if (oauth_url_parse(arena, copy, &url, NULL) == 0)
 		must(url.path[0] == '/' && str_starts(str_from(url.origin), STR("http")));
-	(void)oauth_url_resolve(arena, server, copy);
+	(void)url_resolve(arena, server, copy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,6 +3,7 @@
  * only events are handed on at once, because they are borrowed. */
 #include "mcp/exchange.h"
 #include "base/utf8.h"
+#include "io/url.h"
 #include "mcp/oauth_url.h"
 
 enum {
@@ -171,7 +172,7 @@ static bool follow(struct exchange *x)
 	AUTO_ARENA struct arena arena = { 0 };
 	struct oauth_url from;
 	struct oauth_url to;
-	const char *url = oauth_url_resolve(&arena, x->url, x->location.p);
+	const char *url = url_resolve(&arena, x->url, x->location.p);
 
 	if (!url || x->moves++ >= MOVES_MOST || oauth_url_parse(&arena, x->url, &from, NULL) < 0 ||
 	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0)

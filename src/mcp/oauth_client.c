@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * oauth_client.c - who we are for an authorisation server. */
 #include "mcp/oauth_client.h"
+#include "base/base64.h"
 #include "json/json.h"
 #include "json/json_write.h"
 #include "mcp/oauth_form.h"
@@ -54,7 +55,7 @@ static const char *basic_header(const struct oauth_client *client, struct arena 
 	buf_addch(&pair, ':');
 	oauth_percent(&pair, str_from(client->secret));
 	buf_addstr(&header, "Authorization: Basic ");
-	oauth_base64(&header, buf_str(&pair));
+	base64_add(&header, buf_str(&pair));
 	return arena_dup(arena, header.p, header.n);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * oauth_fetch.c - one small HTTP request. A fetch that is freed while its transfer runs lives on until curl lets go of it. */
 #include "mcp/oauth_fetch.h"
+#include "io/url.h"
 #include "mcp/oauth_url.h"
 
 enum { LIMIT_MS = 30 * 1000, STALL_MS = 15 * 1000, ANSWER_BYTES = 256 << 10, HOPS = 5, HEADERS = 4 };
@@ -85,7 +86,7 @@ static const char *next_url(struct oauth_fetch *f)
 
 	if (f->is_post || f->status < 301 || f->status > 308 || !f->location || f->redirects == OAUTH_STAY)
 		return NULL;
-	const char *url = oauth_url_resolve(&f->arena, f->url, f->location);
+	const char *url = url_resolve(&f->arena, f->url, f->location);
 	if (!url || oauth_url_parse(&f->arena, f->url, &here, NULL) < 0 ||
 	    oauth_url_parse(&f->arena, url, &there, NULL) < 0)
 		return NULL;

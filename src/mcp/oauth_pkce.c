@@ -3,22 +3,15 @@
 #include "mcp/oauth_pkce.h"
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include "base/base64.h"
 
 enum { SECRET_BYTES = 32, DIGEST_BYTES = 32 };
-
-void oauth_base64(struct buf *out, struct str s)
-{
-	size_t room = (s.n + 2) / 3 * 4;
-
-	buf_reserve(out, room);
-	out->n += (size_t)EVP_EncodeBlock((unsigned char *)out->p + out->n, (const unsigned char *)s.p, (int)s.n);
-}
 
 void oauth_base64url(struct buf *out, const void *p, size_t n)
 {
 	size_t from = out->n;
 
-	oauth_base64(out, (struct str){ p, n });
+	base64_add(out, (struct str){ p, n });
 	while (out->n > from && out->p[out->n - 1] == '=')
 		out->n--;
 	out->p[out->n] = '\0';

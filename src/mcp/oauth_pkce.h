@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-void oauth_base64url(struct buf *out, const void *p, size_t n); /* without '=' at the end */
-void oauth_base64(struct buf *out, struct str s);
+void oauth_base64url(struct buf *out, const void *p, size_t n);      /* without '=' at the end */
 char *oauth_secret(struct arena *arena);                             /* 43 characters that nobody can guess */
 char *oauth_pkce_challenge(struct arena *arena, const char *secret); /* its SHA-256, base64url */

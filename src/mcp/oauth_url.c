@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * oauth_url.c - addresses, taken apart by curl so that we see them as it will. */
+ * oauth_url.c - which addresses authorisation goes to. */
 #include "mcp/oauth_url.h"
 #include <arpa/inet.h>
-#include <curl/curl.h>
+#include "io/url.h"
 
-enum { URL_LIMIT_BYTES = 8 << 10, LOOPBACK_NET = 127 };
+enum { LOOPBACK_NET = 127 };
 
-static void free_urlp(CURLU **url)
-{
-	curl_url_cleanup(*url);
-}
-#define AUTO_URL CLEANUP(free_urlp)
-
-static CURLU *new_url(void)
-{
-	CURLU *u = curl_url();
-
-	if (!u)
-		base_oom(0);
-	return u;
-}
-
-/* NULL: the address does not have it. */
-static const char *part(struct arena *arena, CURLU *u, CURLUPart which, unsigned flags)
-{
-	char *text = NULL;
-
-	if (curl_url_get(u, which, &text, flags) != CURLUE_OK)
-		return NULL;
-	const char *copy = arena_strdup(arena, text);
-	curl_free(text);
-	return copy;
-}
-
+/* Secrets go there without https: only what cannot be another machine. */
 static bool is_loopback(const char *host)
 {
 	struct in_addr address;
@@ -54,25 +28,20 @@ static char *lower(struct arena *arena, const char *text)
 
 int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err)
 {
-	AUTO_URL CURLU *u = new_url();
+	struct url u;
 
-	if (strlen(text) > URL_LIMIT_BYTES || curl_url_set(u, CURLUPART_URL, text, 0) != CURLUE_OK)
-		return err_set(err, ERR_USAGE, "not an address");
-	const char *scheme = part(arena, u, CURLUPART_SCHEME, 0);
-	const char *host = part(arena, u, CURLUPART_HOST, 0);
-	const char *path = part(arena, u, CURLUPART_PATH, 0);
-	if (!scheme || !host || !path || (strcmp(scheme, "http") && strcmp(scheme, "https")))
-		return err_set(err, ERR_USAGE, "not an http or https address");
-	if (part(arena, u, CURLUPART_USER, 0) || part(arena, u, CURLUPART_PASSWORD, 0))
+	if (url_parse(arena, text, &u, err) < 0)
+		return -ERR_USAGE;
+	if (u.has_user)
 		return err_set(err, ERR_USAGE, "an address with a user name");
-	if (part(arena, u, CURLUPART_FRAGMENT, 0))
+	if (u.has_fragment)
 		return err_set(err, ERR_USAGE, "an address with a fragment");
-	const char *port = part(arena, u, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT);
-	host = lower(arena, host);
+	const char *host = lower(arena, u.host);
 	*ret_url = (struct oauth_url){
-		.origin = arena_printf(arena, "%s://%s%s%s", scheme, host, port ? ":" : "", port ? port : ""),
-		.path = path,
-		.https = !strcmp(scheme, "https"),
+		.origin = arena_printf(arena, "%s://%s%s%s", u.scheme, host, u.usual_port ? "" : ":",
+				       u.usual_port ? "" : u.port),
+		.path = u.path,
+		.https = !strcmp(u.scheme, "https"),
 		.loopback = is_loopback(host),
 	};
 	return 0;
@@ -103,14 +72,4 @@ bool oauth_url_covers(const char *resource, const char *url)
 	if (outer.path[n - 1] == '/')
 		n--;
 	return !strncmp(inner.path, outer.path, n) && (inner.path[n] == '\0' || inner.path[n] == '/');
-}
-
-const char *oauth_url_resolve(struct arena *arena, const char *base, const char *location)
-{
-	AUTO_URL CURLU *u = new_url();
-
-	if (strlen(location) > URL_LIMIT_BYTES || curl_url_set(u, CURLUPART_URL, base, 0) != CURLUE_OK ||
-	    curl_url_set(u, CURLUPART_URL, location, 0) != CURLUE_OK)
-		return NULL;
-	return part(arena, u, CURLUPART_URL, 0);
 }

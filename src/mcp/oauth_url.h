@@ -15,5 +15,3 @@ int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret
 int oauth_url_check(const char *text, bool loopback_allowed, const char *what, struct err *err);
 /* The resource is the url or a parent of it: same origin, and its path is the beginning of the url's, whole parts only. */
 bool oauth_url_covers(const char *resource, const char *url);
-/* Where a Location leads, taken from the address base. NULL: nowhere. */
-const char *oauth_url_resolve(struct arena *arena, const char *base, const char *location);

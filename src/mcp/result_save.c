@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * result_save.c - content that is neither text nor an image that the model can see becomes a file, which tools can read. */
 #include "mcp/result_int.h"
-#include <openssl/evp.h>
+#include "base/base64.h"
 #include "io/file.h"
 
 enum { FILES_LIMIT = 50 }; /* of one call */
@@ -49,15 +49,11 @@ char *mcp_result_save(struct tool_call *call, struct str mime, struct str data, 
 	AUTO_BUF struct buf bytes = { 0 };
 	struct err err = { 0 };
 
-	if (!text_path || *count >= FILES_LIMIT || !mcp_is_base64(data))
-		return NULL;
-	buf_reserve(&bytes, data.n);
-	int n = EVP_DecodeBlock((unsigned char *)bytes.p, (const unsigned char *)data.p, (int)data.n);
-	if (n < (int)padding_of(data))
+	if (!text_path || *count >= FILES_LIMIT || !data.n || base64_decode(&bytes, data, NULL) < 0)
 		return NULL;
 	struct str stem = { text_path, strlen(text_path) - strlen(".txt") };
 	char *path = arena_printf(&call->arena, STR_FMT "-%u.%s", STR_ARG(stem), ++*count, extension_of(mime));
-	if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, (size_t)n - padding_of(data), &err) < 0)
+	if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, bytes.n, &err) < 0)
 		return NULL;
 	return path;
 }

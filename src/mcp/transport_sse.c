@@ -2,6 +2,7 @@
  * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event tells
  * the address that messages are posted to, and all answers come on the stream. Its end is the end of the connection. */
 #include "mcp/exchange.h"
+#include "io/url.h"
 #include "mcp/oauth_url.h"
 
 enum { ENDPOINT_MS = 60 * 1000 };
@@ -95,7 +96,7 @@ static void take_endpoint(struct sse_transport *s, struct str place)
 	AUTO_ARENA struct arena arena = { 0 };
 	struct oauth_url from;
 	struct oauth_url to;
-	const char *url = oauth_url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(place)).p);
+	const char *url = url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(place)).p);
 
 	if (s->endpoint)
 		return;

@@ -3,6 +3,7 @@
  * is. */
 #include "tools/html_element.h"
 #include "base/utf8.h"
+#include "io/url.h"
 #include "tools/web_url.h"
 
 enum { LINK_LIMIT_BYTES = 2000, MOST_CELLS = 100, LAST_ITEM_NUMBER = 99999 };
@@ -128,7 +129,7 @@ static char *find_link(const struct markdown *m, const char *link)
 
 	if (!link || !link[0] || link[0] == '#' || strlen(link) > LINK_LIMIT_BYTES)
 		return NULL;
-	const char *found = m->base ? web_url_resolve(&a, m->base, link) : link;
+	const char *found = m->base ? url_resolve(&a, m->base, link) : link;
 	return found && strlen(found) <= LINK_LIMIT_BYTES ? xstrdup(found) : NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "json/json_write.h"
 #include "io/address.h"
+#include "io/url.h"
 #include "tools/tool_job.h"
 #include "tools/tools_int.h"
 #include "tools/web_access.h"
@@ -314,7 +315,7 @@ static void follow(struct fetch *f)
 {
 	struct arena *a = &f->job.call->arena;
 	AUTO_BUF struct buf reason = { 0 };
-	const char *link = f->get.location.n ? web_url_resolve(a, f->url.text, f->get.location.p) : NULL;
+	const char *link = f->get.location.n ? url_resolve(a, f->url.text, f->get.location.p) : NULL;
 	struct web_url to;
 
 	if (!link || web_url_parse(a, str_from(link), &to, &f->err) < 0) {

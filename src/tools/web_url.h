@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * web_url.h - addresses of pages, taken apart by curl so that we see them as it will. */
+ * web_url.h - addresses of pages. */
 #pragma once
 #include "base/arena.h"
 
@@ -17,5 +17,3 @@ void web_url_upgrade(struct arena *a,
 		     struct web_url *url); /* https in place of http, on its own port if there is one */
 /* A host that is on this machine or its network by its name or number alone. */
 bool web_url_is_local(const struct web_url *url);
-/* Where a link of the page leads. NULL: nowhere that can be fetched. */
-const char *web_url_resolve(struct arena *a, const char *base, const char *link);

@@ -90,16 +90,17 @@ static bool is_allowed(const struct wire_request *r, struct str tool_name, struc
 {
 	struct actor *a = &r->wire->session->tree.main;
 	const struct tool *tool = tool_set_find(&a->tools, tool_name);
-	AUTO_BUF struct buf reason = { 0 };
+	struct permission_verdict verdict = { 0 };
 
 	if (!tool)
 		return false;
 	struct tool_call *call = tool_call_new(&a->env, NULL, tool, r->id, tool_name, arguments);
-	enum permission_decision decision = permission_decide(&a->permission, call, &reason);
+	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &verdict);
+	bool allowed = verdict.decision == PERMISSION_ALLOW;
+	bool forbidden = verdict.decision == PERMISSION_DENY && !verdict.unanswerable;
+	permission_verdict_release(&verdict);
 	tool_call_free(call);
-	if (json_bool(json_get(r->body, "check_permissions")))
-		return decision == PERMISSION_ALLOW;
-	return decision != PERMISSION_DENY;
+	return json_bool(json_get(r->body, "check_permissions")) ? allowed : !forbidden;
 }
 
 static uint64_t time_limit(const struct wire_request *r)

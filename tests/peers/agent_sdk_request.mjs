@@ -168,6 +168,8 @@ await play({
     await d.query.applyFlagSettings({ permissions: { allow: ["mcp__shout"] } });
     assert.match(JSON.stringify((await d.query.request({ ...call, check_permissions: true, timeout_ms: 5000 })).response), /HEY/);
     await assert.rejects(d.query.request({ ...call, tool: "mcp__shout__whisper" }), /No such tool/);
+    await d.query.applyFlagSettings({ permissions: { deny: ["mcp__shout"] } });
+    await assert.rejects(d.query.request(call), /did not run/);
     await d.over();
     assert.equal(lab.requests().length, 1);
   },

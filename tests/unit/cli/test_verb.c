@@ -63,7 +63,7 @@ TEST(words_after_a_verb_reach_the_library)
 		{ { "sessions", "prune", "--older-than", "30" },
 		  "--older-than expects an age such as 30d, 12h or 2w, not '30'" },
 		{ { "sessions", "drop" },
-		  "cadre sessions: 'drop' is not known; expected list, search, show, export or prune" },
+		  "cadre sessions: 'drop' is not known; expected list, search, show, export, ids or prune" },
 		{ { "completion", "csh" }, "expected: cadre completion bash, fish or zsh" },
 		{ { "manual", "x" }, "expected: cadre manual" },
 		{ { "skills" }, "skills_list();" },

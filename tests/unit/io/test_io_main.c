@@ -19,6 +19,7 @@ int main(void)
 	failed += test_http_shard();
 	failed += test_http_tls();
 	failed += test_file();
+	failed += test_url();
 	failed += test_writer();
 	failed += test_spawn();
 	failed += test_spawn_end();
