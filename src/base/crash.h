@@ -23,7 +23,7 @@
 	X(agent_recorded)      /* a child's meta file is on disk, nothing was asked */           \
 	X(agent_prompted)      /* its first message is on disk */                                \
 	X(agent_end_recorded)  /* its end and report are on disk, nobody was told */             \
-	X(agent_messaged)      /* a word of another agent is on disk, its sender was not told */ \
+	X(message_queued)      /* a word of another agent is on disk, its sender was not told */ \
 	X(notice_queued)       /* a notification waits in memory */                              \
 	X(notice_delivered)    /* the message that carries it is on disk */                      \
 	X(compact_boundary)    /* of a compaction, on disk; its summary is not */                \

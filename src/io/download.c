@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * download.c - see download.h. */
 #include "io/download.h"
-#include <curl/curl.h>
 #include "io/address.h"
 #include "io/http.h"
+#include "io/url.h"
 
 enum { MOST_REDIRECTS = 5 };
 
@@ -18,39 +18,15 @@ struct transfer {
 	char why[200];
 };
 
-/* ---- addresses --------------------------------------------------------------------------------------------------- */
-
-static bool part_is(CURLU *u, CURLUPart part, const char *value)
+static int check(struct arena *a, const char *address, struct err *err)
 {
-	char *text = NULL;
-	bool same = curl_url_get(u, part, &text, 0) == CURLUE_OK && !strcasecmp(text, value);
+	struct url u;
 
-	curl_free(text);
-	return same;
+	if (url_parse(a, address, &u, err) == 0 &&
+	    (!strcmp(u.scheme, "https") || address_kind_of_host(str_from(u.host)) == ADDRESS_LOOPBACK))
+		return 0;
+	return err_set(err, ERR_USAGE, "%.120s is no address that begins with https://", address);
 }
-
-static bool is_here(CURLU *u)
-{
-	char *host = NULL;
-	bool here = curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-		    address_kind_of_host(str_from(host)) == ADDRESS_LOOPBACK;
-
-	curl_free(host);
-	return here;
-}
-
-/* A relative address is taken from the one before it. *ret_url is to be freed by curl_free. */
-static int go_to(CURLU *u, const char *url, char **ret_url, struct err *err)
-{
-	bool good = curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-		    (part_is(u, CURLUPART_SCHEME, "https") || (part_is(u, CURLUPART_SCHEME, "http") && is_here(u)));
-
-	if (!good || curl_url_get(u, CURLUPART_URL, ret_url, 0) != CURLUE_OK)
-		return err_set(err, ERR_USAGE, "%.120s is no address that begins with https://", url);
-	return 0;
-}
-
-/* ---- one answer -------------------------------------------------------------------------------------------------- */
 
 static void on_header(struct http_req *r, struct str name, struct str value)
 {
@@ -122,22 +98,18 @@ static bool is_redirected(const struct transfer *t)
 
 static int follow(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
 {
-	CURLU *u = curl_url();
-	char *at = NULL;
-	int status = go_to(u, url, &at, err);
+	AUTO_ARENA struct arena a = { 0 };
+	int status = check(&a, url, err);
 
 	for (unsigned i = 0; status == 0; i++) {
-		status = get(h, at, limit_bytes, t, err);
+		status = get(h, url, limit_bytes, t, err);
 		if (status < 0 || !is_redirected(t) || i == MOST_REDIRECTS)
 			break;
-		curl_free(TAKE(at));
-		status = go_to(u, t->location.p, &at, err);
+		const char *next = url_resolve(&a, url, t->location.p);
+		url = next ? next : arena_strdup(&a, t->location.p);
+		status = check(&a, url, err);
 	}
-	if (status == 0)
-		status = result(t, err);
-	curl_free(at);
-	curl_url_cleanup(u);
-	return status;
+	return status < 0 ? status : result(t, err);
 }
 
 int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err)

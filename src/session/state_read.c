@@ -4,6 +4,18 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+/* What a process left half done that was killed must be undone before anything can be read, and only a connection that may
+ * write does that; one to a file that cannot be written is read-only all the same. Nothing else is written:
+ * no statement changes a row, and the log is left to the writers. */
+static int open_sqlite(const char *path, sqlite3 **ret_db)
+{
+	int status = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (status == SQLITE_OK)
+		status = sqlite3_db_config(*ret_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	return status;
+}
+
 /* *ret_db is NULL when there is nothing to read. Also after a failure it must be closed. */
 static int open_reader(const char *path, sqlite3 **ret_db, struct err *err)
 {
@@ -12,7 +24,7 @@ static int open_reader(const char *path, sqlite3 **ret_db, struct err *err)
 
 	if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	int status = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	int status = open_sqlite(path, ret_db);
 	if (status != SQLITE_OK)
 		return sqlite_error(*ret_db, status, "open", path, err);
 	sqlite3_busy_timeout(*ret_db, STATE_BUSY_MS);

@@ -16,7 +16,7 @@ static int queue(struct actor *a, struct str text, struct err *err)
 	id_uuid(id);
 	if (recorder_queue(&a->recorder, id, text, err) < 0)
 		return -(int)err->kind;
-	crash_point(agent_messaged);
+	crash_point(message_queued);
 	actor_notice(a, id, text);
 	return 0;
 }

@@ -202,7 +202,7 @@ def a_message_to_a_child_that_works_survives_a_crash_and_is_heard_once(lab):
     wait, work = "until [ -e begun ]; do sleep 0.02; done", "touch begun; until [ -e go ]; do sleep 0.02; done"
     send = twenty.call("SendMessage", to="bob", message=WORD)
     check_deaths(lab, WAITS % (family.ANSWER, family.PROMPT, call, bash(wait), send, bash("touch go"), WORD, bash(work)),
-                 check_word, ("agent_messaged", 1))
+                 check_word, ("message_queued", 1))
 
 
 # ---- a person who interrupts, or does not want to wait

@@ -16,7 +16,15 @@
 #include "stage.h"
 #include "test_session.h"
 
-enum { WRITERS = 4, ROWS_EACH = 200, KILLS = 6, MANY_ROWS = 1000000, SOON_MS = 10000, FAILURES_MAX = 10 };
+enum {
+	WRITERS = 4,
+	ROWS_EACH = 200,
+	KILLS = 6,
+	MANY_ROWS = 1000000,
+	SOON_MS = 10000,
+	FAILURES_MAX = 10,
+	INDEX_BYTES = 32 << 10
+};
 
 struct desk {
 	struct stage stage;
@@ -498,6 +506,48 @@ static void run_writers(struct desk *d)
 	close(said[1]);
 }
 
+static void copy(struct desk *from, struct desk *to, const char *name)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+
+	CHECK_INT(file_read(stage_path(&from->stage, name), 64 << 20, &bytes, NULL), 0);
+	CHECK_INT(file_make_parents(stage_path(&to->stage, name), NULL), 0);
+	CHECK_INT(file_replace(stage_path(&to->stage, name), bytes.p, bytes.n, NULL), 0);
+}
+
+/* Half of a change is in the file, and what was there before is in the journal. */
+static void die_in_a_change(struct desk *from, struct desk *to)
+{
+	put(from, "a");
+	CHECK(state_flush(from->state));
+	state_free(TAKE(from->state));
+	sqlite3 *db = open_sqlite(from);
+	CHECK_INT(sqlite3_exec(db,
+			       "PRAGMA journal_mode=DELETE; PRAGMA cache_size=1; BEGIN; CREATE TABLE x(y);"
+			       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 5000)"
+			       "INSERT INTO x SELECT hex(randomblob(500)) FROM n;",
+			       NULL, NULL, NULL),
+		  SQLITE_OK);
+	copy(from, to, "cadre/state.db");
+	copy(from, to, "cadre/state.db-journal");
+	CHECK_INT(sqlite3_close(db), SQLITE_OK);
+}
+
+TEST(a_change_that_a_killed_writer_left_half_done_is_undone_by_readers)
+{
+	struct desk from, to;
+	struct err err = { 0 };
+	desk_init(&from);
+	desk_init(&to);
+
+	die_in_a_change(&from, &to);
+
+	CHECK_INT(count_tasks(&to, &err), 1);
+	CHECK_CSTR(err.text, "");
+	desk_release(&to);
+	desk_release(&from);
+}
+
 TEST(several_processes_write_at_once)
 {
 	struct desk d;
@@ -562,6 +612,8 @@ int test_state_file(void)
 			 T(a_file_that_becomes_newer_is_written_no_more), T(a_locked_database_is_tried_again),
 			 T(a_locked_database_does_not_hold_up_the_end),
 			 T(a_place_that_cannot_be_written_keeps_nobody_from_working),
-			 T(rows_without_room_are_dropped_and_said), T(several_processes_write_at_once),
-			 T(several_processes_find_one_damaged_file), T(a_killed_writer_leaves_a_whole_database));
+			 T(rows_without_room_are_dropped_and_said),
+			 T(a_change_that_a_killed_writer_left_half_done_is_undone_by_readers),
+			 T(several_processes_write_at_once), T(several_processes_find_one_damaged_file),
+			 T(a_killed_writer_leaves_a_whole_database));
 }
