@@ -2,6 +2,7 @@
  * definition_tools.c - lists of names. A list that limits what an agent may do is read with certainty or not at
  * all: what is cut off, unbalanced or of an unknown shape refuses the agent. */
 #include "agent/definition_int.h"
+#include "tool/known_name.h"
 
 struct complainer {
 	struct definition_reader *r;
@@ -67,73 +68,11 @@ void definition_read_disallowed_tools(struct definition_reader *r, const struct 
 	report_unknown(r, list, "takes nothing away");
 }
 
-/* Names that this program or its relatives give to tools. Sorted; case is ignored. */
-static const char *const known_tools[] = {
-	"Agent",
-	"Artifact",
-	"AskUserQuestion",
-	"Bash",
-	"BashOutput",
-	"Brief",
-	"Config",
-	"CronCreate",
-	"CronDelete",
-	"CronList",
-	"Edit",
-	"EndConversation",
-	"EnterPlanMode",
-	"EnterWorktree",
-	"ExitPlanMode",
-	"ExitWorktree",
-	"Glob",
-	"Grep",
-	"KillBash",
-	"KillShell",
-	"ListAgents",
-	"ListMcpResourcesTool",
-	"LS",
-	"LSP",
-	"Monitor",
-	"MultiEdit",
-	"NotebookEdit",
-	"NotebookRead",
-	"PowerShell",
-	"Read",
-	"ReadMcpResourceDirTool",
-	"ReadMcpResourceTool",
-	"ReportFindings",
-	"ScheduleWakeup",
-	"SendMessage",
-	"Skill",
-	"SlashCommand",
-	"StructuredOutput",
-	"Task",
-	"TaskCreate",
-	"TaskGet",
-	"TaskList",
-	"TaskOutput",
-	"TaskStop",
-	"TaskUpdate",
-	"TeamCreate",
-	"TeamDelete",
-	"TodoRead",
-	"TodoWrite",
-	"ToolSearch",
-	"WaitForMcpServers",
-	"WebFetch",
-	"WebSearch",
-	"Workflow",
-	"Write",
-};
-
 bool agent_tool_is_known(struct str name)
 {
 	struct str rest = name, base = str_trim(str_cut(&rest, '('));
 
 	if (str_starts(base, STR("mcp__")))
 		return true;
-	for (size_t i = 0; i < COUNT_OF(known_tools); i++)
-		if (str_is_nocase(base, known_tools[i]))
-			return true;
-	return false;
+	return tool_name_is_known(base);
 }

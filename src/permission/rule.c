@@ -3,6 +3,7 @@
 #include "permission/rule.h"
 #include <ctype.h>
 #include "match/wildcard.h"
+#include "tool/known_name.h"
 
 /* A rule on its way: the two parts of its text, and where complaints go */
 struct draft {
@@ -125,43 +126,10 @@ static bool names_server(const char *name)
 	return end && end > rest.p && !memchr(rest.p, '*', (size_t)(end - rest.p));
 }
 
-static const char *const known_tools[] = {
-	"Artifact",
-	"EndConversation",
-	"EnterPlanMode",
-	"EnterWorktree",
-	"ExitWorktree",
-	"KillShell",
-	"ListMcpResourcesTool",
-	"PowerShell",
-	"ReadMcpResourceDirTool",
-	"ReadMcpResourceTool",
-	"ScheduleWakeup",
-	"SendMessage",
-	"StructuredOutput",
-	"TaskCreate",
-	"TaskGet",
-	"TaskList",
-	"TaskOutput",
-	"TaskStop",
-	"TaskUpdate",
-	"TeamCreate",
-	"TeamDelete",
-	"TodoWrite",
-	"ToolSearch",
-	"WaitForMcpServers",
-	"WebSearch",
-	"Workflow",
-};
-
 static void check_known(struct draft *d, const struct rule *r)
 {
-	if (r->subject || r->several || strchr(r->tool, '_'))
-		return;
-	for (size_t i = 0; i < COUNT_OF(known_tools); i++)
-		if (str_is_nocase(str_from(r->tool), known_tools[i]))
-			return;
-	warn(d, r, "names no tool that is known");
+	if (!r->several && !strchr(r->tool, '_') && !tool_name_is_known(str_from(r->tool)))
+		warn(d, r, "names no tool that is known");
 }
 
 static bool is_word_in(struct str word, const char *list)
