@@ -53,9 +53,13 @@ int session_add_prompt(struct cadre_session *s, struct err *err);
 int session_add_reminder(struct cadre_session *s, struct str text, struct err *err);
 int session_commit(struct cadre_session *s, struct err *err);                   /* the prompt, as it is now, on disk */
 void session_hear(struct cadre_session *s, const struct hook_outcome *outcome); /* s->turn.firing is over */
-void session_turn_init(struct cadre_session *s);
-void session_turn_attach(struct cadre_session *s); /* the tree is open */
+void session_end_turn(struct cadre_session *s);                                 /* tells its result */
+void session_turn_attach(struct cadre_session *s);                              /* the tree is open */
 void session_turn_release(struct cadre_session *s);
+
+/* session_settle.c */
+void session_settle_init(struct cadre_session *s);
+void session_settle_release(struct cadre_session *s);
 void session_settle(struct cadre_session *s); /* something ended: goes on, waits, or is freed */
 
 /* session_hooks.c: true if hooks look at it: s->turn.firing, and done comes */

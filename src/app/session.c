@@ -167,7 +167,7 @@ static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_eve
 	s->cadre = c;
 	s->on_event = on_event;
 	s->data = data;
-	session_turn_init(s);
+	session_settle_init(s);
 	return s;
 }
 

@@ -20,9 +20,6 @@
 #include "subagent/firing.h"
 #include "subagent/skill_use.h"
 
-/* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
-enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };
-
 static struct cadre_session *session_of(struct actor *a)
 {
 	return CONTAINER_OF(a, struct cadre_session, tree.main);
@@ -30,7 +27,7 @@ static struct cadre_session *session_of(struct actor *a)
 
 /* ---- hooks around a turn ------------------------------------------------------------------------------------- */
 
-static void end_turn(struct cadre_session *s);
+void session_end_turn(struct cadre_session *s);
 static void turn_over(struct cadre_session *s);
 static void start_up(struct cadre_session *s);
 static void started(struct cadre_session *s);
@@ -63,7 +60,7 @@ static void end_unasked(struct cadre_session *s, enum query_end end, struct str 
 	buf_clear(&q->text);
 	buf_add(&q->text, text.p, text.n);
 	q->started_ms = loop_now_ms(s->cadre->loop);
-	end_turn(s);
+	session_end_turn(s);
 }
 
 static void give_up(struct cadre_session *s, enum query_end end, struct str why)
@@ -208,19 +205,11 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 	struct str said = outcome->blocked ? outcome->block_reason : buf_str(&context);
 	bool over = outcome->stop || outcome->cancelled || s->closing || ++s->turn.stop_blocks > MOST_STOP_BLOCKS;
 	if (!said.n || over || session_add_reminder(s, said, &err) < 0) {
-		end_turn(s);
+		session_end_turn(s);
 		turn_over(s);
 	} else {
 		query_go_on(&s->tree.main.query);
 	}
-}
-
-static void on_ended(void *data, const struct hook_outcome *outcome)
-{
-	struct cadre_session *s = data;
-
-	session_hear(s, outcome);
-	session_settle(s);
 }
 
 /* ---- a turn -------------------------------------------------------------------------------------------------- */
@@ -233,8 +222,7 @@ static void announce(struct cadre_session *s, bool notified)
 	s->notified = notified;
 	s->turn.stop_blocks = 0;
 	schema_begin(s);
-	timer_stop(s->cadre->loop, &s->wait);
-	timer_stop(s->cadre->loop, &s->told_wait);
+	session_settle_release(s);
 	agent_tree_forget_denials(&s->tree);
 	session_watch_files(s);
 	session_settle(s);
@@ -449,7 +437,7 @@ static void on_notice(struct actor *a)
 		begin_turn(s);
 }
 
-static void end_turn(struct cadre_session *s)
+void session_end_turn(struct cadre_session *s)
 {
 	AUTO_BUF struct buf scratch = { 0 };
 
@@ -486,7 +474,7 @@ static void on_turn_end(struct actor *a)
 
 	if (!session_asks_compact(s) && (follow_opening(s) || schema_insist(s) || session_tell_stop(s, on_stopped)))
 		return;
-	end_turn(s);
+	session_end_turn(s);
 	turn_over(s);
 }
 
@@ -503,78 +491,7 @@ void cadre_interrupt(struct cadre_session *s)
 		query_cancel(&s->tree.main.query);
 }
 
-/* ---- waiting for children ------------------------------------------------------------------------------------ */
-
-static void on_waited(struct timer *timer)
-{
-	struct cadre_session *s = CONTAINER_OF(timer, struct cadre_session, wait);
-
-	s->gave_up = true;
-	agent_tree_end(&s->tree, true);
-}
-
-static uint64_t longest_wait_ms(const struct options *o)
-{
-	const char *text = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
-	uint64_t ms;
-
-	if (o->interactive)
-		return 0;
-	return text && str_to_u64(str_from(text), &ms) ? ms : DEFAULT_WAIT_MS;
-}
-
-/* Nobody is there to come back later: the run waits for its children, but not for ever. */
-static void limit_wait(struct cadre_session *s)
-{
-	uint64_t limit_ms = longest_wait_ms(&s->cadre->options);
-
-	if (!s->running && s->tree.alive_count && limit_ms && !timer_running(&s->wait) && !s->gave_up)
-		timer_start(s->cadre->loop, &s->wait, limit_ms);
-}
-
-static void on_told_long(struct timer *timer)
-{
-	agent_tree_drop_told(&CONTAINER_OF(timer, struct cadre_session, told_wait)->tree);
-}
-
-/* The same for hooks that were only told. */
-static void limit_told(struct cadre_session *s, bool at_work)
-{
-	if (!at_work && s->tree.told && !s->cadre->options.interactive && !timer_running(&s->told_wait))
-		timer_start(s->cadre->loop, &s->told_wait, TOLD_WAIT_MS);
-}
-
-void session_settle(struct cadre_session *s)
-{
-	bool at_work = s->running || s->tree.alive_count || s->turn.firing;
-
-	if (s->gave_up && !at_work && !s->closing) {
-		end_turn(s);
-		s->gave_up = false;
-	}
-	limit_wait(s);
-	limit_told(s, at_work);
-	at_work = at_work || s->tree.told;
-	if (s->closing && !at_work && session_tell_end(s, on_ended))
-		at_work = true;
-	if (at_work != s->counted) {
-		s->counted = at_work;
-		app_busy(s->cadre, at_work ? 1 : -1);
-	}
-	struct cadre *c = s->cadre;
-	if (s->closing && !at_work)
-		session_free(s);
-	else if (!at_work && c->on_idle)
-		c->on_idle(c);
-}
-
 /* ---- its place in a session ---------------------------------------------------------------------------------- */
-
-void session_turn_init(struct cadre_session *s)
-{
-	s->wait.fire = on_waited;
-	s->told_wait.fire = on_told_long;
-}
 
 void session_turn_attach(struct cadre_session *s)
 {
@@ -584,8 +501,7 @@ void session_turn_attach(struct cadre_session *s)
 
 void session_turn_release(struct cadre_session *s)
 {
-	timer_stop(s->cadre->loop, &s->wait);
-	timer_stop(s->cadre->loop, &s->told_wait);
+	session_settle_release(s);
 	if (s->cadre->hooks)
 		hook_engine_end_agent(s->cadre->hooks, s->id, NULL);
 	session_config_release(s);
