@@ -15,7 +15,8 @@ bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change)
 	return false;
 }
 
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids)
+/* An array of texts. */
+static void put_ids(struct json_out *w, const char *key, const struct todo_ids *ids)
 {
 	char text[16];
 
@@ -25,6 +26,27 @@ void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *id
 		snprintf(text, sizeof text, "%u", ids->ids[i]);
 		json_put_cstr(w, text);
 	}
+	json_close(w);
+}
+
+void todo_put(struct json_out *w, const struct todo *t, bool whole)
+{
+	char id[16];
+
+	snprintf(id, sizeof id, "%u", t->id);
+	json_open(w, '{');
+	json_kcstr(w, "id", id);
+	json_kcstr(w, "subject", t->subject);
+	json_kcstr(w, "description", t->description);
+	if (whole && t->active_form)
+		json_kcstr(w, "activeForm", t->active_form);
+	if (whole && t->owner)
+		json_kcstr(w, "owner", t->owner);
+	json_kcstr(w, "status", todo_status_name(t->status));
+	put_ids(w, "blocks", &t->blocks);
+	put_ids(w, "blockedBy", &t->blocked_by);
+	if (whole && t->metadata.n)
+		json_kraw(w, "metadata", t->metadata);
 	json_close(w);
 }
 

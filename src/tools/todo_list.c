@@ -219,27 +219,6 @@ unsigned todo_next_id(const struct todo_list *l)
 	return l->highest + 1;
 }
 
-static void put_item(struct json_out *w, const struct todo *t)
-{
-	char id[16];
-
-	snprintf(id, sizeof id, "%u", t->id);
-	json_open(w, '{');
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "subject", t->subject);
-	json_kcstr(w, "description", t->description);
-	if (t->active_form)
-		json_kcstr(w, "activeForm", t->active_form);
-	if (t->owner)
-		json_kcstr(w, "owner", t->owner);
-	json_kcstr(w, "status", todo_status_name(t->status));
-	todo_put_ids(w, "blocks", &t->blocks);
-	todo_put_ids(w, "blockedBy", &t->blocked_by);
-	if (t->metadata.n)
-		json_kraw(w, "metadata", t->metadata);
-	json_close(w);
-}
-
 /* The number is taken before the item is there: after a crash it is lost, never given twice. */
 static int take_number(struct todo_list *l, unsigned id, struct err *err)
 {
@@ -263,7 +242,7 @@ int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
 		return err_set(err, ERR_LIMIT, "the task list is full: %d items", TODO_MOST);
 	if (take_number(l, t->id, err) < 0)
 		return -(int)err->kind;
-	put_item(&w, t);
+	todo_put(&w, t, true);
 	buf_addch(&text, '\n');
 	return file_replace(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id), text.p, text.n, err);
 }

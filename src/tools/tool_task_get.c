@@ -13,21 +13,6 @@ const struct tool tool_task_get = {
 	.start = get_start,
 };
 
-static void put_item(struct json_out *w, const struct todo *t)
-{
-	char id[16];
-
-	snprintf(id, sizeof id, "%u", t->id);
-	json_open(w, '{');
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "subject", t->subject);
-	json_kcstr(w, "description", t->description);
-	json_kcstr(w, "status", todo_status_name(t->status));
-	todo_put_ids(w, "blocks", &t->blocks);
-	todo_put_ids(w, "blockedBy", &t->blocked_by);
-	json_close(w);
-}
-
 static void say(struct buf *out, const struct todo_list *l, const struct todo *t)
 {
 	AUTO_BUF struct buf open = { 0 };
@@ -56,7 +41,7 @@ static void get_start(struct tool_call *call)
 	json_open(&w, '{');
 	json_key(&w, "task");
 	if (t) {
-		put_item(&w, t);
+		todo_put(&w, t, false);
 		say(&call->result, &list, t);
 	} else {
 		json_put_null(&w);

@@ -2,16 +2,13 @@
 // mcp_changing_server.mjs - a server on the MCP SDK that does in the middle of a session what others do only at its start: it
 // offers more, logs, asks its client for things, and sees calls withdrawn. On standard input and output, or with PORT over
 // streamable HTTP, where the tool `forget` ends all sessions without a word. usage: [PORT=N] node mcp_changing_server.mjs [FILE]
-import { randomUUID } from "node:crypto";
 import fs from "node:fs";
-import { createMcpExpressApp } from "@modelcontextprotocol/sdk/server/express.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { listen, sessions } from "./mcp_http.mjs";
 
 const say = (text) => ({ content: [{ type: "text", text }] });
 const note = (line) => fs.appendFileSync(process.argv[2], `${line}\n`);
-const sessions = new Map();
 let ran = 0;
 
 const tools = {
@@ -62,30 +59,9 @@ async function serve(transport) {
   await server.connect(transport);
 }
 
-async function open() {
-  const http = new StreamableHTTPServerTransport({
-    sessionIdGenerator: () => randomUUID(),
-    onsessioninitialized: (id) => sessions.set(id, http),
+if (process.env.PORT)
+  listen((http) => {
+    http.heard = new Promise((resolve) => (http.listen = resolve));
+    return serve(http);
   });
-  // What it says by itself goes to the stream of a GET; before there is one the SDK would drop it.
-  http.heard = new Promise((resolve) => (http.listen = resolve));
-  await serve(http);
-  return http;
-}
-
-if (process.env.PORT) {
-  const app = createMcpExpressApp();
-  app.all("/mcp", async (request, response) => {
-    const id = request.headers["mcp-session-id"];
-    const http = id ? sessions.get(id) : await open();
-    if (http && request.method === "GET") {
-      const { writeHead } = response;
-      response.writeHead = (...head) => (setImmediate(http.listen), writeHead.apply(response, head));
-    }
-    if (http) await http.handleRequest(request, response, request.body);
-    else response.status(404).json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } });
-  });
-  app.listen(Number(process.env.PORT), "127.0.0.1", () => console.log("listening"));
-} else {
-  await serve(new StdioServerTransport());
-}
+else await serve(new StdioServerTransport());

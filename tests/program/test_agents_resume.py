@@ -108,7 +108,8 @@ def check_second_run(lab, session):
     assert transcript.answer() == family.ANSWER, transcript.lines[-1]
 
 
-def die_and_go_on(url, point, check=check_second_run):
+def die_and_go_on(url, point, check):
+    """Whether it died there, and what is wrong afterwards."""
     lab = Lab()
     lab.env["ANTHROPIC_BASE_URL"] = url
     session = twenty.new_session()
@@ -120,9 +121,9 @@ def die_and_go_on(url, point, check=check_second_run):
             done = lab.cadre("-p", "--resume", session)
             assert done.code == 0 or "no interrupted turn" in done.err, done
         check(lab, session)
-        return None
+        return died.code != 0, None
     except (AssertionError, ValueError) as why:
-        return "%s:%d: %s" % (*point, why)
+        return True, "%s:%d: %s" % (*point, why)
     finally:
         lab.close()
 
@@ -132,8 +133,10 @@ def check_deaths(lab, scenario, check, since):
     points = passings(lab, twenty.new_session(), since)
     chosen = points[::max(1, len(points) // 16)]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        wrong = [text for text in pool.map(lambda point: die_and_go_on(url, point, check), chosen) if text]
+        runs = list(pool.map(lambda point: die_and_go_on(url, point, check), chosen))
+    wrong = [text for _, text in runs if text]
     assert not wrong, "%d of %d:\n%s" % (len(wrong), len(chosen), "\n".join(wrong[:5]))
+    assert sum(died for died, _ in runs) >= len(runs) * 3 // 4, "only %d of %d died" % (sum(d for d, _ in runs), len(runs))
 
 
 def check_second_run_of(lab, scenario):

@@ -64,6 +64,17 @@ bool site_saw(struct site *s, const char *text)
 	return saw;
 }
 
+int site_times(struct site *s, const char *text)
+{
+	int count = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (const char *at = s->log.p; at && (at = strstr(at, text)); at++)
+		count++;
+	pthread_mutex_unlock(&s->lock);
+	return count;
+}
+
 void site_await(struct site *s, const char *text)
 {
 	pthread_mutex_lock(&s->lock);

@@ -22,6 +22,7 @@ struct site {
 void site_start(struct site *s, bool (*answer)(struct site *site, struct peer *p));
 void site_stop(struct site *s); /* after the client is gone */
 bool site_saw(struct site *s, const char *text);
+int site_times(struct site *s, const char *text);  /* how often it came */
 void site_await(struct site *s, const char *text); /* blocks until it has seen this: for what is on its way already */
 unsigned site_count(struct site *s);
 void site_wait_go(struct site *s); /* in a thread of the server: until site_go */

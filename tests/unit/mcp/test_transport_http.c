@@ -104,6 +104,7 @@ TEST(nothing_overtakes_the_first_notification)
 	CHECK(!site_saw(&s, "GET"));
 	site_go(&s);
 	wire_wait(&w, "message {\"id\":2");
+	CHECK_INT(site_times(&s, "\"note\""), 1);
 
 	timer_stop(w.world.loop, &timer);
 	wire_close(&w);
