@@ -107,3 +107,14 @@ size_t utf8_encode(uint32_t cp, char out[4])
 	out[3] = (char)(0x80 | (cp & 0x3f));
 	return 4;
 }
+
+size_t utf8_decode(const char *p, uint32_t *ret_cp)
+{
+	unsigned char lead = (unsigned char)p[0];
+	size_t n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+
+	*ret_cp = n == 1 ? lead : lead & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++)
+		*ret_cp = *ret_cp << 6 | ((unsigned char)p[i] & 0x3fu);
+	return n;
+}

@@ -18,4 +18,5 @@ void utf8_add_repaired(struct buf *out, struct str s);
 /* The longest prefix of s that has at most n bytes and does not end inside a character. */
 struct str utf8_cut(struct str s, size_t n);
 
-size_t utf8_encode(uint32_t cp, char out[4]); /* returns 1..4 */
+size_t utf8_encode(uint32_t cp, char out[4]);        /* returns 1..4 */
+size_t utf8_decode(const char *p, uint32_t *ret_cp); /* of valid UTF-8; returns 1..4 */

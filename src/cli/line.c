@@ -7,10 +7,11 @@
  *     any --Ctrl-D, /exit, Ctrl-C twice, SIGTERM--> LEAVING --turn ended--> the loop stops
  *
  * The input line and the output share the terminal, so one of them has it: while the line is shown nothing
- * else is written (the view holds it back), and standard input is watched only while the line is shown. */
-#include <fcntl.h>
-#include <poll.h>
+ * else is written (the view holds it back), and standard input is watched only while the line is shown.
+ * How a question waits until it takes an answer: docs/internals/line.md. */
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include "base/utf8.h"
 #include "cli/edit.h"
@@ -18,7 +19,9 @@
 #include "cli/render.h"
 #include "cli/run.h"
 
-enum { TWICE_MS = 2000, FLUSH_MS = 2000 };
+enum { TWICE_MS = 2000, FLUSH_MS = 2000, QUIET_MS = 400 /* before a question takes an answer */ };
+
+#define PROMPT "> "
 
 static void read_line(struct line *l);
 
@@ -39,28 +42,50 @@ void line_say(struct line *l, const char *text)
 
 /* ---- the input line ---------------------------------------------------------------------------------- */
 
+static bool is_waiting(const struct line *l)
+{
+	return l->state == LINE_ASKING && l->edit.kind == EDIT_WAITING && l->edit.shown;
+}
+
+static void set_timer(struct line *l, unsigned ms)
+{
+	struct itimerspec when = { .it_value = { ms / 1000, ms % 1000 * 1000000L + 1 } }; /* 0 would switch it off */
+
+	(void)timerfd_settime(l->timer_fd, 0, &when, NULL);
+}
+
 static void on_stdin(struct cadre *c, int fd, void *data)
 {
 	struct line *l = data;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	if (poll(&p, 1, 0) > 0 && !(p.revents & POLLIN))
-		line_leave(l, EXIT_SIGNAL + SIGHUP); /* the terminal is gone; libedit would not tell */
-	else
-		edit_read();
+	if (!edit_read(&l->edit))
+		line_leave(l, EXIT_SIGNAL + SIGHUP); /* the terminal is gone */
+	else if (is_waiting(l))
+		set_timer(l, QUIET_MS);
 }
 
-/* Watching may have made the descriptor non-blocking, and with it the terminal, which is also our output and the
- * shell's. libedit expects it as it was. */
-static void keep_blocking(int fd)
+static void on_timer(struct cadre *c, int fd, void *data)
 {
-	int flags = fcntl(fd, F_GETFL);
+	struct line *l = data;
+	uint64_t count;
+	int ready = 0;
 
-	if (flags >= 0 && (flags & O_NONBLOCK))
-		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	if (read(fd, &count, sizeof count) < 0)
+		return;
+	if (l->edit.unread.n) {
+		edit_read_kept(&l->edit);
+		if (is_waiting(l))
+			set_timer(l, QUIET_MS);
+	} else if (is_waiting(l) &&
+		   (l->edit.draft.pasting || (ioctl(STDIN_FILENO, FIONREAD, &ready) == 0 && ready > 0))) {
+		set_timer(l, QUIET_MS); /* the rest of a paste, or on_stdin, comes first */
+	} else if (is_waiting(l)) {
+		line_hide(l);
+		line_ask_open(l);
+	}
 }
 
-void line_show(struct line *l, const char *prompt, edit_line_fn *done)
+void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_line_fn *done)
 {
 	line_unbind_key(l);
 	view_hide_tree(&l->view);
@@ -71,14 +96,21 @@ void line_show(struct line *l, const char *prompt, edit_line_fn *done)
 		line_leave(l, EXIT_RUN);
 		return;
 	}
-	keep_blocking(STDIN_FILENO);
-	edit_show(prompt, done, l);
+	edit_show(&l->edit, kind, prompt, done, l);
+	if (l->edit.unread.n)
+		set_timer(l, 0);
+}
+
+void line_wait(struct line *l)
+{
+	line_show(l, EDIT_WAITING, PROMPT, NULL);
+	set_timer(l, QUIET_MS);
 }
 
 void line_hide(struct line *l)
 {
 	cadre_unwatch_fd(l->c, STDIN_FILENO);
-	edit_hide();
+	edit_hide(&l->edit);
 	view_release_held(&l->view);
 }
 
@@ -87,6 +119,7 @@ void line_hide(struct line *l)
 static void work(struct line *l)
 {
 	l->state = LINE_WORKING;
+	edit_leave(&l->edit);
 	line_bind_key(l);
 }
 
@@ -112,12 +145,11 @@ static void on_line(const char *text, void *data)
 
 	line_hide(l);
 	if (!text) {
-		line_say(l, "");
 		line_leave(l, EXIT_ANSWER);
 		return;
 	}
 	if (s.n)
-		edit_add_history(text);
+		editor_add_history(&l->edit.draft, str_from(text));
 	if (s.n && !line_command(l, s)) {
 		submit(l, s);
 		return;
@@ -129,7 +161,7 @@ static void on_line(const char *text, void *data)
 static void read_line(struct line *l)
 {
 	l->state = LINE_READING;
-	line_show(l, "> ", on_line);
+	line_show(l, EDIT_PROMPT, PROMPT, on_line);
 }
 
 /* ---- questions (line_ask.c) ---------------------------------------------------------------------------- */
@@ -209,6 +241,7 @@ void line_on_event(const struct cadre_event *e, void *data)
 void line_leave(struct line *l, int code)
 {
 	line_unbind_key(l);
+	edit_leave(&l->edit);
 	if (l->state == LINE_LEAVING) { /* not for the first time: do not wait for the turn */
 		(void)view_flush(&l->view, FLUSH_MS, NULL);
 		_exit(code);
@@ -229,24 +262,26 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 	bool twice = l->interrupted_ms && now - l->interrupted_ms < TWICE_MS;
 
 	l->interrupted_ms = now;
+	buf_clear(&l->edit.unread); /* as the terminal does with what it has */
 	if (twice || l->state == LINE_LEAVING) {
 		line_leave(l, EXIT_SIGNAL + SIGINT);
 		return;
 	}
-	if (l->state == LINE_READING) {
+	if (l->state == LINE_READING || (is_waiting(l) && !l->in_turn)) {
 		line_hide(l);
-		edit_forget();
+		edit_forget(&l->edit);
 		line_say(l, "Ctrl-C again leaves.");
-		read_line(l);
+		if (l->state == LINE_READING)
+			read_line(l);
+		else
+			line_wait(l);
 		return;
 	}
 	if (!l->in_turn) { /* a child asks while nothing else goes on: this is its answer */
-		edit_forget();
 		line_ask_refuse(l);
 		return;
 	}
 	line_hide(l);
-	edit_forget();
 	work(l);
 	l->view.cancelled = true;
 	cadre_interrupt(l->session);
@@ -259,7 +294,32 @@ static void on_end_signal(struct cadre *c, int signal, void *data)
 
 static void on_resize(struct cadre *c, int signal, void *data)
 {
-	edit_resize();
+	struct line *l = data;
+
+	edit_resize(&l->edit);
+}
+
+/* Ctrl-Z. The terminal is the shell's until on_continue(). */
+static void on_suspend(struct cadre *c, int signal, void *data)
+{
+	struct line *l = data;
+	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
+
+	line_unbind_key(l);
+	edit_suspend(&l->edit);
+	if (sigaction(signal, &usual, &ours) < 0)
+		return;
+	(void)raise(signal);
+	(void)sigaction(signal, &ours, NULL);
+}
+
+static void on_continue(struct cadre *c, int signal, void *data)
+{
+	struct line *l = data;
+
+	edit_resume(&l->edit);
+	if (l->state == LINE_WORKING)
+		line_bind_key(l);
 }
 
 void line_watch_signals(struct line *l, struct cadre *c)
@@ -268,6 +328,9 @@ void line_watch_signals(struct line *l, struct cadre *c)
 	(void)cadre_watch_signal(c, SIGTERM, on_end_signal, l);
 	(void)cadre_watch_signal(c, SIGHUP, on_end_signal, l);
 	(void)cadre_watch_signal(c, SIGWINCH, on_resize, l);
+	(void)cadre_watch_signal(c, SIGTSTP, on_suspend, l);
+	(void)cadre_watch_signal(c, SIGCONT, on_continue, l);
+	(void)cadre_watch_fd(c, l->timer_fd, 0, on_timer, l);
 	line_watch_key(l, c);
 }
 
@@ -307,10 +370,12 @@ static void switch_session(struct line *l)
 static int start(struct line *l, struct err *err)
 {
 	const char *prompt = l->args->prompt;
-	int rc = edit_load(err);
 
-	if (rc == 0)
-		rc = line_open(l, err);
+	edit_init(&l->edit);
+	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->timer_fd < 0)
+		return err_set(err, ERR_IO, "cannot make a timer: %m");
+	int rc = line_open(l, err);
 	if (rc < 0)
 		return rc;
 	view_init(&l->view, l->c, &face_line, l->args->verbose);
@@ -357,6 +422,8 @@ int line_run(const struct args *args)
 	view_release(&l.view);
 	line_ask_release(&l);
 	line_close(&l);
+	edit_release(&l.edit);
+	close(l.timer_fd);
 	free(l.wanted_id);
 	return l.code;
 }

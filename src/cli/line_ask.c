@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * line_ask.c - questions to the person at the terminal: may a call run, and what agents want to know. They wait in a row,
  * whoever asks; the first one is shown. */
-#include <termios.h>
 #include "cli/choice.h"
 #include "cli/line_int.h"
 #include "cli/render.h"
@@ -248,17 +247,6 @@ static void on_answer(const char *text, void *data)
 	line_go_on(l);
 }
 
-static void show_permission(struct line *l)
-{
-	const struct ask *ask = l->asks;
-	AUTO_BUF struct buf prompt = { 0 };
-
-	buf_addf(&prompt, "[y]es / %s%s[n]o, or say why: ", ask->has_edits ? "yes and accept [e]dits / " : "",
-		 ask->has_rule ? "for this [s]ession / [a]lways / " : "");
-	line_say(l, ask->text);
-	line_show(l, prompt.p, on_answer);
-}
-
 /* ---- what an agent wants to know --------------------------------------------------------------------------------- */
 
 static void give_answers(struct line *l)
@@ -297,29 +285,33 @@ static void on_choice(const char *text, void *data)
 		line_ask_next(l);
 }
 
-static void show_inquiry(struct line *l)
-{
-	const struct ask *ask = l->asks;
-	const struct inquiry *q = &ask->inquiries[ask->at];
-
-	if (!ask->at && ask->text[0])
-		line_say(l, ask->text);
-	line_say(l, q->text);
-	line_show(l, q->choices.several ? "Numbers with commas, or your own words: " : "A number, or your own words: ",
-		  on_choice);
-}
-
 /* ---- the first of the row ---------------------------------------------------------------------------------------- */
 
-/* What was typed before the question was seen is not an answer to it. */
 void line_ask_next(struct line *l)
 {
+	const struct ask *ask = l->asks;
+
 	l->state = LINE_ASKING;
-	tcflush(STDIN_FILENO, TCIFLUSH);
-	if (l->asks->count)
-		show_inquiry(l);
+	if (!ask->count || (!ask->at && ask->text[0]))
+		line_say(l, ask->text);
+	if (ask->count)
+		line_say(l, ask->inquiries[ask->at].text);
+	line_wait(l);
+}
+
+void line_ask_open(struct line *l)
+{
+	const struct ask *ask = l->asks;
+	AUTO_BUF struct buf prompt = { 0 };
+
+	if (!ask->count)
+		buf_addf(&prompt, "[y]es / %s%s[n]o, or say why: ", ask->has_edits ? "yes and accept [e]dits / " : "",
+			 ask->has_rule ? "for this [s]ession / [a]lways / " : "");
+	else if (ask->inquiries[ask->at].choices.several)
+		buf_addstr(&prompt, "Numbers with commas, or your own words: ");
 	else
-		show_permission(l);
+		buf_addstr(&prompt, "A number, or your own words: ");
+	line_show(l, EDIT_ANSWER, prompt.p, ask->count ? on_choice : on_answer);
 }
 
 void line_ask_refuse(struct line *l)

@@ -53,6 +53,7 @@ static void run_help(struct line *l, struct str args)
 	}
 	buf_addstr(&b,
 		   "/NAME [arguments] uses a skill; `cadre skills` lists them.\n"
+		   "Alt-Enter starts a new line; a paste of several lines is one prompt.\n"
 		   "Ctrl-C ends the turn, twice it ends the program. Ctrl-B sends agents that are waited for to the "
 		   "background.");
 	line_say(l, b.p);

@@ -10,7 +10,7 @@
 enum line_state {
 	LINE_READING,   /* the input line is shown */
 	LINE_WORKING,   /* a turn runs, the terminal is its */
-	LINE_ASKING,    /* a turn runs and waits for an answer to the first of asks */
+	LINE_ASKING,    /* the first of asks waits for an answer */
 	LINE_SWITCHING, /* the loop is left for a moment to open the wanted session */
 	LINE_LEAVING,   /* the program ends when the turn has ended */
 };
@@ -33,7 +33,9 @@ struct line {
 	bool worked;            /* a turn was run: there is something to resume */
 	bool over;              /* the loop was told to stop */
 	int code;               /* of the program */
-	cc_t quit_key;          /* of the terminal, while key_bound */
+	struct edit edit;
+	int timer_fd;  /* when a question takes answers, or kept input is read */
+	cc_t quit_key; /* of the terminal, while key_bound */
 	bool key_bound;
 };
 
@@ -49,13 +51,16 @@ void line_watch_signals(struct line *l, struct cadre *c);
 cadre_event_fn line_on_event; /* data is the line */
 
 /* The input line; done gets what was typed. Hiding it any number of times. */
-void line_show(struct line *l, const char *prompt, edit_line_fn *done);
+void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_line_fn *done);
 void line_hide(struct line *l);
+/* Below a question: the prompt's line, until no key came for a moment. Then line_ask_open(). */
+void line_wait(struct line *l);
 void line_go_on(struct line *l); /* a question is out of the way: the next one, the turn, or the next line */
 
 /* line_ask.c */
 void line_ask_add(struct line *l, const struct cadre_event *e); /* shown when it is its turn */
 void line_ask_next(struct line *l);                             /* shows the first; there is one */
+void line_ask_open(struct line *l);                             /* and now it takes an answer */
 void line_ask_refuse(struct line *l);                           /* the one that is shown: no */
 void line_ask_forget(struct line *l, const char *agent);        /* it asks no more: it was ended */
 void line_ask_release(struct line *l);

@@ -60,6 +60,7 @@ def a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again(lab
         t.expect("This project brings the MCP server one (")
         t.expect('"command": "python3"')
         t.expect("3. no")
+        t.expect(ASK)
         assert not was_started(lab, "one")
         t.type("1")
         t.expect("> ")

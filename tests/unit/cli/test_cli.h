@@ -8,8 +8,8 @@ struct test_group {
 	const struct CMUnitTest *tests;
 	size_t count;
 };
-extern const struct test_group args_tests, choice_tests, completion_tests, face_tests, input_tests, render_tests,
-	tree_tests, verb_tests;
+extern const struct test_group args_tests, choice_tests, completion_tests, editor_tests, face_tests, input_tests,
+	render_tests, screen_tests, tree_tests, verb_tests;
 #define GROUP(...)                                                                                     \
 	{                                                                                              \
 		(const struct CMUnitTest[]){ __VA_ARGS__ },                                            \
