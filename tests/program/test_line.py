@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The input line of the terminal: long lines, pastes, keys, and that nothing typed before a question answers it."""
+import json
+import os
+import signal
+import subprocess
+import termios
+import time
+
+import pexpect
+from lab import CADRE, main
+
+SCENARIO = r"""
+rule told
+  last contains "task-notification"
+  text "The report came."
+
+rule starts
+  prompt contains "start"
+  agent main
+  turn 1
+  call Agent {"description": "helper", "prompt": "Remove it.", "run_in_background": true}
+
+rule waits
+  prompt contains "Remove it."
+  turn 1
+  call Bash {"command": "head -n 1 gate", "description": "waits"}
+
+rule removes
+  prompt contains "Remove it."
+  turn 2
+  call Bash {"command": "rm -rf ./x", "description": "removes"}
+
+rule done
+  prompt contains "Remove it."
+  text "The helper says: {{last_result}}"
+
+rule plans
+  prompt contains "plan"
+  turn 1
+  call Bash {"command": "head -n 1 gate", "description": "waits"}
+
+rule planned
+  prompt contains "plan"
+  turn 2
+  call ExitPlanMode {"plan": "the plan"}
+
+rule asks
+  prompt contains "ask"
+  turn 1
+  call Bash {"command": "head -n 1 gate", "description": "waits"}
+
+rule asks on
+  prompt contains "ask"
+  turn 2
+  call AskUserQuestion {"questions": [{"question": "Which?", "header": "W", "options": [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}]}, {"question": "Really?", "header": "R", "options": [{"label": "Yes", "description": "y"}, {"label": "No", "description": "n"}]}]}
+
+rule says
+  text "I hear you."
+"""
+KEYS = {"up": "\x1b[A", "down": "\x1b[B", "left": "\x1b[D", "home": "\x1b[H", "C-d": "\x04", "C-c": "\x03", "C-z": "\x1a", "C-u": "\x15"}
+
+
+class Line(pexpect.spawn):
+    """cadre on a terminal. The model's log tells what it was sent."""
+
+    def __init__(self, lab, *args, program=CADRE, size=(24, 80), **env):
+        if not lab.models:
+            lab.model(SCENARIO, log=True)
+        self.lab = lab
+        super().__init__(program, list(args), timeout=30, cwd=lab.work, encoding="utf-8", dimensions=size,
+                         env={**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", **env})
+        self.delaybeforesend = None
+
+    def press(self, *keys):
+        for key in keys:
+            self.send(KEYS.get(key, key))
+
+    def ready(self):
+        self.expect_exact("\x1b[?2004h")
+        self.expect_exact("> ")
+
+    def paste(self, text):
+        self.send("\x1b[200~" + text + "\x1b[201~")
+
+    def answered(self):
+        self.expect_exact("I hear you.")
+        self.expect_exact("> ")
+
+    def prompts(self):
+        """What the model was asked by the user, the latest last."""
+        found = []
+        for body in self.lab.models[0].bodies():
+            content = body["messages"][-1]["content"]
+            texts = [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
+            found.append(texts[-1] if texts else "")
+        return found
+
+    def end(self, code=0):
+        self.expect(pexpect.EOF)
+        self.close()
+        assert self.exitstatus == code, (self.exitstatus, self.signalstatus, self.before)
+
+    def leave(self):
+        self.press("C-d")
+        self.end()
+
+
+def a_long_line_is_one_prompt_however_it_comes(lab):
+    line = Line(lab)
+    line.ready()
+    for n, bracketed in ((4200, True), (4200, False), (200 * 1024, True), (200 * 1024, False)):
+        if bracketed:
+            line.paste("y" * n)
+        else:
+            line.send("y" * n)
+        line.press("\r")
+        line.answered()
+        assert line.prompts()[-1] == "y" * n, (n, bracketed, len(line.prompts()[-1]))
+    assert len(line.prompts()) == 4, len(line.prompts())
+    line.leave()
+
+
+def a_paste_of_three_lines_is_one_prompt(lab):
+    line = Line(lab)
+    line.ready()
+    line.paste("one\rtwo\rthree")
+    line.expect_exact("three")
+    line.press(" more", "\r")
+    line.answered()
+    assert line.prompts() == ["one\ntwo\nthree more"], line.prompts()
+    line.leave()
+
+
+def a_paste_that_is_too_long_is_refused_and_said(lab):
+    line = Line(lab)
+    line.ready()
+    line.press("kept")
+    line.paste("z" * (4 * 1024 * 1024 + 1))
+    line.expect_exact("That does not fit: the input line holds 4 MB.")
+    line.press("\r")
+    line.answered()
+    assert line.prompts() == ["kept"], line.prompts()
+    line.leave()
+
+
+def lines_that_come_at_once_are_prompts_one_after_the_other(lab):
+    line = Line(lab)
+    line.ready()
+    line.send("first\rsecond\rthird\r")
+    for _ in range(3):
+        line.answered()
+    assert line.prompts() == ["first", "second", "third"], line.prompts()
+    line.leave()
+
+
+# ---- questions
+
+QUESTIONS = (
+    # prompt, flags, what is asked, what asks for the answer, what the answer is
+    ("start", (), "Allow Bash for agent", "say why: ", "n"),
+    ("plan", ("--permission-mode", "plan"), "Allow ExitPlanMode", "say why: ", "n"),
+    ("ask", (), "Which?", "or your own words: ", "1"),
+)
+
+
+def start_question(lab, prompt, flags, typed):
+    """A line in which `typed` is typed before the question of that prompt comes. It comes when the gate is opened."""
+    os.makedirs(os.path.join(lab.work, "x"), exist_ok=True)
+    gate = os.path.join(lab.work, "gate")
+    os.mkfifo(gate)
+    line = Line(lab, *flags, "--allowedTools=Bash(head:*)")
+    line.ready()
+    line.press(prompt, "\r")
+    line.expect_exact("\r\n")
+    with open(gate, "w", encoding="ascii") as opened:  # the tool runs now
+        if prompt == "start":
+            line.answered()
+            line.press(*typed)
+            if typed[0] != "\r":
+                line.expect_exact(typed[0])
+        else:
+            line.press(*typed)  # while the turn has the terminal: the kernel keeps it
+            line.expect_exact(typed[0])
+        opened.write("go\n")
+    os.unlink(gate)
+    return line
+
+
+def what_was_typed_before_a_question_does_not_answer_it(lab):
+    for prompt, flags, question, ask, answer in QUESTIONS:
+        for typed in (("y",), ("I am typing a long sent",), ("1",)):
+            line = start_question(lab, prompt, flags, typed)
+            line.expect_exact(question)
+            line.press("\r")  # meant for the line above
+            line.expect_exact(ask)
+            assert os.path.exists(os.path.join(lab.work, "x"))
+            line.press(answer, "\r")
+            if prompt == "ask":
+                line.expect_exact("Really?")
+                line.expect_exact(ask)
+                line.press("2", "\r")
+            line.expect("I hear you.|The report came.")
+            line.expect_exact("> " + typed[0])
+            line.press("!", "\r")
+            line.answered()
+            assert line.prompts()[-1] == typed[0] + "!", (prompt, line.prompts())
+            assert os.path.exists(os.path.join(lab.work, "x")), (prompt, typed)
+            line.leave()
+
+
+def a_paste_that_stops_half_way_does_not_answer(lab):
+    line = start_question(lab, "start", (), ("kept ",))
+    line.expect_exact("Allow Bash for agent")
+    line.send("\x1b[200~one\r")
+    time.sleep(1)  # longer than a question waits for keys
+    line.send("y\r\x1b[201~")
+    line.expect_exact("say why: ")
+    line.press("n", "\r")
+    line.expect_exact("The report came.")
+    line.expect_exact("> kept one")
+    line.press("\r")
+    line.answered()
+    assert line.prompts()[-1] == "kept one\ny", line.prompts()
+    assert os.path.exists(os.path.join(lab.work, "x"))
+    line.leave()
+
+
+def whole_lines_typed_before_a_question_wait_in_the_line(lab):
+    line = start_question(lab, "plan", ("--permission-mode", "plan"), ("first", "\r", "second", "\r"))
+    line.expect_exact("say why: ")
+    line.press("no", "\r")
+    line.expect_exact("I hear you.")
+    line.expect_exact("second")
+    line.press("\r")
+    line.answered()
+    assert line.prompts()[-1] == "first\nsecond", line.prompts()
+    line.leave()
+
+
+def an_answer_does_not_answer_the_next_question_too(lab):
+    line = start_question(lab, "ask", (), ("0",))
+    line.expect_exact("or your own words: ")
+    line.press("1\r2\r")
+    line.expect_exact("Really?")
+    line.expect_exact("or your own words: ")
+    line.press("1", "\r")
+    line.expect_exact("I hear you.")
+    results = json.dumps(lab.models[0].bodies()[-1]["messages"][-1])
+    assert "Red" in results and "Yes" in results, results
+    line.expect_exact("> 02")
+    line.press("C-u")
+    line.leave()
+
+
+def ctrl_c_at_a_question_keeps_the_line(lab):
+    line = start_question(lab, "start", (), ("half a line",))
+    line.expect_exact("say why: ")
+    line.press("C-c")
+    line.expect_exact("The report came.")
+    line.expect_exact("> half a line")
+    line.press("C-u")
+    line.leave()
+
+
+# ---- keys, size and signals
+
+def keys_edit_and_the_history_keeps_the_draft(lab):
+    line = Line(lab)
+    line.ready()
+    for text in ("alpha", "beta"):
+        line.press(text, "\r")
+        line.answered()
+    line.press("draft", "up", "up", "down", "down", "!", "home", "my ", "\r")
+    line.answered()
+    line.press("up", "up", "left", "X", "\r")
+    line.answered()
+    assert line.prompts() == ["alpha", "beta", "my draft!", "betXa"], line.prompts()
+    line.leave()
+
+
+def one_key_is_one_byte_and_idle_is_silent(lab):
+    line = Line(lab)
+    line.ready()
+    for letter in "hello":
+        line.send(letter)
+        assert line.read_nonblocking(100, 10) == letter
+    line.press("C-u")
+    line.leave()
+
+
+def an_escape_key_alone_eats_no_letter(lab):
+    line = Line(lab)
+    line.ready()
+    line.press("a\x1b")
+    line.expect_exact("a")
+    time.sleep(0.3)  # it is time itself that tells the key from a sequence
+    line.press("b", "\r")
+    line.answered()
+    assert line.prompts() == ["ab"], line.prompts()
+    line.leave()
+
+
+def modes_of(line):
+    return termios.tcgetattr(line.child_fd)
+
+
+def ctrl_z_gives_the_terminal_back_and_fg_draws_the_line_again(lab):
+    shell = Line(lab, "--norc", "-i", program="bash", PS1="$ ")
+    shell.expect_exact("$ ")
+    shell.sendline(CADRE)
+    shell.ready()
+    raw = modes_of(shell)
+    for how in ("C-z", signal.SIGSTOP):
+        shell.press("half")
+        shell.expect_exact("half")
+        if how == "C-z":
+            shell.press("C-z")
+            shell.expect_exact("\x1b[?2004l")
+        else:
+            pid = int(subprocess.check_output(["pgrep", "-P", str(shell.pid), "-x", "cadre"]))
+            os.kill(pid, how)
+        shell.expect_exact("Stopped")
+        shell.expect_exact("$ ")
+        shell.sendline("fg")
+        shell.expect_exact("> half")
+        assert modes_of(shell)[:4] == raw[:4]
+        shell.press(" typed", "\r")
+        shell.answered()
+        assert shell.prompts()[-1].endswith("half typed"), shell.prompts()
+    shell.press("C-d")
+    shell.expect_exact("$ ")
+    shell.sendline("exit")
+    shell.end()
+
+
+def the_terminal_is_given_back_by_any_signal(lab):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        line = Line(lab)
+        before = modes_of(line)
+        line.ready()
+        assert modes_of(line) != before
+        line.press("half typed")
+        line.expect_exact("half typed")
+        line.kill(number)
+        if number == signal.SIGINT:
+            line.expect_exact("Ctrl-C again leaves.")
+            line.kill(number)
+        line.expect_exact("\x1b[?2004l")
+        line.expect(pexpect.EOF)
+        assert modes_of(line) == before
+        line.close()
+        assert line.exitstatus == 128 + number, (line.exitstatus, line.signalstatus)
+
+
+def a_dumb_terminal_gets_no_sequences(lab):
+    line = Line(lab, TERM="dumb")
+    line.expect_exact("> ")
+    line.press("abd", "left", "c", "\x7f", "c", "\r")
+    line.answered()
+    line.paste("pasted")
+    line.press("\r")
+    line.answered()
+    assert line.prompts() == ["abcd", "pasted"], line.prompts()
+    line.press("C-d")
+    line.expect(pexpect.EOF)
+    assert "\x1b" not in line.before
+    line.close()
+
+
+class Tmux:
+    """cadre in a real terminal emulator."""
+
+    def __init__(self, lab, columns, rows):
+        lab.model(SCENARIO, log=True)
+        self.base = ["tmux", "-f", "/dev/null", "-S", os.path.join(lab.folder, "tmux")]
+        env = {**lab.env, "LANG": "C.UTF-8", "NO_COLOR": "1", "TERM": "xterm"}
+        subprocess.run([*self.base, "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", lab.work,
+                        "sh", "-c", "seq -f 'above %g' 5; exec " + CADRE], env=env, check=True)
+
+    def run(self, *args, **more):
+        return subprocess.run([*self.base, *args], check=True, capture_output=True, text=True, **more).stdout
+
+    def rows(self):
+        return [row.rstrip() for row in self.run("capture-pane", "-p", "-S", "-").rstrip("\n").split("\n")]
+
+    def resize(self, columns):
+        """tmux tells the program a moment after it has wrapped the rows; a key that is sent then comes behind it."""
+        self.run("resize-window", "-x", str(columns))
+        deadline = time.monotonic() + 20
+        with open(self.run("display-message", "-p", "#{pane_tty}").strip(), "rb", buffering=0) as tty:
+            while os.get_terminal_size(tty.fileno()).columns != columns:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+    def until(self, rows):
+        """Waits for these last rows."""
+        deadline = time.monotonic() + 20
+        while True:
+            seen = [row for row in self.rows() if row]
+            if seen[-len(rows):] == rows:
+                return seen
+            assert time.monotonic() < deadline, (rows, seen)
+            time.sleep(0.02)
+
+
+def the_line_is_right_in_tmux_after_keys_pastes_and_resizes(lab):
+    tmux = Tmux(lab, 40, 20)
+    try:
+        tmux.until([">"])
+        text = "".join("%02d" % i for i in range(50))
+        tmux.run("load-buffer", "-", input=text)
+        tmux.run("paste-buffer", "-p")
+        full = "> " + text
+        tmux.until([full[:40], full[40:80], full[80:]])
+        for columns in (70, 25, 100, 40):
+            tmux.resize(columns)
+            tmux.run("send-keys", "!")
+            full += "!"
+            seen = tmux.until([full[i:i + columns] for i in range(0, len(full), columns)])
+            above = [row for row in seen if row.startswith("above ")]
+            assert above == ["above %d" % i for i in range(1, 6)], seen
+            assert sum(row.startswith("> ") for row in seen) == 1, (columns, seen)
+        tmux.run("send-keys", "Home", "\u65e5\u672c", "End", "BSpace", "C-a", "C-k")
+        tmux.until(["cadre 0.1.0 - /help for help, Ctrl-D to", "leave", ">"])
+        tmux.run("load-buffer", "-", input="one\ntwo \u65e5\u672c\nthree")
+        tmux.run("paste-buffer", "-p")
+        tmux.until(["> one", "two \u65e5\u672c", "three"])
+        tmux.run("send-keys", "Up", "Up", "X")
+        tmux.until(["> oneX", "two \u65e5\u672c", "three"])
+        tmux.run("send-keys", "Enter")
+        tmux.until(["> oneX", "two \u65e5\u672c", "three", "I hear you.", ">"])
+        tmux.run("load-buffer", "-", input="y" * 4200)
+        tmux.run("paste-buffer")
+        tmux.run("send-keys", "Enter")
+        tmux.until(["... 3.3KB more", "I hear you.", ">"])
+        assert len(lab.models[0].bodies()) == 2
+        tmux.run("send-keys", "C-d")
+        lab.wait_for_nobody()
+    finally:
+        subprocess.run([*tmux.base, "kill-server"], check=False, capture_output=True)
+
+
+if __name__ == "__main__":
+    main(a_long_line_is_one_prompt_however_it_comes,
+         a_paste_of_three_lines_is_one_prompt,
+         a_paste_that_is_too_long_is_refused_and_said,
+         lines_that_come_at_once_are_prompts_one_after_the_other,
+         what_was_typed_before_a_question_does_not_answer_it,
+         a_paste_that_stops_half_way_does_not_answer,
+         whole_lines_typed_before_a_question_wait_in_the_line,
+         an_answer_does_not_answer_the_next_question_too,
+         ctrl_c_at_a_question_keeps_the_line,
+         keys_edit_and_the_history_keeps_the_draft,
+         one_key_is_one_byte_and_idle_is_silent,
+         an_escape_key_alone_eats_no_letter,
+         ctrl_z_gives_the_terminal_back_and_fg_draws_the_line_again,
+         the_terminal_is_given_back_by_any_signal,
+         a_dumb_terminal_gets_no_sequences,
+         the_line_is_right_in_tmux_after_keys_pastes_and_resizes)
