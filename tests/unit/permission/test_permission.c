@@ -147,6 +147,7 @@ int main(void)
 	failed += test_property();
 	failed += test_shell_parse();
 	failed += test_shell_command();
+	failed += test_shell_options();
 	failed += test_shell_arithmetic();
 	failed += test_shell_oracle();
 	failed += test_suggest();

@@ -11,6 +11,7 @@ int test_child(void);
 int test_property(void);
 int test_shell_arithmetic(void);
 int test_shell_command(void);
+int test_shell_options(void);
 int test_shell_oracle(void);
 int test_shell_parse(void);
 int test_suggest(void);
