@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * judge_shell_pass.c - which shell commands run without a question: each simple command is named by a rule, or only reads, or
  * changes files where the mode accepts that; and each redirection is a write or a read of its own. */
+#include <dirent.h>
 #include "permission/judge_shell_int.h"
 
 /* How the commands of a text passed, together */
@@ -55,9 +56,23 @@ static bool is_tame_glob(struct str text)
 	return !memchr(rest.p, '{', rest.n) && !str_starts(rest, STR(".")) && !str_has(rest, STR("/."));
 }
 
+/* A wildcard at the front becomes an option if the name of a file begins with a dash. */
+static bool may_become_option(const struct operand *o)
+{
+	if (!strchr("*?[", o->text.p[0]))
+		return false;
+	DIR *dir = opendir(o->from);
+	bool found = !dir;
+	for (struct dirent *e; dir && !found && (e = readdir(dir));)
+		found = e->d_name[0] == '-';
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static bool has_no_surprise(const struct operand *o)
 {
-	return o->known || (o->globs && is_tame_glob(o->text));
+	return o->known || (o->globs && is_tame_glob(o->text) && !may_become_option(o));
 }
 
 /* xargs among the wrappers: its files come from another command, and nobody knows which. */
@@ -74,7 +89,7 @@ static bool pass_by_nature(struct judge *j, struct passing *p, const struct shel
 			   const struct shell_command *stripped)
 {
 	bool accepts = j->mode == PERMISSION_ACCEPT_EDITS || j->mode == PERMISSION_AUTO;
-	bool edits = accepts && command_changes_files(stripped) && !stripped->assignment_count;
+	bool edits = accepts && command_only_edits(stripped) && !stripped->assignment_count;
 	bool moved = j->shell->cwd_count > 1 || j->shell->lost;
 	struct operands files = { .earlier = &j->shell->files };
 	struct shell_command plain = *stripped;

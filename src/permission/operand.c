@@ -1,95 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * operand.c - which words of a command are files. Programs that are not listed take none that we know of; all operands of
- * those that only read may be files, but for the first ones of programs that begin with a pattern. */
+ * operand.c - which words of a command are files. Programs that shell_programs.c does not list take none that we know of. An
+ * option that is not known may have a file as its value. */
 #include "permission/operand.h"
 #include <glob.h>
-#include "permission/shell_command.h"
+#include "permission/shell_options.h"
 
-enum { NO_FILES = 255, EXPANDED_MAX = 1000 };
-
-static const struct file_command {
-	const char *name;
-	uint8_t texts; /* so many operands at the front are no files */
-	bool writes;
-} commands[] = {
-	{ "[", 0, false },
-	{ "awk", 1, false },
-	{ "base64", 0, false },
-	{ "basename", NO_FILES, false },
-	{ "cat", 0, false },
-	{ "cd", 0, false },
-	{ "chgrp", 1, true },
-	{ "chmod", 1, true },
-	{ "chown", 1, true },
-	{ "cmp", 0, false },
-	{ "cp", 0, true },
-	{ "cut", 0, false },
-	{ "date", NO_FILES, false },
-	{ "dd", 0, true },
-	{ "diff", 0, false },
-	{ "dirname", NO_FILES, false },
-	{ "echo", NO_FILES, false },
-	{ "egrep", 1, false },
-	{ "expr", NO_FILES, false },
-	{ "fgrep", 1, false },
-	{ "file", 0, false },
-	{ "grep", 1, false },
-	{ "head", 0, false },
-	{ "hexdump", 0, false },
-	{ "install", 0, true },
-	{ "jq", 1, false },
-	{ "less", 0, false },
-	{ "ln", 0, true },
-	{ "mkdir", 0, true },
-	{ "more", 0, false },
-	{ "mv", 0, true },
-	{ "nl", 0, false },
-	{ "od", 0, false },
-	{ "printf", NO_FILES, false },
-	{ "ps", NO_FILES, false },
-	{ "rg", 1, false },
-	{ "rm", 0, true },
-	{ "rmdir", 0, true },
-	{ "rsync", 0, true },
-	{ "sed", 1, false },
-	{ "seq", NO_FILES, false },
-	{ "shred", 0, true },
-	{ "sleep", NO_FILES, false },
-	{ "sort", 0, false },
-	{ "strings", 0, false },
-	{ "tac", 0, false },
-	{ "tail", 0, false },
-	{ "tar", 0, true },
-	{ "tee", 0, true },
-	{ "touch", 0, true },
-	{ "tr", NO_FILES, false },
-	{ "truncate", 0, true },
-	{ "type", NO_FILES, false },
-	{ "uname", NO_FILES, false },
-	{ "uniq", 0, false },
-	{ "wc", 0, false },
-	{ "which", NO_FILES, false },
-	{ "whoami", NO_FILES, false },
-	{ "xxd", 0, false },
-	{ "zcat", 0, false },
-	{ "zgrep", 1, false },
-};
-
-static const struct file_command reader = { "", 0, false };
+enum { EXPANDED_MAX = 1000 };
 
 static struct str name_of(const struct shell_command *c)
 {
 	return c->word_count && c->words[0].literal ? c->words[0].text : STR("");
-}
-
-static const struct file_command *find_command(const struct shell_command *c)
-{
-	struct str name = name_of(c);
-
-	for (size_t i = 0; i < COUNT_OF(commands); i++)
-		if (shell_name_is(name, commands[i].name))
-			return &commands[i];
-	return name.n && shell_is_read_only(c) ? &reader : NULL;
 }
 
 static bool is_one_of(const struct shell_command *c, const char *const *names, size_t count)
@@ -102,11 +22,12 @@ static bool is_one_of(const struct shell_command *c, const char *const *names, s
 	return false;
 }
 
-bool command_changes_files(const struct shell_command *c)
+bool command_only_edits(const struct shell_command *c)
 {
-	static const char *const names[] = { "mkdir", "touch", "rm", "rmdir", "mv", "cp" };
+	size_t first;
+	const struct shell_program *p = shell_find_program(c, &first);
 
-	return is_one_of(c, names, COUNT_OF(names));
+	return p && (p->flags & PROGRAM_EDITS) && shell_options_are_harmless(p, c, first);
 }
 
 bool command_removes(const struct shell_command *c)
@@ -183,53 +104,28 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 
 /* ---- the operands of a command --------------------------------------------------------------------------------- */
 
-/* A pattern given by an option leaves only files for the operands. */
-static bool has_pattern_option(const struct shell_command *c)
+static void add_operands(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
 {
-	for (size_t i = 1; i < c->word_count; i++) {
-		struct str w = c->words[i].text;
-		if (str_starts(w, STR("-e")) || str_starts(w, STR("-f")) || str_starts(w, STR("--regexp")) ||
-		    str_starts(w, STR("--expression")) || str_starts(w, STR("--file")))
-			return true;
-	}
-	return false;
-}
+	size_t first;
+	const struct shell_program *p = shell_find_program(c, &first);
+	enum operand_use nature = command_is_cd(c) ? OPERAND_ENTER : OPERAND_READ;
+	struct shell_part part;
 
-/* --file=/x, -f/x and of=x name files inside a word. */
-static struct str inside_option(struct str word)
-{
-	const char *at = memchr(word.p, '=', word.n);
-
-	if (!at)
-		at = memchr(word.p, '/', word.n) ? (const char *)memchr(word.p, '/', word.n) - 1 : NULL;
-	return at ? (struct str){ at + 1, word.n - (size_t)(at + 1 - word.p) } : STR("");
-}
-
-static void add_operands(struct operands *o, struct arena *a, const struct shell_command *c,
-			 const struct file_command *f, const char *const *cwds)
-{
-	enum operand_use use = command_is_cd(c) ? OPERAND_ENTER : f->writes ? OPERAND_WRITE : OPERAND_READ;
-	unsigned texts = has_pattern_option(c) ? 0 : f->texts;
-	bool options = true;
-	bool dd = str_is(name_of(c), "dd");
-
-	for (size_t i = 1; i < c->word_count; i++) {
-		const struct shell_word *w = &c->words[i];
-		struct str text = w->text;
-		if (options && str_is(text, "--")) {
-			options = false;
+	/* None of its options is known to name a file, and no operand is one: echo */
+	if (!p || (!p->letters && p->texts == PROGRAM_NO_FILES))
+		return;
+	if (p->flags & PROGRAM_WRITES)
+		nature = OPERAND_WRITE;
+	for (struct shell_parts parts = shell_parts_of(p, c, first); shell_next_part(&parts, &part);) {
+		enum operand_use use = nature;
+		if (part.kind == PART_OPTION || (part.kind == PART_PATTERN && !*part.marks))
 			continue;
-		}
-		if ((options && str_starts(text, STR("-")) && text.n > 1) || dd) {
-			struct str file = inside_option(text);
-			if (file.n)
-				add_word(o, a, use, w, file, cwds);
-			continue;
-		}
-		if (texts)
-			texts--;
-		else if (text.n)
-			add_word(o, a, use, w, text, cwds);
+		if ((part.kind == PART_TEXT || part.kind == PART_PATTERN) && part.word->literal)
+			continue; /* else it may become another word, and that a file */
+		if (part.kind == PART_READ || part.kind == PART_WRITE)
+			use = part.kind == PART_READ ? OPERAND_READ : OPERAND_WRITE;
+		if (part.text.n)
+			add_word(o, a, use, part.word, part.text, cwds);
 	}
 }
 
@@ -259,10 +155,7 @@ static void add_redirects(struct operands *o, struct arena *a, const struct shel
 
 void operands_add(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
 {
-	const struct file_command *f = find_command(c);
-
-	if (f && f->texts != NO_FILES)
-		add_operands(o, a, c, f, cwds);
+	add_operands(o, a, c, cwds);
 	add_redirects(o, a, c, cwds);
 }
 

@@ -33,7 +33,7 @@ void operands_add(struct operands *o, struct arena *a, const struct shell_comman
 /* Files that a glob means now. At most 1,000 are added to *o. */
 void operands_expand(struct operands *o, struct arena *a, const struct operand *glob);
 
-bool command_changes_files(
-	const struct shell_command *c);              /* mkdir, touch, rm, rmdir, mv, cp: what acceptEdits lets pass */
+/* mkdir, touch, rm, rmdir, mv, cp with known options: what acceptEdits lets pass. Says nothing about the operands. */
+bool command_only_edits(const struct shell_command *c);
 bool command_removes(const struct shell_command *c); /* rm, rmdir */
 bool command_is_cd(const struct shell_command *c);

@@ -24,10 +24,6 @@ struct str shell_command_text(struct arena *a, const struct shell_command *c);
  * through. Says nothing about which files it reads, nor about the targets of its redirections. */
 bool shell_is_read_only(const struct shell_command *c);
 
-/* All commands of the script are read-only, and none depends on another: git behind a cd runs what the configuration of
- * that directory says. False for what was not understood. */
-bool shell_script_is_read_only(const struct shell_script *s);
-
 /* Runs other commands by its nature, so that no prefix says enough: watch, setsid, ionice, flock, find -exec ... */
 bool shell_needs_exact_rule(const struct shell_command *c);
 

@@ -19,7 +19,7 @@ static bool is_one_of(char c, const char *set)
 /* The marks behind the letter, or NULL. */
 static const char *find_letter(const char *letters, char letter)
 {
-	const char *at = is_one_of(letter, MARKS " #") ? NULL : strchr(letters, letter);
+	const char *at = !letters || is_one_of(letter, MARKS " #") ? NULL : strchr(letters, letter);
 
 	return at && *at ? at + 1 : NULL;
 }
@@ -47,7 +47,7 @@ static bool is_number(struct str s)
 	return s.n > 0;
 }
 
-bool shell_has_mark(const char *marks, char mark)
+static bool has_mark(const char *marks, char mark)
 {
 	while (is_one_of(*marks, MARKS))
 		if (*marks++ == mark)
@@ -64,8 +64,9 @@ static bool has_dash(struct str word)
 static bool next_value(struct shell_parts *p, struct shell_part *ret)
 {
 	char mark = *p->values++;
+	bool pattern = mark == ':' && has_mark(p->marks, '!');
 
-	ret->kind = mark == '<' ? PART_READ : mark == '>' ? PART_WRITE : PART_TEXT;
+	ret->kind = mark == '<' ? PART_READ : mark == '>' ? PART_WRITE : pattern ? PART_PATTERN : PART_TEXT;
 	ret->marks = p->marks;
 	if (p->joined.p) {
 		ret->word = &p->words[p->next - 1];
@@ -78,7 +79,7 @@ static bool next_value(struct shell_parts *p, struct shell_part *ret)
 	ret->word = &p->words[p->next++];
 	ret->text = ret->word->text;
 	/* If this program takes no value here after all, that would be an option. Patterns do begin with a dash. */
-	bool certain = shell_has_mark(p->marks, '!') || (p->program->flags & PROGRAM_ONE_DASH);
+	bool certain = pattern || (p->program->flags & PROGRAM_ONE_DASH);
 	if (!certain && has_dash(ret->text) && !is_number(skip(ret->text, 1)))
 		ret->kind = PART_UNKNOWN;
 	return true;
@@ -115,7 +116,7 @@ static void read_word(struct shell_parts *p, struct shell_part *ret, struct str 
 	const char *equals = memchr(option.p, '=', option.n);
 	struct str name = { option.p, equals ? (size_t)(equals - option.p) : option.n };
 	struct str value = { equals ? equals + 1 : NULL, equals ? option.n - name.n - 1 : 0 };
-	const char *marks = find_word(p->program->words, name);
+	const char *marks = p->program->words ? find_word(p->program->words, name) : NULL;
 
 	ret->kind = PART_UNKNOWN;
 	ret->text = value.p ? value : STR("");
@@ -143,38 +144,57 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret)
 	*ret = (struct shell_part){ PART_OPERAND, word, text, "" };
 	if (program->flags & PROGRAM_NO_DASH) {
 		read_word(p, ret, text);
-	} else if (p->ended) {
-		return true;
+	} else if (p->ended || !has_dash(text)) {
+		if (p->texts) /* a word that is not known may become anything */
+			ret->kind = word->literal || p->texts == PROGRAM_NO_FILES ? PART_PATTERN : PART_OPERAND;
+		if (p->texts && p->texts != PROGRAM_NO_FILES)
+			p->texts--;
+	} else if (program->flags & PROGRAM_ONE_DASH) {
+		read_word(p, ret, skip(text, 1));
 	} else if (str_is(text, "--")) {
 		p->ended = true;
 		return shell_next_part(p, ret);
-	} else if (has_dash(text) && (program->flags & PROGRAM_ONE_DASH)) {
-		read_word(p, ret, skip(text, 1));
 	} else if (str_starts(text, STR("--"))) {
 		read_word(p, ret, skip(text, 2));
-	} else if (has_dash(text) && is_number(skip(text, 1)) && is_one_of('#', program->letters)) {
+	} else if (program->letters && strchr(program->letters, '#') && is_number(skip(text, 1))) {
 		begin_option(p, ret, "");
-	} else if (has_dash(text)) {
+	} else {
 		p->letters = skip(text, 1);
 		next_letter(p, ret);
 	}
 	return true;
 }
 
-bool shell_options_are_harmless(const struct shell_program *program, const struct shell_word *words, size_t count)
+struct shell_parts shell_parts_of(const struct shell_program *program, const struct shell_command *c, size_t first)
 {
-	struct shell_parts parts = { .program = program, .words = words, .count = count };
+	const struct shell_parts start = { .program = program,
+					   .words = c->words + first,
+					   .count = c->word_count - first };
+	struct shell_parts all = start;
+	struct shell_parts ret = start;
 	struct shell_part part;
-	bool unlimited = program->operands < 0;
+
+	ret.texts = program->texts;
+	while (ret.texts && ret.texts != PROGRAM_NO_FILES && shell_next_part(&all, &part))
+		if (part.kind == PART_UNKNOWN || has_mark(part.marks, '!'))
+			ret.texts = 0;
+	return ret;
+}
+
+bool shell_options_are_harmless(const struct shell_program *program, const struct shell_command *c, size_t first)
+{
+	struct shell_parts parts = shell_parts_of(program, c, first);
+	struct shell_part part;
+	bool unlimited = !(program->flags & PROGRAM_NO_OPERANDS);
 	size_t operands = 0;
 
 	while (shell_next_part(&parts, &part)) {
-		if (part.kind == PART_UNKNOWN || part.kind == PART_WRITE)
+		if (part.kind == PART_UNKNOWN || (part.kind == PART_WRITE && !(program->flags & PROGRAM_WRITES)))
 			return false;
 		if (program->check && !program->check(&part, operands))
 			return false;
-		unlimited = unlimited || shell_has_mark(part.marks, '+');
-		operands += part.kind == PART_OPERAND;
+		unlimited = unlimited || has_mark(part.marks, '+');
+		operands += part.kind == PART_OPERAND || (part.kind == PART_PATTERN && !*part.marks);
 	}
-	return unlimited || operands <= (size_t)program->operands;
+	return unlimited || !operands;
 }

@@ -21,7 +21,8 @@ enum shell_part_kind {
 	PART_TEXT,    /* a value */
 	PART_READ,    /* a value that is a file */
 	PART_WRITE,   /* a value that is a file to be written */
-	PART_OPERAND, /* also a single dash */
+	PART_OPERAND, /* a file, or what may be one; also a single dash */
+	PART_PATTERN, /* an operand that is no file, or the value of an option that stands for it */
 	PART_UNKNOWN, /* an option that is not known, or a value that looks like an option */
 };
 
@@ -33,27 +34,40 @@ struct shell_part {
 };
 
 enum {
-	PROGRAM_ONE_DASH = 1 << 0, /* long options begin with one dash, there are no letters, values stand apart: find */
-	PROGRAM_NO_DASH = 1 << 1,  /* every word is NAME=VALUE: dd */
-	PROGRAM_APART = 1 << 2,    /* the value of a letter is never joined to it: tree */
+	PROGRAM_READS = 1 << 0, /* changes nothing and runs nothing with the options that are known */
+	PROGRAM_OPEN = 1 << 1,  /* no other option of it writes or runs, so that more words may be put in: *.c, xargs */
+	PROGRAM_WRITES = 1 << 2,      /* makes, changes or removes its operands */
+	PROGRAM_EDITS = 1 << 3,       /* acceptEdits lets it pass */
+	PROGRAM_NO_OPERANDS = 1 << 4, /* an operand would change something */
+	PROGRAM_ONE_DASH = 1 << 5, /* long options begin with one dash, no letters, values stand apart, no --: find */
+	PROGRAM_NO_DASH = 1 << 6,  /* every word is NAME=VALUE: dd */
+	PROGRAM_APART = 1 << 7,    /* the value of a letter is never joined to it: tree */
 };
 
+enum { PROGRAM_NO_FILES = 255 };
+
 struct shell_program {
-	const char *name;
-	int operands; /* so many operands do no harm; -1: any number */
-	const char *letters;
-	const char *words;
+	const char *name; /* of git: the subcommand */
 	unsigned flags;
-	/* Is this part harmless? operands: so many came before it. NULL: those that are known are */
+	uint8_t texts;       /* so many operands at the front are no files; PROGRAM_NO_FILES: none is one */
+	const char *letters; /* NULL: no options are listed; a program that reads may have any */
+	const char *words;
+	/* Is this part harmless? operands: so many came before it. NULL: what is known is */
 	bool (*check)(const struct shell_part *part, size_t operands);
 };
 
-/* The caller sets the first three. */
+/* ret_first: the word behind its name. NULL: not known. */
+const struct shell_program *shell_find_program(const struct shell_command *c, size_t *ret_first);
+const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first); /* shell_git.c */
+
+/* ---- parts ---- */
+
 struct shell_parts {
 	const struct shell_program *program;
 	const struct shell_word *words; /* behind the name */
 	size_t count;
 	size_t next;
+	unsigned texts;     /* so many operands are no files */
 	struct str letters; /* rest of a word with joined letters */
 	struct str joined;  /* value in the word of its option; p is NULL: none */
 	const char *values; /* marks of the values that come next */
@@ -61,8 +75,10 @@ struct shell_parts {
 	bool ended; /* by -- */
 };
 
+/* If an option is not known, the operands may all be files. */
+struct shell_parts shell_parts_of(const struct shell_program *program, const struct shell_command *c, size_t first);
 /* False: there are no more. */
 bool shell_next_part(struct shell_parts *p, struct shell_part *ret_part);
-/* All options are known, none of them writes, and there are not more operands than do no harm. */
-bool shell_options_are_harmless(const struct shell_program *program, const struct shell_word *words, size_t count);
-bool shell_has_mark(const char *marks, char mark); /* marks: of a part */
+
+/* All options are known, none writes unless its program may, and no operand changes something. */
+bool shell_options_are_harmless(const struct shell_program *program, const struct shell_command *c, size_t first);

@@ -76,32 +76,7 @@ static bool script_only_prints(struct str s)
 	}
 }
 
-static bool is_flag(struct str word)
+bool check_sed_part(const struct shell_part *part, size_t operands)
 {
-	for (size_t i = 1; i < word.n; i++)
-		if (!strchr("nErsuz", word.p[i]))
-			return false;
-	return true;
-}
-
-bool shell_sed_is_read_only(const struct shell_command *c)
-{
-	bool has_script = false;
-
-	for (size_t i = 1; i < c->word_count; i++) {
-		struct str word = c->words[i].text;
-		bool is_script = false;
-		if (str_is(word, "-e") && i + 1 < c->word_count)
-			is_script = true, word = c->words[++i].text;
-		else if (word.n > 1 && word.p[0] == '-') {
-			if (!is_flag(word))
-				return false;
-		} else {
-			is_script = !has_script;
-		}
-		if (is_script && !script_only_prints(word))
-			return false;
-		has_script = has_script || is_script;
-	}
-	return has_script;
+	return part->kind == PART_READ ? false : part->kind != PART_PATTERN || script_only_prints(part->text);
 }
