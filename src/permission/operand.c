@@ -71,34 +71,31 @@ static struct str before_glob(struct str text)
 }
 
 /* The forms of one command share most of their words. */
-static const struct operand *find(const struct operands *o, enum operand_use use, struct str text, const char *from)
+static const struct operand *find(const struct operands *o, const struct operand *same)
 {
-	for (size_t i = 0; o && i < o->count; i++)
-		if (o->list[i].use == use && o->list[i].from == from && str_eq(o->list[i].text, text))
-			return &o->list[i];
+	for (size_t i = 0; o && i < o->count; i++) {
+		const struct operand *e = &o->list[i];
+		if (e->use == same->use && e->from == same->from && e->known == same->known &&
+		    e->globs == same->globs && str_eq(e->text, same->text))
+			return e;
+	}
 	return NULL;
 }
 
 static void add_word(struct operands *o, struct arena *a, enum operand_use use, const struct shell_word *w,
 		     struct str text, const char *const *cwds)
 {
-	bool globs = !w->literal && w->globs && !w->splits && !w->quoted && !w->tilde &&
-		     !memchr(w->source.p, '$', w->source.n);
-	struct str path = globs ? before_glob(text) : text;
+	struct operand one = { .use = use, .text = text, .known = w->literal };
 
+	one.globs = !w->literal && w->globs && !w->splits && !w->quoted && !w->tilde &&
+		    !memchr(w->source.p, '$', w->source.n);
 	for (; *cwds; cwds++) {
-		if (find(o, use, text, *cwds))
+		one.from = *cwds;
+		if (find(o, &one))
 			continue;
-		const struct operand *before = find(o->earlier, use, text, *cwds);
-		bool same = before && before->globs == globs;
-		*add(o, a) = (struct operand){
-			.use = use,
-			.text = text,
-			.known = w->literal,
-			.globs = globs,
-			.place = same ? before->place : place_find_raw(a, *cwds, path),
-			.from = *cwds,
-		};
+		const struct operand *before = find(o->earlier, &one);
+		one.place = before ? before->place : place_find_raw(a, *cwds, one.globs ? before_glob(text) : text);
+		*add(o, a) = one;
 	}
 }
 

@@ -571,6 +571,12 @@ TEST(readers_that_could_read_other_files_are_asked_about)
 		"grep -e $x f",
 		"N='1 /etc/passwd'; head -n $N",
 		"head -n$N f",
+		"head -n $HOME f",
+		/* the text of a literal word may be the source of another one */
+		"cat '\"$HOME/.ssh/id\"' \"$HOME/.ssh/id\"",
+		"cat '$HOME/.ssh/id' $HOME/.ssh/id",
+		"ls '~' ~",
+		"cat < '$HOME' $HOME",
 		"cut -d $x -f1 f",
 		"ls --color=$x",
 		"wc -$x f",
