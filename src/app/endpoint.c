@@ -44,6 +44,71 @@ static const char *believed(const struct cadre *c, const char *key, struct arena
 	return value && policy_believes(&c->policy, &origin) ? json_cstr(value, a) : NULL;
 }
 
+/* Variables of other programs that pin all requests to a cloud. None of them is a provider here yet. */
+static const struct {
+	const char *variable, *cloud;
+} clouds[] = {
+	{ "CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock" },
+	{ "CLAUDE_CODE_USE_MANTLE", "Mantle of Amazon Bedrock" },
+	{ "CLAUDE_CODE_USE_ANTHROPIC_AWS", "Claude Platform on AWS" },
+	{ "CLAUDE_CODE_USE_VERTEX", "Google Vertex AI" },
+	{ "CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry" },
+};
+
+struct pins {
+	struct {
+		const char *value;
+		struct settings_origin origin; /* no file: the environment */
+	} list[COUNT_OF(clouds)];
+};
+
+static void read_pin(void *data, const struct settings_var *var)
+{
+	struct pins *pins = data;
+
+	for (size_t i = 0; i < COUNT_OF(clouds) && !var->held; i++)
+		if (!strcmp(var->name, clouds[i].variable)) {
+			pins->list[i].value = var->value;
+			pins->list[i].origin = var->origin;
+		}
+}
+
+static bool is_on(const char *value)
+{
+	static const char *const off[] = { "", "0", "false", "no", "off" };
+	struct str word = value ? str_trim(str_from(value)) : STR("");
+
+	for (size_t i = 0; i < COUNT_OF(off); i++)
+		if (str_is_nocase(word, off[i]))
+			return false;
+	return true;
+}
+
+/* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is
+ * one of managed settings. */
+static int admit_provider(void *data, const struct provider *p, struct err *err)
+{
+	const struct cadre *c = data;
+	bool chosen = c->options.provider && p == c->endpoints.usual;
+	struct pins pins = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(clouds); i++)
+		pins.list[i].value = getenv(clouds[i].variable);
+	settings_env_each(c->policy.settings, c->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, &pins);
+	for (size_t i = 0; i < COUNT_OF(clouds); i++) {
+		const struct settings_origin *from = &pins.list[i].origin;
+		bool managed = from->file && from->layer == LAYER_MANAGED;
+		if (!is_on(pins.list[i].value) || (chosen && !managed))
+			continue;
+		return err_set(err, ERR_USAGE, "%s is set, and %s is not supported yet: %s (it is set in %s)",
+			       clouds[i].variable, clouds[i].cloud,
+			       managed ? "managed settings allow no other provider"
+				       : "unset it, or name a provider with --provider",
+			       from->file ? from->file : "the environment");
+	}
+	return 0;
+}
+
 static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
 {
 	const char *setting = believed(c, "provider", a);
@@ -54,6 +119,7 @@ static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
 		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);
 	c->endpoints.loop = c->loop;
 	c->endpoints.configure = configure;
+	c->endpoints.admit = admit_provider;
 	c->endpoints.data = c;
 	return 0;
 }

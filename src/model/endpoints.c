@@ -20,6 +20,7 @@ static int open_endpoint(struct endpoints *e, const struct provider *p, struct e
 	e->configure(e->data, p, &options);
 	if (p->open(&options, ret, err) < 0)
 		return -(int)err->kind;
+	(*ret)->of = e;
 	governor_init(&(*ret)->governor, e->loop, e->most);
 	return 0;
 }
@@ -30,7 +31,7 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 	const struct provider *p = named ? named : e->usual;
 	struct endpoint **at = &e->open[place_of(p)];
 
-	if (!*at && open_endpoint(e, p, at, err) < 0)
+	if ((e->admit && e->admit(e->data, p, err) < 0) || (!*at && open_endpoint(e, p, at, err) < 0))
 		return -(int)err->kind;
 	*ret_endpoint = *at;
 	return 0;

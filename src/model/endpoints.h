@@ -12,6 +12,8 @@ struct endpoints {
 	unsigned most;                /* requests at a time, to each of them */
 	/* Options for opening one, from the host; filled in: borrowed until open returns */
 	void (*configure)(void *data, const struct provider *p, struct endpoint_options *ret_options);
+	/* May requests go to it now? Looked at when it is looked up and before each request; NULL: always */
+	int (*admit)(void *data, const struct provider *p, struct err *err);
 	void *data;
 	struct endpoint *open[MOST_PROVIDERS]; /* in the order of provider_table; NULL: not yet */
 };

@@ -16,6 +16,7 @@ enum failure_kind {
 	FAIL_GARBAGE, /* the answer is not an event stream */
 	FAIL_TOO_LARGE,
 	FAIL_CANCELLED,
+	FAIL_NOT_ADMITTED, /* nothing was sent: requests may not go there */
 };
 
 struct failure {

@@ -2,7 +2,7 @@
  * model_call.c - what all providers do the same way around one request. */
 #include <math.h>
 #include "base/id.h"
-#include "model/provider.h"
+#include "model/endpoints.h"
 
 int model_call_start(struct model_call *call, struct err *err)
 {
@@ -13,6 +13,11 @@ int model_call_start(struct model_call *call, struct err *err)
 	call->status = 0;
 	call->is_stream = call->cancelled = call->limit_empty = false;
 	call->explain = NULL;
+	const struct endpoints *all = call->endpoint->of;
+	if (all && all->admit && all->admit(all->data, call->endpoint->provider, err) < 0) {
+		failure_set(&call->failure, FAIL_NOT_ADMITTED, "%s", err->text);
+		return -(int)err->kind;
+	}
 	int status = call->endpoint->provider->start(call->endpoint, call, err);
 	call->running = status == 0;
 	return status;

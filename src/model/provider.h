@@ -48,6 +48,7 @@ struct provider {
 /* The first member of each provider's own struct */
 struct endpoint {
 	const struct provider *provider;
+	const struct endpoints *of; /* borrowed; NULL: it is on its own */
 	struct governor governor;
 };
 

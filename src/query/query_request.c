@@ -86,7 +86,8 @@ enum step step_gate(struct query *q)
 	make_body(q);
 	crash_point(request_before_send);
 	if (model_call_start(&q->model, &err) < 0) {
-		failure_set(&q->model.failure, FAIL_CONNECT, "%s", err.text);
+		if (!q->model.failure.kind)
+			failure_set(&q->model.failure, FAIL_CONNECT, "%s", err.text);
 		q->request_over = true;
 	}
 	return query_set_state(q, QUERY_STREAM);

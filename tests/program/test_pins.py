@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Variables that pin requests to a cloud which is no provider here: nothing is sent anywhere else."""
+import json
+import pathlib
+import subprocess
+
+from lab import CADRE, Skip, main
+from test_mcp_serve import Client as ServeClient
+from test_wire import Client as WireClient
+
+CLOUDS = ["CLAUDE_CODE_USE_" + name for name in ("BEDROCK", "MANTLE", "ANTHROPIC_AWS", "VERTEX", "FOUNDRY")]
+PIN = CLOUDS[0]
+HELLO = "rule\n  text hello\n"
+CHILD = """rule main asks
+  agent main
+  turn 1
+  call Agent {"description": "Help", "prompt": "Help me", "subagent_type": "helper"}
+rule main answers
+  agent main
+  text {{last_result}}
+rule child
+  text I am {{model}}.
+"""
+
+
+def settings(where, **env):
+    path = pathlib.Path(where) / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"env": env}))
+
+
+def refused(done, model, variable=PIN):
+    assert done.code == 2 and variable in done.err and "is not supported yet" in done.err, done
+    assert not model.bodies(), model.bodies()
+
+
+def answered(done, model, requests=1):
+    assert done.code == 0 and done.out == "hello\n", done
+    assert len(model.bodies()) == requests, model.bodies()
+
+
+def each_variable_with_any_true_value_stops_a_run_before_the_first_request(lab):
+    model = lab.model(HELLO, log=True)
+    for variable in CLOUDS:
+        refused(lab.cadre("-p", "hi", env={variable: "1"}), model, variable)
+    for value in ("true", "YES", "on", "2", "us-east-1"):
+        refused(lab.cadre("-p", "hi", env={PIN: value}), model)
+    refused(lab.cadre("-p", "--model", "openai/x", "hi", env={PIN: "1", "OPENAI_BASE_URL": model.url}), model)
+
+
+def a_false_value_pins_nothing(lab):
+    model = lab.model(HELLO, log=True)
+    for number, value in enumerate(("", "0", "false", "False", "no", "OFF", " 0 "), 1):
+        answered(lab.cadre("-p", "hi", env={PIN: value}), model, number)
+
+
+def every_layer_that_counts_can_pin(lab):
+    model = lab.model(HELLO, log=True)
+    settings(lab.home, **{PIN: "1"})
+    refused(lab.cadre("-p", "hi"), model)
+    answered(lab.cadre("-p", "--settings", json.dumps({"env": {PIN: "0"}}), "hi"), model)
+    settings(lab.home)
+    model = lab.model(HELLO, log=True)
+    refused(lab.cadre("-p", "--settings", json.dumps({"env": {PIN: True}}), "hi"), model)
+
+
+def a_project_pins_and_unpins_only_in_a_trusted_folder(lab):
+    model = lab.model(HELLO, log=True)
+    settings(lab.work, **{PIN: "0"})
+    refused(lab.cadre("-p", "hi", env={PIN: "1"}), model)
+    settings(lab.work, **{PIN: "1"})
+    answered(lab.cadre("-p", "hi"), model)
+    assert lab.cadre("trust").code == 0
+    model = lab.model(HELLO, log=True)
+    refused(lab.cadre("-p", "hi"), model)
+
+
+def a_provider_of_the_command_line_is_above_a_pin_and_only_that_one(lab):
+    model = lab.model(CHILD, log=True)
+    helper = {"helper": {"description": "Helps", "prompt": "You help.", "model": "openai/x"}}
+    done = lab.cadre("-p", "--provider", "anthropic", "--agents", json.dumps(helper), "hi",
+                     env={PIN: "1", "OPENAI_BASE_URL": model.url + "/v1"})
+    assert done.code == 0 and PIN in done.out and "I am" not in done.out, done
+    assert len(model.bodies()) == 2, model.bodies()
+    settings(lab.home, **{PIN: "1"})
+    model = lab.model(HELLO, log=True)
+    answered(lab.cadre("-p", "--provider", "anthropic", "hi"), model)
+
+
+def no_provider_is_above_managed_settings(lab):
+    model = lab.model(HELLO, log=True)
+    etc = pathlib.Path(lab.folder) / "etc"
+    (etc / "claude-code").mkdir(parents=True)
+    (etc / "claude-code" / "managed-settings.json").write_text(json.dumps({"env": {PIN: "1"}}))
+    mount = ("-rm", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', str(etc))
+    if subprocess.run(["unshare", *mount, "true"], capture_output=True, check=False).returncode:
+        raise Skip("no mount namespaces here")
+    for flags in ((), ("--provider", "anthropic"), ("--settings", json.dumps({"env": {PIN: "0"}}))):
+        refused(lab.cadre(*mount, CADRE, "-p", *flags, "hi", program="unshare"), model)
+
+
+def a_pin_that_comes_while_a_session_runs_holds_for_its_next_request(lab):
+    model = lab.model(HELLO, log=True)
+    client = WireClient(lab)
+    client.say("hi")
+    assert client.run.frame("result")["result"] == "hello"
+    settings(lab.home, **{PIN: "1"})
+    client.say("hi again")
+    last = client.run.frame("result")
+    assert last["is_error"] and PIN in json.dumps(last), last
+    client.stdin.close()
+    client.run.wait()
+    assert len(model.bodies()) == 1, model.bodies()
+
+
+def agents_of_mcp_serve_are_refused_and_its_tools_work(lab):
+    model = lab.model(HELLO, log=True)
+    lab.env[PIN] = "1"
+    client = ServeClient(lab, "--allowed-tools", "Bash(echo *)")
+    assert client.call("Bash", command="echo here") == ("here", False)
+    text, failed = client.call("agent", description="Some work", prompt="Work")
+    assert failed and PIN in text and "is not supported yet" in text, text
+    assert client.leave().code == 0
+    assert not model.bodies(), model.bodies()
+
+
+if __name__ == "__main__":
+    main(each_variable_with_any_true_value_stops_a_run_before_the_first_request,
+         a_false_value_pins_nothing,
+         every_layer_that_counts_can_pin,
+         a_project_pins_and_unpins_only_in_a_trusted_folder,
+         a_provider_of_the_command_line_is_above_a_pin_and_only_that_one,
+         no_provider_is_above_managed_settings,
+         a_pin_that_comes_while_a_session_runs_holds_for_its_next_request,
+         agents_of_mcp_serve_are_refused_and_its_tools_work)
