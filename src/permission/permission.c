@@ -185,6 +185,27 @@ static bool is_off(const struct permission *p, enum permission_mode mode)
 	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
 }
 
+static bool is_wide(enum permission_mode mode)
+{
+	return mode == PERMISSION_BYPASS || mode == PERMISSION_ACCEPT_EDITS || mode == PERMISSION_AUTO;
+}
+
+bool permission_mode_matters(const struct permission *p)
+{
+	return !p->inherits_mode && (p->mode_may_widen || p->is_gone || !is_wide(p->mode));
+}
+
+/* An ancestor that is gone had a wide mode, under which those of its children did not count. It does not widen any more, and
+ * neither do they. */
+static bool may_widen(const struct permission *p)
+{
+	bool may = p->mode_may_widen;
+
+	for (p = p->parent; p && may; p = p->parent)
+		may = !p->is_gone || p->inherits_mode || !is_wide(p->mode);
+	return may;
+}
+
 /* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
  * classifier has been told by the user how the session runs. */
 enum permission_mode permission_mode(const struct permission *p)
@@ -196,9 +217,9 @@ enum permission_mode permission_mode(const struct permission *p)
 		return stricter(above, PERMISSION_DEFAULT);
 	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE || is_off(p, p->mode))
 		return above;
-	if (above == PERMISSION_BYPASS || above == PERMISSION_ACCEPT_EDITS || above == PERMISSION_AUTO)
+	if (is_wide(above))
 		return above;
-	return p->mode_may_widen ? p->mode : stricter(above, p->mode);
+	return may_widen(p) ? p->mode : stricter(above, p->mode);
 }
 
 enum permission_mode permission_mode_for(const struct permission *p, const char *tool)

@@ -52,6 +52,7 @@ struct permission {
 	/* A child's; set by permission_derive() */
 	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
 	bool inherits_mode, mode_invalid, mode_may_widen;
+	bool is_gone;           /* the agent has ended: only its limits are left (record.h) */
 	bool replaces_allow;    /* allow rules of ancestors do not count */
 	const char *write_root; /* file tools write only below it; in own's arena */
 	const char *main_checkout;
@@ -110,6 +111,8 @@ void permission_give_memory(struct permission *p, const char *dir, const char *c
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth);
 
 enum permission_mode permission_mode(const struct permission *p); /* that holds now */
+/* Can the mode chosen for this agent make a difference, to it or to those below it? */
+bool permission_mode_matters(const struct permission *p);
 /* The user chose a mode for this agent, in place of the one that it was started with; or gives it its parent's again. */
 void permission_choose_mode(struct permission *p, enum permission_mode mode);
 void permission_inherit_mode(struct permission *p);

@@ -244,6 +244,7 @@ void actor_release(struct actor *a)
 		a->tree->kit->close(&a->env);
 	actor_drop_fork_base(a);
 	permission_release(&a->permission);
+	permission_line_release(&a->gone);
 	hook_set_unref(a->hooks);
 	map_release(&a->skills_told);
 	skill_wake_free(a->wake);

@@ -9,7 +9,7 @@
 #include "message/event.h"
 #include "model/budget.h"
 #include "model/endpoints.h"
-#include "permission/permission.h"
+#include "permission/record.h"
 #include "query/query.h"
 #include "session/recorder.h"
 #include "subagent/fallback.h"
@@ -52,6 +52,7 @@ struct actor {
 	struct tool_env env;
 	struct tool_gate gate;
 	struct permission permission;
+	struct permission_line gone; /* of ancestors that have ended, between its parent's and its own; owned */
 	struct {
 		enum permission_mode before; /* plan mode was entered; ExitPlanMode goes back to it */
 		bool accept_edits;           /* or on to this one */

@@ -3,6 +3,7 @@
  * up where it stood, one that runs is stopped, or no longer waited for. */
 #include "agent/registry.h"
 #include "subagent/fork.h"
+#include "subagent/limits.h"
 #include "subagent/meta.h"
 #include "subagent/report.h"
 #include "subagent/subagent.h"
@@ -31,25 +32,35 @@ static int load(const struct task *task, struct session_load **ret_load, struct 
 	return status == -ERR_NOT_FOUND ? 0 : status;
 }
 
-static void start(struct task *task, struct actor *parent, struct agent_definition *d, struct session_load *l,
-		  struct str message, struct tool_call *call)
+/* Takes limits, d and l. */
+static void start(struct task *task, struct actor *parent, const struct limits *limits, struct agent_definition *d,
+		  struct session_load *l, struct str message, struct tool_call *call)
 {
 	struct subagent *s = subagent_new(parent, task, d);
 
 	task->restored = false;
 	id_uuid(task->run_id);
+	s->actor.gone = limits->gone;
+	s->root = limits->root;
 	s->load = l;
 	s->call = call;
 	buf_add(&s->message, message.p, message.n);
 	subagent_kick(s);
 }
 
-/* Who it worked for. A parent that has ended is no longer there to be told: then the main agent is. */
-static struct actor *parent_of(const struct task *task)
+/* The agent that it works for: the one that started it, or the main agent if that one has ended. One that is about to start or
+ * to end has no place and no permission to give. */
+static int find_parent(const struct task *task, struct actor **ret_parent, struct err *err)
 {
 	struct actor *parent = agent_tree_actor(task->tree, task->parent_id);
+	const struct subagent *s = parent ? parent->child : NULL;
 
-	return parent ? parent : &task->tree->main;
+	if (s && (!s->lived || s->phase >= CHILD_ENDS))
+		return err_set(err, ERR_BUSY,
+			       "agent %s, which started %s, is about to %s: send the message again when it has",
+			       s->task->id, task->id, s->lived ? "end" : "start");
+	*ret_parent = parent ? parent : &task->tree->main;
+	return 0;
 }
 
 static int definition_of(const struct task *task, const struct actor *parent, struct agent_definition **ret,
@@ -85,9 +96,10 @@ static int record_run(struct task *task, struct str message, const struct tool_c
 
 int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err)
 {
-	struct actor *parent = parent_of(task);
 	struct agent_definition *d;
 	struct session_load *l;
+	struct limits limits;
+	struct actor *parent;
 
 	if (task->live)
 		return err_set(err, ERR_BUSY, "agent %s is still at work", task->id);
@@ -96,18 +108,24 @@ int agent_continue(struct task *task, struct str message, struct tool_call *call
 	if (!task->recorded)
 		return err_set(err, ERR_NOT_FOUND, "agent %s cannot go on: this session keeps no transcripts",
 			       task->id);
-	if (definition_of(task, parent, &d, err) < 0)
+	if (find_parent(task, &parent, err) < 0 || limits_restore(task, parent, &limits, err) < 0)
 		return -(int)err->kind;
+	if (definition_of(task, parent, &d, err) < 0) {
+		permission_line_release(&limits.gone);
+		return -(int)err->kind;
+	}
 	if (load(task, &l, err) < 0) {
+		permission_line_release(&limits.gone);
 		agent_unref(d);
 		return err_wrap(err, "agent %s", task->id);
 	}
 	if (record_run(task, message, call, background, err) < 0) {
+		permission_line_release(&limits.gone);
 		agent_unref(d);
 		drop_load(l);
 		return -(int)err->kind;
 	}
-	start(task, parent, d, l, message, call);
+	start(task, parent, &limits, d, l, message, call);
 	return 0;
 }
 
@@ -127,6 +145,7 @@ static int take_up(struct task *task, struct actor *parent, struct tool_call *ca
 {
 	struct agent_definition *d;
 	struct session_load *l;
+	struct limits limits;
 	char id[TASK_NOTICE_LEN];
 	bool noted = task->state != AGENT_SUSPENDED;
 
@@ -146,11 +165,16 @@ static int take_up(struct task *task, struct actor *parent, struct tool_call *ca
 		buf_release(&task->report);
 		return 0;
 	}
-	if (definition_of(task, parent, &d, err) < 0) {
+	if (limits_restore(task, parent, &limits, err) < 0) {
 		drop_load(l);
 		return -(int)err->kind;
 	}
-	start(task, parent, d, l, unsaid(task, l), call);
+	if (definition_of(task, parent, &d, err) < 0) {
+		permission_line_release(&limits.gone);
+		drop_load(l);
+		return -(int)err->kind;
+	}
+	start(task, parent, &limits, d, l, unsaid(task, l), call);
 	return 0;
 }
 

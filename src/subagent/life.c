@@ -193,11 +193,14 @@ static int settle_place(struct subagent *s, struct err *err)
 	struct task *t = s->task;
 	const char *const *parent_dirs = a->parent->env.dirs;
 
-	a->cwd = arena_strdup(&a->arena, s->worktree ? s->worktree->path : a->parent->env.cwd);
+	a->cwd = arena_strdup(&a->arena, s->worktree ? s->worktree->path : s->root ? s->root : a->parent->env.cwd);
 	a->branch = a->parent->branch;
 	a->env.dirs = parent_dirs;
-	if (!s->worktree)
+	if (!s->worktree) { /* its parent may be held to one */
+		a->env.landlock_fd = a->parent->env.landlock_fd;
+		a->env.temp_dir = a->parent->env.temp_dir;
 		return 0;
+	}
 	size_t n = str_count(parent_dirs);
 	const char **dirs = arena_alloc(&a->arena, (n + 1) * sizeof *dirs);
 	dirs[0] = a->cwd; /* in place of the checkout that it must not touch */
@@ -216,7 +219,7 @@ static int leave_place(struct subagent *s, struct err *err)
 	int fd = s->actor.env.landlock_fd;
 
 	(void)err;
-	if (fd > 0)
+	if (fd > 0 && fd != s->actor.parent->env.landlock_fd)
 		close(fd);
 	s->actor.env.landlock_fd = 0;
 	return 0;
@@ -315,7 +318,7 @@ static int derive_permission(struct subagent *s, struct err *err)
 	struct memory_places places = memory_places(a->tree);
 
 	(void)err;
-	permission_derive(&a->permission, &a->parent->permission,
+	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
 			  &(struct permission_birth){
 				  .mode = d ? d->permission_mode : NULL,
 				  .mode_invalid = d && d->permission_mode_invalid,

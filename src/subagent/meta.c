@@ -66,6 +66,8 @@ static void put_meta(struct buf *out, const struct task *t)
 	put_optional(&w, "model", t->model);
 	put_request(&w, t);
 	put_worktree(&w, t);
+	if (t->limits)
+		json_kraw(&w, "inheritedLimits", str_from(t->limits));
 	json_kcstr(&w, "prompt", t->prompt);
 	put_optional(&w, "message", t->message);
 	json_kbool(&w, "finished", ended);
@@ -155,6 +157,8 @@ static void read_fields(struct task *t, const struct json *root)
 	t->branch = json_cstr(json_get(root, "worktreeBranch"), a);
 	t->base = json_cstr(json_get(root, "worktreeBase"), a);
 	t->stopped_by_user = json_bool(json_get(root, "stoppedByUser"));
+	if (json_get(root, "inheritedLimits"))
+		t->limits = arena_str(a, json_raw(json_get(root, "inheritedLimits"))).p;
 	read_request(t, root);
 	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
 	if (t->state == AGENT_COMPLETED)

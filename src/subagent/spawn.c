@@ -3,6 +3,7 @@
 #include "agent/denial.h"
 #include "agent/roster.h"
 #include "subagent/fork.h"
+#include "subagent/limits.h"
 #include "subagent/placement.h"
 #include "subagent/servers.h"
 #include "subagent/subagent.h"
@@ -175,6 +176,7 @@ static struct task *make_task(struct actor *parent, const struct spawn_request *
 	t->request.effort = copy(a, r->effort);
 	t->request.isolation = copy(a, r->isolation);
 	t->request.max_turns = r->max_turns;
+	limits_note(t, parent);
 	return t;
 }
 

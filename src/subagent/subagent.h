@@ -38,6 +38,7 @@ struct subagent {
 
 	struct buf message;        /* of a resumed one: what to go on with; empty: its interrupted turn */
 	struct session_load *load; /* owned; of a resumed one until it runs */
+	const char *root;          /* the same: where it works; NULL: where its parent is */
 
 	/* What the steps made */
 	struct model_choice model;

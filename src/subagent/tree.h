@@ -51,6 +51,7 @@ struct task {
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
 	unsigned depth, run;                  /* run: how often it was started or resumed */
 	const char *message;                  /* what this run goes on with; NULL: it is the first one */
+	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
 	bool stopped_by_user; /* it stays stopped until the user says otherwise */

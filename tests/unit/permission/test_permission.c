@@ -144,7 +144,7 @@ int main(void)
 	failed += test_vectors();
 	failed += test_judge();
 	failed += test_child();
-	failed += test_property();
+	failed += test_property() + test_record();
 	failed += test_shell_parse();
 	failed += test_shell_command();
 	failed += test_shell_options();

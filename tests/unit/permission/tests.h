@@ -9,6 +9,7 @@ int test_vectors(void);
 int test_judge(void);
 int test_child(void);
 int test_property(void);
+int test_record(void);
 int test_shell_arithmetic(void);
 int test_shell_command(void);
 int test_shell_options(void);

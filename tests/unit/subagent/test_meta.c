@@ -49,6 +49,7 @@ TEST(a_child_comes_back_as_it_was_written)
 	t->request.effort = "low";
 	t->request.isolation = "worktree";
 	t->request.max_turns = 7;
+	t->limits = "{\"root\":\"/r\",\"ancestors\":[{\"deny\":[\"Bash(rm:*)\"]}]}";
 	struct task *back = write_and_read(&st, t);
 
 	CHECK_CSTR(back->type, "Ex\"plore\n");
@@ -58,6 +59,7 @@ TEST(a_child_comes_back_as_it_was_written)
 	CHECK_CSTR(back->parent_id, TASK_2);
 	CHECK_CSTR(back->prompt, "Look for \xc3\xa4 \xf0\x9f\x90\xa7 and \\");
 	CHECK_CSTR(back->model, "claude-haiku-5-5");
+	CHECK_CSTR(back->limits, "{\"root\":\"/r\",\"ancestors\":[{\"deny\":[\"Bash(rm:*)\"]}]}");
 	CHECK_INT(back->depth, 2);
 	CHECK_INT(back->run, 3);
 	CHECK_INT(back->started_ms, 1000);
