@@ -182,13 +182,15 @@ void agent_take_up(struct task *task, struct actor *parent, struct tool_call *ca
 {
 	struct err err = { 0 };
 
-	if (task->background) {
-		if (task->restored)
-			(void)take_up(task, parent, NULL, &(struct map){ 0 }, &err);
-		report_launched(call, task);
-	} else if (take_up(task, parent, call, NULL, &err) < 0) {
-		tool_call_fail(call, "%s", err.text);
+	if (!task->background) {
+		if (take_up(task, parent, call, NULL, &err) < 0)
+			tool_call_fail(call, "%s", err.text);
+		return;
 	}
+	if (task->restored && take_up(task, parent, NULL, &(struct map){ 0 }, &err) < 0)
+		tool_call_fail(call, "%s", err.text);
+	else
+		report_launched(call, task);
 }
 
 /* A failure is told to the parent as the end of that child. */

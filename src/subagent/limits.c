@@ -41,17 +41,18 @@ int limits_restore(struct task *t, const struct actor *parent, struct limits *re
 	struct err why = { 0 };
 
 	if (parent_gone && t->is_fork)
-		return err_set(err, ERR_DENIED, "agent %s cannot go on: it is a fork of agent %s, which has ended", t->id,
-			       t->parent_id);
+		return err_set(err, ERR_DENIED, "agent %s cannot go on: it is a fork of agent %s, which has ended",
+			       t->id, t->parent_id);
 	if (!t->limits && !parent_gone) {
 		*ret_limits = limits; /* the parent's are all, and it has them */
 		return 0;
 	}
 	if (!t->limits)
-		return err_set(err, ERR_DENIED,
-			       "agent %s cannot go on: agent %s, which started it, has ended, and there is no record of "
-			       "its limits",
-			       t->id, t->parent_id);
+		return err_set(
+			err, ERR_DENIED,
+			"agent %s cannot go on: agent %s, which started it, has ended, and there is no record of "
+			"its limits",
+			t->id, t->parent_id);
 	struct permission_restore spec = { .parent = &parent->permission, .least = t->depth - 1, .own_root = t->base };
 	int status = json_parse(&reader, t->limits, strlen(t->limits), &record, &why);
 	spec.record = status == 0 ? json_get(record, "ancestors") : NULL;

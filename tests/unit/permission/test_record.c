@@ -9,13 +9,14 @@
 enum { TREES = 2000, DEEPEST = 6, CALLS = 12 };
 
 static const struct permission_limit limits[] = {
-	{ "Bash", "rm *" },       { "Bash", "git push:*" }, { "Bash", "echo:*" },  { "Bash", "ls:*" },
-	{ "Edit", "src/**" },     { "Edit", "docs/**" },    { "Read", ".env" },    { "Read", "secrets/**" },
-	{ "Write", "out.txt" },   { "Bash", "broken (" },   { "WebFetch", "domain:x.org" },
-	{ "Skill", "deploy" },    { "Agent", "Explore" },   { "mcp__git", NULL },  { "Write", NULL },
+	{ "Bash", "rm *" },     { "Bash", "git push:*" },       { "Bash", "echo:*" },
+	{ "Bash", "ls:*" },     { "Edit", "src/**" },           { "Edit", "docs/**" },
+	{ "Read", ".env" },     { "Read", "secrets/**" },       { "Write", "out.txt" },
+	{ "Bash", "broken (" }, { "WebFetch", "domain:x.org" }, { "Skill", "deploy" },
+	{ "Agent", "Explore" }, { "mcp__git", NULL },           { "Write", NULL },
 };
-static const char *const modes[] = { NULL,   NULL,                "default", "acceptEdits", "plan",    "dontAsk",
-				     "auto", "bypassPermissions", "bubble",  "nonsense" };
+static const char *const modes[] = { NULL,      NULL,   "default",           "acceptEdits", "plan",
+				     "dontAsk", "auto", "bypassPermissions", "bubble",      "nonsense" };
 static const struct {
 	const char *tool, *input;
 } calls[] = {
@@ -82,8 +83,9 @@ struct tree {
 
 static void tree_grow(struct tree *t, struct dice *d, struct stage *st)
 {
-	static const enum permission_mode main_modes[] = { PERMISSION_DEFAULT, PERMISSION_DEFAULT, PERMISSION_ACCEPT_EDITS,
-							   PERMISSION_PLAN, PERMISSION_BYPASS };
+	static const enum permission_mode main_modes[] = { PERMISSION_DEFAULT, PERMISSION_DEFAULT,
+							   PERMISSION_ACCEPT_EDITS, PERMISSION_PLAN,
+							   PERMISSION_BYPASS };
 
 	*t = (struct tree){ .depth = 2 + roll(d, DEEPEST - 1) };
 	t->line[0] = (struct permission){ .mode = main_modes[roll(d, COUNT_OF(main_modes))], .can_ask = true };
@@ -156,7 +158,8 @@ static void compare(const struct permission *born, struct stage *st, struct dice
 }
 
 /* A child of one that went on, which goes on itself when all but the main agent are gone. */
-static void compare_next(struct permission *parent, const struct permission *main_agent, struct stage *st, struct dice *d)
+static void compare_next(struct permission *parent, const struct permission *main_agent, struct stage *st,
+			 struct dice *d)
 {
 	struct permission born, again;
 	struct permission_line line;
