@@ -66,9 +66,9 @@ CADRE_API const char *cadre_version(void);
  *   (rules, with commas between), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions),
  *   permission-prompt-tool (stdio, or a tool of an MCP server), allow-dangerously-skip-permissions (""), add-dir (may
  *   be given again), agents (a JSON object, or a file with one), settings (the same), setting-sources (list of user,
- *   project, local), mcp-config (a JSON object or a file with one; may be given again), strict-mcp-config (""),
- *   plugin-dir (a directory or a zip file; may be given again), plugin-dir-no-mcp (the same without its MCP servers),
- *   plugin-url (the address of such a zip file), resume (session id, the beginning of one, or its title),
+ *   project, local), trust-project (""), mcp-config (a JSON object or a file with one; may be given again),
+ *   strict-mcp-config (""), plugin-dir (a directory or a zip file; may be given again), plugin-dir-no-mcp (the same
+ *   without its MCP servers), plugin-url (the address of such a zip file), resume (session id, the beginning of one, or its title),
  *   resume-session-at (uuid of the last line that counts), resume-drops-turn (uuid of the one prompt behind it),
  *   continue (""), fork-session (""), session-id (uuid), name (its title), no-session-persistence (""), retry-deadline
  *   (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""),

@@ -3,15 +3,31 @@
 #include "app/config.h"
 #include "io/file.h"
 #include "settings/settings_key.h"
+#include "settings/trust.h"
+
+/* Recorded by `cadre trust`, or said for this run. */
+static int find_trust(struct cadre *c, struct arena *a, const char *cwd, bool *ret_trusted, struct err *err)
+{
+	AUTO_TRUST struct trust trust = { 0 };
+	const char *state_file;
+
+	if (app_state_file(c, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+		return -(int)err->kind;
+	*ret_trusted = c->options.trust_project || trust_has(&trust, trust_folder(a, cwd));
+	return 0;
+}
 
 int app_settings_spec(struct cadre *c, struct arena *a, struct settings_spec *ret_spec, struct err *err)
 {
 	struct agent_sources sources;
 	int status = app_agent_sources(c, a, &sources, err);
 	const char *managed = NULL;
+	bool trusted;
 
 	if (status == 0)
 		status = app_parent_settings(&c->options, a, &managed, err);
+	if (status == 0)
+		status = find_trust(c, a, sources.cwd, &trusted, err);
 	if (status < 0)
 		return status;
 	*ret_spec = (struct settings_spec){
@@ -23,6 +39,7 @@ int app_settings_spec(struct cadre *c, struct arena *a, struct settings_spec *re
 		.sources = sources.setting_sources,
 		.bare = sources.bare,
 		.sdk = sources.sdk,
+		.trusted = trusted,
 	};
 	return 0;
 }
@@ -48,6 +65,23 @@ int app_state_file(struct cadre *c, struct arena *a, const char **ret_path, stru
 	bool own = c->options.config_dir || (variable && variable[0]);
 	*ret_path = path_join(a, own ? config_dir : getenv("HOME"), ".claude.json");
 	return 0;
+}
+
+void app_warn_held(const struct settings *s, void (*warn)(void *data, const char *message), void *data)
+{
+	AUTO_BUF struct buf text = { 0 };
+	size_t count;
+	const struct settings_note *notes = settings_notes(s, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (notes[i].held)
+			buf_addf(&text, "%s%s (%s:%u)",
+				 text.n ? ", " : "this folder is not trusted, so these have no effect: ", notes[i].held,
+				 notes[i].origin.file, notes[i].origin.line);
+	if (!text.n || !warn)
+		return;
+	buf_addstr(&text, "; `cadre trust` records consent, --trust-project gives it for one run");
+	warn(data, text.p);
 }
 
 void app_put_origin(struct json_out *w, const struct settings_origin *origin)
@@ -187,6 +221,10 @@ static void put_key(struct json_out *w, const struct setting_key *key, const cha
 	json_kcstr(w, "expected", expected);
 	json_kraw(w, "default", key->fallback ? str_from(key->fallback) : STR("null"));
 	json_kbool(w, "managedOnly", key->flags & SETTING_MANAGED);
+	json_kcstr(w, "untrusted",
+		   key->flags & SETTING_ANYONE        ? "counts"
+		   : key->flags & SETTING_IF_NARROWER ? "narrows"
+						      : "held");
 	json_kcstr(w, "summary", key->summary);
 	json_close(w);
 }

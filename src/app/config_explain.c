@@ -5,8 +5,13 @@
 #include "settings/settings_key.h"
 
 static const char *const effects[] = {
-	[EFFECT_NO_FILE] = "no file",       [EFFECT_SILENT] = "-",     [EFFECT_IGNORED] = "ignored",
-	[EFFECT_OVERRIDDEN] = "overridden", [EFFECT_JOINS] = "joined", [EFFECT_WINS] = "wins",
+	[EFFECT_NO_FILE] = "no file",
+	[EFFECT_SILENT] = "-",
+	[EFFECT_IGNORED] = "ignored",
+	[EFFECT_HELD] = "held",
+	[EFFECT_OVERRIDDEN] = "overridden",
+	[EFFECT_JOINS] = "joined",
+	[EFFECT_WINS] = "wins",
 };
 
 /* The known key whose last name was given, or that was spelled in another case. */

@@ -24,8 +24,9 @@ static void report_set(struct cadre_report *r, const char *folder, bool trusted,
 		return;
 	report_line(r, CADRE_PLAIN, "What its files say now counts:");
 	report_line(r, CADRE_PLAIN,
-		    "  permissions.allow and permissions.additionalDirectories of .claude/settings.json,");
+		    "  every key of .claude/settings.json: allow rules, hooks, permission mode, plugins,");
 	report_line(r, CADRE_PLAIN, "  every variable in env, also those that decide what runs,");
+	report_line(r, CADRE_PLAIN, "  MCP servers of .mcp.json (on a terminal you are asked about each),");
 	report_line(r, CADRE_PLAIN, "  hooks, MCP servers and wider permission modes of agents in .claude/agents.");
 	report_line(r, CADRE_PLAIN,
 		    "`cadre config list` and `cadre agents` show it; `cadre trust --forget` takes it back.");

@@ -35,15 +35,6 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 		ret->stall_ms = stall_ms;
 }
 
-/* A text of the settings, if its file may say such a thing; NULL: nothing. */
-static const char *believed(const struct cadre *c, const char *key, struct arena *a)
-{
-	struct settings_origin origin;
-	const struct json *value = settings_get(c->policy.settings, key, &origin);
-
-	return value && policy_believes(&c->policy, &origin) ? json_cstr(value, a) : NULL;
-}
-
 /* Variables of other programs that pin all requests to a cloud. None of them is a provider here yet. */
 static const struct {
 	const char *variable, *cloud;
@@ -111,7 +102,7 @@ static int admit_provider(void *data, const struct provider *p, struct err *err)
 
 static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
 {
-	const char *setting = believed(c, "provider", a);
+	const char *setting = settings_cstr(c->policy.settings, "provider", a, NULL);
 	const char *name = c->options.provider ? c->options.provider : setting ? setting : "anthropic";
 
 	c->endpoints.usual = provider_find(str_from(name));
@@ -145,7 +136,8 @@ int session_set_model(struct cadre_session *s, const char *name, struct err *err
 	if (!name)
 		name = c->options.model ? c->options.model : s->agent ? s->agent->model : NULL;
 	bool named = name;
-	if (!name && model_default_at(c->endpoints.usual, believed(c, "model", &s->arena), &name, err) < 0)
+	const char *setting = settings_cstr(c->policy.settings, "model", &s->arena, NULL);
+	if (!name && model_default_at(c->endpoints.usual, setting, &name, err) < 0)
 		return -(int)err->kind;
 	if (resolve_model(s, name, named, &model, err) < 0)
 		return -(int)err->kind;

@@ -47,10 +47,9 @@ int session_open_fallback(struct cadre_session *s, struct err *err)
 {
 	const struct cadre *c = s->cadre;
 	const char *option = c->options.fallback_model;
-	struct settings_origin origin;
 
 	if (option && option[0])
 		return take_option(s, option, err);
-	const struct json *setting = settings_get(c->policy.settings, "fallbackModel", &origin);
-	return setting && policy_believes(&c->policy, &origin) ? take_setting(s, setting, err) : 0;
+	const struct json *setting = settings_get(c->policy.settings, "fallbackModel", NULL);
+	return setting ? take_setting(s, setting, err) : 0;
 }

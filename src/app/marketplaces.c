@@ -2,7 +2,6 @@
  * marketplaces.c - gets marketplaces, checks them against managed settings, and records them. */
 #include "app/marketplaces.h"
 #include "app/config.h"
-#include "app/permissions.h"
 #include "io/file.h"
 #include "plugin/copy.h"
 #include "plugin/git_clone.h"
@@ -17,8 +16,7 @@ int market_room_open(struct market_room *room, struct cadre *c, struct err *err)
 	*room = (struct market_room){ .cadre = c };
 	if (options_directories(&c->options, &room->arena, &room->cwd, &room->config_dir, err) < 0 ||
 	    app_plugins_dir(c, &room->arena, &room->plugins_dir, err) < 0 ||
-	    app_settings(c, &room->settings, err) < 0 ||
-	    app_is_trusted(c, room->cwd, &room->project_trusted, err) < 0 || market_room_reread(room, err) < 0) {
+	    app_settings(c, &room->settings, err) < 0 || market_room_reread(room, err) < 0) {
 		market_room_release(room);
 		return -(int)err->kind;
 	}
@@ -246,7 +244,6 @@ int market_add(struct market_room *room, struct str source_json, const char *exp
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 struct declared {
-	const struct market_room *room;
 	const char *name;
 	const struct json *source; /* NULL: nobody declares it */
 };
@@ -254,16 +251,15 @@ struct declared {
 static void hear_declared(void *data, const struct settings_item *item)
 {
 	struct declared *d = data;
-	bool believed = item->origin.layer != LAYER_PROJECT || d->room->project_trusted;
 
-	if (believed && json_str_is(item->key, d->name))
+	if (json_str_is(item->key, d->name))
 		d->source = json_get(item->value, "source");
 }
 
 int market_open(struct market_room *room, const char *name, struct marketplace *ret_market, struct err *err)
 {
 	const struct known_marketplace *known = plugin_records_market(&room->records, name);
-	struct declared d = { .room = room, .name = name };
+	struct declared d = { .name = name };
 	int status = 0;
 
 	settings_each(room->settings, "extraKnownMarketplaces", hear_declared, &d);

@@ -11,7 +11,6 @@ struct market_room {
 	struct arena arena;
 	struct settings *settings; /* reference */
 	const char *plugins_dir, *cwd, *config_dir;
-	bool project_trusted;
 	struct plugin_records records;
 };
 

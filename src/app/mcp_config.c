@@ -19,11 +19,13 @@ static const char *look_up(void *data, struct str name)
 	return settings_getenv(v->settings, v->trust, copy);
 }
 
-int app_mcp_config(struct cadre *c, const struct settings *settings, bool trusted, const struct plugin_list *plugins,
+int app_mcp_config(struct cadre *c, const struct settings *settings, const struct plugin_list *plugins,
 		   struct mcp_config **ret_config, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct variables variables = { settings, trusted ? ENV_ALL : c->options.interactive ? ENV_OWN : ENV_SAFE };
+	struct variables variables = { settings, settings_trusted(settings) ? ENV_ALL
+						 : c->options.interactive   ? ENV_OWN
+									    : ENV_SAFE };
 	struct settings_spec files;
 	struct mcp_config_spec spec = { 0 };
 
@@ -37,7 +39,6 @@ int app_mcp_config(struct cadre *c, const struct settings *settings, bool truste
 	spec.sources = files.bare ? 0 : files.sources;
 	spec.settings = settings;
 	spec.interactive = c->options.interactive;
-	spec.trusted = trusted;
 	spec.plugins = plugins ? app_plugin_servers(plugins, &a, &spec.plugin_count) : NULL;
 	spec.lookup = look_up;
 	spec.lookup_data = &variables;
@@ -50,17 +51,14 @@ int app_mcp_look(struct cadre *c, struct mcp_config **ret_config, struct err *er
 	struct settings *settings = NULL;
 	struct plugin_list *plugins = NULL;
 	struct settings_spec files;
-	bool trusted;
 	int status = app_settings_spec(c, &a, &files, err);
 
-	if (status == 0)
-		status = app_is_trusted(c, files.cwd, &trusted, err);
 	if (status == 0)
 		status = settings_load(&files, &settings, err);
 	if (status == 0)
 		status = app_plugins_find(c, settings, &plugins, err);
 	if (status == 0)
-		status = app_mcp_config(c, settings, trusted, plugins, ret_config, err);
+		status = app_mcp_config(c, settings, plugins, ret_config, err);
 	plugin_list_unref(plugins);
 	settings_unref(settings);
 	return status;

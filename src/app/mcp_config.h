@@ -6,9 +6,8 @@
 #include "mcp/config.h"
 #include "mcp/config_place.h"
 
-/* As the disk is now. Borrows settings and plugins (NULL: none) until return; trusted: the user trusts the folder. Returns
- * owned; -ERR_USAGE names file and line. */
-int app_mcp_config(struct cadre *c, const struct settings *settings, bool trusted, const struct plugin_list *plugins,
+/* As the disk is now. Borrows settings and plugins (NULL: none) until return. Returns owned; -ERR_USAGE names file and line. */
+int app_mcp_config(struct cadre *c, const struct settings *settings, const struct plugin_list *plugins,
 		   struct mcp_config **ret_config, struct err *err);
 /* The same with settings, trust and plugins read anew, for a look from outside a session. */
 int app_mcp_look(struct cadre *c, struct mcp_config **ret_config, struct err *err);

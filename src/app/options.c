@@ -99,6 +99,7 @@ static const struct option {
 	{ "thinking", THINKING, offsetof(struct options, thinking) },
 	{ "tools", TEXT, offsetof(struct options, tools) },
 	{ "trace", TEXT, offsetof(struct options, trace) },
+	{ "trust-project", SWITCH, offsetof(struct options, trust_project) },
 };
 
 static const struct option *find(const char *name)

@@ -27,6 +27,7 @@ struct options {
 	const char **mcp_configs; /* JSON, or files */
 	size_t mcp_config_count;
 	bool strict_mcp_config;     /* servers of no other place */
+	bool trust_project;         /* the folder is trusted for this run */
 	const char *agent;          /* that the session runs as; NULL: as the settings say */
 	const char *agents;         /* JSON, or a file; NULL: none */
 	const char *settings;       /* a file, or a JSON object */

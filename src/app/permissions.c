@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * permissions.c - the rules that hold: those of the settings and those of the options. `cadre permissions` lists them. */
 #include "app/permissions.h"
-#include <sys/stat.h>
 #include "io/file.h"
-#include "settings/git_head.h"
-#include "settings/git_index.h"
-#include "settings/trust.h"
 
 /* ---- from settings to rules ------------------------------------------------------------------------------------ */
 
@@ -16,12 +12,9 @@ static const char *const layer_names[] = {
 
 struct reading {
 	const struct settings_spec *spec;
-	bool trusted, managed_only;
+	bool managed_only;
 	struct rule_set *set;
 	enum rule_list list;
-	size_t untrusted;   /* allow rules that were left out */
-	const char *judged; /* the file that was last looked at; doubtful: it needs trust */
-	bool doubtful;
 	rule_warn_fn *warn;
 	void *data;
 	struct arena arena;
@@ -49,39 +42,6 @@ static const char *base_of(struct reading *r, const struct settings_origin *orig
 	default:
 		return origin->file[0] == '/' ? directory_of(&r->arena, origin->file) : r->spec->config_dir;
 	}
-}
-
-static bool is_link(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
-static bool came_with_repository(struct arena *a, const char *file)
-{
-	const char *root = git_root(a, directory_of(a, file));
-
-	return root && git_tracks(root, file + strlen(root) + (root[1] ? 1 : 0));
-}
-
-/* A local file is the user's, unless it, or the link that its directory is, came with the project. */
-bool app_needs_trust(const struct settings_origin *origin)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (origin->layer == LAYER_LOCAL)
-		return is_link(directory_of(&a, origin->file)) || came_with_repository(&a, origin->file);
-	return origin->layer == LAYER_PROJECT;
-}
-
-/* A file is looked at once for all its rules. */
-static bool needs_trust(struct reading *r, const struct settings_origin *origin)
-{
-	if (r->judged != origin->file)
-		r->doubtful = app_needs_trust(origin);
-	r->judged = origin->file;
-	return r->doubtful;
 }
 
 static void add_text(struct reading *r, const struct settings_origin *at, struct str text)
@@ -127,29 +87,13 @@ static void add_rule(void *data, const struct settings_item *item)
 
 	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
 		return;
-	if (r->list == RULE_ALLOW && !r->trusted && needs_trust(r, &item->origin))
-		r->untrusted++;
-	else if (json_is(item->value, JSON_OBJECT))
+	if (json_is(item->value, JSON_OBJECT))
 		add_object(r, &item->origin, item->value);
 	else
 		add_text(r, &item->origin, json_str(item->value, &r->arena));
 }
 
-static void warn_untrusted(const struct reading *r)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (!r->untrusted || !r->warn)
-		return;
-	buf_addf(
-		&text,
-		"%zu allow rule%s of the project %s not used: this workspace has not been trusted (`cadre trust` records "
-		"consent)",
-		r->untrusted, r->untrusted == 1 ? "" : "s", r->untrusted == 1 ? "is" : "are");
-	r->warn(r->data, text.p);
-}
-
-int app_rules(const struct settings *s, const struct settings_spec *spec, bool trusted, struct rule_set **ret_rules,
+int app_rules(const struct settings *s, const struct settings_spec *spec, struct rule_set **ret_rules,
 	      rule_warn_fn *warn, void *data, struct err *err)
 {
 	static const char *const paths[] = {
@@ -158,7 +102,6 @@ int app_rules(const struct settings *s, const struct settings_spec *spec, bool t
 	struct err unused;
 	struct reading r = {
 		.spec = spec,
-		.trusted = trusted,
 		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false),
 		.set = rule_set_new(),
 		.warn = warn,
@@ -168,7 +111,6 @@ int app_rules(const struct settings *s, const struct settings_spec *spec, bool t
 
 	for (r.list = RULE_DENY; r.list <= RULE_ALLOW; r.list++)
 		settings_each(s, paths[r.list], add_rule, &r);
-	warn_untrusted(&r);
 	arena_release(&r.arena);
 	if (r.status < 0)
 		rule_set_unref(r.set);
@@ -229,18 +171,6 @@ void app_limit_modes(struct permission *p, const struct settings *s)
 	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
 }
 
-int app_is_trusted(struct cadre *c, const char *cwd, bool *ret_trusted, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *state_file;
-
-	if (app_state_file(c, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
-		return -(int)err->kind;
-	*ret_trusted = trust_has(&trust, trust_folder(&a, cwd));
-	return 0;
-}
-
 /* ---- both ------------------------------------------------------------------------------------------------------ */
 
 static const char *const *find_dirs(struct arena *a, const struct options *o, const char *cwd)
@@ -261,12 +191,13 @@ int app_permission_open(struct cadre *c, struct arena *a, struct app_permission 
 	struct app_permission p = { .permission = { .can_ask = true } };
 	struct rule_set *rules;
 
-	if (app_settings_spec(c, a, &p.spec, err) < 0 || app_is_trusted(c, p.spec.cwd, &p.trusted, err) < 0 ||
-	    settings_load(&p.spec, &p.settings, err) < 0)
+	if (app_settings_spec(c, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
+	p.trusted = p.spec.trusted;
+	app_warn_held(p.settings, warn, data);
 	app_limit_modes(&p.permission, p.settings);
 	if (app_start_mode(p.settings, &c->options, &p.permission.mode, err) < 0 ||
-	    app_rules(p.settings, &p.spec, p.trusted, &rules, warn, data, err) < 0) {
+	    app_rules(p.settings, &p.spec, &rules, warn, data, err) < 0) {
 		settings_unref(p.settings);
 		return -(int)err->kind;
 	}

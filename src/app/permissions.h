@@ -4,21 +4,16 @@
 #include "app/config.h"
 #include "permission/permission.h"
 
-/* The rules of all settings files. Allow rules of a project count only if its folder is trusted; if managed settings say
- * allowManagedPermissionRulesOnly, no others count. Returns a reference. -ERR_USAGE names file and line of a rule that denies
+/* The rules of all settings files that count; if managed settings say allowManagedPermissionRulesOnly, no others count. Returns a reference. -ERR_USAGE names file and line of a rule that denies
  * or asks and cannot be understood. warn gets a line for each rule that has no effect; may be NULL. */
-int app_rules(const struct settings *s, const struct settings_spec *spec, bool trusted, struct rule_set **ret_rules,
+int app_rules(const struct settings *s, const struct settings_spec *spec, struct rule_set **ret_rules,
 	      rule_warn_fn *warn, void *data, struct err *err);
-/* Whether what this file allows are the words of whoever made the project: then the user must trust the folder first. */
-bool app_needs_trust(const struct settings_origin *origin);
 /* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
 int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
 /* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */
 void app_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
 void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
-/* Whether the user trusts the folder around the working directory. */
-int app_is_trusted(struct cadre *c, const char *cwd, bool *ret_trusted, struct err *err);
 
 void app_rule_origin(struct buf *out, const struct rule *r); /* FILE:LINE, or the layer */
 

@@ -35,24 +35,24 @@ static void find_given(struct plugin_spec *spec, struct arena *a, const struct o
 }
 
 static void add_project_skills(struct plugin_spec *spec, struct plugin_skills_dir *dirs, struct arena *a,
-			       const char *folder)
+			       const char *folder, bool trusted)
 {
 	dirs[spec->skills_dir_count++] = (struct plugin_skills_dir){
 		.path = path_join(a, folder, ".claude/skills"),
-		.needs_trust = folder,
+		.needs_trust = trusted ? NULL : folder,
 	};
 }
 
-static void find_skills_dirs(struct plugin_spec *spec, struct arena *a, const struct settings_spec *from)
+static void find_skills_dirs(struct plugin_spec *spec, struct arena *a, const struct settings_spec *from, bool trusted)
 {
 	struct plugin_skills_dir *dirs = arena_calloc(a, 3 * sizeof *dirs);
 
 	if (from->sources & SETTINGS_USER)
 		dirs[spec->skills_dir_count++].path = path_join(a, from->config_dir, "skills");
 	if (from->sources & SETTINGS_PROJECT) {
-		add_project_skills(spec, dirs, a, from->cwd);
+		add_project_skills(spec, dirs, a, from->cwd, trusted);
 		if (strcmp(spec->project_dir, from->cwd) != 0)
-			add_project_skills(spec, dirs, a, spec->project_dir);
+			add_project_skills(spec, dirs, a, spec->project_dir, trusted);
 	}
 	spec->skills_dirs = dirs;
 }
@@ -70,10 +70,9 @@ int app_plugins_find(struct cadre *c, const struct settings *settings, struct pl
 		return -(int)err->kind;
 	const char *root = git_root(&a, from.cwd);
 	spec.project_dir = root ? root : from.cwd;
-	spec.project_trusted = trust_has(&trust, trust_folder(&a, from.cwd));
 	spec.bare = from.bare;
 	find_given(&spec, &a, &c->options, from.cwd);
-	find_skills_dirs(&spec, &a, &from);
+	find_skills_dirs(&spec, &a, &from, c->options.trust_project);
 	*ret_list = plugin_list_load(&spec);
 	return 0;
 }

@@ -4,11 +4,6 @@
 #include "app/permissions.h"
 #include "app/plugins.h"
 
-bool policy_believes(const struct policy *p, const struct settings_origin *origin)
-{
-	return p->trusted || !app_needs_trust(origin);
-}
-
 static void warn(void *data, const char *message)
 {
 	struct policy *p = data;
@@ -21,7 +16,6 @@ static void warn(void *data, const char *message)
 struct sources {
 	struct hook_source list[64];
 	size_t count;
-	bool own_only;     /* hooks of the project wait for trust: a person is there to give it */
 	bool plugins_only; /* managed settings allow those of plugins, and their own */
 };
 
@@ -34,16 +28,14 @@ static void add_source(void *data, const struct settings_view *view)
 						  [LAYER_MANAGED] = HOOK_FROM_MANAGED };
 	struct sources *s = data;
 	enum settings_layer layer = view->origin.layer;
-	bool of_project = layer == LAYER_PROJECT || layer == LAYER_LOCAL;
 
-	if (!view->value || view->effect == EFFECT_IGNORED || s->count == COUNT_OF(s->list))
+	if (!view->value || view->why || s->count == COUNT_OF(s->list))
 		return;
 	if (s->plugins_only && layer != LAYER_MANAGED)
 		return;
-	s->list[s->count++] = (struct hook_source){ .layer = layers[layer],
-						    .file = view->origin.file,
-						    .hooks = view->value,
-						    .trusted = !of_project || !s->own_only };
+	s->list[s->count++] = (struct hook_source){
+		.layer = layers[layer], .file = view->origin.file, .hooks = view->value, .trusted = true
+	};
 }
 
 static bool managed_says(const struct policy *p, const char *path)
@@ -85,8 +77,7 @@ static void compile_hooks(struct cadre *c, struct policy *p)
 {
 	AUTO_JSON struct json_reader host = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
-	struct sources sources = { .own_only = c->options.interactive && !p->trusted,
-				   .plugins_only = app_plugins_only(p->settings, "hooks") };
+	struct sources sources = { .plugins_only = app_plugins_only(p->settings, "hooks") };
 
 	p->hook_policy = (struct hook_policy){
 		.disable_all = settings_bool(p->settings, "disableAllHooks", false),
@@ -169,9 +160,10 @@ static int compile(struct cadre *c, struct settings *settings, struct policy *p,
 {
 	struct settings_spec spec;
 
-	*p = (struct policy){ .settings = settings };
-	if (app_settings_spec(c, &p->arena, &spec, err) < 0 || app_is_trusted(c, spec.cwd, &p->trusted, err) < 0 ||
-	    app_rules(settings, &spec, p->trusted, &p->rules, warn, p, err) < 0) {
+	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
+	app_warn_held(settings, warn, p);
+	if (app_settings_spec(c, &p->arena, &spec, err) < 0 ||
+	    app_rules(settings, &spec, &p->rules, warn, p, err) < 0) {
 		policy_release(p);
 		return -(int)err->kind;
 	}

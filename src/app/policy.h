@@ -30,6 +30,4 @@ int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err);
 int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err);
 void policy_adopt(struct cadre *c, struct policy *changed);   /* takes it: it holds from now on */
 void policy_decline(struct cadre *c, struct policy *changed); /* takes it: the old one holds until files change again */
-/* May this file widen what agents may do? */
-bool policy_believes(const struct policy *p, const struct settings_origin *origin);
 void policy_release(struct policy *p);

@@ -68,7 +68,7 @@ int app_open_servers(struct cadre *c, struct err *err)
 {
 	if (c->server_pool)
 		return 0;
-	if (app_mcp_config(c, c->policy.settings, c->policy.trusted, c->plugins, &c->mcp_config, err) < 0)
+	if (app_mcp_config(c, c->policy.settings, c->plugins, &c->mcp_config, err) < 0)
 		return -(int)err->kind;
 	c->server_world = (struct mcp_world){ .loop = c->loop,
 					      .spawner = c->spawner,

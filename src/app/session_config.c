@@ -4,6 +4,7 @@
  * the settings: what one of them takes over holds for all. */
 #include "app/app_int.h"
 #include "json/json_write.h"
+#include "mcp/config.h"
 #include "subagent/firing.h"
 
 struct changed_file {
@@ -184,11 +185,32 @@ bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre
 	return true;
 }
 
+/* Without a person to ask, servers of a project wait for trust or for an approval in the user's own settings. */
+static void report_waiting_servers(struct cadre_session *s)
+{
+	const struct mcp_config *config = s->cadre->mcp_config;
+	AUTO_BUF struct buf text = { 0 };
+
+	for (size_t i = 0; config && i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		if (item->standing == MCP_UNAPPROVED)
+			buf_addf(&text, "%s%s (%s:%u)",
+				 text.n ? ", " : "this folder is not trusted, so these MCP servers do not run: ",
+				 item->name, item->file, item->line);
+	}
+	if (!text.n)
+		return;
+	buf_addstr(&text, "; `cadre trust` records consent, --trust-project gives it for one run");
+	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+}
+
 void session_tell_policy(struct cadre_session *s)
 {
 	const struct policy *p = &s->cadre->policy;
 
 	if (s->policy_told != p->generation + 1 && p->notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&p->notes)) });
+	if (!s->policy_told && !s->cadre->options.interactive)
+		report_waiting_servers(s);
 	s->policy_told = p->generation + 1;
 }

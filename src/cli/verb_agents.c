@@ -17,7 +17,7 @@ const struct verb verb_agents = {
 		"check ends with 1 if a file is refused.\n",
 	.words = (const char *const[]){ "check", "new", "show", NULL },
 	.options = (const char *const[]){ "add-dir", "agents", "model", "plugin-dir", "setting-sources", "settings",
-					  NULL },
+					  "trust-project", NULL },
 	.run = run,
 };
 

@@ -26,7 +26,7 @@ const struct verb verb_config = {
 		"  cadre config get subagents.maxDepth\n"
 		"  cadre config list --setting-sources user\n",
 	.words = (const char *const[]){ "explain", "get", "keys", "list", NULL },
-	.options = (const char *const[]){ "setting-sources", "settings", NULL },
+	.options = (const char *const[]){ "setting-sources", "settings", "trust-project", NULL },
 	.run = run,
 };
 

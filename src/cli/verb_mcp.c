@@ -48,6 +48,7 @@ const struct verb verb_mcp = {
 					  "plugin-dir",
 					  "setting-sources",
 					  "settings",
+					  "trust-project",
 					  "strict-mcp-config",
 					  "add-dir",
 					  "agents",

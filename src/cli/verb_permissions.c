@@ -21,7 +21,7 @@ const struct verb verb_permissions = {
 		"  cadre permissions test '{\"tool_name\": \"WebFetch\", \"tool_input\": {\"url\": \"https://x.org\"}}' --json\n",
 	.words = (const char *const[]){ "list", "test", NULL },
 	.options = (const char *const[]){ "add-dir", "agents", "allowed-tools", "disallowed-tools", "permission-mode",
-					  "plugin-dir", "setting-sources", "settings", NULL },
+					  "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
 	.run = run,
 };
 

@@ -25,7 +25,7 @@ const struct verb verb_plugin = {
 	.words = (const char *const[]){ "disable", "enable", "install", "list", "marketplace", "trust", "uninstall",
 					"validate", NULL },
 	.options = (const char *const[]){ "forget", "plugin-dir", "plugin-dir-no-mcp", "plugin-url", "scope",
-					  "setting-sources", "settings", NULL },
+					  "setting-sources", "settings", "trust-project", NULL },
 	.run = run,
 };
 

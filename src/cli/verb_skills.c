@@ -15,7 +15,8 @@ const struct verb verb_skills = {
 		"user, and in the managed directory; a later place hides an earlier one by name, a skill hides a command.\n"
 		"check ends with 1 if a file is refused.\n",
 	.words = (const char *const[]){ "check", "list", "show", NULL },
-	.options = (const char *const[]){ "add-dir", "plugin-dir", "setting-sources", "settings", NULL },
+	.options =
+		(const char *const[]){ "add-dir", "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
 	.run = run,
 };
 

@@ -27,7 +27,7 @@ static bool wants_plugins_only(const struct settings *s)
 int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_config, struct err *err)
 {
 	struct mcp_config *c = xcalloc(1, sizeof *c);
-	int status = mcp_policy_new(spec->settings, spec->trusted, &c->notes, &c->policy, err);
+	int status = mcp_policy_new(spec->settings, &c->notes, &c->policy, err);
 
 	c->plugins_only = wants_plugins_only(spec->settings);
 	if (status == 0)

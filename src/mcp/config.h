@@ -55,8 +55,7 @@ struct mcp_config_spec {
 	bool strict;                     /* only those, and managed ones */
 	unsigned sources;                /* enum setting_sources: which of user, project and local count */
 	const struct settings *settings; /* approvals and policies */
-	bool interactive;                /* somebody can be asked: servers of a project wait for their approval */
-	bool trusted;                    /* the user trusts the folder */
+	bool interactive;                /* a person can be asked: servers of a project wait for their approval */
 	const struct mcp_entry *plugins;
 	size_t plugin_count;
 	mcp_lookup_fn *lookup; /* of variables in entries that are not a plugin's; NULL: the environment */

@@ -8,51 +8,28 @@
 /* Whether a list in the settings names the server */
 struct named {
 	const char *name;
-	bool any_layer; /* what forbids counts wherever it stands */
-	bool trusted;
 	bool found;
 	struct settings_origin at; /* where, if found */
 };
-
-static bool is_believed(enum settings_layer layer, bool trusted)
-{
-	return layer != LAYER_PROJECT || trusted;
-}
 
 static void see_name(void *data, const struct settings_item *item)
 {
 	struct named *n = data;
 
-	if (!json_str_is(item->value, n->name) || !(n->any_layer || is_believed(item->origin.layer, n->trusted)))
+	if (!json_str_is(item->value, n->name))
 		return;
 	n->found = true;
 	n->at = item->origin;
 }
 
-struct switch_view {
-	bool trusted, decided, on;
-};
-
-/* The highest file comes first. */
-static void see_switch(void *data, const struct settings_view *view)
-{
-	struct switch_view *s = data;
-
-	if (s->decided || !view->value || view->effect == EFFECT_IGNORED ||
-	    !is_believed(view->origin.layer, s->trusted))
-		return;
-	s->decided = true;
-	s->on = json_bool(view->value);
-}
-
+/* In a trusted folder a script needs no approval: there is no person to give it. */
 static bool is_approved(const struct mcp_item *item, const struct mcp_config_spec *spec)
 {
-	struct named enabled = { .name = item->name, .trusted = spec->trusted };
-	struct switch_view all = { .trusted = spec->trusted };
+	struct named enabled = { .name = item->name };
 
 	settings_each(spec->settings, "enabledMcpjsonServers", see_name, &enabled);
-	settings_explain(spec->settings, "enableAllProjectMcpServers", see_switch, &all);
-	return enabled.found || all.on;
+	return enabled.found || settings_bool(spec->settings, "enableAllProjectMcpServers", false) ||
+	       (!spec->interactive && settings_trusted(spec->settings));
 }
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
@@ -70,14 +47,14 @@ static bool is_from_managed_or_plugin(const struct mcp_item *item)
 
 static void decide_approval(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
 {
-	struct named disabled = { .name = item->name, .any_layer = true };
+	struct named disabled = { .name = item->name };
 
 	settings_each(spec->settings, "disabledMcpjsonServers", see_name, &disabled);
 	if (disabled.found)
 		set_standing(item, MCP_REFUSED,
 			     arena_printf(&c->arena, "refused by disabledMcpjsonServers in %s:%u", disabled.at.file,
 					  disabled.at.line));
-	else if (spec->interactive && !is_approved(item, spec))
+	else if (!is_approved(item, spec))
 		set_standing(item, MCP_UNAPPROVED,
 			     "a project brings it: look at it, then name it in enabledMcpjsonServers of your settings");
 }

@@ -90,7 +90,7 @@ static void add_map(struct walk *w, const struct settings_file *f, const struct 
 				     .scope = scope,
 				     .file = f->path,
 				     .line = at.line,
-				     .believed = scope != MCP_SCOPE_PROJECT || w->spec->trusted,
+				     .believed = scope != MCP_SCOPE_PROJECT || settings_trusted(w->spec->settings),
 				     .lookup = w->spec->lookup,
 				     .data = w->spec->lookup_data,
 			     });

@@ -28,7 +28,7 @@ struct mcp_policy {
 struct reader {
 	struct mcp_policy *policy;
 	struct rules *rules;
-	bool managed_only, trusted;
+	bool managed_only;
 	struct buf *notes; /* of rules that allow; NULL: a bad rule is an error */
 	struct err *err;
 	int status;
@@ -98,16 +98,15 @@ static void read_item(void *data, const struct settings_item *item)
 	}
 }
 
-/* A project in a folder that nobody trusts cannot allow itself anything; that it has a list at all still counts. */
 static void read_allowed(void *data, const struct settings_item *item)
 {
 	struct reader *r = data;
-	enum settings_layer layer = item->origin.layer;
 
-	if (layer == LAYER_MANAGED || (!r->managed_only && (layer != LAYER_PROJECT || r->trusted)))
+	if (!r->managed_only || item->origin.layer == LAYER_MANAGED)
 		read_item(data, item);
 }
 
+/* Of a project that is not trusted the list allows nothing; that it has a list at all still counts. */
 static void see_list(void *data, const struct settings_view *view)
 {
 	struct reader *r = data;
@@ -116,8 +115,7 @@ static void see_list(void *data, const struct settings_view *view)
 		r->policy->limited = true;
 }
 
-int mcp_policy_new(const struct settings *settings, bool trusted, struct buf *notes, struct mcp_policy **ret_policy,
-		   struct err *err)
+int mcp_policy_new(const struct settings *settings, struct buf *notes, struct mcp_policy **ret_policy, struct err *err)
 {
 	struct mcp_policy *p = xcalloc(1, sizeof *p);
 	struct reader denied = { .policy = p, .rules = &p->denied, .err = err };
@@ -125,7 +123,6 @@ int mcp_policy_new(const struct settings *settings, bool trusted, struct buf *no
 		.policy = p,
 		.rules = &p->allowed,
 		.managed_only = settings_bool(settings, "allowManagedMcpServersOnly", false),
-		.trusted = trusted,
 		.notes = notes,
 		.err = err,
 	};

@@ -11,9 +11,8 @@
 
 struct mcp_policy;
 
-/* Borrows settings until return. trusted: what the project's file allows counts. -ERR_USAGE with file and line if an entry that
+/* Borrows settings until return. -ERR_USAGE with file and line if an entry that
  * denies cannot be understood: what it forbids is not known. One that allows then allows nothing, and notes gets a line. */
-int mcp_policy_new(const struct settings *settings, bool trusted, struct buf *notes, struct mcp_policy **ret_policy,
-		   struct err *err);
+int mcp_policy_new(const struct settings *settings, struct buf *notes, struct mcp_policy **ret_policy, struct err *err);
 void mcp_policy_free(struct mcp_policy *p); /* NULL is allowed */
 bool mcp_policy_allows(const struct mcp_policy *p, const struct mcp_server *server, struct buf *why); /* why: if not */

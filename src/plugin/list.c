@@ -35,23 +35,16 @@ static void disable(struct plugin *p, const char *why)
 /* ---- what settings say ------------------------------------------------------------------------------------------- */
 
 struct wish {
-	const struct plugin_spec *spec;
 	const char *id;
 	const struct json *said; /* by the highest layer that counts so far; NULL: nobody says anything */
 	struct settings_origin origin;
 };
 
-/* A project may switch off what is installed; to switch it on it must be trusted. */
-static bool counts(const struct plugin_spec *spec, const struct settings_item *item)
-{
-	return item->origin.layer != LAYER_PROJECT || spec->project_trusted || json_is(item->value, JSON_FALSE);
-}
-
 static void hear_wish(void *data, const struct settings_item *item)
 {
 	struct wish *w = data;
 
-	if (!json_str_is(item->key, w->id) || !counts(w->spec, item))
+	if (!json_str_is(item->key, w->id))
 		return;
 	w->said = item->value;
 	w->origin = item->origin;
@@ -59,7 +52,7 @@ static void hear_wish(void *data, const struct settings_item *item)
 
 static struct wish find_wish(const struct plugin_spec *spec, const char *id)
 {
-	struct wish w = { .spec = spec, .id = id };
+	struct wish w = { .id = id };
 
 	if (spec->settings)
 		settings_each(spec->settings, "enabledPlugins", hear_wish, &w);

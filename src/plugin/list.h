@@ -32,7 +32,6 @@ struct plugin_spec {
 	size_t skills_dir_count;
 	const struct settings *settings; /* NULL: none */
 	const struct trust *trust;       /* NULL: nothing is trusted */
-	bool project_trusted;            /* a project's file may enable what is installed */
 	bool bare;                       /* given ones only */
 };
 

@@ -84,6 +84,11 @@ void settings_unref(struct settings *s)
 	free(s);
 }
 
+bool settings_trusted(const struct settings *s)
+{
+	return s->spec.trusted;
+}
+
 static int read_place(struct layer_file *f, const struct settings_place *place, struct err *err)
 {
 	f->layer = place->layer;
@@ -105,9 +110,11 @@ static int read_files(struct settings *s, const struct settings_places *places, 
 	for (size_t i = 0; i < places->count && status == 0; i++) {
 		struct layer_file *f = &s->files[s->file_count++];
 		status = read_place(f, &places->list[i], err);
-		if (status == 0 && f->file.root)
-			status = settings_check(s, f, err);
+		f->believed = s->spec.trusted || (status == 0 && settings_is_own(f->layer, f->file.path));
 	}
+	for (size_t i = 0; i < s->file_count && status == 0; i++)
+		if (s->files[i].file.root)
+			status = settings_check(s, &s->files[i], err);
 	return status;
 }
 
@@ -231,7 +238,7 @@ static size_t find_parts(const struct settings *s, struct str path, struct setti
 	for (size_t i = 0; i < s->file_count; i++) {
 		const struct layer_file *f = &s->files[i];
 		const struct json *value = find(f->file.root, path);
-		if (value && !settings_ignored(key, f->layer, value))
+		if (value && !settings_ignored(s, key, f, value))
 			parts[count++] = (struct settings_part){ value, f };
 	}
 	return count;
@@ -358,11 +365,12 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 		struct settings_cursor at = { 0 };
 		struct settings_view view = { .value = name.n ? find(f->file.root, name) : NULL };
 		view.origin = origin_of(f, &at, view.value);
-		view.why = view.value ? settings_ignored(setting_at_or_above(name), f->layer, view.value) : NULL;
-		view.effect = !f->file.root ? EFFECT_NO_FILE
-			      : !view.value ? EFFECT_SILENT
-			      : view.why    ? EFFECT_IGNORED
-					    : effect_of(parts, first, winner, count, f);
+		view.why = view.value ? settings_ignored(s, setting_at_or_above(name), f, view.value) : NULL;
+		view.effect = !f->file.root                    ? EFFECT_NO_FILE
+			      : !view.value                    ? EFFECT_SILENT
+			      : view.why == settings_untrusted ? EFFECT_HELD
+			      : view.why                       ? EFFECT_IGNORED
+							       : effect_of(parts, first, winner, count, f);
 		fn(data, &view);
 	}
 }

@@ -9,7 +9,11 @@
  *
  * Where files are and which one is higher: settings_place.h. What is known of a key and how its layers are merged:
  * settings_key.h. A path names members from the top, "worktree.baseRef"; below a map of the user's own names, what is left
- * of the path may be one name ("enabledPlugins.tool@my.place"). Values are borrowed from the snapshot. */
+ * of the path may be one name ("enabledPlugins.tool@my.place"). Values are borrowed from the snapshot.
+ *
+ * Files that came with a project may only narrow until the user trusts the folder (spec.trusted). This is enforced here, for
+ * all keys, so that no reader has to ask: what such a file may not say is in no value, and settings_explain() and the notes
+ * show it as held. Variables have a rule of their own, enum env_trust. */
 #pragma once
 #include "json/json.h"
 #include "settings/settings_place.h"
@@ -28,6 +32,7 @@ struct settings_origin {
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err);
 struct settings *settings_ref(struct settings *s); /* keeps a reference, returns it; NULL is allowed */
 void settings_unref(struct settings *s);
+bool settings_trusted(const struct settings *s); /* the user trusts the folder, as spec said */
 
 /* Whether a file has changed, appeared or gone since the snapshot was made. Costs some stats. */
 bool settings_stale(const struct settings *s);
@@ -87,10 +92,12 @@ bool env_is_dangerous(struct str name);
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
-/* What was read and has no effect: unknown keys, managed keys outside the managed layer. */
+/* What was read and has no effect: unknown keys, managed keys outside the managed layer, what waits for trust. */
 struct settings_note {
 	struct settings_origin origin;
 	const char *message;
+	const char
+		*held; /* the key whose value has no effect because the folder is not trusted; NULL: another reason */
 };
 const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count);
 
@@ -98,6 +105,7 @@ enum settings_effect {
 	EFFECT_NO_FILE,    /* there is no such file */
 	EFFECT_SILENT,     /* it says nothing about the key */
 	EFFECT_IGNORED,    /* it may not say this */
+	EFFECT_HELD,       /* it may not say this until the user trusts the folder */
 	EFFECT_OVERRIDDEN, /* a higher file replaces it */
 	EFFECT_JOINS,      /* the merged value is made of it and others */
 	EFFECT_WINS,       /* it is the merged value */
@@ -106,7 +114,7 @@ struct settings_view {
 	struct settings_origin origin;
 	const struct json *value; /* as it stands in the file; NULL: not said */
 	enum settings_effect effect;
-	const char *why; /* of EFFECT_IGNORED */
+	const char *why; /* of EFFECT_IGNORED and EFFECT_HELD */
 };
 typedef void settings_view_fn(void *data, const struct settings_view *view);
 /* What each file says about a key, the highest first. An empty path tells of the files alone. */

@@ -10,15 +10,20 @@ static struct settings_origin origin_of(const struct layer_file *from, const str
 	return (struct settings_origin){ from->layer, from->file.path, at.line, at.column };
 }
 
-static void note(struct settings *s, const struct layer_file *from, const struct json *value, const char *message)
+/* Notes of held keys have a limit of their own: unknown keys must not crowd them out. */
+static void note(struct settings *s, const struct layer_file *from, const struct json *value, const char *message,
+		 const char *held)
 {
-	if (s->note_count == SETTINGS_NOTES_LIMIT)
+	size_t *count = held ? &s->held_count : &s->other_count;
+
+	if (*count == SETTINGS_NOTES_LIMIT)
 		return;
+	++*count;
 	if (s->note_count == s->note_cap) {
 		s->note_cap = s->note_cap ? s->note_cap * 2 : 8;
 		s->notes = xrealloc(s->notes, s->note_cap * sizeof *s->notes);
 	}
-	s->notes[s->note_count++] = (struct settings_note){ origin_of(from, value), message };
+	s->notes[s->note_count++] = (struct settings_note){ origin_of(from, value), message, held };
 }
 
 static int fail(const struct layer_file *from, const struct json *value, struct str path, const char *expected,
@@ -34,7 +39,7 @@ static int check_key(struct settings *s, const struct layer_file *from, struct s
 		     const struct json *value, struct err *err)
 {
 	const struct json *misfit = setting_misfit(spot.key, value);
-	const char *ignored = settings_ignored(spot.key, from->layer, value);
+	const char *ignored = settings_ignored(s, spot.key, from, value);
 	AUTO_BUF struct buf expected = { 0 };
 
 	if (misfit) {
@@ -43,7 +48,8 @@ static int check_key(struct settings *s, const struct layer_file *from, struct s
 	}
 	if (ignored)
 		note(s, from, value,
-		     arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(spot.path), ignored));
+		     arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(spot.path), ignored),
+		     ignored == settings_untrusted ? spot.key->path : NULL);
 	else if (spot.key->type == SETTING_ENV)
 		settings_env_add(s, from, value);
 	return 0;
@@ -56,10 +62,11 @@ static void note_unknown(struct settings *s, const struct layer_file *from, stru
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct str name = json_str(key, &scratch);
 
-	if (s->note_count < SETTINGS_NOTES_LIMIT)
+	if (s->other_count < SETTINGS_NOTES_LIMIT)
 		note(s, from, key,
 		     arena_printf(&s->arena, STR_FMT "%s%.*s is not known; it is kept", STR_ARG(group.path),
-				  group.path.n ? "." : "", (int)MIN(name.n, (size_t)LONGEST), name.p));
+				  group.path.n ? "." : "", (int)MIN(name.n, (size_t)LONGEST), name.p),
+		     NULL);
 }
 
 static int check_group(struct settings *s, const struct layer_file *from, struct setting_spot group,

@@ -2,7 +2,8 @@
  * settings_key.h - the settings that we know: type, rule of merging, default, one line for people.
  *
  * To add one: 1. a row in settings_key_table.c, in the order of the alphabet; 2. its line in docs/settings.md (a test compares
- * the two); 3. whoever uses it calls settings_bool(), settings_i64(), settings_cstr(), settings_get() or settings_each(). */
+ * the two); 3. whoever uses it calls settings_bool(), settings_i64(), settings_cstr(), settings_get() or settings_each().
+ * A new key does not count from a project in a folder that is not trusted; SETTING_ANYONE is for keys that can do no harm. */
 #pragma once
 #include "json/json.h"
 
@@ -33,6 +34,11 @@ enum setting_flags {
 	SETTING_NO_AUTO = 1 << 5,          /* "auto" has no effect from the project and local layers */
 	SETTING_OURS = 1 << 6,             /* of cadre alone: other programs do not read it */
 	SETTING_NOT_PROJECT = 1 << 7,      /* has no effect from the project and local layers */
+	/* A file that is not believed (settings_belief.c) has no say, unless the key has one of these flags: */
+	SETTING_ANYONE = 1 << 8, /* it counts from every file: it can only narrow, or it protects nothing */
+	/* It counts if it narrows what the believed files say: true, a smaller number (where 0 is the default, 0 is no
+	 * limit), a later one of the choices. */
+	SETTING_IF_NARROWER = 1 << 9,
 };
 
 struct setting_key {
@@ -40,7 +46,7 @@ struct setting_key {
 	enum setting_type type;
 	unsigned flags;
 	int64_t least;              /* of SETTING_INTEGER and SETTING_NUMBER */
-	const char *const *choices; /* of SETTING_CHOICE; ends with NULL */
+	const char *const *choices; /* of SETTING_CHOICE; ends with NULL; with SETTING_IF_NARROWER the widest first */
 	/* JSON texts, from lax to strict; ends with NULL. The strictest one of all layers counts, whichever layer says it. */
 	const char *const *strictness;
 	const char *fallback; /* JSON text: what holds if nobody says anything; NULL: nothing */

@@ -6,8 +6,13 @@
 #include "json/json_write.h"
 #include "settings/settings_int.h"
 
-const char *settings_ignored(const struct setting_key *key, enum settings_layer layer, const struct json *value)
+const char settings_untrusted[] = "this folder is not trusted (`cadre trust` records consent)";
+
+const char *settings_ignored(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
+			     const struct json *value)
 {
+	enum settings_layer layer = from->layer;
+
 	if (!key)
 		return NULL;
 	if (key->flags & SETTING_MANAGED && layer != LAYER_MANAGED)
@@ -17,6 +22,8 @@ const char *settings_ignored(const struct setting_key *key, enum settings_layer 
 	if (key->flags & SETTING_NO_AUTO && (layer == LAYER_PROJECT || layer == LAYER_LOCAL) &&
 	    json_str_is(value, "auto"))
 		return "\"auto\" does not count from the project";
+	if (settings_is_held(s, key, from, value))
+		return settings_untrusted;
 	return NULL;
 }
 
@@ -112,6 +119,7 @@ struct member {
 };
 
 struct merge {
+	const struct settings *settings;
 	struct json_out w;
 	struct arena arena;
 };
@@ -145,7 +153,7 @@ static void collect(struct merge *m, struct map *names, struct setting_spot spot
 			member->spot = setting_below(&m->arena, spot, name);
 			map_set(names, name, member);
 		}
-		if (!settings_ignored(member->spot.key, object.from->layer, j.value))
+		if (!settings_ignored(m->settings, member->spot.key, object.from, j.value))
 			add_part(m, member, (struct settings_part){ j.value, object.from });
 	}
 }
@@ -202,7 +210,7 @@ static void merge_value(struct merge *m, const struct member *member, bool whole
 
 void settings_merge(struct settings *s)
 {
-	struct merge m = { .w = json_out(&s->text) };
+	struct merge m = { .settings = s, .w = json_out(&s->text) };
 	struct member root = { .spot.group = true };
 
 	for (size_t i = 0; i < s->file_count; i++)

@@ -32,6 +32,7 @@ struct settings_spec {
 	unsigned sources;        /* enum setting_sources: which of user, project and local count */
 	bool bare;               /* none of them counts */
 	bool sdk;                /* started by an SDK or a script: of the local files only that in cwd counts */
+	bool trusted;            /* the user trusts the folder: what its files say may widen */
 };
 
 struct settings_place {

@@ -26,6 +26,9 @@ def ask(lab, *words, code=0):
 def settings_are_listed_with_the_file_that_won(lab):
     user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "theme": "dark"})
     project = put(lab.work, ".claude/settings.json", '{\n  "model": "opus",\n  "permissions": {"deny": ["Bash(rm *)"]}\n}')
+    held = {s["key"]: s["value"] for s in ask(lab, "config", "list")["settings"]}
+    assert held["model"] == "haiku" and held["permissions.deny"] == ["WebFetch", "Bash(rm *)"], held
+    assert lab.cadre("trust").code == 0
     found = ask(lab, "config", "list")
     values = {s["key"]: s for s in found["settings"]}
     assert values["model"] == {"key": "model", "value": "opus", "layer": "project", "file": project, "line": 2}, values
@@ -87,10 +90,14 @@ def a_bad_file_ends_with_2_and_its_place(lab):
 
 def every_known_key_is_in_the_documentation(lab):
     keys = ask(lab, "config", "keys")
-    rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)\|$", (ROOT / "docs/settings.md").read_text(), re.M))
+    text = (ROOT / "docs/settings.md").read_text()
+    rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)\|$", text, re.M))
     assert len(keys) > 90 and {k["key"] for k in keys} == set(rows), {k["key"] for k in keys} ^ set(rows)
     for key in keys:
         assert key["summary"] in rows[key["key"]].replace("\\|", "|"), (key, rows[key["key"]])
+    for word, begin in (("counts", "- always: "), ("narrows", "- if it narrows")):
+        listed = set(re.findall(r"`([A-Za-z.]+)`", text[text.index(begin):].split(";", 1)[0]))
+        assert listed - {"true"} == {k["key"] for k in keys if k["untrusted"] == word} - {"env"}, (word, listed)
 
 
 def trust_is_recorded_for_the_repository_and_nothing_else_changes(lab):

@@ -23,11 +23,13 @@ rule
 LEAVES = "setsid sleep 1000 & sleep 1000 & echo $$ > %s/running; wait"  # one more in its group, one that leaves it
 
 
-def use_hooks(lab, place=".claude/settings.json", **events):
-    path = pathlib.Path(lab.work) / place
+def use_hooks(lab, **events):
+    """Hooks of the project, which is trusted."""
+    path = pathlib.Path(lab.work) / ".claude/settings.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"hooks": {name: [{"hooks": [hook]}] for name, hook in events.items()}}))
     (pathlib.Path(lab.work) / "a.txt").write_text("one\n")
+    assert lab.cadre("trust").code == 0
 
 
 def command(text, **more):
@@ -107,6 +109,7 @@ def a_hundred_hooks_at_once_all_run(lab):
     hooks = [command("echo %d >> all; cat > /dev/null" % i) for i in range(100)]
     path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}))
     (pathlib.Path(lab.work) / "a.txt").write_text("one\n")
+    assert lab.cadre("trust").code == 0
     lab.model(READ % lab.work)
     done = lab.stream("go").wait()
     assert done.code == 0 and done.frames()[-1]["result"] == "done", done
@@ -143,9 +146,7 @@ def managed_settings_have_the_last_word_about_hooks(lab):
 
 def a_question_to_a_person_is_told_to_hooks(lab):
     told = lab.fifo("told")
-    use_hooks(lab, ".claude/settings.json", Notification=command("cat > told"))
-    done = lab.cadre("trust")
-    assert done.code == 0, done
+    use_hooks(lab, Notification=command("cat > told"))
     with start(lab) as t:
         t.expect("> ")
         t.type("write a file")
@@ -161,11 +162,12 @@ def a_question_to_a_person_is_told_to_hooks(lab):
 
 def hooks_of_a_project_wait_for_trust_on_a_terminal(lab):
     use_hooks(lab, UserPromptSubmit=command("touch ran"))
+    assert lab.cadre("trust", "--forget").code == 0
     ran = pathlib.Path(lab.work) / "ran"
     with start(lab) as t:
         t.expect("> ")
         t.type("say good morning")
-        t.expect("does not run: the folder is not trusted")
+        t.expect("this folder is not trusted, so these have no effect: hooks (")
         t.expect("You said good morning.")
         t.expect("> ")
         leave(t)

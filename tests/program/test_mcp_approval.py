@@ -136,9 +136,13 @@ def no_answer_leaves_it_pending(lab):
     assert not kept.exists() and standing(lab) == {"one": "pending approval"} and not was_started(lab, "one")
 
 
-def without_a_terminal_nobody_is_asked(lab):
+def without_a_terminal_nobody_is_asked_and_the_folder_must_be_trusted(lab):
     kept = bring(lab, "one")
     lab.model(SCENARIO)
+    done = lab.cadre("-p", "--allowed-tools", "mcp__one", "--", "the square of 12")
+    assert "one says" not in done.out and "these MCP servers do not run: one" in done.err, done
+    assert standing(lab) == {"one": "pending approval"} and not was_started(lab, "one")
+    assert lab.cadre("trust").code == 0
     done = lab.cadre("-p", "--allowed-tools", "mcp__one", "--", "the square of 12")
     assert done.code == 0 and "The tool said: one says 144" in done.out and not kept.exists(), done
 
@@ -146,4 +150,4 @@ def without_a_terminal_nobody_is_asked(lab):
 if __name__ == "__main__":
     main(a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again, a_prompt_of_the_command_line_waits_for_the_answer,
          a_refusal_is_kept_and_each_server_is_asked_about, all_approves_the_others_too, no_answer_leaves_it_pending,
-         without_a_terminal_nobody_is_asked)
+         without_a_terminal_nobody_is_asked_and_the_folder_must_be_trusted)

@@ -57,7 +57,7 @@ def a_denied_call_ends_with_1(lab):
 def allow_rules_of_a_project_need_trust(lab):
     put(lab.work, ".claude/settings.json", {"permissions": {"allow": ["Bash(qq *)"]}})
     before = ask(lab, "test", "Bash(qq x)")
-    assert before["decision"] == "ask" and "not been trusted" in before["warnings"][0], before
+    assert before["decision"] == "ask" and "not trusted, so these have no effect: permissions.allow (" in before["warnings"][0], before
     assert lab.cadre("trust").code == 0
     after = ask(lab, "test", "Bash(qq x)")
     assert after["decision"] == "allow" and after["warnings"] == [], after

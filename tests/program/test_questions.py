@@ -156,6 +156,7 @@ def a_question_of_a_child_in_the_background_is_answered_while_the_main_agent_is_
 
 def planning_changes_nothing_until_the_plan_is_approved(lab):
     put(lab, ".claude/settings.json", '{"plansDirectory": "plans"}')
+    assert lab.cadre("trust").code == 0
     with start(lab, PLAN) as t:
         t.expect("> ")
         t.type("plan first")

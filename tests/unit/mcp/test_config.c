@@ -22,7 +22,6 @@ static void setup_init(struct setup *t)
 		.state_file = stage_path(&t->stage, "home/.claude.json"),
 		.managed_dir = t->stage.spec.managed_dir,
 		.sources = SETTINGS_ALL,
-		.trusted = true,
 	};
 }
 
@@ -269,7 +268,7 @@ TEST(a_bad_entry_is_refused_and_the_one_below_counts)
 	setup_release(&t);
 }
 
-TEST(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked)
+TEST(servers_of_a_project_wait_for_approval_or_without_a_user_for_trust)
 {
 	static const struct {
 		const char *user, *project;
@@ -277,7 +276,11 @@ TEST(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked)
 		const char *expected;
 	} rows[] = {
 		{ "{}", "{}", true, true, "s project pending approval, s user user" },
-		{ "{}", "{}", false, false, "s project project, s user shadowed" },
+		{ "{}", "{}", true, false, "s project project, s user shadowed" },
+		{ "{}", "{}", false, false, "s project pending approval, s user user" },
+		{ "{\"enabledMcpjsonServers\":[\"s\"]}", "{}", false, false, "s project project, s user shadowed" },
+		{ "{}", "{\"enableAllProjectMcpServers\":true}", false, false,
+		  "s project pending approval, s user user" },
 		{ "{\"enabledMcpjsonServers\":[\"s\"]}", "{}", false, true, "s project project, s user shadowed" },
 		{ "{\"enabledMcpjsonServers\":[\"S\"]}", "{}", false, true, "s project pending approval, s user user" },
 		{ "{\"enableAllProjectMcpServers\":true}", "{}", false, true, "s project project, s user shadowed" },
@@ -301,7 +304,7 @@ TEST(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		stage_put(&t.stage, "config/settings.json", rows[i].user);
 		stage_put(&t.stage, "top/project/.claude/settings.json", rows[i].project);
-		t.spec.trusted = rows[i].trusted;
+		t.stage.spec.trusted = rows[i].trusted;
 		t.spec.interactive = rows[i].interactive;
 		const char *got = loaded(&t);
 		if (strcmp(got, rows[i].expected) != 0)
@@ -437,7 +440,8 @@ TEST(only_the_headers_helper_of_an_untrusted_project_is_not_believed)
 
 	CHECK_INT(load(&t, &err), 0);
 	CHECK(mcp_config_find(t.config, STR("p"))->believed);
-	t.spec.trusted = false;
+	t.stage.spec.trusted = false;
+	stage_put(&t.stage, "config/settings.json", "{\"enabledMcpjsonServers\":[\"p\"]}");
 	CHECK_INT(load(&t, &err), 0);
 	CHECK(!mcp_config_find(t.config, STR("p"))->believed);
 	CHECK(mcp_config_find(t.config, STR("u"))->believed);
@@ -548,7 +552,7 @@ int test_config(void)
 		T(files_of_a_project_are_looked_for_up_to_the_repository),
 		T(local_servers_of_the_repository_count_below_it_too), T(a_bad_file_is_an_error_with_its_place),
 		T(a_bad_flag_is_an_error), T(a_bad_entry_is_refused_and_the_one_below_counts),
-		T(servers_of_a_project_wait_for_approval_where_somebody_can_be_asked),
+		T(servers_of_a_project_wait_for_approval_or_without_a_user_for_trust),
 		T(an_answer_decides_a_server_that_was_pending_and_what_is_below_it), T(policies_hold_for_every_scope),
 		T(a_plugin_server_that_is_there_already_does_not_count),
 		T(two_names_that_give_tools_the_same_names_are_one),

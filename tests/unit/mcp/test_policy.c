@@ -68,8 +68,9 @@ static const char *ask(struct stage *st, bool trusted, const char *name, const c
 	struct mcp_policy *policy;
 	struct err err = { 0 };
 
+	st->spec.trusted = trusted;
 	stage_load(st);
-	if (mcp_policy_new(st->settings, trusted, &notes, &policy, &err) < 0)
+	if (mcp_policy_new(st->settings, &notes, &policy, &err) < 0)
 		fail_msg("%s", err.text);
 	bool allowed = mcp_policy_allows(policy, server, &why);
 	mcp_policy_free(policy);
@@ -177,13 +178,13 @@ TEST(a_denial_that_is_not_understood_is_an_error_and_an_allowance_is_none)
 		struct err err = { 0 };
 		stage_put(&s, "config/settings.json", arena_printf(&s.arena, "{\n\"deniedMcpServers\":[%s]}", bad[i]));
 		stage_load(&s);
-		CHECK_INT(mcp_policy_new(s.settings, true, &notes, &policy, &err), -ERR_USAGE);
+		CHECK_INT(mcp_policy_new(s.settings, &notes, &policy, &err), -ERR_USAGE);
 		CHECK(str_starts(str_from(stage_short(&s, err.text)),
 				 STR("config/settings.json:2:21: deniedMcpServers: expected {\"serverName\"")));
 		stage_put(&s, "config/settings.json", arena_printf(&s.arena, "{\n\"allowedMcpServers\":[%s]}", bad[i]));
 		CHECK_CSTR(ask(&s, true, "a", NPX), "not in allowedMcpServers");
 		stage_load(&s);
-		CHECK_INT(mcp_policy_new(s.settings, true, &notes, &policy, &err), 0);
+		CHECK_INT(mcp_policy_new(s.settings, &notes, &policy, &err), 0);
 		CHECK(strstr(notes.p, "config/settings.json:2: allowedMcpServers: expected") != NULL);
 		mcp_policy_free(policy);
 	}

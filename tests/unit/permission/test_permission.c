@@ -2,6 +2,7 @@
  * test_permission.c - modes, and all tests of permissions. */
 #include "unit.h"
 #include "permission/permission.h"
+#include "settings/settings_key.h"
 #include "tests.h"
 
 static const struct {
@@ -93,6 +94,16 @@ TEST(modes_have_an_order_of_strictness)
 			CHECK_INT(permission_mode_is_wider(order[i], order[k]), i > k);
 	CHECK(!permission_mode_is_wider(PERMISSION_BUBBLE, PERMISSION_DEFAULT));
 	CHECK(!permission_mode_is_wider(PERMISSION_DEFAULT, PERMISSION_BUBBLE));
+
+	/* Settings compare modes by the order in which the key lists them, the widest first. */
+	const char *const *choices = setting_find(STR("permissions.defaultMode"))->choices;
+	enum permission_mode above;
+	enum permission_mode below;
+	for (size_t i = 0; choices[i + 1]; i++) {
+		CHECK(permission_mode_parse(str_from(choices[i]), &above));
+		CHECK(permission_mode_parse(str_from(choices[i + 1]), &below));
+		CHECK(!permission_mode_is_wider(below, above));
+	}
 }
 
 TEST(bypass_is_refused_for_root_outside_a_sandbox)

@@ -70,7 +70,8 @@ void stage_load(struct stage *s)
 	struct settings_spec spec = { .cwd = stage_path(s, "work"),
 				      .config_dir = stage_path(s, "home"),
 				      .managed_dir = stage_path(s, "managed"),
-				      .sources = SETTINGS_ALL };
+				      .sources = SETTINGS_ALL,
+				      .trusted = s->trusted };
 
 	plugin_list_unref(s->list);
 	settings_unref(s->settings);

@@ -10,6 +10,7 @@ struct stage {
 	struct plugin_given given[8];
 	struct plugin_skills_dir skills_dir;
 	struct settings *settings;
+	bool trusted; /* the project */
 	struct trust trust;
 	struct plugin_spec spec; /* plugins: home/plugins, settings: home/settings.json, project: work */
 	struct plugin_list *list;

@@ -16,7 +16,8 @@ TEST(settings_say_which_installed_plugins_count_and_the_higher_layer_wins)
 		{ "{}", "{}", "{}", false, "p@shop=disabled" },
 		{ "{\"p@shop\":true}", "{}", "{}", false, "p@shop=enabled" },
 		{ "{\"p@shop\":false}", "{}", "{}", false, "p@shop=disabled" },
-		{ "{\"p@shop\":true}", "{\"p@shop\":false}", "{}", false, "p@shop=disabled" },
+		{ "{\"p@shop\":true}", "{\"p@shop\":false}", "{}", false, "p@shop=enabled" },
+		{ "{\"p@shop\":true}", "{\"p@shop\":false}", "{}", true, "p@shop=disabled" },
 		{ "{\"p@shop\":false}", "{\"p@shop\":true}", "{}", false, "p@shop=disabled" },
 		{ "{\"p@shop\":false}", "{\"p@shop\":true}", "{}", true, "p@shop=enabled" },
 		{ "{\"p@shop\":true}", "{}", "{\"p@shop\":false}", true, "p@shop=disabled" },
@@ -35,7 +36,7 @@ TEST(settings_say_which_installed_plugins_count_and_the_higher_layer_wins)
 			  arena_printf(&s.arena, "{\"enabledPlugins\":%s}", table[i].project));
 		stage_put(&s, "managed/managed-settings.json",
 			  arena_printf(&s.arena, "{\"enabledPlugins\":%s}", table[i].managed));
-		s.spec.project_trusted = table[i].trusted;
+		s.trusted = table[i].trusted;
 		stage_load(&s);
 		CHECK_CSTR(stage_states(&s), table[i].states);
 		stage_release(&s);
@@ -189,7 +190,7 @@ TEST(options_come_from_the_users_own_settings_and_never_from_the_project)
 		stage_put(&s, "work/.claude/settings.json",
 			  arena_printf(&s.arena, "{\"pluginConfigs\":{\"p@inline\":{\"options\":%s}}}",
 				       table[i].project));
-		s.spec.project_trusted = true;
+		s.trusted = true;
 		stage_load(&s);
 		const struct plugin *p = s.list->all[0];
 		for (const char *const *o = p->vars.options; o && *o && table[i].options; o++)

@@ -3,6 +3,7 @@
 #include "stage.h"
 #include <ftw.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include "io/file.h"
 
 void stage_init(struct stage *s)
@@ -19,7 +20,8 @@ void stage_init(struct stage *s)
 	s->spec = (struct settings_spec){ .cwd = stage_path(s, "top/project"),
 					  .config_dir = stage_path(s, "config"),
 					  .managed_dir = stage_path(s, "managed"),
-					  .sources = SETTINGS_ALL };
+					  .sources = SETTINGS_ALL,
+					  .trusted = true };
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -70,6 +72,22 @@ void stage_load(struct stage *s)
 	settings_unref(TAKE(s->settings));
 	if (settings_load(&s->spec, &s->settings, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+void stage_git(struct stage *s, const char *dir, const char *script)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setenv("HOME", s->dir, 1);
+		setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+		if (chdir(stage_path(s, dir)) == 0)
+			execlp("sh", "sh", "-ec", script, (char *)NULL);
+		_exit(127);
+	}
+	int status;
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
 }
 
 const char *stage_short(struct stage *s, const char *text)

@@ -7,7 +7,8 @@
 struct stage {
 	char dir[80];
 	struct arena arena;
-	struct settings_spec spec; /* cwd: top/project, config: config, managed: managed; top is a repository */
+	struct settings_spec
+		spec; /* cwd: top/project, config: config, managed: managed; top is a repository; trusted */
 	struct settings *settings;
 };
 
@@ -18,6 +19,7 @@ void stage_put(struct stage *s, const char *name, const char *text);
 char *stage_text(struct stage *s, const char *name); /* what a file holds */
 void stage_remove(struct stage *s, const char *name);
 void stage_load(struct stage *s);
+void stage_git(struct stage *s, const char *dir, const char *script); /* lines for sh, which must succeed */
 /* The error of a load that must fail, without the directory of the stage. */
 const char *stage_error(struct stage *s);
 const char *stage_get(struct stage *s, const char *path); /* the merged value as JSON; "-": not set */

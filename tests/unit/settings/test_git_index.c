@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * test_git_index.c - whether a file came with the repository. git itself makes the indexes. */
-#include <sys/wait.h>
 #include "stage.h"
 #include "io/file.h"
 #include "settings/git_index.h"
 #include "tests.h"
 
 #define WANTED ".claude/settings.local.json"
-
-/* In a repository of its own, repo; script: lines for sh. */
-static void git(struct stage *s, const char *script)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		setenv("HOME", s->dir, 1);
-		setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-		if (chdir(stage_path(s, "repo")) == 0)
-			execlp("sh", "sh", "-ec", script, (char *)NULL);
-		_exit(127);
-	}
-	int status;
-	CHECK_INT(waitpid(pid, &status, 0), pid);
-	CHECK_INT(status, 0);
-}
 
 static void open_repository(struct stage *s, const char *options)
 {
@@ -32,7 +14,7 @@ static void open_repository(struct stage *s, const char *options)
 	stage_put(s, "repo/a", "");
 	stage_put(s, "repo/.claude/agents/x.md", "");
 	stage_put(s, "repo/src/deep/er/file.c", "");
-	git(s, arena_printf(&s->arena, "git init -q %s .; git add a src .claude/agents", options));
+	stage_git(s, "repo", arena_printf(&s->arena, "git init -q %s .; git add a src .claude/agents", options));
 }
 
 TEST(a_file_is_known_once_git_has_it_whatever_the_version_of_the_index)
@@ -42,11 +24,12 @@ TEST(a_file_is_known_once_git_has_it_whatever_the_version_of_the_index)
 	for (size_t i = 0; i < COUNT_OF(versions); i++) {
 		struct stage s;
 		open_repository(&s, "");
-		git(&s, arena_printf(&s.arena, "git update-index --index-version %s; git add -N a", versions[i]));
+		stage_git(&s, "repo",
+			  arena_printf(&s.arena, "git update-index --index-version %s; git add -N a", versions[i]));
 
 		CHECK(!git_tracks(stage_path(&s, "repo"), WANTED));
 		CHECK(git_tracks(stage_path(&s, "repo"), "src/deep/er/file.c"));
-		git(&s, "git add -f " WANTED);
+		stage_git(&s, "repo", "git add -f " WANTED);
 		CHECK(git_tracks(stage_path(&s, "repo"), WANTED));
 		stage_release(&s);
 	}
@@ -57,10 +40,10 @@ TEST(long_hashes_and_linked_worktrees_are_read_too)
 	struct stage s;
 	open_repository(&s, "--object-format=sha256");
 
-	git(&s, "git -c user.name=n -c user.email=e commit -qm first; git worktree add -q ../tree");
+	stage_git(&s, "repo", "git -c user.name=n -c user.email=e commit -qm first; git worktree add -q ../tree");
 	CHECK(!git_tracks(stage_path(&s, "repo"), WANTED));
 	CHECK(!git_tracks(stage_path(&s, "tree"), WANTED));
-	git(&s, "cd ../tree; mkdir -p .claude; echo {} > " WANTED "; git add -f " WANTED);
+	stage_git(&s, "repo", "cd ../tree; mkdir -p .claude; echo {} > " WANTED "; git add -f " WANTED);
 	CHECK(!git_tracks(stage_path(&s, "repo"), WANTED));
 	CHECK(git_tracks(stage_path(&s, "tree"), WANTED));
 	stage_release(&s);
@@ -85,7 +68,7 @@ TEST(what_cannot_be_known_counts_as_known_to_git)
 	CHECK_INT(file_read(index, 1 << 20, &bytes, &err), 0);
 	size_t entries = bytes.n;
 
-	git(&s, "git update-index --split-index");
+	stage_git(&s, "repo", "git update-index --split-index");
 	CHECK(git_tracks(stage_path(&s, "repo"), WANTED));
 	while (entries > 12 && memcmp(bytes.p + entries - 4, "TREE", 4) != 0)
 		entries--;
@@ -101,7 +84,7 @@ TEST(broken_bytes_are_survived)
 {
 	struct stage s;
 	open_repository(&s, "");
-	git(&s, "git update-index --index-version 4");
+	stage_git(&s, "repo", "git update-index --index-version 4");
 	const char *index = stage_path(&s, "repo/.git/index");
 	AUTO_BUF struct buf bytes = { 0 };
 	struct err err = { 0 };

@@ -297,7 +297,7 @@ TEST(every_element_has_its_layer_and_place)
 
 static void add_view(void *data, const struct settings_view *view)
 {
-	static const char *const names[] = { "nofile", "silent", "ignored", "overridden", "joins", "wins" };
+	static const char *const names[] = { "nofile", "silent", "ignored", "held", "overridden", "joins", "wins" };
 
 	buf_addf(data, "%s:%s|", settings_layer_name(view->origin.layer), names[view->effect]);
 }

@@ -371,5 +371,8 @@ int main(void)
 			       T(comments_that_stand_alone_are_left_out), T(imports_are_found_outside_code_only),
 			       T(the_root_of_a_repository_is_the_nearest_above), T(the_branch_is_what_head_says),
 			       T(a_linked_worktree_has_a_branch_of_its_own));
-	return failed + test_frontmatter() + test_git_index() + test_layers() + test_store() + test_trust() ? 1 : 0;
+	return failed + test_belief() + test_frontmatter() + test_git_index() + test_layers() + test_store() +
+			       test_trust()
+		       ? 1
+		       : 0;
 }
