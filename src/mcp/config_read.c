@@ -91,6 +91,7 @@ static void add_map(struct walk *w, const struct settings_file *f, const struct 
 				     .file = f->path,
 				     .line = at.line,
 				     .believed = scope != MCP_SCOPE_PROJECT || settings_trusted(w->spec->settings),
+				     .of_project = scope == MCP_SCOPE_PROJECT,
 				     .lookup = w->spec->lookup,
 				     .data = w->spec->lookup_data,
 			     });

@@ -49,6 +49,7 @@ struct mcp_server {
 	uint64_t timeout_ms; /* of a call, by the wall clock; 0: the general one */
 	bool always_load;    /* its tools are never deferred */
 	bool believed;       /* headers_helper may run: not a project's in a folder that is not trusted */
+	bool of_project;     /* the project defines it: it is given no variable that env_is_secret() */
 };
 
 const char *mcp_kind_word(enum mcp_kind kind);    /* "stdio", "http", "sse", "sdk" */
@@ -66,7 +67,7 @@ struct mcp_entry {
 	enum mcp_scope scope;
 	const char *file;
 	unsigned line;
-	bool believed;
+	bool believed, of_project;
 	mcp_lookup_fn *lookup; /* NULL: the environment */
 	void *data;
 	const char *const *env; /* "NAME=value" below those of the entry, NULL-terminated; NULL: none */

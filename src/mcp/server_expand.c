@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * server_expand.c - variables in the texts of an entry. */
 #include "mcp/server_int.h"
+#include "settings/settings.h"
 
 /* ${NAME} or ${NAME:-default} */
 struct variable {
@@ -51,9 +52,17 @@ static const char *look_up(const struct mcp_entry *entry, struct str name)
 	return getenv(copy);
 }
 
-static void say_unset(struct buf *notes, const char *place, struct str name)
+static void say_unset(struct buf *notes, const char *place, struct str name, bool withheld)
 {
-	if (notes)
+	if (!notes)
+		return;
+	if (withheld)
+		buf_addf(notes,
+			 "%s: ${" STR_FMT
+			 "} is not filled in: its name is that of a secret, and a project defines this "
+			 "server; define the server yourself (`cadre mcp add`) to give it the secret\n",
+			 place, STR_ARG(name));
+	else
 		buf_addf(notes,
 			 "%s: ${" STR_FMT "} is not set and stays as it is; ${" STR_FMT ":-...} gives a default\n",
 			 place, STR_ARG(name), STR_ARG(name));
@@ -62,7 +71,8 @@ static void say_unset(struct buf *notes, const char *place, struct str name)
 static void add_value(struct buf *out, const struct mcp_entry *entry, const char *at, const struct variable *v,
 		      const char *place, struct buf *notes)
 {
-	const char *value = look_up(entry, v->name);
+	bool withheld = entry->of_project && env_is_secret(v->name);
+	const char *value = withheld ? NULL : look_up(entry, v->name);
 
 	if (value) {
 		buf_addstr(out, value);
@@ -70,7 +80,7 @@ static void add_value(struct buf *out, const struct mcp_entry *entry, const char
 		buf_add(out, v->fallback.p, v->fallback.n);
 	} else {
 		buf_add(out, at, (size_t)(v->end - at));
-		say_unset(notes, place, v->name);
+		say_unset(notes, place, v->name, withheld);
 	}
 }
 

@@ -79,6 +79,7 @@ const char *server_key(struct mcp_server *s)
 	AUTO_BUF struct buf key = { 0 };
 
 	add_part(&key, mcp_kind_word(s->kind));
+	add_part(&key, s->of_project ? "project" : ""); /* it has another environment */
 	switch (s->kind) {
 	case MCP_STDIO:
 		add_part(&key, s->command);

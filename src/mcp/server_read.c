@@ -425,6 +425,7 @@ int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp
 	s->file = entry->file ? arena_strdup(&s->arena, entry->file) : NULL;
 	s->line = entry->line;
 	s->believed = entry->believed;
+	s->of_project = entry->of_project;
 	add_place(&place, entry);
 	r.place = place.p;
 	if (read_entry(&r) < 0) {

@@ -2,6 +2,7 @@
  * transport_stdio_env.c - the environment of a server that is a child process. */
 #include "mcp/transport_stdio_env.h"
 #include "settings/env_switch.h"
+#include "settings/settings.h"
 
 enum { OWN_VARIABLES = 3 };
 
@@ -51,7 +52,8 @@ const char *const *mcp_server_environment(const struct mcp_world *world, const s
 	bool few = env_is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
 
 	for (const char *const *e = world->envp; e && *e; e++)
-		if (!few || every_program_needs(*e))
+		if ((!few || every_program_needs(*e)) &&
+		    !(server->of_project && env_is_secret((struct str){ *e, name_length(*e) })))
 			put(&env, *e);
 	for (const char *const *e = server->env; e && *e; e++)
 		put(&env, *e);

@@ -89,6 +89,8 @@ void settings_env_each(const struct settings *s, enum env_trust trust, settings_
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name);
 /* Names that decide which program runs, which code it loads, where keys are sent, or what protects the user. */
 bool env_is_dangerous(struct str name);
+/* Names that by custom hold a credential: ANTHROPIC_API_KEY, GITHUB_TOKEN, DB_PASSWORD, also in lower case. */
+bool env_is_secret(struct str name);
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 

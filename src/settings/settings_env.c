@@ -89,6 +89,32 @@ bool env_is_dangerous(struct str name)
 	return false;
 }
 
+/* Judged by the parts between underlines, so that MAX_OUTPUT_TOKENS and KEYBOARD are none. What a part ends with counts as
+ * well: authtoken, PGPASSWORD. */
+bool env_is_secret(struct str name)
+{
+	static const char *const endings[] = { "token",  "secret",     "secrets",     "password",  "passwd",
+					       "apikey", "passphrase", "credentials", "credential" };
+	static const char *const words[] = { "key", "pat", "pass", "pwd", "jwt", "auth", "cookie" };
+
+	if (str_is(name, "PWD") || str_is(name, "SSH_AUTH_SOCK"))
+		return false;
+	if (str_is_nocase(name, "ANTHROPIC_CUSTOM_HEADERS"))
+		return true;
+	for (struct str rest = name; rest.p;) {
+		struct str part = str_cut(&rest, '_');
+		for (size_t i = 0; i < COUNT_OF(words); i++)
+			if (str_is_nocase(part, words[i]))
+				return true;
+		for (size_t i = 0; i < COUNT_OF(endings); i++) {
+			size_t n = strlen(endings[i]);
+			if (part.n >= n && str_is_nocase((struct str){ part.p + part.n - n, n }, endings[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
 static const char *text_of(struct settings *s, const struct json *value)
 {
 	struct str raw = json_raw(value);

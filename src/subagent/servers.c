@@ -54,7 +54,8 @@ static void join_inline(struct joining *j, struct json_member m)
 				   .value = m.value,
 				   .scope = MCP_SCOPE_AGENT,
 				   .file = j->definition->file,
-				   .believed = true };
+				   .believed = true,
+				   .of_project = j->definition->source == AGENT_PROJECT };
 
 	if (mcp_server_read(&entry, &notes, &server, NULL, &err) < 0) {
 		buf_addf(j->notes, "mcpServers: %s\n", err.text);

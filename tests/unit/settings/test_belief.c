@@ -93,11 +93,16 @@ TEST(a_number_of_an_untrusted_project_counts_if_it_is_smaller_and_0_is_no_limit)
 	static const struct {
 		const char *key, *user, *project, *expected;
 	} rows[] = {
-		{ "subagents.maxDepth", NULL, "2", "2" },        { "subagents.maxDepth", NULL, "4", "-" },
-		{ "subagents.maxDepth", "1", "2", "1" },         { "subagents.maxDepth", "1", "0", "0" },
-		{ "subagents.maxBudgetUsd", NULL, "0.5", "0.5" }, { "subagents.maxBudgetUsd", "1", "0", "1" },
-		{ "subagents.maxBudgetUsd", "1", "0.5", "0.5" }, { "subagents.maxBudgetUsd", "1", "1.5", "1" },
-		{ "subagents.maxTokens", "100", "0", "100" },    { "disableSkillShellExecution", NULL, "true", "true" },
+		{ "subagents.maxDepth", NULL, "2", "2" },
+		{ "subagents.maxDepth", NULL, "4", "-" },
+		{ "subagents.maxDepth", "1", "2", "1" },
+		{ "subagents.maxDepth", "1", "0", "0" },
+		{ "subagents.maxBudgetUsd", NULL, "0.5", "0.5" },
+		{ "subagents.maxBudgetUsd", "1", "0", "1" },
+		{ "subagents.maxBudgetUsd", "1", "0.5", "0.5" },
+		{ "subagents.maxBudgetUsd", "1", "1.5", "1" },
+		{ "subagents.maxTokens", "100", "0", "100" },
+		{ "disableSkillShellExecution", NULL, "true", "true" },
 		{ "disableSkillShellExecution", "true", "false", "true" },
 	};
 	struct stage s;

@@ -519,6 +519,44 @@ TEST(names_that_decide_what_runs_or_where_keys_go_are_dangerous)
 		CHECK(!env_is_dangerous(str_from(good[i])));
 }
 
+TEST(names_of_secrets_are_known_by_their_parts)
+{
+	static const char *const secret[] = { "ANTHROPIC_API_KEY",
+					      "ANTHROPIC_AUTH_TOKEN",
+					      "ANTHROPIC_CUSTOM_HEADERS",
+					      "OPENAI_API_KEY",
+					      "GITHUB_TOKEN",
+					      "GH_PAT",
+					      "AWS_ACCESS_KEY_ID",
+					      "AWS_SECRET_ACCESS_KEY",
+					      "PGPASSWORD",
+					      "DB_PWD",
+					      "npm_config__authToken",
+					      "CLAUDE_CODE_OAUTH_TOKEN_FILE",
+					      "KEY",
+					      "github_token",
+					      "GOOGLE_APPLICATION_CREDENTIALS" };
+	static const char *const open[] = { "PATH",
+					    "HOME",
+					    "PWD",
+					    "OLDPWD",
+					    "SSH_AUTH_SOCK",
+					    "LANG",
+					    "KEYBOARD",
+					    "MAX_OUTPUT_TOKENS",
+					    "GIT_AUTHOR_NAME",
+					    "DB_URL",
+					    "",
+					    "_" };
+
+	for (size_t i = 0; i < COUNT_OF(secret); i++)
+		if (!env_is_secret(str_from(secret[i])))
+			fail_msg("%s is a secret", secret[i]);
+	for (size_t i = 0; i < COUNT_OF(open); i++)
+		if (env_is_secret(str_from(open[i])))
+			fail_msg("%s is none", open[i]);
+}
+
 /* ---- reading again ---- */
 
 /* Reads again until the files are so old that their stamps count; a tenth of a second. */
@@ -657,7 +695,8 @@ int test_layers(void)
 			 T(known_keys_are_sorted_described_and_fit_their_own_defaults),
 			 T(variables_of_a_project_count_as_far_as_it_is_trusted),
 			 T(names_that_decide_what_runs_or_where_keys_go_are_dangerous),
-			 T(every_change_of_a_file_is_seen), T(the_files_that_changed_between_two_snapshots_are_named),
+			 T(names_of_secrets_are_known_by_their_parts), T(every_change_of_a_file_is_seen),
+			 T(the_files_that_changed_between_two_snapshots_are_named),
 			 T(a_change_in_place_to_the_same_size_is_seen),
 			 T(a_file_that_was_written_a_moment_ago_is_looked_at_again),
 			 T(a_file_that_becomes_bad_leaves_the_snapshot_in_force));
