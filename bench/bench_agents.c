@@ -4,9 +4,9 @@
 #include <ftw.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include "agent/registry.h"
-#include "agent/roster.h"
-#include "io/file.h"
+#include "defs/agentdef/registry.h"
+#include "agents/agent/roster.h"
+#include "lib/io/file.h"
 
 enum { ROUNDS = 5, FOLDERS = 10 };
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "io/file.h"
-#include "json/json_write.h"
-#include "tools/grep.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+#include "tools/search/grep.h"
 
 enum { ROUNDS = 5, BIG_FILES = 4000, SMALL_FILES = 100, FILE_BYTES = 50 * 1024 };
 

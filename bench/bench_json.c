@@ -5,8 +5,8 @@
  * the figures are one JSON object. */
 #include <cjson/cJSON.h>
 #include <time.h>
-#include "json/json.h"
-#include "json/json_write.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
 
 enum { CONVERSATION_BYTES = 500 * 1000, ROUNDS = 15, ROUND_US = 20 * 1000 };
 
@@ -103,7 +103,7 @@ static void add_text(struct buf *out, unsigned turn, unsigned lines)
 		"\tif (rc < 0)\n\t\treturn err_set(err, ERR_IO, \"cannot open %s: %m\", path);\n",
 		"Die Pr\xc3\xbc"
 		"fung l\xc3\xa4uft \xe2\x80\x93 und sie ist gr\xc3\xbcn \xe2\x9c\x93, wie erwartet.\n",
-		"src/query/query.c:214: static enum step step_streaming(struct query *q)\n",
+		"src/agents/query/query.c:214: static enum step step_streaming(struct query *q)\n",
 	};
 
 	for (unsigned i = 0; i < lines; i++)

@@ -5,9 +5,9 @@
 #include <ftw.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include "io/file.h"
-#include "settings/settings_place.h"
-#include "skill/listing.h"
+#include "lib/io/file.h"
+#include "config/settings/settings_place.h"
+#include "defs/skill/listing.h"
 
 enum { ROUNDS = 5 };
 

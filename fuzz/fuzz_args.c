@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_args.c - the command line: the input's lines are the arguments. Also proves that what the parser
  * returns lies in the arguments or in its arena, by reading all of it. */
-#include "../src/cli/option_table.c"
-#include "../src/cli/args.c"
-#include "../src/cli/render.c"
+#include "../src/face/cli/option_table.c"
+#include "../src/face/cli/args.c"
+#include "../src/face/cli/render.c"
 
 enum { ARGS_MAX = 256 };
 

@@ -2,8 +2,8 @@
  * fuzz_editor.c - bytes of a terminal. The first byte says in which pieces they come; the text must not depend on it, must be
  * valid UTF-8 with the cursor at the start of a character, and what draws it must send no byte of a sequence that was pasted. */
 #include <locale.h>
-#include "../src/cli/editor.c"
-#include "../src/cli/screen.c"
+#include "../src/face/cli/editor.c"
+#include "../src/face/cli/screen.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * a frontmatter, then the definition has that field, or it is refused, or it is no agent. The lines are looked for
  * here in the simplest way, and only where there is nothing to argue about: plain text that begins with dashes in
  * column 0. */
-#include "agent/check.h"
+#include "defs/agentdef/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

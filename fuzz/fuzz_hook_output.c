@@ -3,9 +3,9 @@
  * comes out is valid UTF-8, each JSON value is valid JSON, and exit 2 of an event that can be blocked always blocks.
  *
  * Input: one byte for the event, one for the exit and the kind of handler, stdout, a line "--", stderr. */
-#include "base/utf8.h"
-#include "hook/output_int.h"
-#include "json/json.h"
+#include "lib/base/utf8.h"
+#include "guard/hook/output_int.h"
+#include "lib/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,10 +2,10 @@
  * fuzz_json.c - any bytes: parse, visit everything, write it back, parse that: the values must be the same.
  * The input is also written as a string, which must be valid JSON whatever it holds, and checked as a schema
  * against itself. */
-#include "base/utf8.h"
-#include "json/json.h"
-#include "json/json_schema.h"
-#include "json/json_write.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json.h"
+#include "lib/json/json_schema.h"
+#include "lib/json/json_write.h"
 
 enum { WRITE_DEPTH = 64 };
 

@@ -3,7 +3,7 @@
  * because the first load has repaired what there was to repair. What was loaded can be sent: roles alternate by
  * construction, and each call has its result or is handed on. */
 #include <sys/mman.h>
-#include "session/load.h"
+#include "core/store/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

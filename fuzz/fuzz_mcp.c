@@ -2,7 +2,7 @@
  * fuzz_mcp.c - a server that says anything: the lines of the input are its messages, one after the other, into a client with
  * a call open. "$N" in a line becomes the id of the N-th request that the client has sent, so that answers meet questions.
  * Whatever comes, every call has exactly one end and closing ends everything. */
-#include "mcp/client.h"
+#include "mcp/client/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

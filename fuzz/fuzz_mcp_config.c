@@ -2,8 +2,8 @@
  * fuzz_mcp_config.c - any bytes, cut at NULs: what --mcp-config gives, settings with policies and approvals, a pattern and an
  * address. Besides not crashing: what counts can be used and is not denied, no two that count give their tools the same
  * names, what does not count says why, and an entry that is read twice has one key. */
-#include "mcp/config.h"
-#include "mcp/policy_int.h"
+#include "mcp/servers/config.h"
+#include "mcp/servers/policy_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

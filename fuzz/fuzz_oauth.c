@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_oauth.c - any bytes as each of the texts that servers give us in an authorisation. Besides not crashing: a token that is
  * taken fits into a header, a resource that is taken covers our server, and every address that is taken is one we go to. */
-#include "mcp/oauth_challenge.h"
-#include "mcp/oauth_form.h"
-#include "mcp/oauth_grant.h"
-#include "mcp/oauth_metadata.h"
-#include "io/url.h"
-#include "mcp/oauth_url.h"
+#include "mcp/auth/oauth_challenge.h"
+#include "mcp/auth/oauth_form.h"
+#include "mcp/auth/oauth_grant.h"
+#include "mcp/auth/oauth_metadata.h"
+#include "lib/io/url.h"
+#include "mcp/auth/oauth_url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

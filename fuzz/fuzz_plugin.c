@@ -4,13 +4,13 @@
  * the directory that it was given. */
 #include <dirent.h>
 #include <zlib.h>
-#include "base/buf.h"
-#include "io/file.h"
-#include "plugin/copy.h"
-#include "plugin/tarball.h"
-#include "plugin/validate.h"
-#include "plugin/version.h"
-#include "plugin/zip.h"
+#include "lib/base/buf.h"
+#include "lib/io/file.h"
+#include "defs/plugin/copy.h"
+#include "defs/plugin/tarball.h"
+#include "defs/plugin/validate.h"
+#include "defs/plugin/version.h"
+#include "defs/plugin/zip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * fuzz_rules.c - rules and calls. Lines of the input: "deny RULE", "ask RULE", "allow RULE"; then a line with the name of a tool, and all
  * that follows is its input as JSON. Proves that what a bare deny rule names is denied, that a child is never allowed
  * what its parent's deny rules forbid, and that nothing is allowed that an ask rule of the same context names. */
-#include "permission/permission.h"
+#include "guard/permission/permission.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_scenario.c - a scenario file and a request body, split at the first NUL: the file is parsed; if it is one, it is asked with
  * the body (and with a good one) and plays the answer to its end. */
-#include "scenario/engine.h"
+#include "core/scenario/engine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
  * fuzz_settings.c - any bytes, cut at NULs, as the files of the layers, and as a state file. Besides not crashing: what is
  * merged is JSON in which every known key fits, no deny rule of any layer is lost, managed keys come from the managed layer
  * alone; an edited state file says what was asked for, and editing it back and forth gives the same bytes. */
-#include "settings/settings_int.h"
-#include "settings/trust_int.h"
+#include "config/settings/settings_int.h"
+#include "config/settings/trust_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

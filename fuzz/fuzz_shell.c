@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_shell.c - any bytes as a shell command. Besides not crashing: every slice lies in the text or is a copy of a part
  * of it; and a command of an understood text, written again with its words quoted, is understood and has the same words. */
-#include "base/utf8.h"
-#include "permission/shell_command.h"
+#include "lib/base/utf8.h"
+#include "guard/shell/shell_command.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

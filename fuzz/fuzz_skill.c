@@ -2,7 +2,7 @@
  * fuzz_skill.c - any bytes as a skill and, behind the first NUL, its arguments. Besides not crashing: the parts of a text are
  * pieces of it; a text without a dollar stays as it is; a skill whose disallowed-tools stand plainly in its head has them or is
  * refused. */
-#include "skill/template.h"
+#include "defs/skill/template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

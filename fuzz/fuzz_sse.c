@@ -2,7 +2,7 @@
  * fuzz_sse.c - where a stream is split must not matter: the input is fed whole, byte by byte and in pieces
  * whose sizes come from the input itself, and all three must give the same events and the same end. The
  * first byte chooses the limit, so that the error path is compared as well. */
-#include "io/sse.h"
+#include "lib/io/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

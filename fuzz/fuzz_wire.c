@@ -5,8 +5,8 @@
  * A client may ask for programs to be started (servers, hooks in settings): an administrator's file forbids both here. */
 #include <cadre.h>
 #include <sys/stat.h>
-#include "base/buf.h"
-#include "json/json.h"
+#include "lib/base/buf.h"
+#include "lib/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

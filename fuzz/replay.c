@@ -3,7 +3,7 @@
  * named with all its files, and prints one TAP line for each. A crash fails the run. */
 #include <dirent.h>
 #include <sys/stat.h>
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

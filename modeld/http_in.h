@@ -2,7 +2,7 @@
  * http_in.h - reads HTTP/1.1 requests out of a byte stream. A request that lies whole in what is fed is not copied; what
  * has to wait for more bytes is. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 enum http_in_state {
 	HTTP_IN_HEAD,

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "server.h"
 
 enum { LIMIT_SCENARIO = 4 << 20 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * request_log.c - writes the log of requests. */
 #include "request_log.h"
-#include "json/json.h"
-#include "json/json_write.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
 
 struct request_log {
 	FILE *file;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * server.h - an HTTP/1.1 server on loopback that gives each request to the engine and plays its reply. */
 #pragma once
-#include "io/loop.h"
+#include "lib/io/loop.h"
 #include "request_log.h"
-#include "scenario/engine.h"
+#include "core/scenario/engine.h"
 #include "tls.h"
 
 struct server;

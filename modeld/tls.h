@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tls.h - TLS between a socket and the HTTP parser, over memory: bytes in, bytes out, no descriptor. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 struct tls_server; /* certificate and key */
 struct tls;        /* one connection */

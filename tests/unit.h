@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 #define TEST(name) static void name(void **unit_state __attribute__((unused)))
 #define T(name)    cmocka_unit_test(name)

@@ -2,8 +2,8 @@
  * bash_result.c - the text of a command's result: whole when it is short, a file and a preview when it is
  * long. */
 #include "tools/bash_result.h"
-#include "base/utf8.h"
-#include "json/json_write.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
 #include "tools/bash_text.h"
 
 static size_t count_chars(struct str s)

@@ -2,7 +2,7 @@
  * bash_text.h - what can be said about a command by looking at its text. Rough on purpose: nothing here
  * decides about permission. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 /* Exit 1 of some programs is an answer: what it says ("no matches"), or NULL when the code is a failure. The
  * last program of the command counts, because its code is the shell's. */

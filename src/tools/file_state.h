@@ -4,8 +4,8 @@
  * another agent. The state belongs to the agent and is used on the loop only. */
 #pragma once
 #include <sys/stat.h>
-#include "base/buf.h"
-#include "base/map.h"
+#include "lib/base/buf.h"
+#include "lib/base/map.h"
 
 struct file_stamp {
 	int64_t mtime_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * file_tool.c - what the file tools share. */
 #include "tools/file_tool.h"
-#include "io/file.h"
+#include "lib/io/file.h"
 
 char *file_tool_path(struct tool_call *call, const char *parameter)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * file_tool.h - what the file tools (Read, Write, Edit) share; only for this room. */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 #include "tools/text_file.h"
 
 /* A parameter that is a path, made absolute from the agent's directory. NULL: the call has been rejected. */

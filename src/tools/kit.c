@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * kit.c - what this room keeps for each agent. */
 #include <sys/stat.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "tools/file_state.h"
 #include "tools/shell_set.h"
 #include "tools/todo.h"

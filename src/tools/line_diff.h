@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * line_diff.h - the difference of two texts as hunks of lines, for the structuredPatch of Edit and Write. */
 #pragma once
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 
 /* Writes one JSON array: [{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,"lines":[" same","-old","+new"]}, ...]
  * with three lines of context. Shortest script up to a thousand changed lines; beyond that the changed middle is one

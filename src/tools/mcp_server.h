@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * mcp_server.h - the server that a call names, for the tools about resources. */
 #pragma once
-#include "json/json_write.h"
-#include "mcp/set.h"
+#include "lib/json/json_write.h"
+#include "mcp/client/set.h"
 
 /* The link of the agent by that name. NULL: the call has been answered with an error that says which names there are. */
 struct mcp_link *mcp_server_of_call(struct tool_call *call, struct str name);

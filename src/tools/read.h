@@ -2,7 +2,7 @@
  * read.h - what Read can show, one function for each kind of file. tool_read.c looks at the file's first bytes and calls one of
  * them; it leads to the end of the call, at once or later. args is in the call's arena. */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 
 struct read_args {
 	char *path;     /* absolute */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * read_image.c - an image as a block that the model sees, from a worker. */
-#include "base/base64.h"
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/base/base64.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
-#include "tools/image_fit.h"
+#include "tools/media/image_fit.h"
 #include "tools/read.h"
-#include "tools/read_blocks.h"
+#include "tools/media/read_blocks.h"
 #include "tools/tool_job.h"
 
 struct image_job {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * read_notebook.c - the cells of a notebook with what they printed and drew, from a worker. offset and limit count cells. */
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
-#include "tools/notebook_show.h"
+#include "tools/media/notebook_show.h"
 #include "tools/read.h"
 #include "tools/tool_job.h"
 

@@ -6,15 +6,15 @@
  *        |    \-- too many pages, damaged, locked --------------------> an error
  *        \--- not installed -------------> the whole file (worker) ---> a document block
  */
-#include "base/base64.h"
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/base/base64.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
-#include "tools/image_fit.h"
-#include "tools/pdf_pages.h"
-#include "tools/pdf_program.h"
+#include "tools/media/image_fit.h"
+#include "tools/media/pdf_pages.h"
+#include "tools/media/pdf_program.h"
 #include "tools/read.h"
-#include "tools/read_blocks.h"
+#include "tools/media/read_blocks.h"
 #include "tools/tool_job.h"
 
 enum {

@@ -6,9 +6,9 @@
  * the file may have any size, and fails when the range itself is above the cap. Small files are read at once on the
  * loop, others in a worker. */
 #include <fcntl.h>
-#include "base/utf8.h"
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/read.h"
 #include "tools/tool_job.h"

@@ -3,7 +3,7 @@
 #include "tools/shell_output.h"
 #include <errno.h>
 #include <fcntl.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 
 void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path)
 {

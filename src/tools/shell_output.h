@@ -2,7 +2,7 @@
  * shell_output.h - what a command printed, however much it was: the beginning and the end in memory, all of
  * it in a file as soon as it is more than fits. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 enum { SHELL_TAIL_BYTES = 20000 };
 

@@ -2,9 +2,9 @@
  * shell_set.c - running bash for an agent. */
 #include "tools/shell_set.h"
 #include <sys/wait.h>
-#include "base/id.h"
-#include "io/file.h"
-#include "io/spawn.h"
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+#include "lib/io/spawn.h"
 #include "tools/bash_text.h"
 #include "tools/file_tool.h"
 

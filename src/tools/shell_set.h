@@ -6,7 +6,7 @@
  *       |           | shell_to_background
  *       +-----> background --end--> env->notify, freed */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 #include "tools/shell_output.h"
 
 enum { SHELL_ID_LEN = 9 };

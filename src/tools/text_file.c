@@ -3,8 +3,8 @@
 #include "tools/text_file.h"
 #include <errno.h>
 #include <fcntl.h>
-#include "base/utf8.h"
-#include "io/file.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
 
 enum { BINARY_SAMPLE = 8192 };
 

@@ -3,7 +3,7 @@
  * Text of a UTF-8 file is the bytes themselves, valid or not, so that an edit leaves everything else as it was. */
 #pragma once
 #include "tools/file_state.h"
-#include "base/utf16.h"
+#include "lib/base/utf16.h"
 
 struct text_file {
 	bool exists;

@@ -2,7 +2,7 @@
  * text_replace.h - finding and replacing text as Edit does. The model sees LF only: a line end in its text stands for LF
  * and for CRLF alike, and what it puts in gets the line ends of the file. Bytes outside the matches never change. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 bool text_uses_crlf(struct str text); /* more lines end with CRLF than with LF alone */
 /* How often needle (not empty) occurs in text, without overlaps. */

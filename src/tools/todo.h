@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * todo.h - what the tools of the task list share; only for this room. */
 #pragma once
-#include "json/json_write.h"
-#include "tool/tool.h"
+#include "lib/json/json_write.h"
+#include "core/tool/tool.h"
 #include "tools/todo_list.h"
 
 /* The list of the call's session. False: the call has been answered. */

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include "io/file.h"
-#include "json/json.h"
+#include "lib/io/file.h"
+#include "lib/json/json.h"
 #include "tools/todo.h"
 
 enum { LARGEST_ITEM = 1 << 20 };

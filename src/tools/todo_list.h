@@ -8,8 +8,8 @@
  * The files are the list: it is read for each call and nothing is kept in memory, so that all agents of a session, resumed
  * ones, and other processes see the same. */
 #pragma once
-#include "base/arena.h"
-#include "base/buf.h"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
 
 enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, TODO_STATUS_COUNT };
 enum { TODO_MOST = 10000 };

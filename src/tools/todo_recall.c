@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * todo_recall.c - what an agent still has to do, of both lists, for a conversation that begins anew. */
-#include "io/file.h"
-#include "json/json.h"
+#include "lib/io/file.h"
+#include "lib/json/json.h"
 #include "tools/todo.h"
 
 enum { LARGEST_LIST = 1 << 20, MOST_RECALLED = 100 };

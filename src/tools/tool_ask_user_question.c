@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_ask_user_question.c - AskUserQuestion: a question from any agent, at any depth, to the person at the terminal. It
- * waits as a question of the agent (subagent/question.h) until somebody answers. */
-#include "subagent/question.h"
+ * waits as a question of the agent (agents/agent/question.h) until somebody answers. */
+#include "agents/agent/question.h"
 #include "tools/tools_int.h"
 
 static void question_start(struct tool_call *call);

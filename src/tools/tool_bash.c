@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_bash.c - Bash: a command in a new shell, in the foreground with a time limit or in the background. */
 #include <limits.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "tools/bash_result.h"
 #include "tools/bash_text.h"
 #include "tools/file_tool.h"

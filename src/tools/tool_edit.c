@@ -3,7 +3,7 @@
  *
  * A file that changed since the agent read it may still be edited when old_string occurs exactly once: then the model
  * knew the place it changes. Otherwise it has to read again. */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/line_diff.h"
 #include "tools/text_replace.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_enter_plan_mode.c - EnterPlanMode: the permission to run it is the user's agreement to plan first. */
-#include "subagent/plan.h"
+#include "agents/agent/plan.h"
 #include "tools/tools_int.h"
 
 static void enter_start(struct tool_call *call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tool_exit_plan_mode.c - ExitPlanMode: the permission to run it is the approval of the plan (subagent/plan.h). */
-#include "json/json_write.h"
-#include "subagent/plan.h"
+ * tool_exit_plan_mode.c - ExitPlanMode: the permission to run it is the approval of the plan (agents/agent/plan.h). */
+#include "lib/json/json_write.h"
+#include "agents/agent/plan.h"
 #include "tools/tools_int.h"
 
 static void exit_start(struct tool_call *call);

@@ -3,12 +3,12 @@
  * otherwise (CLAUDE_CODE_GLOB_HIDDEN=false, CLAUDE_CODE_GLOB_NO_IGNORE=false). */
 #include <pthread.h>
 #include <sys/stat.h>
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/tool_job.h"
 #include "tools/tools_int.h"
-#include "tools/walk.h"
+#include "tools/search/walk.h"
 
 static void glob_start(struct tool_call *call);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tool_grep.c - Grep: searches the contents of files (docs/internals/search.md). */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
-#include "tools/file_type.h"
-#include "tools/grep.h"
+#include "tools/search/file_type.h"
+#include "tools/search/grep.h"
 #include "tools/tool_job.h"
 #include "tools/tools_int.h"
 

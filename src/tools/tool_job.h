@@ -3,7 +3,7 @@
  * and nothing of the call; it looks at `stop` often, and what it finds out stays in the job until the loop takes it. */
 #pragma once
 #include <stdatomic.h>
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 
 /* The first member of a tool's own struct; that one lives in the call's arena */
 struct tool_job {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_list_mcp_resources.c - ListMcpResourcesTool: what the servers of the agent have listed. Nothing is asked for: the lists
  * are kept up to date by the connections. */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/mcp_server.h"
 #include "tools/tools_int.h"
 

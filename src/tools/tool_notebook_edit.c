@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tool_notebook_edit.c - NotebookEdit: one cell of a notebook that the agent has seen is replaced, added or removed. */
-#include "base/id.h"
-#include "json/json_write.h"
+#include "lib/base/id.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
-#include "tools/notebook_change.h"
+#include "tools/media/notebook_change.h"
 #include "tools/tools_int.h"
 
 static void notebook_edit_start(struct tool_call *call);

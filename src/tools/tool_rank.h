@@ -2,7 +2,7 @@
  * tool_rank.h - which tools of a set fit a few words best. Names count more than descriptions, whole words more than parts of
  * words. The same words always give the same tools in the same order: of equal ones that which stands first in the set. */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 
 /* words: with blanks between; one with + in front must be found. At most `most` tools go into ret_best, the best first; returns
  * how many. A tool in which none of the words is found fits not at all. */

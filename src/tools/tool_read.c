@@ -2,7 +2,7 @@
  * tool_read.c - Read: a file as the model can see it. Its first bytes decide what it is; only a notebook, which is JSON like
  * many others, is known by its name. */
 #include "tools/file_tool.h"
-#include "tools/image_head.h"
+#include "tools/media/image_head.h"
 #include "tools/read.h"
 #include "tools/tool_job.h"
 #include "tools/tools_int.h"

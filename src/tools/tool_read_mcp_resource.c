@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_read_mcp_resource.c - ReadMcpResourceTool: asks a server of the agent for one resource. */
-#include "json/json_write.h"
-#include "mcp/result.h"
+#include "lib/json/json_write.h"
+#include "mcp/client/result.h"
 #include "tools/mcp_server.h"
 #include "tools/tools_int.h"
 

@@ -2,7 +2,7 @@
  * tool_read_mcp_resource_dir.c - ReadMcpResourceDirTool: what a server has below an address. The protocol has no directories:
  * the resources are those of the server's list, which the connection keeps, and the templates are asked for. A server that
  * does not know of templates has none. */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/mcp_server.h"
 #include "tools/tools_int.h"
 

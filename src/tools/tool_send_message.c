@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_send_message.c - SendMessage: a word to another agent of the session. */
-#include "json/json_write.h"
-#include "subagent/message.h"
+#include "lib/json/json_write.h"
+#include "agents/agent/message.h"
 #include "tools/task.h"
 #include "tools/tools_int.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * tool_skill.c - Skill: the text of a skill as a result, or the report of the agent that works by it. */
-#include "subagent/skill_use.h"
-#include "subagent/skill_wake.h"
-#include "json/json_write.h"
+#include "agents/agent/skill_use.h"
+#include "agents/agent/skill_wake.h"
+#include "lib/json/json_write.h"
 #include "tools/tools_int.h"
 
 static void skill_start(struct tool_call *call);

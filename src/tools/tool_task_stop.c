@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_stop.c - TaskStop: ends an agent or a shell that works in the background. */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/task.h"
 #include "tools/tools_int.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * tool_todo_write.c - TodoWrite: the agent's own list of what is to be done, replaced as a whole. It is a file of JSON, so that
  * a resumed agent still has it: an array of {"content", "status", "activeForm"}. */
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "tools/tools_int.h"
 
 enum { LARGEST_LIST = 1 << 20 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * tool_tool_search.c - ToolSearch: loads tools that wait (tool/deferral.h). It starts when the answer that makes it is complete,
+ * tool_tool_search.c - ToolSearch: loads tools that wait (core/tool/deferral.h). It starts when the answer that makes it is complete,
  * so that no other call of the same answer depends on which of them is faster. */
-#include "base/utf8.h"
-#include "json/json_write.h"
-#include "mcp/set.h"
-#include "tool/deferral.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
+#include "mcp/client/set.h"
+#include "core/tool/deferral.h"
 #include "tools/tool_rank.h"
 #include "tools/tools_int.h"
 

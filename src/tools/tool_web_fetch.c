@@ -10,16 +10,16 @@
  * Whatever happens in GET, READ or ASK, a cancel too, comes back in one callback, and each of them ends the call or goes to
  * the next state. */
 #include "tools/file_tool.h"
-#include "base/utf8.h"
-#include "json/json_write.h"
-#include "io/address.h"
-#include "io/url.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
+#include "lib/io/address.h"
+#include "lib/io/url.h"
 #include "tools/tool_job.h"
 #include "tools/tools_int.h"
-#include "tools/web_access.h"
-#include "tools/web_get.h"
-#include "tools/web_page.h"
-#include "tools/web_status.h"
+#include "tools/web/web_access.h"
+#include "tools/web/web_get.h"
+#include "tools/web/web_page.h"
+#include "tools/web/web_status.h"
 
 static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);

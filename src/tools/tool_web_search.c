@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * tool_web_search.c - WebSearch: a small model searches with the tool that the model's server runs. */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/tools_int.h"
-#include "tools/web.h"
-#include "tools/web_search_result.h"
+#include "tools/web/web.h"
+#include "tools/web/web_search_result.h"
 
 static void search_start(struct tool_call *call);
 static void search_cancel(struct tool_call *call);

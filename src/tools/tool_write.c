@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_write.c - Write: a whole file, new or in place of one that the agent has seen. */
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/line_diff.h"
 #include "tools/tools_int.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tools.h - the built-in tools, for the composition root. */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 
 extern const struct tool_kit tool_kit;
-extern const struct tool tool_agent; /* needs a roster: subagent/agent_tool.h */
+extern const struct tool tool_agent; /* needs a roster: agents/agent/agent_tool.h */
 extern const struct tool tool_skill;
 extern const struct tool *const tool_table[]; /* sorted by name, NULL-terminated; a test checks the order */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tools_int.h - the definitions that the build makes from the .json files, and the entries of the table. */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 
 extern const char tool_agent_json[], tool_ask_user_question_json[], tool_bash_json[], tool_edit_json[],
 	tool_enter_plan_mode_json[], tool_exit_plan_mode_json[], tool_glob_json[], tool_grep_json[],

@@ -2,12 +2,12 @@
  * tests.h - the groups of tests of this room; each returns how many failed. */
 #pragma once
 
-int test_builtin(void);
-int test_choice(void);
-int test_definition(void);
-int test_fields(void);
-int test_fail_closed(void);
-int test_memory(void);
-int test_registry(void);
-int test_roster(void);
-int test_source(void);
+int test_agent_tool(void);
+int test_classifier(void);
+int test_end_state(void);
+int test_fork(void);
+int test_meta(void);
+int test_placement(void);
+int test_report(void);
+int test_skill_recall(void);
+int test_tree(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * test_base.c - errors, buffers, arenas, maps, text, UTF-8, ids. */
 #include "unit.h"
-#include "base/base64.h"
+#include "lib/base/base64.h"
 #include <errno.h>
-#include "base/arena.h"
-#include "base/id.h"
-#include "base/library.h"
-#include "base/map.h"
-#include "base/shortlist.h"
-#include "base/utf8.h"
+#include "lib/base/arena.h"
+#include "lib/base/id.h"
+#include "lib/base/library.h"
+#include "lib/base/map.h"
+#include "lib/base/shortlist.h"
+#include "lib/base/utf8.h"
 
 TEST(an_error_carries_kind_and_text_and_context_goes_in_front)
 {

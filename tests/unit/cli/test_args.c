@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_args.c - the table, the grammar of the command line, what reaches the library, the help text. */
 #include "test_cli.h"
-#include "cli/configure.h"
-#include "cli/args.h"
+#include "face/cli/configure.h"
+#include "face/cli/args.h"
 
 enum { ARGS_MAX = 12 };
 

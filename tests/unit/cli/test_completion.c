@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_completion.c - the texts for shells and man: they name everything that the tables have. */
 #include "test_cli.h"
-#include "cli/completion.h"
+#include "face/cli/completion.h"
 
 static const struct {
 	const char *name;

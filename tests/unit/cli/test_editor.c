@@ -2,8 +2,8 @@
  * test_editor.c - bytes of a terminal become a text and a cursor. */
 #include <locale.h>
 #include "test_cli.h"
-#include "base/utf8.h"
-#include "cli/editor.h"
+#include "lib/base/utf8.h"
+#include "face/cli/editor.h"
 
 /* The text with the cursor as a bar, and a letter for each event. */
 static void type_pieces(struct editor *e, struct str keys, size_t cut, struct buf *out)

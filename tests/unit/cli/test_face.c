@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_face.c - the same events seen through each face. */
 #include "test_cli.h"
-#include "cli/view.h"
+#include "face/cli/view.h"
 
 static const struct cadre_event conversation[] = {
 	{ .kind = CADRE_SESSION_STARTED, .frame = "{\"type\":\"system\"}" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_input.c - standard input. */
 #include "test_cli.h"
-#include "cli/input.h"
+#include "face/cli/input.h"
 
 TEST(a_pipe_is_read_to_its_end)
 {

@@ -3,9 +3,9 @@
  * sequences which screen.c may send, and that wraps and scrolls as real ones do. */
 #include <wchar.h>
 #include "test_cli.h"
-#include "base/utf8.h"
-#include "cli/editor.h"
-#include "cli/screen.h"
+#include "lib/base/utf8.h"
+#include "face/cli/editor.h"
+#include "face/cli/screen.h"
 
 enum { MAX_COLUMNS = 100, MAX_ROWS = 30 };
 

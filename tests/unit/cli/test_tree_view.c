@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_tree_view.c - running children as lines, and how the faces show them. */
 #include "test_cli.h"
-#include "cli/tree_view.h"
-#include "cli/view.h"
+#include "face/cli/tree_view.h"
+#include "face/cli/view.h"
 
 static struct cadre_event event(enum cadre_event_kind kind, const char *agent, const char *parent, int64_t depth)
 {

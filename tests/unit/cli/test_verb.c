@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_verb.c - verbs: what reaches the library, and reports as tables. */
 #include "test_cli.h"
-#include "cli/verb.h"
+#include "face/cli/verb.h"
 
 enum { ARGS_MAX = 14 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - fires hooks and writes down what came of it. */
 #include "stage.h"
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 
 static const char *const permissions[] = { "", "allow", "ask", "defer", "deny" };
 

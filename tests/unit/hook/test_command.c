@@ -2,7 +2,7 @@
  * test_command.c - hooks that are processes: their surroundings, and how several become one outcome. */
 #include "unit.h"
 #include <sys/stat.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "stage.h"
 #include "tests.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_event.c - the tables. */
 #include "unit.h"
-#include "hook/event.h"
+#include "guard/hook/event.h"
 #include "tests.h"
 
 TEST(every_event_is_found_by_its_name_and_takes_commands)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_output.c - exits and outputs as a table: what a hook said, and what it means. */
 #include "unit.h"
-#include "hook/output_int.h"
+#include "guard/hook/output_int.h"
 #include "tests.h"
 
 static void add(struct buf *out, const char *what, struct str text)

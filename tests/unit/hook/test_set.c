@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_set.c - what becomes of hooks in files, and what is said about those that cannot be used. */
 #include "unit.h"
-#include "hook/set.h"
-#include "settings/settings_file.h"
+#include "guard/hook/set.h"
+#include "config/settings/settings_file.h"
 #include "tests.h"
 
 struct bench {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * http_client.h - a request of a test and all that was reported about it. */
 #pragma once
-#include "base/buf.h"
-#include "io/http.h"
+#include "lib/base/buf.h"
+#include "lib/io/http.h"
 
 struct fetch {
 	struct http_req *req;

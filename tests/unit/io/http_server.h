@@ -3,7 +3,7 @@
  * the test that says in plain blocking steps what the server does. */
 #pragma once
 #include <openssl/ssl.h>
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 struct server;
 

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "unit.h"
-#include "io/spawn_int.h"
+#include "lib/io/spawn_int.h"
 
 struct stage {
 	struct loop *loop;

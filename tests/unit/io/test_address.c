@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_address.c - whose an address is. */
 #include "test_io.h"
-#include "io/address.h"
+#include "lib/io/address.h"
 #include "unit.h"
 
 TEST(every_address_that_is_not_public_is_known)

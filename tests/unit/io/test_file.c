@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <dirent.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "test_io.h"
 
 /* A directory of its own */

@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include "http_client.h"
 #include "http_server.h"
-#include "io/address.h"
+#include "lib/io/address.h"
 #include "unit.h"
 
 static void serve_two_pieces(struct peer *p)

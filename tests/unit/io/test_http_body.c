@@ -5,7 +5,7 @@
 #include "http_client.h"
 #include "http_server.h"
 #include "unit.h"
-#include "io/http_int.h"
+#include "lib/io/http_int.h"
 
 /* A body of `size` bytes, the letters in turn. */
 struct letters {

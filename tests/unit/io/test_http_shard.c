@@ -5,7 +5,7 @@
 #include "http_client.h"
 #include "http_server.h"
 #include "unit.h"
-#include "io/http_int.h"
+#include "lib/io/http_int.h"
 
 /* Answers nobody before everybody has asked. */
 struct crowd {

@@ -6,7 +6,7 @@
 #include "http_client.h"
 #include "http_server.h"
 #include "unit.h"
-#include "io/http_int.h"
+#include "lib/io/http_int.h"
 
 /* A server with a certificate of its own, and the certificate as a file in memory. */
 struct site {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_io_main.c - runs the test groups of the io room; each file has its own. */
 #include "test_io.h"
-#include "base/base.h"
+#include "lib/base/base.h"
 
 int main(void)
 {

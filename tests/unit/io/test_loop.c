@@ -3,7 +3,7 @@
 #include "test_io.h"
 #include <fcntl.h>
 #include "unit.h"
-#include "io/loop.h"
+#include "lib/io/loop.h"
 
 /* One object of a test: writes its letter into the shared trail when it is stepped or fired. */
 struct actor {

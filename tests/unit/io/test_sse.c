@@ -2,7 +2,7 @@
  * test_sse.c - event streams: line ends, fields, splits, limits, what is handed over in place. */
 #include "test_io.h"
 #include "unit.h"
-#include "io/sse.h"
+#include "lib/io/sse.h"
 
 static int note(void *data, struct str name, struct str payload)
 {

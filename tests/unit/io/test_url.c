@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_url.c - addresses of http and https. */
 #include "test_io.h"
-#include "io/url.h"
+#include "lib/io/url.h"
 #include "unit.h"
 
 TEST(an_address_falls_into_its_parts)

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/socket.h>
-#include "io/writer.h"
+#include "lib/io/writer.h"
 #include "test_io.h"
 
 struct stage {

@@ -2,7 +2,7 @@
  * oracle_jansson.c - jansson's reading of a text, in a neutral form. Apart because its names collide with
  * ours, which is also why test_json.h is not included: only the declaration below is shared. */
 #include <jansson.h>
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 enum oracle_reason { ORACLE_SYNTAX = 1, ORACLE_NUMBER, ORACLE_NUL_IN_KEY };
 int oracle_dump(struct str text, struct buf *out, enum oracle_reason *ret_reason);

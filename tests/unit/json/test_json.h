@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_json.h - the groups of this program, and what they share. */
 #pragma once
-#include "json/json.h"
+#include "lib/json/json.h"
 
 int test_read(void);
 int test_value(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_schema.c - which values a schema lets pass, and what the model is told about the others. */
 #include "unit.h"
-#include "json/json_schema.h"
+#include "lib/json/json_schema.h"
 #include "test_json.h"
 
 struct row {

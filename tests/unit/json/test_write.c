@@ -2,8 +2,8 @@
  * test_write.c - the writer: punctuation, repair, numbers. */
 #include "unit.h"
 #include <math.h>
-#include "base/utf8.h"
-#include "json/json_write.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
 #include "test_json.h"
 
 TEST(commas_and_colons_are_placed_by_the_writer)

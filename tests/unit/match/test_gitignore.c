@@ -2,7 +2,7 @@
  * test_gitignore.c - ignore rules. */
 #include "unit.h"
 #include "tests.h"
-#include "match/gitignore.h"
+#include "lib/match/gitignore.h"
 
 TEST(rules_decide_as_git_has_it)
 {

@@ -2,7 +2,7 @@
  * test_glob.c - path patterns. */
 #include "unit.h"
 #include "tests.h"
-#include "match/glob.h"
+#include "lib/match/glob.h"
 
 TEST(patterns_match_whole_paths)
 {

@@ -2,7 +2,7 @@
  * client_stage.h - a client in front of a scripted server, and a trail of all that it told. */
 #pragma once
 #include "unit.h"
-#include "mcp/client.h"
+#include "mcp/client/client.h"
 #include "peer.h"
 
 struct client_stage {

@@ -2,7 +2,7 @@
  * oauth_desk.c - the servers of the authorisation tests, and their client. */
 #include "oauth_desk.h"
 #include <ftw.h>
-#include "mcp/oauth_form.h"
+#include "mcp/auth/oauth_form.h"
 #include "unit.h"
 
 /* ---- the server, in its threads ---- */

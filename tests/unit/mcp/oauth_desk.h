@@ -4,8 +4,8 @@
 #pragma once
 #include <pthread.h>
 #include "../io/http_server.h"
-#include "mcp/auth.h"
-#include "mcp/oauth_fetch.h"
+#include "mcp/auth/auth.h"
+#include "mcp/auth/oauth_fetch.h"
 
 /* "$U" in body and location is the address of the server without a slash at the end, "$P" its port. A location: a redirect. */
 struct desk_rule {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * peer.c - the scripted server. */
 #include "peer.h"
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 
 enum what { SAY, DIE, LOSE, RETURN };
 

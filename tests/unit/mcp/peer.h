@@ -5,7 +5,7 @@
  * test answers with peer_say(). Everything reaches the client from the loop. */
 #pragma once
 #include "unit.h"
-#include "mcp/pool.h"
+#include "mcp/client/pool.h"
 
 struct peer_message;
 

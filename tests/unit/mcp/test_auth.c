@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_auth.c - whole runs against servers on loopback: what is asked in which order, and what comes of it. */
 #include "unit.h"
-#include "json/json.h"
-#include "mcp/oauth_pkce.h"
+#include "lib/json/json.h"
+#include "mcp/auth/oauth_pkce.h"
 #include "oauth_desk.h"
 #include "tests.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_catalog.c - what is read from the lists of a server, and schemas as the API takes them. */
 #include "unit.h"
-#include "mcp/client_int.h"
+#include "mcp/client/client_int.h"
 #include "tests.h"
 
 static const struct {

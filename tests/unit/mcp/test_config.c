@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * test_config.c - all places together: who goes before whom, approvals, what is refused. */
-#include "mcp/config.h"
+#include "mcp/servers/config.h"
 #include "../settings/stage.h"
-#include "json/json.h"
-#include "mcp/config_place.h"
+#include "lib/json/json.h"
+#include "mcp/servers/config_place.h"
 #include "tests.h"
 
 /* A stage with what a load needs besides files */

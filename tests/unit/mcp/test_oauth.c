@@ -3,15 +3,15 @@
 #include "unit.h"
 #include <openssl/ecdsa.h>
 #include <openssl/pem.h>
-#include "json/json.h"
-#include "mcp/oauth_challenge.h"
-#include "mcp/oauth_form.h"
-#include "mcp/oauth_grant.h"
-#include "mcp/oauth_jwt.h"
-#include "mcp/oauth_metadata.h"
-#include "mcp/oauth_pkce.h"
-#include "mcp/oauth_scope.h"
-#include "mcp/oauth_url.h"
+#include "lib/json/json.h"
+#include "mcp/auth/oauth_challenge.h"
+#include "mcp/auth/oauth_form.h"
+#include "mcp/auth/oauth_grant.h"
+#include "mcp/auth/oauth_jwt.h"
+#include "mcp/auth/oauth_metadata.h"
+#include "mcp/auth/oauth_pkce.h"
+#include "mcp/auth/oauth_scope.h"
+#include "mcp/auth/oauth_url.h"
 #include "tests.h"
 
 static const char *shown(const char *text)

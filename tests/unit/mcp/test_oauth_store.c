@@ -4,11 +4,11 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include "io/file.h"
-#include "mcp/oauth_callback.h"
-#include "mcp/oauth_fetch.h"
-#include "mcp/oauth_store.h"
-#include "mcp/server.h"
+#include "lib/io/file.h"
+#include "mcp/auth/oauth_callback.h"
+#include "mcp/auth/oauth_fetch.h"
+#include "mcp/auth/oauth_store.h"
+#include "mcp/servers/server.h"
 #include "tests.h"
 
 /* ---- the file ---- */

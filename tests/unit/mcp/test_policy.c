@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * test_policy.c - lists of servers that are denied and allowed. */
-#include "mcp/policy.h"
+#include "mcp/servers/policy.h"
 #include "../settings/stage.h"
-#include "json/json.h"
-#include "mcp/policy_int.h"
+#include "lib/json/json.h"
+#include "mcp/servers/policy_int.h"
 #include "tests.h"
 
 TEST(a_pattern_is_compared_with_an_address_part_by_part)

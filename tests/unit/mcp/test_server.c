@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_server.c - entries of "mcpServers": what they mean, what is wrong with them, when two are one connection. */
-#include "mcp/server.h"
-#include "json/json.h"
+#include "mcp/servers/server.h"
+#include "lib/json/json.h"
 #include "tests.h"
 #include "unit.h"
 

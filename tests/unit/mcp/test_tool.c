@@ -3,9 +3,9 @@
 #include "unit.h"
 #include <ftw.h>
 #include <sys/stat.h>
-#include "io/file.h"
-#include "mcp/result.h"
-#include "mcp/set.h"
+#include "lib/io/file.h"
+#include "mcp/client/result.h"
+#include "mcp/client/set.h"
 #include "peer.h"
 #include "tests.h"
 

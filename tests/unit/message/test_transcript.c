@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_transcript.c - blocks on shelves: alternation, cutting, forks in any order. */
 #include "unit.h"
-#include "message/transcript.h"
+#include "core/message/transcript.h"
 #include "test_message.h"
 
 static void add(struct transcript *t, enum role role, const char *text)

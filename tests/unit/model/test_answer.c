@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_answer.c - event streams and the blocks they give, wherever the bytes are split. */
 #include "unit.h"
-#include "model/answer.h"
+#include "core/model/answer.h"
 #include "test_model.h"
 
 /* clang-format off */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * test_call.c - around one request: headers, the reason that counts in the end, heads, and the table of providers. */
 #include "unit.h"
-#include "base/id.h"
-#include "model/head_json.h"
-#include "model/provider.h"
+#include "lib/base/id.h"
+#include "core/model/head_json.h"
+#include "core/model/provider.h"
 #include "test_model.h"
 
 static void note_block(void *data, struct segment *block)

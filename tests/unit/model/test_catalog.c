@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_catalog.c - names of models, their ids and prices. */
 #include "unit.h"
-#include "model/catalog.h"
-#include "model/provider.h"
+#include "core/model/catalog.h"
+#include "core/model/provider.h"
 #include "test_model.h"
 
 /* expected NULL: no such model. */

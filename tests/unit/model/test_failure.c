@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_failure.c - which failures are tried again, for how long, and what they are called. */
 #include "unit.h"
-#include "model/failure.h"
+#include "core/model/failure.h"
 #include "test_model.h"
 
 enum { GIVES_UP = 1, FIVE = 5, ALWAYS = 1000 };

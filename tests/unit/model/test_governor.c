@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_governor.c - one limiter for all requests, on the virtual clock. */
 #include "unit.h"
-#include "model/governor.h"
+#include "core/model/governor.h"
 #include "test_model.h"
 
 enum { SLOTS = 40 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_openai_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
 #include "unit.h"
-#include "model/openai_stream.h"
+#include "core/model/openai_stream.h"
 #include "test_model.h"
 
 /* clang-format off */

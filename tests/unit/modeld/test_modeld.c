@@ -2,8 +2,8 @@
  * test_modeld.c - the model server: its parser, its connections, and the scenarios that come with it. */
 #include "test_modeld.h"
 #include <fts.h>
-#include "io/file.h"
-#include "scenario/engine.h"
+#include "lib/io/file.h"
+#include "core/scenario/engine.h"
 
 TEST(every_scenario_that_comes_with_modeld_is_valid)
 {

@@ -2,8 +2,8 @@
  * stage.c - a directory to ask about, and calls that ask. */
 #include "stage.h"
 #include <sys/wait.h>
-#include "io/file.h"
-#include "json/json_write.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 #include "unit.h"
 
 static const struct tool tools[] = {

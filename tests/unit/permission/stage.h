@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * stage.h - a directory to ask about, and calls that ask. */
 #pragma once
-#include "permission/permission.h"
+#include "guard/permission/permission.h"
 
 /* In a temporary directory, where the agent works:
  *   f out.txt .env a/.env secrets/k a/secrets/k src/app.ts vendor/ docs/ link -> /etc/hostname inside -> src */

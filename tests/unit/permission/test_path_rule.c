@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_path_rule.c - anchors and depth of path rules, and the paths that are special by themselves. */
 #include "unit.h"
-#include "permission/path_rule.h"
-#include "permission/place.h"
+#include "guard/permission/path_rule.h"
+#include "guard/permission/place.h"
 #include "tests.h"
 
 TEST(patterns_start_at_their_anchor)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_permission.c - modes, and all tests of permissions. */
 #include "unit.h"
-#include "permission/permission.h"
-#include "settings/settings_key.h"
+#include "guard/permission/permission.h"
+#include "config/settings/settings_key.h"
 #include "tests.h"
 
 static const struct {

@@ -2,7 +2,7 @@
  * test_record.c - over random trees: a child that goes on after its ancestors have ended may do nothing that it might not do when
  * it was born, and with their definitions unchanged exactly the same. */
 #include "unit.h"
-#include "permission/record.h"
+#include "guard/permission/record.h"
 #include "stage.h"
 #include "tests.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_rule.c - the grammar of rules, and the patterns that are no paths. */
 #include "unit.h"
-#include "permission/rule_set.h"
+#include "guard/permission/rule_set.h"
 #include "tests.h"
 
 static const struct rule_origin origin = { .layer = "userSettings", .file = "/x/settings.json", .base = "/x" };

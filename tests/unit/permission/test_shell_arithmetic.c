@@ -2,7 +2,7 @@
  * test_shell_arithmetic.c - which arithmetic with names is understood. What bash does with the same texts is shown in
  * test_shell_oracle.c. */
 #include "unit.h"
-#include "permission/shell_parse.h"
+#include "guard/shell/shell_parse.h"
 #include "shell_arithmetic_corpus.h"
 #include "tests.h"
 

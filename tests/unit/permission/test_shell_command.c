@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_shell_command.c - the command behind its wrappers, and what only reads. */
 #include "unit.h"
-#include "permission/shell_command.h"
+#include "guard/shell/shell_command.h"
 #include "tests.h"
 
 static struct shell_command only_command(struct arena *a, const char *text)

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include "permission/shell_command.h"
+#include "guard/shell/shell_command.h"
 #include "shell_arithmetic_corpus.h"
 #include "shell_corpus.h"
 #include "tests.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_shell_parse.c - every construct of the shell, and the commands that are found in it. */
 #include "unit.h"
-#include "permission/shell_parse.h"
+#include "guard/shell/shell_parse.h"
 #include "tests.h"
 
 static void add_word(struct buf *out, const struct shell_word *w)

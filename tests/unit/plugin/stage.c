@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - files for tests. */
 #include "stage.h"
-#include "io/file.h"
-#include "plugin/copy.h"
-#include "plugin/install.h"
+#include "lib/io/file.h"
+#include "defs/plugin/copy.h"
+#include "defs/plugin/install.h"
 
 void stage_init(struct stage *s)
 {

@@ -2,7 +2,7 @@
  * stage.h - a user with plugins in a temporary directory. */
 #pragma once
 #include "unit.h"
-#include "plugin/list.h"
+#include "defs/plugin/list.h"
 
 struct stage {
 	char dir[80];

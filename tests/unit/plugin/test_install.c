@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_install.c - what installing leaves on disk. */
 #include "stage.h"
-#include "io/file.h"
-#include "plugin/install.h"
+#include "lib/io/file.h"
+#include "defs/plugin/install.h"
 #include "tests.h"
 
 static int install(struct stage *s, const char *dir, const struct market_plugin *offer, struct installed_plugin *ret,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * test_list.c - which plugins count. */
 #include "stage.h"
-#include "plugin/record.h"
+#include "defs/plugin/record.h"
 #include "tests.h"
 #include "zip_maker.h"
-#include "io/file.h"
+#include "lib/io/file.h"
 
 TEST(settings_say_which_installed_plugins_count_and_the_higher_layer_wins)
 {

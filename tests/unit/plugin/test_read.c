@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_read.c - from a directory to a plugin: which components are found, and that nothing leads out. */
 #include "stage.h"
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "tests.h"
 
 static void add_paths(struct buf *out, const struct plugin *p, const char *title, const struct plugin_paths *paths)

@@ -3,10 +3,10 @@
 #include "stage.h"
 #include <sys/stat.h>
 #include <zlib.h>
-#include "io/file.h"
-#include "plugin/npm_pack.h"
-#include "plugin/tarball.h"
-#include "plugin/unpack.h"
+#include "lib/io/file.h"
+#include "defs/plugin/npm_pack.h"
+#include "defs/plugin/tarball.h"
+#include "defs/plugin/unpack.h"
 #include "tests.h"
 
 enum { BLOCK = 512 };

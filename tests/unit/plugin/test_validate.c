@@ -3,8 +3,8 @@
  * exactly one defect each. */
 #include "unit.h"
 #include <dirent.h>
-#include "io/file.h"
-#include "plugin/validate.h"
+#include "lib/io/file.h"
+#include "defs/plugin/validate.h"
 #include "tests.h"
 
 static const struct verdict {

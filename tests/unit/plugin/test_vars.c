@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_vars.c - variables in the texts of plugins. */
 #include "unit.h"
-#include "plugin/plugin.h"
+#include "defs/plugin/plugin.h"
 #include "tests.h"
 
 TEST(places_are_replaced_and_options_only_in_configurations)

@@ -2,10 +2,10 @@
  * test_zip.c - archives of strangers. */
 #include "stage.h"
 #include <sys/stat.h>
-#include "io/file.h"
-#include "plugin/archive.h"
-#include "plugin/unpack.h"
-#include "plugin/zip.h"
+#include "lib/io/file.h"
+#include "defs/plugin/archive.h"
+#include "defs/plugin/unpack.h"
+#include "defs/plugin/zip.h"
 #include "tests.h"
 #include "zip_maker.h"
 

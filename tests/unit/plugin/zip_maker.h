@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * zip_maker.h - archives for tests, also such as no honest program makes. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 struct zip_file {
 	const char *name, *text;

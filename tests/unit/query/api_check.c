@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * api_check.c - a request body against the rules of the API. */
 #include "api_check.h"
-#include "scenario/request.h"
+#include "core/scenario/request.h"
 
 int api_check(struct str body, struct err *err)
 {

@@ -2,7 +2,7 @@
  * fake_model.h - a provider that plays one reply per request, event by event, on the loop's clock. Each request is checked
  * against the rules of the API before it is answered. */
 #pragma once
-#include "model/provider.h"
+#include "core/model/provider.h"
 
 struct reply {
 	const char *stream;      /* events, or the body of an error status */

@@ -3,7 +3,7 @@
 #include "stage.h"
 #include <ftw.h>
 #include <sys/stat.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 
 static void ask(struct tool_gate *gate, struct tool_call *call)
 {

@@ -3,8 +3,8 @@
 #pragma once
 #include "fake_model.h"
 #include "fake_tools.h"
-#include "query/query.h"
-#include "session/load.h"
+#include "agents/query/query.h"
+#include "core/store/load.h"
 #include "unit.h"
 
 enum { AGENTS = 3 };

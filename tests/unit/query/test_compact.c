@@ -2,7 +2,7 @@
  * test_compact.c - conversations that are summed up: near the window, when asked to, when the server does not take them; and
  * what can go wrong on the way. */
 #include "stage.h"
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "test_query.h"
 
 #define CALLS(id, call) ANSWER(id, CALL(call, "Read", "{}"), "tool_use")

@@ -3,7 +3,7 @@
  * and the conversation can go on once there is room. */
 #include <signal.h>
 #include <sys/resource.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "stage.h"
 #include "test_query.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - a client for the engine, as small as the tests need it. */
 #include "stage.h"
-#include "json/json_write.h"
+#include "lib/json/json_write.h"
 
 void stage_open(struct stage *s, const char *scenario)
 {

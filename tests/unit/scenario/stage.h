@@ -2,8 +2,8 @@
  * stage.h - an engine that plays a scenario given as text, and short ways to ask it and to look at what it answers. */
 #pragma once
 #include "unit.h"
-#include "json/json.h"
-#include "scenario/engine.h"
+#include "lib/json/json.h"
+#include "core/scenario/engine.h"
 
 struct stage {
 	struct scenario *scenario;

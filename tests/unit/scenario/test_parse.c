@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_parse.c - scenario files: what is understood and which line an error names. */
 #include "stage.h"
-#include "scenario/demo.h"
-#include "scenario/scenario.h"
+#include "core/scenario/demo.h"
+#include "core/scenario/scenario.h"
 
 TEST(a_bad_scenario_is_refused_with_file_and_line)
 {

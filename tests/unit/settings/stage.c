@@ -4,7 +4,7 @@
 #include <ftw.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 
 void stage_init(struct stage *s)
 {

@@ -2,7 +2,7 @@
  * stage.h - a user, a project and a machine in a temporary directory. */
 #pragma once
 #include "unit.h"
-#include "settings/settings.h"
+#include "config/settings/settings.h"
 
 struct stage {
 	char dir[80];

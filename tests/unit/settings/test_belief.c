@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_belief.c - what a project's files may say before the user trusts the folder: for every key, nothing that widens. */
 #include <unistd.h>
-#include "settings/settings_key.h"
+#include "config/settings/settings_key.h"
 #include "stage.h"
 #include "tests.h"
 

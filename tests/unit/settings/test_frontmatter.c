@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_frontmatter.c - what is found at the head of a file, and what its fields mean. */
 #include "unit.h"
-#include "settings/frontmatter.h"
+#include "config/catalog/frontmatter.h"
 #include "tests.h"
 
 static unsigned flags_of(struct str key)

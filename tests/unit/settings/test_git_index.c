@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_git_index.c - whether a file came with the repository. git itself makes the indexes. */
 #include "stage.h"
-#include "io/file.h"
-#include "settings/git_index.h"
+#include "lib/io/file.h"
+#include "lib/git/git_index.h"
 #include "tests.h"
 
 #define WANTED ".claude/settings.local.json"

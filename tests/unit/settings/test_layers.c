@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_layers.c - where settings come from, how they are merged, what is refused, when they are read again. */
-#include "io/file.h"
-#include "settings/settings_key.h"
+#include "lib/io/file.h"
+#include "config/settings/settings_key.h"
 #include "stage.h"
 #include "tests.h"
 

@@ -3,10 +3,10 @@
 #include "unit.h"
 #include <ftw.h>
 #include <sys/stat.h>
-#include "io/file.h"
-#include "settings/git_head.h"
-#include "settings/instruction_text.h"
-#include "settings/instructions.h"
+#include "lib/io/file.h"
+#include "lib/git/git_head.h"
+#include "config/settings/instruction_text.h"
+#include "config/settings/instructions.h"
 #include "tests.h"
 
 struct stage {

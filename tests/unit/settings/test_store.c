@@ -2,8 +2,8 @@
  * test_store.c - a rule is added to a settings file, and nothing that was in it is lost. */
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "io/file.h"
-#include "settings/settings_store.h"
+#include "lib/io/file.h"
+#include "config/settings/settings_store.h"
 #include "stage.h"
 #include "tests.h"
 

@@ -2,9 +2,9 @@
  * test_trust.c - trusted folders: what counts, and that nothing else in the file is touched. */
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "io/file.h"
-#include "settings/trust.h"
-#include "settings/trust_int.h"
+#include "lib/io/file.h"
+#include "config/settings/trust.h"
+#include "config/settings/trust_int.h"
 #include "stage.h"
 #include "tests.h"
 

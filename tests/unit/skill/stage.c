@@ -3,8 +3,8 @@
 #include "stage.h"
 #include <ftw.h>
 #include <sys/stat.h>
-#include "io/file.h"
-#include "settings/settings_place.h"
+#include "lib/io/file.h"
+#include "config/settings/settings_place.h"
 
 void stage_init(struct stage *s)
 {

@@ -2,7 +2,7 @@
  * stage.h - a user, a project and a machine in a temporary directory, for tests of where skills come from. */
 #pragma once
 #include "unit.h"
-#include "skill/registry.h"
+#include "defs/skill/registry.h"
 
 struct stage {
 	char dir[80];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_fields.c - what the fields of a skill mean, and what happens to those that cannot be read. */
 #include "unit.h"
-#include "skill/skill.h"
+#include "defs/skill/skill.h"
 #include "tests.h"
 
 static struct skill *parse(const char *fields)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_paths.c - which files a skill is for, and skills of nested directories. */
 #include "stage.h"
-#include "skill/listing.h"
+#include "defs/skill/listing.h"
 #include "tests.h"
 
 #define AUTO_STAGE CLEANUP(stage_release)

@@ -2,8 +2,8 @@
  * test_render.c - the text of a skill, with tools that answer as the test says. */
 #include "unit.h"
 #include <sys/stat.h>
-#include "io/file.h"
-#include "skill/render.h"
+#include "lib/io/file.h"
+#include "defs/skill/render.h"
 #include "tests.h"
 
 /* One skill and its reader. The tools write what they were asked for; a command that begins with "fail" fails, one that begins

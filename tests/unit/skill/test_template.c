@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_template.c - commands, arguments, variables and files in the text of a skill. */
 #include "unit.h"
-#include "skill/template.h"
+#include "defs/skill/template.h"
 #include "tests.h"
 
 TEST(commands_are_found_where_they_may_stand)

@@ -2,7 +2,7 @@
  * test_deferral.c - tools that wait: when, which, and what the model is told of them. */
 #include "unit.h"
 #include "tests.h"
-#include "tool/deferral.h"
+#include "core/tool/deferral.h"
 
 static const struct tool plain = { .name = "Plain", .definition = "{}" };
 static const struct tool one = { .name = "one", .definition = "{'one'}", .flags = TOOL_MAY_WAIT };

@@ -3,10 +3,10 @@
 #include "unit.h"
 #include <ftw.h>
 #include <sys/stat.h>
-#include "base/utf8.h"
-#include "io/file.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
 #include "tests.h"
-#include "tool/deferral.h"
+#include "core/tool/deferral.h"
 
 #define SCHEMA                                                                                                 \
 	"\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[" \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * picture.h - image files for tests, made here. */
 #pragma once
-#include "base/buf.h"
+#include "lib/base/buf.h"
 
 struct picture {
 	uint32_t width, height;

@@ -5,10 +5,10 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include "base/utf8.h"
-#include "io/file.h"
-#include "io/spawn.h"
-#include "json/json_write.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
+#include "lib/io/spawn.h"
+#include "lib/json/json_write.h"
 #include "tests.h"
 #include "toolbox.h"
 #include "tools/bash_text.h"

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/grep.h"
+#include "tools/search/grep.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * test_html.c - pages as Markdown, and texts of servers as UTF-8. */
 #include "unit.h"
-#include "base/utf8.h"
+#include "lib/base/utf8.h"
 #include "tests.h"
-#include "tools/html_clean.h"
-#include "tools/html_markdown.h"
-#include "tools/web_charset.h"
+#include "tools/web/html_clean.h"
+#include "tools/web/html_markdown.h"
+#include "tools/web/web_charset.h"
 
 enum { LIMIT_MS = 20000 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * test_image.c - images: what their bytes say, and what the model is shown of them. */
 #include "unit.h"
-#include "base/base64.h"
+#include "lib/base/base64.h"
 #include "picture.h"
 #include "tests.h"
-#include "tools/image_fit.h"
+#include "tools/media/image_fit.h"
 
 /* Made only here: a JPEG of one segment that says 16 x 8, and a scan. */
 static const char jpeg[] =

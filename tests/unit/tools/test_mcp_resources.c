@@ -3,7 +3,7 @@
  * server. */
 #include "unit.h"
 #include "../mcp/peer.h"
-#include "mcp/set.h"
+#include "mcp/client/set.h"
 #include "tests.h"
 #include "toolbox.h"
 

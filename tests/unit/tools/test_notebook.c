@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * test_notebook.c - notebooks: Read and NotebookEdit. */
 #include "unit.h"
-#include "base/base64.h"
+#include "lib/base/base64.h"
 #include "picture.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/notebook_change.h"
+#include "tools/media/notebook_change.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

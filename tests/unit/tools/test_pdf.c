@@ -2,10 +2,10 @@
  * test_pdf.c - Read of PDF documents, with poppler's tools and without. */
 #include "unit.h"
 #include <sys/stat.h>
-#include "io/spawn.h"
+#include "lib/io/spawn.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/pdf_pages.h"
+#include "tools/media/pdf_pages.h"
 
 /* A box with child processes */
 struct pdf_box {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_read_image.c - Read of images. */
 #include "unit.h"
-#include "base/base64.h"
+#include "lib/base/base64.h"
 #include "picture.h"
 #include "tests.h"
 #include "toolbox.h"

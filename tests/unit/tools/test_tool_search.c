@@ -2,7 +2,7 @@
  * test_tool_search.c - ToolSearch, and which tools fit which words. */
 #include "unit.h"
 #include "tests.h"
-#include "tool/deferral.h"
+#include "core/tool/deferral.h"
 #include "toolbox.h"
 #include "tools/tool_rank.h"
 

@@ -2,7 +2,7 @@
  * test_tools_main.c - all tests of the built-in tools. */
 #include "unit.h"
 #include "tests.h"
-#include "json/json.h"
+#include "lib/json/json.h"
 #include "tools/tools.h"
 
 TEST(the_table_is_sorted_by_name)

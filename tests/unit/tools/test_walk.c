@@ -3,10 +3,10 @@
 #include "unit.h"
 #include <pthread.h>
 #include <sys/stat.h>
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/walk.h"
+#include "tools/search/walk.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

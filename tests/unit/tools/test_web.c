@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * test_web.c - WebFetch and WebSearch without a net: addresses, what is refused, the cache, questions to a model. */
 #include "unit.h"
-#include "io/address.h"
-#include "permission/permission.h"
+#include "lib/io/address.h"
+#include "guard/permission/permission.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/web.h"
-#include "tools/web_access.h"
-#include "tools/web_page.h"
-#include "tools/web_url.h"
+#include "tools/web/web.h"
+#include "tools/web/web_access.h"
+#include "tools/web/web_page.h"
+#include "tools/web/web_url.h"
 
 /* A model that answers with the next turn of the loop, or when it is cancelled */
 struct stage {

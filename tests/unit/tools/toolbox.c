@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "unit.h"
-#include "io/file.h"
+#include "lib/io/file.h"
 #include "tools/tools.h"
 
 static void allow(struct tool_gate *gate, struct tool_call *call)

@@ -8,7 +8,7 @@
  *     toolbox_run(&box, "Read", "{'file_path':'a.txt'}");
  *     CHECK_STR(toolbox_text(&box), "1\tone\n2\t");                                                              */
 #pragma once
-#include "tool/tool.h"
+#include "core/tool/tool.h"
 #include "tools/file_state.h"
 
 struct toolbox {

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ * compact.c - PreCompact, PostCompact and SessionStart hooks, and what an agent knows beside the summary: where it is and what
+ * it was told at its birth, its task, its plan, open todos, files it has seen, skills it has used. */
+#include "agents/agent/compact.h"
+#include "lib/json/json_write.h"
+#include "agents/agent/context.h"
+#include "agents/agent/firing.h"
+#include "agents/agent/plan.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/skill_recall.h"
+#include "agents/agent/skill_use.h"
+
+/* Owned by itself: a turn that is cancelled does not wait for it. */
+struct compact_watch {
+	struct actor *actor; /* NULL: the turn is over */
+	struct hook_firing *firing;
+};
+
+/* ---- hooks --------------------------------------------------------------------------------------------------- */
+
+/* The actor, if it still waits for these hooks. */
+static struct actor *take_watch(void *data)
+{
+	struct compact_watch *w = data;
+	struct actor *a = w->actor;
+
+	free(w);
+	if (a)
+		a->compact_watch = NULL;
+	return a;
+}
+
+static void watch(struct actor *a, struct hook_fire_spec *spec, hook_done_fn *done)
+{
+	a->compact_watch = xcalloc(1, sizeof *a->compact_watch);
+	a->compact_watch->actor = a;
+	a->compact_watch->firing = actor_fire(a, spec, done, a->compact_watch);
+}
+
+void actor_drop_compact(struct actor *a)
+{
+	if (!a->compact_watch)
+		return;
+	hook_cancel(a->compact_watch->firing);
+	TAKE(a->compact_watch)->actor = NULL;
+}
+
+/* What they print is for the one who writes the summary. */
+static void on_before(void *data, const struct hook_outcome *outcome)
+{
+	struct actor *a = take_watch(data);
+	AUTO_BUF struct buf said = { 0 };
+
+	if (!a)
+		return;
+	agent_tree_say(a->tree, &a->who, outcome);
+	for (size_t i = 0; i < outcome->context_count; i++)
+		buf_addf(&said, "%s" STR_FMT, said.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
+	bool refused = outcome->blocked || outcome->stop;
+	struct str why = outcome->blocked ? outcome->block_reason : outcome->stop_reason;
+	query_compact_decided(&a->query, !refused, refused ? why : buf_str(&said));
+}
+
+/* The list that the conversation has begun with was made before the hooks ran. */
+static void tell_new_skills(struct actor *a)
+{
+	AUTO_BUF struct buf list = { 0 };
+
+	agent_tree_reload_skills(a->tree);
+	actor_list_skills(a, &list);
+	if (list.n)
+		query_notice(&a->query, NULL, buf_str(&list));
+}
+
+static void on_after(void *data, const struct hook_outcome *outcome)
+{
+	struct actor *a = take_watch(data);
+
+	if (!a)
+		return;
+	actor_hear_hooks(a, outcome);
+	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
+		tell_new_skills(a);
+	query_compact_told(&a->query);
+}
+
+static struct hook_fire_spec about(const struct compaction *c, enum hook_event event)
+{
+	return (struct hook_fire_spec){ .event = event, .subject = str_from(compact_trigger_name(c->trigger)) };
+}
+
+static bool before(struct query *q, void *data)
+{
+	struct actor *a = data;
+	struct compaction *c = q->compaction;
+	struct hook_fire_spec spec = about(c, HOOK_PRE_COMPACT);
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(a, &spec))
+		return false;
+	json_open(&w, '{');
+	json_kstr(&w, "trigger", spec.subject);
+	json_key(&w, "custom_instructions");
+	if (c->instructions.n)
+		json_put_str(&w, buf_str(&c->instructions));
+	else
+		json_put_null(&w);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	watch(a, &spec, on_before);
+	return true;
+}
+
+static void tell_summary(struct actor *a, const struct compaction *c)
+{
+	struct hook_fire_spec spec = about(c, HOOK_POST_COMPACT);
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(a, &spec))
+		return;
+	json_open(&w, '{');
+	json_kstr(&w, "trigger", spec.subject);
+	json_kstr(&w, "compact_summary", buf_str(&c->summary));
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(a, &spec);
+}
+
+/* For the main agent it is as if the session began: its hooks may say again what the model must know. */
+static bool after(struct query *q, void *data)
+{
+	struct actor *a = data;
+	struct hook_fire_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	tell_summary(a, q->compaction);
+	if (a->parent || !actor_has_hooks(a, &spec))
+		return false;
+	json_open(&w, '{');
+	json_kstr(&w, "source", spec.subject);
+	json_kcstr(&w, "model", a->model);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	watch(a, &spec, on_after);
+	return true;
+}
+
+/* ---- what it must know --------------------------------------------------------------------------------------- */
+
+static void add(struct transcript *out, struct str text)
+{
+	if (text.n)
+		transcript_add(out, ROLE_USER, segment_text(text));
+}
+
+static void add_reminder(struct transcript *out, const char *what, struct str text)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "<system-reminder>\n%s\n" STR_FMT "\n</system-reminder>", what, STR_ARG(text));
+	add(out, buf_str(&b));
+}
+
+static void add_context(struct actor *a, struct transcript *out)
+{
+	const struct agent_definition *d = a->child ? a->child->definition : NULL;
+	AUTO_BUF struct buf environment = { 0 };
+	AUTO_BUF struct buf servers = { 0 };
+
+	context_environment(&environment, a);
+	add(out, buf_str(&environment));
+	struct segment *instructions = context_instructions(a->tree, d && d->omit_claude_md);
+	if (instructions)
+		transcript_add(out, ROLE_USER, instructions);
+	if (!a->parent)
+		servers_describe(&servers, a);
+	add(out, buf_str(&servers));
+}
+
+static void add_task(const struct actor *a, struct transcript *out)
+{
+	if (a->child)
+		add_reminder(out,
+			     "Your task, as it was given to you at the beginning:", str_from(a->child->task->prompt));
+}
+
+static void add_plan(struct actor *a, struct transcript *out)
+{
+	AUTO_BUF struct buf plan = { 0 };
+
+	if (a->plan.path && plan_read(a, &plan))
+		add_reminder(out, "Your plan:", buf_str(&plan));
+}
+
+static void add_files(struct actor *a, struct transcript *out)
+{
+	AUTO_BUF struct buf files = { 0 };
+
+	if (a->tree->kit->list_files)
+		a->tree->kit->list_files(&a->env, &files);
+	if (files.n)
+		add_reminder(out,
+			     "Files that you have read or written, the latest last. What was in them is not in this "
+			     "conversation any more: read again what you need.",
+			     str_trim(buf_str(&files)));
+}
+
+static void add_todos(struct actor *a, struct transcript *out)
+{
+	AUTO_BUF struct buf todos = { 0 };
+
+	if (a->tree->kit->list_todos)
+		a->tree->kit->list_todos(&a->env, &todos);
+	if (todos.n)
+		add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
+}
+
+static void add_skills(struct actor *a, struct transcript *out)
+{
+	AUTO_BUF struct buf list = { 0 };
+	AUTO_BUF struct buf texts = { 0 };
+
+	a->skills_listed = 0;
+	actor_list_skills(a, &list);
+	add(out, buf_str(&list));
+	actor_recall_skills(a, &a->query.transcript, &texts);
+	if (texts.n)
+		add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
+}
+
+static void keep(struct query *q, struct transcript *out, void *data)
+{
+	struct actor *a = data;
+
+	(void)q;
+	add_context(a, out);
+	add_task(a, out);
+	add_plan(a, out);
+	add_todos(a, out);
+	add_files(a, out);
+	add_skills(a, out);
+	actor_drop_fork_base(a);
+}
+
+const struct compact_owner actor_compact_owner = { before, keep, after };

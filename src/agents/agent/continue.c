@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ * continue.c - children that go on: one that has ended gets a message, one that a crash or a closed session cut off is taken
+ * up where it stood, one that runs is stopped, or no longer waited for. */
+#include "defs/agentdef/registry.h"
+#include "agents/agent/fork.h"
+#include "agents/agent/limits.h"
+#include "agents/agent/meta.h"
+#include "agents/agent/report.h"
+#include "agents/agent/subagent.h"
+
+static void drop_load(struct session_load *l)
+{
+	if (l)
+		session_load_release(l);
+	free(l);
+}
+
+/* NULL: it had not begun. Without its task a context is nothing: what there is of such a transcript is made anew. */
+static int load(const struct task *task, struct session_load **ret_load, struct err *err)
+{
+	struct session_load *l = xcalloc(1, sizeof *l);
+	int status = task->transcript ? session_load(task->transcript, l, err) : -ERR_NOT_FOUND;
+
+	if (status == 0 && !l->prompts)
+		(void)unlink(task->transcript);
+	if (status == 0 && l->prompts) {
+		*ret_load = l;
+		return 0;
+	}
+	*ret_load = NULL;
+	drop_load(l);
+	return status == -ERR_NOT_FOUND ? 0 : status;
+}
+
+/* Takes limits, d and l. */
+static void start(struct task *task, struct actor *parent, const struct limits *limits, struct agent_definition *d,
+		  struct session_load *l, struct str message, struct tool_call *call)
+{
+	struct subagent *s = subagent_new(parent, task, d);
+
+	task->restored = false;
+	id_uuid(task->run_id);
+	s->actor.gone = limits->gone;
+	s->root = limits->root;
+	s->load = l;
+	s->call = call;
+	buf_add(&s->message, message.p, message.n);
+	subagent_kick(s);
+}
+
+/* The agent that it works for: the one that started it, or the main agent if that one has ended. One that is about to start or
+ * to end has no place and no permission to give. */
+static int find_parent(const struct task *task, struct actor **ret_parent, struct err *err)
+{
+	struct actor *parent = agent_tree_actor(task->tree, task->parent_id);
+	const struct subagent *s = parent ? parent->child : NULL;
+
+	if (s && (!s->lived || s->phase >= CHILD_ENDS))
+		return err_set(err, ERR_BUSY,
+			       "agent %s, which started %s, is about to %s: send the message again when it has",
+			       s->task->id, task->id, s->lived ? "end" : "start");
+	*ret_parent = parent ? parent : &task->tree->main;
+	return 0;
+}
+
+static int definition_of(const struct task *task, const struct actor *parent, struct agent_definition **ret,
+			 struct err *err)
+{
+	AUTO_BUF struct buf why = { 0 };
+
+	*ret = NULL;
+	if (task->is_fork)
+		return 0;
+	*ret = agent_find_definition(parent, task->type, &why);
+	return *ret ? 0 : err_set(err, ERR_NOT_FOUND, "%s", why.p);
+}
+
+/* Before anybody is told that it goes on, that is on disk, and with what. */
+static int record_run(struct task *task, struct str message, const struct tool_call *call, bool background,
+		      struct err *err)
+{
+	enum end_state before = task->state;
+
+	task->run++;
+	task->background = background || !call;
+	task->message = arena_str(&task->arena, message).p;
+	if (call)
+		task->tool_use_id = arena_strdup(&task->arena, call->id);
+	task->state = AGENT_RUNNING;
+	if (meta_write(task, err) == 0)
+		return 0;
+	task->run--;
+	task->state = before;
+	return -(int)err->kind;
+}
+
+int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err)
+{
+	struct agent_definition *d;
+	struct session_load *l;
+	struct limits limits;
+	struct actor *parent;
+
+	if (task->live)
+		return err_set(err, ERR_BUSY, "agent %s is still at work", task->id);
+	if (task->stopped_by_user)
+		return err_set(err, ERR_DENIED, "agent %s was stopped by the user", task->id);
+	if (!task->recorded)
+		return err_set(err, ERR_NOT_FOUND, "agent %s cannot go on: this session keeps no transcripts",
+			       task->id);
+	if (find_parent(task, &parent, err) < 0 || limits_restore(task, parent, &limits, err) < 0)
+		return -(int)err->kind;
+	if (definition_of(task, parent, &d, err) < 0) {
+		permission_line_release(&limits.gone);
+		return -(int)err->kind;
+	}
+	if (load(task, &l, err) < 0) {
+		permission_line_release(&limits.gone);
+		agent_unref(d);
+		return err_wrap(err, "agent %s", task->id);
+	}
+	if (record_run(task, message, call, background, err) < 0) {
+		permission_line_release(&limits.gone);
+		agent_unref(d);
+		drop_load(l);
+		return -(int)err->kind;
+	}
+	start(task, parent, &limits, d, l, message, call);
+	return 0;
+}
+
+/* ---- after a crash ----------------------------------------------------------------------------------------------- */
+
+/* The message that its newest run was to begin with, if it did not come to that. */
+static struct str unsaid(const struct task *task, const struct session_load *l)
+{
+	bool said = !task->message || (l && l->prompts >= task->run);
+
+	return said ? (struct str){ 0 } : str_from(task->message);
+}
+
+/* Of a child that an earlier process left: goes on, or tells the end that it had. Takes call, which may be NULL. */
+static int take_up(struct task *task, struct actor *parent, struct tool_call *call, const struct map *delivered,
+		   struct err *err)
+{
+	struct agent_definition *d;
+	struct session_load *l;
+	struct limits limits;
+	char id[TASK_NOTICE_LEN];
+	bool noted = task->state != AGENT_SUSPENDED;
+
+	task->restored = false;
+	if (load(task, &l, err) < 0)
+		return err_wrap(err, "agent %s", task->id);
+	if (l ? end_read(task, l->end) : noted) {
+		if (!noted) /* the end was on disk, the note of it not yet */
+			(void)meta_write(task, err);
+		task_note(task);
+		task_notice_id(task, id);
+		if (call)
+			report_completed(call, task, STR(""));
+		else if (!map_get(delivered, str_from(id)))
+			task_notify(task, parent, STR(""));
+		drop_load(l);
+		buf_release(&task->report);
+		return 0;
+	}
+	if (limits_restore(task, parent, &limits, err) < 0) {
+		drop_load(l);
+		return -(int)err->kind;
+	}
+	if (definition_of(task, parent, &d, err) < 0) {
+		permission_line_release(&limits.gone);
+		drop_load(l);
+		return -(int)err->kind;
+	}
+	start(task, parent, &limits, d, l, unsaid(task, l), call);
+	return 0;
+}
+
+void agent_take_up(struct task *task, struct actor *parent, struct tool_call *call)
+{
+	struct err err = { 0 };
+
+	if (!task->background) {
+		if (take_up(task, parent, call, NULL, &err) < 0)
+			tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	if (task->restored && take_up(task, parent, NULL, &(struct map){ 0 }, &err) < 0)
+		tool_call_fail(call, "%s", err.text);
+	else
+		report_launched(call, task);
+}
+
+/* A failure is told to the parent as the end of that child. */
+static void restore(struct task *task, struct actor *parent, const struct map *delivered)
+{
+	struct err err = { 0 };
+	char id[TASK_NOTICE_LEN];
+
+	task_notice_id(task, id);
+	bool told = map_get(delivered, str_from(id));
+	if (told || take_up(task, parent, NULL, delivered, &err) == 0)
+		return;
+	task->state = AGENT_FAILED;
+	task->failure = arena_strdup(&task->arena, err.text);
+	task_notify(task, parent, STR(""));
+}
+
+bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered)
+{
+	char id[TASK_NOTICE_LEN];
+
+	for (const struct task *task = t->tasks; task; task = task->next) {
+		task_notice_id(task, id);
+		if (task->restored && task->background && !task->parent_id[0] && !map_get(delivered, str_from(id)))
+			return true;
+	}
+	return false;
+}
+
+/* Those in the foreground are found by the calls that wait for them. */
+void agent_tree_restore(struct actor *parent, const struct map *delivered)
+{
+	struct agent_tree *t = parent->tree;
+
+	for (struct task *task = t->tasks; t->restored_count && task; task = task->next)
+		if (task->restored && task->background && !strcmp(task->parent_id, parent->who.id))
+			restore(task, parent, delivered);
+}
+
+/* ---- while it runs ----------------------------------------------------------------------------------------------- */
+
+void agent_stop(struct task *task, bool by_user)
+{
+	if (!task->live)
+		return;
+	task->stopped_by_user = task->stopped_by_user || by_user;
+	task->live->stop_asked = true;
+	subagent_kick(task->live);
+}
+
+void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
+{
+	for (struct subagent *s = t->alive; s; s = s->next)
+		if (s->call == call)
+			agent_stop(s->task, false);
+}
+
+bool agent_to_background(struct subagent *s)
+{
+	struct err err = { 0 };
+
+	if (!s->call || s->actor.tree->switches.background_off || subagent_shares_history(s))
+		return false;
+	s->task->background = true;
+	if (meta_write(s->task, &err) < 0) { /* after a crash nobody would look for it */
+		s->task->background = false;
+		return false;
+	}
+	subagent_launched(s);
+	agent_tree_tasks_changed(s->actor.tree);
+	return true;
+}

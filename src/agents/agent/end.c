@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * end.c - the one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
+ * taken down, and last its parent is told. */
+#include "lib/base/crash.h"
+#include "lib/json/json_write.h"
+#include "core/store/state.h"
+#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/meta.h"
+#include "agents/agent/report.h"
+#include "agents/agent/subagent.h"
+
+static int end_processes(struct subagent *s, struct err *err)
+{
+	(void)err;
+	s->actor.tree->kit->end_shells(&s->actor.env);
+	return 0;
+}
+
+/* What it has from its parent's conversation it did not say itself. */
+void subagent_last_text(struct buf *out, const struct transcript *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	for (uint32_t i = transcript_count(t); i > t->forked_at; i--) {
+		struct block b = transcript_block(t, i - 1);
+		if (b.role != ROLE_ASSISTANT || b.kind != SEGMENT_TEXT ||
+		    json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+			continue;
+		struct str text = str_trim(json_str(json_get(root, "text"), &a));
+		buf_add(out, text.p, text.n);
+		return;
+	}
+}
+
+/* What it said last counts, even if that was in an earlier turn of it. */
+static void take_report(struct subagent *s)
+{
+	struct task *t = s->task;
+	struct str text = str_trim(buf_str(&s->actor.query.text));
+
+	buf_clear(&t->report);
+	if (end_words(s->end)->has_report && text.n)
+		buf_add(&t->report, text.p, text.n);
+	else if (end_words(s->end)->has_report)
+		subagent_last_text(&t->report, &s->actor.query.transcript);
+	t->verdict = report_verdict(buf_str(&t->report));
+	t->failure = s->failure.n ? arena_strdup(&t->arena, s->failure.p) : NULL;
+}
+
+static int record_end(struct subagent *s, struct err *err)
+{
+	AUTO_BUF struct buf fields = { 0 };
+	struct task *t = s->task;
+
+	task_refresh(t);
+	t->state = s->end;
+	t->ended_ms = id_wall_ms();
+	if (s->end == AGENT_SUSPENDED)
+		return meta_write(t, err);
+	take_report(s);
+	end_write(&fields, t);
+	int status = recorder_end(&s->actor.recorder, buf_str(&fields), err);
+	crash_point(agent_end_recorded);
+	return status < 0 ? status : meta_write(t, err);
+}
+
+const struct end_step ending[] = {
+	{ "stop hooks", subagent_stop_hooks },
+	{ "processes", end_processes },
+	{ "worktree", subagent_release_worktree },
+	{ "record", record_end },
+};
+const size_t ending_count = COUNT_OF(ending);
+
+/* ---- the word to the parent -------------------------------------------------------------------------------------- */
+
+void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN])
+{
+	snprintf(out, TASK_NOTICE_LEN, "%s.%u", t->id, t->run);
+}
+
+/* For observers: whoever waited, or not. */
+static void announce_end(struct task *t)
+{
+	struct event_task task;
+	struct event_agent who = { .id = t->id,
+				   .type = t->type,
+				   .name = t->name,
+				   .description = t->description,
+				   .tool_use_id = t->tool_use_id,
+				   .parent_id = t->parent_id,
+				   .depth = t->depth };
+
+	task_tell(t, &task);
+	t->tree->on_event(t->tree->data, &(struct event){ .kind = EVENT_NOTIFICATION,
+							  .agent = &who,
+							  .task = &task,
+							  .text = buf_str(&t->report) });
+}
+
+static void tell_hooks(const struct task *t, struct actor *parent)
+{
+	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
+	AUTO_BUF struct buf fields = { 0 };
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(parent, &spec))
+		return;
+	buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
+	json_open(&w, '{');
+	json_kstr(&w, "message", buf_str(&message));
+	json_kcstr(&w, "title", t->type);
+	json_kstr(&w, "notification_type", spec.subject);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(parent, &spec);
+}
+
+static void deliver(struct task *t, struct actor *parent, struct str notes)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char id[TASK_NOTICE_LEN];
+
+	tell_hooks(t, parent);
+	report_notification(&text, t, notes);
+	task_notice_id(t, id);
+	if (t->tree->state)
+		state_put_notice(t->tree->state, &(struct notice_row){ .id = id,
+								       .session = t->tree->session_id,
+								       .recipient = t->parent_id,
+								       .task = t->id,
+								       .text = text.p });
+	crash_point(notice_queued);
+	actor_notice(parent, id, buf_str(&text));
+}
+
+void task_notify(struct task *t, struct actor *parent, struct str notes)
+{
+	announce_end(t);
+	deliver(t, parent, notes);
+}
+
+/* It never came to life: no end is in its transcript. */
+static void tell_failed_start(struct subagent *s)
+{
+	struct task *t = s->task;
+	struct err err = { 0 };
+
+	t->state = s->end;
+	t->ended_ms = id_wall_ms();
+	t->failure = arena_strdup(&t->arena, s->failure.n ? s->failure.p : "it was stopped before it had begun");
+	(void)meta_write(t, &err); /* what it was told stands in the parent's transcript */
+}
+
+void subagent_tell(struct subagent *s)
+{
+	struct task *t = s->task;
+
+	if (!s->lived)
+		tell_failed_start(s);
+	task_note(t);
+	if (s->lived || !s->call)
+		announce_end(t);
+	if (t->background)
+		agent_tree_tasks_changed(t->tree);
+	if (s->call && !s->lived)
+		tool_call_fail(TAKE(s->call), "%s", t->failure);
+	else if (s->call)
+		report_completed(TAKE(s->call), t, buf_str(&s->notes));
+	else if (s->end != AGENT_SUSPENDED)
+		deliver(t, s->actor.parent, buf_str(&s->notes));
+	buf_release(&t->report);
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT
+ * gate.c - what stands around every tool call. */
+#include "agents/agent/gate.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
+#include "guard/permission/suggest.h"
+#include "agents/agent/classifier.h"
+#include "agents/agent/firing.h"
+#include "agents/agent/plan.h"
+#include "agents/agent/question.h"
+#include "agents/agent/skill_use.h"
+#include "agents/agent/skill_wake.h"
+#include "agents/agent/tool_event.h"
+#include "agents/agent/tree.h"
+
+enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */
+
+/* A call on its way, while hooks or the classifier look at it. Owned by itself: it outlives a call that was cancelled
+ * meanwhile. */
+struct pass {
+	struct actor *actor;
+	struct tool_call *call;     /* NULL: it was given up */
+	struct hook_firing *firing; /* one of these two is set */
+	struct classifier_question *question;
+	struct str reason; /* why it is asked or denied, while hooks hear of that; in the call's arena */
+};
+
+static struct actor *actor_of(struct tool_gate *gate)
+{
+	return CONTAINER_OF(gate, struct actor, gate);
+}
+
+static struct pass *pass_new(struct actor *a, struct tool_call *call)
+{
+	struct pass *p = xcalloc(1, sizeof *p);
+
+	p->actor = a;
+	p->call = call;
+	call->pass = p;
+	return p;
+}
+
+/* Returns the call, if it is still wanted. */
+static struct tool_call *pass_end(struct pass *p)
+{
+	struct tool_call *call = p->call;
+
+	if (call)
+		call->pass = NULL;
+	free(p);
+	return call;
+}
+
+/* ---- hooks --------------------------------------------------------------------------------------------------- */
+
+/* A rule fits a call if it would forbid it. One that cannot be understood lets the hook run. */
+static bool matches_rule(void *data, struct str rule)
+{
+	static const struct rule_origin origin = { .layer = "hook" };
+	const struct tool_call *call = data;
+	const struct actor *a = call->env->owner;
+	struct permission alone = { .root = a->permission.root, .dirs = a->permission.dirs };
+	struct permission_verdict v = { 0 };
+	bool fits = true;
+
+	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
+		permission_explain(&alone, call, PERMISSION_HINT_NONE, &v);
+		fits = v.decision == PERMISSION_DENY && v.step == PERMISSION_STEP_DENY_RULE;
+		permission_verdict_release(&v);
+	}
+	permission_release(&alone);
+	return fits;
+}
+
+static struct hook_fire_spec about(struct tool_call *call, enum hook_event event)
+{
+	return (struct hook_fire_spec){ .event = event,
+					.subject = str_from(call->tool->name),
+					.tool_use_id = call->id,
+					.matches_rule = matches_rule,
+					.rule_data = call };
+}
+
+static bool wanted(const struct actor *a, struct tool_call *call, enum hook_event event)
+{
+	struct hook_fire_spec spec = about(call, event);
+
+	return actor_has_hooks(a, &spec);
+}
+
+/* Closes fields. */
+static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
+			 hook_done_fn *done)
+{
+	struct hook_fire_spec spec = about(call, event);
+	struct pass *p = pass_new(a, call);
+
+	json_close(fields);
+	spec.fields = buf_str(fields->buf);
+	p->firing = actor_fire(a, &spec, done, p);
+	return p;
+}
+
+/* ---- decisions ----------------------------------------------------------------------------------------------- */
+
+static void deny(struct actor *a, struct tool_call *call, struct str reason)
+{
+	agent_tree_note_denial(a->tree, a, call);
+	actor_emit(a, &(struct event){
+			      .kind = EVENT_PERMISSION_DENIED, .name = call->name, .id = call->id, .text = reason });
+	tool_call_decided(call, TOOL_DENY, reason);
+}
+
+/* Somebody may sit elsewhere: hooks can ring. */
+static void notify(struct actor *a, const struct tool_call *call)
+{
+	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
+	AUTO_BUF struct buf fields = { 0 };
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!actor_has_hooks(a, &spec))
+		return;
+	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
+	json_open(&w, '{');
+	json_kstr(&w, "message", buf_str(&message));
+	json_kcstr(&w, "title", "Permission needed");
+	json_kstr(&w, "notification_type", spec.subject);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	actor_tell(a, &spec);
+}
+
+static void ask_host(struct actor *a, struct tool_call *call, struct str why)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (call->flags & TOOL_IS_QUESTION) {
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+		return;
+	}
+	if ((call->flags & TOOL_ENDS_PLAN) && !plan_present(a, call))
+		return;
+	notify(a, call);
+	question_describe(call, &text);
+	const char *rule = permission_suggest(&call->arena, &a->permission, call);
+	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+				       .name = call->name,
+				       .id = call->id,
+				       .text = buf_str(&text),
+				       .why = why,
+				       .rules = &rule,
+				       .rule_count = rule != NULL,
+				       .offers_edits = call->flags & TOOL_ENDS_PLAN });
+}
+
+/* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
+static void allow(struct actor *a, struct tool_call *call)
+{
+	struct permission_verdict v = { 0 };
+
+	permission_explain(&a->permission, call, PERMISSION_HINT_ALLOW, &v);
+	if (v.decision == PERMISSION_DENY && !v.unanswerable)
+		deny(a, call, buf_str(&v.reason));
+	else
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	permission_verdict_release(&v);
+}
+
+bool actor_decide(struct actor *a, struct tool_call *call, const struct json *root)
+{
+	const struct json *input = json_get(root, "updatedInput");
+
+	if (json_str_is(json_get(root, "behavior"), "deny")) {
+		struct str message = json_str(json_get(root, "message"), &call->arena);
+		if (json_bool(json_get(root, "interrupt")))
+			query_halt(&a->query, message);
+		deny(a, call, message.n ? message : STR("The permission was refused."));
+		return true;
+	}
+	if (!json_str_is(json_get(root, "behavior"), "allow"))
+		return false;
+	if (!input || tool_event_amend(call, json_raw(input)))
+		allow(a, call);
+	if (a->tree->on_permissions && json_get(root, "updatedPermissions"))
+		a->tree->on_permissions(a->tree, json_get(root, "updatedPermissions"));
+	return true;
+}
+
+static bool take_decision(struct actor *a, struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && actor_decide(a, call, root);
+}
+
+/* In auto mode nobody was asked: hooks hear of it, and one of them may let the model try again. */
+static void on_denied(void *data, const struct hook_outcome *outcome)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct str why = p->reason;
+	struct tool_call *call = pass_end(p);
+	AUTO_BUF struct buf reason = { 0 };
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	buf_add(&reason, why.p, why.n);
+	if (str_is(outcome->fields[HOOK_RETRY], "true"))
+		buf_addstr(&reason, " You may try this call again.");
+	deny(a, call, buf_str(&reason));
+}
+
+static void refuse(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+{
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (v->mode != PERMISSION_AUTO || !wanted(a, call, HOOK_PERMISSION_DENIED)) {
+		deny(a, call, buf_str(&v->reason));
+		return;
+	}
+	tool_event_open(&w, a, call);
+	json_kcstr(&w, "tool_use_id", call->id);
+	json_kstr(&w, "reason", buf_str(&v->reason));
+	fire(a, call, HOOK_PERMISSION_DENIED, &w, on_denied)->reason = arena_str(&call->arena, buf_str(&v->reason));
+}
+
+static void on_requested(void *data, const struct hook_outcome *outcome)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct str why = p->reason;
+	struct tool_call *call = pass_end(p);
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
+		if (permission_can_ask(&a->permission))
+			ask_host(a, call, why);
+		else
+			deny(a, call, STR("Nobody is there to be asked for permission."));
+	}
+}
+
+static bool request(struct actor *a, struct tool_call *call, struct str why)
+{
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
+		return false;
+	tool_event_open(&w, a, call);
+	const char *rule = permission_suggest(&call->arena, &a->permission, call);
+	if (rule)
+		question_put_suggestions(&w, &rule, 1);
+	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested)->reason = arena_str(&call->arena, why);
+	return true;
+}
+
+/* A hook has answered a question, or approved a plan: nobody need be there. Its allow alone would not do. */
+static bool is_answered(const struct tool_call *call, enum permission_hint hint, const struct permission_verdict *v)
+{
+	bool answered = (call->flags & TOOL_IS_QUESTION) && json_get(call->input, "answers");
+
+	return (answered || (call->flags & TOOL_ENDS_PLAN)) && call->amended && hint == PERMISSION_HINT_ALLOW &&
+	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK;
+}
+
+static void conclude(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+{
+	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
+
+	if (v->decision == PERMISSION_ALLOW)
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else if (open && request(a, call, buf_str(&v->reason)))
+		; /* a hook answers in place of a person */
+	else if (v->decision == PERMISSION_ASK)
+		ask_host(a, call, buf_str(&v->reason));
+	else
+		refuse(a, call, v);
+}
+
+/* Rules may have been added since it was asked: its word counts only where it would be asked again. */
+static void on_classified(void *data, enum classifier_word word, struct str reason)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+	struct permission_verdict v = { 0 };
+
+	if (!call)
+		return;
+	actor_note_word(a, word);
+	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &v);
+	if (!v.classify || word == CLASSIFIER_UNSURE) {
+		conclude(a, call, &v);
+	} else if (word == CLASSIFIER_ALLOWS) {
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	} else {
+		buf_clear(&v.reason);
+		buf_addf(&v.reason, "Blocked by classifier: " STR_FMT, STR_ARG(reason));
+		refuse(a, call, &v);
+	}
+	permission_verdict_release(&v);
+}
+
+static bool classify(struct actor *a, struct tool_call *call)
+{
+	struct pass *p = pass_new(a, call);
+
+	p->question = actor_classify(a, call, on_classified, p);
+	if (!p->question)
+		(void)pass_end(p);
+	return call->pass;
+}
+
+static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
+{
+	struct permission_verdict v = { 0 };
+
+	plan_open_file(a);
+	permission_explain(&a->permission, call, hint, &v);
+	if (is_answered(call, hint, &v))
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else if (!v.classify || !classify(a, call))
+		conclude(a, call, &v);
+	permission_verdict_release(&v);
+}
+
+/* ---- before -------------------------------------------------------------------------------------------------- */
+
+static void deny_by_hook(struct actor *a, struct tool_call *call, struct str reason)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "A PreToolUse hook refused this call%s" STR_FMT, reason.n ? ": " : ".", STR_ARG(reason));
+	deny(a, call, buf_str(&text));
+}
+
+static void on_looked_at(void *data, const struct hook_outcome *outcome)
+{
+	static const enum permission_hint hints[] = { [HOOK_PERMISSION_ALLOW] = PERMISSION_HINT_ALLOW,
+						      [HOOK_PERMISSION_ASK] = PERMISSION_HINT_ASK,
+						      [HOOK_PERMISSION_DEFER] = PERMISSION_HINT_ASK,
+						      [HOOK_PERMISSION_DENY] = PERMISSION_HINT_NONE };
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	if (outcome->cancelled)
+		deny_by_hook(a, call, STR("it was interrupted"));
+	else if (outcome->permission == HOOK_PERMISSION_DENY)
+		deny_by_hook(a, call, outcome->permission_reason);
+	else if (outcome->blocked)
+		deny_by_hook(a, call, outcome->block_reason);
+	else if (outcome->stop)
+		deny_by_hook(a, call, STR("the turn ends"));
+	else if (!outcome->updated_input.n || tool_event_amend(call, outcome->updated_input))
+		decide(a, call, hints[outcome->permission]);
+}
+
+static void ask(struct tool_gate *gate, struct tool_call *call)
+{
+	struct actor *a = actor_of(gate);
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!wanted(a, call, HOOK_PRE_TOOL_USE)) {
+		decide(a, call, PERMISSION_HINT_NONE);
+		return;
+	}
+	tool_event_open(&w, a, call);
+	json_kcstr(&w, "tool_use_id", call->id);
+	fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
+}
+
+/* ---- after --------------------------------------------------------------------------------------------------- */
+
+static void replace_result(struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return;
+	struct str text = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
+	buf_clear(&call->result);
+	buf_clear(&call->result_blocks);
+	buf_add(&call->result, text.p, text.n);
+}
+
+/* What a hook wants the classifier to know of the result, which it does not see itself. */
+static void keep_note(struct actor *a, struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct buf *notes = &a->tree->hook_notes;
+	const struct json *root;
+
+	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return;
+	struct str text = utf8_cut(json_str(root, &call->arena), MOST_NOTES);
+	if (notes->n + text.n + 1 > MOST_NOTES)
+		buf_clear(notes);
+	buf_addf(notes, "%s" STR_FMT, notes->n ? "\n" : "", STR_ARG(text));
+}
+
+static void on_seen(void *data, const struct hook_outcome *outcome)
+{
+	struct pass *p = data;
+	struct actor *a = p->actor;
+	struct tool_call *call = pass_end(p);
+
+	if (!call)
+		return;
+	actor_hear_hooks(a, outcome);
+	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
+	keep_note(a, call, outcome->fields[HOOK_CLASSIFIER_CONTEXT]);
+	if (outcome->blocked) {
+		AUTO_BUF struct buf word = { 0 };
+		buf_addf(&word, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
+		tool_call_add_text(call, buf_str(&word));
+	}
+	tool_call_settle(call);
+}
+
+static void after(struct tool_gate *gate, struct tool_call *call)
+{
+	struct actor *a = actor_of(gate);
+	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	actor_touch(a, call);
+	if (call->cancelled || !wanted(a, call, event)) {
+		tool_call_settle(call);
+		return;
+	}
+	tool_event_open(&w, a, call);
+	json_kcstr(&w, "tool_use_id", call->id);
+	if (call->is_error)
+		json_kstr(&w, "error", buf_str(&call->result));
+	else if (call->result_json.n)
+		json_kraw(&w, "tool_response", buf_str(&call->result_json));
+	else
+		json_kstr(&w, "tool_response", buf_str(&call->result));
+	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->loop) - call->started_ms));
+	fire(a, call, event, &w, on_seen);
+}
+
+/* ---- from outside -------------------------------------------------------------------------------------------- */
+
+/* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
+static void cancel(struct tool_gate *gate, struct tool_call *call)
+{
+	const struct actor *a = actor_of(gate);
+	struct pass *p = call->pass;
+
+	if (!p)
+		return;
+	if (p->firing)
+		hook_cancel(p->firing);
+	else
+		a->tree->classifier->cancel(p->question);
+	if (call->running)
+		return;
+	p->call = NULL;
+	call->pass = NULL;
+}
+
+void gate_init(struct tool_gate *gate)
+{
+	*gate = (struct tool_gate){ .ask = ask, .after = after, .cancel = cancel };
+}
+
+/* Questions are not stored: a call that was started, does not run, waits for no hook and has not ended is one. */
+struct tool_call *actor_question(struct actor *a, const char *call_id)
+{
+	for (uint32_t i = 0; i < a->query.call_count; i++) {
+		struct tool_call *call = a->query.calls[i]->call;
+		if (call && !strcmp(call->id, call_id) && call->started && !call->running && !call->finished &&
+		    !call->pass)
+			return call;
+	}
+	return skill_use_question(a, call_id);
+}
+
+void actor_answer(struct actor *a, struct tool_call *call, bool allow, struct str reason)
+{
+	if (allow) {
+		actor_note_word(a, CLASSIFIER_ALLOWS);
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	} else {
+		deny(a, call, reason);
+	}
+}

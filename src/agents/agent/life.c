@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT
+ * life.c - how a child comes to life: one table of steps, each with a way up and, where something is to be undone, a way
+ * down. They run in this order; a failure takes the steps that are up down again, last first. */
+#include "agents/agent/memory.h"
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+#include "lib/git/git_head.h"
+#include "agents/agent/agent_tool.h"
+#include "agents/agent/context.h"
+#include "agents/agent/fork.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/meta.h"
+#include "agents/agent/preload.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/subagent.h"
+#include "agents/agent/tool_load.h"
+#include "agents/agent/worktree_hook.h"
+
+/* ---- on disk and in line ----------------------------------------------------------------------------------------- */
+
+/* The edge from parent to child is on disk before the child does anything. */
+static int record_edge(struct subagent *s, struct err *err)
+{
+	if (!s->load) {
+		meta_place(s->task);
+		if (meta_write(s->task, err) < 0)
+			return -(int)err->kind;
+	}
+	crash_point(agent_recorded);
+	task_note(s->task);
+	if (s->task->transcript)
+		s->actor.journal = journal_new(s->actor.tree->store, s->task->transcript);
+	return 0;
+}
+
+static void on_seated(struct seat *seat)
+{
+	struct actor *a = CONTAINER_OF(seat, struct actor, query.seat);
+
+	subagent_step_done(a->child, NULL);
+}
+
+/* Until the query is open the seat is ours to wait for. */
+static int take_seat(struct subagent *s, struct err *err)
+{
+	struct seats *seats = &s->actor.tree->seats;
+	struct seat *seat = &s->actor.query.seat;
+
+	(void)err;
+	seat->on_taken = on_seated;
+	if (seats->taken + seats->waiting >= seats->cap && !subagent_shares_history(s))
+		subagent_launched(s); /* its call need not wait for a seat */
+	seat_wait(seats, seat, SEAT_NEW);
+	return STEP_TAKES_TIME;
+}
+
+static int leave_seat(struct subagent *s, struct err *err)
+{
+	(void)err;
+	seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
+	return 0;
+}
+
+/* ---- what it runs on --------------------------------------------------------------------------------------------- */
+
+static void add_note(struct subagent *s, const char *text)
+{
+	buf_addf(&s->notes, "%s\n", text);
+}
+
+static int resolve_model(struct subagent *s, struct err *err)
+{
+	const struct agent_definition *d = s->definition;
+	struct actor *a = &s->actor;
+
+	model_choose(&a->arena,
+		     &(struct model_wishes){
+			     .provider = a->tree->endpoints->usual,
+			     .allowed = a->tree->allowed_models,
+			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+			     .call = s->task->request.model,
+			     .definition = d ? d->model : NULL,
+			     .configured = a->tree->default_model,
+			     .parent = a->parent->model,
+			     .shares_context = !d || d->fork_context,
+		     },
+		     &s->model);
+	a->model = s->model.id;
+	s->task->model = arena_strdup(&s->task->arena, a->model);
+	if (s->model.note)
+		add_note(s, s->model.note);
+	return endpoints_find(a->tree->endpoints, a->model, &a->endpoint, err);
+}
+
+/* ---- where it works ---------------------------------------------------------------------------------------------- */
+
+static void on_worktree(struct worktree *w, const struct err *err, void *data)
+{
+	struct subagent *s = data;
+
+	s->job = NULL;
+	s->worktree = w;
+	subagent_step_done(s, w ? NULL : err);
+}
+
+static bool wants_worktree(const struct subagent *s)
+{
+	if (s->task->base)
+		return true; /* it had one before */
+	if (s->task->request.isolation)
+		return !strcmp(s->task->request.isolation, "worktree");
+	return s->definition && s->definition->isolation == ISOLATION_WORKTREE;
+}
+
+static bool wants_remote(const struct subagent *s)
+{
+	if (s->task->request.isolation)
+		return !strcmp(s->task->request.isolation, "remote");
+	return s->definition && s->definition->isolation == ISOLATION_REMOTE;
+}
+
+static int take_worktree(struct subagent *s, struct err *err)
+{
+	const struct agent_tree *t = s->actor.tree;
+	struct worktree_spec spec = { .agent_id = s->task->id,
+				      .cwd = s->actor.parent->env.cwd,
+				      .fresh = t->worktree.fresh,
+				      .symlink_dirs = t->worktree.symlink_dirs,
+				      .sparse_paths = t->worktree.sparse_paths };
+
+	if (wants_remote(s))
+		return err_set(err, ERR_USAGE, "isolation \"remote\" is not available here: use \"worktree\"");
+	if (!wants_worktree(s))
+		return 0;
+	if (worktree_hook_is_there(s))
+		return worktree_hook_take(s, err);
+	if (!t->worktrees)
+		return err_set(err, ERR_USAGE, "worktrees are not available here");
+	s->job = s->task->base ? worktree_adopt(t->worktrees, &spec, s->task->base, on_worktree, s)
+			       : worktree_take(t->worktrees, &spec, on_worktree, s);
+	return STEP_TAKES_TIME;
+}
+
+static void on_released(const struct worktree_end *end, void *data)
+{
+	struct subagent *s = data;
+	struct task *t = s->task;
+
+	s->job = NULL;
+	t->worktree = end->kept ? arena_strdup(&t->arena, end->path) : NULL;
+	t->branch = end->kept ? arena_strdup(&t->arena, end->branch) : t->branch;
+	if (end->kept && end->why && end->why[0])
+		buf_addf(&s->notes, "the worktree was kept: %s\n", end->why);
+	subagent_step_done(s, NULL);
+}
+
+int subagent_release_worktree(struct subagent *s, struct err *err)
+{
+	if (!s->worktree)
+		return 0;
+	if (s->worktree->by_hook)
+		return worktree_hook_release(s, err);
+	s->job = worktree_release(s->actor.tree->worktrees, TAKE(s->worktree), on_released, s);
+	return STEP_TAKES_TIME;
+}
+
+/* Its processes write only in the worktree. A kernel that cannot hold them to it is said; any other failure is one. Their
+ * temporary directory is in the worktree's part of the git directory, and goes with it. */
+static int confine(struct subagent *s, struct err *err)
+{
+	struct tool_env *env = &s->actor.env;
+	const struct worktree *w = s->worktree;
+
+	env->temp_dir = w->by_hook ? arena_printf(&s->actor.arena, "%s/%s-tmp", s->actor.tree->tasks_dir, s->task->id)
+				   : arena_printf(&s->actor.arena, "%s/tmp", w->admin);
+	if (file_make_dirs(env->temp_dir, 0700, err) < 0)
+		return -(int)err->kind;
+	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
+	if (fd == -ERR_LIMIT) {
+		add_note(s, "this kernel has no Landlock: commands of the agent are not held to its worktree");
+		return 0;
+	}
+	if (fd > 0)
+		env->landlock_fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* The place is known: directories, branch, and what its own processes may write. */
+static int settle_place(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	struct task *t = s->task;
+	const char *const *parent_dirs = a->parent->env.dirs;
+
+	a->cwd = arena_strdup(&a->arena, s->worktree ? s->worktree->path : s->root ? s->root : a->parent->env.cwd);
+	a->branch = a->parent->branch;
+	a->env.dirs = parent_dirs;
+	if (!s->worktree) { /* its parent may be held to one */
+		a->env.landlock_fd = a->parent->env.landlock_fd;
+		a->env.temp_dir = a->parent->env.temp_dir;
+		return 0;
+	}
+	size_t n = str_count(parent_dirs);
+	const char **dirs = arena_alloc(&a->arena, (n + 1) * sizeof *dirs);
+	dirs[0] = a->cwd; /* in place of the checkout that it must not touch */
+	for (size_t i = 1; i <= n; i++)
+		dirs[i] = i < n ? parent_dirs[i] : NULL;
+	a->env.dirs = dirs;
+	a->branch = arena_strdup(&a->arena, s->worktree->branch);
+	t->worktree = arena_strdup(&t->arena, s->worktree->path);
+	t->branch = arena_strdup(&t->arena, s->worktree->branch);
+	t->base = arena_strdup(&t->arena, s->worktree->base);
+	return confine(s, err) < 0 ? -(int)err->kind : meta_write(t, err);
+}
+
+static int leave_place(struct subagent *s, struct err *err)
+{
+	int fd = s->actor.env.landlock_fd;
+
+	(void)err;
+	if (fd > 0 && fd != s->actor.parent->env.landlock_fd)
+		close(fd);
+	s->actor.env.landlock_fd = 0;
+	return 0;
+}
+
+/* ---- what it is told --------------------------------------------------------------------------------------------- */
+
+static struct memory_places memory_places(const struct agent_tree *t)
+{
+	return (struct memory_places){ t->config_dir, t->project_dir, t->switches.trusted };
+}
+
+static bool has_memory(const struct subagent *s)
+{
+	return s->definition && s->actor.tree->switches.memory_on && s->definition->memory != MEMORY_NONE;
+}
+
+static int build_prompt(struct subagent *s, struct err *err)
+{
+	const struct agent_definition *d = s->definition;
+	const struct agent_tree *t = s->actor.tree;
+
+	if (!d)
+		return 0; /* a fork has its parent's, to the byte */
+	struct memory_places places = memory_places(t);
+	bool memory = has_memory(s);
+
+	buf_add(&s->system, d->prompt, d->prompt_len);
+	buf_addf(&s->system, "%s%s", s->system.n ? "\n\n" : "", subagent_rules_text);
+	if (memory && agent_memory_prepare(d, &places, err) < 0)
+		return -(int)err->kind;
+	if (memory)
+		agent_memory_prompt(&s->system, d, &places);
+	if (t->append_system_prompt && t->append_system_prompt[0])
+		buf_addf(&s->system, "\n\n%s", t->append_system_prompt);
+	return 0;
+}
+
+/* ---- what it can do ---------------------------------------------------------------------------------------------- */
+
+/* What servers of its own bring is there, even if the session has none. */
+static void find_pool(const struct subagent *s, struct tool_set *out)
+{
+	const struct actor *a = &s->actor;
+	const struct tool_set *from = s->definition ? agent_tree_pool(a->tree) : &a->parent->tools;
+
+	for (size_t i = 0; i < from->count; i++)
+		tool_set_add(out, from->tools[i]);
+	if (s->definition)
+		servers_bring_tools(a->tree, a->servers, out);
+}
+
+static int resolve_tools(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_tree *t = a->tree;
+	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
+	AUTO_BUF struct buf why = { 0 };
+
+	find_pool(s, &pool);
+	tool_choose(s->definition,
+		    &(struct tool_choice_spec){
+			    .pool = &pool,
+			    .own = subagent_own_tools(s),
+			    .background = s->task->background,
+			    .deepest = a->who.depth >= t->limits.depth,
+			    .memory = t->switches.memory_on,
+			    .whole = !s->definition,
+		    },
+		    &s->choice);
+	if (s->definition &&
+	    (tool_choice_refuses(&s->choice, s->definition, &why) || tool_choice_lacks(&s->choice, &why))) {
+		buf_add(&s->failure, why.p, why.n);
+		return err_set(err, ERR_USAGE, "%s", why.p);
+	}
+	for (size_t i = 0; i < s->choice.tools.count; i++)
+		tool_set_add(&a->tools, s->choice.tools.tools[i]);
+	for (size_t i = 0; i < s->choice.unknown.count; i++)
+		buf_addf(&s->notes, "the definition names a tool that does not exist: %s\n", s->choice.unknown.list[i]);
+	a->agent_types = tool_choice_types(&s->choice, &a->arena);
+	if (!s->definition)
+		a->agent_types = a->parent->agent_types;
+	agent_tool_limit(a);
+	return 0;
+}
+
+static int derive_permission(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_definition *d = s->definition;
+	const struct tool_choice *c = &s->choice;
+	const struct permission_limit *only;
+	size_t only_count = tool_choice_limits(c, &a->arena, &only);
+	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
+	bool memory = has_memory(s);
+	struct memory_places places = memory_places(a->tree);
+
+	(void)err;
+	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
+			  &(struct permission_birth){
+				  .mode = d ? d->permission_mode : NULL,
+				  .mode_invalid = d && d->permission_mode_invalid,
+				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
+				  .can_ask = a->parent->permission.can_ask,
+				  .only = only,
+				  .only_count = only_count,
+				  .never = c->never.list,
+				  .never_count = c->never.count,
+				  .write_root = s->worktree ? s->worktree->path : NULL,
+				  .main_checkout = s->worktree ? s->worktree->root : NULL,
+				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
+				  .memory_tools = c->for_memory.list,
+				  .memory_tool_count = c->for_memory.count,
+			  });
+	if (d && d->permission_mode && !trusted)
+		add_note(s,
+			 "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
+			 "`cadre trust` to record consent");
+	return 0;
+}
+
+static int release_choice(struct subagent *s, struct err *err)
+{
+	(void)err;
+	tool_choice_release(&s->choice);
+	return 0;
+}
+
+/* ---- its own things ---------------------------------------------------------------------------------------------- */
+
+static unsigned turn_limit(const struct subagent *s)
+{
+	int64_t n = s->task->request.max_turns;
+
+	if (!n && s->definition)
+		n = s->definition->max_turns;
+	return (unsigned)MIN(n, (int64_t)1 << 30);
+}
+
+/* A fork has its parent's, to the byte, unless it had loaded tools of its own before it was resumed. A resumed parent that has
+ * not asked yet has the one that it will ask with. */
+static struct head *make_head(struct subagent *s)
+{
+	struct actor *a = &s->actor;
+	const struct agent_definition *d = s->definition;
+	const struct query *q = &a->parent->query;
+	struct head *parent_head = s->load && q->next_head ? q->next_head : q->config.head;
+	const char *effort = s->task->request.effort ? s->task->request.effort : d ? d->effort : NULL;
+
+	if (s->load)
+		actor_recall_tools(a, s->load);
+	if (d) {
+		actor_defer_tools(a);
+		return context_head(a, buf_str(&s->system), effort);
+	}
+	actor_defer_like(a, a->parent);
+	if (a->deferral.loaded.count > a->parent->deferral.loaded.count)
+		return context_head_like(a, parent_head);
+	return head_ref(parent_head);
+}
+
+static int open_query(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_definition *d = s->definition;
+
+	(void)err;
+	s->task->turn_limit = turn_limit(s);
+	a->budget.limit_usd = a->tree->limits.agent_usd;
+	a->budget.limit_tokens = a->tree->limits.agent_tokens;
+	actor_open(a, &(struct actor_query){
+			      .head = make_head(s),
+			      .reminder = d ? d->reminder : NULL,
+			      .max_turns = turn_limit(s),
+			      .want_deltas = a->tree->switches.forward_text,
+			      .seated = true,
+		      });
+	buf_release(&s->system);
+	a->query.seat.taken = true; /* ours until here */
+	return 0;
+}
+
+static int close_files(struct subagent *s, struct err *err)
+{
+	(void)err;
+	s->actor.tree->kit->end_shells(&s->actor.env);
+	return 0;
+}
+
+static int open_track(struct subagent *s, struct err *err)
+{
+	struct event_task task;
+
+	(void)err;
+	task_tell(s->task, &task);
+	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
+	if (s->task->background)
+		agent_tree_tasks_changed(s->actor.tree);
+	return 0;
+}
+
+static int close_track(struct subagent *s, struct err *err)
+{
+	struct event_task task;
+
+	(void)err;
+	task_tell(s->task, &task);
+	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_ENDED,
+					       .task = &task,
+					       .text = buf_str(&s->task->report),
+					       .is_error = end_words(s->task->state)->is_error });
+	return 0;
+}
+
+const struct life_step life[] = {
+	{ "edge", record_edge, NULL },
+	{ "seat", take_seat, leave_seat },
+	{ "model", resolve_model, NULL },
+	{ "worktree", take_worktree, subagent_release_worktree },
+	{ "place", settle_place, leave_place },
+	{ "prompt", build_prompt, NULL },
+	{ "mcp", subagent_join_servers, subagent_leave_servers },
+	{ "tools", resolve_tools, release_choice },
+	{ "permission", derive_permission, NULL },
+	{ "files", open_query, close_files },
+	{ "skills", subagent_preload, NULL },
+	{ "agent hooks", subagent_register_hooks, subagent_unregister_hooks },
+	{ "start hooks", subagent_start_hooks, subagent_undo_start_hooks },
+	{ "their word", subagent_obey_start_hooks, NULL },
+	{ "track", open_track, close_track },
+};
+const size_t life_count = COUNT_OF(life);

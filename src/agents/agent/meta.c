@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * meta.c - what is on disk about a child. */
+#include "agents/agent/meta.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+
+enum { LARGEST_META = 4 << 20, PAGE = 4096 };
+
+void meta_place(struct task *t)
+{
+	const char *dir = t->tree->session_dir;
+
+	if (!dir)
+		return;
+	t->recorded = true;
+	t->transcript = arena_printf(&t->arena, "%s/subagents/agent-%s.jsonl", dir, t->id);
+	t->meta = arena_printf(&t->arena, "%s/subagents/agent-%s.meta.json", dir, t->id);
+}
+
+static void put_optional(struct json_out *w, const char *key, const char *value)
+{
+	if (value)
+		json_kcstr(w, key, value);
+}
+
+static void put_request(struct json_out *w, const struct task *t)
+{
+	put_optional(w, "requestedModel", t->request.model);
+	put_optional(w, "requestedEffort", t->request.effort);
+	put_optional(w, "requestedIsolation", t->request.isolation);
+	if (t->request.max_turns)
+		json_ki64(w, "requestedMaxTurns", t->request.max_turns);
+}
+
+static void put_worktree(struct json_out *w, const struct task *t)
+{
+	if (!t->base)
+		return;
+	json_kbool(w, "spawnedWithWorktree", true);
+	json_kcstr(w, "worktreePath", t->worktree);
+	json_kcstr(w, "worktreeBranch", t->branch);
+	json_kcstr(w, "worktreeBase", t->base);
+}
+
+static void put_meta(struct buf *out, const struct task *t)
+{
+	struct json_out w = json_out(out);
+	bool ended = t->state != AGENT_RUNNING && t->state != AGENT_SUSPENDED;
+
+	json_open(&w, '{');
+	json_kcstr(&w, "agentType", t->type);
+	json_kbool(&w, "isBuiltIn", t->built_in);
+	put_optional(&w, "name", t->name);
+	json_kcstr(&w, "description", t->description);
+	json_kcstr(&w, "toolUseId", t->tool_use_id);
+	json_kcstr(&w, "parentAgentId", t->parent_id);
+	json_ki64(&w, "spawnDepth", t->depth);
+	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
+	json_kbool(&w, "isFork", t->is_fork);
+	json_ki64(&w, "run", t->run);
+	json_ki64(&w, "startedAt", t->started_ms);
+	put_optional(&w, "model", t->model);
+	put_request(&w, t);
+	put_worktree(&w, t);
+	if (t->limits)
+		json_kraw(&w, "inheritedLimits", str_from(t->limits));
+	json_kcstr(&w, "prompt", t->prompt);
+	put_optional(&w, "message", t->message);
+	json_kbool(&w, "finished", ended);
+	if (ended)
+		json_kcstr(&w, "endState", end_words(t->state)->state);
+	put_optional(&w, "failure", ended ? t->failure : NULL);
+	if (t->stopped_by_user)
+		json_kbool(&w, "stoppedByUser", true);
+	json_close(&w);
+}
+
+/* What fits into a page changes by one write, which is done or not when we die. Replacing the file would delete one, and for
+ * minutes after that ext4 is slow to make new ones: with a thousand children that is felt. */
+static bool write_over(const char *path, struct buf *text)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > PAGE || text->n >= PAGE)
+		return false;
+	while ((off_t)text->n + 1 < st.st_size)
+		buf_addch(text, ' ');
+	buf_addch(text, '\n');
+	return write(fd, text->p, text->n) == (ssize_t)text->n;
+}
+
+int meta_write(const struct task *t, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!t->recorded)
+		return 0;
+	put_meta(&text, t);
+	if (write_over(t->meta, &text))
+		return 0;
+	buf_addch(&text, '\n');
+	if (file_make_parents(t->meta, err) < 0 || file_replace(t->meta, text.p, text.n, err) < 0)
+		return err_wrap(err, "the agent cannot be recorded");
+	return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static unsigned number_of(const struct json *v, unsigned least)
+{
+	int64_t n = least;
+
+	(void)json_i64(v, &n);
+	return (unsigned)MIN(MAX(n, (int64_t)least), (int64_t)1 << 30);
+}
+
+static void read_request(struct task *t, const struct json *root)
+{
+	t->request.model = json_cstr(json_get(root, "requestedModel"), &t->arena);
+	t->request.effort = json_cstr(json_get(root, "requestedEffort"), &t->arena);
+	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), &t->arena);
+	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
+}
+
+static const char *text_or(const struct json *v, struct arena *a, const char *otherwise)
+{
+	const char *text = json_cstr(v, a);
+
+	return text ? text : otherwise;
+}
+
+static void read_fields(struct task *t, const struct json *root)
+{
+	struct arena *a = &t->arena;
+
+	t->type = text_or(json_get(root, "agentType"), a, "general-purpose");
+	t->built_in = json_bool(json_get(root, "isBuiltIn"));
+	t->name = json_cstr(json_get(root, "name"), a);
+	t->description = text_or(json_get(root, "description"), a, "");
+	t->tool_use_id = text_or(json_get(root, "toolUseId"), a, "");
+	t->parent_id = text_or(json_get(root, "parentAgentId"), a, "");
+	t->prompt = text_or(json_get(root, "prompt"), a, "");
+	t->message = json_cstr(json_get(root, "message"), a);
+	t->failure = json_cstr(json_get(root, "failure"), a);
+	t->model = json_cstr(json_get(root, "model"), a);
+	t->background = json_str_is(json_get(root, "requestShape"), "background");
+	t->is_fork = json_bool(json_get(root, "isFork"));
+	(void)json_i64(json_get(root, "startedAt"), &t->started_ms);
+	t->depth = number_of(json_get(root, "spawnDepth"), 1);
+	t->run = number_of(json_get(root, "run"), 1);
+	t->worktree = json_cstr(json_get(root, "worktreePath"), a);
+	t->branch = json_cstr(json_get(root, "worktreeBranch"), a);
+	t->base = json_cstr(json_get(root, "worktreeBase"), a);
+	t->stopped_by_user = json_bool(json_get(root, "stoppedByUser"));
+	if (json_get(root, "inheritedLimits"))
+		t->limits = arena_str(a, json_raw(json_get(root, "inheritedLimits"))).p;
+	read_request(t, root);
+	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
+	if (t->state == AGENT_COMPLETED)
+		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);
+}
+
+static int read_meta(struct agent_tree *tree, const char *path, struct str id, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (file_read(path, LARGEST_META, &text, err) < 0)
+		return -(int)err->kind;
+	if (json_parse(&reader, text.p, text.n, &root, err) < 0 || !json_is(root, JSON_OBJECT))
+		return err_set(err, ERR_PARSE, "%s is no record of an agent", path);
+	struct task *t = task_new(tree, arena_str(&a, id).p);
+	read_fields(t, root);
+	meta_place(t);
+	t->restored = json_get(root, "run") != NULL; /* other programs tell nothing that could be taken up */
+	tree->restored_count += t->restored;
+	return 0;
+}
+
+void meta_read_all(struct agent_tree *t, struct buf *notes)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str tail = STR(".meta.json"), front = STR("agent-");
+	char *dir = t->session_dir ? arena_printf(&a, "%s/subagents", t->session_dir) : NULL;
+	DIR *d = dir ? opendir(dir) : NULL;
+
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		struct err err = { 0 };
+		if (!str_starts(name, front) || !str_ends(name, tail))
+			continue;
+		struct str id = { name.p + front.n, name.n - front.n - tail.n };
+		if (!id_is_agent(id) || map_get(&t->by_id, id))
+			continue;
+		if (read_meta(t, arena_printf(&a, "%s/%s", dir, e->d_name), id, &err) < 0)
+			buf_addf(notes, "%s\n", err.text);
+	}
+	if (d)
+		closedir(d);
+	task_sort(t);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+void end_write(struct buf *out, const struct task *t)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "state", end_words(t->state)->state);
+	json_ki64(&w, "run", t->run);
+	json_kstr(&w, "report", buf_str(&t->report));
+	json_ki64(&w, "endedAt", t->ended_ms);
+	json_ki64(&w, "turns", t->turns);
+	json_ki64(&w, "toolUses", t->tool_uses);
+	json_key(&w, "usage");
+	usage_write(&w, &t->usage);
+	json_key(&w, "costUSD");
+	json_put_double(&w, t->cost_usd);
+	put_optional(&w, "verdict", t->verdict);
+	put_optional(&w, "failure", t->failure);
+	put_optional(&w, "worktreePath", t->worktree);
+	put_optional(&w, "worktreeBranch", t->branch);
+	json_close(&w);
+}
+
+bool end_read(struct task *t, struct str text)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	int64_t run = 0;
+
+	if (!text.n || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return false;
+	(void)json_i64(json_get(root, "run"), &run);
+	if (run != t->run || /* an earlier run ended so */
+	    !end_state_parse(json_str(json_get(root, "state"), &t->arena), &t->state))
+		return false;
+	struct str report = json_str(json_get(root, "report"), &t->arena);
+	buf_clear(&t->report);
+	buf_add(&t->report, report.p, report.n);
+	(void)json_i64(json_get(root, "endedAt"), &t->ended_ms);
+	t->turns = number_of(json_get(root, "turns"), 0);
+	t->tool_uses = number_of(json_get(root, "toolUses"), 0);
+	t->usage = (struct usage){ 0 };
+	usage_merge(&t->usage, json_get(root, "usage"));
+	t->cost_usd = json_double(json_get(root, "costUSD"));
+	t->verdict = json_cstr(json_get(root, "verdict"), &t->arena);
+	t->failure = json_cstr(json_get(root, "failure"), &t->arena);
+	t->worktree = json_cstr(json_get(root, "worktreePath"), &t->arena);
+	t->branch = json_cstr(json_get(root, "worktreeBranch"), &t->arena);
+	return true;
+}

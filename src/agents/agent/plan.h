@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * plan.h - plan mode: an agent reads and thinks, and changes nothing but its plan until the user approves that.
+ *
+ *     started in it, or EnterPlanMode --> planning --ExitPlanMode, the user says yes--> the mode from before, or acceptEdits
+ *                                            ^                         |
+ *                                            +---- no, with a reason --+
+ *
+ * The plan is a file of the agent's own: the model writes it there, or gives it to ExitPlanMode, which does. */
+#pragma once
+#include "agents/agent/actor.h"
+
+bool plan_is_on(const struct actor *a);
+void plan_enter(struct actor *a);
+/* The user approved. A child has its parent's mode then, unless edits are accepted. */
+void plan_leave(struct actor *a);
+void plan_accept_edits(struct actor *a); /* plan_leave() will leave it accepting edits */
+
+/* The file of this agent's plan; its directory need not be there. The agent's arena. */
+const char *plan_path(struct actor *a);
+bool plan_read(struct actor *a, struct buf *out); /* false: there is none */
+/* The agent may write that file, if it plans. */
+void plan_open_file(struct actor *a);
+/* Makes the plan of an ExitPlanMode call complete before anybody is asked: in its input and in the file. False: there is
+ * nothing to approve, and the call has been answered. */
+bool plan_present(struct actor *a, struct tool_call *call);
+/* How to work in plan mode, for the model. */
+void plan_explain(struct actor *a, struct buf *out);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * preload.c - skills that an agent has from its birth. One after the other; what is missing is said and does not keep the agent
+ * from living. */
+#include "agents/agent/preload.h"
+#include "agents/agent/skill_recall.h"
+#include "agents/agent/skill_use.h"
+
+struct preload {
+	struct preload_spec spec;
+	struct skill_use *use; /* NULL: none is being made ready */
+	size_t at;             /* of the names; then the initial prompt */
+	const char *name;      /* of the one that is */
+	struct buf *out;       /* that gets its text */
+	bool stopped;
+};
+
+static bool go_on(struct preload *p);
+
+static void on_ready(void *data, const struct skill_result *result)
+{
+	struct preload *p = data;
+
+	p->use = NULL;
+	if (result->failure.n)
+		buf_addf(p->spec.notes, STR_FMT "\n", STR_ARG(result->failure));
+	else
+		skill_text_add(p->out, p->name, result->text);
+	if (p->stopped || !go_on(p))
+		p->spec.done(p->spec.data);
+}
+
+static void start(struct preload *p, const struct skill_entry *e, struct str arguments, struct buf *out)
+{
+	p->name = arena_strdup(&p->spec.actor->arena, e->name);
+	p->out = out;
+	p->use = skill_use_start(p->spec.actor, e->skill, arguments, false, on_ready, p);
+}
+
+/* The next of the names that there is. */
+static bool start_listed(struct preload *p)
+{
+	struct actor *a = p->spec.actor;
+	const struct name_list *names = p->spec.names;
+
+	while (p->at < names->count) {
+		const char *name = names->names[p->at++];
+		const struct skill_entry *e = actor_skill(a, str_from(name));
+		if (!e)
+			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
+		else if (!(actor_skill_views(a, e) & SKILL_FOR_MODEL))
+			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
+		else {
+			start(p, e, STR(""), p->spec.skills);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool start_initial(struct preload *p)
+{
+	const char *initial = p->spec.initial;
+	struct str rest = str_from(initial);
+
+	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
+		return false;
+	struct str name = str_cut(&rest, ' ');
+	const struct skill_entry *e = actor_skill(p->spec.actor, name);
+	if (!e) {
+		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
+			 STR_ARG(name));
+		return false;
+	}
+	start(p, e, rest.p ? rest : STR(""), p->spec.initial_skill);
+	return true;
+}
+
+static bool go_on(struct preload *p)
+{
+	return start_listed(p) || start_initial(p);
+}
+
+struct preload *preload_start(const struct preload_spec *spec)
+{
+	struct preload *p = arena_calloc(&spec->actor->arena, sizeof *p);
+
+	p->spec = *spec;
+	return go_on(p) ? p : NULL;
+}
+
+void preload_stop(struct preload *p)
+{
+	if (!p)
+		return;
+	p->stopped = true;
+	if (p->use)
+		skill_use_cancel(p->use);
+}
+
+/* ---- of a child -------------------------------------------------------------------------------------------------- */
+
+static void on_child_ready(void *data)
+{
+	struct subagent *s = data;
+
+	s->preload = NULL;
+	subagent_step_done(s, NULL);
+}
+
+int subagent_preload(struct subagent *s, struct err *err)
+{
+	(void)err;
+	if (!s->definition || s->load)
+		return 0; /* a fork has its parent's words, one that goes on has its own */
+	s->preload = preload_start(&(struct preload_spec){ .actor = &s->actor,
+							   .names = &s->definition->skills,
+							   .initial = s->definition->initial_prompt,
+							   .skills = &s->skills,
+							   .initial_skill = &s->initial,
+							   .notes = &s->notes,
+							   .done = on_child_ready,
+							   .data = s });
+	return s->preload ? STEP_TAKES_TIME : 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * question.c - what a person is asked. */
+#include "agents/agent/question.h"
+#include "lib/base/utf8.h"
+#include "agents/agent/tree.h"
+
+enum { MEMBER_MAX_BYTES = 2000 };
+
+/* ---- about a call ------------------------------------------------------------------------------------------------ */
+
+static struct str value_text(const struct json *v, struct arena *a)
+{
+	return json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
+}
+
+static void add_member(struct buf *out, struct str name, struct str text)
+{
+	struct str shown = utf8_cut(text, MEMBER_MAX_BYTES);
+
+	buf_addf(out, "%s" STR_FMT ": " STR_FMT, out->n ? "\n  " : "  ", STR_ARG(name), STR_ARG(shown));
+	if (shown.n < text.n)
+		buf_addf(out, " ... (%zu more bytes)", text.n - shown.n);
+}
+
+void question_describe(struct tool_call *call, struct buf *out)
+{
+	const char *subject = call->tool->subject;
+	const struct json *about = subject ? json_get(call->input, subject) : NULL;
+
+	if (about) {
+		struct str text = value_text(about, &call->arena);
+		buf_add(out, text.p, text.n);
+	}
+	for (struct json_member m = json_members(call->input); m.key; m = json_member_next(call->input, m)) {
+		struct str name = json_str(m.key, &call->arena);
+		if (!subject || !str_is(name, subject))
+			add_member(out, name, value_text(m.value, &call->arena));
+	}
+}
+
+/* "Bash(git *)" as the types of the SDKs have it */
+static void put_rule(struct json_out *w, const char *rule)
+{
+	struct str content = str_from(rule);
+	struct str tool = str_cut(&content, '(');
+
+	json_open(w, '{');
+	json_kstr(w, "toolName", tool);
+	if (content.n)
+		json_kstr(w, "ruleContent", (struct str){ content.p, content.n - 1 });
+	json_close(w);
+}
+
+void question_put_suggestions(struct json_out *w, const char *const *rules, size_t count)
+{
+	json_key(w, "permission_suggestions");
+	json_open(w, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "type", "addRules");
+		json_key(w, "rules");
+		json_open(w, '[');
+		put_rule(w, rules[i]);
+		json_close(w);
+		json_kcstr(w, "behavior", "allow");
+		json_kcstr(w, "destination", "localSettings");
+		json_close(w);
+	}
+	json_close(w);
+}
+
+void question_refuse(const struct tool_call *call, const char *reason, struct buf *out)
+{
+	if (call->flags & TOOL_ENDS_PLAN)
+		buf_addstr(out, "The user does not approve the plan, and plan mode goes on.");
+	else
+		buf_addf(out, "The user does not want %s to run now.", call->name);
+	if (reason && reason[0])
+		buf_addf(out, " They said: %s", reason);
+}
+
+/* ---- of an agent ------------------------------------------------------------------------------------------------- */
+
+bool question_ask(struct tool_call *call)
+{
+	struct actor *a = call->env->owner;
+	struct str input = json_raw(call->input);
+
+	if (!permission_can_ask(&a->permission))
+		return false;
+	actor_emit(a,
+		   &(struct event){ .kind = EVENT_QUESTION_ASKED, .name = call->name, .id = call->id, .text = input });
+	return true;
+}
+
+void question_answer(struct tool_call *call, const struct json *answers)
+{
+	const struct json *questions = json_get(call->input, "questions");
+	struct buf *out = &call->result;
+
+	buf_clear(out);
+	buf_addstr(out, "The user answered:\n");
+	for (const struct json *q = json_first(questions); q; q = json_next(questions, q)) {
+		struct str text = json_str(json_get(q, "question"), &call->arena);
+		const struct json *answer = json_get_str(answers, text);
+		struct str said = json_is(answer, JSON_STRING) ? json_str(answer, &call->arena) : STR("(no answer)");
+		buf_addf(out, "- " STR_FMT "\n  " STR_FMT "\n", STR_ARG(text), STR_ARG(said));
+	}
+	buf_addf(&call->result_json, "{\"questions\":" STR_FMT ",\"answers\":" STR_FMT "}",
+		 STR_ARG(json_raw(questions)), STR_ARG(json_raw(answers)));
+	tool_call_end(call, false);
+}
+
+void question_decline(struct tool_call *call)
+{
+	tool_call_fail(call,
+		       "The user does not want to answer. Do not ask the same again; go on with what you know, or "
+		       "say what you cannot do without an answer.");
+}
+
+struct tool_call *question_find(struct actor *a, const char *call_id)
+{
+	for (uint32_t i = 0; i < a->query.call_count; i++) {
+		struct tool_call *call = a->query.calls[i]->call;
+		if (call && !strcmp(call->id, call_id) && call->running && !call->finished &&
+		    (call->flags & TOOL_IS_QUESTION))
+			return call;
+	}
+	return NULL;
+}

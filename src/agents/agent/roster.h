@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * roster.h - the text that tells a main agent whom it can call.
+ *
+ * One line a type: "- NAME: when to use it (Properties: access to current context; Tools: Read, Grep)". If all lines
+ * together exceed the budget, descriptions and lists of tools are shortened, as little as possible; if that does not help,
+ * types are listed by name, and in the end only as many as fit. A text that is not complete says how to see the rest. */
+#pragma once
+#include "defs/agentdef/registry.h"
+
+enum { ROSTER_BUDGET = 20000 }; /* bytes: about 5,000 tokens */
+
+struct roster_spec {
+	size_t budget_bytes;            /* of the whole text; 0: ROSTER_BUDGET */
+	const char *const *mcp_servers; /* that are connected and have tools, NULL-terminated; NULL: not known yet */
+	struct str only;                /* "a, b" of Agent(a, b) in the caller's tools; p == NULL: all types */
+	bool background_off;            /* run_in_background is not offered */
+	bool one_at_a_time;             /* no advice to start several agents at once */
+};
+
+/* Nobody to call: nothing is appended. */
+void roster_write(struct buf *out, const struct agent_registry *r, const struct roster_spec *spec);
+/* Not denied, not left out by `only`, and every MCP server that it requires is there. */
+bool roster_has(const struct agent_registry *r, const struct agent_definition *d, const struct roster_spec *spec);
+/* "Read, Grep", "All tools except Edit", "All tools" or "None". */
+void roster_tools(struct buf *out, const struct agent_definition *d);

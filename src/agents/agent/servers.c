@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ * servers.c - which servers a child has, and what it waits for. */
+#include "agents/agent/servers.h"
+#include "agents/agent/roster.h"
+#include "mcp/client/set.h"
+
+/* ---- what a definition declares ---------------------------------------------------------------------------------- */
+
+/* One definition of one agent, on its way into the agent's set */
+struct joining {
+	struct actor *actor;
+	const struct agent_definition *definition;
+	struct buf *notes;
+};
+
+/* What a definition starts is a program on this machine: a project's word needs trust, a plugin's its own consent. */
+static const char *refusal(const struct joining *j)
+{
+	const struct agent_definition *d = j->definition;
+	const struct agent_tree *t = j->actor->tree;
+
+	if (d->source == AGENT_PROJECT && !t->switches.trusted)
+		return "this folder is not trusted (`cadre trust` records consent)";
+	if (d->source == AGENT_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
+		return "its plugin is not trusted (`cadre plugin trust` records consent)";
+	return NULL;
+}
+
+static struct mcp_set *own_set(struct actor *a)
+{
+	if (!a->servers)
+		a->servers = mcp_set_new(a->tree->server_pool);
+	return a->servers;
+}
+
+static void join_named(struct joining *j, const struct json *name)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct str text = json_str(name, &arena);
+	const struct mcp_set *session = j->actor->tree->main.servers;
+
+	if (!session || !mcp_set_find(session, text))
+		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
+			 STR_ARG(text));
+}
+
+static void join_inline(struct joining *j, struct json_member m)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf notes = { 0 };
+	struct mcp_server *server;
+	struct err err = { 0 };
+	struct mcp_entry entry = { .name = json_str(m.key, &arena),
+				   .value = m.value,
+				   .scope = MCP_SCOPE_AGENT,
+				   .file = j->definition->file,
+				   .believed = true,
+				   .of_project = j->definition->source == AGENT_PROJECT };
+
+	if (mcp_server_read(&entry, &notes, &server, NULL, &err) < 0) {
+		buf_addf(j->notes, "mcpServers: %s\n", err.text);
+		return;
+	}
+	buf_add(j->notes, notes.p, notes.n);
+	const struct agent_tree *t = j->actor->tree;
+	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
+		buf_addf(j->notes, "mcpServers: %s\n", err.text);
+	else
+		mcp_set_join(own_set(j->actor), server);
+	mcp_server_unref(server);
+}
+
+void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct joining j = { a, d, notes };
+	const struct json *list;
+
+	if (!d->mcp_servers || !a->tree->server_pool ||
+	    json_parse(&reader, d->mcp_servers, strlen(d->mcp_servers), &list, NULL) < 0)
+		return; /* it was normalised when it was read */
+	const char *why = refusal(&j);
+	bool told = false;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		if (json_is(v, JSON_STRING)) {
+			join_named(&j, v);
+			continue;
+		}
+		for (struct json_member m = json_members(v); m.key && !why; m = json_member_next(v, m))
+			join_inline(&j, m);
+		if (why && !told)
+			buf_addf(notes, "MCP servers of %s are not started: %s\n", d->name, why);
+		told = true;
+	}
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+/* Not if it names its tools and none of a server among them. */
+static bool may_use_session(const struct subagent *s)
+{
+	const struct agent_definition *d = s->definition;
+
+	if (!d || !d->tools.present || d->tools.all)
+		return true;
+	for (size_t i = 0; i < d->tools.count; i++)
+		if (str_starts(str_from(d->tools.names[i]), STR("mcp__")))
+			return true;
+	return d->mcp_servers != NULL;
+}
+
+/* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
+static void share_session(struct subagent *s)
+{
+	const struct mcp_set *session = s->actor.tree->main.servers;
+
+	for (size_t i = 0; i < mcp_set_count(session); i++)
+		mcp_set_share(own_set(&s->actor), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
+}
+
+/* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
+static void on_servers_up(void *data)
+{
+	struct subagent *s = data;
+	const struct agent_tree *t = s->actor.tree;
+
+	s->awaits_servers = false;
+	for (size_t i = 0; i < s->own_servers; i++)
+		mcp_link_tools(mcp_set_at(s->actor.servers, i), &s->server_tools);
+	if (t->on_servers)
+		t->on_servers(t->data);
+	subagent_step_done(s, NULL);
+}
+
+int subagent_join_servers(struct subagent *s, struct err *err)
+{
+	struct actor *a = &s->actor;
+	const struct agent_tree *t = a->tree;
+	const struct mcp_set *session = t->main.servers;
+
+	(void)err;
+	if (s->definition)
+		actor_join_declared(a, s->definition, &s->notes);
+	s->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
+	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(s))
+		share_session(s);
+	if (!a->servers)
+		return 0;
+	s->awaits_servers = true;
+	mcp_set_wait(a->servers, t->server_wait_ms, on_servers_up, s);
+	return STEP_TAKES_TIME;
+}
+
+void subagent_stop_waiting(struct subagent *s)
+{
+	if (s->awaits_servers)
+		mcp_set_wait(s->actor.servers, 0, on_servers_up, s);
+}
+
+int subagent_leave_servers(struct subagent *s, struct err *err)
+{
+	(void)err;
+	tool_set_release(&s->server_tools);
+	mcp_set_free(TAKE(s->actor.servers));
+	s->actor.env.servers = NULL;
+	return 0;
+}
+
+const struct tool_set *subagent_own_tools(const struct subagent *s)
+{
+	return s->server_tools.count ? &s->server_tools : NULL;
+}
+
+/* ---- what is told about them ------------------------------------------------------------------------------------- */
+
+static bool comes_with(const struct agent_tree *t, const struct mcp_set *set, const struct tool *tool)
+{
+	if (tool->flags & TOOL_FINDS_TOOLS)
+		return t->deferral.when != DEFER_NEVER;
+	return (tool->flags & TOOL_NEEDS_SERVERS) && mcp_set_has_resources(set);
+}
+
+void servers_bring_tools(const struct agent_tree *t, const struct mcp_set *set, struct tool_set *pool)
+{
+	const struct tool *const *table = t->kit->table;
+
+	for (size_t i = 0; set && table && table[i]; i++)
+		if (comes_with(t, set, table[i]) && !tool_set_find(pool, str_from(table[i]->name)))
+			tool_set_add(pool, table[i]);
+}
+
+static bool offers_tools(struct mcp_link *link)
+{
+	struct mcp_catalog *c =
+		mcp_link_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_link_client(link)) : NULL;
+	bool offers = c && c->tool_count;
+
+	mcp_catalog_unref(c);
+	return offers;
+}
+
+const char *const *servers_ready(const struct agent_tree *t, struct arena *arena)
+{
+	const struct mcp_set *set = t->main.servers;
+	size_t count = set ? mcp_set_count(set) : 0, n = 0;
+	const char **names = arena_calloc(arena, (count + 1) * sizeof *names);
+
+	for (size_t i = 0; i < count; i++)
+		if (offers_tools(mcp_set_at(set, i)))
+			names[n++] = mcp_link_server(mcp_set_at(set, i))->name;
+	return names;
+}
+
+bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+
+	if (!d->required_mcp_servers.count ||
+	    roster_has(t->registry, d, &(struct roster_spec){ .mcp_servers = servers_ready(t, &arena) }))
+		return false;
+	buf_addf(why, "Agent '%s' needs MCP servers that are connected and offer tools: ", d->name);
+	for (size_t i = 0; i < d->required_mcp_servers.count; i++)
+		buf_addf(why, "%s%s", i ? ", " : "", d->required_mcp_servers.names[i]);
+	buf_addstr(why, ". Not all of them are.");
+	return true;
+}
+
+static void describe(struct buf *out, struct mcp_link *link)
+{
+	struct mcp_catalog *c =
+		mcp_link_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_link_client(link)) : NULL;
+
+	if (c && c->instructions[0])
+		buf_addf(out, "%s## %s\n%s\n", out->n ? "\n" : "", mcp_link_server(link)->name, c->instructions);
+	mcp_catalog_unref(c);
+}
+
+void servers_describe(struct buf *out, const struct actor *a)
+{
+	const struct mcp_set *set = a->env.servers;
+	AUTO_BUF struct buf texts = { 0 };
+
+	for (size_t i = 0; set && i < mcp_set_count(set); i++)
+		describe(&texts, mcp_set_at(set, i));
+	if (texts.n)
+		buf_addf(
+			out,
+			"<system-reminder>\n# MCP servers\nWhat the servers say about their tools:\n\n%s</system-reminder>",
+			texts.p);
+}

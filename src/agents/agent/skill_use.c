@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT
+ * skill_use.c - an agent uses a skill. */
+#include "agents/agent/skill_use.h"
+#include "core/model/catalog.h"
+#include "agents/agent/skill_recall.h"
+#include "agents/agent/skill_wake.h"
+
+enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
+
+struct skill_use {
+	struct actor *actor;
+	struct skill_use *next, **prev; /* in actor->skill_uses */
+	struct skill *skill;            /* reference */
+	struct skill_render *render;
+	struct permission_grant *grant;
+	bool lasting;
+	skill_use_fn *done;
+	void *data;
+};
+
+/* ---- which there are --------------------------------------------------------------------------------------------- */
+
+/* For all calls that come in one turn of the loop the disk is looked at once. */
+static struct skill_registry *look(struct agent_tree *t)
+{
+	uint64_t turn = loop_now_ms(t->loop) + 1;
+
+	if (t->skills.registry && t->skills_looked != turn)
+		skill_registry_refresh(t->skills.registry);
+	t->skills_looked = turn;
+	return t->skills.registry;
+}
+
+const struct skill_entry *actor_skill(struct actor *a, struct str name)
+{
+	const struct skill_registry *r = look(a->tree);
+
+	return r ? skill_registry_find(r, name) : NULL;
+}
+
+unsigned actor_skill_views(const struct actor *a, const struct skill_entry *e)
+{
+	return skill_views(e, a->tree->skills.overrides);
+}
+
+static void add_failed(struct buf *out, const struct skill_registry *r, struct str name)
+{
+	for (size_t i = 0; i < r->failed_count; i++)
+		if (str_has(str_from(r->failed[i].path), name)) {
+			buf_addf(out, " %s:%u: %s.", r->failed[i].path, r->failed[i].line, r->failed[i].message);
+			return;
+		}
+}
+
+void actor_explain_no_skill(struct buf *out, const struct actor *a, struct str name)
+{
+	const struct skill_registry *r = a->tree->skills.registry;
+	AUTO_BUF struct buf near = { 0 };
+
+	buf_addf(out, "Unknown skill: " STR_FMT ".", STR_ARG(name));
+	if (!r)
+		return;
+	if (name.n)
+		add_failed(out, r, name);
+	skill_registry_add_near(&near, r, name);
+	if (near.n) {
+		buf_addf(out, " Did you mean one of these: %s?", near.p);
+		return;
+	}
+	for (size_t i = 0; i < r->active_count && i < NAMES_SHOWN; i++)
+		buf_addf(out, "%s%s", i ? ", " : " There are: ", r->active[i]->name);
+	buf_addstr(out, r->active_count > NAMES_SHOWN ? " and more." : r->active_count ? "." : "");
+}
+
+static size_t listing_budget(const struct actor *a)
+{
+	double bytes = (double)model_find(a->model)->context * BYTES_PER_TOKEN * a->tree->skills.listing_part;
+
+	return bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0;
+}
+
+static struct skill_listing_spec listing_of(const struct actor *a)
+{
+	int64_t chars = a->tree->skills.listing_chars;
+
+	return (struct skill_listing_spec){ .overrides = a->tree->skills.overrides,
+					    .budget_bytes = listing_budget(a),
+					    .most_chars = chars > 0 ? (size_t)chars : 0 };
+}
+
+static bool is_up(void *data, const struct skill_entry *e)
+{
+	return !actor_skill_sleeps(data, e);
+}
+
+/* What the agent is to know now. True: it is not what it was told last. */
+static bool write_list(struct actor *a, const struct skill_registry *r, struct buf *out)
+{
+	struct skill_listing_spec spec = listing_of(a);
+	uint64_t before = a->skills_list_hash;
+	bool was_told = a->skills_listed;
+
+	spec.shows = is_up;
+	spec.data = a;
+	skill_listing_write(out, r, &spec);
+	a->skills_listed = r->generation + 1;
+	a->skills_list_hash = str_hash(buf_str(out));
+	return !was_told || a->skills_list_hash != before;
+}
+
+void actor_list_skills(struct actor *a, struct buf *out)
+{
+	AUTO_BUF struct buf list = { 0 };
+	const struct skill_registry *r = tool_set_find(&a->tools, STR("Skill")) ? look(a->tree) : NULL;
+	bool was_told = a->skills_listed;
+
+	if (!r || a->skills_listed == r->generation + 1 || !write_list(a, r, &list))
+		return;
+	if (list.n)
+		buf_addf(out, "<system-reminder>\n%s</system-reminder>", list.p);
+	else if (was_told)
+		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
+}
+
+void actor_tell_skills(struct actor *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
+{
+	AUTO_BUF struct buf list = { 0 };
+	AUTO_BUF struct buf all = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct skill_listing_spec spec = listing_of(a);
+	const struct skill_registry *r = a->tree->skills.registry;
+
+	if (!a->skills_listed)
+		return; /* its first list will have them */
+	spec.title = "The work at these files brings more skills that the Skill tool can use:";
+	spec.shows = shows;
+	spec.data = data;
+	skill_listing_write(&list, r, &spec);
+	(void)write_list(a, r, &all);
+	if (!list.n)
+		return;
+	buf_addf(&text, "<system-reminder>\n%s</system-reminder>", list.p);
+	query_notice(&a->query, NULL, buf_str(&text));
+}
+
+void agent_tree_reload_skills(struct agent_tree *t)
+{
+	t->skills_looked = 0;
+	(void)look(t);
+}
+
+/* ---- what it may do ---------------------------------------------------------------------------------------------- */
+
+static void allow_its_tools(struct skill_use *u)
+{
+	const struct name_list *tools = &u->skill->allowed_tools;
+	struct rule_origin origin = { .layer = "command", .file = u->skill->file };
+
+	for (size_t i = 0; i < tools->count; i++)
+		(void)rule_set_add(u->grant->rules, RULE_ALLOW, str_from(tools->names[i]), &origin, NULL, NULL, NULL);
+}
+
+/* A limit that is no valid rule forbids its tool. */
+static void forbid_its_tools(struct skill_use *u)
+{
+	const struct name_list *tools = &u->skill->disallowed_tools;
+	struct rule_origin origin = { .layer = "command", .file = u->skill->file };
+
+	for (size_t i = 0; i < tools->count; i++) {
+		struct str text = str_from(tools->names[i]);
+		struct str rest = text;
+		if (rule_set_add(u->grant->rules, RULE_DENY, text, &origin, NULL, NULL, NULL) < 0)
+			(void)rule_set_add(u->grant->rules, RULE_DENY, str_cut(&rest, '('), &origin, NULL, NULL, NULL);
+	}
+}
+
+static bool is_trusted(const struct actor *a, const struct skill *s)
+{
+	if (s->source == SKILL_PROJECT)
+		return a->tree->switches.trusted;
+	return s->source != SKILL_PLUGIN || s->plugin_trusted;
+}
+
+static void say(const struct actor *a, const char *file, const char *what)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s: %s", file, what);
+	a->tree->on_event(a->tree->data, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+}
+
+/* Its hooks are there from now on, once. */
+static void register_hooks(struct actor *a, const struct skill *s)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct diagnostics problems = { .arena = &arena };
+	struct agent_tree *t = a->tree;
+
+	for (size_t i = 0; i < t->skill_hook_count; i++)
+		if (!strcmp(t->skill_hooks[i].file, s->file))
+			return;
+	if (t->skill_hook_count == MOST_SKILL_HOOKS) {
+		say(a, s->file, "its hooks do not run: too many skills have hooks already");
+		return;
+	}
+	struct hook_set *set = hook_set_parse(&(struct hook_source){ .layer = HOOK_FROM_SKILL,
+								     .file = s->file,
+								     .plugin_root = s->plugin_root,
+								     .plugin_data = s->plugin_data,
+								     .trusted = is_trusted(a, s) },
+					      str_from(s->hooks), t->hook_policy, &problems);
+	for (size_t i = 0; i < problems.count; i++)
+		say(a, s->file, problems.list[i].message);
+	if (!is_trusted(a, s))
+		say(a, s->file, "its hooks do not run: this folder or plugin is not trusted");
+	t->skill_hooks[t->skill_hook_count].set = set;
+	t->skill_hooks[t->skill_hook_count++].file = arena_strdup(&set->arena, s->file);
+}
+
+/* ---- one use ----------------------------------------------------------------------------------------------------- */
+
+static void leave(struct skill_use *u)
+{
+	*u->prev = u->next;
+	if (u->next)
+		u->next->prev = u->prev;
+}
+
+static void on_rendered(void *data, const struct skill_text *text)
+{
+	struct skill_use *u = data;
+	struct actor *a = u->actor;
+	struct skill_result result = { .text = text->text, .failure = text->failure };
+
+	leave(u);
+	if (text->failure.n || !u->lasting) {
+		permission_revoke(&a->permission, u->grant);
+	} else {
+		forbid_its_tools(u);
+		if (u->skill->hooks)
+			register_hooks(a, u->skill);
+		if (!u->skill->is_fork) {
+			actor_take_turn_model(a, u->skill);
+			result.is_known = !actor_note_skill(a, u->skill->name, text->text);
+		}
+	}
+	u->done(u->data, &result);
+	skill_unref(u->skill);
+	free(u);
+}
+
+struct skill_use *skill_use_start(struct actor *a, struct skill *skill, struct str arguments, bool lasting,
+				  skill_use_fn *done, void *data)
+{
+	struct skill_use *u = xcalloc(1, sizeof *u);
+
+	*u = (struct skill_use){ .actor = a,
+				 .skill = skill_ref(skill),
+				 .grant = permission_grant(&a->permission),
+				 .lasting = lasting,
+				 .done = done,
+				 .data = data,
+				 .next = a->skill_uses,
+				 .prev = &a->skill_uses };
+	if (u->next)
+		u->next->prev = &u->next;
+	a->skill_uses = u;
+	allow_its_tools(u);
+	u->render = skill_render_start(
+		&(struct skill_render_spec){
+			.skill = skill,
+			.arguments = arguments,
+			.env = &a->env,
+			.gate = &a->gate,
+			.shell = tool_set_find(&a->tools, STR("Bash")),
+			.reader = tool_set_find(&a->tools, STR("Read")),
+			.session_id = a->tree->session_id,
+			.project_dir = a->tree->project_dir,
+			.no_commands = a->tree->skills.no_commands,
+		},
+		on_rendered, u);
+	return u;
+}
+
+void skill_use_cancel(struct skill_use *u)
+{
+	skill_render_cancel(u->render);
+}
+
+struct tool_call *skill_use_question(const struct actor *a, const char *call_id)
+{
+	for (const struct skill_use *u = a->skill_uses; u; u = u->next) {
+		struct tool_call *call = skill_render_call(u->render);
+		if (call && !strcmp(call->id, call_id) && !call->running && !call->finished && !call->pass)
+			return call;
+	}
+	return NULL;
+}
+
+/* ---- in a child -------------------------------------------------------------------------------------------------- */
+
+static bool runs_already(const struct agent_tree *t, struct str description)
+{
+	for (const struct subagent *s = t->alive; s; s = s->next)
+		if (str_is(description, s->task->description))
+			return true;
+	return false;
+}
+
+void skill_use_fork(struct actor *a, const struct skill *skill, struct str text, struct tool_call *call)
+{
+	AUTO_BUF struct buf description = { 0 };
+
+	buf_addf(&description, "skill %s", skill->name);
+	struct spawn_request request = {
+		.description = buf_str(&description),
+		.prompt = text,
+		.type = skill->agent ? skill->agent : "general-purpose",
+		.model = skill->model,
+		.effort = skill->effort,
+		.background_given = true,
+		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
+			      !runs_already(a->tree, buf_str(&description)),
+	};
+	agent_spawn(a, &request, call);
+}

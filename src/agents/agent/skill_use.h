@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * skill_use.h - an agent uses a skill: it is made ready in the agent's name, and what it allows and forbids holds for the
+ * agent's turn (docs/internals/skill.md). */
+#pragma once
+#include "defs/skill/listing.h"
+#include "defs/skill/render.h"
+#include "agents/agent/subagent.h"
+
+struct skill_use;
+
+/* Borrowed until return */
+struct skill_result {
+	struct str text;
+	struct str failure; /* n > 0: it cannot be used, and this is why */
+	bool is_known;      /* the model has this very text already */
+};
+typedef void skill_use_fn(void *data, const struct skill_result *result);
+
+/* The skill of this name as the disk has it now; NULL: there is none. Good until the loop turns. */
+const struct skill_entry *actor_skill(struct actor *a, struct str name);
+unsigned actor_skill_views(const struct actor *a, const struct skill_entry *e); /* enum skill_view */
+/* Why there is none of this name, with names that look like it. */
+void actor_explain_no_skill(struct buf *out, const struct actor *a, struct str name);
+
+/* Leads to done exactly once, from the loop. lasting: what it allows, forbids and hooks into holds on; otherwise its own commands
+ * alone are allowed by it. */
+struct skill_use *skill_use_start(struct actor *a, struct skill *skill, struct str arguments, bool lasting,
+				  skill_use_fn *done, void *data);
+void skill_use_cancel(struct skill_use *u); /* a request: done still comes */
+/* A command or a file of a skill about which somebody is asked, by the id of its call; NULL: there is none. */
+struct tool_call *skill_use_question(const struct actor *a, const char *call_id);
+
+/* context: fork. Starts a child with this text as its task; takes call as agent_spawn() does. */
+void skill_use_fork(struct actor *a, const struct skill *skill, struct str text, struct tool_call *call);
+
+/* The list of skills as a system reminder, if the agent can use them and has not been told this list yet. */
+void actor_list_skills(struct actor *a, struct buf *out);
+/* An agent that was told a list hears with its next request of those that have come to it: shows says which. */
+void actor_tell_skills(struct actor *a, bool (*shows)(void *data, const struct skill_entry *e), void *data);
+void agent_tree_reload_skills(struct agent_tree *t); /* whatever was looked at when */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * subagent.h - a child from its call to its end (docs/internals/subagent.md).
+ *
+ *     agent_spawn -> life[0..n] up -> turns -> ending[0..n] -> the parent is told, freed
+ *
+ * life.c has the table of steps with a way up and a way down, end.c the one order of every end. Who waits for a child is a
+ * tool call: it is finished with the child's report, or at once with "launched" for one in the background, whose end becomes
+ * a notification. */
+#pragma once
+#include "agents/agent/model_choice.h"
+#include "agents/agent/tool_choice.h"
+#include "guard/hook/hook.h"
+#include "core/store/load.h"
+#include "agents/agent/tree.h"
+#include "agents/worktree/worktree.h"
+
+enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_FALLS };
+
+struct subagent {
+	struct actor actor;
+	struct task *task;                   /* borrowed */
+	struct subagent *next, **prev;       /* in tree->alive */
+	struct tool_call *call;              /* waits for its end; NULL: nobody does */
+	struct agent_definition *definition; /* reference; NULL: a fork */
+	struct kick kick;
+
+	enum subagent_phase phase;
+	size_t step;  /* of life[] on the way up and down, of ending[] in the end */
+	bool in_step; /* the step was begun; step_over is the fact that ends it */
+	bool step_over;
+	struct err step_err; /* kind != 0: it failed */
+
+	/* Facts */
+	bool turn_over;
+	bool stop_asked, suspend_asked;
+	enum end_state end; /* once the end has begun */
+	struct buf failure; /* why it failed or was not started */
+
+	struct buf message;        /* of a resumed one: what to go on with; empty: its interrupted turn */
+	struct session_load *load; /* owned; of a resumed one until it runs */
+	const char *root;          /* the same: where it works; NULL: where its parent is */
+
+	/* What the steps made */
+	struct model_choice model;
+	struct tool_choice choice;
+	struct buf system, notes; /* notes: for the parent, a line each */
+	struct preload *preload;  /* while it is at it; in the actor's arena */
+	struct buf skills;        /* texts of preloaded ones; empty: none */
+	struct buf initial;       /* the initial prompt, if it is a skill's */
+	struct buf start_context; /* of the start hooks */
+	struct buf start_refusal; /* the same; empty: they let it live */
+	struct hook_firing *firing;
+	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
+	bool lived;                   /* it was up: it has an end of its own */
+	bool start_fired;             /* start hooks ran: stop hooks will */
+	bool stop_blocked;            /* a stop hook wants it to go on ... */
+	unsigned stop_blocks;         /* ... as so many before */
+	bool awaits_servers;          /* the step waits for MCP servers */
+	size_t own_servers;           /* of those that it joined, the first: its definition's own */
+	struct tool_set server_tools; /* of those; until they are left */
+	struct worktree_job *job;     /* while one runs */
+	struct worktree *worktree;    /* owned; NULL: it works where its parent does */
+};
+
+/* Texts are borrowed until return */
+struct spawn_request {
+	struct str description, prompt;
+	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
+	bool background_given, background;
+	int64_t max_turns; /* 0: not given */
+};
+
+/* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
+ * very call had started before a crash goes on instead. */
+void agent_spawn(struct actor *parent, const struct spawn_request *request, struct tool_call *call);
+/* Whether a child of this type (NULL: none named) gets its parent's history: then its call starts when the answer that
+ * makes it is complete. */
+bool agent_needs_history(const struct actor *parent, const char *type);
+/* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
+ * in the background. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
+int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err);
+/* Ends it; by_user: it is not resumed by agents. */
+void agent_stop(struct task *task, bool by_user);
+/* The child that this call waits for. */
+void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
+/* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
+bool agent_to_background(struct subagent *s);
+/* After a resumed parent is open: children that were at work go on, ends that were not told are told. */
+void agent_tree_restore(struct actor *parent, const struct map *delivered);
+/* Would that find anything for the main agent? */
+bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
+
+/* Between the files of this room */
+struct subagent *subagent_new(struct actor *parent, struct task *task,
+			      struct agent_definition *definition); /* takes it */
+void subagent_kick(struct subagent *s);
+void subagent_step_done(struct subagent *s, const struct err *err); /* of a step that took time; err may be NULL */
+void subagent_begin_end(struct subagent *s, enum end_state end);
+bool subagent_shares_history(const struct subagent *s);
+int subagent_first_words(struct subagent *s, struct err *err); /* first_words.c; on disk when it returns */
+int subagent_remind(struct subagent *s, struct str text, struct err *err);
+void subagent_launched(struct subagent *s);
+void subagent_tell(struct subagent *s);
+void subagent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
+int subagent_release_worktree(struct subagent *s, struct err *err);
+
+enum { TASK_NOTICE_LEN = 40 };
+void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN]);     /* one for each run of a child */
+void task_notify(struct task *t, struct actor *parent, struct str notes); /* its end, to one who does not wait */
+struct agent_definition *agent_find_definition(const struct actor *parent, const char *type, struct buf *why);
+void agent_take_up(struct task *task, struct actor *parent, struct tool_call *call);
+
+/* Steps: 0 is done, STEP_TAKES_TIME leads to subagent_step_done, below 0 is a failure. */
+enum { STEP_TAKES_TIME = 1 };
+struct life_step {
+	const char *name;
+	int (*up)(struct subagent *s, struct err *err);
+	int (*down)(struct subagent *s, struct err *err); /* NULL: nothing to undo */
+};
+extern const struct life_step life[];
+extern const size_t life_count;
+struct end_step {
+	const char *name;
+	int (*run)(struct subagent *s, struct err *err);
+};
+extern const struct end_step ending[];
+extern const size_t ending_count;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * tool_choice.h - which tools of a set an agent gets.
+ *
+ * The pool loses what no subagent may have, then what a background run may not have, then `disallowedTools`; `tools`, if
+ * present, selects from what is left, in its own order; memory adds Read, Write and Edit unless they are disallowed. Names
+ * match ignoring case; old names are accepted; mcp__SERVER and mcp__SERVER__* stand for all tools of a server. */
+#pragma once
+#include "defs/agentdef/definition.h"
+#include "guard/permission/permission.h"
+#include "core/tool/tool.h"
+
+/* "Bash(git diff:*)": limits that the permission engine holds */
+struct tool_limits {
+	struct permission_limit *list;
+	size_t count;
+};
+
+struct tool_names {
+	const char **list;
+	size_t count;
+};
+
+/* Texts are in the arena, or borrowed from the definition and the tools */
+struct tool_choice {
+	struct arena arena;
+	struct tool_set tools;
+	struct tool_limits only;      /* of a tool that is named with specifiers only, one of them must match */
+	struct tool_limits never;     /* none of these may match */
+	struct tool_names for_memory; /* tools it has for its memory directory alone */
+	struct tool_names unknown;    /* entries of `tools` that are no tool at all */
+	struct tool_names withheld;   /* that no such agent may have */
+	struct tool_names missing;    /* that this session does not have */
+};
+
+struct tool_choice_spec {
+	const struct tool_set *pool; /* of the session, MCP tools included */
+	const struct tool_set *own;  /* of servers that the definition brings: kept whatever `tools` says; NULL: none */
+	bool background;
+	bool deepest;     /* it may not start agents of its own */
+	bool memory;      /* memory is on for this run */
+	bool whole;       /* a fork: the pool as it is */
+	bool main_thread; /* the session runs as this agent: nothing is withheld that only subagents lack */
+};
+
+void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
+void tool_choice_release(struct tool_choice *c);
+/* "a, b" of Agent(a, b): whom the agent may start. In the arena; NULL: anybody. */
+const char *tool_choice_types(const struct tool_choice *c, struct arena *a);
+/* The other limits of `tools`: whom it may start is no limit of those below it. In the arena; returns how many. */
+size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list);
+/* A tool of a server that is named and not there is a mistake; appends which one. False: none is missing. */
+bool tool_choice_lacks(const struct tool_choice *c, struct buf *why);
+/* An agent that names tools and gets none is not started; appends the reason. False: it may start. */
+bool tool_choice_refuses(const struct tool_choice *c, const struct agent_definition *d, struct buf *why);

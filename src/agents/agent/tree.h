@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * tree.h - all agents of one session: the main agent, its children and theirs. What they share, the caps that hold for all
+ * of them together, and a record of each one that ever was (docs/internals/subagent.md). */
+#pragma once
+#include "lib/base/map.h"
+#include "agents/agent/actor.h"
+#include "agents/agent/end_state.h"
+
+struct checkpoint;
+struct classifier;
+struct hook_engine;
+struct mcp_pool;
+struct mcp_server;
+struct hook_policy;
+struct hook_set;
+struct told_event;
+struct worktree_pool;
+struct settings;
+struct skill_registry;
+struct state;
+struct task_row;
+
+enum { MOST_SKILL_HOOKS = 16 };
+
+/* Limits of the whole tree */
+struct tree_limits {
+	unsigned depth;   /* layers below the main agent */
+	unsigned alive;   /* children at work at a time; over it they wait */
+	unsigned total;   /* children of a session; over it a call fails */
+	double agent_usd; /* of each child with its descendants; 0: no limit of its own */
+	int64_t agent_tokens;
+};
+
+/* Switches of the run, from settings and environment */
+struct tree_switches {
+	bool fork_mode; /* an omitted type is a fork */
+	bool coordinator;
+	bool background_off; /* nothing runs in the background */
+	bool background_host, background_default;
+	bool memory_on, trusted;
+	bool forward_text; /* deltas and texts of children are wanted */
+};
+
+/* What is known of a child, also when it is gone */
+struct task {
+	struct agent_tree *tree;
+	struct task *next;  /* in the order of starting */
+	struct arena arena; /* holds the texts */
+	char id[AGENT_ID_LEN + 1];
+	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
+	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
+	unsigned depth, run;                  /* run: how often it was started or resumed */
+	const char *message;                  /* what this run goes on with; NULL: it is the first one */
+	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
+	char run_id[UUID_LEN + 1];
+	bool background, one_shot, is_fork, built_in;
+	bool stopped_by_user; /* it stays stopped until the user says otherwise */
+	enum end_state state;
+	struct subagent *live;        /* NULL: it does not run */
+	int64_t started_ms, ended_ms; /* wall clock */
+	struct usage usage;           /* when it had ended */
+	double cost_usd;
+	unsigned turns, tool_uses;
+	char last_tool[64];
+	const char *verdict; /* "PASS", "FAIL", "PARTIAL" or NULL */
+	const char *failure; /* why it failed; NULL: it did not */
+	int64_t turn_limit;
+	struct buf report;             /* the last text; emptied when its parent has it and it is on disk */
+	const char *transcript, *meta; /* paths; NULL: nothing is kept */
+	bool recorded;
+	bool restored; /* of an earlier process, and not taken up yet */
+	struct {
+		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
+		int64_t max_turns;
+	} request;
+	struct task_wait *waits; /* who waits for its end (TaskOutput) */
+};
+
+/* Somebody waits for a task to end. on_end comes once, from the loop, unless it is taken back. */
+struct task_wait {
+	struct task_wait *next;
+	void (*on_end)(struct task_wait *wait);
+};
+
+/* For the result's permission_denials */
+struct denial {
+	char *tool, *id, *agent; /* agent: "" for the main agent */
+	struct buf input;
+};
+
+struct model_spending {
+	char *model;
+	struct usage usage;
+};
+
+/* The first part is filled by the composition root before agent_tree_open; all borrowed. */
+struct hook_outcome;
+struct agent_tree {
+	struct loop *loop;
+	struct spawner *spawner;
+	struct endpoints *endpoints;
+	struct head_pool *heads;
+	struct store *store;
+	struct state *state; /* NULL: nothing is noted */
+	struct checkpoint
+		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
+	struct agent_registry *registry; /* NULL: no agents can be started */
+	const struct tool_kit *kit;
+	const struct tool_set *pool; /* that children choose their tools from; NULL: those of the main agent */
+	struct worktree_pool *worktrees;
+	struct mcp_pool *server_pool;   /* NULL: none can be joined */
+	uint64_t server_wait_ms;        /* how long an agent waits for its servers */
+	void (*on_servers)(void *data); /* servers of the session may have come up: main.tools is brought up to date */
+	int (*admit_server)(void *data, const struct mcp_server *server, struct err *err); /* NULL: any may be used */
+	bool (*trusts_plugin)(void *data, const char *name); /* its agents' hooks and servers may run; NULL: none */
+	struct {
+		bool fresh;
+		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
+	} worktree;                                                    /* as in worktree.h */
+	struct web *web;                                               /* tools/web/web.h; NULL: there is none */
+	struct classifier *classifier;                                 /* of auto mode; NULL: none */
+	struct hook_engine *hooks;                                     /* NULL: none run */
+	struct hook_set *hook_set;                                     /* of the session; NULL: none */
+	const struct hook_policy *hook_policy;
+	const struct json *allowed_models; /* the setting availableModels; NULL: agents and skills may name any */
+	struct {
+		struct skill_registry *registry; /* NULL: there are none */
+		const struct json *overrides;    /* the setting skillOverrides; NULL: none */
+		bool no_commands;                /* they run none */
+		bool fork_in_background;         /* somebody watches: a skill that forks is not waited for */
+		double listing_part;             /* of the model's context that their list may take */
+		int64_t listing_chars;           /* of a description in it */
+	} skills;
+	const char *session_id, *entrypoint, *config_dir, *project_dir;
+	const char *managed_dir; /* NULL: none */
+	const char *plans_dir;   /* NULL: none */
+	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
+	const char *results_dir, *tasks_dir;
+	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
+	const char *env_dir;  /* what hooks leave for shells (env_file.h); NULL: no place for it */
+	const char *const *envp;
+	const char *append_system_prompt; /* to every child but forks; NULL: none */
+	const char *default_model;        /* configured for children; NULL: none */
+	int64_t task_budget;              /* of the main agent, as in head_spec */
+	const char *thinking;             /* of all agents, as in head_spec; NULL: the model's own */
+	const char *thinking_display;     /* the same */
+	unsigned parallel_calls;
+	uint64_t retry_deadline_ms;
+	int64_t max_tokens; /* of an answer; 0: the model's own limit */
+	struct tree_limits limits;
+	struct tree_switches switches;
+	struct compact_policy compact;   /* of all agents */
+	struct fallback_list fallbacks;  /* the same */
+	struct deferral_policy deferral; /* the same */
+	event_fn *on_event;
+	void (*on_state)(struct query *q, const char *to); /* of each agent's query, as its trace; may be NULL */
+	/* A hook or the host changes permissions (JSON array); may be NULL */
+	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
+	void (*on_told)(struct agent_tree *t,
+			const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
+	void (*on_idle)(
+		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
+	void *data;                    /* of all */
+
+	/* its own */
+	struct actor main;
+	struct buf hook_notes; /* classifierContext of hooks, the newest last */
+	struct seats seats;
+	struct budget budget;
+	struct subagent *alive; /* list by next */
+	unsigned alive_count;
+	struct task *tasks, **tasks_end;
+	struct map by_id; /* id -> struct task */
+	unsigned task_count, restored_count;
+	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
+	bool tasks_changed;       /* since then */
+	bool closing;             /* children are suspended, not ended */
+	uint64_t looked_turn;     /* of the loop, when the registry last looked at the disk; 0: never */
+	struct tree_instructions {
+		bool collected;
+		struct segment *text; /* owned; NULL: there are none */
+	} instructions[2];            /* all; managed ones only */
+	struct tool agent_tool;       /* the Agent tool with the roster in its description */
+	char *agent_definition;
+	const char *agent_base; /* the definition without whom one can call */
+	struct {
+		const char *file; /* borrowed from the set */
+		struct hook_set *set;
+	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
+	size_t skill_hook_count;
+	uint64_t skills_looked;  /* as looked_turn */
+	struct told_event *told; /* events that hooks look at while nobody waits for them (firing.h) */
+	struct denial *denials;
+	size_t denial_count;
+	unsigned classifier_denials, denials_in_a_row; /* classifier.h */
+	struct model_spending *spending;
+	size_t spending_count;
+};
+
+void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
+void agent_tree_release(struct agent_tree *t); /* no child may be alive */
+static inline const struct tool_set *agent_tree_pool(const struct agent_tree *t)
+{
+	return t->pool ? t->pool : &t->main.tools;
+}
+
+/* The main agent's side: children that are not waited for, alive. */
+unsigned agent_tree_background(const struct agent_tree *t);
+/* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
+void agent_tree_end(struct agent_tree *t, bool suspend);
+void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
+
+struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
+struct task *task_new(struct agent_tree *t, const char *id);               /* added to the list */
+void task_sort(struct agent_tree *t);                                      /* by the time they started */
+bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name);
+struct actor *agent_tree_actor(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
+void task_wait_add(struct task *task, struct task_wait *wait);
+void task_wait_remove(struct task *task, struct task_wait *wait);
+void task_tell_waits(struct task *task);                         /* it has ended */
+void task_refresh(struct task *task);                            /* takes the figures of one that runs */
+void task_tell(struct task *task, struct event_task *ret);       /* as it stands now, for events */
+void task_describe(struct task *task, struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
+void task_note(struct task *task);                               /* into state.db */
+
+/* Of one answer; the budget is the spending agent's. */
+void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
+double agent_tree_cost(const struct agent_tree *t); /* of all agents */
+void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call);
+void agent_tree_forget_denials(struct agent_tree *t);
+/* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
+void agent_tree_tasks_changed(struct agent_tree *t);
+void agent_tree_tell_tasks(struct agent_tree *t);
+
+/* Of the children's lives (subagent.c), for the actor */
+void subagent_progress(struct subagent *s);

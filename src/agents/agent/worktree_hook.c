@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * worktree_hook.c - WorktreeCreate and WorktreeRemove. */
+#include "agents/agent/worktree_hook.h"
+#include <sys/stat.h>
+#include "lib/io/file.h"
+#include "lib/io/landlock.h"
+#include "lib/json/json_write.h"
+#include "lib/git/git_head.h"
+#include "agents/agent/firing.h"
+
+/* ---- the path ------------------------------------------------------------------------------------------------ */
+
+static bool has_dots(const char *path)
+{
+	struct str rest = str_from(path);
+
+	while (rest.p) {
+		struct str part = str_cut(&rest, '/');
+		if (str_is(part, ".") || str_is(part, ".."))
+			return true;
+	}
+	return false;
+}
+
+/* A link inside the checkout can be anything that whoever wrote the project wanted. */
+static bool leads_through_link(struct arena *a, const char *path, const char *root)
+{
+	struct stat st;
+
+	for (size_t n = strlen(root); path[n];) {
+		n += 1 + strcspn(path + n + 1, "/");
+		if (lstat(arena_dup(a, path, n), &st) == 0 && S_ISLNK(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+int worktree_hook_check(struct arena *a, const char *path, const char *root, const char **ret_path, struct err *err)
+{
+	struct stat st;
+
+	if (path[0] != '/' || has_dots(path))
+		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s: it must be absolute, without . and ..",
+			       path);
+	if (path_is_inside(path, root) && leads_through_link(a, path, root))
+		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s, which leads through a link", path);
+	AUTO_FREE char *real = realpath(path, NULL);
+	AUTO_FREE char *real_root = realpath(root, NULL);
+	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, ERR_NOT_FOUND, "a WorktreeCreate hook named %s, which is no directory", path);
+	bool enters = path_is_inside(real, root) && !path_is_inside(path, root);
+	if (enters || path_is_inside(real_root ? real_root : root, real))
+		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s, which is the checkout itself", path);
+	*ret_path = arena_strdup(a, real);
+	return 0;
+}
+
+/* ---- the beginning --------------------------------------------------------------------------------------------- */
+
+static const char *root_of(struct subagent *s)
+{
+	const char *cwd = s->actor.parent->env.cwd;
+	const char *root = git_root(&s->actor.arena, cwd);
+
+	return root ? root : cwd;
+}
+
+static int adopt(struct subagent *s, const char *path, struct err *err)
+{
+	struct worktree *w = xcalloc(1, sizeof *w);
+
+	w->root = arena_strdup(&w->memory, root_of(s));
+	if (worktree_hook_check(&w->memory, path, w->root, &w->path, err) < 0) {
+		worktree_free(w);
+		return -(int)err->kind;
+	}
+	w->by_hook = true;
+	w->agent_id = arena_strdup(&w->memory, s->task->id);
+	w->branch = w->base = "";
+	w->origin = w->root;
+	s->worktree = w;
+	return 0;
+}
+
+static int take_path(struct subagent *s, struct str json, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, json.p, json.n, &root, err) < 0)
+		return -(int)err->kind;
+	return adopt(s, json_cstr(root, &a), err);
+}
+
+static void on_created(void *data, const struct hook_outcome *outcome)
+{
+	struct subagent *s = data;
+	struct err err = { 0 };
+
+	s->firing = NULL;
+	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	if (outcome->cancelled)
+		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
+	else if (outcome->blocked)
+		err_set(&err, ERR_DENIED, "the WorktreeCreate hook failed: " STR_FMT, STR_ARG(outcome->block_reason));
+	else
+		(void)take_path(s, outcome->fields[HOOK_WORKTREE_PATH], &err);
+	subagent_step_done(s, err.kind ? &err : NULL);
+}
+
+static bool had_one(const struct subagent *s)
+{
+	return s->task->base && !s->task->base[0];
+}
+
+bool worktree_hook_is_there(struct subagent *s)
+{
+	return had_one(s) ||
+	       (!s->task->base &&
+		actor_has_hooks(s->actor.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
+}
+
+int worktree_hook_take(struct subagent *s, struct err *err)
+{
+	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_CREATE };
+	AUTO_BUF struct buf fields = { 0 };
+
+	if (had_one(s) && s->task->worktree && file_exists(s->task->worktree))
+		return adopt(s, s->task->worktree, err);
+	if (!actor_has_hooks(s->actor.parent, &spec))
+		return err_set(err, ERR_NOT_FOUND,
+			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
+	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->task->id);
+	spec.fields = buf_str(&fields);
+	s->firing = actor_fire(s->actor.parent, &spec, on_created, s);
+	return STEP_TAKES_TIME;
+}
+
+int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struct err *err)
+{
+	static const char *const terminals[] = { "/dev/null", "/dev/tty", NULL };
+	const char *dirs[] = { w->path, temp_dir, NULL };
+
+	return landlock_new(&(struct landlock_rules){ .dirs = dirs, .files = terminals }, err);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+static void leave(struct subagent *s)
+{
+	struct task *t = s->task;
+
+	t->worktree = file_exists(s->worktree->path) ? arena_strdup(&t->arena, s->worktree->path) : NULL;
+	worktree_free(TAKE(s->worktree));
+}
+
+static void on_removed(void *data, const struct hook_outcome *outcome)
+{
+	struct subagent *s = data;
+
+	s->firing = NULL;
+	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	leave(s);
+	subagent_step_done(s, NULL);
+}
+
+int worktree_hook_release(struct subagent *s, struct err *err)
+{
+	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_REMOVE };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	(void)err;
+	if (s->end == AGENT_SUSPENDED || !actor_has_hooks(&s->actor, &spec)) {
+		leave(s);
+		return 0;
+	}
+	json_open(&w, '{');
+	json_kcstr(&w, "worktree_path", s->worktree->path);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	s->firing = actor_fire(&s->actor, &spec, on_removed, s);
+	return STEP_TAKES_TIME;
+}

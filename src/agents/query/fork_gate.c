@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * fork_gate.c - lets the first of several forks go ahead. */
+#include "agents/query/fork_gate.h"
+
+enum { LONGEST_WAIT_MS = 2000 };
+
+static void on_timer(struct timer *timer)
+{
+	fork_gate_open(CONTAINER_OF(timer, struct fork_gate, timer));
+}
+
+struct fork_gate *fork_gate_new(struct loop *loop)
+{
+	struct fork_gate *g = xcalloc(1, sizeof *g);
+
+	g->loop = loop;
+	g->refs = 1;
+	g->timer.fire = on_timer;
+	return g;
+}
+
+struct fork_gate *fork_gate_ref(struct fork_gate *g)
+{
+	g->refs++;
+	return g;
+}
+
+void fork_gate_unref(struct fork_gate *g)
+{
+	if (!g || --g->refs)
+		return;
+	timer_stop(g->loop, &g->timer);
+	free(g->waiting);
+	free(g);
+}
+
+bool fork_gate_pass(struct fork_gate *g, struct kick *kick)
+{
+	if (g->open)
+		return true;
+	if (!g->led) {
+		g->led = true;
+		timer_start(g->loop, &g->timer, LONGEST_WAIT_MS);
+		return true;
+	}
+	if (g->count == g->cap) {
+		g->cap = g->cap ? g->cap * 2 : 16;
+		g->waiting = xrealloc(g->waiting, g->cap * sizeof *g->waiting);
+	}
+	g->waiting[g->count++] = kick;
+	return false;
+}
+
+/* Who was kicked for another reason while waiting has asked again, and stands there more than once. */
+void fork_gate_leave(struct fork_gate *g, struct kick *kick)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (g->waiting[i] != kick)
+			g->waiting[kept++] = g->waiting[i];
+	g->count = kept;
+}
+
+void fork_gate_open(struct fork_gate *g)
+{
+	timer_stop(g->loop, &g->timer);
+	g->open = true;
+	for (size_t i = 0; i < g->count; i++)
+		loop_kick(g->loop, g->waiting[i]);
+	g->count = 0;
+}

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT
+ * query.c - the agentic loop: ask the model, run the tools it calls, answer, until it stops calling tools.
+ *
+ *    IDLE --query_start--> ASK --> GATE --> STREAM --+--> TOOLS --> ASK ...
+ *                           ^        ^        |      |
+ *                           |        |     failure   +--> FINISH --> IDLE
+ *                           |     BACKOFF <---+      |
+ *                           +--- pause_turn, cut at the output limit, empty answer
+ *    ASK or STREAM --the conversation is too long--> COMPACT (query_compact.c) --> ASK
+ *    any state --cancel, disk error, given up--> ENDING --> FINISH --> IDLE
+ *
+ * Every callback from below records a fact in the query and kicks it. All decisions are in the step functions, and
+ * query_set_state() is the only place where the state changes. docs/internals/query.md has the table of failures. */
+#include "agents/query/query.h"
+#include <assert.h>
+#include "lib/base/crash.h"
+#include "agents/query/compact_int.h"
+
+enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50 };
+
+static const char context_end[] = "model_context_window_exceeded"; /* a stop reason */
+
+typedef enum step step_fn(struct query *q);
+
+static const char *const state_names[] = {
+#define X(s) [QUERY_##s] = #s,
+	QUERY_STATES(X)
+#undef X
+};
+
+enum step query_set_state(struct query *q, enum query_state to)
+{
+	if (q->trace)
+		q->trace(q, state_names[to]);
+	q->state = to;
+	return STEP_AGAIN;
+}
+
+void query_kick(struct query *q)
+{
+	loop_kick(q->config.loop, &q->kick);
+}
+
+void query_emit(struct query *q, struct event *event)
+{
+	if (q->config.on_event)
+		q->config.on_event(q->config.data, event);
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------------- */
+
+static void on_granted(struct governor_slot *slot)
+{
+	query_kick(CONTAINER_OF(slot, struct query, slot));
+}
+
+static void on_seated(struct seat *seat)
+{
+	query_kick(CONTAINER_OF(seat, struct query, seat));
+}
+
+static void on_timer(struct timer *timer)
+{
+	query_kick(CONTAINER_OF(timer, struct query, timer));
+}
+
+static void on_request_over(struct model_call *call)
+{
+	struct query *q = call->owner;
+
+	q->request_over = true;
+	query_kick(q);
+}
+
+static void on_block(void *data, struct segment *block)
+{
+	struct query *q = data;
+
+	if (q->arrived_count == q->arrived_cap) {
+		q->arrived_cap = q->arrived_cap ? q->arrived_cap * 2 : 4;
+		q->arrived = xrealloc(q->arrived, q->arrived_cap * sizeof *q->arrived);
+	}
+	q->arrived[q->arrived_count++] = block;
+	query_kick(q);
+}
+
+static void on_delta(void *data, const char *name, struct str text)
+{
+	struct query *q = data;
+
+	if (q->config.want_deltas && !q->compaction)
+		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = name, .text = text });
+}
+
+static void on_model_event(void *data, struct str json)
+{
+	struct query *q = data;
+
+	if (q->fork_gate && !q->fork_gate->open)
+		fork_gate_open(q->fork_gate);
+	if (q->config.want_raw && !q->compaction)
+		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = "", .raw = json });
+}
+
+static const struct answer_sink sink = { on_block, on_delta, on_model_event };
+
+/* ---- ends ---------------------------------------------------------------------------------------------------- */
+
+void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (q->state == QUERY_ENDING)
+		return; /* the first reason counts */
+	q->end = end;
+	va_start(ap, fmt);
+	vsnprintf(q->failure.text, sizeof q->failure.text, fmt, ap);
+	va_end(ap);
+	timer_stop(q->config.loop, &q->timer);
+	if (q->fork_gate) {
+		fork_gate_leave(q->fork_gate, &q->kick);
+		if (q->through_gate)
+			fork_gate_open(q->fork_gate);
+	}
+	model_call_cancel(&q->model);
+	calls_cancel(q);
+	query_set_state(q, QUERY_ENDING);
+}
+
+static enum step disk_error(struct query *q, const struct err *err)
+{
+	query_give_up(q, QUERY_DISK_ERROR, "%s", err->text);
+	return STEP_AGAIN;
+}
+
+enum step query_finish(struct query *q, enum query_end end)
+{
+	q->end = end;
+	return query_set_state(q, QUERY_FINISH);
+}
+
+/* ---- messages of the user's side ----------------------------------------------------------------------------- */
+
+/* Takes the line's blocks, also on failure. */
+static int add_user(struct query *q, const struct user_line *line, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	int status = recorder_user(q->config.recorder, line, uuid, err);
+
+	if (q->state == QUERY_IDLE)
+		calls_settle(q); /* results of an interrupted turn come before the next prompt */
+	for (size_t i = 0; i < line->count; i++) {
+		if (status == 0)
+			transcript_add(&q->transcript, ROLE_USER, line->blocks[i]);
+		else
+			segment_unref(line->blocks[i]);
+	}
+	if (status == 0 && !line->meta)
+		crash_point(prompt_recorded);
+	if (status == 0 && line->notice_ids)
+		crash_point(notice_delivered);
+	return status;
+}
+
+static void drop_notices(struct query *q)
+{
+	for (uint32_t i = 0; i < q->notice_count; i++) {
+		free(q->notices[i].id);
+		buf_release(&q->notices[i].text);
+	}
+	free(q->notices);
+	q->notices = NULL;
+	q->notice_count = 0;
+}
+
+/* ---- the steps ----------------------------------------------------------------------------------------------- */
+
+static int take_notices(struct query *q, struct err *err)
+{
+	if (!q->notice_count)
+		return 0;
+	struct segment **blocks = xcalloc(q->notice_count, sizeof *blocks);
+	const char **ids = xcalloc(q->notice_count + 1, sizeof *ids);
+	size_t id_count = 0;
+
+	for (uint32_t i = 0; i < q->notice_count; i++) {
+		blocks[i] = segment_text(buf_str(&q->notices[i].text));
+		if (q->notices[i].id)
+			ids[id_count++] = q->notices[i].id;
+	}
+	int status = add_user(q, &(struct user_line){ blocks, q->notice_count, true, ids, NULL }, err);
+	free(blocks);
+	free(ids);
+	drop_notices(q);
+	return status;
+}
+
+static enum step step_ask(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (q->paused)
+		return STEP_WAIT;
+	if (q->halted)
+		return query_finish(q, QUERY_HALTED);
+	if (q->config.max_turns && q->turn >= q->config.max_turns)
+		return query_finish(q, QUERY_MAX_TURNS);
+	if (q->config.seats && !q->seat.taken) {
+		if (!q->seat.waiting)
+			seat_wait(q->config.seats, &q->seat, SEAT_AGAIN);
+		return STEP_WAIT;
+	}
+	if (take_notices(q, &err) < 0)
+		return disk_error(q, &err);
+	if (compact_is_due(q))
+		return query_set_state(q, QUERY_COMPACT);
+	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
+		return STEP_WAIT;
+	q->through_gate = true;
+	return query_enter_gate(q);
+}
+
+/* Adds a text of ours that makes the model go on. */
+static enum step ask_on(struct query *q, const char *text)
+{
+	struct err err = { 0 };
+	struct segment *block = segment_text(str_from(text));
+
+	if (query_add_user(q, &block, 1, true, &err) < 0)
+		return disk_error(q, &err);
+	return query_set_state(q, QUERY_ASK);
+}
+
+/* The answer is closed and calls no tool: its stop reason decides. */
+static enum step after_answer(struct query *q)
+{
+	if (!strcmp(q->stop_reason, "pause_turn"))
+		return q->pauses++ < MOST_PAUSES ? query_set_state(q, QUERY_ASK) : query_finish(q, QUERY_CUT_OFF);
+	if (!strcmp(q->stop_reason, "refusal")) {
+		answer_drop(q);
+		return query_finish(q, QUERY_REFUSED);
+	}
+	if (!strcmp(q->stop_reason, context_end))
+		return compact_can_rescue(q) ? compact_rescue(q, NULL) : query_finish(q, QUERY_CONTEXT_FULL);
+	if (!strcmp(q->stop_reason, "max_tokens")) {
+		if (q->continuations++ >= MOST_CONTINUATIONS)
+			return query_finish(q, QUERY_CUT_OFF);
+		q->text_goes_on = true;
+		return ask_on(q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
+				 "repeating anything.");
+	}
+	if (q->text.n || q->satisfied)
+		return query_finish(q, QUERY_DONE);
+	if (q->nudges++ < MOST_NUDGES)
+		return ask_on(q, "Your last answer was empty. Give your answer now.");
+	return query_finish(q, QUERY_EMPTY);
+}
+
+static enum step answer_over(struct query *q)
+{
+	struct err err = { 0 };
+	bool cut = q->model.failure.kind != FAIL_NONE;
+
+	q->turn++;
+	q->answers++;
+	q->last_mark = body_last_mark(&q->model.body);
+	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
+	q->text_goes_on = false;
+	context_measured(q, &q->model.answer.usage);
+	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
+	if (answer_record_close(q, cut ? "tool_use" : q->model.answer.stop_reason, &err) < 0)
+		return disk_error(q, &err);
+	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
+	model_call_reset(&q->model);
+	answer_forget_shown(q);
+	fork_gate_unref(TAKE(q->fork_gate));
+	return q->call_count ? query_set_state(q, QUERY_TOOLS) : after_answer(q);
+}
+
+/* The server does not take the conversation as it is. */
+static enum step rescue(struct query *q)
+{
+	struct failure refusal = q->model.failure;
+
+	answer_drop(q);
+	model_call_reset(&q->model);
+	return compact_rescue(q, &refusal);
+}
+
+static enum step step_stream(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (q->compaction)
+		return compact_stream(q);
+	if (answer_take_arrived(q, &err) < 0 || calls_record_done(q, &err) < 0)
+		return disk_error(q, &err);
+	calls_start_ready(q);
+	if (!q->request_over)
+		return STEP_WAIT;
+	query_leave_governor(q);
+	/* A tool of this answer may have run: what is complete of it is the answer. */
+	if (!q->model.failure.kind || q->call_count)
+		return answer_over(q);
+	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q))
+		return rescue(q);
+	return query_try_again(q);
+}
+
+/* True: somebody looks at the calls before their results are sent. */
+static bool hold_batch(struct query *q)
+{
+	if (!q->batch_told && q->config.on_batch)
+		q->batch_held = q->config.on_batch(q, q->config.data);
+	q->batch_told = true;
+	return q->batch_held;
+}
+
+static enum step step_tools(struct query *q)
+{
+	struct err err = { 0 };
+
+	if (calls_record_done(q, &err) < 0)
+		return disk_error(q, &err);
+	calls_start_ready(q);
+	if (!calls_all_done(q)) {
+		if (q->config.seats && query_only_delegates(q))
+			seat_leave(q->config.seats, &q->seat);
+		return STEP_WAIT;
+	}
+	if (hold_batch(q))
+		return STEP_WAIT;
+	q->batch_told = false;
+	calls_settle(q);
+	return query_set_state(q, QUERY_ASK);
+}
+
+/* Everything that still ran has reported: the transcript is completed, so that the session can go on later. */
+static enum step step_ending(struct query *q)
+{
+	struct err err = { 0 };
+	bool disk_fails = q->end == QUERY_DISK_ERROR;
+	bool in_answer = q->model.answer.started && !q->call_count;
+
+	if (q->model.running || !calls_all_done(q))
+		return STEP_WAIT;
+	governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
+	budget_return(&q->share);
+	for (uint32_t i = 0; i < q->arrived_count; i++)
+		segment_unref(q->arrived[i]);
+	q->arrived_count = 0;
+	if (in_answer)
+		answer_drop(q);
+	if (!disk_fails && q->model.answer.started && q->call_count)
+		disk_fails = answer_record_close(q, "tool_use", &err) < 0;
+	if (!disk_fails)
+		disk_fails = calls_record_done(q, &err) < 0;
+	calls_settle(q);
+	compact_end(q);
+	model_call_reset(&q->model);
+	answer_forget_shown(q);
+	if (q->end == QUERY_CANCELLED && !disk_fails && q->config.interrupt_note) {
+		struct segment *note = segment_text(str_from(q->config.interrupt_note));
+		(void)query_add_user(q, &note, 1, false, &err);
+	}
+	return query_set_state(q, QUERY_FINISH);
+}
+
+static enum step step_finish(struct query *q)
+{
+	query_set_state(q, QUERY_IDLE);
+	q->batch_told = q->batch_held = false;
+	free(q->arrived);
+	q->arrived = NULL;
+	q->arrived_cap = 0;
+	q->config.on_end(q, q->config.data);
+	return STEP_WAIT;
+}
+
+static step_fn *const steps[QUERY_STATE_COUNT] = {
+	[QUERY_ASK] = step_ask,         [QUERY_GATE] = step_gate,     [QUERY_STREAM] = step_stream,
+	[QUERY_BACKOFF] = step_backoff, [QUERY_TOOLS] = step_tools,   [QUERY_COMPACT] = step_compact,
+	[QUERY_ENDING] = step_ending,   [QUERY_FINISH] = step_finish,
+};
+
+static void on_kick(struct kick *kick)
+{
+	struct query *q = CONTAINER_OF(kick, struct query, kick);
+
+	if (q->cancelled && q->state != QUERY_IDLE && q->state < QUERY_ENDING)
+		query_give_up(q, QUERY_CANCELLED, "interrupted");
+	while (steps[q->state] && steps[q->state](q) == STEP_AGAIN)
+		;
+}
+
+/* ---- from outside -------------------------------------------------------------------------------------------- */
+
+static void make_reminder(struct query *q)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!q->config.reminder)
+		return;
+	buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", q->config.reminder);
+	struct segment *block = segment_text(buf_str(&text));
+	buf_addch(&q->reminder, ',');
+	buf_add(&q->reminder, block->bytes, block->len);
+	segment_unref(block);
+}
+
+void query_init(struct query *q, const struct query_config *config)
+{
+	*q = (struct query){ .config = *config, .last_mark = UINT32_MAX };
+	head_ref(q->config.head);
+	make_reminder(q);
+	q->kick.step = on_kick;
+	q->timer.fire = on_timer;
+	q->slot.on_granted = on_granted;
+	q->seat.on_taken = on_seated;
+	q->model = (struct model_call){
+		.endpoint = config->endpoint,
+		.session_id = config->session_id,
+		.agent = config->agent,
+		.sink = &sink,
+		.on_done = on_request_over,
+		.owner = q,
+	};
+}
+
+void query_release(struct query *q)
+{
+	assert(q->state == QUERY_IDLE);
+	kick_cancel(&q->kick);
+	calls_settle(q); /* calls of a loaded session that was never started */
+	drop_notices(q);
+	free(q->arrived);
+	compact_end(q);
+	answer_forget_shown(q);
+	fork_gate_unref(q->fork_gate);
+	transcript_release(&q->transcript);
+	buf_release(&q->text);
+	buf_release(&q->reminder);
+	head_unref(q->config.head);
+	head_unref(q->next_head);
+}
+
+int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
+{
+	return add_user(q, &(struct user_line){ .blocks = blocks, .count = count, .meta = meta }, err);
+}
+
+int query_add_line(struct query *q, const struct user_line *line, struct err *err)
+{
+	return add_user(q, line, err);
+}
+
+void query_set_head(struct query *q, struct head *head, const char *model)
+{
+	head_unref(q->next_head);
+	q->next_head = head;
+	q->next_model = model;
+}
+
+void query_set_endpoint(struct query *q, struct endpoint *endpoint)
+{
+	q->next_endpoint = endpoint;
+}
+
+void query_start(struct query *q)
+{
+	assert(q->state == QUERY_IDLE);
+	q->turn = q->continuations = q->nudges = q->pauses = q->compact_refills = 0;
+	q->cancelled = q->halted = q->satisfied = false;
+	q->end = QUERY_RUNNING;
+	q->failure = (struct failure){ .retry_after_ms = -1 };
+	q->usage = (struct usage){ 0 };
+	q->started_ms = loop_now_ms(q->config.loop);
+	q->api_ms = 0;
+	q->stop_reason[0] = '\0';
+	buf_clear(&q->text);
+	query_set_state(q, q->call_count ? QUERY_TOOLS : QUERY_ASK);
+	query_kick(q);
+}
+
+void query_go_on(struct query *q)
+{
+	assert(q->state == QUERY_IDLE);
+	q->end = QUERY_RUNNING;
+	q->nudges = q->continuations = 0;
+	query_set_state(q, QUERY_ASK);
+	query_kick(q);
+}
+
+void query_cancel(struct query *q)
+{
+	q->cancelled = true;
+	query_kick(q);
+}
+
+void query_halt(struct query *q, struct str reason)
+{
+	q->halted = true;
+	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
+}
+
+void query_satisfy(struct query *q)
+{
+	q->satisfied = true;
+}
+
+void query_batch_over(struct query *q)
+{
+	q->batch_held = false;
+	query_kick(q);
+}
+
+void query_pause(struct query *q, bool on)
+{
+	if (q->paused == on)
+		return;
+	q->paused = on;
+	if (q->model.running && q->config.endpoint->provider->pause)
+		q->config.endpoint->provider->pause(&q->model, on);
+	query_kick(q);
+}
+
+void query_notice(struct query *q, const char *id, struct str text)
+{
+	q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
+	struct query_notice *n = &q->notices[q->notice_count++];
+	*n = (struct query_notice){ .id = id ? xstrdup(id) : NULL };
+	buf_add(&n->text, text.p, text.n);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ * query_answer.c - what an answer brings: its blocks on disk, in the transcript and out as events. */
+#include "lib/base/crash.h"
+#include "agents/query/query_int.h"
+
+static struct answer_ids ids_of(const struct query *q)
+{
+	const struct answer *a = &q->model.answer;
+
+	return (struct answer_ids){ a->message_id, a->model, q->model.request_id };
+}
+
+static void remember_shown(struct query *q, const char *uuid)
+{
+	if (q->shown_count == q->shown_cap) {
+		q->shown_cap = q->shown_cap ? q->shown_cap * 2 : 4;
+		q->shown = xrealloc(q->shown, q->shown_cap * sizeof *q->shown);
+	}
+	memcpy(q->shown[q->shown_count++], uuid, sizeof *q->shown);
+}
+
+void answer_forget_shown(struct query *q)
+{
+	free(q->shown);
+	q->shown = NULL;
+	q->shown_count = q->shown_cap = 0;
+	q->superseding = false;
+}
+
+static void emit_block(struct query *q, const struct segment *block, const char *uuid)
+{
+	struct answer_ids ids = ids_of(q);
+	const char **supersedes = NULL;
+
+	if (q->superseding) {
+		supersedes = xcalloc(q->shown_count + 1, sizeof *supersedes);
+		for (uint32_t i = 0; i < q->shown_count; i++)
+			supersedes[i] = q->shown[i];
+	}
+	query_emit(q, &(struct event){ .kind = EVENT_MESSAGE,
+				       .uuid = uuid,
+				       .from_model = true,
+				       .block = block,
+				       .message_id = ids.message_id,
+				       .model = ids.model,
+				       .request_id = ids.request_id,
+				       .usage = &q->model.answer.usage,
+				       .supersedes = supersedes });
+	free(supersedes);
+	if (q->superseding)
+		answer_forget_shown(q);
+	remember_shown(q, uuid);
+}
+
+void answer_add_text(struct buf *out, const struct segment *block)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, block->bytes, block->len, &root, NULL) < 0)
+		return;
+	struct str text = json_str(json_get(root, "text"), &arena);
+	buf_add(out, text.p, text.n);
+}
+
+/* Takes block. */
+static int take_block(struct query *q, struct segment *block, struct err *err)
+{
+	struct answer_ids ids = ids_of(q);
+	char uuid[UUID_LEN + 1];
+
+	if (recorder_block(q->config.recorder, &ids, block, uuid, err) < 0) {
+		segment_unref(block);
+		return -(int)err->kind;
+	}
+	crash_point(block_recorded);
+	transcript_add(&q->transcript, ROLE_ASSISTANT, segment_ref(block));
+	emit_block(q, block, uuid);
+	if (block->kind == SEGMENT_TEXT)
+		answer_add_text(&q->text, block);
+	int status = block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;
+	segment_unref(block);
+	return status;
+}
+
+int answer_take_arrived(struct query *q, struct err *err)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < q->arrived_count; i++) {
+		if (status == 0)
+			status = take_block(q, q->arrived[i], err);
+		else
+			segment_unref(q->arrived[i]);
+	}
+	q->arrived_count = 0;
+	return status;
+}
+
+int answer_record_close(struct query *q, const char *stop_reason, struct err *err)
+{
+	struct answer_ids ids = ids_of(q);
+	const struct answer *a = &q->model.answer;
+
+	usage_add(&q->usage, &a->usage);
+	if (q->config.on_usage)
+		q->config.on_usage(q->config.data, &a->usage);
+	snprintf(q->stop_reason, sizeof q->stop_reason, "%s", stop_reason);
+	int status = recorder_close(q->config.recorder, &ids, stop_reason,
+				    a->stop_sequence[0] ? a->stop_sequence : NULL, &a->usage, err);
+	crash_point(answer_closed);
+	return status;
+}
+
+void answer_drop(struct query *q)
+{
+	transcript_cut(&q->transcript, q->answer_from);
+	q->superseding = q->shown_count > 0;
+	q->text.n = q->text_from;
+	if (q->text.p)
+		q->text.p[q->text.n] = '\0';
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * query_request.c - one request of a query: the governor's slot, the body, tries until the deadline. It asks for the next
+ * answer, or for a summary if the conversation is being summed up. */
+#include "lib/base/crash.h"
+#include "agents/query/compact_int.h"
+
+enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
+enum { DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
+
+/* Between two requests: all tries of one are the same bytes. */
+static void take_head(struct query *q)
+{
+	if (!q->next_head)
+		return;
+	head_unref(q->config.head);
+	q->config.head = TAKE(q->next_head);
+	q->config.model = q->next_model;
+}
+
+static void take_endpoint(struct query *q)
+{
+	if (!q->next_endpoint || q->next_endpoint == q->config.endpoint)
+		return;
+	q->config.endpoint = q->model.endpoint = TAKE(q->next_endpoint);
+	q->model.shard = 0; /* it was one of the other client */
+}
+
+enum step query_enter_gate(struct query *q)
+{
+	take_head(q);
+	take_endpoint(q);
+	q->attempt = 0;
+	q->asked_ms = loop_now_ms(q->config.loop);
+	q->deadline_ms =
+		q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
+	governor_enter(&q->config.endpoint->governor, &q->slot);
+	return query_set_state(q, QUERY_GATE);
+}
+
+/* What the request will cost at least: its bytes, and an answer as long as the others were. */
+static bool reserve(struct query *q)
+{
+	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
+
+	return !q->config.budget ||
+	       budget_reserve(q->config.budget, q->config.model, (int64_t)(bytes / BYTES_PER_TOKEN), &q->share);
+}
+
+static void make_body(struct query *q)
+{
+	struct body *b = &q->model.body;
+
+	if (!q->text_goes_on && !q->compaction)
+		buf_clear(&q->text);
+	q->text_from = q->text.n;
+	q->answer_from = transcript_count(&q->transcript);
+	if (q->compaction) {
+		body_init(b, q->config.head, &q->compaction->history,
+			  q->compaction->shortness ? UINT32_MAX : q->last_mark);
+		return;
+	}
+	transcript_pack(&q->transcript);
+	body_init(b, q->config.head, &q->transcript, q->last_mark);
+	body_remind(b, buf_str(&q->reminder));
+}
+
+enum step step_gate(struct query *q)
+{
+	struct err err = { 0 };
+
+	const struct governor *g = &q->config.endpoint->governor;
+
+	if (!q->slot.granted && g->hold_until_ms > q->deadline_ms) {
+		query_give_up(q, QUERY_MODEL_ERROR,
+			      "the server's limits hold all requests for longer than the deadline");
+		return STEP_AGAIN;
+	}
+	if (!q->slot.granted || q->paused)
+		return STEP_WAIT;
+	if (!reserve(q)) {
+		query_give_up(q, QUERY_BUDGET, "the budget is used up");
+		return STEP_AGAIN;
+	}
+	q->attempt++;
+	q->request_over = false;
+	make_body(q);
+	crash_point(request_before_send);
+	if (model_call_start(&q->model, &err) < 0) {
+		if (!q->model.failure.kind)
+			failure_set(&q->model.failure, FAIL_CONNECT, "%s", err.text);
+		q->request_over = true;
+	}
+	return query_set_state(q, QUERY_STREAM);
+}
+
+static enum governor_outcome outcome_of(const struct failure *f)
+{
+	if (!f->kind)
+		return GOVERNOR_OK;
+	if (f->status == 429)
+		return GOVERNOR_LIMITED;
+	return f->status >= 500 ? GOVERNOR_OVERLOADED : GOVERNOR_OTHER;
+}
+
+void query_leave_governor(struct query *q)
+{
+	const struct failure *f = &q->model.failure;
+	int64_t hold_ms = MAX(q->model.hold_ms, f->kind ? f->retry_after_ms : 0);
+
+	governor_leave(&q->config.endpoint->governor, &q->slot, outcome_of(f), hold_ms);
+	budget_return(&q->share);
+}
+
+static bool finds_another(struct query *q)
+{
+	return !q->compaction && q->config.on_unavailable && failure_is_of_model(&q->model.failure, q->attempt) &&
+	       q->config.on_unavailable(q, q->config.data);
+}
+
+static enum step ask_another(struct query *q)
+{
+	const struct failure *f = &q->model.failure;
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s (%s is asked instead)", f->text, q->next_model);
+	query_emit(q, &(struct event){ .kind = EVENT_RETRY,
+				       .text = buf_str(&text),
+				       .attempt = q->attempt,
+				       .most_attempts = q->attempt,
+				       .status = f->status,
+				       .error = failure_name(f),
+				       .model = q->next_model });
+	model_call_reset(&q->model);
+	return query_set_state(q, QUERY_ASK);
+}
+
+/* The request failed and nothing of its answer counts. */
+enum step query_try_again(struct query *q)
+{
+	const struct failure *f = &q->model.failure;
+	uint64_t now = loop_now_ms(q->config.loop);
+	int64_t delay_ms = failure_retry_delay_ms(f, q->attempt, id_random_u64());
+
+	answer_drop(q);
+	if (finds_another(q))
+		return ask_another(q);
+	if (delay_ms < 0 || now + (uint64_t)delay_ms > q->deadline_ms) {
+		struct failure last = *f;
+		if (q->compaction)
+			return compact_failed(q, &last);
+		query_give_up(q, QUERY_MODEL_ERROR, "%s", last.text);
+		q->failure = last;
+		return STEP_AGAIN;
+	}
+	query_emit(q, &(struct event){ .kind = EVENT_RETRY,
+				       .text = str_from(f->text),
+				       .attempt = q->attempt,
+				       .most_attempts = q->attempt +
+							(unsigned)((q->deadline_ms - now) / (uint64_t)(delay_ms + 1)),
+				       .delay_ms = delay_ms,
+				       .status = f->status,
+				       .error = failure_name(f) });
+	model_call_reset(&q->model);
+	timer_start(q->config.loop, &q->timer, (uint64_t)delay_ms);
+	return query_set_state(q, QUERY_BACKOFF);
+}
+
+enum step step_backoff(struct query *q)
+{
+	if (timer_running(&q->timer))
+		return STEP_WAIT;
+	governor_enter(&q->config.endpoint->governor, &q->slot);
+	return query_set_state(q, QUERY_GATE);
+}

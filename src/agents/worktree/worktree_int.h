@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ * worktree_int.h - what the worktree files share: a repository, a job and its steps, the record on disk, running git. */
+#pragma once
+#include <assert.h>
+#include <stdatomic.h>
+#include "lib/base/buf.h"
+#include "lib/base/id.h"
+#include "agents/worktree/worktree.h"
+
+/* ---- worktree_record.c: who owns a worktree and what it is, as the text of its git lock ---- */
+
+enum { COMMIT_MAX = 64 };
+
+enum record_kind {
+	RECORD_MAKING = 1, /* no agent has seen it: may be removed */
+	RECORD_AGENT,      /* may hold work */
+	RECORD_SPARE,      /* found without work: may be removed */
+};
+
+struct worktree_owner {
+	uint64_t pid, start, space; /* start: clock ticks since boot; space: inode of the pid namespace */
+};
+
+struct worktree_record {
+	enum record_kind kind;
+	char agent_id[AGENT_ID_LEN + 1];
+	char base[COMMIT_MAX + 1];
+	struct worktree_owner owner;
+};
+
+bool record_commit_valid(struct str commit);
+void record_format(const struct worktree_record *r, struct buf *out);
+bool record_parse(struct str text, struct worktree_record *ret_record); /* false: somebody else's lock */
+struct worktree_owner owner_self(void);
+bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner *self); /* true in doubt */
+int record_read(const char *admin, struct worktree_record *ret_record, struct err *err); /* ERR_NOT_FOUND: not locked */
+int record_write(const char *admin, const struct worktree_record *r, struct err *err);
+void record_remove(const char *admin);
+
+/* ---- worktree_git.c: one git command ---- */
+
+struct git {
+	struct loop *loop;
+	struct spawner *spawner;
+	struct kick *kick;   /* kicked when it is over */
+	struct child *child; /* NULL: none runs */
+	struct timer cap;
+	struct buf out, said; /* stdout, stderr */
+	int status;
+	bool abortable, timed_out;
+};
+
+struct git_command {
+	const char *program;           /* NULL: git */
+	const char *const *args;       /* behind the program and its options, ends with NULL */
+	const char *cwd;               /* for the whole repository, or */
+	const struct worktree *inside; /* in this worktree, with its git directories given, not looked up */
+	struct str input;
+	int landlock_fd; /* 0: none */
+	unsigned cap_ms; /* 0: ten minutes */
+	bool abortable;  /* a cancel kills it; others are short and end by themselves */
+};
+
+int git_start(struct git *g, const struct git_command *command, struct err *err);
+bool git_ok(const struct git *g);
+void git_abort(struct git *g);
+void git_release(struct git *g);
+struct str git_said(const struct git *g); /* why it failed, in its own words */
+
+/* ---- worktree_repo.c: one repository ---- */
+
+enum { SPARE_MAX = 4, PARALLEL_JOBS = 4 };
+enum repo_lock { REPO_EDIT, REPO_SWEEP, REPO_LIST }; /* bytes of the lock file */
+enum sweep_state { SWEEP_DUE, SWEEP_RUNS, SWEEP_OVER };
+
+struct worktree_repo {
+	struct worktree_pool *pool;
+	struct worktree_repo *next;
+	char *common, *root;
+	int lock_fd;
+	const struct worktree_job *holder; /* of REPO_LIST in this process */
+	enum sweep_state sweep;
+	bool prepared, made_claude;
+	struct worktree *spare[SPARE_MAX];
+	size_t spare_count;
+};
+
+struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, const char *root, struct err *err);
+void repo_free(struct worktree_repo *repo);
+bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which);
+void repo_wait_lock(struct worktree_repo *repo, enum repo_lock which);
+void repo_unlock(struct worktree_repo *repo, enum repo_lock which);
+/* .claude/worktrees is there, is no link and is excluded from the main checkout's status. */
+int repo_prepare(struct worktree_repo *repo, struct err *err);
+void repo_tidy(struct worktree_repo *repo); /* removes the directories that it made, if they are empty */
+char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name);
+
+/* ---- worktree_place.c: a worktree on disk ---- */
+
+struct worktree *worktree_new(const struct worktree_repo *repo, const char *agent_id, const char *base);
+/* Finds w->admin through the .git file and checks that all metadata agrees: the directory is no link, .git leads into
+ * <common>/worktrees, that leads back here and to the common directory. ERR_DENIED otherwise. */
+int worktree_verify(struct worktree *w, struct err *err);
+int worktree_move(struct worktree *w, const char *to, struct err *err);
+int worktree_record_as(const struct worktree *w, enum record_kind kind, const struct worktree_owner *self,
+		       struct err *err);
+/* Makes it ours if nobody alive has it; then w->base is that of the old record, if there was one. ERR_BUSY otherwise. */
+int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err);
+bool worktree_is_tied(const struct worktree *w); /* directory and admin directory name each other, whatever else */
+/* For what git was killed in the middle of, and cannot remove: a worktree without files, and its admin directory. false:
+ * something is there. */
+bool worktree_scrub(const struct worktree *w);
+void orphan_remove(const char *path); /* a directory without files and without an admin directory */
+int gitdir_read(const char *admin, struct buf *ret_path, struct err *err); /* where the worktree is said to be */
+int gitdir_write(const char *admin, const char *path, struct err *err);
+bool admin_of(const char *path, struct buf *ret_admin); /* what the .git file at path says */
+
+/* ---- worktree_branch.c: the branch as a file ---- */
+
+bool branch_commit(const struct worktree *w, struct buf *ret_commit); /* appends, with a line end; false: not found */
+/* Deletes it if it is at w->base and leaves it otherwise. false: it is packed, locked or in a reftable, git must look. */
+bool branch_delete(const struct worktree *w, bool owner_dead);
+
+/* ---- worktree_job.c: the engine ---- */
+
+/* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail.
+ * exclusive: git looks at all worktrees of the repository meanwhile, and dies if it meets one that is half made. */
+struct worktree_step {
+	const char *name;
+	bool exclusive;
+	void (*begin)(struct worktree_job *job);
+	void (*end)(struct worktree_job *job);
+};
+
+/* Files to copy into the worktree; the worker sees only this */
+struct fill {
+	uv_work_t work;
+	struct worktree_job *job;
+	bool running;
+	atomic_bool stop;
+	const char *from, *to;
+	struct str names; /* relative paths, each ended by NUL; in job->memory */
+	struct err err;
+};
+
+struct worktree_job {
+	struct worktree_pool *pool;
+	struct worktree_job *next, **prev; /* in pool->waiting or pool->active */
+	struct kick kick;
+	struct timer retry;
+	const struct worktree_step *step;
+	const struct worktree_step *after;   /* where removing leads */
+	const struct worktree_step *way_out; /* where a failure or a cancel leads; NULL: cancel is not heard */
+	bool begun, cancelled, counted;
+	struct err err; /* the first failure */
+	struct git git;
+	struct worktree_repo *repo; /* borrowed from the pool; NULL until known */
+	struct worktree *w;         /* owned until done */
+	bool foreign_branch;        /* not made by this job: never deleted */
+	struct arena memory;
+	/* take and adopt */
+	const char *agent_id, *cwd, *base, *top;
+	char **symlink_dirs, **sparse_paths;
+	bool fresh, adopt, base_given;
+	bool has_branch; /* adopt: the branch is there, check it out */
+	bool registered; /* undo removes the worktree */
+	bool claimed;    /* undo unlocks it */
+	bool without_spare, retry_place;
+	struct fill *fill; /* copies files in a worker */
+	worktree_taken_fn *taken;
+	/* release */
+	bool no_spare, detached;
+	bool parked;            /* w belongs to repo->spare now */
+	const char *why, *head; /* why it is kept; where its HEAD is */
+	worktree_released_fn *released;
+	void (*swept)(struct worktree_job *job); /* for the sweep, in place of released */
+	void *data;
+};
+
+struct worktree_pool {
+	struct loop *loop;
+	struct spawner *spawner;
+	struct worktree_owner self;
+	struct worktree_repo *repos;
+	struct worktree_job *waiting, **waiting_end;
+	struct worktree_job *active;
+	unsigned active_count; /* that hold one of the PARALLEL_JOBS */
+	unsigned sweeps;
+	unsigned spare_names;
+	unsigned fetch_cap_ms;
+	struct kick kick;
+	bool closed;
+	worktree_drained_fn *drained;
+	void *drained_data;
+};
+
+struct worktree_job *job_new(struct worktree_pool *pool, const struct worktree_step *first, void *data);
+void job_queue(struct worktree_job *job);     /* starts when there is room */
+void job_start_now(struct worktree_job *job); /* without counting: for the sweep, which others wait for */
+void job_go(struct worktree_job *job, const struct worktree_step *step);
+void job_fail(struct worktree_job *job); /* job->err is set */
+void job_git(struct worktree_job *job, const struct git_command *command);
+void job_git_failed(struct worktree_job *job, const char *what); /* job->err from what git said, then job_fail */
+void job_kick(struct worktree_job *job);
+void job_done(struct worktree_job *job); /* reports, frees, makes room */
+void pool_kick_all(struct worktree_pool *pool);
+
+/* ---- steps that other files lead to ---- */
+
+extern const struct worktree_step step_probe;   /* worktree_take.c */
+extern const struct worktree_step step_undo;    /* worktree_take.c */
+extern const struct worktree_step step_taken;   /* worktree_take.c */
+extern const struct worktree_step step_base;    /* worktree_base.c: decides job->base, then step_place */
+extern const struct worktree_step step_place;   /* worktree_take.c */
+extern const struct worktree_step step_fill;    /* worktree_fill.c: files, then step_branch */
+extern const struct worktree_step step_branch;  /* worktree_take.c: branch and HEAD, then step_extra */
+extern const struct worktree_step step_extra;   /* worktree_fill.c: links and copies, then step_taken */
+extern const struct worktree_step step_inspect; /* worktree_release.c */
+extern const struct worktree_step step_ended;   /* worktree_release.c: kept if there is a why, gone otherwise */
+extern const struct worktree_step step_empty;   /* worktree_remove.c: w is known to hold no work; leads to job->after */
+extern const struct worktree_step step_forget;  /* worktree_remove.c: the branch only */
+
+void fill_abort(struct worktree_job *job); /* worktree_fill.c */
+void fill_free(struct worktree_job *job);
+/* worktree_release.c; takes w, not yet started */
+struct worktree_job *release_new(struct worktree_repo *repo, struct worktree *w, void *data);
+void sweep_start(struct worktree_repo *repo); /* worktree_sweep.c; leads to SWEEP_OVER and pool_kick_all */
+/* worktree_guard.c. has_copy: an untracked file that is a link to the main checkout's, or the same as that. */
+int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err);
+bool worktree_has_copy(const struct worktree *w, const char *name);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ * worktree_place.c - one worktree on disk. Two files tie it together: <path>/.git says "gitdir: <admin>", <admin>/gitdir
+ * says "<path>/.git". An agent can write both, so neither is believed without the other. */
+#include "agents/worktree/worktree_int.h"
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include "lib/io/file.h"
+
+enum { POINTER_LIMIT = 8192, SCRUB_FDS = 8 };
+
+struct worktree *worktree_new(const struct worktree_repo *repo, const char *agent_id, const char *base)
+{
+	struct worktree *w = xcalloc(1, sizeof *w);
+	struct arena *a = &w->memory;
+
+	w->agent_id = arena_strdup(a, agent_id);
+	w->branch = arena_printf(a, "worktree-agent-%s", agent_id);
+	w->path = repo_place(a, repo, w->branch + strlen("worktree-"));
+	w->base = arena_strdup(a, base);
+	w->root = arena_strdup(a, repo->root);
+	w->origin = w->root;
+	w->common = arena_strdup(a, repo->common);
+	return w;
+}
+
+void worktree_free(struct worktree *w)
+{
+	if (!w)
+		return;
+	struct arena memory = w->memory;
+	free(w);
+	arena_release(&memory);
+}
+
+/* ---- the two pointers ---- */
+
+static int read_line(const char *dir, const char *name, struct buf *ret_text, struct err *err)
+{
+	AUTO_BUF struct buf path = { 0 };
+
+	buf_addf(&path, "%s/%s", dir, name);
+	int rc = file_read(path.p, POINTER_LIMIT, ret_text, err);
+	while (rc == 0 && ret_text->n && strchr("\r\n", ret_text->p[ret_text->n - 1]))
+		ret_text->p[--ret_text->n] = '\0';
+	return rc;
+}
+
+bool admin_of(const char *path, struct buf *ret_admin)
+{
+	if (read_line(path, ".git", ret_admin, NULL) < 0 || !str_starts(buf_str(ret_admin), STR("gitdir: /")))
+		return false;
+	buf_drop(ret_admin, strlen("gitdir: "));
+	return true;
+}
+
+int gitdir_read(const char *admin, struct buf *ret_path, struct err *err)
+{
+	int rc = read_line(admin, "gitdir", ret_path, err);
+
+	if (rc < 0)
+		return rc;
+	if (!str_ends(buf_str(ret_path), STR("/.git")))
+		return err_set(err, ERR_PARSE, "%s/gitdir does not name a worktree", admin);
+	ret_path->n -= strlen("/.git");
+	ret_path->p[ret_path->n] = '\0';
+	return 0;
+}
+
+int gitdir_write(const char *admin, const char *path, struct err *err)
+{
+	AUTO_BUF struct buf file = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&file, "%s/gitdir", admin);
+	buf_addf(&text, "%s/.git\n", path);
+	return file_replace(file.p, text.p, text.n, err);
+}
+
+/* ---- checks ---- */
+
+static bool is_real(const char *dir, const char *name, mode_t type)
+{
+	AUTO_BUF struct buf path = { 0 };
+	struct stat st;
+
+	buf_addf(&path, "%s%s", dir, name);
+	return lstat(path.p, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+/* The directory right below <common>/worktrees, nothing deeper and nothing above. */
+static bool is_admin_of(const char *admin, const char *common)
+{
+	size_t n = strlen(common);
+
+	if (strncmp(admin, common, n) != 0 || strncmp(admin + n, "/worktrees/", 11) != 0)
+		return false;
+	const char *name = admin + n + 11;
+	return *name && *name != '.' && !strchr(name, '/');
+}
+
+static bool commondir_is_usual(const char *admin)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	return read_line(admin, "commondir", &text, NULL) == 0 && str_is(buf_str(&text), "../..");
+}
+
+/* The two pointers name each other; ret_admin as .git says it. */
+static int check_tie(const struct worktree *w, struct buf *ret_admin, struct err *err)
+{
+	AUTO_BUF struct buf back = { 0 };
+
+	if (!is_real(w->path, "", S_IFDIR))
+		return err_set(err, ERR_DENIED, "%s is not a directory of its own", w->path);
+	if (!is_real(w->path, "/.git", S_IFREG) || !admin_of(w->path, ret_admin))
+		return err_set(err, ERR_DENIED, "%s/.git does not name a worktree", w->path);
+	if (!is_admin_of(ret_admin->p, w->common) || !is_real(ret_admin->p, "", S_IFDIR))
+		return err_set(err, ERR_DENIED, "the git metadata of %s leads to %s, not to a worktree of its own",
+			       w->path, ret_admin->p);
+	if ((w->admin && strcmp(w->admin, ret_admin->p) != 0) || gitdir_read(ret_admin->p, &back, NULL) < 0 ||
+	    strcmp(back.p, w->path) != 0)
+		return err_set(err, ERR_DENIED, "the git metadata of %s was changed", w->path);
+	return 0;
+}
+
+int worktree_verify(struct worktree *w, struct err *err)
+{
+	AUTO_BUF struct buf admin = { 0 };
+
+	int rc = check_tie(w, &admin, err);
+	if (rc < 0)
+		return rc;
+	if (!commondir_is_usual(admin.p))
+		return err_set(err, ERR_DENIED, "the git metadata in %s was changed", admin.p);
+	if (!w->admin)
+		w->admin = arena_dup(&w->memory, admin.p, admin.n);
+	return 0;
+}
+
+bool worktree_is_tied(const struct worktree *w)
+{
+	AUTO_BUF struct buf admin = { 0 };
+
+	return check_tie(w, &admin, NULL) == 0;
+}
+
+/* ---- changes ---- */
+
+/* Between the two writes the worktree is locked, so that git does not prune it; the sweep repairs what a crash leaves. */
+int worktree_move(struct worktree *w, const char *to, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(to, &st) == 0)
+		return err_set(err, S_ISLNK(st.st_mode) ? ERR_DENIED : ERR_IO, "%s exists already", to);
+	if (rename(w->path, to) < 0)
+		return err_set(err, ERR_IO, "cannot move %s to %s: %m", w->path, to);
+	int rc = gitdir_write(w->admin, to, err);
+	if (rc < 0) {
+		(void)rename(to, w->path);
+		return rc;
+	}
+	w->path = arena_strdup(&w->memory, to);
+	return 0;
+}
+
+int worktree_record_as(const struct worktree *w, enum record_kind kind, const struct worktree_owner *self,
+		       struct err *err)
+{
+	struct worktree_record r = { .kind = kind, .owner = *self };
+
+	snprintf(r.agent_id, sizeof r.agent_id, "%s", w->agent_id);
+	snprintf(r.base, sizeof r.base, "%s", w->base);
+	return record_write(w->admin, &r, err);
+}
+
+/* Two processes may want the same worktree of a dead one: reading its record and writing ours is one step. */
+static int claim_locked(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
+{
+	struct worktree_record old = { .kind = RECORD_AGENT };
+	struct err why = { 0 };
+
+	int rc = record_read(w->admin, &old, &why);
+	if (rc < 0 && rc != -ERR_NOT_FOUND)
+		return err_set(err, why.kind, "%s", why.text);
+	if (rc == 0 && owner_alive(&old.owner, &repo->pool->self))
+		return err_set(err, ERR_BUSY, "process %llu works in %s", (unsigned long long)old.owner.pid, w->path);
+	if (rc == 0)
+		w->base = arena_strdup(&w->memory, old.base);
+	*ret_kind = old.kind;
+	return worktree_record_as(w, old.kind, &repo->pool->self, err);
+}
+
+int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
+{
+	repo_wait_lock(repo, REPO_EDIT);
+	int rc = claim_locked(repo, w, ret_kind, err);
+	repo_unlock(repo, REPO_EDIT);
+	return rc;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static bool has_only_pointer(const char *path)
+{
+	DIR *d = opendir(path);
+	const struct dirent *e;
+	bool others = !d;
+
+	while (d && !others && (e = readdir(d)))
+		others = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, ".git") != 0;
+	if (d)
+		closedir(d);
+	return !others;
+}
+
+static void remove_pointer(const char *path)
+{
+	AUTO_BUF struct buf pointer = { 0 };
+
+	buf_addf(&pointer, "%s/.git", path);
+	(void)unlink(pointer.p);
+}
+
+void orphan_remove(const char *path)
+{
+	AUTO_BUF struct buf admin = { 0 };
+
+	if (!has_only_pointer(path) || (admin_of(path, &admin) && file_exists(admin.p)))
+		return;
+	remove_pointer(path);
+	(void)rmdir(path);
+}
+
+bool worktree_scrub(const struct worktree *w)
+{
+	if (!w->admin || !is_admin_of(w->admin, w->common)) {
+		orphan_remove(w->path);
+		return !file_exists(w->path);
+	}
+	if (worktree_is_tied(w) && has_only_pointer(w->path))
+		remove_pointer(w->path);
+	return (rmdir(w->path) == 0 || errno == ENOENT) &&
+	       nftw(w->admin, remove_entry, SCRUB_FDS, FTW_DEPTH | FTW_PHYS) == 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * frontmatter.h - the head of an agent, skill or command file: `key: value` lines between two lines of dashes.
+ *
+ * Strict YAML is tried first. What is not YAML (one file in sixteen) is read again line by line, so that an unquoted
+ * colon loses nothing. Both ways end in the same list of fields, each value a JSON text. Every leniency is a
+ * diagnostic. */
+#pragma once
+#include "lib/json/json.h"
+#include "config/catalog/diagnostic.h"
+
+enum frontmatter_flags {
+	FRONTMATTER_KNOWN = 1 << 0,       /* starts a field even in the middle of prose, in any case, without a space */
+	FRONTMATTER_TEXT = 1 << 1,        /* prose: a plain value is taken as it stands in the file */
+	FRONTMATTER_RESTRICTION = 1 << 2, /* limits power: losing its line must not go unseen */
+};
+
+/* The flags of a key in any case; 0: unknown. */
+typedef unsigned frontmatter_key_fn(struct str key);
+
+struct frontmatter_field {
+	struct str key;  /* as written, without quotes */
+	unsigned line;   /* 1-based in the file */
+	struct str json; /* one JSON value, NUL-terminated */
+	bool literal;    /* the value was not YAML: a string of its lines as they stand */
+	bool doubtful;   /* a restriction that is literal, and not even a line that could be taken by its word */
+};
+
+struct frontmatter_line {
+	struct str key;
+	unsigned line;
+};
+
+struct frontmatter {
+	bool found;
+	bool recovered;                   /* read by line */
+	struct frontmatter_field *fields; /* in the order of the file; a key may come twice */
+	size_t field_count;
+	struct frontmatter_line *lost; /* restrictions that stand in the source but did not become a field */
+	size_t lost_count;
+	struct str body; /* what follows (or all), line ends LF, trimmed; may hold NULs */
+};
+
+enum {
+	FRONTMATTER_LIMIT_BYTES = 256 << 10, /* between the dashes; more is an error and no field */
+	FRONTMATTER_LIMIT_DEPTH = 32,
+	FRONTMATTER_LIMIT_FIELDS = 1000,
+};
+
+/* Reads any bytes and never fails. Everything in *ret is in the arena, or borrowed from bytes. */
+void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
+		      struct diagnostics *diagnostics);
+
+/* For the tables of fields. Aliases (NULL: no more of them) begin with the letter of the name: every key of every file comes
+ * through here, and one look at that letter spares nearly all comparisons. Any case counts. */
+enum { FRONTMATTER_ALIASES = 2 };
+bool frontmatter_key_is(struct str key, const char *name, const char *const aliases[FRONTMATTER_ALIASES]);
+
+/* The text of a scalar, trimmed, in the arena; NULL for null, lists and maps. */
+const char *frontmatter_text(const struct json *value, struct arena *arena, struct arena *scratch);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ * frontmatter_int.h - what the frontmatter_*.c files share. */
+#pragma once
+#include "lib/base/buf.h"
+#include "config/catalog/frontmatter.h"
+
+struct fm_reader {
+	struct arena *arena;
+	frontmatter_key_fn *flags_of;
+	struct diagnostics *diagnostics;
+	struct frontmatter_field *fields;
+	size_t count, cap;
+	struct buf json; /* scratch: the value being written */
+};
+
+/* Where the frontmatter is */
+struct fm_place {
+	struct str text; /* its lines without the dashes, dedented */
+	unsigned line;   /* of the first of them */
+	struct str body;
+	unsigned body_line;
+	bool found, closed;
+};
+
+/* frontmatter_decode.c: valid UTF-8 with LF only; the bytes themselves if they are that already. */
+struct str fm_decode(struct arena *arena, struct str bytes, struct diagnostics *d);
+struct str fm_trim(struct str s); /* as str_trim, and no-break spaces, byte order marks, VT and FF */
+
+/* frontmatter_find.c */
+struct fm_place fm_find(struct fm_reader *r, struct str text);
+
+/* frontmatter_key.c: the key that a line without indentation starts. */
+struct fm_key {
+	struct str name; /* without quotes */
+	unsigned flags;
+	struct str value; /* what follows the colon, blanks and no-break spaces skipped */
+};
+bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret);
+/* The same for lines that count as a restriction: also `? tools` and others that fm_key does not take. */
+bool fm_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *ret_key);
+
+/* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and
+ * *ret_why, unless NULL, says why. line is that of the first line of text. */
+struct fm_problem {
+	const char *what; /* static */
+	unsigned line;
+};
+bool fm_yaml(struct fm_reader *r, struct str text, unsigned line, struct fm_problem *ret_why);
+struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned line);
+
+/* frontmatter_recover.c: appends the fields of a text that is not YAML. */
+void fm_recover(struct fm_reader *r, struct str text, unsigned line);
+
+/* frontmatter_literal.c: the meaning of prose that stands behind a key. */
+void fm_fold(struct buf *out, struct str plain);    /* a plain value over several lines, as YAML folds it */
+void fm_literal(struct buf *out, struct str value); /* lines kept; quotes and block marks taken off */
+
+static inline bool fm_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}

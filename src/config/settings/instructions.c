@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * instructions.c - finds CLAUDE.md files and puts them together. */
+#include "config/settings/instructions.h"
+#include <dirent.h>
+#include "lib/base/map.h"
+#include "lib/io/file.h"
+#include "lib/git/git_head.h"
+#include "config/settings/instruction_text.h"
+
+enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
+
+struct collector {
+	struct buf *out, *notes;
+	const struct instructions_spec *spec;
+	const char *kind; /* of what is being added: "Managed", "User", "Project", "Local" */
+	struct arena arena;
+	struct map seen; /* path -> anything: a file is taken once */
+	const char *cwd;
+	const char *root;   /* of the repository; NULL: none */
+	const char *inside; /* imports must stay below it; NULL: anywhere */
+	size_t limit, start;
+	unsigned rules;
+};
+
+/* parent: the file that imports it; NULL: none does. */
+static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops);
+
+static void follow_import(void *data, struct str target, const char *from, unsigned hops)
+{
+	struct collector *c = data;
+	const char *slash = strrchr(from, '/');
+	char *dir = arena_dup(&c->arena, from, slash ? (size_t)(slash - from) : 0);
+	char *path = path_absolute(&c->arena, dir, target);
+
+	if (hops >= MOST_HOPS)
+		return;
+	if (c->inside && !path_is_inside(path, c->inside)) {
+		if (file_exists(path))
+			buf_addf(c->notes, "%s imports %s, which is outside its directory: not read\n", from, path);
+		return;
+	}
+	if (file_exists(path))
+		add_file(c, path, "imported", from, hops + 1);
+}
+
+static void tell(const struct collector *c, const char *path, const char *parent)
+{
+	if (c->spec->on_file)
+		c->spec->on_file(c->spec->data, &(struct instruction_file){ path, c->kind, parent });
+}
+
+static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf clean = { 0 };
+	struct err err = { 0 };
+
+	if (map_get(&c->seen, str_from(path)))
+		return;
+	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
+		if (err.kind != ERR_NOT_FOUND)
+			buf_addf(c->notes, "%s\n", err.text);
+		return;
+	}
+	map_set(&c->seen, str_from(path), c);
+	struct str body = instruction_body(buf_str(&text));
+	if (!body.p)
+		return; /* a rule for certain files only */
+	instruction_clean(&clean, body);
+	if (c->out->n - c->start + clean.n > c->limit) {
+		buf_addf(c->notes, "%s is left out: the instruction files together exceed %zu bytes\n", path, c->limit);
+		return;
+	}
+	if (!clean.n)
+		return;
+	buf_addf(c->out, "Contents of %s (%s):\n\n", path, label);
+	buf_add(c->out, clean.p, clean.n);
+	buf_addstr(c->out, "\n\n");
+	tell(c, path, parent);
+	instruction_imports(buf_str(&clean), path, hops, follow_import, c);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void add_rules(struct collector *c, const char *dir, const char *label, unsigned depth)
+{
+	struct dirent **entries;
+	int n = depth < 8 ? scandir(dir, &entries, NULL, by_name) : 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = entries[i]->d_name;
+		char *path = path_join(&c->arena, dir, name);
+		if (name[0] != '.' && entries[i]->d_type == DT_DIR)
+			add_rules(c, path, label, depth + 1);
+		else if (name[0] != '.' && str_ends(str_from(name), STR(".md")) && c->rules++ < MOST_RULES)
+			add_file(c, path, label, NULL, 0);
+		free(entries[i]);
+	}
+	if (n >= 0 && depth < 8)
+		free(entries);
+}
+
+static void add_project_dir(struct collector *c, const char *dir)
+{
+	c->inside = c->root && path_is_inside(dir, c->root) ? c->root : dir;
+	c->kind = "Project";
+	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", NULL, 0);
+	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", NULL, 0);
+	add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
+	c->kind = "Local";
+	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", NULL, 0);
+}
+
+/* "/", "/a", "/a/b": the nearest last. */
+static void add_project_dirs(struct collector *c)
+{
+	add_project_dir(c, "/");
+	for (const char *slash = strchr(c->cwd + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+		add_project_dir(c, arena_dup(&c->arena, c->cwd, (size_t)(slash - c->cwd)));
+	if (c->cwd[1])
+		add_project_dir(c, c->cwd);
+}
+
+void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
+{
+	struct collector c = { .out = out, .notes = notes, .spec = spec, .cwd = spec->cwd, .start = out->n };
+
+	c.limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT;
+	c.kind = "Managed";
+	if (spec->managed_dir)
+		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", NULL, 0);
+	c.kind = "User";
+	if (spec->config_dir) {
+		add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", NULL, 0);
+		add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
+	}
+	if (spec->cwd) {
+		c.root = git_root(&c.arena, spec->cwd);
+		add_project_dirs(&c);
+	}
+	map_release(&c.seen);
+	arena_release(&c.arena);
+}

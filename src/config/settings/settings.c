@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT
+ * settings.c - the snapshot: from files to one value, and the questions that are asked of it. */
+#include "config/settings/settings.h"
+#include <time.h>
+#include "config/settings/settings_int.h"
+
+enum { SETTLE_MS = 100 };
+
+/* ---- stamps ------------------------------------------------------------------------------------------------------ */
+
+static bool is_inline(const struct settings_place *place)
+{
+	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
+}
+
+/* Taken before the file is read, so that a change in between shows. The clock of files ticks in milliseconds: a file that
+ * was written a moment ago can change again without showing it, and does not count as settled. */
+static void take_stamp(struct layer_file *f, const struct settings_place *place)
+{
+	struct timespec now;
+
+	f->settled = true;
+	f->there = !is_inline(place) && stat(place->path, &f->stamp) == 0;
+	if (!f->there)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	const struct timespec *changed = &f->stamp.st_ctim;
+	f->settled = (now.tv_sec - changed->tv_sec) * 1000 + (now.tv_nsec - changed->tv_nsec) / 1000000 >= SETTLE_MS;
+}
+
+static bool is_changed(const struct layer_file *f, const struct settings_place *place)
+{
+	struct layer_file now = { 0 };
+
+	take_stamp(&now, place);
+	if (f->layer != place->layer || now.there != f->there || !f->settled)
+		return true;
+	return now.there &&
+	       (now.stamp.st_ino != f->stamp.st_ino || now.stamp.st_dev != f->stamp.st_dev ||
+		now.stamp.st_size != f->stamp.st_size || now.stamp.st_ctim.tv_sec != f->stamp.st_ctim.tv_sec ||
+		now.stamp.st_ctim.tv_nsec != f->stamp.st_ctim.tv_nsec);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static const char *copy(struct arena *a, const char *text)
+{
+	return text ? arena_strdup(a, text) : NULL;
+}
+
+static struct settings *new_snapshot(const struct settings_spec *spec)
+{
+	struct settings *s = xcalloc(1, sizeof *s);
+
+	s->refs = 1;
+	s->spec = *spec;
+	s->spec.cwd = copy(&s->arena, spec->cwd);
+	s->spec.config_dir = copy(&s->arena, spec->config_dir);
+	s->spec.managed_dir = copy(&s->arena, spec->managed_dir);
+	s->spec.managed = copy(&s->arena, spec->managed);
+	s->spec.flag = copy(&s->arena, spec->flag);
+	return s;
+}
+
+struct settings *settings_ref(struct settings *s)
+{
+	if (s)
+		s->refs++;
+	return s;
+}
+
+void settings_unref(struct settings *s)
+{
+	if (!s || --s->refs)
+		return;
+	for (size_t i = 0; i < s->file_count; i++)
+		settings_file_release(&s->files[i].file);
+	free(s->files);
+	free(s->notes);
+	free(s->vars);
+	buf_release(&s->text);
+	json_reader_release(&s->reader);
+	arena_release(&s->arena);
+	free(s);
+}
+
+bool settings_trusted(const struct settings *s)
+{
+	return s->spec.trusted;
+}
+
+static int read_place(struct layer_file *f, const struct settings_place *place, struct err *err)
+{
+	f->layer = place->layer;
+	take_stamp(f, place);
+	if (is_inline(place))
+		return settings_file_parse(&f->file, place->layer == LAYER_FLAG ? "--settings" : "--managed-settings",
+					   str_from(place->path), err);
+	int status = settings_file_read(&f->file, place->path, err);
+	if (status == 0 && place->layer == LAYER_FLAG && !f->file.root)
+		return err_set(err, ERR_USAGE, "Settings file not found: %s", place->path);
+	return status;
+}
+
+static int read_files(struct settings *s, const struct settings_places *places, struct err *err)
+{
+	int status = 0;
+
+	s->files = xcalloc(places->count + 1, sizeof *s->files);
+	for (size_t i = 0; i < places->count && status == 0; i++) {
+		struct layer_file *f = &s->files[s->file_count++];
+		status = read_place(f, &places->list[i], err);
+		f->believed = s->spec.trusted || (status == 0 && settings_is_own(f->layer, f->file.path));
+	}
+	for (size_t i = 0; i < s->file_count && status == 0; i++)
+		if (s->files[i].file.root)
+			status = settings_check(s, &s->files[i], err);
+	return status;
+}
+
+static int load(struct settings *s, struct err *err)
+{
+	struct settings_places places = { .arena = &s->arena };
+	int status = settings_places_find(&places, &s->spec, err);
+
+	if (status == 0)
+		status = read_files(s, &places, err);
+	if (status < 0)
+		return status;
+	settings_merge(s);
+	return json_parse(&s->reader, s->text.p, s->text.n, &s->root, err);
+}
+
+int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err)
+{
+	struct settings *s = new_snapshot(spec);
+	int status = load(s, err);
+
+	if (status < 0)
+		settings_unref(s);
+	else
+		*ret_settings = s;
+	return status;
+}
+
+/* The place of JSON on the command line is the JSON, its file is called otherwise; it cannot change. */
+static bool is_same_place(const struct layer_file *f, const struct settings_place *place)
+{
+	return is_inline(place) || !strcmp(f->file.path, place->path);
+}
+
+bool settings_stale(const struct settings *s)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	struct settings_places places = { .arena = &scratch };
+
+	if (settings_places_find(&places, &s->spec, NULL) < 0 || places.count != s->file_count)
+		return true;
+	for (size_t i = 0; i < places.count; i++)
+		if (!is_same_place(&s->files[i], &places.list[i]) || is_changed(&s->files[i], &places.list[i]))
+			return true;
+	return false;
+}
+
+int settings_refresh(struct settings **s, struct err *err)
+{
+	struct settings *fresh;
+
+	if (!settings_stale(*s))
+		return 0;
+	int status = settings_load(&(*s)->spec, &fresh, err);
+	if (status < 0)
+		return status;
+	settings_unref(*s);
+	*s = fresh;
+	return 1;
+}
+
+static const struct layer_file *find_file(const struct settings *s, const struct layer_file *like)
+{
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].layer == like->layer && !strcmp(s->files[i].file.path, like->file.path))
+			return &s->files[i];
+	return NULL;
+}
+
+static struct str text_of(const struct layer_file *f)
+{
+	return f && f->file.root ? buf_str(&f->file.text) : STR("");
+}
+
+void settings_each_change(const struct settings *from, const struct settings *to, settings_change_fn *fn, void *data)
+{
+	for (size_t i = 0; i < to->file_count; i++) {
+		const struct layer_file *f = &to->files[i];
+		if (!str_eq(text_of(f), text_of(find_file(from, f))))
+			fn(data, f->layer, f->file.path);
+	}
+	for (size_t i = 0; i < from->file_count; i++) {
+		const struct layer_file *f = &from->files[i];
+		if (f->file.root && !find_file(to, f))
+			fn(data, f->layer, f->file.path);
+	}
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+/* Names with dots are possible where names are the user's own: below a known key, and beside the known keys. */
+static const struct json *find(const struct json *root, struct str path)
+{
+	const struct json *at = root;
+	struct str rest = path;
+
+	while (rest.p && at) {
+		size_t done = (size_t)(rest.p - path.p);
+		if (done && !setting_is_group((struct str){ path.p, done - 1 }) && json_get_str(at, rest))
+			return json_get_str(at, rest);
+		at = json_get_str(at, str_cut(&rest, '.'));
+	}
+	if (at || setting_at_or_above(path) || setting_is_group(path))
+		return at;
+	return json_get_str(root, path);
+}
+
+static struct settings_origin origin_of(const struct layer_file *f, struct settings_cursor *at,
+					const struct json *value)
+{
+	settings_cursor_move(at, &f->file, value);
+	return (struct settings_origin){ f->layer, f->file.path, at->line, at->column };
+}
+
+/* What the files that count say, the lowest first; parts has room for all files. */
+static size_t find_parts(const struct settings *s, struct str path, struct settings_part *parts)
+{
+	const struct setting_key *key = setting_at_or_above(path);
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->file_count; i++) {
+		const struct layer_file *f = &s->files[i];
+		const struct json *value = find(f->file.root, path);
+		if (value && !settings_ignored(s, key, f, value))
+			parts[count++] = (struct settings_part){ value, f };
+	}
+	return count;
+}
+
+static void find_origin(const struct settings *s, struct str path, struct settings_origin *ret_origin)
+{
+	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
+	size_t count = find_parts(s, path, parts);
+	struct settings_cursor at = { 0 };
+	size_t first;
+
+	if (!count)
+		return;
+	const struct settings_part *winner =
+		&parts[settings_winner(setting_find(path), setting_is_whole(path), parts, count, &first)];
+	*ret_origin = origin_of(winner->from, &at, winner->value);
+}
+
+const struct json *settings_get(const struct settings *s, const char *path, struct settings_origin *ret_origin)
+{
+	const struct json *value = find(s->root, str_from(path));
+
+	if (value && ret_origin)
+		find_origin(s, str_from(path), ret_origin);
+	return value;
+}
+
+bool settings_bool(const struct settings *s, const char *path, bool fallback)
+{
+	const struct json *v = settings_get(s, path, NULL);
+
+	return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? json_bool(v) : fallback;
+}
+
+int64_t settings_i64(const struct settings *s, const char *path, int64_t fallback)
+{
+	int64_t n;
+
+	return json_i64(settings_get(s, path, NULL), &n) ? n : fallback;
+}
+
+double settings_double(const struct settings *s, const char *path, double fallback)
+{
+	const struct json *v = settings_get(s, path, NULL);
+
+	return json_is(v, JSON_NUMBER) ? json_double(v) : fallback;
+}
+
+const char *settings_cstr(const struct settings *s, const char *path, struct arena *a, const char *fallback)
+{
+	const char *text = json_cstr(settings_get(s, path, NULL), a);
+
+	return text ? text : fallback;
+}
+
+const char *const *settings_texts(const struct settings *s, const char *path, struct arena *a)
+{
+	const struct json *v = settings_get(s, path, NULL);
+	size_t n = 0;
+
+	if (!v)
+		return NULL;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		n++;
+	const char **list = arena_alloc(a, (n + 1) * sizeof *list);
+	n = 0;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		list[n++] = json_cstr(e, a);
+	list[n] = NULL;
+	return list;
+}
+
+static void each_in(const struct layer_file *f, const struct json *value, settings_item_fn *fn, void *data)
+{
+	struct settings_cursor at = { 0 };
+
+	if (json_is(value, JSON_ARRAY))
+		for (const struct json *v = json_first(value); v; v = json_next(value, v))
+			fn(data, &(struct settings_item){ .origin = origin_of(f, &at, v), .value = v });
+	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
+		fn(data, &(struct settings_item){ origin_of(f, &at, m.key), m.key, m.value });
+}
+
+void settings_each(const struct settings *s, const char *path, settings_item_fn *fn, void *data)
+{
+	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
+	size_t count = find_parts(s, str_from(path), parts);
+
+	for (size_t i = 0; i < count; i++)
+		each_in(parts[i].from, parts[i].value, fn, data);
+}
+
+/* ---- for people -------------------------------------------------------------------------------------------------- */
+
+const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count)
+{
+	*ret_count = s->note_count;
+	return s->notes;
+}
+
+static enum settings_effect effect_of(const struct settings_part *parts, size_t first, size_t winner, size_t count,
+				      const struct layer_file *f)
+{
+	size_t i = 0;
+
+	while (i < count && parts[i].from != f)
+		i++;
+	if (i < first || i > winner)
+		return EFFECT_OVERRIDDEN;
+	return first < winner ? EFFECT_JOINS : EFFECT_WINS;
+}
+
+void settings_explain(const struct settings *s, const char *path, settings_view_fn *fn, void *data)
+{
+	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
+	struct str name = str_from(path);
+	size_t count = find_parts(s, name, parts);
+	size_t first = 0;
+	size_t winner = count ? settings_winner(setting_find(name), setting_is_whole(name), parts, count, &first) : 0;
+
+	for (size_t i = s->file_count; i-- > 0;) {
+		const struct layer_file *f = &s->files[i];
+		struct settings_cursor at = { 0 };
+		struct settings_view view = { .value = name.n ? find(f->file.root, name) : NULL };
+		view.origin = origin_of(f, &at, view.value);
+		view.why = view.value ? settings_ignored(s, setting_at_or_above(name), f, view.value) : NULL;
+		view.effect = !f->file.root                    ? EFFECT_NO_FILE
+			      : !view.value                    ? EFFECT_SILENT
+			      : view.why == settings_untrusted ? EFFECT_HELD
+			      : view.why                       ? EFFECT_IGNORED
+							       : effect_of(parts, first, winner, count, f);
+		fn(data, &view);
+	}
+}
+
+static const char *member_path(struct arena *a, struct setting_spot group, struct str name)
+{
+	return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(group.path), group.path.n ? "." : "", STR_ARG(name));
+}
+
+static void each_set(const struct json *object, struct setting_spot group, struct arena *a, settings_member_fn *fn,
+		     void *data)
+{
+	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
+		struct str name = json_str(m.key, a);
+		struct setting_spot spot = setting_below(a, group, name);
+		if (spot.group)
+			each_set(m.value, spot, a, fn, data);
+		else if (!setting_is_remark(name))
+			fn(data, member_path(a, group, name), spot.key, m.value);
+	}
+}
+
+void settings_each_set(const struct settings *s, settings_member_fn *fn, void *data)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	each_set(s->root, (struct setting_spot){ .group = true }, &scratch, fn, data);
+}

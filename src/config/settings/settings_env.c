@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * settings_env.c - the variables that settings set. */
+#include "lib/base/map.h"
+#include "config/settings/settings_int.h"
+
+/* Sorted by what they decide. A name that ends with '*' stands for all that begin so. */
+static const char *const dangerous[] = {
+	/* which program runs */
+	"PATH",
+	"SHELL",
+	"CLAUDE_CODE_SHELL",
+	"CLAUDE_CODE_SHELL_PREFIX",
+	"EDITOR",
+	"VISUAL",
+	"PAGER",
+	"BROWSER",
+	/* what code it loads */
+	"LD_*",
+	"DYLD_*",
+	"GCONV_PATH",
+	"BASH_ENV",
+	"BASH_FUNC_*",
+	"ENV",
+	"ZDOTDIR",
+	"PROMPT_COMMAND",
+	"PS4",
+	"IFS",
+	"SHELLOPTS",
+	"BASHOPTS",
+	"CLAUDE_ENV_FILE",
+	"NODE_OPTIONS",
+	"NODE_PATH",
+	"PYTHON*",
+	"PERL5*",
+	"PERLLIB",
+	"RUBY*",
+	"JAVA_TOOL_OPTIONS",
+	"_JAVA_OPTIONS",
+	"GIT_*",
+	"CARGO_*",
+	"RUSTC*",
+	"GEM_*",
+	"npm_config_*",
+	"NPM_CONFIG_*",
+	/* where keys and requests go */
+	"ANTHROPIC_*",
+	"OPENAI_*",
+	"CLAUDE_CODE_USE_*",
+	"CLAUDE_CODE_EXTRA_BODY",
+	"HTTP_PROXY",
+	"HTTPS_PROXY",
+	"ALL_PROXY",
+	"NO_PROXY",
+	"http_proxy",
+	"https_proxy",
+	"all_proxy",
+	"no_proxy",
+	"SSL_CERT_*",
+	"CURL_CA_BUNDLE",
+	"NODE_EXTRA_CA_CERTS",
+	"NODE_TLS_REJECT_UNAUTHORIZED",
+	"REQUESTS_CA_BUNDLE",
+	"AWS_*",
+	"GOOGLE_*",
+	/* what protects the user, and where files are looked for */
+	"HOME",
+	"TMPDIR",
+	"XDG_*",
+	"IS_SANDBOX",
+	"CLAUDE_CONFIG_DIR",
+	"CLAUDE_CODE_SIMPLE",
+	"CLAUDE_CODE_TMPDIR",
+	"CLAUDE_CODE_PLUGIN_*",
+	"CADRE_*",
+};
+
+static bool matches(struct str name, struct str pattern)
+{
+	if (pattern.p[pattern.n - 1] == '*')
+		return str_starts(name, (struct str){ pattern.p, pattern.n - 1 });
+	return str_eq(name, pattern);
+}
+
+bool env_is_dangerous(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(dangerous); i++)
+		if (matches(name, str_from(dangerous[i])))
+			return true;
+	return false;
+}
+
+/* Judged by the parts between underlines, so that MAX_OUTPUT_TOKENS and KEYBOARD are none. What a part ends with counts as
+ * well: authtoken, PGPASSWORD. */
+bool env_is_secret(struct str name)
+{
+	static const char *const endings[] = { "token",  "secret",     "secrets",     "password",  "passwd",
+					       "apikey", "passphrase", "credentials", "credential" };
+	static const char *const words[] = { "key", "pat", "pass", "pwd", "jwt", "auth", "cookie" };
+
+	if (str_is(name, "PWD") || str_is(name, "SSH_AUTH_SOCK"))
+		return false;
+	if (str_is_nocase(name, "ANTHROPIC_CUSTOM_HEADERS"))
+		return true;
+	for (struct str rest = name; rest.p;) {
+		struct str part = str_cut(&rest, '_');
+		for (size_t i = 0; i < COUNT_OF(words); i++)
+			if (str_is_nocase(part, words[i]))
+				return true;
+		for (size_t i = 0; i < COUNT_OF(endings); i++) {
+			size_t n = strlen(endings[i]);
+			if (part.n >= n && str_is_nocase((struct str){ part.p + part.n - n, n }, endings[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static const char *text_of(struct settings *s, const struct json *value)
+{
+	struct str raw = json_raw(value);
+
+	return json_is(value, JSON_STRING) ? json_cstr(value, &s->arena) : arena_dup(&s->arena, raw.p, raw.n);
+}
+
+void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env)
+{
+	struct settings_cursor at = { 0 };
+
+	for (struct json_member m = json_members(env); m.key; m = json_member_next(env, m)) {
+		if (s->var_count == s->var_cap) {
+			s->var_cap = s->var_cap ? s->var_cap * 2 : 16;
+			s->vars = xrealloc(s->vars, s->var_cap * sizeof *s->vars);
+		}
+		settings_cursor_move(&at, &from->file, m.key);
+		s->vars[s->var_count++] = (struct env_var){
+			.name = json_cstr(m.key, &s->arena),
+			.value = text_of(s, m.value),
+			.origin = { from->layer, from->file.path, at.line, at.column },
+		};
+	}
+}
+
+static bool is_held(const struct env_var *var, enum env_trust trust)
+{
+	if (var->origin.layer != LAYER_PROJECT && var->origin.layer != LAYER_LOCAL)
+		return false;
+	return trust == ENV_OWN || (trust == ENV_SAFE && env_is_dangerous(str_from(var->name)));
+}
+
+static const struct env_var *find(const struct settings *s, enum env_trust trust, const char *name)
+{
+	for (size_t i = s->var_count; i-- > 0;)
+		if (!strcmp(s->vars[i].name, name) && !is_held(&s->vars[i], trust))
+			return &s->vars[i];
+	return NULL;
+}
+
+const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)
+{
+	const struct env_var *var = find(s, trust, name);
+
+	return var ? var->value : getenv(name);
+}
+
+void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data)
+{
+	CLEANUP(map_release) struct map winners = { 0 };
+
+	for (size_t i = 0; i < s->var_count; i++)
+		if (!is_held(&s->vars[i], trust))
+			map_set(&winners, str_from(s->vars[i].name), &s->vars[i]);
+	for (const struct map_entry *e = map_next(&winners, NULL); e; e = map_next(&winners, e)) {
+		const struct env_var *var = e->value;
+		fn(data, &(struct settings_var){ var->name, var->value, var->origin, false });
+	}
+	for (size_t i = 0; i < s->var_count; i++) {
+		const struct env_var *var = &s->vars[i];
+		if (is_held(var, trust))
+			fn(data, &(struct settings_var){ var->name, var->value, var->origin, true });
+	}
+}

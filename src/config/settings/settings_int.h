@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * settings_int.h - the snapshot, for the files that make it. */
+#pragma once
+#include <sys/stat.h>
+#include "config/settings/settings.h"
+#include "config/settings/settings_file.h"
+#include "config/settings/settings_key.h"
+
+enum { SETTINGS_NOTES_LIMIT = 200 };
+
+struct layer_file {
+	enum settings_layer layer;
+	struct settings_file file;
+	struct stat stamp;
+	bool there, settled;
+	bool believed; /* what it says may widen: settings_belief.c */
+};
+
+struct env_var {
+	const char *name, *value;
+	struct settings_origin origin;
+};
+
+struct settings {
+	unsigned refs;
+	struct arena arena;
+	struct settings_spec spec;
+	struct layer_file *files; /* one for each place, lowest first */
+	size_t file_count;
+	struct settings_note *notes;
+	size_t note_count, note_cap;
+	size_t held_count, other_count; /* of notes */
+	struct env_var *vars;           /* of all files, lowest first */
+	size_t var_count, var_cap;
+	struct buf text; /* the merged settings */
+	struct json_reader reader;
+	const struct json *root;
+};
+
+/* What one file says about one path */
+struct settings_part {
+	const struct json *value;
+	const struct layer_file *from;
+};
+
+/* settings_check.c: types and unknown keys; fills notes and vars. */
+int settings_check(struct settings *s, const struct layer_file *from, struct err *err);
+
+/* settings_merge.c */
+void settings_merge(struct settings *s); /* writes s->text */
+extern const char settings_untrusted[];
+/* NULL if what this file says counts, else why it does not; settings_untrusted: it is held. key: that of the value, or the
+ * known one above it. */
+const char *settings_ignored(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
+			     const struct json *value);
+/* Of parts, the lowest first, those from *ret_first on make the merged value; returns the one that wins. count is not 0. */
+size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
+		       size_t *ret_first);
+
+/* settings_belief.c */
+/* Whether the words of this file are the user's own, and not those of the author of the project. */
+bool settings_is_own(enum settings_layer layer, const char *file);
+/* Whether the value waits for the user to trust the folder. All files have been read. */
+bool settings_is_held(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
+		      const struct json *value);
+
+/* settings_env.c */
+void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env);

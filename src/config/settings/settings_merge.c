@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * settings_merge.c - many files, one value. The merged settings are written as JSON and read again, so that they look like
+ * any other JSON. Each step costs what it reads: a file of two megabytes must not take minutes. Recursion is bounded by
+ * the depth that a settings file may have. */
+#include "lib/base/map.h"
+#include "lib/json/json_write.h"
+#include "config/settings/settings_int.h"
+
+const char settings_untrusted[] = "this folder is not trusted (`cadre trust` records consent)";
+
+const char *settings_ignored(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
+			     const struct json *value)
+{
+	enum settings_layer layer = from->layer;
+
+	if (!key)
+		return NULL;
+	if (key->flags & SETTING_MANAGED && layer != LAYER_MANAGED)
+		return "it counts in managed settings only";
+	if (key->flags & SETTING_NOT_PROJECT && (layer == LAYER_PROJECT || layer == LAYER_LOCAL))
+		return "it does not count from the project";
+	if (key->flags & SETTING_NO_AUTO && (layer == LAYER_PROJECT || layer == LAYER_LOCAL) &&
+	    json_str_is(value, "auto"))
+		return "\"auto\" does not count from the project";
+	if (settings_is_held(s, key, from, value))
+		return settings_untrusted;
+	return NULL;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Without blanks and with one spelling of each string, so that equal values are equal texts. */
+static void write_value(struct json_out *w, const struct json *v, struct arena *scratch)
+{
+	switch ((enum json_type)v->type) {
+	case JSON_STRING:
+		json_put_str(w, json_str(v, scratch));
+		return;
+	case JSON_ARRAY:
+		json_open(w, '[');
+		for (const struct json *e = json_first(v); e; e = json_next(v, e))
+			write_value(w, e, scratch);
+		json_close(w);
+		return;
+	case JSON_OBJECT:
+		json_open(w, '{');
+		for (struct json_member m = json_members(v); m.key; m = json_member_next(v, m)) {
+			json_key_str(w, json_str(m.key, scratch));
+			write_value(w, m.value, scratch);
+		}
+		json_close(w);
+		return;
+	default:
+		json_put_raw(w, json_raw(v));
+	}
+}
+
+static void value_text(struct buf *out, const struct json *v, struct arena *scratch)
+{
+	struct json_out w = json_out(out);
+
+	buf_clear(out);
+	write_value(&w, v, scratch);
+}
+
+/* ---- who counts -------------------------------------------------------------------------------------------------- */
+
+static size_t rank(const struct setting_key *key, const struct json *value)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	size_t i = 0;
+
+	value_text(&text, value, &scratch);
+	while (key->strictness[i] && strcmp(key->strictness[i], text.p) != 0)
+		i++;
+	return key->strictness[i] ? i + 1 : 0;
+}
+
+static size_t strictest(const struct setting_key *key, const struct settings_part *parts, size_t count)
+{
+	size_t best = count - 1;
+
+	for (size_t i = count; i-- > 0;)
+		if (rank(key, parts[i].value) > rank(key, parts[best].value))
+			best = i;
+	return best;
+}
+
+static bool is_container(const struct json *v)
+{
+	return json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT);
+}
+
+size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
+		       size_t *ret_first)
+{
+	size_t top = count - 1;
+	bool managed_only = key && key->flags & SETTING_WHOLE_IF_MANAGED && parts[top].from->layer == LAYER_MANAGED;
+
+	if (key && key->strictness)
+		return *ret_first = strictest(key, parts, count);
+	*ret_first = top;
+	if (whole || !is_container(parts[top].value))
+		return top;
+	while (*ret_first > 0 && parts[*ret_first - 1].value->type == parts[top].value->type &&
+	       (!managed_only || parts[*ret_first - 1].from->layer == LAYER_MANAGED))
+		--*ret_first;
+	return top;
+}
+
+/* ---- merging ----------------------------------------------------------------------------------------------------- */
+
+/* One name and what each file says about it */
+struct member {
+	struct setting_spot spot;
+	struct settings_part *parts;
+	size_t count, cap;
+};
+
+struct merge {
+	const struct settings *settings;
+	struct json_out w;
+	struct arena arena;
+};
+
+static void merge_value(struct merge *m, const struct member *member, bool whole);
+
+static void add_part(struct merge *m, struct member *member, struct settings_part part)
+{
+	if (member->count && member->parts[member->count - 1].from == part.from) {
+		member->parts[member->count - 1] = part; /* of a key that stands there twice the last one counts */
+		return;
+	}
+	if (member->count == member->cap) {
+		size_t cap = member->cap ? member->cap * 2 : 2;
+		struct settings_part *bigger = arena_alloc(&m->arena, cap * sizeof *bigger);
+		if (member->count)
+			memcpy(bigger, member->parts, member->count * sizeof *bigger);
+		member->parts = bigger;
+		member->cap = cap;
+	}
+	member->parts[member->count++] = part;
+}
+
+static void collect(struct merge *m, struct map *names, struct setting_spot spot, struct settings_part object)
+{
+	for (struct json_member j = json_members(object.value); j.key; j = json_member_next(object.value, j)) {
+		struct str name = json_str(j.key, &m->arena);
+		struct member *member = map_get(names, name);
+		if (!member) {
+			member = arena_calloc(&m->arena, sizeof *member);
+			member->spot = setting_below(&m->arena, spot, name);
+			map_set(names, name, member);
+		}
+		if (!settings_ignored(m->settings, member->spot.key, object.from, j.value))
+			add_part(m, member, (struct settings_part){ j.value, object.from });
+	}
+}
+
+static void merge_objects(struct merge *m, const struct member *object, size_t first)
+{
+	CLEANUP(map_release) struct map names = { 0 };
+	bool whole = object->spot.key && object->spot.key->flags & SETTING_WHOLE_MEMBERS;
+
+	for (size_t i = first; i < object->count; i++)
+		collect(m, &names, object->spot, object->parts[i]);
+	json_open(&m->w, '{');
+	for (struct map_entry *e = map_next(&names, NULL); e; e = map_next(&names, e)) {
+		const struct member *member = e->value;
+		if (!member->count)
+			continue;
+		json_key_str(&m->w, (struct str){ e->key, e->key_len });
+		merge_value(m, member, whole);
+	}
+	json_close(&m->w);
+}
+
+static void join_arrays(struct merge *m, const struct member *array, size_t first)
+{
+	CLEANUP(map_release) struct map seen = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+
+	json_open(&m->w, '[');
+	for (size_t i = first; i < array->count; i++) {
+		const struct json *list = array->parts[i].value;
+		for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+			value_text(&text, v, &m->arena);
+			if (!map_set(&seen, buf_str(&text), &seen))
+				json_put_raw(&m->w, buf_str(&text));
+		}
+	}
+	json_close(&m->w);
+}
+
+static void merge_value(struct merge *m, const struct member *member, bool whole)
+{
+	size_t first;
+
+	whole |= member->spot.key && member->spot.key->flags & SETTING_WHOLE;
+	size_t winner = settings_winner(member->spot.key, whole, member->parts, member->count, &first);
+	const struct json *value = member->parts[winner].value;
+	if (!whole && json_is(value, JSON_OBJECT))
+		merge_objects(m, member, first);
+	else if (!whole && json_is(value, JSON_ARRAY))
+		join_arrays(m, member, first);
+	else
+		write_value(&m->w, value, &m->arena);
+}
+
+void settings_merge(struct settings *s)
+{
+	struct merge m = { .settings = s, .w = json_out(&s->text) };
+	struct member root = { .spot.group = true };
+
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].file.root)
+			add_part(&m, &root, (struct settings_part){ s->files[i].file.root, &s->files[i] });
+	merge_objects(&m, &root, 0);
+	arena_release(&m.arena);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * settings_place.c - the list of places. */
+#include "config/settings/settings_place.h"
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include "lib/io/file.h"
+#include "lib/git/git_head.h"
+
+static const char *const layer_names[LAYER_COUNT] = {
+	[LAYER_USER] = "user", [LAYER_PROJECT] = "project", [LAYER_LOCAL] = "local",
+	[LAYER_FLAG] = "flag", [LAYER_MANAGED] = "managed",
+};
+
+const char *settings_layer_name(enum settings_layer layer)
+{
+	return layer_names[layer];
+}
+
+int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *err)
+{
+	unsigned sources = 0;
+
+	while (list.p) {
+		struct str name = str_trim(str_cut(&list, ','));
+		size_t i = LAYER_USER;
+		while (i <= LAYER_LOCAL && !str_is(name, layer_names[i]))
+			i++;
+		if (name.n && i > LAYER_LOCAL)
+			return err_set(err, ERR_USAGE,
+				       "--setting-sources: '" STR_FMT "' is not known; expected user, project, "
+				       "local",
+				       STR_ARG(name));
+		if (name.n)
+			sources |= 1U << i;
+	}
+	*ret_sources = sources;
+	return 0;
+}
+
+static void add(struct settings_places *p, enum settings_layer layer, const char *path)
+{
+	if (p->count == p->cap) {
+		size_t cap = p->cap ? p->cap * 2 : 8;
+		struct settings_place *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
+		if (p->count)
+			memcpy(bigger, p->list, p->count * sizeof *bigger);
+		p->list = bigger;
+		p->cap = cap;
+	}
+	p->list[p->count++] = (struct settings_place){ layer, path };
+}
+
+/* In the home directory the user's file and the project's are one; it is the user's. */
+static void add_project(struct settings_places *p, const struct settings_spec *spec)
+{
+	char *dir = path_join(p->arena, spec->cwd, ".claude");
+
+	if (strcmp(dir, spec->config_dir) != 0)
+		add(p, LAYER_PROJECT, path_join(p->arena, dir, "settings.json"));
+}
+
+/* Of a repository that is somebody else's, or that is the whole home directory, the root is no project of the user. */
+static const char *root_for_local(struct arena *a, const struct settings_spec *spec)
+{
+	const char *home = getenv("HOME");
+	const char *root = spec->sdk ? NULL : git_root(a, spec->cwd);
+	const char *main_root = root ? git_main_checkout(a, root) : NULL;
+	struct stat st;
+
+	if (main_root)
+		root = main_root;
+	if (!root || (home && !strcmp(root, home)) || stat(root, &st) < 0 || st.st_uid != geteuid())
+		return NULL;
+	return strcmp(root, spec->cwd) ? root : NULL;
+}
+
+static void add_local(struct settings_places *p, const struct settings_spec *spec)
+{
+	static const char name[] = ".claude/settings.local.json";
+	const char *root = root_for_local(p->arena, spec);
+
+	add(p, LAYER_LOCAL, path_join(p->arena, spec->cwd, name));
+	if (root)
+		add(p, LAYER_LOCAL, path_join(p->arena, root, name));
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_json(const struct dirent *e)
+{
+	return e->d_name[0] != '.' && str_ends(str_from(e->d_name), STR(".json"));
+}
+
+static int add_managed(struct settings_places *p, const char *dir, struct err *err)
+{
+	struct dirent **entries;
+	char *parts = path_join(p->arena, dir, "managed-settings.d");
+
+	add(p, LAYER_MANAGED, path_join(p->arena, dir, "managed-settings.json"));
+	int n = scandir(parts, &entries, is_json, by_name);
+	if (n < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (n < 0)
+		return err_set(err, ERR_USAGE, "cannot list %s: %m", parts);
+	for (int i = 0; i < n; i++) {
+		add(p, LAYER_MANAGED, path_join(p->arena, parts, entries[i]->d_name));
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}
+
+static bool any_exists(const struct settings_places *p, size_t from)
+{
+	while (from < p->count && !file_exists(p->list[from].path))
+		from++;
+	return from < p->count;
+}
+
+int settings_places_find(struct settings_places *p, const struct settings_spec *spec, struct err *err)
+{
+	unsigned chosen = spec->bare ? 0 : spec->sources;
+
+	if (chosen & SETTINGS_USER)
+		add(p, LAYER_USER, path_join(p->arena, spec->config_dir, "settings.json"));
+	if (chosen & SETTINGS_PROJECT)
+		add_project(p, spec);
+	if (chosen & SETTINGS_LOCAL)
+		add_local(p, spec);
+	if (spec->flag)
+		add(p, LAYER_FLAG, arena_strdup(p->arena, spec->flag));
+	size_t before = p->count;
+	if (spec->managed_dir && add_managed(p, spec->managed_dir, err) < 0)
+		return -(int)err->kind;
+	if (spec->managed && !any_exists(p, before))
+		add(p, LAYER_MANAGED, arena_strdup(p->arena, spec->managed));
+	return 0;
+}
+
+char *settings_local_path(struct arena *a, const struct settings_spec *spec)
+{
+	struct settings_places p = { .arena = a };
+
+	add_local(&p, spec);
+	return arena_strdup(a, p.list[p.count - 1].path);
+}

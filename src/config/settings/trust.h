@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * trust.h - which folders the user trusts. The answer is kept where other programs look for it as well, in the state file
+ * (~/.claude.json, or $CLAUDE_CONFIG_DIR/.claude.json):
+ *
+ *     { ..., "projects": { "/home/me/project": { ..., "hasTrustDialogAccepted": true } } }
+ *
+ * A folder is named by its real path. Trust in a folder says nothing about the folders above it; whether it holds for those
+ * below is the asker's rule: trust_has() says no, trust_covers() says yes. */
+#pragma once
+#include "lib/base/arena.h"
+
+/* A zeroed struct trusts nothing; texts are in the arena */
+struct trust {
+	const char **folders; /* in the order of the file */
+	size_t count;
+	struct arena arena;
+};
+
+enum { TRUST_FILE_LIMIT = 64 << 20 }; /* the file is everybody's: histories and caches are in it */
+
+/* A file that is not there trusts nothing. One that is not JSON is -ERR_USAGE with file and line. trust need not be
+ * initialised; on failure it is empty. */
+int trust_read(struct trust *trust, const char *state_file, struct err *err);
+void trust_release(struct trust *trust);
+#define AUTO_TRUST CLEANUP(trust_release)
+
+bool trust_has(const struct trust *trust, const char *folder);    /* this very folder */
+bool trust_covers(const struct trust *trust, const char *folder); /* it, or one above it */
+
+/* The folder that is asked about for work in dir: the root of its repository, of a linked worktree that of the main checkout.
+ * Without a repository, and if the root is the home directory, dir itself. In the arena. */
+const char *trust_folder(struct arena *a, const char *dir);
+
+/* Records that a folder is trusted, or is not any more. Everything else in the file stays as it is, byte for byte; a file
+ * that cannot be read is left alone. Several processes may do so at once. folder must be a directory; *ret_folder is its
+ * real path, in the arena. *ret_changed: the file said something else before. */
+int trust_record(struct arena *a, const char *state_file, const char *folder, bool trusted, const char **ret_folder,
+		 bool *ret_changed, struct err *err);

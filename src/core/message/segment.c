@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * segment.c - one content block as JSON bytes. */
+#include "core/message/segment.h"
+#include "lib/json/json_write.h"
+
+struct segment *segment_new(enum segment_kind kind, struct str json)
+{
+	struct segment *s = xmalloc(sizeof *s + json.n);
+
+	s->refs = 1;
+	s->len = (uint32_t)json.n;
+	s->kind = (uint8_t)kind;
+	s->markable = kind != SEGMENT_THINKING && kind != SEGMENT_UNSENT;
+	memcpy(s->bytes, json.p, json.n);
+	return s;
+}
+
+struct segment *segment_ref(struct segment *s)
+{
+	s->refs++;
+	return s;
+}
+
+void segment_unref(struct segment *s)
+{
+	if (s && --s->refs == 0)
+		free(s);
+}
+
+static const struct {
+	const char *type;
+	enum segment_kind kind;
+} kinds[] = {
+	{ "text", SEGMENT_TEXT },
+	{ "thinking", SEGMENT_THINKING },
+	{ "redacted_thinking", SEGMENT_THINKING },
+	{ "tool_use", SEGMENT_TOOL_USE },
+	{ "tool_result", SEGMENT_TOOL_RESULT },
+};
+
+/* The value of the \uXXXX at this place, or 0 if there is none. */
+static unsigned unicode_escape(const char *p, size_t n, size_t at)
+{
+	char digits[5] = { 0 };
+
+	if (at + 6 > n || p[at] != '\\' || p[at + 1] != 'u')
+		return 0;
+	memcpy(digits, p + at + 2, 4);
+	return (unsigned)strtoul(digits, NULL, 16);
+}
+
+/* Lone surrogate escapes become \ufffd, which has the same length: everything else keeps its bytes. */
+static void repair_surrogates(char *p, size_t n)
+{
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (p[i] != '\\')
+			continue;
+		unsigned unit = unicode_escape(p, n, i);
+		unsigned next = unicode_escape(p, n, i + 6);
+		if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff)
+			i += 6;
+		else if (unit >= 0xd800 && unit <= 0xdfff)
+			memcpy(p + i, "\\ufffd", 6);
+		i++; /* the character behind the backslash */
+	}
+}
+
+/* Marks are put in while sending; one more that a block of another program brings could be the fifth. */
+static void add_without_mark(struct buf *out, const struct json *block)
+{
+	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
+		struct str key = json_raw(m.key), value = json_raw(m.value);
+		if (json_str_is(m.key, "cache_control"))
+			continue;
+		buf_addch(out, out->n ? ',' : '{');
+		buf_add(out, key.p, key.n);
+		buf_addch(out, ':');
+		buf_add(out, value.p, value.n);
+	}
+	buf_addch(out, '}');
+}
+
+struct segment *segment_from_json(const struct json *block)
+{
+	AUTO_BUF struct buf unmarked = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *type = json_get(block, "type");
+	enum segment_kind kind = SEGMENT_OTHER;
+
+	if (!json_is(type, JSON_STRING))
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		if (json_str_is(type, kinds[i].type))
+			kind = kinds[i].kind;
+	if (kind == SEGMENT_TEXT && !str_trim(json_str(json_get(block, "text"), &arena)).n)
+		return NULL;
+	if (json_str_is(type, "thinking") && !json_str(json_get(block, "signature"), &arena).n)
+		kind = SEGMENT_UNSENT;
+	if (json_get(block, "cache_control"))
+		add_without_mark(&unmarked, block);
+	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
+	repair_surrogates(s->bytes, s->len);
+	return s;
+}
+
+struct segment *segment_text(struct str text)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct json_out w = json_out(&b);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "text");
+	json_kstr(&w, "text", text);
+	json_close(&w);
+	return segment_new(SEGMENT_TEXT, buf_str(&b));
+}
+
+/* content is JSON. */
+static struct segment *result_segment(struct str call_id, struct str content, bool is_error)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct json_out w = json_out(&b);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "tool_result");
+	json_kstr(&w, "tool_use_id", call_id);
+	json_kraw(&w, "content", content);
+	if (is_error)
+		json_kbool(&w, "is_error", true);
+	json_close(&w);
+	return segment_new(SEGMENT_TOOL_RESULT, buf_str(&b));
+}
+
+struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+
+	json_add_quoted(&quoted, text);
+	return result_segment(call_id, buf_str(&quoted), is_error);
+}
+
+struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error)
+{
+	return result_segment(call_id, blocks, is_error);
+}
+
+struct segment *segment_lost_result(struct str call_id)
+{
+	return segment_tool_result(call_id,
+				   STR("The program ended before this call had a result. It may or may not have run: "
+				       "look at the state of things before you do it again."),
+				   true);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * segment.h - one content block as JSON bytes: immutable, shared by reference (docs/internals/transcript.md). */
+#pragma once
+#include "lib/base/str.h"
+#include "lib/json/json.h"
+
+enum segment_kind {
+	SEGMENT_TEXT,
+	SEGMENT_THINKING,
+	SEGMENT_TOOL_USE,
+	SEGMENT_TOOL_RESULT,
+	SEGMENT_OTHER,
+	SEGMENT_UNSENT, /* thinking without a signature, which no API takes back: shown and recorded, never sent */
+};
+
+struct segment {
+	uint32_t refs;
+	uint32_t len;
+	uint8_t kind;  /* enum segment_kind */
+	bool markable; /* may carry cache_control: all but thinking */
+	char bytes[];  /* a JSON object; a mark goes in before its last byte */
+};
+
+/* json: one complete JSON object, valid UTF-8, trusted. Copies it. Returns owned with one reference. */
+struct segment *segment_new(enum segment_kind kind, struct str json);
+struct segment *segment_ref(struct segment *s);
+void segment_unref(struct segment *s);
+static inline struct str segment_json(const struct segment *s)
+{
+	return (struct str){ s->bytes, s->len };
+}
+
+/* A block of an answer or of a file. Its bytes are kept as they are, but for lone surrogate escapes, which the API would
+ * refuse and which become \ufffd, and for a cache mark of another program. NULL if it is no object with a type, or a
+ * text without text. */
+struct segment *segment_from_json(const struct json *block);
+
+/* Blocks that we write ourselves. Text is any bytes; it is repaired. */
+struct segment *segment_text(struct str text);
+struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error);
+/* blocks: a JSON array of content blocks, trusted to be valid. */
+struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error);
+/* For a call that was cut off by the end of the program. */
+struct segment *segment_lost_result(struct str call_id);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * transcript.c - packed shelves plus a tail. */
+#include "core/message/transcript.h"
+#include <assert.h>
+
+enum { PACK_BYTES = 16 << 10 }; /* a shorter tail is sent block by block */
+
+static void shelf_unref(struct shelf *s)
+{
+	if (--s->refs)
+		return;
+	translation_free(s->translation);
+	free(s->blocks);
+	free(s);
+}
+
+void transcript_release(struct transcript *t)
+{
+	for (uint32_t i = 0; i < t->shelf_count; i++)
+		shelf_unref(t->shelves[i]);
+	for (uint32_t i = 0; i < t->tail_count; i++)
+		segment_unref(t->tail[i].segment);
+	free(t->shelves);
+	free(t->tail);
+	*t = (struct transcript){ 0 };
+}
+
+uint32_t transcript_packed_count(const struct transcript *t)
+{
+	if (!t->shelf_count)
+		return 0;
+	const struct shelf *last = t->shelves[t->shelf_count - 1];
+	return last->before + last->count;
+}
+
+uint32_t transcript_count(const struct transcript *t)
+{
+	return transcript_packed_count(t) + t->tail_count;
+}
+
+/* Looked for from the end: the newest blocks are the ones that are asked about. */
+static const struct shelf *shelf_of(const struct transcript *t, uint32_t i)
+{
+	uint32_t k = t->shelf_count - 1;
+
+	while (i < t->shelves[k]->before)
+		k--;
+	return t->shelves[k];
+}
+
+struct block transcript_block(const struct transcript *t, uint32_t i)
+{
+	uint32_t packed = transcript_packed_count(t);
+
+	if (i >= packed) {
+		const struct tail_block *b = &t->tail[i - packed];
+		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable };
+	}
+	const struct shelf *s = shelf_of(t, i);
+	const struct shelf_block *b = &s->blocks[i - s->before];
+	return (struct block){ { s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable };
+}
+
+static enum role role_of(const struct transcript *t, uint32_t i)
+{
+	uint32_t packed = transcript_packed_count(t);
+
+	return i >= packed ? t->tail[i - packed].role : transcript_block(t, i).role;
+}
+
+struct str transcript_opening(const struct transcript *t, uint32_t i)
+{
+	static const struct str first[] = { { "{\"role\":\"user\",\"content\":[", 26 },
+					    { "{\"role\":\"assistant\",\"content\":[", 31 } };
+	static const struct str next[] = { { "]},{\"role\":\"user\",\"content\":[", 29 },
+					   { "]},{\"role\":\"assistant\",\"content\":[", 34 } };
+	enum role role = role_of(t, i);
+
+	if (i == 0)
+		return first[role];
+	return role_of(t, i - 1) == role ? STR(",") : next[role];
+}
+
+static uint64_t sent_size(const struct transcript *t, uint32_t i)
+{
+	return transcript_opening(t, i).n + transcript_block(t, i).json.n;
+}
+
+void transcript_add(struct transcript *t, enum role role, struct segment *segment)
+{
+	if (segment->kind == SEGMENT_UNSENT) {
+		segment_unref(segment);
+		return;
+	}
+	if (t->tail_count == t->tail_cap) {
+		t->tail_cap = t->tail_cap ? t->tail_cap * 2 : 8;
+		t->tail = xrealloc(t->tail, t->tail_cap * sizeof *t->tail);
+	}
+	t->tail[t->tail_count++] = (struct tail_block){ segment, role };
+	t->bytes += sent_size(t, transcript_count(t) - 1);
+}
+
+void transcript_cut(struct transcript *t, uint32_t count)
+{
+	assert(count >= transcript_packed_count(t));
+	while (transcript_count(t) > count) {
+		t->bytes -= sent_size(t, transcript_count(t) - 1);
+		segment_unref(t->tail[--t->tail_count].segment);
+	}
+}
+
+static uint64_t tail_bytes(const struct transcript *t)
+{
+	uint64_t packed = 0;
+
+	for (uint32_t i = 0; i < t->shelf_count; i++)
+		packed += t->shelves[i]->len;
+	return t->bytes - packed;
+}
+
+static void put(struct shelf *s, struct str text)
+{
+	memcpy(s->bytes + s->len, text.p, text.n);
+	s->len += text.n;
+}
+
+static void pack_tail(struct transcript *t)
+{
+	struct shelf *s = xmalloc(sizeof *s + tail_bytes(t));
+
+	*s = (struct shelf){ .refs = 1, .before = transcript_packed_count(t), .count = t->tail_count };
+	s->blocks = xmalloc(s->count * sizeof *s->blocks);
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct segment *segment = t->tail[i].segment;
+		put(s, transcript_opening(t, s->before + i));
+		s->blocks[i] = (struct shelf_block){ (uint32_t)s->len, (uint32_t)s->len + segment->len,
+						     (uint8_t)t->tail[i].role, segment->kind, segment->markable };
+		put(s, segment_json(segment));
+	}
+	for (uint32_t i = 0; i < s->count; i++)
+		segment_unref(t->tail[i].segment);
+	free(t->tail);
+	t->tail = NULL;
+	t->tail_count = t->tail_cap = 0;
+	t->shelves = xrealloc(t->shelves, (t->shelf_count + 1) * sizeof *t->shelves);
+	t->shelves[t->shelf_count++] = s;
+}
+
+void transcript_pack(struct transcript *t)
+{
+	if (t->tail_count && tail_bytes(t) >= PACK_BYTES)
+		pack_tail(t);
+}
+
+void transcript_fork(struct transcript *t, struct transcript *ret_child)
+{
+	if (t->tail_count)
+		pack_tail(t);
+	*ret_child = (struct transcript){ .forked_at = transcript_count(t), .bytes = t->bytes };
+	ret_child->shelves = xmalloc(t->shelf_count * sizeof *t->shelves);
+	ret_child->shelf_count = t->shelf_count;
+	for (uint32_t i = 0; i < t->shelf_count; i++) {
+		ret_child->shelves[i] = t->shelves[i];
+		t->shelves[i]->refs++;
+	}
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * transcript.h - the conversation of one agent: an append-only sequence of blocks whose older part is packed, and may be
+ * shared with forks (docs/internals/transcript.md). A zeroed struct is an empty transcript. */
+#pragma once
+#include "core/message/segment.h"
+#include "core/message/translation.h"
+
+enum role { ROLE_USER, ROLE_ASSISTANT };
+
+/* A view: valid until the transcript changes */
+struct block {
+	struct str json;
+	enum role role;
+	enum segment_kind kind;
+	bool markable;
+};
+
+/* Blocks packed as they are sent, one behind the other with the brackets between them. Immutable, counted. */
+struct shelf {
+	uint32_t refs;
+	uint32_t before; /* blocks in front of it */
+	uint32_t count;
+	struct shelf_block *blocks;
+	struct translation *translation; /* owned; made when it is first sent in another form; NULL: never */
+	size_t len;
+	char bytes[];
+};
+
+struct shelf_block {
+	uint32_t start, end; /* of its JSON in the shelf's bytes */
+	uint8_t role, kind;
+	bool markable;
+};
+
+struct tail_block {
+	struct segment *segment; /* owned */
+	enum role role;
+};
+
+struct transcript {
+	struct shelf **shelves; /* the older part; a reference to each */
+	uint32_t shelf_count;
+	struct tail_block *tail; /* the newer part: can still be cut */
+	uint32_t tail_count, tail_cap;
+	uint32_t forked_at; /* blocks that it had when it was forked off; 0: not a fork */
+	uint64_t bytes;     /* of all blocks as they are sent, the brackets that open messages included */
+};
+
+void transcript_release(struct transcript *t);
+/* Takes segment. One that is never sent (SEGMENT_UNSENT) is not kept. */
+void transcript_add(struct transcript *t, enum role role, struct segment *segment);
+uint32_t transcript_count(const struct transcript *t);
+uint32_t transcript_packed_count(const struct transcript *t);
+struct block transcript_block(const struct transcript *t, uint32_t i);
+/* Takes the blocks from count on away again; only those of the tail (asserted). */
+void transcript_cut(struct transcript *t, uint32_t count);
+/* Packs a tail that has grown long, so that sending it costs no work per block. What is packed cannot be cut. */
+void transcript_pack(struct transcript *t);
+/* *ret_child, which must be empty, gets all blocks of t; both share them from now on. Packs t: not while a body reads it. */
+void transcript_fork(struct transcript *t, struct transcript *ret_child);
+
+/* For who writes the tail out: the bytes that come before block i. */
+struct str transcript_opening(const struct transcript *t, uint32_t i);
+#define TRANSCRIPT_CLOSING "]}" /* ends the last message */

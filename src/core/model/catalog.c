@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * catalog.c - aliases and prices. Longest matching prefix wins, so dated ids find their family. */
+#include "core/model/catalog.h"
+#include "core/model/provider.h"
+
+static const struct {
+	const char *alias, *variable, *id;
+} aliases[] = {
+	{ "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
+	{ "sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL", "claude-sonnet-5-5" },
+	{ "haiku", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "claude-haiku-5-5" },
+	{ "fable", "ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2" },
+	{ "default", "ANTHROPIC_DEFAULT_MODEL", "claude-sonnet-5-5" },
+	{ "best", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
+	{ "opusplan", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
+};
+
+/* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. An id of
+ * another company stands for itself and its dated versions only: names that go on otherwise have other prices. */
+static const struct model_info models[] = {
+	{ "claude-opus-5-5", 4, 5, 8, 0.2, 20, 1000000, 128000 },
+	{ "claude-sonnet-5-5", 2, 2.5, 4, 0.1, 10, 1000000, 128000 },
+	{ "claude-haiku-5-5", 0.5, 0.625, 1, 0.05, 0.5, 1000000, 128000 },
+	{ "claude-fable-5", 10, 12.5, 20, 1, 50, 1000000, 128000 },
+	{ "claude-fable-5-2", 8, 10, 16, 0.2, 40, 1000000, 128000 },
+	{ "claude-mythos-5", 10, 12.5, 20, 1, 50, 1000000, 128000 },
+	{ "claude-opus-5", 5, 6.25, 10, 0.5, 25, 1000000, 128000 },
+	{ "claude-opus-4", 5, 6.25, 10, 0.5, 25, 1000000, 128000 },
+	{ "claude-sonnet-5", 2, 2.5, 4, 0.2, 10, 1000000, 128000 },
+	{ "claude-sonnet-4", 3, 3.75, 6, 0.3, 15, 1000000, 128000 },
+	{ "claude-haiku-4", 1, 1.25, 2, 0.1, 5, 200000, 64000 },
+	{ "gpt-4.1", 2, 0, 0, 0.5, 8, 1047576, 32768 },
+	{ "gpt-4.1-mini", 0.4, 0, 0, 0.1, 1.6, 1047576, 32768 },
+	{ "gpt-4.1-nano", 0.1, 0, 0, 0.025, 0.4, 1047576, 32768 },
+	{ "gpt-4o", 2.5, 0, 0, 1.25, 10, 128000, 16384 },
+	{ "gpt-4o-2024-05-13", 5, 0, 0, 5, 15, 128000, 4096 },
+	{ "gpt-4o-mini", 0.15, 0, 0, 0.075, 0.6, 128000, 16384 },
+	{ "gpt-5", 1.25, 0, 0, 0.125, 10, 400000, 128000 },
+	{ "gpt-5-mini", 0.25, 0, 0, 0.025, 2, 400000, 128000 },
+	{ "gpt-5-nano", 0.05, 0, 0, 0.005, 0.4, 400000, 128000 },
+	{ "o3", 2, 0, 0, 0.5, 8, 200000, 100000 },
+	{ "o4-mini", 1.1, 0, 0, 0.275, 4.4, 200000, 100000 },
+};
+
+static bool looks_like_id(const char *name)
+{
+	return strpbrk(name, "-./:@0123456789") != NULL;
+}
+
+/* All current models have the long window: the suffix is accepted and means nothing. */
+static struct str without_suffix(const char *name)
+{
+	struct str base = str_trim(str_from(name));
+	struct str suffix = STR("[1m]");
+
+	if (str_ends(base, suffix))
+		base.n -= suffix.n;
+	return base;
+}
+
+/* One that no variable gives a meaning to means something to providers with aliases only. */
+static bool resolve_alias(struct arena *a, struct str name, bool has_aliases, const char **ret_id)
+{
+	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
+		if (!str_is_nocase(name, aliases[i].alias))
+			continue;
+		const char *instead = getenv(aliases[i].variable);
+		bool given = instead && instead[0];
+		if (given || has_aliases)
+			*ret_id = arena_strdup(a, given ? instead : aliases[i].id);
+		return true;
+	}
+	return false;
+}
+
+static int resolve_plain(struct arena *a, const struct provider *p, const char *name, const char **ret_id,
+			 struct err *err)
+{
+	struct str base = without_suffix(name);
+	const char *id = NULL;
+
+	if (resolve_alias(a, base, p->has_aliases, &id)) {
+		if (!id)
+			return err_set(err, ERR_USAGE,
+				       "the provider %s has no model '" STR_FMT "': name one of its own", p->name,
+				       STR_ARG(base));
+		*ret_id = id;
+		return 0;
+	}
+	id = arena_dup(a, base.p, base.n);
+	if (!base.n || (p->has_aliases && !looks_like_id(id)))
+		return err_set(err, ERR_USAGE,
+			       "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
+			       "fable, default, best, opusplan",
+			       name, aliases[1].id);
+	*ret_id = id;
+	return 0;
+}
+
+int model_resolve_at(struct arena *a, const struct provider *p, const char *name, const char **ret_id, struct err *err)
+{
+	const char *plain;
+	const struct provider *named = provider_of(name, &plain);
+
+	int status = resolve_plain(a, named ? named : p ? p : provider_table[0], plain, ret_id, err);
+
+	if (status == 0 && named)
+		*ret_id = arena_printf(a, "%s/%s", named->name, *ret_id);
+	return status;
+}
+
+int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err)
+{
+	return model_resolve_at(a, NULL, name, ret_id, err);
+}
+
+const char *model_default(void)
+{
+	const char *name = getenv("ANTHROPIC_MODEL");
+
+	return name && name[0] ? name : "default";
+}
+
+int model_default_at(const struct provider *p, const char *configured, const char **ret_name, struct err *err)
+{
+	const char *name = getenv(p->has_aliases ? "ANTHROPIC_MODEL" : p->env.model);
+
+	if (!name || !name[0])
+		name = configured;
+	if (!name && p->has_aliases)
+		name = "default";
+	if (!name)
+		return err_set(err, ERR_USAGE, "which model? The provider %s has no default: give --model, or set %s",
+			       p->name, p->env.model);
+	*ret_name = name;
+	return 0;
+}
+
+static bool describes(const struct model_info *m, const char *id)
+{
+	size_t n = strlen(m->id);
+
+	if (strncmp(id, m->id, n) != 0)
+		return false;
+	return str_starts(str_from(m->id), STR("claude-")) || !id[n] || !strncmp(id + n, "-20", 3);
+}
+
+const struct model_info *model_find(const char *id)
+{
+	static const struct model_info unknown = { .id = "", .context = 200000, .max_output = 32000 };
+	const struct model_info *best = &unknown;
+
+	(void)provider_of(id, &id);
+
+	for (size_t i = 0; i < COUNT_OF(models); i++)
+		if (describes(&models[i], id) && strlen(models[i].id) > strlen(best->id))
+			best = &models[i];
+	return best;
+}
+
+double model_cost_usd(const char *id, const struct usage *u)
+{
+	const struct model_info *m = model_find(id);
+	int64_t long_writes = MIN(u->cache_write_1h, u->cache_write);
+	int64_t writes = u->cache_write - long_writes;
+
+	return ((double)u->input * m->input + (double)writes * m->write_5m + (double)long_writes * m->write_1h +
+		(double)u->cache_read * m->read + (double)u->output * m->output) /
+	       1e6;
+}
+
+bool model_has_price(const char *id)
+{
+	return model_find(id)->output > 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * endpoints.c - opened when first needed. */
+#include "core/model/endpoints.h"
+#include <assert.h>
+
+static size_t place_of(const struct provider *p)
+{
+	size_t i = 0;
+
+	while (provider_table[i] != p)
+		i++;
+	assert(i < MOST_PROVIDERS);
+	return i;
+}
+
+static int open_endpoint(struct endpoints *e, const struct provider *p, struct endpoint **ret, struct err *err)
+{
+	struct endpoint_options options = { .loop = e->loop };
+
+	e->configure(e->data, p, &options);
+	if (p->open(&options, ret, err) < 0)
+		return -(int)err->kind;
+	(*ret)->of = e;
+	governor_init(&(*ret)->governor, e->loop, e->most);
+	return 0;
+}
+
+int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err)
+{
+	const struct provider *named = provider_of(model, NULL);
+	const struct provider *p = named ? named : e->usual;
+	struct endpoint **at = &e->open[place_of(p)];
+
+	if ((e->admit && e->admit(e->data, p, err) < 0) || (!*at && open_endpoint(e, p, at, err) < 0))
+		return -(int)err->kind;
+	*ret_endpoint = *at;
+	return 0;
+}
+
+void endpoints_set_most(struct endpoints *e, unsigned most)
+{
+	e->most = most;
+	for (size_t i = 0; i < MOST_PROVIDERS; i++)
+		if (e->open[i])
+			governor_set_most(&e->open[i]->governor, most);
+}
+
+void endpoints_close(struct endpoints *e)
+{
+	for (size_t i = 0; i < MOST_PROVIDERS; i++) {
+		if (!e->open[i])
+			continue;
+		governor_release(&e->open[i]->governor);
+		e->open[i]->provider->close(e->open[i]);
+		e->open[i] = NULL;
+	}
+}

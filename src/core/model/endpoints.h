@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * endpoints.h - the endpoints of a runtime: one for each provider, opened when the first agent needs it, each with a governor
+ * of its own. A model's name says whose it is: "openai/NAME", or a plain name for the usual provider. */
+#pragma once
+#include "core/model/provider.h"
+
+enum { MOST_PROVIDERS = 8 };
+
+struct endpoints {
+	struct loop *loop;            /* borrowed */
+	const struct provider *usual; /* of models that name none */
+	unsigned most;                /* requests at a time, to each of them */
+	/* Options for opening one, from the host; filled in: borrowed until open returns */
+	void (*configure)(void *data, const struct provider *p, struct endpoint_options *ret_options);
+	/* May requests go to it now? Looked at when it is looked up and before each request; NULL: always */
+	int (*admit)(void *data, const struct provider *p, struct err *err);
+	void *data;
+	struct endpoint *open[MOST_PROVIDERS]; /* in the order of provider_table; NULL: not yet */
+};
+
+/* Opens it if need be. What is wrong with its options is said each time. The endpoint is borrowed. */
+int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
+void endpoints_set_most(struct endpoints *e, unsigned most);
+void endpoints_close(struct endpoints *e); /* no call may run */

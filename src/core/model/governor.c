@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * governor.c - one limiter for all requests to an endpoint. */
+#include "core/model/governor.h"
+#include <assert.h>
+
+enum { MOST_PATIENCE = 32 };
+
+static void on_kick(struct kick *kick);
+static void on_timer(struct timer *timer);
+
+void governor_init(struct governor *g, struct loop *loop, unsigned most)
+{
+	*g = (struct governor){ .loop = loop, .cap = most, .most = most, .patience = 1 };
+	g->end = &g->first;
+	g->kick.step = on_kick;
+	g->timer.fire = on_timer;
+}
+
+void governor_release(struct governor *g)
+{
+	assert(!g->in_flight && !g->waiting);
+	kick_cancel(&g->kick);
+	timer_stop(g->loop, &g->timer);
+}
+
+void governor_set_most(struct governor *g, unsigned most)
+{
+	if (g->cap == g->most)
+		g->cap = most;
+	g->most = most;
+	g->cap = MIN(g->cap, most);
+	loop_kick(g->loop, &g->kick);
+}
+
+static void unlink_slot(struct governor *g, struct governor_slot *slot)
+{
+	*slot->prev = slot->next;
+	if (slot->next)
+		slot->next->prev = slot->prev;
+	else
+		g->end = slot->prev;
+	slot->waiting = false;
+	if (--g->waiting == 0)
+		timer_stop(g->loop, &g->timer); /* nobody waits for the end of a hold */
+}
+
+static void grant_waiting(struct governor *g)
+{
+	uint64_t now = loop_now_ms(g->loop);
+
+	if (now < g->hold_until_ms) {
+		if (g->first)
+			timer_start(g->loop, &g->timer, g->hold_until_ms - now);
+		return;
+	}
+	while (g->first && g->in_flight < g->cap) {
+		struct governor_slot *slot = g->first;
+		unlink_slot(g, slot);
+		slot->granted = true;
+		slot->granted_ms = now;
+		g->in_flight++;
+		slot->on_granted(slot);
+	}
+}
+
+static void on_kick(struct kick *kick)
+{
+	grant_waiting(CONTAINER_OF(kick, struct governor, kick));
+}
+
+static void on_timer(struct timer *timer)
+{
+	grant_waiting(CONTAINER_OF(timer, struct governor, timer));
+}
+
+void governor_enter(struct governor *g, struct governor_slot *slot)
+{
+	assert(!slot->waiting && !slot->granted);
+	slot->next = NULL;
+	slot->prev = g->end;
+	*g->end = slot;
+	g->end = &slot->next;
+	slot->waiting = true;
+	g->waiting++;
+	loop_kick(g->loop, &g->kick);
+}
+
+static void widen(struct governor *g)
+{
+	if (g->limited && ++g->credit < (uint64_t)g->cap * g->patience)
+		return;
+	if (g->probing)
+		g->patience = MAX(g->patience / 2, 1u); /* the last step held */
+	g->probing = g->limited;
+	g->credit = 0;
+	g->cap = MIN(g->cap + 1, g->most);
+}
+
+static void narrow(struct governor *g, unsigned to)
+{
+	g->credit = 0;
+	g->cap = MAX(MIN(g->cap, to), 1u);
+}
+
+static void limited(struct governor *g)
+{
+	if (g->probing)
+		g->patience = MIN(g->patience * 2, (unsigned)MOST_PATIENCE);
+	g->probing = false;
+	g->limited = true;
+	narrow(g, MAX(g->in_flight, g->cap / 2));
+}
+
+/* Requests that were under way when the cap dropped say nothing new: their failure does not drop it again. */
+static void overloaded(struct governor *g, const struct governor_slot *slot)
+{
+	if (slot->granted_ms < g->round_started_ms)
+		return;
+	narrow(g, (unsigned)(g->cap * 0.7));
+	g->round_started_ms = loop_now_ms(g->loop) + 1;
+}
+
+void governor_leave(struct governor *g, struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms)
+{
+	if (slot->waiting)
+		unlink_slot(g, slot);
+	if (!slot->granted)
+		return;
+	slot->granted = false;
+	g->in_flight--;
+	switch (outcome) {
+	case GOVERNOR_OK:
+		widen(g);
+		break;
+	case GOVERNOR_LIMITED:
+		limited(g);
+		break;
+	case GOVERNOR_OVERLOADED:
+		overloaded(g, slot);
+		break;
+	case GOVERNOR_OTHER:
+		break;
+	}
+	if (hold_ms > 0)
+		g->hold_until_ms = MAX(g->hold_until_ms, loop_now_ms(g->loop) + (uint64_t)hold_ms);
+	loop_kick(g->loop, &g->kick);
+}

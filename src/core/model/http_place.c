@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * http_place.c - requests of a model call over HTTP. */
+#include "core/model/http_place.h"
+
+enum { OWN_HEADERS = 4 }; /* of one request, with the end of the list */
+
+static void add_header(struct http_place *p, const char *line)
+{
+	if (p->header_count < HTTP_PLACE_HEADERS - OWN_HEADERS)
+		p->headers[p->header_count++] = line;
+}
+
+void http_place_header(struct http_place *p, const char *name, const char *value)
+{
+	add_header(p, arena_printf(&p->arena, "%s: %s", name, value));
+}
+
+static void add_extra_headers(struct http_place *p, const char *lines)
+{
+	struct str rest = str_from(lines);
+
+	while (rest.p) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		if (line.n)
+			add_header(p, arena_str(&p->arena, line).p);
+	}
+}
+
+int http_place_open(struct http_place *p, const struct endpoint_options *o, const char *base, const char *path,
+		    struct err *err)
+{
+	struct str trimmed = str_from(base);
+
+	p->http = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	if (!p->http)
+		return -(int)err->kind;
+	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
+		trimmed.n--;
+	p->url = arena_printf(&p->arena, STR_FMT "%s", STR_ARG(trimmed), path);
+	p->stall_ms = o->stall_ms;
+	add_header(p, "content-type: application/json");
+	add_header(p, "accept: text/event-stream");
+	if (o->extra_headers)
+		add_extra_headers(p, o->extra_headers);
+	return 0;
+}
+
+void http_place_close(struct http_place *p)
+{
+	http_free(p->http);
+	arena_release(&p->arena);
+}
+
+int http_place_post(struct http_place *p, struct model_call *call, const struct http_body *body, void *body_data,
+		    const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
+		    struct err *err)
+{
+	const char *headers[HTTP_PLACE_HEADERS];
+	char agent[160];
+	size_t n = p->header_count;
+
+	memcpy(headers, p->headers, n * sizeof *headers);
+	while (own && *own && n < HTTP_PLACE_HEADERS - 2)
+		headers[n++] = *own++;
+	if (call->agent[0]) {
+		snprintf(agent, sizeof agent, "x-cadre-agent: %s", call->agent);
+		headers[n++] = agent;
+	}
+	headers[n] = NULL;
+	if (!call->shard)
+		call->shard = http_pick_shard(p->http);
+	struct http_request request = {
+		.method = "POST",
+		.url = p->url,
+		.headers = headers,
+		.body = *body,
+		.body_data = body_data,
+		.shard = call->shard,
+		.stall_ms = p->stall_ms,
+		.limit_bytes = LARGEST_ANSWER,
+	};
+	return http_start(p->http, &request, handlers, call, ret_transfer, err);
+}
+
+void http_place_on_header(struct http_req *r, struct str name, struct str value)
+{
+	model_call_header(http_data(r), name, value);
+}
+
+void http_place_on_head(struct http_req *r, int status)
+{
+	struct model_call *call = http_data(r);
+
+	call->status = status;
+}
+
+enum failure_kind http_place_failure(enum http_error error)
+{
+	static const enum failure_kind kinds[] = {
+		[HTTP_OK] = FAIL_NONE,
+		[HTTP_REFUSED] = FAIL_CONNECT,
+		[HTTP_RESOLVE] = FAIL_CONNECT,
+		[HTTP_TLS] = FAIL_TLS,
+		[HTTP_RESET] = FAIL_CUT,
+		[HTTP_STALLED] = FAIL_STALL,
+		[HTTP_TOO_LARGE] = FAIL_TOO_LARGE,
+		[HTTP_DENIED] = FAIL_CONNECT,
+		[HTTP_CANCELLED] = FAIL_CANCELLED,
+		[HTTP_OTHER] = FAIL_CONNECT,
+	};
+
+	return kinds[error];
+}
+
+static bool is_http_url(const char *url)
+{
+	struct str s = str_from(url);
+	const char *host = strstr(url, "://");
+
+	if (!str_starts(s, STR("http://")) && !str_starts(s, STR("https://")))
+		return false;
+	return host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n");
+}
+
+int http_place_check_url(const char *url, const char *variable, struct err *err)
+{
+	if (!url || is_http_url(url))
+		return 0;
+	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", variable, url);
+}
+
+int http_place_check_key(const char *key, const char *variable, struct err *err)
+{
+	return key && strpbrk(key, "\r\n") ? err_set(err, ERR_USAGE, "%s has a line end in it", variable) : 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * http_place.h - where the requests of an endpoint go: client, address and headers. What all providers over HTTP share. */
+#pragma once
+#include "lib/base/arena.h"
+#include "core/model/provider.h"
+
+enum { HTTP_PLACE_HEADERS = 32, LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
+
+struct http_place {
+	struct http *http;
+	struct arena arena; /* holds the texts */
+	const char *url;
+	const char *headers[HTTP_PLACE_HEADERS]; /* the same for each request */
+	size_t header_count;
+	uint64_t stall_ms;
+};
+
+/* base may end with slashes; path begins with one. extra_headers of the options are added. */
+int http_place_open(struct http_place *p, const struct endpoint_options *o, const char *base, const char *path,
+		    struct err *err);
+void http_place_close(struct http_place *p);
+void http_place_header(struct http_place *p, const char *name, const char *value);
+
+/* Handlers find the call with http_data(). own: headers of this request besides agent, NULL-terminated; may be NULL. */
+int http_place_post(struct http_place *p, struct model_call *call, const struct http_body *body, void *body_data,
+		    const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
+		    struct err *err);
+void http_place_on_header(struct http_req *r, struct str name, struct str value);
+void http_place_on_head(struct http_req *r, int status);
+
+enum failure_kind http_place_failure(enum http_error error);
+/* What no try could mend is told before the first one: variables name where the values come from. */
+int http_place_check_url(const char *url, const char *variable, struct err *err); /* url may be NULL */
+int http_place_check_key(const char *key, const char *variable, struct err *err); /* key may be NULL */

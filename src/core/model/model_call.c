@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ * model_call.c - what all providers do the same way around one request. */
+#include <math.h>
+#include "lib/base/id.h"
+#include "core/model/endpoints.h"
+
+int model_call_start(struct model_call *call, struct err *err)
+{
+	answer_init(&call->answer, call->sink, call->owner);
+	call->failure = (struct failure){ .retry_after_ms = -1 };
+	call->request_id[0] = '\0';
+	call->hold_ms = 0;
+	call->status = 0;
+	call->is_stream = call->cancelled = call->limit_empty = false;
+	call->explain = NULL;
+	const struct endpoints *all = call->endpoint->of;
+	if (all && all->admit && all->admit(all->data, call->endpoint->provider, err) < 0) {
+		failure_set(&call->failure, FAIL_NOT_ADMITTED, "%s", err->text);
+		return -(int)err->kind;
+	}
+	int status = call->endpoint->provider->start(call->endpoint, call, err);
+	call->running = status == 0;
+	return status;
+}
+
+void model_call_cancel(struct model_call *call)
+{
+	if (call->running)
+		call->endpoint->provider->cancel(call);
+}
+
+void model_call_reset(struct model_call *call)
+{
+	answer_release(&call->answer);
+	call->answer = (struct answer){ 0 };
+	buf_release(&call->error_body);
+}
+
+/* The first reason that holds, from the outside in: a status says more than a cut, an error event more than both. */
+void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text)
+{
+	struct failure *f = &call->failure;
+	const struct failure *inner = &call->answer.failure;
+	int64_t retry_after_ms = f->retry_after_ms;
+
+	if (transport == FAIL_CANCELLED && !inner->kind)
+		failure_set(f, FAIL_CANCELLED, "cancelled");
+	else if (call->status && call->status != 200)
+		failure_from_body(f, call->status, buf_str(&call->error_body));
+	else if (inner->kind)
+		*f = *inner;
+	else if (call->status == 200 && (!call->is_stream || (!transport && !call->answer.started)))
+		failure_set(f, FAIL_GARBAGE, "the server answered with something that is no event stream");
+	else if (transport && !answer_complete(&call->answer))
+		failure_set(f, transport, "%s", text);
+	else if (!answer_complete(&call->answer))
+		failure_set(f, FAIL_CUT, "the stream ended before the answer did");
+	f->retry_after_ms = retry_after_ms;
+	if (f->kind == FAIL_STATUS && call->explain)
+		call->explain(call);
+	call->running = false;
+	call->transfer = NULL;
+	call->on_done(call);
+}
+
+static bool is_header(struct str name, const char *wanted)
+{
+	return str_is_nocase(name, wanted);
+}
+
+/* anthropic-ratelimit-requests-remaining and the like */
+static bool is_limit(struct str name, const char *ending)
+{
+	const char *prefix = "anthropic-ratelimit-";
+	size_t from = strlen(prefix), end = strlen(ending);
+
+	return name.n > from + end && is_header((struct str){ name.p, from }, prefix) &&
+	       is_header((struct str){ name.p + name.n - end, end }, ending);
+}
+
+/* "2026-11-15T20:21:00Z" to milliseconds from now; 0 if it is past or not a time. */
+static int64_t until(struct str value)
+{
+	char text[40];
+	struct tm tm = { 0 };
+
+	snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
+		return 0;
+	return MAX((int64_t)timegm(&tm) * 1000 - id_wall_ms(), 0);
+}
+
+void model_call_header(struct model_call *call, struct str name, struct str value)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
+	if (is_header(name, "content-type")) {
+		call->is_stream = str_starts(value, STR("text/event-stream"));
+	} else if (is_header(name, "request-id") || is_header(name, "x-request-id")) {
+		snprintf(call->request_id, sizeof call->request_id, "%s", text);
+	} else if (is_header(name, "retry-after")) {
+		double seconds = strtod(text, NULL);
+		if (isfinite(seconds) && seconds >= 0 && seconds < 86400)
+			call->failure.retry_after_ms = (int64_t)(seconds * 1000);
+	} else if (is_limit(name, "-remaining")) {
+		call->limit_empty = str_is(value, "0"); /* its reset header follows */
+	} else if (is_limit(name, "-reset")) {
+		if (call->limit_empty)
+			call->hold_ms = MAX(call->hold_ms, until(value));
+		call->limit_empty = false;
+	}
+}

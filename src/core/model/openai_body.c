@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ * openai_body.c - head, shelves and tail one behind the other, piece by piece. */
+#include "core/model/openai_body.h"
+#include "lib/json/json_write.h"
+#include "core/model/openai_request.h"
+
+/* Everything beside the messages stands behind them: what a server is found not to take changes no prefix. */
+static void add_ending(struct translation *tail, const struct chat_head *head, unsigned quirks)
+{
+	AUTO_BUF struct buf end = { 0 };
+
+	buf_addstr(&end, "],\"stream\":true");
+	if (!(quirks & CHAT_NO_STREAM_OPTIONS))
+		buf_addstr(&end, ",\"stream_options\":{\"include_usage\":true}");
+	if (!(quirks & CHAT_NO_LIMIT))
+		buf_addf(&end, ",\"%s\":%lld", quirks & CHAT_COMPLETION_TOKENS ? "max_completion_tokens" : "max_tokens",
+			 (long long)head->max_tokens);
+	if (head->has_tools && !(quirks & CHAT_NO_PARALLEL_CALLS))
+		buf_addstr(&end, ",\"parallel_tool_calls\":true");
+	if (head->effort.n && !(quirks & CHAT_NO_EFFORT)) {
+		buf_addstr(&end, ",\"reasoning_effort\":");
+		json_add_quoted(&end, head->effort);
+	}
+	buf_addch(&end, '}');
+	translation_add(tail, arena_str(&tail->arena, buf_str(&end)));
+}
+
+/* What is sent for the piece at this place, and for how many pieces it stands. */
+static struct str piece_at(const struct chat_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	size_t count = 1;
+
+	if (b->without_images && part->pieces[at].p == chat_image_open)
+		while (part->pieces[at + count - 1].p != chat_image_close)
+			count++;
+	*ret_count = count;
+	return count == 1 ? part->pieces[at]
+			  : STR("{\"type\":\"text\",\"text\":\"[An image was left out: this server takes none.]\"}");
+}
+
+static uint64_t size_of(const struct chat_body *b, const struct translation *part)
+{
+	uint64_t size = 0;
+
+	if (!b->without_images)
+		return part->size;
+	for (size_t i = 0, count; i < part->count; i += count)
+		size += piece_at(b, part, i, &count).n;
+	return size;
+}
+
+void chat_body_init(struct chat_body *b, const struct body *body, unsigned quirks)
+{
+	const struct transcript *t = body->transcript;
+	const struct chat_head *head = chat_head(body->head);
+	enum chat_state state = chat_shelves(body->head, t);
+
+	*b = (struct chat_body){ .body = body,
+				 .tail = chat_tail(t, body->count, body->reminder, state),
+				 .without_images = quirks & CHAT_NO_IMAGES };
+	add_ending(b->tail, head, quirks);
+	b->size = body->head->translation->size + size_of(b, b->tail);
+	for (uint32_t i = 0; i < t->shelf_count; i++)
+		b->size += size_of(b, t->shelves[i]->translation);
+}
+
+void chat_body_release(struct chat_body *b)
+{
+	translation_free(b->tail);
+	b->tail = NULL;
+}
+
+void chat_body_rewind(struct chat_body *b)
+{
+	b->part = 0;
+	b->piece = b->offset = 0;
+}
+
+/* NULL: all was read. */
+static const struct translation *part_of(const struct chat_body *b)
+{
+	const struct transcript *t = b->body->transcript;
+
+	if (!b->part)
+		return b->body->head->translation;
+	if (b->part <= t->shelf_count)
+		return t->shelves[b->part - 1]->translation;
+	return b->part == t->shelf_count + 1 ? b->tail : NULL;
+}
+
+size_t chat_body_read(struct chat_body *b, char *out, size_t room)
+{
+	const struct translation *part;
+	size_t done = 0, count;
+
+	while (done < room && (part = part_of(b))) {
+		if (b->piece == part->count) {
+			b->part++;
+			b->piece = 0;
+			continue;
+		}
+		struct str piece = piece_at(b, part, b->piece, &count);
+		size_t n = MIN(piece.n - b->offset, room - done);
+		memcpy(out + done, piece.p + b->offset, n);
+		done += n;
+		b->offset += n;
+		if (b->offset == piece.n) {
+			b->piece += count;
+			b->offset = 0;
+		}
+	}
+	return done;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * openai_body.h - the body of a chat-completions request: read like a struct body, out of translations. */
+#pragma once
+#include "core/message/body.h"
+
+/* What a server does not take, or wants under another name */
+enum chat_quirk {
+	CHAT_COMPLETION_TOKENS = 1 << 0, /* the output limit is called max_completion_tokens */
+	CHAT_NO_LIMIT = 1 << 1,
+	CHAT_NO_STREAM_OPTIONS = 1 << 2,
+	CHAT_NO_PARALLEL_CALLS = 1 << 3,
+	CHAT_NO_EFFORT = 1 << 4,
+	CHAT_NO_IMAGES = 1 << 5, /* a line stands in their place */
+};
+
+struct chat_body {
+	const struct body *body;  /* borrowed, with its head and transcript */
+	struct translation *tail; /* owned */
+	uint64_t size;
+	bool without_images;
+	uint32_t part; /* where reading stands: 0 the head, then the shelves, then the tail */
+	size_t piece, offset;
+};
+
+void chat_body_init(struct chat_body *b, const struct body *body, unsigned quirks);
+void chat_body_release(struct chat_body *b);
+size_t chat_body_read(struct chat_body *b, char *out, size_t room); /* 0 at the end */
+void chat_body_rewind(struct chat_body *b);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ * openai_request.c - from blocks to messages. Strings of JSON are passed on as they are written, escapes and all; only the
+ * arguments of calls have to be written anew, because there they are JSON inside a string.
+ *
+ * An answer's blocks come as one run: first its texts, then its calls, as the members of the message want it. Results come
+ * before everything else of a user's run, and images in them behind the last one, in a user's message: role tool has only
+ * text. */
+#include "core/model/openai_request.h"
+#include "lib/json/json_write.h"
+
+/* One run on its way */
+struct chat_writer {
+	struct translation *out;
+	enum chat_state state;
+	struct json_reader reader;
+	struct translation *images; /* parts that wait for the last result; NULL: none */
+	size_t image_count;
+};
+
+static void add(struct chat_writer *w, const char *constant)
+{
+	translation_add(w->out, str_from(constant));
+}
+
+/* What stands between the quotes of a JSON string; nothing for anything else. */
+static struct str raw(const struct json *v)
+{
+	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : STR("");
+}
+
+static void close_message(struct chat_writer *w)
+{
+	static const char *const closings[CHAT_STATES] = {
+		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = "\"}",
+		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
+	};
+
+	add(w, closings[w->state]);
+	if (w->state != CHAT_FIRST)
+		w->state = CHAT_CLOSED;
+}
+
+static void open_message(struct chat_writer *w, const char *beginning, enum chat_state state)
+{
+	close_message(w);
+	if (w->state != CHAT_FIRST)
+		add(w, ",");
+	add(w, beginning);
+	w->state = state;
+}
+
+/* ---- the user's side ------------------------------------------------------------------------------------------- */
+
+static void begin_part(struct chat_writer *w)
+{
+	if (w->state == CHAT_PARTS)
+		add(w, ",");
+	else
+		open_message(w, "{\"role\":\"user\",\"content\":[", CHAT_PARTS);
+}
+
+static void add_user_text(struct chat_writer *w, struct str text, bool parts)
+{
+	bool goes_on = w->state == CHAT_USER;
+
+	if (w->state == CHAT_PARTS || (parts && !goes_on)) {
+		begin_part(w);
+		add(w, "{\"type\":\"text\",\"text\":\"");
+		translation_add(w->out, text);
+		add(w, "\"}");
+		return;
+	}
+	if (goes_on)
+		add(w, "\\n\\n");
+	else
+		open_message(w, "{\"role\":\"user\",\"content\":\"", CHAT_USER);
+	translation_add(w->out, text);
+}
+
+static bool is_image(const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	return json_str_is(json_get(block, "type"), "image") && (json_get(source, "data") || json_get(source, "url"));
+}
+
+const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"";
+const char chat_image_close[] = "\"}}";
+
+static void add_image(struct translation *out, const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	translation_add(out, str_from(chat_image_open));
+	if (json_get(source, "data")) {
+		translation_add(out, STR("data:"));
+		translation_add(out, raw(json_get(source, "media_type")));
+		translation_add(out, STR(";base64,"));
+		translation_add(out, raw(json_get(source, "data")));
+	} else {
+		translation_add(out, raw(json_get(source, "url")));
+	}
+	translation_add(out, str_from(chat_image_close));
+}
+
+/* A block that there is no form for: its text if it has one, otherwise a line that says what is missing. */
+static struct str described(struct chat_writer *w, const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	if (json_str_is(json_get(source, "type"), "text"))
+		return raw(json_get(source, "data"));
+	struct str type = raw(json_get(block, "type"));
+	return str_from(arena_printf(&w->out->arena,
+				     "[A block of type " STR_FMT " was left out: it cannot be sent to this model.]",
+				     STR_ARG(type)));
+}
+
+static void add_user(struct chat_writer *w, const struct block *b, bool parts)
+{
+	const struct json *block;
+
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	if (b->kind == SEGMENT_TEXT) {
+		add_user_text(w, raw(json_get(block, "text")), parts);
+	} else if (is_image(block)) {
+		begin_part(w);
+		add_image(w->out, block);
+	} else {
+		add_user_text(w, described(w, block), parts);
+	}
+}
+
+static void keep_image(struct chat_writer *w, const struct json *block)
+{
+	if (!w->images)
+		w->images = translation_new();
+	if (w->image_count++)
+		translation_add(w->images, STR(","));
+	add_image(w->images, block);
+}
+
+static void add_result_blocks(struct chat_writer *w, const struct json *content)
+{
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+		if (b != json_first(content))
+			add(w, "\\n");
+		if (json_str_is(json_get(b, "type"), "text")) {
+			translation_add(w->out, raw(json_get(b, "text")));
+		} else if (is_image(b)) {
+			keep_image(w, b);
+			add(w, "[The image is in the next message of the user.]");
+		} else {
+			translation_add(w->out, described(w, b));
+		}
+	}
+}
+
+static void add_result(struct chat_writer *w, const struct block *b)
+{
+	const struct json *block, *content;
+
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	content = json_get(block, "content");
+	open_message(w, "{\"role\":\"tool\",\"tool_call_id\":\"", CHAT_CLOSED);
+	translation_add(w->out, raw(json_get(block, "tool_use_id")));
+	add(w, "\",\"content\":\"");
+	if (json_bool(json_get(block, "is_error")))
+		add(w, "Error: ");
+	if (json_is(content, JSON_ARRAY))
+		add_result_blocks(w, content);
+	else
+		translation_add(w->out, raw(content));
+	add(w, "\"}");
+}
+
+static void add_kept_images(struct chat_writer *w)
+{
+	if (!w->images)
+		return;
+	begin_part(w);
+	translation_append(w->out, w->images);
+	translation_free(w->images);
+	w->images = NULL;
+	w->image_count = 0;
+}
+
+/* ---- the assistant's side -------------------------------------------------------------------------------------- */
+
+static void add_answer_text(struct chat_writer *w, const struct block *b)
+{
+	const struct json *block;
+
+	if (w->state == CHAT_CALLS || json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	if (w->state == CHAT_TEXT)
+		add(w, "\\n\\n");
+	else
+		open_message(w, "{\"role\":\"assistant\",\"content\":\"", CHAT_TEXT);
+	translation_add(w->out, raw(json_get(block, "text")));
+}
+
+static void begin_call(struct chat_writer *w)
+{
+	if (w->state == CHAT_CALLS) {
+		add(w, ",");
+	} else if (w->state == CHAT_TEXT) {
+		add(w, "\",\"tool_calls\":[");
+		w->state = CHAT_CALLS;
+	} else {
+		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
+	}
+}
+
+static void add_call(struct chat_writer *w, const struct block *b)
+{
+	AUTO_BUF struct buf arguments = { 0 };
+	const struct json *block;
+
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	json_add_quoted(&arguments, json_raw(json_get(block, "input")));
+	begin_call(w);
+	add(w, "{\"id\":\"");
+	translation_add(w->out, raw(json_get(block, "id")));
+	add(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
+	translation_add(w->out, raw(json_get(block, "name")));
+	add(w, "\",\"arguments\":");
+	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
+	add(w, "}}");
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------ */
+
+/* Thinking and what belongs to tools of the server are left out. */
+static void add_answer(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(t, i);
+		if (b.kind == SEGMENT_TEXT)
+			add_answer_text(w, &b);
+	}
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(t, i);
+		if (b.kind == SEGMENT_TOOL_USE)
+			add_call(w, &b);
+	}
+}
+
+static void add_users(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
+{
+	bool parts = false;
+
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(t, i);
+		if (b.kind == SEGMENT_TOOL_RESULT)
+			add_result(w, &b);
+		parts = parts || b.kind == SEGMENT_OTHER;
+	}
+	add_kept_images(w);
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(t, i);
+		if (b.kind != SEGMENT_TOOL_RESULT)
+			add_user(w, &b, parts);
+	}
+}
+
+static void add_blocks(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from, end; i < to; i = end) {
+		enum role role = transcript_block(t, i).role;
+		end = i + 1;
+		while (end < to && transcript_block(t, end).role == role)
+			end++;
+		if (role == ROLE_USER)
+			add_users(w, t, i, end);
+		else
+			add_answer(w, t, i, end);
+	}
+}
+
+static void finish(struct chat_writer *w)
+{
+	w->out->state = (int)w->state;
+	json_reader_release(&w->reader);
+}
+
+enum chat_state chat_shelves(const struct head *h, const struct transcript *t)
+{
+	enum chat_state state = (enum chat_state)h->translation->state;
+
+	for (uint32_t i = 0; i < t->shelf_count; i++) {
+		struct shelf *s = t->shelves[i];
+		if (!s->translation) {
+			struct chat_writer w = { .out = translation_new(), .state = state };
+			add_blocks(&w, t, s->before, s->before + s->count);
+			finish(&w);
+			s->translation = w.out;
+		}
+		state = (enum chat_state)s->translation->state;
+	}
+	return state;
+}
+
+struct translation *chat_tail(const struct transcript *t, uint32_t count, struct str reminder, enum chat_state before)
+{
+	struct chat_writer w = { .out = translation_new(), .state = before };
+
+	add_blocks(&w, t, transcript_packed_count(t), count);
+	if (reminder.n) {
+		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false };
+		add_user(&w, &b, false);
+	}
+	close_message(&w);
+	finish(&w);
+	return w.out;
+}

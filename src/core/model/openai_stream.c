@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ * openai_stream.c - chat-completion chunks in, events out. Many servers speak this: what they leave out is made, what they
+ * send twice counts once, what nobody knows is passed over. */
+#include "core/model/openai_stream.h"
+#include "lib/base/id.h"
+#include "lib/json/json_write.h"
+
+enum { BYTES_PER_TOKEN = 4 }; /* of an estimate */
+enum { SHORTEST_MESSAGE_ID = 20, MADE_DIGITS = 16 };
+
+static void broken(struct chat_stream *s, const char *what)
+{
+	if (!s->answer->failure.kind)
+		failure_set(&s->answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------------- */
+
+static struct json_out begin_event(struct chat_stream *s, const char *type)
+{
+	buf_clear(&s->event);
+	struct json_out w = json_out(&s->event);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	return w;
+}
+
+static void send_event(struct chat_stream *s, struct json_out *w)
+{
+	json_close(w);
+	answer_event(s->answer, buf_str(&s->event));
+}
+
+/* There are servers that number their answers from 0 to 999. */
+static void put_message_id(struct json_out *w, struct str id)
+{
+	char made[72];
+	char digits[MADE_DIGITS + 1];
+
+	id_random(digits, MADE_DIGITS, "0123456789abcdef");
+	if (id.n < SHORTEST_MESSAGE_ID)
+		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
+	json_kstr(w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
+}
+
+static void start_message(struct chat_stream *s, const struct json *chunk)
+{
+	struct json_out w = begin_event(s, "message_start");
+
+	json_key(&w, "message");
+	json_open(&w, '{');
+	put_message_id(&w, json_str(json_get(chunk, "id"), &s->scratch));
+	json_kcstr(&w, "type", "message");
+	json_kcstr(&w, "role", "assistant");
+	json_kstr(&w, "model", json_str(json_get(chunk, "model"), &s->scratch));
+	json_kraw(&w, "content", STR("[]"));
+	json_kraw(&w, "stop_reason", STR("null"));
+	json_kraw(&w, "stop_sequence", STR("null"));
+	json_key(&w, "usage");
+	usage_write(&w, &s->usage);
+	json_close(&w);
+	send_event(s, &w);
+}
+
+static void send_block_stop(struct chat_stream *s)
+{
+	struct json_out w = begin_event(s, "content_block_stop");
+
+	json_ki64(&w, "index", (int64_t)s->blocks - 1);
+	send_event(s, &w);
+}
+
+static void stop_block(struct chat_stream *s)
+{
+	if (s->open != CHAT_NO_BLOCK)
+		send_block_stop(s);
+	s->open = CHAT_NO_BLOCK;
+}
+
+static struct json_out begin_block(struct chat_stream *s, const char *type)
+{
+	struct json_out w = begin_event(s, "content_block_start");
+
+	json_ki64(&w, "index", (int64_t)s->blocks++);
+	json_key(&w, "content_block");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	return w;
+}
+
+/* json: the piece as a JSON string. */
+static void send_delta(struct chat_stream *s, const char *type, const char *member, struct str json)
+{
+	struct json_out w = begin_event(s, "content_block_delta");
+
+	json_ki64(&w, "index", (int64_t)s->blocks - 1);
+	json_key(&w, "delta");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	json_kraw(&w, member, json);
+	json_close(&w);
+	send_event(s, &w);
+}
+
+/* ---- text and reasoning ---------------------------------------------------------------------------------------- */
+
+static void add_piece(struct chat_stream *s, bool thinking, const struct json *piece)
+{
+	int kind = thinking ? CHAT_BLOCK_THINKING : CHAT_BLOCK_TEXT;
+	const char *type = thinking ? "thinking" : "text";
+
+	if (!json_is(piece, JSON_STRING) || !piece->len)
+		return;
+	if ((int)s->open != kind) {
+		stop_block(s);
+		struct json_out w = begin_block(s, type);
+		json_kcstr(&w, type, "");
+		if (thinking)
+			json_kcstr(&w, "signature", "");
+		json_close(&w);
+		send_event(s, &w);
+		s->open = kind;
+	}
+	s->answer_bytes += piece->len;
+	send_delta(s, thinking ? "thinking_delta" : "text_delta", type, json_raw(piece));
+}
+
+/* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
+static void add_content(struct chat_stream *s, bool thinking, const struct json *content)
+{
+	if (!json_is(content, JSON_ARRAY)) {
+		add_piece(s, thinking, content);
+		return;
+	}
+	for (const struct json *part = json_first(content); part; part = json_next(content, part)) {
+		const struct json *type = json_get(part, "type");
+		struct str refusal = json_str(json_get(part, "refusal"), &s->scratch);
+		if (json_str_is(type, "thinking") || json_str_is(type, "reasoning"))
+			add_content(s, true, json_get(part, json_get(part, "thinking") ? "thinking" : "text"));
+		else
+			add_piece(s, thinking, json_is(part, JSON_STRING) ? part : json_get(part, "text"));
+		buf_add(&s->refusal, refusal.p, refusal.n);
+	}
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+static void add_calls(struct chat_stream *s, const struct json *pieces)
+{
+	if (!json_is(pieces, JSON_ARRAY))
+		return;
+	for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p)) {
+		size_t bytes = 0;
+		if (chat_calls_add(&s->calls, p, &s->scratch, &bytes) < 0)
+			broken(s, "too many calls");
+		s->answer_bytes += bytes;
+	}
+}
+
+static void send_call(struct chat_stream *s, const struct chat_call *call)
+{
+	AUTO_BUF struct buf arguments = { 0 };
+	struct json_out w = begin_block(s, "tool_use");
+
+	json_kstr(&w, "id", buf_str(&call->id));
+	json_kstr(&w, "name", buf_str(&call->name));
+	json_kraw(&w, "input", STR("{}"));
+	json_close(&w);
+	send_event(s, &w);
+	json_add_quoted(&arguments, buf_str(&call->arguments));
+	send_delta(s, "input_json_delta", "partial_json", buf_str(&arguments));
+	send_block_stop(s);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+static const char *stop_reason_of(const struct chat_stream *s, struct str finish)
+{
+	if (str_is(finish, "content_filter") || s->refusal.n)
+		return "refusal";
+	if (str_is(finish, "length"))
+		return "max_tokens";
+	return s->calls.count ? "tool_use" : "end_turn"; /* servers also say "stop" behind a call */
+}
+
+/* The server said why it stopped. A call that the limit cut before its arguments must not run without any. */
+static void finish(struct chat_stream *s, struct str reason)
+{
+	if (s->stop_reason)
+		return;
+	uint32_t count = s->calls.count;
+
+	s->stop_reason = stop_reason_of(s, reason);
+	stop_block(s);
+	if (count && str_is(reason, "length") && !s->calls.list[count - 1].arguments.n)
+		count--;
+	chat_calls_settle_ids(&s->calls, s->history);
+	for (uint32_t i = 0; i < count; i++)
+		send_call(s, &s->calls.list[i]);
+}
+
+static void estimate_usage(struct chat_stream *s)
+{
+	s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
+				   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
+				   .estimated = true };
+}
+
+static void close_message(struct chat_stream *s)
+{
+	if (s->over)
+		return;
+	s->over = true;
+	if (!s->has_usage)
+		estimate_usage(s);
+	struct json_out w = begin_event(s, "message_delta");
+	json_key(&w, "delta");
+	json_open(&w, '{');
+	json_kcstr(&w, "stop_reason", s->stop_reason);
+	json_kraw(&w, "stop_sequence", STR("null"));
+	if (!strcmp(s->stop_reason, "refusal")) {
+		json_key(&w, "stop_details");
+		json_open(&w, '{');
+		json_kcstr(&w, "type", "refusal");
+		json_kstr(&w, "explanation", s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
+		json_close(&w);
+	}
+	json_close(&w);
+	json_key(&w, "usage");
+	usage_write(&w, &s->usage);
+	send_event(s, &w);
+	w = begin_event(s, "message_stop");
+	send_event(s, &w);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------------------------- */
+
+static void take_usage(struct chat_stream *s, const struct json *usage)
+{
+	int64_t input = 0, output = 0, cached = 0;
+
+	if (!json_i64(json_get(usage, "prompt_tokens"), &input) || input < 0)
+		return;
+	(void)json_i64(json_get(usage, "completion_tokens"), &output);
+	(void)json_i64(json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"), &cached);
+	cached = MAX(0, MIN(cached, input));
+	s->usage = (struct usage){ .input = input - cached, .cache_read = cached, .output = MAX(output, 0) };
+	s->has_usage = true;
+}
+
+static void take_choice(struct chat_stream *s, const struct json *choice)
+{
+	const struct json *delta = json_get(choice, "delta");
+	const struct json *finish_reason = json_get(choice, "finish_reason");
+
+	if (!delta)
+		delta = json_get(choice, "message"); /* an answer that came whole */
+	const struct json *reasoning = json_get(delta, "reasoning_content");
+	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
+
+	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
+	add_content(s, false, json_get(delta, "content"));
+	add_calls(s, json_get(delta, "tool_calls"));
+	buf_add(&s->refusal, refusal.p, refusal.n);
+	if (json_is(finish_reason, JSON_STRING))
+		finish(s, json_str(finish_reason, &s->scratch));
+}
+
+static void take_chunk(struct chat_stream *s, const struct json *chunk)
+{
+	const struct json *choices = json_get(chunk, "choices");
+	const struct json *choice = json_is(choices, JSON_ARRAY) ? json_first(choices) : NULL;
+	const struct json *error = json_get(chunk, "error");
+
+	if (error && !json_is(error, JSON_NULL)) {
+		failure_from_error(&s->answer->failure, chunk);
+		return;
+	}
+	if (!s->answer->started && json_is(choices, JSON_ARRAY))
+		start_message(s, chunk);
+	take_usage(s, json_get(chunk, "usage"));
+	if (choice && !s->stop_reason)
+		take_choice(s, choice);
+}
+
+static void take_text(struct chat_stream *s, struct str payload)
+{
+	struct err err = { 0 };
+	const struct json *chunk;
+
+	if (json_parse(&s->reader, payload.p, payload.n, &chunk, &err) < 0)
+		broken(s, err.text);
+	else
+		take_chunk(s, chunk);
+	arena_reset(&s->scratch);
+}
+
+static int on_sse(void *data, struct str name, struct str payload)
+{
+	struct chat_stream *s = data;
+
+	(void)name;
+	if (s->answer->failure.kind || s->over)
+		return 0;
+	if (!str_is(str_trim(payload), "[DONE]")) {
+		take_text(s, payload);
+		return 0;
+	}
+	if (s->answer->started) {
+		finish(s, STR("stop")); /* where the server forgot to say it */
+		close_message(s);
+	}
+	return 0;
+}
+
+void chat_stream_init(struct chat_stream *s, struct answer *answer, const struct transcript *history,
+		      uint64_t request_bytes)
+{
+	*s = (struct chat_stream){ .answer = answer, .history = history, .request_bytes = request_bytes };
+	s->sse.event = on_sse;
+	s->sse.data = s;
+}
+
+void chat_stream_feed(struct chat_stream *s, const char *p, size_t n)
+{
+	struct err err = { 0 };
+
+	if (s->answer->failure.kind)
+		return;
+	if (sse_feed(&s->sse, p, n, &err) < 0)
+		broken(s, err.text);
+}
+
+bool chat_stream_whole(struct chat_stream *s, struct str json)
+{
+	const struct json *root;
+
+	if (json_parse(&s->reader, json.p, json.n, &root, NULL) < 0)
+		return false;
+	take_chunk(s, root);
+	arena_reset(&s->scratch);
+	return s->answer->started || s->answer->failure.kind;
+}
+
+void chat_stream_end(struct chat_stream *s)
+{
+	if (s->stop_reason && !s->answer->failure.kind)
+		close_message(s);
+}
+
+void chat_stream_release(struct chat_stream *s)
+{
+	chat_calls_release(&s->calls);
+	sse_release(&s->sse);
+	json_reader_release(&s->reader);
+	arena_release(&s->scratch);
+	buf_release(&s->event);
+	buf_release(&s->refusal);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ * provider_openai.c - chat completions over HTTP, as api.openai.com, llama.cpp, Ollama, vLLM and many others serve them
+ * (docs/internals/openai.md). */
+#include "core/model/http_place.h"
+#include "core/model/openai_body.h"
+#include "core/model/openai_request.h"
+#include "core/model/openai_stream.h"
+
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
+static void close_endpoint(struct endpoint *e);
+static int start(struct endpoint *e, struct model_call *call, struct err *err);
+static void cancel(struct model_call *call);
+static void pause_call(struct model_call *call, bool on);
+
+extern const struct provider provider_openai;
+const struct provider provider_openai = {
+	.name = "openai",
+	.summary = "chat completions at OPENAI_BASE_URL",
+	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
+	.open = open_endpoint,
+	.close = close_endpoint,
+	.start = start,
+	.cancel = cancel,
+	.pause = pause_call,
+};
+
+#define OPENAI_HOME "https://api.openai.com"
+
+struct openai {
+	struct endpoint endpoint;
+	struct http_place place;
+	bool has_key;
+	unsigned quirks; /* enum chat_quirk, as far as they are known */
+};
+
+/* One request under way */
+struct exchange {
+	struct openai *server;
+	struct model_call *call;
+	struct http_req *transfer;
+	unsigned quirks; /* that it heeds */
+	struct chat_body body;
+	struct chat_stream stream;
+};
+
+/* ---- the endpoint ---------------------------------------------------------------------------------------------- */
+
+/* Only the home of the protocol is known to want a key; another server says so itself. */
+static int check_options(const struct endpoint_options *o, struct err *err)
+{
+	if (!o->api_key && !o->base_url)
+		return err_set(
+			err, ERR_USAGE,
+			"no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
+			"http://127.0.0.1:11434/v1)");
+	if (http_place_check_key(o->api_key, "OPENAI_API_KEY", err) < 0)
+		return -(int)err->kind;
+	return http_place_check_url(o->base_url, "OPENAI_BASE_URL", err);
+}
+
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
+{
+	if (check_options(o, err) < 0)
+		return -(int)err->kind;
+
+	struct openai *s = xcalloc(1, sizeof *s);
+	const char *base = o->base_url ? o->base_url : OPENAI_HOME "/v1";
+	s->endpoint.provider = &provider_openai;
+	if (http_place_open(&s->place, o, base, "/chat/completions", err) < 0) {
+		free(s);
+		return -(int)err->kind;
+	}
+	s->has_key = o->api_key != NULL;
+	if (o->api_key)
+		http_place_header(&s->place, "authorization", arena_printf(&s->place.arena, "Bearer %s", o->api_key));
+	if (str_starts(str_from(base), STR(OPENAI_HOME)))
+		s->quirks |= CHAT_COMPLETION_TOKENS;
+	*ret_endpoint = &s->endpoint;
+	return 0;
+}
+
+static void close_endpoint(struct endpoint *e)
+{
+	struct openai *s = CONTAINER_OF(e, struct openai, endpoint);
+
+	http_place_close(&s->place);
+	free(s);
+}
+
+/* ---- what servers do not take ---------------------------------------------------------------------------------- */
+
+/* The first row whose words are in the server's refusal, and that the request did not heed yet. */
+static const struct {
+	const char *word, *and; /* and: NULL if the first says enough */
+	unsigned quirk;
+} refusals[] = {
+	{ "max_tokens", "too large", CHAT_NO_LIMIT },
+	{ "max_tokens", "greater than", CHAT_NO_LIMIT },
+	{ "maximum context length", "in the completion", CHAT_NO_LIMIT },
+	{ "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
+	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
+	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
+	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
+	{ "image input is not supported", NULL, CHAT_NO_IMAGES }, /* llama.cpp */
+	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
+	{ "does not support image", NULL, CHAT_NO_IMAGES },
+	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
+};
+
+/* True: the server said what it does not take, and the request can be made without it. Many requests may find out the same
+ * thing at a time: each is sent again. */
+static bool learn(const struct exchange *x)
+{
+	struct str said = buf_str(&x->call->error_body);
+
+	if (x->call->status != 400 && x->call->status != 422 && x->call->status != 500) /* the last: llama.cpp */
+		return false;
+	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+		bool meant = str_has(said, str_from(refusals[i].word)) &&
+			     (!refusals[i].and || str_has(said, str_from(refusals[i].and)));
+		if (!meant || (x->quirks & refusals[i].quirk))
+			continue;
+		x->server->quirks |= refusals[i].quirk;
+		return true;
+	}
+	return false;
+}
+
+static bool speaks_of_tools(struct str said)
+{
+	static const char *const words[] = {
+		"does not support tools",  /* Ollama */
+		"enable-auto-tool-choice", /* vLLM */
+		"tools param requires",    /* llama.cpp */
+		"tool use is not supported",
+		"does not support function calling",
+		"No endpoints found that support tool use",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (str_has(said, str_from(words[i])))
+			return true;
+	return false;
+}
+
+/* The server's words, and what to do where it is known. It is a mistake in the set-up: trying again does not help, whatever
+ * the status says. */
+static void explain(struct model_call *call)
+{
+	const struct openai *s = CONTAINER_OF(call->endpoint, struct openai, endpoint);
+	struct failure *f = &call->failure;
+	struct str model = chat_head(call->body.head)->model;
+	char said[sizeof f->text];
+
+	memcpy(said, f->text, sizeof said);
+	if (speaks_of_tools(buf_str(&call->error_body))) {
+		f->status = 400;
+		failure_set(f, FAIL_STATUS,
+			    "the model " STR_FMT " cannot call tools at this server. Take a model that can, start the "
+			    "server with tools enabled (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or run "
+			    "without tools (--tools \"\"). It said: %.120s",
+			    STR_ARG(model), said);
+	} else if (f->status == 401 && !s->has_key) {
+		failure_set(f, FAIL_STATUS, "%.200s (no key was sent: set OPENAI_API_KEY)", said);
+	}
+}
+
+/* ---- one request ----------------------------------------------------------------------------------------------- */
+
+static size_t read_body(void *data, char *out, size_t room)
+{
+	return chat_body_read(&((struct exchange *)data)->body, out, room);
+}
+
+static void rewind_body(void *data)
+{
+	chat_body_rewind(&((struct exchange *)data)->body);
+}
+
+static void exchange_free(struct exchange *x)
+{
+	chat_body_release(&x->body);
+	chat_stream_release(&x->stream);
+	free(x);
+}
+
+/* Anything but an event stream is kept: an explanation, or an answer that came whole. */
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct model_call *call = http_data(r);
+	struct exchange *x = call->transfer;
+
+	if (call->status == 200 && call->is_stream) {
+		chat_stream_feed(&x->stream, p, n);
+		return !call->answer.failure.kind;
+	}
+	if (call->status == 200 || call->error_body.n < LARGEST_ERROR_BODY)
+		buf_add(&call->error_body, p, n);
+	return true;
+}
+
+static int post(struct exchange *x, struct err *err);
+
+/* The same request once more, without what the server does not take. */
+static bool send_again(struct exchange *x)
+{
+	struct err err = { 0 };
+
+	chat_body_release(&x->body);
+	buf_clear(&x->call->error_body);
+	x->call->status = 0;
+	return post(x, &err) == 0;
+}
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct model_call *call = http_data(r);
+	struct exchange *x = call->transfer;
+
+	if (error == HTTP_OK && !call->cancelled && learn(x) && send_again(x))
+		return;
+	if (error == HTTP_OK && call->status == 200 && !call->is_stream)
+		call->is_stream = chat_stream_whole(&x->stream, buf_str(&call->error_body));
+	chat_stream_end(&x->stream);
+	model_call_finish(call, http_place_failure(error), text);
+	exchange_free(x);
+}
+
+static int post(struct exchange *x, struct err *err)
+{
+	static const struct http_handlers handlers = { http_place_on_head, http_place_on_header, on_data, on_done };
+
+	x->quirks = x->server->quirks;
+	chat_body_init(&x->body, &x->call->body, x->quirks);
+	struct http_body body = { x->body.size, read_body, rewind_body };
+	return http_place_post(&x->server->place, x->call, &body, x, NULL, &handlers, &x->transfer, err);
+}
+
+static int start(struct endpoint *e, struct model_call *call, struct err *err)
+{
+	struct exchange *x = xcalloc(1, sizeof *x);
+
+	x->server = CONTAINER_OF(e, struct openai, endpoint);
+	x->call = call;
+	call->explain = explain;
+	if (post(x, err) < 0) {
+		exchange_free(x);
+		return -(int)err->kind;
+	}
+	chat_stream_init(&x->stream, &call->answer, call->body.transcript, x->body.size);
+	call->transfer = x;
+	return 0;
+}
+
+static void cancel(struct model_call *call)
+{
+	struct exchange *x = call->transfer;
+
+	call->cancelled = true;
+	http_cancel(x->transfer);
+}
+
+static void pause_call(struct model_call *call, bool on)
+{
+	struct exchange *x = call->transfer;
+
+	http_pause(x->transfer, on);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * provider_scripted.c - the scenario engine as a model inside the process: the demo of `make run`, without a network. The
+ * bytes it plays are the same event stream that modeld sends, through the same decoder. */
+#include "lib/io/file.h"
+#include "core/model/provider.h"
+#include "core/scenario/demo.h"
+#include "core/scenario/engine.h"
+
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
+static void close_endpoint(struct endpoint *e);
+static int start(struct endpoint *e, struct model_call *call, struct err *err);
+static void cancel(struct model_call *call);
+
+extern const struct provider provider_scripted;
+const struct provider provider_scripted = {
+	.name = "scripted",
+	.summary = "a scenario played inside the program, for demonstrations",
+	.has_aliases = true,
+	.searches_web = true,
+	.open = open_endpoint,
+	.close = close_endpoint,
+	.start = start,
+	.cancel = cancel,
+};
+
+enum { LARGEST_SCENARIO = 16 << 20 };
+
+struct scripted {
+	struct endpoint endpoint;
+	struct loop *loop;
+	struct scenario *scenario;
+	struct engine *engine;
+	uint64_t stall_ms;
+};
+
+/* One answer being played */
+struct playback {
+	struct scripted *scripted;
+	struct model_call *call;
+	struct reply *reply;
+	struct reply_step step; /* what the timer waits to do */
+	struct timer timer;
+	bool begun;
+};
+
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct scenario *scenario;
+
+	if (o->scenario && file_read(o->scenario, LARGEST_SCENARIO, &text, err) < 0)
+		return -(int)err->kind;
+	struct str source = o->scenario ? buf_str(&text) : str_from(scenario_demo);
+	if (scenario_parse(o->scenario ? o->scenario : "the built-in scenario", source, &scenario, err) < 0)
+		return -(int)err->kind;
+	struct scripted *s = xcalloc(1, sizeof *s);
+	s->endpoint.provider = &provider_scripted;
+	s->loop = o->loop;
+	s->scenario = scenario;
+	s->engine = engine_new(scenario);
+	s->stall_ms = o->stall_ms ? o->stall_ms : 120000;
+	*ret_endpoint = &s->endpoint;
+	return 0;
+}
+
+static void close_endpoint(struct endpoint *e)
+{
+	struct scripted *s = CONTAINER_OF(e, struct scripted, endpoint);
+
+	engine_free(s->engine);
+	scenario_free(s->scenario);
+	free(s);
+}
+
+static void finish(struct playback *p, enum failure_kind kind, const char *text)
+{
+	struct model_call *call = p->call;
+
+	timer_stop(p->scripted->loop, &p->timer);
+	reply_free(p->reply);
+	free(p);
+	model_call_finish(call, kind, text);
+}
+
+static void begin(struct playback *p)
+{
+	const struct reply_head *head = reply_head(p->reply);
+
+	p->begun = true;
+	reply_begun(p->reply);
+	p->call->status = head->status;
+	model_call_header(p->call, STR("content-type"), head->content_type);
+	for (size_t i = 0; head->headers && head->headers[i]; i++) {
+		struct str value = str_from(head->headers[i]);
+		struct str name = str_cut(&value, ':');
+		model_call_header(p->call, name, value.p ? str_trim(value) : STR(""));
+	}
+}
+
+static void on_timer(struct timer *timer)
+{
+	struct playback *p = CONTAINER_OF(timer, struct playback, timer);
+
+	if (!p->begun)
+		begin(p);
+	switch (p->step.kind) {
+	case REPLY_BYTES:
+		if (p->call->status == 200)
+			answer_feed(&p->call->answer, p->step.bytes.p, p->step.bytes.n);
+		else
+			buf_add(&p->call->error_body, p->step.bytes.p, p->step.bytes.n);
+		break;
+	case REPLY_CUT:
+		finish(p, FAIL_CUT, "the connection was closed");
+		return;
+	case REPLY_STALL:
+		finish(p, FAIL_STALL, "no byte for too long");
+		return;
+	case REPLY_END:
+		finish(p, FAIL_NONE, "");
+		return;
+	}
+	p->step = reply_next(p->reply);
+	timer_start(p->scripted->loop, timer, p->step.kind == REPLY_STALL ? p->scripted->stall_ms : p->step.delay_ms);
+}
+
+static int start(struct endpoint *e, struct model_call *call, struct err *err)
+{
+	struct scripted *s = CONTAINER_OF(e, struct scripted, endpoint);
+	AUTO_BUF struct buf body = { 0 };
+	struct playback *p = xcalloc(1, sizeof *p);
+
+	(void)err;
+	buf_reserve(&body, call->body.size);
+	body.n = body_read(&call->body, body.p, call->body.size);
+	p->scripted = s;
+	p->call = call;
+	p->timer.fire = on_timer;
+	p->reply = engine_ask(s->engine, &(struct engine_request){ .path = STR("/v1/messages"),
+								   .body = buf_str(&body),
+								   .agent = str_from(call->agent),
+								   .now_ms = loop_now_ms(s->loop) });
+	p->step = reply_next(p->reply);
+	timer_start(s->loop, &p->timer, p->step.delay_ms);
+	call->transfer = p;
+	return 0;
+}
+
+static void on_cancelled(struct timer *timer)
+{
+	finish(CONTAINER_OF(timer, struct playback, timer), FAIL_CANCELLED, "cancelled");
+}
+
+static void cancel(struct model_call *call)
+{
+	struct playback *p = call->transfer;
+
+	p->timer.fire = on_cancelled; /* the report comes from the loop, as for every other end */
+	timer_start(p->scripted->loop, &p->timer, 0);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * answer.c - makes the reply to a request: what a rule says, an error, or a page. */
+#include "lib/json/json_write.h"
+#include "core/scenario/engine_int.h"
+
+enum { BYTES_PER_TOKEN = 4 };
+
+static const struct str type_json = { "application/json", 16 };
+static const struct str type_events = { "text/event-stream; charset=utf-8", 32 };
+static const struct str type_bytes = { "application/octet-stream", 24 };
+
+static uint64_t tokens(uint64_t bytes)
+{
+	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
+}
+
+static const char *error_type(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *type;
+	} types[] = {
+		{ 400, "invalid_request_error" }, { 401, "authentication_error" }, { 402, "billing_error" },
+		{ 403, "permission_error" },      { 404, "not_found_error" },      { 409, "conflict_error" },
+		{ 413, "request_too_large" },     { 429, "rate_limit_error" },     { 504, "timeout_error" },
+		{ 529, "overloaded_error" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (types[i].status == status)
+			return types[i].type;
+	return status >= 500 ? "api_error" : "invalid_request_error";
+}
+
+/* What a reply is made of; all is borrowed and copied behind the struct. */
+struct parts {
+	const struct rule *rule;
+	struct str model, body, text; /* text: the texts of the blocks that are not constant, in their order */
+	const struct reply_block *blocks;
+	size_t block_count;
+	const char *header; /* besides request-id and those of the rule */
+};
+
+static size_t header_count(const struct parts *p)
+{
+	return 1 + (p->header != NULL) + (p->rule ? p->rule->header_count : 0);
+}
+
+static struct str tail_add(char **tail, struct str s)
+{
+	struct str copy = { *tail, s.n };
+
+	if (s.n)
+		memcpy(*tail, s.p, s.n);
+	(*tail)[s.n] = '\0';
+	*tail += s.n + 1;
+	return copy;
+}
+
+static void add_headers(struct reply *r, const char **headers, const struct parts *p, char **tail)
+{
+	char id[DIGEST_ID_MAX];
+	size_t n = 0;
+
+	digest_id(id, r->chat ? "x-request-id: req_" : "request-id: req_", r->id_a, r->id_b);
+	headers[n++] = tail_add(tail, str_from(id)).p;
+	if (p->header)
+		headers[n++] = tail_add(tail, str_from(p->header)).p;
+	for (size_t i = 0; p->rule && i < p->rule->header_count; i++)
+		headers[n++] = p->rule->headers[i];
+	headers[n] = NULL;
+	r->head.headers = headers;
+}
+
+static void add_blocks(struct reply *r, struct reply_block *blocks, const struct parts *p, struct str text)
+{
+	size_t at = 0;
+
+	r->first_thinking = SIZE_MAX;
+	for (size_t i = 0; i < p->block_count; i++) {
+		const struct block *block = p->blocks[i].block;
+		blocks[i] = p->blocks[i];
+		if (!block->text.constant && block->kind != BLOCK_FILLER) {
+			blocks[i].text.p = text.p + at;
+			at += blocks[i].text.n;
+		}
+		if ((block->kind == BLOCK_THINKING || block->kind == BLOCK_REDACTED) && r->first_thinking == SIZE_MAX)
+			r->first_thinking = i;
+	}
+	r->blocks = blocks;
+	r->block_count = p->block_count;
+}
+
+static struct reply *reply_new(struct engine *e, const struct parts *p)
+{
+	size_t blocks_size = p->block_count * sizeof(struct reply_block);
+	size_t headers_size = (header_count(p) + 1) * sizeof(char *);
+	size_t text_size = p->model.n + p->body.n + p->text.n + DIGEST_ID_MAX + (p->header ? strlen(p->header) : 0) + 8;
+	struct reply *r = xmalloc(sizeof *r + blocks_size + headers_size + text_size);
+	struct reply_block *blocks = (struct reply_block *)(r + 1);
+	const char **headers = (const char **)(blocks + p->block_count);
+	char *tail = (char *)headers + headers_size;
+
+	*r = (struct reply){ .engine = e, .rule = p->rule, .id_a = e->scenario->seed };
+	r->chat = e->chat;
+	r->wants_usage = e->wants_usage;
+	r->id_b = r->random = digest_mix(e->given, e->scenario->seed);
+	r->model = tail_add(&tail, p->model);
+	r->body = tail_add(&tail, p->body);
+	add_blocks(r, blocks, p, tail_add(&tail, p->text));
+	add_headers(r, headers, p, &tail);
+	r->head.content_type = type_json;
+	r->head.status = 200;
+	return r;
+}
+
+static void error_body(struct engine *e, struct buf *out, struct str type, struct str message)
+{
+	char id[DIGEST_ID_MAX];
+	struct json_out w = json_out(out);
+
+	if (e->chat) {
+		chat_error(out, type, message);
+		return;
+	}
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "error");
+	json_key(&w, "error");
+	json_open(&w, '{');
+	json_kstr(&w, "type", type);
+	json_kstr(&w, "message", message);
+	json_close(&w);
+	json_kcstr(&w, "request_id", digest_id(id, "req_", e->scenario->seed, digest_mix(e->given, e->scenario->seed)));
+	json_close(&w);
+}
+
+struct reply *answer_error(struct engine *e, unsigned status, const char *header, const char *fmt, ...)
+{
+	AUTO_BUF struct buf body = { 0 };
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	error_body(e, &body, str_from(error_type(status)), str_from(text));
+	struct reply *r = reply_new(e, &(struct parts){ .body = buf_str(&body), .header = header });
+	r->head.status = (int)status;
+	return r;
+}
+
+struct reply *answer_json(struct engine *e, struct str body)
+{
+	return reply_new(e, &(struct parts){ .body = body });
+}
+
+static void push_block(struct engine *e, const struct block *block, struct str text)
+{
+	if (e->block_count == e->block_cap) {
+		e->block_cap = e->block_cap ? e->block_cap * 2 : 16;
+		e->blocks = xrealloc(e->blocks, e->block_cap * sizeof *e->blocks);
+	}
+	e->blocks[e->block_count++] = (struct reply_block){ block, text };
+}
+
+/* The texts go one behind the other into e->text, which may move: add_blocks() finds them again by their lengths. */
+static void fill_blocks(struct asking *a, const struct rule *rule)
+{
+	struct engine *e = a->engine;
+
+	buf_clear(&e->text);
+	e->block_count = 0;
+	for (const struct block *b = rule->blocks; b; b = b->next) {
+		for (a->i = 1; a->i <= b->repeat; a->i++) {
+			size_t begin = e->text.n;
+			if (b->kind == BLOCK_FILLER) {
+				push_block(e, b, (struct str){ NULL, b->filler_bytes });
+			} else if (b->text.constant) {
+				push_block(e, b, b->text.pieces ? b->text.pieces->text : STR(""));
+			} else {
+				expand(a, &b->text, &e->text);
+				push_block(e, b, (struct str){ NULL, e->text.n - begin });
+			}
+		}
+	}
+}
+
+static uint64_t override(int64_t given, uint64_t estimate)
+{
+	return given < 0 ? estimate : (uint64_t)given;
+}
+
+static struct usage usage_of(const struct reply *r, const struct rule *rule, const struct cache_look *look)
+{
+	uint64_t output = 0;
+	uint64_t read = tokens(look->read_bytes);
+	uint64_t prefix = tokens(MAX(look->prefix_bytes, look->read_bytes));
+
+	for (size_t i = 0; i < r->block_count; i++)
+		output += r->blocks[i].text.n;
+	return (struct usage){
+		.input = override(rule->usage.input, tokens(look->total_bytes) - prefix),
+		.output = override(rule->usage.output, tokens(output) + 1),
+		.cache_read = override(rule->usage.cache_read, read),
+		.cache_write = override(rule->usage.cache_write, prefix - read),
+		.long_lived = look->write_count && look->writes[look->write_count - 1].ttl_ms > CACHE_TTL_SHORT_MS,
+	};
+}
+
+/* Status, body or garbage in the place of an answer. */
+static struct reply *answer_whole(struct engine *e, const struct rule *rule)
+{
+	AUTO_BUF struct buf body = { 0 };
+	const unsigned status = rule->status ? rule->status : 200;
+	struct str type = rule->error_type.n ? rule->error_type : str_from(error_type(status));
+	struct str message = rule->error_message.n ? rule->error_message : STR("an error that the scenario asked for");
+
+	if (rule->body.p)
+		buf_add(&body, rule->body.p, rule->body.n);
+	else if (!rule->garbage_bytes)
+		error_body(e, &body, type, message);
+	struct reply *r = reply_new(e, &(struct parts){ .rule = rule, .body = buf_str(&body) });
+	r->head.status = (int)status;
+	if (status == 200)
+		r->head.content_type = type_events;
+	return r;
+}
+
+static struct reply *answer_message(struct asking *a, const struct rule *rule, const struct cache_look *look)
+{
+	struct engine *e = a->engine;
+	const struct request *request = a->request;
+
+	fill_blocks(a, rule);
+	struct parts parts = {
+		.rule = rule,
+		.model = request->model,
+		.text = buf_str(&e->text),
+		.blocks = e->blocks,
+		.block_count = e->block_count,
+	};
+	struct reply *r = reply_new(e, &parts);
+	r->message = true;
+	r->head.stream = request->stream;
+	if (request->stream)
+		r->head.content_type = type_events;
+	/* With the conversation in it an id is new in its session even when another run of the scenario goes on with it. */
+	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
+	r->usage = usage_of(r, rule, look);
+	r->write_count = look->write_count;
+	memcpy(r->writes, look->writes, sizeof r->writes);
+	return r;
+}
+
+struct reply *answer_rule(struct asking *a, const struct rule *rule, const struct cache_look *look)
+{
+	struct engine *e = a->engine;
+	const struct fault *fault = &rule->fault;
+	bool whole = rule->status || rule->body.p || rule->garbage_bytes;
+
+	if (!whole && fault->kind == FAULT_ERROR && !a->request->stream)
+		return answer_error(e, 529, NULL, STR_FMT, STR_ARG(fault->message));
+	struct reply *r = whole ? answer_whole(e, rule) : answer_message(a, rule, look);
+	if (rule->garbage_bytes)
+		r->head.stream = true;
+	if (rule->garbage_bytes && !a->request->stream)
+		r->head.content_type = type_bytes;
+	if (rule->content_type.n)
+		r->head.content_type = rule->content_type;
+	r->delay_ms = range_pick(&rule->pace.latency_ms, &r->random);
+	return r;
+}

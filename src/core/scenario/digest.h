@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * digest.h - a fast 64-bit hash for cache prefixes, signatures and ids: every request's bytes pass through it. It mixes
+ * well and hides nothing. */
+#pragma once
+#include "lib/base/str.h"
+
+uint64_t digest(uint64_t seed, struct str bytes);
+uint64_t digest_mix(uint64_t a, uint64_t b);
+uint64_t digest_random(uint64_t *state); /* the next number of a seeded sequence */
+
+/* prefix and 24 letters and digits that depend on a and b; returns out. */
+enum { DIGEST_ID_MAX = 48 };
+const char *digest_id(char out[DIGEST_ID_MAX], const char *prefix, uint64_t a, uint64_t b);

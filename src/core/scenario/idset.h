@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * idset.h - a set of borrowed texts that is filled and emptied once a request; emptying costs nothing. */
+#pragma once
+#include "lib/base/str.h"
+
+struct idset_slot {
+	struct str text;
+	uint32_t hash;
+	uint32_t round; /* the slot is taken if this is the set's round */
+};
+
+/* Zeroed: an empty set */
+struct idset {
+	struct idset_slot *slots;
+	size_t cap, used;
+	uint32_t round;
+};
+
+void idset_clear(struct idset *s); /* also needed before the first use */
+/* false: it is there already. Borrows the text until the next clear. */
+bool idset_add(struct idset *s, struct str text);
+bool idset_has(const struct idset *s, struct str text);
+void idset_release(struct idset *s);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ * request_block.c - the rules for one content block: where it may stand and what it must have. */
+#include "core/scenario/request_int.h"
+#include "core/scenario/signature.h"
+
+enum { LIMIT_TOOL_NAME = 128 };
+
+/* The members of a block, found in one pass */
+struct view {
+	const struct json *type, *text, *id, *name, *input, *tool_use_id, *content, *is_error;
+	const struct json *thinking, *signature, *data, *source, *cache_control;
+};
+
+static const struct {
+	const char *name;
+	size_t offset;
+} members[] = {
+	{ "type", offsetof(struct view, type) },
+	{ "text", offsetof(struct view, text) },
+	{ "id", offsetof(struct view, id) },
+	{ "name", offsetof(struct view, name) },
+	{ "input", offsetof(struct view, input) },
+	{ "tool_use_id", offsetof(struct view, tool_use_id) },
+	{ "content", offsetof(struct view, content) },
+	{ "is_error", offsetof(struct view, is_error) },
+	{ "cache_control", offsetof(struct view, cache_control) },
+	{ "thinking", offsetof(struct view, thinking) },
+	{ "signature", offsetof(struct view, signature) },
+	{ "data", offsetof(struct view, data) },
+	{ "source", offsetof(struct view, source) },
+};
+
+static struct view view_of(const struct json *block)
+{
+	struct view v = { 0 };
+
+	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
+		struct str key = { m.key->text, m.key->len };
+		for (size_t i = 0; i < COUNT_OF(members); i++) {
+			if (str_is(key, members[i].name)) {
+				*(const struct json **)((char *)&v + members[i].offset) = m.value;
+				break;
+			}
+		}
+	}
+	return v;
+}
+
+bool is_tool_name(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-')
+			return false;
+	}
+	return name.n >= 1 && name.n <= LIMIT_TOOL_NAME;
+}
+
+bool has_ink(const struct json *string)
+{
+	if (!json_is(string, JSON_STRING))
+		return false;
+	for (size_t i = 0; i < string->len; i++) {
+		char c = string->text[i];
+		if (c == '\\' && i + 1 < string->len && strchr("nrt", string->text[i + 1]))
+			i++;
+		else if (c != ' ')
+			return true;
+	}
+	return false;
+}
+
+int check_mark(struct checker *c, const struct json *cache_control)
+{
+	const struct json *ttl = json_get(cache_control, "ttl");
+
+	if (!cache_control || json_is(cache_control, JSON_NULL))
+		return 0;
+	if (!json_str_is(json_get(cache_control, "type"), "ephemeral"))
+		return check_fail(c, "cache_control: type must be \"ephemeral\"");
+	if (ttl && !json_str_is(ttl, "5m") && !json_str_is(ttl, "1h"))
+		return check_fail(c, "cache_control: ttl must be \"5m\" or \"1h\"");
+	if (c->marks < REQUEST_MAX_MARKS)
+		c->request->marks[c->marks] = (struct mark){
+			.block = c->prefix_count ? c->prefix_count - 1 : 0,
+			.ttl_ms = json_str_is(ttl, "1h") ? CACHE_TTL_LONG_MS : CACHE_TTL_SHORT_MS,
+		};
+	c->marks++;
+	return 0;
+}
+
+static int check_text(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	(void)facts;
+	if (!json_is(v->text, JSON_STRING))
+		return check_fail(c, "text: a string is required");
+	if (!v->text->len && v->cache_control)
+		return check_fail(c, "cache_control cannot be set for an empty text block");
+	if (!has_ink(v->text))
+		return check_fail(c, "text: must hold something else than white space");
+	return 0;
+}
+
+static int check_source(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	(void)facts;
+	if (!json_is(v->source, JSON_OBJECT) && !json_is(v->source, JSON_STRING))
+		return check_fail(c, "source: required");
+	return 0;
+}
+
+static int check_thinking(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	char signature[DIGEST_ID_MAX];
+
+	if (!json_is(v->thinking, JSON_STRING) || !json_is(v->signature, JSON_STRING))
+		return check_fail(c, "a thinking block has the strings thinking and signature");
+	if (!json_str_is(v->signature, signature_of(signature, json_str(v->thinking, &c->arena))))
+		return check_fail(c, "the signature does not fit: a thinking block must come back unchanged");
+	facts->has_thinking = true;
+	return 0;
+}
+
+static int check_redacted(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	if (!redacted_is_ours(json_str(v->data, &c->arena)))
+		return check_fail(c, "data: a redacted_thinking block must come back unchanged");
+	facts->has_thinking = true;
+	return 0;
+}
+
+static void push_call(struct checker *c, struct str id)
+{
+	if (c->call_count == c->call_cap) {
+		c->call_cap = c->call_cap ? c->call_cap * 2 : 16;
+		c->calls = xrealloc(c->calls, c->call_cap * sizeof *c->calls);
+	}
+	c->calls[c->call_count++] = (struct pending_call){ .id = id };
+}
+
+static int check_tool_use(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	struct str id = json_str(v->id, &c->arena);
+	struct str name = json_str(v->name, &c->arena);
+
+	if (!is_tool_name(id))
+		return check_fail(c, "id: must match ^[a-zA-Z0-9_-]{1,128}$");
+	if (!is_tool_name(name))
+		return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
+	if (!json_is(v->input, JSON_OBJECT))
+		return check_fail(c, "input: must be an object");
+	if (!idset_add(&c->ids, id))
+		return check_fail(c, "id: " STR_FMT " was used before; tool_use ids must be unique", STR_ARG(id));
+	if (!(c->flags & REQUEST_UNKNOWN_TOOLS) && !idset_has(&c->tools, name))
+		return check_fail(c, "name: there is no tool " STR_FMT " in tools", STR_ARG(name));
+	/* Ids that begin so belong to answers that thought first (reply_event.c). */
+	if (str_starts(id, STR("toolu_0T")) && !facts->has_thinking)
+		return check_fail(c, "the thinking block before tool_use " STR_FMT " is missing", STR_ARG(id));
+	push_call(c, id);
+	return 0;
+}
+
+static struct pending_call *find_call(const struct checker *c, struct str id, size_t guess)
+{
+	if (guess < c->call_count && str_eq(c->calls[guess].id, id))
+		return &c->calls[guess];
+	for (size_t i = 0; i < c->call_count; i++)
+		if (str_eq(c->calls[i].id, id))
+			return &c->calls[i];
+	return NULL;
+}
+
+static int check_result_content(struct checker *c, const struct json *content)
+{
+	struct message_facts facts = { 0 };
+
+	if (!content || json_is(content, JSON_STRING))
+		return 0;
+	if (!json_is(content, JSON_ARRAY))
+		return check_fail(c, "content: must be a string or a list of blocks");
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+		int rc = check_block(c, b, HOME_RESULT, &facts);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int check_tool_result(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	struct str id = json_str(v->tool_use_id, &c->arena);
+	struct pending_call *call = find_call(c, id, facts->answered);
+	bool empty = !v->content || (json_is(v->content, JSON_STRING) ? !v->content->len : !v->content->count);
+
+	if (!call)
+		return check_fail(c, "tool_use_id: the message before has no tool_use " STR_FMT, STR_ARG(id));
+	if (call->answered)
+		return check_fail(c, "tool_use_id: " STR_FMT " has two results", STR_ARG(id));
+	if (facts->has_other)
+		return check_fail(c, "tool_result blocks must come first in the message");
+	if (v->is_error && !json_is(v->is_error, JSON_TRUE) && !json_is(v->is_error, JSON_FALSE))
+		return check_fail(c, "is_error: must be true or false");
+	if (json_bool(v->is_error) && empty)
+		return check_fail(c, "content: must not be empty when is_error is true");
+	call->answered = true;
+	facts->answered++;
+	facts->has_result = true;
+	return check_result_content(c, v->content);
+}
+
+static int check_nothing(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	(void)c, (void)v, (void)facts;
+	return 0;
+}
+
+static int check_server_tool(struct checker *c, const struct view *v, struct message_facts *facts)
+{
+	(void)facts;
+	if (!json_is(v->id, JSON_STRING) || !json_is(v->name, JSON_STRING) || !json_is(v->input, JSON_OBJECT))
+		return check_fail(c, "a server_tool_use block has id, name and input");
+	return 0;
+}
+
+static const struct block_rule {
+	const char *type;
+	unsigned homes;
+	bool markable;
+	int (*check)(struct checker *c, const struct view *v, struct message_facts *facts);
+} block_rules[] = {
+	{ "text", HOME_USER | HOME_ASSISTANT | HOME_RESULT | HOME_SYSTEM, true, check_text },
+	{ "tool_use", HOME_ASSISTANT, true, check_tool_use },
+	{ "tool_result", HOME_USER, true, check_tool_result },
+	{ "thinking", HOME_ASSISTANT, false, check_thinking },
+	{ "redacted_thinking", HOME_ASSISTANT, false, check_redacted },
+	{ "image", HOME_USER | HOME_RESULT, true, check_source },
+	{ "document", HOME_USER | HOME_RESULT, true, check_source },
+	{ "search_result", HOME_USER | HOME_RESULT, true, check_source },
+	{ "tool_reference", HOME_RESULT, false, check_nothing },
+	{ "server_tool_use", HOME_ASSISTANT, true, check_server_tool },
+	{ "web_search_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "web_fetch_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "code_execution_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "tool_search_tool_result", HOME_ASSISTANT, true, check_nothing },
+};
+
+static const struct block_rule *find_rule(const struct json *type)
+{
+	for (size_t i = 0; i < COUNT_OF(block_rules); i++)
+		if (json_str_is(type, block_rules[i].type))
+			return &block_rules[i];
+	return NULL;
+}
+
+int check_block(struct checker *c, const struct json *block, enum block_home home, struct message_facts *facts)
+{
+	if (!json_is(block, JSON_OBJECT))
+		return check_fail(c, "a block must be an object");
+
+	struct view v = view_of(block);
+	const struct block_rule *rule = find_rule(v.type);
+	if (!rule)
+		return check_fail(c, "type: unknown block type '" STR_FMT "'", STR_ARG(json_str(v.type, &c->arena)));
+	if (!(rule->homes & home))
+		return check_fail(c, "type: a %s block cannot stand here", rule->type);
+	if (v.cache_control && !rule->markable)
+		return check_fail(c, "cache_control cannot be set for a %s block", rule->type);
+	int rc = rule->check(c, &v, facts);
+	if (rc < 0)
+		return rc;
+	if (rule->check != check_tool_result)
+		facts->has_other = true;
+	if (rule->markable && home != HOME_RESULT)
+		c->last_markable = c->prefix_count;
+	return check_mark(c, v.cache_control);
+}

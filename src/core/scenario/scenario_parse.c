@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ * scenario_parse.c - reads scenario files. This is the format, exactly; docs/scenarios.md has examples.
+ *
+ * A scenario is UTF-8 text, at most 4 MB, read line by line. Blanks around a line, empty lines and lines that begin with
+ * # are ignored. Settings come first, then rules; `rule [NAME]` begins one, the next `rule` or the end of the file ends
+ * it. For each request the rules are tried in order; the first whose conditions all hold gives the answer. A request that
+ * no rule wants gets status 400 with a text that says so.
+ *
+ *   TEXT    the rest of the line; or STRING; or <<WORD and the lines up to one that holds only WORD, from each of
+ *           which the blanks in front of that last WORD are taken off. May hold {{names}} where marked * (template.c).
+ *   STRING  "..." with the escapes of JSON       RANGE  3, 1-3 or 4+     SIZE  300, 64KB, 10MB
+ *   TIME    50, 50ms, 2s; 100..300 is a new number in that range each time, from the seeded generator
+ *   SOURCE  prompt (texts of the user message that began the exchange, the last without tool results), last (texts and
+ *           tool results of the last message), system, last_result (of the last message), result:K (since the prompt)
+ *
+ * Settings (before the first rule):
+ *   seed N                          for ids, chances and TIME ranges; default 1
+ *   capacity N                      requests in flight; one more gets 429
+ *   rate N                          requests a second, N at once; one more gets 429
+ *   retry-after N                   seconds, in those 429; default 1
+ *   cache off | cache min N         prompt cache; default on with prefixes of at least 1024 tokens
+ *   allow unknown-tools             a tool_use may name a tool that the request does not offer
+ * Pace (before the first rule: for all rules; in a rule: for this one):
+ *   latency TIME                    before the head
+ *   delay TIME                      before each event but the first
+ *   chunk N [bytes|pieces]          bytes of a delta (never inside a character), or deltas of a block; default: one delta
+ *   ping K                          a ping before every K-th event
+ *   drip [TIME]                     one byte at a time, with that time before each
+ *
+ * Conditions of a rule:
+ *   agent NAME                      type of the agent that asks; main is the main agent
+ *   model NAME
+ *   turn RANGE                      1 + the assistant messages since the prompt
+ *   SOURCE contains STRING          SOURCE lacks STRING     (prompt, last, system or last_result)
+ *   capture NAME SOURCE STRING word|line|until STRING
+ *                                   holds if the first STRING is found; {{NAME}} is then what follows
+ *   nth RANGE                       of the requests for which all of the above hold: the N-th
+ *   every K                         each K-th of them
+ *   chance P                        0..1, drawn last
+ * Answer:
+ *   text TEXT*    thinking TEXT*    redacted_thinking    call TOOL TEXT* (a JSON object)
+ *   filler SIZE                     a text block of that many bytes, made as it is sent
+ *   line SIZE                       the same in one event, so in one line
+ *   repeat N BLOCK                  BLOCK is one of the six above; {{i}} counts from 1
+ *   empty                           no blocks
+ *   stop REASON                     end_turn, tool_use, max_tokens, pause_turn, model_context_window_exceeded,
+ *                                   stop_sequence STRING, refusal [CATEGORY [STRING]]
+ *   block TEXT*                     a whole content block as a JSON object, for what the server itself does
+ *   usage [input=N] [output=N] [cache_read=N] [cache_write=N] [searches=N]
+ * Faults:
+ *   status N [TYPE [STRING]]        error of that status; TYPE and text are optional
+ *   header NAME: VALUE              any number, also of good answers
+ *   content-type VALUE
+ *   body TEXT                       sent as it stands instead of an answer (or as the body of `status`)
+ *   garbage SIZE                    that many random bytes instead of an answer
+ *   cut PLACE                       the connection ends there; `cut at byte 0`: before the head
+ *   stall PLACE                     nothing more is sent
+ *   error TYPE [STRING] PLACE       an error event, then the end
+ *   PLACE: at byte N | after event K | after call K (the K-th tool_use block is complete) */
+#include "lib/base/utf8.h"
+#include "core/scenario/parse_int.h"
+
+enum { LIMIT_BYTES = 4 << 20, DEFAULT_CACHE_MIN_TOKENS = 1024 };
+
+static int parse_seed(struct parser *p, struct err *err)
+{
+	return take_number(p, "a number", &p->scenario->seed, err);
+}
+
+static int parse_capacity(struct parser *p, struct err *err)
+{
+	return take_number(p, "a number of requests in flight", &p->scenario->capacity, err);
+}
+
+static int parse_rate(struct parser *p, struct err *err)
+{
+	return take_number(p, "a number of requests a second", &p->scenario->rate_per_s, err);
+}
+
+static int parse_retry_after(struct parser *p, struct err *err)
+{
+	return take_number(p, "a number of seconds", &p->scenario->retry_after_s, err);
+}
+
+static int parse_cache(struct parser *p, struct err *err)
+{
+	p->scenario->cache = !take_given(p, "off");
+	if (!p->scenario->cache)
+		return 0;
+	if (!take_given(p, "min"))
+		return parse_fail(p, err, "expected 'off' or 'min N'");
+	return take_number(p, "a number of tokens", &p->scenario->cache_min_tokens, err);
+}
+
+static int parse_allow(struct parser *p, struct err *err)
+{
+	if (!take_given(p, "unknown-tools"))
+		return parse_fail(p, err, "expected 'unknown-tools'");
+	p->scenario->unknown_tools = true;
+	return 0;
+}
+
+static const struct statement settings[] = {
+	{ "allow", parse_allow },
+	{ "cache", parse_cache },
+	{ "capacity", parse_capacity },
+	{ "rate", parse_rate },
+	{ "retry-after", parse_retry_after },
+	{ "seed", parse_seed },
+	{ 0 },
+};
+
+static int begin_rule(struct parser *p, struct err *err)
+{
+	struct scenario *s = p->scenario;
+	int rc = rule_check(p, err);
+
+	if (rc < 0)
+		return rc;
+	struct rule *rule = arena_calloc(&s->arena, sizeof *rule);
+	rule->index = s->rule_count++;
+	rule->name = arena_str(&s->arena, p->rest);
+	rule->line = p->line;
+	rule->chance = -1;
+	rule->usage = (struct usage_override){ -1, -1, -1, -1, -1 };
+	rule->pace = s->pace;
+	p->rest.n = 0;
+
+	*p->next_rule = p->rule = rule;
+	p->next_rule = &rule->next;
+	p->pace = &rule->pace;
+	p->next_condition = &rule->conditions;
+	p->next_capture = &rule->captures;
+	p->next_block = &rule->blocks;
+	return 0;
+}
+
+static int parse_line(struct parser *p, struct err *err)
+{
+	struct str word = take_word(p);
+	statement_fn *parse = str_is(word, "rule") ? begin_rule : find_statement(pace_statements, word);
+
+	if (!parse)
+		parse = find_statement(p->rule ? rule_statements : settings, word);
+	if (!parse && !p->rule && find_statement(rule_statements, word))
+		return parse_fail(p, err, "'" STR_FMT "' belongs into a rule", STR_ARG(word));
+	if (!parse && p->rule && find_statement(settings, word))
+		return parse_fail(p, err, "'" STR_FMT "' must stand before the first rule", STR_ARG(word));
+	if (!parse)
+		return parse_fail(p, err, "unknown word '" STR_FMT "'", STR_ARG(word));
+	int rc = parse(p, err);
+	return rc < 0 ? rc : take_end(p, err);
+}
+
+static int parse_all(struct parser *p, struct err *err)
+{
+	while (next_line(p)) {
+		if (!p->rest.n || p->rest.p[0] == '#')
+			continue;
+		int rc = parse_line(p, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!p->rule)
+		return parse_fail(p, err, "the scenario has no rule");
+	return rule_check(p, err);
+}
+
+int scenario_parse(const char *name, struct str text, struct scenario **ret_scenario, struct err *err)
+{
+	if (text.n > LIMIT_BYTES)
+		return err_set(err, ERR_LIMIT, "%s: a scenario has at most %d bytes", name, LIMIT_BYTES);
+	if (!text.n)
+		return err_set(err, ERR_PARSE, "%s:1: the scenario has no rule", name);
+	if (!utf8_valid(text) || memchr(text.p, '\0', text.n))
+		return err_set(err, ERR_PARSE, "%s: a scenario is UTF-8 text without NUL", name);
+
+	struct scenario *s = xcalloc(1, sizeof *s);
+	s->seed = 1;
+	s->retry_after_s = 1;
+	s->cache = true;
+	s->cache_min_tokens = DEFAULT_CACHE_MIN_TOKENS;
+	struct parser p = { .name = name, .text = text, .scenario = s, .pace = &s->pace, .next_rule = &s->rules };
+	int rc = parse_all(&p, err);
+	if (rc < 0) {
+		scenario_free(s);
+		return rc;
+	}
+	*ret_scenario = s;
+	return 0;
+}
+
+void scenario_free(struct scenario *s)
+{
+	if (!s)
+		return;
+	arena_release(&s->arena);
+	free(s);
+}

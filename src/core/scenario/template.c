@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ * template.c - text with {{names}} in it, cut into pieces when the scenario is read.
+ *
+ *     {{n}} {{i}} {{turn}} {{request}}      numbers: matches of the rule, place in a repeat, turn, request
+ *     {{agent}} {{model}}
+ *     {{prompt}} {{last}} {{system}} {{last_result}} {{result:K}}   texts of the request
+ *     {{lines:last_result}} {{lines:result:K}} ...                  how many lines such a text has
+ *     {{NAME}}                              what `capture NAME` of the same rule found
+ *     {{open}}                              two opening braces
+ *     {{...|N}}                             cut after at most N bytes, between characters
+ *
+ * Two braces that no small letter follows are plain text, so JSON needs no escapes; an unknown name is an error. In JSON
+ * a text may stand inside strings only and is escaped there; a number may stand anywhere. There is no way to the
+ * environment. */
+#include "lib/json/json.h"
+#include "core/scenario/parse_int.h"
+
+struct splitter {
+	struct parser *p;
+	struct piece **next;
+	bool json;
+	bool quoted;       /* inside a JSON string */
+	struct buf sample; /* JSON: the text with an example in the place of each value */
+};
+
+static struct piece *add_piece(struct splitter *s, enum piece_kind kind)
+{
+	struct piece *piece = arena_calloc(&s->p->scenario->arena, sizeof *piece);
+
+	piece->kind = kind;
+	piece->quoted = s->quoted;
+	*s->next = piece;
+	s->next = &piece->next;
+	return piece;
+}
+
+static void add_literal(struct splitter *s, struct str text)
+{
+	if (!text.n)
+		return;
+	add_piece(s, PIECE_LITERAL)->text = text;
+	if (!s->json)
+		return;
+	buf_add(&s->sample, text.p, text.n);
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '\\' && s->quoted)
+			i++;
+		else if (text.p[i] == '"')
+			s->quoted = !s->quoted;
+	}
+}
+
+static const struct {
+	const char *name;
+	enum piece_kind kind;
+} plain_names[] = {
+	{ "agent", PIECE_AGENT },     { "i", PIECE_I },       { "model", PIECE_MODEL }, { "n", PIECE_N },
+	{ "request", PIECE_REQUEST }, { "turn", PIECE_TURN },
+};
+
+static bool is_number(enum piece_kind kind)
+{
+	return kind == PIECE_N || kind == PIECE_I || kind == PIECE_TURN || kind == PIECE_REQUEST || kind == PIECE_LINES;
+}
+
+int parse_source(struct parser *p, struct str word, struct source *ret, struct err *err)
+{
+	static const struct {
+		const char *name;
+		enum source_kind kind;
+	} names[] = {
+		{ "prompt", SOURCE_PROMPT },
+		{ "last", SOURCE_LAST },
+		{ "system", SOURCE_SYSTEM },
+		{ "last_result", SOURCE_LAST_RESULT },
+	};
+	struct str rest = word;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if (str_is(word, names[i].name)) {
+			*ret = (struct source){ .kind = names[i].kind };
+			return 0;
+		}
+	}
+	*ret = (struct source){ .kind = SOURCE_RESULT };
+	if (str_is(str_cut(&rest, ':'), "result") && rest.p && str_to_u64(rest, &ret->index) && ret->index)
+		return 0;
+	return parse_fail(p, err, "expected prompt, last, system, last_result or result:K, got '" STR_FMT "'",
+			  STR_ARG(word));
+}
+
+static const struct capture *find_capture(const struct parser *p, struct str name)
+{
+	const struct capture *c = p->rule ? p->rule->captures : NULL;
+
+	while (c && !str_eq(c->name, name))
+		c = c->next;
+	return c;
+}
+
+static int resolve(struct splitter *s, struct str name, struct piece *piece, struct err *err)
+{
+	struct err ignored;
+
+	for (size_t i = 0; i < COUNT_OF(plain_names); i++) {
+		if (str_is(name, plain_names[i].name)) {
+			piece->kind = plain_names[i].kind;
+			return 0;
+		}
+	}
+	if (str_is(name, "open")) {
+		piece->kind = PIECE_LITERAL;
+		piece->text = STR("{{");
+		return 0;
+	}
+	if ((piece->capture = find_capture(s->p, name))) {
+		piece->kind = PIECE_CAPTURE;
+		return 0;
+	}
+	if (str_starts(name, STR("lines:"))) {
+		piece->kind = PIECE_LINES;
+		return parse_source(s->p, (struct str){ name.p + 6, name.n - 6 }, &piece->source, err);
+	}
+	piece->kind = PIECE_SOURCE;
+	if (parse_source(s->p, name, &piece->source, &ignored) < 0)
+		return parse_fail(s->p, err, "unknown name {{" STR_FMT "}}", STR_ARG(name));
+	return 0;
+}
+
+static int add_value(struct splitter *s, struct str inside, struct err *err)
+{
+	struct str rest = inside;
+	struct str name = str_cut(&rest, '|');
+	struct piece *piece = add_piece(s, PIECE_LITERAL);
+	uint64_t limit = 0;
+
+	if (rest.p && (!str_to_u64(rest, &limit) || !limit))
+		return parse_fail(s->p, err, "expected a number of bytes behind | in {{" STR_FMT "}}", STR_ARG(inside));
+	piece->limit_bytes = limit;
+	int rc = resolve(s, name, piece, err);
+	if (rc < 0)
+		return rc;
+	if (s->json && !s->quoted && !is_number(piece->kind))
+		return parse_fail(s->p, err, "{{" STR_FMT "}} is text and must stand inside a JSON string",
+				  STR_ARG(inside));
+	buf_addch(&s->sample, '0');
+	return 0;
+}
+
+/* The next "{{" that a small letter follows; NULL if there is none. */
+static const char *find_open(struct str s)
+{
+	const char *end = s.p + s.n;
+
+	for (const char *at = s.p; (at = memmem(at, (size_t)(end - at), "{{", 2)); at++)
+		if (at + 2 < end && at[2] >= 'a' && at[2] <= 'z')
+			return at;
+	return NULL;
+}
+
+static int split(struct splitter *s, struct str text, struct err *err)
+{
+	for (const char *open; (open = find_open(text));) {
+		add_literal(s, (struct str){ text.p, (size_t)(open - text.p) });
+		text = (struct str){ open + 2, text.n - (size_t)(open + 2 - text.p) };
+		const char *close = memmem(text.p, text.n, "}}", 2);
+		if (!close)
+			return parse_fail(s->p, err, "{{ without }}");
+		int rc = add_value(s, (struct str){ text.p, (size_t)(close - text.p) }, err);
+		if (rc < 0)
+			return rc;
+		text = (struct str){ close + 2, text.n - (size_t)(close + 2 - text.p) };
+	}
+	add_literal(s, text);
+	return 0;
+}
+
+static int check_json(struct splitter *s, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	struct err why;
+
+	if (json_parse(&reader, buf_str(&s->sample).p, s->sample.n, &root, &why) < 0)
+		return parse_fail(s->p, err, "bad JSON: %s", why.text);
+	if (!json_is(root, JSON_OBJECT))
+		return parse_fail(s->p, err, "the input of a call must be a JSON object");
+	return 0;
+}
+
+int template_parse(struct parser *p, struct str text, bool json, struct text_template *ret, struct err *err)
+{
+	struct text_template t = { 0 };
+	struct splitter s = { .p = p, .next = &t.pieces, .json = json };
+
+	int rc = split(&s, text, err);
+	if (rc == 0 && json)
+		rc = check_json(&s, err);
+	buf_release(&s.sample);
+	if (rc < 0)
+		return rc;
+	t.constant = !t.pieces || (!t.pieces->next && t.pieces->kind == PIECE_LITERAL);
+	*ret = t;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * line_file.h - the lines of a file one after the other, and each of them again by its place. Only one line is in memory at a
+ * time: a transcript may be much larger than the conversation that is left of it. */
+#pragma once
+#include <stdio.h>
+#include "lib/base/buf.h"
+
+struct line_place {
+	uint64_t at;
+	size_t len; /* without its end */
+};
+
+struct line_file {
+	FILE *file;
+	char *text; /* of the last line that was read; owned */
+	size_t cap;
+	uint64_t at; /* behind that line */
+	bool torn;   /* it lacks its end: it is the last one */
+};
+
+/* -ERR_NOT_FOUND; -ERR_LIMIT if it has more than limit_bytes. */
+int line_file_open(struct line_file *f, const char *path, uint64_t limit_bytes, struct err *err);
+void line_file_close(struct line_file *f);
+/* 1 and the next line, without its end, until the next call; 0: there is none. */
+int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err);
+/* A line that was read before, into *out in place of what is there. */
+int line_file_again(struct line_file *f, struct line_place place, struct buf *out, struct err *err);

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT
+ * load.c - reads the lines of a session and follows their chain. What the lines mean for the conversation is decided in
+ * replay.c. A file is read twice: all of it for what must be known of each line, then the lines of the conversation. */
+#include "core/store/load.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "lib/base/map.h"
+#include "lib/io/file.h"
+#include "core/store/load_int.h"
+
+enum { LARGEST_FILE = 1 << 30, DEEPEST_FORK = 64 };
+
+struct reading {
+	struct line_file file;
+	struct line *lines;
+	size_t count, cap;
+	struct map by_uuid;
+	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
+	struct arena arena; /* holds the texts of the lines' members */
+	struct buf text;    /* of the line that is looked at again */
+	struct {
+		bool torn, whole, skipped; /* it lacks its end; it is an object all the same; it was counted as none */
+		uint64_t at;
+	} last;
+};
+
+static void reading_release(struct reading *r)
+{
+	line_file_close(&r->file);
+	map_release(&r->by_uuid);
+	map_release(&r->queued);
+	arena_release(&r->arena);
+	buf_release(&r->text);
+	free(r->lines);
+}
+
+static struct line *add_line(struct reading *r)
+{
+	if (r->count == r->cap) {
+		r->cap = r->cap ? r->cap * 2 : 256;
+		r->lines = xrealloc(r->lines, r->cap * sizeof *r->lines);
+	}
+	struct line *l = &r->lines[r->count++];
+	*l = (struct line){ 0 };
+	return l;
+}
+
+/* Kept as it stands in the file. Most ids repeat one of the line before: then that one serves. */
+static struct str keep_id(struct reading *r, const struct json *v, struct str before)
+{
+	struct str id = json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : (struct str){ 0 };
+
+	if (!id.n)
+		return id;
+	return str_eq(id, before) ? before : arena_str(&r->arena, id);
+}
+
+static void classify(struct reading *r, struct line *l, const struct json *root)
+{
+	const struct json *type = json_get(root, "type");
+	const struct json *message = json_get(root, "message");
+	const struct line none = { 0 }, *before = l > r->lines ? l - 1 : &none;
+
+	l->uuid = keep_id(r, json_get(root, "uuid"), (struct str){ 0 });
+	l->parent = keep_id(r, json_get(root, "parentUuid"), before->uuid);
+	l->sidechain = json_bool(json_get(root, "isSidechain"));
+	l->meta = json_bool(json_get(root, "isMeta")) || json_bool(json_get(root, "isCompactSummary"));
+	if (json_str_is(type, "user") && message)
+		l->type = LINE_USER;
+	else if (json_str_is(type, "assistant") && message)
+		l->type = LINE_ASSISTANT;
+	else if (json_str_is(type, "fork-origin"))
+		l->type = LINE_FORK;
+	else if (json_str_is(type, "agent-end"))
+		l->type = LINE_END;
+	else if (json_str_is(type, "system") && json_str_is(json_get(root, "subtype"), "compact_boundary"))
+		l->type = LINE_BOUNDARY;
+	l->message_id = keep_id(r, json_get(message, "id"), before->message_id);
+	const struct json *first = json_first(json_get(message, "content"));
+	if (l->type == LINE_USER && json_str_is(json_get(first, "type"), "tool_result"))
+		l->call_id = keep_id(r, json_get(first, "tool_use_id"), before->call_id);
+	if (l->type == LINE_ASSISTANT && json_str_is(json_get(first, "type"), "tool_use"))
+		l->call_id = keep_id(r, json_get(first, "id"), before->call_id);
+	if (l->type == LINE_USER)
+		l->trace = trace_read(&r->arena, root);
+}
+
+/* Of any line, whether it still counts for the conversation or not: who was told is not told again. */
+static void note_delivered(struct session_load *out, const struct json *root)
+{
+	const struct json *ids = json_get(json_get(root, "origin"), "ids");
+
+	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
+		map_set(&out->delivered, json_str(id, &out->arena), out);
+}
+
+static void note_queued(struct reading *r, struct session_load *out, const struct json *root)
+{
+	const struct json *id = json_get(root, "id");
+
+	if (!json_str_is(json_get(root, "type"), "queue-operation") || !json_is(id, JSON_STRING))
+		return;
+	struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
+	*n = (struct loaded_notice){ json_cstr(id, &out->arena),
+				     arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)) };
+	map_set(&r->queued, str_from(n->id), n);
+}
+
+static const struct json *agent_of(const struct json *root)
+{
+	return json_str_is(json_get(root, "type"), "agent-setting") ? json_get(root, "agentSetting") : NULL;
+}
+
+/* False: it is no object. */
+static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_place place,
+		       struct session_load *out, char **agent)
+{
+	const struct json *root;
+
+	if (json_parse(reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
+		return false;
+	struct line *l = add_line(r);
+	l->place = place;
+	classify(r, l, root);
+	note_delivered(out, root);
+	note_queued(r, out, root);
+	if (agent_of(root))
+		*agent = json_cstr(agent_of(root), &out->arena);
+	return true;
+}
+
+/* The newest word of a file counts, and a fork's own before that of its origin, which is read after it. */
+static int index_lines(struct reading *r, struct session_load *out, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	char *agent = NULL;
+	struct line_place place;
+	struct str text;
+	int more;
+
+	while ((more = line_file_next(&r->file, &text, &place, err)) > 0) {
+		text = str_trim(text);
+		bool whole = text.n && index_line(r, &reader, text, place, out, &agent);
+		out->skipped += text.n && !whole;
+		r->last.torn = r->file.torn;
+		r->last.whole = whole;
+		r->last.skipped = text.n && !whole;
+		r->last.at = place.at;
+	}
+	if (!out->agent)
+		out->agent = agent;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->lines[i].uuid.n)
+			map_set(&r->by_uuid, r->lines[i].uuid, &r->lines[i]);
+	return more;
+}
+
+/* The text of a line, until the next one is asked for. */
+static int text_of(struct reading *r, const struct line *l, struct str *ret_text, struct err *err)
+{
+	if (line_file_again(&r->file, l->place, &r->text, err) < 0)
+		return -(int)err->kind;
+	*ret_text = str_trim(buf_str(&r->text));
+	return 0;
+}
+
+/* A parent that is not there was damaged: the conversation goes on with the line that stands before. */
+static struct line *parent_of(struct reading *r, struct line *line)
+{
+	struct line *parent = map_get(&r->by_uuid, line->parent);
+
+	for (struct line *l = line; !parent && line->parent.n && l > r->lines; l--)
+		if (l[-1].uuid.n && l[-1].sidechain == line->sidechain)
+			parent = &l[-1];
+	return parent;
+}
+
+/* Keeps the chain from leaf back to its root; returns the root. What is before a boundary is summed up behind it. */
+static struct line *keep_chain(struct reading *r, struct line *leaf)
+{
+	struct line *root = NULL;
+
+	for (struct line *l = leaf; l && !l->keep; l = l->type == LINE_BOUNDARY ? NULL : parent_of(r, l)) {
+		l->keep = true;
+		root = l;
+	}
+	return root;
+}
+
+/* Branches that are only an effect of parallel calls: further blocks of a kept message, results of kept calls. */
+static void keep_siblings(struct reading *r)
+{
+	struct map messages = { 0 }, calls = { 0 };
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->lines[i].keep && r->lines[i].message_id.n)
+			map_set(&messages, r->lines[i].message_id, r);
+	for (size_t i = 0; i < r->count; i++) {
+		struct line *l = &r->lines[i];
+		if (l->type != LINE_ASSISTANT)
+			continue;
+		l->keep = l->keep || map_get(&messages, l->message_id);
+		if (l->keep && l->call_id.n)
+			map_set(&calls, l->call_id, r);
+	}
+	for (size_t i = 0; i < r->count; i++)
+		if (r->lines[i].type == LINE_USER && r->lines[i].call_id.n && map_get(&calls, r->lines[i].call_id))
+			r->lines[i].keep = true;
+	map_release(&messages);
+	map_release(&calls);
+}
+
+static struct line *newest_line(struct reading *r)
+{
+	for (size_t i = r->count; i-- > 0;) {
+		struct line *l = &r->lines[i];
+		if ((l->type == LINE_USER || l->type == LINE_ASSISTANT || l->type == LINE_FORK) && l->uuid.n &&
+		    (!l->sidechain || r->lines[0].sidechain))
+			return l;
+	}
+	return NULL;
+}
+
+static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err);
+
+/* <project>/SESSION.jsonl, and its agents in <project>/SESSION/subagents/agent-ID.jsonl */
+static char *origin_path(struct arena *a, const char *path, bool is_agent, struct str session, struct str agent)
+{
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash - path + 1) : 0;
+
+	if (agent.n && id_is_agent(agent))
+		return arena_printf(a, "%.*sagent-" STR_FMT ".jsonl", dir_len, path, STR_ARG(agent));
+	return arena_printf(a, "%.*s%s" STR_FMT ".jsonl", dir_len, path, is_agent ? "../../" : "", STR_ARG(session));
+}
+
+static int load_origin(const char *path, struct reading *r, const struct line *fork, struct replay *replay,
+		       unsigned depth, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+	struct str text;
+
+	if (depth >= DEEPEST_FORK)
+		return err_set(err, ERR_LIMIT, "%s: more than %d sessions are forked from each other", path,
+			       DEEPEST_FORK);
+	if (text_of(r, fork, &text, err) < 0 || json_parse(&reader, text.p, text.n, &root, err) < 0)
+		return -(int)err->kind;
+	const struct json *from = json_get(root, "forkedFrom");
+	struct str session = json_str(json_get(from, "sessionId"), &arena);
+	if (!id_is_uuid(session))
+		return err_set(err, ERR_PARSE, "%s: the fork's origin is not a session id", path);
+	char *origin = origin_path(&arena, path, fork->sidechain, session, json_str(json_get(from, "agentId"), &arena));
+	if (load_file(origin, json_str(json_get(from, "uuid"), &arena), replay, depth + 1, err) < 0)
+		return depth ? -(int)err->kind : err_wrap(err, "the origin of a fork");
+	const struct json *placeholder = json_get(from, "placeholder");
+	if (placeholder)
+		replay_placeholder(replay, json_str(placeholder, &arena));
+	return 0;
+}
+
+/* A write that was cut by the end of its process: the last line lacks its end. A whole object only gets its line end. A
+ * file that grew since it was read is being written by somebody, and nothing is torn. */
+static int repair_tail(const char *path, struct reading *r, struct session_load *out, struct err *err)
+{
+	if (!r->last.torn)
+		return 0;
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size != r->file.at)
+		return 0;
+	if (fd < 0 || (r->last.whole ? write(fd, "\n", 1) != 1 : ftruncate(fd, (off_t)r->last.at) < 0))
+		return err_set(err, ERR_IO, "cannot repair the torn last line of %s: %m", path);
+	out->skipped -= r->last.skipped;
+	out->repaired = true;
+	return 0;
+}
+
+static int find_end(struct reading *r, const struct line *leaf, struct session_load *out, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	struct str text;
+
+	for (const struct line *l = leaf ? leaf + 1 : r->lines; l < r->lines + r->count; l++) {
+		if (l->type != LINE_END)
+			continue;
+		if (text_of(r, l, &text, err) < 0)
+			return -(int)err->kind;
+		if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+			continue;
+		out->end = arena_str(&out->arena, json_raw(json_get(root, "end")));
+		snprintf(out->last, sizeof out->last, STR_FMT, STR_ARG(l->uuid));
+	}
+	return 0;
+}
+
+static void keep_waiting(const struct reading *r, struct session_load *out)
+{
+	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
+	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
+		const struct loaded_notice *n = e->value;
+		if (!map_get(&out->delivered, str_from(n->id)))
+			out->waiting[out->waiting_count++] = *n;
+	}
+}
+
+static void count_prompts(const struct reading *r, struct session_load *out)
+{
+	for (const struct line *l = r->lines; l < r->lines + r->count; l++)
+		out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
+}
+
+/* Files that were seen and tools that were loaded before the conversation was summed up are known all the same. */
+static int replay_lines(struct replay *replay, struct reading *r, const struct line *root, struct err *err)
+{
+	bool summed_up = root && root->type == LINE_BOUNDARY;
+	struct str text;
+
+	for (const struct line *l = r->lines; l < r->lines + r->count; l++) {
+		if (l->trace && (l->keep || (summed_up && l < root)))
+			replay_trace(replay, l->trace);
+		if (!l->keep)
+			continue;
+		if (text_of(r, l, &text, err) < 0)
+			return -(int)err->kind;
+		replay_line(replay, l, text);
+	}
+	return 0;
+}
+
+static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
+{
+	CLEANUP(reading_release) struct reading r = { 0 };
+
+	if (line_file_open(&r.file, path, LARGEST_FILE, err) < 0)
+		return -(int)err->kind;
+	if (index_lines(&r, replay->out, err) < 0)
+		return err_wrap(err, "%s", path);
+	if (depth == 0 && repair_tail(path, &r, replay->out, err) < 0)
+		return -(int)err->kind;
+	struct line *leaf = leaf_uuid.n ? map_get(&r.by_uuid, leaf_uuid) : newest_line(&r);
+	if (leaf_uuid.n && !leaf)
+		return err_set(err, depth ? ERR_NOT_FOUND : ERR_USAGE, "%s has no line " STR_FMT, path,
+			       STR_ARG(leaf_uuid));
+	struct line *root = keep_chain(&r, leaf);
+	if (root && root->type == LINE_FORK && load_origin(path, &r, root, replay, depth, err) < 0)
+		return -(int)err->kind;
+	keep_siblings(&r);
+	if (replay_lines(replay, &r, root, err) < 0)
+		return err_wrap(err, "%s", path);
+	if (leaf)
+		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
+	if (depth > 0)
+		return 0;
+	count_prompts(&r, replay->out);
+	keep_waiting(&r, replay->out);
+	return find_end(&r, leaf, replay->out, err);
+}
+
+int session_load(const char *path, struct session_load *ret, struct err *err)
+{
+	return session_load_until(path, (struct str){ 0 }, ret, err);
+}
+
+int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err)
+{
+	*ret = (struct session_load){ 0 };
+	struct replay replay = { .out = ret };
+
+	int status = load_file(path, uuid, &replay, 0, err);
+	replay_end(&replay);
+	if (status < 0)
+		session_load_release(ret);
+	return status;
+}
+
+void session_load_release(struct session_load *l)
+{
+	for (size_t i = 0; i < l->call_count; i++)
+		segment_unref(l->calls[i].result);
+	free(l->calls);
+	free(l->files);
+	free(l->tools);
+	map_release(&l->delivered);
+	transcript_release(&l->transcript);
+	arena_release(&l->arena);
+	*l = (struct session_load){ 0 };
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * load.h - a session out of its file, in a state that can go on (docs/internals/session.md). */
+#pragma once
+#include "lib/base/arena.h"
+#include "lib/base/id.h"
+#include "lib/base/map.h"
+#include "core/message/transcript.h"
+
+/* A tool call of the last answer */
+struct loaded_call {
+	struct str id, name, input;
+	struct segment *result; /* owned; NULL: the call has none */
+};
+
+/* A file that a tool of the session read or wrote */
+struct loaded_file {
+	const char *path;
+	int64_t time_ms; /* when */
+	bool partial;    /* only a part of it was seen */
+};
+
+/* A text that was queued for the agent and is not in the conversation */
+struct loaded_notice {
+	const char *id;
+	struct str text;
+};
+
+struct session_load {
+	struct arena arena;
+	struct transcript transcript;
+	char last[UUID_LEN + 1];   /* uuid of the newest line */
+	char *cwd;                 /* of the newest line; NULL if unknown */
+	struct loaded_call *calls; /* set if one of them lacks its result; the results are not in the transcript then */
+	size_t call_count;
+	struct loaded_file *files; /* newest last */
+	size_t file_count;
+	const char **tools; /* names of tools that were asked for where many wait, in the order of asking; may repeat */
+	size_t tool_count;
+	bool interrupted;              /* the last turn has no final answer: it can be continued */
+	char *agent;                   /* type of the agent that the session runs as; NULL: none is written down */
+	struct map delivered;          /* ids of the notifications that are in it */
+	struct loaded_notice *waiting; /* the oldest first */
+	size_t waiting_count;
+	unsigned prompts; /* lines of this file that somebody said: no context, no results */
+	struct str end;   /* JSON object of a line that says how the agent ended, if nothing came behind it */
+	unsigned skipped; /* lines that are not JSON */
+	bool repaired;    /* a torn last line was cut off */
+};
+
+/* Repairs a torn last line in the file. -ERR_NOT_FOUND if there is no such file. */
+int session_load(const char *path, struct session_load *ret, struct err *err);
+/* The same up to the line with this uuid, as if nothing had come behind it; an empty one: all. -ERR_USAGE: there is no such
+ * line. */
+int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err);
+void session_load_release(struct session_load *l);

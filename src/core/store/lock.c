@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * lock.c - byte locks on one file per project. The file is never removed: removing it would let two processes hold locks
+ * on two files of the same name. */
+#include "core/store/lock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include "lib/base/buf.h"
+#include "lib/io/file.h"
+
+struct lock_file {
+	int fd;
+};
+
+/* NULL: err says why. */
+static struct lock_file *open_file(struct lock_table *t, const char *dir, struct err *err)
+{
+	AUTO_BUF struct buf path = { 0 };
+	struct lock_file *file = map_get(&t->files, str_from(dir));
+
+	if (file)
+		return file;
+	buf_addf(&path, "%s/sessions.lock", dir);
+	if (file_make_parents(path.p, err) < 0)
+		return NULL;
+	int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err_set(err, ERR_IO, "cannot open %s: %m", path.p);
+		return NULL;
+	}
+	file = xmalloc(sizeof *file);
+	file->fd = fd;
+	map_set(&t->files, str_from(dir), file);
+	return file;
+}
+
+static int set_byte(const struct lock_file *file, const char *id, short type)
+{
+	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
+
+	range.l_start = (off_t)(str_hash(str_from(id)) >> 2); /* a file offset has 63 bits */
+	return fcntl(file->fd, F_OFD_SETLK, &range);
+}
+
+static void held_key(struct buf *out, const char *dir, const char *id)
+{
+	buf_addf(out, "%s/%s", dir, id);
+}
+
+int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err)
+{
+	AUTO_BUF struct buf key = { 0 };
+
+	held_key(&key, dir, id);
+	if (map_get(&t->held, buf_str(&key)))
+		return err_set(err, ERR_BUSY, "session %s is open already", id);
+	struct lock_file *file = open_file(t, dir, err);
+	if (!file)
+		return -(int)err->kind;
+	if (set_byte(file, id, F_WRLCK) < 0) {
+		if (errno == EAGAIN || errno == EACCES)
+			return err_set(err, ERR_BUSY, "another process works on session %s", id);
+		return err_set(err, ERR_IO, "cannot lock session %s: %m", id);
+	}
+	map_set(&t->held, buf_str(&key), t);
+	return 0;
+}
+
+void session_unlock(struct lock_table *t, const char *dir, const char *id)
+{
+	AUTO_BUF struct buf key = { 0 };
+	struct lock_file *file = map_get(&t->files, str_from(dir));
+
+	held_key(&key, dir, id);
+	if (file && map_remove(&t->held, buf_str(&key)))
+		(void)set_byte(file, id, F_UNLCK);
+}
+
+void lock_table_release(struct lock_table *t)
+{
+	for (struct map_entry *e = map_next(&t->files, NULL); e; e = map_next(&t->files, e)) {
+		struct lock_file *file = e->value;
+		close(file->fd);
+		free(file);
+	}
+	map_release(&t->files);
+	map_release(&t->held);
+}

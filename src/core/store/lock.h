@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * lock.h - one process at a time works on a session.
+ *
+ * All sessions of a project share one file, DIR/sessions.lock; a session is one byte of it, at an offset made from its id,
+ * under an open-file-description lock. Such a lock dies with its owner, a runtime with ten thousand sessions needs one
+ * descriptor for them, and no session leaves a lock file behind. */
+#pragma once
+#include "lib/base/map.h"
+
+struct lock_table {
+	struct map files; /* directory -> struct lock_file */
+	struct map held;  /* directory/id -> anything: a process does not lock itself out, so we look here first */
+};
+
+/* Makes missing directories. -ERR_BUSY if another process, or another session of this runtime, holds it. */
+int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err);
+void session_unlock(struct lock_table *t, const char *dir, const char *id); /* also when it is not held */
+void lock_table_release(struct lock_table *t);

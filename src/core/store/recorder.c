@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ * recorder.c - the lines of a transcript. */
+#include "core/store/recorder.h"
+#include "lib/base/crash.h"
+#include "lib/json/json_write.h"
+
+/* The fields that all lines have, up to the type's own. The line is built in the store's scratch buffer. */
+static struct json_out begin_as(struct recorder *r, const char *type, const char *uuid)
+{
+	const struct record_context *c = r->context;
+	char now[ISO_TIME_LEN + 1];
+
+	buf_clear(&r->store->line);
+	struct json_out w = json_out(&r->store->line);
+	id_iso_time(id_wall_ms(), now);
+	json_open(&w, '{');
+	json_kcstr(&w, "parentUuid", r->last[0] ? r->last : NULL);
+	json_kbool(&w, "isSidechain", c->agent_id != NULL);
+	if (c->agent_id)
+		json_kcstr(&w, "agentId", c->agent_id);
+	json_kcstr(&w, "type", type);
+	json_kcstr(&w, "uuid", uuid);
+	json_kcstr(&w, "timestamp", now);
+	json_kcstr(&w, "userType", "external");
+	json_kcstr(&w, "entrypoint", c->entrypoint);
+	json_kcstr(&w, "cwd", c->cwd);
+	json_kcstr(&w, "sessionId", c->session_id);
+	json_kcstr(&w, "version", c->version);
+	json_kcstr(&w, "gitBranch", c->git_branch);
+	return w;
+}
+
+static struct json_out begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
+{
+	id_uuid(uuid);
+	return begin_as(r, type, uuid);
+}
+
+static int commit(struct recorder *r, struct json_out *w, const char *uuid, struct err *err)
+{
+	json_close(w);
+	if (r->journal && journal_append(r->journal, w->buf, err) < 0)
+		return -(int)err->kind;
+	memcpy(r->last, uuid, sizeof r->last);
+	/* One long line must not stay in memory for as long as the runtime lives. */
+	if (w->buf->cap > (size_t)256 << 10)
+		buf_release(w->buf);
+	return 0;
+}
+
+static void put_user_message(struct json_out *w, struct segment *const *blocks, size_t count)
+{
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "role", "user");
+	json_key(w, "content");
+	json_open(w, '[');
+	for (size_t i = 0; i < count; i++)
+		json_put_raw(w, segment_json(blocks[i]));
+	json_close(w);
+	json_close(w);
+}
+
+static void put_notice_origin(struct json_out *w, const char *const *ids)
+{
+	json_key(w, "origin");
+	json_open(w, '{');
+	json_kcstr(w, "kind", "task-notification");
+	json_key(w, "ids");
+	json_open(w, '[');
+	for (; *ids; ids++)
+		json_put_cstr(w, *ids);
+	json_close(w);
+	json_close(w);
+}
+
+int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err)
+{
+	if (line->uuid)
+		snprintf(uuid, UUID_LEN + 1, "%s", line->uuid);
+	else
+		id_uuid(uuid);
+	struct json_out w = begin_as(r, "user", uuid);
+
+	if (line->meta)
+		json_kbool(&w, "isMeta", true);
+	if (line->notice_ids)
+		put_notice_origin(&w, line->notice_ids);
+	put_user_message(&w, line->blocks, line->count);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
+		    char uuid[UUID_LEN + 1], struct err *err)
+{
+	struct json_out w = begin(r, "user", uuid);
+	struct segment *const blocks[] = { (struct segment *)(uintptr_t)result };
+
+	put_user_message(&w, blocks, 1);
+	if (tool_use_result.n)
+		json_kraw(&w, "toolUseResult", tool_use_result);
+	return commit(r, &w, uuid, err);
+}
+
+/* message and its content stay open for the caller. */
+static void put_answer_start(struct json_out *w, const struct answer_ids *ids)
+{
+	if (ids->request_id && ids->request_id[0])
+		json_kcstr(w, "requestId", ids->request_id);
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "id", ids->message_id);
+	json_kcstr(w, "type", "message");
+	json_kcstr(w, "role", "assistant");
+	json_kcstr(w, "model", ids->model);
+	json_key(w, "content");
+	json_open(w, '[');
+}
+
+int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
+		   char uuid[UUID_LEN + 1], struct err *err)
+{
+	struct json_out w = begin(r, "assistant", uuid);
+
+	json_kbool(&w, "partial", true);
+	put_answer_start(&w, ids);
+	json_put_raw(&w, segment_json(block));
+	json_close(&w);
+	json_kcstr(&w, "stop_reason", NULL);
+	json_kcstr(&w, "stop_sequence", NULL);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_close(struct recorder *r, const struct answer_ids *ids, const char *stop_reason, const char *stop_sequence,
+		   const struct usage *usage, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	struct json_out w = begin(r, "assistant", uuid);
+
+	put_answer_start(&w, ids);
+	json_close(&w);
+	json_kcstr(&w, "stop_reason", stop_reason);
+	json_kcstr(&w, "stop_sequence", stop_sequence);
+	json_key(&w, "usage");
+	usage_write(&w, usage);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+/* It begins a new chain: readers find the old one by logicalParentUuid. */
+static int put_boundary(struct recorder *r, const struct compact_line *line, struct err *err)
+{
+	char before[UUID_LEN + 1], uuid[UUID_LEN + 1];
+
+	memcpy(before, r->last, sizeof before);
+	r->last[0] = '\0';
+	struct json_out w = begin(r, "system", uuid);
+	json_kcstr(&w, "logicalParentUuid", before[0] ? before : NULL);
+	json_kcstr(&w, "subtype", "compact_boundary");
+	json_kcstr(&w, "content", "Conversation compacted");
+	json_kcstr(&w, "level", "info");
+	json_key(&w, "compactMetadata");
+	json_open(&w, '{');
+	json_kcstr(&w, "trigger", line->trigger);
+	json_ki64(&w, "preTokens", line->tokens_before);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+static int put_summary(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
+{
+	struct json_out w = begin(r, "user", uuid);
+
+	if (line->between_turns)
+		json_kbool(&w, "isMeta", true);
+	json_kbool(&w, "isCompactSummary", true);
+	json_kbool(&w, "isVisibleInTranscriptOnly", true);
+	put_user_message(&w, line->blocks, line->count);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
+{
+	char before[UUID_LEN + 1];
+
+	memcpy(before, r->last, sizeof before);
+	int status = put_boundary(r, line, err);
+	if (status == 0) {
+		crash_point(compact_boundary);
+		status = put_summary(r, line, uuid, err);
+	}
+	if (status < 0)
+		memcpy(r->last, before, sizeof before); /* the conversation goes on where it was */
+	return status;
+}
+
+int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	struct json_out w = begin(r, "fork-origin", uuid);
+
+	json_key(&w, "forkedFrom");
+	json_open(&w, '{');
+	json_kcstr(&w, "sessionId", origin->session_id);
+	if (origin->agent_id)
+		json_kcstr(&w, "agentId", origin->agent_id);
+	json_kcstr(&w, "uuid", origin->uuid);
+	if (origin->placeholder)
+		json_kcstr(&w, "placeholder", origin->placeholder);
+	json_close(&w);
+	return commit(r, &w, uuid, err);
+}
+
+int recorder_agent(struct recorder *r, const char *type, struct err *err)
+{
+	if (!r->journal)
+		return 0;
+	buf_clear(&r->store->line);
+	struct json_out w = json_out(&r->store->line);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "agent-setting");
+	json_kcstr(&w, "agentSetting", type);
+	json_kcstr(&w, "sessionId", r->context->session_id);
+	json_close(&w);
+	return journal_append(r->journal, w.buf, err);
+}
+
+int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err)
+{
+	char time[ISO_TIME_LEN + 1];
+
+	if (!r->journal)
+		return 0;
+	id_iso_time(id_wall_ms(), time);
+	buf_clear(&r->store->line);
+	struct json_out w = json_out(&r->store->line);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "queue-operation");
+	json_kcstr(&w, "operation", "enqueue");
+	json_kcstr(&w, "timestamp", time);
+	json_kcstr(&w, "sessionId", r->context->session_id);
+	json_kcstr(&w, "id", id);
+	json_kstr(&w, "content", text);
+	json_close(&w);
+	return journal_append(r->journal, w.buf, err);
+}
+
+int recorder_end(struct recorder *r, struct str fields, struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+	struct json_out w = begin(r, "agent-end", uuid);
+
+	json_kraw(&w, "end", fields);
+	return commit(r, &w, uuid, err);
+}

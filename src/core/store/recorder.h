@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * recorder.h - writes what happens to one agent as lines of its transcript, in the form that other programs read
+ * (docs/internals/session.md). Every function returns after its line is on disk. */
+#pragma once
+#include "lib/base/id.h"
+#include "core/message/segment.h"
+#include "core/message/usage.h"
+#include "core/store/store.h"
+
+/* Borrowed by its recorders */
+struct record_context {
+	const char *session_id;
+	const char *cwd;
+	const char *git_branch; /* "" if none */
+	const char *version;
+	const char *entrypoint; /* "cli", "sdk-cli", ... */
+	const char *agent_id;   /* NULL for the main agent */
+};
+
+struct recorder {
+	struct journal *journal; /* borrowed; NULL: nothing is kept, only uuids are made */
+	struct store *store;     /* borrowed */
+	const struct record_context *context;
+	char last[UUID_LEN + 1]; /* uuid of the newest line; "" before the first */
+};
+
+/* Of one answer of the model */
+struct answer_ids {
+	const char *message_id, *model, *request_id;
+};
+
+/* Of one line of the user's side */
+struct user_line {
+	struct segment *const *blocks;
+	size_t count;
+	bool meta;                     /* not typed by a person (context, notifications) */
+	const char *const *notice_ids; /* of the notifications it delivers, NULL-terminated; NULL: it is none */
+	const char *uuid;              /* that it must have; NULL: a new one */
+};
+
+/* uuid gets the line's id. */
+int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err);
+int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
+		   char uuid[UUID_LEN + 1], struct err *err);
+int recorder_close(struct recorder *r, const struct answer_ids *ids, const char *stop_reason, const char *stop_sequence,
+		   const struct usage *usage, struct err *err);
+int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
+		    char uuid[UUID_LEN + 1], struct err *err);
+/* A summary that takes the place of the conversation so far */
+struct compact_line {
+	const char *trigger; /* "auto" or "manual" */
+	int64_t tokens_before;
+	struct segment *const *blocks; /* what the conversation is from now on */
+	size_t count;
+	bool between_turns; /* nothing waits for an answer */
+};
+/* Two lines: a boundary, and the summary, whose id uuid gets. Without the second the first means nothing. */
+int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err);
+/* Where a fork's history is */
+struct fork_origin {
+	const char *session_id;
+	const char *agent_id; /* NULL: the main agent's */
+	const char *uuid;     /* of the last line that counts */
+	const char
+		*placeholder; /* result of every call of its last answer, whatever the file has; NULL: none is open */
+};
+/* The first line of a fork. */
+int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
+/* The session runs as this agent. A line beside the conversation: nothing follows it. */
+int recorder_agent(struct recorder *r, const char *type, struct err *err);
+/* A text waits for the agent: the user line whose notice_ids have the id delivers it. Beside the conversation, too. */
+int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err);
+/* An agent's run is over. fields: a JSON object. */
+int recorder_end(struct recorder *r, struct str fields, struct err *err);

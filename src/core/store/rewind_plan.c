@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * rewind_plan.c - what has to be done to bring files back to a mark, and doing it.
+ *
+ * Each line of the history says what a file was before and what it became, so the lines of one file form a chain. Where the
+ * chain has a gap (between two lines, or between the last one and the disk), somebody else has changed the file. A file that
+ * still is what it was before its last line is no gap: the change was cut off by a crash. */
+#include <errno.h>
+#include "lib/base/map.h"
+#include "lib/io/file.h"
+#include "core/store/file_history.h"
+
+static bool follows(const struct history_change *change, const struct file_version *v)
+{
+	return file_version_same(&change->after, v) || file_version_same(&change->before, v);
+}
+
+void rewind_plan_release(struct rewind_plan *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		buf_release(&p->files[i].then_bytes);
+		buf_release(&p->files[i].now_bytes);
+	}
+	free(p->files);
+	*p = (struct rewind_plan){ 0 };
+}
+
+static int read_then(struct rewind_file *f, const char *dir, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct file_version kept;
+
+	if (!f->then.exists)
+		return 0;
+	if (file_version_read(checkpoint_content_path(&a, dir, &f->then), &kept, &f->then_bytes, err) < 0)
+		return -(int)err->kind;
+	if (!file_version_same(&kept, &f->then))
+		return err_set(err, ERR_IO, "what was kept of %s is %s", f->path, kept.exists ? "damaged" : "gone");
+	return 0;
+}
+
+static bool is_back(const struct rewind_file *f)
+{
+	return file_version_same(&f->now, &f->then) && f->now.mode == f->then.mode;
+}
+
+/* The chain of one file: from its first change since the mark to the disk. */
+static int look_at(const struct file_history *h, size_t first, struct rewind_file *f, struct err *err)
+{
+	const struct history_change *last = &h->changes[first];
+
+	f->path = last->path;
+	f->then = last->before;
+	for (size_t i = first + 1; i < h->change_count; i++) {
+		const struct history_change *change = &h->changes[i];
+		if (strcmp(change->path, f->path) != 0)
+			continue;
+		f->foreign = f->foreign || !follows(last, &change->before);
+		last = change;
+	}
+	if (file_version_read(f->path, &f->now, &f->now_bytes, err) < 0)
+		return -(int)err->kind;
+	f->foreign = f->foreign || !follows(last, &f->now);
+	return 0;
+}
+
+int rewind_plan_make(const struct file_history *h, const struct history_mark *mark, const char *dir,
+		     struct rewind_plan *ret_plan, struct err *err)
+{
+	AUTO_PLAN struct rewind_plan plan = { 0 };
+	struct map seen = { 0 };
+	int status = 0;
+
+	plan.files = xcalloc(h->change_count - mark->first_change + 1, sizeof *plan.files);
+	for (size_t i = mark->first_change; i < h->change_count && status == 0; i++) {
+		if (map_set(&seen, str_from(h->changes[i].path), &seen))
+			continue;
+		struct rewind_file *f = &plan.files[plan.count++];
+		status = look_at(h, i, f, err);
+		if (status == 0 && is_back(f)) {
+			buf_release(&f->now_bytes);
+			*f = (struct rewind_file){ 0 };
+			plan.count--;
+		} else if (status == 0) {
+			status = read_then(f, dir, err);
+		}
+	}
+	map_release(&seen);
+	if (status < 0)
+		return status;
+	*ret_plan = plan;
+	plan = (struct rewind_plan){ 0 };
+	return 0;
+}
+
+int rewind_file_restore(const struct rewind_file *f, struct checkpoint *c, struct err *err)
+{
+	if (checkpoint_change(c, f->path, &f->then, err) < 0)
+		return -(int)err->kind;
+	if (!f->then.exists && unlink(f->path) < 0 && errno != ENOENT)
+		return err_set(err, ERR_IO, "cannot remove %s: %m", f->path);
+	if (!f->then.exists)
+		return 0;
+	if (file_make_parents(f->path, err) < 0)
+		return -(int)err->kind;
+	return file_replace_mode(f->path, buf_str(&f->then_bytes), f->then.mode, err);
+}

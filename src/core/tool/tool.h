@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ * tool.h - what a tool is. One file per tool defines one const struct tool; tools/tool_table.c lists them all.
+ *
+ * How to add one:
+ *   1. src/tools/NAME.json: name, description, input_schema, exactly as the model sees them (compiled in by the build).
+ *   2. src/tools/tool_NAME.c: `const struct tool tool_NAME = { ... }` first, then its start function.
+ *   3. a row in src/tools/tool_table.c (sorted by name; a test proves it) and the files in src/tools/meson.build.
+ *   4. tests/unit/tools/test_NAME.c.
+ *
+ * Life of a call: the query makes it when the model's block is complete; tool_call_start() checks the input against the
+ * schema, asks the gate, then calls tool->start. The tool answers with tool_call_finish(), at once from inside start or
+ * later from the loop, exactly once. A cancelled call must finish too, soon. */
+#pragma once
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/io/loop.h"
+#include "lib/json/json.h"
+
+struct deferral;
+struct tool_call;
+struct tool_env;
+
+enum tool_flags {
+	TOOL_READ_ONLY =
+		1 << 0, /* changes nothing: may run beside others, is run again after a crash, allowed by default */
+	TOOL_EDITS = 1 << 1,     /* changes files in place */
+	TOOL_OWN_LIMIT = 1 << 2, /* bounds its results itself */
+	TOOL_DELEGATES =
+		1 << 3, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
+				  * an agent that has nothing else open gives its seat back meanwhile */
+	TOOL_NO_ASK = 1 << 4,       /* needs no permission of its own: what it leads to is asked about by itself */
+	TOOL_NEEDS_USER = 1 << 7,   /* offered only where somebody answers */
+	TOOL_AFTER_ANSWER = 1 << 6, /* starts when the answer that makes it is complete */
+	TOOL_IS_QUESTION = 1 << 8,  /* asks the user itself: no question comes before it */
+	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
+	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
+	TOOL_NEEDS_SERVERS = 1 << 11, /* offered only where an MCP server has resources */
+	TOOL_TODOS = 1 << 12,       /* an agent's own list of what is to be done: offered where there is no task list */
+	TOOL_TASK_LIST = 1 << 13,   /* the task list: offered to models that do not plan without one */
+	TOOL_CONCURRENT = 1 << 10,  /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
+				     * and not run again (a server's own word about its tool) */
+	TOOL_MAY_WAIT = 1 << 14,    /* where there are many tools, requests carry it only when it was asked for */
+	TOOL_FINDS_TOOLS = 1 << 15, /* finds those: offered where some wait (core/tool/deferral.h) */
+	TOOL_NEEDS_SEARCH = 1 << 16, /* offered only where the model's server searches the web */
+};
+
+struct tool {
+	const char *name;           /* as the model says it */
+	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
+	const char
+		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
+	const char *subject; /* the input member that says best what a call is about; NULL: none */
+	unsigned flags;
+	void *ctx; /* of dynamic members (MCP); NULL for built-in ones */
+	void (*start)(struct tool_call *call);
+	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
+	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */
+	unsigned (*flags_for)(const struct tool_call *call);
+};
+
+/* What a call may use. Owned by the agent (query), borrowed by its calls. */
+struct tool_env {
+	struct loop *loop;
+	struct spawner *spawner;
+	const char *cwd;         /* current directory of the agent; Bash may move it, see tool_env_set_cwd */
+	const char *root;        /* where the session started: cwd falls back to it */
+	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
+	const char *session_id;
+	const char *results_dir;   /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *tasks_dir;     /* output files of background shells; made when first needed */
+	const char *todo_dir;      /* the task list of the session (tools/todo_list.h); NULL: none is kept */
+	const char *todo_file;     /* the agent's own list (TodoWrite); NULL: the same */
+	const char *const *envp;   /* environment of child processes */
+	const char *env_dir;       /* *.sh in it are read by each shell first; need not be there; NULL: none */
+	const char *temp_dir;      /* their TMPDIR; NULL: as the environment says */
+	int landlock_fd;           /* ruleset that confines them; 0: none */
+	struct file_state *files;  /* what this agent has read (tools/file_state.h) */
+	struct shell_set *shells;  /* its background shells (tools/shell_set.h) */
+	struct mcp_set *servers;   /* what it has joined (mcp/client/set.h); NULL: none */
+	struct web *web;           /* the way to pages and searches (tools/web/web.h); NULL: there is none */
+	struct deferral *deferral; /* which of its tools wait (core/tool/deferral.h); NULL: none */
+	const struct permission *permission;                     /* its rules (guard/permission/hidden.h); NULL: none */
+	bool main_thread;                                        /* cwd persists between Bash calls only here */
+	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
+	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
+	void (*notify)(struct tool_env *env, struct str text);
+	/* A tool is about to make these bytes the content of a file. Whoever wants to bring files back keeps what is there now;
+	 * below 0 the file must stay as it is. NULL: nobody does. */
+	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
+	void *owner; /* the agent: struct actor of the room subagent */
+};
+
+/* What the room `tools` keeps for each agent (files it has seen, its shells). The rooms below it, which bring agents to life,
+ * reach it through this. */
+struct tool_kit {
+	void (*open)(struct tool_env *env);       /* fills env->files and env->shells */
+	void (*end_shells)(struct tool_env *env); /* kills them and what they left; env->shells is NULL afterwards */
+	void (*close)(struct tool_env *env);      /* also after end_shells, also on a zeroed env */
+	/* A tool of the session saw this file in that state, as an earlier run recorded. */
+	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
+	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
+	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
+	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */
+};
+
+enum tool_verdict { TOOL_ALLOW, TOOL_DENY };
+
+/* The gate stands before each call and behind it. It answers now or later, exactly once. */
+struct tool_gate {
+	void (*ask)(struct tool_gate *gate, struct tool_call *call); /* must lead to tool_call_decided() */
+	void (*after)(struct tool_gate *gate,
+		      struct tool_call *call); /* of one that ran: to tool_call_settle(); may be NULL */
+	void (*cancel)(struct tool_gate *gate,
+		       struct tool_call *call); /* what the gate waits for is not wanted; may be NULL */
+};
+
+struct tool_call {
+	const struct tool *tool;                    /* NULL: the model named one that does not exist */
+	struct tool_env *env;                       /* borrowed */
+	struct tool_gate *gate;                     /* borrowed */
+	struct arena arena;                         /* dies with the call */
+	struct json_reader reader;                  /* holds input */
+	const struct json *input;                   /* the parsed input object */
+	char *id;                                   /* toolu_..., in the arena */
+	char *name;                                 /* as the model said it */
+	unsigned flags;                             /* flags_for this input; valid after tool_call_prepare */
+	struct buf result;                          /* text of the result */
+	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
+	struct buf result_blocks;                   /* JSON array of content blocks for the model in place of the
+						     * text, which people still see; empty: the text */
+	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
+	bool is_error, denied;
+	bool amended; /* a hook or the host has replaced the model's input */
+	uint64_t started_ms;
+	void (*done)(struct tool_call *call); /* set by the query: records and kicks */
+	void *owner;                          /* the query's own */
+	void *state;                          /* the tool's own, usually in the arena */
+	char *complaint;                      /* why the input cannot be used; in the arena */
+	struct kick kick;                     /* brings done to the next loop turn */
+	void *pass;                           /* the gate's own */
+	bool settled;                         /* the gate has seen the result */
+};
+
+/* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
+ * fit the schema is no failure of this function: the call is prepared so that start answers with an error result. */
+struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
+				struct str name, struct str input_json);
+void tool_call_start(struct tool_call *call);  /* leads to call->done exactly once, never from inside this function */
+void tool_call_cancel(struct tool_call *call); /* a request: done still comes */
+void tool_call_free(struct tool_call *call);   /* only when finished or never started */
+
+/* One line about the call for people: its subject, else its input as JSON. In the call's arena. */
+struct str tool_call_summary(struct tool_call *call);
+
+/* For gates. reason is shown to the model when denied. */
+void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason);
+void tool_call_settle(struct tool_call *call); /* the result may have been changed */
+/* Behind the result, and in a block of its own where the result has blocks. */
+void tool_call_add_text(struct tool_call *call, struct str text);
+/* Another input in place of the model's. False: it does not fit, and the call has been answered. */
+bool tool_call_set_input(struct tool_call *call, struct str json);
+
+/* For tools. text is copied and repaired to valid UTF-8. fail: is_error. finish with what is in call->result already:
+ * tool_call_end(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
+void tool_call_finish(struct tool_call *call, struct str text);
+void tool_call_fail(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
+void tool_call_reject(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
+void tool_call_end(struct tool_call *call, bool is_error);
+
+/* A result that is too large for the conversation: writes text to results_dir/<call id>.txt and puts a notice with the
+ * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */
+enum { TOOL_RESULT_LIMIT = 100000 }; /* bytes; for all tools without TOOL_OWN_LIMIT */
+void tool_persist(struct tool_call *call, struct str text, struct buf *out);
+char *tool_result_path(struct tool_call *call); /* of that file; in the arena; NULL: results are not kept */
+void tool_add_persisted(struct buf *out, uint64_t size, const char *path,
+			struct str text); /* the notice; text: its beginning */
+
+/* A set of tools of one agent: starts from the const table, MCP tools are appended. */
+struct tool_set {
+	const struct tool **tools;
+	size_t count, cap;
+};
+void tool_set_add(struct tool_set *set, const struct tool *tool);
+/* By its exact name, else ignoring case, else by an older name. */
+const struct tool *tool_set_find(const struct tool_set *set, struct str name);
+void tool_set_release(struct tool_set *set);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * tool_call.c - the one path of every tool call, built-in or not, main agent or child:
+ *
+ *     tool_call_new -> tool_call_start -> complaint? -> gate -> tool->start -> tool_call_end -> gate -> done (later)
+ *                                            |            |
+ *                                            +-- error ---+-- denied: the reason is the result
+ *
+ * Each arrow to an end goes through tool_call_end(), so that limits and UTF-8 repair hold for all of them. */
+#include "core/tool/tool.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_schema.h"
+#include "lib/json/json_write.h"
+#include "core/tool/deferral.h"
+
+static void on_kick(struct kick *kick)
+{
+	struct tool_call *call = CONTAINER_OF(kick, struct tool_call, kick);
+
+	if (call->running && !call->settled && call->gate->after)
+		call->gate->after(call->gate, call);
+	else
+		call->done(call);
+}
+
+void tool_call_settle(struct tool_call *call)
+{
+	call->settled = true;
+	loop_kick(call->env->loop, &call->kick);
+}
+
+/* What is wrong with the model's call, or NULL. */
+static char *find_complaint(struct tool_call *call, struct str input_json)
+{
+	struct err err = { 0 };
+	AUTO_JSON struct json_reader schema_reader = { 0 };
+	const struct json *definition;
+
+	if (!call->tool)
+		return arena_printf(&call->arena, "Error: No such tool available: %s.", call->name);
+	if (deferral_holds(call->env->deferral, call->tool))
+		return arena_printf(
+			&call->arena,
+			"InputValidationError: %s is not loaded yet, and you have not seen what its input must "
+			"be. Call ToolSearch with the query \"select:%s\" first, then %s again.",
+			call->tool->name, call->tool->name, call->tool->name);
+	if (json_parse(&call->reader, input_json.p, input_json.n, &call->input, &err) < 0) {
+		call->input = NULL;
+		return arena_printf(&call->arena, "InputValidationError: %s was called with input that is not JSON: %s",
+				    call->name, err.text);
+	}
+	if (json_parse(&schema_reader, call->tool->definition, strlen(call->tool->definition), &definition, &err) < 0)
+		return arena_printf(&call->arena, "Error: the definition of %s is broken: %s", call->name, err.text);
+	if (json_schema_check(json_get(definition, "input_schema"), call->input, &err) < 0)
+		return arena_printf(&call->arena, "InputValidationError: %s failed due to the following issue:\n%s",
+				    call->name, err.text);
+	return NULL;
+}
+
+static void take_input(struct tool_call *call, struct str json)
+{
+	const struct tool *tool = call->tool;
+
+	call->complaint = find_complaint(call, arena_str(&call->arena, json));
+	if (tool)
+		call->flags = tool->flags_for && !call->complaint ? tool->flags_for(call) : tool->flags;
+}
+
+struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
+				struct str name, struct str input_json)
+{
+	struct tool_call *call = xcalloc(1, sizeof *call);
+
+	call->env = env;
+	call->gate = gate;
+	call->tool = tool;
+	call->kick.step = on_kick;
+	call->id = arena_dup(&call->arena, id.p, id.n);
+	call->name = arena_dup(&call->arena, name.p, name.n);
+	take_input(call, input_json);
+	return call;
+}
+
+bool tool_call_set_input(struct tool_call *call, struct str json)
+{
+	take_input(call, json);
+	call->amended = true;
+	if (call->complaint)
+		tool_call_reject(call, "%s", call->complaint);
+	return !call->complaint;
+}
+
+void tool_call_start(struct tool_call *call)
+{
+	call->started = true;
+	if (call->cancelled)
+		tool_call_fail(call, "The call was cancelled before it ran.");
+	else if (call->complaint)
+		tool_call_reject(call, "%s", call->complaint);
+	else
+		call->gate->ask(call->gate, call);
+}
+
+struct str tool_call_summary(struct tool_call *call)
+{
+	const struct json *subject =
+		call->tool && call->tool->subject ? json_get(call->input, call->tool->subject) : NULL;
+	struct str text = json_is(subject, JSON_STRING) ? json_str(subject, &call->arena)
+			  : call->input                 ? json_raw(call->input)
+							: STR("");
+	struct str line = arena_str(&call->arena, text);
+
+	for (size_t i = 0; i < line.n; i++)
+		if (line.p[i] == '\n' || line.p[i] == '\r')
+			((char *)(uintptr_t)line.p)[i] = ' ';
+	return line;
+}
+
+void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason)
+{
+	if (call->finished)
+		return; /* cancelled while somebody was being asked */
+	if (verdict == TOOL_DENY) {
+		call->denied = true;
+		buf_clear(&call->result);
+		utf8_add_repaired(&call->result, reason);
+		tool_call_end(call, true);
+		return;
+	}
+	call->started_ms = loop_now_ms(call->env->loop);
+	call->running = true;
+	call->tool->start(call);
+}
+
+void tool_call_cancel(struct tool_call *call)
+{
+	if (call->cancelled)
+		return;
+	call->cancelled = true;
+	if (call->gate->cancel)
+		call->gate->cancel(call->gate, call);
+	if (call->finished)
+		return;
+	if (!call->started)
+		return;
+	if (!call->running)
+		tool_call_fail(call, "The call was cancelled before it ran.");
+	else if (call->tool->cancel)
+		call->tool->cancel(call);
+}
+
+void tool_call_free(struct tool_call *call)
+{
+	if (!call)
+		return;
+	kick_cancel(&call->kick);
+	json_reader_release(&call->reader);
+	buf_release(&call->result);
+	buf_release(&call->result_json);
+	buf_release(&call->result_blocks);
+	arena_release(&call->arena);
+	free(call);
+}
+
+void tool_call_add_text(struct tool_call *call, struct str text)
+{
+	utf8_add_repaired(&call->result, text);
+	if (!call->result_blocks.n)
+		return;
+	call->result_blocks.n--; /* the bracket */
+	buf_addstr(&call->result_blocks, ",{\"type\":\"text\",\"text\":");
+	json_add_quoted(&call->result_blocks, text);
+	buf_addstr(&call->result_blocks, "}]");
+}
+
+void tool_call_end(struct tool_call *call, bool is_error)
+{
+	if (call->finished)
+		return;
+	if (!utf8_valid(buf_str(&call->result))) {
+		struct buf repaired = { 0 };
+		utf8_add_repaired(&repaired, buf_str(&call->result));
+		buf_release(&call->result);
+		call->result = repaired;
+	}
+	if (call->result.n > TOOL_RESULT_LIMIT && !(call->flags & TOOL_OWN_LIMIT)) {
+		struct buf notice = { 0 };
+		tool_persist(call, buf_str(&call->result), &notice);
+		buf_release(&call->result);
+		call->result = notice;
+	}
+	call->is_error = is_error;
+	call->finished = true;
+	loop_kick(call->env->loop, &call->kick);
+}
+
+void tool_call_finish(struct tool_call *call, struct str text)
+{
+	if (call->finished)
+		return; /* a result that comes after a cancel */
+	buf_clear(&call->result);
+	buf_add(&call->result, text.p, text.n);
+	tool_call_end(call, false);
+}
+
+printf_like(4, 0) static void vfail(struct tool_call *call, const char *before, const char *after, const char *fmt,
+				    va_list ap)
+{
+	char *text = NULL;
+
+	if (call->finished)
+		return;
+	if (vasprintf(&text, fmt, ap) < 0)
+		base_oom(0);
+	buf_clear(&call->result);
+	buf_addf(&call->result, "%s%s%s", before, text, after);
+	free(text);
+	tool_call_end(call, true);
+}
+
+void tool_call_fail(struct tool_call *call, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfail(call, "", "", fmt, ap);
+	va_end(ap);
+}
+
+void tool_call_reject(struct tool_call *call, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfail(call, "<tool_use_error>", "</tool_use_error>", fmt, ap);
+	va_end(ap);
+}

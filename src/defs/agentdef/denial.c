@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * denial.c - which agent types are denied. */
+#include "defs/agentdef/denial.h"
+#include "defs/agentdef/builtin.h"
+
+static bool is_separator(char c)
+{
+	return c == ' ' || c == '-' || c == '_';
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+bool agent_type_same(struct str a, struct str b)
+{
+	size_t i = 0;
+	size_t k = 0;
+
+	for (;;) {
+		while (i < a.n && is_separator(a.p[i]))
+			i++;
+		while (k < b.n && is_separator(b.p[k]))
+			k++;
+		if (i == a.n || k == b.n)
+			return i == a.n && k == b.n;
+		if (lower(a.p[i++]) != lower(b.p[k++]))
+			return false;
+	}
+}
+
+static void add(struct agent_denials *d, struct str type, const char *origin)
+{
+	if (d->count == d->cap) {
+		d->cap = d->cap ? d->cap * 2 : 8;
+		d->list = xrealloc(d->list, d->cap * sizeof *d->list);
+	}
+	d->list[d->count++] = (struct agent_denial){
+		.type = type.n ? arena_str(&d->arena, type).p : NULL,
+		.rule = type.n ? arena_printf(&d->arena, "Agent(" STR_FMT ")", STR_ARG(type)) : "Agent",
+		.origin = arena_strdup(&d->arena, origin),
+	};
+}
+
+/* A name before a single colon may be a parameter of the call; it is one if the tool has it. */
+static bool is_parameter(struct str text)
+{
+	static const char *const parameters[] = { "model",         "isolation",   "run_in_background",
+						  "subagent_type", "effort",      "name",
+						  "prompt",        "description", "mode",
+						  "team_name",     "resume",      "max_turns" };
+	struct str name = str_trim(str_cut(&text, ':'));
+
+	for (size_t i = 0; text.p && i < COUNT_OF(parameters); i++)
+		if (str_is(name, parameters[i]))
+			return true;
+	return false;
+}
+
+static void add_types(struct agent_denials *d, struct str list, const char *origin)
+{
+	if (is_parameter(list))
+		return;
+	while (list.p) {
+		struct str type = str_trim(str_cut(&list, ','));
+		if (str_is(type, "*"))
+			add(d, (struct str){ 0 }, origin);
+		else if (type.n)
+			add(d, type, origin);
+	}
+}
+
+static bool is_agent_tool(struct str name)
+{
+	return str_is(name, "Agent") || str_is(name, "Task");
+}
+
+void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char *origin)
+{
+	struct str rest = str_trim(rule);
+	struct str tool = str_cut(&rest, '(');
+
+	if (!is_agent_tool(str_trim(tool)))
+		return;
+	if (!rest.p)
+		add(d, (struct str){ 0 }, origin);
+	else if (rest.n && rest.p[rest.n - 1] == ')')
+		add_types(d, (struct str){ rest.p, rest.n - 1 }, origin);
+}
+
+static void add_object(struct agent_denials *d, const struct json *rule, const char *origin)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	const struct json *args = json_get(rule, "args");
+
+	if (!is_agent_tool(json_str(json_get(rule, "tool"), &scratch)))
+		return;
+	if (!args)
+		add(d, (struct str){ 0 }, origin);
+	else if (json_is(args, JSON_STRING))
+		add_types(d, json_str(args, &scratch), origin);
+	for (const struct json *v = json_is(args, JSON_ARRAY) ? json_first(args) : NULL; v; v = json_next(args, v))
+		add_types(d, json_str(v, &scratch), origin);
+}
+
+void agent_denials_add(struct agent_denials *d, const struct json *deny, const char *origin)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	for (const struct json *v = json_is(deny, JSON_ARRAY) ? json_first(deny) : NULL; v; v = json_next(deny, v)) {
+		if (json_is(v, JSON_OBJECT))
+			add_object(d, v, origin);
+		else
+			agent_denials_add_rule(d, json_str(v, &scratch), origin);
+	}
+}
+
+void agent_denials_release(struct agent_denials *d)
+{
+	free(d->list);
+	arena_release(&d->arena);
+	*d = (struct agent_denials){ 0 };
+}
+
+const struct agent_denial *agent_denied(const struct agent_denials *d, struct str type)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const char *denied = d->list[i].type;
+		const char *meant = denied ? builtin_alias(str_from(denied)) : NULL;
+		if (!denied || agent_type_same(str_from(denied), type) || (meant && str_is(type, meant)))
+			return &d->list[i];
+	}
+	return NULL;
+}

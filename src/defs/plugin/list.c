@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ * list.c - finds the plugins of a run and decides which of them count. */
+#include "defs/plugin/list.h"
+#include <dirent.h>
+#include "lib/io/file.h"
+#include "defs/plugin/archive.h"
+#include "defs/plugin/dependency.h"
+#include "defs/plugin/market_policy.h"
+#include "defs/plugin/option.h"
+#include "defs/plugin/record.h"
+
+struct loading {
+	struct plugin_list *list;
+	const struct plugin_spec *spec;
+	struct plugin_records records;
+};
+
+static void add(struct plugin_list *l, struct plugin *p)
+{
+	if (l->count == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 8;
+		l->all = xrealloc(l->all, l->cap * sizeof(struct plugin *));
+	}
+	l->all[l->count++] = p;
+}
+
+static void disable(struct plugin *p, const char *why)
+{
+	if (p->state == PLUGIN_ENABLED) {
+		p->state = PLUGIN_DISABLED;
+		p->why = why;
+	}
+}
+
+/* ---- what settings say ------------------------------------------------------------------------------------------- */
+
+struct wish {
+	const char *id;
+	const struct json *said; /* by the highest layer that counts so far; NULL: nobody says anything */
+	struct settings_origin origin;
+};
+
+static void hear_wish(void *data, const struct settings_item *item)
+{
+	struct wish *w = data;
+
+	if (!json_str_is(item->key, w->id))
+		return;
+	w->said = item->value;
+	w->origin = item->origin;
+}
+
+static struct wish find_wish(const struct plugin_spec *spec, const char *id)
+{
+	struct wish w = { .id = id };
+
+	if (spec->settings)
+		settings_each(spec->settings, "enabledPlugins", hear_wish, &w);
+	return w;
+}
+
+static void apply_wish(struct loading *load, struct plugin *p)
+{
+	struct wish w = find_wish(load->spec, p->id);
+
+	if (w.said && !json_is(w.said, JSON_TRUE) && !json_is(w.said, JSON_FALSE))
+		plugin_fail(p, PLUGIN_BAD_CONFIG, w.origin.file, w.origin.line,
+			    "enabledPlugins.%s: expected true or false", p->id);
+	else if (json_is(w.said, JSON_FALSE))
+		disable(p, arena_printf(&p->arena, "by %s settings", settings_layer_name(w.origin.layer)));
+	else if (!w.said && !p->default_enabled)
+		disable(p, "by its manifest, until enabledPlugins names it");
+}
+
+/* ---- one plugin -------------------------------------------------------------------------------------------------- */
+
+/* Every character that could mean something in a path becomes '-'. */
+static const char *data_dir(struct plugin *p, const char *plugins_dir)
+{
+	char *name = arena_strdup(&p->arena, p->id);
+
+	for (char *c = name; *c; c++) {
+		bool kept =
+			(*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+		if (!kept)
+			*c = '-';
+	}
+	return arena_printf(&p->arena, "%s/data/%s", plugins_dir, name);
+}
+
+static void finish(struct loading *load, struct plugin *p)
+{
+	const struct plugin_spec *spec = load->spec;
+
+	p->data_dir = data_dir(p, spec->plugins_dir);
+	p->vars.data = p->data_dir;
+	p->vars.project = spec->project_dir ? arena_strdup(&p->arena, spec->project_dir) : NULL;
+	p->trusted = plugin_records_trust(&load->records, p->id, p->root);
+	if (p->no_mcp)
+		p->mcp.count = 0;
+	apply_wish(load, p);
+	if (p->state == PLUGIN_ENABLED)
+		plugin_options_apply(p, spec->settings);
+	add(load->list, p);
+}
+
+/* ---- --plugin-dir ------------------------------------------------------------------------------------------------ */
+
+static int unpack_given(struct loading *load, const struct plugin_given *given, const char **ret_dir, struct err *err)
+{
+	struct arena *a = &load->list->arena;
+	size_t n = strlen(given->path);
+	bool zip = n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip");
+
+	if (given->is_url)
+		return archive_open_url(a, load->spec->plugins_dir, given->path, ret_dir, err);
+	return zip ? archive_open(a, load->spec->plugins_dir, given->path, ret_dir, err) : 0;
+}
+
+static struct plugin *read_given(struct loading *load, const struct plugin_given *given, bool forbidden)
+{
+	const char *dir = given->path;
+	struct err err = { 0 };
+	int status = forbidden ? 0 : unpack_given(load, given, &dir, &err);
+
+	struct plugin *p = plugin_read(status < 0 ? given->path : dir, PLUGIN_INLINE, "inline");
+	if (status < 0) {
+		p->error_count = 0; /* that a file is no directory is not what is wrong */
+		plugin_fail(p, status == -ERR_NOT_FOUND ? PLUGIN_NOT_FOUND : PLUGIN_BAD_ARCHIVE, given->path, 0, "%s",
+			    err.text);
+	}
+	return p;
+}
+
+static void load_given(struct loading *load)
+{
+	const struct settings *s = load->spec->settings;
+	bool forbidden = s && settings_bool(s, "disableSideloadFlags", false);
+
+	for (size_t i = 0; i < load->spec->given_count; i++) {
+		struct plugin *p = read_given(load, &load->spec->given[i], forbidden);
+		p->no_mcp = load->spec->given[i].no_mcp;
+		if (forbidden) {
+			p->error_count = 0; /* that an archive was not looked into is not what is wrong */
+			plugin_fail(p, PLUGIN_BLOCKED, load->spec->given[i].path, 0,
+				    "--plugin-dir is not allowed: disableSideloadFlags of managed settings");
+		}
+		finish(load, p);
+	}
+}
+
+/* ---- installed --------------------------------------------------------------------------------------------------- */
+
+static struct plugin *not_installed(const struct settings_origin *origin, const char *id)
+{
+	struct plugin *p = plugin_read(origin->file, PLUGIN_INSTALLED, "");
+	const char *at = strchr(id, '@');
+
+	p->error_count = 0;
+	p->name = arena_dup(&p->arena, id, (size_t)(at - id));
+	p->id = arena_strdup(&p->arena, id);
+	plugin_fail(p, PLUGIN_NOT_FOUND, origin->file, origin->line,
+		    "enabledPlugins.%s: is not installed: cadre plugin install %s", id, id);
+	return p;
+}
+
+static void check_market(struct loading *load, struct plugin *p, const char *market)
+{
+	const struct known_marketplace *known = plugin_records_market(&load->records, market);
+	const char *why = market_forbidden(load->spec->settings, market, known ? known->source : NULL);
+
+	if (why)
+		plugin_fail(p, PLUGIN_BLOCKED, p->root, 0, "the marketplace %s is not allowed: %s", market, why);
+}
+
+static void load_installed(struct loading *load, const struct installed_plugin *installed)
+{
+	const char *at = strchr(installed->id, '@');
+	const char *market = at + 1;
+	struct plugin *p = plugin_read(installed->path, PLUGIN_INSTALLED, market);
+
+	if (strcmp(p->id, installed->id) != 0 && p->state != PLUGIN_FAILED)
+		plugin_fail(p, PLUGIN_BAD_MANIFEST, p->root, 0, "was installed as %s and calls itself %s",
+			    installed->id, p->name);
+	p->name = arena_dup(&p->arena, installed->id, (size_t)(at - installed->id));
+	p->id = arena_strdup(&p->arena, installed->id);
+	if (!p->version && installed->version)
+		p->version = arena_strdup(&p->arena, installed->version);
+	check_market(load, p, market);
+	finish(load, p);
+}
+
+static bool is_id(const char *id)
+{
+	const char *at = id ? strchr(id, '@') : NULL;
+
+	return at && plugin_name_is_good((struct str){ id, (size_t)(at - id) }) &&
+	       plugin_name_is_good(str_from(at + 1));
+}
+
+static bool is_listed(const struct plugin_list *l, const char *id)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->all[i]->id, id))
+			return true;
+	return false;
+}
+
+/* In the order in which settings name them; what they name and nobody installed is an error. */
+static void hear_enabled(void *data, const struct settings_item *item)
+{
+	struct loading *load = data;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *id = json_cstr(item->key, &a);
+
+	if (!is_id(id) || is_listed(load->list, id) || str_ends(str_from(id), STR("@skills-dir")) ||
+	    str_ends(str_from(id), STR("@inline")))
+		return;
+	const struct installed_plugin *installed = plugin_records_installed(&load->records, id);
+	if (installed)
+		load_installed(load, installed);
+	else if (json_is(find_wish(load->spec, id).said, JSON_TRUE))
+		add(load->list, not_installed(&item->origin, id));
+}
+
+/* What no setting names is installed and switched off. */
+static void load_all_installed(struct loading *load)
+{
+	struct plugin_list *l = load->list;
+
+	if (load->spec->settings)
+		settings_each(load->spec->settings, "enabledPlugins", hear_enabled, load);
+	for (size_t i = 0; i < load->records.installed_count; i++) {
+		const struct installed_plugin *installed = &load->records.installed[i];
+		if (!is_id(installed->id) || is_listed(l, installed->id))
+			continue;
+		load_installed(load, installed);
+		disable(l->all[l->count - 1], "enabledPlugins does not name it");
+	}
+}
+
+/* ---- skills directories ------------------------------------------------------------------------------------------ */
+
+static void load_skill_plugin(struct loading *load, const struct plugin_skills_dir *place, const char *dir)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!file_exists(path_join(&a, dir, ".claude-plugin/plugin.json")))
+		return;
+	struct plugin *p = plugin_read(dir, PLUGIN_SKILLS_DIR, "skills-dir");
+	if (place->needs_trust && !(load->spec->trust && trust_has(load->spec->trust, place->needs_trust)))
+		disable(p, "its folder is not trusted (`cadre trust` records consent)");
+	finish(load, p);
+}
+
+static int is_visible(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static void load_skills_dir(struct loading *load, const struct plugin_skills_dir *place)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct dirent **names;
+	int count = scandir(place->path, &names, is_visible, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		load_skill_plugin(load, place, path_join(&a, place->path, names[i]->d_name));
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static void choose_enabled(struct plugin_list *l)
+{
+	l->enabled = arena_calloc(&l->arena, (l->count + 1) * sizeof(struct plugin *));
+	for (size_t i = 0; i < l->count; i++)
+		if (l->all[i]->state == PLUGIN_ENABLED)
+			l->enabled[l->enabled_count++] = l->all[i];
+}
+
+static void hide_doubles(struct plugin_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (l->all[k]->state == PLUGIN_ENABLED && !strcmp(l->all[i]->name, l->all[k]->name))
+				disable(l->all[i], arena_printf(&l->arena, "%s has the same name", l->all[k]->id));
+}
+
+struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
+{
+	struct plugin_list *l = xcalloc(1, sizeof *l);
+	struct loading load = { .list = l, .spec = spec };
+	struct err err = { 0 };
+
+	l->refs = 1;
+	if (plugin_records_read(&load.records, spec->plugins_dir, &err) < 0) {
+		struct plugin *p = plugin_read(spec->plugins_dir, PLUGIN_INSTALLED, "records");
+		plugin_fail(p, PLUGIN_NOT_FOUND, spec->plugins_dir, 0, "%s", err.text);
+		add(l, p);
+	}
+	load_given(&load);
+	if (!spec->bare) {
+		load_all_installed(&load);
+		for (size_t i = 0; i < spec->skills_dir_count; i++)
+			load_skills_dir(&load, &spec->skills_dirs[i]);
+	}
+	plugin_records_release(&load.records);
+	hide_doubles(l);
+	dependencies_check(l);
+	choose_enabled(l);
+	return l;
+}
+
+struct plugin_list *plugin_list_ref(struct plugin_list *l)
+{
+	if (l)
+		l->refs++;
+	return l;
+}
+
+void plugin_list_unref(struct plugin_list *l)
+{
+	if (!l || --l->refs)
+		return;
+	for (size_t i = 0; i < l->count; i++)
+		plugin_free(l->all[i]);
+	free(l->all);
+	arena_release(&l->arena);
+	free(l);
+}
+
+const struct plugin *plugin_list_find(const struct plugin_list *l, const char *name_or_id)
+{
+	const struct plugin *found = NULL;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct plugin *p = l->all[i];
+		if (!strcmp(p->id, name_or_id))
+			return p;
+		if (!strcmp(p->name, name_or_id) && (!found || found->state != PLUGIN_ENABLED))
+			found = p;
+	}
+	return found;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * npm_pack.h - gets a package of an npm registry: `npm pack` downloads and checks its archive, we unpack it. Nothing of the
+ * package runs, and nothing that it depends on comes along. */
+#pragma once
+#include "lib/json/json.h"
+#include "defs/plugin/program.h"
+
+struct npm_source {
+	const char *package;  /* "name" or "@scope/name" */
+	const char *version;  /* a version, a range or a tag; NULL: the newest */
+	const char *registry; /* NULL: as npm is configured */
+};
+
+/* -ERR_USAGE: it names no package of a registry (an address or a path is none). Texts are in the arena. */
+int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err);
+/* dir must be there and empty. Waits, as program.h says. */
+int npm_fetch(struct loop *loop, struct spawner *spawner, const struct npm_source *source, const char *dir,
+	      struct err *err);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * record.c - the three files, read and changed. */
+#include "defs/plugin/record.h"
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+#include "defs/plugin/plugin.h"
+#include "config/settings/settings_store.h"
+
+static const char known_name[] = "known_marketplaces.json";
+static const char installed_name[] = "installed_plugins.json";
+static const char trusted_name[] = "trusted_plugins.json";
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void read_known(struct plugin_records *r)
+{
+	const struct json *root = r->known_file.root;
+
+	if (!root)
+		return;
+	r->known = arena_calloc(&r->arena, (root->count + 1) * sizeof *r->known);
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct known_marketplace k = {
+			.name = json_cstr(m.key, &r->arena),
+			.dir = json_cstr(json_get(m.value, "installLocation"), &r->arena),
+			.source = json_get(m.value, "source"),
+		};
+		if (k.name && plugin_name_is_good(str_from(k.name)) && k.dir && k.dir[0] == '/' &&
+		    json_is(k.source, JSON_OBJECT))
+			r->known[r->known_count++] = k;
+	}
+}
+
+/* An older form has one object where there is a list now; of a list the first entry is the one that was installed first. */
+static void read_installed(struct plugin_records *r)
+{
+	const struct json *map = json_get(r->installed_file.root, "plugins");
+
+	if (!json_is(map, JSON_OBJECT))
+		return;
+	r->installed = arena_calloc(&r->arena, (map->count + 1) * sizeof *r->installed);
+	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		const struct json *v = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : m.value;
+		const char *scope = json_cstr(json_get(v, "scope"), &r->arena);
+		struct installed_plugin i = {
+			.id = json_cstr(m.key, &r->arena),
+			.path = json_cstr(json_get(v, "installPath"), &r->arena),
+			.scope = scope ? scope : "user",
+			.version = json_cstr(json_get(v, "version"), &r->arena),
+		};
+		if (i.id && i.path && i.path[0] == '/')
+			r->installed[r->installed_count++] = i;
+	}
+}
+
+int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
+{
+	*r = (struct plugin_records){ 0 };
+	if (settings_file_read(&r->known_file, path_join(&r->arena, plugins_dir, known_name), err) < 0 ||
+	    settings_file_read(&r->installed_file, path_join(&r->arena, plugins_dir, installed_name), err) < 0 ||
+	    settings_file_read(&r->trusted_file, path_join(&r->arena, plugins_dir, trusted_name), err) < 0) {
+		plugin_records_release(r);
+		return -(int)err->kind;
+	}
+	read_known(r);
+	read_installed(r);
+	return 0;
+}
+
+void plugin_records_release(struct plugin_records *r)
+{
+	settings_file_release(&r->known_file);
+	settings_file_release(&r->installed_file);
+	settings_file_release(&r->trusted_file);
+	arena_release(&r->arena);
+	*r = (struct plugin_records){ 0 };
+}
+
+const struct known_marketplace *plugin_records_market(const struct plugin_records *r, const char *name)
+{
+	for (size_t i = 0; i < r->known_count; i++)
+		if (!strcmp(r->known[i].name, name))
+			return &r->known[i];
+	return NULL;
+}
+
+const struct installed_plugin *plugin_records_installed(const struct plugin_records *r, const char *id)
+{
+	for (size_t i = 0; i < r->installed_count; i++)
+		if (!strcmp(r->installed[i].id, id))
+			return &r->installed[i];
+	return NULL;
+}
+
+bool plugin_records_trust(const struct plugin_records *r, const char *id, const char *root)
+{
+	return json_str_is(json_get(json_get(r->trusted_file.root, "plugins"), id), root);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+static void put_now(struct json_out *w, const char *key)
+{
+	char now[ISO_TIME_LEN + 1];
+
+	id_iso_time(id_wall_ms(), now);
+	json_kcstr(w, key, now);
+}
+
+static int set(const char *plugins_dir, const char *file, const struct str *names, size_t count, struct str json,
+	       struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	return settings_set_member(path_join(&a, plugins_dir, file), names, count, json, err);
+}
+
+int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	json_open(&w, '{');
+	json_kraw(&w, "source", source_json);
+	json_kcstr(&w, "installLocation", dir);
+	put_now(&w, "lastUpdated");
+	json_close(&w);
+	return set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, buf_str(&out), err);
+}
+
+int record_no_market(const char *plugins_dir, const char *name, struct err *err)
+{
+	return set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, (struct str){ 0 }, err);
+}
+
+int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err)
+{
+	const struct str version[] = { STR("version") };
+	const struct str names[] = { STR("plugins"), str_from(entry->id) };
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_kcstr(&w, "scope", entry->scope);
+	json_kcstr(&w, "installPath", entry->path);
+	json_kcstr(&w, "version", entry->version);
+	put_now(&w, "installedAt");
+	put_now(&w, "lastUpdated");
+	json_close(&w);
+	json_close(&w);
+	int status = set(plugins_dir, installed_name, version, 1, STR("2"), err);
+	return status < 0 ? status : set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);
+}
+
+int record_uninstalled(const char *plugins_dir, const char *id, struct err *err)
+{
+	const struct str names[] = { STR("plugins"), str_from(id) };
+
+	return set(plugins_dir, installed_name, names, COUNT_OF(names), (struct str){ 0 }, err);
+}
+
+int record_trust(const char *plugins_dir, const char *id, const char *root, struct err *err)
+{
+	const struct str names[] = { STR("plugins"), str_from(id) };
+	AUTO_BUF struct buf out = { 0 };
+
+	if (root)
+		json_add_quoted(&out, str_from(root));
+	return set(plugins_dir, trusted_name, names, COUNT_OF(names), root ? buf_str(&out) : (struct str){ 0 }, err);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ * version.c - compares versions and fits them into ranges. */
+#include "defs/plugin/version.h"
+
+enum { PARTS = 3, LONGEST = 256 };
+
+struct version {
+	uint64_t part[PARTS];
+	unsigned given; /* how many of them are numbers: 1.x has one */
+	struct str pre; /* behind '-', without "+build" */
+};
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static bool is_any(struct str s)
+{
+	return str_is(s, "x") || str_is(s, "X") || str_is(s, "*");
+}
+
+static struct str cut_tail(struct str *s, char c)
+{
+	const char *at = s->n ? memchr(s->p, c, s->n) : NULL;
+	struct str tail = at ? (struct str){ at + 1, s->n - (size_t)(at - s->p) - 1 } : (struct str){ NULL, 0 };
+
+	if (at)
+		s->n = (size_t)(at - s->p);
+	return tail;
+}
+
+static bool is_tag(struct str s)
+{
+	if (!s.n)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!letter && c != '-' && c != '.')
+			return false;
+	}
+	return true;
+}
+
+/* Also what is not complete: "1", "1.x". */
+static bool read_version(struct str s, struct version *ret)
+{
+	struct version v = { 0 };
+
+	if (s.n > LONGEST)
+		return false;
+	if (s.n && (s.p[0] == 'v' || s.p[0] == 'V'))
+		s = (struct str){ s.p + 1, s.n - 1 };
+	struct str build = cut_tail(&s, '+');
+	v.pre = cut_tail(&s, '-');
+	if ((build.p && !is_tag(build)) || (v.pre.p && !is_tag(v.pre)))
+		return false;
+	unsigned n = 0;
+	for (bool any = false; s.p; n++) {
+		struct str part = str_cut(&s, '.');
+		if (n == PARTS)
+			return false;
+		any = any || is_any(part);
+		if (!is_any(part) && !str_to_u64(part, &v.part[n]))
+			return false;
+		v.given += !any;
+	}
+	if (v.pre.p && v.given < PARTS)
+		return false;
+	*ret = v;
+	return true;
+}
+
+bool version_is_good(struct str version)
+{
+	struct version v;
+
+	return read_version(version, &v) && v.given == PARTS;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_words(struct str a, struct str b)
+{
+	uint64_t x;
+	uint64_t y;
+	bool number_a = str_to_u64(a, &x);
+	bool number_b = str_to_u64(b, &y);
+
+	if (number_a && number_b)
+		return compare_numbers(x, y);
+	if (number_a != number_b)
+		return number_a ? -1 : 1;
+	int order = memcmp(a.p, b.p, MIN(a.n, b.n));
+	return order ? order : compare_numbers(a.n, b.n);
+}
+
+/* A release comes after what led to it. */
+static int compare_tags(struct str a, struct str b)
+{
+	if (!a.p || !b.p)
+		return (b.p != NULL) - (a.p != NULL);
+	while (a.p && b.p) {
+		struct str x = str_cut(&a, '.');
+		struct str y = str_cut(&b, '.');
+		int order = compare_words(x, y);
+		if (order)
+			return order;
+	}
+	return (a.p != NULL) - (b.p != NULL);
+}
+
+static int compare(const struct version *a, const struct version *b)
+{
+	for (int i = 0; i < PARTS; i++)
+		if (a->part[i] != b->part[i])
+			return compare_numbers(a->part[i], b->part[i]);
+	return compare_tags(a->pre, b->pre);
+}
+
+int version_compare(struct str a, struct str b)
+{
+	struct version x = { 0 };
+	struct version y = { 0 };
+	bool good_a = read_version(a, &x);
+	bool good_b = read_version(b, &y);
+
+	return good_a && good_b ? compare(&x, &y) : good_a - good_b;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+
+/* The first version behind all that begin with the first n parts of v. */
+static struct version next_after(const struct version *v, unsigned n)
+{
+	struct version next = { .given = PARTS };
+
+	for (unsigned i = 0; i < n; i++)
+		next.part[i] = v->part[i] + (i + 1 == n);
+	return next;
+}
+
+static unsigned caret_parts(const struct version *v)
+{
+	for (unsigned i = 0; i < v->given; i++)
+		if (v->part[i])
+			return i + 1;
+	return MAX(v->given, 1U);
+}
+
+enum operator{ OP_EQUAL, OP_CARET, OP_TILDE, OP_FROM, OP_ABOVE, OP_UP_TO, OP_BELOW };
+
+static enum operator cut_operator(struct str *s)
+{
+	static const struct {
+		const char *text;
+		enum operator op;
+	} table[] = { { ">=", OP_FROM }, { "<=", OP_UP_TO }, { ">", OP_ABOVE }, { "<", OP_BELOW },
+		      { "^", OP_CARET }, { "~>", OP_TILDE }, { "~", OP_TILDE }, { "=", OP_EQUAL } };
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct str text = str_from(table[i].text);
+		if (!str_starts(*s, text))
+			continue;
+		*s = str_trim((struct str){ s->p + text.n, s->n - text.n });
+		return table[i].op;
+	}
+	return OP_EQUAL;
+}
+
+static bool is_exact(enum operator op, const struct version *v)
+{
+	return op == OP_EQUAL && v->given == PARTS;
+}
+
+static bool fits_comparison(const struct version *v, enum operator op, const struct version *limit)
+{
+	struct version end = next_after(limit, op == OP_CARET ? caret_parts(limit) : MIN(MAX(limit->given, 1U), 2U));
+
+	if (!limit->given)
+		return op != OP_ABOVE && op != OP_BELOW;
+	if (is_exact(op, limit))
+		return compare(v, limit) == 0;
+	if (op == OP_EQUAL)
+		end = next_after(limit, limit->given);
+	switch (op) {
+	case OP_EQUAL:
+	case OP_CARET:
+	case OP_TILDE:
+		return compare(v, limit) >= 0 && compare(v, &end) < 0;
+	case OP_FROM:
+		return compare(v, limit) >= 0;
+	case OP_BELOW:
+		return compare(v, limit) < 0;
+	case OP_ABOVE:
+		end = next_after(limit, limit->given);
+		return limit->given == PARTS ? compare(v, limit) > 0 : compare(v, &end) >= 0;
+	case OP_UP_TO:
+		end = next_after(limit, limit->given);
+		return limit->given == PARTS ? compare(v, limit) <= 0 : compare(v, &end) < 0;
+	}
+	return false;
+}
+
+/* A range is checked and applied by one walk. */
+struct check {
+	const struct version *version; /* NULL: the form alone is checked */
+	bool bad, fits;
+	bool pre_allowed; /* a comparison names something before the same release */
+};
+
+static void check_comparison(struct check *c, enum operator op, struct str text)
+{
+	struct version limit;
+
+	if (!read_version(text, &limit)) {
+		c->bad = true;
+		return;
+	}
+	if (!c->version)
+		return;
+	c->fits = c->fits && fits_comparison(c->version, op, &limit);
+	c->pre_allowed = c->pre_allowed || (limit.pre.p && !memcmp(limit.part, c->version->part, sizeof limit.part));
+}
+
+static struct str cut_word(struct str *rest)
+{
+	*rest = str_trim(*rest);
+	size_t n = 0;
+	while (n < rest->n && rest->p[n] != ' ')
+		n++;
+	struct str word = { rest->p, n };
+	*rest = str_trim((struct str){ rest->p + n, rest->n - n });
+	return word;
+}
+
+static void check_part(struct check *c, struct str part)
+{
+	c->fits = true;
+	c->pre_allowed = false;
+	while (part.n) {
+		struct str word = cut_word(&part);
+		enum operator op = cut_operator(&word);
+		if (!word.n)
+			word = cut_word(&part); /* ">= 1.2" */
+		if (op == OP_EQUAL && str_starts(part, STR("- "))) {
+			check_comparison(c, OP_FROM, word);
+			(void)cut_word(&part);
+			word = cut_word(&part);
+			op = OP_UP_TO;
+		}
+		check_comparison(c, op, word);
+	}
+	if (c->version && c->version->pre.p && !c->pre_allowed)
+		c->fits = false;
+}
+
+static bool walk_range(struct str range, struct check *c)
+{
+	bool any = false;
+
+	if (range.n > LONGEST)
+		return false;
+	while (range.p) {
+		struct str part = str_cut(&range, '|');
+		if (range.p && (!range.n || range.p[0] != '|'))
+			return false;
+		if (range.p)
+			range = (struct str){ range.p + 1, range.n - 1 };
+		check_part(c, str_trim(part));
+		if (c->bad)
+			return false;
+		any = any || c->fits;
+	}
+	c->fits = any;
+	return true;
+}
+
+bool version_range_is_good(struct str range)
+{
+	struct check c = { 0 };
+
+	return walk_range(range, &c);
+}
+
+bool version_fits(struct str version, struct str range)
+{
+	struct version v;
+	struct check c = { .version = &v };
+
+	range = str_trim(range);
+	if (!range.n || is_any(range))
+		return true;
+	if (!read_version(version, &v) || v.given < PARTS)
+		return false;
+	return walk_range(range, &c) && c.fits;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ * permission_update.c - changes of permissions by hooks and hosts. */
+#include "defs/policy/permission_update.h"
+#include <sys/stat.h>
+#include "product/runtime/app_int.h"
+#include "defs/policy/config.h"
+#include "product/session/servers.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+#include "config/settings/settings_store.h"
+
+enum { FILE_MAX_BYTES = 4 << 20 };
+
+enum change { ADD, REPLACE, REMOVE };
+
+struct update {
+	struct cadre_session *session;
+	struct arena arena;
+	const struct json *json;
+	const char *file;         /* that is to change; NULL: the session alone */
+	const char *const *texts; /* rules or directories */
+	size_t count;
+};
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+static int find_file(struct update *u, struct err *err)
+{
+	struct str to = json_str(json_get(u->json, "destination"), &u->arena);
+	struct settings_spec spec;
+
+	if (str_is(to, "session") || str_is(to, "cliArg"))
+		return 0;
+	if (app_settings_spec(u->session->cadre, &u->arena, &spec, err) < 0)
+		return -(int)err->kind;
+	if (str_is(to, "userSettings"))
+		u->file = path_join(&u->arena, spec.config_dir, "settings.json");
+	else if (str_is(to, "projectSettings"))
+		u->file = path_join(&u->arena, spec.cwd, ".claude/settings.json");
+	else if (str_is(to, "localSettings"))
+		u->file = settings_local_path(&u->arena, &spec);
+	else
+		return err_set(err, ERR_USAGE, "unknown destination '" STR_FMT "'", STR_ARG(to));
+	return 0;
+}
+
+static const char *rule_text(struct arena *a, const struct json *rule)
+{
+	struct str tool = json_str(json_get(rule, "toolName"), a);
+	const struct json *content = json_get(rule, "ruleContent");
+
+	if (!json_is(content, JSON_STRING))
+		return arena_str(a, tool).p;
+	return arena_printf(a, STR_FMT "(" STR_FMT ")", STR_ARG(tool), STR_ARG(json_str(content, a)));
+}
+
+static const char *directory_text(struct arena *a, const struct json *dir)
+{
+	return json_is(dir, JSON_STRING) ? arena_str(a, json_str(dir, a)).p : "";
+}
+
+static void read_texts(struct update *u, const struct json *list,
+		       const char *(*text)(struct arena *, const struct json *))
+{
+	const char **texts = NULL;
+
+	u->count = 0;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		u->count++;
+	texts = arena_calloc(&u->arena, (u->count + 1) * sizeof *texts);
+	size_t i = 0;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		texts[i++] = text(&u->arena, v);
+	u->texts = texts;
+}
+
+static bool names(const struct update *u, const char *text)
+{
+	for (size_t i = 0; i < u->count; i++)
+		if (!strcmp(u->texts[i], text))
+			return true;
+	return false;
+}
+
+/* ---- in a file -------------------------------------------------------------------------------------------------- */
+
+/* What stands there and stays, then what is new. */
+static void write_list(struct update *u, const struct json *old, enum change change, struct buf *out)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '[');
+	for (const struct json *v = change == REPLACE ? NULL : json_first(old); v; v = json_next(old, v))
+		if (!json_is(v, JSON_STRING) || !names(u, arena_str(&u->arena, json_str(v, &u->arena)).p))
+			json_put_raw(&w, json_raw(v));
+	for (size_t i = 0; change != REMOVE && i < u->count; i++)
+		json_put_cstr(&w, u->texts[i]);
+	json_close(&w);
+}
+
+static int edit_file(struct update *u, const char *list, enum change change, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	AUTO_BUF struct buf changed = { 0 };
+	const struct str path[] = { STR("permissions"), str_from(list) };
+	const struct json *root = NULL;
+
+	if (!u->file)
+		return 0;
+	int status = file_read(u->file, FILE_MAX_BYTES, &bytes, err);
+	if (status < 0 && status != -ERR_NOT_FOUND)
+		return status;
+	if (status == 0 && json_parse(&reader, bytes.p, bytes.n, &root, err) < 0)
+		return err_wrap(err, "%s", u->file);
+	write_list(u, json_get(json_get(root, "permissions"), list), change, &changed);
+	return settings_set_member(u->file, path, COUNT_OF(path), buf_str(&changed), err);
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------------------ */
+
+static int find_list(struct update *u, enum rule_list *ret_list, struct err *err)
+{
+	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
+		if (!json_str_is(json_get(u->json, "behavior"), rule_list_name(list)))
+			continue;
+		*ret_list = list;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "behavior must be allow, deny or ask");
+}
+
+static int add_for_session(struct update *u, enum rule_list list, struct err *err)
+{
+	static const struct rule_origin origin = { .layer = "session" };
+	struct permission *p = &u->session->tree.main.permission;
+
+	for (size_t i = 0; i < u->count; i++)
+		if (permission_add_rule(p, list, str_from(u->texts[i]), &origin, NULL, NULL, err) < 0)
+			return -(int)err->kind;
+	return 0;
+}
+
+static int change_rules(struct update *u, enum change change, struct err *err)
+{
+	struct permission *p = &u->session->tree.main.permission;
+	enum rule_list list = RULE_ALLOW;
+
+	read_texts(u, json_get(u->json, "rules"), rule_text);
+	if (find_list(u, &list, err) < 0)
+		return -(int)err->kind;
+	if (change == REPLACE)
+		permission_drop_rules(p, list, NULL);
+	for (size_t i = 0; change == REMOVE && i < u->count; i++)
+		permission_drop_rules(p, list, u->texts[i]);
+	if (change != REMOVE && add_for_session(u, list, err) < 0)
+		return -(int)err->kind;
+	return edit_file(u, rule_list_name(list), change, err);
+}
+
+static int add_rules(struct update *u, struct err *err)
+{
+	return change_rules(u, ADD, err);
+}
+
+static int replace_rules(struct update *u, struct err *err)
+{
+	return change_rules(u, REPLACE, err);
+}
+
+static int remove_rules(struct update *u, struct err *err)
+{
+	return change_rules(u, REMOVE, err);
+}
+
+/* ---- mode ------------------------------------------------------------------------------------------------------- */
+
+/* bypassPermissions is never kept: it is for one run that was started so. */
+static int set_mode(struct update *u, struct err *err)
+{
+	const struct str path[] = { STR("permissions"), STR("defaultMode") };
+	const char *mode = json_cstr(json_get(u->json, "mode"), &u->arena);
+	AUTO_BUF struct buf value = { 0 };
+	char why[240] = "";
+
+	if (cadre_session_set(u->session, "permission-mode", mode ? mode : "", why, sizeof why) < 0)
+		return err_set(err, ERR_USAGE, "%s", why);
+	if (!u->file || !strcmp(mode, permission_mode_name(PERMISSION_BYPASS)))
+		return 0;
+	json_add_quoted(&value, str_from(mode));
+	return settings_set_member(u->file, path, COUNT_OF(path), buf_str(&value), err);
+}
+
+/* ---- directories ------------------------------------------------------------------------------------------------ */
+
+/* Children that run keep the list that they were born with. The first one is where the session works: it stays. */
+static void use_directories(struct update *u, enum change change)
+{
+	struct actor *a = &u->session->tree.main;
+	size_t old = 0;
+	size_t n = 0;
+
+	while (a->env.dirs[old])
+		old++;
+	const char **dirs = arena_calloc(&u->session->arena, (old + u->count + 1) * sizeof *dirs);
+	for (size_t i = 0; i < old; i++)
+		if (!i || !names(u, a->env.dirs[i]))
+			dirs[n++] = a->env.dirs[i];
+	for (size_t i = 0; change == ADD && i < u->count; i++)
+		dirs[n++] = arena_strdup(&u->session->arena, u->texts[i]);
+	a->env.dirs = a->permission.dirs = dirs;
+	session_renew_roots(u->session);
+}
+
+void session_add_directory(struct cadre_session *s, const char *dir)
+{
+	struct update u = { .session = s, .texts = &dir, .count = 1 };
+
+	use_directories(&u, ADD);
+}
+
+static int change_directories(struct update *u, enum change change, struct err *err)
+{
+	struct stat st;
+
+	read_texts(u, json_get(u->json, "directories"), directory_text);
+	for (size_t i = 0; change == ADD && i < u->count; i++)
+		if (u->texts[i][0] != '/' || stat(u->texts[i], &st) < 0 || !S_ISDIR(st.st_mode))
+			return err_set(err, ERR_USAGE, "%s is not the absolute path of a directory", u->texts[i]);
+	use_directories(u, change);
+	return edit_file(u, "additionalDirectories", change, err);
+}
+
+static int add_directories(struct update *u, struct err *err)
+{
+	return change_directories(u, ADD, err);
+}
+
+static int remove_directories(struct update *u, struct err *err)
+{
+	return change_directories(u, REMOVE, err);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *type;
+	int (*apply)(struct update *u, struct err *err);
+} types[] = {
+	{ "addRules", add_rules }, { "replaceRules", replace_rules },     { "removeRules", remove_rules },
+	{ "setMode", set_mode },   { "addDirectories", add_directories }, { "removeDirectories", remove_directories },
+};
+
+static int apply(struct update *u, struct err *err)
+{
+	if (find_file(u, err) < 0)
+		return -(int)err->kind;
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (json_str_is(json_get(u->json, "type"), types[i].type))
+			return types[i].apply(u, err);
+	return err_set(err, ERR_USAGE, "unknown type");
+}
+
+void session_update_permissions(struct cadre_session *s, const struct json *updates)
+{
+	for (const struct json *v = json_first(updates); v; v = json_next(updates, v)) {
+		struct update u = { .session = s, .json = v };
+		struct err err = { 0 };
+		AUTO_BUF struct buf text = { 0 };
+		if (apply(&u, &err) < 0) {
+			buf_addf(&text, "a change of permissions was not made: %s", err.text);
+			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+		}
+		arena_release(&u.arena);
+	}
+}

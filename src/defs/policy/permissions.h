@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * permissions.h - from options and settings to rules, for the files of this room. */
+#pragma once
+#include "defs/policy/config.h"
+#include "guard/permission/permission.h"
+
+/* The rules of all settings files that count; if managed settings say allowManagedPermissionRulesOnly, no others count. Returns a reference. -ERR_USAGE names file and line of a rule that denies
+ * or asks and cannot be understood. warn gets a line for each rule that has no effect; may be NULL. */
+int app_rules(const struct settings *s, const struct settings_spec *spec, struct rule_set **ret_rules,
+	      rule_warn_fn *warn, void *data, struct err *err);
+/* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
+int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
+/* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */
+void app_limit_modes(struct permission *p, const struct settings *s);
+/* Those of the options allowed-tools and disallowed-tools, added to p->own. */
+void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
+
+void app_rule_origin(struct buf *out, const struct rule *r); /* FILE:LINE, or the layer */
+
+/* What a session of these options would be allowed. Borrows from the arena; release permission and settings. */
+struct app_permission {
+	struct permission permission; /* of the main agent */
+	struct settings *settings;
+	struct settings_spec spec;
+	struct tool_env env; /* its directories alone */
+	bool trusted;
+};
+int app_permission_open(struct cadre *c, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn, void *data,
+			struct err *err);
+void app_permission_release(struct app_permission *p);
+#define AUTO_APP_PERMISSION CLEANUP(app_permission_release)

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ * plugins.c - which plugins a runtime has, and what they bring to agents, servers and processes. */
+#include "defs/policy/plugins.h"
+#include "defs/policy/config.h"
+#include "defs/policy/permissions.h"
+#include "lib/io/file.h"
+#include "lib/git/git_head.h"
+#include "config/settings/trust.h"
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+int app_plugins_dir(struct cadre *c, struct arena *a, const char **ret_dir, struct err *err)
+{
+	const char *own = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
+	const char *cwd;
+	const char *config_dir;
+	int status = options_directories(&c->options, a, &cwd, &config_dir, err);
+
+	if (status == 0)
+		*ret_dir = own && own[0] ? path_absolute(a, cwd, str_from(own)) : path_join(a, config_dir, "plugins");
+	return status;
+}
+
+static void find_given(struct plugin_spec *spec, struct arena *a, const struct options *o, const char *cwd)
+{
+	struct plugin_given *given = arena_calloc(a, (o->plugin_dir_count + 1) * sizeof *given);
+
+	for (size_t i = 0; i < o->plugin_dir_count; i++) {
+		given[i] = o->plugin_dirs[i];
+		if (!given[i].is_url)
+			given[i].path = path_absolute(a, cwd, str_from(given[i].path));
+	}
+	spec->given = given;
+	spec->given_count = o->plugin_dir_count;
+}
+
+static void add_project_skills(struct plugin_spec *spec, struct plugin_skills_dir *dirs, struct arena *a,
+			       const char *folder, bool trusted)
+{
+	dirs[spec->skills_dir_count++] = (struct plugin_skills_dir){
+		.path = path_join(a, folder, ".claude/skills"),
+		.needs_trust = trusted ? NULL : folder,
+	};
+}
+
+static void find_skills_dirs(struct plugin_spec *spec, struct arena *a, const struct settings_spec *from, bool trusted)
+{
+	struct plugin_skills_dir *dirs = arena_calloc(a, 3 * sizeof *dirs);
+
+	if (from->sources & SETTINGS_USER)
+		dirs[spec->skills_dir_count++].path = path_join(a, from->config_dir, "skills");
+	if (from->sources & SETTINGS_PROJECT) {
+		add_project_skills(spec, dirs, a, from->cwd, trusted);
+		if (strcmp(spec->project_dir, from->cwd) != 0)
+			add_project_skills(spec, dirs, a, spec->project_dir, trusted);
+	}
+	spec->skills_dirs = dirs;
+}
+
+int app_plugins_find(struct cadre *c, const struct settings *settings, struct plugin_list **ret_list, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_TRUST struct trust trust = { 0 };
+	struct settings_spec from;
+	struct plugin_spec spec = { .settings = settings, .trust = &trust };
+	const char *state_file;
+
+	if (app_settings_spec(c, &a, &from, err) < 0 || app_plugins_dir(c, &a, &spec.plugins_dir, err) < 0 ||
+	    app_state_file(c, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+		return -(int)err->kind;
+	const char *root = git_root(&a, from.cwd);
+	spec.project_dir = root ? root : from.cwd;
+	spec.bare = from.bare;
+	find_given(&spec, &a, &c->options, from.cwd);
+	find_skills_dirs(&spec, &a, &from, c->options.trust_project);
+	*ret_list = plugin_list_load(&spec);
+	return 0;
+}
+
+/* A directory that cannot be made is the plugin's own failure to tell, when it writes there. */
+static void make_data_dirs(const struct plugin_list *list)
+{
+	for (size_t i = 0; i < list->enabled_count; i++)
+		if (list->enabled[i]->hooks.count || list->enabled[i]->mcp.count)
+			(void)file_make_dirs(list->enabled[i]->data_dir, 0700, NULL);
+}
+
+int app_plugins_open(struct cadre *c, const struct settings *settings, struct err *err)
+{
+	int status = c->plugins ? 0 : app_plugins_find(c, settings, &c->plugins, err);
+
+	if (status == 0)
+		make_data_dirs(c->plugins);
+	return status;
+}
+
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+/* All of them for a plugin that failed; otherwise those about its files of agents are the registry's to find. */
+static void add_problems(struct agent_plugin *to, const struct plugin *p, struct arena *a)
+{
+	struct agent_plugin_problem *list = arena_calloc(a, (p->error_count + 1) * sizeof *list);
+
+	for (size_t i = 0; i < p->error_count; i++) {
+		const struct plugin_error *e = &p->errors[i];
+		bool of_agents = str_starts(str_from(e->message), STR("agents: "));
+		if (p->state == PLUGIN_FAILED || of_agents)
+			list[to->problem_count++] = (struct agent_plugin_problem){ e->file, e->line, e->message };
+	}
+	to->problems = list;
+}
+
+static void add_paths(struct agent_plugin *to, const struct plugin *p, struct arena *a)
+{
+	struct agent_plugin_path *list = arena_calloc(a, (p->agents.count + 1) * sizeof *list);
+
+	for (size_t i = 0; i < p->agents.count && p->state == PLUGIN_ENABLED; i++)
+		list[to->path_count++] = (struct agent_plugin_path){ p->agents.list[i].path, p->agents.list[i].is_dir };
+	to->paths = list;
+}
+
+const struct agent_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+{
+	struct agent_plugin *found = arena_calloc(a, (list->count + 1) * sizeof *found);
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct plugin *p = list->all[i];
+		if (p->state == PLUGIN_DISABLED)
+			continue;
+		found[n] = (struct agent_plugin){ .name = p->name, .vars = p->vars };
+		add_paths(&found[n], p, a);
+		add_problems(&found[n++], p, a);
+	}
+	*ret_count = n;
+	return found;
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------- */
+
+size_t app_plugin_hook_count(const struct plugin_list *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; list && i < list->enabled_count; i++)
+		n += list->enabled[i]->hooks.count;
+	return n;
+}
+
+void app_plugin_hooks(const struct plugin_list *list, struct hook_source *ret_sources)
+{
+	for (size_t i = 0; list && i < list->enabled_count; i++) {
+		const struct plugin *p = list->enabled[i];
+		for (size_t k = 0; k < p->hooks.count; k++)
+			*ret_sources++ = (struct hook_source){
+				.layer = HOOK_FROM_PLUGIN,
+				.file = p->hooks.list[k].file,
+				.hooks = p->hooks.list[k].value,
+				.lines = p->hooks.list[k].lines,
+				.plugin_root = p->root,
+				.plugin_data = p->data_dir,
+				.plugin_options = p->vars.options,
+				.trusted = true,
+			};
+	}
+}
+
+bool app_plugins_only(const struct settings *settings, const char *kind)
+{
+	const struct json *lock = settings_get(settings, "strictPluginOnlyCustomization", NULL);
+
+	for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v; v = json_next(lock, v))
+		if (json_str_is(v, kind))
+			return true;
+	return json_bool(lock) || json_bool(json_get(lock, kind));
+}
+
+/* ---- skills ------------------------------------------------------------------------------------------------------ */
+
+static size_t add_skills(struct skill_plugin *to, const struct plugin *p, const struct plugin_paths *paths,
+			 bool is_command)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		to[i] = (struct skill_plugin){
+			.name = p->name,
+			.root = p->root,
+			.data_dir = p->data_dir,
+			.path = paths->list[i].path,
+			.is_command = is_command,
+			.trusted = p->trusted,
+		};
+	return paths->count;
+}
+
+const struct skill_plugin *app_plugin_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->enabled_count; i++)
+		n += list->enabled[i]->skills.count + list->enabled[i]->commands.count;
+	struct skill_plugin *found = arena_calloc(a, (n + 1) * sizeof *found);
+	n = 0;
+	for (size_t i = 0; i < list->enabled_count; i++) {
+		n += add_skills(found + n, list->enabled[i], &list->enabled[i]->skills, false);
+		n += add_skills(found + n, list->enabled[i], &list->enabled[i]->commands, true);
+	}
+	*ret_count = n;
+	return found;
+}
+
+/* ---- servers ----------------------------------------------------------------------------------------------------- */
+
+static const char *look_up(void *data, struct str name)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *value = plugin_value(data, name, PLUGIN_IN_CONFIG);
+
+	return value ? value : getenv(arena_str(&a, name).p);
+}
+
+static size_t count_servers(const struct plugin_list *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->enabled_count; i++)
+		for (size_t k = 0; k < list->enabled[i]->mcp.count; k++)
+			n += list->enabled[i]->mcp.list[k].value->count;
+	return n;
+}
+
+static const char *const *make_env(struct arena *a, const struct plugin *p)
+{
+	const char **env = arena_calloc(a, 3 * sizeof *env);
+
+	env[0] = arena_printf(a, "CLAUDE_PLUGIN_ROOT=%s", p->root);
+	if (p->data_dir)
+		env[1] = arena_printf(a, "CLAUDE_PLUGIN_DATA=%s", p->data_dir);
+	return env;
+}
+
+static size_t add_servers(struct mcp_entry *to, struct arena *a, const struct plugin *p, const struct plugin_part *part)
+{
+	const char *const *env = make_env(a, p);
+	size_t n = 0;
+
+	for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m)) {
+		struct str name = json_str(m.key, a);
+		to[n++] = (struct mcp_entry){
+			.name = str_from(arena_printf(a, "plugin:%s:" STR_FMT, p->name, STR_ARG(name))),
+			.value = m.value,
+			.scope = MCP_SCOPE_PLUGIN,
+			.file = part->file,
+			.line = settings_line(part->lines, m.key),
+			.believed = true,
+			.lookup = look_up,
+			.data = (void *)(uintptr_t)p,
+			.env = env,
+		};
+	}
+	return n;
+}
+
+const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+{
+	struct mcp_entry *entries = arena_calloc(a, (count_servers(list) + 1) * sizeof *entries);
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->enabled_count; i++)
+		for (size_t k = 0; k < list->enabled[i]->mcp.count; k++)
+			n += add_servers(entries + n, a, list->enabled[i], &list->enabled[i]->mcp.list[k]);
+	*ret_count = n;
+	return entries;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+bool app_trusts_plugin(void *session, const char *name)
+{
+	const struct plugin_list *list = ((struct cadre_session *)session)->cadre->plugins;
+	const struct plugin *p = list ? plugin_list_find(list, name) : NULL;
+
+	return p && p->state == PLUGIN_ENABLED && p->trusted;
+}
+
+const char *app_plugin_main_agent(const struct plugin_list *list)
+{
+	for (size_t i = 0; i < list->enabled_count; i++)
+		if (list->enabled[i]->agent)
+			return list->enabled[i]->agent;
+	return NULL;
+}
+
+/* Behind: a plugin must not stand in for the programs that are there. */
+const char *app_plugin_path(const struct plugin_list *list, struct arena *a, const char *path)
+{
+	AUTO_BUF struct buf out = { 0 };
+	bool any = false;
+
+	buf_addstr(&out, path ? path : "");
+	for (size_t i = 0; i < list->enabled_count; i++) {
+		const char *bin = list->enabled[i]->bin;
+		if (!bin || strchr(bin, ':'))
+			continue;
+		buf_addf(&out, "%s%s", out.n ? ":" : "", bin);
+		any = true;
+	}
+	return any ? arena_strdup(a, out.p) : NULL;
+}
+
+static void put_error(struct json_out *w, const struct plugin *p, const struct plugin_error *e)
+{
+	AUTO_BUF struct buf message = { 0 };
+
+	buf_addstr(&message, e->file);
+	if (e->line)
+		buf_addf(&message, ":%u", e->line);
+	buf_addf(&message, ": %s", e->message);
+	json_open(w, '{');
+	json_kcstr(w, "plugin", p->id);
+	json_kcstr(w, "type", plugin_fault_name(e->fault));
+	json_kstr(w, "message", buf_str(&message));
+	json_close(w);
+}
+
+static void put_errors(struct json_out *w, const struct plugin_list *list)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct plugin *p = list->all[i];
+		for (size_t k = 0; k < p->error_count && p->state != PLUGIN_DISABLED; k++) {
+			if (!any) {
+				json_key(w, "plugin_errors");
+				json_open(w, '[');
+			}
+			any = true;
+			put_error(w, p, &p->errors[k]);
+		}
+	}
+	if (any)
+		json_close(w);
+}
+
+void app_put_plugins(struct json_out *w, const struct plugin_list *list)
+{
+	json_key(w, "plugins");
+	json_open(w, '[');
+	for (size_t i = 0; list && i < list->enabled_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "name", list->enabled[i]->name);
+		json_kcstr(w, "path", list->enabled[i]->root);
+		if (list->enabled[i]->version)
+			json_kcstr(w, "version", list->enabled[i]->version);
+		json_close(w);
+	}
+	json_close(w);
+	if (list)
+		put_errors(w, list);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * policy.c - what the settings say, compiled. */
+#include "defs/policy/policy.h"
+#include "defs/policy/permissions.h"
+#include "defs/policy/plugins.h"
+
+static void warn(void *data, const char *message)
+{
+	struct policy *p = data;
+
+	buf_addf(&p->notes, "%s\n", message);
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------- */
+
+struct sources {
+	struct hook_source list[64];
+	size_t count;
+	bool plugins_only; /* managed settings allow those of plugins, and their own */
+};
+
+static void add_source(void *data, const struct settings_view *view)
+{
+	static const enum hook_layer layers[] = { [LAYER_USER] = HOOK_FROM_USER,
+						  [LAYER_PROJECT] = HOOK_FROM_PROJECT,
+						  [LAYER_LOCAL] = HOOK_FROM_LOCAL,
+						  [LAYER_FLAG] = HOOK_FROM_FLAG,
+						  [LAYER_MANAGED] = HOOK_FROM_MANAGED };
+	struct sources *s = data;
+	enum settings_layer layer = view->origin.layer;
+
+	if (!view->value || view->why || s->count == COUNT_OF(s->list))
+		return;
+	if (s->plugins_only && layer != LAYER_MANAGED)
+		return;
+	s->list[s->count++] = (struct hook_source){
+		.layer = layers[layer], .file = view->origin.file, .hooks = view->value, .trusted = true
+	};
+}
+
+static bool managed_says(const struct policy *p, const char *path)
+{
+	struct settings_origin origin;
+	const struct json *v = settings_get(p->settings, path, &origin);
+
+	return json_bool(v) && origin.layer == LAYER_MANAGED;
+}
+
+/* Functions of the host, which itself is above all files. */
+static void add_host(const struct cadre *c, struct json_reader *reader, struct sources *sources)
+{
+	const char *text = c->options.hooks;
+	const struct json *root;
+
+	if (!text || sources->count == COUNT_OF(sources->list) ||
+	    json_parse(reader, text, strlen(text), &root, NULL) < 0)
+		return;
+	memmove(sources->list + 1, sources->list, sources->count * sizeof *sources->list);
+	sources->count++;
+	sources->list[0] =
+		(struct hook_source){ .layer = HOOK_FROM_SDK, .file = "the host", .hooks = root, .trusted = true };
+}
+
+/* Plugins come before all others: what the user wrote has the last word. */
+static struct hook_set *compile_with_plugins(const struct cadre *c, struct policy *p, const struct sources *sources,
+					     struct diagnostics *problems)
+{
+	size_t n = app_plugin_hook_count(c->plugins);
+	struct hook_source *all = arena_calloc(&p->arena, (n + sources->count) * sizeof *all);
+
+	app_plugin_hooks(c->plugins, all);
+	memcpy(all + n, sources->list, sources->count * sizeof *all);
+	return hook_set_new(all, n + sources->count, &p->hook_policy, problems);
+}
+
+static void compile_hooks(struct cadre *c, struct policy *p)
+{
+	AUTO_JSON struct json_reader host = { 0 };
+	struct diagnostics problems = { .arena = &p->arena };
+	struct sources sources = { .plugins_only = app_plugins_only(p->settings, "hooks") };
+
+	p->hook_policy = (struct hook_policy){
+		.disable_all = settings_bool(p->settings, "disableAllHooks", false),
+		.disable_managed = managed_says(p, "disableAllHooks"),
+		.managed_only = settings_bool(p->settings, "allowManagedHooksOnly", false),
+		.http_urls = settings_texts(p->settings, "allowedHttpHookUrls", &p->arena),
+		.http_env = settings_texts(p->settings, "httpHookAllowedEnvVars", &p->arena),
+	};
+	settings_explain(p->settings, "hooks", add_source, &sources);
+	add_host(c, &host, &sources);
+	if (!sources.count && !app_plugin_hook_count(c->plugins))
+		return;
+	/* The highest comes first here, and hooks run in the order of their files, lowest first. */
+	for (size_t i = 0; i < sources.count / 2; i++) {
+		struct hook_source swap = sources.list[i];
+		sources.list[i] = sources.list[sources.count - 1 - i];
+		sources.list[sources.count - 1 - i] = swap;
+	}
+	p->hooks = compile_with_plugins(c, p, &sources, &problems);
+	for (size_t i = 0; i < problems.count; i++)
+		buf_addf(&p->notes, "%s\n", problems.list[i].message);
+}
+
+/* ---- environment ------------------------------------------------------------------------------------------------- */
+
+struct env {
+	struct arena *arena;
+	const char **list;
+	size_t count;
+};
+
+static void set_variable(void *data, const struct settings_var *var)
+{
+	struct env *e = data;
+	size_t n = strlen(var->name);
+	size_t i = 0;
+
+	if (var->held)
+		return;
+	while (i < e->count && (strncmp(e->list[i], var->name, n) != 0 || e->list[i][n] != '='))
+		i++;
+	e->list[i] = arena_printf(e->arena, "%s=%s", var->name, var->value);
+	if (i == e->count)
+		e->count++;
+}
+
+static void count_variable(void *data, const struct settings_var *var)
+{
+	(void)var;
+	++*(size_t *)data;
+}
+
+static void make_env(struct cadre *c, struct policy *p)
+{
+	enum env_trust trust = p->trusted ? ENV_ALL : c->options.interactive ? ENV_OWN : ENV_SAFE;
+	struct env env = { .arena = &p->arena };
+	size_t more = 0;
+
+	settings_env_each(p->settings, trust, count_variable, &more);
+	const char *path = settings_getenv(p->settings, trust, "PATH");
+	path = c->plugins ? app_plugin_path(c->plugins, &p->arena, path) : NULL;
+	p->envp = (const char *const *)(uintptr_t)environ;
+	if (!more && !path)
+		return;
+	while (environ[env.count])
+		env.count++;
+	env.list = arena_alloc(&p->arena, (env.count + more + 2) * sizeof *env.list);
+	memcpy(env.list, environ, env.count * sizeof *env.list);
+	settings_env_each(p->settings, trust, set_variable, &env);
+	if (path)
+		set_variable(&env, &(struct settings_var){ .name = "PATH", .value = path });
+	env.list[env.count] = NULL;
+	p->envp = env.list;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
+
+/* Takes settings. *p need not be initialised. */
+static int compile(struct cadre *c, struct settings *settings, struct policy *p, struct err *err)
+{
+	struct settings_spec spec;
+
+	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
+	app_warn_held(settings, warn, p);
+	if (app_settings_spec(c, &p->arena, &spec, err) < 0 ||
+	    app_rules(settings, &spec, &p->rules, warn, p, err) < 0) {
+		policy_release(p);
+		return -(int)err->kind;
+	}
+	compile_hooks(c, p);
+	make_env(c, p);
+	return 0;
+}
+
+int policy_load(struct cadre *c, struct err *err)
+{
+	struct settings *settings;
+
+	if (c->policy.settings)
+		return 0;
+	if (app_settings(c, &settings, err) < 0)
+		return -(int)err->kind;
+	if (app_plugins_open(c, settings, err) < 0) {
+		settings_unref(settings);
+		return -(int)err->kind;
+	}
+	return compile(c, settings, &c->policy, err);
+}
+
+int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err)
+{
+	struct settings *settings = settings_ref(c->policy.seen ? c->policy.seen : c->policy.settings);
+	int status = settings_refresh(&settings, err);
+
+	if (status <= 0) {
+		settings_unref(settings);
+		return status;
+	}
+	struct policy *changed = xmalloc(sizeof *changed);
+	if (compile(c, settings, changed, err) < 0) {
+		free(changed);
+		return -(int)err->kind;
+	}
+	*ret_changed = changed;
+	return 1;
+}
+
+int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err)
+{
+	struct settings *settings;
+
+	if (app_settings(c, &settings, err) < 0)
+		return -(int)err->kind;
+	struct policy *changed = xmalloc(sizeof *changed);
+	if (compile(c, settings, changed, err) < 0) {
+		free(changed);
+		return -(int)err->kind;
+	}
+	*ret_changed = changed;
+	return 0;
+}
+
+void policy_adopt(struct cadre *c, struct policy *changed)
+{
+	struct policy old = c->policy;
+
+	settings_unref(TAKE(old.seen));
+	c->policy = *changed;
+	c->policy.generation = old.generation + 1;
+	*changed = old;
+	c->policy.older = changed;
+}
+
+void policy_decline(struct cadre *c, struct policy *changed)
+{
+	settings_unref(c->policy.seen);
+	c->policy.seen = settings_ref(changed->settings);
+	policy_release(changed);
+	free(changed);
+}
+
+void policy_release(struct policy *p)
+{
+	settings_unref(p->settings);
+	settings_unref(p->seen);
+	rule_set_unref(p->rules);
+	hook_set_unref(p->hooks);
+	buf_release(&p->notes);
+	if (p->older)
+		policy_release(p->older);
+	free(p->older);
+	arena_release(&p->arena);
+	*p = (struct policy){ 0 };
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * policy.h - what the settings say, compiled once for all sessions of a runtime: rules, hooks, environment, trust. Looked at
+ * again before each turn; a file that has become bad is said and leaves everything as it was. */
+#pragma once
+#include "guard/hook/set.h"
+#include "guard/permission/rule_set.h"
+#include "config/settings/settings.h"
+
+struct cadre;
+
+struct policy {
+	struct settings *settings; /* reference; NULL: not loaded yet */
+	struct settings *seen;     /* reference: files as they are since, which a hook did not let count; NULL: none */
+	struct arena arena;        /* of what is below; made anew with each change */
+	struct rule_set *rules;    /* reference */
+	struct hook_set *hooks;    /* reference; NULL: none */
+	struct hook_policy hook_policy;
+	const char *const *envp; /* of child processes */
+	bool trusted;            /* the user trusts the folder */
+	struct buf notes;        /* for the user, a line each */
+	unsigned generation;     /* changes when anything above does */
+	struct policy *older;    /* owned: agents still use its texts */
+};
+
+int policy_load(struct cadre *c, struct err *err); /* once; -ERR_USAGE names file and line */
+/* 1: files have changed, *ret_changed is what they say now (returns owned); 0: nothing; -ERR_USAGE: a file is bad, the old
+ * policy holds. */
+int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err);
+/* What the options say now, whether files have changed or not. Returns owned. */
+int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err);
+void policy_adopt(struct cadre *c, struct policy *changed);   /* takes it: it holds from now on */
+void policy_decline(struct cadre *c, struct policy *changed); /* takes it: the old one holds until files change again */
+void policy_release(struct policy *p);

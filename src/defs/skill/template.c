@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ * template.c - the text of a skill, taken apart and filled in. */
+#include "defs/skill/template.h"
+#include <ctype.h>
+
+enum { MOST_WORDS = 1000 };
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+static void add_part(struct template_parts *p, bool is_command, const char *from, const char *to)
+{
+	if (from == to && !is_command)
+		return;
+	if (p->count == p->cap) {
+		p->cap = p->cap ? p->cap * 2 : 8;
+		p->list = xrealloc(p->list, p->cap * sizeof *p->list);
+	}
+	p->list[p->count++] = (struct template_part){ is_command, { from, (size_t)(to - from) } };
+}
+
+void template_parts_release(struct template_parts *parts)
+{
+	free(parts->list);
+	*parts = (struct template_parts){ 0 };
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static const char *line_end(const char *p, const char *end)
+{
+	const char *found = memchr(p, '\n', (size_t)(end - p));
+
+	return found ? found : end;
+}
+
+/* A !`command` that begins here; *ret_end is behind its last mark. */
+static bool is_inline(const char *p, const char *start, const char *end, struct str *ret_command, const char **ret_end)
+{
+	if (end - p < 4 || p[0] != '!' || p[1] != '`' || (p > start && !is_blank(p[-1])))
+		return false;
+	const char *stop = memchr(p + 2, '`', (size_t)(line_end(p, end) - p - 2));
+	if (!stop || stop == p + 2)
+		return false;
+	*ret_command = (struct str){ p + 2, (size_t)(stop - p - 2) };
+	*ret_end = stop + 1;
+	return true;
+}
+
+static bool is_fence_end(struct str line)
+{
+	return str_is(str_trim(line), "```");
+}
+
+/* A block that begins on this line; *ret_end is behind its last fence. A block that is never closed is text. */
+static bool is_block(const char *p, const char *start, const char *end, struct str *ret_command, const char **ret_end)
+{
+	if ((p > start && p[-1] != '\n') || end - p < 4 || strncmp(p, "```!", 4) != 0)
+		return false;
+	const char *head_end = line_end(p, end);
+	if (head_end == end || str_trim((struct str){ p + 4, (size_t)(head_end - p - 4) }).n)
+		return false;
+	for (const char *at = head_end + 1; at <= end;) {
+		const char *stop = line_end(at, end);
+		if (is_fence_end((struct str){ at, (size_t)(stop - at) })) {
+			*ret_command = str_trim((struct str){ head_end + 1, (size_t)(at - head_end - 1) });
+			*ret_end = stop;
+			return ret_command->n > 0;
+		}
+		at = stop + 1;
+	}
+	return false;
+}
+
+void template_split(struct template_parts *parts, struct str text)
+{
+	const char *end = text.p + text.n;
+	const char *from = text.p;
+	struct str command;
+	const char *behind;
+
+	for (const char *p = text.p; p < end; p++) {
+		if ((*p != '!' || !is_inline(p, text.p, end, &command, &behind)) &&
+		    (*p != '`' || !is_block(p, text.p, end, &command, &behind)))
+			continue;
+		add_part(parts, false, from, p);
+		add_part(parts, true, command.p, command.p + command.n);
+		from = behind;
+		p = behind - 1;
+	}
+	add_part(parts, false, from, end);
+}
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+/* One word: quotes and backslashes as a shell reads them. A quote that is never closed is a character. */
+static struct str cut_word(struct arena *a, struct str *rest)
+{
+	AUTO_BUF struct buf word = { 0 };
+	size_t i = 0;
+
+	for (; i < rest->n && !is_blank(rest->p[i]); i++) {
+		char c = rest->p[i];
+		const char *stop = c == '\'' || c == '"' ? memchr(rest->p + i + 1, c, rest->n - i - 1) : NULL;
+		if (stop) {
+			size_t n = (size_t)(stop - rest->p) - i - 1;
+			buf_add(&word, rest->p + i + 1, n);
+			i += n + 1;
+			continue;
+		}
+		if (c == '\\' && i + 1 < rest->n)
+			c = rest->p[++i];
+		buf_addch(&word, c);
+	}
+	*rest = str_trim((struct str){ rest->p + i, rest->n - i });
+	return arena_str(a, buf_str(&word));
+}
+
+void template_values_open(struct template_values *v)
+{
+	struct str rest = str_trim(v->arguments);
+
+	v->words = arena_alloc(&v->arena, MOST_WORDS * sizeof *v->words);
+	while (rest.n && v->count < MOST_WORDS)
+		v->words[v->count++] = cut_word(&v->arena, &rest);
+}
+
+void template_values_release(struct template_values *v)
+{
+	arena_release(&v->arena);
+	v->words = NULL;
+	v->count = 0;
+}
+
+static void put(struct buf *out, struct str s)
+{
+	buf_add(out, s.p, s.n);
+}
+
+/* ---- placeholders ------------------------------------------------------------------------------------------------ */
+
+static bool is_word_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t word_length(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && is_word_char(s.p[n]))
+		n++;
+	return n;
+}
+
+static size_t digits_length(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && isdigit((unsigned char)s.p[n]))
+		n++;
+	return n;
+}
+
+static bool put_index(struct buf *out, struct str digits, struct template_values *v)
+{
+	uint64_t i;
+
+	if (!str_to_u64(digits, &i) || i >= v->count)
+		return false;
+	put(out, v->words[i]);
+	v->used = true;
+	return true;
+}
+
+/* "${NAME}" at the beginning of s. Returns its length, 0: not a variable of ours. */
+static size_t put_variable(struct buf *out, struct str s, const struct template_values *v)
+{
+	const struct skill *k = v->skill;
+	const struct {
+		const char *name, *value;
+	} variables[] = {
+		{ "CLAUDE_SESSION_ID", v->session_id },   { "CLAUDE_EFFORT", v->effort },
+		{ "CLAUDE_SKILL_DIR", k->dir },           { "CLAUDE_PROJECT_DIR", v->project_dir },
+		{ "CLAUDE_PLUGIN_ROOT", k->plugin_root }, { "CLAUDE_PLUGIN_DATA", k->plugin_data },
+	};
+	const char *stop = s.n > 2 && s.p[1] == '{' ? memchr(s.p, '}', s.n) : NULL;
+
+	if (!stop)
+		return 0;
+	struct str name = { s.p + 2, (size_t)(stop - s.p) - 2 };
+	for (size_t i = 0; i < COUNT_OF(variables); i++) {
+		bool is_plugin = !strncmp(variables[i].name, "CLAUDE_PLUGIN", 13);
+		if (!str_is(name, variables[i].name) || (is_plugin && !k->plugin))
+			continue;
+		buf_addstr(out, variables[i].value ? variables[i].value : "");
+		return name.n + 3;
+	}
+	return 0;
+}
+
+/* "$ARGUMENTS" or "$ARGUMENTS[N]" */
+static size_t put_arguments(struct buf *out, struct str s, struct template_values *v)
+{
+	size_t n = sizeof "$ARGUMENTS" - 1;
+	struct str tail = { s.p + n, s.n - n };
+	size_t digits = tail.n && tail.p[0] == '[' ? digits_length((struct str){ tail.p + 1, tail.n - 1 }) : 0;
+
+	if (digits && tail.n > digits + 1 && tail.p[digits + 1] == ']')
+		return put_index(out, (struct str){ tail.p + 1, digits }, v) ? n + digits + 2 : 0;
+	put(out, str_trim(v->arguments));
+	v->used = true;
+	return n;
+}
+
+/* The longest name that stands at the beginning of s, behind the dollar. */
+static size_t put_named(struct buf *out, struct str s, struct template_values *v)
+{
+	const struct name_list *names = &v->skill->arguments;
+	size_t best = SIZE_MAX;
+	size_t length = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		struct str name = str_from(names->names[i]);
+		bool ends = str_starts(s, name) && (s.n == name.n || !is_word_char(s.p[name.n]));
+		if (ends && name.n > length) {
+			best = i;
+			length = name.n;
+		}
+	}
+	if (!length)
+		return 0;
+	if (best < v->count)
+		put(out, v->words[best]);
+	v->used = true;
+	return length + 1;
+}
+
+/* What begins with the dollar at the beginning of s. Returns its length, 0: it stays as it is. */
+static size_t put_placeholder(struct buf *out, struct str s, struct template_values *v)
+{
+	struct str tail = { s.p + 1, s.n - 1 };
+	struct str word = { tail.p, word_length(tail) };
+	size_t digits = digits_length(tail);
+
+	if (str_is(word, "ARGUMENTS"))
+		return put_arguments(out, s, v);
+	if (digits && digits == word.n)
+		return put_index(out, word, v) ? digits + 1 : 0;
+	return word.n ? put_named(out, tail, v) : put_variable(out, s, v);
+}
+
+void template_fill(struct buf *out, struct str text, struct template_values *v)
+{
+	for (size_t i = 0; i < text.n;) {
+		struct str rest = { text.p + i, text.n - i };
+		bool escaped = rest.n > 2 && rest.p[0] == '\\' && rest.p[1] == '$' && is_word_char(rest.p[2]);
+		size_t n = 0;
+		if (escaped) {
+			buf_addch(out, '$');
+			i += 2;
+			continue;
+		}
+		if (rest.p[0] == '$')
+			n = put_placeholder(out, rest, v);
+		if (!n)
+			buf_addch(out, rest.p[0]);
+		i += n ? n : 1;
+	}
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static bool ends_sentence(char c)
+{
+	return strchr(".,;:!?)]}>\"'`", c) != NULL && c;
+}
+
+bool template_next_file(struct str *rest, struct str *ret_path)
+{
+	for (size_t i = 0; i < rest->n; i++) {
+		if (rest->p[i] != '@' || (i && !is_blank(rest->p[i - 1])))
+			continue;
+		size_t n = i + 1;
+		while (n < rest->n && !is_blank(rest->p[n]))
+			n++;
+		struct str path = { rest->p + i + 1, n - i - 1 };
+		while (path.n && ends_sentence(path.p[path.n - 1]))
+			path.n--;
+		if (!path.n)
+			continue;
+		*ret_path = path;
+		*rest = (struct str){ rest->p + n, rest->n - n };
+		return true;
+	}
+	*rest = (struct str){ 0 };
+	return false;
+}

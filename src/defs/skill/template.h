@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ * template.h - the text of a skill: which parts of it are commands, and what stands for arguments and variables.
+ *
+ *     !`command`             behind a blank or at the beginning of a line
+ *     ```!  ...  ```         the lines between them
+ *     $ARGUMENTS             all arguments as they were given
+ *     $ARGUMENTS[1], $1      one of them, counted from 0, as a shell would split them; as it stands if there is none
+ *     $name                  one that `arguments` names; nothing if it was not given
+ *     ${CLAUDE_SKILL_DIR}    a variable
+ *     \$1                    the text $1
+ *     @path                  a file that is attached
+ *
+ * Commands are found in the file as it was written, before anything is put in: what somebody gives as an argument never becomes
+ * a command, and what was put in is not looked at again. */
+#pragma once
+#include "defs/skill/skill.h"
+
+struct template_part {
+	bool is_command;
+	struct str text; /* borrowed from the text; of a command: without its marks */
+};
+
+struct template_parts {
+	struct template_part *list; /* owned */
+	size_t count, cap;
+};
+
+void template_split(struct template_parts *parts, struct str text);
+void template_parts_release(struct template_parts *parts);
+
+/* Borrowed */
+struct template_values {
+	const struct skill *skill;
+	struct str arguments;
+	const char *session_id, *effort, *project_dir; /* NULL: "" */
+	/* made by template_values_open() */
+	struct arena arena;
+	struct str *words; /* the arguments as a shell would split them */
+	size_t count;
+	bool used; /* some argument was put in */
+};
+
+void template_values_open(struct template_values *v); /* skill and arguments are set */
+void template_values_release(struct template_values *v);
+/* Appends text with everything put in. */
+void template_fill(struct buf *out, struct str text, struct template_values *v);
+
+/* The next @path of a text: cut off *rest, which becomes what follows it. False: there is none. */
+bool template_next_file(struct str *rest, struct str *ret_path);

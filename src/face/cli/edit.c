@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ * edit.c - the input line and the terminal. */
+#include "face/cli/edit.h"
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+enum { ESC_MS = 100 /* a sequence comes faster */, CHUNK_BYTES = 4096 /* a terminal gives no more */ };
+
+#define PASTE_ON  "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+
+void edit_init(struct edit *e)
+{
+	*e = (struct edit){ 0 };
+	screen_init(&e->screen);
+	/* Widths are asked of the locale; that of C has none for letters outside ASCII. */
+	setlocale(LC_CTYPE, "");
+	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+void edit_release(struct edit *e)
+{
+	edit_leave(e);
+	editor_release(&e->draft);
+	editor_release(&e->answer);
+	screen_release(&e->screen);
+	buf_release(&e->prompt);
+	buf_release(&e->unread);
+}
+
+static struct editor *edit_text(struct edit *e)
+{
+	return e->kind == EDIT_ANSWER ? &e->answer : &e->draft;
+}
+
+/* ---- the terminal ------------------------------------------------------------------------------------ */
+
+/* A terminal that is gone is seen by the next read. */
+static void write_all(struct str s)
+{
+	while (s.n) {
+		ssize_t n = write(STDOUT_FILENO, s.p, s.n);
+		struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+		if (n > 0)
+			s = (struct str){ s.p + n, s.n - (size_t)n };
+		else if (errno == EAGAIN)
+			(void)poll(&p, 1, -1);
+		else if (errno != EINTR)
+			return;
+	}
+}
+
+/* Signals of keys (Ctrl-C, Ctrl-Z, Ctrl-\) and the terminal's own way with line ends of the output stay. */
+static void take_terminal(struct edit *e)
+{
+	if (e->raw || tcgetattr(STDIN_FILENO, &e->outside) < 0)
+		return;
+	struct termios t = e->outside;
+	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+	t.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR | ISTRIP);
+	t.c_cc[VMIN] = 1;
+	t.c_cc[VTIME] = 0;
+	e->raw = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0; /* what was typed already is not lost */
+	if (!e->screen.dumb)
+		write_all(STR(PASTE_ON));
+}
+
+static void give_terminal_back(struct edit *e)
+{
+	if (!e->raw)
+		return;
+	if (!e->screen.dumb)
+		write_all(STR(PASTE_OFF));
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &e->outside);
+	e->raw = false;
+}
+
+static void window_size(unsigned *ret_columns, unsigned *ret_rows)
+{
+	struct winsize size = { 0 };
+
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	*ret_columns = size.ws_col;
+	*ret_rows = size.ws_row;
+}
+
+static void draw(struct edit *e)
+{
+	const struct editor *text = edit_text(e);
+	AUTO_BUF struct buf out = { 0 };
+
+	screen_draw(&e->screen, buf_str(&e->prompt), buf_str(&text->text), text->cursor, &out);
+	write_all(buf_str(&out));
+}
+
+static void erase(struct edit *e)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	screen_erase(&e->screen, &out);
+	write_all(buf_str(&out));
+}
+
+/* ---- shown and hidden -------------------------------------------------------------------------------- */
+
+void edit_show(struct edit *e, enum edit_kind kind, const char *prompt, edit_line_fn *done, void *data)
+{
+	unsigned columns, rows;
+
+	e->kind = kind;
+	e->done = done;
+	e->data = data;
+	e->shown = true;
+	e->full_said = false;
+	buf_clear(&e->prompt);
+	buf_addstr(&e->prompt, prompt);
+	if (kind == EDIT_ANSWER)
+		editor_clear(&e->answer);
+	take_terminal(e);
+	window_size(&columns, &rows);
+	screen_set_size(&e->screen, columns, rows);
+	draw(e);
+}
+
+/* Enter that was typed while the draft waited separates lines, as far as there are any behind it. */
+static void drop_held_line_ends(struct edit *e)
+{
+	struct buf *text = &e->draft.text;
+
+	for (; e->held_line_ends && text->n && text->p[text->n - 1] == '\n'; e->held_line_ends--)
+		text->p[--text->n] = '\0';
+	e->held_line_ends = 0;
+	e->draft.cursor = MIN(e->draft.cursor, text->n);
+}
+
+void edit_hide(struct edit *e)
+{
+	if (!e->shown)
+		return;
+	e->shown = false;
+	erase(e);
+	drop_held_line_ends(e);
+}
+
+void edit_leave(struct edit *e)
+{
+	edit_hide(e);
+	give_terminal_back(e);
+}
+
+void edit_forget(struct edit *e)
+{
+	editor_clear(&e->draft);
+	e->held_line_ends = 0;
+}
+
+void edit_resize(struct edit *e)
+{
+	AUTO_BUF struct buf out = { 0 };
+	unsigned columns, rows;
+
+	window_size(&columns, &rows);
+	if (!e->shown || !columns || (columns == e->screen.columns && rows == e->screen.window_rows))
+		return;
+	screen_resize(&e->screen, columns, rows, &out);
+	write_all(buf_str(&out));
+	draw(e);
+}
+
+void edit_suspend(struct edit *e)
+{
+	erase(e);
+	give_terminal_back(e);
+}
+
+/* Also behind a SIGSTOP, which gave no time for edit_suspend(): what the shell set is undone, and the line is drawn where the
+ * cursor is now. */
+void edit_resume(struct edit *e)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	if (!e->shown)
+		return;
+	give_terminal_back(e);
+	take_terminal(e);
+	screen_erase(&e->screen, &out); /* only forgets: what it would write is about another place */
+	write_all(e->screen.dumb ? STR("\r\n") : STR("\r\033[J"));
+	draw(e);
+}
+
+/* ---- what is typed ----------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void say_full(struct edit *e)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	if (!e->full_said) {
+		screen_erase(&e->screen, &out);
+		buf_addf(&out, "That does not fit: the input line holds %d MB. Name a file in the prompt instead.\r\n",
+			 EDITOR_LIMIT_BYTES >> 20);
+	}
+	buf_addch(&out, '\a');
+	write_all(buf_str(&out));
+	e->full_said = true;
+}
+
+/* The line is complete, or the input ended. Afterwards e may be shown again, or be somewhere else. */
+static void finish(struct edit *e, bool ended)
+{
+	struct editor *text = edit_text(e);
+	AUTO_BUF struct buf out = { 0 };
+	size_t n;
+
+	screen_finish(&e->screen, buf_str(&e->prompt), buf_str(&text->text), &out);
+	write_all(buf_str(&out));
+	e->shown = false;
+	AUTO_FREE char *line = buf_take(&text->text, &n);
+	editor_clear(text);
+	e->done(ended ? NULL : line, e->data);
+}
+
+void edit_read_kept(struct edit *e)
+{
+	while (e->shown && e->unread.n) {
+		enum editor_event event;
+		buf_drop(&e->unread, editor_feed(edit_text(e), e->unread.p, e->unread.n, &event));
+		bool over = event == EDITOR_ENTER || event == EDITOR_END;
+		if (over && e->kind != EDIT_WAITING) {
+			finish(e, event == EDITOR_END);
+			return;
+		}
+		if (event == EDITOR_ENTER && e->draft.text.n) {
+			e->draft.cursor = e->draft.text.n;
+			e->held_line_ends += editor_insert(&e->draft, STR("\n"));
+		} else if (event == EDITOR_FULL) {
+			say_full(e);
+		} else if (event == EDITOR_REDRAW) {
+			erase(e);
+		}
+	}
+	if (e->shown)
+		draw(e);
+}
+
+bool edit_read(struct edit *e)
+{
+	int64_t now = now_ms();
+
+	buf_reserve(&e->unread, CHUNK_BYTES);
+	ssize_t n = read(STDIN_FILENO, e->unread.p + e->unread.n, CHUNK_BYTES);
+	if (n <= 0)
+		return n < 0 && (errno == EINTR || errno == EAGAIN);
+	if (now - e->read_ms > ESC_MS)
+		editor_settle(edit_text(e));
+	e->read_ms = now;
+	e->unread.n += (size_t)n;
+	edit_resize(e); /* the signal may come behind the key */
+	edit_read_kept(e);
+	return true;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * help.c - the text of --help, made from the option table. */
+#include "face/cli/args.h"
+#include "face/cli/verb.h"
+
+enum { HELP_WIDTH = 100, HELP_INDENT = 38 };
+
+const char help_intro[] =
+	"cadre - an agent that works in this directory: it reads, searches, edits and runs commands.\n"
+	"\n"
+	"Usage: cadre [flags] [prompt]        talk on the terminal\n"
+	"       cadre -p [flags] [prompt]     answer once and exit, for scripts and pipes\n"
+	"       cadre <command> ...           look at things or change them; see below\n"
+	"\n"
+	"Examples:\n"
+	"  cadre -p \"What does this project do?\"\n"
+	"  git diff | cadre -p \"Review this change\"\n"
+	"  cadre -p --allowed-tools Edit,Bash --max-turns 30 -- \"Make the tests pass\"\n"
+	"  cadre -p --output-format json \"List the entry points\" | jq -r .result\n"
+	"  cadre -p --output-format stream-json --verbose \"Explain src/\"      one event a line\n"
+	"  cadre --continue                                                   the latest session again\n"
+	"  cadre -p --resume 2f1c0e6a-...                                     finish what was interrupted\n"
+	"\n"
+	"A flag that takes several names takes all words up to the next flag: the prompt goes before it, or\n"
+	"behind --.\n";
+
+const char help_outro[] =
+	"Environment:\n"
+	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one is needed (not by --provider scripted)\n"
+	"  ANTHROPIC_BASE_URL                        another endpoint that speaks the Messages API\n"
+	"  OPENAI_BASE_URL, OPENAI_API_KEY           the same for --provider openai (local: no key)\n"
+	"  CLAUDE_CONFIG_DIR                         where sessions and settings are (default ~/.claude)\n"
+	"  HTTPS_PROXY, HTTP_PROXY, NO_PROXY         proxies\n"
+	"  NO_COLOR                                  no colours on the terminal\n"
+	"\n"
+	"Exit codes:\n"
+	"  0   there is an answer\n"
+	"  1   the run failed: an error of the service, the turn limit, an error on output\n"
+	"  2   the command line or the configuration is wrong; nothing was started\n"
+	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n";
+
+const char *const help_group_titles[GROUP_COUNT] = {
+	[GROUP_RUN] = "Running",
+	[GROUP_MODEL] = "Model and prompt",
+	[GROUP_TOOLS] = "Tools and permissions",
+	[GROUP_SESSION] = "Sessions",
+	[GROUP_OTHER] = "Other",
+};
+
+static void add_left_column(struct buf *out, const struct option *opt)
+{
+	size_t start = out->n;
+
+	if (opt->letter)
+		buf_addf(out, "  -%c, ", opt->letter);
+	else
+		buf_addstr(out, "      ");
+	buf_addf(out, "--%s", opt->name);
+	if (opt->value)
+		buf_addf(out, opt->arg == OPTION_OPTIONAL ? " [%s]" : " <%s>", opt->value);
+	if (out->n - start >= HELP_INDENT) {
+		buf_addch(out, '\n');
+		start = out->n;
+	}
+	while (out->n - start < HELP_INDENT)
+		buf_addch(out, ' ');
+}
+
+static void add_wrapped(struct buf *out, struct str text)
+{
+	size_t column = HELP_INDENT;
+
+	while (text.p) {
+		struct str word = str_cut(&text, ' ');
+		if (column > HELP_INDENT && column + 1 + word.n > HELP_WIDTH) {
+			buf_addf(out, "\n%*s", HELP_INDENT, "");
+			column = HELP_INDENT;
+		} else if (column > HELP_INDENT) {
+			buf_addch(out, ' ');
+			column++;
+		}
+		buf_add(out, word.p, word.n);
+		column += word.n;
+	}
+}
+
+static void add_option(struct buf *out, const struct option *opt)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addstr(&text, opt->help);
+	if (opt->alias)
+		buf_addf(&text, " Also --%s.", opt->alias);
+	add_left_column(out, opt);
+	add_wrapped(out, buf_str(&text));
+	buf_addch(out, '\n');
+}
+
+static void add_verbs(struct buf *out)
+{
+	buf_addstr(out, "\nCommands (each with --help and --json):\n");
+	for (size_t i = 0; verb_table[i]; i++)
+		buf_addf(out, "  cadre %-*s%s\n", HELP_INDENT - 8, verb_table[i]->name, verb_table[i]->summary);
+}
+
+void verb_write_help(struct buf *out, const struct verb *verb)
+{
+	buf_addf(out, "%s\nFlags:\n", verb->help);
+	for (size_t i = 0; verb->options[i]; i++)
+		add_option(out, option_find(str_from(verb->options[i])));
+	add_option(out, option_find(STR("json")));
+}
+
+void help_write(struct buf *out)
+{
+	buf_addstr(out, help_intro);
+	add_verbs(out);
+	for (int group = 0; group < GROUP_COUNT; group++) {
+		buf_addf(out, "\n%s:\n", help_group_titles[group]);
+		for (size_t i = 0; i < option_count; i++)
+			if ((int)option_table[i].group == group)
+				add_option(out, &option_table[i]);
+	}
+	buf_addch(out, '\n');
+	buf_addstr(out, help_outro);
+}

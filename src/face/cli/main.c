@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * main.c - the program `cadre`: a thin face over libcadre. */
+#include <cadre.h>
+#include <signal.h>
+#include "face/cli/configure.h"
+#include "face/cli/render.h"
+#include "face/cli/run.h"
+#include "face/cli/verb.h"
+
+int run_fail(const struct err *err)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	render_line(&b, str_from(err->text));
+	fprintf(stderr, "error: %s\n", buf_str(&b).p);
+	return err->kind == ERR_USAGE ? EXIT_USAGE : EXIT_RUN;
+}
+
+static void on_signal(int signal)
+{
+	_exit(EXIT_SIGNAL + signal);
+}
+
+void run_leave_on_signal(void)
+{
+	struct sigaction leave = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &leave, NULL);
+	sigaction(SIGTERM, &leave, NULL);
+}
+
+static void prepare_signals(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
+	run_leave_on_signal();
+}
+
+static int say(const char *text)
+{
+	struct err err = { 0 };
+
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+		return EXIT_ANSWER;
+	err_set(&err, ERR_IO, "cannot write to standard output: %m");
+	return run_fail(&err);
+}
+
+static int say_help(void)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	help_write(&b);
+	return say(b.p);
+}
+
+static int say_version(void)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "%s (cadre)\n", cadre_version());
+	return say(b.p);
+}
+
+static int run(const struct args *args)
+{
+	bool wired = args->input_format && !strcmp(args->input_format, "stream-json");
+	bool interactive = !wired && !args->print && !args->init_only && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	struct err err = { 0 };
+
+	if (configure_check(args, interactive, &err) < 0)
+		return run_fail(&err);
+	return wired ? wire_run(args) : interactive ? line_run(args) : print_run(args);
+}
+
+int main(int argc, char **argv)
+{
+	AUTO_ARGS struct args args = { 0 };
+	struct err err = { 0 };
+
+	prepare_signals();
+	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
+	if (verb)
+		return verb_run(verb, argc, argv);
+	if (args_parse(argc, argv, &args, &err) < 0)
+		return run_fail(&err);
+	if (args.help)
+		return say_help();
+	if (args.version)
+		return say_version();
+	return run(&args);
+}

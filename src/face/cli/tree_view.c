@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * tree_view.c - the children that run. A line must never wrap, or the way back up would be too short: it is cut to the width
+ * of the terminal, where a character outside ASCII counts as two. */
+#include "face/cli/tree_view.h"
+#include "face/cli/render.h"
+
+enum { MOST_LINES = 8, MOST_INDENT = 8, MANY = 64, REDRAW_MS = 80 };
+
+#define DIM   "\033[2m"
+#define PLAIN "\033[0m"
+
+struct branch {
+	struct branch *next;
+	char *id, *title; /* title: rendered */
+	const char *colour;
+	int64_t depth, turns, tokens;
+	struct buf last_tool; /* rendered */
+};
+
+/* ---- what is known ----------------------------------------------------------------------------------------------- */
+
+static const char *colour_code(const char *name)
+{
+	static const struct {
+		const char *name, *code;
+	} codes[] = {
+		{ "red", "\033[31m" },          { "green", "\033[32m" },      { "yellow", "\033[33m" },
+		{ "blue", "\033[34m" },         { "purple", "\033[35m" },     { "cyan", "\033[36m" },
+		{ "orange", "\033[38;5;208m" }, { "pink", "\033[38;5;213m" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(codes); i++)
+		if (!strcmp(codes[i].name, name))
+			return codes[i].code;
+	return "";
+}
+
+static void branch_free(struct branch *b)
+{
+	buf_release(&b->last_tool);
+	free(b->id);
+	free(b->title);
+	free(b);
+}
+
+void tree_view_release(struct tree_view *t)
+{
+	for (struct branch *b = t->first, *next; b; b = next) {
+		next = b->next;
+		branch_free(b);
+	}
+	map_release(&t->by_id);
+	*t = (struct tree_view){ 0 };
+}
+
+/* Behind the last descendant of its parent; without one at the end. */
+static struct branch **place_for(struct tree_view *t, const char *parent)
+{
+	struct branch *above = map_get(&t->by_id, str_from(parent));
+	struct branch **at = above ? &above->next : &t->first;
+
+	while (*at && (!above || (*at)->depth > above->depth))
+		at = &(*at)->next;
+	return at;
+}
+
+static void add(struct tree_view *t, const struct cadre_event *e)
+{
+	struct branch *b = xcalloc(1, sizeof *b);
+	struct branch **at = place_for(t, cadre_event_detail(e, CADRE_DETAIL_PARENT));
+	AUTO_BUF struct buf title = { 0 };
+
+	render_line(&title, str_from(cadre_event_detail(e, CADRE_DETAIL_TYPE)));
+	buf_addstr(&title, ": ");
+	render_line(&title, str_from(cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION)));
+	b->id = xstrdup(cadre_event_agent(e));
+	b->title = buf_take(&title, NULL);
+	b->colour = colour_code(cadre_event_detail(e, CADRE_DETAIL_COLOR));
+	b->depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH);
+	b->next = *at;
+	*at = b;
+	map_set(&t->by_id, str_from(b->id), b);
+}
+
+static void remove_branch(struct tree_view *t, const char *id)
+{
+	struct branch *gone = map_remove(&t->by_id, str_from(id));
+
+	for (struct branch **at = &t->first; gone && *at; at = &(*at)->next) {
+		if (*at != gone)
+			continue;
+		*at = gone->next;
+		branch_free(gone);
+		return;
+	}
+}
+
+static void update(struct tree_view *t, const struct cadre_event *e)
+{
+	struct branch *b = map_get(&t->by_id, str_from(cadre_event_agent(e)));
+
+	if (!b)
+		return;
+	t->changed = true;
+	b->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
+	b->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
+	buf_clear(&b->last_tool);
+	render_line(&b->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
+}
+
+void tree_view_event(struct tree_view *t, const struct cadre_event *e)
+{
+	switch (cadre_event_kind(e)) {
+	case CADRE_AGENT_STARTED:
+		remove_branch(t, cadre_event_agent(e)); /* one that goes on */
+		add(t, e);
+		t->changed = true;
+		break;
+	case CADRE_AGENT_PROGRESS:
+	case CADRE_TOOL_ENDED: /* the answer that called it is complete, so its tokens count now */
+		update(t, e);
+		break;
+	case CADRE_AGENT_ENDED:
+		remove_branch(t, cadre_event_agent(e));
+		t->changed = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- on the terminal --------------------------------------------------------------------------------------------- */
+
+void tree_view_erase(struct tree_view *t, struct buf *out)
+{
+	if (t->drawn)
+		buf_addf(out, "\033[%uA\r\033[J", t->drawn);
+	t->drawn = 0;
+	t->changed = t->first != NULL;
+}
+
+bool tree_view_is_due(const struct tree_view *t, const struct cadre_event *e)
+{
+	if (!t->changed || !t->first)
+		return t->drawn && !t->first;
+	if (!t->drawn || t->by_id.count <= MANY)
+		return true;
+	return cadre_event_time_ms(e) - t->drawn_ms >= REDRAW_MS;
+}
+
+/* As much of s as fits; *left is what remains of the width. */
+static void add_fitting(struct buf *out, struct str s, unsigned *left)
+{
+	size_t n = 0;
+
+	while (n < s.n) {
+		bool ascii = (unsigned char)s.p[n] < 0x80;
+		unsigned wide = ascii ? 1 : 2;
+		size_t end = n + 1;
+		while (end < s.n && ((unsigned char)s.p[end] & 0xc0) == 0x80)
+			end++;
+		if (wide > *left)
+			break;
+		*left -= wide;
+		n = end;
+	}
+	buf_add(out, s.p, n);
+}
+
+static void draw_branch(const struct tree_view *t, const struct branch *b, struct buf *out, unsigned columns)
+{
+	AUTO_BUF struct buf figures = { 0 };
+	unsigned indent = (unsigned)MIN(b->depth, (int64_t)MOST_INDENT) * 2;
+	unsigned left = columns > indent + 1 ? columns - indent - 1 : 0;
+
+	buf_addf(&figures, "  %lld turns, ", (long long)b->turns);
+	buf_addcount(&figures, b->tokens);
+	buf_addf(&figures, " tokens%s" STR_FMT, b->last_tool.n ? ", " : "", STR_ARG(buf_str(&b->last_tool)));
+	buf_addf(out, "%*s%s", (int)indent, "", t->colour ? b->colour : "");
+	add_fitting(out, str_from(b->title), &left);
+	buf_addstr(out, t->colour ? PLAIN DIM : "");
+	add_fitting(out, buf_str(&figures), &left);
+	buf_addf(out, "%s\n", t->colour ? PLAIN : "");
+}
+
+void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns)
+{
+	size_t more = t->by_id.count > MOST_LINES ? t->by_id.count - MOST_LINES + 1 : 0;
+	unsigned lines = more ? MOST_LINES - 1 : MOST_LINES;
+
+	for (const struct branch *b = t->first; b && lines; b = b->next, lines--) {
+		draw_branch(t, b, out, columns);
+		t->drawn++;
+	}
+	if (more) {
+		buf_addf(out, "  and %zu more\n", more);
+		t->drawn++;
+	}
+	t->changed = false;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+void agent_title(struct buf *out, const struct cadre_event *e)
+{
+	if (cadre_event_agent(e)[0])
+		buf_addf(out, "agent \"%s\" (%s)", cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION),
+			 cadre_event_detail(e, CADRE_DETAIL_TYPE));
+}
+
+void agent_note(struct buf *out, const struct cadre_event *e)
+{
+	long long turns = (long long)cadre_event_figure(e, CADRE_FIGURE_TURNS);
+
+	if (cadre_event_kind(e) == CADRE_AGENT_STARTED) {
+		buf_addf(out, "Agent \"%s\" begins (%s)", cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION),
+			 cadre_event_detail(e, CADRE_DETAIL_TYPE));
+		return;
+	}
+	buf_addf(out, "Agent \"%s\" %s (%lld turn%s, ", cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION),
+		 cadre_event_detail(e, CADRE_DETAIL_END), turns, turns == 1 ? "" : "s");
+	buf_addcount(out, cadre_event_figure(e, CADRE_FIGURE_TOKENS));
+	buf_addstr(out, " tokens, ");
+	buf_addspan(out, cadre_event_figure(e, CADRE_FIGURE_MS));
+	buf_addstr(out, ")");
+}

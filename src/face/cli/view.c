@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * view.c - where a face writes. */
+#include "face/cli/view.h"
+#include <sys/ioctl.h>
+#include "face/cli/render.h"
+
+enum { MOVE_FLUSH_MS = 2000, USUAL_COLUMNS = 80 };
+
+static bool is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return !term || !strcmp(term, "dumb");
+}
+
+bool view_wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return !(no && *no) && !is_dumb();
+}
+
+void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose)
+{
+	*v = (struct view){ .face = face, .verbose = verbose };
+	v->terminal = isatty(STDOUT_FILENO);
+	v->colour = v->terminal && view_wants_colour();
+	v->notes = verbose || isatty(STDERR_FILENO);
+	v->live = face->tree_fd && isatty(face->tree_fd) && !is_dumb();
+	v->tree.colour = v->live && view_wants_colour();
+	v->out = cadre_writer_new(c, STDOUT_FILENO);
+	if (face->start)
+		face->start(v);
+}
+
+void view_move(struct view *v, struct cadre *c)
+{
+	bool colour = v->tree.colour;
+
+	view_hide_tree(v);
+	tree_view_release(&v->tree); /* they belong to the session that is left */
+	v->tree.colour = colour;
+	(void)view_flush(v, MOVE_FLUSH_MS, NULL);
+	cadre_writer_free(v->out);
+	v->out = cadre_writer_new(c, STDOUT_FILENO);
+}
+
+void view_release(struct view *v)
+{
+	cadre_writer_free(v->out);
+	buf_release(&v->held);
+	buf_release(&v->last);
+	tree_view_release(&v->tree);
+	*v = (struct view){ 0 };
+}
+
+/* ---- the tree of running children ---- */
+
+static unsigned columns_of(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+}
+
+static void write_tree(struct view *v, struct str s)
+{
+	if (!s.n)
+		return;
+	if (v->face->tree_fd == STDOUT_FILENO)
+		cadre_write(v->out, s.p, s.n);
+	else
+		fwrite(s.p, 1, s.n, stderr);
+}
+
+void view_hide_tree(struct view *v)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	tree_view_erase(&v->tree, &b);
+	write_tree(v, buf_str(&b));
+}
+
+/* Not into the middle of a line, and not where the input line is. */
+static void refresh_tree(struct view *v, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	tree_view_event(&v->tree, e);
+	if (v->hold || v->mid_line || !tree_view_is_due(&v->tree, e))
+		return;
+	tree_view_erase(&v->tree, &b);
+	tree_view_draw(&v->tree, &b, columns_of(v->face->tree_fd));
+	v->tree.drawn_ms = cadre_event_time_ms(e);
+	write_tree(v, buf_str(&b));
+}
+
+/* ---- output ---- */
+
+void view_event(struct view *v, const struct cadre_event *e)
+{
+	if (!v->face) /* released, and the session has last words */
+		return;
+	v->face->event(v, e);
+	if (v->live)
+		refresh_tree(v, e);
+}
+
+void view_end(struct view *v)
+{
+	view_hide_tree(v);
+	if (v->face->end)
+		v->face->end(v);
+}
+
+void view_write(struct view *v, struct str s)
+{
+	if (v->hold) {
+		buf_add(&v->held, s.p, s.n);
+		return;
+	}
+	if (!s.n)
+		return;
+	view_hide_tree(v);
+	cadre_write(v->out, s.p, s.n);
+}
+
+void view_end_line(struct view *v)
+{
+	if (v->mid_line)
+		view_write(v, STR("\n"));
+	v->mid_line = false;
+}
+
+void view_release_held(struct view *v)
+{
+	v->hold = false;
+	view_write(v, buf_str(&v->held));
+	buf_clear(&v->held);
+}
+
+int view_flush(struct view *v, unsigned timeout_ms, struct err *err)
+{
+	char why[200] = "";
+
+	if (cadre_writer_flush(v->out, timeout_ms, why, sizeof why) == 0)
+		return 0;
+	return err_set(err, ERR_IO, "cannot write to standard output: %s", why);
+}
+
+struct str view_event_text(const struct cadre_event *e)
+{
+	size_t n = 0;
+	const char *p = cadre_event_text(e, &n);
+
+	return (struct str){ p ? p : "", p ? n : 0 };
+}
+
+/* The end of a child is its own line. */
+static bool tells_end_again(const struct cadre_event *e)
+{
+	return cadre_event_agent(e)[0] && cadre_event_kind(e) == CADRE_NOTIFICATION;
+}
+
+static const char *note_label(const struct view *v, const struct cadre_event *e)
+{
+	switch (cadre_event_kind(e)) {
+	case CADRE_ERROR:
+		return "error";
+	case CADRE_RETRY:
+		return v->notes ? "retry" : NULL;
+	case CADRE_PERMISSION_DENIED:
+		return v->notes ? "denied" : NULL;
+	case CADRE_TOOL_STARTED:
+		return v->verbose ? "runs" : NULL;
+	case CADRE_NOTIFICATION:
+		return v->notes && !tells_end_again(e) ? "note" : NULL;
+	case CADRE_AGENT_STARTED:
+		return v->verbose && !v->live ? "agent" : NULL;
+	case CADRE_AGENT_ENDED:
+		return v->verbose || v->live ? "agent" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static void add_note_text(struct buf *b, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf who = { 0 };
+	const char *name = cadre_event_name(e);
+	enum cadre_event_kind kind = cadre_event_kind(e);
+
+	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED) {
+		agent_note(&who, e);
+		render_line(b, buf_str(&who));
+		return;
+	}
+	agent_title(&who, e);
+	render_line(b, buf_str(&who));
+	buf_addstr(b, who.n ? ": " : "");
+	render_line(b, str_from(name));
+	buf_addstr(b, name[0] ? ": " : "");
+	render_line(b, view_event_text(e));
+}
+
+void view_note(struct view *v, const struct cadre_event *e)
+{
+	const char *label = note_label(v, e);
+	AUTO_BUF struct buf b = { 0 };
+
+	if (!label)
+		return;
+	buf_addf(&b, "cadre: %s: ", label);
+	add_note_text(&b, e);
+	view_hide_tree(v);
+	fprintf(stderr, "%s\n", b.p);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * view.h - where a face writes, and the faces. A face makes one kind of output of a session's events.
+ *
+ * To add a face: 1. face_NAME.c with a const struct face; 2. its line in face_table.c; 3. if users choose
+ * it, its name among the choices of --output-format in option_table.c. */
+#pragma once
+#include <cadre.h>
+#include "lib/base/buf.h"
+#include "face/cli/tree_view.h"
+
+struct view;
+
+struct face {
+	const char *name;              /* as in --output-format; "line" for the terminal */
+	int tree_fd;                   /* the terminal that shows running children, if it is one; 0: none */
+	void (*start)(struct view *v); /* may be NULL */
+	void (*event)(struct view *v, const struct cadre_event *e);
+	void (*end)(struct view *v); /* after the last event; may be NULL */
+};
+
+extern const struct face face_text, face_json, face_stream, face_line;
+const struct face *face_find(const char *name); /* NULL: no such face */
+
+struct view {
+	const struct face *face;
+	struct cadre_writer *out; /* standard output, owned */
+	bool terminal;            /* out is one: foreign text is made harmless */
+	bool colour;
+	bool notes; /* progress goes to standard error */
+	bool verbose;
+	bool live; /* running children are shown as a tree */
+	struct tree_view tree;
+	bool hold; /* an input line is shown: keep what is written until view_release_held() */
+	struct buf held;
+	/* what the faces remember */
+	struct buf last; /* text, json: the latest result */
+	bool mid_line;   /* line: the cursor is not at the start of a line */
+	bool streamed;   /* line: the answer of this turn was seen piece by piece */
+	bool cancelled;  /* line: the user ended this turn, so its end is no error */
+};
+
+bool view_wants_colour(void); /* NO_COLOR and TERM do not speak against it */
+void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose);
+void view_move(struct view *v, struct cadre *c); /* goes on in another runtime */
+void view_release(struct view *v);
+
+void view_event(struct view *v, const struct cadre_event *e);
+void view_end(struct view *v);
+void view_write(struct view *v, struct str s);
+void view_end_line(struct view *v);  /* what follows starts at the left */
+void view_hide_tree(struct view *v); /* until the next event */
+void view_release_held(struct view *v);
+/* Waits until all is written. On failure err says why; the reader went away, or the disk is full. */
+int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
+
+/* Events that are not part of the output but of interest: errors always, progress if the view wants notes.
+ * For faces whose output is read by programs; it goes to standard error. */
+void view_note(struct view *v, const struct cadre_event *e);
+struct str view_event_text(const struct cadre_event *e);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * event.h - the events that hooks can wait for, and what each of them lets a hook say. One const table; nothing else in
+ * the room compares names of events.
+ *
+ * How to add one: a member of enum hook_event, its row in event.c at the same place, a row in the tests' table of inputs
+ * (tests/unit/hook/test_input.c), a line in docs/hooks.md. */
+#pragma once
+#include "lib/base/str.h"
+
+enum hook_event {
+	HOOK_SESSION_START,
+	HOOK_SETUP,
+	HOOK_INSTRUCTIONS_LOADED,
+	HOOK_USER_PROMPT_SUBMIT,
+	HOOK_USER_PROMPT_EXPANSION,
+	HOOK_PRE_TOOL_USE,
+	HOOK_PERMISSION_REQUEST,
+	HOOK_PERMISSION_DENIED,
+	HOOK_POST_TOOL_USE,
+	HOOK_POST_TOOL_USE_FAILURE,
+	HOOK_POST_TOOL_BATCH,
+	HOOK_NOTIFICATION,
+	HOOK_SUBAGENT_START,
+	HOOK_SUBAGENT_STOP,
+	HOOK_TASK_CREATED,
+	HOOK_TASK_COMPLETED,
+	HOOK_TEAMMATE_IDLE,
+	HOOK_STOP,
+	HOOK_STOP_FAILURE,
+	HOOK_PRE_COMPACT,
+	HOOK_POST_COMPACT,
+	HOOK_PRE_MODEL_SWITCH,
+	HOOK_POST_MODEL_SWITCH,
+	HOOK_CONFIG_CHANGE,
+	HOOK_CWD_CHANGED,
+	HOOK_DIRECTORY_ADDED,
+	HOOK_FILE_CHANGED,
+	HOOK_WORKTREE_CREATE,
+	HOOK_WORKTREE_REMOVE,
+	HOOK_ELICITATION,
+	HOOK_ELICITATION_RESULT,
+	HOOK_SESSION_END,
+	HOOK_EVENT_COUNT
+};
+
+enum hook_type { HOOK_COMMAND, HOOK_HTTP, HOOK_MCP_TOOL, HOOK_PROMPT, HOOK_AGENT, HOOK_CALLBACK, HOOK_TYPE_COUNT };
+
+/* Members of hookSpecificOutput */
+enum hook_field {
+	HOOK_ADDITIONAL_CONTEXT,
+	HOOK_PERMISSION_DECISION,
+	HOOK_PERMISSION_REASON,
+	HOOK_UPDATED_INPUT,
+	HOOK_DECISION, /* of PermissionRequest: {behavior, ...} */
+	HOOK_INITIAL_MESSAGE,
+	HOOK_SESSION_TITLE,
+	HOOK_WATCH_PATHS,
+	HOOK_RELOAD_SKILLS,
+	HOOK_SUPPRESS_PROMPT,
+	HOOK_RETRY,
+	HOOK_UPDATED_OUTPUT,
+	HOOK_UPDATED_MCP_OUTPUT,
+	HOOK_CLASSIFIER_CONTEXT,
+	HOOK_WORKTREE_PATH,
+	HOOK_ACTION,
+	HOOK_CONTENT,
+	HOOK_FIELD_COUNT
+};
+
+enum hook_event_flags {
+	HOOK_CAN_BLOCK = 1 << 0,     /* exit 2 and "decision": "block" refuse, or make an agent go on */
+	HOOK_EXIT2_TO_USER = 1 << 1, /* exit 2 cannot block: its stderr is shown to the user */
+	HOOK_NONZERO_FAILS = 1 << 2, /* any exit but 0 refuses */
+	HOOK_STOP_IGNORED = 1 << 3,  /* "continue": false has no meaning */
+	HOOK_PLAIN_CONTEXT = 1 << 4, /* what a hook prints, other than JSON, goes to the model */
+	HOOK_ABOUT_TOOL = 1 << 5,    /* `if` can be asked; the matcher knows the old names of tools */
+	HOOK_NARROW_NAMES = 1 << 6,  /* a matcher with '-', ' ' or ',' is a regular expression */
+	HOOK_HAS_ENV_FILE = 1 << 7,  /* CLAUDE_ENV_FILE is set */
+	HOOK_SHARED_BUDGET = 1 << 8, /* all hooks together have one short time */
+	HOOK_PRINTS_PATH = 1 << 9,   /* the last line that a command prints is the answer */
+	HOOK_GUARDS = 1 << 10,       /* a callback of the SDK that is late refuses */
+};
+
+/* What {"ok": false} of a prompt or agent hook means */
+enum hook_refusal {
+	HOOK_REFUSAL_NONE,
+	HOOK_REFUSAL_BLOCKS,        /* the reason goes to the model */
+	HOOK_REFUSAL_GOES_ON,       /* the same, unless it says that what it wants is impossible */
+	HOOK_REFUSAL_ENDS,          /* and the turn ends */
+	HOOK_REFUSAL_ENDS_OR_TELLS, /* the turn ends, unless the hook has continueOnBlock */
+};
+
+struct hook_event_info {
+	const char *name;
+	const char *subject; /* input member that a matcher looks at; NULL: matchers are ignored */
+	uint32_t fields;     /* 1 << enum hook_field: what counts of hookSpecificOutput */
+	unsigned flags;      /* enum hook_event_flags */
+	unsigned types;      /* 1 << enum hook_type: handlers that may be used */
+	enum hook_refusal refusal;
+	uint32_t timeout_ms; /* of command, http and mcp_tool; 0: the type's own */
+};
+
+const struct hook_event_info *hook_event_info(enum hook_event event);
+bool hook_event_find(struct str name, enum hook_event *ret_event); /* exact */
+
+struct hook_type_info {
+	const char *name; /* value of "type" */
+	uint32_t timeout_ms;
+};
+const struct hook_type_info *hook_type_info(enum hook_type type);
+bool hook_type_find(struct str name, enum hook_type *ret_type);
+
+struct hook_field_info {
+	const char *name;
+	unsigned types; /* 1 << enum json_type */
+};
+const struct hook_field_info *hook_field_info(enum hook_field field);

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ * handler.c - reads one handler. A handler that cannot mean what its author wanted is left out, with the reason. */
+#include "guard/hook/set_int.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
+#include "lib/match/wildcard.h"
+
+enum { TIMEOUT_MAX_S = 24 * 3600, LABEL_BYTES = 200 };
+
+static struct hook *refuse(struct hook_builder *b, const struct json *where, const char *why)
+{
+	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s, so this hook does not run",
+			  hook_event_info(b->event)->name, why);
+	return NULL;
+}
+
+static void note(struct hook_builder *b, const struct json *where, const char *what)
+{
+	hook_builder_note(b, DIAGNOSTIC_NOTE, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
+}
+
+static bool must_be_text(struct hook_builder *b, const struct json *v, const char *key, const char **ret_text)
+{
+	const struct json *value = json_get(v, key);
+	const char *text = json_cstr(value, &b->set->arena);
+	char why[80];
+
+	if (!text || !*text) {
+		snprintf(why, sizeof why, "\"%s\" must be a text", key);
+		refuse(b, value ? value : v, why);
+		return false;
+	}
+	*ret_text = text;
+	return true;
+}
+
+/* A list of texts, NULL-terminated; false: it is something else. Absent: *ret stays. */
+static bool read_list(struct hook_builder *b, const struct json *v, const char *const **ret_list)
+{
+	size_t n = 0;
+
+	if (!v)
+		return true;
+	if (!json_is(v, JSON_ARRAY))
+		return false;
+	const char **list = arena_calloc(&b->set->arena, (v->count + 1) * sizeof *list);
+	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {
+		list[n] = json_cstr(e, &b->set->arena);
+		if (!list[n++])
+			return false;
+	}
+	*ret_list = list;
+	return true;
+}
+
+/* ---- types ---- */
+
+static bool read_command(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	const struct json *shell = json_get(v, "shell");
+
+	if (!must_be_text(b, v, "command", &h->command))
+		return false;
+	if (!read_list(b, json_get(v, "args"), &h->args)) {
+		refuse(b, v, "\"args\" must be a list of texts");
+		return false;
+	}
+	if (shell && !json_str_is(shell, "bash") && !json_str_is(shell, "powershell")) {
+		refuse(b, shell, "\"shell\" must be bash or powershell");
+		return false;
+	}
+	h->shell = json_cstr(shell, &b->set->arena);
+	h->rewake = json_bool(json_get(v, "asyncRewake"));
+	h->async = h->rewake || json_bool(json_get(v, "async"));
+	return true;
+}
+
+/* Scheme and host; *rest becomes what follows them */
+static struct str cut_host(struct str *rest)
+{
+	const char *slashes = memmem(rest->p, rest->n, "://", 3);
+	size_t n = slashes ? (size_t)(slashes - rest->p) + 3 : 0;
+
+	while (n < rest->n && !strchr("/?#", rest->p[n]))
+		n++;
+	struct str host = { rest->p, n };
+	*rest = (struct str){ rest->p + n, rest->n - n };
+	return host;
+}
+
+/* A * in the host does not reach into the path, where a stranger's host could carry the expected name; nor does a name
+ * before an @ count as the host. */
+static bool url_fits(const char *pattern, const char *url)
+{
+	struct str wanted_rest = str_from(pattern);
+	struct str rest = str_from(url);
+	struct str wanted = cut_host(&wanted_rest);
+	struct str host = cut_host(&rest);
+
+	if (memchr(host.p, '@', host.n) || memchr(host.p, '\\', host.n) || !wildcard_match(wanted, host))
+		return false;
+	return (!wanted_rest.n && str_ends(wanted, STR("*"))) || wildcard_match(wanted_rest, rest);
+}
+
+static bool url_allowed(const struct hook_policy *policy, const char *url)
+{
+	if (!policy->http_urls)
+		return true;
+	for (const char *const *p = policy->http_urls; *p; p++)
+		if (url_fits(*p, url))
+			return true;
+	return false;
+}
+
+static bool is_header_name(const char *name)
+{
+	return *name && strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+				strlen(name);
+}
+
+static bool read_headers(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	if (!v)
+		return true;
+	h->headers = arena_calloc(&b->set->arena, (v->count + 1) * sizeof *h->headers);
+	for (struct json_member m = json_members(v); m.key; m = json_member_next(v, m)) {
+		struct hook_header header = { json_cstr(m.key, &b->set->arena), json_cstr(m.value, &b->set->arena) };
+		if (!header.name || !is_header_name(header.name) || !header.value || strpbrk(header.value, "\r\n"))
+			return false;
+		h->headers[h->header_count++] = header;
+	}
+	return json_is(v, JSON_OBJECT);
+}
+
+static bool in_list(const char *const *list, const char *name)
+{
+	for (; list && *list; list++)
+		if (!strcmp(*list, name))
+			return true;
+	return false;
+}
+
+/* What both the hook and the policy allow */
+static bool read_env_names(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	const char *const *wanted = NULL;
+	size_t n = 0;
+
+	if (!read_list(b, v, &wanted))
+		return false;
+	if (!wanted)
+		return true;
+	const char **names = arena_calloc(&b->set->arena, (v->count + 1) * sizeof *names);
+	for (; *wanted; wanted++)
+		if (!b->policy->http_env || in_list(b->policy->http_env, *wanted))
+			names[n++] = *wanted;
+	h->env_names = names;
+	return true;
+}
+
+static bool read_http(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	if (!must_be_text(b, v, "url", &h->url))
+		return false;
+	if (!str_starts(str_from(h->url), STR("http://")) && !str_starts(str_from(h->url), STR("https://"))) {
+		refuse(b, v, "\"url\" must begin with http:// or https://");
+		return false;
+	}
+	if (!url_allowed(b->policy, h->url)) {
+		refuse(b, v, "the URL is not in allowedHttpHookUrls");
+		return false;
+	}
+	if (!read_headers(b, h, json_get(v, "headers"))) {
+		refuse(b, v, "\"headers\" must be an object of texts of one line");
+		return false;
+	}
+	if (!read_env_names(b, h, json_get(v, "allowedEnvVars"))) {
+		refuse(b, v, "\"allowedEnvVars\" must be a list of names");
+		return false;
+	}
+	return true;
+}
+
+static bool read_mcp_tool(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	const struct json *input = json_get(v, "input");
+
+	if (!must_be_text(b, v, "server", &h->server) || !must_be_text(b, v, "tool", &h->tool))
+		return false;
+	if (input && !json_is(input, JSON_OBJECT)) {
+		refuse(b, input, "\"input\" must be an object");
+		return false;
+	}
+	h->tool_input = arena_str(&b->set->arena, input ? json_raw(input) : STR("{}"));
+	return true;
+}
+
+static bool read_prompt(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	if (!must_be_text(b, v, "prompt", &h->prompt))
+		return false;
+	h->model = json_cstr(json_get(v, "model"), &b->set->arena);
+	h->continue_on_block = h->type == HOOK_AGENT || json_bool(json_get(v, "continueOnBlock"));
+	return true;
+}
+
+/* ---- what all have ---- */
+
+static bool read_type(struct hook_builder *b, const struct json *v, enum hook_type *ret_type)
+{
+	const struct json *type = json_get(v, "type");
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	if (!type && json_is(json_get(v, "command"), JSON_STRING)) {
+		note(b, v, "a hook without a type was read as a command");
+		*ret_type = HOOK_COMMAND;
+	} else if (!hook_type_find(json_str(type, &scratch), ret_type) || *ret_type == HOOK_CALLBACK) {
+		refuse(b, type ? type : v, "the type must be command, http, mcp_tool, prompt or agent");
+		return false;
+	}
+	if (!(hook_event_info(b->event)->types & (1u << *ret_type))) {
+		refuse(b, v, "this event does not take hooks of this type");
+		return false;
+	}
+	return true;
+}
+
+static bool read_rule(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	const struct json *rule = json_get(v, "if");
+
+	if (!rule)
+		return true;
+	if (!(hook_event_info(b->event)->flags & HOOK_ABOUT_TOOL)) {
+		refuse(b, rule, "\"if\" has a meaning for events of tools only");
+		return false;
+	}
+	if (!json_is(rule, JSON_STRING)) {
+		refuse(b, rule, "\"if\" must be one permission rule");
+		return false;
+	}
+	h->rule = arena_str(&b->set->arena, json_str(rule, &b->set->arena));
+	return true;
+}
+
+static void read_timeout(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	const struct json *timeout = json_get(v, "timeout");
+	double seconds = json_double(timeout);
+
+	if (timeout && !(seconds > 0))
+		note(b, timeout, "a timeout must be a number of seconds above 0; the default is used");
+	else if (timeout)
+		h->timeout_ms = MAX(1, (uint64_t)(MIN(seconds, (double)TIMEOUT_MAX_S) * 1000));
+}
+
+static void read_common(struct hook_builder *b, struct hook *h, const struct json *v)
+{
+	read_timeout(b, h, v);
+	h->status = json_cstr(json_get(v, "statusMessage"), &b->set->arena);
+	h->once = json_bool(json_get(v, "once"));
+	if (h->once && b->source->layer != HOOK_FROM_SKILL) {
+		h->once = false;
+		note(b, v, "\"once\" has a meaning in skills only");
+	}
+	if (h->type != HOOK_COMMAND && json_bool(json_get(v, "async")))
+		note(b, v, "\"async\" has a meaning for commands only");
+}
+
+/* ---- names ---- */
+
+static void put_list(struct json_out *w, const char *const *list)
+{
+	json_open(w, '[');
+	for (; list && *list; list++)
+		json_put_cstr(w, *list);
+	json_close(w);
+}
+
+static bool stays_apart(const struct hook_origin *origin)
+{
+	return origin->layer == HOOK_FROM_PLUGIN || origin->layer == HOOK_FROM_SKILL;
+}
+
+/* Everything that makes a difference to what happens, but for the time limit. The same hook in several settings files runs
+ * once; copies in plugins and skills are hooks of their own. */
+static void set_identity(struct hook_builder *b, struct hook *h)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	json_open(&w, '[');
+	json_put_cstr(&w, stays_apart(b->origin) ? b->origin->file : NULL);
+	json_put_i64(&w, h->type);
+	json_put_str(&w, h->rule);
+	const char *const texts[] = {
+		h->command, h->shell, h->url, h->server, h->tool, h->prompt, h->model, h->callback
+	};
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		json_put_cstr(&w, texts[i]);
+	json_put_bool(&w, h->args);
+	put_list(&w, h->args);
+	json_put_str(&w, h->tool_input);
+	for (size_t i = 0; i < h->header_count; i++) {
+		json_put_cstr(&w, h->headers[i].name);
+		json_put_cstr(&w, h->headers[i].value);
+	}
+	json_put_bool(&w, h->async);
+	json_put_bool(&w, h->rewake);
+	json_close(&w);
+	h->identity = arena_str(&b->set->arena, buf_str(&out));
+}
+
+static void set_label(struct hook_builder *b, struct hook *h)
+{
+	const char *const texts[] = {
+		[HOOK_COMMAND] = h->command, [HOOK_HTTP] = h->url,     [HOOK_MCP_TOOL] = h->tool,
+		[HOOK_PROMPT] = h->prompt,   [HOOK_AGENT] = h->prompt, [HOOK_CALLBACK] = h->callback,
+	};
+	struct str line = str_from(texts[h->type]);
+
+	if (h->type == HOOK_MCP_TOOL)
+		line = str_from(arena_printf(&b->set->arena, "%s %s", h->server, h->tool));
+	line = str_cut(&line, '\n');
+	h->label = utf8_cut(line, LABEL_BYTES);
+}
+
+struct hook *hook_read(struct hook_builder *b, const struct json *handler)
+{
+	static bool (*const read[])(struct hook_builder *, struct hook *, const struct json *) = {
+		[HOOK_COMMAND] = read_command, [HOOK_HTTP] = read_http,    [HOOK_MCP_TOOL] = read_mcp_tool,
+		[HOOK_PROMPT] = read_prompt,   [HOOK_AGENT] = read_prompt,
+	};
+	struct hook *h = arena_calloc(&b->set->arena, sizeof *h);
+
+	if (!json_is(handler, JSON_OBJECT))
+		return refuse(b, handler, "a hook must be an object");
+	h->line = hook_builder_line(b, handler);
+	if (!read_type(b, handler, &h->type) || !read[h->type](b, h, handler) || !read_rule(b, h, handler))
+		return NULL;
+	read_common(b, h, handler);
+	set_identity(b, h);
+	set_label(b, h);
+	return h;
+}
+
+struct hook *hook_read_callback(struct hook_builder *b, const struct json *entry, const struct json *id)
+{
+	struct hook *h = arena_calloc(&b->set->arena, sizeof *h);
+
+	h->type = HOOK_CALLBACK;
+	h->callback = json_cstr(id, &b->set->arena);
+	if (!h->callback)
+		return refuse(b, entry, "the id of a callback must be a text");
+	read_timeout(b, h, entry);
+	h->block_on_failure = json_str_is(json_get(entry, "onFailure"), "block");
+	set_identity(b, h);
+	set_label(b, h);
+	return h;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ * set.c - compiles sources of hooks into lists by event. */
+#include "guard/hook/set.h"
+#include "guard/hook/set_int.h"
+
+enum { HOOKS_LIMIT = 10000 };
+
+const char *hook_layer_name(enum hook_layer layer)
+{
+	static const char *const names[] = { "user",   "project", "local", "flag", "managed",
+					     "plugin", "skill",   "agent", "sdk" };
+	_Static_assert(COUNT_OF(names) == HOOK_LAYER_COUNT, "a name for each layer");
+
+	return names[layer];
+}
+
+unsigned hook_builder_line(struct hook_builder *b, const struct json *value)
+{
+	if (!b->source->lines)
+		return 0;
+	settings_cursor_move(&b->cursor, b->source->lines, value);
+	return b->cursor.line;
+}
+
+void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, const struct json *where, const char *fmt,
+		       ...)
+{
+	char text[300];
+	va_list args;
+
+	if (!b->diagnostics)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	diagnostics_add(b->diagnostics, level, hook_builder_line(b, where), "%s: %s", b->source->file, text);
+}
+
+static void warn(struct hook_builder *b, const struct json *where, const char *what)
+{
+	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
+}
+
+/* ---- one entry: a matcher and its hooks ---- */
+
+static void keep_matcher(struct hook_set *set, struct hook_matcher *m)
+{
+	if (set->matcher_count == set->matcher_cap) {
+		set->matcher_cap = set->matcher_cap ? set->matcher_cap * 2 : 8;
+		set->matchers = xrealloc(set->matchers, set->matcher_cap * sizeof *set->matchers);
+	}
+	set->matchers[set->matcher_count++] = m;
+}
+
+static bool read_matcher(struct hook_builder *b, const struct json *entry)
+{
+	const struct hook_event_info *info = hook_event_info(b->event);
+	const struct json *text = info->subject ? json_get(entry, "matcher") : NULL;
+	struct hook_matcher *m = arena_calloc(&b->set->arena, sizeof *m);
+	struct err err = { 0 };
+
+	if (text && !json_is(text, JSON_STRING) && !json_is(text, JSON_NULL)) {
+		warn(b, text, "the matcher must be a text, so its hooks do not run");
+		return false;
+	}
+	bool narrow = info->flags & HOOK_NARROW_NAMES;
+	if (hook_matcher_init(m, &b->set->arena, json_str(text, &b->set->arena), narrow, &err) < 0) {
+		hook_builder_note(b, DIAGNOSTIC_WARNING, text,
+				  "hooks.%s: the matcher is no regular expression, so its hooks do not run: %s",
+				  info->name, err.text);
+		return false;
+	}
+	m->text = json_str(text, &b->set->arena);
+	if (m->text.n)
+		m->text = arena_str(&b->set->arena, m->text);
+	keep_matcher(b->set, m);
+	b->matcher = m;
+	return true;
+}
+
+static void add(struct hook_builder *b, struct hook *hook)
+{
+	if (!hook)
+		return;
+	hook->event = b->event;
+	hook->origin = b->origin;
+	hook->matcher = b->matcher;
+	*b->tails[b->event] = hook;
+	b->tails[b->event] = &hook->next;
+	b->set->count++;
+}
+
+static void read_callbacks(struct hook_builder *b, const struct json *entry)
+{
+	const struct json *ids = json_get(entry, "hookCallbackIds");
+
+	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
+		if (b->set->count < HOOKS_LIMIT)
+			add(b, hook_read_callback(b, entry, id));
+}
+
+static void read_entry(struct hook_builder *b, const struct json *entry)
+{
+	const struct json *hooks = json_get(entry, "hooks");
+
+	if (!json_is(entry, JSON_OBJECT)) {
+		warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
+		return;
+	}
+	if (!read_matcher(b, entry))
+		return;
+	if (b->source->layer == HOOK_FROM_SDK && !hooks) {
+		read_callbacks(b, entry);
+		return;
+	}
+	if (!json_is(hooks, JSON_ARRAY)) {
+		warn(b, entry, "an entry without a list \"hooks\" is ignored");
+		return;
+	}
+	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h))
+		if (b->set->count < HOOKS_LIMIT)
+			add(b, hook_read(b, h));
+}
+
+/* ---- one source ---- */
+
+static bool read_event(struct hook_builder *b, const struct json *key)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	struct str name = json_str(key, &scratch);
+
+	if (!hook_event_find(name, &b->event)) {
+		hook_builder_note(b, DIAGNOSTIC_WARNING, key, "hooks: there is no event " STR_FMT ", so it never comes",
+				  STR_ARG(name));
+		return false;
+	}
+	if (b->source->of_subagent && b->event == HOOK_STOP)
+		b->event = HOOK_SUBAGENT_STOP;
+	return true;
+}
+
+static const char *not_allowed(const struct hook_source *source, const struct hook_policy *policy)
+{
+	bool managed = source->layer == HOOK_FROM_MANAGED;
+
+	if (policy->disable_managed || (policy->disable_all && !managed))
+		return "disableAllHooks is set";
+	if (policy->managed_only && !managed)
+		return "allowManagedHooksOnly is set";
+	return NULL;
+}
+
+static const char *copy_text(struct hook_builder *b, const char *text)
+{
+	return text ? arena_strdup(&b->set->arena, text) : NULL;
+}
+
+static const char *const *copy_list(struct hook_builder *b, const char *const *list)
+{
+	size_t n = 0;
+
+	if (!list)
+		return NULL;
+	while (list[n])
+		n++;
+	const char **copy = arena_calloc(&b->set->arena, (n + 1) * sizeof *copy);
+	for (size_t i = 0; i < n; i++)
+		copy[i] = copy_text(b, list[i]);
+	return copy;
+}
+
+static void begin_source(struct hook_builder *b, const struct hook_source *source)
+{
+	b->source = source;
+	b->cursor = (struct settings_cursor){ 0 };
+	b->origin = arena_calloc(&b->set->arena, sizeof *b->origin);
+	*b->origin = (struct hook_origin){
+		.layer = source->layer,
+		.file = copy_text(b, source->file),
+		.plugin_root = copy_text(b, source->plugin_root),
+		.plugin_data = copy_text(b, source->plugin_data),
+		.plugin_options = copy_list(b, source->plugin_options),
+		.trusted = source->trusted,
+	};
+}
+
+static void read_source(struct hook_builder *b, const struct hook_source *source)
+{
+	const struct json *hooks = source->hooks;
+
+	begin_source(b, source);
+	if (!hooks || json_is(hooks, JSON_NULL))
+		return;
+	if (!json_is(hooks, JSON_OBJECT)) {
+		hook_builder_note(b, DIAGNOSTIC_WARNING, hooks, "hooks: must be an object of events and is ignored");
+		return;
+	}
+	const char *why_not = not_allowed(source, b->policy);
+	if (why_not) {
+		hook_builder_note(b, DIAGNOSTIC_NOTE, hooks, "hooks: not run, because %s", why_not);
+		return;
+	}
+	for (struct json_member m = json_members(hooks); m.key; m = json_member_next(hooks, m)) {
+		if (!read_event(b, m.key))
+			continue;
+		if (!json_is(m.value, JSON_ARRAY))
+			warn(b, m.value, "must be a list and is ignored");
+		for (const struct json *e = json_first(m.value); json_is(m.value, JSON_ARRAY) && e;
+		     e = json_next(m.value, e))
+			read_entry(b, e);
+	}
+}
+
+struct hook_set *hook_set_new(const struct hook_source *sources, size_t count, const struct hook_policy *policy,
+			      struct diagnostics *diagnostics)
+{
+	static const struct hook_policy anything;
+	struct hook_set *set = xcalloc(1, sizeof *set);
+	struct hook_builder b = { .set = set, .policy = policy ? policy : &anything, .diagnostics = diagnostics };
+
+	set->refs = 1;
+	for (size_t i = 0; i < HOOK_EVENT_COUNT; i++)
+		b.tails[i] = &set->events[i];
+	for (size_t i = 0; i < count; i++)
+		read_source(&b, &sources[i]);
+	if (set->count == HOOKS_LIMIT)
+		hook_builder_note(&b, DIAGNOSTIC_WARNING, NULL, "hooks: more than %d; the rest is ignored",
+				  HOOKS_LIMIT);
+	return set;
+}
+
+struct hook_set *hook_set_parse(const struct hook_source *source, struct str hooks_json,
+				const struct hook_policy *policy, struct diagnostics *diagnostics)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = SETTINGS_FILE_LIMIT } };
+	struct hook_source with = *source;
+	struct err err = { 0 };
+
+	if (json_parse(&reader, hooks_json.p, hooks_json.n, &with.hooks, &err) < 0) {
+		with.hooks = NULL;
+		if (diagnostics)
+			diagnostics_add(diagnostics, DIAGNOSTIC_WARNING, 0, "%s: hooks: %s", source->file, err.text);
+	}
+	return hook_set_new(&with, 1, policy, diagnostics);
+}
+
+struct hook_set *hook_set_ref(struct hook_set *set)
+{
+	if (set)
+		set->refs++;
+	return set;
+}
+
+void hook_set_unref(struct hook_set *set)
+{
+	if (!set || --set->refs)
+		return;
+	for (size_t i = 0; i < set->matcher_count; i++)
+		hook_matcher_release(set->matchers[i]);
+	free(set->matchers);
+	arena_release(&set->arena);
+	free(set);
+}
+
+/* Agent was called Task: matchers with either name fit either. */
+bool hook_fits(const struct hook *hook, struct str subject)
+{
+	if (hook_matcher_fits(hook->matcher, subject))
+		return true;
+	if (!(hook_event_info(hook->event)->flags & HOOK_ABOUT_TOOL))
+		return false;
+	if (str_is(subject, "Agent"))
+		return hook_matcher_fits(hook->matcher, STR("Task"));
+	return str_is(subject, "Task") && hook_matcher_fits(hook->matcher, STR("Agent"));
+}

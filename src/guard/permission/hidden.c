@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * hidden.c - files that a search must not show. Rules of the settings do not change, so a reference will do; those that an
+ * agent has collected itself grow on the loop and are copied. */
+#include "guard/permission/hidden.h"
+#include <limits.h>
+#include "guard/permission/place.h"
+
+struct hidden_files {
+	struct arena arena;
+	struct path_anchors anchors;
+	struct rule_set **sets; /* references */
+	size_t set_count;
+	size_t root_len;
+	const char *target; /* where the root leads; NULL: it is no link */
+};
+
+static bool hides(const struct rule *r)
+{
+	return r->list == RULE_DENY && r->kind == RULE_PATH && r->subject->kind == SUBJECT_READ;
+}
+
+static bool has_any(const struct rule_set *set)
+{
+	for (size_t i = 0; set && i < set->all.count; i++)
+		if (hides(set->all.list[i]))
+			return true;
+	return false;
+}
+
+static bool line_has_any(const struct permission *p)
+{
+	for (; p; p = p->parent) {
+		if (has_any(p->own) || has_any(p->rules))
+			return true;
+		for (const struct permission_grant *g = p->grants; g; g = g->next)
+			if (has_any(g->rules))
+				return true;
+	}
+	return false;
+}
+
+static struct rule_set *copy_of(const struct rule_set *own)
+{
+	struct rule_set *copy = rule_set_new();
+
+	for (size_t i = 0; i < own->all.count; i++) {
+		const struct rule *r = own->all.list[i];
+		if (hides(r)) /* it was understood once */
+			(void)rule_set_add(copy, RULE_DENY, str_from(r->text), r->origin, NULL, NULL, NULL);
+	}
+	return copy;
+}
+
+static void take_rules(struct hidden_files *h, const struct permission *p)
+{
+	size_t most = 0;
+
+	for (const struct permission *up = p; up; up = up->parent) {
+		most += 2;
+		for (const struct permission_grant *g = up->grants; g; g = g->next)
+			most++;
+	}
+	h->sets = arena_calloc(&h->arena, most * sizeof *h->sets);
+	for (; p; p = p->parent) {
+		if (has_any(p->own))
+			h->sets[h->set_count++] = copy_of(p->own);
+		for (const struct permission_grant *g = p->grants; g; g = g->next)
+			if (has_any(g->rules))
+				h->sets[h->set_count++] = copy_of(g->rules);
+		if (has_any(p->rules))
+			h->sets[h->set_count++] = rule_set_ref(p->rules);
+	}
+}
+
+static void add_anchor(struct hidden_files *h, const char *dir)
+{
+	path_anchors_add(&h->anchors, &h->arena, dir ? arena_strdup(&h->arena, dir) : NULL);
+}
+
+struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
+{
+	if (!line_has_any(env->permission))
+		return NULL;
+	struct hidden_files *h = xcalloc(1, sizeof *h);
+	take_rules(h, env->permission);
+	add_anchor(h, env->root);
+	add_anchor(h, env->cwd);
+	for (const struct permission *p = env->permission; p; p = p->parent)
+		add_anchor(h, p->root);
+	const char *target = place_find(&h->arena, "/", str_from(root)).target;
+	h->target = target && strcmp(target, root) != 0 ? target : NULL;
+	if (h->target && !h->target[1])
+		h->target = ""; /* the root of the file system, which is its own slash */
+	h->root_len = strlen(root);
+	return h;
+}
+
+void hidden_files_free(struct hidden_files *h)
+{
+	if (!h)
+		return;
+	for (size_t i = 0; i < h->set_count; i++)
+		rule_set_unref(h->sets[i]);
+	arena_release(&h->arena);
+	free(h);
+}
+
+static bool is_denied(const struct hidden_files *h, const char *path)
+{
+	for (size_t i = 0; i < h->set_count; i++)
+		if (rule_set_path(h->sets[i], RULE_DENY, false, path, &h->anchors))
+			return true;
+	return false;
+}
+
+/* No link below the root is followed, so the root is the only one that can lead elsewhere. */
+bool hidden_files_has(const struct hidden_files *h, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (!h)
+		return false;
+	if (!h->target || is_denied(h, path))
+		return is_denied(h, path);
+	int n = snprintf(real, sizeof real, "%s%s", h->target, path + h->root_len);
+	return n >= (int)sizeof real || is_denied(h, real);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * permission.c - the context of one agent: its rules, its mode, and what it has from its parent. */
+#include "guard/permission/permission.h"
+#include <assert.h>
+
+static const struct rule_origin session_origin = { .layer = "session" };
+static const struct rule_origin definition_origin = { .layer = "agent" };
+static const struct rule_origin call_origin = { .layer = "command" };
+
+static void drop_narrowing(struct permission_narrowing **at)
+{
+	struct permission_narrowing *gone = *at;
+
+	*at = gone->next;
+	free(gone);
+}
+
+void permission_release(struct permission *p)
+{
+	permission_revoke(p, NULL);
+	while (p->narrowings)
+		drop_narrowing(&p->narrowings);
+	rule_set_unref(p->rules);
+	rule_set_unref(p->own);
+	*p = (struct permission){ 0 };
+}
+
+void permission_use_rules(struct permission *p, struct rule_set *rules)
+{
+	struct rule_set *old = p->rules;
+
+	p->rules = rule_set_ref(rules);
+	rule_set_unref(old);
+}
+
+static struct rule_set *own_rules(struct permission *p)
+{
+	if (!p->own)
+		p->own = rule_set_new();
+	return p->own;
+}
+
+int permission_add_rule(struct permission *p, enum rule_list list, struct str text, const struct rule_origin *origin,
+			rule_warn_fn *warn, void *data, struct err *err)
+{
+	return rule_set_add(own_rules(p), list, text, origin, warn, data, err);
+}
+
+void permission_allow_tool(struct permission *p, struct str name)
+{
+	(void)permission_add_rule(p, RULE_ALLOW, name, &session_origin, NULL, NULL, NULL);
+}
+
+struct permission_grant *permission_grant(struct permission *p)
+{
+	struct permission_grant *g = xcalloc(1, sizeof *g);
+
+	g->rules = rule_set_new();
+	g->next = p->grants;
+	p->grants = g;
+	return g;
+}
+
+void permission_revoke(struct permission *p, struct permission_grant *grant)
+{
+	for (struct permission_grant **at = &p->grants; *at;) {
+		struct permission_grant *g = *at;
+		if (grant && g != grant) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		rule_set_unref(g->rules);
+		free(g);
+	}
+}
+
+static const char *keep(struct permission *p, const char *text)
+{
+	return text ? arena_strdup(&own_rules(p)->arena, text) : NULL;
+}
+
+void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count)
+{
+	const char **names = tool_count ? arena_calloc(&own_rules(p)->arena, (tool_count + 1) * sizeof *names) : NULL;
+
+	for (size_t i = 0; i < tool_count; i++)
+		names[i] = keep(p, tools[i]);
+	p->memory_dir = keep(p, dir);
+	p->memory_tools = names;
+}
+
+/* Its rules have a new arena. */
+static void move_memory(struct permission *p)
+{
+	size_t count = 0;
+
+	while (p->memory_tools && p->memory_tools[count])
+		count++;
+	if (p->memory_dir)
+		permission_give_memory(p, p->memory_dir, p->memory_tools, count);
+}
+
+static bool is_dropped(const struct rule *r, enum rule_list list, const char *text)
+{
+	return r->list == list && !strcmp(r->origin->layer, session_origin.layer) && (!text || !strcmp(r->text, text));
+}
+
+void permission_drop_rules(struct permission *p, enum rule_list list, const char *text)
+{
+	struct rule_set *old = p->own;
+
+	assert(!p->parent); /* a child has texts of its own in the set's arena */
+	p->own = rule_set_new();
+	for (size_t i = 0; old && i < old->all.count; i++) {
+		const struct rule *r = old->all.list[i];
+		if (!is_dropped(r, list, text))
+			(void)rule_set_add(p->own, r->list, str_from(r->text), r->origin, NULL, NULL, NULL);
+	}
+	move_memory(p);
+	rule_set_unref(old);
+}
+
+/* ---- children -------------------------------------------------------------------------------------------------- */
+
+/* What cannot be read must not become a freedom: then the tool as a whole is forbidden. */
+void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addstr(&text, limits[i].tool);
+		if (limits[i].specifier)
+			buf_addf(&text, "(%s)", limits[i].specifier);
+		if (permission_add_rule(p, list, buf_str(&text), &definition_origin, NULL, NULL, NULL) < 0)
+			(void)permission_add_rule(p, RULE_DENY, str_from(limits[i].tool), &definition_origin, NULL,
+						  NULL, NULL);
+	}
+}
+
+static void derive_mode(struct permission *child, const struct permission_birth *birth)
+{
+	child->mode_invalid = birth->mode_invalid;
+	child->mode_may_widen = birth->mode_may_widen;
+	child->inherits_mode = !birth->mode;
+	if (birth->mode && !permission_mode_parse(str_from(birth->mode), &child->mode))
+		child->mode_invalid = true;
+}
+
+void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth)
+{
+	*child = (struct permission){
+		.parent = parent,
+		.can_ask = birth->can_ask,
+		.bypass_available = parent->bypass_available,
+		.default_agent = parent->default_agent,
+		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
+	};
+	derive_mode(child, birth);
+	permission_add_limits(child, RULE_ONLY, birth->only, birth->only_count);
+	permission_add_limits(child, RULE_ONLY, birth->agents, birth->agent_count);
+	permission_add_limits(child, RULE_DENY, birth->never, birth->never_count);
+	for (size_t i = 0; i < birth->allow_count; i++)
+		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->allow[i]), &call_origin, NULL, NULL, NULL);
+	child->write_root = keep(child, birth->write_root);
+	child->main_checkout = keep(child, birth->main_checkout);
+	permission_give_memory(child, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);
+}
+
+static enum permission_mode stricter(enum permission_mode a, enum permission_mode b)
+{
+	return permission_mode_is_wider(a, b) ? b : a;
+}
+
+static const struct permission *main_of(const struct permission *p)
+{
+	while (p->parent)
+		p = p->parent;
+	return p;
+}
+
+static bool is_off(const struct permission *p, enum permission_mode mode)
+{
+	p = main_of(p);
+	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
+}
+
+static bool is_wide(enum permission_mode mode)
+{
+	return mode == PERMISSION_BYPASS || mode == PERMISSION_ACCEPT_EDITS || mode == PERMISSION_AUTO;
+}
+
+bool permission_mode_matters(const struct permission *p)
+{
+	return !p->inherits_mode && (p->mode_may_widen || p->is_gone || !is_wide(p->mode));
+}
+
+/* An ancestor that is gone had a wide mode, under which those of its children did not count. It does not widen any more, and
+ * neither do they. */
+static bool may_widen(const struct permission *p)
+{
+	bool may = p->mode_may_widen;
+
+	for (p = p->parent; p && may; p = p->parent)
+		may = !p->is_gone || p->inherits_mode || !is_wide(p->mode);
+	return may;
+}
+
+/* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
+ * classifier has been told by the user how the session runs. */
+enum permission_mode permission_mode(const struct permission *p)
+{
+	if (!p->parent)
+		return p->mode == PERMISSION_BUBBLE || is_off(p, p->mode) ? PERMISSION_DEFAULT : p->mode;
+	enum permission_mode above = permission_mode(p->parent);
+	if (p->mode_invalid)
+		return stricter(above, PERMISSION_DEFAULT);
+	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE || is_off(p, p->mode))
+		return above;
+	if (is_wide(above))
+		return above;
+	return may_widen(p) ? p->mode : stricter(above, p->mode);
+}
+
+enum permission_mode permission_mode_for(const struct permission *p, const char *tool)
+{
+	enum permission_mode mode = permission_mode(p);
+
+	if (mode != PERMISSION_BYPASS && mode != PERMISSION_AUTO)
+		return mode;
+	for (const struct permission_narrowing *n = main_of(p)->narrowings; n; n = n->next)
+		if (str_starts(str_from(tool), str_from(n->tools)))
+			return stricter(n->mode, mode);
+	return mode;
+}
+
+void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode)
+{
+	struct permission_narrowing **at = &p->narrowings;
+
+	while (*at && !str_is(tools, (*at)->tools))
+		at = &(*at)->next;
+	if (*at)
+		drop_narrowing(at);
+	if (mode == PERMISSION_BYPASS)
+		return;
+	struct permission_narrowing *n = xcalloc(1, sizeof *n + tools.n + 1);
+	n->mode = mode;
+	memcpy(n->tools, tools.p, tools.n);
+	n->next = p->narrowings;
+	p->narrowings = n;
+}
+
+void permission_choose_mode(struct permission *p, enum permission_mode mode)
+{
+	p->mode = mode;
+	p->inherits_mode = p->mode_invalid = false;
+	p->mode_may_widen = true;
+}
+
+void permission_inherit_mode(struct permission *p)
+{
+	p->inherits_mode = true;
+	p->mode_invalid = false;
+}
+
+bool permission_can_ask(const struct permission *p)
+{
+	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)
+		return permission_can_ask(p->parent);
+	return p->can_ask;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ * permission.h - may this call run? The one place that decides, for the main agent and for every child.
+ *
+ * Each agent has one struct permission, which it owns; a child's points to its parent's. A decision looks at the whole line
+ * up to the main agent:
+ *
+ *     deny rules and limits of anybody in the line -> DENY
+ *     plan mode and something that writes          -> DENY
+ *     ask rules of anybody in the line             -> ASK
+ *     protected or critical path, a question       -> ASK (protected: not in bypass)
+ *     a hook allows, or bypass                     -> ALLOW
+ *     allow rules                                  -> ALLOW
+ *     reading, working directories, the mode       -> ALLOW
+ *     otherwise                                    -> ASK, and DENY if nobody can be asked
+ *
+ * Nothing that a child brings can make an earlier line of this list disappear. Only the mode may be wider than the
+ * parent's, and the allow rules may be others. docs/internals/permission.md has the details. */
+#pragma once
+#include "guard/permission/mode.h"
+#include "guard/permission/rule_set.h"
+#include "core/tool/tool.h"
+
+enum permission_decision { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
+
+/* Rules for a while: those that a skill brings, for as long as the turn lasts that uses it */
+struct permission_grant {
+	struct permission_grant *next;
+	struct rule_set *rules; /* owned */
+};
+
+/* Tools whose names begin so, for which a mode that asks nothing is narrower */
+struct permission_narrowing {
+	struct permission_narrowing *next;
+	enum permission_mode mode; /* default or auto */
+	char tools[];
+};
+
+/* Zeroed: default mode, no rules, nobody to ask. */
+struct permission {
+	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
+	bool can_ask;              /* somebody answers questions */
+	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
+	bool bypass_off, auto_off; /* of the main agent: modes that nobody in the session may be in */
+	const char *root;          /* where the agent started; NULL: as the call says. Borrowed */
+	const char *const *dirs;   /* its working directories, NULL-terminated; NULL: as the call says. Borrowed */
+	const char *default_agent; /* type of an Agent call that names none; NULL: general-purpose. Borrowed */
+	struct rule_set *rules;    /* of the settings: a reference, see permission_use_rules(); NULL: none */
+	struct rule_set *own;      /* added since: command line, answers, limits of birth. Owned; NULL: none */
+	struct permission_grant *grants;         /* owned; newest first */
+	struct permission_narrowing *narrowings; /* of the main agent, for all of the session; owned */
+
+	/* A child's; set by permission_derive() */
+	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
+	bool inherits_mode, mode_invalid, mode_may_widen;
+	bool is_gone;           /* the agent has ended: only its limits are left (record.h) */
+	bool replaces_allow;    /* allow rules of ancestors do not count */
+	const char *write_root; /* file tools write only below it; in own's arena */
+	const char *main_checkout;
+	const char *memory_dir;          /* may be written without a question; in own's arena */
+	const char *const *memory_tools; /* that it has for that directory alone; NULL-terminated, or NULL. As above */
+	const char *plan_file;           /* the same, and in plan mode too. Borrowed; NULL: none */
+};
+
+/* "Bash(git *)" in tools or disallowedTools of a definition */
+struct permission_limit {
+	const char *tool;
+	const char *specifier; /* NULL: all uses */
+};
+
+/* What a definition and a call say about a child. Borrowed until permission_derive() returns. */
+struct permission_birth {
+	const char *mode; /* the definition's; NULL: the parent's holds, live */
+	bool mode_invalid;
+	bool mode_may_widen; /* the folder is trusted, it is no plugin, no managed switch forbids it */
+	bool can_ask;
+	const struct permission_limit *only; /* of a tool in here, one specifier must match */
+	size_t only_count;
+	const struct permission_limit *never; /* none may match */
+	size_t never_count;
+	const struct permission_limit *agents; /* {"Agent", type}: the types it may start, as in only */
+	size_t agent_count;
+	const char *write_root;          /* worktree: file tools write only here; NULL: no such limit */
+	const char *main_checkout;       /* what the worktree is a copy of; NULL: unknown */
+	const char *memory_dir;          /* the agent's own memory; NULL: none */
+	const char *const *memory_tools; /* names of tools that it has for its memory alone */
+	size_t memory_tool_count;
+	const char *const *allow; /* allowedTools of a call: they replace the session's allow rules for the child */
+	size_t allow_count;
+	bool replaces_allow; /* also when allow is empty */
+};
+
+void permission_release(struct permission *p);
+/* The rules of the settings: keeps a reference and drops the one to those it had. NULL: none. */
+void permission_use_rules(struct permission *p, struct rule_set *rules);
+/* A rule of the command line or of the session. As rule_set_add(). */
+int permission_add_rule(struct permission *p, enum rule_list list, struct str text, const struct rule_origin *origin,
+			rule_warn_fn *warn, void *data, struct err *err);
+/* Takes rules of the session away again: that of the list with this text, or all (NULL). Only from the main agent. */
+void permission_drop_rules(struct permission *p, enum rule_list list, const char *text);
+/* A session rule: the bare tool. */
+void permission_allow_tool(struct permission *p, struct str name);
+/* A new and empty set of rules for a while; they count like any others of this agent. */
+struct permission_grant *permission_grant(struct permission *p);
+void permission_revoke(struct permission *p, struct permission_grant *grant); /* NULL: all of them */
+/* Limits of the main agent, when it runs as an agent that has them: list is RULE_ONLY or RULE_DENY. */
+void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
+			   size_t count);
+/* Its memory: both are copied. */
+void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count);
+/* child need not be initialised. A limit that is no valid rule forbids its tool. */
+void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth);
+
+enum permission_mode permission_mode(const struct permission *p); /* that holds now */
+/* Can the mode chosen for this agent make a difference, to it or to those below it? */
+bool permission_mode_matters(const struct permission *p);
+/* The user chose a mode for this agent, in place of the one that it was started with; or gives it its parent's again. */
+void permission_choose_mode(struct permission *p, enum permission_mode mode);
+void permission_inherit_mode(struct permission *p);
+/* The mode that holds for calls of this tool. */
+enum permission_mode permission_mode_for(const struct permission *p, const char *tool);
+/* In the modes bypass and auto, tools whose names begin so are in this mode: default or auto. PERMISSION_BYPASS: as others. Of
+ * the main agent only; its children follow. */
+void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
+bool permission_can_ask(const struct permission *p);
+
+/* reason gets a text for the model when denied. */
+enum permission_decision permission_decide(const struct permission *p, const struct tool_call *call,
+					   struct buf *reason);
+
+/* A deny rule in the line is about every use of the tool, so that nobody need offer it. */
+bool permission_forbids(const struct permission *p, const struct tool *tool);
+
+/* What hooks said about the call. Theirs is never the last word: deny and ask rules come first. */
+enum permission_hint { PERMISSION_HINT_NONE, PERMISSION_HINT_ALLOW, PERMISSION_HINT_ASK };
+
+#define PERMISSION_STEPS(X)            \
+	X(DENY_RULE, "deny rule")      \
+	X(LIMIT, "limit of the agent") \
+	X(PLAN, "plan mode")           \
+	X(ASK_RULE, "ask rule")        \
+	X(SAFETY, "safety check")      \
+	X(HOOK, "hook")                \
+	X(BYPASS, "bypass mode")       \
+	X(ALLOW_RULE, "allow rule")    \
+	X(READING, "changes nothing")  \
+	X(MODE, "mode")
+enum permission_step {
+#define X(step, text) PERMISSION_STEP_##step,
+	PERMISSION_STEPS(X)
+#undef X
+};
+const char *permission_step_name(enum permission_step step);
+
+/* A zeroed struct is ready; permission_verdict_release() ends it. */
+struct permission_verdict {
+	enum permission_decision decision;
+	enum permission_step step;           /* that decided */
+	enum permission_mode mode;           /* that holds for the agent */
+	const struct rule *rule;             /* that decided, borrowed from the context; NULL: none */
+	const struct permission *rule_owner; /* whose rule it is: the agent's own context or an ancestor's */
+	bool classify;                       /* auto mode: a classifier may decide instead of a person */
+	bool unanswerable;                   /* it is DENY because nobody can be asked */
+	struct buf reason;                   /* DENY: for the model; ASK: for the person; ALLOW: empty */
+};
+void permission_explain(const struct permission *p, const struct tool_call *call, enum permission_hint hint,
+			struct permission_verdict *ret);
+void permission_verdict_release(struct permission_verdict *v);

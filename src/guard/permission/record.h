@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * record.h - the limits of an agent's ancestors as JSON, for an agent that outlives them (docs/internals/subagent.md, "Limits are
+ * inherited for life").
+ *
+ *     [{"mode":"plan","deny":["Bash(touch:*)"]}, {"only":["Bash(echo:*)"],"writeRoot":"/r/.claude/worktrees/agent-a1"}]
+ *
+ * One object for each ancestor below the main agent, outermost first: what its definition and its call took away. Rules of the
+ * settings and of the session are not in it: those of the session that goes on hold. A record can only take away: allow rules are
+ * not in it, and a mode in it never widens. */
+#pragma once
+#include "lib/json/json_write.h"
+#include "guard/permission/permission.h"
+
+/* The line that ends with p, as an array. */
+void permission_record_write(struct json_out *w, const struct permission *p);
+
+/* Ancestors that are gone: between an agent that is there and one that goes on. Zeroed: none. */
+struct permission_line {
+	struct permission *list; /* owned; each points to the one before it, the first to the agent that is there */
+	size_t count;
+};
+
+struct permission_restore {
+	const struct permission *parent; /* the agent that is there. Borrowed: outlives the line */
+	const struct json *record;
+	size_t least;  /* so many ancestors were there */
+	bool own_root; /* the agent has a worktree of its own */
+};
+
+/* What the record has and the parent's line has not. -ERR_DENIED: it cannot be read, or not be applied; then there is no line. */
+int permission_line_restore(struct permission_line *ret_line, const struct permission_restore *spec, struct err *err);
+void permission_line_release(struct permission_line *l);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ * rule_set.c - rules, indexed by what they look at, so that a thousand of them cost hardly more than ten. */
+#include "guard/permission/rule_set.h"
+#include "lib/json/json.h"
+#include "lib/match/wildcard.h"
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+struct rule_set *rule_set_new(void)
+{
+	struct rule_set *s = xcalloc(1, sizeof *s);
+
+	s->refs = 1;
+	return s;
+}
+
+struct rule_set *rule_set_ref(struct rule_set *s)
+{
+	if (s)
+		s->refs++;
+	return s;
+}
+
+static void free_rows(struct map *m)
+{
+	for (struct map_entry *e = map_next(m, NULL); e; e = map_next(m, e))
+		free(((struct rule_row *)e->value)->list);
+	map_release(m);
+}
+
+static void free_index(struct rule_index *x)
+{
+	free_rows(&x->tools);
+	free_rows(&x->commands);
+	free_rows(&x->names);
+	free(x->several.list);
+	free(x->any_command.list);
+	free(x->paths[0].list);
+	free(x->paths[1].list);
+	free(x->fixed[0].list);
+	free(x->fixed[1].list);
+	free(x->hosts.list);
+	free(x->agents.list);
+	free(x->skills.list);
+}
+
+void rule_set_unref(struct rule_set *s)
+{
+	if (!s || --s->refs)
+		return;
+	for (size_t i = 0; i < COUNT_OF(s->lists); i++)
+		free_index(&s->lists[i]);
+	for (size_t i = 0; i < s->all.count; i++)
+		rule_release((struct rule *)(uintptr_t)s->all.list[i]);
+	free(s->all.list);
+	free(s->limits.list);
+	arena_release(&s->arena);
+	free(s);
+}
+
+static void row_add(struct rule_row *row, const struct rule *r)
+{
+	if (row->count == row->cap) {
+		row->cap = row->cap ? row->cap * 2 : 4;
+		row->list = xrealloc(row->list, row->cap * sizeof *row->list);
+	}
+	row->list[row->count++] = r;
+}
+
+/* The row itself is in the arena, its list is not. */
+static void map_row_add(struct rule_set *s, struct map *m, struct str key, const struct rule *r)
+{
+	struct rule_row *row = map_get(m, key);
+
+	if (!row) {
+		row = arena_calloc(&s->arena, sizeof *row);
+		map_set(m, key, row);
+	}
+	row_add(row, r);
+}
+
+enum { NAME_KEY_MAX = 256 };
+
+/* Reading and editing have their own names in one map. */
+static struct str name_key(char key[NAME_KEY_MAX], bool edits, struct str name)
+{
+	key[0] = edits ? 'e' : 'r';
+	memcpy(key + 1, name.p, name.n);
+	return (struct str){ key, name.n + 1 };
+}
+
+/* Neighbours with the same base share its text, so that they are known by the pointer. */
+static void add_fixed(struct rule_row *row, struct rule *r)
+{
+	const struct rule *last = row->count ? row->list[row->count - 1] : NULL;
+
+	if (last && !strcmp(last->path.base, r->path.base))
+		r->path.base = last->path.base;
+	row_add(row, r);
+}
+
+static void index_path(struct rule_set *s, struct rule_index *x, struct rule *r)
+{
+	bool edits = r->subject->kind == SUBJECT_EDIT;
+	char key[NAME_KEY_MAX];
+
+	if (r->path.shape == PATH_NAME && r->path.text.n < NAME_KEY_MAX)
+		map_row_add(s, &x->names, name_key(key, edits, r->path.text), r);
+	else if (r->path.base)
+		add_fixed(&x->fixed[edits], r);
+	else
+		row_add(&x->paths[edits], r);
+}
+
+static void index_rule(struct rule_set *s, struct rule *r)
+{
+	if (r->list == RULE_ONLY) {
+		row_add(&s->limits, r);
+		return;
+	}
+	struct rule_index *x = &s->lists[r->list];
+	switch (r->kind) {
+	case RULE_BARE:
+	case RULE_PARAMETER:
+		if (r->several)
+			row_add(&x->several, r);
+		else
+			map_row_add(s, &x->tools, str_from(r->tool), r);
+		break;
+	case RULE_COMMAND:
+		if (r->command.first.n)
+			map_row_add(s, &x->commands, r->command.first, r);
+		else
+			row_add(&x->any_command, r);
+		break;
+	case RULE_PATH:
+		index_path(s, x, r);
+		break;
+	case RULE_HOST:
+		row_add(&x->hosts, r);
+		break;
+	case RULE_AGENT:
+		row_add(&x->agents, r);
+		break;
+	case RULE_SKILL:
+		row_add(&x->skills, r);
+		break;
+	case RULE_INERT:
+		break;
+	}
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static char *copy_text(struct arena *a, const char *s)
+{
+	return s ? arena_strdup(a, s) : NULL;
+}
+
+/* One copy for all rules of the same place. */
+static const struct rule_origin *keep_origin(struct rule_set *s, const struct rule_origin *o)
+{
+	const struct rule_origin *last = s->last_origin;
+
+	if (last && same_text(last->layer, o->layer) && same_text(last->file, o->file) && last->line == o->line &&
+	    same_text(last->base, o->base))
+		return last;
+	struct rule_origin *copy = arena_alloc(&s->arena, sizeof *copy);
+	*copy = (struct rule_origin){ .layer = copy_text(&s->arena, o->layer),
+				      .file = copy_text(&s->arena, o->file),
+				      .line = o->line,
+				      .base = copy_text(&s->arena, o->base) };
+	s->last_origin = copy;
+	return copy;
+}
+
+int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *origin,
+		 rule_warn_fn *warn, void *data, struct err *err)
+{
+	struct rule *r = arena_calloc(&s->arena, sizeof *r);
+	int made = rule_parse(&s->arena, list, text, keep_origin(s, origin), warn, data, r, err);
+
+	if (made <= 0)
+		return made;
+	row_add(&s->all, r);
+	index_rule(s, r);
+	return 0;
+}
+
+/* ---- finding --------------------------------------------------------------------------------------------------- */
+
+static bool bare_matches(const struct rule *r, const struct json *input)
+{
+	return r->kind == RULE_BARE || rule_parameter_match(r, input);
+}
+
+const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
+				 const struct json *input)
+{
+	if (!s)
+		return NULL;
+	const struct rule_index *x = &s->lists[list];
+	const struct rule_row *row = map_get(&x->tools, str_from(lower_name));
+	for (size_t i = 0; row && i < row->count; i++)
+		if (bare_matches(row->list[i], input))
+			return row->list[i];
+	for (size_t i = 0; i < x->several.count; i++) {
+		const struct rule *r = x->several.list[i];
+		if (wildcard_match(str_from(r->tool), str_from(lower_name)) && bare_matches(r, input))
+			return r;
+	}
+	return NULL;
+}
+
+static const struct rule *path_in(const struct rule_row *row, const char *path, const struct path_anchors *anchors)
+{
+	for (size_t i = 0; row && i < row->count; i++)
+		if (path_rule_match(&row->list[i]->path, path, anchors))
+			return row->list[i];
+	return NULL;
+}
+
+/* By the names of its components. */
+static const struct rule *path_by_name(const struct rule_index *x, bool edits, const char *path,
+				       const struct path_anchors *anchors)
+{
+	char key[NAME_KEY_MAX];
+	struct str rest = str_from(path);
+
+	while (x->names.count && rest.p) {
+		struct str part = str_cut(&rest, '/');
+		const struct rule *r = NULL;
+		if (part.n && part.n < NAME_KEY_MAX)
+			r = path_in(map_get(&x->names, name_key(key, edits, part)), path, anchors);
+		if (r)
+			return r;
+	}
+	return NULL;
+}
+
+/* By the way from each anchor, which is found once for all rules. */
+static const struct rule *path_by_way(const struct rule_row *row, const char *path, const struct path_anchors *anchors)
+{
+	for (size_t k = 0; row->count && k < anchors->count; k++) {
+		struct str relative;
+		if (!path_relative(path, anchors->list[k], &relative))
+			continue;
+		for (size_t i = 0; i < row->count; i++)
+			if (path_rule_match_relative(&row->list[i]->path, relative))
+				return row->list[i];
+	}
+	return NULL;
+}
+
+/* By the way from their own bases. */
+static const struct rule *path_by_base(const struct rule_row *row, const char *path)
+{
+	const char *base = NULL;
+	struct str relative = STR("");
+	bool inside = false;
+
+	for (size_t i = 0; i < row->count; i++) {
+		const struct path_rule *r = &row->list[i]->path;
+		if (r->base != base)
+			inside = path_relative(path, r->base, &relative);
+		base = r->base;
+		if (inside && path_rule_match_relative(r, relative))
+			return row->list[i];
+	}
+	return NULL;
+}
+
+const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, bool edits, const char *path,
+				 const struct path_anchors *anchors)
+{
+	if (!s)
+		return NULL;
+	const struct rule_index *x = &s->lists[list];
+	const struct rule *r = path_by_name(x, edits, path, anchors);
+	if (!r)
+		r = path_by_way(&x->paths[edits], path, anchors);
+	return r ? r : path_by_base(&x->fixed[edits], path);
+}
+
+static const struct rule *command_in(const struct rule_row *row, const struct command_text *command)
+{
+	for (size_t i = 0; row && i < row->count; i++)
+		if (command_rule_match(&row->list[i]->command, command))
+			return row->list[i];
+	return NULL;
+}
+
+const struct rule *rule_set_command(const struct rule_set *s, enum rule_list list, const struct command_text *command)
+{
+	if (!s)
+		return NULL;
+	const struct rule_index *x = &s->lists[list];
+	struct str word = command_first_word(command->words);
+	struct str exact = command_first_word(command->exact);
+	const struct rule *r = command_in(map_get(&x->commands, word), command);
+	if (!r && !str_eq(word, exact))
+		r = command_in(map_get(&x->commands, exact), command);
+	return r ? r : command_in(&x->any_command, command);
+}
+
+const struct rule *rule_set_host(const struct rule_set *s, enum rule_list list, struct str host)
+{
+	for (size_t i = 0; s && i < s->lists[list].hosts.count; i++)
+		if (host_rule_match(s->lists[list].hosts.list[i]->host, host))
+			return s->lists[list].hosts.list[i];
+	return NULL;
+}
+
+const struct rule *rule_set_agent(const struct rule_set *s, enum rule_list list, struct str type)
+{
+	for (size_t i = 0; s && i < s->lists[list].agents.count; i++)
+		if (agent_rule_match(s->lists[list].agents.list[i]->names, type))
+			return s->lists[list].agents.list[i];
+	return NULL;
+}
+
+const struct rule *rule_set_skill(const struct rule_set *s, enum rule_list list, struct str name, bool has_arguments)
+{
+	for (size_t i = 0; s && i < s->lists[list].skills.count; i++)
+		if (skill_rule_match(s->lists[list].skills.list[i], name, has_arguments))
+			return s->lists[list].skills.list[i];
+	return NULL;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * suggest.c - a rule that would allow a call. It is written down first and then tried, by the reader and the judge of all
+ * rules: what they would take for more, or would not accept, is not suggested. */
+#include "guard/permission/suggest.h"
+#include <sys/stat.h>
+#include "guard/shell/shell_command.h"
+
+static const struct rule_origin origin = { .layer = "session" };
+
+/* ---- writing it down --------------------------------------------------------------------------------------------- */
+
+/* A backslash before a parenthesis would be taken for an escape. */
+static void add_escaped(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (i && strchr("()", text.p[i]) && text.p[i - 1] == '\\')
+			buf_addch(out, '\\');
+		buf_addch(out, text.p[i]);
+	}
+}
+
+/* The words do not say what will run, here or in a text that is given to a shell: who says yes to them has not seen it. */
+static bool hides_something(struct str text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct shell_script script;
+	struct shell_command *forms;
+	size_t count;
+
+	shell_parse(&a, text, &script);
+	for (size_t i = 0; i < script.count; i++) {
+		if (!shell_list_for_deny(&a, &script.commands[i], &forms, &count))
+			return true;
+		for (size_t k = 0; k < count; k++)
+			if (forms[k].hides)
+				return true;
+	}
+	return !script.understood;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Rules for Read and Edit hold for all tools that read and edit. Whoever lists names does not ask for contents. */
+static void write_path(struct buf *out, const struct subject *s, struct arena *a, struct str path)
+{
+	const char *absolute = arena_str(a, path).p;
+
+	if ((s->flags & SUBJECT_LISTS) || absolute[0] != '/')
+		return;
+	buf_addstr(out, s->kind == SUBJECT_READ ? "Read(/" : "Edit(/");
+	add_escaped(out, path);
+	buf_addstr(out, is_directory(absolute) ? "/**)" : ")");
+}
+
+static void write_rule(struct buf *out, const struct tool_call *call, const struct subject *s, struct arena *a)
+{
+	struct str primary = s && s->primary ? str_trim(json_str(json_get(call->input, s->primary), a)) : STR("");
+
+	switch (s ? s->kind : SUBJECT_NAME) {
+	case SUBJECT_READ:
+	case SUBJECT_EDIT:
+		write_path(out, s, a, primary);
+		return;
+	case SUBJECT_HOST:
+		buf_addf(out, "%s(domain:" STR_FMT ")", s->tool, STR_ARG(host_of_url(a, primary)));
+		return;
+	case SUBJECT_NAME:
+		buf_addstr(out, call->tool->name);
+		return;
+	case SUBJECT_SHELL:
+		if (hides_something(primary))
+			return;
+		break;
+	case SUBJECT_AGENT:
+	case SUBJECT_SKILL:
+		break;
+	}
+	buf_addf(out, "%s(", s->tool);
+	add_escaped(out, primary);
+	buf_addch(out, ')');
+}
+
+/* ---- trying it --------------------------------------------------------------------------------------------------- */
+
+static bool is_readable(struct str text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < ' ' || text.p[i] == 127)
+			return false;
+	return text.n > 0 && text.n <= SUGGESTION_MAX_BYTES;
+}
+
+/* The reader understands it as what was meant: one command, one place, one name. */
+static bool is_narrow(const struct rule *r, const struct subject *s)
+{
+	switch (r->kind) {
+	case RULE_BARE:
+		return !r->several && (!s || s->kind == SUBJECT_NAME);
+	case RULE_COMMAND:
+		return r->command.shape == COMMAND_EXACT;
+	case RULE_PATH:
+		return r->path.shape == PATH_PREFIX || r->path.shape == PATH_EXACT;
+	case RULE_HOST:
+		return r->host.n && !memchr(r->host.p, '*', r->host.n);
+	case RULE_AGENT:
+		return r->names.n && !memchr(r->names.p, ',', r->names.n) && !memchr(r->names.p, '*', r->names.n);
+	case RULE_SKILL:
+		return r->skill.name.n && !r->skill.any_arguments;
+	case RULE_PARAMETER:
+	case RULE_INERT:
+		break;
+	}
+	return false;
+}
+
+static bool reads_back(struct str text, const struct subject *s)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct rule r = { 0 };
+
+	if (rule_parse(&a, RULE_ALLOW, text, &origin, NULL, NULL, &r, NULL) <= 0)
+		return false;
+	bool narrow = is_narrow(&r, s);
+	rule_release(&r);
+	return narrow;
+}
+
+/* What would be decided if the rule stood in the session: asked of a child that differs from the agent in nothing else. */
+static bool would_allow(const struct permission *p, const struct tool_call *call, struct str text)
+{
+	struct permission with;
+	AUTO_BUF struct buf reason = { 0 };
+
+	permission_derive(&with, p, &(struct permission_birth){ .can_ask = true });
+	(void)permission_add_rule(&with, RULE_ALLOW, text, &origin, NULL, NULL, NULL);
+	bool allowed = permission_decide(&with, call, &reason) == PERMISSION_ALLOW;
+	permission_release(&with);
+	return allowed;
+}
+
+/* Rules of the session do not reach an agent whose call brought its own. */
+static bool hears_session(const struct permission *p)
+{
+	for (; p->parent; p = p->parent)
+		if (p->replaces_allow)
+			return false;
+	return true;
+}
+
+const char *permission_suggest(struct arena *a, const struct permission *p, const struct tool_call *call)
+{
+	const struct subject *s = subject_find(subject_current_name(str_from(call->tool->name)));
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!hears_session(p))
+		return NULL;
+	write_rule(&text, call, s, a);
+	if (!is_readable(buf_str(&text)) || !reads_back(buf_str(&text), s) || !would_allow(p, call, buf_str(&text)))
+		return NULL;
+	return arena_str(a, buf_str(&text)).p;
+}

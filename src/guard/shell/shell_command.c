@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * shell_command.c - the command behind its wrappers, as rules that allow see it. A wrapper is seen through only if every
+ * word up to the command is known; else the wrapper is the command. */
+#include "guard/shell/shell_command.h"
+#include "guard/shell/shell_read_only.h"
+
+/* ---- text ---- */
+
+static bool is_unmistakable(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.n; i++)
+		if (strchr(" \t\n;&|<>()$`\"'\\*?#", w->text.p[i]))
+			return false;
+	return w->literal && w->text.n;
+}
+
+struct str shell_command_text(struct arena *a, const struct shell_command *c)
+{
+	size_t n = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < c->word_count; i++)
+		n += MAX(c->words[i].text.n, c->words[i].source.n) + 1;
+	char *text = arena_alloc(a, n + 1);
+	for (size_t i = 0; i < c->word_count; i++) {
+		struct str part = is_unmistakable(&c->words[i]) ? c->words[i].text : c->words[i].source;
+		if (i)
+			text[at++] = ' ';
+		memcpy(text + at, part.p, part.n);
+		at += part.n;
+	}
+	text[at] = '\0';
+	return (struct str){ text, at };
+}
+
+/* ---- assignments ---- */
+
+bool shell_variable_is_harmless(struct str name)
+{
+	static const char *const names[] = {
+		"CI",
+		"CLICOLOR",
+		"COLORTERM",
+		"COLUMNS",
+		"DEBIAN_FRONTEND",
+		"FORCE_COLOR",
+		"LANG",
+		"LANGUAGE",
+		"LC_ALL",
+		"LC_CTYPE",
+		"LC_COLLATE",
+		"LC_MESSAGES",
+		"LC_TIME",
+		"LC_NUMERIC",
+		"LINES",
+		"NODE_ENV",
+		"NO_COLOR",
+		"PYTHONUNBUFFERED",
+		"RUST_LOG",
+		"RUST_BACKTRACE",
+		"TERM",
+		"TZ",
+		"GOOS",
+		"GOARCH",
+		"CGO_ENABLED",
+		"PYTHONDONTWRITEBYTECODE",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (shell_name_is(name, names[i]))
+			return true;
+	return false;
+}
+
+/* ---- wrappers ---- */
+
+struct wrapper {
+	const char *name;
+	const char *alone;    /* letters of options without an argument */
+	const char *with;     /* letters of options with one, in the same word or the next */
+	const char *words;    /* long options without an argument; with =value if they end in = */
+	unsigned positionals; /* numbers between the options and the command */
+};
+
+static const struct wrapper wrappers[] = {
+	{ "builtin", "", "", "", 0 },
+	{ "command", "", "", "", 0 },
+	{ "nice", "", "n", "--adjustment=", 0 },
+	{ "noglob", "", "", "", 0 },
+	{ "nohup", "", "", "", 0 },
+	{ "stdbuf", "", "ioe", "--input= --output= --error=", 0 },
+	{ "time", "p", "", "", 0 },
+	{ "timeout", "v", "ks", "--foreground --preserve-status --verbose --kill-after= --signal=", 1 },
+	{ "xargs", "", "", "", 0 },
+};
+
+static const struct wrapper *find_wrapper(const struct shell_word *name)
+{
+	for (size_t i = 0; name->literal && i < COUNT_OF(wrappers); i++)
+		if (shell_name_is(name->text, wrappers[i].name))
+			return &wrappers[i];
+	return NULL;
+}
+
+static bool is_long_option(const struct wrapper *w, struct str word)
+{
+	struct str list = str_from(w->words);
+
+	while (list.p) {
+		struct str known = str_cut(&list, ' ');
+		bool has_value = str_ends(known, STR("="));
+		if (known.n && (has_value ? str_starts(word, known) : str_eq(word, known)))
+			return true;
+	}
+	return false;
+}
+
+/* How many words this option takes, 0 if it is not known. */
+static size_t option_words(const struct wrapper *w, const struct shell_word *word, size_t left)
+{
+	struct str text = word->text;
+
+	if (text.n > 2 && text.p[1] == '-')
+		return is_long_option(w, text) ? 1 : 0;
+	if (strchr(w->with, text.p[1]))
+		return text.n > 2 ? 1 : left > 1 && word[1].literal ? 2 : 0;
+	return text.n == 2 && strchr(w->alone, text.p[1]) ? 1 : 0;
+}
+
+static bool is_amount(const struct shell_word *w)
+{
+	size_t digits = 0;
+
+	if (!w->literal)
+		return false;
+	while (digits < w->text.n && strchr("0123456789.", w->text.p[digits]))
+		digits++;
+	return digits && (digits == w->text.n || (digits + 1 == w->text.n && strchr("smhd", w->text.p[digits])));
+}
+
+/* The index of the word that the wrapper runs, 0 if that is not certain. */
+static size_t wrapped_index(const struct wrapper *w, const struct shell_command *c)
+{
+	size_t i = 1;
+
+	for (; i < c->word_count; i++) {
+		const struct shell_word *word = &c->words[i];
+		if (!word->literal || word->text.n < 2 || word->text.p[0] != '-')
+			break;
+		size_t taken = option_words(w, word, c->word_count - i);
+		if (!taken)
+			return 0;
+		i += taken - 1;
+	}
+	for (unsigned k = 0; k < w->positionals; k++, i++)
+		if (i >= c->word_count || !is_amount(&c->words[i]))
+			return 0;
+	return i < c->word_count && c->words[i].literal ? i : 0;
+}
+
+static void drop_words(struct shell_command *c, size_t n)
+{
+	const char *end = c->source.p + c->source.n;
+
+	c->words += n;
+	c->word_count -= n;
+	c->source.p = c->words[0].source.p;
+	c->source.n = (size_t)(end - c->source.p);
+}
+
+struct shell_command shell_strip_for_allow(const struct shell_command *c)
+{
+	struct shell_command stripped = *c;
+	size_t kept = 0;
+
+	while (kept < c->assignment_count && shell_variable_is_harmless(c->assignments[kept].name))
+		kept++;
+	if (c->word_count && kept == c->assignment_count && kept) {
+		stripped.assignment_count = 0;
+		drop_words(&stripped, 0);
+	}
+	while (stripped.word_count && !stripped.assignment_count) {
+		const struct wrapper *w = find_wrapper(&stripped.words[0]);
+		size_t index = w ? wrapped_index(w, &stripped) : 0;
+		if (!index)
+			break;
+		drop_words(&stripped, index);
+	}
+	return stripped;
+}
+
+bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped)
+{
+	for (const struct shell_word *w = c->words; w < stripped->words; w++)
+		if (str_is(w->text, "xargs"))
+			return true;
+	return false;
+}
+
+/* ---- exact rules ---- */
+
+bool shell_needs_exact_rule(const struct shell_command *c)
+{
+	static const char *const runners[] = { "watch", "setsid", "ionice", "flock" };
+	static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir", "-delete" };
+	struct shell_command s = shell_strip_for_allow(c);
+
+	if (!s.word_count)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(runners); i++)
+		if (str_is(s.words[0].text, runners[i]))
+			return true;
+	if (!str_is(s.words[0].text, "find"))
+		return false;
+	for (size_t i = 1; i < s.word_count; i++)
+		for (size_t k = 0; k < COUNT_OF(actions); k++)
+			if (!s.words[i].literal || str_is(s.words[i].text, actions[k]))
+				return true;
+	return shell_gets_more_words(c, &s);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * shell_command.h - what a simple command means for a permission: the command behind its wrappers, and whether it only
+ * reads. Results borrow from the command they were made of. */
+#pragma once
+#include "guard/shell/shell_parse.h"
+
+/* For rules that allow: wrappers that run their arguments unchanged (timeout 5, nice -n 3, nohup, command, bare xargs ...)
+ * and assignments of variables that are known to be harmless are gone. Other assignments stay; a command that still has
+ * some is not the one that a rule names. Redirections stay. */
+struct shell_command shell_strip_for_allow(const struct shell_command *c);
+
+/* For rules that forbid or ask: every command that c may start, c itself first: behind all assignments and wrappers (env,
+ * sudo, xargs with flags ... too), each form with the directory of its name removed as well, those of find -exec, and
+ * those in a text that c gives to a shell (sh -c, eval, trap, here-documents). The array is the arena's. False: there is
+ * more than can be listed, and c is to be treated as if the rule matched. */
+bool shell_list_for_deny(struct arena *a, const struct shell_command *c, struct shell_command **ret_commands,
+			 size_t *ret_count);
+
+/* The words with one space between them, for patterns. A literal word is its text, unless a blank or an operator in it
+ * would make it look like something else: then, as any other word, it is its source. */
+struct str shell_command_text(struct arena *a, const struct shell_command *c);
+
+/* It changes nothing and runs nothing else, whatever its expansions become. Wrappers and harmless assignments are seen
+ * through. Says nothing about which files it reads, nor about the targets of its redirections. */
+bool shell_is_read_only(const struct shell_command *c);
+
+/* Runs other commands by its nature, so that no prefix says enough: watch, setsid, ionice, flock, find -exec ... */
+bool shell_needs_exact_rule(const struct shell_command *c);
+
+bool shell_variable_is_harmless(struct str name); /* for the program that gets it: LANG, NO_COLOR, NODE_ENV ... */

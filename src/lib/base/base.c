@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * base.c - errors and the one place where running out of memory ends. */
+#include "lib/base/base.h"
+#include <errno.h>
+
+int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
+{
+	if (err) {
+		int saved = errno; /* %m must see the caller's errno */
+		va_list ap;
+		va_start(ap, fmt);
+		errno = saved;
+		vsnprintf(err->text, sizeof err->text, fmt, ap);
+		va_end(ap);
+		err->kind = kind;
+	}
+	return -(int)kind;
+}
+
+int err_wrap(struct err *err, const char *fmt, ...)
+{
+	if (!err)
+		return -ERR_IO;
+
+	char old[sizeof err->text];
+	memcpy(old, err->text, sizeof old);
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof err->text)
+		snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", old);
+	return -(int)err->kind;
+}
+
+/* The only global of the library: a host sets it once, before anything else runs. */
+static base_oom_fn *oom_hook;
+
+void base_set_oom(base_oom_fn *fn)
+{
+	oom_hook = fn;
+}
+
+void base_oom(size_t wanted)
+{
+	if (oom_hook)
+		oom_hook(wanted);
+	fprintf(stderr, "cadre: out of memory (%zu bytes wanted)\n", wanted);
+	abort();
+}
+
+void *xmalloc(size_t n)
+{
+	void *p = malloc(n ? n : 1);
+	if (!p)
+		base_oom(n);
+	return p;
+}
+
+void *xcalloc(size_t count, size_t n)
+{
+	void *p = calloc(count ? count : 1, n ? n : 1);
+	if (!p)
+		base_oom(count * n);
+	return p;
+}
+
+void *xrealloc(void *p, size_t n)
+{
+	void *q = realloc(p, n ? n : 1);
+	if (!q)
+		base_oom(n);
+	return q;
+}
+
+char *xstrndup(const char *s, size_t n)
+{
+	char *p = xmalloc(n + 1);
+	memcpy(p, s, n);
+	p[n] = '\0';
+	return p;
+}
+
+char *xstrdup(const char *s)
+{
+	return xstrndup(s, strlen(s));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * id.h - random names and times as text. */
+#pragma once
+#include "lib/base/str.h"
+
+enum { UUID_LEN = 36, ISO_TIME_LEN = 24, AGENT_ID_LEN = 17 };
+
+void id_uuid(char out[UUID_LEN + 1]);                           /* version 4, lower case */
+void id_random(char *out, size_t digits, const char *alphabet); /* NUL-terminated */
+bool id_is_uuid(struct str s);
+void id_agent(char out[AGENT_ID_LEN + 1]); /* a and 16 hexadecimal digits */
+bool id_is_agent(struct str s);
+uint64_t id_random_u64(void);
+
+void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */
+int64_t id_wall_ms(void);                                      /* CLOCK_REALTIME in milliseconds */

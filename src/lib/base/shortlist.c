@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * shortlist.c - a list within its budget. */
+#include "lib/base/shortlist.h"
+#include "lib/base/utf8.h"
+
+enum { SHORTEST_DESCRIPTION = 40 };
+
+static void add_line(struct buf *out, const struct shortlist_item *item, size_t limit)
+{
+	struct str whole = item->description;
+	struct str shown = whole.n <= limit ? whole : str_trim(utf8_cut(whole, limit - 3));
+	struct str tail = limit == SIZE_MAX ? item->tail : item->short_tail;
+
+	buf_addf(out, "- " STR_FMT "%s" STR_FMT "%s" STR_FMT "\n", STR_ARG(item->name), shown.n ? ": " : "",
+		 STR_ARG(shown), shown.n < whole.n ? "..." : "", STR_ARG(tail));
+}
+
+static void add_lines(struct buf *out, const struct shortlist *l, size_t limit)
+{
+	for (size_t i = 0; i < l->count; i++)
+		add_line(out, &l->items[i], limit);
+}
+
+static bool fits(const struct shortlist *l, size_t limit, size_t room)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	add_lines(&text, l, limit);
+	return text.n <= room;
+}
+
+/* The longest limit for descriptions whose lines fit; 0: not even the shortest does. */
+static size_t find_limit(const struct shortlist *l, size_t room)
+{
+	size_t low = SHORTEST_DESCRIPTION;
+	size_t high = low;
+	size_t best = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		high = MAX(high, l->items[i].description.n);
+	while (low <= high) {
+		size_t limit = low + (high - low) / 2;
+		if (fits(l, limit, room)) {
+			best = limit;
+			low = limit + 1;
+		} else {
+			high = limit - 1;
+		}
+	}
+	return best;
+}
+
+/* Returns how many. */
+static size_t add_names(struct buf *out, const struct shortlist *l, size_t room)
+{
+	size_t start = out->n;
+	size_t i = 0;
+
+	for (; i < l->count && out->n - start + l->items[i].name.n + 3 <= room; i++)
+		buf_addf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(l->items[i].name));
+	buf_addch(out, '\n');
+	return i;
+}
+
+enum shortlist_form shortlist_write(struct buf *out, const struct shortlist *l, size_t room, size_t reserve,
+				    size_t *ret_named)
+{
+	size_t less = room > reserve ? room - reserve : 0;
+	size_t limit = fits(l, SIZE_MAX, room) ? SIZE_MAX : find_limit(l, less);
+	size_t named = l->count;
+
+	if (limit)
+		add_lines(out, l, limit);
+	else
+		named = add_names(out, l, less);
+	if (ret_named)
+		*ret_named = named;
+	return limit == SIZE_MAX ? SHORTLIST_WHOLE : limit ? SHORTLIST_SHORTENED : SHORTLIST_NAMES;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ * str.c - borrowed text. */
+#include "lib/base/str.h"
+#include <strings.h>
+
+bool str_is_nocase(struct str a, const char *lit)
+{
+	return a.n == strlen(lit) && !strncasecmp(a.p, lit, a.n);
+}
+
+bool str_starts(struct str s, struct str prefix)
+{
+	return s.n >= prefix.n && !memcmp(s.p, prefix.p, prefix.n);
+}
+
+bool str_ends(struct str s, struct str suffix)
+{
+	return s.n >= suffix.n && !memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n);
+}
+
+bool str_has(struct str s, struct str part)
+{
+	return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n));
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.n && is_blank(s.p[0])) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && is_blank(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+struct str str_cut(struct str *rest, char c)
+{
+	struct str part = *rest;
+	const char *hit = rest->n ? memchr(rest->p, c, rest->n) : NULL;
+
+	if (!hit) {
+		*rest = (struct str){ 0 };
+		return part;
+	}
+	part.n = (size_t)(hit - rest->p);
+	rest->p = hit + 1;
+	rest->n -= part.n + 1;
+	return part;
+}
+
+bool str_to_u64(struct str s, uint64_t *ret_value)
+{
+	uint64_t v = 0;
+
+	if (!s.n)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+			return false;
+	}
+	*ret_value = v;
+	return true;
+}
+
+bool str_to_i64(struct str s, int64_t *ret_value)
+{
+	bool minus = s.n && s.p[0] == '-';
+	uint64_t v;
+
+	if (minus) {
+		s.p++;
+		s.n--;
+	}
+	if (!str_to_u64(s, &v) || v > (uint64_t)INT64_MAX + minus)
+		return false;
+	*ret_value = minus ? (int64_t)(0 - v) : (int64_t)v;
+	return true;
+}
+
+uint64_t str_hash(struct str s)
+{
+	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
+	return h ^ (h >> 32);
+}
+
+size_t str_count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * str.h - borrowed text: a pointer and a length, not NUL-terminated, never owned. */
+#pragma once
+#include "lib/base/base.h"
+
+struct str {
+	const char *p;
+	size_t n;
+};
+
+#define STR(lit)   ((struct str){ "" lit, sizeof(lit) - 1 })
+#define STR_FMT    "%.*s"
+#define STR_ARG(s) (int)(s).n, (s).p
+
+static inline struct str str_from(const char *s)
+{
+	return (struct str){ s, s ? strlen(s) : 0 };
+}
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
+static inline bool str_is(struct str a, const char *lit)
+{
+	return str_eq(a, str_from(lit));
+}
+bool str_is_nocase(struct str a, const char *lit);
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+bool str_has(struct str s, struct str part);
+struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
+
+/* Cuts the text before the first c off *rest and returns it; *rest becomes what follows. Without a c the whole rest is
+ * returned and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */
+struct str str_cut(struct str *rest, char c);
+
+size_t str_count(const char *const *list); /* of a list that ends with NULL; NULL: none */
+
+/* Whole-text numbers: false if anything but digits (and one sign for int64) is there or the value does not fit. */
+bool str_to_u64(struct str s, uint64_t *ret_value);
+bool str_to_i64(struct str s, int64_t *ret_value);
+
+uint64_t str_hash(struct str s); /* for tables, not for security */

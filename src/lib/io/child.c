@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT
+ * child.c - the life of a child that runs. Facts come from four watches (stdout, stderr, stdin, the process
+ * itself) and two timers; child_step decides.
+ *
+ *     running --exit--> grace (pipes still open, at most 200 ms) --> handles close --> on_exit, freed */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "lib/io/file.h"
+#include "lib/io/spawn_int.h"
+
+enum { LAST_READS = 32 };
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+	struct watch *w = handle->data;
+	struct child *c = w->child;
+
+	c->open_handles--;
+	loop_kick(c->spawner->loop, &c->kick);
+}
+
+/* Stops watching; the descriptor is the caller's again. */
+static int watch_take(struct watch *w)
+{
+	int fd = w->fd;
+
+	if (fd >= 0)
+		uv_close((uv_handle_t *)&w->poll, on_watch_closed);
+	w->fd = -1;
+	return fd;
+}
+
+static void watch_close(struct watch *w)
+{
+	int fd = watch_take(w);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static int watch_open(struct child *c, enum child_watch which, int fd)
+{
+	struct watch *w = &c->watch[which];
+
+	int rc = uv_poll_init(loop_uv(c->spawner->loop), &w->poll, fd);
+	if (rc < 0)
+		return rc;
+	w->poll.data = w;
+	w->fd = fd;
+	c->open_handles++;
+	return 0;
+}
+
+static bool pipes_open(const struct child *c)
+{
+	return c->watch[CHILD_OUT].fd >= 0 || c->watch[CHILD_ERR].fd >= 0;
+}
+
+/* false: nothing to read now, or closed. */
+static bool read_some(struct watch *w)
+{
+	struct child *c = w->child;
+	char *to = c->spawner->scratch;
+	ssize_t n = read(w->fd, to, CHILD_READ_BYTES);
+
+	if (n > 0) {
+		c->handlers.on_output(c, w == &c->watch[CHILD_ERR], to, (size_t)n);
+		return true;
+	}
+	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		watch_close(w);
+		loop_kick(c->spawner->loop, &c->kick);
+		if (c->tell_end)
+			c->handlers.on_output(c, w == &c->watch[CHILD_ERR], to, 0);
+	}
+	return false;
+}
+
+/* One read a turn: a child that floods must not starve the others. */
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	(void)read_some(poll->data);
+}
+
+size_t child_unsent(const struct child *c)
+{
+	return c->input.n - c->input_sent;
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events);
+
+/* Goes on when the pipe takes more. A queue that never runs empty must not keep all that ever went through it. */
+static void wait_writable(struct child *c)
+{
+	if (c->input_sent > c->input.n / 2) {
+		buf_drop(&c->input, c->input_sent);
+		c->input_sent = 0;
+	}
+	(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_writable);
+}
+
+static void write_input(struct child *c)
+{
+	struct watch *w = &c->watch[CHILD_IN];
+
+	while (child_unsent(c)) {
+		ssize_t n = file_write_quiet(w->fd, c->input.p + c->input_sent, child_unsent(c));
+		if (n < 0 && errno == EAGAIN) {
+			wait_writable(c);
+			return;
+		}
+		if (n < 0 && errno != EINTR) {
+			c->stdin_open = false; /* it does not want to read: no failure of ours */
+			break;
+		}
+		c->input_sent += n > 0 ? (size_t)n : 0;
+	}
+	buf_release(&c->input);
+	c->input_sent = 0;
+	if (c->stdin_open)
+		(void)uv_poll_stop(&w->poll);
+	else
+		watch_close(w);
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events)
+{
+	const struct watch *w = poll->data;
+
+	(void)status;
+	(void)events;
+	write_input(w->child);
+}
+
+void child_write(struct child *c, const void *p, size_t n)
+{
+	bool waiting = child_unsent(c) > 0;
+
+	if (c->watch[CHILD_IN].fd < 0 || !c->stdin_open)
+		return;
+	buf_add(&c->input, p, n);
+	if (!waiting)
+		write_input(c);
+}
+
+void child_close_stdin(struct child *c)
+{
+	c->stdin_open = false;
+	if (c->watch[CHILD_IN].fd >= 0 && !child_unsent(c))
+		watch_close(&c->watch[CHILD_IN]);
+}
+
+static void listen_to(struct watch *w, bool on)
+{
+	if (w->fd < 0)
+		return;
+	if (on)
+		(void)uv_poll_start(&w->poll, UV_READABLE, on_readable);
+	else
+		(void)uv_poll_stop(&w->poll);
+}
+
+static void note_exit(struct child *c, int status)
+{
+	struct spawner *s = c->spawner;
+
+	c->exited = true;
+	c->status = status;
+	timer_stop(s->loop, &c->escalate);
+	watch_close(&c->watch[CHILD_PROCESS]);
+	if (c->by_signal)
+		spawner_leave_sigchld(s);
+	spawner_group_over(s, c->pid);
+	if (!c->paused)
+		timer_start(s->loop, &c->grace, CHILD_GRACE_MS);
+	loop_kick(s->loop, &c->kick);
+}
+
+void child_check_exit(struct child *c)
+{
+	siginfo_t info = { 0 };
+	int status = 0;
+
+	if (c->exited)
+		return;
+	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid)
+		return;
+	/* Its zombie still holds the number of the group: the rest of a group that was to die can be killed
+	 * safely. */
+	if (c->killing)
+		(void)kill(-c->pid, SIGKILL);
+	if (waitpid(c->pid, &status, WNOHANG) < 0)
+		status = 255 << 8; /* somebody else waited for it; how it ended is lost */
+	note_exit(c, status);
+}
+
+static void on_process(uv_poll_t *poll, int status, int events)
+{
+	const struct watch *w = poll->data;
+
+	(void)status;
+	(void)events;
+	child_check_exit(w->child);
+}
+
+/* Whoever holds the pipe now is not the child. What is in it still counts, then it is drained unread. */
+static void give_up_pipe(struct watch *w)
+{
+	for (int i = 0; w->fd >= 0 && i < LAST_READS && read_some(w); i++)
+		;
+	if (w->fd >= 0)
+		spawner_drain(w->child->spawner, watch_take(w));
+}
+
+static void on_grace_over(struct timer *timer)
+{
+	struct child *c = CONTAINER_OF(timer, struct child, grace);
+
+	give_up_pipe(&c->watch[CHILD_OUT]);
+	give_up_pipe(&c->watch[CHILD_ERR]);
+	loop_kick(c->spawner->loop, &c->kick);
+}
+
+static void on_escalate(struct timer *timer)
+{
+	struct child *c = CONTAINER_OF(timer, struct child, escalate);
+
+	child_kill(c, SIGKILL);
+}
+
+static void child_unlink(struct child *c)
+{
+	timer_stop(c->spawner->loop, &c->grace);
+	timer_stop(c->spawner->loop, &c->escalate);
+	kick_cancel(&c->kick);
+	*c->prev = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->spawner->active--;
+}
+
+static void child_step(struct kick *kick)
+{
+	struct child *c = CONTAINER_OF(kick, struct child, kick);
+
+	if (!c->exited || pipes_open(c))
+		return;
+	watch_close(&c->watch[CHILD_IN]);
+	if (c->open_handles)
+		return;
+	child_unlink(c);
+	c->handlers.on_exit(c, c->status); /* may free the spawner */
+	buf_release(&c->input);
+	free(c);
+}
+
+static int watch_process(struct child *c, struct err *err)
+{
+	int fd = c->spawner->without_pidfd ? -1 : (int)syscall(SYS_pidfd_open, c->pid, 0);
+
+	if (fd >= 0 && watch_open(c, CHILD_PROCESS, fd) == 0) {
+		(void)uv_poll_start(&c->watch[CHILD_PROCESS].poll, UV_READABLE, on_process);
+		return 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	c->by_signal = true;
+	return spawner_use_sigchld(c->spawner, err);
+}
+
+static int open_watches(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
+{
+	int rc = 0;
+
+	for (enum child_watch i = CHILD_OUT; i <= CHILD_IN; i++) {
+		int failed = fds[i] < 0 ? 0 : watch_open(c, i, fds[i]);
+		if (failed < 0) {
+			close(fds[i]);
+			rc = err_set(err, ERR_IO, "cannot watch process %d: %s", (int)c->pid, uv_strerror(failed));
+		}
+	}
+	if (rc == 0)
+		rc = watch_process(c, err);
+	return rc;
+}
+
+static void on_abandoned_exit(struct child *c, int status)
+{
+	(void)c;
+	(void)status;
+}
+
+/* The process runs but we could not follow it: it ends, without a word to the caller, who got the error. */
+static void abandon(struct child *c)
+{
+	int status = 0;
+
+	(void)kill(-c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->by_signal = false;
+	c->handlers.on_exit = on_abandoned_exit;
+	for (enum child_watch i = CHILD_OUT; i <= CHILD_IN; i++)
+		watch_close(&c->watch[i]);
+	note_exit(c, status);
+}
+
+int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
+{
+	struct spawner *s = c->spawner;
+
+	for (enum child_watch i = 0; i < CHILD_WATCHES; i++)
+		c->watch[i] = (struct watch){ .child = c, .fd = -1 };
+	c->kick.step = child_step;
+	c->grace.fire = on_grace_over;
+	c->escalate.fire = on_escalate;
+	c->next = s->children;
+	c->prev = &s->children;
+	if (c->next)
+		c->next->prev = &c->next;
+	s->children = c;
+	s->active++;
+	int rc = open_watches(c, fds, err);
+	if (rc < 0) {
+		abandon(c);
+		return rc;
+	}
+	listen_to(&c->watch[CHILD_OUT], true);
+	listen_to(&c->watch[CHILD_ERR], true);
+	if (c->watch[CHILD_IN].fd >= 0)
+		write_input(c); /* nearly always fits into the pipe */
+	return 0;
+}
+
+void child_kill(struct child *c, int signal)
+{
+	if (c->exited) {
+		spawner_kill_group(c->spawner, c->pid);
+		return;
+	}
+	(void)kill(-c->pid, signal);
+	if (signal != SIGTERM && signal != SIGKILL)
+		return;
+	(void)kill(-c->pid, SIGCONT); /* a stopped process does not see SIGTERM */
+	c->killing = true;
+	if (signal == SIGTERM && !timer_running(&c->escalate))
+		timer_start(c->spawner->loop, &c->escalate, CHILD_TERM_MS);
+}
+
+void child_pause(struct child *c, bool on)
+{
+	if (c->paused == on)
+		return;
+	c->paused = on;
+	listen_to(&c->watch[CHILD_OUT], !on);
+	listen_to(&c->watch[CHILD_ERR], !on);
+	if (on)
+		timer_stop(c->spawner->loop, &c->grace);
+	else if (c->exited)
+		timer_start(c->spawner->loop, &c->grace, CHILD_GRACE_MS);
+}
+
+pid_t child_pid(const struct child *c)
+{
+	return c->pid;
+}
+
+void *child_data(struct child *c)
+{
+	return c->data;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * download.c - see download.h. */
+#include "lib/io/download.h"
+#include "lib/io/address.h"
+#include "lib/io/http.h"
+#include "lib/io/url.h"
+
+enum { MOST_REDIRECTS = 5 };
+
+struct transfer {
+	struct loop *loop;
+	struct buf *out;
+	size_t from; /* where its bytes begin in out */
+	int status;
+	struct buf location; /* where else it is, as the server says it */
+	bool over;
+	enum http_error error;
+	char why[200];
+};
+
+static int check(struct arena *a, const char *address, struct err *err)
+{
+	struct url u;
+
+	if (url_parse(a, address, &u, err) == 0 &&
+	    (!strcmp(u.scheme, "https") || address_kind_of_host(str_from(u.host)) == ADDRESS_LOOPBACK))
+		return 0;
+	return err_set(err, ERR_USAGE, "%.120s is no address that begins with https://", address);
+}
+
+static void on_header(struct http_req *r, struct str name, struct str value)
+{
+	struct transfer *t = http_data(r);
+
+	if (!str_is_nocase(name, "location"))
+		return;
+	buf_clear(&t->location);
+	buf_add(&t->location, value.p, value.n);
+}
+
+static void on_head(struct http_req *r, int status)
+{
+	struct transfer *t = http_data(r);
+
+	t->status = status;
+}
+
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct transfer *t = http_data(r);
+
+	if (t->status == 200)
+		buf_add(t->out, p, n);
+	return true;
+}
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct transfer *t = http_data(r);
+
+	t->error = error;
+	snprintf(t->why, sizeof t->why, "%s", text ? text : "");
+	t->over = true;
+	loop_stop(t->loop);
+}
+
+static int get(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
+{
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	struct http_req *r;
+
+	t->out->n = t->from;
+	t->over = false;
+	t->status = 0;
+	buf_clear(&t->location);
+	int status = http_start(h, &(struct http_request){ .method = "GET", .url = url, .limit_bytes = limit_bytes },
+				&handlers, t, &r, err);
+	while (status == 0 && !t->over)
+		loop_run(t->loop);
+	return status;
+}
+
+static int result(const struct transfer *t, struct err *err)
+{
+	if (t->error == HTTP_TOO_LARGE)
+		return err_set(err, ERR_LIMIT, "is too large");
+	if (t->error)
+		return err_set(err, ERR_IO, "%s", t->why);
+	if (t->status != 200)
+		return err_set(err, t->status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answers with %d", t->status);
+	return 0;
+}
+
+static bool is_redirected(const struct transfer *t)
+{
+	return !t->error && t->status >= 301 && t->status <= 308 && t->status != 304 && t->location.n;
+}
+
+static int follow(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	int status = check(&a, url, err);
+
+	for (unsigned i = 0; status == 0; i++) {
+		status = get(h, url, limit_bytes, t, err);
+		if (status < 0 || !is_redirected(t) || i == MOST_REDIRECTS)
+			break;
+		const char *next = url_resolve(&a, url, t->location.p);
+		url = next ? next : arena_strdup(&a, t->location.p);
+		status = check(&a, url, err);
+	}
+	return status < 0 ? status : result(t, err);
+}
+
+int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	struct transfer t = { .loop = loop_new(0), .out = out, .from = out->n };
+	struct http *h = http_new(t.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	int status = h ? follow(h, url, limit_bytes, &t, err) : -(int)err->kind;
+
+	http_free(h);
+	buf_release(&t.location);
+	loop_run(t.loop); /* lets closing handles close */
+	loop_free(t.loop);
+	return status;
+}

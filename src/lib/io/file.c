@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ * file.c - whole files and directories. */
+#include "lib/io/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "lib/base/crash.h"
+#include "lib/base/id.h"
+
+enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, TEMP_RANDOM = 12 };
+
+static enum err_kind kind_of_errno(void)
+{
+	return errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO;
+}
+
+/* ---- reading ---- */
+
+int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	size_t before = out->n;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		buf_reserve(out, MIN((size_t)st.st_size, limit_bytes) + 1); /* one more: to see the end */
+	for (;;) {
+		size_t room = out->cap > out->n + 1 ? out->cap - out->n - 1 : 0;
+		if (!room) {
+			buf_reserve(out, READ_STEP);
+			room = out->cap - out->n - 1;
+		}
+		ssize_t n = read(fd, out->p + out->n, room);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, ERR_IO, "cannot read: %m");
+		out->n += (size_t)n;
+		out->p[out->n] = '\0';
+		if (n == 0)
+			return 0;
+		if (out->n - before > limit_bytes)
+			return err_set(err, ERR_LIMIT, "more than the limit of %zu bytes", limit_bytes);
+	}
+}
+
+int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	size_t size = (size_t)st->st_size;
+
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, ERR_IO, "not a regular file");
+	if (size > 0 && size <= limit_bytes) {
+		buf_reserve(out, size + 1);
+		ssize_t n = read(fd, out->p + out->n, size + 1);
+		if (n == (ssize_t)size) {
+			out->n += size;
+			out->p[out->n] = '\0';
+			return 0;
+		}
+		if (n < 0 || lseek(fd, 0, SEEK_SET) < 0)
+			return err_set(err, ERR_IO, "cannot read: %m");
+	}
+	return file_read_fd(fd, limit_bytes, out, err);
+}
+
+int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, kind_of_errno(), "cannot open %s: %m", path);
+	if (file_read_fd(fd, limit_bytes, out, err) < 0)
+		return err_wrap(err, "%s", path);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/* SIGPIPE goes to the thread that writes, so it is held back here and taken from the queue, unless one was
+ * waiting already. The host's own handling of the signal stays as it is. */
+ssize_t file_write_quiet(int fd, const void *p, size_t n)
+{
+	sigset_t pipe_only;
+	sigset_t pending;
+	sigset_t old;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	(void)sigpending(&pending);
+	(void)pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
+	ssize_t written = write(fd, p, n);
+	int saved = errno;
+	if (written < 0 && saved == EPIPE && !sigismember(&pending, SIGPIPE))
+		while (sigtimedwait(&pipe_only, NULL, &(struct timespec){ 0 }) < 0 && errno == EINTR)
+			;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	return written;
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static size_t dir_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* Where a chain of links ends; the end need not exist. */
+static int follow_links(const char *path, struct buf *ret_target, struct err *err)
+{
+	char link[4096];
+
+	buf_addstr(ret_target, path);
+	for (int i = 0; i < MAX_LINKS; i++) {
+		ssize_t n = readlink(ret_target->p, link, sizeof link);
+		if (n < 0)
+			return 0; /* not a link, or not there: open() will say what is wrong */
+		if ((size_t)n == sizeof link)
+			break;
+		ret_target->n = link[0] == '/' ? 0 : dir_len(ret_target->p);
+		buf_add(ret_target, link, (size_t)n);
+	}
+	return err_set(err, ERR_IO, "cannot write %s: too many levels of symbolic links", path);
+}
+
+static void temp_name(const char *target, struct buf *ret_temp)
+{
+	char random[TEMP_RANDOM + 1];
+
+	id_random(random, TEMP_RANDOM, "0123456789abcdefghijklmnopqrstuvwxyz");
+	buf_add(ret_temp, target, dir_len(target));
+	buf_addf(ret_temp, ".cadre-%s.tmp", random);
+}
+
+/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any
+ * editor. The owner comes first, because changing it clears set-user-id bits. */
+static int copy_owner_and_mode(int fd, const struct stat *old)
+{
+	if (old->st_uid != geteuid() || old->st_gid != getegid())
+		if (fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
+			return -1;
+	return fchmod(fd, old->st_mode & 07777);
+}
+
+static int fill_temp(const char *temp, const struct stat *old, const void *p, size_t n)
+{
+	AUTO_CLOSE int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, p, n) < 0)
+		return -1;
+	return old ? copy_owner_and_mode(fd, old) : 0;
+}
+
+static int put_in_place(const char *temp, const char *target)
+{
+	crash_point(replace_before);
+	if (rename(temp, target) < 0)
+		return -1;
+	crash_point(replace_after);
+	return 0;
+}
+
+/* mode: NULL keeps that of the old file. */
+static int replace(const char *path, struct str bytes, const mode_t *mode, struct err *err)
+{
+	AUTO_BUF struct buf target = { 0 };
+	AUTO_BUF struct buf temp = { 0 };
+	struct stat like;
+
+	int rc = follow_links(path, &target, err);
+	if (rc < 0)
+		return rc;
+	bool exists = stat(target.p, &like) == 0;
+	if (exists && !S_ISREG(like.st_mode))
+		return err_set(err, ERR_IO, "cannot write %s: not a regular file", path);
+	if (!exists)
+		like = (struct stat){ .st_uid = geteuid(), .st_gid = getegid() };
+	if (mode)
+		like.st_mode = *mode;
+	temp_name(target.p, &temp);
+	if (fill_temp(temp.p, exists || mode ? &like : NULL, bytes.p, bytes.n) == 0 &&
+	    put_in_place(temp.p, target.p) == 0)
+		return 0;
+	rc = err_set(err, kind_of_errno(), "cannot write %s: %m", path);
+	(void)unlink(temp.p);
+	return rc;
+}
+
+int file_replace(const char *path, const void *p, size_t n, struct err *err)
+{
+	return replace(path, (struct str){ p, n }, NULL, err);
+}
+
+int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err)
+{
+	return replace(path, bytes, &mode, err);
+}
+
+/* ---- directories ---- */
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int make_dir(const char *path, unsigned mode, struct err *err)
+{
+	if (mkdir(path, mode) == 0)
+		return 0;
+	int why = errno;
+	if (is_dir(path))
+		return 0;
+	errno = why;
+	return err_set(err, ERR_IO, "cannot make the directory %s: %m", path);
+}
+
+int file_make_dirs(const char *path, unsigned mode, struct err *err)
+{
+	AUTO_FREE char *part = xstrdup(path);
+
+	if (mkdir(path, mode) == 0 || (errno == EEXIST && is_dir(path)))
+		return 0;
+	for (char *p = part; *p; p++) {
+		if (p == part || *p != '/' || p[-1] == '/')
+			continue;
+		*p = '\0';
+		int rc = make_dir(part, mode, err);
+		if (rc < 0)
+			return rc;
+		*p = '/';
+	}
+	return make_dir(part, mode, err);
+}
+
+int file_make_parents(const char *path, struct err *err)
+{
+	AUTO_FREE char *dir = xstrndup(path, dir_len(path));
+
+	return *dir ? file_make_dirs(dir, 0777, err) : 0;
+}

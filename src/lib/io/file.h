@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * file.h - whole files and directories, blocking; for small files on the loop and anything inside a worker. */
+#pragma once
+#include <sys/stat.h>
+#include <sys/types.h>
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+
+int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err); /* appends; ERR_LIMIT above it */
+int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
+/* The same at the beginning of a regular file whose stat is known: one read(2) if it still has that size. */
+int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);
+/* Writes beside the file, then renames over it; keeps mode and owner of an existing file, follows a symlink to its
+ * target; a failure leaves the old file as it was. */
+int file_replace(const char *path, const void *p, size_t n, struct err *err);
+int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err); /* the same, with this mode */
+ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that never raises SIGPIPE; EPIPE only */
+int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
+int file_make_parents(const char *path, struct err *err);
+bool file_exists(const char *path);
+char *path_join(struct arena *a, const char *dir, const char *name); /* name absolute: name alone */
+/* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
+char *path_absolute(struct arena *a, const char *cwd, struct str path);
+bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */

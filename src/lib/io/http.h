@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * http.h - HTTP client: curl multi on the loop, in shards of about 100 transfers (docs/internals/http.md).
+ *
+ * A request's body is pulled, never built: `body.read` copies the next bytes, `body.size` is known before the start,
+ * `body.rewind` goes back to the first byte for a retry on a new connection. The easy handle lives only while the
+ * request does, so an agent that runs tools holds no transfer. */
+#pragma once
+#include "lib/base/str.h"
+#include "lib/io/loop.h"
+
+struct http; /* the client: shards, connections, the shared CA store */
+struct http_req;
+
+struct http_options {
+	size_t shard_size;   /* 0: 100, the streams that HTTP/2 servers commonly allow on one connection */
+	const char *ca_file; /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
+	const char *user_agent;
+};
+
+struct http_body {
+	uint64_t size;
+	size_t (*read)(void *data, char *out, size_t room); /* 0 at the end */
+	void (*rewind)(void *data);
+};
+
+/* How a transfer without a usable answer ended */
+enum http_error {
+	HTTP_OK = 0,
+	HTTP_REFUSED,   /* could not connect */
+	HTTP_RESOLVE,   /* no such host: not worth a retry at once */
+	HTTP_TLS,       /* certificate or handshake */
+	HTTP_RESET,     /* connection lost before the end of the answer (a cut stream) */
+	HTTP_STALLED,   /* no byte for stall_ms */
+	HTTP_TOO_LARGE, /* answer above limit_bytes */
+	HTTP_DENIED,    /* the address is of a kind that the request refuses */
+	HTTP_CANCELLED,
+	HTTP_OTHER,
+};
+
+/* All callbacks come from the loop, never from inside http_start or http_cancel. Slices are borrowed until return. */
+struct http_handlers {
+	/* Once, when status and headers of the final answer are there (before the first on_data). */
+	void (*on_head)(struct http_req *r, int status);
+	/* Every answer header, before on_head; name as sent. May be NULL. */
+	void (*on_header)(struct http_req *r, struct str name, struct str value);
+	/* Return false to end the transfer; on_done then comes with HTTP_CANCELLED. */
+	bool (*on_data)(struct http_req *r, const char *p, size_t n);
+	/* Exactly once, the last callback; the request is freed after it returns. text explains an error. */
+	void (*on_done)(struct http_req *r, enum http_error error, const char *text);
+};
+
+/* Everything is borrowed until http_start returns, but body.read's data */
+struct http_request {
+	const char *method; /* "GET", "POST" */
+	const char *url;
+	const char *const *headers; /* "Name: value", NULL-terminated */
+	struct http_body body;
+	void *body_data;      /* given to read and rewind; must live until on_done */
+	unsigned shard;       /* a query keeps its shard: give the same number again; see http_pick_shard */
+	uint64_t stall_ms;    /* 0: 120,000. Any byte counts, the wait for the head too */
+	uint64_t limit_bytes; /* of the answer, unpacked; 0: 256 MB */
+	bool unpacks;         /* the server may compress the answer; on_data gets what it was before */
+	/* Kinds of addresses (address.h) that no connection is opened to, whatever name leads there; 0: none. Through a proxy
+	 * the host as it is written is all that can be looked at: its names are looked up elsewhere. */
+	unsigned refused;
+};
+
+struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);
+void http_free(struct http *h);           /* closes idle connections; runs no callbacks; no request may be active */
+unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none picked yet */
+int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,
+	       struct http_req **ret_req, struct err *err);
+void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_CANCELLED */
+void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data while paused, the stall watchdog rests */
+void *http_data(struct http_req *r);
+size_t http_active(const struct http *h);

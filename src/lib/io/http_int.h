@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * http_int.h - inside of the HTTP client: what http.c (life of a request), http_easy.c (curl's view of
+ * one), http_host.c (who may resolve a name), http_shard.c (curl multi on the loop) and http_tls.c (the CA
+ * store) share. */
+#pragma once
+#include "lib/io/http.h"
+#include <curl/curl.h>
+#include <openssl/x509_vfy.h>
+#include "lib/base/buf.h"
+#include "lib/base/map.h"
+
+/* A name is kept by curl for DNS_SECONDS. We trust it a little shorter, so that no request of a fan-out
+ * finds it gone. */
+enum { DNS_SECONDS = 300, DNS_TRUST_MS = (DNS_SECONDS - 5) * 1000 };
+
+struct http_shard {
+	struct http *http; /* borrowed */
+	CURLM *multi;
+	struct timer timer; /* when curl wants to be called again */
+	size_t active;      /* transfers in multi */
+};
+
+/* One name and port; lives as long as the client */
+struct http_host {
+	struct http_req *leader;        /* may be resolving it now, or NULL */
+	struct http_req *first, **last; /* wait for the leader */
+	uint64_t fresh_until_ms;        /* until then every request may go: curl has the address */
+};
+
+struct http {
+	struct loop *loop; /* borrowed */
+	size_t shard_size;
+	char *ca_file, *user_agent;
+	bool is_open;      /* curl is initialised: with the first request, not before */
+	CURLSH *share;     /* names and TLS sessions of all shards */
+	X509_STORE *store; /* trusted certificates: with the first https request; NULL before */
+	struct http_shard **shards;
+	size_t shard_count;
+	size_t in_shards; /* transfers in all of them */
+	size_t active;    /* requests between http_start and the return of on_done */
+	unsigned next_shard;
+	struct map hosts; /* "name:port" to struct http_host */
+};
+
+enum req_state {
+	REQ_START,     /* its first step is queued */
+	REQ_WAIT_NAME, /* in the queue of its host, or kicked by it */
+	REQ_RUN,       /* in a shard */
+	REQ_END,       /* on_done is being called */
+};
+
+struct http_req {
+	struct http *http; /* borrowed */
+	struct http_handlers handlers;
+	void *data;
+	enum req_state state;
+	struct kick kick;
+	CURL *easy;
+	struct curl_slist *headers;
+	struct http_shard *shard; /* borrowed; while in REQ_RUN */
+	unsigned shard_number;
+
+	struct http_host *host;        /* borrowed; NULL for a numeric address */
+	struct http_req *next, **prev; /* in host->first, or prev == NULL */
+	bool looked_up;                /* curl asked the resolver for it */
+
+	struct http_body body;
+	void *body_data;
+	uint64_t body_sent; /* given to curl */
+	bool is_sent;       /* all of it is with the kernel or the HTTP/2 session: curl's buffer is empty */
+	bool is_trimmed;    /* and was dropped */
+
+	bool is_https;
+	bool is_proxied;  /* of those that refuse addresses: the connection is to a proxy */
+	unsigned refused; /* kinds of addresses */
+	bool is_interim;  /* the headers that come now are of a 1xx answer */
+	bool head_seen;
+	bool paused; /* by http_pause */
+	bool held;   /* curl was told to stop reading */
+	int status;
+	size_t header_bytes;
+	uint64_t answer_bytes, limit_bytes;
+
+	struct timer stall;
+	uint64_t stall_ms, last_byte_ms;
+
+	enum http_error failure; /* recorded by a callback or http_cancel; wins over what curl says */
+	char failure_text[128];
+	char curl_text[CURL_ERROR_SIZE];
+};
+
+/* http.c */
+/* Records why r ends and kicks; the first reason counts. */
+void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...) printf_like(3, 4);
+void http_req_touch(struct http_req *r);               /* a byte was sent or received */
+void http_req_done(struct http_req *r, CURLcode code); /* curl is finished with it; frees r */
+
+/* http_easy.c */
+int http_easy_init(struct http_req *r, const struct http_request *request, struct err *err);
+void http_easy_trim(struct http_req *r); /* drops curl's send buffer; only when is_sent */
+enum http_error http_easy_error(CURLcode code);
+
+/* http_host.c */
+/* Borrowed, lives as long as h; NULL for a numeric address. */
+struct http_host *http_host_get(struct http *h, const char *name, const char *port);
+bool http_host_enter(struct http_req *r); /* may it go now? otherwise it is queued and will be kicked */
+void http_host_ready(struct http_req *r); /* r has a connection, or the address to open one */
+void http_host_leave(struct http_req *r, enum http_error error, const char *text); /* r ends */
+void http_host_free_all(struct http *h);
+
+/* http_shard.c */
+int http_shard_add(struct http_req *r, struct err *err);
+void http_shard_remove(struct http_req *r);
+void http_shard_free(struct http_shard *s);
+
+/* http_tls.c */
+int http_tls_load(struct http *h, struct err *err);
+CURLcode http_tls_attach(CURL *easy, void *ssl_ctx, void *http);

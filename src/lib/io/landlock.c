@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * landlock.c - rulesets for child processes. Only changes to the file system are handled, so a right that is not named
+ * here (reading, running, sockets) is not restricted. */
+#include "lib/io/landlock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sys/syscall.h>
+
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+
+enum { ABI_WITH_TRUNCATE = 3 };
+
+static const uint64_t file_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+static const uint64_t dir_rights =
+	LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+	LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+	LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+	LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
+
+bool landlock_available(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= ABI_WITH_TRUNCATE;
+}
+
+static int allow(int ruleset, const char *path, uint64_t rights, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot allow writes to %s: %m", path);
+	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		return err_set(err, ERR_IO, "cannot allow writes to %s: %m", path);
+	return 0;
+}
+
+static int allow_all(int ruleset, const char *const *paths, uint64_t rights, struct err *err)
+{
+	for (; paths && *paths; paths++) {
+		int rc = allow(ruleset, *paths, rights, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int landlock_new(const struct landlock_rules *rules, struct err *err)
+{
+	const struct landlock_ruleset_attr attr = { .handled_access_fs = dir_rights };
+
+	if (!landlock_available())
+		return err_set(err, ERR_LIMIT, "this kernel cannot confine what processes write (no Landlock)");
+	AUTO_CLOSE int low = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+	if (low < 0)
+		return err_set(err, ERR_IO, "cannot make a Landlock ruleset: %m");
+	int rc = allow_all(low, rules->dirs, dir_rights, err);
+	if (rc == 0)
+		rc = allow_all(low, rules->files, file_rights, err);
+	if (rc < 0)
+		return rc;
+	/* A host may have closed its standard streams; 0 would mean "no ruleset" to spawn_start. */
+	int fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? err_set(err, ERR_IO, "cannot keep a Landlock ruleset: %m") : fd;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * loop.h - the one event loop, its clock, timers and kicks. A thin layer over libuv that the rooms above use, so that
+ * unit tests can run on a virtual clock: with it, time stands still while anything is ready and jumps to the next timer
+ * when nothing is.
+ *
+ * Kicks: a callback that finds something out calls kick(&x->kick), however often; kick->step runs once, on the next loop
+ * turn, never nested in another step. An object that dies calls kick_cancel(). Kicks are a linked list inside the loop,
+ * not libuv handles: ten thousand agents cost ten thousand list nodes and one idle handle. The same holds for timers
+ * (one uv timer under a heap), so neither needs closing. */
+#pragma once
+#include "lib/base/base.h" /* before uv.h, which brings MIN and MAX of its own */
+#include <uv.h>
+
+struct loop;
+
+struct kick {
+	void (*step)(struct kick *kick); /* set by the owner before the first kick() */
+	struct kick *next, **prev;       /* in the queue, or prev == NULL */
+};
+
+struct timer {
+	void (*fire)(struct timer *timer);
+	uint64_t due_ms;
+	uint64_t order; /* timers of the same time fire in the order of starting */
+	size_t slot;    /* heap place + 1; 0 = not running */
+};
+
+enum loop_flags { LOOP_VIRTUAL_CLOCK = 1 << 0 };
+
+struct loop *loop_new(unsigned flags); /* returns owned */
+void loop_free(struct loop *loop);     /* all handles must be closed; asserted */
+uv_loop_t *loop_uv(struct loop *loop);
+uint64_t loop_now_ms(struct loop *loop); /* monotonic; of the last loop turn */
+void loop_kick(struct loop *loop, struct kick *kick);
+void kick_cancel(struct kick *kick);                                         /* also when not queued */
+void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms); /* restarts a running one */
+void timer_stop(struct loop *loop, struct timer *timer);                     /* also when not running */
+static inline bool timer_running(const struct timer *timer)
+{
+	return timer->slot != 0;
+}
+
+/* Runs until loop_stop() or until nothing is left: no kick, no timer, no active libuv handle. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ * spawn.c - starting a child: everything that may allocate or fail is done first, then vfork. The child
+ * shares our memory until execve, so it makes plain system calls only and says in struct launch how far it
+ * came. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "lib/base/id.h"
+#include "lib/io/spawn_int.h"
+
+enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512 };
+
+enum launch_step {
+	STEP_GROUP,
+	STEP_KEEPER,
+	STEP_LIMIT,
+	STEP_PRIVILEGES,
+	STEP_LANDLOCK,
+	STEP_STREAMS,
+	STEP_CWD,
+	STEP_EXEC
+};
+
+struct launch {
+	const char *path;
+	char *const *argv;
+	char *const *envp;
+	const char *cwd;
+	int streams[3]; /* become 0, 1, 2; all above 2 */
+	int keeper_fd;
+	int landlock_fd;
+	volatile enum launch_step step; /* written by the child */
+	volatile int error;
+};
+
+struct streams {
+	int child[3];
+	int own[CHILD_WATCHES];
+};
+
+/* ---- in the child ---- */
+
+static int reset_signals(void)
+{
+	/* SIG_DFL, no flags, empty mask, in the kernel's layout. Not sigaction(3): sanitizers put a wrapper
+	 * around it. */
+	static const uint64_t by_default[4];
+
+	for (int sig = 1; sig <= SIGNAL_COUNT; sig++)
+		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, SIGNAL_COUNT / 8);
+	return 0;
+}
+
+static int tell_keeper(int fd)
+{
+	int32_t pgid = (int32_t)syscall(SYS_getpid);
+
+	return (int)syscall(SYS_sendto, fd, &pgid, sizeof pgid, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+}
+
+static int lower_limit(void)
+{
+	struct rlimit files;
+
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files) < 0)
+		return -1;
+	files.rlim_cur = MIN(files.rlim_max, (rlim_t)CHILD_NOFILE);
+	return (int)syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &files, NULL);
+}
+
+static int place_streams(const int streams[3])
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (syscall(SYS_dup3, streams[fd], fd, 0) < 0)
+			return -1;
+	return 0;
+}
+
+/* After the limit was lowered: what is open above it must be closed as well, so this asks for the hard one. */
+static void close_others(void)
+{
+	struct rlimit files;
+
+	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+		return;
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files) < 0)
+		return;
+	for (rlim_t fd = 3; fd < MIN(files.rlim_max, (rlim_t)65536); fd++)
+		(void)syscall(SYS_close, (int)fd);
+}
+
+static int launch_steps(struct launch *l)
+{
+	static const uint64_t no_signals;
+
+	l->step = STEP_GROUP;
+	if (syscall(SYS_setpgid, 0, 0) < 0)
+		return -1;
+	l->step = STEP_KEEPER;
+	if (tell_keeper(l->keeper_fd) < 0)
+		return -1;
+	l->step = STEP_LIMIT;
+	if (reset_signals() < 0 || lower_limit() < 0)
+		return -1;
+	l->step = STEP_PRIVILEGES;
+	if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	l->step = STEP_LANDLOCK;
+	if (l->landlock_fd > 0 && syscall(SYS_landlock_restrict_self, l->landlock_fd, 0) < 0)
+		return -1;
+	l->step = STEP_STREAMS;
+	if (place_streams(l->streams) < 0)
+		return -1;
+	l->step = STEP_CWD;
+	if (l->cwd && syscall(SYS_chdir, l->cwd) < 0)
+		return -1;
+	l->step = STEP_EXEC;
+	close_others();
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, sizeof no_signals);
+	return (int)syscall(SYS_execve, l->path, l->argv, l->envp);
+}
+
+/* ---- in the parent ---- */
+
+/* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
+static pid_t launch(struct launch *l)
+{
+	sigset_t all;
+	sigset_t old;
+
+	l->error = 0;
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid_t pid = vfork();
+	if (pid == 0) {
+		(void)launch_steps(l);
+		l->error = errno;
+		for (;;)
+			(void)syscall(SYS_exit_group, 127);
+	}
+	int saved = errno;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	return pid;
+}
+
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int launch_failure(const struct launch *l, const char *name, struct err *err)
+{
+	enum err_kind kind = l->error == ENOENT || l->error == ENOTDIR ? ERR_NOT_FOUND : ERR_IO;
+
+	errno = l->error;
+	switch (l->step) {
+	case STEP_EXEC:
+		return err_set(err, kind, "cannot run %s: %m", name);
+	case STEP_CWD:
+		return err_set(err, kind, "cannot run %s in %s: %m", name, l->cwd);
+	case STEP_LANDLOCK:
+	case STEP_PRIVILEGES:
+		return err_set(err, ERR_IO, "cannot confine %s: %m", name);
+	case STEP_KEEPER:
+		return err_set(err, ERR_IO, "cannot run %s: the keeper process does not answer: %m", name);
+	default:
+		return err_set(err, ERR_IO, "cannot prepare a process for %s: %m", name);
+	}
+}
+
+/* A keeper that was killed or stopped is replaced, once. */
+static int launch_guarded(struct spawner *s, struct launch *l, const char *name, pid_t *ret_pid, struct err *err)
+{
+	for (int try = 0;; try++) {
+		l->keeper_fd = s->keeper.fd;
+		pid_t pid = launch(l);
+		if (pid < 0)
+			return err_set(err, ERR_IO, "cannot start a process for %s: %m", name);
+		if (!l->error) {
+			*ret_pid = pid;
+			return 0;
+		}
+		wait_for(pid);
+		if (l->step > STEP_KEEPER)
+			(void)keeper_send(&s->keeper, &(int32_t){ -pid }, 1);
+		if (l->step != STEP_KEEPER || try)
+			return launch_failure(l, name, err);
+		if (spawner_new_keeper(s, err) < 0)
+			return -ERR_IO;
+	}
+}
+
+static const char *env_get(const char *const *envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *envp; envp++)
+		if (!strncmp(*envp, name, n) && (*envp)[n] == '=')
+			return *envp + n + 1;
+	return NULL;
+}
+
+/* 0, or the errno that says why this file cannot be run. A directory of the path that we may not search has nothing
+ * for us; that is no reason to speak of permission. */
+static int try_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return ENOENT;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
+}
+
+/* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search. */
+static char *find_program(const struct child_options *o, const char *const *envp, struct err *err)
+{
+	const char *name = o->argv[0];
+	const char *path = env_get(envp, "PATH");
+	int reason = ENOENT;
+
+	if (strchr(name, '/'))
+		return xstrdup(name);
+	struct str rest = str_from(path ? path : "/usr/local/bin:/usr/bin:/bin");
+	while (rest.p && *name) {
+		struct str dir = str_cut(&rest, ':');
+		AUTO_BUF struct buf file = { 0 };
+		if ((!dir.n || dir.p[0] != '/') && o->cwd)
+			buf_addf(&file, "%s/", o->cwd);
+		buf_add(&file, dir.p, dir.n);
+		buf_addf(&file, "%s%s", dir.n ? "/" : "", name);
+		int why = try_program(file.p);
+		if (!why)
+			return buf_take(&file, NULL);
+		if (why == EACCES)
+			reason = EACCES;
+	}
+	errno = reason;
+	err_set(err, reason == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot run %s: %m", name);
+	return NULL;
+}
+
+/* Returns owned: one block, the array and behind it the mark. An outer spawner's id stays in front of ours,
+ * so that it finds our children too when it ends us. */
+static char **env_with_mark(const struct spawner *s, const char *const *envp)
+{
+	const char *outer = env_get(envp, "CADRE_SPAWN");
+	size_t count = 0;
+	size_t at = 0;
+
+	while (envp[count])
+		count++;
+	char **copy = xmalloc((count + 2) * sizeof *copy + MARK_MAX);
+	char *mark = (char *)(copy + count + 2);
+	if (outer && *outer && strlen(outer) < MARK_MAX - 64)
+		snprintf(mark, MARK_MAX, SPAWN_MARK "%s:%s", outer, s->id);
+	else
+		snprintf(mark, MARK_MAX, SPAWN_MARK "%s", s->id);
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(envp[i], SPAWN_MARK, sizeof SPAWN_MARK - 1) != 0)
+			copy[at++] = (char *)(uintptr_t)envp[i];
+	copy[at++] = mark;
+	copy[at] = NULL;
+	return copy;
+}
+
+/* A host may have closed 0, 1 or 2; descriptors that land there would be overwritten in the child. */
+static int above_stdio(int fd)
+{
+	if (fd < 0 || fd > 2)
+		return fd;
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return moved;
+}
+
+static int open_null(void)
+{
+	return above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
+}
+
+static int open_pipe(int *ret_read, int *ret_write)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	*ret_read = above_stdio(ends[0]);
+	*ret_write = above_stdio(ends[1]);
+	return *ret_read < 0 || *ret_write < 0 ? -1 : 0;
+}
+
+static int open_output(const struct child_options *o, bool wanted, struct streams *st)
+{
+	if (o->out_fd > 0)
+		st->child[1] = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
+	else if (!wanted)
+		st->child[1] = open_null();
+	else if (open_pipe(&st->own[CHILD_OUT], &st->child[1]) < 0)
+		return -1;
+	if (st->child[1] < 0)
+		return -1;
+	if (wanted && !o->merge && o->out_fd <= 0)
+		return open_pipe(&st->own[CHILD_ERR], &st->child[2]);
+	st->child[2] = fcntl(st->child[1], F_DUPFD_CLOEXEC, 3);
+	return st->child[2] < 0 ? -1 : 0;
+}
+
+static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
+{
+	if (!o->input.n && !o->keep_stdin)
+		st->child[0] = open_null();
+	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
+		return -1;
+	return st->child[0] < 0 ? -1 : open_output(o, wanted, st);
+}
+
+static void close_all(int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0) {
+			close(fds[i]);
+			fds[i] = -1;
+		}
+}
+
+static int start_process(struct spawner *s, const struct child_options *o, const struct streams *st, pid_t *ret_pid,
+			 struct err *err)
+{
+	const char *const *envp = o->envp ? o->envp : (const char *const *)environ;
+	AUTO_FREE char *path = find_program(o, envp, err);
+	if (!path)
+		return -(int)(err ? err->kind : ERR_NOT_FOUND);
+	AUTO_FREE char **env = env_with_mark(s, envp);
+	struct launch l = {
+		.path = path,
+		.argv = (char *const *)(uintptr_t)o->argv,
+		.envp = env,
+		.cwd = o->cwd,
+		.streams = { st->child[0], st->child[1], st->child[2] },
+		.landlock_fd = o->landlock_fd,
+	};
+	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
+}
+
+static struct child *child_new(struct spawner *s, const struct child_options *o, const struct child_handlers *handlers,
+			       void *data, pid_t pid)
+{
+	struct child *c = xcalloc(1, sizeof *c);
+
+	c->spawner = s;
+	c->handlers = *handlers;
+	c->data = data;
+	c->pid = pid;
+	c->stdin_open = o->keep_stdin;
+	c->tell_end = o->tell_end;
+	buf_add(&c->input, o->input.p, o->input.n);
+	return c;
+}
+
+int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
+		void *data, struct child **ret_child, struct err *err)
+{
+	struct streams st = { .child = { -1, -1, -1 }, .own = { -1, -1, -1, -1 } };
+	pid_t pid = -1;
+
+	spawner_prune(s);
+	int rc = spawner_prepare(s, err);
+	if (rc < 0)
+		return rc;
+	if (open_streams(options, handlers->on_output != NULL, &st) < 0)
+		rc = err_set(err, ERR_IO, "cannot start %s: %m", options->argv[0]);
+	else
+		rc = start_process(s, options, &st, &pid, err);
+	close_all(st.child, COUNT_OF(st.child));
+	if (rc < 0) {
+		close_all(st.own, COUNT_OF(st.own));
+		return rc;
+	}
+	struct child *c = child_new(s, options, handlers, data, pid);
+	rc = child_begin(c, st.own, err);
+	if (rc == 0 && ret_child)
+		*ret_child = c;
+	return rc;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * spawn.h - child processes. The only file of the program that starts one is spawn.c (docs/internals/spawn.md).
+ *
+ * vfork, then raw system calls only in the child: setpgid, signals reset, soft descriptor limit 1,024, no_new_privs,
+ * landlock_restrict_self on a ruleset the parent made, dup2, chdir, execve. Every child is the leader of a process
+ * group of its own; ending a child ends the group. A keeper process holds a pipe from us and kills all registered groups
+ * when it closes, so that even kill -9 of this process leaves nothing behind. */
+#pragma once
+#include <sys/types.h>
+#include "lib/base/str.h"
+#include "lib/io/loop.h"
+
+struct spawner; /* keeper, SIGCHLD; one per process */
+struct child;
+
+struct child_handlers {
+	/* Output as it comes; stderr joins stdout when .merge is set. Borrowed until return. May be NULL (then /dev/null).
+	 * With .tell_end it comes once more for each stream, with n == 0, when the child has closed that one. */
+	void (*on_output)(struct child *c, bool is_stderr, const char *p, size_t n);
+	/* Exactly once, after both pipes are closed and the process has been waited for; the child is freed after it
+	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are given up 200 ms after the exit
+	 * (not while the child is paused); what is written to them later is read and dropped. */
+	void (*on_exit)(struct child *c, int status);
+};
+
+/* Borrowed until spawn_start returns */
+struct child_options {
+	const char *const *argv; /* argv[0] is searched in PATH of envp unless it has a slash */
+	const char *const *envp; /* NULL: our environment */
+	const char *cwd;         /* NULL: ours */
+	bool merge;              /* stderr into the same pipe as stdout, so that the order is kept */
+	int out_fd;       /* > 0: stdout and stderr go to this descriptor instead of a pipe (background shells) */
+	struct str input; /* written to stdin, then closed; empty: /dev/null */
+	bool keep_stdin;  /* stdin stays open after the input, for child_write */
+	bool tell_end;
+	int landlock_fd; /* > 0: ruleset to enforce */
+};
+
+struct spawner *spawner_new(struct loop *loop, struct err *err); /* the keeper itself starts with the first child */
+void spawner_free(struct spawner *s); /* no child may be left; ends the keeper and waits for it */
+int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
+		void *data, struct child **ret_child, struct err *err);
+void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
+void child_pause(struct child *c, bool on);   /* stop reading its output */
+/* Only with keep_stdin. Copies; writes what the pipe takes and queues the rest, never blocks. What a child that has closed
+ * its stdin does not take is dropped without a word: its end is told by on_exit. */
+void child_write(struct child *c, const void *p, size_t n);
+void child_close_stdin(struct child *c);    /* after what is queued; later writes are dropped; also twice */
+size_t child_unsent(const struct child *c); /* bytes queued */
+pid_t child_pid(const struct child *c);
+void *child_data(struct child *c);
+size_t spawner_active(const struct spawner *s);
+
+/* A group may outlive its child (`sleep 1000 &`): true while members are left. kill ends them; it does nothing for a
+ * number that is no such group. Both hold until the spawner is freed, which ends all of them. */
+bool spawner_group_left(struct spawner *s, pid_t pgid);
+void spawner_kill_group(struct spawner *s, pid_t pgid);
+/* Ends what children left behind, also outside their groups (setsid, daemons), and waits for it, at most a second.
+ * Processes that the host itself started are never touched. */
+void spawner_reap_orphans(struct spawner *s);

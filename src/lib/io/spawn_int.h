@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * spawn_int.h - shared by spawn.c (starting), child.c (the life after it), spawner.c (what children share),
+ * keeper.c and orphan.c. */
+#pragma once
+#include <signal.h>
+#include "lib/base/buf.h"
+#include "lib/io/spawn.h"
+
+enum {
+	SPAWN_ID_LEN = 16,
+	CHILD_GRACE_MS = 200, /* how long pipes may outlive the process */
+	CHILD_TERM_MS = 2000, /* SIGTERM becomes SIGKILL */
+	CHILD_READ_BYTES = 64 * 1024,
+};
+
+/* A set of process ids on raw pages: the keeper, forked from a program with threads, must not use malloc. */
+struct pid_list {
+	pid_t *pids;
+	size_t count, cap;
+};
+bool pid_list_add(struct pid_list *list, pid_t pid); /* false: no memory; adding twice is adding once */
+void pid_list_remove(struct pid_list *list, pid_t pid);
+bool pid_list_has(const struct pid_list *list, pid_t pid);
+void pid_list_release(struct pid_list *list);
+
+/* keeper.c. fd < 0: not running. A record is an array of int32_t: n registers group n, -n removes it, 0 says
+ * that all is well and ends the keeper. */
+struct keeper {
+	pid_t pid;
+	int fd;
+};
+int keeper_start(struct keeper *k, const char *id, struct err *err);
+/* Waits up to a second for a slow keeper. */
+bool keeper_send(const struct keeper *k, const int32_t *record, size_t count);
+/* clean: it kills nothing, otherwise it is killed itself. Waits for its end. Also when not running. */
+void keeper_stop(struct keeper *k, bool clean);
+
+/* orphan.c. All of it may run in the keeper: no malloc, no locks. A process is marked when its environment
+ * has a CADRE_SPAWN that names id: a thing that only descendants of the spawner have. */
+#define SPAWN_MARK "CADRE_SPAWN="
+bool orphan_is_marked(pid_t pid, const char *id);
+/* Sends SIGKILL to every marked process of the system until none is found. What was killed is added to
+ * killed. */
+void orphan_kill_marked(const char *id, struct pid_list *killed);
+/* The direct children of this process, adopted ones too. false: the kernel does not tell. */
+bool orphan_children(struct pid_list *ret_pids);
+
+/* A pipe whose other end outlived its child: read and thrown away, so that the writer does not die of
+ * SIGPIPE. */
+struct drain {
+	uv_poll_t poll;
+	struct spawner *spawner;
+	struct drain *next, **prev;
+	int fd;
+};
+
+struct spawner {
+	struct loop *loop;
+	struct keeper keeper;
+	char id[SPAWN_ID_LEN + 1];
+	struct child *children;
+	size_t active;
+	struct pid_list left;    /* groups whose leader is gone but not all members */
+	struct pid_list adopted; /* marked processes that left their group and became our children */
+	struct drain *drains;
+	uv_signal_t *sigchld; /* only where a pidfd cannot be had */
+	size_t sigchld_users;
+	bool without_pidfd; /* tests set it */
+	bool prepared;      /* keeper and subreaper, with the first child */
+	bool set_subreaper;
+	uint64_t adopted_ms; /* when orphans were looked for last */
+	char *scratch;       /* CHILD_READ_BYTES, shared: reading never nests */
+};
+
+enum child_watch { CHILD_OUT, CHILD_ERR, CHILD_IN, CHILD_PROCESS, CHILD_WATCHES };
+
+struct watch {
+	uv_poll_t poll;
+	struct child *child;
+	int fd; /* -1: not in use */
+};
+
+struct child {
+	struct spawner *spawner;
+	struct child *next, **prev;
+	struct child_handlers handlers;
+	void *data;
+	pid_t pid;
+	int status;
+	bool exited, killing, paused, by_signal;
+	bool stdin_open; /* more may be written: not to be closed when the queue is empty */
+	bool tell_end;
+	unsigned open_handles; /* the struct lives until the last close callback */
+	struct watch watch[CHILD_WATCHES];
+	struct timer grace;    /* after the exit */
+	struct timer escalate; /* after SIGTERM */
+	struct kick kick;
+	struct buf input;
+	size_t input_sent;
+};
+
+/* child.c: takes the descriptors of fds (-1: none). The process runs already; a failure to watch it kills
+ * it. */
+int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err);
+
+/* spawner.c */
+int spawner_prepare(struct spawner *s, struct err *err); /* before the first child: keeper and subreaper */
+/* Somebody killed the old one: registers all groups again. */
+int spawner_new_keeper(struct spawner *s, struct err *err);
+void spawner_prune(struct spawner *s);                  /* forgets groups and orphans that have ended */
+void spawner_group_over(struct spawner *s, pid_t pgid); /* the leader was waited for */
+void spawner_drain(struct spawner *s, int fd);          /* takes fd */
+int spawner_use_sigchld(struct spawner *s, struct err *err);
+void spawner_leave_sigchld(struct spawner *s);
+
+/* child.c */
+void child_check_exit(struct child *c);

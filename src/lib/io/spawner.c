@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ * spawner.c - what all children share: the keeper, the subreaper, groups that outlive their leader, orphans,
+ * pipes that nobody reads any more. */
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "lib/base/id.h"
+#include "lib/io/spawn_int.h"
+
+enum {
+	ADOPT_EVERY_MS = 500,
+	END_PATIENCE_MS = 1000, /* for processes that got SIGKILL; the kernel may hold one longer */
+	END_STEP_MS = 5,
+};
+
+struct spawner *spawner_new(struct loop *loop, struct err *err)
+{
+	struct spawner *s = xcalloc(1, sizeof *s);
+
+	(void)err;
+	s->loop = loop;
+	s->keeper.fd = -1;
+	id_random(s->id, SPAWN_ID_LEN, "0123456789abcdef");
+	return s;
+}
+
+size_t spawner_active(const struct spawner *s)
+{
+	return s->active;
+}
+
+int spawner_prepare(struct spawner *s, struct err *err)
+{
+	int was = 0;
+
+	if (s->prepared)
+		return 0;
+	int rc = keeper_start(&s->keeper, s->id, err);
+	if (rc < 0)
+		return rc;
+	if (prctl(PR_GET_CHILD_SUBREAPER, &was) == 0 && !was)
+		s->set_subreaper = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+	s->scratch = xmalloc(CHILD_READ_BYTES);
+	s->prepared = true;
+	return 0;
+}
+
+int spawner_new_keeper(struct spawner *s, struct err *err)
+{
+	keeper_stop(&s->keeper, false);
+	int rc = keeper_start(&s->keeper, s->id, err);
+	if (rc < 0)
+		return rc;
+	bool told = keeper_send(&s->keeper, s->left.pids, s->left.count);
+	for (const struct child *c = s->children; c && told; c = c->next)
+		told = c->exited || keeper_send(&s->keeper, &c->pid, 1);
+	return told ? 0 : err_set(err, ERR_IO, "the keeper process does not answer: %m");
+}
+
+/* ---- groups and orphans ---- */
+
+static void reap_group(pid_t pgid)
+{
+	while (waitpid(-pgid, NULL, WNOHANG) > 0)
+		;
+}
+
+static bool group_is_empty(pid_t pgid)
+{
+	return kill(-pgid, 0) < 0 && errno == ESRCH;
+}
+
+static void forget_group(struct spawner *s, pid_t pgid)
+{
+	pid_list_remove(&s->left, pgid);
+	(void)keeper_send(&s->keeper, &(int32_t){ -pgid }, 1); /* a dead keeper is replaced at the next start */
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a;
+	pid_t y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorted; returns owned, never NULL. */
+static pid_t *live_leaders(const struct spawner *s)
+{
+	pid_t *pids = xmalloc(s->active * sizeof *pids);
+	size_t n = 0;
+
+	for (const struct child *c = s->children; c; c = c->next)
+		pids[n++] = c->pid;
+	qsort(pids, n, sizeof *pids, compare_pids);
+	return pids;
+}
+
+/* Children of ours that we did not start ourselves, that carry our mark and belong to no group that we know.
+ * They must be found while they live: a zombie has no environment, and a host's own children must stay the
+ * host's to wait for. */
+static void adopt_orphans(struct spawner *s)
+{
+	struct pid_list children = { 0 };
+	AUTO_FREE pid_t *leaders = live_leaders(s);
+
+	s->adopted_ms = loop_now_ms(s->loop);
+	(void)orphan_children(&children);
+	for (size_t i = 0; i < children.count; i++) {
+		pid_t pid = children.pids[i];
+		pid_t pgid = getpgid(pid);
+		bool known = pid == s->keeper.pid || pid_list_has(&s->adopted, pid) || pid_list_has(&s->left, pgid) ||
+			     bsearch(&pgid, leaders, s->active, sizeof *leaders, compare_pids);
+		if (!known && orphan_is_marked(pid, s->id))
+			(void)pid_list_add(&s->adopted, pid);
+	}
+	pid_list_release(&children);
+}
+
+void spawner_prune(struct spawner *s)
+{
+	for (size_t i = s->left.count; i--;) {
+		pid_t pgid = s->left.pids[i];
+		reap_group(pgid);
+		if (group_is_empty(pgid))
+			forget_group(s, pgid);
+	}
+	for (size_t i = s->adopted.count; i--;) {
+		pid_t pid = s->adopted.pids[i];
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			pid_list_remove(&s->adopted, pid);
+	}
+}
+
+void spawner_group_over(struct spawner *s, pid_t pgid)
+{
+	if (group_is_empty(pgid) || !pid_list_add(&s->left, pgid))
+		forget_group(s, pgid);
+	if (loop_now_ms(s->loop) >= s->adopted_ms + ADOPT_EVERY_MS || !s->adopted_ms)
+		adopt_orphans(s);
+	spawner_prune(s);
+}
+
+bool spawner_group_left(struct spawner *s, pid_t pgid)
+{
+	spawner_prune(s);
+	return pid_list_has(&s->left, pgid);
+}
+
+void spawner_kill_group(struct spawner *s, pid_t pgid)
+{
+	if (spawner_group_left(s, pgid))
+		(void)kill(-pgid, SIGKILL);
+}
+
+/* Again until none is found: the children of an orphan become ours only when it is gone. */
+void spawner_reap_orphans(struct spawner *s)
+{
+	for (int ms = 0; ms < END_PATIENCE_MS; ms += END_STEP_MS) {
+		spawner_prune(s);
+		adopt_orphans(s);
+		if (!s->left.count && !s->adopted.count)
+			return;
+		for (size_t i = 0; i < s->left.count; i++)
+			(void)kill(-s->left.pids[i], SIGKILL);
+		for (size_t i = 0; i < s->adopted.count; i++)
+			(void)kill(s->adopted.pids[i], SIGKILL);
+		(void)poll(NULL, 0, END_STEP_MS);
+	}
+}
+
+/* Nothing but the keeper (and what a host started itself) is left nearly always: then /proc need not be read
+ * whole. */
+static bool may_have_descendants(const struct spawner *s)
+{
+	struct pid_list children = { 0 };
+
+	bool known = orphan_children(&children);
+	bool others = children.count > (pid_list_has(&children, s->keeper.pid) ? 1 : 0);
+	pid_list_release(&children);
+	return !known || others;
+}
+
+/* A process that is not our child yet becomes one when its parent, killed too, is gone: hence kill(pid, 0)
+ * as the test. */
+static void end_descendants(struct spawner *s)
+{
+	struct pid_list killed = { 0 };
+
+	spawner_reap_orphans(s);
+	if (!may_have_descendants(s))
+		return;
+	orphan_kill_marked(s->id, &killed);
+	for (int ms = 0; killed.count && ms < END_PATIENCE_MS; ms += END_STEP_MS) {
+		for (size_t i = killed.count; i--;)
+			if (waitpid(killed.pids[i], NULL, WNOHANG) > 0 || kill(killed.pids[i], 0) < 0)
+				pid_list_remove(&killed, killed.pids[i]);
+		(void)poll(NULL, 0, killed.count ? END_STEP_MS : 0);
+	}
+	pid_list_release(&killed);
+}
+
+/* ---- pipes that nobody reads any more ---- */
+
+static void on_drain_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+static void drain_close(struct drain *d)
+{
+	*d->prev = d->next;
+	if (d->next)
+		d->next->prev = d->prev;
+	uv_close((uv_handle_t *)&d->poll, on_drain_closed);
+	close(d->fd);
+}
+
+static void on_drain(uv_poll_t *poll, int status, int events)
+{
+	struct drain *d = poll->data;
+	ssize_t n = read(d->fd, d->spawner->scratch, CHILD_READ_BYTES);
+
+	(void)status;
+	(void)events;
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		drain_close(d);
+}
+
+void spawner_drain(struct spawner *s, int fd)
+{
+	struct drain *d = xcalloc(1, sizeof *d);
+
+	if (uv_poll_init(loop_uv(s->loop), &d->poll, fd) < 0) {
+		close(fd);
+		free(d);
+		return;
+	}
+	d->poll.data = d;
+	d->spawner = s;
+	d->fd = fd;
+	d->next = s->drains;
+	d->prev = &s->drains;
+	if (d->next)
+		d->next->prev = &d->next;
+	s->drains = d;
+	(void)uv_poll_start(&d->poll, UV_READABLE, on_drain);
+	uv_unref((uv_handle_t *)&d->poll); /* an orphan's pipe is no reason for the loop to go on */
+}
+
+/* ---- SIGCHLD, where there is no pidfd ---- */
+
+static void on_sigchld(uv_signal_t *handle, int signum)
+{
+	const struct spawner *s = handle->data;
+
+	(void)signum;
+	for (struct child *c = s->children, *next; c; c = next) {
+		next = c->next;
+		if (c->by_signal)
+			child_check_exit(c);
+	}
+}
+
+static void on_signal_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+int spawner_use_sigchld(struct spawner *s, struct err *err)
+{
+	int rc = 0;
+
+	if (!s->sigchld) {
+		uv_signal_t *handle = xcalloc(1, sizeof *handle);
+		rc = uv_signal_init(loop_uv(s->loop), handle);
+		if (rc < 0) {
+			free(handle);
+			return err_set(err, ERR_IO, "cannot watch for SIGCHLD: %s", uv_strerror(rc));
+		}
+		handle->data = s;
+		s->sigchld = handle;
+	}
+	if (!s->sigchld_users)
+		rc = uv_signal_start(s->sigchld, on_sigchld, SIGCHLD);
+	if (rc < 0)
+		return err_set(err, ERR_IO, "cannot watch for SIGCHLD: %s", uv_strerror(rc));
+	s->sigchld_users++;
+	(void)raise(SIGCHLD); /* a child that ended before this is seen too */
+	return 0;
+}
+
+void spawner_leave_sigchld(struct spawner *s)
+{
+	if (--s->sigchld_users == 0)
+		(void)uv_signal_stop(s->sigchld);
+}
+
+void spawner_free(struct spawner *s)
+{
+	if (!s)
+		return;
+	assert(!s->active);
+	if (s->prepared)
+		end_descendants(s);
+	while (s->drains)
+		drain_close(s->drains);
+	if (s->sigchld)
+		uv_close((uv_handle_t *)s->sigchld, on_signal_closed);
+	keeper_stop(&s->keeper, true);
+	if (s->set_subreaper)
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 0);
+	pid_list_release(&s->left);
+	pid_list_release(&s->adopted);
+	free(s->scratch);
+	free(s);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ * sse.c - server-sent events out of a byte stream.
+ *
+ * During a feed the name and the data of the current event are slices of the fed bytes; they move to the
+ * buffers of struct sse only when a second data line comes or the feed ends inside the event. The limit
+ * holds for each line and for the joined data, so that where a stream is split never decides what is an
+ * error. */
+#include "lib/io/sse.h"
+
+enum { DEFAULT_LIMIT_BYTES = 32 << 20 };
+
+static const struct str byte_order_mark = { "\xEF\xBB\xBF", 3 };
+
+struct feed {
+	struct sse *sse;
+	const char *at, *end;
+	const char *lf, *cr;   /* the next one of each, or end: every byte is searched once for each */
+	size_t lines;          /* taken so far */
+	struct str name, data; /* in place; p == NULL: what there is lies in sse->name, sse->payload */
+	struct err *err;
+};
+
+static size_t limit_of(const struct sse *s)
+{
+	return s->limit_bytes ? s->limit_bytes : DEFAULT_LIMIT_BYTES;
+}
+
+static int too_large(const struct feed *f)
+{
+	return err_set(f->err, ERR_LIMIT, "event stream: an event has more than %zu bytes", limit_of(f->sse));
+}
+
+static void hold(struct buf *b, struct str *in_place)
+{
+	if (in_place->p)
+		buf_add(b, in_place->p, in_place->n);
+	*in_place = (struct str){ 0 };
+}
+
+static int add_data(struct feed *f, struct str value)
+{
+	struct sse *s = f->sse;
+	size_t before = s->has_data ? s->payload.n + f->data.n + 1 : 0;
+
+	if (before + value.n > limit_of(s))
+		return too_large(f);
+	if (!s->has_data) {
+		s->has_data = true;
+		f->data = value;
+		return 0;
+	}
+	hold(&s->payload, &f->data);
+	buf_addch(&s->payload, '\n');
+	buf_add(&s->payload, value.p, value.n);
+	return 0;
+}
+
+static void take_id(struct sse *s)
+{
+	struct buf old = s->last_id;
+
+	s->last_id = s->id;
+	s->id = old;
+	s->has_id = false;
+}
+
+/* A blank line: the event is complete. */
+static int end_event(struct feed *f)
+{
+	struct sse *s = f->sse;
+	struct str name = f->name.p ? f->name : buf_str(&s->name);
+	struct str data = f->data.p ? f->data : buf_str(&s->payload);
+
+	if (s->has_id)
+		take_id(s);
+	int rc = s->has_data ? s->event(s->data, name, data) : 0;
+
+	s->has_data = false;
+	buf_clear(&s->name);
+	buf_clear(&s->payload);
+	f->name = f->data = (struct str){ 0 };
+	return rc;
+}
+
+/* The fields that only streams which can be resumed have. An id with a NUL and a time that is no number do not count. */
+static void take_rare_field(struct sse *s, struct str field, struct str value)
+{
+	if (str_is(field, "retry"))
+		(void)str_to_u64(value, &s->retry_ms);
+	if (!str_is(field, "id") || memchr(value.p, '\0', value.n))
+		return;
+	buf_clear(&s->id);
+	buf_add(&s->id, value.p, value.n);
+	s->has_id = true;
+}
+
+static int take_line(struct feed *f, struct str line)
+{
+	if (line.n > limit_of(f->sse))
+		return too_large(f);
+	if (!f->sse->started && str_starts(line, byte_order_mark))
+		line = (struct str){ line.p + byte_order_mark.n, line.n - byte_order_mark.n };
+	f->sse->started = true;
+	if (!line.n)
+		return end_event(f);
+
+	struct str value = line;
+	struct str field = str_cut(&value, ':');
+	if (!value.p)
+		value.p = line.p + line.n; /* no colon: the line is the field's name, its value is empty */
+	else if (value.n && value.p[0] == ' ')
+		value = (struct str){ value.p + 1, value.n - 1 };
+	if (str_is(field, "data"))
+		return add_data(f, value);
+	if (str_is(field, "event")) {
+		buf_clear(&f->sse->name);
+		f->name = value;
+	} else {
+		take_rare_field(f->sse, field, value);
+	}
+	return 0;
+}
+
+static const char *find(const char *found, char c, const struct feed *f)
+{
+	if (found && found >= f->at)
+		return found;
+	const char *hit = memchr(f->at, c, (size_t)(f->end - f->at));
+	return hit ? hit : f->end;
+}
+
+/* The next line that ends in the fed bytes. */
+static bool next_line(struct feed *f, struct str *ret_line)
+{
+	struct sse *s = f->sse;
+
+	if (s->skip_lf && f->at < f->end) {
+		f->at += *f->at == '\n';
+		s->skip_lf = false;
+	}
+	f->lf = find(f->lf, '\n', f);
+	f->cr = find(f->cr, '\r', f);
+	const char *stop = MIN(f->lf, f->cr);
+	if (stop == f->end)
+		return false;
+	*ret_line = (struct str){ f->at, (size_t)(stop - f->at) };
+	s->skip_lf = *stop == '\r';
+	f->at = stop + 1;
+	f->lines++;
+	return true;
+}
+
+/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this feed
+ * ends, because the event may borrow it. */
+static struct str join(struct sse *s, struct str line)
+{
+	if (!s->line.n)
+		return line;
+	buf_add(&s->line, line.p, line.n);
+	return buf_str(&s->line);
+}
+
+/* Keeps what the event has so far, and the beginning of a line. */
+static int hold_rest(struct feed *f)
+{
+	struct sse *s = f->sse;
+	size_t rest = (size_t)(f->end - f->at);
+
+	hold(&s->name, &f->name);
+	hold(&s->payload, &f->data);
+	if (f->lines)
+		buf_clear(&s->line);
+	if (s->line.n + rest > limit_of(s))
+		return too_large(f);
+	if (rest)
+		buf_add(&s->line, f->at, rest);
+	return 0;
+}
+
+int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
+{
+	struct str line;
+	int rc = 0;
+
+	if (!n)
+		return 0;
+	struct feed f = { .sse = s, .at = p, .end = p + n, .err = err };
+	while (!rc && next_line(&f, &line))
+		rc = take_line(&f, f.lines == 1 ? join(s, line) : line);
+	return rc ? rc : hold_rest(&f);
+}
+
+bool sse_in_event(const struct sse *s)
+{
+	return s->line.n || s->name.n || s->has_data || s->has_id;
+}
+
+void sse_release(struct sse *s)
+{
+	buf_release(&s->line);
+	buf_release(&s->payload);
+	buf_release(&s->name);
+	buf_release(&s->id);
+	buf_release(&s->last_id);
+	s->retry_ms = 0;
+	s->skip_lf = s->started = s->has_data = s->has_id = false;
+}

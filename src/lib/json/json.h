@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * json.h - reading JSON: strict RFC 8259, no copies, nothing lost.
+ *
+ * json_parse() checks the whole text (UTF-8, escapes, numbers, depth, size) and lays its values out as a flat array of
+ * nodes in document order. A node is a slice of the text: numbers keep their digits, strings keep their escapes, so
+ * that what came in can be sent on byte for byte. The children of a node follow it; `span` leads to its next sibling.
+ *
+ *     const struct json *root;
+ *     if (json_parse(&reader, text, n, &root, &err) < 0) ...
+ *     struct str id = json_str(json_get(root, "id"), &arena);      (empty when absent or not a string)
+ *     for (const struct json *v = json_first(list); v; v = json_next(list, v)) ...
+ *
+ * Nodes belong to the reader and point into the text: both must outlive them, and the next json_parse() of the same
+ * reader ends them. All accessors take NULL and values of another type and then give "nothing" (NULL, "", 0, false),
+ * so a chain json_get(json_get(v, "a"), "b") needs no checks in between. */
+#pragma once
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+
+enum json_type { JSON_NULL = 1, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+	const char *text; /* string: between the quotes, raw; all others: the whole value with its brackets */
+	uint32_t len;
+	uint32_t span;  /* nodes of this value including itself (an object's keys are nodes too) */
+	uint32_t count; /* elements of an array, members of an object */
+	uint8_t type;   /* enum json_type */
+	bool escaped;   /* string: has a backslash, so text differs from the value */
+};
+
+struct json_limits {
+	size_t bytes;
+	unsigned depth;
+};
+
+struct json_reader {
+	struct json_limits limits; /* zeroed: 512 MB, depth 512 */
+	struct json *nodes;        /* kept between parses */
+	size_t used, cap;
+};
+
+/* A zeroed reader is ready. The text need not be NUL-terminated. Errors name line and byte:
+ * "line 3, column 14: expected ',' or '}'". Duplicate keys are allowed; json_get() finds the last one. Lone surrogate
+ * escapes (\ud800) are accepted here (they are legal JSON) and become U+FFFD when a string is decoded. Nodes can take up
+ * to 24 times the text (an array of digits; a conversation takes a quarter): lower limits.bytes for what strangers send. */
+int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err);
+void json_reader_release(struct json_reader *r);
+#define AUTO_JSON CLEANUP(json_reader_release)
+
+const struct json *json_get(const struct json *object, const char *key);
+const struct json *json_get_str(const struct json *object, struct str key);
+const struct json *json_first(const struct json *container); /* first element, or first KEY of an object */
+/* Next element of an array. For an object: json_first gives the key, the value of a key is key + 1, and json_next of
+ * the VALUE gives the next key. Use json_member() for objects instead where possible. */
+const struct json *json_next(const struct json *container, const struct json *value);
+struct json_member {
+	const struct json *key, *value;
+};
+/* for (struct json_member m = json_members(obj); m.key; m = json_member_next(obj, m)) */
+struct json_member json_members(const struct json *object);
+struct json_member json_member_next(const struct json *object, struct json_member m);
+
+bool json_is(const struct json *v, enum json_type type); /* false for NULL */
+bool json_bool(const struct json *v);                    /* true only for true */
+/* False if not a number, has a fraction or does not fit. 1.0 and 25e2 have none. *ret is then left alone. */
+bool json_i64(const struct json *v, int64_t *ret);
+bool json_u64(const struct json *v, uint64_t *ret);
+double json_double(const struct json *v);  /* 0 if not a number, infinite if too large */
+struct str json_raw(const struct json *v); /* the value as it stood in the text, a string with quotes */
+/* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
+struct str json_str(const struct json *v, struct arena *arena);
+char *json_cstr(const struct json *v,
+		struct arena *arena);                     /* copy with NUL; NULL if not a string or has a NUL inside */
+bool json_str_is(const struct json *v, const char *text); /* compares the decoded value without allocating */
+/* Equal values: order of members, spelling of numbers and strings do not count. Of a repeated key the last one does. */
+bool json_same(const struct json *a, const struct json *b);

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ * json_schema.c - checks values against a subset of JSON Schema. The first fault ends the check.
+ *
+ * One function per keyword, in a table; each sees the whole schema, so keywords that work together
+ * (properties and additionalProperties) are one entry. To add a keyword: write check_NAME() and add its row
+ * to `keywords`. Schemas come from strangers too (MCP servers): references may loop and alternatives may
+ * multiply, so depth and steps are limited. */
+#include "lib/json/json_schema.h"
+#include "lib/json/json_int.h"
+
+enum { DEPTH_MAX = 256, STEPS_BASE = 10000, STEPS_PER_NODE = 64 };
+
+struct check {
+	const struct json *root;
+	struct arena arena;
+	uint64_t steps_left;
+	unsigned depth;
+};
+
+/* Where in the value we are; lives on the stack of the check above. */
+struct path {
+	const struct path *up;
+	const struct json *key; /* NULL: an element of an array */
+	uint32_t index;
+};
+
+/* One value under one schema: what every keyword looks at. */
+struct site {
+	struct check *c;
+	const struct json *schema, *v;
+	const struct path *path; /* of v */
+	struct err *err;
+};
+
+static int check_value(struct check *c, const struct json *schema, const struct json *v, const struct path *path,
+		       struct err *err);
+
+/* The kind of a value and how a sentence names it. An integer is a number too. */
+static const struct type_name {
+	const char *name, *phrase;
+	enum json_type type;
+} type_names[] = {
+	{ "string", "a string", JSON_STRING },  { "integer", "an integer", JSON_NUMBER },
+	{ "number", "a number", JSON_NUMBER },  { "boolean", "a boolean", JSON_TRUE },
+	{ "boolean", "a boolean", JSON_FALSE }, { "null", "null", JSON_NULL },
+	{ "array", "an array", JSON_ARRAY },    { "object", "an object", JSON_OBJECT },
+};
+
+static const char *phrase_of(const struct json *v)
+{
+	const char *phrase = "nothing";
+
+	for (size_t i = 0; i < COUNT_OF(type_names); i++) {
+		if (json_is(v, type_names[i].type))
+			phrase = type_names[i].phrase;
+	}
+	return phrase;
+}
+
+static void add_path(struct buf *out, struct check *c, const struct path *path)
+{
+	if (!path)
+		return;
+	add_path(out, c, path->up);
+	if (!path->key) {
+		buf_addf(out, "[%u]", path->index);
+		return;
+	}
+	struct str name = json_str(path->key, &c->arena);
+	if (out->n)
+		buf_addch(out, '.');
+	buf_add(out, name.p, name.n);
+}
+
+static int fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
+static int fault(const struct site *site, const struct path *path, const char *fmt, ...)
+{
+	AUTO_BUF struct buf where = { 0 };
+	char what[sizeof site->err->text];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	add_path(&where, site->c, path);
+	return err_set(site->err, ERR_PARSE, "%s%s%s", where.n ? where.p : "", where.n ? ": " : "", what);
+}
+
+static bool has_type(const struct json *v, const struct json *name)
+{
+	for (size_t i = 0; i < COUNT_OF(type_names); i++) {
+		if (json_is(v, type_names[i].type) && json_str_is(name, type_names[i].name))
+			return !json_str_is(name, "integer") || json_is_whole(v);
+	}
+	return false;
+}
+
+static void add_type_phrase(struct buf *out, struct check *c, const struct json *name, const char *joint)
+{
+	if (out->n)
+		buf_addstr(out, joint);
+	for (size_t i = 0; i < COUNT_OF(type_names); i++) {
+		if (json_str_is(name, type_names[i].name)) {
+			buf_addstr(out, type_names[i].phrase);
+			return;
+		}
+	}
+	struct str other = json_str(name, &c->arena);
+	buf_add(out, other.p, other.n);
+}
+
+static int check_type(const struct site *site)
+{
+	const struct json *type = json_get(site->schema, "type");
+	AUTO_BUF struct buf expected = { 0 };
+
+	if (json_is(type, JSON_STRING)) {
+		if (has_type(site->v, type))
+			return 0;
+		add_type_phrase(&expected, site->c, type, "");
+	}
+	for (const struct json *name = json_is(type, JSON_ARRAY) ? json_first(type) : NULL; name;
+	     name = json_next(type, name)) {
+		if (has_type(site->v, name))
+			return 0;
+		add_type_phrase(&expected, site->c, name, " or ");
+	}
+	if (!expected.n)
+		return 0;
+	bool fraction = json_is(site->v, JSON_NUMBER) && !json_is_whole(site->v);
+	return fault(site, site->path, "expected %s, got %s%s", expected.p, phrase_of(site->v),
+		     fraction ? " with a fraction" : "");
+}
+
+static int check_enum(const struct site *site)
+{
+	const struct json *list = json_get(site->schema, "enum");
+	AUTO_BUF struct buf names = { 0 };
+
+	if (!json_is(list, JSON_ARRAY))
+		return 0;
+	for (const struct json *e = json_first(list); e; e = json_next(list, e)) {
+		if (json_same(e, site->v))
+			return 0;
+		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(json_raw(e)));
+	}
+	return fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
+}
+
+static int check_const(const struct site *site)
+{
+	const struct json *want = json_get(site->schema, "const");
+
+	if (!want || json_same(want, site->v))
+		return 0;
+	return fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
+}
+
+static int check_range(const struct site *site)
+{
+	static const struct {
+		const char *keyword, *phrase;
+		int sign;      /* of value minus bound in a value that is too far out */
+		bool at_bound; /* the bound itself is too far out */
+	} bounds[] = {
+		{ "minimum", "at least", -1, false },
+		{ "maximum", "at most", 1, false },
+		{ "exclusiveMinimum", "more than", -1, true },
+		{ "exclusiveMaximum", "less than", 1, true },
+	};
+
+	for (size_t i = 0; json_is(site->v, JSON_NUMBER) && i < COUNT_OF(bounds); i++) {
+		const struct json *bound = json_get(site->schema, bounds[i].keyword);
+		if (!json_is(bound, JSON_NUMBER))
+			continue;
+		double a = json_double(site->v), b = json_double(bound);
+		if ((a > b) - (a < b) == bounds[i].sign || (a == b && bounds[i].at_bound))
+			return fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
+				     STR_ARG(json_raw(bound)));
+	}
+	return 0;
+}
+
+static int check_count(const struct site *site, const char *keyword, uint64_t have, const char *unit)
+{
+	uint64_t bound;
+	bool least = !strncmp(keyword, "min", 3);
+
+	if (!json_u64(json_get(site->schema, keyword), &bound) || (least ? have >= bound : have <= bound))
+		return 0;
+	return fault(site, site->path, "must have at %s %llu %s%s, has %llu", least ? "least" : "most",
+		     (unsigned long long)bound, unit, bound == 1 ? "" : "s", (unsigned long long)have);
+}
+
+static uint64_t count_characters(struct str s)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		count += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+	return count;
+}
+
+static int check_length(const struct site *site)
+{
+	if (!json_is(site->v, JSON_STRING) ||
+	    (!json_get(site->schema, "minLength") && !json_get(site->schema, "maxLength")))
+		return 0;
+	uint64_t have = count_characters(json_str(site->v, &site->c->arena));
+	int rc = check_count(site, "minLength", have, "character");
+	return rc < 0 ? rc : check_count(site, "maxLength", have, "character");
+}
+
+static int check_required(const struct site *site)
+{
+	const struct json *list = json_get(site->schema, "required");
+
+	if (!json_is(site->v, JSON_OBJECT) || !json_is(list, JSON_ARRAY))
+		return 0;
+	for (const struct json *name = json_first(list); name; name = json_next(list, name)) {
+		struct path at = { .up = site->path, .key = name };
+		if (json_is(name, JSON_STRING) && !json_get_str(site->v, json_str(name, &site->c->arena)))
+			return fault(site, &at, "required parameter is missing");
+	}
+	return 0;
+}
+
+static int unexpected(const struct site *site, const struct path *path)
+{
+	AUTO_BUF struct buf where = { 0 };
+
+	add_path(&where, site->c, path);
+	return err_set(site->err, ERR_PARSE, "An unexpected parameter `%s` was provided", where.n ? where.p : "");
+}
+
+static int check_properties(const struct site *site)
+{
+	const struct json *properties = json_get(site->schema, "properties");
+	const struct json *others = json_get(site->schema, "additionalProperties");
+
+	if (json_get(site->schema, "patternProperties"))
+		others = NULL; /* we have no patterns: what is not named may still be allowed */
+	for (struct json_member m = json_members(site->v); m.key; m = json_member_next(site->v, m)) {
+		struct path at = { .up = site->path, .key = m.key };
+		const struct json *sub = json_get_str(properties, json_str(m.key, &site->c->arena));
+		if (!sub && json_is(others, JSON_FALSE))
+			return unexpected(site, &at);
+		int rc = check_value(site->c, sub ? sub : others, m.value, &at, site->err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* items is a schema for all elements that no tuple speaks of. Tuples are written as prefixItems today; in
+ * older schemas items itself is the list. */
+static int check_items(const struct site *site)
+{
+	const struct json *items = json_get(site->schema, "items");
+	const struct json *tuple = json_is(items, JSON_ARRAY) ? items : json_get(site->schema, "prefixItems");
+	const struct json *next = json_is(tuple, JSON_ARRAY) ? json_first(tuple) : NULL;
+	struct path at = { .up = site->path };
+
+	if (!json_is(site->v, JSON_ARRAY))
+		return 0;
+	int rc = check_count(site, "minItems", site->v->count, "item");
+	if (!rc)
+		rc = check_count(site, "maxItems", site->v->count, "item");
+	for (const struct json *e = json_first(site->v); !rc && e; e = json_next(site->v, e), at.index++) {
+		rc = check_value(site->c, next ? next : items, e, &at, site->err);
+		next = json_next(tuple, next);
+	}
+	return rc;
+}
+
+/* The path leads from the root of the schema: "#/$defs/name". ~1 and ~0 stand for '/' and '~'. */
+static const struct json *follow(struct check *c, const struct json *ref)
+{
+	struct str rest = json_str(ref, &c->arena);
+	const struct json *at = c->root;
+
+	if (!str_is(str_cut(&rest, '/'), "#"))
+		return NULL;
+	while (rest.p) {
+		struct str part = str_cut(&rest, '/');
+		char *name = arena_alloc(&c->arena, part.n + 1);
+		size_t n = 0;
+		for (size_t i = 0; i < part.n; i++) {
+			bool tilde = part.p[i] == '~' && i + 1 < part.n;
+			name[n++] = tilde ? (part.p[++i] == '1' ? '/' : '~') : part.p[i];
+		}
+		at = json_get_str(at, (struct str){ name, n });
+	}
+	return at;
+}
+
+static int check_ref(const struct site *site)
+{
+	const struct json *ref = json_get(site->schema, "$ref");
+
+	if (!json_is(ref, JSON_STRING))
+		return 0;
+	const struct json *target = follow(site->c, ref);
+	if (!target)
+		return fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
+	return check_value(site->c, target, site->v, site->path, site->err);
+}
+
+static int check_all_of(const struct site *site)
+{
+	const struct json *list = json_get(site->schema, "allOf");
+
+	for (const struct json *sub = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; sub;
+	     sub = json_next(list, sub)) {
+		int rc = check_value(site->c, sub, site->v, site->path, site->err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Counts the schemas of the list that fit and gathers what the others had to say. */
+static int count_fits(const struct site *site, const struct json *list, unsigned *ret_fits, struct buf *reasons)
+{
+	unsigned fits = 0;
+
+	for (const struct json *sub = json_first(list); sub; sub = json_next(list, sub)) {
+		struct err reason;
+		int rc = check_value(site->c, sub, site->v, site->path, &reason);
+		if (rc == -ERR_LIMIT)
+			return err_set(site->err, ERR_LIMIT, "%s", reason.text);
+		fits += !rc;
+		if (rc < 0 && reasons->n < sizeof reason.text)
+			buf_addf(reasons, "%s%s", reasons->n ? "; or " : "", reason.text);
+	}
+	*ret_fits = fits;
+	return 0;
+}
+
+static int check_alternatives(const struct site *site)
+{
+	static const char *const names[] = { "anyOf", "oneOf" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const struct json *list = json_get(site->schema, names[i]);
+		AUTO_BUF struct buf reasons = { 0 };
+		unsigned fits = 0;
+		if (!json_is(list, JSON_ARRAY) || !list->count)
+			continue;
+		int rc = count_fits(site, list, &fits, &reasons);
+		if (rc < 0)
+			return rc;
+		if (!fits)
+			return err_set(site->err, ERR_PARSE, "%s", reasons.p);
+		if (fits > 1 && i == 1)
+			return fault(site, site->path, "matches %u forms where exactly one is allowed", fits);
+	}
+	return 0;
+}
+
+typedef int keyword_fn(const struct site *site);
+
+/* In the order in which faults are of use to the reader: the type first, what is missing before what is too
+ * much. */
+static keyword_fn *const keywords[] = {
+	check_type,       check_enum,  check_const, check_range,  check_length,       check_required,
+	check_properties, check_items, check_ref,   check_all_of, check_alternatives,
+};
+
+static int check_value(struct check *c, const struct json *schema, const struct json *v, const struct path *path,
+		       struct err *err)
+{
+	const struct site site = { c, schema, v, path, err };
+	int rc = 0;
+
+	if (json_is(schema, JSON_FALSE))
+		return fault(&site, path, "no value is allowed here");
+	if (!json_is(schema, JSON_OBJECT))
+		return 0;
+	if (c->depth == DEPTH_MAX || !c->steps_left)
+		return err_set(err, ERR_LIMIT, "the schema is too complex to check");
+	c->depth++;
+	c->steps_left--;
+	for (size_t i = 0; !rc && i < COUNT_OF(keywords); i++)
+		rc = keywords[i](&site);
+	c->depth--;
+	return rc;
+}
+
+int json_schema_check(const struct json *schema, const struct json *value, struct err *err)
+{
+	struct check c = { .root = schema,
+			   .steps_left = STEPS_BASE + STEPS_PER_NODE * (uint64_t)(value ? value->span : 0) };
+	int rc = check_value(&c, schema, value, NULL, err);
+
+	arena_release(&c.arena);
+	return rc;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ * json_write.c - the writer. Its state is small because the text itself tells the rest: behind a key stands a
+ * colon. */
+#include "lib/json/json_write.h"
+#include <assert.h>
+#include <locale.h>
+#include <math.h>
+#include "lib/base/utf8.h"
+#include "lib/json/json_int.h"
+
+enum { DEPTH_MAX = 64 };
+
+static bool in_object(const struct json_out *w)
+{
+	return w->depth && (w->objects >> (w->depth - 1) & 1);
+}
+
+/* Asked by assertions only. */
+__attribute__((unused)) static bool behind_key(const struct json_out *w)
+{
+	return w->buf->n && w->buf->p[w->buf->n - 1] == ':';
+}
+
+static void begin_value(struct json_out *w)
+{
+	assert(!in_object(w) || behind_key(w));
+	if (w->comma)
+		buf_addch(w->buf, ',');
+	w->comma = true;
+}
+
+void json_open(struct json_out *w, char bracket)
+{
+	assert(bracket == '{' || bracket == '[');
+	assert(w->depth < DEPTH_MAX);
+	begin_value(w);
+	uint64_t level = UINT64_C(1) << w->depth++;
+	w->objects = bracket == '{' ? w->objects | level : w->objects & ~level;
+	w->comma = false;
+	buf_addch(w->buf, bracket);
+}
+
+void json_close(struct json_out *w)
+{
+	assert(w->depth && !(in_object(w) && behind_key(w)));
+	buf_addch(w->buf, in_object(w) ? '}' : ']');
+	w->depth--;
+	w->comma = true;
+}
+
+void json_key_str(struct json_out *w, struct str key)
+{
+	assert(in_object(w) && !behind_key(w));
+	if (w->comma)
+		buf_addch(w->buf, ',');
+	w->comma = false;
+	json_add_quoted(w->buf, key);
+	buf_addch(w->buf, ':');
+}
+
+void json_key(struct json_out *w, const char *key)
+{
+	json_key_str(w, str_from(key));
+}
+
+void json_put_str(struct json_out *w, struct str s)
+{
+	begin_value(w);
+	json_add_quoted(w->buf, s);
+}
+
+void json_put_raw(struct json_out *w, struct str json)
+{
+	assert(json.n);
+	begin_value(w);
+	buf_add(w->buf, json.p, json.n);
+}
+
+void json_put_null(struct json_out *w)
+{
+	json_put_raw(w, STR("null"));
+}
+
+void json_put_bool(struct json_out *w, bool v)
+{
+	json_put_raw(w, v ? STR("true") : STR("false"));
+}
+
+void json_put_cstr(struct json_out *w, const char *s)
+{
+	if (s)
+		json_put_str(w, str_from(s));
+	else
+		json_put_null(w);
+}
+
+static void put_integer(struct json_out *w, bool minus, uint64_t v)
+{
+	char digits[24];
+	char *p = digits + sizeof digits;
+
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	if (minus)
+		*--p = '-';
+	json_put_raw(w, (struct str){ p, (size_t)(digits + sizeof digits - p) });
+}
+
+void json_put_i64(struct json_out *w, int64_t v)
+{
+	put_integer(w, v < 0, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void json_put_u64(struct json_out *w, uint64_t v)
+{
+	put_integer(w, false, v);
+}
+
+/* 15 digits are enough for most numbers that people wrote, 17 for all. The C locale has the point we need. */
+void json_put_double(struct json_out *w, double v)
+{
+	char text[32];
+	int n = 0;
+
+	if (!isfinite(v)) {
+		json_put_null(w);
+		return;
+	}
+	locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(text, sizeof text, "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	uselocale(before);
+	json_put_raw(w, (struct str){ text, (size_t)n });
+}
+
+void json_kstr(struct json_out *w, const char *key, struct str s)
+{
+	json_key(w, key);
+	json_put_str(w, s);
+}
+
+void json_kcstr(struct json_out *w, const char *key, const char *s)
+{
+	json_key(w, key);
+	json_put_cstr(w, s);
+}
+
+void json_ki64(struct json_out *w, const char *key, int64_t v)
+{
+	json_key(w, key);
+	json_put_i64(w, v);
+}
+
+void json_kbool(struct json_out *w, const char *key, bool v)
+{
+	json_key(w, key);
+	json_put_bool(w, v);
+}
+
+void json_kraw(struct json_out *w, const char *key, struct str json)
+{
+	json_key(w, key);
+	json_put_raw(w, json);
+}
+
+static void add_escape(struct buf *out, char c)
+{
+	static const char letters[0x20] = { ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
+	static const char hex[] = "0123456789abcdef";
+	unsigned char u = (unsigned char)c;
+
+	if (u >= 0x20)
+		buf_add(out, (char[]){ '\\', c }, 2);
+	else if (letters[u])
+		buf_add(out, (char[]){ '\\', letters[u] }, 2);
+	else
+		buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[u >> 4], hex[u & 0xf] }, 6);
+}
+
+/* A character never spans the end of a run, so repairing run by run gives the same as repairing the whole. */
+void json_add_escaped(struct buf *out, struct str s)
+{
+	const char *p = s.n ? s.p : "", *end = p + s.n;
+
+	buf_reserve(out, s.n + 2);
+	for (;;) {
+		bool high = false;
+		const char *stop = json_scan(p, end, &high);
+		struct str run = { p, (size_t)(stop - p) };
+		if (high)
+			utf8_add_repaired(out, run);
+		else
+			buf_add(out, run.p, run.n);
+		if (stop == end)
+			return;
+		add_escape(out, *stop);
+		p = stop + 1;
+	}
+}
+
+void json_add_quoted(struct buf *out, struct str s)
+{
+	buf_addch(out, '"');
+	json_add_escaped(out, s);
+	buf_addch(out, '"');
+}

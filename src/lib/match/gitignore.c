@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * gitignore.c - one list of ignore rules. Most rules of real files name one thing ("target") or an ending ("*.o"); these
+ * two shapes are compared directly, all others are globs. */
+#include "lib/match/gitignore.h"
+#include "lib/base/buf.h"
+
+enum rule_shape {
+	RULE_NAME,   /* the last component is this text */
+	RULE_ENDING, /* the last component ends with this text */
+	RULE_GLOB,
+};
+
+struct gitignore_rule {
+	enum rule_shape shape;
+	bool keep;
+	bool dirs_only;
+	char *text; /* RULE_NAME, RULE_ENDING; owned */
+	size_t n;
+	struct glob glob;
+};
+
+void gitignore_release(struct gitignore *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		free(g->rules[i].text);
+		glob_release(&g->rules[i].glob);
+	}
+	free(g->rules);
+	*g = (struct gitignore){ 0 };
+}
+
+static bool is_plain(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (strchr("*?[]{}\\/", s.p[i]))
+			return false;
+	return s.n > 0;
+}
+
+static struct str trim_end(struct str line)
+{
+	if (str_ends(line, STR("\\ ")))
+		return line;
+	while (line.n && strchr(" \t\r\n\v\f", line.p[line.n - 1]))
+		line.n--;
+	return line;
+}
+
+/* Finds the shape of a pattern without its marks. False: no valid glob. */
+static bool set_pattern(struct gitignore_rule *rule, struct str pattern, bool anchored)
+{
+	AUTO_BUF struct buf full = { 0 };
+	bool anywhere = !anchored && !memchr(pattern.p, '/', pattern.n);
+	bool ending = anywhere && pattern.n > 1 && pattern.p[0] == '*';
+	struct str text = ending ? (struct str){ pattern.p + 1, pattern.n - 1 } : pattern;
+
+	if (anywhere && is_plain(text)) {
+		rule->shape = ending ? RULE_ENDING : RULE_NAME;
+		rule->text = xstrndup(text.p, text.n);
+		rule->n = text.n;
+		return true;
+	}
+	rule->shape = RULE_GLOB;
+	if (anywhere)
+		buf_addstr(&full, "**/");
+	buf_add(&full, pattern.p, pattern.n);
+	return glob_compile(&rule->glob, buf_str(&full), NULL) == 0;
+}
+
+void gitignore_add(struct gitignore *g, struct str line)
+{
+	struct gitignore_rule rule = { 0 };
+	bool anchored = false;
+
+	line = trim_end(line);
+	if (!line.n || line.p[0] == '#')
+		return;
+	if (line.p[0] == '!') {
+		rule.keep = true;
+		line = (struct str){ line.p + 1, line.n - 1 };
+	}
+	if (line.n && line.p[0] == '/') {
+		anchored = true;
+		line = (struct str){ line.p + 1, line.n - 1 };
+	}
+	if (line.n && line.p[line.n - 1] == '/') {
+		rule.dirs_only = true;
+		line.n--;
+	}
+	if (!line.n || !set_pattern(&rule, line, anchored))
+		return;
+	if (g->count == g->cap) {
+		g->cap = g->cap ? g->cap * 2 : 8;
+		g->rules = xrealloc(g->rules, g->cap * sizeof *g->rules);
+	}
+	g->keeps += rule.keep;
+	g->rules[g->count++] = rule;
+}
+
+void gitignore_add_text(struct gitignore *g, struct str text)
+{
+	if (str_starts(text, STR("\xef\xbb\xbf")))
+		text = (struct str){ text.p + 3, text.n - 3 };
+	while (text.p)
+		gitignore_add(g, str_cut(&text, '\n'));
+}
+
+static bool rule_matches(const struct gitignore_rule *rule, struct str path, struct str name)
+{
+	switch (rule->shape) {
+	case RULE_NAME:
+		return name.n == rule->n && !memcmp(name.p, rule->text, name.n);
+	case RULE_ENDING:
+		return name.n >= rule->n && !memcmp(name.p + name.n - rule->n, rule->text, rule->n);
+	default:
+		return glob_match(&rule->glob, path);
+	}
+}
+
+enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, bool is_dir)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	struct str name = path;
+
+	if (slash)
+		name = (struct str){ slash + 1, path.n - (size_t)(slash + 1 - path.p) };
+	for (size_t i = g->count; i-- > 0;) {
+		const struct gitignore_rule *rule = &g->rules[i];
+		if ((is_dir || !rule->dirs_only) && rule_matches(rule, path, name))
+			return rule->keep ? IGNORE_KEEP : IGNORE_DROP;
+	}
+	return IGNORE_NONE;
+}

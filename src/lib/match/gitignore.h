@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * gitignore.h - one list of ignore rules: the lines of a .gitignore file and of its relatives (.ignore, .rgignore,
+ * .git/info/exclude, core.excludesFile). The last rule that matches a path decides. Patterns mean what they mean to
+ * ripgrep: blanks at the end are dropped, braces are alternatives, a rule that is no valid glob is skipped.
+ *
+ * A compiled list is constant and may be used by several threads. */
+#pragma once
+#include "lib/match/glob.h"
+
+enum ignore_verdict {
+	IGNORE_NONE, /* no rule says anything */
+	IGNORE_DROP, /* ignored */
+	IGNORE_KEEP, /* a rule with ! */
+};
+
+struct gitignore_rule;
+struct gitignore {
+	struct gitignore_rule *rules;
+	size_t count, cap;
+	size_t keeps; /* how many begin with ! */
+};
+
+void gitignore_add(struct gitignore *g, struct str line); /* one line; comments and empty lines add nothing */
+void gitignore_add_text(struct gitignore *g, struct str text);
+/* path is relative to the directory of the list. Parents are not looked at: a walk does not enter what is ignored. */
+enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, bool is_dir);
+void gitignore_release(struct gitignore *g);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ * auth.c - the grant in hand for one server, and those who wait for a new one. */
+#include "mcp/auth/auth.h"
+#include "lib/base/id.h"
+#include "mcp/auth/auth_flow.h"
+#include "mcp/auth/oauth_store.h"
+
+enum {
+	ASK_LIMIT = 3, /* sign-ins in ASK_SPAN_MS, whatever their end */
+	ASK_SPAN_MS = 10 * 60 * 1000,
+	FRESH_MS = 60 * 1000, /* a renewed token that is refused so soon is not renewed again */
+};
+
+struct waiter {
+	struct waiter *next;
+	mcp_auth_fn *done;
+	void *data;
+	struct err err; /* kind 0: none */
+};
+
+struct queue {
+	struct waiter *first, **last;
+};
+
+struct mcp_auth {
+	const struct mcp_world *world;   /* borrowed */
+	const struct mcp_server *server; /* borrowed */
+	struct arena arena;
+	const char *store_key;
+	struct oauth_grant *grant; /* NULL: none */
+	char *header;              /* NULL: no token */
+	uint64_t renewed_at_ms;    /* of the loop; 0: not by us */
+	uint64_t asked_ms[ASK_LIMIT];
+	size_t asked; /* so many in all; the last ones are in asked_ms */
+	struct auth_flow *flow;
+	struct queue waiting; /* for the end of flow */
+	struct queue told;    /* know it, in their turn */
+	struct kick kick;
+};
+
+/* ---- those who wait ---- */
+
+static void push(struct queue *q, struct waiter *w)
+{
+	w->next = NULL;
+	*q->last = w;
+	q->last = &w->next;
+}
+
+static struct waiter *pop(struct queue *q)
+{
+	struct waiter *w = q->first;
+
+	if (w) {
+		q->first = w->next;
+		if (!q->first)
+			q->last = &q->first;
+	}
+	return w;
+}
+
+/* One per turn, as its last act: it may free us. */
+static void on_kick(struct kick *kick)
+{
+	struct mcp_auth *a = CONTAINER_OF(kick, struct mcp_auth, kick);
+	AUTO_FREE struct waiter *w = pop(&a->told);
+
+	if (!w)
+		return;
+	if (a->told.first)
+		loop_kick(a->world->loop, &a->kick);
+	w->done(w->data, w->err.kind ? &w->err : NULL);
+}
+
+static void tell_all(struct mcp_auth *a, const struct err *err)
+{
+	for (struct waiter *w = pop(&a->waiting); w; w = pop(&a->waiting)) {
+		if (err)
+			w->err = *err;
+		push(&a->told, w);
+	}
+	loop_kick(a->world->loop, &a->kick);
+}
+
+/* ---- the grant ---- */
+
+static void set_grant(struct mcp_auth *a, struct oauth_grant *grant)
+{
+	AUTO_BUF struct buf header = { 0 };
+
+	oauth_grant_free(a->grant);
+	a->grant = grant;
+	free(TAKE(a->header));
+	if (!grant || !grant->token.access)
+		return;
+	buf_addf(&header, "Authorization: Bearer %s", grant->token.access);
+	a->header = buf_take(&header, NULL);
+}
+
+/* A file that cannot be written costs a sign-in next time, not this connection. */
+static void save(struct mcp_auth *a)
+{
+	if (a->world->auth_file)
+		(void)oauth_store_put(a->world->auth_file, a->store_key, a->server->url, a->grant, NULL);
+}
+
+static void drop_refresh(struct mcp_auth *a)
+{
+	struct oauth_grant *grant = oauth_grant_copy(a->grant);
+
+	grant->token.refresh = NULL;
+	grant->token.renew_ms = 0;
+	set_grant(a, grant);
+	save(a);
+}
+
+struct mcp_auth *mcp_auth_new(const struct mcp_world *world, const struct mcp_server *server)
+{
+	struct mcp_auth *a = xcalloc(1, sizeof *a);
+	struct oauth_grant *stored = NULL;
+
+	a->world = world;
+	a->server = server;
+	a->waiting.last = &a->waiting.first;
+	a->told.last = &a->told.first;
+	a->kick.step = on_kick;
+	a->store_key = oauth_store_key(&a->arena, server);
+	if (world->auth_file && oauth_store_get(world->auth_file, a->store_key, &stored, NULL) == 0)
+		set_grant(a, stored);
+	return a;
+}
+
+static void free_queue(struct queue *q)
+{
+	for (struct waiter *w = pop(q); w; w = pop(q))
+		free(w);
+}
+
+void mcp_auth_free(struct mcp_auth *a)
+{
+	if (!a)
+		return;
+	kick_cancel(&a->kick);
+	auth_flow_free(a->flow);
+	free_queue(&a->waiting);
+	free_queue(&a->told);
+	set_grant(a, NULL);
+	arena_release(&a->arena);
+	free(a);
+}
+
+const char *mcp_auth_header(struct mcp_auth *a)
+{
+	return a->header;
+}
+
+/* There is a refresh token, and the token in hand did not come by one just now. */
+static bool may_renew(const struct mcp_auth *a)
+{
+	return a->grant && a->grant->token.access && a->grant->token.refresh &&
+	       !(a->renewed_at_ms && loop_now_ms(a->world->loop) - a->renewed_at_ms < FRESH_MS);
+}
+
+bool mcp_auth_stale(const struct mcp_auth *a)
+{
+	return may_renew(a) && a->grant->token.renew_ms && id_wall_ms() >= a->grant->token.renew_ms;
+}
+
+/* ---- challenges ---- */
+
+static void note_asked(struct mcp_auth *a)
+{
+	a->asked_ms[a->asked++ % ASK_LIMIT] = loop_now_ms(a->world->loop);
+}
+
+static bool asked_too_often(const struct mcp_auth *a)
+{
+	uint64_t oldest = a->asked_ms[a->asked % ASK_LIMIT];
+
+	return a->asked >= ASK_LIMIT && loop_now_ms(a->world->loop) - oldest < ASK_SPAN_MS;
+}
+
+static void on_flow_end(void *data, const struct auth_end *end)
+{
+	struct mcp_auth *a = data;
+	struct err err = end->err ? *end->err : (struct err){ 0 };
+
+	if (end->asked)
+		note_asked(a);
+	if (end->refresh_refused && a->grant && !end->grant)
+		drop_refresh(a);
+	if (end->grant) {
+		a->renewed_at_ms = end->renewed ? loop_now_ms(a->world->loop) : 0;
+		set_grant(a, oauth_grant_copy(end->grant));
+		save(a);
+	}
+	auth_flow_free(TAKE(a->flow));
+	tell_all(a, err.kind ? &err : NULL);
+}
+
+/* Why there is no use in a run. */
+static int check(const struct mcp_auth *a, int status, const struct oauth_challenge *c, struct err *err)
+{
+	if (status == 403 && (!c->error || strcmp(c->error, "insufficient_scope") != 0))
+		return err_set(err, ERR_DENIED, "the server does not allow it (status 403)");
+	if (status && asked_too_often(a))
+		return err_set(err, ERR_DENIED, "signed in %d times within %d minutes, and the server still refuses",
+			       ASK_LIMIT, ASK_SPAN_MS / 60000);
+	return 0;
+}
+
+static void start(struct mcp_auth *a, int status, struct str www_authenticate)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct err err = { 0 };
+	struct auth_wish wish = {
+		.world = a->world,
+		.server = a->server,
+		.store_key = a->store_key,
+		.grant = a->grant,
+		.challenge = oauth_challenge_read(&arena, www_authenticate),
+		.renew = may_renew(a),
+		.only_renew = status == 0,
+		.more = status == 403,
+	};
+
+	if (check(a, status, &wish.challenge, &err) < 0)
+		tell_all(a, &err);
+	else if (status == 0 && !wish.renew)
+		tell_all(a, NULL);
+	else
+		a->flow = auth_flow_start(&wish, on_flow_end, a);
+}
+
+void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authenticate, mcp_auth_fn *done, void *data)
+{
+	struct waiter *w = xcalloc(1, sizeof *w);
+
+	w->done = done;
+	w->data = data;
+	push(&a->waiting, w);
+	if (!a->flow)
+		start(a, status, www_authenticate);
+}
+
+int mcp_auth_forget(const char *auth_file, const char *url, struct err *err)
+{
+	return oauth_store_forget(auth_file, url, err);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * oauth_grant.h - what an authorisation server gave us, with all that is needed to renew it. */
+#pragma once
+#include "mcp/auth/oauth_client.h"
+
+struct oauth_token {
+	const char *access;  /* NULL: none, only the client is known */
+	const char *refresh; /* NULL: none */
+	const char *scope;   /* that it has, as far as was said; NULL: not known */
+	int64_t expires_ms;  /* by the wall clock; 0: not said */
+	int64_t renew_ms;    /* from then on it should be renewed; 0: never */
+};
+
+/* A grant that was copied is immutable and owns its texts; one that is being put together borrows them. */
+struct oauth_grant {
+	struct arena arena;
+	const char *issuer, *token_url;
+	const char *resource; /* NULL: not sent */
+	const char *scope;    /* that was asked for; NULL: none */
+	struct oauth_client client;
+	struct oauth_token token;
+};
+
+struct oauth_grant *oauth_grant_copy(const struct oauth_grant *g); /* returns owned */
+void oauth_grant_free(struct oauth_grant *g);
+
+/* The answer of a token endpoint. asked: the scope, should the answer not name another one; old_refresh stays valid if no new
+ * one comes; may be NULL. *ret_refused gets the endpoint's word for why not ("invalid_grant"); may be NULL. All texts are in
+ * the arena. -ERR_DENIED: refused; -ERR_PROTOCOL: not an answer of a token endpoint. */
+int oauth_token_read(struct arena *arena, int status, struct str answer, const char *asked, const char *old_refresh,
+		     struct oauth_token *ret_token, const char **ret_refused, struct err *err);
+/* The answer of an identity provider: an assertion for another token endpoint. */
+int oauth_assertion_read(struct arena *arena, int status, struct str answer, const char **ret_assertion,
+			 struct err *err);

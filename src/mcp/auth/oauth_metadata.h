@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * oauth_metadata.h - the two documents of discovery: what a server says of itself (RFC 9728) and what its authorisation server
+ * says (RFC 8414, OpenID Connect Discovery). */
+#pragma once
+#include "lib/base/arena.h"
+#include "mcp/auth/oauth_client.h"
+
+enum { OAUTH_PLACES = 4, OAUTH_DOCUMENT_BYTES = 256 << 10 };
+
+/* Where a document may be, to be tried in this order */
+struct oauth_places {
+	const char *urls[OAUTH_PLACES];
+	size_t count;
+};
+
+/* given: the address of the challenge, or NULL. */
+int oauth_resource_places(struct arena *arena, const char *server_url, const char *given,
+			  struct oauth_places *ret_places, struct err *err);
+int oauth_issuer_places(struct arena *arena, const char *issuer, struct oauth_places *ret_places, struct err *err);
+
+struct oauth_resource {
+	const char *resource, *issuer;
+	const char *scopes; /* NULL: not said */
+};
+
+/* A document whose resource does not cover server_url is -ERR_DENIED. Texts are in the arena. */
+int oauth_resource_read(struct arena *arena, struct str document, const char *server_url,
+			struct oauth_resource *ret_resource, struct err *err);
+
+struct oauth_issuer {
+	const char *issuer;
+	const char *authorize_url, *token_url, *register_url; /* NULL: there is none */
+	const char *scopes;                                   /* NULL: not said */
+	unsigned methods;                                     /* 1 << enum oauth_method; 0: not said */
+	bool code_grant, client_credentials;                  /* it gives tokens for these */
+	bool client_documents; /* the id of a client may be the address of its metadata */
+	bool says_issuer;      /* its answers carry `iss` */
+};
+
+/* issuer: what it must call itself, NULL: anything. Every address is checked (oauth_url_check). */
+int oauth_issuer_read(struct arena *arena, struct str document, const char *issuer, bool loopback_allowed,
+		      struct oauth_issuer *ret_issuer, struct err *err);
+/* Without a document, by the rules of 2025-03-26: fixed paths at the origin. */
+int oauth_issuer_default(struct arena *arena, const char *server_url, struct oauth_issuer *ret_issuer, struct err *err);

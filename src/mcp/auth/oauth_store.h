@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * oauth_store.h - grants on disk, one JSON file for all servers, mode 0600 (docs/internals/mcp_auth.md has its form). */
+#pragma once
+#include "mcp/auth/oauth_grant.h"
+
+struct mcp_server;
+
+/* Names the entry of a server with this client configuration. In the arena. */
+const char *oauth_store_key(struct arena *arena, const struct mcp_server *server);
+/* *ret_grant is owned, or NULL: there is none. A file that is not there is empty. */
+int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_grant, struct err *err);
+/* Replaces the entry; all others stay as they are. A file that is not ours to understand is left alone. */
+int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
+		    struct err *err);
+int oauth_store_forget(const char *file, const char *url, struct err *err); /* all entries of the address */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * client.h - one connection to one MCP server: handshake, lists, calls. docs/internals/mcp.md has its states.
+ *
+ * Lists (tools, prompts, resources) are fetched as the server advertises them and again when it says that they have changed;
+ * an old list stays while a new one cannot be had. */
+#pragma once
+#include "mcp/transport/transport.h"
+
+struct mcp_client;
+struct mcp_request; /* one that is open */
+
+enum mcp_state {
+	MCP_PENDING, /* starting, or waiting for its next try */
+	MCP_CONNECTED,
+	MCP_NEEDS_AUTH,
+	MCP_FAILED,
+	MCP_DISABLED,
+};
+const char *mcp_state_word(enum mcp_state state); /* "pending", "connected", "needs-auth", "failed", "disabled" */
+
+/* A version of the protocol that we speak, as a constant; NULL: we do not. "": the newest one. */
+const char *mcp_version(struct str version);
+
+struct mcp_tool {
+	const char *name, *title, *description;
+	const char *schema; /* JSON object, a root-level anyOf/oneOf/allOf flattened */
+	bool read_only, destructive, open_world;
+	bool always_load, needs_user; /* of _meta */
+	size_t most_chars;            /* _meta anthropic/maxResultSizeChars; 0: the general limit */
+};
+struct mcp_prompt_argument {
+	const char *name, *description;
+	bool required;
+};
+struct mcp_prompt {
+	const char *name, *title, *description;
+	const struct mcp_prompt_argument *arguments;
+	size_t argument_count;
+};
+struct mcp_resource {
+	const char *uri, *name, *title, *description, *mime_type;
+	const char *json; /* as the server listed it */
+};
+
+/* Immutable, shared by reference: agents at work keep the one they were born with */
+struct mcp_catalog {
+	unsigned refs;
+	struct arena arena;
+	struct mcp_tool *tools;
+	size_t tool_count;
+	struct mcp_prompt *prompts;
+	size_t prompt_count;
+	struct mcp_resource *resources;
+	size_t resource_count;
+	bool has_resources;       /* the server offers them, even if there are none now */
+	const char *instructions; /* of the server for the model; "" */
+	const char *server_name, *server_version;
+};
+struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c); /* keeps a reference, returns it */
+void mcp_catalog_unref(struct mcp_catalog *c);              /* NULL is allowed */
+
+/* What a server asks for in the middle of a call. Answer with mcp_elicit_answer, once, now or later. */
+struct mcp_elicitation {
+	const char *server; /* its name */
+	const char *mode;   /* "form" or "url" */
+	struct str message;
+	struct str schema;    /* JSON; of a form */
+	const char *url, *id; /* of "url" */
+	void *owner;          /* of whoever answers */
+};
+/* action: "accept", "decline" or "cancel"; content: JSON object of a form that was accepted, schema defaults are put in for
+ * what it leaves out. The elicitation is gone afterwards. */
+void mcp_elicit_answer(struct mcp_elicitation *e, const char *action, struct str content);
+
+/* All come from the loop; a state and a catalog that change several times in one turn are told once. Any may be NULL. */
+struct mcp_client_events {
+	void (*on_state)(struct mcp_client *c, void *data);   /* mcp_client_state has changed */
+	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */
+	/* What the server or we say of it; the text does not name it. level: a word of syslog. */
+	void (*on_log)(struct mcp_client *c, void *data, const char *level, struct str text);
+	void (*on_elicit)(struct mcp_client *c, void *data, struct mcp_elicitation *e); /* NULL: declined */
+	/* Nobody wants the answer any more: it is freed after this returned and must not be answered. */
+	void (*on_elicit_gone)(struct mcp_client *c, void *data, struct mcp_elicitation *e);
+	/* The roots, "file://..." each; NULL-terminated, borrowed. */
+	const char *const *(*roots)(void *data);
+	void *data;
+};
+
+struct mcp_client_options {
+	const struct mcp_world *world; /* borrowed, as is what is in it */
+	struct mcp_server *server;     /* a reference is kept */
+	struct mcp_client_events events;
+	uint64_t connect_ms; /* 0: MCP_TIMEOUT or 30 s */
+	uint64_t call_ms;    /* 0: MCP_TOOL_TIMEOUT or 1e8 */
+	/* Of an SDK server: makes its transport; NULL: by the server's kind. */
+	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
+						const struct mcp_transport_handlers *handlers, void *handler_data);
+	void *transport_data;
+};
+
+struct mcp_client *mcp_client_new(const struct mcp_client_options *options); /* nothing runs yet */
+void mcp_client_start(struct mcp_client *c); /* also again after it failed; a back-off that is running is cut short */
+/* Ends everything: open requests fail, the process or the session is ended; done comes from the loop, then it is freed. */
+void mcp_client_close(struct mcp_client *c, void (*done)(void *data), void *data);
+enum mcp_state mcp_client_state(const struct mcp_client *c);
+const char *mcp_client_error(const struct mcp_client *c); /* why it failed; "" */
+const struct mcp_server *mcp_client_server(const struct mcp_client *c);
+struct mcp_catalog *mcp_client_catalog(struct mcp_client *c); /* returns a reference; NULL: never was connected */
+void mcp_client_roots_changed(struct mcp_client *c);
+
+/* The end of a request. result: the JSON of `result`, borrowed until return; err: the server's error (result is its error
+ * object then, whose text may be longer than that of err), a timeout, a lost connection (the text says which and names the
+ * server), or ERR_CANCELLED. */
+typedef void mcp_answer_fn(void *data, const struct json *result, const struct err *err);
+typedef void mcp_progress_fn(void *data, double progress, double total, struct str message);
+
+struct mcp_call {
+	const char *method;        /* "tools/call", "resources/read", "prompts/get", ... */
+	struct str params;         /* JSON object without _meta; empty: none */
+	const char *tool_use_id;   /* into _meta "claudecode/toolUseId"; NULL: none */
+	uint64_t timeout_ms;       /* 0: the server's, else the general one */
+	mcp_answer_fn *answer;     /* from the loop, exactly once, also after a cancel */
+	mcp_progress_fn *progress; /* NULL: none is asked for */
+	void *data;
+};
+/* One that is made before the client is connected waits for it, inside its time limit; on one that has failed or needs a
+ * person the answer is an error. call is borrowed until return. The request may be cancelled until its answer came. */
+struct mcp_request *mcp_client_call(struct mcp_client *c, const struct mcp_call *call);
+void mcp_request_cancel(struct mcp_request *r,
+			const char *reason); /* tells the server; answer comes with ERR_CANCELLED */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * client_int.h - one connection, for client*.c, elicit.c and catalog*.c. */
+#pragma once
+#include "mcp/client/rpc.h"
+
+#define MCP_PHASES(X)                                                         \
+	X(NEW)       /* not started */                                        \
+	X(WAIT)      /* for the timer: the next try */                        \
+	X(HANDSHAKE) /* the transport runs, initialize is open */             \
+	X(LISTS)     /* the first lists are being fetched */                  \
+	X(READY)                                                              \
+	X(ENDING) /* we have given up on the transport, it is not gone yet */ \
+	X(DOWN)   /* failed, or a person is needed */
+enum mcp_phase {
+#define X(name) MCP_PHASE_##name,
+	MCP_PHASES(X)
+#undef X
+};
+
+enum mcp_list_kind { MCP_LIST_TOOLS, MCP_LIST_PROMPTS, MCP_LIST_RESOURCES, MCP_LIST_KINDS };
+
+/* One of the lists of a server */
+struct mcp_list {
+	struct mcp_client *client;
+	enum mcp_list_kind kind;
+	bool offered; /* the server has this list */
+	bool busy;    /* being fetched */
+	bool dirty;   /* changed while it was being fetched */
+	uint64_t changed_ms;
+	unsigned changes;   /* in a row, less than a minute apart */
+	struct timer timer; /* until it is fetched again: after a change, or after a failure */
+	unsigned pages, failures;
+	size_t count;
+	struct buf cursor; /* JSON of the next page's; empty: the first one */
+	struct buf items;  /* what has come so far, with commas */
+	struct buf text;   /* the last complete list: a JSON array; empty: never had */
+};
+
+struct mcp_client {
+	struct mcp_client_options options;
+	struct loop *loop;
+	struct mcp_server *server; /* reference */
+	uint64_t connect_ms, call_ms, idle_ms;
+	enum mcp_phase phase;
+	struct kick kick;
+	struct mcp_transport *transport; /* owned until start succeeded; NULL: none */
+	struct mcp_rpc rpc;
+
+	struct timer timer; /* the next try */
+	bool was_ready;     /* since it was started by hand */
+	unsigned failures;  /* in a row; a connection that held for a minute forgets them */
+	uint64_t ready_ms;  /* when it became ready */
+	bool gone;          /* the transport has ended, which was not looked at yet */
+	bool needs_auth, again;
+	struct err error; /* why the last connection ended or could not be had */
+
+	struct mcp_list lists[MCP_LIST_KINDS];
+	bool lists_differ; /* at least one list is another one than in the catalog */
+	struct buf hello;  /* the result of initialize */
+	struct mcp_catalog *catalog;
+	struct elicit *elicits; /* open ones */
+	size_t elicit_count;
+
+	bool state_changed, catalog_changed; /* to be told */
+	bool closing;
+	void (*closed)(void *data);
+	void *closed_data;
+};
+
+/* client.c */
+void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
+void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
+void mcp_client_say_closed(const struct mcp_client *c, struct err *err); /* how calls end when we close it */
+/* client_connect.c */
+void mcp_connect(struct mcp_client *c);
+void mcp_connect_over(struct mcp_client *c); /* the transport has ended: again, later, or never */
+/* client_ask.c: what the server says by itself */
+extern const struct mcp_rpc_handlers mcp_ask_handlers;
+/* client_list.c */
+void mcp_lists_init(struct mcp_client *c);
+void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
+void mcp_list_changed(struct mcp_list *l);
+void mcp_lists_stop(struct mcp_client *c);    /* the connection is gone; what is known stays */
+void mcp_lists_release(struct mcp_client *c); /* all */
+/* elicit.c */
+void mcp_elicit_start(struct mcp_client *c, struct str id, const struct json *params);
+void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id); /* by the server */
+/* A request of ours is refused until the user was at some addresses. True: they are asked for, and r is held. */
+bool mcp_elicit_barred(struct mcp_client *c, struct mcp_request *r, const struct json *error);
+void mcp_elicit_drop_held(struct mcp_client *c, const struct mcp_request *r); /* those that r waits for */
+void mcp_elicit_drop_all(struct mcp_client *c);
+/* catalog.c. hello: the result of initialize; texts: the lists, "" for one that there is not. Returns owned. */
+struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP_LIST_KINDS], bool has_resources);
+/* catalog_schema.c: the schema as the API takes it, in the arena. */
+const char *mcp_schema_flat(const struct json *schema, struct arena *arena);

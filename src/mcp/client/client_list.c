@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ * client_list.c - the lists of a server: fetched page by page, the failing page again up to 3 times, and all of it again
+ * when the server says that it has changed. A list that cannot be had leaves the old one in place; at the first connection
+ * that is an empty one. Limits hold for every list, so that a server that never stops has an end. */
+#include "mcp/client/client_int.h"
+#include "lib/json/json_write.h"
+
+enum {
+	PAGE_LIMIT = 1000,
+	ITEM_LIMIT = 10000,
+	BYTE_LIMIT = 64 << 20,
+	TRIES = 3,
+	RETRY_MS = 500,
+	DEBOUNCE_MS = 250, /* changes come in bursts */
+	CALM_MS = 60000,
+	DOUBLINGS = 8,
+};
+
+static const struct list_class {
+	const char *capability, *method, *member;
+} classes[MCP_LIST_KINDS] = {
+	[MCP_LIST_TOOLS] = { "tools", "tools/list", "tools" },
+	[MCP_LIST_PROMPTS] = { "prompts", "prompts/list", "prompts" },
+	[MCP_LIST_RESOURCES] = { "resources", "resources/list", "resources" },
+};
+
+static void fetch_page(struct mcp_list *l);
+
+static void fetch(struct mcp_list *l)
+{
+	l->busy = true;
+	l->dirty = false;
+	l->pages = l->failures = 0;
+	l->count = 0;
+	buf_clear(&l->cursor);
+	buf_clear(&l->items);
+	fetch_page(l);
+}
+
+static void on_timer(struct timer *timer)
+{
+	struct mcp_list *l = CONTAINER_OF(timer, struct mcp_list, timer);
+
+	if (l->busy)
+		fetch_page(l);
+	else
+		fetch(l);
+}
+
+static bool any_busy(const struct mcp_client *c)
+{
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++)
+		if (c->lists[i].busy)
+			return true;
+	return false;
+}
+
+static bool same_catalog(const struct mcp_catalog *a, const struct mcp_catalog *b)
+{
+	return a && !strcmp(a->instructions, b->instructions) && !strcmp(a->server_name, b->server_name) &&
+	       !strcmp(a->server_version, b->server_version) && a->has_resources == b->has_resources;
+}
+
+/* lists_differ: at least one text is another one than in the present catalog. */
+static void renew_catalog(struct mcp_client *c, bool lists_differ)
+{
+	struct str texts[MCP_LIST_KINDS];
+	struct mcp_catalog *catalog;
+
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++)
+		texts[i] = buf_str(&c->lists[i].text);
+	catalog = mcp_catalog_new(buf_str(&c->hello), texts, c->lists[MCP_LIST_RESOURCES].offered);
+	if (!lists_differ && same_catalog(c->catalog, catalog)) {
+		mcp_catalog_unref(catalog);
+		return;
+	}
+	mcp_catalog_unref(c->catalog);
+	c->catalog = catalog;
+	c->catalog_changed = true;
+	loop_kick(c->loop, &c->kick);
+}
+
+static void settle(struct mcp_client *c)
+{
+	bool first = c->phase == MCP_PHASE_LISTS;
+
+	if (any_busy(c) || (!first && !c->lists_differ))
+		return;
+	renew_catalog(c, c->lists_differ);
+	c->lists_differ = false;
+	if (!first)
+		return;
+	mcp_client_set_phase(c, MCP_PHASE_READY);
+	mcp_rpc_ready(&c->rpc);
+}
+
+/* A list that changes all the time is fetched more and more seldom: each of them is kept by the agents that have seen it. */
+static void fetch_later(struct mcp_list *l)
+{
+	timer_start(l->client->loop, &l->timer, (uint64_t)DEBOUNCE_MS << MIN(l->changes, (unsigned)DOUBLINGS));
+}
+
+static void count_change(struct mcp_list *l)
+{
+	uint64_t now_ms = loop_now_ms(l->client->loop);
+
+	l->changes = l->changed_ms && now_ms - l->changed_ms < CALM_MS ? l->changes + 1 : 0;
+	l->changed_ms = now_ms;
+}
+
+static void finish(struct mcp_list *l)
+{
+	l->busy = false;
+	if (l->dirty)
+		fetch_later(l);
+	settle(l->client);
+}
+
+static void take_list(struct mcp_list *l)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addch(&text, '[');
+	buf_add(&text, l->items.p, l->items.n);
+	buf_addch(&text, ']');
+	buf_release(&l->items);
+	if (!str_eq(buf_str(&text), buf_str(&l->text))) {
+		buf_release(&l->text);
+		l->text = text;
+		text = (struct buf){ 0 };
+		l->client->lists_differ = true;
+		count_change(l);
+	}
+	finish(l);
+}
+
+static void cut_short(struct mcp_list *l, const char *why)
+{
+	mcp_client_log(l->client, "warning", "%s: %s; the rest is left out", classes[l->kind].method, why);
+}
+
+static void add_items(struct mcp_list *l, const struct json *list)
+{
+	for (const struct json *v = json_first(list); v && l->count < ITEM_LIMIT; v = json_next(list, v)) {
+		struct str raw = json_raw(v);
+		if (l->count++)
+			buf_addch(&l->items, ',');
+		buf_add(&l->items, raw.p, raw.n);
+	}
+}
+
+/* What forbids another page, or NULL. */
+static const char *limit_passed(const struct mcp_list *l, struct str cursor)
+{
+	if (l->count >= ITEM_LIMIT)
+		return "more than 10,000 entries";
+	if (l->pages >= PAGE_LIMIT)
+		return "more than 1,000 pages";
+	if (l->items.n >= BYTE_LIMIT)
+		return "more than 64 MB";
+	if (str_eq(cursor, buf_str(&l->cursor)))
+		return "the same page again";
+	return NULL;
+}
+
+static void on_failure(struct mcp_list *l, const struct err *err)
+{
+	struct mcp_client *c = l->client;
+
+	if (!c->transport || c->closing)
+		return; /* mcp_lists_stop() looks after it */
+	if (err->kind == ERR_NOT_FOUND) {
+		take_list(l);
+	} else if (++l->failures < TRIES) {
+		timer_start(c->loop, &l->timer, (uint64_t)RETRY_MS * l->failures);
+	} else {
+		mcp_client_log(c, "error", "%s cannot be had: %s", classes[l->kind].method, err->text);
+		finish(l);
+	}
+}
+
+static void on_page(void *data, const struct json *result, const struct err *err)
+{
+	struct mcp_list *l = data;
+	const struct json *next = json_get(result, "nextCursor");
+	struct err bad = { 0 };
+
+	if (!err && !json_is(json_get(result, classes[l->kind].member), JSON_ARRAY)) {
+		(void)err_set(&bad, ERR_PROTOCOL, "the answer has no list");
+		err = &bad;
+	}
+	if (err) {
+		on_failure(l, err);
+		return;
+	}
+	add_items(l, json_get(result, classes[l->kind].member));
+	l->pages++;
+	if (!json_is(next, JSON_STRING)) {
+		take_list(l);
+		return;
+	}
+	const char *limit = limit_passed(l, json_raw(next));
+	if (limit) {
+		cut_short(l, limit);
+		take_list(l);
+		return;
+	}
+	buf_clear(&l->cursor);
+	buf_add(&l->cursor, json_raw(next).p, json_raw(next).n);
+	fetch_page(l);
+}
+
+static void fetch_page(struct mcp_list *l)
+{
+	AUTO_BUF struct buf params = { 0 };
+	struct json_out w = json_out(&params);
+
+	json_open(&w, '{');
+	if (l->cursor.n)
+		json_kraw(&w, "cursor", buf_str(&l->cursor));
+	json_close(&w);
+	struct mcp_call call = {
+		.method = classes[l->kind].method, .params = buf_str(&params), .answer = on_page, .data = l
+	};
+	(void)mcp_rpc_call(&l->client->rpc, &call, l->client->connect_ms, 0, true);
+}
+
+void mcp_lists_init(struct mcp_client *c)
+{
+	for (unsigned i = 0; i < MCP_LIST_KINDS; i++)
+		c->lists[i] = (struct mcp_list){ .client = c, .kind = (enum mcp_list_kind)i, .timer.fire = on_timer };
+}
+
+void mcp_lists_start(struct mcp_client *c, const struct json *capabilities)
+{
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		struct mcp_list *l = &c->lists[i];
+		l->offered = json_is(json_get(capabilities, classes[i].capability), JSON_OBJECT);
+		if (l->offered) {
+			fetch(l);
+		} else if (l->text.n) {
+			buf_release(&l->text);
+			c->lists_differ = true;
+		}
+	}
+	settle(c);
+}
+
+void mcp_list_changed(struct mcp_list *l)
+{
+	if (!l->offered)
+		return;
+	if (l->busy)
+		l->dirty = true;
+	else if (!timer_running(&l->timer))
+		fetch_later(l);
+}
+
+void mcp_lists_stop(struct mcp_client *c)
+{
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		struct mcp_list *l = &c->lists[i];
+		timer_stop(c->loop, &l->timer);
+		l->busy = l->dirty = false;
+		buf_release(&l->items);
+	}
+}
+
+void mcp_lists_release(struct mcp_client *c)
+{
+	mcp_lists_stop(c);
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		buf_release(&c->lists[i].text);
+		buf_release(&c->lists[i].cursor);
+	}
+}

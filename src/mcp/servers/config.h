@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * config.h - all places where servers are configured, and which of them count. docs/internals/mcp_config.md.
+ *
+ *     managed > flag > local > project > user > plugin
+ *
+ *     managed   MANAGED/managed-mcp.json; if it is there, nothing else counts
+ *     flag      --mcp-config: JSON, or a file; of several the last one goes first
+ *     local     projects[CWD].mcpServers in the state file, then that of the repository's root
+ *     project   .mcp.json in CWD and the directories above it up to the repository's root, the nearest first
+ *     user      mcpServers in the state file
+ *     plugin    as the caller gives them; one whose endpoint is there already does not count
+ *
+ * Of the entries with one name that may count, the first one does, whole. */
+#pragma once
+#include "mcp/servers/policy.h"
+
+enum mcp_standing {
+	MCP_COUNTS,
+	MCP_SHADOWED,   /* another one goes before it */
+	MCP_UNAPPROVED, /* of a project; the user has to say yes first */
+	MCP_REFUSED,    /* cannot be read, or is not allowed */
+};
+const char *mcp_standing_word(enum mcp_standing standing); /* "counts", "shadowed", "pending approval", "refused" */
+
+/* One entry, wherever it stands. Texts are in the arena of the configuration. */
+struct mcp_item {
+	struct mcp_server *server; /* reference; NULL: it cannot be read */
+	const char *name;
+	enum mcp_scope scope;
+	const char *file; /* "--mcp-config" for JSON on the command line; NULL: a host or plugin gave it without one */
+	unsigned line;
+	struct str json; /* as it is written */
+	enum mcp_standing standing;
+	const char *error_type;    /* a word of mcp_server_errors; NULL unless it cannot be read */
+	const char *reason;        /* why it does not count, for people; "" if it does */
+	const struct mcp_item *by; /* what shadows it; NULL unless MCP_SHADOWED */
+};
+
+struct mcp_config {
+	struct arena arena;
+	struct mcp_item *items; /* the highest first */
+	size_t count;
+	struct mcp_policy *policy; /* owned */
+	const char *managed_file;  /* decides alone; NULL: there is none */
+	bool plugins_only;         /* managed: besides those, only servers of plugins */
+	struct buf notes;          /* for the user, a line each */
+};
+
+/* All paths absolute; borrowed until return */
+struct mcp_config_spec {
+	const char *cwd, *state_file;
+	const char *managed_dir;  /* NULL: none */
+	const char *const *flags; /* values of --mcp-config */
+	size_t flag_count;
+	bool strict;                     /* only those, and managed ones */
+	unsigned sources;                /* enum setting_sources: which of user, project and local count */
+	const struct settings *settings; /* approvals and policies */
+	bool interactive;                /* a person can be asked: servers of a project wait for their approval */
+	const struct mcp_entry *plugins;
+	size_t plugin_count;
+	mcp_lookup_fn *lookup; /* of variables in entries that are not a plugin's; NULL: the environment */
+	void *lookup_data;
+};
+
+/* A file that is not there has no servers, but for one that --mcp-config names. A file that is not what it should be is
+ * -ERR_USAGE with "FILE:LINE:COLUMN: what". A bad entry is no failure: it is an item that is refused. Returns owned. */
+int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_config, struct err *err);
+void mcp_config_free(struct mcp_config *c); /* NULL is allowed */
+
+/* The user's word on one that is MCP_UNAPPROVED. What it shadows then does not count any more. */
+void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool approved);
+
+struct mcp_server *mcp_config_find(const struct mcp_config *c, struct str name); /* that counts; borrowed; NULL: none */
+/* Whether a server from elsewhere, as from an agent's definition, may be used. -ERR_DENIED says why not. */
+int mcp_config_admit(const struct mcp_config *c, const struct mcp_server *server, struct err *err);

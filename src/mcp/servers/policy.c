@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * policy.c - lists of servers that are denied and allowed. */
+#include "mcp/servers/policy.h"
+#include "mcp/servers/policy_int.h"
+
+/* One of the three is set. */
+struct rule {
+	const char *name;
+	const char *const *command; /* ends with NULL */
+	const char *url;
+	const char *file;
+	unsigned line;
+};
+
+struct rules {
+	struct rule *list;
+	size_t count, cap;
+};
+
+struct mcp_policy {
+	struct arena arena;
+	struct rules denied, allowed;
+	bool limited; /* only what is in allowed */
+};
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+struct reader {
+	struct mcp_policy *policy;
+	struct rules *rules;
+	bool managed_only;
+	struct buf *notes; /* of rules that allow; NULL: a bad rule is an error */
+	struct err *err;
+	int status;
+};
+
+static void push(struct reader *r, const struct rule *rule)
+{
+	struct rules *rules = r->rules;
+
+	if (rules->count == rules->cap) {
+		size_t cap = rules->cap ? rules->cap * 2 : 8;
+		struct rule *bigger = arena_alloc(&r->policy->arena, cap * sizeof *bigger);
+		if (rules->count)
+			memcpy(bigger, rules->list, rules->count * sizeof *bigger);
+		rules->list = bigger;
+		rules->cap = cap;
+	}
+	rules->list[rules->count++] = *rule;
+}
+
+/* NULL: not a list of texts, or an empty one. */
+static const char *const *read_command(struct arena *a, const struct json *v)
+{
+	if (!json_is(v, JSON_ARRAY) || !v->count)
+		return NULL;
+	const char **words = arena_calloc(a, (v->count + 1) * sizeof *words);
+	size_t n = 0;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {
+		words[n] = json_cstr(e, a);
+		if (!words[n++])
+			return NULL;
+	}
+	return words;
+}
+
+static bool read_rule(struct arena *a, const struct json *v, struct rule *ret)
+{
+	struct rule rule = {
+		.name = json_cstr(json_get(v, "serverName"), a),
+		.command = read_command(a, json_get(v, "serverCommand")),
+		.url = json_cstr(json_get(v, "serverUrl"), a),
+	};
+
+	*ret = rule;
+	return json_is(v, JSON_OBJECT) && v->count == 1 && (rule.name || rule.command || rule.url);
+}
+
+static void read_item(void *data, const struct settings_item *item)
+{
+	static const char expected[] =
+		"expected {\"serverName\": text}, {\"serverCommand\": [text, ...]} or {\"serverUrl\": text}";
+	struct reader *r = data;
+	struct rule rule;
+
+	if (r->status < 0)
+		return;
+	if (read_rule(&r->policy->arena, item->value, &rule)) {
+		rule.file = arena_strdup(&r->policy->arena, item->origin.file);
+		rule.line = item->origin.line;
+		push(r, &rule);
+	} else if (r->notes) {
+		buf_addf(r->notes, "%s:%u: allowedMcpServers: %s; this one allows nothing\n", item->origin.file,
+			 item->origin.line, expected);
+	} else {
+		r->status = err_set(r->err, ERR_USAGE, "%s:%u:%u: deniedMcpServers: %s", item->origin.file,
+				    item->origin.line, item->origin.column, expected);
+	}
+}
+
+static void read_allowed(void *data, const struct settings_item *item)
+{
+	struct reader *r = data;
+
+	if (!r->managed_only || item->origin.layer == LAYER_MANAGED)
+		read_item(data, item);
+}
+
+/* Of a project that is not trusted the list allows nothing; that it has a list at all still counts. */
+static void see_list(void *data, const struct settings_view *view)
+{
+	struct reader *r = data;
+
+	if (view->value && view->effect != EFFECT_IGNORED && (!r->managed_only || view->origin.layer == LAYER_MANAGED))
+		r->policy->limited = true;
+}
+
+int mcp_policy_new(const struct settings *settings, struct buf *notes, struct mcp_policy **ret_policy, struct err *err)
+{
+	struct mcp_policy *p = xcalloc(1, sizeof *p);
+	struct reader denied = { .policy = p, .rules = &p->denied, .err = err };
+	struct reader allowed = {
+		.policy = p,
+		.rules = &p->allowed,
+		.managed_only = settings_bool(settings, "allowManagedMcpServersOnly", false),
+		.notes = notes,
+		.err = err,
+	};
+
+	settings_each(settings, "deniedMcpServers", read_item, &denied);
+	settings_explain(settings, "allowedMcpServers", see_list, &allowed);
+	settings_each(settings, "allowedMcpServers", read_allowed, &allowed);
+	if (denied.status < 0) {
+		mcp_policy_free(p);
+		return denied.status;
+	}
+	*ret_policy = p;
+	return 0;
+}
+
+void mcp_policy_free(struct mcp_policy *p)
+{
+	if (!p)
+		return;
+	arena_release(&p->arena);
+	free(p);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+static bool command_fits(const char *const *command, const struct mcp_server *s)
+{
+	size_t i = 0;
+
+	if (!s->command || strcmp(command[0], s->command) != 0)
+		return false;
+	while (s->args[i] && command[i + 1] && !strcmp(s->args[i], command[i + 1]))
+		i++;
+	return !s->args[i] && !command[i + 1];
+}
+
+static bool rule_fits(const struct rule *rule, const struct mcp_server *s)
+{
+	if (rule->name)
+		return !strcmp(rule->name, s->name);
+	if (rule->command)
+		return command_fits(rule->command, s);
+	return s->url && policy_url_fits(str_from(rule->url), s->url);
+}
+
+/* Whether a rule of the kind that decides about this server is there: a name alone is easily borrowed. */
+static bool has_stronger(const struct rules *rules, const struct mcp_server *s)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (s->command ? rules->list[i].command != NULL : rules->list[i].url != NULL)
+			return true;
+	return false;
+}
+
+static bool is_allowed(const struct mcp_policy *p, const struct mcp_server *s)
+{
+	bool by_name = !has_stronger(&p->allowed, s);
+
+	for (size_t i = 0; i < p->allowed.count; i++)
+		if ((by_name || !p->allowed.list[i].name) && rule_fits(&p->allowed.list[i], s))
+			return true;
+	return false;
+}
+
+bool mcp_policy_allows(const struct mcp_policy *p, const struct mcp_server *s, struct buf *why)
+{
+	for (size_t i = 0; i < p->denied.count; i++) {
+		const struct rule *rule = &p->denied.list[i];
+		if (rule_fits(rule, s)) {
+			buf_addf(why, "denied by deniedMcpServers in %s:%u", rule->file, rule->line);
+			return false;
+		}
+	}
+	if (!p->limited || s->kind == MCP_SDK || is_allowed(p, s))
+		return true;
+	buf_addstr(why, "not in allowedMcpServers");
+	return false;
+}

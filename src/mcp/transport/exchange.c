@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT
+ * exchange.c - one message on its way over HTTP (exchange.h has its states). Callbacks of the transfer record and kick;
+ * only events are handed on at once, because they are borrowed. */
+#include "mcp/transport/exchange.h"
+#include "lib/base/utf8.h"
+#include "lib/io/url.h"
+#include "mcp/auth/oauth_url.h"
+
+enum {
+	FIRST_BYTE_MS = 60 * 1000,
+	GOODBYE_MS = 2000,             /* a server that does not answer the end of a session must not hold up ours */
+	LINGER_MS = 5000,              /* a stream that was to end with the answer */
+	SILENCE_MS = 24 * 3600 * 1000, /* a stream may say nothing for long; calls have timers of their own */
+	CHALLENGES_MOST = 3,
+	MOVES_MOST = 3,
+	REFUSAL_BYTES = 64 << 10, /* kept of a body that comes with an error */
+	HEADER_BYTES = 4096,
+	WORDS_BYTES = 120,
+};
+
+/* ---- the transfer ---- */
+
+static size_t read_body(void *data, char *out, size_t room)
+{
+	struct exchange *x = data;
+	size_t n = MIN(room, x->body.n - x->body_sent);
+
+	memcpy(out, x->body.p + x->body_sent, n);
+	x->body_sent += n;
+	return n;
+}
+
+static void rewind_body(void *data)
+{
+	struct exchange *x = data;
+
+	x->body_sent = 0;
+}
+
+static void on_header(struct http_req *req, struct str name, struct str value)
+{
+	struct exchange *x = http_data(req);
+	struct buf *to = str_is_nocase(name, "WWW-Authenticate") ? &x->challenge
+			 : str_is_nocase(name, "Location")       ? &x->location
+			 : str_is_nocase(name, "Mcp-Session-Id") ? &x->session_id
+								 : NULL;
+
+	if (str_is_nocase(name, "Content-Type")) {
+		struct str type = str_cut(&value, ';');
+		x->is_stream = str_is_nocase(str_trim(type), "text/event-stream");
+	} else if (to && to->n + value.n < HEADER_BYTES) {
+		buf_addstr(to, to->n ? ", " : "");
+		buf_add(to, value.p, value.n);
+	}
+}
+
+static void on_head(struct http_req *req, int status)
+{
+	struct exchange *x = http_data(req);
+
+	x->status = status;
+	if (x->is_stream)
+		timer_stop(x->remote->core.t.world->loop, &x->timer);
+	if (x->class->head && !x->dropped)
+		x->class->head(x);
+}
+
+static int on_event(void *data, struct str name, struct str payload)
+{
+	struct exchange *x = data;
+
+	x->has_events = true;
+	x->class->event(x, name, payload);
+	return x->dropped;
+}
+
+static bool on_data(struct http_req *req, const char *p, size_t n)
+{
+	struct exchange *x = http_data(req);
+	struct err err = { 0 };
+
+	if (x->dropped)
+		return false;
+	if (!x->is_stream)
+		timer_start(x->remote->core.t.world->loop, &x->timer, x->first_byte_ms);
+	if (x->is_stream && exchange_is_ok(x)) {
+		if (!sse_feed(&x->sse, p, n, &err))
+			return true;
+	} else if (!exchange_is_ok(x)) {
+		buf_add(&x->answer, p, MIN(n, REFUSAL_BYTES - x->answer.n));
+		return true;
+	} else if (x->answer.n + n <= MCP_MESSAGE_LIMIT) {
+		buf_add(&x->answer, p, n);
+		return true;
+	}
+	snprintf(x->text, sizeof x->text, "%s", err.kind ? err.text : "the answer has more than 64 MB");
+	return false;
+}
+
+static void on_done(struct http_req *req, enum http_error error, const char *text)
+{
+	struct exchange *x = http_data(req);
+
+	x->req = NULL;
+	x->ended = true;
+	x->error = error;
+	if (!x->text[0])
+		snprintf(x->text, sizeof x->text, "%s", text);
+	loop_kick(x->remote->core.t.world->loop, &x->kick);
+}
+
+static void forget_transfer(struct exchange *x)
+{
+	x->ended = x->timed_out = x->is_stream = x->has_events = false;
+	x->status = 0;
+	x->error = HTTP_OK;
+	x->text[0] = '\0';
+	x->body_sent = 0;
+	buf_clear(&x->answer);
+	buf_clear(&x->challenge);
+	buf_clear(&x->location);
+	buf_clear(&x->session_id);
+	x->sse = (struct sse){ .limit_bytes = MCP_MESSAGE_LIMIT, .event = on_event, .data = x };
+}
+
+static void begin_transfer(struct exchange *x)
+{
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	const struct mcp_world *world = x->remote->core.t.world;
+	AUTO_ARENA struct arena arena = { 0 };
+	struct err err;
+
+	forget_transfer(x);
+	x->state = EXCHANGE_RUN;
+	x->auth_round = x->remote->auth_round;
+	x->started_ms = loop_now_ms(world->loop);
+	struct http_request request = {
+		.method = x->method,
+		.url = x->url,
+		.headers = remote_headers(x->remote, x, &arena),
+		.body = { .size = x->body.n, .read = read_body, .rewind = rewind_body },
+		.body_data = x,
+		.shard = x->remote->shard,
+		.stall_ms = SILENCE_MS,
+		.limit_bytes = UINT64_MAX,
+	};
+	if (http_start(world->http, &request, &handlers, x, &x->req, &err) < 0) {
+		x->ended = true;
+		x->error = HTTP_OTHER;
+		snprintf(x->text, sizeof x->text, "%s", err.text);
+		loop_kick(world->loop, &x->kick);
+		return;
+	}
+	timer_start(world->loop, &x->timer, x->first_byte_ms);
+}
+
+/* ---- what its end means ---- */
+
+static bool wants_authorisation(const struct exchange *x)
+{
+	return x->status == 401 || (x->status == 403 && str_has(buf_str(&x->challenge), STR("insufficient_scope")));
+}
+
+static bool has_moved(const struct exchange *x)
+{
+	return x->location.n && (x->status == 307 || x->status == 308 || x->status == 301 || x->status == 302);
+}
+
+/* To another place of the same server only: what we send is meant for that one. */
+static bool follow(struct exchange *x)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct oauth_url from;
+	struct oauth_url to;
+	const char *url = url_resolve(&arena, x->url, x->location.p);
+
+	if (!url || x->moves++ >= MOVES_MOST || oauth_url_parse(&arena, x->url, &from, NULL) < 0 ||
+	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0)
+		return false;
+	if (!strcmp(x->remote->url, x->url)) {
+		free(x->remote->url);
+		x->remote->url = xstrdup(url);
+	}
+	free(x->url);
+	x->url = xstrdup(url);
+	return true;
+}
+
+static bool ask_for_authorisation(struct exchange *x)
+{
+	if (x->challenges++ >= CHALLENGES_MOST) {
+		err_set(&x->denied, ERR_DENIED, "the server refuses what it was given (HTTP %d)", x->status);
+		return false;
+	}
+	remote_challenge(x->remote, x);
+	return true;
+}
+
+static void prepare(struct exchange *x)
+{
+	struct remote *r = x->remote;
+
+	if (!remote_lets_go(r, x))
+		return;
+	if (x->challenges && r->auth_error.kind) {
+		x->denied = r->auth_error;
+		x->class->end(x);
+		return;
+	}
+	begin_transfer(x);
+}
+
+static void prepare_again(struct exchange *x)
+{
+	x->state = EXCHANGE_PREPARE;
+	prepare(x);
+}
+
+static void keep_place(struct exchange *x)
+{
+	if (x->sse.last_id.n && x->sse.last_id.n < HEADER_BYTES) {
+		buf_clear(&x->last_id);
+		buf_add(&x->last_id, x->sse.last_id.p, x->sse.last_id.n);
+	}
+	if (x->sse.retry_ms)
+		x->retry_ms = x->sse.retry_ms;
+	sse_release(&x->sse);
+}
+
+static void finish_transfer(struct exchange *x)
+{
+	keep_place(x);
+	if (!x->is_last && !x->error) {
+		if (wants_authorisation(x) && ask_for_authorisation(x)) {
+			prepare_again(x);
+			return;
+		}
+		if (has_moved(x) && follow(x)) {
+			prepare_again(x);
+			return;
+		}
+	}
+	if (exchange_is_ok(x) && !x->is_stream && x->answer.n)
+		x->class->event(x, (struct str){ 0 }, buf_str(&x->answer));
+	if (!x->dropped)
+		x->class->end(x);
+}
+
+static void exchange_step(struct kick *kick)
+{
+	struct exchange *x = CONTAINER_OF(kick, struct exchange, kick);
+
+	if (x->dropped) {
+		if (!x->req)
+			exchange_free(x);
+	} else if (x->state == EXCHANGE_PREPARE) {
+		prepare(x);
+	} else if (x->state == EXCHANGE_RUN && x->ended) {
+		timer_stop(x->remote->core.t.world->loop, &x->timer);
+		finish_transfer(x);
+	}
+}
+
+static void on_timer(struct timer *timer)
+{
+	struct exchange *x = CONTAINER_OF(timer, struct exchange, timer);
+
+	if (x->state == EXCHANGE_PAUSE) {
+		x->state = EXCHANGE_PREPARE;
+		loop_kick(x->remote->core.t.world->loop, &x->kick);
+	} else if (x->req) {
+		x->timed_out = !x->answered;
+		http_cancel(x->req);
+	}
+}
+
+/* ---- for the transports ---- */
+
+struct exchange *exchange_start(struct remote *r, const struct exchange_class *class, const char *method,
+				const char *url, int64_t id, struct str body)
+{
+	struct exchange *x = xcalloc(1, sizeof *x);
+	bool is_last = !strcmp(method, "DELETE");
+
+	x->remote = r;
+	x->class = class;
+	x->method = method;
+	x->url = xstrdup(url);
+	x->id = id;
+	x->is_last = is_last;
+	x->first_byte_ms = is_last ? GOODBYE_MS : MAX((uint64_t)FIRST_BYTE_MS, r->core.t.server->timeout_ms);
+	buf_add(&x->body, body.p, body.n);
+	x->kick.step = exchange_step;
+	x->timer.fire = on_timer;
+	x->prev = r->exchanges_end;
+	*x->prev = x;
+	r->exchanges_end = &x->next;
+	loop_kick(r->core.t.world->loop, &x->kick);
+	return x;
+}
+
+void exchange_again(struct exchange *x, uint64_t after_ms)
+{
+	x->method = "GET";
+	buf_release(&x->body);
+	x->state = EXCHANGE_PAUSE;
+	timer_start(x->remote->core.t.world->loop, &x->timer, after_ms);
+}
+
+void exchange_answered(struct exchange *x)
+{
+	x->answered = true;
+	if (x->req)
+		timer_start(x->remote->core.t.world->loop, &x->timer, LINGER_MS);
+}
+
+void exchange_drop(struct exchange *x)
+{
+	x->dropped = true;
+	if (x->req)
+		http_cancel(x->req);
+	loop_kick(x->remote->core.t.world->loop, &x->kick);
+}
+
+void exchange_free(struct exchange *x)
+{
+	struct remote *r = x->remote;
+
+	if (r->opener == x)
+		remote_opener_taken(r);
+	timer_stop(r->core.t.world->loop, &x->timer);
+	kick_cancel(&x->kick);
+	*x->prev = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+	else
+		r->exchanges_end = x->prev;
+	sse_release(&x->sse);
+	buf_release(&x->body);
+	buf_release(&x->answer);
+	buf_release(&x->challenge);
+	buf_release(&x->location);
+	buf_release(&x->session_id);
+	buf_release(&x->last_id);
+	free(x->url);
+	free(x);
+	remote_settle(r);
+}
+
+/* One line of the server's own words: the message of a JSON-RPC error, or the beginning of the body. */
+static struct str words_of(const struct exchange *x, struct json_reader *reader, struct arena *arena)
+{
+	const struct json *root;
+	struct str body = buf_str(&x->answer);
+	struct str words = { 0 };
+
+	if (body.n && json_parse(reader, body.p, body.n, &root, NULL) == 0) {
+		const struct json *error = json_get(root, "error");
+		const struct json *message = json_get(error, "message");
+		words = json_str(message ? message : error, arena);
+	}
+	words = str_trim(words.n ? words : body);
+	return utf8_cut(str_cut(&words, '\n'), WORDS_BYTES);
+}
+
+static void describe_status(const struct exchange *x, struct err *ret_err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	struct str words = words_of(x, &reader, &arena);
+	enum err_kind kind = x->status == 401 || x->status == 403 ? ERR_DENIED
+			     : x->status >= 500                   ? ERR_IO /* may be over soon: worth another try */
+								  : ERR_PROTOCOL;
+
+	err_set(ret_err, kind, "the server answered HTTP %d%s" STR_FMT, x->status, words.n ? ": " : "", STR_ARG(words));
+}
+
+void exchange_describe(const struct exchange *x, struct err *ret_err)
+{
+	if (x->denied.kind)
+		*ret_err = x->denied;
+	else if (x->timed_out)
+		err_set(ret_err, ERR_TIMEOUT, "the server did not answer within %llu s",
+			(unsigned long long)(x->first_byte_ms / 1000));
+	else if (x->error)
+		err_set(ret_err, ERR_IO, "%s", x->text);
+	else if (!exchange_is_ok(x))
+		describe_status(x, ret_err);
+	else
+		err_set(ret_err, ERR_PROTOCOL, "the server ended its answer before it was complete");
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event tells
+ * the address that messages are posted to, and all answers come on the stream. Its end is the end of the connection. */
+#include "mcp/transport/exchange.h"
+#include "lib/io/url.h"
+#include "mcp/auth/oauth_url.h"
+
+enum { ENDPOINT_MS = 60 * 1000 };
+
+struct waiting {
+	struct waiting *next;
+	int64_t id;
+	size_t n;
+	char json[];
+};
+
+struct sse_transport {
+	struct remote remote;               /* first */
+	char *endpoint;                     /* NULL: not told yet */
+	struct waiting *queue, **queue_end; /* messages until then */
+	struct timer patience;
+};
+
+static struct sse_transport *sse_of(struct remote *r)
+{
+	return CONTAINER_OF(r, struct sse_transport, remote);
+}
+
+static void fail(struct sse_transport *s, enum err_kind kind, const char *text)
+{
+	struct err err;
+
+	err_set(&err, kind, "%s", text);
+	remote_close(&s->remote, &err);
+}
+
+static void on_patience_over(struct timer *timer)
+{
+	fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
+	     "the server's event stream did not say where messages go");
+}
+
+/* ---- messages ---- */
+
+static void on_post_event(struct exchange *x, struct str name, struct str payload)
+{
+	(void)x;
+	(void)name;
+	(void)payload; /* "Accepted": the answer comes on the stream */
+}
+
+static void on_post_end(struct exchange *x)
+{
+	struct err err;
+
+	if (!exchange_is_ok(x)) {
+		exchange_describe(x, &err);
+		mcp_core_lose(&x->remote->core, x->id, &err);
+	}
+	exchange_free(x);
+}
+
+static const struct exchange_class message = { .event = on_post_event, .end = on_post_end };
+
+static void post(struct sse_transport *s, int64_t id, struct str json)
+{
+	(void)exchange_start(&s->remote, &message, "POST", s->endpoint, id, json);
+}
+
+static struct waiting *pop(struct sse_transport *s)
+{
+	struct waiting *w = s->queue;
+
+	if (w)
+		s->queue = w->next;
+	if (!s->queue)
+		s->queue_end = &s->queue;
+	return w;
+}
+
+static void push(struct sse_transport *s, int64_t id, struct str json)
+{
+	struct waiting *w = xmalloc(sizeof *w + json.n);
+
+	*w = (struct waiting){ .id = id, .n = json.n };
+	memcpy(w->json, json.p, json.n);
+	*s->queue_end = w;
+	s->queue_end = &w->next;
+}
+
+/* ---- the stream ---- */
+
+/* Only at the same server: what is posted may hold secrets that are meant for it. */
+static void take_endpoint(struct sse_transport *s, struct str place)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct oauth_url from;
+	struct oauth_url to;
+	const char *url = url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(place)).p);
+
+	if (s->endpoint)
+		return;
+	if (!url || oauth_url_parse(&arena, s->remote.url, &from, NULL) < 0 ||
+	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0) {
+		fail(s, ERR_PROTOCOL, "the server's event stream wants messages sent to another place");
+		return;
+	}
+	s->endpoint = xstrdup(url);
+	timer_stop(s->remote.core.t.world->loop, &s->patience);
+	while (s->queue) {
+		AUTO_FREE struct waiting *w = pop(s);
+		post(s, w->id, (struct str){ w->json, w->n });
+	}
+}
+
+static void on_stream_event(struct exchange *x, struct str name, struct str payload)
+{
+	struct mcp_core *core = &x->remote->core;
+	struct err err;
+
+	if (!x->is_stream)
+		return; /* its end says so */
+	if (str_is(name, "endpoint"))
+		take_endpoint(sse_of(x->remote), payload);
+	else if ((!name.n || str_is(name, "message")) && mcp_core_message(core, payload, 0, NULL, &err) < 0)
+		mcp_core_log(core, "what came is not a message: %s", err.text);
+}
+
+static void on_stream_end(struct exchange *x)
+{
+	struct remote *r = x->remote;
+	struct err err;
+
+	if (exchange_is_ok(x) && x->is_stream)
+		err_set(&err, ERR_IO, "the server ended its event stream");
+	else if (exchange_is_ok(x))
+		err_set(&err, ERR_PROTOCOL, "what is at the address is no event stream");
+	else
+		exchange_describe(x, &err);
+	if (!r->core.closing)
+		r->core.needs_auth = x->denied.kind == ERR_DENIED;
+	remote_close(r, &err);
+}
+
+static const struct exchange_class stream = { .event = on_stream_event, .end = on_stream_end };
+
+/* ---- the class ---- */
+
+static int sse_start(struct mcp_transport *t, struct err *err)
+{
+	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
+
+	s->queue_end = &s->queue;
+	s->patience.fire = on_patience_over;
+	int rc = remote_start(&s->remote, err);
+	if (rc < 0)
+		return rc;
+	(void)exchange_start(&s->remote, &stream, "GET", s->remote.url, 0, (struct str){ 0 });
+	timer_start(t->world->loop, &s->patience, ENDPOINT_MS);
+	return 0;
+}
+
+static void sse_send(struct mcp_transport *t, int64_t id, struct str json)
+{
+	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
+
+	if (s->remote.core.closing)
+		return;
+	if (s->endpoint)
+		post(s, id, json);
+	else
+		push(s, id, json);
+}
+
+static void sse_close(struct mcp_transport *t)
+{
+	remote_close(CONTAINER_OF(t, struct remote, core.t), NULL);
+}
+
+static void sse_free(struct mcp_transport *t)
+{
+	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
+
+	timer_stop(t->world->loop, &s->patience);
+	while (s->queue)
+		free(pop(s));
+	free(s->endpoint);
+	remote_release(&s->remote);
+	free(s);
+}
+
+const struct mcp_transport_class mcp_transport_sse = {
+	.size = sizeof(struct sse_transport),
+	.start = sse_start,
+	.send = sse_send,
+	.close = sse_close,
+	.free = sse_free,
+};

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ * transport_stdio.c - a server that is a child process: one JSON message a line on its stdin and stdout, its own words on
+ * stderr.
+ *
+ * Its end, whoever began it: stdin is closed, then it has a moment, then SIGTERM, then SIGKILL (lib/io/child.c); what is left of
+ * its process group dies with it. A server that closes its stdout, sends a line above the limit or floods us with lines that
+ * are no messages is ended too: no call could be told whether its answer will come. */
+#include <signal.h>
+#include <sys/wait.h>
+#include "lib/base/utf8.h"
+#include "mcp/transport/line_reader.h"
+#include "mcp/transport/transport_int.h"
+#include "mcp/transport/transport_stdio_env.h"
+
+enum {
+	PATIENCE_MS = 500,          /* between the end of its stdin (or stdout) and SIGTERM */
+	JUNK_LIMIT_BYTES = 4 << 20, /* of lines that are no messages, in a row */
+	WORDS_BYTES = 120,
+	STDERR_LINE_BYTES = 4096,
+};
+
+struct stdio {
+	struct mcp_core core;
+	struct child *child; /* borrowed: NULL when it has ended */
+	struct line_reader out, words;
+	size_t junk_bytes;                /* since the last message */
+	char last_words[WORDS_BYTES + 1]; /* the last line on stderr */
+	struct timer patience;
+};
+
+static void end_softly(struct stdio *s)
+{
+	child_close_stdin(s->child);
+	if (!timer_running(&s->patience))
+		timer_start(s->core.t.world->loop, &s->patience, PATIENCE_MS);
+}
+
+static void fail(struct stdio *s, enum err_kind kind, const char *text)
+{
+	struct err err;
+
+	err_set(&err, kind, "%s", text);
+	(void)mcp_core_close(&s->core, &err);
+	child_kill(s->child, SIGTERM);
+}
+
+static void on_patience_over(struct timer *timer)
+{
+	struct stdio *s = CONTAINER_OF(timer, struct stdio, patience);
+
+	fail(s, ERR_PROTOCOL, "the server closed its output");
+}
+
+/* ---- what it says ---- */
+
+static void note_junk(struct stdio *s, struct str line, const struct err *err)
+{
+	struct str start = utf8_cut(line, WORDS_BYTES);
+
+	mcp_core_log(&s->core, "what came is not a message (%s): " STR_FMT, err->text, STR_ARG(start));
+	s->junk_bytes += line.n + 1;
+	if (s->junk_bytes > JUNK_LIMIT_BYTES)
+		fail(s, ERR_PROTOCOL, "the server floods its output with lines that are no messages");
+}
+
+static void on_out_line(void *data, struct str line, bool cut)
+{
+	struct stdio *s = data;
+	struct err err;
+
+	line = str_trim(line);
+	if (s->core.closing || !line.n)
+		return;
+	if (cut)
+		fail(s, ERR_LIMIT, "the server sent a message above 64 MB");
+	else if (mcp_core_message(&s->core, line, 0, NULL, &err) < 0)
+		note_junk(s, line, &err);
+	else
+		s->junk_bytes = 0;
+}
+
+static void on_words(void *data, struct str line, bool cut)
+{
+	struct stdio *s = data;
+
+	(void)cut;
+	line = str_trim(line);
+	if (!line.n)
+		return;
+	struct str kept = utf8_cut(line, WORDS_BYTES);
+	memcpy(s->last_words, kept.p, kept.n);
+	s->last_words[kept.n] = '\0';
+	mcp_core_log(&s->core, STR_FMT, STR_ARG(line));
+}
+
+static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct stdio *s = child_data(c);
+	struct line_reader *r = is_stderr ? &s->words : &s->out;
+
+	if (n) {
+		line_reader_feed(r, p, n);
+		return;
+	}
+	line_reader_end(r);
+	if (!is_stderr)
+		end_softly(s);
+}
+
+static void describe_exit(const struct stdio *s, int status, struct err *err)
+{
+	const char *before = s->last_words[0] ? ": " : "";
+
+	if (WIFSIGNALED(status))
+		err_set(err, ERR_IO, "the server was killed by signal %d%s%s", WTERMSIG(status), before, s->last_words);
+	else
+		err_set(err, ERR_IO, "the server exited with status %d%s%s", WEXITSTATUS(status), before,
+			s->last_words);
+}
+
+static void on_exit_of_child(struct child *c, int status)
+{
+	struct stdio *s = child_data(c);
+	const struct mcp_world *world = s->core.t.world;
+	struct err err;
+
+	s->child = NULL;
+	timer_stop(world->loop, &s->patience);
+	spawner_kill_group(world->spawner, child_pid(c));
+	describe_exit(s, status, &err);
+	(void)mcp_core_close(&s->core, &err);
+	mcp_core_over(&s->core);
+}
+
+/* ---- the class ---- */
+
+static const char *const *make_argv(const struct mcp_server *server, struct arena *arena)
+{
+	size_t n = 0;
+
+	while (server->args && server->args[n])
+		n++;
+	const char **argv = arena_calloc(arena, (n + 2) * sizeof *argv);
+	argv[0] = server->command;
+	for (size_t i = 0; i < n; i++)
+		argv[i + 1] = server->args[i];
+	return argv;
+}
+
+static int stdio_start(struct mcp_transport *t, struct err *err)
+{
+	static const struct child_handlers handlers = { on_output, on_exit_of_child };
+	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
+	AUTO_ARENA struct arena arena = { 0 };
+	struct child_options options = {
+		.argv = make_argv(t->server, &arena),
+		.envp = mcp_server_environment(t->world, t->server, &arena),
+		.cwd = t->world->cwd,
+		.keep_stdin = true,
+		.tell_end = true,
+	};
+
+	mcp_core_init(&s->core);
+	s->out = (struct line_reader){ .limit_bytes = MCP_MESSAGE_LIMIT, .line = on_out_line, .data = s };
+	s->words = (struct line_reader){ .limit_bytes = STDERR_LINE_BYTES, .line = on_words, .data = s };
+	s->patience.fire = on_patience_over;
+	return spawn_start(t->world->spawner, &options, &handlers, s, &s->child, err);
+}
+
+/* A line end between two tokens is only space in JSON, but on this wire it would end the message. */
+static void add_line(struct buf *line, struct str json)
+{
+	buf_reserve(line, json.n + 1);
+	buf_add(line, json.p, json.n);
+	for (size_t i = 0; i < line->n; i++)
+		if (line->p[i] == '\n' || line->p[i] == '\r')
+			line->p[i] = ' ';
+	buf_addch(line, '\n');
+}
+
+static void stdio_send(struct mcp_transport *t, int64_t id, struct str json)
+{
+	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
+	AUTO_BUF struct buf line = { 0 };
+	struct err err;
+
+	if (s->core.closing || !s->child)
+		return;
+	if (child_unsent(s->child) + json.n > MCP_MESSAGE_LIMIT) {
+		err_set(&err, ERR_LIMIT, "the server does not read what it is sent");
+		mcp_core_lose(&s->core, id, &err);
+		return;
+	}
+	add_line(&line, json);
+	child_write(s->child, line.p, line.n);
+}
+
+static void stdio_close(struct mcp_transport *t)
+{
+	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
+
+	if (mcp_core_close(&s->core, NULL) && s->child)
+		end_softly(s);
+}
+
+static void stdio_free(struct mcp_transport *t)
+{
+	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
+
+	line_reader_release(&s->out);
+	line_reader_release(&s->words);
+	mcp_core_release(&s->core);
+	free(s);
+}
+
+const struct mcp_transport_class mcp_transport_stdio = {
+	.size = sizeof(struct stdio),
+	.start = stdio_start,
+	.send = stdio_send,
+	.close = stdio_close,
+	.free = stdio_free,
+};

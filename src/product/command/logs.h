@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * logs.h - a line of a transcript for people, between logs.c and logs_line.c. */
+#pragma once
+#include "product/command/report.h"
+#include "lib/base/str.h"
+
+/* Rows for one line; none if it says nothing to people. *ret_end: it tells that the agent has ended; otherwise untouched,
+ * except that a line which goes on takes an end back. */
+void logs_line(struct cadre_report *piece, struct str line, bool *ret_end);

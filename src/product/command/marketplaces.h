@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * marketplaces.h - how a runtime gets hold of marketplaces and of what they offer. */
+#pragma once
+#include "defs/policy/plugins.h"
+#include "defs/plugin/marketplace.h"
+#include "defs/plugin/record.h"
+
+/* What changes to plugins need, found once */
+struct market_room {
+	struct cadre *cadre;
+	struct arena arena;
+	struct settings *settings; /* reference */
+	const char *plugins_dir, *cwd, *config_dir;
+	struct plugin_records records;
+};
+
+int market_room_open(struct market_room *room, struct cadre *c, struct err *err); /* room need not be initialised */
+int market_room_reread(struct market_room *room, struct err *err);                /* the records, after a change */
+void market_room_release(struct market_room *room);
+#define AUTO_MARKET_ROOM CLEANUP(market_room_release)
+
+/* Gets a repository or a package into the empty directory dir and waits for it. *ret_dir is what the source names in it: dir, or a
+ * directory below it. */
+int market_fetch(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
+		 struct err *err);
+/* From the words of a person: a directory, an address, or OWNER/NAME; out gets the source as JSON. */
+int market_source_write(struct market_room *room, const char *what, struct buf *out, struct err *err);
+/* Gets, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in
+ * the room's arena. */
+int market_add(struct market_room *room, struct str source_json, const char *expected, const char **ret_name,
+	       struct err *err);
+/* A known marketplace, or one that extraKnownMarketplaces declares, which is then added. */
+int market_open(struct market_room *room, const char *name, struct marketplace *ret_market, struct err *err);

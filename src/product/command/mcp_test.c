@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, tells what it offers, and hangs up. A server
+ * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. */
+#include "product/command/agents.h"
+#include "product/session/mcp_config.h"
+#include "product/session/servers.h"
+#include "lib/git/git_head.h"
+
+enum { MOST_LOG_BYTES = 4096 };
+
+struct trial {
+	struct cadre *cadre;
+	struct mcp_world world;
+	struct mcp_server *server; /* reference */
+	struct mcp_client *client; /* owned until it is closed */
+	cadre_visit_fn *visit;
+	void *data;
+	struct buf log; /* the server's last words, a line each */
+	bool over;      /* it is known how it ends */
+};
+
+/* ---- which server ------------------------------------------------------------------------------------------------ */
+
+static void write_entry(struct buf *out, const char *transport, const char *const *words)
+{
+	struct json_out w = json_out(out);
+	bool stdio = !strcmp(transport, "stdio");
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", transport);
+	json_kcstr(&w, stdio ? "command" : "url", words[0]);
+	if (stdio) {
+		json_key(&w, "args");
+		json_open(&w, '[');
+		for (size_t i = 1; words[i]; i++)
+			json_put_cstr(&w, words[i]);
+		json_close(&w);
+	}
+	json_close(&w);
+}
+
+/* One that stands in no file: what is forbidden there is forbidden here. */
+static int make_server(struct trial *t, const char *transport, const char *const *words, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf json = { 0 };
+	struct mcp_entry entry = { .name = STR("test"), .scope = MCP_SCOPE_FLAG };
+
+	write_entry(&json, transport, words);
+	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
+	    mcp_server_read(&entry, NULL, &t->server, NULL, err) < 0)
+		return -(int)err->kind;
+	return mcp_config_admit(t->cadre->mcp_config, t->server, err);
+}
+
+/* A project's server that nobody has approved yet may be tested: whoever names it here has looked at it. */
+static int find_server(struct trial *t, const char *name, struct err *err)
+{
+	const struct mcp_item *found = app_mcp_item(t->cadre->mcp_config, name);
+
+	if (!found)
+		return err_set(err, ERR_NOT_FOUND, "there is no MCP server '%.80s'; `cadre mcp list` lists them", name);
+	if (!found->server || found->standing == MCP_REFUSED)
+		return err_set(err, ERR_DENIED, "the MCP server '%.80s' is refused: %s", name, found->reason);
+	t->server = mcp_server_ref(found->server);
+	return 0;
+}
+
+/* ---- the connection ---------------------------------------------------------------------------------------------- */
+
+static void on_state(struct mcp_client *client, void *data)
+{
+	struct trial *t = data;
+
+	if (mcp_client_state(client) == MCP_PENDING)
+		return;
+	t->over = true;
+	loop_stop(t->cadre->loop);
+}
+
+static void on_log(struct mcp_client *client, void *data, const char *level, struct str text)
+{
+	struct trial *t = data;
+
+	(void)client;
+	(void)level;
+	if (t->log.n + text.n < MOST_LOG_BYTES)
+		buf_addf(&t->log, STR_FMT "\n", STR_ARG(text));
+}
+
+static void on_browser_gone(struct child *child, int status)
+{
+	(void)child;
+	(void)status;
+}
+
+/* Whoever has no such program has seen the address, too. */
+static void open_url(void *data, const char *url)
+{
+	struct trial *t = data;
+	const char *const argv[] = { "xdg-open", url, NULL };
+	struct child_handlers handlers = { .on_exit = on_browser_gone };
+	struct child *child;
+	struct err err = { 0 };
+
+	if (t->visit(url, t->data))
+		(void)spawn_start(t->cadre->spawner, &(struct child_options){ .argv = argv }, &handlers, NULL, &child,
+				  &err);
+}
+
+static void on_closed(void *data)
+{
+	struct trial *t = data;
+
+	t->client = NULL;
+	loop_stop(t->cadre->loop);
+}
+
+static void connect_now(struct trial *t)
+{
+	struct mcp_client_options options = { .world = &t->world,
+					      .server = t->server,
+					      .events = { .on_state = on_state, .on_log = on_log, .data = t } };
+
+	t->client = mcp_client_new(&options);
+	mcp_client_start(t->client);
+	while (!t->over)
+		loop_run(t->cadre->loop);
+}
+
+static void hang_up(struct trial *t)
+{
+	mcp_client_close(t->client, on_closed, t);
+	while (t->client)
+		loop_run(t->cadre->loop);
+}
+
+/* ---- what it offers, for programs -------------------------------------------------------------------------------- */
+
+static void text_if(struct json_out *w, const char *key, const char *text)
+{
+	if (text[0])
+		json_kcstr(w, key, text);
+}
+
+static void put_tools(struct json_out *w, const struct mcp_catalog *c)
+{
+	json_key(w, "tools");
+	json_open(w, '[');
+	for (size_t i = 0; i < c->tool_count; i++) {
+		const struct mcp_tool *tool = &c->tools[i];
+		json_open(w, '{');
+		json_kcstr(w, "name", tool->name);
+		text_if(w, "title", tool->title);
+		text_if(w, "description", tool->description);
+		json_kraw(w, "inputSchema", str_from(tool->schema));
+		json_kbool(w, "readOnly", tool->read_only);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void put_prompts(struct json_out *w, const struct mcp_catalog *c)
+{
+	json_key(w, "prompts");
+	json_open(w, '[');
+	for (size_t i = 0; i < c->prompt_count; i++) {
+		const struct mcp_prompt *prompt = &c->prompts[i];
+		json_open(w, '{');
+		json_kcstr(w, "name", prompt->name);
+		text_if(w, "title", prompt->title);
+		text_if(w, "description", prompt->description);
+		json_key(w, "arguments");
+		json_open(w, '[');
+		for (size_t k = 0; k < prompt->argument_count; k++) {
+			json_open(w, '{');
+			json_kcstr(w, "name", prompt->arguments[k].name);
+			json_kbool(w, "required", prompt->arguments[k].required);
+			json_close(w);
+		}
+		json_close(w);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void put_resources(struct json_out *w, const struct mcp_catalog *c)
+{
+	json_key(w, "resources");
+	json_open(w, '[');
+	for (size_t i = 0; i < c->resource_count; i++)
+		json_put_raw(w, str_from(c->resources[i].json));
+	json_close(w);
+}
+
+static void put_offer(struct json_out *w, const struct mcp_catalog *c)
+{
+	json_key(w, "serverInfo");
+	json_open(w, '{');
+	json_kcstr(w, "name", c->server_name);
+	json_kcstr(w, "version", c->server_version);
+	json_close(w);
+	text_if(w, "instructions", c->instructions);
+	put_tools(w, c);
+	put_prompts(w, c);
+	put_resources(w, c);
+}
+
+static void put_trial(struct json_out *w, const struct trial *t, const struct mcp_catalog *c)
+{
+	const char *error = mcp_client_error(t->client);
+
+	json_open(w, '{');
+	json_kcstr(w, "name", t->server->name);
+	json_kcstr(w, "type", mcp_kind_word(t->server->kind));
+	json_kcstr(w, "state", mcp_state_word(mcp_client_state(t->client)));
+	json_kcstr(w, "error", error[0] ? error : NULL);
+	if (c)
+		put_offer(w, c);
+	json_kstr(w, "log", buf_str(&t->log));
+	json_close(w);
+}
+
+/* ---- the same for people ----------------------------------------------------------------------------------------- */
+
+static void row_of(struct cadre_report *r, const char *kind, const char *name, const char *text)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct str rest = str_from(text);
+	struct str first = str_cut(&rest, '\n');
+
+	buf_addf(&line, STR_FMT, STR_ARG(first));
+	report_row(r, CADRE_PLAIN, kind, name, buf_str(&line).p, NULL);
+}
+
+static void tell_offer(struct cadre_report *r, const struct mcp_catalog *c)
+{
+	row_of(r, "server", c->server_name, c->server_version);
+	for (size_t i = 0; i < c->tool_count; i++)
+		row_of(r, "tool", c->tools[i].name, c->tools[i].description);
+	for (size_t i = 0; i < c->prompt_count; i++)
+		row_of(r, "prompt", c->prompts[i].name, c->prompts[i].description);
+	for (size_t i = 0; i < c->resource_count; i++)
+		row_of(r, "resource", c->resources[i].uri, c->resources[i].name);
+}
+
+static void tell_log(struct cadre_report *r, const struct trial *t)
+{
+	for (struct str rest = buf_str(&t->log); rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		if (line.n)
+			report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
+	}
+}
+
+static void report_trial(struct cadre_report *r, const struct trial *t)
+{
+	enum mcp_state state = mcp_client_state(t->client);
+	struct mcp_catalog *catalog = state == MCP_CONNECTED ? mcp_client_catalog(t->client) : NULL;
+	struct json_out w = json_out(&r->json);
+
+	put_trial(&w, t, catalog);
+	r->bad = state != MCP_CONNECTED;
+	report_row(r, r->bad ? CADRE_BAD : CADRE_GOOD, t->server->name, mcp_state_word(state),
+		   mcp_client_error(t->client), NULL);
+	if (catalog)
+		tell_offer(r, catalog);
+	else
+		tell_log(r, t);
+	mcp_catalog_unref(catalog);
+}
+
+/* ---- from outside ------------------------------------------------------------------------------------------------ */
+
+/* What the options say of the place: settings, trust and servers. */
+static int open_place(struct cadre *c, struct arena *a, const char **ret_cwd, struct err *err)
+{
+	const char *config;
+
+	if (options_directories(&c->options, a, ret_cwd, &config, err) < 0)
+		return -(int)err->kind;
+	if (!c->store.config_dir)
+		store_init(&c->store, config);
+	if (policy_load(c, err) < 0 || app_open_hooks(c, err) < 0)
+		return -(int)err->kind;
+	return app_open_servers(c, err);
+}
+
+static void try_server(struct trial *t, struct arena *a, const char *cwd, struct cadre_report *report)
+{
+	const char *root = git_root(a, cwd);
+
+	t->world = t->cadre->server_world;
+	t->world.cwd = cwd;
+	t->world.project_dir = root ? root : cwd;
+	t->world.open_url = t->visit ? open_url : NULL;
+	t->world.data = t;
+	connect_now(t);
+	report_trial(report, t);
+	hang_up(t);
+}
+
+int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, const char *const *words,
+		   cadre_visit_fn *visit, void *data, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct trial t = { .cadre = c, .visit = visit, .data = data };
+	struct err err = { 0 };
+	const char *cwd;
+
+	if (!c || !ret_report || !name == !(transport && words && words[0]))
+		return CADRE_USAGE;
+	struct cadre_report *report = xcalloc(1, sizeof *report);
+	int status = open_place(c, &a, &cwd, &err);
+	if (status == 0)
+		status = name ? find_server(&t, name, &err) : make_server(&t, transport, words, &err);
+	if (status == 0)
+		try_server(&t, &a, cwd, report);
+	mcp_server_unref(t.server);
+	buf_release(&t.log);
+	return app_give_report(status, report, ret_report, &err, why, why_size);
+}

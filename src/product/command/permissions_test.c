@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * permissions_test.c - `cadre permissions test`: would this call run, and what decides that? */
+#include "agents/agent/tool_choice.h"
+#include "defs/policy/permissions.h"
+
+/* ---- the call -------------------------------------------------------------------------------------------------- */
+
+struct trial {
+	struct arena arena;
+	struct json_reader reader;
+	struct tool_call call;
+	struct tool other; /* one that is not built in */
+	struct buf warnings;
+	struct cadre_report *report;
+};
+
+static const struct tool *find_tool(struct trial *t, struct str name)
+{
+	struct tool_set all = { 0 };
+
+	for (size_t i = 0; tool_table[i]; i++)
+		tool_set_add(&all, tool_table[i]);
+	const struct tool *tool = tool_set_find(&all, subject_current_name(name));
+	tool_set_release(&all);
+	if (tool)
+		return tool;
+	t->other = (struct tool){ .name = arena_str(&t->arena, subject_current_name(name)).p, .definition = "{}" };
+	return &t->other;
+}
+
+static int set_call(struct trial *t, struct str name, struct str input, struct err *err)
+{
+	const struct json *root;
+
+	input = arena_str(&t->arena, input);
+	if (json_parse(&t->reader, input.p, input.n, &root, err) < 0)
+		return -(int)err->kind;
+	t->call.tool = find_tool(t, name);
+	t->call.name = arena_dup(&t->arena, name.p, name.n);
+	t->call.input = root;
+	t->call.flags = t->call.tool->flags;
+	return 0;
+}
+
+/* {"tool_name": .., "tool_input": {..}} as hooks get it; "name" and "input" as the model says it. */
+static int read_json(struct trial *t, struct str text, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, text.p, text.n, &root, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "the call is not JSON");
+	}
+	const struct json *name = json_get(root, "tool_name") ? json_get(root, "tool_name") : json_get(root, "name");
+	const struct json *input =
+		json_get(root, "tool_input") ? json_get(root, "tool_input") : json_get(root, "input");
+	if (!json_is(name, JSON_STRING) || (input && !json_is(input, JSON_OBJECT)))
+		return err_set(err, ERR_USAGE, "expected {\"tool_name\": \"Bash\", \"tool_input\": {...}}");
+	return set_call(t, json_str(name, &t->arena), input ? json_raw(input) : STR("{}"), err);
+}
+
+/* "Bash(git push)": what is in the parentheses is the member that rules look at. */
+static int read_short(struct trial *t, struct str text, struct err *err)
+{
+	AUTO_BUF struct buf input = { 0 };
+	struct str rest = text;
+	struct str name = subject_current_name(str_trim(str_cut(&rest, '(')));
+	const struct subject *subject = subject_find(name);
+
+	if (!name.n || (rest.p && (!rest.n || rest.p[rest.n - 1] != ')')))
+		return err_set(err, ERR_USAGE, "expected a call such as 'Bash(git push)', or JSON");
+	if (rest.p && !(subject && subject->primary))
+		return err_set(err, ERR_USAGE, "what " STR_FMT " is called with must be given as JSON", STR_ARG(name));
+	if (!rest.p)
+		return set_call(t, name, STR("{}"), err);
+	struct json_out w = json_out(&input);
+	json_open(&w, '{');
+	json_kstr(&w, subject->primary, (struct str){ rest.p, rest.n - 1 });
+	json_close(&w);
+	return set_call(t, name, buf_str(&input), err);
+}
+
+static int read_call(struct trial *t, const char *text, struct err *err)
+{
+	struct str s = str_trim(str_from(text));
+
+	return str_starts(s, STR("{")) ? read_json(t, s, err) : read_short(t, s, err);
+}
+
+/* ---- the agent ------------------------------------------------------------------------------------------------- */
+
+static void derive(struct permission *child, const struct app_permission *p, const struct agent_definition *d)
+{
+	struct tool_set pool = { 0 };
+	struct tool_choice choice;
+	bool trusted = d->source != AGENT_PROJECT || p->trusted;
+
+	for (size_t i = 0; tool_table[i]; i++)
+		tool_set_add(&pool, tool_table[i]);
+	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool }, &choice);
+	permission_derive(child, &p->permission,
+			  &(struct permission_birth){
+				  .mode = d->permission_mode,
+				  .mode_invalid = d->permission_mode_invalid,
+				  .mode_may_widen = d->source != AGENT_PLUGIN && trusted,
+				  .can_ask = true,
+				  .only = choice.only.list,
+				  .only_count = choice.only.count,
+				  .never = choice.never.list,
+				  .never_count = choice.never.count,
+			  });
+	tool_choice_release(&choice);
+	tool_set_release(&pool);
+}
+
+/* *ret_child need not be initialised. */
+static int derive_agent(struct cadre *c, struct trial *t, const struct app_permission *p, const char *type,
+			struct permission *ret_child, struct err *err)
+{
+	struct agent_registry *registry;
+
+	if (app_agents(c, &t->arena, &registry, err) < 0)
+		return -(int)err->kind;
+	const struct agent_entry *e = agent_registry_find(registry, str_from(type));
+	int status = e ? 0 : err_set(err, ERR_NOT_FOUND, "there is no agent '%s'", type);
+	if (e)
+		derive(ret_child, p, e->definition);
+	agent_registry_free(registry);
+	return status;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name, *text;
+	enum cadre_tone tone;
+} decisions[] = {
+	[PERMISSION_ALLOW] = { "allow", "runs", CADRE_GOOD },
+	[PERMISSION_ASK] = { "ask", "is asked about, and denied if nobody is there to answer", CADRE_WARN },
+	[PERMISSION_DENY] = { "deny", "does not run", CADRE_BAD },
+};
+
+static void put_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
+{
+	struct json_out w = json_out(&t->report->json);
+	const struct rule *r = v->rule;
+
+	json_open(&w, '{');
+	json_kcstr(&w, "tool", t->call.tool->name);
+	json_kraw(&w, "input", json_raw(t->call.input));
+	json_kcstr(&w, "agent", agent);
+	json_kcstr(&w, "decision", decisions[v->decision].name);
+	json_kcstr(&w, "step", permission_step_name(v->step));
+	json_kcstr(&w, "mode", permission_mode_name(v->mode));
+	json_kcstr(&w, "rule", r ? r->text : NULL);
+	json_kcstr(&w, "list", r ? rule_list_name(r->list) : NULL);
+	json_kcstr(&w, "source", r ? r->origin->layer : NULL);
+	json_kcstr(&w, "file", r ? r->origin->file : NULL);
+	app_put_line(&w, r ? r->origin->line : 0);
+	json_kstr(&w, "reason", buf_str(&v->reason));
+	json_key(&w, "warnings");
+	json_open(&w, '[');
+	if (t->warnings.n)
+		json_put_raw(&w, buf_str(&t->warnings));
+	json_close(&w);
+	json_close(&w);
+}
+
+static void add_rows(struct trial *t, const struct permission_verdict *v, const char *agent)
+{
+	struct cadre_report *report = t->report;
+	AUTO_BUF struct buf from = { 0 };
+
+	report_line(report, decisions[v->decision].tone, "%s: %s %s", decisions[v->decision].name, t->call.tool->name,
+		    decisions[v->decision].text);
+	report_row(report, CADRE_PLAIN, "agent", agent ? agent : "(main)", NULL);
+	report_row(report, CADRE_PLAIN, "mode", permission_mode_name(v->mode), NULL);
+	report_row(report, CADRE_PLAIN, "decided by", permission_step_name(v->step), NULL);
+	if (v->rule) {
+		app_rule_origin(&from, v->rule);
+		report_row(report, CADRE_PLAIN, "rule", v->rule->text, NULL);
+		report_row(report, CADRE_PLAIN, "from", from.p, NULL);
+	}
+	if (v->reason.n)
+		report_row(report, CADRE_PLAIN, "reason", v->reason.p, NULL);
+	report->bad = v->decision == PERMISSION_DENY;
+}
+
+static void note_warning(void *data, const char *message)
+{
+	struct trial *t = data;
+
+	if (t->warnings.n)
+		buf_addch(&t->warnings, ',');
+	json_add_quoted(&t->warnings, str_from(message));
+	report_line(t->report, CADRE_NOTE, "%s", message);
+}
+
+static int run_trial(struct cadre *c, struct trial *t, const char *call, const char *agent, struct err *err)
+{
+	AUTO_APP_PERMISSION struct app_permission p = { 0 };
+	struct permission child = { 0 };
+	struct permission_verdict v = { 0 };
+
+	if (read_call(t, call, err) < 0 || app_permission_open(c, &t->arena, &p, note_warning, t, err) < 0)
+		return -(int)err->kind;
+	if (agent && derive_agent(c, t, &p, agent, &child, err) < 0)
+		return -(int)err->kind;
+	t->call.env = &p.env;
+	permission_explain(agent ? &child : &p.permission, &t->call, PERMISSION_HINT_NONE, &v);
+	put_verdict(t, &v, agent);
+	add_rows(t, &v, agent);
+	permission_verdict_release(&v);
+	permission_release(&child);
+	return 0;
+}
+
+int cadre_permissions_test(struct cadre *c, const char *call, const char *agent, struct cadre_report **ret_report,
+			   char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!c || !call || !ret_report)
+		return CADRE_USAGE;
+	struct cadre_report *report = xcalloc(1, sizeof *report);
+	struct trial t = { .report = report };
+	int status = run_trial(c, &t, call, agent, &err);
+	json_reader_release(&t.reader);
+	buf_release(&t.warnings);
+	arena_release(&t.arena);
+	return app_give_report(status, report, ret_report, &err, why, why_size);
+}

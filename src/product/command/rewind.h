@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * rewind.h - files back as they were when a message came (docs/internals/checkpoint.md). */
+#pragma once
+#include "product/runtime/app.h"
+#include "core/store/file_history.h"
+
+/* Whether files are kept before they are changed, and where. With the tree of the session; it has no effect without a
+ * session on disk. */
+void session_open_checkpoint(struct cadre_session *s);
+/* The prompt is about to be recorded: gives it an id, and a mark. */
+int session_mark_prompt(struct cadre_session *s, struct err *err);
+
+/* One way back, from the look to its end */
+struct rewind {
+	struct file_history history;
+	const struct history_mark *mark; /* of the history */
+	struct rewind_plan plan;
+	size_t added, removed;   /* lines, in all files */
+	size_t foreign;          /* files that somebody else has changed */
+	char undo[UUID_LEN + 1]; /* mark that leads back again; "" before rewind_go */
+};
+
+/* dir: checkpoint_dir(). uuid: NULL for the last prompt that changed files. Nothing is changed. -ERR_NOT_FOUND: there is no
+ * such mark, or nothing was kept. */
+int rewind_look(struct rewind *r, const char *dir, const char *uuid, struct err *err);
+int rewind_go(struct rewind *r, struct checkpoint *c, struct err *err); /* what is lost is kept by c before */
+void rewind_release(struct rewind *r);
+#define AUTO_REWIND CLEANUP(rewind_release)
+void rewind_count_lines(const struct rewind_file *f, size_t *ret_added, size_t *ret_removed);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ * sessions_list.c - reads the files of a project. Most lines are only looked at as bytes: a file may have hundreds of
+ * megabytes, and what a list shows stands in few of its lines. */
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include "product/command/sessions.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+
+enum { LONGEST_PROMPT = 200, MOST_NAMED = 5 };
+
+int session_each_line(const char *path, int (*fn)(void *data, struct str line), void *data, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int status = 0;
+
+	if (!f)
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
+	while (status == 0 && (n = getline(&line, &cap, f)) >= 0) {
+		struct str all = str_trim((struct str){ line, (size_t)n });
+		if (all.n)
+			status = fn(data, all);
+	}
+	free(line);
+	(void)fclose(f);
+	return status;
+}
+
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
+
+struct scan {
+	struct session_list *list;
+	struct session_entry *entry;
+	const char *text; /* as it stands in JSON; NULL: not looked for */
+	bool named;       /* the title is the user's */
+};
+
+static bool has(struct str line, const char *part)
+{
+	return memmem(line.p, line.n, part, strlen(part)) != NULL;
+}
+
+static void take_title(struct scan *s, const struct json *root)
+{
+	struct arena *a = &s->list->arena;
+	bool custom = json_str_is(json_get(root, "type"), "custom-title");
+	const char *title = json_cstr(json_get(root, custom ? "customTitle" : "aiTitle"), a);
+
+	if (!title || (s->named && !custom))
+		return;
+	s->entry->title = title;
+	s->named = custom;
+}
+
+static struct str first_text(const struct json *content, struct arena *a)
+{
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
+		if (json_str_is(json_get(b, "type"), "text"))
+			return json_str(json_get(b, "text"), a);
+	return json_str(content, a);
+}
+
+static void take_prompt(struct scan *s, const struct json *root)
+{
+	struct arena *a = &s->list->arena;
+	AUTO_BUF struct buf folded = { 0 };
+	struct str text = str_trim(first_text(json_get(json_get(root, "message"), "content"), a));
+
+	if (!text.n || json_bool(json_get(root, "isMeta")))
+		return;
+	buf_addfolded(&folded, (struct str){ text.p, MIN(text.n, (size_t)LONGEST_PROMPT) });
+	s->entry->prompt = arena_str(a, str_trim(buf_str(&folded))).p;
+	s->entry->cwd = json_cstr(json_get(root, "cwd"), a);
+	s->entry->branch = json_cstr(json_get(root, "gitBranch"), a);
+}
+
+static int on_line(void *data, struct str line)
+{
+	struct scan *s = data;
+	bool of_user = has(line, "\"type\":\"user\""), of_model = has(line, "\"type\":\"assistant\"");
+	bool titled = has(line, "\"custom-title\"") || has(line, "\"ai-title\"");
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	s->entry->messages += of_user || of_model;
+	if (s->text && (of_user || of_model) && !s->entry->matches && !has(line, "\"isMeta\":true"))
+		s->entry->matches = strcasestr(line.p, s->text) != NULL;
+	if (!titled && (!of_user || s->entry->prompt[0]))
+		return 0;
+	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
+		return 0; /* torn */
+	if (titled)
+		take_title(s, root);
+	if (json_str_is(json_get(root, "type"), "user") && !s->entry->prompt[0])
+		take_prompt(s, root);
+	return 0;
+}
+
+static void read_one(struct session_list *l, struct session_entry *e, const char *text)
+{
+	struct scan scan = { .list = l, .entry = e, .text = text };
+
+	e->title = e->prompt = "";
+	e->matches = !text;
+	(void)session_each_line(e->path, on_line, &scan, NULL); /* gone meanwhile: it has no lines */
+	if (text && strcasestr(e->title, text))
+		e->matches = true;
+	e->cwd = e->cwd ? e->cwd : "";
+	e->branch = e->branch ? e->branch : "";
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static void add(struct session_list *l, struct str id, const struct stat *st)
+{
+	if (l->count == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 16;
+		l->entries = xrealloc(l->entries, l->cap * sizeof *l->entries);
+	}
+	l->entries[l->count++] = (struct session_entry){
+		.id = arena_str(&l->arena, id).p,
+		.path = arena_printf(&l->arena, "%s/" STR_FMT ".jsonl", l->project_dir, STR_ARG(id)),
+		.changed_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000,
+		.bytes = (uint64_t)st->st_size,
+	};
+}
+
+static void find_files(struct session_list *l)
+{
+	DIR *d = opendir(l->project_dir);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		struct stat st;
+		if (str_ends(name, STR(".jsonl")) && id_is_uuid((struct str){ name.p, name.n - 6 }) &&
+		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 && st.st_size > 0)
+			add(l, (struct str){ name.p, name.n - 6 }, &st);
+	}
+	if (d)
+		closedir(d);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct session_entry *x = a, *y = b;
+
+	if (x->changed_ms != y->changed_ms)
+		return x->changed_ms < y->changed_ms ? 1 : -1;
+	return strcmp(x->id, y->id);
+}
+
+int session_list_read(struct cadre *c, const char *text, struct session_list *ret, struct err *err)
+{
+	const char *cwd, *config;
+	AUTO_BUF struct buf escaped = { 0 };
+
+	if (options_directories(&c->options, &ret->arena, &cwd, &config, err) < 0)
+		return -(int)err->kind;
+	ret->project_dir = store_project_dir(&ret->arena, config, cwd);
+	if (text)
+		json_add_escaped(&escaped, str_from(text));
+	find_files(ret);
+	if (ret->count)
+		qsort(ret->entries, ret->count, sizeof *ret->entries, newest_first);
+	for (size_t i = 0; i < ret->count; i++)
+		read_one(ret, &ret->entries[i], text ? buf_str(&escaped).p : NULL);
+	return 0;
+}
+
+void session_list_release(struct session_list *l)
+{
+	free(l->entries);
+	arena_release(&l->arena);
+	*l = (struct session_list){ 0 };
+}
+
+static bool is_meant(const struct session_entry *e, const char *name)
+{
+	return name[0] && (str_starts(str_from(e->id), str_from(name)) || !strcasecmp(e->title, name));
+}
+
+/* How much of its id tells it from all others. */
+static size_t short_id(const struct session_list *l, const struct session_entry *e)
+{
+	size_t n = 8;
+
+	for (size_t i = 0; i < l->count; i++)
+		while (&l->entries[i] != e && n < UUID_LEN && !strncmp(l->entries[i].id, e->id, n))
+			n++;
+	return n;
+}
+
+static int refuse_several(const struct session_list *l, const char *name, size_t count, struct err *err)
+{
+	AUTO_BUF struct buf ids = { 0 };
+	size_t named = 0;
+
+	for (size_t i = 0; i < l->count && named < MOST_NAMED; i++) {
+		const struct session_entry *e = &l->entries[i];
+		if (!is_meant(e, name))
+			continue;
+		buf_addf(&ids, "%s%.*s (", named++ ? ", " : "", (int)short_id(l, e), e->id);
+		buf_addspan(&ids, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
+		buf_addstr(&ids, ")");
+	}
+	if (count > named)
+		buf_addf(&ids, " and %zu more", count - named);
+	return err_set(err, ERR_USAGE, "%zu sessions match '%.40s'; name one by its id: %s", count, name, ids.p);
+}
+
+int session_list_find(const struct session_list *l, const char *name, const struct session_entry **ret, struct err *err)
+{
+	const struct session_entry *found = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct session_entry *e = &l->entries[i];
+		if (!strcmp(e->id, name)) {
+			*ret = e;
+			return 0;
+		}
+		if (!is_meant(e, name))
+			continue;
+		found = e;
+		count++;
+	}
+	if (!count)
+		return err_set(err, ERR_NOT_FOUND, "no session of this project has the id or title '%.60s'", name);
+	if (count > 1)
+		return refuse_several(l, name, count, err);
+	*ret = found;
+	return 0;
+}

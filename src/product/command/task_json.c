@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * task_json.c - an agent's life as JSON, by one table. */
+#include "product/command/task_json.h"
+#include "lib/base/id.h"
+
+enum kind { TEXT, NUMBER, SWITCH, MONEY };
+
+static const struct field {
+	const char *key;
+	enum kind kind;
+	size_t offset;
+} fields[] = {
+	{ "sessionId", TEXT, offsetof(struct task_row, session) },
+	{ "agentId", TEXT, offsetof(struct task_row, agent) },
+	{ "parentAgentId", TEXT, offsetof(struct task_row, parent) },
+	{ "toolUseId", TEXT, offsetof(struct task_row, tool_use_id) },
+	{ "type", TEXT, offsetof(struct task_row, type) },
+	{ "name", TEXT, offsetof(struct task_row, name) },
+	{ "description", TEXT, offsetof(struct task_row, description) },
+	{ "model", TEXT, offsetof(struct task_row, model) },
+	{ "depth", NUMBER, offsetof(struct task_row, depth) },
+	{ "background", SWITCH, offsetof(struct task_row, background) },
+	{ "state", TEXT, offsetof(struct task_row, state) },
+	{ "startedAt", NUMBER, offsetof(struct task_row, started_ms) },
+	{ "endedAt", NUMBER, offsetof(struct task_row, ended_ms) },
+	{ "turns", NUMBER, offsetof(struct task_row, turns) },
+	{ "toolUses", NUMBER, offsetof(struct task_row, tool_uses) },
+	{ "inputTokens", NUMBER, offsetof(struct task_row, input_tokens) },
+	{ "outputTokens", NUMBER, offsetof(struct task_row, output_tokens) },
+	{ "cacheReadTokens", NUMBER, offsetof(struct task_row, cache_read_tokens) },
+	{ "cacheWriteTokens", NUMBER, offsetof(struct task_row, cache_write_tokens) },
+	{ "costUSD", MONEY, offsetof(struct task_row, cost_usd) },
+	{ "lastTool", TEXT, offsetof(struct task_row, last_tool) },
+	{ "worktreePath", TEXT, offsetof(struct task_row, worktree) },
+	{ "worktreeBranch", TEXT, offsetof(struct task_row, branch) },
+	{ "transcript", TEXT, offsetof(struct task_row, transcript) },
+	{ "verdict", TEXT, offsetof(struct task_row, verdict) },
+};
+
+int64_t task_row_tokens(const struct task_row *row)
+{
+	return row->input_tokens + row->output_tokens + row->cache_read_tokens + row->cache_write_tokens;
+}
+
+int64_t task_row_duration_ms(const struct task_row *row)
+{
+	bool runs = row->state && !strcmp(row->state, "running");
+	int64_t end_ms = row->ended_ms ? row->ended_ms : runs ? id_wall_ms() : row->updated_ms;
+
+	return row->started_ms ? MAX(end_ms - row->started_ms, (int64_t)0) : 0;
+}
+
+static void write_field(struct json_out *w, const struct field *f, const void *at)
+{
+	const char *text;
+
+	json_key(w, f->key);
+	switch (f->kind) {
+	case TEXT:
+		text = *(const char *const *)at;
+		json_put_cstr(w, text ? text : "");
+		break;
+	case NUMBER:
+		json_put_i64(w, *(const int64_t *)at);
+		break;
+	case SWITCH:
+		json_put_bool(w, *(const int64_t *)at != 0);
+		break;
+	case MONEY:
+		json_put_double(w, *(const double *)at);
+		break;
+	}
+}
+
+void task_json_write(struct json_out *w, const struct task_row *row)
+{
+	json_open(w, '{');
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		write_field(w, &fields[i], (const char *)row + fields[i].offset);
+	json_ki64(w, "totalTokens", task_row_tokens(row));
+	json_ki64(w, "durationMs", task_row_duration_ms(row));
+	json_close(w);
+}
+
+static void read_field(const struct json *value, const struct field *f, struct arena *a, void *at)
+{
+	const char *text;
+
+	switch (f->kind) {
+	case TEXT:
+		text = json_cstr(value, a);
+		*(const char **)at = text ? text : "";
+		break;
+	case NUMBER:
+		(void)json_i64(value, at);
+		break;
+	case SWITCH:
+		*(int64_t *)at = json_bool(value);
+		break;
+	case MONEY:
+		*(double *)at = json_double(value);
+		break;
+	}
+}
+
+void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row)
+{
+	*ret_row = (struct task_row){ .output = "" };
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		read_field(json_get(object, fields[i].key), &fields[i], a, (char *)ret_row + fields[i].offset);
+}

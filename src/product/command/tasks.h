@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * tasks.h - the children of sessions as other processes see them: of those that run by asking their sockets, of the others
+ * from state.db or, where that knows nothing, from the meta files beside the transcripts. */
+#pragma once
+#include "product/runtime/app_int.h"
+#include "core/store/state.h"
+
+struct task_session {
+	const char *id, *project_dir; /* project_dir: "" if unknown */
+	const char *cwd;              /* "" if unknown */
+	const char *socket;           /* where it listens; NULL: it does not run */
+	int64_t pid;
+	double cost_usd;        /* of all its agents if it runs, otherwise of the children */
+	struct task_row *tasks; /* in the order of starting */
+	size_t count, cap;
+};
+
+/* Everything is in the arena but the arrays. */
+struct task_list {
+	struct arena arena;
+	struct task_session *sessions;
+	size_t count, cap;
+};
+
+void task_list_release(struct task_list *l);
+#define AUTO_TASKS CLEANUP(task_list_release)
+
+/* Adds the sessions that run, of any project. One that does not answer is left out. */
+int task_list_add_live(struct task_list *l, struct err *err);
+/* Adds those that state.db knows and that are not in the list. */
+int task_list_add_past(struct task_list *l, const char *config_dir, struct err *err);
+/* Adds one by its meta files; false if there are none. */
+bool task_list_add_meta(struct task_list *l, const char *project_dir, const char *session);
+/* Adds those of a project that only their meta files tell of: all, or if it is not there the newest. */
+void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all);
+/* Of a session's answer. */
+int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err);
+
+struct found_task {
+	const struct task_session *session;
+	const struct task_row *row;
+};
+/* By its id, the beginning of one, or its name; of several with one name those that run count, or the newest. session: only
+ * in that one; NULL: anywhere. -ERR_NOT_FOUND, -ERR_USAGE if several match: the text names them. */
+int task_list_find(const struct task_list *l, const char *agent, const char *session, struct found_task *ret,
+		   struct err *err);
+bool task_is_running(const struct found_task *found);
+
+/* Where the runtime's options point to */
+struct task_places {
+	const char *config_dir, *project_dir;
+};
+int task_places(struct cadre *c, struct arena *a, struct task_places *ret, struct err *err);
+
+/* tasks_tree.c: rows of a report, children below their parents. */
+struct cadre_report;
+void task_tree_rows(struct cadre_report *r, const struct task_session *s);

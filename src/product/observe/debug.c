@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * debug.c - see debug.h. One table says which events are of which subject. */
+#include "product/observe/debug.h"
+#include <errno.h>
+#include <fcntl.h>
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+
+enum { LONGEST_TEXT = 400 };
+
+static const char *const subjects[] = { "session", "api", "tools", "permission", "hooks", "mcp", "agents", "error" };
+
+static const struct {
+	const char *subject; /* NULL: not logged */
+	const char *word;
+} kinds[] = {
+	[EVENT_SESSION_STARTED] = { "session", "turn begins" },
+	[EVENT_MESSAGE] = { "api", "block" },
+	[EVENT_TOOL_STARTED] = { "tools", "call" },
+	[EVENT_TOOL_ENDED] = { "tools", "result" },
+	[EVENT_PERMISSION_ASKED] = { "permission", "asked" },
+	[EVENT_PERMISSION_DENIED] = { "permission", "denied" },
+	[EVENT_RETRY] = { "api", "retry" },
+	[EVENT_NOTIFICATION] = { "agents", "notification" },
+	[EVENT_ERROR] = { "error", "error" },
+	[EVENT_TURN_ENDED] = { "session", "turn ends" },
+	[EVENT_AGENT_STARTED] = { "agents", "start" },
+	[EVENT_AGENT_ENDED] = { "agents", "end" },
+	[EVENT_QUESTION_ASKED] = { "permission", "question" },
+	[EVENT_HOOK_STARTED] = { "hooks", "start" },
+	[EVENT_HOOK_ENDED] = { "hooks", "end" },
+	[EVENT_ELICITATION_ASKED] = { "mcp", "elicitation" },
+};
+
+struct debug_log {
+	int fd;
+	bool owns_fd;
+	unsigned chosen; /* bit i: subjects[i] */
+};
+
+static unsigned bit_of(struct str name)
+{
+	for (unsigned i = 0; i < COUNT_OF(subjects); i++)
+		if (str_is_nocase(name, subjects[i]))
+			return 1u << i;
+	return 0;
+}
+
+/* What nobody knows chooses nothing: people bring filters of other programs along. */
+static unsigned choose(const char *list)
+{
+	unsigned with = 0, without = 0;
+	bool any = false;
+
+	for (struct str rest = str_from(list); rest.p;) {
+		struct str name = str_trim(str_cut(&rest, ','));
+		bool out = name.n && name.p[0] == '!';
+		if (out)
+			name = (struct str){ name.p + 1, name.n - 1 };
+		any = any || (name.n && !out);
+		*(out ? &without : &with) |= bit_of(name);
+	}
+	return (any ? with : ~0u) & ~without;
+}
+
+int debug_new(const char *list, const char *path, struct debug_log **ret_log, struct err *err)
+{
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : STDERR_FILENO;
+
+	if (fd < 0)
+		return err_set(err, ERR_USAGE, "--debug-file %s: %s", path, strerror(errno));
+	*ret_log = xcalloc(1, sizeof **ret_log);
+	**ret_log = (struct debug_log){ .fd = fd, .owns_fd = path != NULL, .chosen = choose(list ? list : "") };
+	return 0;
+}
+
+void debug_free(struct debug_log *log)
+{
+	if (log && log->owns_fd)
+		close(log->fd);
+	free(log);
+}
+
+static bool wants(const struct debug_log *log, const char *subject)
+{
+	return log && subject && (log->chosen & bit_of(str_from(subject)));
+}
+
+static void begin(struct buf *line, const char *subject)
+{
+	char now[ISO_TIME_LEN + 1];
+
+	id_iso_time(id_wall_ms(), now);
+	buf_addf(line, "%s [%s] ", now, subject);
+}
+
+static void write_line(struct debug_log *log, struct buf *line)
+{
+	buf_addch(line, '\n');
+	(void)file_write_quiet(log->fd, line->p, line->n); /* a log that cannot be written stops nothing */
+}
+
+void debug_say(struct debug_log *log, const char *subject, const char *fmt, ...)
+{
+	AUTO_BUF struct buf line = { 0 };
+	AUTO_FREE char *text = NULL;
+	va_list ap;
+
+	if (!wants(log, subject))
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		base_oom(0);
+	va_end(ap);
+	begin(&line, subject);
+	buf_addfolded(&line, str_from(text));
+	write_line(log, &line);
+}
+
+static void add_message(struct buf *line, const struct event *e)
+{
+	buf_addf(line, " %s of %s, %u bytes", e->message_id ? e->message_id : "", e->model ? e->model : "",
+		 (unsigned)e->block->len);
+	if (e->usage)
+		buf_addf(line, ", %lld tokens in and %lld out so far", (long long)e->usage->input,
+			 (long long)e->usage->output);
+}
+
+static void add_details(struct buf *line, const struct event *e)
+{
+	struct str text = e->text;
+
+	if (e->name && e->name[0])
+		buf_addf(line, " %s", e->name);
+	if (e->id && e->id[0])
+		buf_addf(line, " %s", e->id);
+	if (e->hook && e->kind == EVENT_HOOK_ENDED)
+		buf_addf(line, " %s", e->hook->outcome);
+	if (e->is_error)
+		buf_addstr(line, " (error)");
+	if (!text.n)
+		return;
+	buf_addstr(line, ": ");
+	buf_addfolded(line, (struct str){ text.p, MIN(text.n, (size_t)LONGEST_TEXT) });
+	if (text.n > LONGEST_TEXT)
+		buf_addf(line, "... (%zu bytes)", text.n);
+}
+
+void debug_event(struct debug_log *log, const struct event *e)
+{
+	AUTO_BUF struct buf line = { 0 };
+	const char *subject = e->kind < COUNT_OF(kinds) ? kinds[e->kind].subject : NULL;
+
+	if (!wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
+		return; /* of results the end of their call tells */
+	begin(&line, subject);
+	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);
+	if (e->kind == EVENT_MESSAGE)
+		add_message(&line, e);
+	else
+		add_details(&line, e);
+	write_line(log, &line);
+}

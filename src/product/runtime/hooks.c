@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ * hooks.c - the hook engine of a runtime, and what it tells its sessions. */
+#include "product/runtime/app_int.h"
+#include "product/observe/debug.h"
+#include "product/session/hook_model.h"
+#include "product/session/server_call.h"
+
+struct cadre_session *app_session(struct cadre *c, const char *id)
+{
+	struct cadre_session *s = c->sessions;
+
+	while (s && strcmp(s->id, id) != 0)
+		s = s->next;
+	return s;
+}
+
+static const struct event_agent *agent_of(struct cadre_session *s, const char *agent_id)
+{
+	struct actor *a = agent_id ? agent_tree_actor(&s->tree, agent_id) : NULL;
+
+	return a ? &a->who : NULL;
+}
+
+static void on_skipped(void *data, const struct hook_context *context, const struct hook *hook, const char *why)
+{
+	struct cadre_session *s = app_session(data, context->session_id);
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!s)
+		return;
+	buf_addf(&text, "hook " STR_FMT " of %s does not run: %s", STR_ARG(hook->label), hook->origin->file, why);
+	session_emit(s, &(struct event){
+				.kind = EVENT_ERROR, .agent = agent_of(s, context->agent_id), .text = buf_str(&text) });
+}
+
+/* What a hook that nobody waited for has to say goes to the model with its next request. */
+static void on_late(void *data, const struct hook_late *late)
+{
+	struct cadre_session *s = app_session(data, late->session_id);
+	struct actor *a = s ? agent_tree_actor(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
+	struct str said = late->wake.n ? late->wake : late->context;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!a)
+		return;
+	if (late->system_message.n)
+		actor_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
+	if (!said.n)
+		return;
+	buf_addf(&text, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(said));
+	if (late->wake.n)
+		actor_notice(a, NULL, buf_str(&text));
+	else
+		query_notice(&a->query, NULL, buf_str(&text));
+}
+
+/* ---- for who watches hooks ------------------------------------------------------------------------------------- */
+
+static void emit(struct cadre *c, enum event_kind kind, const struct hook_report *r)
+{
+	struct cadre_session *s = app_session(c, r->session_id);
+	bool always = r->event == HOOK_SESSION_START || r->event == HOOK_SETUP;
+
+	if (!s)
+		return;
+	struct event_hook hook = { .event = hook_event_info(r->event)->name,
+				   .outcome = hook_result_name(r->result),
+				   .exit_code = r->exit_code,
+				   .exited = r->exit_code != HOOK_NO_EXIT,
+				   .out = r->out,
+				   .err = r->err,
+				   .note = r->note };
+	struct event event = { .kind = kind,
+			       .agent = agent_of(s, r->agent_id),
+			       .id = r->id,
+			       .text = r->name,
+			       .is_error = r->result == HOOK_ERROR,
+			       .hook = &hook };
+	if (always || c->options.hook_events)
+		session_emit(s, &event);
+	else
+		debug_event(c->debug, &event);
+}
+
+static void on_started(void *data, const struct hook_report *report)
+{
+	emit(data, EVENT_HOOK_STARTED, report);
+}
+
+static void on_ended(void *data, const struct hook_report *report)
+{
+	emit(data, EVENT_HOOK_ENDED, report);
+}
+
+/* ---- its life -------------------------------------------------------------------------------------------------- */
+
+int app_open_hooks(struct cadre *c, struct err *err)
+{
+	const char *limit = getenv("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
+	uint64_t end_ms = 0;
+
+	if (c->hooks)
+		return 0;
+	if (limit && !str_to_u64(str_from(limit), &end_ms))
+		end_ms = 0;
+	c->hook_http = http_new(c->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	if (!c->hook_http)
+		return -(int)err->kind;
+	c->hook_model = hook_model_new(c);
+	c->hook_server = hook_server_new(c);
+	c->hooks = hook_engine_new(&(struct hook_engine_options){
+		.loop = c->loop,
+		.spawner = c->spawner,
+		.http = c->hook_http,
+		.runners = { [HOOK_PROMPT] = c->hook_model,
+			     [HOOK_AGENT] = c->hook_model,
+			     [HOOK_CALLBACK] = c->hook_callback,
+			     [HOOK_MCP_TOOL] = c->hook_server },
+		.observer = { .started = on_started,
+			      .ended = on_ended,
+			      .skipped = on_skipped,
+			      .late = on_late,
+			      .data = c },
+		.session_end_ms = end_ms,
+	});
+	return 0;
+}
+
+static void on_drained(void *data)
+{
+	struct cadre *c = data;
+
+	c->draining--;
+	loop_stop(c->loop);
+}
+
+void app_close_hooks(struct cadre *c)
+{
+	if (c->hooks) {
+		c->draining++;
+		hook_engine_drain(c->hooks, on_drained, c);
+		while (c->draining)
+			loop_run(c->loop);
+		hook_engine_free(c->hooks);
+	}
+	hook_model_free(c->hook_model);
+	free(c->hook_callback);
+	free(c->hook_server);
+	if (c->hook_http)
+		http_free(c->hook_http);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * web.c - the web for the tools of a session. */
+#include "product/runtime/web.h"
+#include "product/runtime/app_int.h"
+#include "product/session/one_shot.h"
+#include "tools/web/web.h"
+
+enum { RETRY_MS = 60 * 1000 }; /* somebody waits for the page */
+
+static void on_answer(void *data, bool failed, struct str answer)
+{
+	struct web_question *q = data;
+
+	q->asked = NULL;
+	q->done(q, failed, answer);
+}
+
+static void cancel(struct web_question *q)
+{
+	if (q->asked)
+		one_shot_cancel(q->asked);
+}
+
+static int ask(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
+{
+	const struct actor *a = env->owner;
+	struct one_shot_spec spec = { .cadre = web->data,
+				      .session_id = env->session_id,
+				      .agent_id = a->who.id,
+				      .label = q->label,
+				      .instructions = q->instructions,
+				      .server_tool = q->server_tool,
+				      .text = q->text,
+				      .retry_deadline_ms = RETRY_MS };
+
+	q->cancel = cancel;
+	q->asked = one_shot_start(&spec, on_answer, q, err);
+	return q->asked ? 0 : -(int)err->kind;
+}
+
+void session_use_web(struct cadre_session *s)
+{
+	struct cadre *c = s->cadre;
+
+	if (!c->web) {
+		c->web = web_new(c->loop);
+		c->web->ask = ask;
+		c->web->data = c;
+	}
+	c->web->allow_private = settings_bool(c->policy.settings, "webFetch.allowPrivate", false);
+	s->tree.web = c->web;
+}
+
+bool session_can_search(const struct cadre_session *s)
+{
+	const struct provider *usual = s->cadre->endpoints.usual;
+
+	return usual && usual->searches_web;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * classifier.h - auto mode asks a small model whether a call may run. It sees what the user said in this run, what a child was
+ * told, where the agent works and the call; no results of tools, so that nothing in them can speak to it. */
+#pragma once
+#include "agents/agent/classifier.h"
+
+struct cadre;
+struct cadre_session;
+
+struct classifier *classifier_new(struct cadre *c); /* returns owned; borrows c */
+void classifier_free(struct classifier *c);         /* waits for open questions; no session may be left */
+
+enum { MOST_SAID = 10 };
+/* What the user said, oldest first. A zeroed struct is empty. */
+struct said {
+	char *texts[MOST_SAID]; /* owned */
+	size_t count;
+};
+void said_add(struct said *said, struct str text); /* forgets the oldest when there are too many */
+void said_release(struct said *said);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
+#include "product/runtime/app_int.h"
+#include "product/session/main_agent.h"
+#include "core/model/allowed.h"
+#include "core/model/catalog.h"
+
+enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
+
+/* variable: NULL if there is none for it. */
+static const char *option_or_env(const char *option, const char *variable)
+{
+	if (option && option[0])
+		return option;
+	const char *value = variable ? getenv(variable) : NULL;
+	return value && value[0] ? value : NULL;
+}
+
+/* Address and key of the options are those of the run's provider; any other one has the environment only. */
+static void configure(void *data, const struct provider *p, struct endpoint_options *ret)
+{
+	const struct cadre *c = data;
+	const struct options *o = p == c->endpoints.usual ? &c->options : &(struct options){ 0 };
+	const char *stall = getenv("CADRE_STALL_MS");
+	uint64_t stall_ms;
+
+	ret->base_url = option_or_env(o->base_url, p->env.base_url);
+	ret->api_key = option_or_env(o->api_key, p->env.api_key);
+	ret->auth_token = option_or_env(o->auth_token, p->env.auth_token);
+	ret->extra_headers = option_or_env(NULL, p->env.headers);
+	ret->betas = option_or_env(o->betas, p->env.betas);
+	ret->task_budget = o->task_budget > 0;
+	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
+	if (stall && str_to_u64(str_from(stall), &stall_ms))
+		ret->stall_ms = stall_ms;
+}
+
+/* Variables of other programs that pin all requests to a cloud. None of them is a provider here yet. */
+static const struct {
+	const char *variable, *cloud;
+} clouds[] = {
+	{ "CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock" },
+	{ "CLAUDE_CODE_USE_MANTLE", "Mantle of Amazon Bedrock" },
+	{ "CLAUDE_CODE_USE_ANTHROPIC_AWS", "Claude Platform on AWS" },
+	{ "CLAUDE_CODE_USE_VERTEX", "Google Vertex AI" },
+	{ "CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry" },
+};
+
+struct pins {
+	struct {
+		const char *value;
+		struct settings_origin origin; /* no file: the environment */
+	} list[COUNT_OF(clouds)];
+};
+
+static void read_pin(void *data, const struct settings_var *var)
+{
+	struct pins *pins = data;
+
+	for (size_t i = 0; i < COUNT_OF(clouds) && !var->held; i++)
+		if (!strcmp(var->name, clouds[i].variable)) {
+			pins->list[i].value = var->value;
+			pins->list[i].origin = var->origin;
+		}
+}
+
+static bool is_on(const char *value)
+{
+	static const char *const off[] = { "", "0", "false", "no", "off" };
+	struct str word = value ? str_trim(str_from(value)) : STR("");
+
+	for (size_t i = 0; i < COUNT_OF(off); i++)
+		if (str_is_nocase(word, off[i]))
+			return false;
+	return true;
+}
+
+/* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is
+ * one of managed settings. */
+static int admit_provider(void *data, const struct provider *p, struct err *err)
+{
+	const struct cadre *c = data;
+	bool chosen = c->options.provider && p == c->endpoints.usual;
+	struct pins pins = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(clouds); i++)
+		pins.list[i].value = getenv(clouds[i].variable);
+	settings_env_each(c->policy.settings, c->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, &pins);
+	for (size_t i = 0; i < COUNT_OF(clouds); i++) {
+		const struct settings_origin *from = &pins.list[i].origin;
+		bool managed = from->file && from->layer == LAYER_MANAGED;
+		if (!is_on(pins.list[i].value) || (chosen && !managed))
+			continue;
+		return err_set(err, ERR_USAGE, "%s is set, and %s is not supported yet: %s (it is set in %s)",
+			       clouds[i].variable, clouds[i].cloud,
+			       managed ? "managed settings allow no other provider"
+				       : "unset it, or name a provider with --provider",
+			       from->file ? from->file : "the environment");
+	}
+	return 0;
+}
+
+static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
+{
+	const char *setting = settings_cstr(c->policy.settings, "provider", a, NULL);
+	const char *name = c->options.provider ? c->options.provider : setting ? setting : "anthropic";
+
+	c->endpoints.usual = provider_find(str_from(name));
+	if (!c->endpoints.usual)
+		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);
+	c->endpoints.loop = c->loop;
+	c->endpoints.configure = configure;
+	c->endpoints.admit = admit_provider;
+	c->endpoints.data = c;
+	return 0;
+}
+
+/* What nobody named may be outside availableModels, unless that is enforced. */
+static int resolve_model(struct cadre_session *s, const char *name, bool named, const char **ret_id, struct err *err)
+{
+	const struct settings *settings = s->cadre->policy.settings;
+	bool checked = named || settings_bool(settings, "enforceAvailableModels", false);
+
+	s->tree.allowed_models = settings_get(settings, "availableModels", NULL);
+	return model_resolve_allowed(&s->arena, checked ? s->tree.allowed_models : NULL, s->cadre->endpoints.usual,
+				     name, ret_id, err);
+}
+
+int session_set_model(struct cadre_session *s, const char *name, struct err *err)
+{
+	struct cadre *c = s->cadre;
+	struct actor *a = &s->tree.main;
+	struct endpoint *endpoint;
+	const char *model;
+
+	if (!name)
+		name = c->options.model ? c->options.model : s->agent ? s->agent->model : NULL;
+	bool named = name;
+	const char *setting = settings_cstr(c->policy.settings, "model", &s->arena, NULL);
+	if (!name && model_default_at(c->endpoints.usual, setting, &name, err) < 0)
+		return -(int)err->kind;
+	if (resolve_model(s, name, named, &model, err) < 0)
+		return -(int)err->kind;
+	if (endpoints_find(&c->endpoints, model, &endpoint, err) < 0) {
+		if (!c->lends_tools)
+			return -(int)err->kind;
+		endpoint = NULL; /* a child that needs one is told what is wrong */
+		*err = (struct err){ 0 };
+	}
+	a->model = model;
+	a->endpoint = endpoint;
+	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
+	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
+	a->turn_model.endpoint = endpoint;
+	return 0;
+}
+
+int session_choose_model(struct cadre_session *s, struct err *err)
+{
+	if (!s->cadre->endpoints.usual && choose_provider(s->cadre, &s->arena, err) < 0)
+		return -(int)err->kind;
+	app_adjust_governor(s->cadre);
+	return session_set_model(s, NULL, err);
+}
+
+/* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a
+ * quarter of the others stays free for idle connections, files and child processes. */
+void app_adjust_governor(struct cadre *c)
+{
+	size_t taken = STORE_OPEN_FILES + SPARE_DESCRIPTORS;
+	size_t room = c->descriptor_limit > taken ? (c->descriptor_limit - taken) * 3 / 4 : 1;
+	size_t agents = MAX(c->most_children, (size_t)MOST_CHILDREN) + c->session_count;
+
+	endpoints_set_most(&c->endpoints, (unsigned)MIN(agents, MAX(room, (size_t)1)));
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * one_shot.c - one question to a model. Where it may use tools, they only read, and what the agent that it is about may not
+ * read, it may not read either. */
+#include "product/session/one_shot.h"
+#include "product/runtime/app_int.h"
+#include "lib/json/json_write.h"
+#include "core/model/catalog.h"
+#include "core/model/head_json.h"
+
+enum { MOST_TURNS = 50, MOST_ANSWER_TOKENS = 4096 };
+
+static const char *const reading_tools[] = { "Glob", "Grep", "Read" };
+
+struct one_shot {
+	struct cadre *cadre;
+	one_shot_done_fn *done;
+	void *data;
+	struct arena arena;
+	const char *session_id, *agent_id, *model;
+	struct endpoint *endpoint; /* borrowed */
+	struct tool_set tools;
+	struct tool_env env;
+	struct tool_gate gate;
+	struct record_context record;
+	struct recorder recorder;
+	struct query query;
+	bool gives_blocks; /* not the text alone */
+};
+
+static struct actor *about(const struct one_shot *q)
+{
+	struct cadre_session *s = app_session(q->cadre, q->session_id);
+
+	return s ? agent_tree_actor(&s->tree, q->agent_id) : NULL;
+}
+
+/* ---- what it may do ------------------------------------------------------------------------------------------ */
+
+static void on_ask(struct tool_gate *gate, struct tool_call *call)
+{
+	struct one_shot *q = CONTAINER_OF(gate, struct one_shot, gate);
+	const struct actor *a = about(q);
+	AUTO_BUF struct buf reason = { 0 };
+
+	q->env.permission = a ? &a->permission : NULL; /* the tool looks at it now, if it starts */
+	if (a && permission_decide(&a->permission, call, &reason) == PERMISSION_ALLOW)
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else
+		tool_call_decided(call, TOOL_DENY,
+				  reason.n ? buf_str(&reason) : STR("It would have to be asked about."));
+}
+
+static const char *const *copy_dirs(struct one_shot *q, const char *const *dirs)
+{
+	size_t n = str_count(dirs);
+	const char **list = arena_calloc(&q->arena, (n + 1) * sizeof *list);
+	for (size_t i = 0; i < n; i++)
+		list[i] = arena_strdup(&q->arena, dirs[i]);
+	return list;
+}
+
+static void give_tools(struct one_shot *q)
+{
+	for (size_t i = 0; tool_table[i]; i++)
+		for (size_t k = 0; k < COUNT_OF(reading_tools); k++)
+			if (!strcmp(tool_table[i]->name, reading_tools[k]))
+				tool_set_add(&q->tools, tool_table[i]);
+	tool_kit.open(&q->env);
+}
+
+static void take_place(struct one_shot *q, const struct tool_env *from)
+{
+	q->env = (struct tool_env){ .loop = q->cadre->loop,
+				    .spawner = q->cadre->spawner,
+				    .cwd = arena_strdup(&q->arena, from->cwd),
+				    .root = arena_strdup(&q->arena, from->root),
+				    .dirs = copy_dirs(q, from->dirs),
+				    .session_id = q->session_id,
+				    .envp = from->envp };
+}
+
+/* ---- the query ----------------------------------------------------------------------------------------------- */
+
+static void on_usage(void *data, const struct usage *usage)
+{
+	const struct one_shot *q = data;
+	struct actor *a = about(q);
+
+	if (a)
+		agent_tree_spend(a->tree, &a->budget, q->model, usage);
+}
+
+static void shot_free(struct one_shot *q)
+{
+	if (q->query.config.loop)
+		query_release(&q->query);
+	tool_kit.close(&q->env);
+	tool_set_release(&q->tools);
+	arena_release(&q->arena);
+	free(q);
+}
+
+/* What was paused and went on is one answer. */
+static void add_blocks(struct buf *out, const struct transcript *t)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '[');
+	for (uint32_t i = 0; i < transcript_count(t); i++) {
+		struct block block = transcript_block(t, i);
+		if (block.role == ROLE_ASSISTANT)
+			json_put_raw(&w, block.json);
+	}
+	json_close(&w);
+}
+
+static void on_end(struct query *query, void *data)
+{
+	struct one_shot *q = data;
+	bool failed = query->end != QUERY_DONE;
+	struct str why = query->failure.text[0] ? str_from(query->failure.text) : STR("the model gave no answer");
+	AUTO_BUF struct buf blocks = { 0 };
+
+	if (q->gives_blocks && !failed)
+		add_blocks(&blocks, &query->transcript);
+	q->done(q->data, failed, failed ? why : q->gives_blocks ? buf_str(&blocks) : buf_str(&query->text));
+	shot_free(q);
+}
+
+static struct head *make_head(struct one_shot *q, const struct one_shot_spec *spec)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	const char *tools[COUNT_OF(reading_tools) + 2] = { 0 };
+
+	for (size_t i = 0; i < q->tools.count; i++)
+		tools[i] = q->tools.tools[i]->definition;
+	tools[q->tools.count] = spec->server_tool;
+	head_write(&bytes, &(struct head_spec){ .model = q->model,
+						.max_tokens = MOST_ANSWER_TOKENS,
+						.system = str_from(spec->instructions),
+						.tools = tools });
+	return head_intern(&q->cadre->heads, buf_str(&bytes));
+}
+
+static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
+{
+	struct cadre *c = q->cadre;
+	struct head *head = make_head(q, spec);
+
+	q->gate.ask = on_ask;
+	q->gives_blocks = spec->server_tool;
+	q->record = (struct record_context){ .session_id = q->session_id, .cwd = "", .git_branch = "" };
+	q->recorder = (struct recorder){ .store = &c->store, .context = &q->record };
+	query_init(&q->query, &(struct query_config){ .loop = c->loop,
+						      .endpoint = q->endpoint,
+						      .head = head,
+						      .tools = &q->tools,
+						      .env = &q->env,
+						      .gate = &q->gate,
+						      .recorder = &q->recorder,
+						      .session_id = q->session_id,
+						      .agent = spec->label,
+						      .model = q->model,
+						      .max_turns = spec->reads ? MOST_TURNS : 0,
+						      .retry_deadline_ms = spec->retry_deadline_ms,
+						      .on_usage = on_usage,
+						      .on_end = on_end,
+						      .data = q });
+	head_unref(head);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
+
+static const char *small_model(void)
+{
+	const char *name = getenv("ANTHROPIC_SMALL_FAST_MODEL");
+
+	return name && name[0] ? name : "haiku";
+}
+
+/* A provider without small models of a known name gives the agent's own. */
+static int choose_model(struct one_shot *q, const char *wish, const struct actor *a, struct err *err)
+{
+	struct endpoints *endpoints = &q->cadre->endpoints;
+
+	if (model_resolve_at(&q->arena, endpoints->usual, wish ? wish : small_model(), &q->model, err) < 0) {
+		if (wish)
+			return -(int)err->kind;
+		q->model = arena_strdup(&q->arena, a->model);
+	}
+	return endpoints_find(endpoints, q->model, &q->endpoint, err);
+}
+
+static int prepare(struct one_shot *q, const struct one_shot_spec *spec, struct err *err)
+{
+	const struct actor *a = about(q);
+
+	if (!a)
+		return err_set(err, ERR_NOT_FOUND, "the agent is gone");
+	if (budget_used_up(&a->budget))
+		return err_set(err, ERR_LIMIT, "the budget is used up");
+	if (choose_model(q, spec->model, a, err) < 0)
+		return -(int)err->kind;
+	take_place(q, &a->env);
+	if (spec->reads)
+		give_tools(q);
+	open_query(q, spec);
+	return 0;
+}
+
+struct one_shot *one_shot_start(const struct one_shot_spec *spec, one_shot_done_fn *done, void *data, struct err *err)
+{
+	struct one_shot *q = xcalloc(1, sizeof *q);
+
+	q->cadre = spec->cadre;
+	q->done = done;
+	q->data = data;
+	q->session_id = arena_strdup(&q->arena, spec->session_id);
+	q->agent_id = arena_strdup(&q->arena, spec->agent_id ? spec->agent_id : "");
+	if (prepare(q, spec, err) < 0) {
+		shot_free(q);
+		return NULL;
+	}
+	struct segment *block = segment_text(spec->text);
+	(void)query_add_user(&q->query, &block, 1, false, err); /* nothing is written: it cannot fail */
+	query_start(&q->query);
+	return q;
+}
+
+void one_shot_cancel(struct one_shot *q)
+{
+	query_cancel(&q->query);
+}

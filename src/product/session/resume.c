@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
+#include "product/runtime/app_int.h"
+#include "product/command/sessions.h"
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+#include "core/store/list.h"
+#include "core/store/lock.h"
+#include "agents/agent/message.h"
+#include "agents/agent/meta.h"
+#include "agents/agent/skill_wake.h"
+
+static char *session_path(struct cadre_session *s, const char *dir, const char *id, const char *suffix)
+{
+	return arena_printf(&s->arena, "%s/%s%s", dir, id, suffix);
+}
+
+/* Whoever names a session that is not there has made a mistake on the command line. */
+static int refuse_name(struct err *err)
+{
+	struct err why = *err;
+
+	return err_set(err, ERR_USAGE, "--resume: %s", why.text);
+}
+
+/* What is no id is the beginning of one, or a title: all files of the project are looked at for it. */
+static int find_named(struct cadre_session *s, const char *name, const char **ret_id, struct err *err)
+{
+	AUTO_SESSIONS struct session_list list = { 0 };
+	const struct session_entry *e;
+
+	if (id_is_uuid(str_from(name))) {
+		*ret_id = name;
+		return 0;
+	}
+	if (session_list_read(s->cadre, NULL, &list, err) < 0)
+		return -(int)err->kind;
+	if (session_list_find(&list, name, &e, err) < 0)
+		return refuse_name(err);
+	*ret_id = arena_strdup(&s->arena, e->id);
+	return 0;
+}
+
+/* The id of the session to load, or NULL for a new one. */
+static int wanted_session(struct cadre_session *s, const struct options *o, const char *dir, const char **ret_id,
+			  struct err *err)
+{
+	*ret_id = NULL;
+	if (o->resume && find_named(s, o->resume, ret_id, err) < 0)
+		return -(int)err->kind;
+	if (o->continue_newest && !o->resume) {
+		*ret_id = session_newest(&s->arena, dir);
+		if (!*ret_id)
+			return err_set(err, ERR_USAGE, "no conversation to continue in %s", s->tree.main.cwd);
+	}
+	if (*ret_id && o->session_id && !o->fork_session)
+		return err_set(err, ERR_USAGE,
+			       "--session-id names a new session: with --resume or --continue it needs "
+			       "--fork-session");
+	if (!*ret_id && o->resume_at)
+		return err_set(err, ERR_USAGE, "--resume-session-at needs --resume or --continue");
+	if (o->resume_drops && !o->resume_at)
+		return err_set(err, ERR_USAGE, "--resume-drops-turn needs --resume-session-at");
+	if (o->session_id && file_exists(session_path(s, dir, o->session_id, ".jsonl")))
+		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id,
+			       o->session_id);
+	return 0;
+}
+
+static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
+{
+	int status = session_lock(&s->cadre->locks, dir, s->id, err);
+
+	if (status == -ERR_BUSY)
+		err_set(err, ERR_BUSY, "another process works on session %s: end it, or add --fork-session", s->id);
+	if (status == -ERR_IO)
+		err_wrap(err, "the session cannot be kept (--no-session-persistence runs without)");
+	if (status == 0) {
+		s->locked_in = dir;
+		crash_point(lock_taken);
+	}
+	return status;
+}
+
+static int load(struct cadre_session *s, const char *dir, const char *id, struct str until, struct err *err)
+{
+	s->load = xcalloc(1, sizeof *s->load);
+	int status = session_load_until(session_path(s, dir, id, ".jsonl"), until, s->load, err);
+
+	if (status == 0)
+		return 0;
+	free(TAKE(s->load));
+	if (status == -ERR_NOT_FOUND)
+		return err_set(err, ERR_USAGE, "No conversation found with session ID: %s", id);
+	return err_wrap(err, "session %s", id);
+}
+
+int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err)
+{
+	const char *wanted;
+	bool fork = o->fork_session;
+
+	if (wanted_session(s, o, project_dir, &wanted, err) < 0)
+		return -(int)err->kind;
+	if (wanted && !fork)
+		snprintf(s->id, sizeof s->id, "%s", wanted);
+	else if (o->session_id)
+		snprintf(s->id, sizeof s->id, "%s", o->session_id);
+	else
+		id_uuid(s->id);
+	if (!o->no_persistence && take_lock(s, project_dir, err) < 0)
+		return -(int)err->kind;
+	if (wanted && o->resume_drops &&
+	    session_check_dropped(session_path(s, project_dir, wanted, ".jsonl"), o, err) < 0)
+		return -(int)err->kind;
+	if (wanted && load(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
+		return -(int)err->kind;
+	if (wanted && fork) {
+		s->origin_id = arena_strdup(&s->arena, wanted);
+		memcpy(s->origin_uuid, s->load->last, sizeof s->origin_uuid);
+	}
+	if (!o->no_persistence)
+		s->tree.main.journal = journal_new(&s->cadre->store, session_path(s, project_dir, s->id, ".jsonl"));
+	return 0;
+}
+
+static void tell_damage(struct cadre_session *s, const struct session_load *l)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!l->skipped)
+		return;
+	buf_addf(&text, "session %s has lines that are no JSON; they were passed over: %u", s->id, l->skipped);
+	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+}
+
+/* What cannot be read is told with the first turn, which reads it once more. */
+void session_find_children(struct cadre_session *s)
+{
+	AUTO_BUF struct buf notes = { 0 };
+
+	meta_read_all(&s->tree, &notes);
+}
+
+int session_take_load(struct cadre_session *s, bool run, struct err *err)
+{
+	struct session_load *l = s->load;
+	struct actor *a = &s->tree.main;
+	AUTO_BUF struct buf notes = { 0 };
+	int status = 0;
+
+	if (!l)
+		return 0;
+	tell_damage(s, l);
+	for (size_t i = 0; i < l->file_count; i++) {
+		tool_kit.recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
+		actor_recall_touch(a, l->files[i].path);
+	}
+	if (!s->origin_id) { /* a fork has no children of its own yet */
+		meta_read_all(&s->tree, &notes);
+		agent_tree_restore(a, &l->delivered);
+		actor_recall_messages(a, l);
+	}
+	if (notes.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
+	for (size_t i = 0; i < l->call_count && status == 0; i++)
+		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
+					    l->calls[i].result, run, err);
+	session_load_release(l);
+	free(TAKE(s->load));
+	return status;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ * schema.c - StructuredOutput. An input that does not fit is refused by the path of every call; this file counts, keeps what
+ * fits, and asks again when the model stops without it. */
+#include "product/session/schema.h"
+#include "product/session/main_agent.h"
+#include "lib/io/file.h"
+#include "lib/json/json_schema.h"
+#include "lib/json/json_write.h"
+
+enum { MOST_TRIES = 5, LARGEST_SCHEMA = 1 << 20 };
+
+static const char tool_name[] = "StructuredOutput";
+static const char description[] =
+	"Gives the final answer in the form that was asked for: its input is the answer. Call it exactly once, when the work is "
+	"done; a text alone does not count as the answer.";
+static const char reminder[] = "The answer is still missing: call StructuredOutput with it now. A text does not count.";
+
+static void output_start(struct tool_call *call)
+{
+	struct cadre_session *s = call->tool->ctx;
+	struct str json = json_raw(call->input);
+
+	if (call->env->owner != &s->tree.main) {
+		tool_call_fail(call, "Only the main agent gives the final answer.");
+		return;
+	}
+	buf_clear(&s->schema->output);
+	buf_add(&s->schema->output, json.p, json.n);
+	query_satisfy(&s->tree.main.query);
+	tool_call_finish(call, STR("The answer was taken."));
+}
+
+/* ---- the option -------------------------------------------------------------------------------------------------- */
+
+/* Tools have objects as their input; a schema that leaves that open is closed here. */
+static int write_definition(struct buf *out, const struct json *schema, struct err *err)
+{
+	const struct json *type = json_get(schema, "type");
+	struct str raw = json_raw(schema);
+	AUTO_BUF struct buf closed = { 0 };
+	struct json_out w = json_out(out);
+
+	if (!json_is(schema, JSON_OBJECT) || (type && !json_str_is(type, "object")))
+		return err_set(err, ERR_PARSE, "the answer must be an object: 'type' must be object at the top");
+	buf_addf(&closed, "{\"type\":\"object\"%s" STR_FMT, schema->count ? "," : "", (int)raw.n - 1, raw.p + 1);
+	json_open(&w, '{');
+	json_kcstr(&w, "name", tool_name);
+	json_kcstr(&w, "description", description);
+	json_kraw(&w, "input_schema", type ? raw : buf_str(&closed));
+	json_close(&w);
+	return 0;
+}
+
+static int read_option(const struct cadre_session *s, struct buf *out, struct err *err)
+{
+	const char *given = s->cadre->options.json_schema;
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (str_trim(str_from(given)).n && strchr("{[", str_trim(str_from(given)).p[0])) {
+		buf_addstr(out, given);
+		return 0;
+	}
+	return file_read(path_absolute(&a, s->tree.main.cwd, str_from(given)), LARGEST_SCHEMA, out, err);
+}
+
+static int define(struct cadre_session *s, struct buf *definition, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_SCHEMA } };
+	AUTO_BUF struct buf text = { 0 };
+	const struct json *root;
+
+	if (read_option(s, &text, err) < 0 || json_parse(&reader, text.p ? text.p : "", text.n, &root, err) < 0 ||
+	    json_schema_form(root, err) < 0 || write_definition(definition, root, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "--json-schema is not a valid JSON Schema");
+	}
+	return 0;
+}
+
+int session_open_schema(struct cadre_session *s, struct err *err)
+{
+	AUTO_BUF struct buf definition = { 0 };
+
+	if (!s->cadre->options.json_schema)
+		return 0;
+	if (define(s, &definition, err) < 0)
+		return -(int)err->kind;
+	s->schema = xcalloc(1, sizeof *s->schema);
+	s->schema->tool = (struct tool){ .name = tool_name,
+					 .definition = arena_strdup(&s->arena, definition.p),
+					 .flags = TOOL_READ_ONLY | TOOL_NO_ASK,
+					 .ctx = s,
+					 .start = output_start };
+	schema_offer(s, session_pool(s));
+	return 0;
+}
+
+void schema_offer(const struct cadre_session *s, struct tool_set *tools)
+{
+	if (s->schema && tool_set_find(tools, str_from(tool_name)) != &s->schema->tool)
+		tool_set_add(tools, &s->schema->tool);
+}
+
+void session_release_schema(struct cadre_session *s)
+{
+	if (s->schema)
+		buf_release(&s->schema->output);
+	free(TAKE(s->schema));
+}
+
+/* ---- a turn ------------------------------------------------------------------------------------------------------ */
+
+void schema_begin(struct cadre_session *s)
+{
+	if (!s->schema)
+		return;
+	buf_clear(&s->schema->output);
+	s->schema->tries = 0;
+}
+
+static void count_try(struct cadre_session *s)
+{
+	if (++s->schema->tries >= MOST_TRIES)
+		query_halt(&s->tree.main.query, STR("no answer fitted"));
+}
+
+void schema_hear(struct cadre_session *s, const struct event *event)
+{
+	bool of_child = event->agent && event->agent->id[0];
+
+	if (s->schema && !s->schema->output.n && event->kind == EVENT_TOOL_ENDED && event->is_error && !of_child &&
+	    !strcmp(event->name, tool_name))
+		count_try(s);
+}
+
+bool schema_insist(struct cadre_session *s)
+{
+	struct query *q = &s->tree.main.query;
+	struct schema *x = s->schema;
+	struct err err = { 0 };
+
+	if (!x || x->output.n || s->closing)
+		return false;
+	bool used_up = q->end == QUERY_HALTED && x->tries >= MOST_TRIES;
+	if (!used_up && q->end != QUERY_DONE)
+		return false;
+	if (used_up || ++x->tries >= MOST_TRIES) {
+		q->end = QUERY_UNSTRUCTURED;
+		return false;
+	}
+	struct segment *block = segment_text(str_from(reminder));
+	if (query_add_user(q, &block, 1, true, &err) < 0)
+		return false;
+	query_go_on(q);
+	return true;
+}
+
+struct str schema_output(const struct cadre_session *s)
+{
+	return s->schema ? buf_str(&s->schema->output) : STR("");
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * schema.h - an answer in the form that the host wants (option json-schema): the main agent gets a tool StructuredOutput whose
+ * input is the answer. docs/internals/structured.md tells the whole of it. */
+#pragma once
+#include "product/runtime/app.h"
+
+struct schema {
+	struct tool tool;  /* its ctx is the session */
+	struct buf output; /* of this turn: the last one that fits; empty: none yet */
+	unsigned tries;    /* of this turn that led to nothing */
+};
+
+/* Reads the option, if it is given: s->schema, and its tool among those of the main agent. ERR_USAGE: it is no schema. */
+int session_open_schema(struct cadre_session *s, struct err *err);
+/* Adds the tool, if there is one and it is not in the set: no definition of an agent has to name it. */
+void schema_offer(const struct cadre_session *s, struct tool_set *tools);
+void session_release_schema(struct cadre_session *s);
+void schema_begin(struct cadre_session *s);                           /* a turn */
+void schema_hear(struct cadre_session *s, const struct event *event); /* every event of the session */
+/* The turn has come to its end. True: the model was asked once more, and the turn goes on. */
+bool schema_insist(struct cadre_session *s);
+struct str schema_output(const struct cadre_session *s); /* JSON; empty: there is none */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ * server_prompt.c - prompts of MCP servers as commands. */
+#include "product/session/server_prompt.h"
+#include "product/session/servers.h"
+#include "lib/json/json_write.h"
+#include "mcp/client/result.h"
+
+enum { MOST_BLOCKS = 1000 };
+
+struct server_prompt {
+	struct mcp_link_call *call;
+	server_prompt_fn *done;
+	void *data;
+};
+
+/* ---- which there are --------------------------------------------------------------------------------------------- */
+
+typedef bool visit_fn(void *data, struct mcp_link *link, const char *name, const struct mcp_prompt *prompt);
+
+static bool visit_link(struct mcp_link *link, visit_fn *visit, void *data)
+{
+	struct mcp_catalog *c = mcp_link_state(link) == MCP_CONNECTED ? mcp_link_catalog(link) : NULL;
+	AUTO_BUF struct buf name = { 0 };
+	bool more = true;
+
+	for (size_t i = 0; c && more && i < c->prompt_count; i++) {
+		buf_clear(&name);
+		mcp_name_add(&name, str_from(mcp_link_server(link)->name), str_from(c->prompts[i].name));
+		more = visit(data, link, name.p, &c->prompts[i]);
+	}
+	mcp_catalog_unref(c);
+	return more;
+}
+
+/* Until visit says that it is enough. */
+static void visit_all(const struct cadre_session *s, visit_fn *visit, void *data)
+{
+	const struct mcp_set *set = s->tree.main.servers;
+
+	for (size_t i = 0; set && i < mcp_set_count(set); i++)
+		if (!visit_link(mcp_set_at(set, i), visit, data))
+			return;
+}
+
+struct seeing {
+	server_prompt_seen_fn *seen;
+	void *data;
+};
+
+static bool see(void *data, struct mcp_link *link, const char *name, const struct mcp_prompt *prompt)
+{
+	const struct seeing *v = data;
+
+	(void)link;
+	v->seen(v->data, name, prompt);
+	return true;
+}
+
+void server_prompts_each(const struct cadre_session *s, server_prompt_seen_fn *seen, void *data)
+{
+	struct seeing v = { seen, data };
+
+	visit_all(s, see, &v);
+}
+
+void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt)
+{
+	for (size_t i = 0; i < prompt->argument_count; i++) {
+		const struct mcp_prompt_argument *a = &prompt->arguments[i];
+		buf_addf(out, a->required ? "%s<%s>" : "%s[%s]", i ? " " : "", a->name);
+	}
+}
+
+/* ---- what it is asked with --------------------------------------------------------------------------------------- */
+
+/* One prompt, looked for and asked while its catalog is there. */
+struct asking {
+	struct str name, arguments;
+	struct mcp_link *link; /* NULL: not found */
+	struct buf params;
+	struct buf missing; /* names of required arguments that were not given */
+	struct buf hint;
+};
+
+static struct str cut_argument(struct str *rest, bool is_last)
+{
+	*rest = str_trim(*rest);
+	if (is_last)
+		return *rest;
+	size_t n = 0;
+	while (n < rest->n && !strchr(" \t\r\n", rest->p[n]))
+		n++;
+	struct str word = { rest->p, n };
+	*rest = (struct str){ rest->p + n, rest->n - n };
+	return word;
+}
+
+static void put_arguments(struct asking *a, struct json_out *w, const struct mcp_prompt *prompt)
+{
+	struct str rest = a->arguments;
+
+	json_key(w, "arguments");
+	json_open(w, '{');
+	for (size_t i = 0; i < prompt->argument_count; i++) {
+		const struct mcp_prompt_argument *argument = &prompt->arguments[i];
+		struct str value = cut_argument(&rest, i + 1 == prompt->argument_count);
+		if (value.n)
+			json_kstr(w, argument->name, value);
+		else if (argument->required)
+			buf_addf(&a->missing, "%s%s", a->missing.n ? ", " : "", argument->name);
+	}
+	json_close(w);
+}
+
+static bool find(void *data, struct mcp_link *link, const char *name, const struct mcp_prompt *prompt)
+{
+	struct asking *a = data;
+	struct json_out w = json_out(&a->params);
+
+	if (!str_is(a->name, name))
+		return true;
+	a->link = link;
+	json_open(&w, '{');
+	json_kcstr(&w, "name", prompt->name);
+	put_arguments(a, &w, prompt);
+	json_close(&w);
+	server_prompt_hint(&a->hint, prompt);
+	return false;
+}
+
+bool server_prompt_is(const struct cadre_session *s, struct str name)
+{
+	struct asking a = { .name = name };
+
+	visit_all(s, find, &a);
+	buf_release(&a.params);
+	buf_release(&a.missing);
+	buf_release(&a.hint);
+	return a.link;
+}
+
+/* ---- what it answers --------------------------------------------------------------------------------------------- */
+
+static struct segment *image(const struct json *content, struct arena *a)
+{
+	struct str mime = json_str(json_get(content, "mimeType"), a);
+	const char *why = mcp_image_refusal(mime, json_str(json_get(content, "data"), a));
+	AUTO_BUF struct buf block = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct json_out w = json_out(&block);
+	const struct json *root;
+
+	if (why) {
+		buf_addf(&block, "[image, " STR_FMT ", %s]", STR_ARG(mime), why);
+		return segment_text(buf_str(&block));
+	}
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "image");
+	json_key(&w, "source");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "base64");
+	json_kstr(&w, "media_type", mime);
+	json_kraw(&w, "data", json_raw(json_get(content, "data")));
+	json_close(&w);
+	json_close(&w);
+	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
+}
+
+/* Text, an image, or the text of a resource; anything else is nothing that a model could read. */
+static struct segment *block_of(const struct json *content, struct arena *a)
+{
+	const struct json *type = json_get(content, "type");
+	const struct json *text = json_str_is(type, "resource") ? json_get(json_get(content, "resource"), "text")
+								: json_get(content, "text");
+
+	if (json_str_is(type, "image") && json_is(json_get(content, "data"), JSON_STRING))
+		return image(content, a);
+	struct str s = json_is(text, JSON_STRING) ? json_str(text, a) : STR("");
+	return str_trim(s).n ? segment_text(s) : NULL;
+}
+
+static struct segment **read_messages(const struct json *result, size_t *ret_count)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *messages = json_get(result, "messages");
+	struct segment **blocks = NULL;
+	size_t n = 0;
+
+	for (const struct json *m = json_first(messages); m && n < MOST_BLOCKS; m = json_next(messages, m)) {
+		struct segment *block = block_of(json_get(m, "content"), &a);
+		if (!block)
+			continue;
+		blocks = xrealloc(blocks, (n + 1) * sizeof(struct segment *));
+		blocks[n++] = block;
+	}
+	*ret_count = n;
+	return blocks;
+}
+
+static void on_answer(void *data, const struct json *result, const struct err *err)
+{
+	struct server_prompt *p = data;
+	size_t count = 0;
+	struct segment **blocks = err ? NULL : read_messages(result, &count);
+
+	if (err)
+		p->done(p->data, NULL, 0, str_from(err->text));
+	else if (!count)
+		p->done(p->data, NULL, 0, STR("The server's prompt has no text and no image."));
+	else
+		p->done(p->data, blocks, count, STR(""));
+	free(blocks);
+	free(p);
+}
+
+static struct server_prompt *ask(struct asking *a, server_prompt_fn *done, void *data)
+{
+	struct server_prompt *p = xcalloc(1, sizeof *p);
+
+	*p = (struct server_prompt){ .done = done, .data = data };
+	p->call = mcp_link_call(a->link, &(struct mcp_call){ .method = "prompts/get",
+							     .params = buf_str(&a->params),
+							     .answer = on_answer,
+							     .data = p });
+	return p;
+}
+
+struct server_prompt *server_prompt_start(struct cadre_session *s, struct str name, struct str arguments,
+					  server_prompt_fn *done, void *data, struct err *err)
+{
+	struct asking a = { .name = name, .arguments = arguments };
+	struct server_prompt *p = NULL;
+
+	visit_all(s, find, &a);
+	if (!a.link)
+		(void)err_set(err, ERR_NOT_FOUND, "There is no prompt " STR_FMT " any more.", STR_ARG(name));
+	else if (a.missing.n)
+		(void)err_set(err, ERR_USAGE, "/" STR_FMT " needs %s. It is called as /" STR_FMT " %s", STR_ARG(name),
+			      a.missing.p, STR_ARG(name), a.hint.p);
+	else
+		p = ask(&a, done, data);
+	buf_release(&a.params);
+	buf_release(&a.missing);
+	buf_release(&a.hint);
+	return p;
+}
+
+void server_prompt_cancel(struct server_prompt *p)
+{
+	mcp_link_call_cancel(p->call, "it is not wanted any more");
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * servers.c - the MCP servers of a runtime and of its sessions. */
+#include "product/runtime/app_int.h"
+#include "product/session/servers.h"
+#include "product/observe/debug.h"
+#include "product/session/main_agent.h"
+#include "product/session/mcp_config.h"
+#include "agents/agent/agent_tool.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/tool_load.h"
+
+enum { DEFAULT_WAIT_MS = 30000 };
+
+uint64_t app_server_wait_ms(void)
+{
+	const char *text = getenv("MCP_TIMEOUT");
+	uint64_t ms;
+
+	return text && str_to_u64(str_from(text), &ms) && ms ? ms : DEFAULT_WAIT_MS;
+}
+
+/* ---- of the runtime ---------------------------------------------------------------------------------------------- */
+
+static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
+{
+	struct cadre *c = data;
+	AUTO_BUF struct buf line = { 0 };
+
+	debug_say(c->debug, "mcp", "%s: %s: " STR_FMT, server->name, level, STR_ARG(text));
+	if (strcmp(level, "error") != 0 && strcmp(level, "critical") != 0 && strcmp(level, "alert") != 0 &&
+	    strcmp(level, "emergency") != 0)
+		return; /* the rest is for whoever looks at the server itself */
+	buf_addf(&line, "MCP server %s: " STR_FMT, server->name, STR_ARG(text));
+	for (struct cadre_session *s = c->sessions; s; s = s->next)
+		if (s->tree.main.servers && mcp_set_find(s->tree.main.servers, str_from(server->name)))
+			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&line) });
+}
+
+/* The directories of the session that was opened last: a server is shared by all. */
+static const char *const *roots(void *data)
+{
+	struct cadre *c = data;
+
+	return c->sessions ? c->sessions->roots : NULL;
+}
+
+static struct mcp_transport *make_transport(void *data, struct mcp_server *server,
+					    const struct mcp_transport_handlers *handlers, void *handler_data)
+{
+	struct cadre *c = data;
+
+	return c->host_transport ? c->host_transport(c, server, handlers, handler_data) : NULL;
+}
+
+static void open_pool(struct cadre *c)
+{
+	struct mcp_pool_events events = { .on_log = on_log,
+					  .on_elicit = app_elicit,
+					  .on_elicit_gone = app_elicit_gone,
+					  .roots = roots,
+					  .make_transport = make_transport,
+					  .data = c };
+
+	c->server_pool = mcp_pool_new(&c->server_world, &events);
+}
+
+int app_open_servers(struct cadre *c, struct err *err)
+{
+	if (c->server_pool)
+		return 0;
+	if (app_mcp_config(c, c->policy.settings, c->plugins, &c->mcp_config, err) < 0)
+		return -(int)err->kind;
+	c->server_world = (struct mcp_world){ .loop = c->loop,
+					      .spawner = c->spawner,
+					      .http = c->hook_http,
+					      .envp = c->policy.envp,
+					      .auth_file = arena_printf(&c->options.arena, "%s/cadre/mcp-auth.json",
+									c->store.config_dir) };
+	open_pool(c);
+	return 0;
+}
+
+static void on_drained(void *data)
+{
+	struct cadre *c = data;
+
+	c->draining--;
+	loop_stop(c->loop);
+}
+
+void app_close_servers(struct cadre *c)
+{
+	if (c->server_pool) {
+		c->draining++;
+		mcp_pool_drain(c->server_pool, on_drained, c);
+		while (c->draining)
+			loop_run(c->loop);
+		mcp_pool_free(TAKE(c->server_pool));
+	}
+	while (c->host_servers) {
+		struct host_server *h = c->host_servers;
+		c->host_servers = h->next;
+		mcp_server_unref(h->server);
+		free(h);
+	}
+	mcp_config_free(TAKE(c->mcp_config));
+}
+
+/* ---- of a session ------------------------------------------------------------------------------------------------ */
+
+static bool same_tools(const struct tool_set *a, const struct tool_set *b)
+{
+	if (a->count != b->count)
+		return false;
+	return !a->count || memcmp(a->tools, b->tools, a->count * sizeof *a->tools) == 0;
+}
+
+void session_update_tools(struct cadre_session *s)
+{
+	struct actor *a = &s->tree.main;
+	struct tool_set *pool = session_pool(s);
+	struct tool_set now = { 0 };
+
+	if (!a->servers)
+		return;
+	for (size_t i = 0; i < s->own_tools; i++)
+		tool_set_add(&now, pool->tools[i]);
+	mcp_set_tools(a->servers, &now);
+	servers_bring_tools(&s->tree, a->servers, &now);
+	if (same_tools(pool, &now)) {
+		tool_set_release(&now);
+		return;
+	}
+	tool_set_release(pool);
+	*pool = now;
+	agent_tool_renew(&s->tree); /* agents that need a server appear with it */
+	session_choose_tools(s);
+	actor_defer_tools(a);
+	session_renew_head(s);
+}
+
+static void log_states(const struct cadre_session *s)
+{
+	const struct mcp_set *set = s->tree.main.servers;
+
+	for (size_t i = 0; s->cadre->debug && set && i < mcp_set_count(set); i++)
+		debug_say(s->cadre->debug, "mcp", "%s: %s", mcp_link_server(mcp_set_at(set, i))->name,
+			  mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+}
+
+static void on_change(void *data)
+{
+	struct cadre_session *s = data;
+
+	log_states(s);
+	session_update_tools(s);
+	if (s->cadre->on_servers)
+		s->cadre->on_servers(s->cadre);
+}
+
+static int admit(void *data, const struct mcp_server *server, struct err *err)
+{
+	const struct cadre_session *s = data;
+
+	return mcp_config_admit(s->cadre->mcp_config, server, err);
+}
+
+struct mcp_set *session_servers(struct cadre_session *s)
+{
+	struct actor *a = &s->tree.main;
+
+	if (!a->servers) {
+		a->servers = mcp_set_new(s->cadre->server_pool);
+		a->env.servers = a->servers;
+		mcp_set_on_change(a->servers, on_change, s);
+	}
+	return a->servers;
+}
+
+static void find_roots(struct cadre_session *s)
+{
+	const char *const *dirs = s->tree.main.env.dirs;
+	size_t n = 0;
+
+	while (dirs[n])
+		n++;
+	s->roots = arena_calloc(&s->arena, (n + 1) * sizeof *s->roots);
+	for (size_t i = 0; i < n; i++)
+		s->roots[i] = arena_printf(&s->arena, "file://%s", dirs[i]);
+}
+
+void session_renew_roots(struct cadre_session *s)
+{
+	find_roots(s);
+	mcp_pool_roots_changed(s->cadre->server_pool);
+}
+
+int session_open_servers(struct cadre_session *s, struct err *err)
+{
+	struct cadre *c = s->cadre;
+	struct agent_tree *t = &s->tree;
+
+	if (app_open_servers(c, err) < 0)
+		return -(int)err->kind;
+	find_roots(s);
+	if (!c->server_world.cwd) {
+		c->server_world.cwd = arena_strdup(&c->options.arena, t->main.cwd);
+		c->server_world.project_dir = arena_strdup(&c->options.arena, t->project_dir);
+		c->server_world.session_id = arena_strdup(&c->options.arena, s->id);
+	}
+	t->server_pool = c->server_pool;
+	t->server_wait_ms = app_server_wait_ms();
+	t->admit_server = admit;
+	t->on_servers = on_change;
+	t->deferral = deferral_policy_read(
+		settings_getenv(c->policy.settings, c->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
+	s->own_tools = session_pool(s)->count;
+	for (size_t i = 0; i < c->mcp_config->count; i++)
+		if (c->mcp_config->items[i].standing == MCP_COUNTS)
+			mcp_set_join(session_servers(s), c->mcp_config->items[i].server);
+	for (struct host_server *h = c->host_servers; h; h = h->next)
+		mcp_set_join(session_servers(s), h->server);
+	return 0;
+}
+
+void session_release_servers(struct cadre_session *s)
+{
+	session_drop_elicitations(s);
+	mcp_set_free(TAKE(s->tree.main.servers));
+}
+
+/* ---- before the first request ------------------------------------------------------------------------------------ */
+
+static void waited(struct cadre_session *s, bool cancelled)
+{
+	void (*then)(struct cadre_session * s, bool cancelled) = TAKE(s->after_servers);
+
+	session_update_tools(s);
+	then(s, cancelled);
+}
+
+static void on_settled(void *data)
+{
+	waited(data, false);
+}
+
+static void on_stopped(void *data)
+{
+	waited(data, true);
+}
+
+bool session_await_servers(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
+{
+	struct mcp_set *set = s->tree.main.servers;
+	bool waits = set && !s->servers_awaited && mcp_set_settling(set);
+
+	s->servers_awaited = true;
+	if (!waits) {
+		session_update_tools(s); /* one may be up whose change is still to be heard of */
+		return false;
+	}
+	s->after_servers = then;
+	mcp_set_wait(set, app_server_wait_ms(), on_settled, s);
+	return true;
+}
+
+void session_stop_awaiting(struct cadre_session *s)
+{
+	if (s->after_servers)
+		mcp_set_wait(s->tree.main.servers, 0, on_stopped, s);
+}

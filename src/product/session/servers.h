@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * servers.h - the MCP servers of a runtime and of its sessions: the configuration, the pool of connections, and what the main
+ * agent has of them. docs/internals/mcp.md. */
+#pragma once
+#include "product/runtime/app.h"
+#include "mcp/servers/config.h"
+#include "mcp/client/set.h"
+
+int app_open_servers(struct cadre *c, struct err *err); /* reads the configuration, once */
+void app_close_servers(struct cadre *c);                /* ends all connections and waits for it */
+uint64_t app_server_wait_ms(void);                      /* MCP_TIMEOUT, or 30 s */
+
+/* The main agent joins what is configured. Its tools are known later: session_await_servers. */
+int session_open_servers(struct cadre_session *s, struct err *err);
+/* True: its servers are on their way, and `then` comes from the loop, once; only before the first turn. */
+bool session_await_servers(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
+void session_stop_awaiting(struct cadre_session *s); /* then comes, cancelled; nothing if it does not wait */
+void session_renew_roots(struct cadre_session *s);   /* its directories are others: servers are told */
+void session_release_servers(struct cadre_session *s);
+struct mcp_set *session_servers(struct cadre_session *s); /* of the main agent; made if it has none */
+/* The main agent's tools and the head of its requests, as its servers are now. */
+void session_update_tools(struct cadre_session *s);
+
+/* elicit.c: what a server wants to know of the user. Hooks are asked first, then the host; nobody there: it is declined. */
+void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
+void app_elicit_gone(void *data, struct mcp_elicitation *e);
+/* One text for each of the form's questions; count 0: the user does not want to answer. */
+int session_answer_form(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
+void session_drop_elicitations(struct cadre_session *s);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * session_prompt.c - what a turn begins with: the prompt as it waits for its hooks, and as it goes on disk with what the model
+ * must know before it. */
+#include "product/runtime/app_int.h"
+#include "product/session/main_agent.h"
+#include "product/session/mention.h"
+#include "product/command/rewind.h"
+#include "agents/agent/context.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/skill_use.h"
+
+/* ---- what goes on disk first --------------------------------------------------------------------------------- */
+
+int session_record_origin(struct cadre_session *s, struct err *err)
+{
+	struct actor *a = &s->tree.main;
+
+	if (!s->origin_id || s->origin_recorded || !a->journal)
+		return 0;
+	s->origin_recorded = true;
+	return recorder_fork_origin(&a->recorder,
+				    &(struct fork_origin){ .session_id = s->origin_id, .uuid = s->origin_uuid }, err);
+}
+
+static int add_text(struct cadre_session *s, const struct buf *text, struct err *err)
+{
+	struct segment *block = segment_text(buf_str(text));
+
+	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+}
+
+static int add_context(struct cadre_session *s, struct err *err)
+{
+	AUTO_BUF struct buf environment = { 0 };
+	struct query *q = &s->tree.main.query;
+
+	context_environment(&environment, &s->tree.main);
+	struct segment *block = segment_text(buf_str(&environment));
+	if (query_add_user(q, &block, 1, true, err) < 0)
+		return -(int)err->kind;
+	block = context_instructions(&s->tree, s->agent && s->agent->definition->omit_claude_md);
+	if (block && query_add_user(q, &block, 1, true, err) < 0)
+		return -(int)err->kind;
+	AUTO_BUF struct buf servers = { 0 };
+	servers_describe(&servers, &s->tree.main);
+	if (servers.n && add_text(s, &servers, err) < 0)
+		return -(int)err->kind;
+	return s->agent && s->agent->skills.n ? add_text(s, &s->agent->skills, err) : 0;
+}
+
+int session_add_reminder(struct cadre_session *s, struct str text, struct err *err)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
+	struct segment *block = segment_text(buf_str(&b));
+	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+}
+
+/* When there are others than the model knows of. */
+static int add_skills(struct cadre_session *s, struct err *err)
+{
+	AUTO_BUF struct buf list = { 0 };
+
+	actor_list_skills(&s->tree.main, &list);
+	return list.n ? add_text(s, &list, err) : 0;
+}
+
+static int add_opening(struct cadre_session *s, struct err *err)
+{
+	struct segment *block = segment_text(buf_str(&s->turn.opening));
+
+	return query_add_user(&s->tree.main.query, &block, 1, false, err);
+}
+
+/* Where a hook speaks first, that alone: the prompt follows when it is answered. */
+int session_add_prompt(struct cadre_session *s, struct err *err)
+{
+	struct query *q = &s->tree.main.query;
+	struct turn *t = &s->turn;
+
+	if (!transcript_count(&q->transcript) && add_context(s, err) < 0)
+		return -(int)err->kind;
+	if (add_skills(s, err) < 0)
+		return -(int)err->kind;
+	if (t->context.n && session_add_reminder(s, buf_str(&t->context), err) < 0)
+		return -(int)err->kind;
+	if (t->opening.n)
+		return add_opening(s, err);
+	if (t->suppressed)
+		return 0;
+	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
+		return -(int)err->kind;
+	said_add(&t->said, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
+	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
+	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
+				  .count = t->blocks ? t->block_count : 1,
+				  .uuid = t->uuid[0] ? t->uuid : NULL };
+	int status = query_add_line(q, &line, err);
+	free(TAKE(t->blocks)); /* the query has what was in it */
+	return status;
+}
+
+bool session_has_prompt(const struct cadre_session *s)
+{
+	return s->turn.prompt.n || s->turn.blocks;
+}
+
+/* The prompt was let through. */
+int session_commit(struct cadre_session *s, struct err *err)
+{
+	bool asks = session_has_prompt(s);
+	int status = session_record_origin(s, err);
+
+	if (status == 0)
+		status = session_record_agent(s, err);
+	if (status == 0)
+		status = session_keep_name(s, err);
+	if (status == 0)
+		status = session_take_load(s, !asks, err);
+	if (status == 0 && asks)
+		status = session_add_prompt(s, err);
+	buf_clear(&s->turn.context);
+	return status;
+}
+
+int cadre_has_initial_prompt(const struct cadre_session *s)
+{
+	return session_initial_prompt(s).n > 0;
+}
+
+int cadre_has_interrupted_turn(const struct cadre_session *s)
+{
+	const struct session_load *l = s->load;
+
+	return l && (l->interrupted || l->waiting_count || agent_tree_unfinished(&s->tree, &l->delivered));
+}
+
+/* ---- what the host said ---------------------------------------------------------------------------------------- */
+
+int session_check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
+{
+	struct str text = p->text;
+
+	if (s->running || s->closing)
+		return err_set(err, ERR_BUSY, "a turn is running");
+	if (!text.p && !cadre_has_interrupted_turn(s))
+		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
+			       s->id);
+	if (text.p && !str_trim(text).n && !p->block_count && !session_initial_prompt(s).n)
+		return err_set(err, ERR_USAGE, "the prompt is empty");
+	return 0;
+}
+
+void session_drop_prompt(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+
+	session_drop_mentions(s);
+	buf_clear(&t->prompt);
+	for (size_t i = 0; t->blocks && i < t->block_count; i++)
+		segment_unref(t->blocks[i]);
+	free(TAKE(t->blocks));
+	t->block_count = 0;
+	t->initial = 0;
+	t->suppressed = false;
+	t->uuid[0] = '\0';
+}
+
+/* An agent's initialPrompt, before the first thing that the user says. */
+static void keep_initial(struct cadre_session *s, const struct session_prompt *p)
+{
+	struct turn *t = &s->turn;
+	struct str initial = p->text.p ? session_initial_prompt(s) : STR("");
+
+	buf_add(&t->prompt, initial.p, initial.n);
+	if (initial.n && str_trim(p->text).n)
+		buf_addstr(&t->prompt, "\n\n");
+	t->initial = t->prompt.n;
+}
+
+void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p)
+{
+	struct turn *t = &s->turn;
+
+	session_drop_prompt(s);
+	keep_initial(s, p);
+	buf_add(&t->prompt, p->text.p, p->text.n);
+	if (p->uuid)
+		snprintf(t->uuid, sizeof t->uuid, "%s", p->uuid);
+	if (!p->block_count)
+		return;
+	t->blocks = xcalloc(p->block_count + 1, sizeof *t->blocks);
+	if (t->initial)
+		t->blocks[t->block_count++] = segment_text((struct str){ t->prompt.p, t->initial });
+	for (size_t i = 0; i < p->block_count; i++)
+		t->blocks[t->block_count++] = segment_ref(p->blocks[i]);
+}

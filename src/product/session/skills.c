@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * skills.c - which skills a runtime has, and what its settings say about them. */
+#include "product/session/skills.h"
+#include "defs/policy/plugins.h"
+#include "lib/io/file.h"
+#include "config/settings/env_switch.h"
+#include "config/settings/settings_place.h"
+
+static const char managed_dir[] = "/etc/claude-code";
+
+int app_skill_sources(struct cadre *c, struct arena *a, struct skill_sources *ret_sources, struct err *err)
+{
+	const struct options *o = &c->options;
+	struct skill_sources s = { 0 };
+
+	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || policy_load(c, err) < 0)
+		return -(int)err->kind;
+	const char **dirs = arena_alloc(a, (o->add_dir_count + 1) * sizeof *dirs);
+	for (size_t i = 0; i < o->add_dir_count; i++)
+		dirs[i] = path_absolute(a, s.cwd, str_from(o->add_dirs[i]));
+	if (o->config_root)
+		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
+	s.add_dirs = dirs;
+	s.add_dir_count = o->add_dir_count;
+	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
+	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
+	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
+	s.plugins = app_plugin_skills(c->plugins, a, &s.plugin_count);
+	s.plugins_only = app_plugins_only(c->policy.settings, "skills");
+	*ret_sources = s;
+	return 0;
+}
+
+int app_open_skills(struct cadre *c, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct skill_sources sources;
+
+	if (c->skills || c->options.no_slash_commands)
+		return 0;
+	if (app_skill_sources(c, &a, &sources, err) < 0)
+		return -(int)err->kind;
+	c->skills = skill_registry_new(&sources);
+	return 0;
+}
+
+void session_use_skills(struct cadre_session *s)
+{
+	const struct settings *settings = s->cadre->policy.settings;
+	struct agent_tree *t = &s->tree;
+
+	t->skills.registry = s->cadre->skills;
+	t->skills.overrides = settings_get(settings, "skillOverrides", NULL);
+	t->skills.no_commands = settings_bool(settings, "disableSkillShellExecution", false);
+	t->skills.fork_in_background = s->cadre->options.interactive;
+	t->skills.listing_part = settings_double(settings, "skillListingBudgetFraction", 0.01);
+	t->skills.listing_chars = settings_i64(settings, "skillListingMaxDescChars", 0);
+}

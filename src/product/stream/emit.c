@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * emit.c - events on their way out: numbered, with a time, given to the host. Frames are made only if it asks. */
+#include "defs/agentdef/color.h"
+#include "product/runtime/app_int.h"
+#include "product/observe/control.h"
+#include "product/observe/debug.h"
+#include "product/session/schema.h"
+#include "product/session/server_call.h"
+#include "product/observe/trace.h"
+
+_Static_assert((int)EVENT_COMPACTED == (int)CADRE_COMPACTED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+	       "one list of kinds");
+
+static void tell_host(struct cadre_session *s, const struct event *event)
+{
+	struct cadre_event e = { .event = event, .session = s, .seq = ++s->seq, .time_ms = id_wall_ms() };
+
+	if (event->uuid)
+		snprintf(e.uuid, sizeof e.uuid, "%s", event->uuid);
+	else
+		id_uuid(e.uuid);
+	s->on_event(&e, s->data);
+	buf_release(&e.text);
+	buf_release(&e.frame);
+	json_reader_release(&e.reader);
+	arena_release(&e.arena);
+	app_check_backlog(s->cadre);
+}
+
+/* Whoever wanted a trace learns that there is none before the turn is over. */
+static void keep_trace(struct cadre_session *s, const struct event *event)
+{
+	struct trace *t = s->cadre->trace;
+	struct err err = { 0 };
+
+	if (!t)
+		return;
+	trace_event(t, s->id, event);
+	if (event->kind == EVENT_TURN_ENDED && trace_flush(t, &err) < 0)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+}
+
+void session_emit(void *data, const struct event *event)
+{
+	struct cadre_session *s = data;
+
+	keep_trace(s, event);
+	debug_event(s->cadre->debug, event);
+	schema_hear(s, event);
+	if (event->kind == EVENT_AGENT_STARTED && !s->control)
+		control_open(s); /* before anybody hears of the child: it can be asked about at once */
+	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s))
+		prompt_tool_ask(s, event);
+	else if (s->on_event)
+		tell_host(s, event);
+}
+
+enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
+{
+	return (enum cadre_event_kind)e->event->kind;
+}
+
+uint64_t cadre_event_seq(const struct cadre_event *e)
+{
+	return e->seq;
+}
+
+int64_t cadre_event_time_ms(const struct cadre_event *e)
+{
+	return e->time_ms;
+}
+
+const char *cadre_event_session(const struct cadre_event *e)
+{
+	return e->session->id;
+}
+
+const char *cadre_event_agent(const struct cadre_event *e)
+{
+	return e->event->agent ? e->event->agent->id : "";
+}
+
+const char *cadre_event_name(const struct cadre_event *e)
+{
+	return e->event->name ? e->event->name : "";
+}
+
+const char *cadre_event_id(const struct cadre_event *e)
+{
+	return e->event->id ? e->event->id : "";
+}
+
+int cadre_event_is_error(const struct cadre_event *e)
+{
+	return e->event->is_error;
+}
+
+/* Accessors build lazily behind a const handle: the event is ours, only its caches change. */
+static struct cadre_event *mutable(const struct cadre_event *e)
+{
+	return (struct cadre_event *)(uintptr_t)e;
+}
+
+const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n)
+{
+	struct cadre_event *m = mutable(e);
+
+	if (!m->text.p)
+		buf_add(&m->text, e->event->text.n ? e->event->text.p : "", e->event->text.n);
+	if (ret_n)
+		*ret_n = m->text.n;
+	return m->text.p;
+}
+
+const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n)
+{
+	struct cadre_event *m = mutable(e);
+
+	if (!m->frame.p)
+		frame_write(m);
+	if (ret_n)
+		*ret_n = m->frame.n;
+	return m->frame.n ? m->frame.p : NULL;
+}
+
+const char *cadre_event_subtype(const struct cadre_event *e)
+{
+	return e->event->kind == EVENT_TURN_ENDED ? turn_subtype(e->session) : "";
+}
+
+/* ---- about children ---------------------------------------------------------------------------------------------- */
+
+/* A fork has the colour of nobody. */
+static const char *color_of(const struct cadre_event *e)
+{
+	const struct agent_registry *r = e->session->tree.registry;
+	const struct agent_entry *entry = r ? agent_registry_find(r, str_from(e->event->agent->type)) : NULL;
+
+	return entry ? agent_color(entry->definition) : NULL;
+}
+
+static const char *end_summary(const struct event_task *t)
+{
+	enum end_state state = AGENT_RUNNING;
+
+	(void)end_state_parse(str_from(t->state), &state);
+	return end_words(state)->summary;
+}
+
+static void add_path(struct buf *out, const struct actor *a)
+{
+	if (a->parent && a->parent->child) {
+		add_path(out, a->parent);
+		buf_addstr(out, " > ");
+	}
+	buf_addstr(out, a->who.description ? a->who.description : "");
+}
+
+static const char *path_of(const struct cadre_event *e)
+{
+	const struct actor *a = agent_tree_actor(&e->session->tree, e->event->agent->id);
+	AUTO_BUF struct buf path = { 0 };
+
+	if (!a)
+		return e->event->agent->description;
+	add_path(&path, a);
+	return arena_str(&mutable(e)->arena, buf_str(&path)).p;
+}
+
+/* As the event says, or else as its task stands. NULL: it is about no child. */
+static const struct event_task *task_of(const struct cadre_event *e, struct event_task *scratch)
+{
+	if (e->event->task)
+		return e->event->task;
+	struct task *task = map_get(&e->session->tree.by_id, str_from(cadre_event_agent(e)));
+	if (!task)
+		return NULL;
+	task_tell(task, scratch);
+	return scratch;
+}
+
+static const char *agent_detail(const struct cadre_event *e, enum cadre_detail which)
+{
+	const struct event_agent *a = e->event->agent;
+	struct event_task scratch;
+	const struct event_task *t = task_of(e, &scratch);
+
+	switch (which) {
+	case CADRE_DETAIL_TYPE:
+		return a->type;
+	case CADRE_DETAIL_NAME:
+		return a->name;
+	case CADRE_DETAIL_DESCRIPTION:
+		return a->description;
+	case CADRE_DETAIL_PARENT:
+		return a->parent_id;
+	case CADRE_DETAIL_COLOR:
+		return color_of(e);
+	case CADRE_DETAIL_STATE:
+		return t ? t->state : NULL;
+	case CADRE_DETAIL_END:
+		return t ? end_summary(t) : NULL;
+	case CADRE_DETAIL_LAST_TOOL:
+		return t ? t->last_tool : NULL;
+	case CADRE_DETAIL_PATH:
+		return path_of(e);
+	}
+	return NULL;
+}
+
+const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which)
+{
+	const char *text = cadre_event_agent(e)[0] ? agent_detail(e, which) : NULL;
+
+	return text ? text : "";
+}
+
+int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
+{
+	const struct event_agent *a = e->event->agent;
+	struct event_task scratch;
+	const struct event_task *t = task_of(e, &scratch);
+
+	if (which == CADRE_FIGURE_DEPTH)
+		return a ? a->depth : 0;
+	if (!t)
+		return 0;
+	switch (which) {
+	case CADRE_FIGURE_DEPTH:
+		break;
+	case CADRE_FIGURE_TURNS:
+		return t->turns;
+	case CADRE_FIGURE_TOOL_USES:
+		return t->tool_uses;
+	case CADRE_FIGURE_TOKENS:
+		return t->usage.input + t->usage.cache_read + t->usage.cache_write + t->usage.output;
+	case CADRE_FIGURE_MS:
+		return (int64_t)t->duration_ms;
+	}
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ * file.c - read_file: a file for a client that shows files, within what the main agent may read without being asked about. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "lib/base/base64.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
+#include "product/stream/wire_int.h"
+
+enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 };
+
+/* As the rules answer a Read of it. */
+static bool may_read(const struct wire_request *r, const char *path)
+{
+	struct actor *a = &r->wire->session->tree.main;
+	const struct tool *read = tool_set_find(&a->tools, STR("Read"));
+	AUTO_BUF struct buf input = { 0 }, reason = { 0 };
+	struct json_out w = json_out(&input);
+
+	if (!read)
+		return false;
+	json_open(&w, '{');
+	json_kcstr(&w, "file_path", path);
+	json_close(&w);
+	struct tool_call *call = tool_call_new(&a->env, NULL, read, r->id, STR("Read"), buf_str(&input));
+	bool allowed = permission_decide(&a->permission, call, &reason) == PERMISSION_ALLOW;
+	tool_call_free(call);
+	return allowed;
+}
+
+/* Its first bytes; one more than limit, if there are more. */
+static int read_head(const char *path, size_t limit, struct buf *out, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %m", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_IO, "%s is no file", path);
+	while (out->n <= limit) {
+		buf_reserve(out, limit + 1 - out->n);
+		ssize_t n = read(fd, out->p + out->n, limit + 1 - out->n);
+		if (n < 0)
+			return err_set(err, ERR_IO, "cannot read %s: %m", path);
+		if (n == 0)
+			break;
+		out->n += (size_t)n;
+	}
+	return 0;
+}
+
+static size_t limit_of(const struct wire_request *r)
+{
+	int64_t most;
+
+	if (!json_i64(json_get(r->body, "max_bytes"), &most) || most < 0)
+		most = USUAL_BYTES;
+	return (size_t)MIN(most, (int64_t)MOST_BYTES);
+}
+
+static void put_contents(struct json_out *out, struct str bytes, bool as_base64)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (as_base64)
+		base64_add(&text, bytes);
+	else
+		utf8_add_repaired(&text, bytes);
+	json_kstr(out, "contents", buf_str(&text));
+	if (as_base64)
+		json_kcstr(out, "encoding", "base64");
+	else
+		json_kbool(out, "lossy", !utf8_valid(bytes));
+}
+
+void wire_read_file(const struct wire_request *r)
+{
+	AUTO_BUF struct buf bytes = { 0 }, payload = { 0 };
+	struct json_out out = json_out(&payload);
+	struct str wish = json_str(json_get(r->body, "path"), r->arena);
+	const char *path = path_absolute(r->arena, r->wire->session->tree.main.env.cwd, wish);
+	size_t limit = limit_of(r);
+	struct err err = { 0 };
+
+	if (!wish.n || memchr(wish.p, '\0', wish.n)) {
+		wire_reply_error(r->wire, r->id, NULL, "path is needed");
+		return;
+	}
+	if (!may_read(r, path)) {
+		wire_reply_error(r->wire, r->id, NULL, "%s may not be read", path);
+		return;
+	}
+	if (read_head(path, limit, &bytes, &err) < 0) {
+		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
+		return;
+	}
+	json_open(&out, '{');
+	put_contents(&out, (struct str){ bytes.n ? bytes.p : "", MIN(bytes.n, limit) },
+		     json_str_is(json_get(r->body, "encoding"), "base64"));
+	json_kcstr(&out, "absPath", path);
+	json_kbool(&out, "truncated", bytes.n > limit);
+	json_close(&out);
+	wire_reply(r->wire, r->id, buf_str(&payload));
+}

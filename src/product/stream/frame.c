@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ * frame.c - an event as a line of stream-json, the form that the agent SDKs read. */
+#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
+#include "product/runtime/app_int.h"
+#include "product/stream/frame_int.h"
+#include "product/session/server_prompt.h"
+#include "defs/policy/plugins.h"
+#include "product/session/schema.h"
+#include "product/session/servers.h"
+#include "product/session/styles.h"
+#include "lib/json/json_write.h"
+#include "core/model/catalog.h"
+#include "defs/skill/listing.h"
+
+static void end_frame(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "session_id", e->session->id);
+	json_kcstr(w, "uuid", e->uuid);
+	json_close(w);
+}
+
+static const char *key_source(const struct cadre *c)
+{
+	const struct provider_env *env = &c->endpoints.usual->env;
+
+	if (env->auth_token && (c->options.auth_token || getenv(env->auth_token)))
+		return env->auth_token;
+	return env->api_key && (c->options.api_key || getenv(env->api_key)) ? env->api_key : "none";
+}
+
+static void put_agents(struct json_out *w, const struct agent_registry *r)
+{
+	json_key(w, "agents");
+	json_open(w, '[');
+	for (size_t i = 0; i < r->active_count; i++)
+		if (!agent_denied(&r->denied, str_from(r->active[i]->definition->name)))
+			json_put_cstr(w, r->active[i]->definition->name);
+	json_close(w);
+}
+
+static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum skill_view view)
+{
+	const struct skill_registry *r = t->skills.registry;
+
+	for (size_t i = 0; r && i < r->active_count; i++)
+		if (skill_views(r->active[i], t->skills.overrides) & view)
+			json_put_cstr(w, r->active[i]->name);
+}
+
+static void put_skills(struct json_out *w, const struct agent_tree *t)
+{
+	json_key(w, "skills");
+	json_open(w, '[');
+	put_skill_names(w, t, SKILL_FOR_MODEL);
+	json_close(w);
+}
+
+static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+{
+	(void)prompt;
+	json_put_cstr(data, name);
+}
+
+/* What the session itself understands, skills, and prompts of servers. */
+static void put_commands(struct json_out *w, const struct cadre_session *s)
+{
+	const struct agent_tree *t = &s->tree;
+
+	json_key(w, "slash_commands");
+	json_open(w, '[');
+	for (size_t i = 0; session_builtin(s, i); i++)
+		json_put_cstr(w, session_builtin(s, i)->name);
+	put_skill_names(w, t, SKILL_FOR_USER);
+	if (t->skills.registry)
+		server_prompts_each(s, put_prompt, w);
+	json_close(w);
+}
+
+static void put_servers(struct json_out *w, const struct cadre_session *s)
+{
+	const struct mcp_set *set = s->tree.main.servers;
+
+	json_key(w, "mcp_servers");
+	json_open(w, '[');
+	for (size_t i = 0; set && i < mcp_set_count(set); i++) {
+		json_open(w, '{');
+		json_kcstr(w, "name", mcp_link_server(mcp_set_at(set, i))->name);
+		json_kcstr(w, "status", mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+		json_close(w);
+	}
+	json_close(w);
+}
+
+/* Entries of --mcp-config that cannot be used; those of files are said when they are read. */
+static void put_server_errors(struct json_out *w, const struct mcp_config *config)
+{
+	bool open = false;
+
+	for (size_t i = 0; config && i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		if (item->scope != MCP_SCOPE_FLAG || !item->error_type)
+			continue;
+		if (!open) {
+			json_key(w, "mcp_server_errors");
+			json_open(w, '[');
+		}
+		open = true;
+		json_open(w, '{');
+		json_kcstr(w, "name", item->name);
+		json_kcstr(w, "type", item->error_type);
+		json_kcstr(w, "message", item->reason);
+		json_close(w);
+	}
+	if (open)
+		json_close(w);
+}
+
+static void frame_init(struct json_out *w, const struct cadre_event *e)
+{
+	const struct cadre_session *s = e->session;
+	const struct tool_set *tools = &s->tree.main.tools;
+
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "init");
+	json_kcstr(w, "cwd", s->tree.main.cwd);
+	json_key(w, "tools");
+	json_open(w, '[');
+	for (size_t i = 0; i < tools->count; i++) {
+		const struct tool *tool = tools->tools[i];
+		if ((tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count)
+			continue; /* there is nothing to find */
+		/* readers know the Agent tool by its older name here */
+		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
+	}
+	json_close(w);
+	put_servers(w, s);
+	json_kcstr(w, "model", s->tree.main.model);
+	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
+	put_commands(w, s);
+	json_kcstr(w, "apiKeySource", key_source(s->cadre));
+	json_kcstr(w, "claude_code_version", CADRE_VERSION);
+	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
+	put_agents(w, s->tree.registry);
+	put_skills(w, &s->tree);
+	app_put_plugins(w, s->cadre->plugins);
+	put_server_errors(w, s->cadre->mcp_config);
+}
+
+static void frame_answer(struct json_out *w, const struct cadre_event *e)
+{
+	const struct event *ev = e->event;
+
+	json_kcstr(w, "type", "assistant");
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "id", ev->message_id);
+	json_kcstr(w, "type", "message");
+	json_kcstr(w, "role", "assistant");
+	json_kcstr(w, "model", ev->model);
+	json_key(w, "content");
+	json_open(w, '[');
+	json_put_raw(w, segment_json(ev->block));
+	json_close(w);
+	json_kcstr(w, "stop_reason", NULL);
+	json_kcstr(w, "stop_sequence", NULL);
+	json_key(w, "usage");
+	usage_write(w, ev->usage);
+	json_close(w);
+	frame_put_agent(w, e->event);
+	if (ev->request_id && ev->request_id[0])
+		json_kcstr(w, "request_id", ev->request_id);
+	if (ev->supersedes) {
+		json_key(w, "supersedes");
+		json_open(w, '[');
+		for (size_t i = 0; ev->supersedes[i]; i++)
+			json_put_cstr(w, ev->supersedes[i]);
+		json_close(w);
+	}
+}
+
+static void frame_result_message(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "user");
+	json_key(w, "message");
+	json_open(w, '{');
+	json_kcstr(w, "role", "user");
+	json_key(w, "content");
+	json_open(w, '[');
+	json_put_raw(w, segment_json(e->event->block));
+	json_close(w);
+	json_close(w);
+	frame_put_agent(w, e->event);
+	if (e->event->tool_use_result.n)
+		json_kraw(w, "tool_use_result", e->event->tool_use_result);
+}
+
+static void frame_delta(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "stream_event");
+	json_kraw(w, "event", e->event->raw);
+	frame_put_agent(w, e->event);
+}
+
+static void frame_retry(struct json_out *w, const struct cadre_event *e)
+{
+	const struct event *ev = e->event;
+
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "api_retry");
+	json_ki64(w, "attempt", ev->attempt);
+	json_ki64(w, "max_retries", ev->most_attempts);
+	json_ki64(w, "retry_delay_ms", ev->delay_ms);
+	json_key(w, "error_status");
+	if (ev->status)
+		json_put_i64(w, ev->status);
+	else
+		json_put_null(w);
+	json_kcstr(w, "error", ev->error);
+	if (ev->model)
+		json_kcstr(w, "model", ev->model);
+	json_kstr(w, "message", ev->text);
+}
+
+static void frame_denied(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "permission_denied");
+	json_kcstr(w, "tool_name", e->event->name);
+	json_kcstr(w, "tool_use_id", e->event->id);
+	if (e->event->agent && e->event->agent->id[0])
+		json_kcstr(w, "agent_id", e->event->agent->id);
+	json_kstr(w, "message", e->event->text);
+}
+
+static void put_one_model(struct json_out *w, const struct model_spending *spending)
+{
+	const struct model_info *m = model_find(spending->model);
+	const struct usage *u = &spending->usage;
+
+	json_key(w, spending->model);
+	json_open(w, '{');
+	json_ki64(w, "inputTokens", u->input);
+	json_ki64(w, "outputTokens", u->output);
+	json_ki64(w, "cacheReadInputTokens", u->cache_read);
+	json_ki64(w, "cacheCreationInputTokens", u->cache_write);
+	json_ki64(w, "webSearchRequests", u->web_searches);
+	json_key(w, "costUSD");
+	json_put_double(w, model_cost_usd(spending->model, u));
+	if (!model_has_price(spending->model))
+		json_kbool(w, "unknownPrice", true);
+	json_ki64(w, "contextWindow", m->context);
+	json_ki64(w, "maxOutputTokens", m->max_output);
+	json_close(w);
+}
+
+void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
+{
+	const struct agent_tree *t = &s->tree;
+
+	json_open(w, '{');
+	for (size_t i = 0; i < t->spending_count; i++)
+		put_one_model(w, &t->spending[i]);
+	json_close(w);
+}
+
+static void put_denials(struct json_out *w, const struct agent_tree *t)
+{
+	json_key(w, "permission_denials");
+	json_open(w, '[');
+	for (size_t i = 0; i < t->denial_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "tool_name", t->denials[i].tool);
+		json_kcstr(w, "tool_use_id", t->denials[i].id);
+		if (t->denials[i].agent[0])
+			json_kcstr(w, "agent_id", t->denials[i].agent);
+		json_kraw(w, "tool_input", buf_str(&t->denials[i].input));
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static const char *terminal_reason(const struct query *q)
+{
+	static const char *const reasons[] = {
+		[QUERY_DONE] = "completed",
+		[QUERY_MAX_TURNS] = "max_turns",
+		[QUERY_MODEL_ERROR] = "api_error",
+		[QUERY_REFUSED] = "model_error",
+		[QUERY_EMPTY] = "model_error",
+		[QUERY_CUT_OFF] = "model_error",
+		[QUERY_CONTEXT_FULL] = "prompt_too_long",
+		[QUERY_CANCELLED] = "aborted_streaming",
+		[QUERY_HALTED] = "hook_stopped",
+		[QUERY_BLOCKED] = "hook_stopped",
+		[QUERY_REJECTED] = "turn_setup_failed",
+		[QUERY_BUDGET] = "budget_exhausted",
+		[QUERY_DISK_ERROR] = "turn_setup_failed",
+		[QUERY_UNSTRUCTURED] = "structured_output_retry_exhausted",
+	};
+
+	return reasons[q->end];
+}
+
+static void frame_turn(struct json_out *w, const struct cadre_event *e)
+{
+	const struct cadre_session *s = e->session;
+	const struct query *q = &s->tree.main.query;
+	bool has_result = !strcmp(turn_subtype(s), "success");
+
+	json_kcstr(w, "type", "result");
+	json_kcstr(w, "subtype", turn_subtype(s));
+	json_kbool(w, "is_error", e->event->is_error);
+	if (q->end == QUERY_MODEL_ERROR && q->failure.status)
+		json_ki64(w, "api_error_status", q->failure.status);
+	json_ki64(w, "duration_ms", (int64_t)(loop_now_ms(s->cadre->loop) - q->started_ms));
+	json_ki64(w, "duration_api_ms", (int64_t)q->api_ms);
+	json_ki64(w, "num_turns", q->turn);
+	if (has_result) {
+		json_kstr(w, "result", e->event->text);
+	} else {
+		json_key(w, "errors");
+		json_open(w, '[');
+		json_put_str(w, e->event->text);
+		json_close(w);
+	}
+	if (has_result && schema_output(s).n)
+		json_kraw(w, "structured_output", schema_output(s));
+	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
+	json_kcstr(w, "terminal_reason", terminal_reason(q));
+	json_key(w, "total_cost_usd");
+	json_put_double(w, agent_tree_cost(&s->tree));
+	json_key(w, "usage");
+	usage_write(w, &q->usage);
+	json_key(w, "modelUsage");
+	session_put_model_usage(w, s);
+	put_denials(w, &s->tree);
+	json_ki64(w, "result_index", s->results - 1);
+	if (s->queued)
+		json_ki64(w, "queued_turn_count", *s->queued);
+	if (s->notified)
+		json_kraw(w, "origin", STR("{\"kind\":\"task-notification\",\"producer\":\"session-task\"}"));
+	frame_subagent_stats(w, &s->tree);
+}
+
+void frame_write(struct cadre_event *e)
+{
+	static void (*const writers[])(struct json_out *, const struct cadre_event *) = {
+		[EVENT_SESSION_STARTED] = frame_init,
+		[EVENT_PERMISSION_DENIED] = frame_denied,
+		[EVENT_RETRY] = frame_retry,
+		[EVENT_TURN_ENDED] = frame_turn,
+		[EVENT_AGENT_STARTED] = frame_task_started,
+		[EVENT_AGENT_PROGRESS] = frame_task_progress,
+		[EVENT_AGENT_ENDED] = frame_task_updated,
+		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
+		[EVENT_HOOK_STARTED] = frame_hook_started,
+		[EVENT_HOOK_ENDED] = frame_hook_response,
+		[EVENT_COMPACTING] = frame_status,
+		[EVENT_COMPACTED] = frame_compact_boundary,
+	};
+	enum event_kind kind = e->event->kind;
+	void (*writer)(struct json_out *, const struct cadre_event *) = kind < COUNT_OF(writers) ? writers[kind] : NULL;
+
+	if (kind == EVENT_NOTIFICATION && e->event->task)
+		writer = frame_task_notification;
+	if (kind == EVENT_MESSAGE)
+		writer = e->event->from_model ? frame_answer : frame_result_message;
+	if (frame_is_held_back(e) || (e->event->compact && cadre_event_agent(e)[0]))
+		writer = NULL;
+	if (kind == EVENT_DELTA && e->event->raw.n)
+		writer = frame_delta;
+	if (!writer)
+		return;
+	struct json_out w = json_out(&e->frame);
+	json_open(&w, '{');
+	writer(&w, e);
+	end_frame(&w, e);
+}

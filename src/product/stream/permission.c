@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * permission.c - questions to the client: may a call run (can_use_tool), and those of AskUserQuestion, which come the same
+ * way with the answers in the input that the client sends back.
+ *
+ * What waits is known by session and call id only: the call, its agent or the session may be gone when the answer comes. */
+#include "guard/permission/suggest.h"
+#include "agents/agent/gate.h"
+#include "agents/agent/question.h"
+#include "product/stream/wire_int.h"
+
+struct question {
+	struct cadre_wire *wire;
+	char *agent_id, *call_id;
+};
+
+static void question_free(struct question *q)
+{
+	free(q->agent_id);
+	free(q->call_id);
+	free(q);
+}
+
+static struct actor *asker(const struct question *q)
+{
+	return q->wire->session ? agent_tree_actor(&q->wire->session->tree, q->agent_id) : NULL;
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------- */
+
+static void write_request(struct buf *line, const struct event *e, const struct tool_call *call)
+{
+	struct json_out out = json_out(line);
+
+	json_open(&out, '{');
+	json_kcstr(&out, "subtype", "can_use_tool");
+	json_kcstr(&out, "tool_name", call->tool->name);
+	json_kraw(&out, "input", json_raw(call->input));
+	json_kcstr(&out, "tool_use_id", call->id);
+	question_put_suggestions(&out, e->rules, e->rule_count);
+	if (e->why.n)
+		json_kstr(&out, "decision_reason", e->why);
+	if (e->kind == EVENT_PERMISSION_ASKED && e->text.n)
+		json_kstr(&out, "description", e->text);
+	if (e->agent && e->agent->id[0])
+		json_kcstr(&out, "agent_id", e->agent->id);
+	if (e->kind == EVENT_QUESTION_ASKED)
+		json_kbool(&out, "requires_user_interaction", true);
+	json_close(&out);
+}
+
+static void ask_client(struct cadre_wire *w, const struct event *e, const struct tool_call *call, wire_answer_fn *done)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct question *q = xcalloc(1, sizeof *q);
+
+	*q = (struct question){ .wire = w,
+				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
+				.call_id = xstrdup(e->id) };
+	write_request(&line, e, call);
+	wire_tell_state(w, "requires_action");
+	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static void refuse(struct actor *a, struct tool_call *call, struct str why)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "Nobody decided about this call: " STR_FMT, STR_ARG(why));
+	actor_answer(a, call, false, buf_str(&text));
+}
+
+static bool wants_interrupt(const struct json *payload)
+{
+	return json_str_is(json_get(payload, "behavior"), "deny") && json_bool(json_get(payload, "interrupt"));
+}
+
+static void on_permission(void *data, const struct json *payload, struct str why)
+{
+	struct question *q = data;
+	struct actor *a = asker(q);
+	struct tool_call *call = a ? actor_question(a, q->call_id) : NULL;
+
+	if (q->wire->working)
+		wire_tell_state(q->wire, "running");
+	if (call && !payload)
+		refuse(a, call, why);
+	else if (call && !actor_decide(a, call, payload))
+		refuse(a, call, STR("the client's answer has no behavior \"allow\" or \"deny\""));
+	if (call && wants_interrupt(payload))
+		cadre_interrupt(q->wire->session);
+	question_free(q);
+}
+
+static void on_answers(void *data, const struct json *payload, struct str why)
+{
+	struct question *q = data;
+	struct actor *a = asker(q);
+	struct tool_call *call = a ? question_find(a, q->call_id) : NULL;
+	const struct json *answers = json_get(json_get(payload, "updatedInput"), "answers");
+
+	(void)why;
+	if (call && json_str_is(json_get(payload, "behavior"), "allow") && json_is(answers, JSON_OBJECT))
+		question_answer(call, answers);
+	else if (call)
+		question_decline(call);
+	question_free(q);
+}
+
+void wire_ask_permission(struct cadre_wire *w, const struct event *e)
+{
+	struct actor *a = agent_tree_actor(&w->session->tree, e->agent ? e->agent->id : "");
+	struct tool_call *call = a ? actor_question(a, e->id) : NULL;
+
+	if (call)
+		ask_client(w, e, call, on_permission);
+}
+
+void wire_ask_question(struct cadre_wire *w, const struct event *e)
+{
+	struct actor *a = agent_tree_actor(&w->session->tree, e->agent ? e->agent->id : "");
+	struct tool_call *call = a ? question_find(a, e->id) : NULL;
+
+	if (call)
+		ask_client(w, e, call, on_answers);
+}
+
+static bool is_over(const void *data)
+{
+	const struct question *q = data;
+	struct actor *a = asker(q);
+
+	return !a || (!actor_question(a, q->call_id) && !question_find(a, q->call_id));
+}
+
+static void drop(void *data)
+{
+	question_free(data);
+}
+
+void wire_sweep_questions(struct cadre_wire *w)
+{
+	wire_asks_sweep(w, WIRE_ASK_PERMISSION, is_over, drop);
+}
+
+/* ---- what a server wants to know --------------------------------------------------------------------------------- */
+
+static void on_elicited(void *data, const struct json *payload, struct str why)
+{
+	struct question *q = data;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *action = json_cstr(json_get(payload, "action"), &a);
+	const struct json *content = json_get(payload, "content");
+
+	(void)why;
+	if (q->wire->session &&
+	    cadre_answer_elicitation(q->wire->session, q->call_id, action ? action : "cancel",
+				     content ? arena_str(&a, json_raw(content)).p : NULL) == CADRE_USAGE)
+		(void)cadre_answer_elicitation(q->wire->session, q->call_id, "cancel", NULL);
+	question_free(q);
+}
+
+/* {"mcp_server_name":..} becomes {"subtype":"elicitation","mcp_server_name":..}. */
+void wire_ask_elicitation(struct cadre_wire *w, const struct event *e)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct question *q = xcalloc(1, sizeof *q);
+
+	*q = (struct question){ .wire = w, .agent_id = xstrdup(""), .call_id = xstrdup(e->id) };
+	buf_addf(&line, "{\"subtype\":\"elicitation\"," STR_FMT, (int)e->raw.n - 1, e->raw.p + 1);
+	(void)wire_ask(w, WIRE_ASK_ELICITATION, buf_str(&line), on_elicited, q);
+}

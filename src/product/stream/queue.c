@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * queue.c - user messages that wait for their turn: `now` before `next` before `later`, each in the order of coming. */
+#include "product/stream/wire_int.h"
+
+static enum wire_priority priority_of(const struct json *message)
+{
+	const struct json *word = json_get(message, "priority");
+
+	return json_str_is(word, "now") ? WIRE_NOW : json_str_is(word, "later") ? WIRE_LATER : WIRE_NEXT;
+}
+
+static void add_block(struct wire_message *m, struct segment *block)
+{
+	m->blocks = xrealloc(m->blocks, (m->block_count + 1) * sizeof *m->blocks);
+	m->blocks[m->block_count++] = block;
+}
+
+static void drop_blocks(struct wire_message *m)
+{
+	for (size_t i = 0; i < m->block_count; i++)
+		segment_unref(m->blocks[i]);
+	free(TAKE(m->blocks));
+	m->block_count = 0;
+}
+
+/* What is no object with a type is left out: the API would refuse all of the message for it. */
+static void read_content(struct wire_message *m, const struct json *content)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (json_is(content, JSON_STRING)) {
+		struct str text = json_str(content, &a);
+		buf_add(&m->text, text.p, text.n);
+		return;
+	}
+	for (const struct json *v = json_first(content); v; v = json_next(content, v)) {
+		bool is_text = json_str_is(json_get(v, "type"), "text");
+		struct str text = json_str(json_get(v, "text"), &a);
+		if (is_text && text.n)
+			buf_addf(&m->text, "%s" STR_FMT, m->text.n ? "\n" : "", STR_ARG(text));
+		if (is_text ? text.n > 0 : json_is(json_get(v, "type"), JSON_STRING))
+			add_block(m, is_text ? segment_text(text) : segment_new(SEGMENT_OTHER, json_raw(v)));
+	}
+	if (m->block_count == 1 && m->text.n)
+		drop_blocks(m); /* the text says it all */
+}
+
+static void message_free(struct wire_message *m)
+{
+	drop_blocks(m);
+	buf_release(&m->text);
+	free(m);
+}
+
+/* ---- the line ---------------------------------------------------------------------------------------------------- */
+
+static void enqueue(struct cadre_wire *w, struct wire_message *m)
+{
+	struct wire_message **at = &w->queue;
+
+	while (*at && (*at)->priority <= m->priority)
+		at = &(*at)->next;
+	m->next = *at;
+	*at = m;
+	w->queued++;
+}
+
+static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m)
+{
+	struct wire_message **at = &w->queue;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	w->queued--;
+	return m;
+}
+
+void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
+{
+	message_free(dequeue(w, m));
+}
+
+struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid)
+{
+	struct wire_message *m = w->queue;
+
+	while (m && !str_eq(str_from(m->uuid), uuid))
+		m = m->next;
+	return m;
+}
+
+void wire_list_messages(struct json_out *out, const struct cadre_wire *w)
+{
+	json_open(out, '[');
+	for (const struct wire_message *m = w->queue; m; m = m->next)
+		json_put_cstr(out, m->uuid);
+	json_close(out);
+}
+
+/* ---- a turn for each --------------------------------------------------------------------------------------------- */
+
+/* What the client sent, as it was taken. */
+static void replay(struct cadre_wire *w, const struct json *message, const struct wire_message *m)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "user");
+	json_kraw(&out, "message", json_raw(json_get(message, "message")));
+	json_kcstr(&out, "parent_tool_use_id", NULL);
+	json_kcstr(&out, "session_id", w->session ? w->session->id : "");
+	json_kcstr(&out, "uuid", m->uuid);
+	json_kbool(&out, "isReplay", true);
+	json_close(&out);
+	wire_send(w, &line);
+}
+
+void wire_take_message(struct cadre_wire *w, const struct json *message)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct wire_message *m = xcalloc(1, sizeof *m);
+	struct str uuid = json_str(json_get(message, "uuid"), &a);
+	struct err err = { 0 };
+
+	read_content(m, json_get(json_get(message, "message"), "content"));
+	m->priority = priority_of(message);
+	if (id_is_uuid(uuid))
+		snprintf(m->uuid, sizeof m->uuid, STR_FMT, STR_ARG(uuid));
+	else
+		id_uuid(m->uuid);
+	if (!m->text.n && !m->block_count) {
+		message_free(m);
+		wire_complain(w, "a user message without content is left out");
+		return;
+	}
+	if (wire_open_session(w, &err) < 0) {
+		message_free(m);
+		wire_refuse(w, err.text);
+		return;
+	}
+	if (w->replay)
+		replay(w, message, m);
+	enqueue(w, m);
+	if (m->priority == WIRE_NOW && w->working)
+		cadre_interrupt(w->session);
+	loop_kick(w->cadre->loop, &w->kick);
+}
+
+/* A turn that could not begin has ended: with a result, as every turn. */
+static void fail_turn(struct cadre_wire *w, const char *why)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+	char uuid[UUID_LEN + 1];
+
+	id_uuid(uuid);
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "result");
+	json_kcstr(&out, "subtype", "error_during_execution");
+	json_kbool(&out, "is_error", true);
+	json_ki64(&out, "duration_ms", 0);
+	json_ki64(&out, "duration_api_ms", 0);
+	json_ki64(&out, "num_turns", 0);
+	json_key(&out, "errors");
+	json_open(&out, '[');
+	json_put_cstr(&out, why);
+	json_close(&out);
+	json_kcstr(&out, "terminal_reason", "turn_setup_failed");
+	json_kcstr(&out, "session_id", w->session->id);
+	json_kcstr(&out, "uuid", uuid);
+	json_close(&out);
+	w->failed = true;
+	wire_send(w, &line);
+}
+
+void wire_start_next(struct cadre_wire *w)
+{
+	struct err err = { 0 };
+
+	if (w->working || !w->queue || !w->session || w->session->running)
+		return;
+	struct wire_message *m = dequeue(w, w->queue);
+	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
+				    .blocks = m->blocks,
+				    .block_count = m->block_count,
+				    .uuid = m->uuid };
+	w->working = true;
+	if (session_prompt(w->session, &p, &err) < 0) {
+		w->working = false;
+		fail_turn(w, err.text);
+		loop_kick(w->cadre->loop, &w->kick);
+	}
+	message_free(m);
+}

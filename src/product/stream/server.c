@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ * server.c - MCP servers that live in the client's process: a transport whose messages go over the wire. What the client's
+ * manifest already tells (the handshake, the list of tools) is answered here. */
+#include "mcp/transport/transport.h"
+#include "product/stream/wire_int.h"
+
+/* Something for the client of the server, which it gets from the loop */
+struct delivery {
+	struct delivery *next;
+	struct buf json;
+	int64_t lost; /* id of a request that has no answer; 0: json is a message */
+};
+
+struct wire_transport {
+	struct mcp_transport base;
+	struct wire_server *server; /* borrowed; NULL: the wire is gone */
+	struct cadre_wire *wire;    /* the same */
+	struct kick kick;
+	struct delivery *first, **last;
+	unsigned asks; /* on their way: it lives until they are back */
+	bool closing;
+};
+
+static const struct mcp_transport_class transport_class;
+static void free_transport(struct mcp_transport *base);
+
+/* ---- to whoever talks to the server ------------------------------------------------------------------------------ */
+
+static void deliver(struct wire_transport *t, int64_t lost, struct str json)
+{
+	struct delivery *d = xcalloc(1, sizeof *d);
+
+	d->lost = lost;
+	buf_add(&d->json, json.p, json.n);
+	*t->last = d;
+	t->last = &d->next;
+	loop_kick(t->base.world->loop, &t->kick);
+}
+
+static void hand_over(struct wire_transport *t, struct delivery *d)
+{
+	struct err err = { 0 };
+
+	if (!d->lost) {
+		t->base.handlers.on_message(t->base.data, buf_str(&d->json));
+		return;
+	}
+	(void)err_set(&err, ERR_PROTOCOL, "%s", d->json.n ? d->json.p : "the client gave no answer");
+	t->base.handlers.on_lost(t->base.data, d->lost, &err);
+}
+
+static void on_kick(struct kick *kick)
+{
+	struct wire_transport *t = CONTAINER_OF(kick, struct wire_transport, kick);
+
+	while (t->first && !t->closing) {
+		struct delivery *d = t->first;
+		t->first = d->next;
+		if (!t->first)
+			t->last = &t->first;
+		hand_over(t, d);
+		buf_release(&d->json);
+		free(d);
+	}
+	if (!t->closing || t->asks)
+		return;
+	t->base.handlers.on_closed(t->base.data, NULL, false, false);
+	free_transport(&t->base);
+}
+
+/* ---- to the client ----------------------------------------------------------------------------------------------- */
+
+struct errand {
+	struct wire_transport *transport;
+	int64_t id; /* of the request; 0: nobody waits */
+};
+
+static void on_answer(void *data, const struct json *payload, struct str why)
+{
+	struct errand *e = data;
+	struct wire_transport *t = e->transport;
+	const struct json *response = json_get(payload, "mcp_response");
+
+	t->asks--;
+	if (!t->closing && e->id)
+		deliver(t, response ? 0 : e->id, response ? json_raw(response) : why);
+	else if (t->closing)
+		loop_kick(t->base.world->loop, &t->kick);
+	free(e);
+}
+
+static void ask_client(struct wire_transport *t, int64_t id, struct str json)
+{
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out out = json_out(&request);
+	struct errand *e = xcalloc(1, sizeof *e);
+
+	*e = (struct errand){ .transport = t, .id = id };
+	json_open(&out, '{');
+	json_kcstr(&out, "subtype", "mcp_message");
+	json_kcstr(&out, "server_name", t->server->name);
+	json_kraw(&out, "message", json);
+	json_close(&out);
+	t->asks++;
+	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
+}
+
+/* A result that the manifest has. False: the client must be asked. */
+static bool is_known(struct wire_transport *t, int64_t id, struct str json)
+{
+	static const struct {
+		const char *method, *member;
+	} known[] = { { "initialize", "initializeResult" }, { "tools/list", "toolsListResult" } };
+	AUTO_JSON struct json_reader message = { 0 };
+	AUTO_JSON struct json_reader manifest = { 0 };
+	AUTO_BUF struct buf answer = { 0 };
+	const struct json *root, *facts;
+
+	if (!id || !t->server->manifest.n || json_parse(&message, json.p, json.n, &root, NULL) < 0 ||
+	    json_parse(&manifest, t->server->manifest.p, t->server->manifest.n, &facts, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
+		const struct json *result = json_get(facts, known[i].member);
+		if (!result || !json_str_is(json_get(root, "method"), known[i].method))
+			continue;
+		buf_addf(&answer, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"result\":" STR_FMT "}",
+			 STR_ARG(json_raw(json_get(root, "id"))), STR_ARG(json_raw(result)));
+		deliver(t, 0, buf_str(&answer));
+		return true;
+	}
+	return false;
+}
+
+static void transport_send(struct mcp_transport *base, int64_t id, struct str json)
+{
+	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
+
+	if (t->closing)
+		return;
+	if (!t->wire || t->wire->input_over) {
+		if (id)
+			deliver(t, id, STR("the client that has this server is gone"));
+		return;
+	}
+	if (!is_known(t, id, json))
+		ask_client(t, id, json);
+}
+
+/* ---- its life ---------------------------------------------------------------------------------------------------- */
+
+static int start(struct mcp_transport *base, struct err *err)
+{
+	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
+
+	return t->wire ? 0 : err_set(err, ERR_NOT_FOUND, "no client has the server %s", base->server->name);
+}
+
+static void let_go(struct wire_transport *t)
+{
+	if (t->server && t->server->transport == &t->base)
+		t->server->transport = NULL;
+	t->server = NULL;
+	t->wire = NULL;
+}
+
+static void close_transport(struct mcp_transport *base)
+{
+	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
+
+	t->closing = true;
+	let_go(t);
+	loop_kick(base->world->loop, &t->kick);
+}
+
+static void free_transport(struct mcp_transport *base)
+{
+	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
+
+	kick_cancel(&t->kick);
+	let_go(t);
+	while (t->first) {
+		struct delivery *d = t->first;
+		t->first = d->next;
+		buf_release(&d->json);
+		free(d);
+	}
+	mcp_server_unref(base->server);
+	free(t);
+}
+
+static const struct mcp_transport_class transport_class = {
+	.start = start, .send = transport_send, .close = close_transport, .free = free_transport
+};
+
+static struct wire_server *find_server(struct cadre_wire *w, const char *name)
+{
+	struct wire_server *s = w->servers;
+
+	while (s && strcmp(s->name, name) != 0)
+		s = s->next;
+	return s;
+}
+
+/* A server that only the configuration names (its entry says "sdk") is the newest client's. */
+struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *server,
+					  const struct mcp_transport_handlers *handlers, void *data)
+{
+	struct cadre_wire *w = c->wires;
+
+	if (server->kind != MCP_SDK)
+		return NULL;
+	struct wire_transport *t = xcalloc(1, sizeof *t);
+	while (w && !find_server(w, server->name))
+		w = w->next;
+	if (!w && c->wires) {
+		w = c->wires;
+		wire_add_server(w, str_from(server->name), NULL);
+	}
+	t->base = (struct mcp_transport){ .class = &transport_class,
+					  .handlers = *handlers,
+					  .data = data,
+					  .server = mcp_server_ref(server),
+					  .world = &c->server_world };
+	t->kick.step = on_kick;
+	t->last = &t->first;
+	t->wire = w;
+	t->server = w ? find_server(w, server->name) : NULL;
+	if (t->server)
+		t->server->transport = &t->base;
+	return &t->base;
+}
+
+/* {"type":"sdk"}: nothing else is known of it. */
+static struct mcp_server *describe(struct str name)
+{
+	static const char entry[] = "{\"type\":\"sdk\"}";
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf notes = { 0 };
+	const struct json *root;
+	struct mcp_server *server = NULL;
+
+	if (json_parse(&reader, entry, sizeof entry - 1, &root, NULL) == 0)
+		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG },
+				      &notes, &server, NULL, NULL);
+	return server;
+}
+
+/* Sessions that are opened from now on have it. */
+static void offer(struct cadre *c, struct str name)
+{
+	struct mcp_server *server = describe(name);
+
+	if (!server)
+		return;
+	struct host_server *h = xcalloc(1, sizeof *h);
+	*h = (struct host_server){ .next = c->host_servers, .server = server };
+	c->host_servers = h;
+}
+
+void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest)
+{
+	struct wire_server *s = xcalloc(1, sizeof *s);
+	struct str json = manifest ? json_raw(manifest) : STR("");
+
+	if (!w->session)
+		offer(w->cadre, name);
+
+	s->name = xstrndup(name.p, name.n);
+	buf_add(&s->manifest, json.p, json.n);
+	s->next = w->servers;
+	w->servers = s;
+}
+
+static void server_free(struct wire_server *s)
+{
+	if (s->transport) {
+		struct wire_transport *t = CONTAINER_OF(s->transport, struct wire_transport, base);
+		t->wire = NULL;
+		t->server = NULL;
+	}
+	buf_release(&s->manifest);
+	free(s->name);
+	free(s);
+}
+
+void wire_drop_server(struct cadre_wire *w, struct str name)
+{
+	struct wire_server **at = &w->servers;
+
+	while (*at && !str_is(name, (*at)->name))
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	struct wire_server *s = *at;
+	*at = s->next;
+	server_free(s);
+}
+
+void wire_servers_release(struct cadre_wire *w)
+{
+	while (w->servers) {
+		struct wire_server *s = w->servers;
+		w->servers = s->next;
+		server_free(s);
+	}
+}
+
+/* A message that a server of the client sends by itself. */
+void wire_mcp_message(const struct wire_request *r)
+{
+	const char *name = json_cstr(json_get(r->body, "server_name"), r->arena);
+	struct wire_server *s = name ? find_server(r->wire, name) : NULL;
+	const struct json *message = json_get(r->body, "message");
+
+	if (!s || !s->transport || !message) {
+		wire_reply_error(r->wire, r->id, NULL, "SDK MCP server not found: %s", name ? name : "");
+		return;
+	}
+	deliver(CONTAINER_OF(s->transport, struct wire_transport, base), 0, json_raw(message));
+	wire_reply(r->wire, r->id, STR(""));
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * task.c - requests about agents and shells in the background. */
+#include "lib/io/file.h"
+#include "product/stream/wire_int.h"
+
+enum { OUTPUT_TAIL = 8192, LARGEST_TRANSCRIPT = 64 << 20 };
+
+/* ---- ending one -------------------------------------------------------------------------------------------------- */
+
+struct stop {
+	struct task_wait wait;
+	struct wire_later *later;
+};
+
+static void on_end(struct task_wait *wait)
+{
+	struct stop *s = CONTAINER_OF(wait, struct stop, wait);
+
+	wire_later_reply(s->later, STR(""));
+	free(s);
+}
+
+static struct task *find(const struct wire_request *r)
+{
+	struct str id = json_str(json_get(r->body, "task_id"), r->arena);
+	struct task *task = id.n ? agent_tree_task(&r->wire->session->tree, id) : NULL;
+
+	if (!task)
+		wire_reply_error(r->wire, r->id, NULL, "No task found with ID: " STR_FMT, STR_ARG(id));
+	return task;
+}
+
+/* The answer comes when it has ended. */
+void wire_stop_task(const struct wire_request *r)
+{
+	struct task *task = find(r);
+
+	if (!task)
+		return;
+	if (!task->live) {
+		wire_reply_error(r->wire, r->id, NULL, "Task %s is not running (status: %s)", task->id,
+				 end_words(task->state)->state);
+		return;
+	}
+	struct stop *s = xcalloc(1, sizeof *s);
+	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_later(r) };
+	task_wait_add(task, &s->wait);
+	agent_stop(task, true);
+}
+
+void wire_background(const struct wire_request *r)
+{
+	const char *call = json_cstr(json_get(r->body, "tool_use_id"), r->arena);
+	bool any = cadre_background(r->wire->session, call) > 0;
+
+	wire_reply(r->wire, r->id, any || !call ? STR("{\"backgrounded\":true}") : STR("{\"backgrounded\":false}"));
+}
+
+/* ---- what it has done -------------------------------------------------------------------------------------------- */
+
+/* The end of its report, or of its transcript while it runs. */
+static void add_output(struct buf *out, const struct task *task)
+{
+	struct err err = { 0 };
+
+	if (task->report.n)
+		buf_add(out, task->report.p, task->report.n);
+	else if (task->transcript)
+		(void)file_read(task->transcript, LARGEST_TRANSCRIPT, out, &err);
+}
+
+void wire_task_output(const struct wire_request *r)
+{
+	struct task *task = find(r);
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf payload = { 0 };
+	struct json_out out = json_out(&payload);
+
+	if (!task)
+		return;
+	add_output(&text, task);
+	size_t from = text.n > OUTPUT_TAIL ? text.n - OUTPUT_TAIL : 0;
+	json_open(&out, '{');
+	json_kstr(&out, "output", (struct str){ text.n ? text.p + from : "", text.n - from });
+	json_ki64(&out, "total_bytes", (int64_t)text.n);
+	json_kbool(&out, "truncated", from > 0);
+	json_close(&out);
+	wire_reply(r->wire, r->id, buf_str(&payload));
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ * wire.c - lines in, frames out. */
+#include "product/stream/wire_int.h"
+
+enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+void wire_send(struct cadre_wire *w, struct buf *line)
+{
+	buf_addch(line, '\n');
+	w->out(w->data, line->p, line->n);
+	buf_clear(line);
+	app_check_backlog(w->cadre);
+}
+
+void wire_complain(struct cadre_wire *w, const char *fmt, ...)
+{
+	AUTO_BUF struct buf text = { 0 };
+	va_list ap;
+	char message[512];
+
+	va_start(ap, fmt);
+	vsnprintf(message, sizeof message, fmt, ap);
+	va_end(ap);
+	struct json_out out = json_out(&text);
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "system");
+	json_kcstr(&out, "subtype", "informational");
+	json_kcstr(&out, "level", "warning");
+	json_kcstr(&out, "content", message);
+	json_close(&out);
+	wire_send(w, &text);
+}
+
+void wire_refuse(struct cadre_wire *w, const char *why)
+{
+	buf_clear(&w->error);
+	buf_addstr(&w->error, why);
+	cadre_stop(w->cadre);
+}
+
+void wire_tell_state(struct cadre_wire *w, const char *state)
+{
+	AUTO_BUF struct buf line = { 0 };
+	char uuid[UUID_LEN + 1];
+
+	if (!w->tells_state || !w->session || (w->state && !strcmp(w->state, state)))
+		return;
+	w->state = state;
+	struct json_out out = json_out(&line);
+	id_uuid(uuid);
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "system");
+	json_kcstr(&out, "subtype", "session_state_changed");
+	json_kcstr(&out, "state", state);
+	json_kcstr(&out, "session_id", w->session->id);
+	json_kcstr(&out, "uuid", uuid);
+	json_close(&out);
+	wire_send(w, &line);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static void on_turn_ended(struct cadre_wire *w, const struct cadre_event *e)
+{
+	w->working = false;
+	w->api_ms += w->session->tree.main.query.api_ms;
+	w->failed = cadre_event_is_error(e);
+	loop_kick(w->cadre->loop, &w->kick);
+}
+
+static void on_event(const struct cadre_event *e, void *data)
+{
+	struct cadre_wire *w = data;
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	size_t n = 0;
+	const char *frame = cadre_event_frame(e, &n);
+
+	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED)
+		wire_sweep_questions(w);
+	if (kind == CADRE_TURN_ENDED)
+		wire_tell_failure(w);
+	if (kind == CADRE_SESSION_STARTED) {
+		w->working = true;
+		wire_keep_title(w);
+		wire_tell_state(w, "running");
+	}
+	if (frame) {
+		AUTO_BUF struct buf line = { 0 };
+		buf_add(&line, frame, n);
+		wire_send(w, &line);
+	} else if (kind == CADRE_ERROR) {
+		wire_complain(w, "%s", cadre_event_text(e, NULL));
+	}
+	if (kind == CADRE_PERMISSION_ASKED)
+		wire_ask_permission(w, e->event);
+	if (kind == CADRE_QUESTION_ASKED)
+		wire_ask_question(w, e->event);
+	if (kind == CADRE_ELICITATION_ASKED)
+		wire_ask_elicitation(w, e->event);
+	if (kind == CADRE_TURN_ENDED)
+		on_turn_ended(w, e);
+}
+
+int wire_open_session(struct cadre_wire *w, struct err *err)
+{
+	char why[sizeof err->text] = "";
+
+	if (w->session)
+		return 0;
+	if (w->closing)
+		return err_set(err, ERR_BUSY, "the session is closed");
+	int status = cadre_open(w->cadre, on_event, w, &w->session, why, sizeof why);
+	if (status < 0)
+		return err_set(err, (enum err_kind) - status, "%s", why);
+	w->opened_ms = loop_now_ms(w->cadre->loop);
+	w->session->queued = &w->queued;
+	snprintf(w->session_id, sizeof w->session_id, "%s", w->session->id);
+	wire_mirror(w->cadre);
+	return 0;
+}
+
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
+
+static void ignore(struct cadre_wire *w, const struct json *message)
+{
+	(void)w;
+	(void)message;
+}
+
+static void set_variables(struct cadre_wire *w, const struct json *message)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *vars = json_get(message, "variables");
+
+	(void)w;
+	for (struct json_member m = json_members(vars); m.key; m = json_member_next(vars, m)) {
+		const char *name = json_cstr(m.key, &a), *value = json_cstr(m.value, &a);
+		if (name && name[0] && !strchr(name, '=') && value && !env_is_dangerous(str_from(name)))
+			setenv(name, value, 1);
+	}
+}
+
+static const struct {
+	const char *type;
+	void (*take)(struct cadre_wire *w, const struct json *message);
+} types[] = {
+	{ "user", wire_take_message },
+	{ "control_request", wire_take_request },
+	{ "control_response", wire_take_answer },
+	{ "control_cancel_request", wire_withdraw },
+	{ "keep_alive", ignore },
+	{ "update_environment_variables", set_variables },
+};
+
+static bool is_initialize(const struct json *message)
+{
+	return json_str_is(json_get(message, "type"), "control_request") &&
+	       json_str_is(json_get(json_get(message, "request"), "subtype"), "initialize");
+}
+
+static void take_line(struct cadre_wire *w, struct str line)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_LINE, .depth = 200 } };
+	const struct json *root;
+	struct err err = { 0 };
+
+	line = str_trim(line);
+	if (!line.n)
+		return;
+	bool is_object = json_parse(&reader, line.p, line.n, &root, &err) == 0 && json_is(root, JSON_OBJECT);
+	if (w->awaits && !(is_object && is_initialize(root))) {
+		wire_refuse(w, "--await-initialize: the first line of the input is not the request initialize");
+		return;
+	}
+	if (!is_object) {
+		wire_complain(w, "a line of the input is not a JSON object and is left out: %s", err.text);
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (json_str_is(json_get(root, "type"), types[i].type))
+			types[i].take(w, root);
+}
+
+static void take_piece(struct cadre_wire *w, const char *p, size_t n)
+{
+	if (w->skipping)
+		return;
+	if (w->line.n + n <= LONGEST_LINE) {
+		buf_add(&w->line, p, n);
+		return;
+	}
+	wire_complain(w, "a line of the input is longer than %d MB and is left out", LONGEST_LINE >> 20);
+	buf_release(&w->line);
+	w->skipping = true;
+}
+
+static void end_line(struct cadre_wire *w)
+{
+	struct buf line = w->line;
+
+	w->line = (struct buf){ 0 };
+	if (!w->skipping)
+		take_line(w, buf_str(&line));
+	w->skipping = false;
+	/* One long line must not stay in memory, and a short one is not worth an allocation each time. */
+	if (!w->line.p && line.cap <= KEPT_LINE) {
+		buf_clear(&line);
+		w->line = line;
+	} else {
+		buf_release(&line);
+	}
+}
+
+void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
+{
+	while (n && !w->input_over) {
+		const char *end = memchr(bytes, '\n', n);
+		size_t piece = end ? (size_t)(end - bytes) : n;
+		take_piece(w, bytes, piece);
+		if (!end)
+			return;
+		end_line(w);
+		bytes += piece + 1;
+		n -= piece + 1;
+	}
+}
+
+/* ---- its life ---------------------------------------------------------------------------------------------------- */
+
+static void close_session(struct cadre_wire *w)
+{
+	w->closing = true;
+	wire_asks_end(w, "the input is over");
+	cadre_close(TAKE(w->session));
+}
+
+bool wire_is_idle(const struct cadre_wire *w)
+{
+	return !w->session || (!w->working && !w->queue && !w->session->counted);
+}
+
+static void finish(struct cadre_wire *w)
+{
+	if (w->session)
+		close_session(w);
+	if (w->finishing)
+		app_busy(w->cadre, -1);
+	w->finishing = false;
+}
+
+static void on_kick(struct kick *kick)
+{
+	struct cadre_wire *w = CONTAINER_OF(kick, struct cadre_wire, kick);
+
+	if (w->input_over)
+		wire_asks_end(w, "the input is over");
+	wire_start_next(w);
+	if (!wire_is_idle(w))
+		return;
+	wire_tell_state(w, "idle");
+	if (w->input_over)
+		finish(w);
+}
+
+void cadre_wire_end_input(struct cadre_wire *w)
+{
+	if (w->input_over)
+		return;
+	if (w->line.n && !w->skipping)
+		end_line(w);
+	w->input_over = true;
+	w->finishing = true;
+	app_busy(w->cadre, 1);
+	wire_asks_end(w, "the input is over");
+	loop_kick(w->cadre->loop, &w->kick);
+}
+
+void cadre_wire_interrupt(struct cadre_wire *w)
+{
+	cadre_wire_end_input(w);
+	while (w->queue)
+		wire_drop_message(w, w->queue);
+	if (w->session && w->working)
+		cadre_interrupt(w->session);
+}
+
+static void on_idle(struct cadre *c)
+{
+	for (struct cadre_wire *w = c->wires; w; w = w->next)
+		loop_kick(c->loop, &w->kick);
+}
+
+static void on_servers(struct cadre *c)
+{
+	for (struct cadre_wire *w = c->wires; w; w = w->next)
+		wire_servers_changed(w);
+}
+
+struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *data)
+{
+	struct cadre_wire *w = xcalloc(1, sizeof *w);
+
+	*w = (struct cadre_wire){ .cadre = c, .out = out, .data = data, .kick = { .step = on_kick } };
+	w->replay = c->options.replay_user_messages;
+	w->awaits = c->options.await_initialize || c->options.managed_in_initialize;
+	w->tells_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
+	w->next = c->wires;
+	c->wires = w;
+	c->on_idle = on_idle;
+	c->on_servers = on_servers;
+	c->host_transport = wire_make_transport;
+	if (!c->hook_callback)
+		c->hook_callback = wire_hook_runner_new(c);
+	return w;
+}
+
+int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
+{
+	if (ret_why)
+		*ret_why = w->error.n ? w->error.p : "";
+	return w->error.n ? CADRE_USAGE : w->failed ? CADRE_CANCELLED : CADRE_OK;
+}
+
+/* A session ends after it was closed, and may outlive its wire: then it tells nobody. */
+static void detach(struct cadre_wire *w)
+{
+	struct cadre_wire **at = &w->cadre->wires;
+	struct cadre_session *s = app_session(w->cadre, w->session_id);
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	if (s) {
+		s->on_event = NULL;
+		s->queued = NULL;
+	}
+}
+
+void cadre_wire_free(struct cadre_wire *w)
+{
+	if (!w)
+		return;
+	while (w->queue)
+		wire_drop_message(w, w->queue);
+	detach(w);
+	finish(w);
+	kick_cancel(&w->kick);
+	wire_asks_end(w, "the wire is closed");
+	wire_laters_end(w);
+	wire_settlings_end(w);
+	wire_servers_release(w);
+	map_release(&w->named_servers);
+	free(w->title);
+	buf_release(&w->line);
+	buf_release(&w->error);
+	arena_release(&w->arena);
+	free(w);
+}

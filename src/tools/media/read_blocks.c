@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * read_blocks.c - a result with more than text in it. */
+#include "tools/media/read_blocks.h"
+#include "lib/base/base64.h"
+#include "lib/json/json_write.h"
+
+void read_blocks_release(struct read_blocks *b)
+{
+	buf_release(&b->words);
+	buf_release(&b->run);
+	buf_release(&b->blocks);
+}
+
+static void add_words(struct read_blocks *b, struct str text)
+{
+	if (b->words.n)
+		buf_addch(&b->words, '\n');
+	buf_add(&b->words, text.p, text.n);
+}
+
+static void begin_block(struct read_blocks *b)
+{
+	buf_addch(&b->blocks, b->blocks.n ? ',' : '[');
+}
+
+static void end_run(struct read_blocks *b)
+{
+	struct json_out w = json_out(&b->blocks);
+
+	if (!b->run.n)
+		return;
+	begin_block(b);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "text");
+	json_kstr(&w, "text", buf_str(&b->run));
+	json_close(&w);
+	buf_clear(&b->run);
+}
+
+/* NUL is legal in JSON, but some readers of the conversation end there. */
+static void add_without_nuls(struct buf *out, struct str text)
+{
+	while (text.p) {
+		struct str part = str_cut(&text, '\0');
+		buf_add(out, part.p, part.n);
+		if (text.p)
+			buf_addstr(out, "\xef\xbf\xbd");
+	}
+}
+
+void read_blocks_text(struct read_blocks *b, struct str text)
+{
+	AUTO_BUF struct buf clean = { 0 };
+
+	if (!text.n)
+		return;
+	add_without_nuls(&clean, text);
+	if (b->run.n)
+		buf_addch(&b->run, '\n');
+	buf_add(&b->run, clean.p, clean.n);
+	add_words(b, buf_str(&clean));
+}
+
+void read_blocks_textf(struct read_blocks *b, const char *fmt, ...)
+{
+	AUTO_FREE char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		base_oom(0);
+	va_end(ap);
+	read_blocks_text(b, str_from(text));
+}
+
+void read_blocks_media(struct read_blocks *b, const char *kind, const char *media_type, struct str bytes,
+		       const char *words)
+{
+	end_run(b);
+	begin_block(b);
+	buf_addf(&b->blocks, "{\"type\":\"%s\",\"source\":{\"type\":\"base64\",\"media_type\":\"%s\",\"data\":\"", kind,
+		 media_type);
+	base64_add(&b->blocks, bytes);
+	buf_addstr(&b->blocks, "\"}}");
+	b->media++;
+	add_words(b, str_from(words));
+}
+
+static void move(struct buf *to, struct buf *from)
+{
+	buf_release(to);
+	*to = *from;
+	*from = (struct buf){ 0 };
+}
+
+void read_blocks_finish(struct read_blocks *b, struct tool_call *call)
+{
+	end_run(b);
+	if (b->media) {
+		buf_addch(&b->blocks, ']');
+		move(&call->result_blocks, &b->blocks);
+	}
+	move(&call->result, &b->words);
+	read_blocks_release(b);
+	b->media = 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * pattern.h - a compiled search pattern, shared by all threads of a search, and what each thread needs to use it. */
+#pragma once
+#include "tools/search/literal.h"
+#include "tools/search/regex_translate.h"
+
+struct pcre2_real_code_8;
+
+struct pattern {
+	struct pcre2_real_code_8 *code;  /* any bytes; UTF-8 is understood, what is not UTF-8 matches nothing */
+	struct pcre2_real_code_8 *ascii; /* the same for ASCII text, faster; or NULL */
+	struct literal needles[REGEX_MAX_NEEDLES];
+	size_t needle_count; /* each match contains one of the needles; 0: nothing is known */
+	bool exact;          /* a needle is a match */
+	bool alone;          /* lines have to be matched alone */
+	bool multiline;      /* matches may cross lines */
+};
+
+/* flags: enum regex_flags. ERR_PARSE, ERR_LIMIT with a text for the model. */
+int pattern_compile(struct pattern *p, struct str text, unsigned flags, struct err *err);
+void pattern_release(struct pattern *p);
+
+struct matcher;                                       /* of one thread */
+struct matcher *matcher_new(const struct pattern *p); /* borrows p */
+void matcher_free(struct matcher *m);
+
+struct span {
+	size_t from, to;
+};
+
+/* The first match in text that begins at or after `from`: 1, 0 if there is none, or ERR_LIMIT when the pattern needs too
+ * much backtracking. Whether the text is ASCII is worth finding out once for many calls. */
+int matcher_find(struct matcher *m, struct str text, size_t from, bool text_is_ascii, struct span *ret_match,
+		 struct err *err);

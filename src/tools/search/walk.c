@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ * walk.c - all files below a directory, on several threads.
+ *
+ * The threads share one stack of tasks; a task is a directory to list or a batch of files to visit. Who lists a
+ * directory pushes its subdirectories and full batches and visits the last, incomplete batch itself. The walk is over
+ * when the stack is empty and nobody works. */
+#include "tools/search/walk.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include "lib/base/buf.h"
+#include "tools/search/ignore_tree.h"
+
+enum { MAX_THREADS = 16, BATCH_FILES = 32, TASKS_PER_THREAD = 2 };
+
+struct task {
+	struct task *next;
+	const struct ignore_level *level; /* of a directory: that of its parent */
+	bool is_dir;
+	size_t count;     /* paths */
+	struct buf paths; /* one after the other, each with its NUL */
+};
+
+struct walk {
+	const struct walk_options *o;
+	struct ignore_tree ignores;
+	uint64_t deadline_ms;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct task *tasks;
+	size_t queued;
+	unsigned working; /* threads that hold a task */
+	unsigned started; /* threads beside the first one */
+	pthread_t threads[MAX_THREADS];
+	atomic_bool ended; /* by visit, cancel or time */
+	atomic_bool timed_out;
+};
+
+struct worker {
+	struct walk *walk;
+	unsigned number;
+	struct buf names; /* of the directory being listed: type, name, NUL */
+	struct buf path;
+};
+
+static void *worker_main(void *arg);
+
+unsigned walk_threads(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static bool over(struct walk *w)
+{
+	if (w->o->stop && atomic_load_explicit(w->o->stop, memory_order_relaxed))
+		atomic_store(&w->ended, true);
+	return atomic_load_explicit(&w->ended, memory_order_relaxed);
+}
+
+static void check_time(struct walk *w)
+{
+	if (w->deadline_ms && now_ms() >= w->deadline_ms) {
+		atomic_store(&w->timed_out, true);
+		atomic_store(&w->ended, true);
+	}
+}
+
+static struct task *task_new(const struct ignore_level *level, bool is_dir)
+{
+	struct task *task = xcalloc(1, sizeof *task);
+
+	task->level = level;
+	task->is_dir = is_dir;
+	return task;
+}
+
+static void task_add(struct task *task, struct str path)
+{
+	buf_add(&task->paths, path.p, path.n);
+	buf_addch(&task->paths, '\0');
+	task->count++;
+}
+
+static void task_free(struct task *task)
+{
+	buf_release(&task->paths);
+	free(task);
+}
+
+/* A small tree is done before a second thread could help, so threads start when tasks pile up. */
+static void push(struct walk *w, struct task *task)
+{
+	pthread_mutex_lock(&w->lock);
+	task->next = w->tasks;
+	w->tasks = task;
+	w->queued++;
+	if (w->started + 1 < w->o->threads && w->queued > TASKS_PER_THREAD * (w->started + 1) &&
+	    pthread_create(&w->threads[w->started], NULL, worker_main, w) == 0)
+		w->started++;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* The next task; waits while others may still push some. NULL: the walk is over. */
+static struct task *pop(struct walk *w)
+{
+	struct task *task = NULL;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->tasks && w->working)
+		pthread_cond_wait(&w->changed, &w->lock);
+	if (w->tasks) {
+		task = w->tasks;
+		w->tasks = task->next;
+		w->queued--;
+		w->working++;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return task;
+}
+
+static void task_done(struct walk *w, struct task *task)
+{
+	task_free(task);
+	pthread_mutex_lock(&w->lock);
+	if (--w->working == 0 && !w->tasks)
+		pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static enum ignore_verdict match_globs(const struct walk_options *o, struct str path, bool is_dir)
+{
+	size_t base = strlen(o->globs_base);
+	bool inside = path.n > base && !memcmp(path.p, o->globs_base, base) && path.p[base] == '/';
+	size_t skip = inside ? base + 1 : 1;
+
+	/* The meaning is turned around: a glob without ! keeps a file. */
+	switch (gitignore_match(o->globs, (struct str){ path.p + skip, path.n - skip }, is_dir)) {
+	case IGNORE_DROP:
+		return IGNORE_KEEP;
+	case IGNORE_KEEP:
+		return IGNORE_DROP;
+	default:
+		return o->globs->count > o->globs->keeps && !is_dir ? IGNORE_DROP : IGNORE_NONE;
+	}
+}
+
+static bool wanted(struct walk *w, const struct ignore_level *level, struct str path, struct str name, bool is_dir)
+{
+	const struct walk_options *o = w->o;
+	enum ignore_verdict verdict = o->globs ? match_globs(o, path, is_dir) : IGNORE_NONE;
+
+	if (verdict != IGNORE_NONE)
+		return verdict == IGNORE_KEEP;
+	if (!o->no_ignore)
+		verdict = ignore_tree_match(&w->ignores, level, path, is_dir);
+	if (verdict == IGNORE_DROP)
+		return false;
+	if (o->types && !is_dir) {
+		if (gitignore_match(o->types, name, false) == IGNORE_NONE)
+			return false;
+		verdict = IGNORE_KEEP;
+	}
+	return verdict == IGNORE_KEEP || o->hidden || name.p[0] != '.';
+}
+
+/* Names and types of a directory's entries into worker->names; *ret_has are the ignore files among them. */
+static int list_dir(struct worker *k, const char *path, unsigned *ret_has)
+{
+	DIR *dir = opendir(path);
+	if (!dir)
+		return -ERR_IO;
+	buf_clear(&k->names);
+	for (struct dirent *e; (e = readdir(dir));) {
+		unsigned char type = e->d_type;
+		struct stat st;
+		if (e->d_name[0] == '.') {
+			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+				continue;
+			*ret_has |= ignore_file_bit(e->d_name);
+		}
+		if (type == DT_UNKNOWN && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
+		if (type != DT_DIR && type != DT_REG)
+			continue;
+		buf_addch(&k->names, type == DT_DIR ? 'd' : 'f');
+		buf_add(&k->names, e->d_name, strlen(e->d_name) + 1);
+	}
+	closedir(dir);
+	return 0;
+}
+
+static void visit_batch(struct worker *k, const struct task *batch)
+{
+	const char *path = batch->paths.p;
+
+	for (size_t i = 0; i < batch->count && !over(k->walk); i++) {
+		struct str file = str_from(path);
+		if (!k->walk->o->visit(k->walk->o->data, k->number, file))
+			atomic_store(&k->walk->ended, true);
+		path += file.n + 1;
+	}
+}
+
+/* Hands the entries of the listed directory out: directories and full batches to the stack, the rest to this thread. */
+static void take_entries(struct worker *k, const char *dir, const struct ignore_level *level)
+{
+	struct task *batch = task_new(level, false);
+	const char *end = k->names.p + k->names.n;
+
+	buf_clear(&k->path);
+	buf_addstr(&k->path, dir);
+	if (k->path.p[k->path.n - 1] != '/')
+		buf_addch(&k->path, '/');
+	size_t base = k->path.n;
+	for (const char *entry = k->names.p; entry < end && !over(k->walk); entry += strlen(entry) + 1) {
+		bool is_dir = entry[0] == 'd';
+		k->path.n = base;
+		buf_addstr(&k->path, entry + 1);
+		struct str path = buf_str(&k->path);
+		if (!wanted(k->walk, level, path, str_from(entry + 1), is_dir) ||
+		    hidden_files_has(k->walk->o->denied, path.p))
+			continue;
+		struct task *task = is_dir ? task_new(level, true) : batch;
+		task_add(task, path);
+		if (!is_dir && batch->count < BATCH_FILES)
+			continue;
+		push(k->walk, task);
+		if (!is_dir)
+			batch = task_new(level, false);
+	}
+	visit_batch(k, batch);
+	task_free(batch);
+}
+
+static int do_dir(struct worker *k, const char *dir, const struct ignore_level *level)
+{
+	unsigned has = 0;
+
+	check_time(k->walk);
+	if (list_dir(k, dir, &has) < 0)
+		return -ERR_IO;
+	if (!k->walk->o->no_ignore)
+		level = ignore_tree_enter(&k->walk->ignores, level, dir, has);
+	if (k->names.n)
+		take_entries(k, dir, level);
+	return 0;
+}
+
+static void work(struct worker *k)
+{
+	struct task *task;
+
+	while ((task = pop(k->walk))) {
+		if (over(k->walk))
+			;
+		else if (task->is_dir)
+			(void)do_dir(k, task->paths.p, task->level); /* one that cannot be read is left out */
+		else
+			visit_batch(k, task);
+		task_done(k->walk, task);
+	}
+	buf_release(&k->names);
+	buf_release(&k->path);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker k = { .walk = arg };
+
+	/* The number is the place in threads[], which the starter of this thread wrote under the lock. */
+	pthread_mutex_lock(&k.walk->lock);
+	while (k.number < k.walk->started && !pthread_equal(k.walk->threads[k.number], pthread_self()))
+		k.number++;
+	pthread_mutex_unlock(&k.walk->lock);
+	k.number++;
+	work(&k);
+	return NULL;
+}
+
+static int walk_tree(struct walk *w, struct err *err)
+{
+	struct worker first = { .walk = w };
+	const struct ignore_level *level = w->o->no_ignore ? NULL : ignore_tree_parents(&w->ignores, w->o->root);
+
+	w->working = 1; /* this thread, until the root is listed */
+	int rc = do_dir(&first, w->o->root, level);
+	if (rc < 0)
+		err_set(err, ERR_IO, "cannot read directory %s: %m", w->o->root);
+	pthread_mutex_lock(&w->lock);
+	w->working--;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	work(&first);
+	for (unsigned i = 0; i < w->started; i++)
+		pthread_join(w->threads[i], NULL);
+	return rc;
+}
+
+int walk_run(const struct walk_options *options, struct err *err)
+{
+	struct walk w = { .o = options, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+	if (hidden_files_has(options->denied, options->root))
+		return 0;
+	w.deadline_ms = options->limit_ms ? now_ms() + options->limit_ms : 0;
+	ignore_tree_init(&w.ignores, options->no_ignore ? NULL : options->home,
+			 options->no_ignore ? NULL : options->config_home);
+	int rc = walk_tree(&w, err);
+	ignore_tree_release(&w.ignores);
+	pthread_mutex_destroy(&w.lock);
+	pthread_cond_destroy(&w.changed);
+	if (rc == 0 && atomic_load(&w.timed_out))
+		return err_set(err, ERR_TIMEOUT, "the search took longer than %llu seconds",
+			       (unsigned long long)options->limit_ms / 1000);
+	if (rc == 0 && options->stop && atomic_load(options->stop))
+		return err_set(err, ERR_CANCELLED, "cancelled");
+	return rc;
+}
+
+int path_compare(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	/* A slash comes before every other character, as the end of a component does. */
+	int x = *a == '/' ? 1 : (unsigned char)*a * 2;
+	int y = *b == '/' ? 1 : (unsigned char)*b * 2;
+	return x - y;
+}

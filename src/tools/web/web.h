@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * web.h - what the tools of the web share in a runtime: a client of their own, so that no connection of theirs is one of the
+ * model's; the pages of the last minutes; and the way to a model (docs/internals/web.md). */
+#pragma once
+#include "lib/io/http.h"
+#include "core/tool/tool.h"
+#include "tools/web/web_cache.h"
+
+/* One question of a tool to a model, beside the conversation. The tool owns it and keeps it until done. */
+struct web_question {
+	const char *label, *instructions; /* constants */
+	const char *server_tool; /* JSON of a tool that the server runs; NULL: none. Borrowed until ask returns */
+	struct str text;         /* the same */
+	/* Exactly once, later, also after a cancel. answer: what the model said, and with a server tool the JSON array of all
+	 * blocks of it; when failed, why there is none. Borrowed until return. */
+	void (*done)(struct web_question *q, bool failed, struct str answer);
+	void (*cancel)(struct web_question *q); /* set by ask: a request */
+	void *asked;                            /* whom; of who answers */
+};
+
+struct web {
+	struct loop *loop; /* borrowed */
+	struct http *http;
+	struct web_cache cache;
+	struct map searches; /* session id -> how many; the number is the pointer */
+	bool allow_private;  /* addresses that are not public may be fetched from */
+	/* Set by the composition root; NULL: there is no model, and pages are given as they are. The spending is that of the
+	 * agent whose env it is. Below 0: it cannot be asked, and done does not come. */
+	int (*ask)(struct web *web, struct tool_env *env, struct web_question *q, struct err *err);
+	void *data; /* of ask */
+};
+
+struct web *web_new(struct loop *loop);
+void web_free(struct web *web); /* no call may run */
+
+/* Takes up to `wanted` searches out of those that the session has left, and gives back what was not used. */
+unsigned web_take_searches(struct web *web, const char *session_id, unsigned wanted, unsigned limit);
+void web_return_searches(struct web *web, const char *session_id, unsigned count);

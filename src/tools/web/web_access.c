@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * web_access.c - where a call may go. */
+#include "tools/web/web_access.h"
+#include "lib/io/address.h"
+#include "lib/json/json_write.h"
+#include "guard/permission/named_host.h"
+#include "tools/web/web.h"
+
+unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *url)
+{
+	struct str host = str_from(url->host);
+	enum address_kind kind = address_kind_of_host(host);
+
+	if (call->env->web->allow_private)
+		return ADDRESS_OTHER;
+	if (!permission_names_host(call->env->permission, host))
+		return ADDRESS_NOT_PUBLIC;
+	return ADDRESS_NOT_PUBLIC & ~(unsigned)(kind ? kind : ADDRESS_PRIVATE);
+}
+
+/* The same call for another address, as far as rules look at it. */
+static void judge(const struct tool_call *call, const struct web_url *url, struct permission_verdict *verdict)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	struct tool_call other = { .tool = call->tool, .env = call->env, .flags = call->flags };
+
+	json_open(&w, '{');
+	json_kcstr(&w, "url", url->text);
+	json_close(&w);
+	if (call->env->permission && json_parse(&reader, text.p, text.n, &other.input, NULL) == 0)
+		permission_explain(call->env->permission, &other, PERMISSION_HINT_NONE, verdict);
+}
+
+static bool has_usual_port(const struct web_url *url)
+{
+	return !strcmp(url->port, url->https ? "443" : "80");
+}
+
+static bool is_same_port(const struct web_url *a, const struct web_url *b)
+{
+	return !strcmp(a->port, b->port) || (has_usual_port(a) && has_usual_port(b));
+}
+
+static const char *without_www(const char *host)
+{
+	return strncmp(host, "www.", 4) ? host : host + 4;
+}
+
+/* Nobody is asked in the middle of a call: what would have to be asked about is reported, and a question that nobody could
+ * answer is no rule against the host that this call was allowed for. */
+enum web_way web_judge_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
+				struct buf *reason)
+{
+	struct permission_verdict verdict = { .decision = PERMISSION_ALLOW };
+	enum web_way way = WEB_REPORT;
+
+	judge(call, to, &verdict);
+	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
+		buf_add(reason, verdict.reason.p, verdict.reason.n);
+		way = WEB_REFUSE;
+	} else if (is_same_port(from, to)) {
+		bool is_near = !strcmp(without_www(from->host), without_www(to->host));
+		if (!strcmp(from->host, to->host) || (is_near && verdict.decision == PERMISSION_ALLOW))
+			way = WEB_FOLLOW;
+	}
+	permission_verdict_release(&verdict);
+	return way;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * stage.c - files for tests. */
+#include "stage.h"
+#include <ftw.h>
+#include <sys/stat.h>
+#include "lib/io/file.h"
+
+void stage_init(struct stage *s)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *real;
+
+	*s = (struct stage){ 0 };
+	snprintf(s->dir, sizeof s->dir, "%s/cadre-agent-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+	CHECK(mkdtemp(s->dir) != NULL);
+	real = realpath(s->dir, NULL);
+	snprintf(s->dir, sizeof s->dir, "%s", real);
+	free(real);
+	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
+	stage_put(s, "top/project/file", "");
+	s->sources = (struct agent_sources){ .cwd = stage_path(s, "top/project"),
+					     .config_dir = stage_path(s, "config"),
+					     .managed_dir = stage_path(s, "managed"),
+					     .setting_sources = SETTINGS_ALL };
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+void stage_release(struct stage *s)
+{
+	agent_registry_free(s->registry);
+	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	arena_release(&s->arena);
+}
+
+char *stage_path(struct stage *s, const char *name)
+{
+	return path_join(&s->arena, s->dir, name);
+}
+
+void stage_put(struct stage *s, const char *name, const char *text)
+{
+	struct err err = { 0 };
+
+	CHECK_INT(file_make_parents(stage_path(s, name), &err), 0);
+	CHECK_INT(file_replace(stage_path(s, name), text, strlen(text), &err), 0);
+}
+
+void stage_agent(struct stage *s, const char *name, const char *type)
+{
+	stage_put(s, name,
+		  arena_printf(&s->arena, "---\nname: %s\ndescription: %s\n---\nPrompt of %s\n", type, name, name));
+}
+
+void stage_load(struct stage *s)
+{
+	struct err err = { 0 };
+
+	agent_registry_free(TAKE(s->registry));
+	if (agent_registry_new(&s->sources, &s->registry, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+const struct agent_definition *stage_find(struct stage *s, const char *type)
+{
+	const struct agent_entry *e = agent_registry_find(s->registry, str_from(type));
+
+	return e ? e->definition : NULL;
+}
+
+const char *stage_active(struct stage *s)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	for (size_t i = 0; i < s->registry->active_count; i++) {
+		const struct agent_definition *d = s->registry->active[i]->definition;
+		if (d->source != AGENT_BUILT_IN)
+			buf_addf(&out, "%s%s", out.n ? "," : "", d->name);
+	}
+	return arena_str(&s->arena, buf_str(&out)).p;
+}

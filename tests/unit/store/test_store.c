@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * test_store.c - where sessions are, and lines that are written whole or not at all. */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include "core/store/store.h"
+#include "stage.h"
+#include "test_session.h"
+
+TEST(a_project_key_is_its_path_with_dashes)
+{
+	static const struct {
+		const char *cwd, *key;
+	} table[] = {
+		{ "/", "-" },
+		{ "/home/me/my.project", "-home-me-my-project" },
+		{ "/srv/a_b c-D9", "-srv-a-b-c-D9" },
+		{ "/caf\xc3\xa9/x", "-caf--x" },
+		{ "/\xe6\xbc\xa2\xe5\xad\x97", "---" },
+		{ "/\xf0\x9f\x98\x80!", "----" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		AUTO_BUF struct buf key = { 0 };
+		store_project_key(&key, str_from(table[i].cwd));
+		CHECK_STR(buf_str(&key), table[i].key);
+	}
+}
+
+TEST(a_long_project_key_is_cut_and_stays_unique)
+{
+	char one[400], two[400];
+	AUTO_BUF struct buf key_one = { 0 };
+	AUTO_BUF struct buf key_two = { 0 };
+	AUTO_BUF struct buf again = { 0 };
+	memset(one, 'x', sizeof one);
+	memset(two, 'x', sizeof two);
+	two[sizeof two - 1] = 'y';
+
+	store_project_key(&key_one, (struct str){ one, sizeof one });
+	store_project_key(&key_two, (struct str){ two, sizeof two });
+	store_project_key(&again, (struct str){ one, sizeof one });
+
+	CHECK(key_one.n > 200 && key_one.n <= 220);
+	CHECK(!memcmp(key_one.p, one, 200));
+	CHECK_INT(key_one.p[200], '-');
+	CHECK(strcmp(key_one.p, key_two.p) != 0);
+	CHECK_CSTR(key_one.p, again.p);
+}
+
+TEST(a_project_directory_is_below_the_configuration)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	CHECK_CSTR(store_project_dir(&a, "/home/me/.claude", "/srv/x"), "/home/me/.claude/projects/-srv-x");
+}
+
+static int append(struct journal *j, const char *text, struct err *err)
+{
+	AUTO_BUF struct buf line = { 0 };
+
+	buf_addstr(&line, text);
+	return journal_append(j, &line, err);
+}
+
+static size_t open_descriptors(void)
+{
+	size_t count = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (readdir(d))
+		count++;
+	closedir(d);
+	return count;
+}
+
+TEST(more_journals_than_descriptors_lose_no_line)
+{
+	enum { JOURNALS = STORE_OPEN_FILES + 44 };
+	struct stage s;
+	struct store store;
+	struct journal *j[JOURNALS];
+	struct err err = { 0 };
+	stage_init(&s);
+	store_init(&store, s.dir);
+	size_t before = open_descriptors();
+	for (int i = 0; i < JOURNALS; i++)
+		j[i] = journal_new(&store, stage_path(&s, arena_printf(&s.arena, "deep/%d.jsonl", i)));
+	CHECK_INT(open_descriptors(), before);
+
+	for (int i = 0; i < JOURNALS; i++)
+		CHECK_INT(append(j[i], "first", &err), 0);
+	CHECK_INT(store.open_count, STORE_OPEN_FILES);
+	CHECK(store.newest == j[JOURNALS - 1] && store.oldest == j[JOURNALS - STORE_OPEN_FILES]);
+	CHECK_INT(append(store.oldest, "used again", &err), 0);
+	CHECK(store.newest == j[JOURNALS - STORE_OPEN_FILES]);
+	for (int i = 0; i < JOURNALS; i++)
+		CHECK_INT(append(j[i], "second", &err), 0);
+
+	CHECK(open_descriptors() <= before + STORE_OPEN_FILES);
+	CHECK_CSTR(stage_read(&s, "deep/0.jsonl"), "first\nsecond\n");
+	CHECK_CSTR(stage_read(&s, "deep/299.jsonl"), "first\nsecond\n");
+	CHECK_CSTR(stage_read(&s, "deep/44.jsonl"), "first\nused again\nsecond\n");
+	for (int i = 0; i < JOURNALS; i++)
+		journal_free(j[i]);
+	CHECK_INT(open_descriptors(), before);
+	store_release(&store);
+	stage_release(&s);
+}
+
+TEST(without_free_descriptors_the_oldest_journal_gives_its_own)
+{
+	struct stage s;
+	struct store store;
+	struct journal *j[4];
+	struct err err = { 0 };
+	struct rlimit before, tight;
+	stage_init(&s);
+	store_init(&store, s.dir);
+	for (int i = 0; i < 4; i++)
+		j[i] = journal_new(&store, stage_path(&s, arena_printf(&s.arena, "new%d/x.jsonl", i)));
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(append(j[i], "a", &err), 0);
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &before), 0);
+	int free_fd = dup(0);
+	close(free_fd);
+	tight = before;
+	tight.rlim_cur = (rlim_t)free_fd;
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &tight), 0);
+
+	int status = append(j[3], "b", &err);
+
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_INT(status, 0);
+	CHECK_INT(store.open_count, 3);
+	CHECK_INT(append(j[0], "b", &err), 0);
+	CHECK_CSTR(stage_read(&s, "new3/x.jsonl"), "b\n");
+	CHECK_CSTR(stage_read(&s, "new0/x.jsonl"), "a\nb\n");
+	for (int i = 0; i < 4; i++)
+		journal_free(j[i]);
+	store_release(&store);
+	stage_release(&s);
+}
+
+/* Files may not grow past this many bytes: what a full disk does, without a disk. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+TEST(a_line_that_does_not_fit_is_taken_back_and_reported)
+{
+	struct stage s;
+	struct store store;
+	struct err half = { 0 }, none = { 0 }, err = { 0 };
+	stage_init(&s);
+	store_init(&store, s.dir);
+	struct journal *j = journal_new(&store, stage_path(&s, "s.jsonl"));
+	CHECK_INT(append(j, "0123456789", &err), 0);
+
+	limit_files(15);
+	int short_write = append(j, "does not fit", &half);
+	limit_files(11);
+	int no_write = append(j, "does not fit", &none);
+	limit_files(RLIM_INFINITY);
+
+	CHECK_INT(short_write, -ERR_IO);
+	CHECK(strstr(half.text, "cannot write 13 bytes") != NULL);
+	CHECK_INT(no_write, -ERR_IO);
+	CHECK(strstr(none.text, "File too large") != NULL);
+	CHECK_CSTR(stage_read(&s, "s.jsonl"), "0123456789\n");
+	CHECK_INT(append(j, "fits now", &err), 0);
+	CHECK_CSTR(stage_read(&s, "s.jsonl"), "0123456789\nfits now\n");
+	CHECK_INT(journal_sync(j, &err), 0);
+	journal_free(j);
+	store_release(&store);
+	stage_release(&s);
+}
+
+TEST(a_journal_that_cannot_be_made_says_so_each_time)
+{
+	struct stage s;
+	struct store store;
+	struct err err = { 0 };
+	stage_init(&s);
+	store_init(&store, s.dir);
+	stage_write(&s, "file", "in the way");
+	struct journal *j = journal_new(&store, stage_path(&s, "file/s.jsonl"));
+
+	CHECK_INT(append(j, "x", &err), -ERR_IO);
+	CHECK_INT(append(j, "x", &err), -ERR_IO);
+	CHECK(strstr(err.text, "cannot write the transcript") != NULL);
+	CHECK_CSTR(journal_path(j), stage_path(&s, "file/s.jsonl"));
+	CHECK_INT(store.open_count, 0);
+	journal_free(j);
+	journal_free(NULL);
+	store_release(&store);
+	stage_release(&s);
+}
+
+int test_store(void)
+{
+	return RUN_TESTS(T(a_project_key_is_its_path_with_dashes), T(a_long_project_key_is_cut_and_stays_unique),
+			 T(a_project_directory_is_below_the_configuration),
+			 T(more_journals_than_descriptors_lose_no_line),
+			 T(without_free_descriptors_the_oldest_journal_gives_its_own),
+			 T(a_line_that_does_not_fit_is_taken_back_and_reported),
+			 T(a_journal_that_cannot_be_made_says_so_each_time));
+}
