@@ -99,7 +99,7 @@ int agent_continue(struct task *task, struct str message, struct tool_call *call
 	struct agent_definition *d;
 	struct session_load *l;
 	struct limits limits;
-	struct actor *parent;
+	struct actor *parent = NULL;
 
 	if (task->live)
 		return err_set(err, ERR_BUSY, "agent %s is still at work", task->id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * parent_settings.c - settings of the program that started us, in the place of an administrator's where there is none. They can
  * only take freedom away: of what they say, the keys below count. */
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "lib/json/json_write.h"
 
 static const char *const keys[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * permissions.c - the rules that hold: those of the settings and those of the options. `cadre permissions` lists them. */
+ * permissions.c - the rules that hold: those of the settings and those of the options. */
 #include "defs/policy/permissions.h"
 #include "lib/io/file.h"
 
@@ -185,27 +185,27 @@ static const char *const *find_dirs(struct arena *a, const struct options *o, co
 	return dirs;
 }
 
-int app_permission_open(struct cadre *c, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn, void *data,
-			struct err *err)
+int app_permission_open(struct services *sv, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn,
+			void *data, struct err *err)
 {
 	struct app_permission p = { .permission = { .can_ask = true } };
 	struct rule_set *rules;
 
-	if (app_settings_spec(c, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
+	if (app_settings_spec(sv, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
 	p.trusted = p.spec.trusted;
 	app_warn_held(p.settings, warn, data);
 	app_limit_modes(&p.permission, p.settings);
-	if (app_start_mode(p.settings, &c->options, &p.permission.mode, err) < 0 ||
+	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, err) < 0 ||
 	    app_rules(p.settings, &p.spec, &rules, warn, data, err) < 0) {
 		settings_unref(p.settings);
 		return -(int)err->kind;
 	}
 	permission_use_rules(&p.permission, rules);
 	rule_set_unref(rules);
-	app_add_flag_rules(&p.permission, &c->options, warn, data);
+	app_add_flag_rules(&p.permission, &sv->options, warn, data);
 	p.env.cwd = p.env.root = p.permission.root = p.spec.cwd;
-	p.env.dirs = p.permission.dirs = find_dirs(a, &c->options, p.spec.cwd);
+	p.env.dirs = p.permission.dirs = find_dirs(a, &sv->options, p.spec.cwd);
 	*ret_p = p;
 	return 0;
 }
@@ -215,93 +215,4 @@ void app_permission_release(struct app_permission *p)
 	permission_release(&p->permission);
 	settings_unref(p->settings);
 	p->settings = NULL;
-}
-
-/* ---- list ------------------------------------------------------------------------------------------------------ */
-
-struct listing {
-	struct cadre_report *report;
-	struct json_out w;
-	struct buf warnings; /* JSON texts with commas between */
-};
-
-static void note_warning(void *data, const char *message)
-{
-	struct listing *l = data;
-
-	if (l->warnings.n)
-		buf_addch(&l->warnings, ',');
-	json_add_quoted(&l->warnings, str_from(message));
-	report_line(l->report, CADRE_WARN, "%s", message);
-}
-
-void app_rule_origin(struct buf *out, const struct rule *r)
-{
-	buf_addstr(out, r->origin->file ? r->origin->file : r->origin->layer);
-	if (r->origin->line)
-		buf_addf(out, ":%u", r->origin->line);
-}
-
-static void list_rule(struct listing *l, const struct rule *r)
-{
-	AUTO_BUF struct buf from = { 0 };
-
-	app_rule_origin(&from, r);
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "list", rule_list_name(r->list));
-	json_kcstr(&l->w, "rule", r->text);
-	json_kcstr(&l->w, "source", r->origin->layer);
-	json_kcstr(&l->w, "file", r->origin->file);
-	app_put_line(&l->w, r->origin->line);
-	json_kbool(&l->w, "effective", r->kind != RULE_INERT);
-	json_close(&l->w);
-	report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list), r->text,
-		   from.p, NULL);
-}
-
-static void list_set(struct listing *l, const struct rule_set *set, enum rule_list list)
-{
-	for (size_t i = 0; set && i < set->all.count; i++)
-		if (set->all.list[i]->list == list)
-			list_rule(l, set->all.list[i]);
-}
-
-static int list_all(struct cadre *c, struct listing *l, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_APP_PERMISSION struct app_permission p = { 0 };
-
-	if (app_permission_open(c, &a, &p, note_warning, l, err) < 0)
-		return -(int)err->kind;
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "mode", permission_mode_name(p.permission.mode));
-	json_kbool(&l->w, "trusted", p.trusted);
-	json_key(&l->w, "rules");
-	json_open(&l->w, '[');
-	report_row(l->report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
-	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
-		list_set(l, p.permission.rules, list);
-		list_set(l, p.permission.own, list);
-	}
-	json_close(&l->w);
-	json_key(&l->w, "warnings");
-	json_open(&l->w, '[');
-	if (l->warnings.n)
-		json_put_raw(&l->w, buf_str(&l->warnings));
-	json_close(&l->w);
-	json_close(&l->w);
-	return 0;
-}
-
-int cadre_permissions_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
-{
-	struct err err = { 0 };
-
-	if (!c || !ret_report)
-		return CADRE_USAGE;
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	struct listing l = { .report = report, .w = json_out(&report->json) };
-	int status = list_all(c, &l, &err);
-	buf_release(&l.warnings);
-	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

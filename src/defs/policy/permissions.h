@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * permissions.h - from options and settings to rules, for the files of this room. */
 #pragma once
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "guard/permission/permission.h"
 
 /* The rules of all settings files that count; if managed settings say allowManagedPermissionRulesOnly, no others count. Returns a reference. -ERR_USAGE names file and line of a rule that denies
@@ -15,8 +15,6 @@ void app_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
 void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
 
-void app_rule_origin(struct buf *out, const struct rule *r); /* FILE:LINE, or the layer */
-
 /* What a session of these options would be allowed. Borrows from the arena; release permission and settings. */
 struct app_permission {
 	struct permission permission; /* of the main agent */
@@ -25,7 +23,7 @@ struct app_permission {
 	struct tool_env env; /* its directories alone */
 	bool trusted;
 };
-int app_permission_open(struct cadre *c, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn, void *data,
-			struct err *err);
+int app_permission_open(struct services *sv, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn,
+			void *data, struct err *err);
 void app_permission_release(struct app_permission *p);
 #define AUTO_APP_PERMISSION CLEANUP(app_permission_release)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * plugins.c - which plugins a runtime has, and what they bring to agents, servers and processes. */
 #include "defs/policy/plugins.h"
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "defs/policy/permissions.h"
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
@@ -9,12 +9,12 @@
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-int app_plugins_dir(struct cadre *c, struct arena *a, const char **ret_dir, struct err *err)
+int app_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, struct err *err)
 {
 	const char *own = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
 	const char *cwd;
 	const char *config_dir;
-	int status = options_directories(&c->options, a, &cwd, &config_dir, err);
+	int status = options_directories(&sv->options, a, &cwd, &config_dir, err);
 
 	if (status == 0)
 		*ret_dir = own && own[0] ? path_absolute(a, cwd, str_from(own)) : path_join(a, config_dir, "plugins");
@@ -57,7 +57,8 @@ static void find_skills_dirs(struct plugin_spec *spec, struct arena *a, const st
 	spec->skills_dirs = dirs;
 }
 
-int app_plugins_find(struct cadre *c, const struct settings *settings, struct plugin_list **ret_list, struct err *err)
+int app_plugins_find(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
+		     struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TRUST struct trust trust = { 0 };
@@ -65,14 +66,14 @@ int app_plugins_find(struct cadre *c, const struct settings *settings, struct pl
 	struct plugin_spec spec = { .settings = settings, .trust = &trust };
 	const char *state_file;
 
-	if (app_settings_spec(c, &a, &from, err) < 0 || app_plugins_dir(c, &a, &spec.plugins_dir, err) < 0 ||
-	    app_state_file(c, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+	if (app_settings_spec(sv, &a, &from, err) < 0 || app_plugins_dir(sv, &a, &spec.plugins_dir, err) < 0 ||
+	    app_state_file(sv, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
 		return -(int)err->kind;
 	const char *root = git_root(&a, from.cwd);
 	spec.project_dir = root ? root : from.cwd;
 	spec.bare = from.bare;
-	find_given(&spec, &a, &c->options, from.cwd);
-	find_skills_dirs(&spec, &a, &from, c->options.trust_project);
+	find_given(&spec, &a, &sv->options, from.cwd);
+	find_skills_dirs(&spec, &a, &from, sv->options.trust_project);
 	*ret_list = plugin_list_load(&spec);
 	return 0;
 }
@@ -85,12 +86,12 @@ static void make_data_dirs(const struct plugin_list *list)
 			(void)file_make_dirs(list->enabled[i]->data_dir, 0700, NULL);
 }
 
-int app_plugins_open(struct cadre *c, const struct settings *settings, struct err *err)
+int app_plugins_open(struct services *sv, const struct settings *settings, struct err *err)
 {
-	int status = c->plugins ? 0 : app_plugins_find(c, settings, &c->plugins, err);
+	int status = sv->plugins ? 0 : app_plugins_find(sv, settings, &sv->plugins, err);
 
 	if (status == 0)
-		make_data_dirs(c->plugins);
+		make_data_dirs(sv->plugins);
 	return status;
 }
 
@@ -273,14 +274,6 @@ const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struc
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
-
-bool app_trusts_plugin(void *session, const char *name)
-{
-	const struct plugin_list *list = ((struct cadre_session *)session)->cadre->plugins;
-	const struct plugin *p = list ? plugin_list_find(list, name) : NULL;
-
-	return p && p->state == PLUGIN_ENABLED && p->trusted;
-}
 
 const char *app_plugin_main_agent(const struct plugin_list *list)
 {

@@ -2,19 +2,20 @@
  * plugins.h - from the options and settings of a runtime to its plugins, and from those to what they bring. */
 #pragma once
 #include "defs/agentdef/source.h"
-#include "product/runtime/app_int.h"
+#include "defs/policy/services.h"
 #include "lib/json/json_write.h"
 #include "mcp/servers/server.h"
 #include "defs/plugin/list.h"
 #include "defs/skill/source.h"
 
 /* Where plugins are kept: CLAUDE_CODE_PLUGIN_CACHE_DIR, or <config>/plugins. In the arena. */
-int app_plugins_dir(struct cadre *c, struct arena *a, const char **ret_dir, struct err *err);
+int app_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, struct err *err);
 /* As the disk is now. Returns a reference. settings is borrowed until return. */
-int app_plugins_find(struct cadre *c, const struct settings *settings, struct plugin_list **ret_list, struct err *err);
+int app_plugins_find(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
+		     struct err *err);
 /* The same once for all sessions, as c->plugins: a change of enabledPlugins counts for the next runtime. Makes the data
  * directories of what is enabled. */
-int app_plugins_open(struct cadre *c, const struct settings *settings, struct err *err);
+int app_plugins_open(struct services *sv, const struct settings *settings, struct err *err);
 
 /* What enabled plugins bring. Everything is in the arena or borrowed from the list. */
 const struct agent_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count);
@@ -28,8 +29,6 @@ size_t app_plugin_hook_count(const struct plugin_list *list);
 void app_plugin_hooks(const struct plugin_list *list, struct hook_source *ret_sources);
 /* strictPluginOnlyCustomization of managed settings: true, or an object or list that names this kind ("hooks", ...). */
 bool app_plugins_only(const struct settings *settings, const char *kind);
-/* Whether the user lets hooks and servers of its agents run: trusts_plugin of an agent tree. */
-bool app_trusts_plugin(void *session, const char *name);
 /* PATH with the bin directories of plugins behind it; NULL: no plugin has one. */
 const char *app_plugin_path(const struct plugin_list *list, struct arena *a, const char *path);
 /* "plugins" and, if there is something to tell, "plugin_errors" of the init frame. list may be NULL. */

@@ -47,9 +47,9 @@ static bool managed_says(const struct policy *p, const char *path)
 }
 
 /* Functions of the host, which itself is above all files. */
-static void add_host(const struct cadre *c, struct json_reader *reader, struct sources *sources)
+static void add_host(const struct services *sv, struct json_reader *reader, struct sources *sources)
 {
-	const char *text = c->options.hooks;
+	const char *text = sv->options.hooks;
 	const struct json *root;
 
 	if (!text || sources->count == COUNT_OF(sources->list) ||
@@ -62,18 +62,18 @@ static void add_host(const struct cadre *c, struct json_reader *reader, struct s
 }
 
 /* Plugins come before all others: what the user wrote has the last word. */
-static struct hook_set *compile_with_plugins(const struct cadre *c, struct policy *p, const struct sources *sources,
+static struct hook_set *compile_with_plugins(const struct services *sv, struct policy *p, const struct sources *sources,
 					     struct diagnostics *problems)
 {
-	size_t n = app_plugin_hook_count(c->plugins);
+	size_t n = app_plugin_hook_count(sv->plugins);
 	struct hook_source *all = arena_calloc(&p->arena, (n + sources->count) * sizeof *all);
 
-	app_plugin_hooks(c->plugins, all);
+	app_plugin_hooks(sv->plugins, all);
 	memcpy(all + n, sources->list, sources->count * sizeof *all);
 	return hook_set_new(all, n + sources->count, &p->hook_policy, problems);
 }
 
-static void compile_hooks(struct cadre *c, struct policy *p)
+static void compile_hooks(struct services *sv, struct policy *p)
 {
 	AUTO_JSON struct json_reader host = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
@@ -87,8 +87,8 @@ static void compile_hooks(struct cadre *c, struct policy *p)
 		.http_env = settings_texts(p->settings, "httpHookAllowedEnvVars", &p->arena),
 	};
 	settings_explain(p->settings, "hooks", add_source, &sources);
-	add_host(c, &host, &sources);
-	if (!sources.count && !app_plugin_hook_count(c->plugins))
+	add_host(sv, &host, &sources);
+	if (!sources.count && !app_plugin_hook_count(sv->plugins))
 		return;
 	/* The highest comes first here, and hooks run in the order of their files, lowest first. */
 	for (size_t i = 0; i < sources.count / 2; i++) {
@@ -96,7 +96,7 @@ static void compile_hooks(struct cadre *c, struct policy *p)
 		sources.list[i] = sources.list[sources.count - 1 - i];
 		sources.list[sources.count - 1 - i] = swap;
 	}
-	p->hooks = compile_with_plugins(c, p, &sources, &problems);
+	p->hooks = compile_with_plugins(sv, p, &sources, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		buf_addf(&p->notes, "%s\n", problems.list[i].message);
 }
@@ -130,15 +130,15 @@ static void count_variable(void *data, const struct settings_var *var)
 	++*(size_t *)data;
 }
 
-static void make_env(struct cadre *c, struct policy *p)
+static void make_env(struct services *sv, struct policy *p)
 {
-	enum env_trust trust = p->trusted ? ENV_ALL : c->options.interactive ? ENV_OWN : ENV_SAFE;
+	enum env_trust trust = p->trusted ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
 	struct env env = { .arena = &p->arena };
 	size_t more = 0;
 
 	settings_env_each(p->settings, trust, count_variable, &more);
 	const char *path = settings_getenv(p->settings, trust, "PATH");
-	path = c->plugins ? app_plugin_path(c->plugins, &p->arena, path) : NULL;
+	path = sv->plugins ? app_plugin_path(sv->plugins, &p->arena, path) : NULL;
 	p->envp = (const char *const *)(uintptr_t)environ;
 	if (!more && !path)
 		return;
@@ -156,40 +156,40 @@ static void make_env(struct cadre *c, struct policy *p)
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
 /* Takes settings. *p need not be initialised. */
-static int compile(struct cadre *c, struct settings *settings, struct policy *p, struct err *err)
+static int compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
 {
 	struct settings_spec spec;
 
 	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
 	app_warn_held(settings, warn, p);
-	if (app_settings_spec(c, &p->arena, &spec, err) < 0 ||
+	if (app_settings_spec(sv, &p->arena, &spec, err) < 0 ||
 	    app_rules(settings, &spec, &p->rules, warn, p, err) < 0) {
 		policy_release(p);
 		return -(int)err->kind;
 	}
-	compile_hooks(c, p);
-	make_env(c, p);
+	compile_hooks(sv, p);
+	make_env(sv, p);
 	return 0;
 }
 
-int policy_load(struct cadre *c, struct err *err)
+int policy_load(struct services *sv, struct err *err)
 {
 	struct settings *settings;
 
-	if (c->policy.settings)
+	if (sv->policy.settings)
 		return 0;
-	if (app_settings(c, &settings, err) < 0)
+	if (app_settings(sv, &settings, err) < 0)
 		return -(int)err->kind;
-	if (app_plugins_open(c, settings, err) < 0) {
+	if (app_plugins_open(sv, settings, err) < 0) {
 		settings_unref(settings);
 		return -(int)err->kind;
 	}
-	return compile(c, settings, &c->policy, err);
+	return compile(sv, settings, &sv->policy, err);
 }
 
-int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err)
+int policy_look(struct services *sv, struct policy **ret_changed, struct err *err)
 {
-	struct settings *settings = settings_ref(c->policy.seen ? c->policy.seen : c->policy.settings);
+	struct settings *settings = settings_ref(sv->policy.seen ? sv->policy.seen : sv->policy.settings);
 	int status = settings_refresh(&settings, err);
 
 	if (status <= 0) {
@@ -197,7 +197,7 @@ int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err)
 		return status;
 	}
 	struct policy *changed = xmalloc(sizeof *changed);
-	if (compile(c, settings, changed, err) < 0) {
+	if (compile(sv, settings, changed, err) < 0) {
 		free(changed);
 		return -(int)err->kind;
 	}
@@ -205,14 +205,14 @@ int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err)
 	return 1;
 }
 
-int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err)
+int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err)
 {
 	struct settings *settings;
 
-	if (app_settings(c, &settings, err) < 0)
+	if (app_settings(sv, &settings, err) < 0)
 		return -(int)err->kind;
 	struct policy *changed = xmalloc(sizeof *changed);
-	if (compile(c, settings, changed, err) < 0) {
+	if (compile(sv, settings, changed, err) < 0) {
 		free(changed);
 		return -(int)err->kind;
 	}
@@ -220,21 +220,21 @@ int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err)
 	return 0;
 }
 
-void policy_adopt(struct cadre *c, struct policy *changed)
+void policy_adopt(struct services *sv, struct policy *changed)
 {
-	struct policy old = c->policy;
+	struct policy old = sv->policy;
 
 	settings_unref(TAKE(old.seen));
-	c->policy = *changed;
-	c->policy.generation = old.generation + 1;
+	sv->policy = *changed;
+	sv->policy.generation = old.generation + 1;
 	*changed = old;
-	c->policy.older = changed;
+	sv->policy.older = changed;
 }
 
-void policy_decline(struct cadre *c, struct policy *changed)
+void policy_decline(struct services *sv, struct policy *changed)
 {
-	settings_unref(c->policy.seen);
-	c->policy.seen = settings_ref(changed->settings);
+	settings_unref(sv->policy.seen);
+	sv->policy.seen = settings_ref(changed->settings);
 	policy_release(changed);
 	free(changed);
 }

@@ -6,7 +6,7 @@
 #include "guard/permission/rule_set.h"
 #include "config/settings/settings.h"
 
-struct cadre;
+struct services;
 
 struct policy {
 	struct settings *settings; /* reference; NULL: not loaded yet */
@@ -22,12 +22,13 @@ struct policy {
 	struct policy *older;    /* owned: agents still use its texts */
 };
 
-int policy_load(struct cadre *c, struct err *err); /* once; -ERR_USAGE names file and line */
+int policy_load(struct services *sv, struct err *err); /* once; -ERR_USAGE names file and line */
 /* 1: files have changed, *ret_changed is what they say now (returns owned); 0: nothing; -ERR_USAGE: a file is bad, the old
  * policy holds. */
-int policy_look(struct cadre *c, struct policy **ret_changed, struct err *err);
+int policy_look(struct services *sv, struct policy **ret_changed, struct err *err);
 /* What the options say now, whether files have changed or not. Returns owned. */
-int policy_renew(struct cadre *c, struct policy **ret_changed, struct err *err);
-void policy_adopt(struct cadre *c, struct policy *changed);   /* takes it: it holds from now on */
-void policy_decline(struct cadre *c, struct policy *changed); /* takes it: the old one holds until files change again */
+int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err);
+void policy_adopt(struct services *sv, struct policy *changed); /* takes it: it holds from now on */
+void policy_decline(struct services *sv,
+		    struct policy *changed); /* takes it: the old one holds until files change again */
 void policy_release(struct policy *p);

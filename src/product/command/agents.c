@@ -1,125 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * agents.c - `cadre agents`: which agents there are and what hides what. */
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "defs/agentdef/color.h"
 #include "defs/agentdef/describe.h"
 #include "agents/agent/roster.h"
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
 #include "config/settings/env_switch.h"
-
-static const char managed_dir[] = "/etc/claude-code";
-
-static const char *const *absolute_list(struct arena *a, const char *cwd, const char **list, size_t count)
-{
-	const char **paths = arena_alloc(a, (count + 1) * sizeof *paths);
-
-	for (size_t i = 0; i < count; i++)
-		paths[i] = path_absolute(a, cwd, str_from(list[i]));
-	return paths;
-}
-
-/* A JSON object stays as it is; anything else is the path of a file, which must be there. */
-static int find_settings(const struct options *o, struct arena *a, struct agent_sources *s, struct err *err)
-{
-	struct str value = o->settings ? str_trim(str_from(o->settings)) : STR("");
-
-	if (!value.n)
-		return 0;
-	s->settings = value.p[0] == '{' ? arena_str(a, value).p : path_absolute(a, s->cwd, value);
-	if (value.p[0] != '{' && !file_exists(s->settings))
-		return err_set(err, ERR_USAGE, "Settings file not found: %s", s->settings);
-	return 0;
-}
-
-int app_agent_sources(struct cadre *c, struct arena *a, struct agent_sources *ret_sources, struct err *err)
-{
-	const struct options *o = &c->options;
-	const char *entrypoint = o->entrypoint ? o->entrypoint : getenv("CLAUDE_CODE_ENTRYPOINT");
-	struct agent_sources s = { 0 };
-	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || find_settings(o, a, &s, err) < 0)
-		return -(int)err->kind;
-	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
-	s.add_dirs = absolute_list(a, s.cwd, o->add_dirs, o->add_dir_count);
-	s.add_dir_count = o->add_dir_count;
-	if (o->config_root)
-		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
-	s.flag = o->agents;
-	s.denied = o->disallowed_tools;
-	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
-	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
-	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
-	s.builtin = builtin_switches_find(entrypoint);
-	*ret_sources = s;
-	return 0;
-}
-
-/* Those of the sessions, or without any as they are now. Returns a reference. */
-static int find_plugins(struct cadre *c, struct plugin_list **ret_list, struct err *err)
-{
-	struct settings *settings;
-
-	if (c->plugins) {
-		*ret_list = plugin_list_ref(c->plugins);
-		return 0;
-	}
-	int status = app_settings(c, &settings, err);
-	if (status < 0)
-		return status;
-	status = app_plugins_find(c, settings, ret_list, err);
-	settings_unref(settings);
-	return status;
-}
-
-int app_agents(struct cadre *c, struct arena *a, struct agent_registry **ret_registry, struct err *err)
-{
-	struct agent_sources sources;
-	struct plugin_list *plugins;
-	int status = app_agent_sources(c, a, &sources, err);
-
-	if (status == 0)
-		status = find_plugins(c, &plugins, err);
-	if (status < 0)
-		return status;
-	sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
-	status = agent_registry_new(&sources, ret_registry, err);
-	plugin_list_unref(plugins);
-	return status;
-}
-
-int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,
-		    char *why, size_t why_size)
-{
-	if (status < 0)
-		cadre_report_free(report);
-	else
-		*ret_report = report;
-	return app_status(status, err, why, why_size);
-}
-
-void app_put_line(struct json_out *w, unsigned line)
-{
-	json_key(w, "line");
-	if (line)
-		json_put_u64(w, line);
-	else
-		json_put_null(w);
-}
-
-void app_report_diagnostics(struct cadre_report *r, const struct agent_definition *d)
-{
-	static const enum cadre_tone tones[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
-
-	for (size_t i = 0; i < d->diagnostic_count; i++) {
-		const struct diagnostic *g = &d->diagnostics[i];
-		const char *level = diagnostic_level_name(g->level);
-		if (g->line)
-			report_line(r, tones[g->level], "  %s:%u: %s: %s", d->file, g->line, level, g->message);
-		else
-			report_line(r, tones[g->level], "  %s: %s: %s", d->file, level, g->message);
-	}
-}
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
@@ -254,15 +142,16 @@ static void add_failed_rows(struct cadre_report *report, const struct agent_regi
 
 int cadre_agents_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
 	struct agent_registry *r;
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
-	int status = app_agents(c, &a, &r, &err);
+	int status = app_agents(sv, &a, &r, &err);
 	if (status < 0)
-		return app_status(status, &err, why, why_size);
+		return api_status(status, &err, why, why_size);
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	put_list(&report->json, r);
 	add_active_rows(report, r);

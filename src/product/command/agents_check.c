@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include "defs/agentdef/check.h"
 #include "config/catalog/tree.h"
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "product/session/texts.h"
 #include "lib/io/file.h"
 
@@ -119,11 +119,11 @@ static bool has_definition(const struct agent_registry *r, const char *path)
 	return false;
 }
 
-static int check_places(struct check *k, struct cadre *c, struct err *err)
+static int check_places(struct check *k, struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct agent_registry *r;
-	int status = app_agents(c, &a, &r, err);
+	int status = app_agents(sv, &a, &r, err);
 
 	if (status < 0)
 		return status;
@@ -145,10 +145,11 @@ static int check_places(struct check *k, struct cadre *c, struct err *err)
 int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, struct cadre_report **ret_report,
 		       char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 	int status = 0;
 
-	if (!c || !ret_report || (count && !paths))
+	if (!sv || !ret_report || (count && !paths))
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	struct check k = { .report = report, .w = json_out(&report->json) };
@@ -156,7 +157,7 @@ int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, 
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = check_path(&k, paths[i], &err);
 	if (!count)
-		status = check_places(&k, c, &err);
+		status = check_places(&k, sv, &err);
 	json_close(&k.w);
 	report->bad = k.refused > 0;
 	report_line(report, k.refused ? CADRE_BAD : CADRE_PLAIN, "%u loaded, %u not agents, %u refused", k.loaded,
@@ -204,15 +205,16 @@ static int write_new(const char *path, struct str text, struct err *err)
 
 int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct agent_sources sources;
 	struct err err = { 0 };
 
-	if (!c || !name || !ret_report)
+	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_agent_sources(c, &a, &sources, &err);
+	int status = app_agent_sources(sv, &a, &sources, &err);
 	if (status == 0 && !is_good_name(str_from(name)))
 		status = err_set(&err, ERR_USAGE,
 				 "'%.80s' cannot be the name of an agent: expected letters, digits, "

@@ -5,8 +5,8 @@
 #include "defs/agentdef/guide.h"
 #include "agents/agent/model_choice.h"
 #include "agents/agent/tool_choice.h"
-#include "product/command/agents.h"
-#include "defs/policy/config.h"
+#include "product/command/report.h"
+#include "defs/policy/sources.h"
 #include "core/model/catalog.h"
 
 struct show {
@@ -211,19 +211,20 @@ static void write_show(struct show *s, const struct options *o)
 
 int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings *settings = NULL;
 	struct agent_registry *r;
 	struct err err = { 0 };
 
-	if (!c || !name || !ret_report)
+	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
-	int status = app_settings(c, &settings, &err);
+	int status = app_settings(sv, &settings, &err);
 	if (status == 0)
-		status = app_agents(c, &a, &r, &err);
+		status = app_agents(sv, &a, &r, &err);
 	if (status < 0) {
 		settings_unref(settings);
-		return app_status(status, &err, why, why_size);
+		return api_status(status, &err, why, why_size);
 	}
 	const struct agent_entry *entry = agent_registry_find(r, str_from(name));
 	if (!entry) {
@@ -236,10 +237,10 @@ int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **r
 				  .entry = entry,
 				  .settings = settings,
 				  .arena = &a };
-		write_show(&s, &c->options);
+		write_show(&s, &sv->options);
 		*ret_report = report;
 	}
 	agent_registry_free(r);
 	settings_unref(settings);
-	return app_status(status, &err, why, why_size);
+	return api_status(status, &err, why, why_size);
 }

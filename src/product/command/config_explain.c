@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * config_explain.c - `cadre config get` and `explain`: one key, its value, and who says what about it. */
 #include <strings.h>
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
+#include "product/command/report.h"
+#include "product/command/config.h"
 #include "config/settings/settings_key.h"
 
 static const char *const effects[] = {
@@ -174,13 +176,14 @@ static void explain(const struct settings *s, const char *name, struct cadre_rep
 
 int cadre_config_get(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct settings *s = NULL;
 	struct err err = { 0 };
 
-	if (!c || !key || !ret_report)
+	if (!sv || !key || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_settings(c, &s, &err);
+	int status = app_settings(sv, &s, &err);
 	if (status == 0)
 		status = get(s, key, report, &err);
 	settings_unref(s);
@@ -189,13 +192,14 @@ int cadre_config_get(struct cadre *c, const char *key, struct cadre_report **ret
 
 int cadre_config_explain(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct settings *s = NULL;
 	struct err err = { 0 };
 
-	if (!c || !key || !ret_report)
+	if (!sv || !key || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_settings(c, &s, &err);
+	int status = app_settings(sv, &s, &err);
 	if (status == 0 && is_nothing(s, key))
 		status = fail_unknown(key, &err);
 	if (status == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * config_trust.c - `cadre trust`: the user's consent to what a folder brings along. */
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
+#include "product/command/report.h"
 #include "lib/io/file.h"
 #include "config/settings/trust.h"
 
@@ -32,7 +33,7 @@ static void report_set(struct cadre_report *r, const char *folder, bool trusted,
 		    "`cadre config list` and `cadre agents` show it; `cadre trust --forget` takes it back.");
 }
 
-static int set(struct cadre *c, const char *dir, bool trusted, struct cadre_report *report, struct err *err)
+static int set(struct services *sv, const char *dir, bool trusted, struct cadre_report *report, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *cwd;
@@ -40,10 +41,10 @@ static int set(struct cadre *c, const char *dir, bool trusted, struct cadre_repo
 	const char *state_file;
 	const char *folder;
 	bool changed;
-	int status = options_directories(&c->options, &a, &cwd, &config_dir, err);
+	int status = options_directories(&sv->options, &a, &cwd, &config_dir, err);
 
 	if (status == 0)
-		status = app_state_file(c, &a, &state_file, err);
+		status = app_state_file(sv, &a, &state_file, err);
 	if (status < 0)
 		return status;
 	folder = dir ? path_absolute(&a, cwd, str_from(dir)) : trust_folder(&a, cwd);
@@ -56,12 +57,13 @@ static int set(struct cadre *c, const char *dir, bool trusted, struct cadre_repo
 int cadre_trust_set(struct cadre *c, const char *dir, int trusted, struct cadre_report **ret_report, char *why,
 		    size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = set(c, dir, trusted, report, &err);
+	int status = set(sv, dir, trusted, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
@@ -85,15 +87,16 @@ static void report_list(struct cadre_report *r, const struct trust *trust, const
 
 int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TRUST struct trust trust = { 0 };
 	const char *state_file;
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_state_file(c, &a, &state_file, &err);
+	int status = app_state_file(sv, &a, &state_file, &err);
 	if (status == 0)
 		status = trust_read(&trust, state_file, &err);
 	if (status == 0)

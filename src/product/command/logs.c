@@ -2,6 +2,7 @@
  * logs.c - `cadre logs`: the transcript of a child, as it is or as it grows. A follower waits for the file to change; it looks
  * at the process only when nothing has changed for a while, because one that was killed changes nothing any more. */
 #include "product/command/logs.h"
+#include "product/command/report.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -108,11 +109,11 @@ static int follow(struct logs *l, const char *path, const char *socket, struct e
 	return 0;
 }
 
-static int find(struct cadre *c, struct task_list *l, const char *agent, struct found_task *ret, struct err *err)
+static int find(struct services *sv, struct task_list *l, const char *agent, struct found_task *ret, struct err *err)
 {
 	struct task_places places;
 
-	if (task_places(c, &l->arena, &places, err) < 0 || task_list_add_live(l, err) < 0 ||
+	if (task_places(sv, &l->arena, &places, err) < 0 || task_list_add_live(l, err) < 0 ||
 	    task_list_add_past(l, places.config_dir, err) < 0)
 		return -(int)err->kind;
 	task_list_add_forgotten(l, places.project_dir, false);
@@ -124,12 +125,12 @@ static int find(struct cadre *c, struct task_list *l, const char *agent, struct 
 	return 0;
 }
 
-static int logs(struct cadre *c, const char *agent, bool follows, struct logs *l, struct err *err)
+static int logs(struct services *sv, const char *agent, bool follows, struct logs *l, struct err *err)
 {
 	AUTO_TASKS struct task_list list = { 0 };
 	struct found_task found;
 
-	if (find(c, &list, agent, &found, err) < 0)
+	if (find(sv, &list, agent, &found, err) < 0)
 		return -(int)err->kind;
 	l->fd = open(found.row->transcript, O_RDONLY | O_CLOEXEC);
 	if (l->fd < 0)
@@ -145,10 +146,11 @@ static int logs(struct cadre *c, const char *agent, bool follows, struct logs *l
 int cadre_logs(struct cadre *c, const char *agent, int follow_it, cadre_log_fn *fn, void *data, char *why,
 	       size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct logs l = { .fn = fn, .data = data };
 	struct err err = { 0 };
 
-	if (!c || !agent || !fn)
+	if (!sv || !agent || !fn)
 		return CADRE_USAGE;
-	return app_status(logs(c, agent, follow_it, &l, &err), &err, why, why_size);
+	return api_status(logs(sv, agent, follow_it, &l, &err), &err, why, why_size);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * logs_line.c - what a line of a transcript says: who speaks and the text, a tool with one line of its input, a result cut. */
 #include "product/command/logs.h"
+#include "product/command/report.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 

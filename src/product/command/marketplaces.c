@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * marketplaces.c - gets marketplaces, checks them against managed settings, and records them. */
 #include "product/command/marketplaces.h"
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/git_clone.h"
@@ -11,12 +11,12 @@
 
 /* ---- the room ---------------------------------------------------------------------------------------------------- */
 
-int market_room_open(struct market_room *room, struct cadre *c, struct err *err)
+int market_room_open(struct market_room *room, struct services *sv, struct err *err)
 {
-	*room = (struct market_room){ .cadre = c };
-	if (options_directories(&c->options, &room->arena, &room->cwd, &room->config_dir, err) < 0 ||
-	    app_plugins_dir(c, &room->arena, &room->plugins_dir, err) < 0 ||
-	    app_settings(c, &room->settings, err) < 0 || market_room_reread(room, err) < 0) {
+	*room = (struct market_room){ .services = sv };
+	if (options_directories(&sv->options, &room->arena, &room->cwd, &room->config_dir, err) < 0 ||
+	    app_plugins_dir(sv, &room->arena, &room->plugins_dir, err) < 0 ||
+	    app_settings(sv, &room->settings, err) < 0 || market_room_reread(room, err) < 0) {
 		market_room_release(room);
 		return -(int)err->kind;
 	}
@@ -44,7 +44,7 @@ static int fetch_package(struct market_room *room, const struct json *source, co
 	struct npm_source npm;
 	int status = npm_source_read(&room->arena, source, &npm, err);
 
-	return status < 0 ? status : npm_fetch(room->cadre->loop, room->cadre->spawner, &npm, dir, err);
+	return status < 0 ? status : npm_fetch(room->services->loop, room->services->spawner, &npm, dir, err);
 }
 
 static int fetch_repository(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
@@ -53,7 +53,7 @@ static int fetch_repository(struct market_room *room, const struct json *source,
 	struct git_source git;
 
 	if (git_source_read(&room->arena, source, &git, err) < 0 ||
-	    git_clone(room->cadre->loop, room->cadre->spawner, &git, dir, err) < 0)
+	    git_clone(room->services->loop, room->services->spawner, &git, dir, err) < 0)
 		return -(int)err->kind;
 	if (!git.path)
 		return 0;

@@ -7,15 +7,15 @@
 
 /* What changes to plugins need, found once */
 struct market_room {
-	struct cadre *cadre;
+	struct services *services;
 	struct arena arena;
 	struct settings *settings; /* reference */
 	const char *plugins_dir, *cwd, *config_dir;
 	struct plugin_records records;
 };
 
-int market_room_open(struct market_room *room, struct cadre *c, struct err *err); /* room need not be initialised */
-int market_room_reread(struct market_room *room, struct err *err);                /* the records, after a change */
+int market_room_open(struct market_room *room, struct services *sv, struct err *err); /* room need not be initialised */
+int market_room_reread(struct market_room *room, struct err *err);                    /* the records, after a change */
 void market_room_release(struct market_room *room);
 #define AUTO_MARKET_ROOM CLEANUP(market_room_release)
 

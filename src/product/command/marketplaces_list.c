@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * marketplaces_list.c - `cadre plugin marketplace`: list, add, remove, update. */
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "product/command/marketplaces.h"
 #include "defs/plugin/copy.h"
 #include "lib/io/file.h"
@@ -52,14 +52,15 @@ static void list_one(struct cadre_report *r, struct json_out *w, const struct kn
 
 int cadre_marketplaces_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_MARKET_ROOM struct market_room room = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	struct json_out w = json_out(&report->json);
-	int status = market_room_open(&room, c, &err);
+	int status = market_room_open(&room, sv, &err);
 	json_open(&w, '[');
 	for (size_t i = 0; i < room.records.known_count; i++)
 		list_one(report, &w, &room.records.known[i]);
@@ -148,13 +149,14 @@ static int update(struct market_room *room, const char *name, struct cadre_repor
 int cadre_marketplaces_change(struct cadre *c, enum cadre_marketplace_change change, const char *what,
 			      struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_MARKET_ROOM struct market_room room = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !ret_report || (!what && change != CADRE_MARKETPLACE_UPDATE))
+	if (!sv || !ret_report || (!what && change != CADRE_MARKETPLACE_UPDATE))
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = market_room_open(&room, c, &err);
+	int status = market_room_open(&room, sv, &err);
 	if (status == 0 && change == CADRE_MARKETPLACE_ADD)
 		status = add(&room, what, report, &err);
 	else if (status == 0 && change == CADRE_MARKETPLACE_REMOVE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mcp_edit.c - `cadre mcp add` and `cadre mcp remove`. */
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "product/session/mcp_config.h"
 
 static const struct {
@@ -144,12 +144,13 @@ static int check_entry(const char *name, enum mcp_scope scope, struct str json, 
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* An entry that is there but does not count would be a surprise later. */
-static void report_standing(struct cadre *c, struct cadre_report *r, const struct mcp_place *place, const char *name)
+static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_place *place,
+			    const char *name)
 {
 	struct mcp_config *config = NULL;
 	struct err err = { 0 };
 
-	if (app_mcp_look(c, &config, &err) < 0) {
+	if (app_mcp_look(sv, &config, &err) < 0) {
 		report_line(r, CADRE_WARN, "%s", err.text);
 		return;
 	}
@@ -182,7 +183,7 @@ static void report_change(struct cadre_report *r, const struct mcp_place *place,
 		report_line(r, CADRE_NOTE, "Changed: %s.", place->file);
 }
 
-static int add(struct cadre *c, const char *name, const char *scope_word, struct str json, struct cadre_report *r,
+static int add(struct services *sv, const char *name, const char *scope_word, struct str json, struct cadre_report *r,
 	       struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -191,7 +192,7 @@ static int add(struct cadre *c, const char *name, const char *scope_word, struct
 	bool there;
 
 	if (check_name(name, err) < 0 || find_scope(scope_word ? scope_word : "local", &scope, err) < 0 ||
-	    check_entry(name, scope, json, err) < 0 || app_mcp_places(c, &a, &places, err) < 0)
+	    check_entry(name, scope, json, err) < 0 || app_mcp_places(sv, &a, &places, err) < 0)
 		return -(int)err->kind;
 	const struct mcp_place *place = mcp_places_first(&places, scope);
 	int status = mcp_place_has(place, str_from(name), &there, err);
@@ -203,7 +204,7 @@ static int add(struct cadre *c, const char *name, const char *scope_word, struct
 	if (status < 0)
 		return status;
 	report_change(r, place, name, "added");
-	report_standing(c, r, place, name);
+	report_standing(sv, r, place, name);
 	return 0;
 }
 
@@ -211,32 +212,34 @@ int cadre_mcp_add(struct cadre *c, const char *name, const char *scope, const ch
 		  const char *const *env, const char *const *headers, struct cadre_report **ret_report, char *why,
 		  size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	const struct wanted wanted = { transport ? transport : "stdio", words, env, headers };
 	AUTO_BUF struct buf json = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !name || !words || !ret_report)
+	if (!sv || !name || !words || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	int status = write_entry(&json, &wanted, &err);
 	if (status == 0)
-		status = add(c, name, scope, buf_str(&json), report, &err);
+		status = add(sv, name, scope, buf_str(&json), report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
 int cadre_mcp_add_json(struct cadre *c, const char *name, const char *scope, const char *json,
 		       struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_BUF struct buf line = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !name || !json || !ret_report)
+	if (!sv || !name || !json || !ret_report)
 		return CADRE_USAGE;
 	/* Line ends stand between values only: those in a string are escaped. */
 	for (const char *p = json; *p; p++)
 		buf_addch(&line, *p == '\n' || *p == '\r' || *p == '\t' ? ' ' : *p);
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = add(c, name, scope, str_trim(buf_str(&line)), report, &err);
+	int status = add(sv, name, scope, str_trim(buf_str(&line)), report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
@@ -275,15 +278,16 @@ static int find_entry(const struct mcp_places *places, const char *name, const c
 int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struct cadre_report **ret_report, char *why,
 		     size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
 	const struct mcp_place *place = NULL;
 	struct mcp_places places;
 	struct err err = { 0 };
 
-	if (!c || !name || !ret_report)
+	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_mcp_places(c, &a, &places, &err);
+	int status = app_mcp_places(sv, &a, &places, &err);
 	if (status == 0)
 		status = find_entry(&places, name, scope, &place, &err);
 	if (status == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mcp_list.c - `cadre mcp list` and `cadre mcp get`: which servers are configured, where, and which of them count. */
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "product/session/mcp_config.h"
 
 /* FILE:LINE; "" if nobody knows. */
@@ -127,13 +127,14 @@ static void report_list(struct cadre_report *r, const struct mcp_config *config)
 
 int cadre_mcp_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct mcp_config *config = NULL;
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_mcp_look(c, &config, &err);
+	int status = app_mcp_look(sv, &config, &err);
 	if (status == 0)
 		report_list(report, config);
 	mcp_config_free(config);
@@ -213,13 +214,14 @@ static int report_get(struct cadre_report *r, const struct mcp_config *config, c
 
 int cadre_mcp_get(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct mcp_config *config = NULL;
 	struct err err = { 0 };
 
-	if (!c || !name || !ret_report)
+	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_mcp_look(c, &config, &err);
+	int status = app_mcp_look(sv, &config, &err);
 	if (status == 0)
 		status = report_get(report, config, name, &err);
 	mcp_config_free(config);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, tells what it offers, and hangs up. A server
  * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. */
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "product/session/mcp_config.h"
 #include "product/session/servers.h"
 #include "lib/git/git_head.h"
@@ -9,7 +9,7 @@
 enum { MOST_LOG_BYTES = 4096 };
 
 struct trial {
-	struct cadre *cadre;
+	struct services *services;
 	struct mcp_world world;
 	struct mcp_server *server; /* reference */
 	struct mcp_client *client; /* owned until it is closed */
@@ -50,13 +50,13 @@ static int make_server(struct trial *t, const char *transport, const char *const
 	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
 	    mcp_server_read(&entry, NULL, &t->server, NULL, err) < 0)
 		return -(int)err->kind;
-	return mcp_config_admit(t->cadre->mcp_config, t->server, err);
+	return mcp_config_admit(t->services->mcp_config, t->server, err);
 }
 
 /* A project's server that nobody has approved yet may be tested: whoever names it here has looked at it. */
 static int find_server(struct trial *t, const char *name, struct err *err)
 {
-	const struct mcp_item *found = app_mcp_item(t->cadre->mcp_config, name);
+	const struct mcp_item *found = app_mcp_item(t->services->mcp_config, name);
 
 	if (!found)
 		return err_set(err, ERR_NOT_FOUND, "there is no MCP server '%.80s'; `cadre mcp list` lists them", name);
@@ -75,7 +75,7 @@ static void on_state(struct mcp_client *client, void *data)
 	if (mcp_client_state(client) == MCP_PENDING)
 		return;
 	t->over = true;
-	loop_stop(t->cadre->loop);
+	loop_stop(t->services->loop);
 }
 
 static void on_log(struct mcp_client *client, void *data, const char *level, struct str text)
@@ -104,8 +104,8 @@ static void open_url(void *data, const char *url)
 	struct err err = { 0 };
 
 	if (t->visit(url, t->data))
-		(void)spawn_start(t->cadre->spawner, &(struct child_options){ .argv = argv }, &handlers, NULL, &child,
-				  &err);
+		(void)spawn_start(t->services->spawner, &(struct child_options){ .argv = argv }, &handlers, NULL,
+				  &child, &err);
 }
 
 static void on_closed(void *data)
@@ -113,7 +113,7 @@ static void on_closed(void *data)
 	struct trial *t = data;
 
 	t->client = NULL;
-	loop_stop(t->cadre->loop);
+	loop_stop(t->services->loop);
 }
 
 static void connect_now(struct trial *t)
@@ -125,14 +125,14 @@ static void connect_now(struct trial *t)
 	t->client = mcp_client_new(&options);
 	mcp_client_start(t->client);
 	while (!t->over)
-		loop_run(t->cadre->loop);
+		loop_run(t->services->loop);
 }
 
 static void hang_up(struct trial *t)
 {
 	mcp_client_close(t->client, on_closed, t);
 	while (t->client)
-		loop_run(t->cadre->loop);
+		loop_run(t->services->loop);
 }
 
 /* ---- what it offers, for programs -------------------------------------------------------------------------------- */
@@ -273,24 +273,24 @@ static void report_trial(struct cadre_report *r, const struct trial *t)
 /* ---- from outside ------------------------------------------------------------------------------------------------ */
 
 /* What the options say of the place: settings, trust and servers. */
-static int open_place(struct cadre *c, struct arena *a, const char **ret_cwd, struct err *err)
+static int open_place(struct services *sv, struct arena *a, const char **ret_cwd, struct err *err)
 {
 	const char *config;
 
-	if (options_directories(&c->options, a, ret_cwd, &config, err) < 0)
+	if (options_directories(&sv->options, a, ret_cwd, &config, err) < 0)
 		return -(int)err->kind;
-	if (!c->store.config_dir)
-		store_init(&c->store, config);
-	if (policy_load(c, err) < 0 || app_open_hooks(c, err) < 0)
+	if (!sv->store.config_dir)
+		store_init(&sv->store, config);
+	if (policy_load(sv, err) < 0 || app_open_hooks(sv, err) < 0)
 		return -(int)err->kind;
-	return app_open_servers(c, err);
+	return app_open_servers(sv, err);
 }
 
 static void try_server(struct trial *t, struct arena *a, const char *cwd, struct cadre_report *report)
 {
 	const char *root = git_root(a, cwd);
 
-	t->world = t->cadre->server_world;
+	t->world = t->services->server_world;
 	t->world.cwd = cwd;
 	t->world.project_dir = root ? root : cwd;
 	t->world.open_url = t->visit ? open_url : NULL;
@@ -303,15 +303,16 @@ static void try_server(struct trial *t, struct arena *a, const char *cwd, struct
 int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, const char *const *words,
 		   cadre_visit_fn *visit, void *data, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
-	struct trial t = { .cadre = c, .visit = visit, .data = data };
+	struct trial t = { .services = sv, .visit = visit, .data = data };
 	struct err err = { 0 };
 	const char *cwd;
 
-	if (!c || !ret_report || !name == !(transport && words && words[0]))
+	if (!sv || !ret_report || !name == !(transport && words && words[0]))
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = open_place(c, &a, &cwd, &err);
+	int status = open_place(sv, &a, &cwd, &err);
 	if (status == 0)
 		status = name ? find_server(&t, name, &err) : make_server(&t, transport, words, &err);
 	if (status == 0)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * permissions_test.c - `cadre permissions test`: would this call run, and what decides that? */
 #include "agents/agent/tool_choice.h"
+#include "product/command/report.h"
 #include "defs/policy/permissions.h"
+#include "product/command/permissions.h"
 
 /* ---- the call -------------------------------------------------------------------------------------------------- */
 
@@ -115,12 +117,12 @@ static void derive(struct permission *child, const struct app_permission *p, con
 }
 
 /* *ret_child need not be initialised. */
-static int derive_agent(struct cadre *c, struct trial *t, const struct app_permission *p, const char *type,
+static int derive_agent(struct services *sv, struct trial *t, const struct app_permission *p, const char *type,
 			struct permission *ret_child, struct err *err)
 {
 	struct agent_registry *registry;
 
-	if (app_agents(c, &t->arena, &registry, err) < 0)
+	if (app_agents(sv, &t->arena, &registry, err) < 0)
 		return -(int)err->kind;
 	const struct agent_entry *e = agent_registry_find(registry, str_from(type));
 	int status = e ? 0 : err_set(err, ERR_NOT_FOUND, "there is no agent '%s'", type);
@@ -197,15 +199,15 @@ static void note_warning(void *data, const char *message)
 	report_line(t->report, CADRE_NOTE, "%s", message);
 }
 
-static int run_trial(struct cadre *c, struct trial *t, const char *call, const char *agent, struct err *err)
+static int run_trial(struct services *sv, struct trial *t, const char *call, const char *agent, struct err *err)
 {
 	AUTO_APP_PERMISSION struct app_permission p = { 0 };
 	struct permission child = { 0 };
 	struct permission_verdict v = { 0 };
 
-	if (read_call(t, call, err) < 0 || app_permission_open(c, &t->arena, &p, note_warning, t, err) < 0)
+	if (read_call(t, call, err) < 0 || app_permission_open(sv, &t->arena, &p, note_warning, t, err) < 0)
 		return -(int)err->kind;
-	if (agent && derive_agent(c, t, &p, agent, &child, err) < 0)
+	if (agent && derive_agent(sv, t, &p, agent, &child, err) < 0)
 		return -(int)err->kind;
 	t->call.env = &p.env;
 	permission_explain(agent ? &child : &p.permission, &t->call, PERMISSION_HINT_NONE, &v);
@@ -219,13 +221,14 @@ static int run_trial(struct cadre *c, struct trial *t, const char *call, const c
 int cadre_permissions_test(struct cadre *c, const char *call, const char *agent, struct cadre_report **ret_report,
 			   char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !call || !ret_report)
+	if (!sv || !call || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	struct trial t = { .report = report };
-	int status = run_trial(c, &t, call, agent, &err);
+	int status = run_trial(sv, &t, call, agent, &err);
 	json_reader_release(&t.reader);
 	buf_release(&t.warnings);
 	arena_release(&t.arena);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * plugins_change.c - `cadre plugin install`, `uninstall`, `enable`, `disable`, `trust`. */
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
+#include "product/command/report.h"
 #include "product/command/marketplaces.h"
 #include "lib/io/file.h"
 #include "defs/plugin/archive.h"
@@ -22,7 +23,7 @@ static int settings_path(struct change *k, const char **ret_path, struct err *er
 {
 	struct market_room *room = &k->room;
 	struct settings_spec spec;
-	int status = app_settings_spec(room->cadre, &room->arena, &spec, err);
+	int status = app_settings_spec(room->services, &room->arena, &spec, err);
 
 	if (status < 0)
 		return status;
@@ -60,9 +61,9 @@ static int tell(struct change *k, const char *id, const char *did, struct err *e
 	struct settings *settings;
 	struct plugin_list *list;
 
-	if (app_settings(k->room.cadre, &settings, err) < 0)
+	if (app_settings(k->room.services, &settings, err) < 0)
 		return -(int)err->kind;
-	int status = app_plugins_find(k->room.cadre, settings, &list, err);
+	int status = app_plugins_find(k->room.services, settings, &list, err);
 	settings_unref(settings);
 	if (status < 0)
 		return status;
@@ -174,7 +175,7 @@ static int install(struct change *k, struct err *err)
 static int find(struct change *k, const char **ret_id, const char **ret_root, struct err *err)
 {
 	struct plugin_list *list;
-	int status = app_plugins_find(k->room.cadre, k->room.settings, &list, err);
+	int status = app_plugins_find(k->room.services, k->room.settings, &list, err);
 
 	if (status < 0)
 		return status;
@@ -253,6 +254,7 @@ static int forget(struct change *k, struct err *err)
 int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const char *what, const char *scope,
 			 struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	static int (*const changes[])(struct change *, struct err *) = {
 		[CADRE_PLUGIN_INSTALL] = install, [CADRE_PLUGIN_UNINSTALL] = uninstall, [CADRE_PLUGIN_ENABLE] = enable,
 		[CADRE_PLUGIN_DISABLE] = disable, [CADRE_PLUGIN_TRUST] = trust,         [CADRE_PLUGIN_FORGET] = forget,
@@ -260,10 +262,10 @@ int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const
 	struct change k = { .what = what, .scope = scope ? scope : "user" };
 	struct err err = { 0 };
 
-	if (!c || !what || !ret_report || (size_t)change >= COUNT_OF(changes))
+	if (!sv || !what || !ret_report || (size_t)change >= COUNT_OF(changes))
 		return CADRE_USAGE;
 	k.report = xcalloc(1, sizeof *k.report);
-	int status = market_room_open(&k.room, c, &err);
+	int status = market_room_open(&k.room, sv, &err);
 	if (status == 0)
 		status = changes[change](&k, &err);
 	market_room_release(&k.room);

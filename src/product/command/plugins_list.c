@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * plugins_list.c - `cadre plugin list` and `validate`: which plugins there are, and what is wrong with them. */
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
+#include "product/command/report.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
 #include "defs/plugin/archive.h"
@@ -158,15 +159,15 @@ static void add_rows(struct cadre_report *r, const struct plugin_list *list)
 		add_errors(r, list->all[i]);
 }
 
-static int list_all(struct cadre *c, struct cadre_report *report, struct err *err)
+static int list_all(struct services *sv, struct cadre_report *report, struct err *err)
 {
 	struct settings *settings;
 	struct plugin_list *list;
-	int status = app_settings(c, &settings, err);
+	int status = app_settings(sv, &settings, err);
 
 	if (status < 0)
 		return status;
-	status = app_plugins_find(c, settings, &list, err);
+	status = app_plugins_find(sv, settings, &list, err);
 	settings_unref(settings);
 	if (status < 0)
 		return status;
@@ -182,12 +183,13 @@ static int list_all(struct cadre *c, struct cadre_report *report, struct err *er
 
 int cadre_plugins_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = list_all(c, report, &err);
+	int status = list_all(sv, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
@@ -230,14 +232,14 @@ static void validate_market(struct cadre_report *r, struct json_out *w, struct m
 		    m->count == 1 ? "" : "s");
 }
 
-static int validate(struct cadre *c, const char *path, struct cadre_report *report, struct err *err)
+static int validate(struct services *sv, const char *path, struct cadre_report *report, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_MARKETPLACE struct marketplace market = { 0 };
 	struct json_out w = json_out(&report->json);
-	const char *dir = path_absolute(&a, c->options.cwd ? c->options.cwd : ".", str_from(path));
+	const char *dir = path_absolute(&a, sv->options.cwd ? sv->options.cwd : ".", str_from(path));
 	const char *plugins_dir;
-	int status = app_plugins_dir(c, &a, &plugins_dir, err);
+	int status = app_plugins_dir(sv, &a, &plugins_dir, err);
 
 	if (status == 0 && str_ends(str_from(dir), STR(".zip")))
 		status = archive_open(&a, plugins_dir, dir, &dir, err);
@@ -258,11 +260,12 @@ static int validate(struct cadre *c, const char *path, struct cadre_report *repo
 int cadre_plugins_validate(struct cadre *c, const char *path, struct cadre_report **ret_report, char *why,
 			   size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !path || !ret_report)
+	if (!sv || !path || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = validate(c, path, report, &err);
+	int status = validate(sv, path, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

@@ -83,3 +83,36 @@ void cadre_report_free(struct cadre_report *r)
 	arena_release(&r->arena);
 	free(r);
 }
+
+int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,
+		    char *why, size_t why_size)
+{
+	if (status < 0)
+		cadre_report_free(report);
+	else
+		*ret_report = report;
+	return api_status(status, err, why, why_size);
+}
+
+void app_put_line(struct json_out *w, unsigned line)
+{
+	json_key(w, "line");
+	if (line)
+		json_put_u64(w, line);
+	else
+		json_put_null(w);
+}
+
+void app_report_diagnostics(struct cadre_report *r, const struct agent_definition *d)
+{
+	static const enum cadre_tone tones[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
+
+	for (size_t i = 0; i < d->diagnostic_count; i++) {
+		const struct diagnostic *g = &d->diagnostics[i];
+		const char *level = diagnostic_level_name(g->level);
+		if (g->line)
+			report_line(r, tones[g->level], "  %s:%u: %s: %s", d->file, g->line, level, g->message);
+		else
+			report_line(r, tones[g->level], "  %s: %s: %s", d->file, level, g->message);
+	}
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * rewind_report.c - `cadre rewind`. The session must not be at work meanwhile: its lock is taken. */
 #include <dirent.h>
-#include "defs/policy/config.h"
-#include "product/command/rewind.h"
+#include "defs/policy/sources.h"
+#include "product/command/report.h"
+#include "product/session/rewind.h"
 #include "lib/io/file.h"
 
 struct place {
@@ -56,23 +57,23 @@ static const char *find_project(struct place *p, const char *config_dir)
 	return found;
 }
 
-static int find_place(struct cadre *c, struct place *p, const char *session, struct err *err)
+static int find_place(struct services *sv, struct place *p, const char *session, struct err *err)
 {
 	const char *cwd;
 	const char *config_dir;
 
-	if (options_directories(&c->options, &p->arena, &cwd, &config_dir, err) < 0 ||
+	if (options_directories(&sv->options, &p->arena, &cwd, &config_dir, err) < 0 ||
 	    find_session(p, config_dir, session, err) < 0)
 		return -(int)err->kind;
-	if (!c->store.config_dir)
-		store_init(&c->store, config_dir);
+	if (!sv->store.config_dir)
+		store_init(&sv->store, config_dir);
 	p->project = find_project(p, config_dir);
 	return 0;
 }
 
-static int lock(struct cadre *c, const struct place *p, struct err *err)
+static int lock(struct services *sv, const struct place *p, struct err *err)
 {
-	int status = p->project ? session_lock(&c->locks, p->project, p->id, err) : 0;
+	int status = p->project ? session_lock(&sv->locks, p->project, p->id, err) : 0;
 
 	if (status == -ERR_BUSY)
 		err_set(err, ERR_BUSY, "session %s is at work: end it first", p->id);
@@ -143,7 +144,7 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 
 /* ---- the library's functions ------------------------------------------------------------------------------------- */
 
-static int rewind_locked(struct cadre *c, const struct place *p, const char *message, unsigned flags,
+static int rewind_locked(struct services *sv, const struct place *p, const char *message, unsigned flags,
 			 struct cadre_report *report, struct err *err)
 {
 	AUTO_REWIND struct rewind w = { 0 };
@@ -151,7 +152,7 @@ static int rewind_locked(struct cadre *c, const struct place *p, const char *mes
 	int status = rewind_look(&w, p->dir, message, err);
 
 	if (status == 0 && !dry && (!w.foreign || (flags & CADRE_REWIND_FORCE))) {
-		struct checkpoint *checkpoint = checkpoint_new(&c->store, p->dir);
+		struct checkpoint *checkpoint = checkpoint_new(&sv->store, p->dir);
 		status = rewind_go(&w, checkpoint, err);
 		checkpoint_free(checkpoint);
 	}
@@ -163,19 +164,20 @@ static int rewind_locked(struct cadre *c, const struct place *p, const char *mes
 int cadre_rewind(struct cadre *c, const char *session, const char *message, unsigned flags,
 		 struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	CLEANUP(place_release) struct place p = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !session || !ret_report)
+	if (!sv || !session || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = find_place(c, &p, session, &err);
+	int status = find_place(sv, &p, session, &err);
 	if (status == 0)
-		status = lock(c, &p, &err);
+		status = lock(sv, &p, &err);
 	if (status == 0) {
-		status = rewind_locked(c, &p, message, flags, report, &err);
+		status = rewind_locked(sv, &p, message, flags, report, &err);
 		if (p.project)
-			session_unlock(&c->locks, p.project, p.id);
+			session_unlock(&sv->locks, p.project, p.id);
 	}
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
@@ -207,14 +209,15 @@ static void report_marks(struct cadre_report *r, const struct file_history *h, c
 int cadre_rewind_list(struct cadre *c, const char *session, struct cadre_report **ret_report, char *why,
 		      size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	CLEANUP(place_release) struct place p = { 0 };
 	AUTO_HISTORY struct file_history history = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !session || !ret_report)
+	if (!sv || !session || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = find_place(c, &p, session, &err);
+	int status = find_place(sv, &p, session, &err);
 	if (status == 0)
 		status = file_history_load(p.dir, &history, &err);
 	if (status == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sessions.c - `cadre sessions`: what conversations there are. */
 #include "product/command/sessions.h"
+#include "product/command/report.h"
 #include "product/command/logs.h"
 #include "lib/json/json_write.h"
 
@@ -65,13 +66,14 @@ static void describe_list(struct cadre_report *r, const struct session_list *l)
 
 int cadre_sessions_list(struct cadre *c, const char *text, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_SESSIONS struct session_list list = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
-	if (session_list_read(c, text && text[0] ? text : NULL, &list, &err) < 0)
-		return app_status(-(int)err.kind, &err, why, why_size);
+	if (session_list_read(sv, text && text[0] ? text : NULL, &list, &err) < 0)
+		return api_status(-(int)err.kind, &err, why, why_size);
 	*ret_report = report_new();
 	describe_list(*ret_report, &list);
 	return CADRE_OK;
@@ -115,13 +117,13 @@ static int tell_line(void *data, struct str line)
 	return 0;
 }
 
-static int tell(struct cadre *c, const char *name, bool markdown, struct cadre_report *r, struct err *err)
+static int tell(struct services *sv, const char *name, bool markdown, struct cadre_report *r, struct err *err)
 {
 	AUTO_SESSIONS struct session_list list = { 0 };
 	const struct session_entry *e;
 	struct telling t = { .report = r, .json = json_out(&r->json), .markdown = markdown };
 
-	if (session_list_read(c, NULL, &list, err) < 0 || session_list_find(&list, name, &e, err) < 0)
+	if (session_list_read(sv, NULL, &list, err) < 0 || session_list_find(&list, name, &e, err) < 0)
 		return -(int)err->kind;
 	if (markdown) {
 		report_line(r, CADRE_PLAIN, "# %s", session_shown_name(e));
@@ -136,15 +138,16 @@ static int tell(struct cadre *c, const char *name, bool markdown, struct cadre_r
 int cadre_sessions_show(struct cadre *c, const char *session, int markdown, struct cadre_report **ret_report, char *why,
 			size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !session || !session[0] || !ret_report)
-		return app_status(err_set(&err, ERR_USAGE, "which session?"), &err, why, why_size);
+	if (!sv || !session || !session[0] || !ret_report)
+		return api_status(err_set(&err, ERR_USAGE, "which session?"), &err, why, why_size);
 	struct cadre_report *r = report_new();
-	int status = tell(c, session, markdown, r, &err);
+	int status = tell(sv, session, markdown, r, &err);
 	if (status == 0)
 		*ret_report = r;
 	else
 		cadre_report_free(r);
-	return app_status(status, &err, why, why_size);
+	return api_status(status, &err, why, why_size);
 }

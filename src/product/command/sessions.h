@@ -1,39 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * sessions.h - the sessions of a project as their files tell of them. */
+ * sessions.h - sessions for people. */
 #pragma once
-#include "product/runtime/app_int.h"
 #include "product/command/report.h"
+#include "product/session/session_list.h"
 
-struct session_entry {
-	const char *id, *path;
-	const char *title;  /* given by the user, else by a program; "" if nobody did */
-	const char *prompt; /* the first one, on one line; "" if there is none */
-	const char *cwd, *branch;
-	int64_t changed_ms; /* since 1970 */
-	uint64_t bytes;
-	unsigned messages; /* lines of user and model */
-	bool matches;      /* it holds the text that was looked for, or none was */
-};
-
-/* Texts are in the arena. */
-struct session_list {
-	struct arena arena;
-	const char *project_dir;
-	struct session_entry *entries; /* the newest first */
-	size_t count, cap;
-};
-
-/* All sessions of the working directory's project. text: looked for in what user and model said, in any case; NULL: none. */
-int session_list_read(struct cadre *c, const char *text, struct session_list *ret, struct err *err);
-void session_list_release(struct session_list *l);
-#define AUTO_SESSIONS CLEANUP(session_list_release)
 const char *session_shown_name(const struct session_entry *e); /* title or prompt, for people */
-/* By its id, the beginning of one, or its title in any case. -ERR_NOT_FOUND; -ERR_USAGE, which names them, if several match. */
-int session_list_find(const struct session_list *l, const char *name, const struct session_entry **ret,
-		      struct err *err);
-
-/* Calls fn with each line of a session's file until it returns other than 0, and returns that. */
-int session_each_line(const char *path, int (*fn)(void *data, struct str line), void *data, struct err *err);
-
 /* sessions_export.c: a line of a transcript as Markdown; adds nothing for what tells people nothing. */
 void session_line_markdown(struct buf *out, struct str line);

@@ -10,7 +10,8 @@
  * named by somebody is no session's. */
 #include <dirent.h>
 #include <fts.h>
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
+#include "product/command/report.h"
 #include "product/command/sessions.h"
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
@@ -27,7 +28,7 @@ struct belonging {
 };
 
 struct pruning {
-	struct cadre *cadre;
+	struct services *services;
 	bool dry;
 	int64_t limit_ms;
 	struct session_list sessions; /* of this project */
@@ -124,8 +125,8 @@ static int look(struct pruning *p, struct err *err)
 {
 	const char *cwd, *config;
 
-	if (options_directories(&p->cadre->options, &p->arena, &cwd, &config, err) < 0 ||
-	    session_list_read(p->cadre, NULL, &p->sessions, err) < 0)
+	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
+	    session_list_read(p->services, NULL, &p->sessions, err) < 0)
 		return -(int)err->kind;
 	know_all(p, config);
 	find_belongings(p, p->sessions.project_dir, NULL);
@@ -166,7 +167,7 @@ static void tell(struct pruning *p, const char *id, const char *orphan, uint64_t
 static int remove_session(struct pruning *p, const struct session_entry *e, struct err *err)
 {
 	const char *dir = p->sessions.project_dir;
-	int status = session_lock(&p->cadre->locks, dir, e->id, err);
+	int status = session_lock(&p->services->locks, dir, e->id, err);
 
 	if (status < 0)
 		return status;
@@ -175,7 +176,7 @@ static int remove_session(struct pruning *p, const struct session_entry *e, stru
 			status = directory_remove(p->belongings[i].path, err);
 	if (status == 0 && unlink(e->path) < 0)
 		status = err_set(err, ERR_IO, "cannot remove %s: %m", e->path);
-	session_unlock(&p->cadre->locks, dir, e->id);
+	session_unlock(&p->services->locks, dir, e->id);
 	return status;
 }
 
@@ -221,13 +222,13 @@ static void prune(struct pruning *p)
 		report_line(p->report, CADRE_NOTE, "no session of this project is that old");
 }
 
-static int find_age(struct cadre *c, int64_t *older_than_s, struct err *err)
+static int find_age(struct services *sv, int64_t *older_than_s, struct err *err)
 {
 	struct settings *settings;
 
 	if (*older_than_s >= 0)
 		return 0;
-	if (app_settings(c, &settings, err) < 0)
+	if (app_settings(sv, &settings, err) < 0)
 		return -(int)err->kind;
 	*older_than_s = settings_i64(settings, "cleanupPeriodDays", 30) * DAY_S;
 	settings_unref(settings);
@@ -237,13 +238,14 @@ static int find_age(struct cadre *c, int64_t *older_than_s, struct err *err)
 int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, struct cadre_report **ret_report,
 			 char *why, size_t why_size)
 {
-	CLEANUP(pruning_release) struct pruning p = { .cadre = c, .dry = dry_run };
+	struct services *sv = cadre_services(c);
+	CLEANUP(pruning_release) struct pruning p = { .services = sv, .dry = dry_run };
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
-	if (find_age(c, &older_than_s, &err) < 0 || look(&p, &err) < 0)
-		return app_status(-(int)err.kind, &err, why, why_size);
+	if (find_age(sv, &older_than_s, &err) < 0 || look(&p, &err) < 0)
+		return api_status(-(int)err.kind, &err, why, why_size);
 	p.limit_ms = id_wall_ms() - older_than_s * 1000;
 	p.report = *ret_report = xcalloc(1, sizeof *p.report);
 	p.json = json_out(&p.report->json);

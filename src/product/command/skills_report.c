@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * skills_report.c - `cadre skills`: which there are, what one says, what is wrong with files. */
-#include "product/command/agents.h"
 #include "product/command/report.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
@@ -13,15 +12,15 @@ struct skill_shelf {
 	const struct json *overrides;
 };
 
-static int shelf_open(struct cadre *c, struct skill_shelf *shelf, struct err *err)
+static int shelf_open(struct services *sv, struct skill_shelf *shelf, struct err *err)
 {
 	struct skill_sources sources;
 
 	*shelf = (struct skill_shelf){ 0 };
-	if (app_skill_sources(c, &shelf->arena, &sources, err) < 0)
+	if (app_skill_sources(sv, &shelf->arena, &sources, err) < 0)
 		return -(int)err->kind;
 	shelf->registry = skill_registry_new(&sources);
-	shelf->overrides = settings_get(c->policy.settings, "skillOverrides", NULL);
+	shelf->overrides = settings_get(sv->policy.settings, "skillOverrides", NULL);
 	return 0;
 }
 
@@ -132,14 +131,15 @@ static void add_rows(struct cadre_report *report, const struct skill_shelf *shel
 
 int cadre_skills_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
-	int status = shelf_open(c, &shelf, &err);
+	int status = shelf_open(sv, &shelf, &err);
 	if (status < 0)
-		return app_status(status, &err, why, why_size);
+		return api_status(status, &err, why, why_size);
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	put_list(&report->json, &shelf);
 	add_rows(report, &shelf);
@@ -238,13 +238,14 @@ static int show(const struct skill_shelf *shelf, const char *name, struct cadre_
 
 int cadre_skills_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !name || !ret_report)
+	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = shelf_open(c, &shelf, &err);
+	int status = shelf_open(sv, &shelf, &err);
 	if (status == 0)
 		status = show(&shelf, name, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
@@ -299,13 +300,14 @@ static void check(const struct skill_shelf *shelf, struct cadre_report *report)
 
 int cadre_skills_check(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = shelf_open(c, &shelf, &err);
+	int status = shelf_open(sv, &shelf, &err);
 	if (status == 0)
 		check(&shelf, report);
 	return app_give_report(status, report, ret_report, &err, why, why_size);

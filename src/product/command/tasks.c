@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tasks.c - `cadre tasks` and `cadre stop`: the agents of sessions, seen from outside. */
 #include "product/command/tasks.h"
-#include "product/command/agents.h"
+#include "product/command/report.h"
 #include "product/observe/control.h"
-#include "product/command/task_json.h"
+#include "product/observe/task_json.h"
 
 enum { STOP_MS = 180000 };
 
@@ -108,9 +108,9 @@ static int choose(struct task_list *l, const struct task_places *places, const c
 	return status;
 }
 
-static int collect(struct cadre *c, struct task_list *l, struct task_places *ret_places, struct err *err)
+static int collect(struct services *sv, struct task_list *l, struct task_places *ret_places, struct err *err)
 {
-	int status = task_places(c, &l->arena, ret_places, err);
+	int status = task_places(sv, &l->arena, ret_places, err);
 
 	if (status == 0)
 		status = task_list_add_live(l, err);
@@ -119,12 +119,12 @@ static int collect(struct cadre *c, struct task_list *l, struct task_places *ret
 	return status;
 }
 
-static int tasks(struct cadre *c, const char *session, bool all, struct cadre_report *r, struct err *err)
+static int tasks(struct services *sv, const char *session, bool all, struct cadre_report *r, struct err *err)
 {
 	AUTO_TASKS struct task_list l = { 0 };
 	struct task_places places;
 
-	if (collect(c, &l, &places, err) < 0)
+	if (collect(sv, &l, &places, err) < 0)
 		return -(int)err->kind;
 	if (!session)
 		task_list_add_forgotten(&l, places.project_dir, all);
@@ -150,12 +150,13 @@ static int tasks(struct cadre *c, const char *session, bool all, struct cadre_re
 int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
 		size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = tasks(c, session, all, report, &err);
+	int status = tasks(sv, session, all, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
@@ -226,13 +227,13 @@ static void report_ended(struct cadre_report *r, const struct task_list *ended)
 		report_line(r, CADRE_NOTE, "No agent runs.");
 }
 
-static int stop(struct cadre *c, const char *agent, const char *session, struct cadre_report *r, struct err *err)
+static int stop(struct services *sv, const char *agent, const char *session, struct cadre_report *r, struct err *err)
 {
 	AUTO_TASKS struct task_list l = { 0 };
 	AUTO_TASKS struct task_list ended = { 0 };
 	struct task_places places;
 
-	int status = collect(c, &l, &places, err);
+	int status = collect(sv, &l, &places, err);
 	if (status == 0 && agent)
 		status = stop_one(&l, agent, session, &ended, err);
 	else if (status == 0)
@@ -245,11 +246,12 @@ static int stop(struct cadre *c, const char *agent, const char *session, struct 
 int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session, struct cadre_report **ret_report,
 		     char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = stop(c, agent, session, report, &err);
+	int status = stop(sv, agent, session, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

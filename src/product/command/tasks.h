@@ -2,7 +2,8 @@
  * tasks.h - the children of sessions as other processes see them: of those that run by asking their sockets, of the others
  * from state.db or, where that knows nothing, from the meta files beside the transcripts. */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session.h"
+#include "product/command/report.h"
 #include "core/store/state.h"
 
 struct task_session {
@@ -50,7 +51,7 @@ bool task_is_running(const struct found_task *found);
 struct task_places {
 	const char *config_dir, *project_dir;
 };
-int task_places(struct cadre *c, struct arena *a, struct task_places *ret, struct err *err);
+int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err);
 
 /* tasks_tree.c: rows of a report, children below their parents. */
 struct cadre_report;

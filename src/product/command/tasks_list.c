@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include "product/observe/control.h"
-#include "product/command/task_json.h"
+#include "product/observe/task_json.h"
 #include "product/command/tasks.h"
 #include "lib/io/file.h"
 #include "agents/agent/meta.h"
@@ -212,11 +212,11 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 		(void)task_list_add_meta(l, project_dir, s.newest);
 }
 
-int task_places(struct cadre *c, struct arena *a, struct task_places *ret, struct err *err)
+int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err)
 {
 	const char *cwd;
 
-	if (options_directories(&c->options, a, &cwd, &ret->config_dir, err) < 0)
+	if (options_directories(&sv->options, a, &cwd, &ret->config_dir, err) < 0)
 		return -(int)err->kind;
 	ret->project_dir = store_project_dir(a, ret->config_dir, cwd);
 	return 0;

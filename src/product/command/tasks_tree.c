@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tasks_tree.c - the tasks of a session as rows, children below their parents. */
 #include "product/command/report.h"
-#include "product/command/task_json.h"
+#include "product/observe/task_json.h"
 #include "product/command/tasks.h"
 #include "lib/base/utf8.h"
 

@@ -3,7 +3,13 @@
  * not read. The socket never keeps a run going, and nothing here waits for a visitor: an answer is queued whole. */
 #include "product/observe/control.h"
 #include <sys/socket.h>
-#include "product/command/task_json.h"
+#include "product/observe/task_json.h"
+
+/* The sockets of all sessions of a runtime */
+struct control_table {
+	struct observer observer;
+	struct map by_session; /* id -> struct control */
+};
 
 struct control {
 	struct cadre_session *session; /* borrowed; NULL: it is gone, only handles are left */
@@ -371,15 +377,15 @@ static int listen_at(struct control *c, struct err *err)
 	return status < 0 ? err_set(err, ERR_IO, "cannot listen on %s: %s", c->path, uv_strerror(status)) : 0;
 }
 
-void control_open(struct cadre_session *s)
+static void control_open(struct control_table *table, struct cadre_session *s)
 {
 	struct control *c = xcalloc(1, sizeof *c);
 	struct err err = { 0 };
 
 	c->session = s;
 	c->open = 1;
-	s->control = c;
-	uv_pipe_init(loop_uv(s->cadre->loop), &c->server, 0);
+	map_set(&table->by_session, str_from(s->id), c);
+	uv_pipe_init(loop_uv(s->services->loop), &c->server, 0);
 	c->server.data = c;
 	int status = listen_at(c, &err);
 	uv_unref((uv_handle_t *)&c->server);
@@ -389,16 +395,46 @@ void control_open(struct cadre_session *s)
 	}
 }
 
-void control_close(struct cadre_session *s)
+/* ---- what it hears of ------------------------------------------------------------------------------------------- */
+
+/* Open before the event leaves: a child that is known can be asked about. */
+static void control_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
 {
-	struct control *c = TAKE(s->control);
+	struct control_table *table = CONTAINER_OF(o, struct control_table, observer);
+
+	if (event->kind == EVENT_AGENT_STARTED && !map_get(&table->by_session, str_from(s->id)))
+		control_open(table, s);
+}
+
+static void control_on_close(struct observer *o, struct cadre_session *s)
+{
+	struct control_table *table = CONTAINER_OF(o, struct control_table, observer);
+	struct control *c = map_get(&table->by_session, str_from(s->id));
 
 	if (!c)
 		return;
+	map_remove(&table->by_session, str_from(s->id));
 	while (c->visits)
 		end_visit(c->visits);
 	c->session = NULL;
 	if (c->path)
 		(void)unlink(c->path);
 	uv_close((uv_handle_t *)&c->server, on_server_closed);
+}
+
+static void control_free(struct observer *o)
+{
+	struct control_table *table = CONTAINER_OF(o, struct control_table, observer);
+
+	map_release(&table->by_session);
+	free(table);
+}
+
+void control_observe(struct services *sv)
+{
+	struct control_table *table = xcalloc(1, sizeof *table);
+
+	table->observer =
+		(struct observer){ .on_event = control_on_event, .on_close = control_on_close, .free = control_free };
+	services_observe(sv, &table->observer);
 }

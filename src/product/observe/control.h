@@ -10,7 +10,7 @@
  *     {"request":"stop"}                       the same for all that run
  *     anything else                            {"error":"what was expected"} */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session.h"
 
 enum {
 	CONTROL_VISITS = 16,          /* connections at a time; one more is closed at once */
@@ -31,9 +31,8 @@ int control_connect(const char *path, struct err *err); /* the same; -ERR_NOT_FO
 
 /* ---- control.c: the session's side ------------------------------------------------------------------------------- */
 
-/* Nothing but cadre tasks, logs and stop needs it, so a session goes on without one: a failure is an event. */
-void control_open(struct cadre_session *s);
-void control_close(struct cadre_session *s); /* also when it is not open; waiting visitors are sent away */
+/* From the first child of a session on. A session runs without a socket as well: a failure is an event. */
+void control_observe(struct services *sv);
 
 /* ---- control_client.c: the other side ---------------------------------------------------------------------------- */
 

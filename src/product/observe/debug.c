@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "agents/query/query.h"
 
 enum { LONGEST_TEXT = 400 };
 
@@ -33,6 +34,7 @@ static const struct {
 };
 
 struct debug_log {
+	struct observer observer; /* first */
 	int fd;
 	bool owns_fd;
 	unsigned chosen; /* bit i: subjects[i] */
@@ -63,27 +65,9 @@ static unsigned choose(const char *list)
 	return (any ? with : ~0u) & ~without;
 }
 
-int debug_new(const char *list, const char *path, struct debug_log **ret_log, struct err *err)
-{
-	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : STDERR_FILENO;
-
-	if (fd < 0)
-		return err_set(err, ERR_USAGE, "--debug-file %s: %s", path, strerror(errno));
-	*ret_log = xcalloc(1, sizeof **ret_log);
-	**ret_log = (struct debug_log){ .fd = fd, .owns_fd = path != NULL, .chosen = choose(list ? list : "") };
-	return 0;
-}
-
-void debug_free(struct debug_log *log)
-{
-	if (log && log->owns_fd)
-		close(log->fd);
-	free(log);
-}
-
 static bool wants(const struct debug_log *log, const char *subject)
 {
-	return log && subject && (log->chosen & bit_of(str_from(subject)));
+	return subject && (log->chosen & bit_of(str_from(subject)));
 }
 
 static void begin(struct buf *line, const char *subject)
@@ -100,21 +84,27 @@ static void write_line(struct debug_log *log, struct buf *line)
 	(void)file_write_quiet(log->fd, line->p, line->n); /* a log that cannot be written stops nothing */
 }
 
-void debug_say(struct debug_log *log, const char *subject, const char *fmt, ...)
+static void debug_on_log(struct observer *o, const char *subject, const char *text)
 {
+	struct debug_log *log = CONTAINER_OF(o, struct debug_log, observer);
 	AUTO_BUF struct buf line = { 0 };
-	AUTO_FREE char *text = NULL;
-	va_list ap;
 
 	if (!wants(log, subject))
 		return;
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		base_oom(0);
-	va_end(ap);
 	begin(&line, subject);
 	buf_addfolded(&line, str_from(text));
 	write_line(log, &line);
+}
+
+static void debug_on_state(struct observer *o, const struct query *q, const char *to)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (strcmp(to, "STREAM") != 0)
+		return;
+	buf_addf(&text, "%s: request to %s, try %u, %llu bytes", q->config.agent[0] ? q->config.agent : "main",
+		 q->config.model, q->attempt, (unsigned long long)(q->config.head->bytes.n + q->transcript.bytes));
+	debug_on_log(o, "api", text.p);
 }
 
 static void add_message(struct buf *line, const struct event *e)
@@ -146,11 +136,13 @@ static void add_details(struct buf *line, const struct event *e)
 		buf_addf(line, "... (%zu bytes)", text.n);
 }
 
-void debug_event(struct debug_log *log, const struct event *e)
+static void debug_on_event(struct observer *o, struct cadre_session *s, const struct event *e)
 {
+	struct debug_log *log = CONTAINER_OF(o, struct debug_log, observer);
 	AUTO_BUF struct buf line = { 0 };
 	const char *subject = e->kind < COUNT_OF(kinds) ? kinds[e->kind].subject : NULL;
 
+	(void)s;
 	if (!wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
 		return; /* of results the end of their call tells */
 	begin(&line, subject);
@@ -160,4 +152,35 @@ void debug_event(struct debug_log *log, const struct event *e)
 	else
 		add_details(&line, e);
 	write_line(log, &line);
+}
+
+static void debug_free(struct observer *o)
+{
+	struct debug_log *log = CONTAINER_OF(o, struct debug_log, observer);
+
+	if (log->owns_fd)
+		close(log->fd);
+	free(log);
+}
+
+int debug_observe(struct services *sv, struct err *err)
+{
+	const struct options *opt = &sv->options;
+	const char *path = opt->debug_file;
+
+	if (!opt->debug && !path)
+		return 0;
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : STDERR_FILENO;
+	if (fd < 0)
+		return err_set(err, ERR_USAGE, "--debug-file %s: %s", path, strerror(errno));
+	struct debug_log *log = xcalloc(1, sizeof *log);
+	*log = (struct debug_log){ .observer = { .on_event = debug_on_event,
+						 .on_state = debug_on_state,
+						 .on_log = debug_on_log,
+						 .free = debug_free },
+				   .fd = fd,
+				   .owns_fd = path != NULL,
+				   .chosen = choose(opt->debug ? opt->debug : "") };
+	services_observe(sv, &log->observer);
+	return 0;
 }

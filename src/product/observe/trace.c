@@ -152,7 +152,7 @@ static void agent_ended(struct trace *t, struct track *k, const struct event *ev
 	end_life(t, k, event->task ? event->task->state : NULL);
 }
 
-void trace_event(struct trace *t, const char *session, const struct event *event)
+static void trace_event(struct trace *t, const char *session, const struct event *event)
 {
 	struct track *k = track_of(t, session, event->agent);
 
@@ -198,20 +198,6 @@ void trace_event(struct trace *t, const char *session, const struct event *event
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-int trace_new(struct loop *loop, const char *path, struct trace **ret_trace, struct err *err)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
-	if (fd < 0)
-		return err_set(err, ERR_USAGE, "--trace %s: %m", path);
-	struct trace *t = xcalloc(1, sizeof *t);
-	t->loop = loop;
-	t->fd = fd;
-	trace_writer_init(t);
-	*ret_trace = t;
-	return 0;
-}
-
 static void track_free(struct track *k)
 {
 	for (unsigned lane = 0; lane < k->lane_count; lane++)
@@ -221,10 +207,10 @@ static void track_free(struct track *k)
 	free(k);
 }
 
-void trace_free(struct trace *t)
+static void trace_free(struct observer *o)
 {
-	if (!t)
-		return;
+	struct trace *t = CONTAINER_OF(o, struct trace, observer);
+
 	trace_finish(t);
 	for (struct map_entry *e = map_next(&t->tracks, NULL); e; e = map_next(&t->tracks, e))
 		track_free(e->value);
@@ -234,4 +220,33 @@ void trace_free(struct trace *t)
 	close(t->fd);
 	buf_release(&t->out);
 	free(t);
+}
+
+/* A failure to write is an event of its own before the turn is over. */
+static void trace_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
+{
+	struct trace *t = CONTAINER_OF(o, struct trace, observer);
+	struct err err = { 0 };
+
+	trace_event(t, s->id, event);
+	if (event->kind == EVENT_TURN_ENDED && trace_flush(t, &err) < 0)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+}
+
+int trace_observe(struct services *sv, struct err *err)
+{
+	const char *path = sv->options.trace;
+
+	if (!path)
+		return 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, ERR_USAGE, "--trace %s: %m", path);
+	struct trace *t = xcalloc(1, sizeof *t);
+	t->observer = (struct observer){ .on_event = trace_on_event, .free = trace_free };
+	t->loop = sv->loop;
+	t->fd = fd;
+	trace_writer_init(t);
+	services_observe(sv, &t->observer);
+	return 0;
 }

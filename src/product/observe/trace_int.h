@@ -17,6 +17,7 @@ struct track {
 };
 
 struct trace {
+	struct observer observer; /* first */
 	struct loop *loop;
 	int fd;
 	struct kick kick; /* what a loop turn adds is written at its end, in one write */
@@ -38,6 +39,8 @@ static inline unsigned track_tid(const struct track *k, unsigned lane)
 }
 
 void trace_writer_init(struct trace *t);
+int trace_flush(struct trace *t,
+		struct err *err);   /* writes what there is; -ERR_IO, once: nothing more will be written */
 void trace_finish(struct trace *t); /* the end of the array */
 unsigned *trace_alive(struct trace *t, unsigned pid);
 

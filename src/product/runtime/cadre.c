@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * cadre.c - the runtime: loop, registries, options. */
 #include "defs/agentdef/registry.h"
-#include "product/runtime/app_int.h"
+#include "product/runtime/runtime.h"
 #include "product/session/servers.h"
+#include "product/observe/control.h"
 #include "product/observe/debug.h"
 #include "product/observe/trace.h"
 #include "core/store/state.h"
@@ -12,13 +13,6 @@
 #include <sys/resource.h>
 
 enum { FEWEST_DESCRIPTORS = 16 };
-
-int app_status(int status, const struct err *err, char *why, size_t why_size)
-{
-	if (status < 0 && why && why_size)
-		snprintf(why, why_size, "%s", err->text);
-	return status;
-}
 
 const char *cadre_version(void)
 {
@@ -61,16 +55,17 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	size_t limit = raise_descriptor_limit();
 
 	if (check_descriptors(&err) < 0) {
-		app_status(-ERR_IO, &err, why, why_size);
+		api_status(-ERR_IO, &err, why, why_size);
 		return NULL;
 	}
 	struct cadre *c = xcalloc(1, sizeof *c);
-	c->loop = loop_new(0);
-	c->descriptor_limit = limit;
-	c->spawner = spawner_new(c->loop, &err);
-	if (!c->spawner) {
-		app_status(-(int)err.kind, &err, why, why_size);
-		loop_free(c->loop);
+	c->services.owner = c;
+	c->services.loop = loop_new(0);
+	c->services.descriptor_limit = limit;
+	c->services.spawner = spawner_new(c->services.loop, &err);
+	if (!c->services.spawner) {
+		api_status(-(int)err.kind, &err, why, why_size);
+		loop_free(c->services.loop);
 		free(c);
 		return NULL;
 	}
@@ -81,19 +76,19 @@ static void on_drained(void *data)
 {
 	struct cadre *c = data;
 
-	c->draining--;
-	loop_stop(c->loop);
+	c->services.draining--;
+	loop_stop(c->services.loop);
 }
 
 static void drain_worktrees(struct cadre *c)
 {
-	if (!c->worktrees)
+	if (!c->services.worktrees)
 		return;
-	c->draining++;
-	worktree_pool_drain(c->worktrees, on_drained, c);
-	while (c->draining)
-		loop_run(c->loop);
-	worktree_pool_free(c->worktrees);
+	c->services.draining++;
+	worktree_pool_drain(c->services.worktrees, on_drained, c);
+	while (c->services.draining)
+		loop_run(c->services.loop);
+	worktree_pool_free(c->services.worktrees);
 }
 
 void cadre_free(struct cadre *c)
@@ -101,37 +96,39 @@ void cadre_free(struct cadre *c)
 	if (!c)
 		return;
 	watch_end_all(c);
-	for (struct cadre_session *s = c->sessions, *next; s; s = next) {
+	for (struct cadre_session *s = c->services.sessions, *next; s; s = next) {
 		next = s->next;
 		cadre_close(s);
 	}
-	while (c->sessions)
+	while (c->services.sessions)
 		cadre_run(c);
 	while (c->writers)
 		cadre_writer_free(c->writers);
-	app_close_servers(c);
-	classifier_free(c->classifier);
-	app_close_hooks(c); /* some of them ask the model */
-	web_free(c->web);
+	app_close_servers(&c->services);
+	classifier_free(c->services.classifier);
+	app_close_hooks(&c->services); /* some of them ask the model */
+	web_free(c->services.web);
 	drain_worktrees(c);
-	endpoints_close(&c->endpoints);
-	while (spawner_active(c->spawner)) /* background shells of the sessions: killed, not gone yet */
-		loop_run(c->loop);
-	spawner_free(c->spawner);
-	agent_registry_free(c->registry);
-	skill_registry_free(c->skills);
-	policy_release(&c->policy);
-	plugin_list_unref(c->plugins);
-	state_free(c->state);
-	head_pool_release(&c->heads);
-	trace_free(c->trace);
-	debug_free(c->debug);
-	lock_table_release(&c->locks);
-	if (c->store.config_dir)
-		store_release(&c->store);
-	loop_run(c->loop); /* lets closing handles close */
-	loop_free(c->loop);
-	options_release(&c->options);
+	endpoints_close(&c->services.endpoints);
+	while (spawner_active(c->services.spawner)) /* background shells of the sessions: killed, not gone yet */
+		loop_run(c->services.loop);
+	spawner_free(c->services.spawner);
+	agent_registry_free(c->services.registry);
+	skill_registry_free(c->services.skills);
+	policy_release(&c->services.policy);
+	plugin_list_unref(c->services.plugins);
+	state_free(c->services.state);
+	head_pool_release(&c->services.heads);
+	for (struct observer *o = c->services.observers, *next; o; o = next) {
+		next = o->next;
+		o->free(o);
+	}
+	lock_table_release(&c->services.locks);
+	if (c->services.store.config_dir)
+		store_release(&c->services.store);
+	loop_run(c->services.loop); /* lets closing handles close */
+	loop_free(c->services.loop);
+	options_release(&c->services.options);
 	free(c);
 }
 
@@ -141,29 +138,51 @@ int cadre_set(struct cadre *c, const char *option, const char *value, char *why,
 
 	if (!c || !option)
 		return CADRE_USAGE;
-	return app_status(options_set(&c->options, option, value, &err), &err, why, why_size);
+	return api_status(options_set(&c->services.options, option, value, &err), &err, why, why_size);
 }
 
-void app_busy(struct cadre *c, int change)
+struct services *cadre_services(struct cadre *c)
 {
-	c->busy = (unsigned)((int)c->busy + change);
-	if (!c->busy)
-		loop_stop(c->loop);
+	return c ? &c->services : NULL;
 }
 
 /* A stop that was asked for before the loop ran ends its first turn only: busy decides, not the loop. */
 void cadre_run(struct cadre *c)
 {
 	c->stopped = false;
-	while (c->busy && !c->stopped) {
-		loop_run(c->loop);
-		if (!uv_loop_alive(loop_uv(c->loop)))
+	while (c->services.busy && !c->stopped) {
+		loop_run(c->services.loop);
+		if (!uv_loop_alive(loop_uv(c->services.loop)))
 			break;
 	}
+}
+
+/* With the first session: the options are known by then. */
+static int observe(struct services *sv, struct err *err)
+{
+	if (sv->observers)
+		return 0;
+	if (trace_observe(sv, err) < 0 || debug_observe(sv, err) < 0)
+		return -(int)err->kind;
+	control_observe(sv);
+	return 0;
+}
+
+int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session, char *why,
+	       size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!c || !ret_session)
+		return CADRE_USAGE;
+	int status = observe(&c->services, &err);
+	if (status == 0)
+		status = session_open(&c->services, on_event, data, ret_session, &err);
+	return api_status(status, &err, why, why_size);
 }
 
 void cadre_stop(struct cadre *c)
 {
 	c->stopped = true;
-	loop_stop(c->loop);
+	loop_stop(c->services.loop);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * output.c - writers for faces, and what happens when their readers are slow: above 8 MB nothing new is asked for. */
-#include "product/runtime/app_int.h"
+#include "product/runtime/runtime.h"
+#include "lib/io/writer.h"
 
 enum { BACKLOG_LIMIT = 8 << 20 };
 
@@ -12,16 +13,17 @@ struct cadre_writer {
 	void *data, *drained_data;
 };
 
-void app_check_backlog(struct cadre *c)
+void app_check_backlog(struct services *sv)
 {
+	struct cadre *c = sv->owner;
 	bool behind = false;
 
 	for (struct cadre_writer *w = c->writers; w; w = w->next)
 		behind = behind || writer_queued(w->writer) > BACKLOG_LIMIT;
-	if (behind == c->paused)
+	if (behind == sv->paused)
 		return;
-	c->paused = behind;
-	for (struct cadre_session *s = c->sessions; s; s = s->next)
+	sv->paused = behind;
+	for (struct cadre_session *s = sv->sessions; s; s = s->next)
 		agent_tree_pause(&s->tree, behind);
 }
 
@@ -30,7 +32,7 @@ static void on_drained(struct writer *writer, void *data)
 	struct cadre_writer *w = data;
 
 	(void)writer;
-	app_check_backlog(w->cadre);
+	app_check_backlog(&w->cadre->services);
 	if (w->on_drained)
 		w->on_drained(w, w->drained_data);
 }
@@ -49,7 +51,7 @@ struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 	struct cadre_writer *w = xcalloc(1, sizeof *w);
 
 	w->cadre = c;
-	w->writer = writer_new(c->loop, fd, on_drained, on_failed, w);
+	w->writer = writer_new(c->services.loop, fd, on_drained, on_failed, w);
 	w->next = c->writers;
 	c->writers = w;
 	return w;
@@ -85,7 +87,7 @@ int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, s
 	if (flushed)
 		return CADRE_OK;
 	const char *reason = writer_error(w->writer);
-	return app_status(err_set(&err, ERR_IO, "%s", reason ? reason : "the reader is too slow"), &err, why, why_size);
+	return api_status(err_set(&err, ERR_IO, "%s", reason ? reason : "the reader is too slow"), &err, why, why_size);
 }
 
 void cadre_writer_free(struct cadre_writer *w)

@@ -4,7 +4,7 @@
  * libuv makes a polled descriptor non-blocking, and a terminal shares that flag with everybody who has it open. So an epoll
  * instance of our own holds the descriptor, and libuv polls that one. */
 #include <sys/epoll.h>
-#include "product/runtime/app_int.h"
+#include "product/runtime/runtime.h"
 
 struct watch {
 	struct cadre *cadre;
@@ -55,7 +55,7 @@ static void end_watch(struct watch *w)
 		break;
 	}
 	if (w->keep)
-		app_busy(w->cadre, -1);
+		services_busy(&w->cadre->services, -1);
 	uv_close(&w->handle, on_closed);
 }
 
@@ -103,7 +103,7 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	/* A regular file is always readable: there is nothing to wait for, and epoll says so. */
 	if (w->epoll_fd < 0 || epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &wanted) < 0 ||
-	    uv_poll_init(loop_uv(c->loop), &w->poll, w->epoll_fd) < 0) {
+	    uv_poll_init(loop_uv(c->services.loop), &w->poll, w->epoll_fd) < 0) {
 		if (w->epoll_fd >= 0)
 			close(w->epoll_fd);
 		free(w);
@@ -111,7 +111,7 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 	}
 	w->keep = keep;
 	if (keep)
-		app_busy(c, 1);
+		services_busy(&c->services, 1);
 	link_watch(w);
 	uv_poll_start(&w->poll, UV_READABLE, on_poll);
 	return CADRE_OK;
@@ -128,7 +128,7 @@ int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *da
 	if (!fn)
 		return CADRE_OK;
 	struct watch *w = watch_new(c, signal, true, fn, data);
-	uv_signal_init(loop_uv(c->loop), &w->signal);
+	uv_signal_init(loop_uv(c->services.loop), &w->signal);
 	link_watch(w);
 	if (uv_signal_start(&w->signal, on_signal, signal) < 0) {
 		end_watch(w);

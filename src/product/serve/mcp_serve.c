@@ -14,7 +14,7 @@ static void put_line(struct serve *s, struct buf *line)
 {
 	buf_addch(line, '\n');
 	cadre_write(s->out, line->p, line->n);
-	app_check_backlog(s->cadre);
+	app_check_backlog(s->services);
 }
 
 static struct json_out open_message(struct buf *line)
@@ -213,8 +213,8 @@ static void watch(struct serve *s, bool on)
 		return;
 	s->watched = on;
 	if (!on) {
-		cadre_unwatch_fd(s->cadre, s->in_fd);
-	} else if (cadre_watch_fd(s->cadre, s->in_fd, 1, on_input, s) != CADRE_OK) {
+		cadre_unwatch_fd(s->services->owner, s->in_fd);
+	} else if (cadre_watch_fd(s->services->owner, s->in_fd, 1, on_input, s) != CADRE_OK) {
 		s->watched = false;
 		while (!s->over)
 			read_some(s);
@@ -247,20 +247,21 @@ static void on_notice(struct actor *a)
 static void run(struct serve *s)
 {
 	watch(s, true);
-	cadre_run(s->cadre);
+	cadre_run(s->services->owner);
 	end_input(s); /* it was stopped: what still runs is ended */
 	serve_cancel_all(s);
 	while (s->calls)
-		cadre_run(s->cadre);
+		cadre_run(s->services->owner);
 }
 
 int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size)
 {
-	struct serve s = { .cadre = c, .in_fd = in_fd, .kick = { .step = serve_step } };
+	struct services *sv = cadre_services(c);
+	struct serve s = { .services = sv, .in_fd = in_fd, .kick = { .step = serve_step } };
 
-	if (!c)
+	if (!sv)
 		return CADRE_USAGE;
-	c->lends_tools = true;
+	sv->lends_tools = true;
 	s.calls_end = &s.calls;
 	s.lines = (struct line_reader){ .limit_bytes = LONGEST_LINE, .line = on_line, .data = &s };
 	int status = cadre_open(c, on_event, &s, &s.session, why, why_size);

@@ -5,14 +5,14 @@
  *     mcp_serve_call.c    calls of tools: which may run, their progress and their results
  *     mcp_serve_offer.c   the list of tools */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session.h"
 #include "lib/json/json_write.h"
 #include "mcp/transport/line_reader.h"
 
 struct serve_call;
 
 struct serve {
-	struct cadre *cadre;
+	struct services *services;
 	struct cadre_session *session; /* whose main agent has the tools; it never asks a model */
 	struct cadre_writer *out;
 	int in_fd;

@@ -41,7 +41,7 @@ static void on_done(struct tool_call *call)
 	struct serve_call *c = call->owner;
 
 	c->done = true;
-	loop_kick(c->serve->cadre->loop, &c->serve->kick);
+	loop_kick(c->serve->services->loop, &c->serve->kick);
 }
 
 static bool runs_beside(const struct serve_call *c)
@@ -52,7 +52,7 @@ static bool runs_beside(const struct serve_call *c)
 static void free_call(struct serve_call *c)
 {
 	c->serve->call_count--;
-	app_busy(c->serve->cadre, -1);
+	services_busy(c->serve->services, -1);
 	tool_call_free(c->call);
 	free(c->id);
 	free(c->token);
@@ -130,8 +130,8 @@ static void add(struct serve *s, struct serve_call *c)
 	*s->calls_end = c;
 	s->calls_end = &c->next;
 	s->call_count++;
-	app_busy(s->cadre, 1);
-	loop_kick(s->cadre->loop, &s->kick);
+	services_busy(s->services, 1);
+	loop_kick(s->services->loop, &s->kick);
 }
 
 static void make_call(struct serve *s, struct str id, const struct tool *tool, struct str input,

@@ -5,7 +5,7 @@
  *                 |
  *                 +-- failure, cancel, 30 s, any other answer -> unsure: as if there were no classifier */
 #include "product/session/classifier.h"
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/one_shot.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
@@ -28,7 +28,7 @@ static const char rules[] =
 
 struct model_classifier {
 	struct classifier base;
-	struct cadre *cadre;
+	struct services *services;
 	struct classifier_question *open; /* list by next */
 };
 
@@ -116,7 +116,7 @@ static void question_free(struct classifier_question *q)
 	while (*at != q)
 		at = &(*at)->next;
 	*at = q->next;
-	timer_stop(q->owner->cadre->loop, &q->limit);
+	timer_stop(q->owner->services->loop, &q->limit);
 	free(q);
 }
 
@@ -124,14 +124,14 @@ static void on_answer(void *data, bool failed, struct str answer)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct classifier_question *q = data;
-	struct cadre *c = q->owner->cadre;
+	struct services *sv = q->owner->services;
 	struct str reason = STR("");
 	enum classifier_word word = failed ? CLASSIFIER_UNSURE : read_answer(answer, &a, &reason);
 
 	q->done(q->data, word, reason);
 	question_free(q);
-	if (!c->session_count)
-		loop_stop(c->loop); /* classifier_free() waits */
+	if (!sv->session_count)
+		loop_stop(sv->loop); /* classifier_free() waits */
 }
 
 static void cancel(struct classifier_question *q)
@@ -148,7 +148,7 @@ static struct classifier_question *ask(struct classifier *base, struct actor *a,
 				       classifier_done_fn *done, void *data)
 {
 	struct model_classifier *m = CONTAINER_OF(base, struct model_classifier, base);
-	struct cadre_session *s = app_session(m->cadre, a->tree->session_id);
+	struct cadre_session *s = session_by_id(m->services, a->tree->session_id);
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
@@ -159,7 +159,7 @@ static struct classifier_question *ask(struct classifier *base, struct actor *a,
 	*q = (struct classifier_question){ .owner = m, .next = m->open, .done = done, .data = data };
 	m->open = q;
 	q->limit.fire = on_limit;
-	q->shot = one_shot_start(&(struct one_shot_spec){ .cadre = m->cadre,
+	q->shot = one_shot_start(&(struct one_shot_spec){ .services = m->services,
 							  .session_id = s->id,
 							  .agent_id = a->who.id,
 							  .label = "classifier",
@@ -171,17 +171,17 @@ static struct classifier_question *ask(struct classifier *base, struct actor *a,
 		question_free(q);
 		return NULL;
 	}
-	timer_start(m->cadre->loop, &q->limit, LIMIT_MS);
+	timer_start(m->services->loop, &q->limit, LIMIT_MS);
 	return q;
 }
 
 /* ---- its life -------------------------------------------------------------------------------------------------- */
 
-struct classifier *classifier_new(struct cadre *c)
+struct classifier *classifier_new(struct services *sv)
 {
 	struct model_classifier *m = xcalloc(1, sizeof *m);
 
-	*m = (struct model_classifier){ .base = { ask, cancel }, .cadre = c };
+	*m = (struct model_classifier){ .base = { ask, cancel }, .services = sv };
 	return &m->base;
 }
 
@@ -192,6 +192,6 @@ void classifier_free(struct classifier *base)
 		return;
 	struct model_classifier *m = CONTAINER_OF(base, struct model_classifier, base);
 	while (m->open)
-		loop_run(m->cadre->loop);
+		loop_run(m->services->loop);
 	free(m);
 }

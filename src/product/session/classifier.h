@@ -4,11 +4,11 @@
 #pragma once
 #include "agents/agent/classifier.h"
 
-struct cadre;
+struct services;
 struct cadre_session;
 
-struct classifier *classifier_new(struct cadre *c); /* returns owned; borrows c */
-void classifier_free(struct classifier *c);         /* waits for open questions; no session may be left */
+struct classifier *classifier_new(struct services *sv); /* returns owned; borrows c */
+void classifier_free(struct classifier *c);             /* waits for open questions; no session may be left */
 
 enum { MOST_SAID = 10 };
 /* What the user said, oldest first. A zeroed struct is empty. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * commands.c - what a user can call by /name, for who offers a choice of them. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/listing.h"
@@ -10,7 +10,7 @@ static const struct builtin_command compact = { "compact", "Sum the conversation
 
 const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i)
 {
-	if (i > 0 || s->cadre->options.no_slash_commands || !s->tree.compact.possible)
+	if (i > 0 || s->services->options.no_slash_commands || !s->tree.compact.possible)
 		return NULL;
 	return &compact;
 }

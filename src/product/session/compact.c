@@ -26,7 +26,7 @@ static double find_percent(void)
 
 void session_use_compact(struct cadre_session *s)
 {
-	const struct settings *settings = s->cadre->policy.settings;
+	const struct settings *settings = s->services->policy.settings;
 	struct compact_policy *p = &s->tree.compact;
 
 	p->possible = !env_is_on("DISABLE_COMPACT");
@@ -49,7 +49,7 @@ bool session_asks_compact(const struct cadre_session *s)
 {
 	struct str text = typed(s), word = STR("/compact");
 
-	return !s->cadre->options.no_slash_commands && str_starts(text, word) &&
+	return !s->services->options.no_slash_commands && str_starts(text, word) &&
 	       (text.n == word.n || strchr(" \t\r\n", text.p[word.n]));
 }
 

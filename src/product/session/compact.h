@@ -2,7 +2,7 @@
  * compact.h - compaction as a session has it: when, from settings and environment, and the prompt /compact
  * (docs/internals/compact.md). */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 
 void session_use_compact(struct cadre_session *s); /* what settings and environment say now */
 /* The prompt of this turn is "/compact", with or without instructions. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * context.c - the main agent's system prompt. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/main_agent.h"
 #include "product/session/styles.h"
 #include "product/session/texts.h"
@@ -8,7 +8,7 @@
 /* An empty prompt of the host leaves the agent its own. */
 void context_system_prompt(struct buf *out, const struct cadre_session *s)
 {
-	const struct options *o = &s->cadre->options;
+	const struct options *o = &s->services->options;
 
 	if (s->agent && (!o->system_prompt || !o->system_prompt[0]))
 		buf_add(out, s->agent->system.p, s->agent->system.n);

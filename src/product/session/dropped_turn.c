@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * dropped_turn.c - --resume-drops-turn: what --resume-session-at leaves out must be the one turn that the host knows of. A prompt
  * or a notification that came behind its back would otherwise be lost. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/io/file.h"
 
 enum { LARGEST_TRANSCRIPT = 1 << 30 };

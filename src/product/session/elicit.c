@@ -4,7 +4,7 @@
  *     Elicitation hooks -> the host -> ElicitationResult hooks -> the server
  *
  * The server is shared, so the question goes to the newest session that has it. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/form.h"
 #include "product/session/server_approval.h"
 #include "product/session/servers.h"
@@ -24,9 +24,9 @@ struct elicitation {
 	struct buf content;
 };
 
-static struct cadre_session *session_for(struct cadre *c, const struct mcp_server *server)
+static struct cadre_session *session_for(struct services *sv, const struct mcp_server *server)
 {
-	struct cadre_session *s = c->sessions;
+	struct cadre_session *s = sv->sessions;
 
 	while (s &&
 	       (s->closing || !s->tree.main.servers || !mcp_set_find(s->tree.main.servers, str_from(server->name))))
@@ -140,7 +140,7 @@ static void ask_host(struct elicitation *e)
 
 	buf_clear(&e->question);
 	put_question(&w, e->asked);
-	if ((!options_can_ask(&e->session->cadre->options) && !e->session->host_elicits) ||
+	if ((!options_can_ask(&e->session->services->options) && !e->session->host_elicits) ||
 	    json_parse(&reader, e->question.p, e->question.n, &root, NULL) < 0) {
 		decide(e, "decline", STR(""));
 		answer(e);

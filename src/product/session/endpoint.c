@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/main_agent.h"
 #include "core/model/allowed.h"
 #include "core/model/catalog.h"
@@ -19,8 +19,8 @@ static const char *option_or_env(const char *option, const char *variable)
 /* Address and key of the options are those of the run's provider; any other one has the environment only. */
 static void configure(void *data, const struct provider *p, struct endpoint_options *ret)
 {
-	const struct cadre *c = data;
-	const struct options *o = p == c->endpoints.usual ? &c->options : &(struct options){ 0 };
+	const struct services *sv = data;
+	const struct options *o = p == sv->endpoints.usual ? &sv->options : &(struct options){ 0 };
 	const char *stall = getenv("CADRE_STALL_MS");
 	uint64_t stall_ms;
 
@@ -79,13 +79,13 @@ static bool is_on(const char *value)
  * one of managed settings. */
 static int admit_provider(void *data, const struct provider *p, struct err *err)
 {
-	const struct cadre *c = data;
-	bool chosen = c->options.provider && p == c->endpoints.usual;
+	const struct services *sv = data;
+	bool chosen = sv->options.provider && p == sv->endpoints.usual;
 	struct pins pins = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(clouds); i++)
 		pins.list[i].value = getenv(clouds[i].variable);
-	settings_env_each(c->policy.settings, c->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, &pins);
+	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, &pins);
 	for (size_t i = 0; i < COUNT_OF(clouds); i++) {
 		const struct settings_origin *from = &pins.list[i].origin;
 		bool managed = from->file && from->layer == LAYER_MANAGED;
@@ -100,49 +100,49 @@ static int admit_provider(void *data, const struct provider *p, struct err *err)
 	return 0;
 }
 
-static int choose_provider(struct cadre *c, struct arena *a, struct err *err)
+static int choose_provider(struct services *sv, struct arena *a, struct err *err)
 {
-	const char *setting = settings_cstr(c->policy.settings, "provider", a, NULL);
-	const char *name = c->options.provider ? c->options.provider : setting ? setting : "anthropic";
+	const char *setting = settings_cstr(sv->policy.settings, "provider", a, NULL);
+	const char *name = sv->options.provider ? sv->options.provider : setting ? setting : "anthropic";
 
-	c->endpoints.usual = provider_find(str_from(name));
-	if (!c->endpoints.usual)
+	sv->endpoints.usual = provider_find(str_from(name));
+	if (!sv->endpoints.usual)
 		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);
-	c->endpoints.loop = c->loop;
-	c->endpoints.configure = configure;
-	c->endpoints.admit = admit_provider;
-	c->endpoints.data = c;
+	sv->endpoints.loop = sv->loop;
+	sv->endpoints.configure = configure;
+	sv->endpoints.admit = admit_provider;
+	sv->endpoints.data = sv;
 	return 0;
 }
 
 /* What nobody named may be outside availableModels, unless that is enforced. */
 static int resolve_model(struct cadre_session *s, const char *name, bool named, const char **ret_id, struct err *err)
 {
-	const struct settings *settings = s->cadre->policy.settings;
+	const struct settings *settings = s->services->policy.settings;
 	bool checked = named || settings_bool(settings, "enforceAvailableModels", false);
 
 	s->tree.allowed_models = settings_get(settings, "availableModels", NULL);
-	return model_resolve_allowed(&s->arena, checked ? s->tree.allowed_models : NULL, s->cadre->endpoints.usual,
+	return model_resolve_allowed(&s->arena, checked ? s->tree.allowed_models : NULL, s->services->endpoints.usual,
 				     name, ret_id, err);
 }
 
 int session_set_model(struct cadre_session *s, const char *name, struct err *err)
 {
-	struct cadre *c = s->cadre;
+	struct services *sv = s->services;
 	struct actor *a = &s->tree.main;
 	struct endpoint *endpoint;
 	const char *model;
 
 	if (!name)
-		name = c->options.model ? c->options.model : s->agent ? s->agent->model : NULL;
+		name = sv->options.model ? sv->options.model : s->agent ? s->agent->model : NULL;
 	bool named = name;
-	const char *setting = settings_cstr(c->policy.settings, "model", &s->arena, NULL);
-	if (!name && model_default_at(c->endpoints.usual, setting, &name, err) < 0)
+	const char *setting = settings_cstr(sv->policy.settings, "model", &s->arena, NULL);
+	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)
 		return -(int)err->kind;
 	if (resolve_model(s, name, named, &model, err) < 0)
 		return -(int)err->kind;
-	if (endpoints_find(&c->endpoints, model, &endpoint, err) < 0) {
-		if (!c->lends_tools)
+	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
+		if (!sv->lends_tools)
 			return -(int)err->kind;
 		endpoint = NULL; /* a child that needs one is told what is wrong */
 		*err = (struct err){ 0 };
@@ -157,19 +157,19 @@ int session_set_model(struct cadre_session *s, const char *name, struct err *err
 
 int session_choose_model(struct cadre_session *s, struct err *err)
 {
-	if (!s->cadre->endpoints.usual && choose_provider(s->cadre, &s->arena, err) < 0)
+	if (!s->services->endpoints.usual && choose_provider(s->services, &s->arena, err) < 0)
 		return -(int)err->kind;
-	app_adjust_governor(s->cadre);
+	app_adjust_governor(s->services);
 	return session_set_model(s, NULL, err);
 }
 
 /* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a
  * quarter of the others stays free for idle connections, files and child processes. */
-void app_adjust_governor(struct cadre *c)
+void app_adjust_governor(struct services *sv)
 {
 	size_t taken = STORE_OPEN_FILES + SPARE_DESCRIPTORS;
-	size_t room = c->descriptor_limit > taken ? (c->descriptor_limit - taken) * 3 / 4 : 1;
-	size_t agents = MAX(c->most_children, (size_t)MOST_CHILDREN) + c->session_count;
+	size_t room = sv->descriptor_limit > taken ? (sv->descriptor_limit - taken) * 3 / 4 : 1;
+	size_t agents = MAX(sv->most_children, (size_t)MOST_CHILDREN) + sv->session_count;
 
-	endpoints_set_most(&c->endpoints, (unsigned)MIN(agents, MAX(room, (size_t)1)));
+	endpoints_set_most(&sv->endpoints, (unsigned)MIN(agents, MAX(room, (size_t)1)));
 }

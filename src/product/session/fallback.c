@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * fallback.c - see fallback.h. */
 #include "product/session/fallback.h"
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "core/model/allowed.h"
 
 static int add_model(struct cadre_session *s, const char *from, struct str name, struct err *err)
 {
 	struct fallback_list *list = &s->tree.fallbacks;
-	struct endpoints *all = &s->cadre->endpoints;
+	struct endpoints *all = &s->services->endpoints;
 	struct fallback_model m;
 
 	if (!name.n)
@@ -45,11 +45,11 @@ static int take_setting(struct cadre_session *s, const struct json *names, struc
 
 int session_open_fallback(struct cadre_session *s, struct err *err)
 {
-	const struct cadre *c = s->cadre;
-	const char *option = c->options.fallback_model;
+	const struct services *sv = s->services;
+	const char *option = sv->options.fallback_model;
 
 	if (option && option[0])
 		return take_option(s, option, err);
-	const struct json *setting = settings_get(c->policy.settings, "fallbackModel", NULL);
+	const struct json *setting = settings_get(sv->policy.settings, "fallbackModel", NULL);
 	return setting ? take_setting(s, setting, err) : 0;
 }

@@ -3,7 +3,7 @@
  * asks for by watchPaths. They are looked at twice a second while a turn runs, which works on every file system, survives
  * editors that replace files, and costs a stat each. */
 #include <sys/stat.h>
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/firing.h"
@@ -97,7 +97,7 @@ static void on_timer(struct timer *timer)
 			tell(f, f->list[i].path, event);
 	}
 	if (f->session->running)
-		timer_start(f->session->cadre->loop, &f->timer, LOOK_MS);
+		timer_start(f->session->services->loop, &f->timer, LOOK_MS);
 }
 
 /* ---- of a session ------------------------------------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ void session_watch_files(struct cadre_session *s)
 	for (const struct hook *h = set->events[HOOK_FILE_CHANGED]; h; h = h->next)
 		add_named(s->files, h->matcher->text);
 	if (!timer_running(&s->files->timer))
-		timer_start(s->cadre->loop, &s->files->timer, LOOK_MS);
+		timer_start(s->services->loop, &s->files->timer, LOOK_MS);
 }
 
 void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome)
@@ -140,7 +140,7 @@ void session_unwatch_files(struct cadre_session *s)
 
 	if (!f)
 		return;
-	timer_stop(s->cadre->loop, &f->timer);
+	timer_stop(s->services->loop, &f->timer);
 	for (size_t i = 0; i < f->count; i++)
 		free(f->list[i].path);
 	free(f->list);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gate.c - the host's answers to questions of agents, whichever agent asks. */
-#include "product/runtime/app_int.h"
-#include "defs/policy/config.h"
+#include "product/session/session_int.h"
+#include "defs/policy/sources.h"
 #include "product/session/servers.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/suggest.h"
@@ -30,7 +30,7 @@ static const char *rules_file(struct cadre_session *s, struct arena *a, struct e
 {
 	struct settings_spec spec;
 
-	if (app_settings_spec(s->cadre, a, &spec, err) < 0)
+	if (app_settings_spec(s->services, a, &spec, err) < 0)
 		return NULL;
 	return settings_local_path(a, &spec);
 }
@@ -80,7 +80,7 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 	int status = CADRE_OK;
 
 	if (!call)
-		return app_status(err_set(&err, ERR_NOT_FOUND, "nobody asks this"), &err, why, why_size);
+		return api_status(err_set(&err, ERR_NOT_FOUND, "nobody asks this"), &err, why, why_size);
 	if (allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS))
 		status = allow_from_now_on(s, actor, call, scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
@@ -88,7 +88,7 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 	if (!allow)
 		question_refuse(call, reason, &text);
 	actor_answer(actor, call, allow, buf_str(&text));
-	return app_status(status, &err, why, why_size);
+	return api_status(status, &err, why, why_size);
 }
 
 /* ---- questions of agents ----------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ static const char rules[] =
 
 struct runner {
 	struct hook_runner hooks;
-	struct cadre *cadre;
+	struct services *services;
 };
 
 static void on_answer(void *data, bool failed, struct str answer)
@@ -25,7 +25,7 @@ static void on_answer(void *data, bool failed, struct str answer)
 static void start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct one_shot_spec spec = { .cadre = r->cadre,
+	struct one_shot_spec spec = { .services = r->services,
 				      .session_id = call->session_id,
 				      .agent_id = call->agent_id,
 				      .label = "hook",
@@ -47,11 +47,11 @@ static void cancel(struct hook_runner *runner, struct hook_call *call)
 		one_shot_cancel(call->state);
 }
 
-struct hook_runner *hook_model_new(struct cadre *c)
+struct hook_runner *hook_model_new(struct services *sv)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
-	*r = (struct runner){ .hooks = { start, cancel }, .cadre = c };
+	*r = (struct runner){ .hooks = { start, cancel }, .services = sv };
 	return &r->hooks;
 }
 

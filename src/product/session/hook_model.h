@@ -4,7 +4,7 @@
 #pragma once
 #include "guard/hook/hook.h"
 
-struct cadre;
+struct services;
 
-struct hook_runner *hook_model_new(struct cadre *c); /* returns owned; borrows c */
-void hook_model_free(struct hook_runner *runner);    /* no question may be open */
+struct hook_runner *hook_model_new(struct services *sv); /* returns owned; borrows c */
+void hook_model_free(struct hook_runner *runner);        /* no question may be open */

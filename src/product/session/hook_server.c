@@ -5,7 +5,7 @@
 /* Freed by the runtime as one piece: hooks stays first. */
 struct runner {
 	struct hook_runner hooks;
-	struct cadre *cadre;
+	struct services *services;
 };
 
 static void on_done(void *data, bool failed, struct str text)
@@ -19,7 +19,7 @@ static void on_done(void *data, bool failed, struct str text)
 static void start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct cadre_session *s = app_session(r->cadre, call->session_id);
+	struct cadre_session *s = session_by_id(r->services, call->session_id);
 	struct err err = { 0 };
 
 	if (s)
@@ -36,10 +36,10 @@ static void cancel(struct hook_runner *runner, struct hook_call *call)
 		server_call_cancel(call->state);
 }
 
-struct hook_runner *hook_server_new(struct cadre *c)
+struct hook_runner *hook_server_new(struct services *sv)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
-	*r = (struct runner){ .hooks = { start, cancel }, .cadre = c };
+	*r = (struct runner){ .hooks = { start, cancel }, .services = sv };
 	return &r->hooks;
 }

@@ -23,14 +23,14 @@ void session_agent_mode(struct cadre_session *s, enum permission_mode *mode)
 	const struct agent_definition *d = s->agent ? s->agent->definition : NULL;
 	enum permission_mode wish;
 
-	if (!d || s->cadre->options.mode_given)
+	if (!d || s->services->options.mode_given)
 		return;
 	if (d->permission_mode_invalid && permission_mode_is_wider(*mode, PERMISSION_DEFAULT))
 		*mode = PERMISSION_DEFAULT;
 	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
 	    wish == PERMISSION_BUBBLE)
 		return;
-	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || s->cadre->policy.trusted);
+	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || s->services->policy.trusted);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
 		buf_addf(
 			&s->agent_notes,

@@ -4,7 +4,7 @@
  *
  *     session_find_agent -> the pool of tools -> the permission -> servers -> session_become_agent -> turns -> session_release_agent */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 
 struct preload;
 

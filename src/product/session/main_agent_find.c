@@ -40,12 +40,12 @@ static struct agent_definition *find(const struct agent_registry *r, struct str 
 /* The session that is resumed goes on as it was; a setting is for those that say nothing themselves. */
 static struct wish wish_of(struct cadre_session *s)
 {
-	const struct cadre *c = s->cadre;
-	const char *setting = settings_cstr(c->policy.settings, "agent", &s->arena, NULL);
-	const char *plugin = app_plugin_main_agent(c->plugins);
+	const struct services *sv = s->services;
+	const char *setting = settings_cstr(sv->policy.settings, "agent", &s->arena, NULL);
+	const char *plugin = app_plugin_main_agent(sv->plugins);
 
-	if (c->options.agent && c->options.agent[0])
-		return (struct wish){ c->options.agent, NULL };
+	if (sv->options.agent && sv->options.agent[0])
+		return (struct wish){ sv->options.agent, NULL };
 	if (s->load && s->load->agent)
 		return (struct wish){ s->load->agent, "this session ran as" };
 	if (setting && setting[0])
@@ -75,10 +75,10 @@ static int choose_model(struct cadre_session *s, struct err *err)
 	struct main_agent *m = s->agent;
 	struct model_choice choice;
 
-	if (!m->definition->model || s->cadre->options.model)
+	if (!m->definition->model || s->services->options.model)
 		return 0;
 	model_choose(&s->arena,
-		     &(struct model_wishes){ .provider = s->cadre->endpoints.usual,
+		     &(struct model_wishes){ .provider = s->services->endpoints.usual,
 					     .allowed = s->tree.allowed_models,
 					     .definition = m->definition->model,
 					     .parent = s->tree.main.model },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp_config.c - from the options of a runtime to its MCP servers. */
 #include "product/session/mcp_config.h"
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"
 
@@ -19,57 +19,57 @@ static const char *look_up(void *data, struct str name)
 	return settings_getenv(v->settings, v->trust, copy);
 }
 
-int app_mcp_config(struct cadre *c, const struct settings *settings, const struct plugin_list *plugins,
+int app_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
 		   struct mcp_config **ret_config, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct variables variables = { settings, settings_trusted(settings) ? ENV_ALL
-						 : c->options.interactive   ? ENV_OWN
+						 : sv->options.interactive  ? ENV_OWN
 									    : ENV_SAFE };
 	struct settings_spec files;
 	struct mcp_config_spec spec = { 0 };
 
-	if (app_settings_spec(c, &a, &files, err) < 0 || app_state_file(c, &a, &spec.state_file, err) < 0)
+	if (app_settings_spec(sv, &a, &files, err) < 0 || app_state_file(sv, &a, &spec.state_file, err) < 0)
 		return -(int)err->kind;
 	spec.cwd = files.cwd;
 	spec.managed_dir = files.managed_dir;
-	spec.flags = c->options.mcp_configs;
-	spec.flag_count = c->options.mcp_config_count;
-	spec.strict = c->options.strict_mcp_config;
+	spec.flags = sv->options.mcp_configs;
+	spec.flag_count = sv->options.mcp_config_count;
+	spec.strict = sv->options.strict_mcp_config;
 	spec.sources = files.bare ? 0 : files.sources;
 	spec.settings = settings;
-	spec.interactive = c->options.interactive;
+	spec.interactive = sv->options.interactive;
 	spec.plugins = plugins ? app_plugin_servers(plugins, &a, &spec.plugin_count) : NULL;
 	spec.lookup = look_up;
 	spec.lookup_data = &variables;
 	return mcp_config_load(&spec, ret_config, err);
 }
 
-int app_mcp_look(struct cadre *c, struct mcp_config **ret_config, struct err *err)
+int app_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings *settings = NULL;
 	struct plugin_list *plugins = NULL;
 	struct settings_spec files;
-	int status = app_settings_spec(c, &a, &files, err);
+	int status = app_settings_spec(sv, &a, &files, err);
 
 	if (status == 0)
 		status = settings_load(&files, &settings, err);
 	if (status == 0)
-		status = app_plugins_find(c, settings, &plugins, err);
+		status = app_plugins_find(sv, settings, &plugins, err);
 	if (status == 0)
-		status = app_mcp_config(c, settings, plugins, ret_config, err);
+		status = app_mcp_config(sv, settings, plugins, ret_config, err);
 	plugin_list_unref(plugins);
 	settings_unref(settings);
 	return status;
 }
 
-int app_mcp_places(struct cadre *c, struct arena *a, struct mcp_places *ret_places, struct err *err)
+int app_mcp_places(struct services *sv, struct arena *a, struct mcp_places *ret_places, struct err *err)
 {
 	struct settings_spec files;
 	const char *state_file;
 
-	if (app_settings_spec(c, a, &files, err) < 0 || app_state_file(c, a, &state_file, err) < 0)
+	if (app_settings_spec(sv, a, &files, err) < 0 || app_state_file(sv, a, &state_file, err) < 0)
 		return -(int)err->kind;
 	mcp_places_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
 	return 0;

@@ -4,7 +4,7 @@
 #include "product/session/mention.h"
 #include <dirent.h>
 #include <sys/stat.h>
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/hidden.h"
@@ -210,7 +210,7 @@ bool session_read_mentions(struct cadre_session *s, void (*then)(struct cadre_se
 		session_drop_mentions(s);
 		return false;
 	}
-	loop_kick(s->cadre->loop, &m->kick);
+	loop_kick(s->services->loop, &m->kick);
 	return true;
 }
 

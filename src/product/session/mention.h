@@ -2,7 +2,7 @@
  * mention.h - files that a prompt names as @path or @"path with blanks": the model gets them with the prompt, as Read would show
  * them, a directory as a list of names. What the rules do not allow to read is not attached, and the model is told so. */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 
 struct mentions;
 

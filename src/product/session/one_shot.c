@@ -2,7 +2,7 @@
  * one_shot.c - one question to a model. Where it may use tools, they only read, and what the agent that it is about may not
  * read, it may not read either. */
 #include "product/session/one_shot.h"
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
@@ -12,7 +12,7 @@ enum { MOST_TURNS = 50, MOST_ANSWER_TOKENS = 4096 };
 static const char *const reading_tools[] = { "Glob", "Grep", "Read" };
 
 struct one_shot {
-	struct cadre *cadre;
+	struct services *services;
 	one_shot_done_fn *done;
 	void *data;
 	struct arena arena;
@@ -29,7 +29,7 @@ struct one_shot {
 
 static struct actor *about(const struct one_shot *q)
 {
-	struct cadre_session *s = app_session(q->cadre, q->session_id);
+	struct cadre_session *s = session_by_id(q->services, q->session_id);
 
 	return s ? agent_tree_actor(&s->tree, q->agent_id) : NULL;
 }
@@ -70,8 +70,8 @@ static void give_tools(struct one_shot *q)
 
 static void take_place(struct one_shot *q, const struct tool_env *from)
 {
-	q->env = (struct tool_env){ .loop = q->cadre->loop,
-				    .spawner = q->cadre->spawner,
+	q->env = (struct tool_env){ .loop = q->services->loop,
+				    .spawner = q->services->spawner,
 				    .cwd = arena_strdup(&q->arena, from->cwd),
 				    .root = arena_strdup(&q->arena, from->root),
 				    .dirs = copy_dirs(q, from->dirs),
@@ -139,19 +139,19 @@ static struct head *make_head(struct one_shot *q, const struct one_shot_spec *sp
 						.max_tokens = MOST_ANSWER_TOKENS,
 						.system = str_from(spec->instructions),
 						.tools = tools });
-	return head_intern(&q->cadre->heads, buf_str(&bytes));
+	return head_intern(&q->services->heads, buf_str(&bytes));
 }
 
 static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 {
-	struct cadre *c = q->cadre;
+	struct services *sv = q->services;
 	struct head *head = make_head(q, spec);
 
 	q->gate.ask = on_ask;
 	q->gives_blocks = spec->server_tool;
 	q->record = (struct record_context){ .session_id = q->session_id, .cwd = "", .git_branch = "" };
-	q->recorder = (struct recorder){ .store = &c->store, .context = &q->record };
-	query_init(&q->query, &(struct query_config){ .loop = c->loop,
+	q->recorder = (struct recorder){ .store = &sv->store, .context = &q->record };
+	query_init(&q->query, &(struct query_config){ .loop = sv->loop,
 						      .endpoint = q->endpoint,
 						      .head = head,
 						      .tools = &q->tools,
@@ -181,7 +181,7 @@ static const char *small_model(void)
 /* A provider without small models of a known name gives the agent's own. */
 static int choose_model(struct one_shot *q, const char *wish, const struct actor *a, struct err *err)
 {
-	struct endpoints *endpoints = &q->cadre->endpoints;
+	struct endpoints *endpoints = &q->services->endpoints;
 
 	if (model_resolve_at(&q->arena, endpoints->usual, wish ? wish : small_model(), &q->model, err) < 0) {
 		if (wish)
@@ -212,7 +212,7 @@ struct one_shot *one_shot_start(const struct one_shot_spec *spec, one_shot_done_
 {
 	struct one_shot *q = xcalloc(1, sizeof *q);
 
-	q->cadre = spec->cadre;
+	q->services = spec->services;
 	q->done = done;
 	q->data = data;
 	q->session_id = arena_strdup(&q->arena, spec->session_id);

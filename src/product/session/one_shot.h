@@ -6,12 +6,12 @@
 #pragma once
 #include "lib/base/str.h"
 
-struct cadre;
+struct services;
 struct one_shot;
 
 /* Texts are copied, but instructions and label: constants */
 struct one_shot_spec {
-	struct cadre *cadre;
+	struct services *services;
 	const char *session_id, *agent_id; /* whom it is about; agent_id NULL or "": the main agent */
 	const char *label;                 /* who asks, for the model server */
 	const char *instructions;

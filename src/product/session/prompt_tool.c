@@ -6,7 +6,7 @@
 #include "agents/agent/gate.h"
 
 struct inquiry {
-	struct cadre *cadre;
+	struct services *services;
 	char *session_id, *agent_id, *call_id;
 };
 
@@ -20,7 +20,7 @@ static void inquiry_free(struct inquiry *q)
 
 bool prompt_tool_is_given(const struct cadre_session *s)
 {
-	const char *name = s->cadre->options.permission_prompt_tool;
+	const char *name = s->services->options.permission_prompt_tool;
 
 	return name && str_starts(str_from(name), STR("mcp__"));
 }
@@ -36,7 +36,7 @@ static bool decide(struct actor *a, struct tool_call *call, struct str text)
 static void on_answer(void *data, bool failed, struct str text)
 {
 	struct inquiry *q = data;
-	struct cadre_session *s = app_session(q->cadre, q->session_id);
+	struct cadre_session *s = session_by_id(q->services, q->session_id);
 	struct actor *a = s ? agent_tree_actor(&s->tree, q->agent_id) : NULL;
 	struct tool_call *call = a ? actor_question(a, q->call_id) : NULL;
 	AUTO_BUF struct buf why = { 0 };
@@ -81,12 +81,12 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 	if (!call)
 		return;
 	struct inquiry *q = xcalloc(1, sizeof *q);
-	*q = (struct inquiry){ .cadre = s->cadre,
+	*q = (struct inquiry){ .services = s->services,
 			       .session_id = xstrdup(s->id),
 			       .agent_id = xstrdup(a->who.id),
 			       .call_id = xstrdup(call->id) };
 	put_question(&question, call);
-	cut_name(s->cadre->options.permission_prompt_tool, &server, &tool);
+	cut_name(s->services->options.permission_prompt_tool, &server, &tool);
 	if (!server_call_start(s, server, tool, buf_str(&question), on_answer, q, &err))
 		on_answer(q, true, str_from(err.text));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
-#include "product/runtime/app_int.h"
-#include "product/command/sessions.h"
+#include "product/session/session_int.h"
+#include "product/session/session_list.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "core/store/list.h"
@@ -33,7 +33,7 @@ static int find_named(struct cadre_session *s, const char *name, const char **re
 		*ret_id = name;
 		return 0;
 	}
-	if (session_list_read(s->cadre, NULL, &list, err) < 0)
+	if (session_list_read(s->services, NULL, &list, err) < 0)
 		return -(int)err->kind;
 	if (session_list_find(&list, name, &e, err) < 0)
 		return refuse_name(err);
@@ -69,7 +69,7 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 
 static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
 {
-	int status = session_lock(&s->cadre->locks, dir, s->id, err);
+	int status = session_lock(&s->services->locks, dir, s->id, err);
 
 	if (status == -ERR_BUSY)
 		err_set(err, ERR_BUSY, "another process works on session %s: end it, or add --fork-session", s->id);
@@ -120,7 +120,7 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		memcpy(s->origin_uuid, s->load->last, sizeof s->origin_uuid);
 	}
 	if (!o->no_persistence)
-		s->tree.main.journal = journal_new(&s->cadre->store, session_path(s, project_dir, s->id, ".jsonl"));
+		s->tree.main.journal = journal_new(&s->services->store, session_path(s, project_dir, s->id, ".jsonl"));
 	return 0;
 }
 

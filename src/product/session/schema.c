@@ -53,7 +53,7 @@ static int write_definition(struct buf *out, const struct json *schema, struct e
 
 static int read_option(const struct cadre_session *s, struct buf *out, struct err *err)
 {
-	const char *given = s->cadre->options.json_schema;
+	const char *given = s->services->options.json_schema;
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (str_trim(str_from(given)).n && strchr("{[", str_trim(str_from(given)).p[0])) {
@@ -81,7 +81,7 @@ int session_open_schema(struct cadre_session *s, struct err *err)
 {
 	AUTO_BUF struct buf definition = { 0 };
 
-	if (!s->cadre->options.json_schema)
+	if (!s->services->options.json_schema)
 		return 0;
 	if (define(s, &definition, err) < 0)
 		return -(int)err->kind;

@@ -2,7 +2,7 @@
  * schema.h - an answer in the form that the host wants (option json-schema): the main agent gets a tool StructuredOutput whose
  * input is the answer. docs/internals/structured.md tells the whole of it. */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 
 struct schema {
 	struct tool tool;  /* its ctx is the session */

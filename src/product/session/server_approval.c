@@ -7,7 +7,7 @@
  *     no        disabledMcpjsonServers
  *     not now   nothing: it stays pending, and the next session asks again */
 #include "product/session/server_approval.h"
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/servers.h"
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
@@ -91,7 +91,7 @@ static bool skip_to_pending(struct server_approval *a, const struct mcp_config *
 static void on_kick(struct kick *kick)
 {
 	struct server_approval *a = CONTAINER_OF(kick, struct server_approval, kick);
-	const struct mcp_config *config = a->session->cadre->mcp_config;
+	const struct mcp_config *config = a->session->services->mcp_config;
 	void (*then)(struct cadre_session * s, bool cancelled) = a->interrupted ? TAKE(a->then) : NULL;
 
 	a->interrupted = false;
@@ -135,7 +135,7 @@ static int keep(struct cadre_session *s, const char *name, enum verdict verdict,
 /* The agent leaves what does not count any more and joins what now does. */
 static void rejoin(struct cadre_session *s)
 {
-	const struct mcp_config *config = s->cadre->mcp_config;
+	const struct mcp_config *config = s->services->mcp_config;
 
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
@@ -151,11 +151,11 @@ static void rejoin(struct cadre_session *s)
 
 static void apply(struct cadre_session *s, size_t at, enum verdict verdict)
 {
-	struct mcp_config *config = s->cadre->mcp_config;
+	struct mcp_config *config = s->services->mcp_config;
 
 	for (size_t i = at; i < (verdict == ALL ? config->count : at + 1); i++)
 		mcp_config_answer(config, &config->items[i], verdict != NO);
-	for (struct cadre_session *each = s->cadre->sessions; each && verdict != NO; each = each->next)
+	for (struct cadre_session *each = s->services->sessions; each && verdict != NO; each = each->next)
 		if (!each->closing)
 			rejoin(each);
 }
@@ -169,13 +169,13 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 		return -ERR_NOT_FOUND;
 	enum verdict verdict = count && answers[0] ? read_answer(answers[0]) : NOT_NOW;
 	if (verdict != NOT_NOW) {
-		if (keep(s, s->cadre->mcp_config->items[a->at].name, verdict, &err) < 0)
+		if (keep(s, s->services->mcp_config->items[a->at].name, verdict, &err) < 0)
 			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
 		apply(s, a->at, verdict);
 	}
 	a->id[0] = '\0';
 	a->at++;
-	loop_kick(s->cadre->loop, &a->kick);
+	loop_kick(s->services->loop, &a->kick);
 	return 0;
 }
 
@@ -185,12 +185,12 @@ void session_open_approval(struct cadre_session *s)
 {
 	struct server_approval first = { 0 };
 
-	if (!s->cadre->options.interactive || !options_can_ask(&s->cadre->options) ||
-	    !skip_to_pending(&first, s->cadre->mcp_config))
+	if (!s->services->options.interactive || !options_can_ask(&s->services->options) ||
+	    !skip_to_pending(&first, s->services->mcp_config))
 		return;
 	s->approval = xcalloc(1, sizeof *s->approval);
 	*s->approval = (struct server_approval){ .session = s, .kick.step = on_kick, .at = first.at };
-	loop_kick(s->cadre->loop, &s->approval->kick);
+	loop_kick(s->services->loop, &s->approval->kick);
 }
 
 bool session_await_approval(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
@@ -208,7 +208,7 @@ void session_stop_approval(struct cadre_session *s)
 	if (!a || !a->then)
 		return;
 	a->interrupted = true;
-	loop_kick(s->cadre->loop, &a->kick);
+	loop_kick(s->services->loop, &a->kick);
 }
 
 void session_drop_approval(struct cadre_session *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * server_approval.h - the user's word on the servers that a project brings. */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 
 /* Asks about those that are pending, from the loop; nothing where nobody can be asked. After session_open_servers(). */
 void session_open_approval(struct cadre_session *s);

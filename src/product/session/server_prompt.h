@@ -2,7 +2,7 @@
  * server_prompt.h - prompts of MCP servers as commands: "/mcp__SERVER__PROMPT one two" asks the server for its messages, which
  * become part of what the user says. */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "mcp/client/client.h"
 
 /* One that can be called now; borrowed until return. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - the MCP servers of a runtime and of its sessions. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/servers.h"
-#include "product/observe/debug.h"
 #include "product/session/main_agent.h"
 #include "product/session/mcp_config.h"
 #include "agents/agent/agent_tool.h"
@@ -23,15 +22,15 @@ uint64_t app_server_wait_ms(void)
 
 static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
 {
-	struct cadre *c = data;
+	struct services *sv = data;
 	AUTO_BUF struct buf line = { 0 };
 
-	debug_say(c->debug, "mcp", "%s: %s: " STR_FMT, server->name, level, STR_ARG(text));
+	services_log(sv, "mcp", "%s: %s: " STR_FMT, server->name, level, STR_ARG(text));
 	if (strcmp(level, "error") != 0 && strcmp(level, "critical") != 0 && strcmp(level, "alert") != 0 &&
 	    strcmp(level, "emergency") != 0)
 		return; /* the rest is for whoever looks at the server itself */
 	buf_addf(&line, "MCP server %s: " STR_FMT, server->name, STR_ARG(text));
-	for (struct cadre_session *s = c->sessions; s; s = s->next)
+	for (struct cadre_session *s = sv->sessions; s; s = s->next)
 		if (s->tree.main.servers && mcp_set_find(s->tree.main.servers, str_from(server->name)))
 			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&line) });
 }
@@ -39,71 +38,71 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 /* The directories of the session that was opened last: a server is shared by all. */
 static const char *const *roots(void *data)
 {
-	struct cadre *c = data;
+	struct services *sv = data;
 
-	return c->sessions ? c->sessions->roots : NULL;
+	return sv->sessions ? sv->sessions->roots : NULL;
 }
 
 static struct mcp_transport *make_transport(void *data, struct mcp_server *server,
 					    const struct mcp_transport_handlers *handlers, void *handler_data)
 {
-	struct cadre *c = data;
+	struct services *sv = data;
 
-	return c->host_transport ? c->host_transport(c, server, handlers, handler_data) : NULL;
+	return sv->host_transport ? sv->host_transport(sv, server, handlers, handler_data) : NULL;
 }
 
-static void open_pool(struct cadre *c)
+static void open_pool(struct services *sv)
 {
 	struct mcp_pool_events events = { .on_log = on_log,
 					  .on_elicit = app_elicit,
 					  .on_elicit_gone = app_elicit_gone,
 					  .roots = roots,
 					  .make_transport = make_transport,
-					  .data = c };
+					  .data = sv };
 
-	c->server_pool = mcp_pool_new(&c->server_world, &events);
+	sv->server_pool = mcp_pool_new(&sv->server_world, &events);
 }
 
-int app_open_servers(struct cadre *c, struct err *err)
+int app_open_servers(struct services *sv, struct err *err)
 {
-	if (c->server_pool)
+	if (sv->server_pool)
 		return 0;
-	if (app_mcp_config(c, c->policy.settings, c->plugins, &c->mcp_config, err) < 0)
+	if (app_mcp_config(sv, sv->policy.settings, sv->plugins, &sv->mcp_config, err) < 0)
 		return -(int)err->kind;
-	c->server_world = (struct mcp_world){ .loop = c->loop,
-					      .spawner = c->spawner,
-					      .http = c->hook_http,
-					      .envp = c->policy.envp,
-					      .auth_file = arena_printf(&c->options.arena, "%s/cadre/mcp-auth.json",
-									c->store.config_dir) };
-	open_pool(c);
+	sv->server_world = (struct mcp_world){ .loop = sv->loop,
+					       .spawner = sv->spawner,
+					       .http = sv->hook_http,
+					       .envp = sv->policy.envp,
+					       .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
+									 sv->store.config_dir) };
+	open_pool(sv);
 	return 0;
 }
 
 static void on_drained(void *data)
 {
-	struct cadre *c = data;
+	struct services *sv = data;
 
-	c->draining--;
-	loop_stop(c->loop);
+	sv->draining--;
+	loop_stop(sv->loop);
 }
 
-void app_close_servers(struct cadre *c)
+void app_close_servers(struct services *sv)
 {
-	if (c->server_pool) {
-		c->draining++;
-		mcp_pool_drain(c->server_pool, on_drained, c);
-		while (c->draining)
-			loop_run(c->loop);
-		mcp_pool_free(TAKE(c->server_pool));
+	if (sv->server_pool) {
+		sv->draining++;
+		mcp_pool_drain(sv->server_pool, on_drained, sv);
+		while (sv->draining)
+			loop_run(sv->loop);
+		mcp_pool_free(TAKE(sv->server_pool));
 	}
-	while (c->host_servers) {
-		struct host_server *h = c->host_servers;
-		c->host_servers = h->next;
+	while (sv->host_servers) {
+		struct host_server *h = sv->host_servers;
+		sv->host_servers = h->next;
 		mcp_server_unref(h->server);
 		free(h);
 	}
-	mcp_config_free(TAKE(c->mcp_config));
+	mcp_config_free(TAKE(sv->mcp_config));
 }
 
 /* ---- of a session ------------------------------------------------------------------------------------------------ */
@@ -143,9 +142,9 @@ static void log_states(const struct cadre_session *s)
 {
 	const struct mcp_set *set = s->tree.main.servers;
 
-	for (size_t i = 0; s->cadre->debug && set && i < mcp_set_count(set); i++)
-		debug_say(s->cadre->debug, "mcp", "%s: %s", mcp_link_server(mcp_set_at(set, i))->name,
-			  mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+	for (size_t i = 0; set && i < mcp_set_count(set); i++)
+		services_log(s->services, "mcp", "%s: %s", mcp_link_server(mcp_set_at(set, i))->name,
+			     mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
 }
 
 static void on_change(void *data)
@@ -154,15 +153,15 @@ static void on_change(void *data)
 
 	log_states(s);
 	session_update_tools(s);
-	if (s->cadre->on_servers)
-		s->cadre->on_servers(s->cadre);
+	if (s->services->on_servers)
+		s->services->on_servers(s->services);
 }
 
 static int admit(void *data, const struct mcp_server *server, struct err *err)
 {
 	const struct cadre_session *s = data;
 
-	return mcp_config_admit(s->cadre->mcp_config, server, err);
+	return mcp_config_admit(s->services->mcp_config, server, err);
 }
 
 struct mcp_set *session_servers(struct cadre_session *s)
@@ -170,7 +169,7 @@ struct mcp_set *session_servers(struct cadre_session *s)
 	struct actor *a = &s->tree.main;
 
 	if (!a->servers) {
-		a->servers = mcp_set_new(s->cadre->server_pool);
+		a->servers = mcp_set_new(s->services->server_pool);
 		a->env.servers = a->servers;
 		mcp_set_on_change(a->servers, on_change, s);
 	}
@@ -192,33 +191,33 @@ static void find_roots(struct cadre_session *s)
 void session_renew_roots(struct cadre_session *s)
 {
 	find_roots(s);
-	mcp_pool_roots_changed(s->cadre->server_pool);
+	mcp_pool_roots_changed(s->services->server_pool);
 }
 
 int session_open_servers(struct cadre_session *s, struct err *err)
 {
-	struct cadre *c = s->cadre;
+	struct services *sv = s->services;
 	struct agent_tree *t = &s->tree;
 
-	if (app_open_servers(c, err) < 0)
+	if (app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	find_roots(s);
-	if (!c->server_world.cwd) {
-		c->server_world.cwd = arena_strdup(&c->options.arena, t->main.cwd);
-		c->server_world.project_dir = arena_strdup(&c->options.arena, t->project_dir);
-		c->server_world.session_id = arena_strdup(&c->options.arena, s->id);
+	if (!sv->server_world.cwd) {
+		sv->server_world.cwd = arena_strdup(&sv->options.arena, t->main.cwd);
+		sv->server_world.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
+		sv->server_world.session_id = arena_strdup(&sv->options.arena, s->id);
 	}
-	t->server_pool = c->server_pool;
+	t->server_pool = sv->server_pool;
 	t->server_wait_ms = app_server_wait_ms();
 	t->admit_server = admit;
 	t->on_servers = on_change;
 	t->deferral = deferral_policy_read(
-		settings_getenv(c->policy.settings, c->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
+		settings_getenv(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
 	s->own_tools = session_pool(s)->count;
-	for (size_t i = 0; i < c->mcp_config->count; i++)
-		if (c->mcp_config->items[i].standing == MCP_COUNTS)
-			mcp_set_join(session_servers(s), c->mcp_config->items[i].server);
-	for (struct host_server *h = c->host_servers; h; h = h->next)
+	for (size_t i = 0; i < sv->mcp_config->count; i++)
+		if (sv->mcp_config->items[i].standing == MCP_COUNTS)
+			mcp_set_join(session_servers(s), sv->mcp_config->items[i].server);
+	for (struct host_server *h = sv->host_servers; h; h = h->next)
 		mcp_set_join(session_servers(s), h->server);
 	return 0;
 }

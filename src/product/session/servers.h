@@ -2,13 +2,13 @@
  * servers.h - the MCP servers of a runtime and of its sessions: the configuration, the pool of connections, and what the main
  * agent has of them. docs/internals/mcp.md. */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 #include "mcp/servers/config.h"
 #include "mcp/client/set.h"
 
-int app_open_servers(struct cadre *c, struct err *err); /* reads the configuration, once */
-void app_close_servers(struct cadre *c);                /* ends all connections and waits for it */
-uint64_t app_server_wait_ms(void);                      /* MCP_TIMEOUT, or 30 s */
+int app_open_servers(struct services *sv, struct err *err); /* reads the configuration, once */
+void app_close_servers(struct services *sv);                /* ends all connections and waits for it */
+uint64_t app_server_wait_ms(void);                          /* MCP_TIMEOUT, or 30 s */
 
 /* The main agent joins what is configured. Its tools are known later: session_await_servers. */
 int session_open_servers(struct cadre_session *s, struct err *err);

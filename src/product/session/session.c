@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * session.c - one conversation: opened, forked, closed. Its turns are in session_turn.c. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include <sys/stat.h>
 #include "defs/policy/permissions.h"
-#include "product/observe/control.h"
 #include "product/session/fallback.h"
 #include "product/session/main_agent.h"
 #include "product/session/schema.h"
@@ -11,8 +10,7 @@
 #include "product/session/servers.h"
 #include "product/session/styles.h"
 #include "product/session/todos.h"
-#include "product/observe/trace.h"
-#include "product/runtime/web.h"
+#include "product/session/web_settings.h"
 #include "lib/io/file.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
@@ -65,7 +63,7 @@ static int find_working_dirs(struct cadre_session *s, const struct options *o, s
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
 		add_directory(&d, dir);
 	}
-	settings_each(s->cadre->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
+	settings_each(s->services->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
 	a->env.dirs = d.list;
 	return 0;
 }
@@ -80,7 +78,7 @@ static bool is_offered(const struct cadre_session *s, const struct tool *tool)
 		return false;
 	if ((tool->flags & TOOL_NEEDS_SEARCH) && !session_can_search(s))
 		return false;
-	return options_can_ask(&s->cadre->options) || !(tool->flags & TOOL_NEEDS_USER);
+	return options_can_ask(&s->services->options) || !(tool->flags & TOOL_NEEDS_USER);
 }
 
 /* NULL: all; "": none; "default": all; otherwise a list, in the order of the table. */
@@ -119,7 +117,7 @@ static int make_permission(struct cadre_session *s, const struct options *o, str
 	p->root = s->tree.main.cwd;
 	p->dirs = s->tree.main.env.dirs;
 	app_add_flag_rules(p, o, NULL, NULL);
-	if (app_start_mode(s->cadre->policy.settings, o, &p->mode, err) < 0)
+	if (app_start_mode(s->services->policy.settings, o, &p->mode, err) < 0)
 		return -(int)err->kind;
 	session_agent_mode(s, &p->mode);
 	return 0;
@@ -127,7 +125,7 @@ static int make_permission(struct cadre_session *s, const struct options *o, str
 
 static struct head *make_head(struct cadre_session *s)
 {
-	const struct options *o = &s->cadre->options;
+	const struct options *o = &s->services->options;
 	AUTO_BUF struct buf system = { 0 };
 
 	context_system_prompt(&system, s);
@@ -145,11 +143,11 @@ void session_renew_head(struct cadre_session *s)
 /* head: takes the reference; NULL: one is made. */
 static void open_main(struct cadre_session *s, struct head *head)
 {
-	const struct options *o = &s->cadre->options;
+	const struct options *o = &s->services->options;
 	const struct agent_definition *d = s->agent ? s->agent->definition : NULL;
 	int64_t max_turns = o->max_turns ? o->max_turns : d ? d->max_turns : 0;
 
-	session_watch_requests(s);
+	session_watch_states(s);
 	actor_open(&s->tree.main, &(struct actor_query){
 					  .head = head ? head : make_head(s),
 					  .interrupt_note = "[Request interrupted by user]",
@@ -160,11 +158,11 @@ static void open_main(struct cadre_session *s, struct head *head)
 				  });
 }
 
-static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_event, void *data)
+static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
 {
 	struct cadre_session *s = xcalloc(1, sizeof *s);
 
-	s->cadre = c;
+	s->services = sv;
 	s->on_event = on_event;
 	s->data = data;
 	session_settle_init(s);
@@ -173,23 +171,23 @@ static struct cadre_session *session_new(struct cadre *c, cadre_event_fn *on_eve
 
 static void link_session(struct cadre_session *s)
 {
-	s->next = s->cadre->sessions;
-	s->cadre->sessions = s;
-	s->cadre->session_count++;
-	app_adjust_governor(s->cadre);
+	s->next = s->services->sessions;
+	s->services->sessions = s;
+	s->services->session_count++;
+	app_adjust_governor(s->services);
 }
 
 /* Before the tree is there: the main agent's place is known to everything that follows. */
 static int find_place(struct cadre_session *s, struct err *err)
 {
-	struct cadre *c = s->cadre;
+	struct services *sv = s->services;
 	struct actor *a = &s->tree.main;
 	const char *config;
 
-	if (options_directories(&c->options, &s->arena, &a->cwd, &config, err) < 0)
+	if (options_directories(&sv->options, &s->arena, &a->cwd, &config, err) < 0)
 		return -(int)err->kind;
-	if (!c->store.config_dir)
-		store_init(&c->store, config);
+	if (!sv->store.config_dir)
+		store_init(&sv->store, config);
 	const char *root = git_root(&s->arena, a->cwd);
 	a->branch = root ? git_branch(&s->arena, root) : "";
 	return 0;
@@ -197,28 +195,24 @@ static int find_place(struct cadre_session *s, struct err *err)
 
 static int open_session(struct cadre_session *s, struct err *err)
 {
-	struct cadre *c = s->cadre;
-	const struct options *o = &c->options;
+	struct services *sv = s->services;
+	const struct options *o = &sv->options;
 	struct actor *a = &s->tree.main;
 
-	s->tree.loop = c->loop;
+	s->tree.loop = sv->loop;
 	agent_tree_open(&s->tree);
 	session_turn_attach(s);
-	if (app_open_debug(c, err) < 0)
-		return -(int)err->kind;
-	if (o->trace && !c->trace && trace_new(c->loop, o->trace, &c->trace, err) < 0)
-		return -(int)err->kind;
-	if (find_place(s, err) < 0 || policy_load(c, err) < 0 || find_working_dirs(s, o, err) < 0 ||
+	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || find_working_dirs(s, o, err) < 0 ||
 	    session_choose_model(s, err) < 0)
 		return -(int)err->kind;
-	char *project_dir = store_project_dir(&s->arena, c->store.config_dir, a->cwd);
+	char *project_dir = store_project_dir(&s->arena, sv->store.config_dir, a->cwd);
 	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
 	    session_find_agent(s, err) < 0 || choose_tools(s, o->tools, err) < 0 || session_open_schema(s, err) < 0 ||
 	    session_open_fallback(s, err) < 0 || make_permission(s, o, err) < 0 || session_open_servers(s, err) < 0 ||
 	    session_become_agent(s, err) < 0)
 		return -(int)err->kind;
 	session_open_approval(s);
-	s->effort = settings_cstr(c->policy.settings, "effortLevel", &s->arena, NULL);
+	s->effort = settings_cstr(sv->policy.settings, "effortLevel", &s->arena, NULL);
 	s->tree.thinking = o->thinking;
 	s->tree.thinking_display = o->thinking_display;
 	s->tree.task_budget = o->task_budget;
@@ -240,22 +234,18 @@ static int open_session(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
-int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session, char *why,
-	       size_t why_size)
+int session_open(struct services *sv, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
+		 struct err *err)
 {
-	struct err err = { 0 };
+	struct cadre_session *s = session_new(sv, on_event, data);
 
-	if (!c || !ret_session)
-		return CADRE_USAGE;
-	struct cadre_session *s = session_new(c, on_event, data);
-	int status = open_session(s, &err);
-	if (status < 0) {
+	if (open_session(s, err) < 0) {
 		session_free(s);
-		return app_status(status, &err, why, why_size);
+		return -(int)err->kind;
 	}
 	link_session(s);
 	*ret_session = s;
-	return CADRE_OK;
+	return 0;
 }
 
 /* ---- forking one --------------------------------------------------------------------------------------------- */
@@ -265,7 +255,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	struct actor *from = &s->tree.main, *a = &f->tree.main;
 	struct options plain = { .no_persistence = from->journal == NULL };
 
-	f->tree.loop = s->cadre->loop;
+	f->tree.loop = s->services->loop;
 	agent_tree_open(&f->tree);
 	session_turn_attach(f);
 	a->cwd = arena_strdup(&f->arena, from->cwd);
@@ -273,7 +263,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	a->endpoint = from->endpoint;
 	a->branch = arena_strdup(&f->arena, from->branch);
 	a->env.dirs = from->env.dirs;
-	char *project_dir = store_project_dir(&f->arena, s->cadre->store.config_dir, a->cwd);
+	char *project_dir = store_project_dir(&f->arena, s->services->store.config_dir, a->cwd);
 	if (session_find(f, &plain, project_dir, err) < 0 || session_open_tree(f, project_dir, err) < 0)
 		return -(int)err->kind;
 	f->tree.allowed_models = s->tree.allowed_models;
@@ -286,7 +276,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 			     tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
 	}
 	if (session_open_schema(f, err) < 0 || session_open_fallback(f, err) < 0 ||
-	    make_permission(f, &s->cadre->options, err) < 0 || session_open_servers(f, err) < 0 ||
+	    make_permission(f, &s->services->options, err) < 0 || session_open_servers(f, err) < 0 ||
 	    session_become_agent(f, err) < 0)
 		return -(int)err->kind;
 	f->effort = s->effort ? arena_strdup(&f->arena, s->effort) : NULL;
@@ -306,12 +296,12 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 	struct err err = { 0 };
 
 	if (!s || !ret_session || s->running)
-		return app_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why,
+		return api_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why,
 				  why_size);
-	struct cadre_session *f = session_new(s->cadre, on_event, data);
+	struct cadre_session *f = session_new(s->services, on_event, data);
 	if (open_fork(s, f, &err) < 0) {
 		session_free(f);
-		return app_status(-(int)err.kind, &err, why, why_size);
+		return api_status(-(int)err.kind, &err, why, why_size);
 	}
 	struct fork_base *base = actor_fork_base(&s->tree.main);
 	f->origin_id = arena_strdup(&f->arena, s->id);
@@ -328,12 +318,12 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 
 void session_free(struct cadre_session *s)
 {
-	for (struct cadre_session **at = &s->cadre->sessions; *at; at = &(*at)->next) {
+	for (struct cadre_session **at = &s->services->sessions; *at; at = &(*at)->next) {
 		if (*at != s)
 			continue;
 		*at = s->next;
-		s->cadre->session_count--;
-		app_adjust_governor(s->cadre);
+		s->services->session_count--;
+		app_adjust_governor(s->services);
 		break;
 	}
 	if (s->load) {
@@ -342,7 +332,9 @@ void session_free(struct cadre_session *s)
 	}
 	session_unwatch_files(s);
 	session_turn_release(s);
-	control_close(s);
+	for (struct observer *o = s->services->observers; o; o = o->next)
+		if (o->on_close)
+			o->on_close(o, s);
 	session_drop_approval(s);
 	session_release_servers(s);
 	agent_tree_release(&s->tree);
@@ -351,7 +343,7 @@ void session_free(struct cadre_session *s)
 	session_release_agent(s);
 	session_leave_places(s);
 	if (s->locked_in)
-		session_unlock(&s->cadre->locks, s->locked_in, s->id);
+		session_unlock(&s->services->locks, s->locked_in, s->id);
 	arena_release(&s->arena);
 	free(s);
 }

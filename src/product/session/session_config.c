@@ -2,7 +2,7 @@
  * session_config.c - settings that have changed since the last turn. ConfigChange hooks see each changed file, one after the
  * other, and may keep the change out; what an administrator manages they can only look at. Sessions of a runtime share
  * the settings: what one of them takes over holds for all. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 #include "mcp/servers/config.h"
 #include "agents/agent/firing.h"
@@ -56,10 +56,10 @@ void session_config_release(struct cadre_session *s)
 
 /* ---- the end ------------------------------------------------------------------------------------------------- */
 
-void app_use_policy(struct cadre *c, struct policy *changed)
+void app_use_policy(struct services *sv, struct policy *changed)
 {
-	policy_adopt(c, changed);
-	for (struct cadre_session *s = c->sessions; s; s = s->next)
+	policy_adopt(sv, changed);
+	for (struct cadre_session *s = sv->sessions; s; s = s->next)
 		session_use_policy(s);
 }
 
@@ -70,7 +70,7 @@ static void decline(struct cadre_session *s, struct config_change *c)
 	buf_addf(&text, "changed settings do not count: a ConfigChange hook refused them%s" STR_FMT,
 		 c->reason.n ? ": " : "", STR_ARG(buf_str(&c->reason)));
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
-	policy_decline(s->cadre, TAKE(c->policy));
+	policy_decline(s->services, TAKE(c->policy));
 }
 
 static void finish(struct cadre_session *s, bool cancelled)
@@ -80,7 +80,7 @@ static void finish(struct cadre_session *s, bool cancelled)
 	if (!cancelled && c->blocked && !c->forced)
 		decline(s, c);
 	else if (!cancelled)
-		app_use_policy(s->cadre, TAKE(c->policy));
+		app_use_policy(s->services, TAKE(c->policy));
 	c->then(s, cancelled);
 	change_free(c);
 }
@@ -159,7 +159,7 @@ static void begin(struct cadre_session *s, struct policy *changed)
 
 	c->policy = changed;
 	c->files_end = &c->files;
-	settings_each_change(s->cadre->policy.settings, changed->settings, add_file, c);
+	settings_each_change(s->services->policy.settings, changed->settings, add_file, c);
 	c->at = c->files;
 	s->turn.change = c;
 }
@@ -168,7 +168,7 @@ bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre
 {
 	struct policy *changed;
 	struct err err = { 0 };
-	int status = policy_look(s->cadre, &changed, &err);
+	int status = policy_look(s->services, &changed, &err);
 
 	if (status < 0)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
@@ -176,7 +176,7 @@ bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre
 		return false;
 	begin(s, changed);
 	if (!find_wanted(s)) {
-		app_use_policy(s->cadre, TAKE(s->turn.change->policy));
+		app_use_policy(s->services, TAKE(s->turn.change->policy));
 		session_config_release(s);
 		return false;
 	}
@@ -188,7 +188,7 @@ bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre
 /* Without a person to ask, servers of a project wait for trust or for an approval in the user's own settings. */
 static void report_waiting_servers(struct cadre_session *s)
 {
-	const struct mcp_config *config = s->cadre->mcp_config;
+	const struct mcp_config *config = s->services->mcp_config;
 	AUTO_BUF struct buf text = { 0 };
 
 	for (size_t i = 0; config && i < config->count; i++) {
@@ -206,11 +206,11 @@ static void report_waiting_servers(struct cadre_session *s)
 
 void session_tell_policy(struct cadre_session *s)
 {
-	const struct policy *p = &s->cadre->policy;
+	const struct policy *p = &s->services->policy;
 
 	if (s->policy_told != p->generation + 1 && p->notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&p->notes)) });
-	if (!s->policy_told && !s->cadre->options.interactive)
+	if (!s->policy_told && !s->services->options.interactive)
 		report_waiting_servers(s);
 	s->policy_told = p->generation + 1;
 }

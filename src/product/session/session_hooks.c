@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * session_hooks.c - what hooks are told about a session and its turns. What their answers do is in session_turn.c. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/firing.h"
 
@@ -22,7 +22,7 @@ static bool fire(struct cadre_session *s, enum hook_event event, const char *sub
 
 bool session_tell_setup(struct cadre_session *s, hook_done_fn *done)
 {
-	const char *trigger = s->cadre->options.setup;
+	const char *trigger = s->services->options.setup;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 

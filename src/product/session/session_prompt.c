@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * session_prompt.c - what a turn begins with: the prompt as it waits for its hooks, and as it goes on disk with what the model
  * must know before it. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/main_agent.h"
 #include "product/session/mention.h"
-#include "product/command/rewind.h"
+#include "product/session/rewind.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * session_settle.c - what a session does when something of it has ended: it waits for its children, tells its end, is idle, or is
  * freed. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "agents/agent/firing.h"
 
 /* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
@@ -28,10 +28,10 @@ static uint64_t longest_wait_ms(const struct options *o)
 /* Nobody is there to come back later: the run waits for its children, but not for ever. */
 static void limit_wait(struct cadre_session *s)
 {
-	uint64_t limit_ms = longest_wait_ms(&s->cadre->options);
+	uint64_t limit_ms = longest_wait_ms(&s->services->options);
 
 	if (!s->running && s->tree.alive_count && limit_ms && !timer_running(&s->wait) && !s->gave_up)
-		timer_start(s->cadre->loop, &s->wait, limit_ms);
+		timer_start(s->services->loop, &s->wait, limit_ms);
 }
 
 static void on_told_long(struct timer *timer)
@@ -42,8 +42,8 @@ static void on_told_long(struct timer *timer)
 /* The same for hooks that were only told. */
 static void limit_told(struct cadre_session *s, bool at_work)
 {
-	if (!at_work && s->tree.told && !s->cadre->options.interactive && !timer_running(&s->told_wait))
-		timer_start(s->cadre->loop, &s->told_wait, TOLD_WAIT_MS);
+	if (!at_work && s->tree.told && !s->services->options.interactive && !timer_running(&s->told_wait))
+		timer_start(s->services->loop, &s->told_wait, TOLD_WAIT_MS);
 }
 
 static void on_ended(void *data, const struct hook_outcome *outcome)
@@ -69,13 +69,13 @@ void session_settle(struct cadre_session *s)
 		at_work = true;
 	if (at_work != s->counted) {
 		s->counted = at_work;
-		app_busy(s->cadre, at_work ? 1 : -1);
+		services_busy(s->services, at_work ? 1 : -1);
 	}
-	struct cadre *c = s->cadre;
+	struct services *sv = s->services;
 	if (s->closing && !at_work)
 		session_free(s);
-	else if (!at_work && c->on_idle)
-		c->on_idle(c);
+	else if (!at_work && sv->on_idle)
+		sv->on_idle(sv);
 }
 
 void session_settle_init(struct cadre_session *s)
@@ -86,6 +86,6 @@ void session_settle_init(struct cadre_session *s)
 
 void session_settle_release(struct cadre_session *s)
 {
-	timer_stop(s->cadre->loop, &s->wait);
-	timer_stop(s->cadre->loop, &s->told_wait);
+	timer_stop(s->services->loop, &s->wait);
+	timer_stop(s->services->loop, &s->told_wait);
 }

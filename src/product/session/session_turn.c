@@ -8,7 +8,7 @@
  *
  * Where the option setup says so, Setup hooks come before those of SessionStart; cadre_prepare() ends behind both.
  * A session is at work while a turn runs or children are alive. A notification that comes between turns starts one. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/compact.h"
 #include "product/session/main_agent.h"
 #include "product/session/mention.h"
@@ -59,7 +59,7 @@ static void end_unasked(struct cadre_session *s, enum query_end end, struct str 
 	q->usage = (struct usage){ 0 };
 	buf_clear(&q->text);
 	buf_add(&q->text, text.p, text.n);
-	q->started_ms = loop_now_ms(s->cadre->loop);
+	q->started_ms = loop_now_ms(s->services->loop);
 	session_end_turn(s);
 }
 
@@ -90,7 +90,7 @@ static void take_opening(struct cadre_session *s, struct str json)
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	if (s->cadre->options.interactive || !json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+	if (s->services->options.interactive || !json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
 		return;
 	struct str text = str_trim(json_str(root, &a));
 	buf_add(&s->turn.opening, text.p, text.n);
@@ -329,7 +329,7 @@ static bool asks(const struct cadre_session *s)
 
 static bool has_hooks_in(const struct cadre_session *s, const struct hook_set *set)
 {
-	bool sets_up = s->cadre->options.setup && !s->turn.setup_told;
+	bool sets_up = s->services->options.setup && !s->turn.setup_told;
 
 	return set &&
 	       ((sets_up && set->events[HOOK_SETUP]) || (!s->turn.start_told && set->events[HOOK_SESSION_START]) ||
@@ -414,7 +414,7 @@ int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why,
 	struct session_prompt p = { .text = { text, n } };
 	int status = s ? session_prompt(s, &p, &err) : CADRE_USAGE;
 
-	return app_status(status, &err, why, why_size);
+	return api_status(status, &err, why, why_size);
 }
 
 int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
@@ -422,7 +422,7 @@ int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
 	struct err err = { 0 };
 
 	if (!s || s->running || s->closing)
-		return app_status(err_set(&err, ERR_BUSY, "a turn is running"), &err, why, why_size);
+		return api_status(err_set(&err, ERR_BUSY, "a turn is running"), &err, why, why_size);
 	s->turn.prepares = true;
 	announce(s, false);
 	start_up(s);
@@ -502,8 +502,8 @@ void session_turn_attach(struct cadre_session *s)
 void session_turn_release(struct cadre_session *s)
 {
 	session_settle_release(s);
-	if (s->cadre->hooks)
-		hook_engine_end_agent(s->cadre->hooks, s->id, NULL);
+	if (s->services->hooks)
+		hook_engine_end_agent(s->services->hooks, s->id, NULL);
 	session_config_release(s);
 	said_release(&s->turn.said);
 	buf_release(&s->turn.opening);

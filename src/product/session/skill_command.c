@@ -288,7 +288,7 @@ static void ask_server(struct expansion *e, const struct command *c)
 	if (e->prompt)
 		return;
 	buf_addstr(&e->why, err.text);
-	loop_kick(e->session->cadre->loop, &e->kick);
+	loop_kick(e->session->services->loop, &e->kick);
 }
 
 static void make_ready(struct expansion *e)
@@ -431,7 +431,7 @@ bool session_expand(struct cadre_session *s, expansion_fn *then)
 	if (read_names(e))
 		go_on(e);
 	else
-		loop_kick(s->cadre->loop, &e->kick);
+		loop_kick(s->services->loop, &e->kick);
 	return true;
 }
 

@@ -8,12 +8,12 @@
 
 static const char managed_dir[] = "/etc/claude-code";
 
-int app_skill_sources(struct cadre *c, struct arena *a, struct skill_sources *ret_sources, struct err *err)
+int app_skill_sources(struct services *sv, struct arena *a, struct skill_sources *ret_sources, struct err *err)
 {
-	const struct options *o = &c->options;
+	const struct options *o = &sv->options;
 	struct skill_sources s = { 0 };
 
-	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || policy_load(c, err) < 0)
+	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || policy_load(sv, err) < 0)
 		return -(int)err->kind;
 	const char **dirs = arena_alloc(a, (o->add_dir_count + 1) * sizeof *dirs);
 	for (size_t i = 0; i < o->add_dir_count; i++)
@@ -25,34 +25,34 @@ int app_skill_sources(struct cadre *c, struct arena *a, struct skill_sources *re
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
 	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
 	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
-	s.plugins = app_plugin_skills(c->plugins, a, &s.plugin_count);
-	s.plugins_only = app_plugins_only(c->policy.settings, "skills");
+	s.plugins = app_plugin_skills(sv->plugins, a, &s.plugin_count);
+	s.plugins_only = app_plugins_only(sv->policy.settings, "skills");
 	*ret_sources = s;
 	return 0;
 }
 
-int app_open_skills(struct cadre *c, struct err *err)
+int app_open_skills(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct skill_sources sources;
 
-	if (c->skills || c->options.no_slash_commands)
+	if (sv->skills || sv->options.no_slash_commands)
 		return 0;
-	if (app_skill_sources(c, &a, &sources, err) < 0)
+	if (app_skill_sources(sv, &a, &sources, err) < 0)
 		return -(int)err->kind;
-	c->skills = skill_registry_new(&sources);
+	sv->skills = skill_registry_new(&sources);
 	return 0;
 }
 
 void session_use_skills(struct cadre_session *s)
 {
-	const struct settings *settings = s->cadre->policy.settings;
+	const struct settings *settings = s->services->policy.settings;
 	struct agent_tree *t = &s->tree;
 
-	t->skills.registry = s->cadre->skills;
+	t->skills.registry = s->services->skills;
 	t->skills.overrides = settings_get(settings, "skillOverrides", NULL);
 	t->skills.no_commands = settings_bool(settings, "disableSkillShellExecution", false);
-	t->skills.fork_in_background = s->cadre->options.interactive;
+	t->skills.fork_in_background = s->services->options.interactive;
 	t->skills.listing_part = settings_double(settings, "skillListingBudgetFraction", 0.01);
 	t->skills.listing_chars = settings_i64(settings, "skillListingMaxDescChars", 0);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * skills.h - from the options of a runtime to its skills, and prompts that begin with the name of one. */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "defs/skill/registry.h"
 
 /* Where the skills of these options are; all texts are in the arena. */
-int app_skill_sources(struct cadre *c, struct arena *a, struct skill_sources *ret_sources, struct err *err);
+int app_skill_sources(struct services *sv, struct arena *a, struct skill_sources *ret_sources, struct err *err);
 /* c->skills, made with the first session; it stays NULL if there are to be none. */
-int app_open_skills(struct cadre *c, struct err *err);
+int app_open_skills(struct services *sv, struct err *err);
 void session_use_skills(struct cadre_session *s); /* what the settings say about them now */
 
 /* skill_command.c: "/name arguments" as a prompt.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * steer.c - what a host may change while a session runs: it holds from the next request on. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "defs/policy/permissions.h"
 
 static int set_model(struct cadre_session *s, const char *name, struct err *err)
@@ -14,18 +14,18 @@ static int set_model(struct cadre_session *s, const char *name, struct err *err)
 /* Nobody gets a freedom by this that the command line did not offer. */
 static int set_mode(struct cadre_session *s, const char *name, struct err *err)
 {
-	struct options o = s->cadre->options;
+	struct options o = s->services->options;
 	enum permission_mode mode;
 
 	if (!name || !permission_mode_parse(str_from(name), &o.permission_mode))
 		return err_set(err, ERR_USAGE, "unknown permission mode '%s'", name ? name : "");
 	o.mode_given = true;
-	if (o.permission_mode == PERMISSION_BYPASS && !s->cadre->options.may_bypass &&
-	    s->cadre->options.permission_mode != PERMISSION_BYPASS)
+	if (o.permission_mode == PERMISSION_BYPASS && !s->services->options.may_bypass &&
+	    s->services->options.permission_mode != PERMISSION_BYPASS)
 		return err_set(err, ERR_DENIED,
 			       "bypassPermissions was not allowed at the start: it needs "
 			       "--allow-dangerously-skip-permissions");
-	if (app_start_mode(s->cadre->policy.settings, &o, &mode, err) < 0)
+	if (app_start_mode(s->services->policy.settings, &o, &mode, err) < 0)
 		return -(int)err->kind;
 	permission_choose_mode(&s->tree.main.permission, mode);
 	return 0;
@@ -37,7 +37,7 @@ static int set_thinking(struct cadre_session *s, const char *value, struct err *
 	int status = value ? options_set(&o, "max-thinking-tokens", value, err) : 0;
 
 	if (status == 0) {
-		s->tree.thinking = o.thinking ? arena_strdup(&s->arena, o.thinking) : s->cadre->options.thinking;
+		s->tree.thinking = o.thinking ? arena_strdup(&s->arena, o.thinking) : s->services->options.thinking;
 		session_renew_head(s);
 	}
 	options_release(&o);
@@ -59,7 +59,7 @@ static int set_display(struct cadre_session *s, const char *value, struct err *e
 
 static int set_effort(struct cadre_session *s, const char *value, struct err *err)
 {
-	if (options_set(&s->cadre->options, "effort", value, err) < 0)
+	if (options_set(&s->services->options, "effort", value, err) < 0)
 		return -(int)err->kind;
 	session_renew_head(s);
 	return 0;
@@ -82,7 +82,7 @@ int cadre_session_set(struct cadre_session *s, const char *option, const char *v
 
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		if (!strcmp(table[i].option, option))
-			return app_status(table[i].set(s, value, &err), &err, why, why_size);
-	return app_status(err_set(&err, ERR_USAGE, "'%s' cannot be changed while a session runs", option), &err, why,
+			return api_status(table[i].set(s, value, &err), &err, why, why_size);
+	return api_status(err_set(&err, ERR_USAGE, "'%s' cannot be changed while a session runs", option), &err, why,
 			  why_size);
 }

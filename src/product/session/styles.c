@@ -2,7 +2,7 @@
  * styles.c - see styles.h. */
 #include "product/session/styles.h"
 #include <dirent.h>
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/texts.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -148,18 +148,18 @@ static bool walk_builtin(const struct walk *w)
 
 static void walk_all(const struct cadre_session *s, const struct walk *w)
 {
-	const struct cadre *c = s->cadre;
-	unsigned sources = c->options.some_sources ? c->options.setting_sources : SETTINGS_ALL;
+	const struct services *sv = s->services;
+	unsigned sources = sv->options.some_sources ? sv->options.setting_sources : SETTINGS_ALL;
 
 	if (s->tree.managed_dir && !walk_usual(w, s->tree.managed_dir))
 		return;
-	const char *project = c->options.config_root ? c->options.config_root : s->tree.main.cwd;
-	if ((sources & SETTINGS_PROJECT) && !walk_project(w, project, c->store.config_dir))
+	const char *project = sv->options.config_root ? sv->options.config_root : s->tree.main.cwd;
+	if ((sources & SETTINGS_PROJECT) && !walk_project(w, project, sv->store.config_dir))
 		return;
-	if ((sources & SETTINGS_USER) && !walk_usual(w, c->store.config_dir))
+	if ((sources & SETTINGS_USER) && !walk_usual(w, sv->store.config_dir))
 		return;
-	for (size_t i = 0; c->plugins && i < c->plugins->enabled_count; i++)
-		if (!walk_plugin(w, c->plugins->enabled[i]))
+	for (size_t i = 0; sv->plugins && i < sv->plugins->enabled_count; i++)
+		if (!walk_plugin(w, sv->plugins->enabled[i]))
 			return;
 	(void)walk_builtin(w);
 }
@@ -185,7 +185,7 @@ static bool is_wanted(void *data, const struct output_style *style)
 
 void session_find_style(struct cadre_session *s)
 {
-	const struct json *setting = settings_get(s->cadre->policy.settings, "outputStyle", NULL);
+	const struct json *setting = settings_get(s->services->policy.settings, "outputStyle", NULL);
 	struct search search = { s, json_cstr(setting, &s->arena) };
 
 	s->style = NULL;

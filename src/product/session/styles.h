@@ -3,7 +3,7 @@
  * output-styles/ of the managed directory, of .claude in cwd and the directories above it up to the repository's root, of the
  * user's configuration, or of a plugin (then called plugin:name). The first of these places that has the name counts. */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 
 struct json_out;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * title.c - the name of a session: the option name, a host's or a hook's word. A line that tells nothing to the model; the
  * newest one counts. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 
 int session_set_title(struct cadre_session *s, struct str title, struct err *err)
@@ -22,7 +22,7 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 
 int session_keep_name(struct cadre_session *s, struct err *err)
 {
-	const char *name = s->cadre->options.name;
+	const char *name = s->services->options.name;
 
 	if (s->name_kept || !name || !name[0] || !s->tree.main.journal)
 		return 0;

@@ -33,7 +33,7 @@ bool session_offers_list(const struct cadre_session *s, const struct tool *tool)
 
 	if (!s->tree.session_dir)
 		return false; /* lists are files of a session */
-	if (is_named(s->cadre->options.allowed_tools, tool->name))
+	if (is_named(s->services->options.allowed_tools, tool->name))
 		return true;
 	if (by_tasks != ((tool->flags & TOOL_TASK_LIST) != 0))
 		return false;

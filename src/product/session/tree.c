@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * tree.c - what the agents of a session share, from options, settings and environment. */
 #include "agents/agent/memory.h"
-#include "product/command/agents.h"
-#include "product/runtime/app_int.h"
+#include "defs/policy/sources.h"
+#include "product/session/session_int.h"
 #include "product/session/compact.h"
 #include "product/session/skills.h"
-#include "defs/policy/permission_update.h"
+#include "product/session/permission_update.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"
-#include "product/command/rewind.h"
-#include "product/runtime/web.h"
+#include "product/session/rewind.h"
+#include "product/session/web_settings.h"
 #include "lib/io/file.h"
 #include "core/store/state.h"
 #include "config/settings/env_switch.h"
@@ -27,11 +27,11 @@ static unsigned env_number(const char *variable, unsigned least, unsigned most, 
 	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
 }
 
-static int open_registry(struct cadre *c, struct err *err)
+static int open_registry(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	return c->registry ? 0 : app_agents(c, &a, &c->registry, err);
+	return sv->registry ? 0 : app_agents(sv, &a, &sv->registry, err);
 }
 
 /* A variable of the environment is closer to the run than a file. */
@@ -71,7 +71,7 @@ static void find_switches(const struct options *o, const struct policy *p, struc
 
 void session_use_policy(struct cadre_session *s)
 {
-	const struct policy *p = &s->cadre->policy;
+	const struct policy *p = &s->services->policy;
 	struct agent_tree *t = &s->tree;
 	const char *base = settings_cstr(p->settings, "worktree.baseRef", &s->arena, "head");
 	const char *model = settings_cstr(p->settings, "subagents.defaultModel", &s->arena, NULL);
@@ -80,8 +80,8 @@ void session_use_policy(struct cadre_session *s)
 	app_limit_modes(&t->main.permission, p->settings);
 	find_limits(p->settings, &t->limits);
 	t->seats.cap = t->limits.alive;
-	s->cadre->most_children = t->limits.alive;
-	app_adjust_governor(s->cadre);
+	s->services->most_children = t->limits.alive;
+	app_adjust_governor(s->services);
 	t->switches.trusted = p->trusted;
 	t->hook_set = p->hooks;
 	t->hook_policy = &p->hook_policy;
@@ -100,7 +100,7 @@ void session_use_policy(struct cadre_session *s)
 static const char *find_plans(struct cadre_session *s)
 {
 	const struct agent_tree *t = &s->tree;
-	const char *wish = settings_cstr(s->cadre->policy.settings, "plansDirectory", &s->arena, NULL);
+	const char *wish = settings_cstr(s->services->policy.settings, "plansDirectory", &s->arena, NULL);
 	const char *dir = wish && wish[0] ? path_absolute(&s->arena, t->project_dir, str_from(wish)) : NULL;
 	AUTO_FREE char *real = dir ? realpath(dir, NULL) : NULL;
 	AUTO_FREE char *root = realpath(t->project_dir, NULL);
@@ -124,16 +124,16 @@ static void find_places(struct cadre_session *s, const char *project_dir)
 	struct agent_tree *t = &s->tree;
 	AUTO_BUF struct buf key = { 0 };
 	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
-	const char *given = s->cadre->options.config_root;
+	const char *given = s->services->options.config_root;
 	const char *root =
 		given ? path_absolute(&s->arena, t->main.cwd, str_from(given)) : git_root(&s->arena, t->main.cwd);
 
 	store_project_key(&key, str_from(t->main.cwd));
 	t->session_id = s->id;
-	t->config_dir = s->cadre->store.config_dir;
+	t->config_dir = s->services->store.config_dir;
 	t->project_dir = root ? root : t->main.cwd;
 	t->plans_dir = find_plans(s);
-	t->managed_dir = s->cadre->options.managed_dir ? s->cadre->options.managed_dir : "/etc/claude-code";
+	t->managed_dir = s->services->options.managed_dir ? s->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(&s->arena, "%s/%s", project_dir, s->id) : NULL;
 	t->todo_dir = t->session_dir ? find_todos(s) : NULL;
 	t->env_dir = arena_printf(&s->arena, "%s/session-env/%s", t->config_dir, s->id);
@@ -150,6 +150,14 @@ void session_leave_places(struct cadre_session *s)
 
 	for (int i = 0; i < TASKS_DEPTH && path && rmdir(path) == 0; i++)
 		*strrchr(path, '/') = '\0';
+}
+
+static bool trusts_plugin(void *data, const char *name)
+{
+	const struct plugin_list *list = ((struct cadre_session *)data)->services->plugins;
+	const struct plugin *p = list ? plugin_list_find(list, name) : NULL;
+
+	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
 
 static void on_permissions(struct agent_tree *t, const struct json *updates)
@@ -169,34 +177,34 @@ static void on_idle(struct agent_tree *t)
 
 int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err)
 {
-	struct cadre *c = s->cadre;
-	const struct options *o = &c->options;
+	struct services *sv = s->services;
+	const struct options *o = &sv->options;
 	struct agent_tree *t = &s->tree;
 	const char *limit = getenv("CLAUDE_CODE_MAX_OUTPUT_TOKENS");
 
-	if (open_registry(c, err) < 0 || app_open_skills(c, err) < 0 || app_open_hooks(c, err) < 0)
+	if (open_registry(sv, err) < 0 || app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0)
 		return -(int)err->kind;
-	if (!c->state)
-		c->state = state_new(c->loop, c->store.config_dir);
-	if (!c->worktrees)
-		c->worktrees = worktree_pool_new(c->loop, c->spawner);
+	if (!sv->state)
+		sv->state = state_new(sv->loop, sv->store.config_dir);
+	if (!sv->worktrees)
+		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
 	s->project_dir = project_dir;
 	find_places(s, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
-	find_switches(o, &c->policy, &t->switches);
+	find_switches(o, &sv->policy, &t->switches);
 	session_use_policy(s);
-	if (!c->classifier)
-		c->classifier = classifier_new(c);
-	t->classifier = c->classifier;
-	t->hooks = c->hooks;
-	t->spawner = c->spawner;
-	t->endpoints = &c->endpoints;
-	t->heads = &c->heads;
-	t->store = &c->store;
-	t->state = t->session_dir ? c->state : NULL;
-	t->registry = c->registry;
+	if (!sv->classifier)
+		sv->classifier = classifier_new(sv);
+	t->classifier = sv->classifier;
+	t->hooks = sv->hooks;
+	t->spawner = sv->spawner;
+	t->endpoints = &sv->endpoints;
+	t->heads = &sv->heads;
+	t->store = &sv->store;
+	t->state = t->session_dir ? sv->state : NULL;
+	t->registry = sv->registry;
 	t->kit = &tool_kit;
-	t->worktrees = c->worktrees;
+	t->worktrees = sv->worktrees;
 	t->entrypoint = o->entrypoint ? o->entrypoint : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;
 	t->parallel_calls = env_number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
@@ -208,7 +216,7 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 	t->on_permissions = on_permissions;
 	t->on_told = on_told;
 	t->on_idle = on_idle;
-	t->trusts_plugin = app_trusts_plugin;
+	t->trusts_plugin = trusts_plugin;
 	t->data = s;
 	session_open_checkpoint(s);
 	return 0;

@@ -48,7 +48,7 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
 	if (w->input_over)
-		loop_kick(w->cadre->loop, &w->kick); /* nobody can answer any more */
+		loop_kick(w->services->loop, &w->kick); /* nobody can answer any more */
 	return ask;
 }
 

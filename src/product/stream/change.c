@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * change.c - requests that change what the session is: its settings, its title, the files that it knows. */
-#include "defs/policy/config.h"
+#include "defs/policy/sources.h"
 #include "product/session/styles.h"
 #include "lib/io/file.h"
 #include "config/settings/settings_store.h"
@@ -47,7 +47,7 @@ static int store(const struct wire_request *r, struct json_member m, struct err 
 
 	if (!s || !json_is(m.value, JSON_STRING))
 		return err_set(err, ERR_USAGE, "'" STR_FMT "' cannot be stored in this file", STR_ARG(key));
-	if (app_settings_spec(r->wire->cadre, r->arena, &spec, err) < 0)
+	if (app_settings_spec(r->wire->services, r->arena, &spec, err) < 0)
 		return -(int)err->kind;
 	if (spec.bare || !(spec.sources & s->needs))
 		return err_set(err, ERR_DENIED, "the session does not read this file");
@@ -61,9 +61,9 @@ static int use_stored(struct cadre_session *s, struct err *err)
 {
 	struct policy *changed;
 
-	if (policy_renew(s->cadre, &changed, err) < 0)
+	if (policy_renew(s->services, &changed, err) < 0)
 		return -(int)err->kind;
-	app_use_policy(s->cadre, changed);
+	app_use_policy(s->services, changed);
 	session_find_style(s);
 	session_renew_head(s);
 	return 0;

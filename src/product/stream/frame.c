@@ -2,7 +2,7 @@
  * frame.c - an event as a line of stream-json, the form that the agent SDKs read. */
 #include "defs/agentdef/denial.h"
 #include "defs/agentdef/registry.h"
-#include "product/runtime/app_int.h"
+#include "product/session/session.h"
 #include "product/stream/frame_int.h"
 #include "product/session/server_prompt.h"
 #include "defs/policy/plugins.h"
@@ -20,13 +20,13 @@ static void end_frame(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 }
 
-static const char *key_source(const struct cadre *c)
+static const char *key_source(const struct services *sv)
 {
-	const struct provider_env *env = &c->endpoints.usual->env;
+	const struct provider_env *env = &sv->endpoints.usual->env;
 
-	if (env->auth_token && (c->options.auth_token || getenv(env->auth_token)))
+	if (env->auth_token && (sv->options.auth_token || getenv(env->auth_token)))
 		return env->auth_token;
-	return env->api_key && (c->options.api_key || getenv(env->api_key)) ? env->api_key : "none";
+	return env->api_key && (sv->options.api_key || getenv(env->api_key)) ? env->api_key : "none";
 }
 
 static void put_agents(struct json_out *w, const struct agent_registry *r)
@@ -138,13 +138,13 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "model", s->tree.main.model);
 	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
 	put_commands(w, s);
-	json_kcstr(w, "apiKeySource", key_source(s->cadre));
+	json_kcstr(w, "apiKeySource", key_source(s->services));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
 	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
 	put_agents(w, s->tree.registry);
 	put_skills(w, &s->tree);
-	app_put_plugins(w, s->cadre->plugins);
-	put_server_errors(w, s->cadre->mcp_config);
+	app_put_plugins(w, s->services->plugins);
+	put_server_errors(w, s->services->mcp_config);
 }
 
 static void frame_answer(struct json_out *w, const struct cadre_event *e)
@@ -313,7 +313,7 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	json_kbool(w, "is_error", e->event->is_error);
 	if (q->end == QUERY_MODEL_ERROR && q->failure.status)
 		json_ki64(w, "api_error_status", q->failure.status);
-	json_ki64(w, "duration_ms", (int64_t)(loop_now_ms(s->cadre->loop) - q->started_ms));
+	json_ki64(w, "duration_ms", (int64_t)(loop_now_ms(s->services->loop) - q->started_ms));
 	json_ki64(w, "duration_api_ms", (int64_t)q->api_ms);
 	json_ki64(w, "num_turns", q->turn);
 	if (has_result) {

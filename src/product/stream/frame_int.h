@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * frame_int.h - between frame.c (the conversation) and frame_task.c (children). Each writes the members of one frame. */
 #pragma once
-#include "product/runtime/app_int.h"
+#include "product/session/session.h"
 #include "lib/json/json_write.h"
+
+void frame_write(struct cadre_event *e); /* frame.c: the whole frame */
 
 typedef void frame_fn(struct json_out *w, const struct cadre_event *e);
 

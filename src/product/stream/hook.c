@@ -5,12 +5,12 @@
 /* Freed by the runtime as one piece: hooks stays first. */
 struct runner {
 	struct hook_runner hooks;
-	struct cadre *cadre;
+	struct services *services;
 };
 
-static struct cadre_wire *wire_of(const struct cadre *c, const char *session_id)
+static struct cadre_wire *wire_of(const struct services *sv, const char *session_id)
 {
-	struct cadre_wire *w = c->wires;
+	struct cadre_wire *w = sv->wires;
 
 	while (w && strcmp(w->session_id, session_id) != 0)
 		w = w->next;
@@ -45,7 +45,7 @@ static void tell_end(struct cadre_wire *w, struct hook_call *call, struct str re
 static void start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct cadre_wire *w = wire_of(r->cadre, call->session_id);
+	struct cadre_wire *w = wire_of(r->services, call->session_id);
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 
@@ -80,10 +80,10 @@ static void cancel(struct hook_runner *runner, struct hook_call *call)
 	hook_call_finish(call, true, STR("it was cancelled"));
 }
 
-struct hook_runner *wire_hook_runner_new(struct cadre *c)
+struct hook_runner *wire_hook_runner_new(struct services *sv)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
-	*r = (struct runner){ .hooks = { start, cancel }, .cadre = c };
+	*r = (struct runner){ .hooks = { start, cancel }, .services = sv };
 	return &r->hooks;
 }

@@ -121,7 +121,7 @@ static void put_policy(struct json_out *out, const struct policy *p)
 
 void wire_list_hooks(const struct wire_request *r)
 {
-	const struct policy *p = &r->wire->cadre->policy;
+	const struct policy *p = &r->wire->services->policy;
 	AUTO_BUF struct buf payload = { 0 };
 	struct json_out out = json_out(&payload);
 

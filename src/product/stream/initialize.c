@@ -10,7 +10,7 @@
 
 static int set(const struct wire_request *r, const char *option, const char *value, struct err *err)
 {
-	return options_set(&r->wire->cadre->options, option, value, err);
+	return options_set(&r->wire->services->options, option, value, err);
 }
 
 /* A list of texts, one paragraph each; an empty one is an empty prompt, none at all the usual one. */
@@ -78,7 +78,7 @@ static int take_managed(const struct wire_request *r, struct err *err)
 {
 	const struct json *managed = json_get(r->body, "managedSettings");
 
-	if (!r->wire->cadre->options.managed_in_initialize)
+	if (!r->wire->services->options.managed_in_initialize)
 		return 0;
 	if (!json_is(managed, JSON_OBJECT))
 		return err_set(err, ERR_USAGE, "--managed-settings-in-initialize: initialize has no managedSettings");
@@ -149,14 +149,14 @@ void wire_put_models(struct json_out *out, const struct options *o)
 static int renew_hooks(const struct wire_request *r, struct err *err)
 {
 	const struct json *hooks = json_get(r->body, "hooks");
-	struct cadre *c = r->wire->cadre;
+	struct services *sv = r->wire->services;
 	struct policy *changed;
 
 	if (!json_is(hooks, JSON_OBJECT))
 		return 0;
-	if (set(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 || policy_renew(c, &changed, err) < 0)
+	if (set(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 || policy_renew(sv, &changed, err) < 0)
 		return -(int)err->kind;
-	app_use_policy(c, changed);
+	app_use_policy(sv, changed);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int renew_hooks(const struct wire_request *r, struct err *err)
 static bool has_plugins(const struct wire_request *r)
 {
 	const struct json *list = json_get(r->body, "plugins");
-	const struct options *o = &r->wire->cadre->options;
+	const struct options *o = &r->wire->services->options;
 
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		size_t i = 0;
@@ -187,7 +187,7 @@ static void write_answer(struct buf *payload, const struct wire_request *r)
 	session_put_commands(&out, s);
 	wire_put_agents(&out, s->tree.registry);
 	session_put_styles(&out, s);
-	wire_put_models(&out, &w->cadre->options);
+	wire_put_models(&out, &w->services->options);
 	json_key(&out, "account");
 	json_open(&out, '{');
 	json_close(&out);
@@ -197,7 +197,7 @@ static void write_answer(struct buf *payload, const struct wire_request *r)
 		json_kbool(&out, "hooks_applied", true);
 	json_kbool(&out, "hook_on_failure_supported", true);
 	if (json_get(r->body, "managedSettings"))
-		json_kbool(&out, "managed_settings_applied", w->cadre->options.managed_in_initialize);
+		json_kbool(&out, "managed_settings_applied", w->services->options.managed_in_initialize);
 	if (json_get(r->body, "plugins"))
 		json_kbool(&out, "plugins_applied", has_plugins(r));
 	json_kcstr(&out, "current_permission_mode", permission_mode_name(permission_mode(&s->tree.main.permission)));

@@ -3,9 +3,9 @@
  * told after it is on disk and before the frame that it belongs to. */
 #include "product/stream/wire_int.h"
 
-static struct cadre_wire *wire_of(struct cadre *c, const char *path)
+static struct cadre_wire *wire_of(struct services *sv, const char *path)
 {
-	struct cadre_wire *w = c->wires;
+	struct cadre_wire *w = sv->wires;
 
 	while (w && (!w->session_id[0] || !strstr(path, w->session_id)))
 		w = w->next;
@@ -31,10 +31,10 @@ static void on_line(void *data, const char *path, struct str line)
 	wire_send(w, &frame);
 }
 
-void wire_mirror(struct cadre *c)
+void wire_mirror(struct services *sv)
 {
-	if (!c->options.session_mirror)
+	if (!sv->options.session_mirror)
 		return;
-	c->store.on_line = on_line;
-	c->store.data = c;
+	sv->store.on_line = on_line;
+	sv->store.data = sv;
 }

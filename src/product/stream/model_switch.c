@@ -5,7 +5,7 @@
 #include "product/stream/wire_int.h"
 
 struct model_switch {
-	struct cadre *cadre;
+	struct services *services;
 	char *session_id, *request_id;
 	char *wish, *from; /* wish: NULL for the model of the start */
 };
@@ -57,7 +57,7 @@ static void change(struct cadre_wire *w, struct str id, const char *from, const 
 
 static struct cadre_wire *wire_of(const struct model_switch *m)
 {
-	struct cadre_wire *w = m->cadre->wires;
+	struct cadre_wire *w = m->services->wires;
 
 	while (w && (!w->session || strcmp(w->session->id, m->session_id) != 0))
 		w = w->next;
@@ -83,7 +83,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 /* The id that an alias stands for; what cannot be resolved is refused when it is set. */
 static const char *target(const struct wire_request *r, const char *wish)
 {
-	const struct options *o = &r->wire->cadre->options;
+	const struct options *o = &r->wire->services->options;
 	const char *id = NULL;
 	const char *name = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default();
 
@@ -102,7 +102,7 @@ void wire_set_model(const struct wire_request *r)
 		return;
 	}
 	struct model_switch *m = xcalloc(1, sizeof *m);
-	*m = (struct model_switch){ .cadre = r->wire->cadre,
+	*m = (struct model_switch){ .services = r->wire->services,
 				    .session_id = xstrdup(r->wire->session->id),
 				    .request_id = xstrndup(r->id.p, r->id.n),
 				    .wish = wish ? xstrdup(wish) : NULL,

@@ -145,7 +145,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	enqueue(w, m);
 	if (m->priority == WIRE_NOW && w->working)
 		cadre_interrupt(w->session);
-	loop_kick(w->cadre->loop, &w->kick);
+	loop_kick(w->services->loop, &w->kick);
 }
 
 /* A turn that could not begin has ended: with a result, as every turn. */
@@ -190,7 +190,7 @@ void wire_start_next(struct cadre_wire *w)
 	if (session_prompt(w->session, &p, &err) < 0) {
 		w->working = false;
 		fail_turn(w, err.text);
-		loop_kick(w->cadre->loop, &w->kick);
+		loop_kick(w->services->loop, &w->kick);
 	}
 	message_free(m);
 }

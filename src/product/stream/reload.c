@@ -68,9 +68,9 @@ void wire_reload_plugins(const struct wire_request *r)
 	json_key(&out, "commands");
 	session_put_commands(&out, s);
 	wire_put_agents(&out, s->tree.registry);
-	app_put_plugins(&out, w->cadre->plugins);
+	app_put_plugins(&out, w->services->plugins);
 	wire_put_servers(&out, w);
-	json_ki64(&out, "error_count", (int64_t)count_errors(w->cadre->plugins));
+	json_ki64(&out, "error_count", (int64_t)count_errors(w->services->plugins));
 	if (json_bool(json_get(r->body, "hold_on_cache_impact")))
 		json_kbool(&out, "held", false); /* no tool comes or goes */
 	json_close(&out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rewind.c - rewind_files: files as they were when a message came. The protocol has no word for "although others changed them",
  * so they go back in any case; what is lost is kept (docs/internals/checkpoint.md). */
-#include "product/command/rewind.h"
+#include "product/session/rewind.h"
 #include "product/stream/wire_int.h"
 
 static void put_outcome(struct buf *payload, const struct rewind *w, const char *why)

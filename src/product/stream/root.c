@@ -3,7 +3,7 @@
  * client cannot widen what agents may reach. */
 #include <limits.h>
 #include <sys/stat.h>
-#include "defs/policy/permission_update.h"
+#include "product/session/permission_update.h"
 #include "lib/io/file.h"
 #include "defs/skill/registry.h"
 #include "agents/agent/firing.h"

@@ -202,25 +202,25 @@ static struct wire_server *find_server(struct cadre_wire *w, const char *name)
 }
 
 /* A server that only the configuration names (its entry says "sdk") is the newest client's. */
-struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *server,
+struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server *server,
 					  const struct mcp_transport_handlers *handlers, void *data)
 {
-	struct cadre_wire *w = c->wires;
+	struct cadre_wire *w = sv->wires;
 
 	if (server->kind != MCP_SDK)
 		return NULL;
 	struct wire_transport *t = xcalloc(1, sizeof *t);
 	while (w && !find_server(w, server->name))
 		w = w->next;
-	if (!w && c->wires) {
-		w = c->wires;
+	if (!w && sv->wires) {
+		w = sv->wires;
 		wire_add_server(w, str_from(server->name), NULL);
 	}
 	t->base = (struct mcp_transport){ .class = &transport_class,
 					  .handlers = *handlers,
 					  .data = data,
 					  .server = mcp_server_ref(server),
-					  .world = &c->server_world };
+					  .world = &sv->server_world };
 	t->kick.step = on_kick;
 	t->last = &t->first;
 	t->wire = w;
@@ -246,15 +246,15 @@ static struct mcp_server *describe(struct str name)
 }
 
 /* Sessions that are opened from now on have it. */
-static void offer(struct cadre *c, struct str name)
+static void offer(struct services *sv, struct str name)
 {
 	struct mcp_server *server = describe(name);
 
 	if (!server)
 		return;
 	struct host_server *h = xcalloc(1, sizeof *h);
-	*h = (struct host_server){ .next = c->host_servers, .server = server };
-	c->host_servers = h;
+	*h = (struct host_server){ .next = sv->host_servers, .server = server };
+	sv->host_servers = h;
 }
 
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest)
@@ -263,7 +263,7 @@ void wire_add_server(struct cadre_wire *w, struct str name, const struct json *m
 	struct str json = manifest ? json_raw(manifest) : STR("");
 
 	if (!w->session)
-		offer(w->cadre, name);
+		offer(w->services, name);
 
 	s->name = xstrndup(name.p, name.n);
 	buf_add(&s->manifest, json.p, json.n);

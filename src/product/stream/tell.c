@@ -46,7 +46,7 @@ static void put_source(void *data, const struct settings_view *view)
 
 void wire_get_settings(const struct wire_request *r)
 {
-	const struct settings *settings = r->wire->cadre->policy.settings;
+	const struct settings *settings = r->wire->services->policy.settings;
 	AUTO_BUF struct buf payload = { 0 };
 	struct json_out out = json_out(&payload);
 
@@ -130,7 +130,7 @@ void wire_list_models(const struct wire_request *r)
 	struct json_out out = json_out(&payload);
 
 	json_open(&out, '{');
-	wire_put_models(&out, &r->wire->cadre->options);
+	wire_put_models(&out, &r->wire->services->options);
 	json_close(&out);
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
@@ -146,7 +146,7 @@ void wire_list_rules(const struct wire_request *r)
 	char why[240] = "";
 	size_t n = 0;
 
-	if (cadre_permissions_list(r->wire->cadre, &report, why, sizeof why) < 0) {
+	if (cadre_permissions_list(r->wire->services->owner, &report, why, sizeof why) < 0) {
 		wire_reply_error(r->wire, r->id, NULL, "%s", why);
 		return;
 	}

@@ -22,7 +22,7 @@ void wire_get_cost(const struct wire_request *r)
 static void put_session(struct json_out *out, const struct cadre_wire *w)
 {
 	const struct query *q = &w->session->tree.main.query;
-	uint64_t now = loop_now_ms(w->cadre->loop);
+	uint64_t now = loop_now_ms(w->services->loop);
 
 	json_key(out, "session");
 	json_open(out, '{');

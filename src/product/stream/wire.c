@@ -11,7 +11,7 @@ void wire_send(struct cadre_wire *w, struct buf *line)
 	buf_addch(line, '\n');
 	w->out(w->data, line->p, line->n);
 	buf_clear(line);
-	app_check_backlog(w->cadre);
+	app_check_backlog(w->services);
 }
 
 void wire_complain(struct cadre_wire *w, const char *fmt, ...)
@@ -37,7 +37,7 @@ void wire_refuse(struct cadre_wire *w, const char *why)
 {
 	buf_clear(&w->error);
 	buf_addstr(&w->error, why);
-	cadre_stop(w->cadre);
+	cadre_stop(w->services->owner);
 }
 
 void wire_tell_state(struct cadre_wire *w, const char *state)
@@ -67,7 +67,7 @@ static void on_turn_ended(struct cadre_wire *w, const struct cadre_event *e)
 	w->working = false;
 	w->api_ms += w->session->tree.main.query.api_ms;
 	w->failed = cadre_event_is_error(e);
-	loop_kick(w->cadre->loop, &w->kick);
+	loop_kick(w->services->loop, &w->kick);
 }
 
 static void on_event(const struct cadre_event *e, void *data)
@@ -111,13 +111,13 @@ int wire_open_session(struct cadre_wire *w, struct err *err)
 		return 0;
 	if (w->closing)
 		return err_set(err, ERR_BUSY, "the session is closed");
-	int status = cadre_open(w->cadre, on_event, w, &w->session, why, sizeof why);
+	int status = cadre_open(w->services->owner, on_event, w, &w->session, why, sizeof why);
 	if (status < 0)
 		return err_set(err, (enum err_kind) - status, "%s", why);
-	w->opened_ms = loop_now_ms(w->cadre->loop);
+	w->opened_ms = loop_now_ms(w->services->loop);
 	w->session->queued = &w->queued;
 	snprintf(w->session_id, sizeof w->session_id, "%s", w->session->id);
-	wire_mirror(w->cadre);
+	wire_mirror(w->services);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static void finish(struct cadre_wire *w)
 	if (w->session)
 		close_session(w);
 	if (w->finishing)
-		app_busy(w->cadre, -1);
+		services_busy(w->services, -1);
 	w->finishing = false;
 }
 
@@ -272,9 +272,9 @@ void cadre_wire_end_input(struct cadre_wire *w)
 		end_line(w);
 	w->input_over = true;
 	w->finishing = true;
-	app_busy(w->cadre, 1);
+	services_busy(w->services, 1);
 	wire_asks_end(w, "the input is over");
-	loop_kick(w->cadre->loop, &w->kick);
+	loop_kick(w->services->loop, &w->kick);
 }
 
 void cadre_wire_interrupt(struct cadre_wire *w)
@@ -286,33 +286,34 @@ void cadre_wire_interrupt(struct cadre_wire *w)
 		cadre_interrupt(w->session);
 }
 
-static void on_idle(struct cadre *c)
+static void on_idle(struct services *sv)
 {
-	for (struct cadre_wire *w = c->wires; w; w = w->next)
-		loop_kick(c->loop, &w->kick);
+	for (struct cadre_wire *w = sv->wires; w; w = w->next)
+		loop_kick(sv->loop, &w->kick);
 }
 
-static void on_servers(struct cadre *c)
+static void on_servers(struct services *sv)
 {
-	for (struct cadre_wire *w = c->wires; w; w = w->next)
+	for (struct cadre_wire *w = sv->wires; w; w = w->next)
 		wire_servers_changed(w);
 }
 
 struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *data)
 {
+	struct services *sv = cadre_services(c);
 	struct cadre_wire *w = xcalloc(1, sizeof *w);
 
-	*w = (struct cadre_wire){ .cadre = c, .out = out, .data = data, .kick = { .step = on_kick } };
-	w->replay = c->options.replay_user_messages;
-	w->awaits = c->options.await_initialize || c->options.managed_in_initialize;
+	*w = (struct cadre_wire){ .services = sv, .out = out, .data = data, .kick = { .step = on_kick } };
+	w->replay = sv->options.replay_user_messages;
+	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize;
 	w->tells_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
-	w->next = c->wires;
-	c->wires = w;
-	c->on_idle = on_idle;
-	c->on_servers = on_servers;
-	c->host_transport = wire_make_transport;
-	if (!c->hook_callback)
-		c->hook_callback = wire_hook_runner_new(c);
+	w->next = sv->wires;
+	sv->wires = w;
+	sv->on_idle = on_idle;
+	sv->on_servers = on_servers;
+	sv->host_transport = wire_make_transport;
+	if (!sv->hook_callback)
+		sv->hook_callback = wire_hook_runner_new(sv);
 	return w;
 }
 
@@ -326,8 +327,8 @@ int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 /* A session ends after it was closed, and may outlive its wire: then it tells nobody. */
 static void detach(struct cadre_wire *w)
 {
-	struct cadre_wire **at = &w->cadre->wires;
-	struct cadre_session *s = app_session(w->cadre, w->session_id);
+	struct cadre_wire **at = &w->services->wires;
+	struct cadre_session *s = session_by_id(w->services, w->session_id);
 
 	while (*at != w)
 		at = &(*at)->next;

@@ -2,7 +2,7 @@
  * wire_int.h - one client that speaks stream-json, and what the files of this room ask of each other
  * (docs/internals/wire.md). */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
 
@@ -35,7 +35,7 @@ struct wire_later;
 struct wire_settling;
 
 struct cadre_wire {
-	struct cadre *cadre;
+	struct services *services;
 	struct cadre_wire *next; /* of the runtime */
 	cadre_wire_fn *out;
 	void *data;
@@ -65,7 +65,7 @@ struct cadre_wire {
 	struct arena arena;
 };
 
-struct mcp_transport *wire_make_transport(struct cadre *c, struct mcp_server *server,
+struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server *server,
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
@@ -143,12 +143,12 @@ void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
 /* mirror.c */
-void wire_mirror(struct cadre *c); /* the store is there; if it is asked for */
+void wire_mirror(struct services *sv); /* the store is there; if it is asked for */
 /* failure.c */
 void wire_tell_failure(
 	struct cadre_wire *w); /* if the turn of the main agent ended with an error of the model's service */
 /* hook.c */
-struct hook_runner *wire_hook_runner_new(struct cadre *c);
+struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
 struct agent_registry;
 void wire_put_agents(struct json_out *out, const struct agent_registry *r); /* "agents" */

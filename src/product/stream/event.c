@@ -1,59 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * emit.c - events on their way out: numbered, with a time, given to the host. Frames are made only if it asks. */
+ * event.c - what a host can ask of an event (cadre.h). Texts and frames are made when they are asked for. */
 #include "defs/agentdef/color.h"
-#include "product/runtime/app_int.h"
-#include "product/observe/control.h"
-#include "product/observe/debug.h"
-#include "product/session/schema.h"
-#include "product/session/server_call.h"
-#include "product/observe/trace.h"
+#include "product/stream/frame_int.h"
 
 _Static_assert((int)EVENT_COMPACTED == (int)CADRE_COMPACTED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
-
-static void tell_host(struct cadre_session *s, const struct event *event)
-{
-	struct cadre_event e = { .event = event, .session = s, .seq = ++s->seq, .time_ms = id_wall_ms() };
-
-	if (event->uuid)
-		snprintf(e.uuid, sizeof e.uuid, "%s", event->uuid);
-	else
-		id_uuid(e.uuid);
-	s->on_event(&e, s->data);
-	buf_release(&e.text);
-	buf_release(&e.frame);
-	json_reader_release(&e.reader);
-	arena_release(&e.arena);
-	app_check_backlog(s->cadre);
-}
-
-/* Whoever wanted a trace learns that there is none before the turn is over. */
-static void keep_trace(struct cadre_session *s, const struct event *event)
-{
-	struct trace *t = s->cadre->trace;
-	struct err err = { 0 };
-
-	if (!t)
-		return;
-	trace_event(t, s->id, event);
-	if (event->kind == EVENT_TURN_ENDED && trace_flush(t, &err) < 0)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
-}
-
-void session_emit(void *data, const struct event *event)
-{
-	struct cadre_session *s = data;
-
-	keep_trace(s, event);
-	debug_event(s->cadre->debug, event);
-	schema_hear(s, event);
-	if (event->kind == EVENT_AGENT_STARTED && !s->control)
-		control_open(s); /* before anybody hears of the child: it can be asked about at once */
-	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s))
-		prompt_tool_ask(s, event);
-	else if (s->on_event)
-		tell_host(s, event);
-}
 
 enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * turn.c - how a turn ended, in the words of the outside. One table. */
-#include "product/runtime/app_int.h"
+#include "product/session/session_int.h"
 #include "product/session/schema.h"
 
 static const struct ending {

@@ -1,44 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * app_int.h - what the files of this room ask of each other. */
+ * session_int.h - what the files of this room ask of each other. */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 
-/* cadre.c */
-int app_status(int status, const struct err *err, char *why, size_t why_size); /* err into why; returns status */
-
-/* watch.c */
-void watch_end_all(struct cadre *c);
-
-/* debug_session.c */
-int app_open_debug(struct cadre *c, struct err *err); /* if it is wanted */
-void session_watch_requests(struct cadre_session *s); /* of all its agents, which are not open yet */
+/* emit.c */
+void session_watch_states(struct cadre_session *s); /* before its agents are open */
 
 /* endpoint.c */
 int session_choose_model(struct cadre_session *s, struct err *err); /* provider, model and endpoint of the main agent */
 /* name: NULL for that of the options, the environment or the settings. On failure nothing has changed. */
 int session_set_model(struct cadre_session *s, const char *name, struct err *err);
-void app_adjust_governor(struct cadre *c);
+void app_adjust_governor(struct services *sv);
 
 /* context.c */
 void context_system_prompt(struct buf *out, const struct cadre_session *s);
-
-/* hooks.c */
-int app_open_hooks(struct cadre *c, struct err *err);
-void app_close_hooks(struct cadre *c);
 
 /* tree.c */
 void session_use_policy(struct cadre_session *s); /* what the settings say now */
 int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err); /* all but the main agent */
 void session_leave_places(struct cadre_session *s); /* directories that are not needed any more */
-
-/* emit.c */
-event_fn session_emit;                   /* data is the session */
-void frame_write(struct cadre_event *e); /* frame.c */
-
-/* turn.c */
-struct str turn_text(const struct cadre_session *s, struct buf *scratch);
-const char *turn_subtype(const struct cadre_session *s);
-bool turn_is_error(const struct cadre_session *s);
 
 /* session.c */
 void session_free(struct cadre_session *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * emit_question.c - events that want an answer, taken apart for faces. */
-#include "product/runtime/app_int.h"
+ * event_question.c - events that want an answer, taken apart for faces. */
+#include "product/session/session.h"
 
 /* ---- may a call run? --------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * web.c - the web for the tools of a session. */
-#include "product/runtime/web.h"
-#include "product/runtime/app_int.h"
+#include "product/session/web_settings.h"
+#include "product/session/session_int.h"
 #include "product/session/one_shot.h"
 #include "tools/web/web.h"
 
@@ -24,7 +24,7 @@ static void cancel(struct web_question *q)
 static int ask(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
 {
 	const struct actor *a = env->owner;
-	struct one_shot_spec spec = { .cadre = web->data,
+	struct one_shot_spec spec = { .services = web->data,
 				      .session_id = env->session_id,
 				      .agent_id = a->who.id,
 				      .label = q->label,
@@ -40,20 +40,20 @@ static int ask(struct web *web, struct tool_env *env, struct web_question *q, st
 
 void session_use_web(struct cadre_session *s)
 {
-	struct cadre *c = s->cadre;
+	struct services *sv = s->services;
 
-	if (!c->web) {
-		c->web = web_new(c->loop);
-		c->web->ask = ask;
-		c->web->data = c;
+	if (!sv->web) {
+		sv->web = web_new(sv->loop);
+		sv->web->ask = ask;
+		sv->web->data = sv;
 	}
-	c->web->allow_private = settings_bool(c->policy.settings, "webFetch.allowPrivate", false);
-	s->tree.web = c->web;
+	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
+	s->tree.web = sv->web;
 }
 
 bool session_can_search(const struct cadre_session *s)
 {
-	const struct provider *usual = s->cadre->endpoints.usual;
+	const struct provider *usual = s->services->endpoints.usual;
 
 	return usual && usual->searches_web;
 }

@@ -1,86 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * app.h - the objects behind the handles of cadre.h, for this room and for the one above it that speaks with agent SDKs. */
+ * session.h - one conversation: the agents of a session, its turn, and what it borrows (services.h). */
 #pragma once
-#include <cadre.h>
-#include "product/session/classifier.h"
-#include "product/runtime/options.h"
-#include "defs/policy/policy.h"
-#include "guard/hook/hook.h"
-#include "lib/io/spawn.h"
-#include "lib/io/writer.h"
-#include "mcp/transport/transport.h"
 #include "core/message/event.h"
-#include "core/model/endpoints.h"
-#include "agents/query/query.h"
 #include "core/store/load.h"
-#include "core/store/lock.h"
-#include "core/store/store.h"
+#include "guard/hook/hook.h"
+#include "defs/policy/services.h"
 #include "agents/agent/subagent.h"
+#include "product/session/classifier.h"
 #include "tools/tools.h"
 
 struct config_change;
-struct control;
-struct debug_log;
-struct expansion;
 struct elicitation;
+struct expansion;
 struct file_watch;
 struct main_agent;
-struct mcp_config;
 struct mentions;
 struct output_style;
-struct mcp_pool;
 struct schema;
-struct skill_registry;
-struct trace;
-struct watch;
-
-struct cadre {
-	struct options options;
-	struct loop *loop;
-	struct endpoints endpoints; /* usual is chosen with the first session */
-	struct spawner *spawner;
-	struct head_pool heads;
-	struct store store;              /* ready once store.config_dir is set */
-	struct state *state;             /* opened with the first session */
-	struct agent_registry *registry; /* the same */
-	struct skill_registry *skills;   /* the same; NULL: there are none */
-	struct policy policy;            /* the same */
-	struct plugin_list *plugins;     /* the same; reference */
-	struct hook_engine *hooks;
-	struct http *hook_http;
-	struct hook_runner *hook_model, *hook_server;
-	struct web *web;               /* made with the first session (tools/web/web.h) */
-	struct classifier *classifier; /* made with the first session */
-	struct mcp_world server_world;
-	struct mcp_pool *server_pool;  /* opened with the first session */
-	struct mcp_config *mcp_config; /* the same */
-	/* Makes the transport of a server that lives in the host; NULL: there are none. */
-	struct mcp_transport *(*host_transport)(struct cadre *c, struct mcp_server *server,
-						const struct mcp_transport_handlers *handlers, void *data);
-	struct host_server {
-		struct host_server *next;
-		struct mcp_server *server; /* reference */
-	} * host_servers;                  /* that every session joins */
-	struct hook_runner *hook_callback; /* hooks that are functions of the host; NULL: none */
-	struct cadre_wire *wires;          /* list by next */
-	void (*on_idle)(struct cadre *c); /* a session has nothing to do any more; set by wires, NULL: there are none */
-	void (*on_servers)(struct cadre *c); /* a server of a session has changed its state; the same */
-	bool lends_tools;                    /* sessions have no turns: their main agents need nobody to ask */
-	struct worktree_pool *worktrees;
-	unsigned draining; /* worktrees and hooks that are being ended */
-	struct lock_table locks;
-	struct cadre_session *sessions; /* list by next */
-	size_t session_count;
-	struct watch *watches;
-	struct trace *trace;     /* NULL: none is written */
-	struct debug_log *debug; /* NULL: nothing is logged */
-	struct cadre_writer *writers;
-	unsigned busy; /* turns that run, watches that keep us, sessions that close */
-	bool stopped;  /* cadre_stop() was called */
-	bool paused;   /* a writer is too far behind */
-	size_t descriptor_limit;
-	size_t most_children; /* at work at a time, as the settings say */
-};
+struct server_approval;
 
 /* The turn that runs, and hooks around it */
 struct turn {
@@ -103,7 +40,7 @@ struct turn {
 };
 
 struct cadre_session {
-	struct cadre *cadre;
+	struct services *services;
 	struct cadre_session *next;
 	cadre_event_fn *on_event;
 	void *data;
@@ -144,7 +81,6 @@ struct cadre_session {
 	bool host_elicits;                     /* its host answers them, whoever is asked for permission */
 	const char *project_dir;               /* <config>/projects/<key> */
 	const char *rules_file;                /* where rules of the user go; found when first asked for */
-	struct control *control;               /* since its first child; NULL: nobody can ask about them */
 };
 
 struct cadre_event {
@@ -160,8 +96,7 @@ struct cadre_event {
 	const struct json *questions; /* of the reader */
 };
 
-struct cadre_session *app_session(struct cadre *c, const char *id); /* NULL: there is none */
-void app_busy(struct cadre *c, int change);                         /* cadre_run() returns when it is 0 */
+struct cadre_session *session_by_id(struct services *sv, const char *id);          /* NULL: there is none */
 int session_set_title(struct cadre_session *s, struct str title, struct err *err); /* on disk */
 void session_renew_head(struct cadre_session *s); /* model, tools or thinking have changed: from the next request on */
 /* A prompt: its text, which hooks see and commands are found in; the blocks that the model gets, if it is more than text; and
@@ -178,11 +113,26 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
 struct json;
 int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err);
 
-void app_use_policy(struct cadre *c, struct policy *changed); /* takes it: it holds for all sessions from now on */
+void app_use_policy(struct services *sv, struct policy *changed); /* takes it: it holds for all sessions from now on */
 
-void app_check_backlog(struct cadre *c); /* pauses or resumes all sessions */
+void app_check_backlog(struct services *sv); /* pauses or resumes all sessions */
 
 struct json_out;
 void session_put_commands(struct json_out *w, const struct cadre_session *s); /* an array: what a user calls by /name */
 void session_put_model_usage(struct json_out *w,
 			     const struct cadre_session *s); /* an object: a member for each model */
+
+/* As the options of sv say. on_event may be NULL. */
+int session_open(struct services *sv, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
+		 struct err *err);
+event_fn session_emit;                                                 /* data is the session */
+void session_note(struct cadre_session *s, const struct event *event); /* to observers only, not to the host */
+
+/* hook_engine.c: the one of a runtime */
+int app_open_hooks(struct services *sv, struct err *err);
+void app_close_hooks(struct services *sv);
+
+/* How the last turn ended (turn_result.c) */
+struct str turn_text(const struct cadre_session *s, struct buf *scratch);
+const char *turn_subtype(const struct cadre_session *s);
+bool turn_is_error(const struct cadre_session *s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * permission_update.c - changes of permissions by hooks and hosts. */
-#include "defs/policy/permission_update.h"
+#include "product/session/permission_update.h"
 #include <sys/stat.h>
-#include "product/runtime/app_int.h"
-#include "defs/policy/config.h"
+#include "defs/policy/services.h"
+#include "defs/policy/sources.h"
 #include "product/session/servers.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -31,7 +31,7 @@ static int find_file(struct update *u, struct err *err)
 
 	if (str_is(to, "session") || str_is(to, "cliArg"))
 		return 0;
-	if (app_settings_spec(u->session->cadre, &u->arena, &spec, err) < 0)
+	if (app_settings_spec(u->session->services, &u->arena, &spec, err) < 0)
 		return -(int)err->kind;
 	if (str_is(to, "userSettings"))
 		u->file = path_join(&u->arena, spec.config_dir, "settings.json");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * options.c - one table of options by name. Values are copied; a later value replaces an earlier one. */
-#include "product/runtime/options.h"
+#include "defs/policy/options.h"
 #include "defs/agentdef/source.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * sessions_list.c - reads the files of a project. Most lines are only looked at as bytes: a file may have hundreds of
+ * session_list.c - reads the files of a project. Most lines are only looked at as bytes: a file may have hundreds of
  * megabytes, and what a list shows stands in few of its lines. */
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
-#include "product/command/sessions.h"
+#include "product/session/session_list.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
@@ -154,12 +154,12 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-int session_list_read(struct cadre *c, const char *text, struct session_list *ret, struct err *err)
+int session_list_read(struct services *sv, const char *text, struct session_list *ret, struct err *err)
 {
 	const char *cwd, *config;
 	AUTO_BUF struct buf escaped = { 0 };
 
-	if (options_directories(&c->options, &ret->arena, &cwd, &config, err) < 0)
+	if (options_directories(&sv->options, &ret->arena, &cwd, &config, err) < 0)
 		return -(int)err->kind;
 	ret->project_dir = store_project_dir(&ret->arena, config, cwd);
 	if (text)

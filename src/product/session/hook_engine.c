@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * hooks.c - the hook engine of a runtime, and what it tells its sessions. */
-#include "product/runtime/app_int.h"
-#include "product/observe/debug.h"
+#include "product/session/session_int.h"
 #include "product/session/hook_model.h"
 #include "product/session/server_call.h"
 
-struct cadre_session *app_session(struct cadre *c, const char *id)
+struct cadre_session *session_by_id(struct services *sv, const char *id)
 {
-	struct cadre_session *s = c->sessions;
+	struct cadre_session *s = sv->sessions;
 
 	while (s && strcmp(s->id, id) != 0)
 		s = s->next;
@@ -23,7 +22,7 @@ static const struct event_agent *agent_of(struct cadre_session *s, const char *a
 
 static void on_skipped(void *data, const struct hook_context *context, const struct hook *hook, const char *why)
 {
-	struct cadre_session *s = app_session(data, context->session_id);
+	struct cadre_session *s = session_by_id(data, context->session_id);
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!s)
@@ -36,7 +35,7 @@ static void on_skipped(void *data, const struct hook_context *context, const str
 /* What a hook that nobody waited for has to say goes to the model with its next request. */
 static void on_late(void *data, const struct hook_late *late)
 {
-	struct cadre_session *s = app_session(data, late->session_id);
+	struct cadre_session *s = session_by_id(data, late->session_id);
 	struct actor *a = s ? agent_tree_actor(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
 	struct str said = late->wake.n ? late->wake : late->context;
 	AUTO_BUF struct buf text = { 0 };
@@ -56,9 +55,9 @@ static void on_late(void *data, const struct hook_late *late)
 
 /* ---- for who watches hooks ------------------------------------------------------------------------------------- */
 
-static void emit(struct cadre *c, enum event_kind kind, const struct hook_report *r)
+static void emit(struct services *sv, enum event_kind kind, const struct hook_report *r)
 {
-	struct cadre_session *s = app_session(c, r->session_id);
+	struct cadre_session *s = session_by_id(sv, r->session_id);
 	bool always = r->event == HOOK_SESSION_START || r->event == HOOK_SETUP;
 
 	if (!s)
@@ -76,10 +75,10 @@ static void emit(struct cadre *c, enum event_kind kind, const struct hook_report
 			       .text = r->name,
 			       .is_error = r->result == HOOK_ERROR,
 			       .hook = &hook };
-	if (always || c->options.hook_events)
+	if (always || sv->options.hook_events)
 		session_emit(s, &event);
 	else
-		debug_event(c->debug, &event);
+		session_note(s, &event);
 }
 
 static void on_started(void *data, const struct hook_report *report)
@@ -94,33 +93,33 @@ static void on_ended(void *data, const struct hook_report *report)
 
 /* ---- its life -------------------------------------------------------------------------------------------------- */
 
-int app_open_hooks(struct cadre *c, struct err *err)
+int app_open_hooks(struct services *sv, struct err *err)
 {
 	const char *limit = getenv("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
 	uint64_t end_ms = 0;
 
-	if (c->hooks)
+	if (sv->hooks)
 		return 0;
 	if (limit && !str_to_u64(str_from(limit), &end_ms))
 		end_ms = 0;
-	c->hook_http = http_new(c->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
-	if (!c->hook_http)
+	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	if (!sv->hook_http)
 		return -(int)err->kind;
-	c->hook_model = hook_model_new(c);
-	c->hook_server = hook_server_new(c);
-	c->hooks = hook_engine_new(&(struct hook_engine_options){
-		.loop = c->loop,
-		.spawner = c->spawner,
-		.http = c->hook_http,
-		.runners = { [HOOK_PROMPT] = c->hook_model,
-			     [HOOK_AGENT] = c->hook_model,
-			     [HOOK_CALLBACK] = c->hook_callback,
-			     [HOOK_MCP_TOOL] = c->hook_server },
+	sv->hook_model = hook_model_new(sv);
+	sv->hook_server = hook_server_new(sv);
+	sv->hooks = hook_engine_new(&(struct hook_engine_options){
+		.loop = sv->loop,
+		.spawner = sv->spawner,
+		.http = sv->hook_http,
+		.runners = { [HOOK_PROMPT] = sv->hook_model,
+			     [HOOK_AGENT] = sv->hook_model,
+			     [HOOK_CALLBACK] = sv->hook_callback,
+			     [HOOK_MCP_TOOL] = sv->hook_server },
 		.observer = { .started = on_started,
 			      .ended = on_ended,
 			      .skipped = on_skipped,
 			      .late = on_late,
-			      .data = c },
+			      .data = sv },
 		.session_end_ms = end_ms,
 	});
 	return 0;
@@ -128,24 +127,24 @@ int app_open_hooks(struct cadre *c, struct err *err)
 
 static void on_drained(void *data)
 {
-	struct cadre *c = data;
+	struct services *sv = data;
 
-	c->draining--;
-	loop_stop(c->loop);
+	sv->draining--;
+	loop_stop(sv->loop);
 }
 
-void app_close_hooks(struct cadre *c)
+void app_close_hooks(struct services *sv)
 {
-	if (c->hooks) {
-		c->draining++;
-		hook_engine_drain(c->hooks, on_drained, c);
-		while (c->draining)
-			loop_run(c->loop);
-		hook_engine_free(c->hooks);
+	if (sv->hooks) {
+		sv->draining++;
+		hook_engine_drain(sv->hooks, on_drained, sv);
+		while (sv->draining)
+			loop_run(sv->loop);
+		hook_engine_free(sv->hooks);
 	}
-	hook_model_free(c->hook_model);
-	free(c->hook_callback);
-	free(c->hook_server);
-	if (c->hook_http)
-		http_free(c->hook_http);
+	hook_model_free(sv->hook_model);
+	free(sv->hook_callback);
+	free(sv->hook_server);
+	if (sv->hook_http)
+		http_free(sv->hook_http);
 }

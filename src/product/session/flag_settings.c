@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * flag_settings.c - more settings from the host while a session runs, in the layer of --settings. A key replaces what the
  * layer said under it; null takes it out. */
-#include "product/runtime/app_int.h"
-#include "defs/policy/config.h"
+#include "product/session/session_int.h"
+#include "defs/policy/sources.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
@@ -60,17 +60,17 @@ static void merge(struct buf *out, struct arena *a, const struct json *old, cons
 }
 
 /* On failure the old ones hold. */
-static int use_settings(struct cadre *c, const char *text, struct err *err)
+static int use_settings(struct services *sv, const char *text, struct err *err)
 {
-	const char *old = c->options.settings;
+	const char *old = sv->options.settings;
 	struct policy *changed;
 
-	c->options.settings = arena_strdup(&c->options.arena, text);
-	if (policy_renew(c, &changed, err) < 0) {
-		c->options.settings = old;
+	sv->options.settings = arena_strdup(&sv->options.arena, text);
+	if (policy_renew(sv, &changed, err) < 0) {
+		sv->options.settings = old;
 		return -(int)err->kind;
 	}
-	app_use_policy(c, changed);
+	app_use_policy(sv, changed);
 	return 0;
 }
 
@@ -96,10 +96,10 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 	AUTO_BUF struct buf merged = { 0 };
 	const struct json *old;
 
-	if (read_layer(&s->cadre->options, &reader, &scratch, &old, err) < 0)
+	if (read_layer(&s->services->options, &reader, &scratch, &old, err) < 0)
 		return -(int)err->kind;
 	merge(&merged, &a, old, more);
-	if (use_settings(s->cadre, merged.p, err) < 0)
+	if (use_settings(s->services, merged.p, err) < 0)
 		return -(int)err->kind;
 	return steer(s, more, &a, err);
 }

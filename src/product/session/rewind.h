@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rewind.h - files back as they were when a message came (docs/internals/checkpoint.md). */
 #pragma once
-#include "product/runtime/app.h"
+#include "product/session/session.h"
 #include "core/store/file_history.h"
 
 /* Whether files are kept before they are changed, and where. With the tree of the session; it has no effect without a

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  * rewind.c - files back as they were when a message came: what a session does for it, and one way back. */
-#include "product/command/rewind.h"
+#include "product/session/rewind.h"
 #include "config/settings/env_switch.h"
 #include "tools/line_diff.h"
 
 /* ---- a session --------------------------------------------------------------------------------------------------- */
 
 /* A person at a terminal expects to be able to go back; a program says whether it does. */
-static bool is_wanted(const struct cadre *c)
+static bool is_wanted(const struct services *sv)
 {
 	return env_is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") ||
-	       settings_bool(c->policy.settings, "fileCheckpointingEnabled", c->options.interactive);
+	       settings_bool(sv->policy.settings, "fileCheckpointingEnabled", sv->options.interactive);
 }
 
 void session_open_checkpoint(struct cadre_session *s)
 {
 	struct agent_tree *t = &s->tree;
 
-	if (t->session_dir && is_wanted(s->cadre))
-		t->checkpoint = checkpoint_new(&s->cadre->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
+	if (t->session_dir && is_wanted(s->services))
+		t->checkpoint = checkpoint_new(&s->services->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
 }
 
 int session_mark_prompt(struct cadre_session *s, struct err *err)

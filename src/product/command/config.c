@@ -1,88 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * config.c - `cadre config`: the settings that hold, and the keys that are known. */
-#include "defs/policy/config.h"
+#include "product/command/config.h"
+#include "product/command/report.h"
 #include "lib/io/file.h"
 #include "config/settings/settings_key.h"
-#include "config/settings/trust.h"
-
-/* Recorded by `cadre trust`, or said for this run. */
-static int find_trust(struct cadre *c, struct arena *a, const char *cwd, bool *ret_trusted, struct err *err)
-{
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *state_file;
-
-	if (app_state_file(c, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
-		return -(int)err->kind;
-	*ret_trusted = c->options.trust_project || trust_has(&trust, trust_folder(a, cwd));
-	return 0;
-}
-
-int app_settings_spec(struct cadre *c, struct arena *a, struct settings_spec *ret_spec, struct err *err)
-{
-	struct agent_sources sources;
-	int status = app_agent_sources(c, a, &sources, err);
-	const char *managed = NULL;
-	bool trusted;
-
-	if (status == 0)
-		status = app_parent_settings(&c->options, a, &managed, err);
-	if (status == 0)
-		status = find_trust(c, a, sources.cwd, &trusted, err);
-	if (status < 0)
-		return status;
-	*ret_spec = (struct settings_spec){
-		.cwd = sources.cwd,
-		.config_dir = sources.config_dir,
-		.managed_dir = sources.managed_dir,
-		.managed = managed,
-		.flag = sources.settings,
-		.sources = sources.setting_sources,
-		.bare = sources.bare,
-		.sdk = sources.sdk,
-		.trusted = trusted,
-	};
-	return 0;
-}
-
-int app_settings(struct cadre *c, struct settings **ret_settings, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct settings_spec spec;
-	int status = app_settings_spec(c, &a, &spec, err);
-
-	return status < 0 ? status : settings_load(&spec, ret_settings, err);
-}
-
-int app_state_file(struct cadre *c, struct arena *a, const char **ret_path, struct err *err)
-{
-	const char *cwd;
-	const char *config_dir;
-	const char *variable = getenv("CLAUDE_CONFIG_DIR");
-	int status = options_directories(&c->options, a, &cwd, &config_dir, err);
-
-	if (status < 0)
-		return status;
-	bool own = c->options.config_dir || (variable && variable[0]);
-	*ret_path = path_join(a, own ? config_dir : getenv("HOME"), ".claude.json");
-	return 0;
-}
-
-void app_warn_held(const struct settings *s, void (*warn)(void *data, const char *message), void *data)
-{
-	AUTO_BUF struct buf text = { 0 };
-	size_t count;
-	const struct settings_note *notes = settings_notes(s, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (notes[i].held)
-			buf_addf(&text, "%s%s (%s:%u)",
-				 text.n ? ", " : "this folder is not trusted, so these have no effect: ", notes[i].held,
-				 notes[i].origin.file, notes[i].origin.line);
-	if (!text.n || !warn)
-		return;
-	buf_addstr(&text, "; `cadre trust` records consent, --trust-project gives it for one run");
-	warn(data, text.p);
-}
 
 void app_put_origin(struct json_out *w, const struct settings_origin *origin)
 {
@@ -197,14 +118,15 @@ static void list_all(struct list *l)
 
 int cadre_config_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	struct settings *s;
 	struct err err = { 0 };
 
-	if (!c || !ret_report)
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
-	int status = app_settings(c, &s, &err);
+	int status = app_settings(sv, &s, &err);
 	if (status < 0)
-		return app_status(status, &err, why, why_size);
+		return api_status(status, &err, why, why_size);
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	list_all(&(struct list){ report, json_out(&report->json), s });
 	settings_unref(s);
@@ -231,7 +153,8 @@ static void put_key(struct json_out *w, const struct setting_key *key, const cha
 
 int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
 {
-	if (!c || !ret_report)
+	struct services *sv = cadre_services(c);
+	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
 	struct json_out w = json_out(&report->json);

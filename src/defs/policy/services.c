@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * services.c - see services.h. */
+#include "defs/policy/services.h"
+
+void services_observe(struct services *sv, struct observer *o)
+{
+	struct observer **at = &sv->observers;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = o;
+}
+
+void services_log(struct services *sv, const char *subject, const char *fmt, ...)
+{
+	AUTO_FREE char *text = NULL;
+	va_list ap;
+
+	if (!sv->observers)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		base_oom(0);
+	va_end(ap);
+	for (struct observer *o = sv->observers; o; o = o->next)
+		if (o->on_log)
+			o->on_log(o, subject, text);
+}
+
+void services_busy(struct services *sv, int change)
+{
+	sv->busy = (unsigned)((int)sv->busy + change);
+	if (!sv->busy)
+		loop_stop(sv->loop);
+}
+
+int api_status(int status, const struct err *err, char *why, size_t why_size)
+{
+	if (status < 0 && why && why_size)
+		snprintf(why, why_size, "%s", err->text);
+	return status;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * services.h - what every session borrows from its runtime: the loop, connections, registries, options and policy. struct cadre
+ * (product/runtime) owns it; the rooms between know only this. */
+#pragma once
+#include <cadre.h>
+#include "lib/io/loop.h"
+#include "core/message/head.h"
+#include "core/model/endpoints.h"
+#include "core/store/lock.h"
+#include "core/store/store.h"
+#include "mcp/servers/world.h"
+#include "defs/policy/options.h"
+#include "defs/policy/policy.h"
+
+struct agent_registry;
+struct cadre_session;
+struct cadre_wire;
+struct classifier;
+struct hook_engine;
+struct hook_runner;
+struct mcp_config;
+struct mcp_pool;
+struct mcp_server;
+struct mcp_transport;
+struct mcp_transport_handlers;
+struct plugin_list;
+struct skill_registry;
+struct state;
+struct web;
+struct worktree_pool;
+
+/* Hears of everything that happens in the sessions of a runtime: the trace, the debug log, the control socket. Functions that
+ * are NULL are not called. An event's line is on disk before it comes. */
+struct event;
+struct query;
+struct observer {
+	struct observer *next;
+	void (*on_event)(struct observer *o, struct cadre_session *s, const struct event *event);
+	void (*on_state)(struct observer *o, const struct query *q, const char *to); /* of an agent's query */
+	void (*on_log)(struct observer *o, const char *subject, const char *text);
+	void (*on_close)(struct observer *o, struct cadre_session *s); /* it is about to be freed */
+	void (*free)(struct observer *o);
+};
+
+struct services {
+	struct cadre *owner; /* for functions of cadre.h */
+	struct options options;
+	struct loop *loop;
+	struct endpoints endpoints; /* usual is chosen with the first session */
+	struct spawner *spawner;
+	struct head_pool heads;
+	struct lock_table locks;
+	struct store store;  /* ready once store.config_dir is set */
+	struct state *state; /* opened with the first session, as all that follows */
+	struct policy policy;
+	struct plugin_list *plugins; /* reference */
+	struct agent_registry *registry;
+	struct skill_registry *skills; /* NULL: there are none */
+	struct hook_engine *hooks;
+	struct http *hook_http;
+	struct hook_runner *hook_model, *hook_server;
+	struct hook_runner *hook_callback; /* hooks that are functions of the host; NULL: none */
+	struct web *web;
+	struct classifier *classifier;
+	struct worktree_pool *worktrees;
+	struct mcp_world server_world;
+	struct mcp_pool *server_pool;
+	struct mcp_config *mcp_config;
+	/* Makes the transport of a server that lives in the host; NULL: there are none. */
+	struct mcp_transport *(*host_transport)(struct services *sv, struct mcp_server *server,
+						const struct mcp_transport_handlers *handlers, void *data);
+	struct host_server {
+		struct host_server *next;
+		struct mcp_server *server; /* reference */
+	} * host_servers;                  /* that every session joins */
+	struct cadre_wire *wires;          /* clients that speak stream-json; list by next */
+	void (*on_idle)(
+		struct services *sv); /* a session has nothing to do any more; set by wires, NULL: there are none */
+	void (*on_servers)(struct services *sv); /* a server of a session has changed its state; the same */
+	bool lends_tools;                        /* sessions have no turns: their main agents ask no questions */
+	struct cadre_session *sessions;          /* list by next */
+	size_t session_count;
+	size_t descriptor_limit;
+	size_t most_children;       /* at work at a time, as the settings say */
+	struct observer *observers; /* list by next; owned */
+	unsigned draining;          /* worktrees, servers and hooks that are being ended */
+	unsigned busy;              /* turns that run, watches that keep us, sessions that close */
+	bool paused;                /* a writer is too far behind */
+};
+
+struct services *cadre_services(struct cadre *c);               /* NULL for NULL; product/runtime */
+void services_observe(struct services *sv, struct observer *o); /* takes it; it hears after those before it */
+void services_log(struct services *sv, const char *subject, const char *fmt, ...) printf_like(3, 4); /* for observers */
+void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
+/* For the functions of cadre.h: err into why. Returns status. */
+int api_status(int status, const struct err *err, char *why, size_t why_size);

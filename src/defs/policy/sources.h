@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * sources.h - from the options of a runtime to the files that count: settings, agents, state. */
+#pragma once
+#include "config/settings/settings.h"
+#include "defs/agentdef/registry.h"
+#include "defs/policy/services.h"
+
+/* All texts are in the arena. */
+int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err);
+int app_settings(struct services *sv, struct settings **ret_settings, struct err *err); /* returns a reference */
+/* One line about what files of the project say and may not say before the folder is trusted; none if there is nothing.
+ * warn may be NULL. */
+void app_warn_held(const struct settings *s, void (*warn)(void *data, const char *message), void *data);
+int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err); /* .claude.json */
+int app_agent_sources(struct services *sv, struct arena *a, struct agent_sources *ret_sources, struct err *err);
+int app_agents(struct services *sv, struct arena *a, struct agent_registry **ret_registry, struct err *err);
+/* The layer of --managed-settings, as the host said it (parent_settings.c). */
+int app_parent_settings(const struct options *o, struct arena *a, const char **ret_json, struct err *err);
