@@ -1,22 +1,28 @@
 # The front door. `make run` and `make test` do everything from a fresh checkout; meson does the work.
 PROMPT ?= What is in this repository? Look around and tell me in a few sentences.
 
-.PHONY: all run test bench fuzz check-corpus format tidy install clean deps-build deps-test deps-bench
+.PHONY: all dev run test bench fuzz check-corpus format tidy install clean deps-build deps-test deps-bench
 
 all: build/build.ninja
-	ninja -C build
+	@scripts/build.sh build
+
+build/build.ninja: OPTIONS = --buildtype=release
+# What the tests run. The reports of the sanitizers need line numbers only (-g1); gcc 12 takes the null checks of UBSan for null
+# pointers (the other two builds look for real ones).
+build-test/build.ninja: OPTIONS = -Dtests=true -Dcrash_points=true -Db_sanitize=address,undefined -Doptimization=1 -Ddebug=true -Dc_args='-g1 -Wno-nonnull'
+# Nothing of it is run: it is there for the warnings of the other compiler.
+build-clang/build.ninja: OPTIONS = -Dtests=true --buildtype=plain
+build-clang/build.ninja: export CC = clang
+# For daily work: compiles several times as fast as build-test. TEST_BUILD=build-dev tests/run unit
+build-dev/build.ninja: OPTIONS = -Dtests=true -Dcrash_points=true --buildtype=plain -Dc_args='-O0 -g1'
+build-bench/build.ninja: OPTIONS = -Dbench=true --buildtype=release
 
 build/build.ninja: | deps-build
-	meson setup build --buildtype=release >/dev/null
-
-build-test/build.ninja: | deps-test
-	meson setup build-test -Dtests=true -Dcrash_points=true -Db_sanitize=address,undefined --buildtype=debugoptimized >/dev/null
-
-build-clang/build.ninja: | deps-test
-	CC=clang meson setup build-clang -Dtests=true -Db_lundef=false >/dev/null
-
+build-test/build.ninja build-dev/build.ninja build-clang/build.ninja: | deps-test
 build-bench/build.ninja: | deps-bench
-	meson setup build-bench -Dbench=true --buildtype=release >/dev/null
+build/build.ninja build-test/build.ninja build-dev/build.ninja build-clang/build.ninja build-bench/build.ninja:
+	@echo "configuring $(@D)"
+	@meson setup $(@D) $(OPTIONS) >/dev/null || { tail -n 20 $(@D)/meson-logs/meson-log.txt; exit 1; }
 
 deps-build deps-test deps-bench:
 	@scripts/deps.sh $(@:deps-%=%)
@@ -28,13 +34,20 @@ run: all
 	scripts/demo.sh build/cadre; fi
 	@echo; echo "The agents it knows here (cadre agents):"; build/cadre agents
 
-test: all build-test/build.ninja build-clang/build.ninja
-	@ninja -C build-test
-	@ninja -C build-clang
-	@tests/run
+TREES = build build-test $(if $(T),,build-clang)
+# T="unit scenario/hooks": only these suites or tests, and not the build with clang.
+test:
+	@echo "make test: installs missing packages, builds ($(TREES)), runs $(or $(T),every test)"
+	@$(MAKE) --no-print-directory all build-test/build.ninja $(if $(T),,build-clang/build.ninja)
+	@scripts/build.sh build-test
+	@$(if $(T),,scripts/build.sh build-clang)
+	@tests/run $(T)
+
+dev: build-dev/build.ninja
+	@scripts/build.sh build-dev
 
 bench: all build-bench/build.ninja
-	@ninja -C build-bench
+	@scripts/build.sh build-bench
 	@bench/run
 
 # FUZZ=json SECONDS=60: searches with libFuzzer; without FUZZ each target for the time given.
@@ -59,4 +72,4 @@ install: all
 	meson install -C build
 
 clean:
-	rm -rf build build-test build-clang build-bench build-fuzz
+	rm -rf build build-test build-dev build-clang build-bench build-fuzz

@@ -55,6 +55,7 @@ from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_fa
                             request_line, transcript_line)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
 LIMIT_S = 30
 
 HEADERS = [(name, re.compile(header + "$")) for name, header in (
@@ -357,8 +358,8 @@ def has_mark(process, mark):
 
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--cadre", default=ROOT / "build-test" / "cadre")
-    options.add_argument("--modeld", default=ROOT / "build-test" / "modeld" / "modeld")
+    options.add_argument("--cadre", default=BUILD / "cadre")
+    options.add_argument("--modeld", default=BUILD / "modeld" / "modeld")
     options.add_argument("-j", type=int, default=2)
     options.add_argument("parts", nargs="*")
     given = options.parse_args()
@@ -373,10 +374,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(given.j) as pool:
         for number, test in enumerate(pool.map(Test.play, tests), 1):
             skip = f" # SKIP {test.skip}" if test.skip else ""
-            print(f"{'not ' * bool(test.failures)}ok {number} - {test.name}{skip}", flush=True)
-    for test in tests:
-        for line in [f"--- {test.name}", *test.failures] if test.failures else []:
-            print("# " + line)
+            diagnostics = "".join(f"\n# {line}" for text in test.failures for line in text.splitlines())
+            print(f"{'not ' * bool(test.failures)}ok {number} - {test.name}{skip}{diagnostics}", flush=True)
     raise SystemExit(any(test.failures for test in tests))
 
 

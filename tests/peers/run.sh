@@ -1,55 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Programs of others against ours, as TAP. usage: run.sh [MODELD [CADRE]] (the programs; default: those of the build folders)
-# Packages come from npm into node_modules here; where npm cannot be reached each test is skipped, visibly.
+# run.sh PEER.mjs PROGRAM...: a program of others against ours, as TAP. Packages come from npm into node_modules here; where npm
+# cannot be reached the test is skipped, visibly.
 set -u
-cd "$(dirname "$0")" || exit 1
-modeld=${1:-../../build/modeld/modeld}
-cadre=${2:-../../build-test/cadre}
-peers="modeld_sdk.mjs modeld_openai.mjs"
-cadre_peers="mcp_conformance.mjs mcp_auth.mjs mcp_servers.mjs mcp_changes.mjs mcp_serve.mjs usage.mjs"
-agent_peers="agent_sdk.mjs agent_sdk_control.mjs agent_sdk_hooks.mjs agent_sdk_request.mjs agent_sdk_session.mjs acp.mjs"
+here=$(dirname "$0")
+peer=$1
+shift
+
+end_with() {
+	printf '1..1\n%s\n' "$1"
+	exit "$2"
+}
 
 # Every package of package.json is here, in the version that it names.
 installed() {
-	sed -n 's/^    "\(.*\)": "\(.*\)",*$/\1 \2/p' package.json | while read -r name version; do
-		grep -qs "\"version\": \"$version\"" "node_modules/$name/package.json" || exit 1
+	sed -n 's/^    "\(.*\)": "\(.*\)",*$/\1 \2/p' "$here/package.json" | while read -r name version; do
+		grep -qs "\"version\": \"$version\"" "$here/node_modules/$name/package.json" || exit 1
 	done
 }
 
-skip_all() {
-	number=0
-	sed -n 's/^  async "\(.*\)"(client).*/\1/p' $peers | while read -r name; do
-		number=$((number + 1))
-		echo "ok $number - $name # SKIP $1"
-	done
-	number=$(cat $peers | grep -c '^  async "')
-	for peer in $cadre_peers $agent_peers; do
-		number=$((number + 1))
-		echo "ok $number - $peer # SKIP $1"
-	done
-	echo "1..$number"
-	exit 0
-}
-
-command -v node >/dev/null || skip_all "node is not installed"
+command -v node >/dev/null || end_with "ok 1 - $peer # SKIP node is not installed" 0
+exec 9<"$here/package.json"
+flock 9 # one test installs the packages, the others wait for it
 if ! installed; then
+	npm ping --fetch-retries=0 >/dev/null 2>&1 || end_with "ok 1 - $peer # SKIP npm cannot be reached" 0
 	# without the native programs that some packages bring: ours takes their place
-	npm install --omit=optional --silent --no-audit --no-fund --no-package-lock >/dev/null 2>&1 || {
-		npm ping >/dev/null 2>&1 || skip_all "npm cannot be reached"
-		echo "not ok 1 - npm install of the peers"
-		echo "1..1"
-		exit 1
-	}
+	(cd "$here" && npm install --omit=optional --silent --no-audit --no-fund --no-package-lock) >&2 ||
+		end_with "not ok 1 - npm install of the peers" 1
 fi
-status=0
-for peer in $peers; do
-	node "$peer" "$modeld" || status=1
-done
-for peer in $cadre_peers; do
-	node "$peer" "$cadre" || status=1
-done
-for peer in $agent_peers; do
-	node "$peer" "$modeld" "$cadre" || status=1
-done
-exit $status
+exec 9<&-
+exec node "$here/$peer" "$@"

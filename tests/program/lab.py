@@ -28,7 +28,7 @@ import traceback
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build-test"
+BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
 CADRE = str(BUILD / "cadre")
 MODELD = str(BUILD / "modeld" / "modeld")
 DEADLINE_S = 60

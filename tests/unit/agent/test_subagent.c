@@ -6,21 +6,20 @@
 
 int main(void)
 {
-	int failed = test_placement();
-
-	failed += test_classifier();
-	failed += test_end_state();
-	failed += test_fork();
-	failed += test_report();
-	failed += test_skill_recall();
-	failed += test_meta();
-	failed += test_tree();
-	failed += test_agent_tool();
-	failed += test_worktree_record();
-	failed += test_worktree_guard();
-	failed += test_worktree_take();
-	failed += test_worktree_release();
-	failed += test_worktree_pool();
-	failed += test_worktree_sweep();
-	return failed ? 1 : 0;
+	test_placement();
+	test_classifier();
+	test_end_state();
+	test_fork();
+	test_report();
+	test_skill_recall();
+	test_meta();
+	test_tree();
+	test_agent_tool();
+	test_worktree_record();
+	test_worktree_guard();
+	test_worktree_take();
+	test_worktree_release();
+	test_worktree_pool();
+	test_worktree_sweep();
+	return tests_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree_stage.c - a tree of agents that never runs. */
 #include "tree_stage.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "agents/agent/meta.h"
@@ -39,24 +38,16 @@ static void close_tree(struct tree_stage *st)
 
 void tree_stage_init(struct tree_stage *st)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*st = (struct tree_stage){ 0 };
-	snprintf(st->dir, sizeof st->dir, "%s/cadre-tree-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	CHECK(mkdtemp(st->dir) != NULL);
+	folder_make(st->dir);
 	open_tree(st);
-}
-
-static int remove_entry(const char *path, const struct stat *file, int type, struct FTW *ftw)
-{
-	(void)file, (void)type, (void)ftw;
-	return remove(path);
 }
 
 void tree_stage_release(struct tree_stage *st)
 {
 	close_tree(st);
-	CHECK_INT(nftw(st->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(st->dir);
 	arena_release(&st->arena);
 }
 
@@ -73,11 +64,7 @@ char *tree_stage_path(struct tree_stage *st, const char *name)
 
 void tree_stage_put(struct tree_stage *st, const char *name, struct str text)
 {
-	const char *path = tree_stage_path(st, name);
-	struct err err = { 0 };
-
-	CHECK_INT(file_make_parents(path, &err), 0);
-	CHECK_INT(file_replace(path, text.p, text.n, &err), 0);
+	file_put(tree_stage_path(st, name), text);
 }
 
 void tree_stage_load_agents(struct tree_stage *st)

@@ -5,7 +5,7 @@
 #include "agents/agent/tree.h"
 
 struct tree_stage {
-	char dir[64]; /* everything of the test is below it */
+	char dir[FOLDER_MAX]; /* everything of the test is below it */
 	struct arena arena;
 	struct agent_tree tree; /* registry: the built-in agents and those of dir/project/.claude/agents */
 	struct tool_env env;

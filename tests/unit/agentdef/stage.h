@@ -5,7 +5,7 @@
 #include "defs/agentdef/registry.h"
 
 struct stage {
-	char dir[80];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 	struct agent_sources sources; /* cwd: top/project, config: config, managed: managed; top is a repository */
 	struct agent_registry *registry;

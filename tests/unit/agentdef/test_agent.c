@@ -5,15 +5,14 @@
 
 int main(void)
 {
-	int failed = test_definition();
-
-	failed += test_fields();
-	failed += test_fail_closed();
-	failed += test_source();
-	failed += test_registry();
-	failed += test_builtin();
-	failed += test_roster();
-	failed += test_choice();
-	failed += test_memory();
-	return failed ? 1 : 0;
+	test_definition();
+	test_fields();
+	test_fail_closed();
+	test_source();
+	test_registry();
+	test_builtin();
+	test_roster();
+	test_choice();
+	test_memory();
+	return tests_run();
 }

@@ -284,15 +284,15 @@ TEST(base64_reads_back_what_it_wrote_and_refuses_the_rest)
 
 int main(void)
 {
-	return RUN_TESTS(T(an_error_carries_kind_and_text_and_context_goes_in_front),
-			 T(an_error_that_is_too_long_is_cut_not_overrun),
-			 T(a_buffer_grows_formats_and_drops_from_the_front), T(counts_and_times_are_short_for_people),
-			 T(an_arena_keeps_its_first_block_after_a_reset),
-			 T(a_map_keeps_the_order_of_insertion_and_survives_removal),
-			 T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
-			 T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
-			 T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
-			 T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
-			 T(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room),
-			 T(base64_reads_back_what_it_wrote_and_refuses_the_rest));
+	RUN_TESTS(T(an_error_carries_kind_and_text_and_context_goes_in_front),
+		  T(an_error_that_is_too_long_is_cut_not_overrun), T(a_buffer_grows_formats_and_drops_from_the_front),
+		  T(counts_and_times_are_short_for_people), T(an_arena_keeps_its_first_block_after_a_reset),
+		  T(a_map_keeps_the_order_of_insertion_and_survives_removal),
+		  T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
+		  T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
+		  T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
+		  T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
+		  T(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room),
+		  T(base64_reads_back_what_it_wrote_and_refuses_the_rest));
+	return tests_run();
 }

@@ -177,8 +177,8 @@ TEST(a_directory_that_is_gone_does_not_switch_hooks_off)
 
 TEST(a_long_text_goes_to_a_file_and_its_place_to_the_model)
 {
-	char dir[] = "/tmp/cadre-test-XXXXXX";
-	CHECK(mkdtemp(dir));
+	char dir[FOLDER_MAX];
+	folder_make(dir);
 	struct stage st;
 	stage_init(&st, 0);
 	st.context.results_dir = dir;
@@ -198,8 +198,7 @@ TEST(a_long_text_goes_to_a_file_and_its_place_to_the_model)
 	st.context.results_dir = "/dev/null/none";
 	stage_command(&st, HOOK_SESSION_START, "head -c 10001 /dev/zero | tr '\\0' x");
 	CHECK(strstr(stage_run(&st, HOOK_SESSION_START, "startup"), "x\n[... the rest of 9.8KB is left out ...]"));
-	unlink(path);
-	rmdir(dir);
+	folder_remove(dir);
 	stage_release(&st);
 }
 

@@ -166,8 +166,8 @@ static bool dies(int pidfd)
 
 TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 {
-	char dir[] = "/tmp/cadre-test-XXXXXX";
-	CHECK(mkdtemp(dir));
+	char dir[FOLDER_MAX];
+	folder_make(dir);
 	AUTO_BUF struct buf command = { 0 };
 	AUTO_BUF struct buf child = { 0 };
 	AUTO_BUF struct buf of_main = { 0 };
@@ -203,9 +203,7 @@ TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 	CHECK_INT(poll(&p, 1, 0), 0);
 	stage_release(&st); /* drains */
 	CHECK(dies(second));
-	unlink(child.p);
-	unlink(of_main.p);
-	rmdir(dir);
+	folder_remove(dir);
 }
 
 /* ---- cancelling ---- */

@@ -5,17 +5,16 @@
 
 int main(void)
 {
-	int failed = test_event();
-
-	failed += test_matcher();
-	failed += test_set();
-	failed += test_output();
-	failed += test_template();
-	failed += test_input();
-	failed += test_command();
-	failed += test_hostile();
-	failed += test_http();
-	failed += test_call();
-	failed += test_engine();
-	return failed ? 1 : 0;
+	test_event();
+	test_matcher();
+	test_set();
+	test_output();
+	test_template();
+	test_input();
+	test_command();
+	test_hostile();
+	test_http();
+	test_call();
+	test_engine();
+	return tests_run();
 }

@@ -113,6 +113,8 @@ TEST(a_child_that_closed_its_stdin_or_died_takes_nothing_and_harms_nobody)
 		struct talk t = { .on_output = write_more };
 		talk_start(&t, scripts[i], STR(""));
 		write_more(&t);
+		loop_run(t.loop);
+		CHECK_INT(t.exits, 1);
 		talk_end(&t);
 	}
 }

@@ -21,5 +21,10 @@ void doc_release(struct doc *d)
 
 int main(void)
 {
-	return test_read() + test_value() + test_write() + test_schema() + test_oracle();
+	test_read();
+	test_value();
+	test_write();
+	test_schema();
+	test_oracle();
+	return tests_run();
 }

@@ -5,7 +5,8 @@
 
 int main(void)
 {
-	int failed = test_gitignore() + test_glob() + test_wildcard();
-
-	return failed ? 1 : 0;
+	test_gitignore();
+	test_glob();
+	test_wildcard();
+	return tests_run();
 }

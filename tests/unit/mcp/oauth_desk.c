@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * oauth_desk.c - the servers of the authorisation tests, and their client. */
 #include "oauth_desk.h"
-#include <ftw.h>
 #include "mcp/auth/oauth_form.h"
 #include "unit.h"
 
@@ -190,8 +189,7 @@ void desk_init(struct desk *d)
 	d->server = server_start(serve, d, NULL);
 	d->loop = loop_new(0);
 	d->http = http_new(d->loop, &(struct http_options){ 0 }, NULL);
-	snprintf(d->dir, sizeof d->dir, "/tmp/cadre-auth-XXXXXX");
-	CHECK(mkdtemp(d->dir));
+	folder_make(d->dir);
 	snprintf(d->file, sizeof d->file, "%s/deep/tokens.json", d->dir);
 	snprintf(d->url, sizeof d->url, "http://127.0.0.1:%u/mcp", server_port(d->server));
 	d->world = (struct mcp_world){
@@ -199,11 +197,6 @@ void desk_init(struct desk *d)
 	};
 	d->config = (struct mcp_server){ .name = "far", .key = "far", .kind = MCP_HTTP, .url = d->url };
 	desk_new_auth(d);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	return remove(path);
 }
 
 void desk_release(struct desk *d)
@@ -221,7 +214,7 @@ void desk_release(struct desk *d)
 	buf_release(&d->head);
 	buf_release(&d->query);
 	buf_release(&d->registration);
-	nftw(d->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	folder_remove(d->dir);
 }
 
 const char *desk_challenge(struct desk *d, int status, const char *www_authenticate)

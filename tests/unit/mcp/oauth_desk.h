@@ -6,6 +6,7 @@
 #include "../io/http_server.h"
 #include "mcp/auth/auth.h"
 #include "mcp/auth/oauth_fetch.h"
+#include "unit.h"
 
 /* "$U" in body and location is the address of the server without a slash at the end, "$P" its port. A location: a redirect. */
 struct desk_rule {
@@ -36,7 +37,7 @@ struct desk {
 
 	struct loop *loop;
 	struct http *http;
-	char dir[64], file[96], url[96];
+	char dir[FOLDER_MAX], file[96], url[96];
 	struct mcp_world world;
 	struct mcp_server config;
 	struct mcp_auth *auth;

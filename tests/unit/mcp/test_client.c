@@ -250,6 +250,10 @@ TEST(a_client_may_be_closed_in_every_state)
 		mcp_client_start(s.client);
 		client_ask(&s, "{}", 0);
 		peer_run_for(&s.peer, ms);
+		mcp_client_close(TAKE(s.client), client_on_closed, &s);
+		loop_run(s.peer.loop);
+		CHECK_INT(s.closed, 1);
+		CHECK(s.ends.n && strchr(s.ends.p, '\n') == s.ends.p + s.ends.n - 1); /* the request ended once */
 		client_stage_release(&s);
 	}
 }

@@ -14,13 +14,12 @@
 /* ---- the file ---- */
 
 struct place {
-	char dir[64], file[96];
+	char dir[FOLDER_MAX], file[96];
 };
 
 static void place_init(struct place *p)
 {
-	snprintf(p->dir, sizeof p->dir, "/tmp/cadre-store-XXXXXX");
-	CHECK(mkdtemp(p->dir));
+	folder_make(p->dir);
 	snprintf(p->file, sizeof p->file, "%s/t.json", p->dir);
 }
 

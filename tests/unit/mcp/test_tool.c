@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_tool.c - tools of servers as tools of agents: definitions, flags, calls, results and their limits. */
 #include "unit.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "mcp/client/result.h"
@@ -18,7 +17,7 @@ struct stage {
 	struct tool_gate gate;
 	unsigned done;
 	bool drained;
-	char dir[64];
+	char dir[FOLDER_MAX];
 };
 
 static void allow(struct tool_gate *gate, struct tool_call *call)
@@ -35,14 +34,12 @@ static void on_done(struct tool_call *call)
 static void stage_init(struct stage *s)
 {
 	struct mcp_pool_events events = { .make_transport = peer_transport, .data = &s->peer };
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ .gate.ask = allow };
 	peer_init(&s->peer);
 	s->pool = mcp_pool_new(&s->peer.world, &events);
 	s->set = mcp_set_new(s->pool);
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-mcp-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
+	folder_make(s->dir);
 	s->env = (struct tool_env){ .loop = s->peer.loop, .servers = s->set, .results_dir = s->dir };
 }
 
@@ -51,12 +48,6 @@ static void stage_connect(struct stage *s)
 	mcp_set_join(s->set, s->peer.server);
 	loop_run(s->peer.loop);
 	mcp_set_tools(s->set, &s->tools);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
 }
 
 static void on_drained(void *data)
@@ -73,7 +64,7 @@ static void stage_release(struct stage *s)
 	CHECK(s->drained);
 	mcp_pool_free(s->pool);
 	peer_release(&s->peer);
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 }
 
 static struct tool_call *start(struct stage *s, const char *name, const char *input)

@@ -68,6 +68,7 @@ TEST(an_address_that_is_none_ends_the_connection)
 	wire_send(&w, 1, "{\"id\":1}");
 	wire_wait(&w, "closed ");
 
+	CHECK_STR(buf_str(&w.trail), "closed ftp:/nowhere is not an http or https URL\n");
 	wire_release(&w);
 }
 

@@ -195,9 +195,10 @@ TEST(a_large_message_arrives_whole)
 	struct wire w;
 	start_script(&w, 0, "printf '{\"a\":\"'; head -c 3000000 /dev/zero | tr '\\0' 'x'; echo '\"}'; read -r line");
 
-	wire_wait(&w, "message (large)\n");
+	wire_wait(&w, "message of 3000008 bytes\n");
 
 	wire_close(&w);
+	CHECK_STR(buf_str(&w.trail), "message of 3000008 bytes\nclosed on request\n");
 	wire_release(&w);
 }
 

@@ -28,7 +28,10 @@ static void on_message(void *data, struct str json)
 	struct wire *w = data;
 
 	CHECK_INT(w->closes, 0);
-	note(w, "message " STR_FMT "\n", STR_ARG(json.n < 4096 ? json : STR("(large)")));
+	if (json.n < 4096)
+		note(w, "message " STR_FMT "\n", STR_ARG(json));
+	else
+		note(w, "message of %zu bytes\n", json.n);
 	if (w->close_at_message)
 		mcp_transport_close(w->transport);
 }

@@ -5,5 +5,9 @@
 
 int main(void)
 {
-	return test_segment() + test_transcript() + test_body() + test_usage();
+	test_segment();
+	test_transcript();
+	test_body();
+	test_usage();
+	return tests_run();
 }

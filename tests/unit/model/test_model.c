@@ -5,6 +5,13 @@
 
 int main(void)
 {
-	return test_answer() + test_failure() + test_call() + test_governor() + test_catalog() + test_endpoints() +
-	       test_openai_request() + test_openai_stream();
+	test_answer();
+	test_failure();
+	test_call();
+	test_governor();
+	test_catalog();
+	test_endpoints();
+	test_openai_request();
+	test_openai_stream();
+	return tests_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - a directory to ask about, and calls that ask. */
 #include "stage.h"
-#include <sys/wait.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "unit.h"
@@ -26,15 +25,6 @@ static const struct tool tools[] = {
 	{ .name = "mcp__gitlab__push", .definition = "{}" },
 };
 
-static void put(struct stage *s, const char *name)
-{
-	const char *path = arena_printf(&s->arena, "%s/%s", s->dir, name);
-	struct err err = { 0 };
-
-	if (file_make_parents(path, &err) < 0 || file_replace(path, "x\n", 2, &err) < 0)
-		fail_msg("%s", err.text);
-}
-
 static void put_link(struct stage *s, const char *name, const char *target)
 {
 	CHECK_INT(symlink(target, arena_printf(&s->arena, "%s/%s", s->dir, name)), 0);
@@ -45,10 +35,10 @@ void stage_open(struct stage *s)
 	static const char *const files[] = { "f",           "w.txt",      ".env",       "a/.env",   "secrets/k",
 					     "a/secrets/k", "src/app.ts", "vendor/v.c", "docs/d.md" };
 
-	*s = (struct stage){ .dir = "/tmp/cadre-permission-XXXXXX" };
-	CHECK(mkdtemp(s->dir) != NULL);
+	*s = (struct stage){ 0 };
+	folder_make(s->dir);
 	for (size_t i = 0; i < COUNT_OF(files); i++)
-		put(s, files[i]);
+		file_put(path_join(&s->arena, s->dir, files[i]), STR("x\n"));
 	put_link(s, "link", "/etc/hostname");
 	put_link(s, "inside", "src");
 	put_link(s, "loop", "loop");
@@ -59,14 +49,7 @@ void stage_open(struct stage *s)
 
 void stage_close(struct stage *s)
 {
-	const char *command = arena_printf(&s->arena, "%s", s->dir);
-	pid_t child = fork();
-
-	if (child == 0) {
-		execlp("rm", "rm", "-rf", command, (char *)NULL);
-		_exit(127);
-	}
-	waitpid(child, NULL, 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
 

@@ -2,12 +2,13 @@
  * stage.h - a directory to ask about, and calls that ask. */
 #pragma once
 #include "guard/permission/permission.h"
+#include "unit.h"
 
 /* In a temporary directory, where the agent works:
  *   f out.txt .env a/.env secrets/k a/secrets/k src/app.ts vendor/ docs/ link -> /etc/hostname inside -> src */
 struct stage {
 	struct arena arena;
-	char dir[64];
+	char dir[FOLDER_MAX];
 	const char *dirs[3];
 	struct tool_env env;
 };

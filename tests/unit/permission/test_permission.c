@@ -144,23 +144,23 @@ TEST(tools_are_narrowed_where_nothing_is_asked_and_never_widened)
 
 int main(void)
 {
-	int failed = RUN_TESTS(T(mode_flags_and_allowed_names_decide), T(a_very_long_name_is_handled),
-			       T(modes_have_the_names_that_people_write), T(modes_have_an_order_of_strictness),
-			       T(bypass_is_refused_for_root_outside_a_sandbox),
-			       T(tools_are_narrowed_where_nothing_is_asked_and_never_widened));
-
-	failed += test_hidden();
-	failed += test_rule();
-	failed += test_path_rule();
-	failed += test_vectors();
-	failed += test_judge();
-	failed += test_child();
-	failed += test_property() + test_record();
-	failed += test_shell_parse();
-	failed += test_shell_command();
-	failed += test_shell_options();
-	failed += test_shell_arithmetic();
-	failed += test_shell_oracle();
-	failed += test_suggest();
-	return failed ? 1 : 0;
+	RUN_TESTS(T(mode_flags_and_allowed_names_decide), T(a_very_long_name_is_handled),
+		  T(modes_have_the_names_that_people_write), T(modes_have_an_order_of_strictness),
+		  T(bypass_is_refused_for_root_outside_a_sandbox),
+		  T(tools_are_narrowed_where_nothing_is_asked_and_never_widened));
+	test_hidden();
+	test_rule();
+	test_path_rule();
+	test_vectors();
+	test_judge();
+	test_child();
+	test_property();
+	test_record();
+	test_shell_parse();
+	test_shell_command();
+	test_shell_options();
+	test_shell_arithmetic();
+	test_shell_oracle();
+	test_suggest();
+	return tests_run();
 }

@@ -93,7 +93,7 @@ TEST(a_command_that_no_rule_can_say_is_not_suggested)
 	STAGE(s);
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		print_message("# %s\n", rows[i]);
+		print_message("# %.*s\n", (int)strcspn(rows[i], "\n"), rows[i]);
 		check_rule(&s, stage_bash(&s, rows[i]), NULL);
 	}
 	char *huge = arena_calloc(&s.arena, SUGGESTION_MAX_BYTES + 1);

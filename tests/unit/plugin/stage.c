@@ -7,15 +7,9 @@
 
 void stage_init(struct stage *s)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *real;
 
 	*s = (struct stage){ 0 };
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-plugin-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
-	real = realpath(s->dir, NULL);
-	snprintf(s->dir, sizeof s->dir, "%s", real);
-	free(real);
+	folder_make(s->dir);
 	stage_put(s, "work/file", "");
 	s->spec = (struct plugin_spec){ .plugins_dir = stage_path(s, "home/plugins"),
 					.project_dir = stage_path(s, "work"),
@@ -29,7 +23,7 @@ void stage_release(struct stage *s)
 	plugin_list_unref(s->list);
 	settings_unref(s->settings);
 	trust_release(&s->trust);
-	CHECK_INT(directory_remove(s->dir, NULL), 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
 
@@ -40,8 +34,7 @@ char *stage_path(struct stage *s, const char *name)
 
 void stage_put(struct stage *s, const char *name, const char *text)
 {
-	CHECK_INT(file_make_parents(stage_path(s, name), NULL), 0);
-	CHECK_INT(file_replace(stage_path(s, name), text, strlen(text), NULL), 0);
+	file_put(stage_path(s, name), str_from(text));
 }
 
 void stage_plugin(struct stage *s, const char *dir, const char *manifest)

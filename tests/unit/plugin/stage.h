@@ -5,7 +5,7 @@
 #include "defs/plugin/list.h"
 
 struct stage {
-	char dir[80];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 	struct plugin_given given[8];
 	struct plugin_skills_dir skills_dir;

@@ -5,14 +5,13 @@
 
 int main(void)
 {
-	int failed = test_version();
-
-	failed += test_vars();
-	failed += test_read();
-	failed += test_validate();
-	failed += test_zip();
-	failed += test_tarball();
-	failed += test_list();
-	failed += test_install();
-	return failed ? 1 : 0;
+	test_version();
+	test_vars();
+	test_read();
+	test_validate();
+	test_zip();
+	test_tarball();
+	test_list();
+	test_install();
+	return tests_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - queries on a virtual clock with a model, tools and a session file of their own. */
 #include "stage.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 
@@ -16,11 +15,9 @@ static void ask(struct tool_gate *gate, struct tool_call *call)
 
 void stage_init(struct stage *s, const struct reply *replies, size_t count)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ .loop = loop_new(LOOP_VIRTUAL_CLOCK), .gate.ask = ask };
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-query-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
+	folder_make(s->dir);
 	fake_model_init(&s->model, s->loop, replies, count);
 	s->head = head_intern(&s->heads, STR("{\"model\":\"m\",\"messages\":["));
 	tool_set_add(&s->tools, &fake_read);
@@ -223,12 +220,6 @@ void stage_check_disk(struct stage *s)
 	session_load_release(&l);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 void stage_release(struct stage *s)
 {
 	for (unsigned i = 0; i < s->agent_count; i++) {
@@ -244,6 +235,6 @@ void stage_release(struct stage *s)
 	head_pool_release(&s->heads);
 	buf_release(&s->log);
 	loop_free(s->loop);
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 }

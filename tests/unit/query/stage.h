@@ -20,7 +20,7 @@ struct agent {
 
 struct stage {
 	struct loop *loop;
-	char dir[64];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 	struct fake_model model;
 	struct head_pool heads;

@@ -37,7 +37,7 @@ static void cancel_and_go_on(struct stage *s, uint64_t ms, const char *trail, co
 	stage_check_disk(s);
 }
 
-TEST(in_ask)
+TEST(a_cancel_before_the_request_sends_none)
 {
 	STAGE(s, { .stream = SAYS("m9", "fine") });
 	stage_agent(&s);
@@ -52,7 +52,7 @@ TEST(in_ask)
 	stage_release(&s);
 }
 
-TEST(in_gate)
+TEST(a_cancel_while_the_turn_waits_for_its_slot_ends_it)
 {
 	STAGE(s, { .stream = SAYS("m9", "fine") });
 	s.model.endpoint.governor.cap = 0;
@@ -62,7 +62,7 @@ TEST(in_gate)
 	stage_release(&s);
 }
 
-TEST(in_stream_before_the_first_byte)
+TEST(a_cancel_before_the_first_byte_of_the_answer_ends_the_turn)
 {
 	STAGE(s, { .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
@@ -71,7 +71,7 @@ TEST(in_stream_before_the_first_byte)
 	stage_release(&s);
 }
 
-TEST(in_stream_after_a_text)
+TEST(a_cancel_in_the_middle_of_a_text_drops_the_text)
 {
 	STAGE(s, { .stream = START("m1") TEXT("gone"), .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
@@ -80,7 +80,7 @@ TEST(in_stream_after_a_text)
 	stage_release(&s);
 }
 
-TEST(in_stream_while_a_call_runs)
+TEST(a_cancel_while_the_answer_arrives_cancels_the_call_that_runs)
 {
 	STAGE(s,
 	      { .stream = START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}"), .never = true },
@@ -94,7 +94,7 @@ TEST(in_stream_while_a_call_runs)
 	stage_release(&s);
 }
 
-TEST(in_stream_after_a_call_has_ended)
+TEST(a_cancel_keeps_the_result_of_a_call_that_has_ended)
 {
 	STAGE(s, { .stream = START("m1") CALL("t1", "Read", "{}"), .never = true }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
@@ -103,7 +103,7 @@ TEST(in_stream_after_a_call_has_ended)
 	stage_release(&s);
 }
 
-TEST(in_backoff)
+TEST(a_cancel_between_two_attempts_ends_the_turn)
 {
 	STAGE(s, { .stream = "", .status = 529 }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
@@ -112,7 +112,7 @@ TEST(in_backoff)
 	stage_release(&s);
 }
 
-TEST(in_backoff_after_a_cut)
+TEST(a_cancel_after_a_cut_answer_drops_what_came_of_it)
 {
 	STAGE(s, { .stream = START("m1") TEXT("gone"), .end = FAIL_CUT }, { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
@@ -121,7 +121,7 @@ TEST(in_backoff_after_a_cut)
 	stage_release(&s);
 }
 
-TEST(in_tools)
+TEST(a_cancel_while_tools_run_cancels_one_and_skips_the_next)
 {
 	STAGE(s,
 	      { .stream = ANSWER("m1", CALL("t1", "Read", "{}") CALL("t2", "Write", NEVER) CALL("t3", "Read", "{}"),
@@ -136,7 +136,7 @@ TEST(in_tools)
 	stage_release(&s);
 }
 
-TEST(while_somebody_is_asked)
+TEST(a_cancel_while_a_permission_is_asked_for_ends_the_call)
 {
 	STAGE(s, { .stream = ANSWER("m1", CALL("t1", "Write", "{}"), "tool_use") }, { .stream = SAYS("m9", "fine") });
 	s.hold_gate = true;
@@ -147,7 +147,7 @@ TEST(while_somebody_is_asked)
 	stage_release(&s);
 }
 
-TEST(when_idle_it_does_nothing)
+TEST(a_cancel_without_a_turn_does_nothing)
 {
 	STAGE(s, { .stream = SAYS("m1", "hello") });
 	struct agent *a = stage_agent(&s);
@@ -179,8 +179,14 @@ TEST(a_block_that_arrives_with_the_cancel_is_not_recorded)
 
 int test_cancel(void)
 {
-	return RUN_TESTS(T(in_ask), T(in_gate), T(in_stream_before_the_first_byte), T(in_stream_after_a_text),
-			 T(in_stream_while_a_call_runs), T(in_stream_after_a_call_has_ended), T(in_backoff),
-			 T(in_backoff_after_a_cut), T(in_tools), T(while_somebody_is_asked),
-			 T(when_idle_it_does_nothing), T(a_block_that_arrives_with_the_cancel_is_not_recorded));
+	return RUN_TESTS(
+		T(a_cancel_before_the_request_sends_none), T(a_cancel_while_the_turn_waits_for_its_slot_ends_it),
+		T(a_cancel_before_the_first_byte_of_the_answer_ends_the_turn),
+		T(a_cancel_in_the_middle_of_a_text_drops_the_text),
+		T(a_cancel_while_the_answer_arrives_cancels_the_call_that_runs),
+		T(a_cancel_keeps_the_result_of_a_call_that_has_ended), T(a_cancel_between_two_attempts_ends_the_turn),
+		T(a_cancel_after_a_cut_answer_drops_what_came_of_it),
+		T(a_cancel_while_tools_run_cancels_one_and_skips_the_next),
+		T(a_cancel_while_a_permission_is_asked_for_ends_the_call), T(a_cancel_without_a_turn_does_nothing),
+		T(a_block_that_arrives_with_the_cancel_is_not_recorded));
 }

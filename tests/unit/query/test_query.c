@@ -5,6 +5,13 @@
 
 int main(void)
 {
-	return test_turn() + test_calls() + test_retry() + test_cancel() + test_compact() + test_compact_valid() +
-	       test_disk() + test_fork_gate();
+	test_turn();
+	test_calls();
+	test_retry();
+	test_cancel();
+	test_compact();
+	test_compact_valid();
+	test_disk();
+	test_fork_gate();
+	return tests_run();
 }

@@ -4,5 +4,11 @@
 
 int main(void)
 {
-	return parse_tests() + request_tests() + answer_tests() + fault_tests() + cache_tests() + chat_tests();
+	parse_tests();
+	request_tests();
+	answer_tests();
+	fault_tests();
+	cache_tests();
+	chat_tests();
+	return tests_run();
 }

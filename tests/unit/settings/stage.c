@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - files for tests. */
 #include "stage.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/io/file.h"
 
 void stage_init(struct stage *s)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ 0 };
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-settings-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
-	AUTO_FREE char *real = realpath(s->dir, NULL);
-	snprintf(s->dir, sizeof s->dir, "%s", real);
+	folder_make(s->dir);
 	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
 	stage_put(s, "top/project/file", "");
 	s->spec = (struct settings_spec){ .cwd = stage_path(s, "top/project"),
@@ -24,16 +19,10 @@ void stage_init(struct stage *s)
 					  .trusted = true };
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 void stage_release(struct stage *s)
 {
 	settings_unref(s->settings);
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
 
@@ -44,20 +33,12 @@ char *stage_path(struct stage *s, const char *name)
 
 void stage_put(struct stage *s, const char *name, const char *text)
 {
-	struct err err = { 0 };
-
-	CHECK_INT(file_make_parents(stage_path(s, name), &err), 0);
-	CHECK_INT(file_replace(stage_path(s, name), text, strlen(text), &err), 0);
+	file_put(stage_path(s, name), str_from(text));
 }
 
 char *stage_text(struct stage *s, const char *name)
 {
-	AUTO_BUF struct buf text = { 0 };
-	struct err err = { 0 };
-
-	if (file_read(stage_path(s, name), 1 << 20, &text, &err) < 0)
-		fail_msg("%s", err.text);
-	return arena_dup(&s->arena, buf_str(&text).p, text.n);
+	return file_text(&s->arena, stage_path(s, name));
 }
 
 void stage_remove(struct stage *s, const char *name)

@@ -5,7 +5,7 @@
 #include "config/settings/settings.h"
 
 struct stage {
-	char dir[80];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 	struct settings_spec
 		spec; /* cwd: top/project, config: config, managed: managed; top is a repository; trusted */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_settings.c - instruction files, where they are and what of them counts; what git's files tell. */
 #include "unit.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
@@ -10,31 +9,23 @@
 #include "tests.h"
 
 struct stage {
-	char dir[64];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 	struct buf out, notes;
 };
 
 static void stage_init(struct stage *s)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ 0 };
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-settings-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
+	folder_make(s->dir);
 	buf_addstr(&s->out, "");
 	buf_addstr(&s->notes, "");
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 static void stage_release(struct stage *s)
 {
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 	buf_release(&s->out);
 	buf_release(&s->notes);
@@ -47,10 +38,7 @@ static char *path(struct stage *s, const char *name)
 
 static void put(struct stage *s, const char *name, const char *text)
 {
-	struct err err = { 0 };
-
-	CHECK_INT(file_make_parents(path(s, name), &err), 0);
-	CHECK_INT(file_replace(path(s, name), text, strlen(text), &err), 0);
+	file_put(path(s, name), str_from(text));
 }
 
 static void collect(struct stage *s, size_t limit_bytes)
@@ -361,18 +349,20 @@ TEST(a_linked_worktree_has_a_branch_of_its_own)
 
 int main(void)
 {
-	int failed = RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
-			       T(imports_follow_their_file_once_and_four_hops_deep),
-			       T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
-			       T(a_file_above_the_project_may_import_from_beside_itself),
-			       T(an_import_inside_a_comment_is_none), T(a_file_of_comments_only_is_nothing),
-			       T(rules_for_certain_files_are_not_loaded), T(a_nul_does_not_hide_what_follows),
-			       T(files_beyond_the_limit_are_left_out_and_named), T(a_file_that_cannot_be_read_is_named),
-			       T(comments_that_stand_alone_are_left_out), T(imports_are_found_outside_code_only),
-			       T(the_root_of_a_repository_is_the_nearest_above), T(the_branch_is_what_head_says),
-			       T(a_linked_worktree_has_a_branch_of_its_own));
-	return failed + test_belief() + test_frontmatter() + test_git_index() + test_layers() + test_store() +
-			       test_trust()
-		       ? 1
-		       : 0;
+	RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
+		  T(imports_follow_their_file_once_and_four_hops_deep),
+		  T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
+		  T(a_file_above_the_project_may_import_from_beside_itself), T(an_import_inside_a_comment_is_none),
+		  T(a_file_of_comments_only_is_nothing), T(rules_for_certain_files_are_not_loaded),
+		  T(a_nul_does_not_hide_what_follows), T(files_beyond_the_limit_are_left_out_and_named),
+		  T(a_file_that_cannot_be_read_is_named), T(comments_that_stand_alone_are_left_out),
+		  T(imports_are_found_outside_code_only), T(the_root_of_a_repository_is_the_nearest_above),
+		  T(the_branch_is_what_head_says), T(a_linked_worktree_has_a_branch_of_its_own));
+	test_belief();
+	test_frontmatter();
+	test_git_index();
+	test_layers();
+	test_store();
+	test_trust();
+	return tests_run();
 }

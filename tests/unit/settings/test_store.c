@@ -90,7 +90,7 @@ TEST(a_file_that_is_not_understood_is_refused_and_left_alone)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct err err = { 0 };
 		stage_put(&s, "f", rows[i].text);
-		print_message("# %s\n", rows[i].text);
+		print_message("# %.*s\n", (int)strcspn(rows[i].text, "\n"), rows[i].text);
 		CHECK_INT(add(&s, "f", "Bash(a)", &err), -ERR_USAGE);
 		CHECK(str_has(str_from(err.text), str_from(rows[i].expected)));
 		CHECK_CSTR(stage_text(&s, "f"), rows[i].text);

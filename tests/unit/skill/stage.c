@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - files for tests. */
 #include "stage.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "config/settings/settings_place.h"
 
 void stage_init(struct stage *s)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ 0 };
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-skill-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
-	AUTO_FREE char *real = realpath(s->dir, NULL);
-	snprintf(s->dir, sizeof s->dir, "%s", real);
+	folder_make(s->dir);
 	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
 	stage_put(s, "top/apps/web/file", "");
 	s->sources = (struct skill_sources){ .cwd = stage_path(s, "top/apps/web"),
@@ -23,16 +18,10 @@ void stage_init(struct stage *s)
 					     .setting_sources = SETTINGS_ALL };
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 void stage_release(struct stage *s)
 {
 	skill_registry_free(s->registry);
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
 
@@ -43,10 +32,7 @@ char *stage_path(struct stage *s, const char *name)
 
 void stage_put(struct stage *s, const char *name, const char *text)
 {
-	struct err err = { 0 };
-
-	CHECK_INT(file_make_parents(stage_path(s, name), &err), 0);
-	CHECK_INT(file_replace(stage_path(s, name), text, strlen(text), &err), 0);
+	file_put(stage_path(s, name), str_from(text));
 }
 
 void stage_skill(struct stage *s, const char *name)

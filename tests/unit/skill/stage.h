@@ -5,7 +5,7 @@
 #include "defs/skill/registry.h"
 
 struct stage {
-	char dir[80];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 	struct skill_sources sources; /* cwd: top/apps/web, config: config, managed: managed; top is a repository */
 	struct skill_registry *registry;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * test_skill.c - all tests of skills. */
 #include "tests.h"
+#include "unit.h"
 
 int main(void)
 {
-	int failed = test_fields();
-
-	failed += test_template();
-	failed += test_registry();
-	failed += test_listing();
-	failed += test_paths();
-	failed += test_render();
-	return failed ? 1 : 0;
+	test_fields();
+	test_template();
+	test_registry();
+	test_listing();
+	test_paths();
+	test_render();
+	return tests_run();
 }

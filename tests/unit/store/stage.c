@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - a directory of a test's own, and loaded sessions as text. */
 #include "stage.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 
 void stage_init(struct stage *s)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ 0 };
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-session-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
+	folder_make(s->dir);
 }
 
 void stage_release(struct stage *s)
 {
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
 
@@ -33,21 +24,15 @@ char *stage_path(struct stage *s, const char *name)
 
 char *stage_write(struct stage *s, const char *name, const char *text)
 {
-	struct err err = { 0 };
 	char *path = stage_path(s, name);
 
-	CHECK_INT(file_make_parents(path, &err), 0);
-	CHECK_INT(file_replace(path, text, strlen(text), &err), 0);
+	file_put(path, str_from(text));
 	return path;
 }
 
 char *stage_read(struct stage *s, const char *name)
 {
-	AUTO_BUF struct buf text = { 0 };
-	struct err err = { 0 };
-
-	CHECK_INT(file_read(stage_path(s, name), 1 << 24, &text, &err), 0);
-	return arena_dup(&s->arena, text.p, text.n);
+	return file_text(&s->arena, stage_path(s, name));
 }
 
 static void describe_block(struct buf *out, const struct block *b)

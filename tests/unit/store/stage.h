@@ -5,7 +5,7 @@
 #include "unit.h"
 
 struct stage {
-	char dir[64];
+	char dir[FOLDER_MAX];
 	struct arena arena;
 };
 

@@ -21,6 +21,14 @@ int main(int argc, char **argv)
 		return try_lock(argv[2], argv[3]);
 	if (argc == 5 && !strcmp(argv[1], "--write-state"))
 		return state_writer(argv[2], argv[3], atoi(argv[4]));
-	return test_checkpoint() + test_store() + test_lock() + test_recorder() + test_line_file() + test_load() +
-	       test_fork() + test_state() + test_state_file();
+	test_checkpoint();
+	test_store();
+	test_lock();
+	test_recorder();
+	test_line_file();
+	test_load();
+	test_fork();
+	test_state();
+	test_state_file();
+	return tests_run();
 }

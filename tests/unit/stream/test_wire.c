@@ -8,7 +8,7 @@
 #include "unit.h"
 
 struct stage {
-	char dir[64], scenario[96];
+	char dir[FOLDER_MAX], scenario[96];
 	struct cadre *c;
 	struct cadre_wire *w;
 	struct buf out; /* a word or two for each line, with blanks between */
@@ -42,15 +42,11 @@ static void open_stage(struct stage *s)
 		{ "permission-prompt-tool", "stdio" },
 	};
 
-	snprintf(s->dir, sizeof s->dir, "/tmp/test-wire-XXXXXX");
-	CHECK(mkdtemp(s->dir) != NULL);
+	folder_make(s->dir);
 	snprintf(s->scenario, sizeof s->scenario, "%s/scenario.txt", s->dir);
-	FILE *f = fopen(s->scenario, "we");
-	CHECK(f &&
-	      fputs("rule\n  prompt contains \"touch\"\n  turn 1\n  call Bash {\"command\": \"touch x\"}\n"
-		    "rule\n  text ok\n",
-		    f) != EOF &&
-	      fclose(f) == 0);
+	file_put(s->scenario,
+		 STR("rule\n  prompt contains \"touch\"\n  turn 1\n  call Bash {\"command\": \"touch x\"}\n"
+		     "rule\n  text ok\n"));
 	s->c = cadre_new(NULL, 0);
 	for (size_t i = 0; i < COUNT_OF(options); i++)
 		CHECK_INT(cadre_set(s->c, options[i][0], options[i][1], NULL, 0), 0);
@@ -61,8 +57,7 @@ static void close_stage(struct stage *s)
 {
 	cadre_wire_free(s->w);
 	cadre_free(s->c);
-	(void)unlink(s->scenario);
-	(void)rmdir(s->dir);
+	folder_remove(s->dir);
 	buf_release(&s->out);
 }
 
@@ -139,11 +134,17 @@ TEST(a_wire_may_be_freed_in_the_middle_of_a_turn)
 
 	open_stage(&s);
 	cadre_wire_feed(s.w, input, sizeof input - 1);
+	CHECK(!str_has(buf_str(&s.out), STR("result")));
+	size_t said = s.out.n;
+	cadre_wire_free(TAKE(s.w));
+	cadre_run(s.c);
+	CHECK_INT(s.out.n, said); /* nothing is said after its end */
 	close_stage(&s);
 }
 
 int main(void)
 {
-	return RUN_TESTS(T(each_input_gets_the_lines_that_it_should), T(bytes_may_come_one_by_one),
-			 T(a_wire_may_be_freed_in_the_middle_of_a_turn));
+	RUN_TESTS(T(each_input_gets_the_lines_that_it_should), T(bytes_may_come_one_by_one),
+		  T(a_wire_may_be_freed_in_the_middle_of_a_turn));
+	return tests_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_tool.c - the one path of every call: complaint, gate, run, end; limits and repair on the way; sets of tools. */
 #include "unit.h"
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
@@ -60,7 +59,7 @@ struct stage {
 	struct tool_call *asked; /* the gate was asked and has not answered */
 	enum { ALLOW, DENY, LATER } policy;
 	unsigned done;
-	char dir[64];
+	char dir[FOLDER_MAX];
 };
 
 static void ask(struct tool_gate *gate, struct tool_call *call)
@@ -80,25 +79,17 @@ static void on_done(struct tool_call *call)
 
 static void stage_init(struct stage *s)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*s = (struct stage){ .loop = loop_new(LOOP_VIRTUAL_CLOCK), .gate.ask = ask };
 	s->env.loop = s->loop;
-	snprintf(s->dir, sizeof s->dir, "%s/cadre-tool-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-	CHECK(mkdtemp(s->dir) != NULL);
+	folder_make(s->dir);
 	starts = cancels = 0;
 	kept = NULL;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 static void stage_release(struct stage *s)
 {
-	CHECK_INT(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(s->dir);
 	loop_free(s->loop);
 }
 
@@ -486,18 +477,18 @@ TEST(a_tool_that_waits_is_answered_with_what_to_do_first)
 
 int main(void)
 {
-	int failed = RUN_TESTS(
-		T(a_call_that_is_allowed_runs_and_is_reported_later), T(flags_are_those_of_the_very_input),
-		T(a_call_that_cannot_be_meant_is_answered_without_asking_or_running),
-		T(a_denied_call_does_not_run_and_tells_why), T(a_call_that_is_cancelled_before_its_start_does_not_run),
-		T(a_call_that_is_cancelled_while_somebody_is_asked_ends_and_the_answer_is_too_late),
-		T(a_call_that_is_cancelled_while_it_runs_is_ended_by_its_tool),
-		T(a_tool_that_cannot_be_cancelled_is_waited_for), T(a_result_becomes_valid_utf_8),
-		T(a_result_at_the_limit_stays_as_it_is), T(a_result_above_the_limit_goes_to_a_file),
-		T(a_call_id_cannot_lead_out_of_the_results_directory),
-		T(without_a_place_for_the_file_head_and_tail_of_the_result_are_kept),
-		T(a_summary_is_one_line_about_the_subject), T(a_tool_is_found_by_its_exact_name_first),
-		T(a_tool_that_waits_is_answered_with_what_to_do_first));
-
-	return failed + test_deferral();
+	RUN_TESTS(T(a_call_that_is_allowed_runs_and_is_reported_later), T(flags_are_those_of_the_very_input),
+		  T(a_call_that_cannot_be_meant_is_answered_without_asking_or_running),
+		  T(a_denied_call_does_not_run_and_tells_why),
+		  T(a_call_that_is_cancelled_before_its_start_does_not_run),
+		  T(a_call_that_is_cancelled_while_somebody_is_asked_ends_and_the_answer_is_too_late),
+		  T(a_call_that_is_cancelled_while_it_runs_is_ended_by_its_tool),
+		  T(a_tool_that_cannot_be_cancelled_is_waited_for), T(a_result_becomes_valid_utf_8),
+		  T(a_result_at_the_limit_stays_as_it_is), T(a_result_above_the_limit_goes_to_a_file),
+		  T(a_call_id_cannot_lead_out_of_the_results_directory),
+		  T(without_a_place_for_the_file_head_and_tail_of_the_result_are_kept),
+		  T(a_summary_is_one_line_about_the_subject), T(a_tool_is_found_by_its_exact_name_first),
+		  T(a_tool_that_waits_is_answered_with_what_to_do_first));
+	test_deferral();
+	return tests_run();
 }

@@ -28,25 +28,24 @@ TEST(each_definition_is_one_line_of_json_with_the_tools_name_and_a_closed_schema
 
 int main(void)
 {
-	int failed = RUN_TESTS(T(the_table_is_sorted_by_name),
-			       T(each_definition_is_one_line_of_json_with_the_tools_name_and_a_closed_schema));
-
-	failed += test_bash();
-	failed += test_image();
-	failed += test_notebook();
-	failed += test_pdf();
-	failed += test_read();
-	failed += test_read_image();
-	failed += test_write();
-	failed += test_edit();
-	failed += test_glob();
-	failed += test_file_type();
-	failed += test_walk();
-	failed += test_grep();
-	failed += test_mcp_resources();
-	failed += test_todo();
-	failed += test_tool_search();
-	failed += test_html();
-	failed += test_web();
-	return failed ? 1 : 0;
+	RUN_TESTS(T(the_table_is_sorted_by_name),
+		  T(each_definition_is_one_line_of_json_with_the_tools_name_and_a_closed_schema));
+	test_bash();
+	test_image();
+	test_notebook();
+	test_pdf();
+	test_read();
+	test_read_image();
+	test_write();
+	test_edit();
+	test_glob();
+	test_file_type();
+	test_walk();
+	test_grep();
+	test_mcp_resources();
+	test_todo();
+	test_tool_search();
+	test_html();
+	test_web();
+	return tests_run();
 }

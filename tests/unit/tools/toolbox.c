@@ -2,7 +2,6 @@
  * toolbox.c - a place for tests of tools. */
 #include "toolbox.h"
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "unit.h"
@@ -16,12 +15,9 @@ static void allow(struct tool_gate *gate, struct tool_call *call)
 
 void toolbox_open(struct toolbox *box)
 {
-	const char *tmp = getenv("TMPDIR");
 
 	*box = (struct toolbox){ .gate = { .ask = allow } };
-	snprintf(box->dir, sizeof box->dir, "%s/cadre-tools-XXXXXX", tmp ? tmp : "/tmp");
-	if (!mkdtemp(box->dir))
-		fail_msg("no temporary directory");
+	folder_make(box->dir);
 	const char **dirs = arena_calloc(&box->arena, 2 * sizeof(char *));
 	dirs[0] = box->dir;
 	const char **envp = arena_calloc(&box->arena, 3 * sizeof(char *));
@@ -42,17 +38,12 @@ void toolbox_open(struct toolbox *box)
 	};
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 void toolbox_close(struct toolbox *box)
 {
 	tool_call_free(box->call);
 	file_state_release(&box->files);
 	loop_free(box->env.loop);
-	(void)nftw(box->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	folder_remove(box->dir);
 	arena_release(&box->arena);
 }
 
@@ -135,11 +126,7 @@ char *toolbox_path(struct toolbox *box, const char *name)
 
 void toolbox_put_bytes(struct toolbox *box, const char *name, struct str bytes)
 {
-	struct err err = { 0 };
-	char *path = toolbox_path(box, name);
-
-	if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, bytes.n, &err) < 0)
-		fail_msg("%s", err.text);
+	file_put(toolbox_path(box, name), bytes);
 }
 
 void toolbox_put(struct toolbox *box, const char *name, const char *text)

@@ -10,10 +10,11 @@
 #pragma once
 #include "core/tool/tool.h"
 #include "tools/file_state.h"
+#include "unit.h"
 
 struct toolbox {
-	char dir[128];       /* the agent's directory; removed at the end */
-	struct tool_env env; /* a test may change it before a run */
+	char dir[FOLDER_MAX]; /* the agent's directory; removed at the end */
+	struct tool_env env;  /* a test may change it before a run */
 	struct tool_gate gate;
 	struct file_state files;
 	struct tool_call *call; /* the last one; NULL before the first */

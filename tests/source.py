@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""source.py rooms|form TESTS: checks of the source itself, as TAP. TESTS is the list of tests that meson wrote (intro-tests.json)."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def check_rooms(folder):
+    return subprocess.run([sys.executable, ROOT / "scripts" / "check-rooms.py", folder, ROOT / "src" / "rooms.txt"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def every_include_is_allowed_by_the_table_of_rooms():
+    done = check_rooms(ROOT / "src")
+    assert done.returncode == 0, done.stdout
+
+
+def a_forbidden_include_fails():
+    with tempfile.TemporaryDirectory() as folder:
+        room = pathlib.Path(folder) / "lib" / "json"
+        room.mkdir(parents=True)
+        (room / "bad.c").write_text('#include "agents/query/query.h"\n')
+        done = check_rooms(folder)
+    assert done.returncode == 1 and "must not include" in done.stdout, done.stdout
+
+
+def the_source_is_formatted():
+    """By clang-format 14, the version of Debian 12; `make format` does it."""
+    tool = shutil.which("clang-format")
+    if not tool or "version 14." not in subprocess.run([tool, "--version"], stdout=subprocess.PIPE, text=True).stdout:
+        return "clang-format 14 is not installed"
+    listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    files = listed.stdout.split()
+    assert len(files) > 100, files
+    done = subprocess.run([tool, "--dry-run", "-Werror", *files], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    assert done.returncode == 0, done.stdout[:2000]
+
+
+def every_test_is_registered():
+    """A test that no meson.build names would never be run."""
+    registered = {test["name"] for test in json.loads(pathlib.Path(sys.argv[2]).read_text())}
+    found = {f"{suite}/{name}" for suite, names in {
+        "unit": [p.parent.name for p in ROOT.glob("tests/unit/*/meson.build")],
+        "scenario": [p.parent.name for p in ROOT.glob("tests/scenarios/*/*.test")],
+        "program": [p.stem[len("test_"):] for p in ROOT.glob("tests/program/test_*.py")],
+        "peers": [p.stem for p in ROOT.glob("tests/peers/*.mjs") if re.search("^await play", p.read_text(), re.M)],
+        "fuzz": [p.name for p in ROOT.glob("fuzz/corpus/*")] + [p.stem[len("fuzz_"):] for p in ROOT.glob("fuzz/fuzz_*.c")],
+    }.items() for name in names}
+    assert len(found) > 100 and found <= registered, f"not registered: {sorted(found - registered)}"
+
+
+def the_runner_counts_cases_and_every_bad_end():
+    loader = importlib.machinery.SourceFileLoader("run", str(ROOT / "tests" / "run"))
+    runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+    loader.exec_module(runner)
+    for out, code, result, expected in (
+            ("1..2\nok 1 - a\nok 2 - b # SKIP why\n", 0, "OK", (1, 0, 1)),
+            ("1..2\nok 1 - a\nnot ok 2 - b\n# why\n", 1, "ERROR", (1, 1, 0)),
+            ("1..2\nok 1 - a\n", 0, "ERROR", (1, 1, 0)),       # a case is missing
+            ("1..1\nok 1 - a\n", 99, "ERROR", (1, 1, 0)),      # a leak was found at the end
+            ("1..2\nok 1 - a\n", -9, "TIMEOUT", (1, 1, 0)),
+            ("1..1\nok 1 - a # SKIP why\n", 0, "SKIP", (0, 0, 1)),
+            ("", 0, "SKIP", (0, 1, 0)),                         # what says nothing has checked nothing
+            (None, -11, "ERROR", (0, 1, 0))):
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            counted = runner.count_cases({"name": "p / t", "stdout": out, "returncode": code, "result": result})
+        assert counted == expected, (out, code, result, counted)
+        assert ("FAIL t: " in shown.getvalue()) == bool(expected[1]), shown.getvalue()
+
+
+SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
+          "form": [the_source_is_formatted, every_test_is_registered, the_runner_counts_cases_and_every_bad_end]}
+
+
+def main():
+    tests, failed = SUITES[sys.argv[1]], False
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        name = test.__name__.replace("_", " ")
+        try:
+            skip = test()
+            print(f"ok {number} - {name}{f' # SKIP {skip}' if skip else ''}", flush=True)
+        except AssertionError as error:
+            failed = True
+            print(f"not ok {number} - {name}\n# " + str(error).strip().replace("\n", "\n# "), flush=True)
+    sys.exit(failed)
+
+
+main()

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * unit.c - the tests of one program as one TAP stream; files of tests. */
+#include "unit.h"
+#include <ftw.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include "lib/io/file.h"
+
+static struct CMUnitTest *all;
+static size_t all_count;
+
+int tests_add(const struct CMUnitTest *tests, size_t count)
+{
+	all = xrealloc(all, (all_count + count) * sizeof *all);
+	memcpy(all + all_count, tests, count * sizeof *all);
+	all_count += count;
+	return 0;
+}
+
+int tests_run(void)
+{
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	int failed = _cmocka_run_group_tests("unit", all, all_count, NULL, NULL);
+
+	free(all);
+	return failed != 0;
+}
+
+/* ---- files ---- */
+
+void folder_make(char dir[static FOLDER_MAX])
+{
+	static const char name[] = "/cadre-test-XXXXXX";
+	const char *tmp = getenv("TMPDIR");
+	char real[PATH_MAX];
+
+	if (!tmp || !realpath(tmp, real) || strlen(real) + sizeof name > FOLDER_MAX)
+		CHECK(realpath("/tmp", real));
+	snprintf(dir, FOLDER_MAX, "%s%s", real, name);
+	CHECK(mkdtemp(dir));
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+void folder_remove(const char *dir)
+{
+	CHECK_INT(nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+void file_put(const char *path, struct str text)
+{
+	struct err err = { 0 };
+
+	if (file_make_parents(path, &err) < 0 || file_replace(path, text.p, text.n, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+char *file_text(struct arena *arena, const char *path)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (file_read(path, 1 << 24, &text, &err) < 0)
+		fail_msg("%s", err.text);
+	return arena_dup(arena, buf_str(&text).p, text.n);
+}
