@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_plugin.c - any bytes as a manifest, as archives and as a range of versions. Besides not crashing: a plugin that
  * counts has a good name and no component outside its root, one that does not says why, and an archive writes nothing beside
- * the directory that it was given. */
+ * the directory that it was given, and there only files and directories with plain modes. */
 #include <dirent.h>
+#include <ftw.h>
+#include <sys/stat.h>
 #include <zlib.h>
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
-#include "defs/plugin/tarball.h"
+#include "defs/plugin/unpack.h"
 #include "defs/plugin/validate.h"
 #include "defs/plugin/version.h"
-#include "defs/plugin/zip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,6 +58,16 @@ static size_t count_entries(const char *dir)
 	return n;
 }
 
+static int check_unpacked(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)path;
+	(void)kind;
+	(void)at;
+	must(S_ISDIR(st->st_mode) || (S_ISREG(st->st_mode) && st->st_nlink == 1));
+	must(!(st->st_mode & 07022));
+	return 0;
+}
+
 static void try_archive(struct arena *a, const char *dir, struct str bytes,
 			int (*unpack)(struct str archive, const char *dir, struct err *err))
 {
@@ -66,11 +77,12 @@ static void try_archive(struct arena *a, const char *dir, struct str bytes,
 	must(file_make_dirs(inner, 0700, NULL) == 0);
 	(void)unpack(bytes, inner, NULL);
 	must(count_entries(dir) == before + 1);
+	must(nftw(inner, check_unpacked, 16, FTW_PHYS) == 0);
 	must(directory_remove(inner, NULL) == 0);
 }
 
 /* Behind the packing is what is worth looking at. */
-static int unpack_tar(struct str bytes, const char *dir, struct err *err)
+static int pack_and_unpack(struct str bytes, const char *dir, struct err *err)
 {
 	AUTO_BUF struct buf packed = { 0 };
 	z_stream z = { .next_in = (unsigned char *)(uintptr_t)bytes.p, .avail_in = (uInt)bytes.n };
@@ -82,7 +94,7 @@ static int unpack_tar(struct str bytes, const char *dir, struct err *err)
 	must(deflate(&z, Z_FINISH) == Z_STREAM_END);
 	packed.n = z.total_out;
 	(void)deflateEnd(&z);
-	return tarball_unpack(buf_str(&packed), dir, err);
+	return unpack_tarball(buf_str(&packed), dir, err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -95,8 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	must(mkdtemp(dir) != NULL);
 	try_manifest(&a, dir, bytes);
-	try_archive(&a, dir, bytes, zip_unpack);
-	try_archive(&a, dir, bytes, unpack_tar);
+	try_archive(&a, dir, bytes, unpack_zip);
+	try_archive(&a, dir, bytes, pack_and_unpack);
 	(void)directory_remove(dir, NULL);
 	if (version_range_is_good(bytes))
 		(void)version_fits(STR("1.2.3-a.1"), bytes);

@@ -3,7 +3,7 @@
 #include "defs/plugin/list.h"
 #include <dirent.h>
 #include "lib/io/file.h"
-#include "defs/plugin/archive.h"
+#include "defs/plugin/zip_cache.h"
 #include "defs/plugin/dependency.h"
 #include "defs/plugin/market_policy.h"
 #include "defs/plugin/option.h"
@@ -113,8 +113,8 @@ static int unpack_given(struct loading *load, const struct plugin_given *given, 
 	bool zip = n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip");
 
 	if (given->is_url)
-		return archive_open_url(a, load->spec->plugins_dir, given->path, ret_dir, err);
-	return zip ? archive_open(a, load->spec->plugins_dir, given->path, ret_dir, err) : 0;
+		return zip_cache_open_url(a, load->spec->plugins_dir, given->path, ret_dir, err);
+	return zip ? zip_cache_open(a, load->spec->plugins_dir, given->path, ret_dir, err) : 0;
 }
 
 static struct plugin *read_given(struct loading *load, const struct plugin_given *given, bool forbidden)

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
-#include "defs/plugin/tarball.h"
+#include "defs/plugin/unpack.h"
 
 /* ---- the source -------------------------------------------------------------------------------------------------- */
 
@@ -95,13 +95,13 @@ static const char *find_archive(struct arena *a, const char *dir)
 	return found;
 }
 
-static int unpack(const char *archive, const char *dir, struct err *err)
+static int npm_unpack(const char *archive, const char *dir, struct err *err)
 {
 	AUTO_BUF struct buf bytes = { 0 };
-	int status = archive ? file_read(archive, TARBALL_LIMIT, &bytes, err)
+	int status = archive ? file_read(archive, UNPACK_FILE_LIMIT, &bytes, err)
 			     : err_set(err, ERR_IO, "npm pack left no archive");
 
-	return status < 0 ? status : tarball_unpack(buf_str(&bytes), dir, err);
+	return status < 0 ? status : unpack_tarball(buf_str(&bytes), dir, err);
 }
 
 int npm_fetch(struct loop *loop, struct spawner *spawner, const struct npm_source *s, const char *dir, struct err *err)
@@ -114,7 +114,7 @@ int npm_fetch(struct loop *loop, struct spawner *spawner, const struct npm_sourc
 		return status;
 	status = pack(loop, spawner, s, temp, err);
 	if (status == 0)
-		status = unpack(find_archive(&a, temp), dir, err);
+		status = npm_unpack(find_archive(&a, temp), dir, err);
 	(void)directory_remove(temp, NULL);
 	return status < 0 ? err_wrap(err, "the package %.80s", s->package) : 0;
 }

@@ -1,21 +1,99 @@
 /* SPDX-License-Identifier: MIT
- * unpack.c - names are only ever opened below the descriptor of the target, part by part, without links. */
+ * unpack.c - libarchive reads, we write: every name is opened below the descriptor of the target, part by part, without
+ * following links. archive_write_disk() is not used because its paths depend on the working directory of the process. */
 #include "defs/plugin/unpack.h"
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <locale.h>
 #include <sys/stat.h>
+#include "lib/base/library.h"
 #include "lib/base/utf8.h"
+#include "lib/io/file.h"
 
-enum { NAME_SHOWN = 80 };
+enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };
 
-const char *unpack_name_problem(struct str name)
+/* ---- libarchive -------------------------------------------------------------------------------------------------- */
+
+struct libarchive {
+	__typeof__(archive_read_new) *read_new;
+	__typeof__(archive_read_free) *read_free;
+	__typeof__(archive_read_support_filter_gzip) *support_gzip;
+	__typeof__(archive_read_support_format_tar) *support_tar;
+	__typeof__(archive_read_support_format_zip_seekable) *support_zip;
+	__typeof__(archive_read_open_memory) *open_memory;
+	__typeof__(archive_read_next_header) *next_header;
+	__typeof__(archive_read_data) *read_data;
+	__typeof__(archive_filter_bytes) *filter_bytes;
+	__typeof__(archive_format_name) *format_name;
+	__typeof__(archive_error_string) *error_string;
+	__typeof__(archive_entry_pathname) *pathname;
+	__typeof__(archive_entry_hardlink) *hardlink;
+	__typeof__(archive_entry_mode) *mode;
+	__typeof__(archive_entry_size) *size;
+	__typeof__(archive_entry_is_encrypted) *is_encrypted;
+};
+
+#define SYMBOL(name, member)                                \
+	{                                                   \
+#name, offsetof(struct libarchive, member), \
+	}
+static const struct library_symbol symbols[] = {
+	SYMBOL(archive_read_new, read_new),
+	SYMBOL(archive_read_free, read_free),
+	SYMBOL(archive_read_support_filter_gzip, support_gzip),
+	SYMBOL(archive_read_support_format_tar, support_tar),
+	SYMBOL(archive_read_support_format_zip_seekable, support_zip),
+	SYMBOL(archive_read_open_memory, open_memory),
+	SYMBOL(archive_read_next_header, next_header),
+	SYMBOL(archive_read_data, read_data),
+	SYMBOL(archive_filter_bytes, filter_bytes),
+	SYMBOL(archive_format_name, format_name),
+	SYMBOL(archive_error_string, error_string),
+	SYMBOL(archive_entry_pathname, pathname),
+	SYMBOL(archive_entry_hardlink, hardlink),
+	SYMBOL(archive_entry_mode, mode),
+	SYMBOL(archive_entry_size, size),
+	SYMBOL(archive_entry_is_encrypted, is_encrypted),
+};
+static const char *const files[] = { "libarchive.so.13", NULL };
+static const struct library library = { files, "libarchive13", symbols, COUNT_OF(symbols) };
+
+/* ---- what is accepted -------------------------------------------------------------------------------------------- */
+
+struct unpacking {
+	struct libarchive lib;
+	struct archive *archive;
+	bool is_zip;
+	int dir; /* descriptor of the target */
+	size_t entries;
+	int64_t total; /* bytes written */
+	struct err *err;
+};
+
+static int refuse(struct unpacking *u, struct str name, const char *what)
+{
+	return err_set(u->err, ERR_PARSE, "'%.*s' %s", (int)MIN(name.n, NAME_SHOWN), name.p, what);
+}
+
+/* As libarchive says it, on one line */
+static struct str reason(struct unpacking *u)
+{
+	const char *why = u->lib.error_string(u->archive);
+
+	return str_trim(str_from(why ? why : "unknown reason"));
+}
+
+static const char *name_problem(struct str name)
 {
 	unsigned depth = 0;
 
 	if (!name.n || name.n > UNPACK_NAME_LIMIT)
 		return "has a name that is empty or too long";
-	if (name.p[0] == '/')
+	if (name.p[0] == '/' ||
+	    (name.n > 1 && name.p[1] == ':' && (name.p[0] | 0x20) >= 'a' && (name.p[0] | 0x20) <= 'z'))
 		return "has an absolute path";
 	if (!utf8_valid(name))
 		return "has a name that is not UTF-8";
@@ -32,74 +110,198 @@ const char *unpack_name_problem(struct str name)
 	return NULL;
 }
 
-int unpack_refuse(struct unpack *u, struct str name, const char *what)
+/* libarchive knows more methods than archives of plugins need, and tells the one of an entry only by its name. */
+static bool is_known_method(struct unpacking *u)
 {
-	return err_set(u->err, ERR_PARSE, "'%.*s' %s", (int)MIN(name.n, NAME_SHOWN), name.p, what);
+	struct str format = str_from(u->lib.format_name(u->archive));
+
+	return !u->is_zip || str_has(format, STR("(deflation)")) || str_has(format, STR("(uncompressed)"));
 }
 
-static int system_error(struct unpack *u, struct str name)
+static const char *entry_problem(struct unpacking *u, struct archive_entry *e, struct str name)
 {
-	if (errno == EEXIST || errno == ENOTDIR || errno == ELOOP || errno == EISDIR)
-		return unpack_refuse(u, name, "is in the way of another name");
-	return err_set(u->err, ERR_IO, "cannot unpack '%.*s': %m", (int)MIN(name.n, NAME_SHOWN), name.p);
+	mode_t type = u->lib.mode(e) & S_IFMT;
+
+	if (type == S_IFLNK || u->lib.hardlink(e))
+		return "is a link";
+	if (type != S_IFREG && type != S_IFDIR)
+		return "is a special file";
+	if (u->lib.is_encrypted(e))
+		return "is encrypted";
+	if (!is_known_method(u))
+		return "is compressed with an unknown method";
+	if (type == S_IFDIR && u->lib.size(e) > 0)
+		return "is a directory with the content of a file";
+	return name_problem(name);
 }
 
-/* Opens, and makes where needed, the directory of a name; *rest becomes the last part. Returns a descriptor, or -1. */
-static int enter(int dir, struct str *rest)
+/* libarchive reads the whole directory of a zip file before the first entry, a million entries if they are there. Those of a
+ * zip file inside count too. */
+static bool has_too_many_records(struct str zip)
 {
-	AUTO_CLOSE int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char part[NAME_MAX + 1];
+	static const char signature[] = { 'P', 'K', 1, 2 };
+	size_t n = 0;
 
-	while (at >= 0 && memchr(rest->p, '/', rest->n)) {
-		struct str name = str_cut(rest, '/');
-		memcpy(part, name.p, name.n);
-		part[name.n] = '\0';
-		if (mkdirat(at, part, 0755) < 0 && errno != EEXIST)
-			return -1;
-		int next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(at);
-		at = next;
-	}
-	int entered = at;
-	at = -1;
-	return entered;
+	for (const char *p = zip.p, *end = zip.p + zip.n;
+	     n <= UNPACK_ENTRY_LIMIT && (p = memmem(p, (size_t)(end - p), signature, sizeof signature)); n++)
+		p += sizeof signature;
+	return n > UNPACK_ENTRY_LIMIT;
 }
 
-int unpack_create(struct unpack *u, struct str name, bool executable, int *ret_fd)
+static int refuse_count(struct unpacking *u)
 {
-	struct str rest = name;
-	char last[NAME_MAX + 1];
-	AUTO_CLOSE int dir = enter(u->dir, &rest);
-
-	if (dir < 0)
-		return system_error(u, name);
-	*ret_fd = -1;
-	if (!rest.n)
-		return 0; /* a directory */
-	memcpy(last, rest.p, rest.n);
-	last[rest.n] = '\0';
-	*ret_fd = openat(dir, last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, executable ? 0755 : 0644);
-	return *ret_fd < 0 ? system_error(u, name) : 0;
+	return err_set(u->err, ERR_LIMIT, "has more than %d files", UNPACK_ENTRY_LIMIT);
 }
 
-static int write_all(int fd, const char *p, size_t n)
+/* more: bytes that an entry says are to come. A tar archive is read as one compressed stream: headers and skipped data count
+ * as well. */
+static int check_limits(struct unpacking *u, int64_t more)
 {
-	while (n) {
-		ssize_t done = write(fd, p, n);
-		if (done < 0 && errno != EINTR)
-			return -1;
-		if (done > 0) {
-			p += done;
-			n -= (size_t)done;
-		}
-	}
+	if (u->entries > UNPACK_ENTRY_LIMIT)
+		return refuse_count(u);
+	if (u->total > UNPACK_LIMIT || more > UNPACK_LIMIT - u->total ||
+	    u->lib.filter_bytes(u->archive, 0) > UNPACK_LIMIT)
+		return err_set(u->err, ERR_LIMIT, "unpacks to more than %d MB", UNPACK_LIMIT >> 20);
 	return 0;
 }
 
-int unpack_write(struct unpack *u, struct str name, int fd, const void *p, size_t n)
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static int system_error(struct unpacking *u, struct str name)
 {
-	u->total += n;
-	if (u->total > UNPACK_LIMIT)
-		return err_set(u->err, ERR_LIMIT, "unpacks to more than %d MB", UNPACK_LIMIT >> 20);
-	return write_all(fd, p, n) < 0 ? system_error(u, name) : 0;
+	if (errno == EEXIST || errno == ENOTDIR || errno == ELOOP || errno == EISDIR)
+		return refuse(u, name, "is in the way of another name");
+	return err_set(u->err, ERR_IO, "cannot unpack '%.*s': %m", (int)MIN(name.n, NAME_SHOWN), name.p);
+}
+
+/* Opens the directory of a path, and makes what is missing of it; *ret_last is what follows the last slash. The path is cut
+ * at its slashes. Returns a descriptor, or -1 with errno. */
+static int open_parent(int dir, char *path, const char **ret_last)
+{
+	int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *part = path;
+
+	for (char *slash; at >= 0 && (slash = strchr(part, '/')); part = slash + 1) {
+		*slash = '\0';
+		int next = -1;
+		if (mkdirat(at, part, 0755) == 0 || errno == EEXIST)
+			next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(at);
+		at = next;
+	}
+	*ret_last = part;
+	return at;
+}
+
+static int unpack_content(struct unpacking *u, struct archive_entry *e, struct str name, int fd)
+{
+	AUTO_FREE char *piece = xmalloc(PIECE_BYTES);
+	int64_t left = u->lib.size(e);
+	la_ssize_t n;
+
+	while ((n = u->lib.read_data(u->archive, piece, PIECE_BYTES)) > 0) {
+		left -= n;
+		u->total += n;
+		int status = check_limits(u, 0);
+		if (status < 0)
+			return status;
+		if (left < 0)
+			return refuse(u, name, "is larger than it says");
+		if (file_write_all(fd, piece, (size_t)n) < 0)
+			return system_error(u, name);
+	}
+	if (n == 0 && left == 0)
+		return 0;
+	struct str why = n < 0 ? reason(u) : STR("it is shorter than it says");
+	return err_set(u->err, ERR_PARSE, "'%.*s' is damaged: " STR_FMT, (int)MIN(name.n, NAME_SHOWN), name.p,
+		       STR_ARG(why));
+}
+
+static int unpack_entry(struct unpacking *u, struct archive_entry *e)
+{
+	const char *pathname = u->lib.pathname(e);
+	struct str name = str_from(pathname ? pathname : "");
+	const char *problem = entry_problem(u, e, name);
+	char path[UNPACK_NAME_LIMIT + 2];
+	const char *last;
+
+	if (problem)
+		return refuse(u, name, problem);
+	if (!u->is_zip)
+		(void)str_cut(&name, '/'); /* the directory that holds them all */
+	if (!name.n)
+		return 0;
+	bool is_dir = S_ISDIR(u->lib.mode(e));
+	snprintf(path, sizeof path, STR_FMT "%s", STR_ARG(name), is_dir && !str_ends(name, STR("/")) ? "/" : "");
+	AUTO_CLOSE int dir = open_parent(u->dir, path, &last);
+	if (dir < 0)
+		return system_error(u, name);
+	if (is_dir)
+		return 0;
+	AUTO_CLOSE int fd = openat(dir, last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				   u->lib.mode(e) & S_IXUSR ? 0755 : 0644);
+	return fd < 0 ? system_error(u, name) : unpack_content(u, e, name, fd);
+}
+
+/* A warning of libarchive is a contradiction in the archive, so it refuses the archive like an error. */
+static int unpack_entries(struct unpacking *u, struct str archive)
+{
+	struct archive_entry *e;
+	int rc = u->is_zip ? u->lib.support_zip(u->archive) : u->lib.support_gzip(u->archive);
+
+	if (u->is_zip && has_too_many_records(archive))
+		return refuse_count(u);
+	if (rc == ARCHIVE_OK && !u->is_zip)
+		rc = u->lib.support_tar(u->archive);
+	if (rc == ARCHIVE_OK)
+		rc = u->lib.open_memory(u->archive, archive.p, archive.n);
+	while (rc == ARCHIVE_OK && (rc = u->lib.next_header(u->archive, &e)) == ARCHIVE_OK) {
+		u->entries++;
+		int status = check_limits(u, u->lib.size(e));
+		if (status == 0)
+			status = unpack_entry(u, e);
+		if (status < 0)
+			return status;
+	}
+	struct str why = reason(u);
+	if (rc != ARCHIVE_EOF)
+		return err_set(u->err, ERR_PARSE, "is no %s file, or is damaged: " STR_FMT,
+			       u->is_zip ? "zip" : "tar.gz", STR_ARG(why));
+	return u->entries ? 0 : err_set(u->err, ERR_PARSE, "has no files");
+}
+
+/* ---- from outside ------------------------------------------------------------------------------------------------ */
+
+/* libarchive converts names to the character set of the locale: this thread's is UTF-8 for the time. */
+static int unpack(struct str archive, bool is_zip, const char *dir, struct err *err)
+{
+	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct unpacking u = { .dir = fd, .is_zip = is_zip, .err = err };
+
+	if (fd < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %m", dir);
+	int status = library_load(&library, &u.lib, err);
+	if (status < 0)
+		return status;
+	u.archive = u.lib.read_new();
+	if (!u.archive)
+		base_oom(sizeof u);
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	locale_t before = uselocale(utf8);
+	status = unpack_entries(&u, archive);
+	u.lib.read_free(u.archive);
+	uselocale(before);
+	if (utf8)
+		freelocale(utf8);
+	return status;
+}
+
+int unpack_zip(struct str archive, const char *dir, struct err *err)
+{
+	return unpack(archive, true, dir, err);
+}
+
+int unpack_tarball(struct str archive, const char *dir, struct err *err)
+{
+	return unpack(archive, false, dir, err);
 }

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * unpack.h - where the files of somebody else's archive go, whatever its format: below one directory, and nowhere else. Refused
- * are names that are absolute, have "..", a backslash, a control character or are not UTF-8, a name twice, and a file where a
- * directory is needed. Files get mode 0644, or 0755 if their owner may run them. */
+ * unpack.h - unpacks archives from untrusted sources, below one directory and nowhere else.
+ *
+ * libarchive reads the formats and is loaded when the first archive comes. What an archive may contain is decided here:
+ * regular files and directories only. Refused as a whole is an archive with a link, a special file or an encrypted file; with
+ * a name that is absolute, has "..", a backslash or a control character, is not UTF-8 or comes twice; with a size or checksum
+ * that is wrong; with nothing in it; or beyond a limit. Files get mode 0644, or 0755 if their owner may run them. */
 #pragma once
 #include "lib/base/str.h"
 
 enum {
-	UNPACK_LIMIT = 256 << 20, /* of all files together */
+	UNPACK_FILE_LIMIT = 64 << 20, /* of the archive itself; for those who read or download it */
+	UNPACK_LIMIT = 256 << 20,     /* of all its files together, and of a tar archive with all its headers */
 	UNPACK_ENTRY_LIMIT = 10000,
 	UNPACK_NAME_LIMIT = 1024,
 	UNPACK_DEPTH_LIMIT = 32,
 };
 
-struct unpack {
-	int dir;      /* descriptor of the target, borrowed; nobody else may write to it */
-	size_t total; /* bytes so far */
-	struct err *err;
-};
-
-/* What is wrong with the name of a file, or of a directory with a slash at its end; NULL: nothing. */
-const char *unpack_name_problem(struct str name);
-int unpack_refuse(struct unpack *u, struct str name, const char *what); /* sets the error: 'NAME' WHAT; -ERR_PARSE */
-/* Makes the file of a good name, and its directories. *ret_fd is -1 for a directory; otherwise the caller closes it. */
-int unpack_create(struct unpack *u, struct str name, bool executable, int *ret_fd);
-int unpack_write(struct unpack *u, struct str name, int fd, const void *p,
-		 size_t n); /* -ERR_LIMIT above UNPACK_LIMIT */
+/* dir must exist and be empty, and no one else may write to it. A failure may leave some of the files there. Blocks.
+ * -ERR_PARSE: the archive is refused; -ERR_LIMIT; -ERR_NOT_FOUND: libarchive is not installed; -ERR_IO. */
+int unpack_zip(struct str archive, const char *dir, struct err *err); /* stored and deflated files */
+/* A package of an npm registry: gzipped tar. Its top directory ("package/") is left out, and what is not below one. */
+int unpack_tarball(struct str archive, const char *dir, struct err *err);

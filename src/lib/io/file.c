@@ -100,8 +100,10 @@ ssize_t file_write_quiet(int fd, const void *p, size_t n)
 	return written;
 }
 
-static int write_all(int fd, const char *p, size_t n)
+int file_write_all(int fd, const void *bytes, size_t n)
 {
+	const char *p = bytes;
+
 	while (n) {
 		ssize_t done = write(fd, p, n);
 		if (done < 0 && errno == EINTR)
@@ -163,7 +165,7 @@ static int fill_temp(const char *temp, const struct stat *old, const void *p, si
 	AUTO_CLOSE int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, p, n) < 0)
+	if (file_write_all(fd, p, n) < 0)
 		return -1;
 	return old ? copy_owner_and_mode(fd, old) : 0;
 }

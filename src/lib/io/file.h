@@ -15,6 +15,7 @@ int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct bu
 int file_replace(const char *path, const void *p, size_t n, struct err *err);
 int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err); /* the same, with this mode */
 ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that never raises SIGPIPE; EPIPE only */
+int file_write_all(int fd, const void *p, size_t n);       /* blocking; -1 with errno */
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
 int file_make_parents(const char *path, struct err *err);
 bool file_exists(const char *path);

@@ -4,7 +4,7 @@
 #include "product/command/report.h"
 #include "product/command/marketplaces.h"
 #include "lib/io/file.h"
-#include "defs/plugin/archive.h"
+#include "defs/plugin/zip_cache.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/install.h"
 #include "defs/plugin/market_policy.h"
@@ -160,7 +160,7 @@ static int install(struct change *k, struct err *err)
 	const char *at = strchr(k->what, '@');
 
 	if (file_exists(path) && str_ends(str_from(path), STR(".zip")) &&
-	    archive_open(a, k->room.plugins_dir, path, &path, err) < 0)
+	    zip_cache_open(a, k->room.plugins_dir, path, &path, err) < 0)
 		return -(int)err->kind;
 	if (file_exists(path))
 		return install_directory(k, path, err);

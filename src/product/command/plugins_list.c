@@ -4,7 +4,7 @@
 #include "product/command/report.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
-#include "defs/plugin/archive.h"
+#include "defs/plugin/zip_cache.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/validate.h"
 
@@ -242,7 +242,7 @@ static int validate(struct services *sv, const char *path, struct cadre_report *
 	int status = app_plugins_dir(sv, &a, &plugins_dir, err);
 
 	if (status == 0 && str_ends(str_from(dir), STR(".zip")))
-		status = archive_open(&a, plugins_dir, dir, &dir, err);
+		status = zip_cache_open(&a, plugins_dir, dir, &dir, err);
 	if (status < 0)
 		return status;
 	status = marketplace_read(&market, dir, err);

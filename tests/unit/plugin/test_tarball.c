@@ -5,7 +5,6 @@
 #include <zlib.h>
 #include "lib/io/file.h"
 #include "defs/plugin/npm_pack.h"
-#include "defs/plugin/tarball.h"
 #include "defs/plugin/unpack.h"
 #include "tests.h"
 
@@ -17,6 +16,8 @@ struct member {
 	const char *name, *text;
 	char type; /* 0: a file */
 	unsigned mode;
+	const char *link;
+	size_t size_lie; /* added to the size that it says */
 };
 
 static void add_header(struct buf *out, const struct member *m)
@@ -26,9 +27,10 @@ static void add_header(struct buf *out, const struct member *m)
 
 	snprintf(header, 100, "%s", m->name);
 	snprintf(header + 100, 8, "%07o", m->mode ? m->mode : 0644);
-	snprintf(header + 124, 12, "%011zo", strlen(m->text));
+	snprintf(header + 124, 12, "%011zo", strlen(m->text) + m->size_lie);
 	memset(header + 148, ' ', 8);
 	header[156] = m->type ? m->type : '0';
+	snprintf(header + 157, 100, "%s", m->link ? m->link : "");
 	memcpy(header + 257, "ustar\00000", 8);
 	for (size_t i = 0; i < BLOCK; i++)
 		sum += (unsigned char)header[i];
@@ -45,17 +47,27 @@ static void add_member(struct buf *out, const struct member *m)
 	buf_add(out, zeros, (BLOCK - out->n % BLOCK) % BLOCK);
 }
 
-static void pack(struct buf *out, struct str tar)
+/* Compresses the same bytes again and again */
+static void pack_often(struct buf *out, struct str bytes, size_t times)
 {
-	z_stream z = { .next_in = (unsigned char *)(uintptr_t)tar.p, .avail_in = (uInt)tar.n };
+	z_stream z = { 0 };
 
-	CHECK_INT(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-	buf_reserve(out, deflateBound(&z, tar.n));
+	CHECK_INT(deflateInit2(&z, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	buf_reserve(out, deflateBound(&z, bytes.n) + bytes.n * times / 64);
 	z.next_out = (unsigned char *)out->p;
-	z.avail_out = (uInt)deflateBound(&z, tar.n);
-	CHECK_INT(deflate(&z, Z_FINISH), Z_STREAM_END);
+	z.avail_out = (uInt)(out->cap - 1);
+	for (size_t i = 0; i < times; i++) {
+		z.next_in = (unsigned char *)(uintptr_t)bytes.p;
+		z.avail_in = (uInt)bytes.n;
+		CHECK_INT(deflate(&z, i + 1 < times ? Z_NO_FLUSH : Z_FINISH), i + 1 < times ? Z_OK : Z_STREAM_END);
+	}
 	out->n = z.total_out;
 	(void)deflateEnd(&z);
+}
+
+static void pack(struct buf *out, struct str tar)
+{
+	pack_often(out, tar, 1);
 }
 
 /* What unpacking these says; "" if nothing is wrong. In the stage's arena. */
@@ -68,7 +80,7 @@ static const char *unpack(struct stage *s, const struct member *members, size_t 
 	for (size_t i = 0; i < count; i++)
 		add_member(&tar, &members[i]);
 	pack(&packed, buf_str(&tar));
-	return tarball_unpack(buf_str(&packed), stage_path(s, "work"), &err) < 0 ? arena_strdup(&s->arena, err.text)
+	return unpack_tarball(buf_str(&packed), stage_path(s, "work"), &err) < 0 ? arena_strdup(&s->arena, err.text)
 										 : "";
 }
 
@@ -89,8 +101,8 @@ TEST(files_of_a_package_come_without_its_top_directory)
 		{ .name = "package/", .text = "", .type = '5' },
 		{ .name = "package/package.json", .text = "{}" },
 		{ .name = "package/bin/run", .text = "#!/bin/sh\n", .mode = 04777 },
-		{ .name = "ignored", .text = "comment=x\n", .type = 'g' },
-		{ .name = "short", .text = "28 path=package/by/pax.txt\n", .type = 'x' },
+		{ .name = "ignored", .text = "13 comment=x\n", .type = 'g' },
+		{ .name = "short", .text = "27 path=package/by/pax.txt\n", .type = 'x' },
 		{ .name = "package/short", .text = "pax" },
 		{ .name = "long", .text = "package/by/gnu.txt", .type = 'L' },
 		{ .name = "package/short", .text = "gnu" },
@@ -119,16 +131,34 @@ TEST(a_hostile_package_is_refused)
 	} rows[] = {
 		{ { .name = "package/../../out", .text = "x" }, "leads elsewhere" },
 		{ { .name = "../out", .text = "x" }, "leads elsewhere" },
+		{ { .name = "package/..", .text = "", .type = '5' }, "leads elsewhere" },
 		{ { .name = "/etc/x", .text = "x" }, "absolute path" },
+		{ { .name = "C:/x", .text = "x" }, "absolute path" },
 		{ { .name = "package/a\\b", .text = "x" }, "backslash" },
-		{ { .name = "package/l", .text = "", .type = '2' }, "is a link" },
-		{ { .name = "package/l", .text = "", .type = '1' }, "is a link" },
+		{ { .name = "package/l", .text = "", .type = '2', .link = "../../out" }, "is a link" },
+		{ { .name = "package/l", .text = "", .type = '2', .link = "dir" }, "is a link" },
+		{ { .name = "package/l", .text = "", .type = '1', .link = "/etc/passwd" }, "is a link" },
+		{ { .name = "package/l", .text = "", .type = '1', .link = "package/dir" }, "is a link" },
+		{ { .name = "package/l", .text = "", .type = '1' }, "special file" },
+		{ { .name = "package/tty", .text = "", .type = '3' }, "special file" },
+		{ { .name = "package/disk", .text = "", .type = '4' }, "special file" },
 		{ { .name = "package/fifo", .text = "", .type = '6' }, "special file" },
+		{ { .name = "package/d", .text = "x", .type = '5' }, "damaged" },
 		{ { .name = "package/dir/x", .text = "x" }, "in the way" },
+		{ { .name = "package/dir", .text = "twice" }, "in the way" },
+		{ { .name = "another/dir", .text = "twice" }, "in the way" },
+		{ { .name = "package/a", .text = "x", .size_lie = 4096 }, "damaged" },
+		{ { .name = "package/a", .text = "x", .size_lie = 1UL << 32 }, "more than 256 MB" },
+		{ { .name = "pax",
+		    .text = "33 GNU.sparse.size=1099511627776\n26 GNU.sparse.numblocks=1\n22 GNU.sparse.map=0,0\n",
+		    .type = 'x' },
+		  "more than 256 MB" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		const struct member both[] = { { .name = "package/dir", .text = "a file" }, rows[i].member };
+		const struct member both[] = { { .name = "package/dir", .text = "a file" },
+					       rows[i].member,
+					       { .name = "package/l/behind", .text = "" } };
 		struct stage s;
 		stage_init(&s);
 		const char *why = unpack(&s, both, COUNT_OF(both));
@@ -151,43 +181,62 @@ TEST(a_package_that_is_cut_or_changed_anywhere_is_refused_without_harm)
 	for (size_t n = 1; n < BLOCK + 9; n += 7) {
 		AUTO_BUF struct buf packed = { 0 };
 		pack(&packed, (struct str){ tar.p, n });
-		int status = tarball_unpack(buf_str(&packed), stage_path(&s, "work"), &err);
-		CHECK(n < BLOCK ? status == 0 : status < 0); /* less than a header is an empty archive */
+		int status = unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err);
+		CHECK(status < 0);
 	}
 	for (size_t n = 100; n < 154; n++) {
 		AUTO_BUF struct buf packed = { 0 };
 		tar.p[n] ^= 1;
 		pack(&packed, buf_str(&tar));
-		CHECK(tarball_unpack(buf_str(&packed), stage_path(&s, "work"), &err) < 0);
+		CHECK(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err) < 0);
 		tar.p[n] ^= 1;
 	}
-	CHECK(tarball_unpack(STR("no gzip"), stage_path(&s, "work"), &err) < 0);
-	CHECK_CSTR(text_of(&s, "work/a"), "(not there)");
+	CHECK(unpack_tarball(STR("no gzip"), stage_path(&s, "work"), &err) < 0);
 	stage_release(&s);
 }
 
+/* Headers are not files, but unpacking them takes time too: 300 MB of them in a few MB. */
 TEST(a_packed_bomb_is_stopped_at_the_limit)
 {
-	AUTO_BUF struct buf packed = { 0 };
-	AUTO_FREE char *zeros = xcalloc(1, 1 << 20);
+	enum { COMMENT = 900000 };
 	struct stage s;
 	struct err err = { 0 };
-	z_stream z = { 0 };
 	stage_init(&s);
-	CHECK_INT(deflateInit2(&z, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-	buf_reserve(&packed, 8 << 20);
-	z.next_out = (unsigned char *)packed.p;
-	z.avail_out = 8 << 20;
-	for (size_t i = 0; i <= UNPACK_LIMIT >> 20; i++) {
-		z.next_in = (unsigned char *)zeros;
-		z.avail_in = 1 << 20;
-		CHECK_INT(deflate(&z, i < UNPACK_LIMIT >> 20 ? Z_NO_FLUSH : Z_FINISH),
-			  i < UNPACK_LIMIT >> 20 ? Z_OK : Z_STREAM_END);
-	}
-	packed.n = z.total_out;
-	(void)deflateEnd(&z);
+	char *comment = arena_alloc(&s.arena, COMMENT + 1);
+	int n = snprintf(comment, COMMENT, "%d comment=", COMMENT);
+	memset(comment + n, 'x', COMMENT - (size_t)n);
+	memcpy(comment + COMMENT - 1, "\n", 2);
+	const struct member pair[] = { { .name = "pax", .text = comment, .type = 'x' },
+				       { .name = "beside", .text = "" } };
+	AUTO_BUF struct buf tar = { 0 };
+	AUTO_BUF struct buf packed = { 0 };
+	add_member(&tar, &pair[0]);
+	add_member(&tar, &pair[1]);
+	pack_often(&packed, buf_str(&tar), 300);
 
-	CHECK_INT(tarball_unpack(buf_str(&packed), stage_path(&s, "work"), &err), -ERR_LIMIT);
+	CHECK(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err) < 0);
+	CHECK_CSTR(err.text, "unpacks to more than 256 MB");
+	stage_release(&s);
+}
+
+TEST(a_package_without_files_or_with_too_many_is_refused)
+{
+	AUTO_BUF struct buf tar = { 0 };
+	AUTO_BUF struct buf packed = { 0 };
+	AUTO_BUF struct buf zeros = { 0 };
+	struct stage s;
+	struct err err = { 0 };
+	stage_init(&s);
+
+	add_member(&tar, &(struct member){ .name = "package/d/", .text = "", .type = '5' });
+	pack_often(&packed, buf_str(&tar), UNPACK_ENTRY_LIMIT + 1);
+	CHECK_INT(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err), -ERR_LIMIT);
+	buf_clear(&packed);
+	buf_reserve(&zeros, 4 * BLOCK);
+	memset(zeros.p, 0, 4 * BLOCK);
+	pack(&packed, (struct str){ zeros.p, 4 * BLOCK });
+	CHECK_INT(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err), -ERR_PARSE);
+	CHECK_CSTR(err.text, "has no files");
 	stage_release(&s);
 }
 
@@ -232,5 +281,6 @@ int test_tarball(void)
 	return RUN_TESTS(T(files_of_a_package_come_without_its_top_directory), T(a_hostile_package_is_refused),
 			 T(a_package_that_is_cut_or_changed_anywhere_is_refused_without_harm),
 			 T(a_packed_bomb_is_stopped_at_the_limit),
+			 T(a_package_without_files_or_with_too_many_is_refused),
 			 T(a_source_is_a_package_of_a_registry_and_nothing_else));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * archive.c - from a zip file to a directory: plugins_dir/cache/zip/SHA256/STEM. What is there was unpacked whole, because it
+ * zip_cache.c - from a zip file to a directory: plugins_dir/cache/zip/SHA256/STEM. What is there was unpacked whole, because it
  * comes by a rename. */
-#include "defs/plugin/archive.h"
+#include "defs/plugin/zip_cache.h"
 #include <dirent.h>
 #include <openssl/evp.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/plugin.h"
-#include "defs/plugin/zip.h"
+#include "defs/plugin/unpack.h"
 
 static int name_content(struct buf *out, struct str bytes, struct err *err)
 {
@@ -58,7 +58,7 @@ static const char *enter_only_directory(struct arena *a, const char *dir)
 	return count == 1 && is_directory(only) && strcmp(strrchr(only, '/'), "/.claude-plugin") != 0 ? only : dir;
 }
 
-static int unpack(struct str bytes, const char *home, const char *stem, struct err *err)
+static int zip_cache_add(struct str bytes, const char *home, const char *stem, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *temp;
@@ -68,7 +68,7 @@ static int unpack(struct str bytes, const char *home, const char *stem, struct e
 		return status;
 	const char *dir = path_join(&a, temp, stem);
 	status = mkdir(dir, 0700) < 0 ? err_set(err, ERR_IO, "cannot make the directory %s: %m", dir)
-				      : zip_unpack(bytes, dir, err);
+				      : unpack_zip(bytes, dir, err);
 	if (status < 0) {
 		(void)directory_remove(temp, NULL);
 		return status;
@@ -87,7 +87,7 @@ static int open_bytes(struct arena *a, const char *plugins_dir, struct str bytes
 	const char *home = arena_printf(a, "%s/cache/zip/%s", plugins_dir, name.p);
 	const char *dir = path_join(a, home, stem);
 	if (!is_directory(dir)) {
-		status = unpack(bytes, home, stem, err);
+		status = zip_cache_add(bytes, home, stem, err);
 		if (status < 0)
 			return status;
 	}
@@ -95,10 +95,10 @@ static int open_bytes(struct arena *a, const char *plugins_dir, struct str bytes
 	return 0;
 }
 
-int archive_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err)
+int zip_cache_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err)
 {
 	AUTO_BUF struct buf bytes = { 0 };
-	int status = file_read(file, ZIP_FILE_LIMIT, &bytes, err);
+	int status = file_read(file, UNPACK_FILE_LIMIT, &bytes, err);
 
 	return status < 0 ? status : open_bytes(a, plugins_dir, buf_str(&bytes), stem_of(a, file), ret_dir, err);
 }
@@ -112,10 +112,10 @@ static const char *stem_of_url(struct arena *a, const char *url)
 	return plugin_name_is_good(str_from(stem)) ? stem : "plugin";
 }
 
-int archive_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir, struct err *err)
+int zip_cache_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir, struct err *err)
 {
 	AUTO_BUF struct buf bytes = { 0 };
-	int status = download(url, ZIP_FILE_LIMIT, &bytes, err);
+	int status = download(url, UNPACK_FILE_LIMIT, &bytes, err);
 
 	return status < 0 ? status : open_bytes(a, plugins_dir, buf_str(&bytes), stem_of_url(a, url), ret_dir, err);
 }
