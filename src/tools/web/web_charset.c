@@ -8,28 +8,46 @@
 
 enum { META_WITHIN_BYTES = 4096, PIECE_BYTES = 16 << 10 };
 
-/* Names that pages use, as browsers understand them; sorted by nothing: the list is short. */
+/* Names that pages use, as browsers understand them: the older standards mean their supersets on Windows. */
 static const struct {
 	const char *label, *encoding;
 } encodings[] = {
-	{ "utf-8", "UTF-8" },           { "utf8", "UTF-8" },
-	{ "us-ascii", "CP1252" },       { "ascii", "CP1252" },
-	{ "iso-8859-1", "CP1252" },     { "iso8859-1", "CP1252" },
-	{ "latin1", "CP1252" },         { "windows-1252", "CP1252" },
-	{ "cp1252", "CP1252" },         { "windows-1250", "CP1250" },
-	{ "windows-1251", "CP1251" },   { "cp1251", "CP1251" },
-	{ "windows-1253", "CP1253" },   { "windows-1254", "CP1254" },
-	{ "iso-8859-9", "CP1254" },     { "windows-1255", "CP1255" },
-	{ "windows-1256", "CP1256" },   { "windows-1257", "CP1257" },
-	{ "windows-1258", "CP1258" },   { "iso-8859-2", "ISO-8859-2" },
-	{ "iso-8859-5", "ISO-8859-5" }, { "iso-8859-7", "ISO-8859-7" },
-	{ "iso-8859-8", "ISO-8859-8" }, { "iso-8859-15", "ISO-8859-15" },
-	{ "koi8-r", "KOI8-R" },         { "koi8-u", "KOI8-U" },
-	{ "gb2312", "GB18030" },        { "gbk", "GB18030" },
-	{ "gb18030", "GB18030" },       { "big5", "BIG5" },
-	{ "euc-jp", "EUC-JP" },         { "shift_jis", "SHIFT_JIS" },
-	{ "sjis", "SHIFT_JIS" },        { "euc-kr", "EUC-KR" },
-	{ "utf-16", "UTF-16LE" },       { "utf-16le", "UTF-16LE" },
+	{ "utf-8", "UTF-8" },
+	{ "utf8", "UTF-8" },
+	{ "us-ascii", "CP1252" },
+	{ "ascii", "CP1252" },
+	{ "iso-8859-1", "CP1252" },
+	{ "iso8859-1", "CP1252" },
+	{ "latin1", "CP1252" },
+	{ "windows-1252", "CP1252" },
+	{ "cp1252", "CP1252" },
+	{ "windows-1250", "CP1250" },
+	{ "windows-1251", "CP1251" },
+	{ "cp1251", "CP1251" },
+	{ "windows-1253", "CP1253" },
+	{ "windows-1254", "CP1254" },
+	{ "iso-8859-9", "CP1254" },
+	{ "windows-1255", "CP1255" },
+	{ "windows-1256", "CP1256" },
+	{ "windows-1257", "CP1257" },
+	{ "windows-1258", "CP1258" },
+	{ "iso-8859-2", "ISO-8859-2" },
+	{ "iso-8859-5", "ISO-8859-5" },
+	{ "iso-8859-7", "ISO-8859-7" },
+	{ "iso-8859-8", "ISO-8859-8" },
+	{ "iso-8859-15", "ISO-8859-15" },
+	{ "koi8-r", "KOI8-R" },
+	{ "koi8-u", "KOI8-U" },
+	{ "gb2312", "GB18030" },
+	{ "gbk", "GB18030" },
+	{ "gb18030", "GB18030" },
+	{ "big5", "BIG5-HKSCS" },
+	{ "euc-jp", "EUC-JP" },
+	{ "shift_jis", "CP932" },
+	{ "sjis", "CP932" },
+	{ "euc-kr", "CP949" },
+	{ "utf-16", "UTF-16LE" },
+	{ "utf-16le", "UTF-16LE" },
 	{ "utf-16be", "UTF-16BE" },
 };
 
@@ -40,6 +58,11 @@ static const char *find_encoding(struct str label)
 		if (str_is_nocase(str_trim(label), encodings[i].label))
 			return encodings[i].encoding;
 	return NULL;
+}
+
+static bool is_utf16(const char *encoding)
+{
+	return !strncmp(encoding, "UTF-16", 6);
 }
 
 static const char *take_mark(struct str *bytes)
@@ -86,12 +109,24 @@ static const char *find_meta(struct str bytes)
 			n++;
 		const char *encoding = n ? find_encoding((struct str){ name.p, n }) : NULL;
 		if (encoding)
-			return strncmp(encoding, "UTF-16", 6) ? encoding : "UTF-8";
+			return is_utf16(encoding) ? "UTF-8" : encoding;
 	}
 	return NULL;
 }
 
-static void convert(iconv_t how, struct str bytes, size_t limit_bytes, struct buf *out)
+/* Some encodings hold a character back until the next one shows whether both are one. */
+static void add_held_back(iconv_t how, struct buf *out)
+{
+	char piece[64];
+	char *to = piece;
+	size_t room = sizeof piece;
+
+	(void)iconv(how, NULL, NULL, &to, &room);
+	buf_add(out, piece, sizeof piece - room);
+}
+
+/* unit: bytes that are skipped where nothing can be made of them */
+static void convert(iconv_t how, size_t unit, struct str bytes, size_t limit_bytes, struct buf *out)
 {
 	char *in = (char *)(uintptr_t)bytes.p; /* iconv does not write there */
 	size_t left = bytes.n;
@@ -105,10 +140,12 @@ static void convert(iconv_t how, struct str bytes, size_t limit_bytes, struct bu
 		buf_add(out, piece, sizeof piece - room);
 		if (rc != (size_t)-1 || errno == E2BIG)
 			continue;
+		add_held_back(how, out);
 		buf_addstr(out, "\xef\xbf\xbd");
-		in += left > 0;
-		left -= left > 0;
+		in += MIN(left, unit);
+		left -= MIN(left, unit);
 	}
+	add_held_back(how, out);
 }
 
 void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit_bytes, struct buf *out)
@@ -126,7 +163,7 @@ void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit
 	if (how == (iconv_t)-1) { /* also where the system lacks the encoding */
 		utf8_add_repaired(out, utf8_cut(bytes, limit_bytes));
 	} else {
-		convert(how, bytes, limit_bytes, out);
+		convert(how, is_utf16(encoding) ? 2 : 1, bytes, limit_bytes, out);
 		iconv_close(how);
 	}
 	out->n = from + utf8_cut((struct str){ out->p + from, out->n - from }, limit_bytes).n;

@@ -147,12 +147,60 @@ TEST(the_encoding_is_that_of_the_mark_then_the_header_then_the_page_then_the_byt
 		{ { "a\xff\xfe", 3 }, "utf-8", false, "a\xef\xbf\xbd\xef\xbf\xbd" },
 		{ { "a", 1 }, "UTF-7", false, "a" },
 		{ { "\x82", 1 }, "shift_jis", false, "\xef\xbf\xbd" },
+		{ { "\x93\xfa\x96\x7b\x83\x5c", 6 }, "sjis", false, "\xe6\x97\xa5\xe6\x9c\xac\xe3\x82\xbd" },
+		{ { "\x87\x40", 2 }, "shift_jis", false, "\xe2\x91\xa0" }, /* as on Windows */
+		{ { "\xc6\xfc\xcb\xdc", 4 }, "euc-jp", false, "\xe6\x97\xa5\xe6\x9c\xac" },
+		{ { "\xc7\xd1\xb1\xdb", 4 }, "euc-kr", false, "\xed\x95\x9c\xea\xb8\x80" },
+		{ { "\x8c\x63", 2 }, "euc-kr", false, "\xeb\x98\xa0" }, /* as on Windows */
+		{ { "\xa4\xa4\xa4\xe5", 4 }, "big5", false, "\xe4\xb8\xad\xe6\x96\x87" },
+		{ { "\xd6\xd0\xce\xc4\xa2\xe3\x95\x32\x82\x36", 10 },
+		  "gb18030",
+		  false,
+		  "\xe4\xb8\xad\xe6\x96\x87\xe2\x82\xac\xf0\xa0\x80\x80" },
+		{ { "\xd6\xd0", 2 }, "gb2312", false, "\xe4\xb8\xad" },
+		{ { "\xf0\xd2", 2 }, "koi8-r", false, "\xd0\x9f\xd1\x80" },
+		{ { "\xc6", 1 }, "windows-1251", false, "\xd0\x96" },
+		{ { "a\0\xac\x20\x3d\xd8\0\xde", 8 }, "utf-16le", false, "a\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ { "\0a\x20\xac\xd8\x3d\xde\0", 8 }, "utf-16be", false, "a\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ { "\x93\x94", 2 }, "ascii", false, "\xe2\x80\x9c\xe2\x80\x9d" },
+		/* unknown names: the bytes decide */
+		{ { "\xc3\xa9", 2 }, "x-unknown", false, "\xc3\xa9" },
+		{ { "\xe9", 1 }, "x-unknown", false, "\xc3\xa9" },
+		/* an error costs one unit, not the rest of the text */
+		{ { "\x3d\xd8"
+		    "a\0b\0",
+		    6 },
+		  "utf-16le",
+		  false,
+		  "\xef\xbf\xbd"
+		  "ab" },
+		{ { "\xd8\x3d\0a\0b", 6 },
+		  "utf-16be",
+		  false,
+		  "\xef\xbf\xbd"
+		  "ab" },
+		{ { "a\0b", 3 }, "utf-16le", false, "a\xef\xbf\xbd" },
+		{ { "a\0\x3d\xd8", 4 }, "utf-16le", false, "a\xef\xbf\xbd" },
+		{ { "\xc7\xd1\xff"
+		    "ab",
+		    5 },
+		  "euc-kr",
+		  false,
+		  "\xed\x95\x9c\xef\xbf\xbd"
+		  "ab" },
+		{ { "ab\xc7", 3 }, "euc-kr", false, "ab\xef\xbf\xbd" },
+		/* encodings that wait whether the next character joins this one */
+		{ { "\xe0", 1 }, "windows-1255", false, "\xd7\x90" },
+		{ { "\xe0\xd9\xe1", 3 }, "windows-1255", false, "\xd7\x90\xef\xbf\xbd\xd7\x91" },
+		{ { "a", 1 }, "windows-1258", false, "a" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		AUTO_BUF struct buf out = { 0 };
 		web_decode(rows[i].bytes, str_from(rows[i].charset), rows[i].html, 1000, &out);
-		CHECK_STR(buf_str(&out), rows[i].text);
+		if (!str_is(buf_str(&out), rows[i].text))
+			fail_msg("row %zu, %s: '" STR_FMT "', not '%s'", i, rows[i].charset, STR_ARG(buf_str(&out)),
+				 rows[i].text);
 	}
 }
 
@@ -164,11 +212,33 @@ TEST(decoded_text_is_cut_between_characters)
 	CHECK_STR(buf_str(&out), "aaa");
 }
 
+/* However the conversion divides its output */
+TEST(a_long_text_is_converted_without_a_seam)
+{
+	enum { TIMES = 50000 };
+
+	for (size_t shift = 0; shift < 4; shift++) {
+		AUTO_BUF struct buf in = { 0 };
+		AUTO_BUF struct buf out = { 0 };
+		AUTO_BUF struct buf expected = { 0 };
+		for (size_t i = 0; i < shift; i++)
+			buf_addch(&in, 'a');
+		for (size_t i = 0; i < TIMES; i++)
+			buf_add(&in, "\x93\xfa", 2);
+		for (size_t i = 0; i < shift; i++)
+			buf_addch(&expected, 'a');
+		for (size_t i = 0; i < TIMES; i++)
+			buf_addstr(&expected, "\xe6\x97\xa5");
+		web_decode(buf_str(&in), STR("shift_jis"), false, SIZE_MAX, &out);
+		CHECK(str_eq(buf_str(&out), buf_str(&expected)));
+	}
+}
+
 int test_html(void)
 {
 	return RUN_TESTS(T(elements_become_what_they_are_in_markdown), T(what_nobody_looks_at_never_reaches_the_parser),
 			 T(a_page_that_is_nested_too_deeply_is_read_as_far_as_it_goes),
 			 T(the_output_never_passes_its_limit),
 			 T(the_encoding_is_that_of_the_mark_then_the_header_then_the_page_then_the_bytes),
-			 T(decoded_text_is_cut_between_characters));
+			 T(decoded_text_is_cut_between_characters), T(a_long_text_is_converted_without_a_seam));
 }
