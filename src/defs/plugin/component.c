@@ -27,10 +27,11 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	if (real && path_is_inside(real, p->root))
 		return path;
 	if (real)
-		plugin_complain(p, PLUGIN_BAD_PATH, file, line, "%s: %.120s%sis a link that leads out of the plugin",
-				key, named ? below : "", named ? " " : "");
+		plugin_complain_component(p, PLUGIN_BAD_PATH, key, file, line,
+					  "%.120s%sis a link that leads out of the plugin", named ? below : "",
+					  named ? " " : "");
 	else if (named)
-		plugin_complain(p, PLUGIN_BAD_PATH, file, line, "%s: %.120s is not there", key, below);
+		plugin_complain_component(p, PLUGIN_BAD_PATH, key, file, line, "%.120s is not there", below);
 	return NULL;
 }
 
@@ -89,11 +90,11 @@ static void add_found(struct manifest *m, const struct kind *kind, const char *p
 	else if (is_file(path) && str_ends(str_from(path), STR(".md")))
 		add_path(kind->to, path, false);
 	else if (named)
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, p->manifest, settings_line(m->file, named),
-				"%s: %.120s is neither a directory nor an .md file", kind->key,
-				json_cstr(named, &p->arena));
+		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, p->manifest,
+					  settings_line(m->file, named),
+					  "%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
 	else
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, 0, "%s: is not a directory", kind->key);
+		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, path, 0, "is not a directory");
 }
 
 static void add_named(struct manifest *m, const struct kind *kind, const struct json *value)

@@ -29,27 +29,21 @@ const char *plugin_fault_name(enum plugin_fault fault)
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* A hostile manifest must not fill the memory with complaints. */
-static void add_error(struct plugin *p, const struct plugin_error *error)
+printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error error, const char *fmt, va_list args)
 {
+	char text[300];
+	int n = error.key ? snprintf(text, sizeof text, "%s: ", error.key) : 0;
+
 	if (p->error_count == MOST_ERRORS)
 		return;
 	if (p->error_count == p->error_cap) {
 		p->error_cap = p->error_cap ? p->error_cap * 2 : 4;
 		p->errors = xrealloc(p->errors, p->error_cap * sizeof *p->errors);
 	}
-	p->errors[p->error_count++] = *error;
-}
-
-printf_like(5, 0) static void record(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line,
-				     const char *fmt, va_list args)
-{
-	char text[300];
-
-	vsnprintf(text, sizeof text, fmt, args);
-	add_error(p, &(struct plugin_error){ .fault = fault,
-					     .file = arena_strdup(&p->arena, file),
-					     .line = line,
-					     .message = arena_strdup(&p->arena, text) });
+	vsnprintf(text + n, sizeof text - (size_t)n, fmt, args);
+	error.file = arena_strdup(&p->arena, error.file);
+	error.message = arena_strdup(&p->arena, text);
+	p->errors[p->error_count++] = error;
 }
 
 void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt, ...)
@@ -57,7 +51,17 @@ void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *file
 	va_list args;
 
 	va_start(args, fmt);
-	record(p, fault, file, line, fmt, args);
+	add_error(p, (struct plugin_error){ .fault = fault, .file = file, .line = line }, fmt, args);
+	va_end(args);
+}
+
+void plugin_complain_component(struct plugin *p, enum plugin_fault fault, const char *key, const char *file,
+			       unsigned line, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	add_error(p, (struct plugin_error){ .fault = fault, .key = key, .file = file, .line = line }, fmt, args);
 	va_end(args);
 }
 
@@ -66,7 +70,7 @@ void plugin_fail(struct plugin *p, enum plugin_fault fault, const char *file, un
 	va_list args;
 
 	va_start(args, fmt);
-	record(p, fault, file, line, fmt, args);
+	add_error(p, (struct plugin_error){ .fault = fault, .file = file, .line = line }, fmt, args);
 	va_end(args);
 	p->state = PLUGIN_FAILED;
 }

@@ -41,7 +41,8 @@ enum plugin_fault {
 struct plugin_error {
 	enum plugin_fault fault;
 	const char *file;
-	unsigned line; /* 0: none */
+	unsigned line;   /* 0: none */
+	const char *key; /* of the manifest: the component that it is about; NULL: the whole plugin, or one file */
 	const char *message;
 };
 
@@ -128,6 +129,9 @@ void plugin_fail(struct plugin *p, enum plugin_fault fault, const char *file, un
 	printf_like(5, 6);
 void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt, ...)
 	printf_like(5, 6);
+/* About a component: the message begins with its key. */
+void plugin_complain_component(struct plugin *p, enum plugin_fault fault, const char *key, const char *file,
+			       unsigned line, const char *fmt, ...) printf_like(6, 7);
 /* The same for the error of a reader of files, whose text begins with FILE:LINE:COLUMN. */
 void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *file, const struct err *err);
 const char *plugin_fault_name(enum plugin_fault fault); /* the word in plugin_errors */

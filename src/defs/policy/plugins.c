@@ -104,7 +104,7 @@ static void add_problems(struct agent_plugin *to, const struct plugin *p, struct
 
 	for (size_t i = 0; i < p->error_count; i++) {
 		const struct plugin_error *e = &p->errors[i];
-		bool of_agents = str_starts(str_from(e->message), STR("agents: "));
+		bool of_agents = e->key && !strcmp(e->key, "agents");
 		if (p->state == PLUGIN_FAILED || of_agents)
 			list[to->problem_count++] = (struct agent_plugin_problem){ e->file, e->line, e->message };
 	}

@@ -84,15 +84,15 @@ TEST(a_manifest_says_who_the_plugin_is)
 TEST(nothing_in_a_plugin_leads_out_of_it)
 {
 	static const struct {
-		const char *link, *target;
+		const char *link, *target, *key;
 	} table[] = {
-		{ "agents", "out" },
-		{ "skills", "out" },
-		{ "commands", "out" },
-		{ "hooks/hooks.json", "out/hooks.json" },
-		{ ".mcp.json", "out/.mcp.json" },
-		{ "bin", "out" },
-		{ "settings.json", "out/settings.json" },
+		{ "agents", "out", "agents" },
+		{ "skills", "out", "skills" },
+		{ "commands", "out", "commands" },
+		{ "hooks/hooks.json", "out/hooks.json", "hooks" },
+		{ ".mcp.json", "out/.mcp.json", "mcpServers" },
+		{ "bin", "out", "bin" },
+		{ "settings.json", "out/settings.json", "settings" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -109,6 +109,7 @@ TEST(nothing_in_a_plugin_leads_out_of_it)
 		CHECK_CSTR(components(&s.arena, p), "");
 		CHECK_INT(p->error_count, 1);
 		CHECK_INT(p->errors[0].fault, PLUGIN_BAD_PATH);
+		CHECK_CSTR(p->errors[0].key, table[i].key);
 		plugin_free(p);
 		stage_release(&s);
 	}
