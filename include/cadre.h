@@ -15,6 +15,8 @@
  * - Events come from inside cadre_run(), the first ones of a turn from inside cadre_prompt(), never from inside another
  *   call. What an accessor returns is borrowed until the event callback returns. Callbacks may call anything but
  *   cadre_run() and cadre_free().
+ * - Functions that block (their comments say so) wait for programs, servers or other processes. Inside of cadre_run() and of
+ *   callbacks they do nothing and return CADRE_BUSY.
  * - Nothing is printed, no signal handler is installed, no global state is kept. */
 #ifndef CADRE_H
 #define CADRE_H
@@ -91,7 +93,8 @@ CADRE_API void cadre_stop(struct cadre *c);
 
 typedef void cadre_event_fn(const struct cadre_event *event, void *data);
 
-/* Loads the session to resume, if one was named, and takes its lock. on_event may be NULL. */
+/* Loads the session to resume, if one was named, and takes its lock. on_event may be NULL. The first one of a runtime fetches
+ * what plugin-url names, and no other session works meanwhile. */
 CADRE_API int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
 			 char *why, size_t why_size);
 /* A new session that shares the conversation so far; it may be forked while idle only. */
@@ -265,8 +268,8 @@ enum cadre_plugin_change {
 	CADRE_PLUGIN_TRUST, /* hooks and MCP servers of its agents may run */
 	CADRE_PLUGIN_FORGET /* not any more */
 };
-/* what: its name or id. scope: whose settings say so, "user" (the same as NULL), "project" or "local". Blocks while a
- * repository is fetched. */
+/* what: its name or id. scope: whose settings say so, "user" (the same as NULL), "project" or "local". Blocks: a
+ * repository or a package may have to be fetched. */
 CADRE_API int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const char *what,
 				   const char *scope, struct cadre_report **ret_report, char *why, size_t why_size);
 /* [{"name":..,"source":{..},"dir":..,"error":..,"plugins":[{"name":..,"version":..,"description":..}]}] */
@@ -276,7 +279,7 @@ enum cadre_marketplace_change {
 	CADRE_MARKETPLACE_REMOVE, /* what: its name */
 	CADRE_MARKETPLACE_UPDATE  /* what: its name; NULL: all */
 };
-/* CADRE_DENIED: managed settings do not allow it. Blocks while a repository is fetched. */
+/* CADRE_DENIED: managed settings do not allow it. Blocks: a repository may have to be fetched. */
 CADRE_API int cadre_marketplaces_change(struct cadre *c, enum cadre_marketplace_change change, const char *what,
 					struct cadre_report **ret_report, char *why, size_t why_size);
 
@@ -296,12 +299,12 @@ CADRE_API int cadre_skills_check(struct cadre *c, struct cadre_report **ret_repo
 /* The children of sessions as a tree, with what they did and cost: {"sessions":[{"sessionId":..,"running":..,
  * "tasks":[..]}]}. A session that runs, in whatever process, is asked; of another one the disk is. session: its id or the
  * beginning of one; NULL: those of the working directory's project that run, or if none does the newest that had
- * children; all: every session of the project that had any. CADRE_NOT_FOUND if nothing is found. */
+ * children; all: every session of the project that had any. CADRE_NOT_FOUND if nothing is found. Blocks. */
 CADRE_API int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
 			  size_t why_size);
 /* Ends a child that runs, in whatever process, for the user: agents cannot take it up again. agent: its id, the beginning of
- * one, or its name; NULL: all that run in session or, if that is NULL, in the project. Returns when they have ended.
- * CADRE_NOT_FOUND: there is none, or it does not run; CADRE_USAGE: several match. */
+ * one, or its name; NULL: all that run in session or, if that is NULL, in the project. Blocks until they have
+ * ended. CADRE_NOT_FOUND: there is none, or it does not run; CADRE_USAGE: several match. */
 CADRE_API int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session,
 			       struct cadre_report **ret_report, char *why, size_t why_size);
 /* The transcript of a child, line by line: the JSON of a piece is the line, its rows are what it says to people. agent as

@@ -22,14 +22,25 @@ def only_public_names_are_visible(_lab):
     assert not [n for n in names if not n.startswith("cadre_")], names
 
 
+def build(lab, source):
+    host = pathlib.Path(lab.folder) / "host"
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", ROOT / "tests" / "program" / source,
+                    LIBRARY, "-o", host, *flags("--libs"), "-lpthread"], check=True)
+    return str(host)
+
+
 def a_host_with_the_same_names_links_and_gets_an_answer(lab):
     lab.model("rule\n  model claude-haiku-5-5\n  text from the library\n")
-    host = pathlib.Path(lab.folder) / "host"
-    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", ROOT / "tests" / "program" / "host.c",
-                    LIBRARY, "-o", host, *flags("--libs"), "-lpthread"], check=True)
-    done = lab.start("hello", program=str(host)).wait()
+    done = lab.start("hello", program=build(lab, "host.c")).wait()
     assert done.code == 0 and done.out == "from the library\n", done
 
 
+def functions_that_block_say_so_in_a_callback(lab):
+    lab.model("rule\n  text from the library\n")
+    done = lab.start(program=build(lab, "host_callback.c")).wait()
+    assert done.code == 0 and done.out == "", done
+
+
 if __name__ == "__main__":
-    main(only_public_names_are_visible, a_host_with_the_same_names_links_and_gets_an_answer)
+    main(only_public_names_are_visible, a_host_with_the_same_names_links_and_gets_an_answer,
+         functions_that_block_say_so_in_a_callback)

@@ -41,17 +41,15 @@ static const char *const *environment(struct arena *a)
 	return env;
 }
 
-static int run(struct loop *loop, struct spawner *spawner, const char *const *argv, const char *what, struct err *err)
+static int run(const char *const *argv, const char *what, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	return program_run(loop, spawner, &(struct program){ .argv = argv, .envp = environment(&a), .what = what },
-			   err);
+	return program_run(&(struct program){ .argv = argv, .envp = environment(&a), .what = what }, err);
 }
 
 /* A commit that is pinned may be anywhere in the history, so all of it comes, and no branch is unpacked before. */
-int git_clone(struct loop *loop, struct spawner *spawner, const struct git_source *source, const char *dir,
-	      struct err *err)
+int git_clone(const struct git_source *source, const char *dir, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *argv[20] = { GIT, "clone", "--quiet", "--no-recurse-submodules" };
@@ -65,9 +63,9 @@ int git_clone(struct loop *loop, struct spawner *spawner, const struct git_sourc
 	argv[n++] = "--";
 	argv[n++] = source->url;
 	argv[n] = dir;
-	int status = run(loop, spawner, argv, arena_printf(&a, "git clone %s", source->url), err);
+	int status = run(argv, arena_printf(&a, "git clone %s", source->url), err);
 	if (status < 0 || !source->sha)
 		return status;
 	const char *const checkout[] = { GIT, "-C", dir, "checkout", "--quiet", "--detach", source->sha, NULL };
-	return run(loop, spawner, checkout, arena_printf(&a, "git checkout %s", source->sha), err);
+	return run(checkout, arena_printf(&a, "git checkout %s", source->sha), err);
 }

@@ -6,5 +6,4 @@
 
 /* dir must not be there, or be empty. Without a pinned commit only the newest one comes; a pinned one is what is in dir
  * afterwards, or the clone fails. Waits, as program.h says. */
-int git_clone(struct loop *loop, struct spawner *spawner, const struct git_source *source, const char *dir,
-	      struct err *err);
+int git_clone(const struct git_source *source, const char *dir, struct err *err);

@@ -62,8 +62,7 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 
 /* ---- fetching ---------------------------------------------------------------------------------------------------- */
 
-static int pack(struct loop *loop, struct spawner *spawner, const struct npm_source *s, const char *into,
-		struct err *err)
+static int pack(const struct npm_source *s, const char *into, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *spec = arena_printf(&a, "%s%s%s", s->package, s->version ? "@" : "", s->version ? s->version : "");
@@ -78,7 +77,6 @@ static int pack(struct loop *loop, struct spawner *spawner, const struct npm_sou
 	argv[n] = spec;
 	/* In a directory of its own: no project's configuration counts. */
 	return program_run(
-		loop, spawner,
 		&(struct program){ .argv = argv, .cwd = into, .what = arena_printf(&a, "npm pack %s", spec) }, err);
 }
 
@@ -104,7 +102,7 @@ static int npm_unpack(const char *archive, const char *dir, struct err *err)
 	return status < 0 ? status : unpack_tarball(buf_str(&bytes), dir, err);
 }
 
-int npm_fetch(struct loop *loop, struct spawner *spawner, const struct npm_source *s, const char *dir, struct err *err)
+int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *temp;
@@ -112,7 +110,7 @@ int npm_fetch(struct loop *loop, struct spawner *spawner, const struct npm_sourc
 
 	if (status < 0)
 		return status;
-	status = pack(loop, spawner, s, temp, err);
+	status = pack(s, temp, err);
 	if (status == 0)
 		status = npm_unpack(find_archive(&a, temp), dir, err);
 	(void)directory_remove(temp, NULL);

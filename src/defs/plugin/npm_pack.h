@@ -14,5 +14,4 @@ struct npm_source {
 /* -ERR_USAGE: it names no package of a registry (an address or a path is none). Texts are in the arena. */
 int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err);
 /* dir must be there and empty. Waits, as program.h says. */
-int npm_fetch(struct loop *loop, struct spawner *spawner, const struct npm_source *source, const char *dir,
-	      struct err *err);
+int npm_fetch(const struct npm_source *source, const char *dir, struct err *err);

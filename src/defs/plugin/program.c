@@ -55,19 +55,23 @@ static int result(const struct run *r, const char *what, struct err *err)
 	return err_set(err, ERR_IO, "%.80s: %.*s", what, (int)MIN(said.n, (size_t)SAID_SHOWN), said.p);
 }
 
-int program_run(struct loop *loop, struct spawner *spawner, const struct program *p, struct err *err)
+int program_run(const struct program *p, struct err *err)
 {
 	static const struct child_handlers handlers = { on_output, on_end };
-	struct run r = { .loop = loop, .cap = { .fire = on_cap } };
+	struct run r = { .loop = loop_new(0), .cap = { .fire = on_cap } };
 	struct child_options options = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .merge = true };
-	int status = spawn_start(spawner, &options, &handlers, &r, &r.child, err);
+	struct spawner *spawner = spawner_new(r.loop, err);
+	int status = spawner ? spawn_start(spawner, &options, &handlers, &r, &r.child, err) : -(int)err->kind;
 
-	if (status < 0)
-		return status;
-	timer_start(loop, &r.cap, CAP_MS);
-	while (r.child)
-		loop_run(loop);
-	status = result(&r, p->what, err);
+	if (status == 0) {
+		timer_start(r.loop, &r.cap, CAP_MS);
+		while (r.child)
+			loop_run(r.loop);
+		status = result(&r, p->what, err);
+	}
+	spawner_free(spawner);
+	loop_run(r.loop); /* lets closing handles close */
+	loop_free(r.loop);
 	buf_release(&r.said);
 	return status;
 }

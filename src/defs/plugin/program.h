@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * program.h - runs a program that fetches something (git, npm) and waits for it: no terminal, at most ten minutes. Only for
- * commands of the user, never while a session runs: the loop runs inside. */
+ * program.h - runs a program that fetches something (git, npm) and waits for it: no terminal, at most ten minutes. It has a
+ * loop and a spawner of its own, so a loop of the caller never runs inside; what the program leaves running is ended. */
 #pragma once
 #include "lib/io/spawn.h"
 
@@ -11,5 +11,5 @@ struct program {
 	const char *what; /* for the error: "git clone ADDRESS" */
 };
 
-/* -ERR_IO with what it printed, if it ends with anything but 0; -ERR_TIMEOUT. */
-int program_run(struct loop *loop, struct spawner *spawner, const struct program *p, struct err *err);
+/* Blocks. -ERR_IO with what it printed, if it ends with anything but 0; -ERR_TIMEOUT. */
+int program_run(const struct program *p, struct err *err);

@@ -34,6 +34,13 @@ void services_busy(struct services *sv, int change)
 		loop_stop(sv->loop);
 }
 
+int services_may_block(const struct services *sv, struct err *err)
+{
+	if (!sv->in_callback && !loop_is_running(sv->loop))
+		return 0;
+	return err_set(err, ERR_BUSY, "this would block the runtime: call it outside of cadre_run() and its callbacks");
+}
+
 int api_status(int status, const struct err *err, char *why, size_t why_size)
 {
 	if (status < 0 && why && why_size)

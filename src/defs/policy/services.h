@@ -85,6 +85,7 @@ struct services {
 	struct observer *observers; /* list by next; owned */
 	unsigned draining;          /* worktrees, servers and hooks that are being ended */
 	unsigned busy;              /* turns that run, watches that keep us, sessions that close */
+	unsigned in_callback;       /* event callbacks of the host that have not returned */
 	bool paused;                /* a writer is too far behind */
 };
 
@@ -92,5 +93,7 @@ struct services *cadre_services(struct cadre *c);               /* NULL for NULL
 void services_observe(struct services *sv, struct observer *o); /* takes it; it hears after those before it */
 void services_log(struct services *sv, const char *subject, const char *fmt, ...) printf_like(3, 4); /* for observers */
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
+/* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */
+int services_may_block(const struct services *sv, struct err *err);
 /* For the functions of cadre.h: err into why. Returns status. */
 int api_status(int status, const struct err *err, char *why, size_t why_size);

@@ -19,7 +19,7 @@ struct loop {
 	size_t count, cap;
 	uint64_t next_order;
 	uint64_t virtual_ms;
-	bool is_virtual, stopped;
+	bool is_virtual, running, stopped;
 };
 
 static void ring_init(struct kick *head)
@@ -269,11 +269,19 @@ static void run_virtual(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
+	assert(!loop->running);
+	loop->running = true;
 	if (loop->is_virtual)
 		run_virtual(loop);
 	else
 		uv_run(&loop->uv, UV_RUN_DEFAULT);
+	loop->running = false;
 	loop->stopped = false;
+}
+
+bool loop_is_running(const struct loop *loop)
+{
+	return loop->running;
 }
 
 void loop_stop(struct loop *loop)

@@ -41,5 +41,6 @@ static inline bool timer_running(const struct timer *timer)
 }
 
 /* Runs until loop_stop() or until nothing is left: no kick, no timer, no active libuv handle. */
-void loop_run(struct loop *loop);
+void loop_run(struct loop *loop); /* never from inside itself; asserted */
+bool loop_is_running(const struct loop *loop);
 void loop_stop(struct loop *loop);

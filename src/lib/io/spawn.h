@@ -10,7 +10,7 @@
 #include "lib/base/str.h"
 #include "lib/io/loop.h"
 
-struct spawner; /* keeper, SIGCHLD; one per process */
+struct spawner; /* keeper, SIGCHLD; one per loop */
 struct child;
 
 struct child_handlers {

@@ -152,5 +152,8 @@ int cadre_logs(struct cadre *c, const char *agent, int follow_it, cadre_log_fn *
 
 	if (!sv || !agent || !fn)
 		return CADRE_USAGE;
-	return api_status(logs(sv, agent, follow_it, &l, &err), &err, why, why_size);
+	int status = services_may_block(sv, &err);
+	if (status == 0)
+		status = logs(sv, agent, follow_it, &l, &err);
+	return api_status(status, &err, why, why_size);
 }

@@ -44,7 +44,7 @@ static int fetch_package(struct market_room *room, const struct json *source, co
 	struct npm_source npm;
 	int status = npm_source_read(&room->arena, source, &npm, err);
 
-	return status < 0 ? status : npm_fetch(room->services->loop, room->services->spawner, &npm, dir, err);
+	return status < 0 ? status : npm_fetch(&npm, dir, err);
 }
 
 static int fetch_repository(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
@@ -52,8 +52,7 @@ static int fetch_repository(struct market_room *room, const struct json *source,
 {
 	struct git_source git;
 
-	if (git_source_read(&room->arena, source, &git, err) < 0 ||
-	    git_clone(room->services->loop, room->services->spawner, &git, dir, err) < 0)
+	if (git_source_read(&room->arena, source, &git, err) < 0 || git_clone(&git, dir, err) < 0)
 		return -(int)err->kind;
 	if (!git.path)
 		return 0;

@@ -156,7 +156,9 @@ int cadre_marketplaces_change(struct cadre *c, enum cadre_marketplace_change cha
 	if (!sv || !ret_report || (!what && change != CADRE_MARKETPLACE_UPDATE))
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = market_room_open(&room, sv, &err);
+	int status = services_may_block(sv, &err);
+	if (status == 0)
+		status = market_room_open(&room, sv, &err);
 	if (status == 0 && change == CADRE_MARKETPLACE_ADD)
 		status = add(&room, what, report, &err);
 	else if (status == 0 && change == CADRE_MARKETPLACE_REMOVE)

@@ -312,7 +312,9 @@ int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, con
 	if (!sv || !ret_report || !name == !(transport && words && words[0]))
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = open_place(sv, &a, &cwd, &err);
+	int status = services_may_block(sv, &err);
+	if (status == 0)
+		status = open_place(sv, &a, &cwd, &err);
 	if (status == 0)
 		status = name ? find_server(&t, name, &err) : make_server(&t, transport, words, &err);
 	if (status == 0)

@@ -265,7 +265,9 @@ int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const
 	if (!sv || !what || !ret_report || (size_t)change >= COUNT_OF(changes))
 		return CADRE_USAGE;
 	k.report = xcalloc(1, sizeof *k.report);
-	int status = market_room_open(&k.room, sv, &err);
+	int status = services_may_block(sv, &err);
+	if (status == 0)
+		status = market_room_open(&k.room, sv, &err);
 	if (status == 0)
 		status = changes[change](&k, &err);
 	market_room_release(&k.room);

@@ -156,7 +156,9 @@ int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_repo
 	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = tasks(sv, session, all, report, &err);
+	int status = services_may_block(sv, &err);
+	if (status == 0)
+		status = tasks(sv, session, all, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
@@ -252,6 +254,8 @@ int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session, st
 	if (!sv || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = stop(sv, agent, session, report, &err);
+	int status = services_may_block(sv, &err);
+	if (status == 0)
+		status = stop(sv, agent, session, report, &err);
 	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

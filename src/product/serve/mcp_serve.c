@@ -261,10 +261,14 @@ int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t wh
 
 	if (!sv)
 		return CADRE_USAGE;
+	struct err err = { 0 };
+	int status = services_may_block(sv, &err);
+	if (status < 0)
+		return api_status(status, &err, why, why_size);
 	sv->lends_tools = true;
 	s.calls_end = &s.calls;
 	s.lines = (struct line_reader){ .limit_bytes = LONGEST_LINE, .line = on_line, .data = &s };
-	int status = cadre_open(c, on_event, &s, &s.session, why, why_size);
+	status = cadre_open(c, on_event, &s, &s.session, why, why_size);
 	if (status < 0)
 		return status;
 	s.session->tree.main.on_notice = on_notice;

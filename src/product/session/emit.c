@@ -12,7 +12,9 @@ static void tell_host(struct cadre_session *s, const struct event *event)
 		snprintf(e.uuid, sizeof e.uuid, "%s", event->uuid);
 	else
 		id_uuid(e.uuid);
+	s->services->in_callback++;
 	s->on_event(&e, s->data);
+	s->services->in_callback--;
 	buf_release(&e.text);
 	buf_release(&e.frame);
 	json_reader_release(&e.reader);
