@@ -4,6 +4,7 @@
 #include "agents/agent/memory.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
 #include "agents/agent/agent_tool.h"
@@ -174,8 +175,10 @@ static int confine(struct subagent *s, struct err *err)
 
 	env->temp_dir = w->by_hook ? arena_printf(&s->actor.arena, "%s/%s-tmp", s->actor.tree->tasks_dir, s->task->id)
 				   : arena_printf(&s->actor.arena, "%s/tmp", w->admin);
-	if (file_make_dirs(env->temp_dir, 0700, err) < 0)
-		return -(int)err->kind;
+	int rc =
+		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
+	if (rc < 0)
+		return rc;
 	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
 	if (fd == -ERR_LIMIT) {
 		add_note(s, "this kernel has no Landlock: commands of the agent are not held to its worktree");

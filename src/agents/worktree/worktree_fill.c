@@ -9,6 +9,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 enum { COPY_STEP = 1 << 20 };
 
@@ -19,41 +20,15 @@ static const struct worktree_step step_copy;
 
 /* ---- paths inside the worktree ---- */
 
-static bool is_plain_name(struct str name)
+/* The checkout decides what stands at a path, so no link in it is followed; missing directories are made. */
+static int find_place(const char *root, const char *path, struct file_at *ret_at, struct err *err)
 {
-	return name.n && !str_is(name, ".") && !str_is(name, "..") && !str_is(name, ".git");
-}
-
-/* The checkout decides what stands at a path, so no link in it is followed. Returns the parent directory of the last
- * name, made where it was missing; -1 with errno. *ret_name points into path. */
-static int open_parent(const char *root, const char *path, const char **ret_name)
-{
-	struct str rest = str_from(path);
-	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	while (dir >= 0) {
+	for (struct str rest = str_from(path); rest.p;) {
 		struct str name = str_cut(&rest, '/');
-		char copy[NAME_MAX + 1];
-		if (!is_plain_name(name) || name.n > NAME_MAX) {
-			close(dir);
-			errno = EINVAL;
-			return -1;
-		}
-		if (!rest.p) {
-			*ret_name = name.p;
-			return dir;
-		}
-		memcpy(copy, name.p, name.n);
-		copy[name.n] = '\0';
-		int below = mkdirat(dir, copy, 0777) == 0 || errno == EEXIST
-				    ? openat(dir, copy, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-				    : -1;
-		int saved = errno;
-		close(dir);
-		errno = saved;
-		dir = below;
+		if (!name.n || str_is(name, ".") || str_is(name, "..") || str_is(name, ".git"))
+			return err_set(err, ERR_USAGE, "%s is no path of a worktree", path);
 	}
-	return -1;
+	return file_at_find(root, path, 0777, ret_at, err);
 }
 
 /* ---- files of the commit ---- */
@@ -104,15 +79,14 @@ static const struct worktree_step step_populate = { .name = "populate", .begin =
 static int make_link(const struct worktree *w, const char *dir, struct err *err)
 {
 	AUTO_BUF struct buf source = { 0 };
-	const char *name;
+	AUTO_FILE_AT struct file_at at = { 0 };
 
 	buf_addf(&source, "%s/%s", w->root, dir);
 	if (!file_exists(source.p))
 		return 0; /* nothing to share yet */
-	AUTO_CLOSE int parent = open_parent(w->path, dir, &name);
-	if (parent < 0)
-		return err_set(err, errno == EINVAL ? ERR_USAGE : ERR_IO, "cannot link %s into the worktree: %m", dir);
-	if (symlinkat(source.p, parent, name) < 0 && errno != EEXIST)
+	if (find_place(w->path, dir, &at, err) < 0)
+		return err_wrap(err, "cannot link %s into the worktree", dir);
+	if (symlinkat(source.p, at.dir, at.name) < 0 && errno != EEXIST)
 		return err_set(err, ERR_IO, "cannot link %s into the worktree: %m", dir);
 	return 0;
 }
@@ -197,25 +171,28 @@ static int copy_bytes(int from, int to)
 }
 
 /* Regular files only: a link would lead the agent out of its worktree. What the checkout has is not replaced. */
-static int copy_file(const struct fill *f, const char *name)
+static int copy_file(const struct fill *f, const char *name, struct err *err)
 {
 	AUTO_BUF struct buf source = { 0 };
-	const char *last;
+	AUTO_FILE_AT struct file_at at = { 0 };
 	struct stat st;
 
 	buf_addf(&source, "%s/%s", f->from, name);
 	AUTO_CLOSE int from = open(source.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (from < 0 && (errno == ELOOP || errno == ENOENT))
+		return 0;
 	if (from < 0)
-		return errno == ELOOP || errno == ENOENT ? 0 : -1;
+		return err_set(err, ERR_IO, "cannot copy %s into the worktree: %m", name);
 	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	AUTO_CLOSE int parent = open_parent(f->to, name, &last);
-	if (parent < 0)
-		return -1;
-	AUTO_CLOSE int to = openat(parent, last, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
-	if (to < 0)
-		return errno == EEXIST ? 0 : -1;
-	return copy_bytes(from, to);
+	if (find_place(f->to, name, &at, err) < 0)
+		return err_wrap(err, "cannot copy %s into the worktree", name);
+	AUTO_CLOSE int to = openat(at.dir, at.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
+	if (to < 0 && errno == EEXIST)
+		return 0;
+	if (to < 0 || copy_bytes(from, to) < 0)
+		return err_set(err, ERR_IO, "cannot copy %s into the worktree: %m", name);
+	return 0;
 }
 
 static void on_copy(uv_work_t *work)
@@ -228,10 +205,8 @@ static void on_copy(uv_work_t *work)
 		size_t n = strlen(name);
 		rest.p += n + 1;
 		rest.n -= n + 1;
-		if (n && name[n - 1] != '/' && copy_file(f, name) < 0) {
-			err_set(&f->err, ERR_IO, "cannot copy %s into the worktree: %m", name);
+		if (n && name[n - 1] != '/' && copy_file(f, name, &f->err) < 0)
 			return;
-		}
 	}
 }
 

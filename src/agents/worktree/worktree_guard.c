@@ -3,10 +3,9 @@
  * processes write, and what counts as a copy of something in the main checkout. */
 #include "agents/worktree/worktree_int.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/io/landlock.h"
 
 enum { LINKS_MAX = 40, COPY_LIMIT = 1 << 20, DIRS_MAX = 64 };
@@ -103,15 +102,6 @@ static bool is_link_to(const char *path, const char *target)
 	return n > 0 && (size_t)n < sizeof link && (size_t)n == strlen(target) && !memcmp(link, target, (size_t)n);
 }
 
-static bool read_regular(const char *path, struct buf *ret_text)
-{
-	struct stat st;
-
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= COPY_LIMIT &&
-	       file_read_fd(fd, COPY_LIMIT, ret_text, NULL) == 0;
-}
-
 bool worktree_has_copy(const struct worktree *w, const char *name)
 {
 	AUTO_BUF struct buf here = { 0 };
@@ -123,7 +113,8 @@ bool worktree_has_copy(const struct worktree *w, const char *name)
 	buf_addf(&there, "%s/%s", w->root, name);
 	if (is_link_to(here.p, there.p))
 		return true;
-	return read_regular(here.p, &mine) && read_regular(there.p, &theirs) &&
+	return file_below_read(w->path, name, COPY_LIMIT, &mine, NULL) == 0 &&
+	       file_below_read(w->root, name, COPY_LIMIT, &theirs, NULL) == 0 &&
 	       str_eq(buf_str(&mine), buf_str(&theirs));
 }
 
@@ -156,14 +147,12 @@ int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct e
 /* Blocking: HEAD must not move meanwhile. */
 static int detach_head(const struct worktree *w, struct err *err)
 {
-	AUTO_BUF struct buf path = { 0 };
 	AUTO_BUF struct buf branch = { 0 };
 	AUTO_BUF struct buf head = { 0 };
 	AUTO_BUF struct buf commit = { 0 };
 
-	buf_addf(&path, "%s/HEAD", w->admin);
 	buf_addf(&branch, "ref: refs/heads/%s", w->branch);
-	int rc = file_read(path.p, PATH_MAX, &head, err);
+	int rc = file_below_read(w->admin, "HEAD", PATH_MAX, &head, err);
 	if (rc < 0)
 		return rc;
 	struct str at = str_trim(buf_str(&head));
@@ -171,7 +160,7 @@ static int detach_head(const struct worktree *w, struct err *err)
 		return 0; /* it was confined before */
 	if (!str_eq(at, buf_str(&branch)) || !branch_commit(w, &commit))
 		return err_set(err, ERR_LIMIT, "HEAD of %s cannot be detached: it is " STR_FMT, w->path, STR_ARG(at));
-	return file_replace(path.p, commit.p, commit.n, err);
+	return file_below_replace(w->admin, "HEAD", buf_str(&commit), err);
 }
 
 int worktree_landlock(const struct worktree *w, const char *const *dirs, struct err *err)

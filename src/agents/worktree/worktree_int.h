@@ -113,7 +113,8 @@ bool worktree_scrub(const struct worktree *w);
 void orphan_remove(const char *path); /* a directory without files and without an admin directory */
 int gitdir_read(const char *admin, struct buf *ret_path, struct err *err); /* where the worktree is said to be */
 int gitdir_write(const char *admin, const char *path, struct err *err);
-bool admin_of(const char *path, struct buf *ret_admin); /* what the .git file at path says */
+bool admin_of(const char *path, struct buf *ret_admin);  /* what the .git file at path says */
+bool admin_is_of(const char *admin, const char *common); /* right below <common>/worktrees, not deeper, not above */
 
 /* ---- worktree_branch.c: the branch as a file ---- */
 
@@ -200,6 +201,8 @@ void job_start_now(struct worktree_job *job); /* without counting: for the sweep
 void job_go(struct worktree_job *job, const struct worktree_step *step);
 void job_fail(struct worktree_job *job); /* job->err is set */
 void job_git(struct worktree_job *job, const struct git_command *command);
+/* In job->w, when an agent has had it: under that agent's Landlock rules */
+void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable);
 void job_git_failed(struct worktree_job *job, const char *what); /* job->err from what git said, then job_fail */
 void job_kick(struct worktree_job *job);
 void job_done(struct worktree_job *job); /* reports, frees, makes room */

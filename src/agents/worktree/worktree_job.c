@@ -97,6 +97,27 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 	job_kick(job);
 }
 
+/* The agent's directories hold what it wanted, links and settings included: git gets no more rights there than the agent
+ * had. Only where the kernel could not confine the agent, git is not confined either. */
+void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable)
+{
+	struct err err = { 0 };
+	AUTO_CLOSE int ruleset = worktree_ruleset(job->w, NULL, &err);
+
+	if (ruleset >= 0 || ruleset == -ERR_LIMIT) {
+		job_git(job, &(struct git_command){ .args = args,
+						    .inside = job->w,
+						    .landlock_fd = MAX(ruleset, 0),
+						    .abortable = abortable });
+		return;
+	}
+	buf_clear(&job->git.out);
+	buf_clear(&job->git.said);
+	buf_addstr(&job->git.said, err.text);
+	job->git.status = 255 << 8;
+	job_kick(job);
+}
+
 void job_git_failed(struct worktree_job *job, const char *what)
 {
 	if (!job->err.kind)

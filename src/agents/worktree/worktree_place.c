@@ -4,11 +4,12 @@
 #include "agents/worktree/worktree_int.h"
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
-enum { POINTER_LIMIT = 8192, SCRUB_FDS = 8 };
+enum { POINTER_LIMIT = 8192 };
 
 struct worktree *worktree_new(const struct worktree_repo *repo, const char *agent_id, const char *base)
 {
@@ -38,10 +39,8 @@ void worktree_free(struct worktree *w)
 
 static int read_line(const char *dir, const char *name, struct buf *ret_text, struct err *err)
 {
-	AUTO_BUF struct buf path = { 0 };
+	int rc = file_below_read(dir, name, POINTER_LIMIT, ret_text, err);
 
-	buf_addf(&path, "%s/%s", dir, name);
-	int rc = file_read(path.p, POINTER_LIMIT, ret_text, err);
 	while (rc == 0 && ret_text->n && strchr("\r\n", ret_text->p[ret_text->n - 1]))
 		ret_text->p[--ret_text->n] = '\0';
 	return rc;
@@ -70,12 +69,10 @@ int gitdir_read(const char *admin, struct buf *ret_path, struct err *err)
 
 int gitdir_write(const char *admin, const char *path, struct err *err)
 {
-	AUTO_BUF struct buf file = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&file, "%s/gitdir", admin);
 	buf_addf(&text, "%s/.git\n", path);
-	return file_replace(file.p, text.p, text.n, err);
+	return file_below_replace(admin, "gitdir", buf_str(&text), err);
 }
 
 /* ---- checks ---- */
@@ -89,8 +86,7 @@ static bool is_real(const char *dir, const char *name, mode_t type)
 	return lstat(path.p, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* The directory right below <common>/worktrees, nothing deeper and nothing above. */
-static bool is_admin_of(const char *admin, const char *common)
+bool admin_is_of(const char *admin, const char *common)
 {
 	size_t n = strlen(common);
 
@@ -116,7 +112,7 @@ static int check_tie(const struct worktree *w, struct buf *ret_admin, struct err
 		return err_set(err, ERR_DENIED, "%s is not a directory of its own", w->path);
 	if (!is_real(w->path, "/.git", S_IFREG) || !admin_of(w->path, ret_admin))
 		return err_set(err, ERR_DENIED, "%s/.git does not name a worktree", w->path);
-	if (!is_admin_of(ret_admin->p, w->common) || !is_real(ret_admin->p, "", S_IFDIR))
+	if (!admin_is_of(ret_admin->p, w->common) || !is_real(ret_admin->p, "", S_IFDIR))
 		return err_set(err, ERR_DENIED, "the git metadata of %s leads to %s, not to a worktree of its own",
 			       w->path, ret_admin->p);
 	if ((w->admin && strcmp(w->admin, ret_admin->p) != 0) || gitdir_read(ret_admin->p, &back, NULL) < 0 ||
@@ -201,17 +197,11 @@ int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_k
 	return rc;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
+/* A link to a directory is none of ours. */
 static bool has_only_pointer(const char *path)
 {
-	DIR *d = opendir(path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *e;
 	bool others = !d;
 
@@ -219,15 +209,9 @@ static bool has_only_pointer(const char *path)
 		others = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, ".git") != 0;
 	if (d)
 		closedir(d);
+	else if (fd >= 0)
+		close(fd);
 	return !others;
-}
-
-static void remove_pointer(const char *path)
-{
-	AUTO_BUF struct buf pointer = { 0 };
-
-	buf_addf(&pointer, "%s/.git", path);
-	(void)unlink(pointer.p);
 }
 
 void orphan_remove(const char *path)
@@ -236,18 +220,21 @@ void orphan_remove(const char *path)
 
 	if (!has_only_pointer(path) || (admin_of(path, &admin) && file_exists(admin.p)))
 		return;
-	remove_pointer(path);
+	(void)file_below_remove(path, ".git", NULL);
 	(void)rmdir(path);
 }
 
 bool worktree_scrub(const struct worktree *w)
 {
-	if (!w->admin || !is_admin_of(w->admin, w->common)) {
+	AUTO_FILE_AT struct file_at admin = { 0 };
+
+	if (!w->admin || !admin_is_of(w->admin, w->common)) {
 		orphan_remove(w->path);
 		return !file_exists(w->path);
 	}
 	if (worktree_is_tied(w) && has_only_pointer(w->path))
-		remove_pointer(w->path);
+		(void)file_below_remove(w->path, ".git", NULL);
 	return (rmdir(w->path) == 0 || errno == ENOENT) &&
-	       nftw(w->admin, remove_entry, SCRUB_FDS, FTW_DEPTH | FTW_PHYS) == 0;
+	       file_at_find(w->common, w->admin + strlen(w->common), 0, &admin, NULL) == 0 &&
+	       file_at_remove_tree(&admin, NULL) == 0;
 }

@@ -8,6 +8,7 @@
 #include "agents/worktree/worktree_int.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 enum { RECORD_LIMIT = 4096 };
 
@@ -129,18 +130,11 @@ bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner
 
 /* ---- on disk ---- */
 
-static void lock_path(const char *admin, struct buf *out)
-{
-	buf_addf(out, "%s/locked", admin);
-}
-
 int record_read(const char *admin, struct worktree_record *ret_record, struct err *err)
 {
-	AUTO_BUF struct buf path = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
-	lock_path(admin, &path);
-	int rc = file_read(path.p, RECORD_LIMIT, &text, err);
+	int rc = file_below_read(admin, "locked", RECORD_LIMIT, &text, err);
 	if (rc < 0)
 		return rc;
 	if (!record_parse(buf_str(&text), ret_record))
@@ -151,19 +145,14 @@ int record_read(const char *admin, struct worktree_record *ret_record, struct er
 
 int record_write(const char *admin, const struct worktree_record *r, struct err *err)
 {
-	AUTO_BUF struct buf path = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
-	lock_path(admin, &path);
 	record_format(r, &text);
 	buf_addch(&text, '\n');
-	return file_replace(path.p, text.p, text.n, err);
+	return file_below_replace(admin, "locked", buf_str(&text), err);
 }
 
 void record_remove(const char *admin)
 {
-	AUTO_BUF struct buf path = { 0 };
-
-	lock_path(admin, &path);
-	(void)unlink(path.p);
+	(void)file_below_remove(admin, "locked", NULL);
 }

@@ -10,6 +10,7 @@
  * then on the record says "spare", and what is left undone by a crash may be removed by anybody. */
 #include "agents/worktree/worktree_int.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 #define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -26,16 +27,6 @@ static void keep(struct worktree_job *job, const char *why)
 {
 	job->why = why;
 	job_go(job, TAKE(job->way_out));
-}
-
-/* git runs the agent's own configuration and filters here, so it gets no more rights than the agent had. */
-static void git_in_worktree(struct worktree_job *job, const char *const *args)
-{
-	AUTO_CLOSE int ruleset = worktree_ruleset(job->w, NULL, NULL);
-
-	job_git(job,
-		&(struct git_command){
-			.args = args, .inside = job->w, .landlock_fd = ruleset > 0 ? ruleset : 0, .abortable = true });
 }
 
 /* ---- inspect: what git says about the files and about HEAD ---- */
@@ -65,8 +56,10 @@ static void inspect_begin(struct worktree_job *job)
 		keep(job, arena_printf(&job->memory, "something is unfinished in it (%s)", sign));
 		return;
 	}
-	git_in_worktree(job, ARGS("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
-				  "--ignore-submodules=none", "--no-renames"));
+	job_git_confined(job,
+			 ARGS("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
+			      "--ignore-submodules=none", "--no-renames"),
+			 true);
 }
 
 /* The answer of git status, looked through */
@@ -97,12 +90,10 @@ static struct findings read_status(const struct worktree_job *job)
 /* Commits that were made and left again are in the log of HEAD alone; they would go with the worktree. */
 static bool head_was_elsewhere(const struct worktree *w)
 {
-	AUTO_BUF struct buf path = { 0 };
 	AUTO_BUF struct buf log = { 0 };
 	size_t n = strlen(w->base);
 
-	buf_addf(&path, "%s/logs/HEAD", w->admin);
-	int rc = file_read(path.p, LOG_LIMIT, &log, NULL);
+	int rc = file_below_read(w->admin, "logs/HEAD", LOG_LIMIT, &log, NULL);
 	if (rc < 0)
 		return rc != -ERR_NOT_FOUND;
 	struct str rest = buf_str(&log);
@@ -149,7 +140,7 @@ const struct worktree_step step_inspect = { .name = "inspect", .begin = inspect_
 
 static void flags_begin(struct worktree_job *job)
 {
-	git_in_worktree(job, ARGS("ls-files", "-v", "-z"));
+	job_git_confined(job, ARGS("ls-files", "-v", "-z"), true);
 }
 
 static bool hides_files(const struct worktree_job *job)
@@ -230,7 +221,7 @@ static void settle_head_begin(struct worktree_job *job)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
 
-	job_git(job, &(struct git_command){ .args = ARGS("symbolic-ref", "HEAD", ref), .inside = job->w });
+	job_git_confined(job, ARGS("symbolic-ref", "HEAD", ref), false);
 }
 
 static void settle_head_end(struct worktree_job *job)
@@ -255,8 +246,7 @@ const struct worktree_step step_ended = { .name = "ended", .begin = ended_begin 
 
 static void detach_begin(struct worktree_job *job)
 {
-	job_git(job, &(struct git_command){ .args = ARGS("update-ref", "--no-deref", "HEAD", job->w->base),
-					    .inside = job->w });
+	job_git_confined(job, ARGS("update-ref", "--no-deref", "HEAD", job->w->base), false);
 }
 
 static void detach_end(struct worktree_job *job)
@@ -270,7 +260,7 @@ static const struct worktree_step step_detach = { .name = "detach", .begin = det
 /* Ignored files of one agent (builds, copied secrets) are not for the next one. */
 static void clean_begin(struct worktree_job *job)
 {
-	job_git(job, &(struct git_command){ .args = ARGS("clean", "-ffdxq"), .inside = job->w });
+	job_git_confined(job, ARGS("clean", "-ffdxq"), false);
 }
 
 static int park(struct worktree_job *job)

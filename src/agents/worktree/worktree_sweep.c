@@ -5,7 +5,7 @@
 #include "agents/worktree/worktree_int.h"
 #include <dirent.h>
 #include <sys/stat.h>
-#include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 enum { BUSY_RETRY_MS = 10, BUSY_TRIES = 3000, HEAD_LIMIT = 4096 };
 
@@ -45,7 +45,7 @@ static void repair(struct sweep *s, const char *path)
 	AUTO_BUF struct buf said = { 0 };
 	struct worktree_record r;
 
-	if (!admin_of(path, &admin) || strncmp(admin.p, s->repo->common, strlen(s->repo->common)) != 0)
+	if (!admin_of(path, &admin) || !admin_is_of(admin.p, s->repo->common))
 		return;
 	if (record_read(admin.p, &r, NULL) < 0 || owner_alive(&r.owner, &s->repo->pool->self))
 		return;
@@ -130,16 +130,14 @@ static struct worktree *worktree_from(struct sweep *s, const char *admin, const 
 /* The directory of an agent was deleted. Its commits are on its branch, unless HEAD is detached elsewhere. */
 static bool gone_without_work(const struct worktree *w)
 {
-	AUTO_BUF struct buf path = { 0 };
 	AUTO_BUF struct buf head = { 0 };
 	AUTO_BUF struct buf branch = { 0 };
 	struct stat st;
 
 	if (lstat(w->path, &st) == 0)
 		return false;
-	buf_addf(&path, "%s/HEAD", w->admin);
 	buf_addf(&branch, "ref: refs/heads/%s", w->branch);
-	if (file_read(path.p, HEAD_LIMIT, &head, NULL) < 0)
+	if (file_below_read(w->admin, "HEAD", HEAD_LIMIT, &head, NULL) < 0)
 		return false;
 	struct str at = str_trim(buf_str(&head));
 	return str_eq(at, buf_str(&branch)) || str_is(at, w->base);

@@ -9,7 +9,7 @@
  * A failure or a cancel anywhere leads to undo, which removes what this job has made and nothing else. */
 #include "agents/worktree/worktree_int.h"
 #include <sys/stat.h>
-#include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 enum { ADD_CAP_MS = 60 * 1000 };
 
@@ -154,8 +154,7 @@ static int move_spare(struct worktree_job *job)
 	if (rc == 0)
 		rc = worktree_move(w, target, &job->err);
 	/* What HEAD was before is not this agent's: a release reads from it what the agent did. */
-	(void)truncate(path_join(&w->memory, w->admin, "logs/HEAD"), 0);
-	return rc;
+	return rc < 0 ? rc : file_below_remove(w->admin, "logs/HEAD", &job->err);
 }
 
 /* A spare that cannot be used costs a checkout, not the agent. */
@@ -286,10 +285,7 @@ static const struct worktree_step step_add = { .name = "add", .exclusive = true,
 
 static void reuse_begin(struct worktree_job *job)
 {
-	job_git(job,
-		&(struct git_command){ .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules", job->w->base),
-				       .inside = job->w,
-				       .abortable = true });
+	job_git_confined(job, ARGS("reset", "-q", "--hard", "--no-recurse-submodules", job->w->base), true);
 }
 
 static void reuse_end(struct worktree_job *job)
@@ -314,7 +310,7 @@ static void branch_begin(struct worktree_job *job)
 		job_git(job,
 			&(struct git_command){ /* The empty old value means: it must not be there. */
 					       .args = ARGS("update-ref", "-m", "agent started", ref, job->w->base, ""),
-					       .inside = job->w });
+					       .cwd = job->repo->root });
 }
 
 static void branch_end(struct worktree_job *job)
@@ -334,7 +330,7 @@ static void attach_begin(struct worktree_job *job)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
 
-	job_git(job, &(struct git_command){ .args = ARGS("symbolic-ref", "HEAD", ref), .inside = job->w });
+	job_git_confined(job, ARGS("symbolic-ref", "HEAD", ref), false);
 }
 
 static void attach_end(struct worktree_job *job)

@@ -157,7 +157,7 @@ static int try_once(const char *path, const struct change *c, struct err *err)
 		return status;
 	if (!is_unchanged(path, &before))
 		return err_set(err, ERR_BUSY, "%s is being changed by another program", path);
-	return file_replace(path, out.p, out.n, err);
+	return file_replace_linked(path, buf_str(&out), err);
 }
 
 static int store(const char *path, const struct change *c, struct err *err)

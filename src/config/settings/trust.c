@@ -94,7 +94,7 @@ static int try_once(const char *state_file, struct str folder, bool trusted, boo
 		return status;
 	if (!is_unchanged(state_file, &before))
 		return err_set(err, ERR_BUSY, "%s is being changed by another program", state_file);
-	return file_replace(state_file, new.p, new.n, err);
+	return file_replace_linked(state_file, buf_str(&new), err);
 }
 
 int trust_record(struct arena *a, const char *state_file, const char *folder, bool trusted, const char **ret_folder,

@@ -4,10 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 struct copy {
 	const char *root; /* real path that no link may leave */
@@ -102,21 +102,16 @@ int directory_copy(const char *from, const char *to, struct err *err)
 
 /* ---- removing ---------------------------------------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
 int directory_remove(const char *path, struct err *err)
 {
-	enum { DESCRIPTORS = 32 };
+	AUTO_FILE_AT struct file_at at = { 0 };
+	const char *slash = strrchr(path, '/');
+	AUTO_FREE char *parent = xstrndup(path, slash ? (size_t)(slash - path) + 1 : 0);
 
-	if (nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
+	int status = file_at_find(*parent ? parent : ".", path + strlen(parent), 0, &at, err);
+	if (status == -ERR_NOT_FOUND)
 		return 0;
-	return err_set(err, ERR_IO, "cannot remove %s: %m", path);
+	return status < 0 ? status : file_at_remove_tree(&at, err);
 }
 
 /* ---- putting in place -------------------------------------------------------------------------------------------- */

@@ -7,10 +7,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
-#include "lib/base/crash.h"
-#include "lib/base/id.h"
+#include "lib/io/file_at.h"
 
-enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, TEMP_RANDOM = 12 };
+enum { READ_STEP = 64 * 1024, MAX_LINKS = 40 };
 
 static enum err_kind kind_of_errno(void)
 {
@@ -141,68 +140,14 @@ static int follow_links(const char *path, struct buf *ret_target, struct err *er
 	return err_set(err, ERR_IO, "cannot write %s: too many levels of symbolic links", path);
 }
 
-static void temp_name(const char *target, struct buf *ret_temp)
-{
-	char random[TEMP_RANDOM + 1];
-
-	id_random(random, TEMP_RANDOM, "0123456789abcdefghijklmnopqrstuvwxyz");
-	buf_add(ret_temp, target, dir_len(target));
-	buf_addf(ret_temp, ".cadre-%s.tmp", random);
-}
-
-/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any
- * editor. The owner comes first, because changing it clears set-user-id bits. */
-static int copy_owner_and_mode(int fd, const struct stat *old)
-{
-	if (old->st_uid != geteuid() || old->st_gid != getegid())
-		if (fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
-			return -1;
-	return fchmod(fd, old->st_mode & 07777);
-}
-
-static int fill_temp(const char *temp, const struct stat *old, const void *p, size_t n)
-{
-	AUTO_CLOSE int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
-	if (fd < 0)
-		return -1;
-	if (file_write_all(fd, p, n) < 0)
-		return -1;
-	return old ? copy_owner_and_mode(fd, old) : 0;
-}
-
-static int put_in_place(const char *temp, const char *target)
-{
-	crash_point(replace_before);
-	if (rename(temp, target) < 0)
-		return -1;
-	crash_point(replace_after);
-	return 0;
-}
-
-/* mode: NULL keeps that of the old file. */
+/* The directory is opened as any path; only the last name is not followed. */
 static int replace(const char *path, struct str bytes, const mode_t *mode, struct err *err)
 {
-	AUTO_BUF struct buf target = { 0 };
-	AUTO_BUF struct buf temp = { 0 };
-	struct stat like;
+	AUTO_FILE_AT struct file_at at = { 0 };
+	AUTO_FREE char *dir = xstrndup(path, dir_len(path));
 
-	int rc = follow_links(path, &target, err);
-	if (rc < 0)
-		return rc;
-	bool exists = stat(target.p, &like) == 0;
-	if (exists && !S_ISREG(like.st_mode))
-		return err_set(err, ERR_IO, "cannot write %s: not a regular file", path);
-	if (!exists)
-		like = (struct stat){ .st_uid = geteuid(), .st_gid = getegid() };
-	if (mode)
-		like.st_mode = *mode;
-	temp_name(target.p, &temp);
-	if (fill_temp(temp.p, exists || mode ? &like : NULL, bytes.p, bytes.n) == 0 &&
-	    put_in_place(temp.p, target.p) == 0)
-		return 0;
-	rc = err_set(err, kind_of_errno(), "cannot write %s: %m", path);
-	(void)unlink(temp.p);
-	return rc;
+	int rc = file_at_find(*dir ? dir : ".", path + strlen(dir), 0, &at, err);
+	return rc < 0 ? rc : file_at_replace(&at, bytes, mode, err);
 }
 
 int file_replace(const char *path, const void *p, size_t n, struct err *err)
@@ -213,6 +158,14 @@ int file_replace(const char *path, const void *p, size_t n, struct err *err)
 int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err)
 {
 	return replace(path, bytes, &mode, err);
+}
+
+int file_replace_linked(const char *path, struct str bytes, struct err *err)
+{
+	AUTO_BUF struct buf target = { 0 };
+
+	int rc = follow_links(path, &target, err);
+	return rc < 0 ? rc : replace(target.p, bytes, NULL, err);
 }
 
 /* ---- directories ---- */

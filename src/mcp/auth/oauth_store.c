@@ -249,7 +249,7 @@ static int apply(const char *file, const struct change *c, struct err *err)
 	if (rc < 0)
 		return rc;
 	write_text(&out, t.root, c);
-	return file_replace(file, out.p, out.n, err);
+	return file_replace_linked(file, buf_str(&out), err);
 }
 
 int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,

@@ -296,6 +296,68 @@ TEST(a_worktree_that_somebody_has_is_not_adopted)
 	stage_release(&st);
 }
 
+/* Each file that this program or its git reads or writes in the admin directory is moved out and linked to, so that all
+ * checks of its content succeed. */
+TEST(what_an_agent_links_to_from_its_admin_directory_is_never_changed)
+{
+	static const char *const names[] = {
+		"locked", "gitdir", "HEAD",      "commondir",       "logs/HEAD",
+		"logs",   "index",  "ORIG_HEAD", "config.worktree", "tmp",
+	};
+	static const char look[] =
+		"find $HOME/out | sort; cat $(find $HOME/out -type f | sort) | cksum; cksum .git/index; "
+		"git status --porcelain; git rev-parse HEAD";
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct stage st;
+		stage_init(&st);
+		struct worktree *w = stage_take(&st, ID_1);
+		int ruleset = worktree_landlock(w, NULL, NULL);
+		if (ruleset > 0)
+			close(ruleset);
+		stage_must(&st,
+			   "cd .git/worktrees/agent-" ID_1 " && mkdir -p $HOME/out/logs && touch $HOME/out/file && "
+			   "if test -e %s; then mv %s $HOME/out/%s; fi; ln -sfn $HOME/out/%s %s",
+			   names[i], names[i], names[i], names[i], names[i]);
+		AUTO_FREE char *before = xstrdup(stage_says(&st, look).p);
+
+		stage_give_back(&st, w);
+		if (st.kept && (w = stage_adopt(&st, ID_1, NULL))) {
+			if ((ruleset = worktree_landlock(w, NULL, NULL)) > 0)
+				close(ruleset);
+			stage_give_back(&st, w);
+		}
+		if ((w = stage_take(&st, ID_2)))
+			stage_give_back(&st, w);
+		stage_drain(&st);
+
+		if (strcmp(stage_says(&st, look).p, before) != 0)
+			fail_msg("%s: was %s, is %s", names[i], before, st.out.p);
+		stage_release(&st);
+	}
+}
+
+/* A dead process's worktree is claimed and removed; what it says about itself may be a lie. */
+TEST(a_pointer_that_leads_out_of_the_metadata_is_not_repaired)
+{
+	struct stage st;
+	stage_init(&st);
+	stage_must(&st, "mkdir -p $HOME/out " HERE
+			" && echo /none/.git >$HOME/out/victim && ln -s ../out/victim $HOME/out/gitdir && "
+			"printf 'cadre agent agent " ID_1 " base %%s pid 1 start 1 space %%s\\n' $(git rev-parse HEAD) "
+			"$(stat -Lc %%i /proc/self/ns/pid) >$HOME/out/locked && "
+			"echo \"gitdir: $PWD/.git/../../out\" >" HERE "/.git && echo x >" HERE "/x");
+	struct str said = stage_says(&st, "ls -l $HOME/out; cat $HOME/out/victim");
+	AUTO_FREE char *before = xstrndup(said.p, said.n);
+
+	struct worktree *w = stage_take(&st, ID_2);
+	stage_give_back(&st, w);
+	stage_drain(&st);
+
+	CHECK_STR(stage_says(&st, "ls -l $HOME/out; cat $HOME/out/victim"), before);
+	stage_release(&st);
+}
+
 int test_worktree_release(void)
 {
 	return RUN_TESTS(T(a_worktree_is_removed_only_if_git_finds_no_work_in_it),
@@ -309,5 +371,7 @@ int test_worktree_release(void)
 			 T(an_agent_comes_back_to_its_kept_worktree_and_its_old_base),
 			 T(a_worktree_that_is_gone_is_made_again_from_its_branch_or_its_base),
 			 T(an_adoption_that_is_cancelled_leaves_the_worktree_as_it_was),
-			 T(a_worktree_that_somebody_has_is_not_adopted));
+			 T(a_worktree_that_somebody_has_is_not_adopted),
+			 T(what_an_agent_links_to_from_its_admin_directory_is_never_changed),
+			 T(a_pointer_that_leads_out_of_the_metadata_is_not_repaired));
 }

@@ -104,8 +104,8 @@ static void make_one_and_never_end(struct stage *st)
 {
 	AUTO_BUF struct buf ready = { 0 };
 
-	buf_addf(&ready, "%s/ready", st->dir);
-	stage_break_git(st, "symbolic-ref", "echo here >$HOME/ready; exec sleep 1000");
+	buf_addf(&ready, "%s/.git/worktrees/agent-" ID_1 "/ready", st->repo);
+	stage_break_git(st, "symbolic-ref", "echo here >$GIT_DIR/ready; exec sleep 1000");
 	worktree_take(st->pool, &(struct worktree_spec){ .agent_id = ID_1, .cwd = st->repo }, stage_on_taken, st);
 	while (access(ready.p, F_OK) < 0 && !st->dones)
 		uv_run(loop_uv(st->loop), UV_RUN_NOWAIT);

@@ -166,7 +166,7 @@ TEST(replacing_keeps_mode_and_owner)
 	CHECK_INT(room_release(&room), 1);
 }
 
-TEST(replacing_follows_links_also_to_what_is_not_there_yet)
+TEST(only_who_asks_for_it_writes_through_links_also_to_what_is_not_there_yet)
 {
 	struct room room = room_new();
 	put(in(&room, "f"), "old", 0600);
@@ -177,15 +177,21 @@ TEST(replacing_follows_links_also_to_what_is_not_there_yet)
 	struct stat st;
 	struct err err = { 0 };
 
-	CHECK_INT(file_replace(in(&room, "two"), "new", 3, NULL), 0);
-	CHECK_INT(file_replace(in(&room, "dangling"), "born", 4, NULL), 0);
-	CHECK_INT(file_replace(in(&room, "loop"), "x", 1, &err), -ERR_IO);
+	CHECK_INT(file_replace_linked(in(&room, "two"), STR("new"), NULL), 0);
+	CHECK_INT(file_replace_linked(in(&room, "dangling"), STR("born"), NULL), 0);
+	CHECK_INT(file_replace_linked(in(&room, "loop"), STR("x"), &err), -ERR_IO);
 
 	check_content(in(&room, "f"), "new");
 	check_content(in(&room, "later"), "born");
 	CHECK(str_ends(str_from(err.text), STR("too many levels of symbolic links")));
 	CHECK_INT(lstat(in(&room, "two"), &st), 0);
 	CHECK(S_ISLNK(st.st_mode));
+
+	CHECK_INT(file_replace(in(&room, "two"), "mine", 4, NULL), 0);
+	CHECK_INT(lstat(in(&room, "two"), &st), 0);
+	CHECK(S_ISREG(st.st_mode));
+	check_content(in(&room, "two"), "mine");
+	check_content(in(&room, "f"), "new");
 	CHECK_INT(room_release(&room), 6);
 }
 
@@ -197,9 +203,9 @@ TEST(what_is_no_regular_file_is_never_replaced)
 	struct stat st;
 	CHECK_INT(mkfifo(in(&room, "fifo"), 0600), 0);
 
-	CHECK_INT(file_replace(in(&room, "fifo"), "x", 1, &err), -ERR_IO);
+	CHECK_INT(file_replace(in(&room, "fifo"), "x", 1, &err), -ERR_USAGE);
 	CHECK(str_ends(str_from(err.text), STR("/fifo: not a regular file")));
-	CHECK_INT(file_replace(room.dir, "x", 1, &err), -ERR_IO);
+	CHECK_INT(file_replace(room.dir, "x", 1, &err), -ERR_USAGE);
 	CHECK_INT(file_replace(in(&room, "no/f"), "x", 1, &err), -ERR_NOT_FOUND);
 
 	CHECK_INT(lstat(in(&room, "fifo"), &st), 0);
@@ -326,15 +332,16 @@ TEST(a_path_is_inside_a_directory_by_whole_names)
 
 int test_file(void)
 {
-	return RUN_TESTS(
-		T(reading_appends_and_the_limit_is_exact), T(reading_what_is_not_there_or_no_file_says_so),
-		T(a_file_that_is_no_longer_as_long_as_it_was_is_read_whole_all_the_same),
-		T(a_pipe_and_a_file_without_a_size_are_read_to_their_end),
-		T(replacing_makes_a_new_file_with_the_modes_of_the_umask), T(replacing_keeps_mode_and_owner),
-		T(replacing_follows_links_also_to_what_is_not_there_yet), T(what_is_no_regular_file_is_never_replaced),
-		T(a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else),
-		T(a_quiet_write_to_a_closed_pipe_is_an_error_and_no_signal),
-		T(missing_directories_are_made_and_existing_ones_accepted), T(paths_are_made_absolute_by_their_text),
-		T(a_name_is_joined_to_its_directory_unless_it_is_absolute),
-		T(a_path_is_inside_a_directory_by_whole_names));
+	return RUN_TESTS(T(reading_appends_and_the_limit_is_exact), T(reading_what_is_not_there_or_no_file_says_so),
+			 T(a_file_that_is_no_longer_as_long_as_it_was_is_read_whole_all_the_same),
+			 T(a_pipe_and_a_file_without_a_size_are_read_to_their_end),
+			 T(replacing_makes_a_new_file_with_the_modes_of_the_umask), T(replacing_keeps_mode_and_owner),
+			 T(only_who_asks_for_it_writes_through_links_also_to_what_is_not_there_yet),
+			 T(what_is_no_regular_file_is_never_replaced),
+			 T(a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else),
+			 T(a_quiet_write_to_a_closed_pipe_is_an_error_and_no_signal),
+			 T(missing_directories_are_made_and_existing_ones_accepted),
+			 T(paths_are_made_absolute_by_their_text),
+			 T(a_name_is_joined_to_its_directory_unless_it_is_absolute),
+			 T(a_path_is_inside_a_directory_by_whole_names));
 }

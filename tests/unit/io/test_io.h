@@ -13,5 +13,6 @@ int test_spawn(void);
 int test_spawn_end(void);
 int test_spawn_stdin(void);
 int test_file(void);
+int test_file_at(void);
 int test_url(void);
 int test_writer(void);

@@ -18,6 +18,7 @@ int main(void)
 	test_http_shard();
 	test_http_tls();
 	test_file();
+	test_file_at();
 	test_url();
 	test_writer();
 	test_spawn();

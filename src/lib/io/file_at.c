@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ * file_at.c - files below a trusted directory, without following links. The kernel resolves a path at once where it has
+ * openat2 (5.6); elsewhere, and where directories must be made, each name is opened from the one before. */
+#include "lib/io/file_at.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include "lib/base/crash.h"
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+
+enum { TEMP_RANDOM = 12, TEMP_MAX = 32, DEPTH_MAX = 256 };
+
+static int remove_entry(int dir, const char *name, unsigned depth);
+
+static int explain(const struct file_at *at, const char *verb, struct err *err)
+{
+	if (errno == ELOOP)
+		return err_set(err, ERR_DENIED, "cannot %s %s: it is or leads through a symbolic link", verb, at->path);
+	if (errno == EXDEV)
+		return err_set(err, ERR_DENIED, "cannot %s %s: it leads out of its directory", verb, at->path);
+	return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot %s %s: %m", verb,
+		       at->path);
+}
+
+/* ---- finding the directory ---- */
+
+/* Opens one directory of a path, made if it is missing. A link that takes its place is ELOOP, as from openat2. */
+static int open_next(int dir, const char *name, mode_t make)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	struct stat st;
+
+	int fd = openat(dir, name, flags);
+	if (fd < 0 && errno == ENOENT && make && (mkdirat(dir, name, make) == 0 || errno == EEXIST))
+		fd = openat(dir, name, flags);
+	if (fd < 0 && errno == ENOTDIR)
+		errno = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+	return fd;
+}
+
+/* Name by name. dirs is cut to pieces. */
+static int walk_below(int root, char *dirs, mode_t make)
+{
+	int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
+	char *rest = dirs;
+
+	for (char *name; dir >= 0 && (name = strsep(&rest, "/"));) {
+		if (!*name)
+			continue;
+		int next = open_next(dir, name, make);
+		int saved = errno;
+		close(dir);
+		errno = saved;
+		dir = next;
+	}
+	return dir;
+}
+
+static int open_below(int root, char *dirs, mode_t make)
+{
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+
+	int fd = (int)syscall(SYS_openat2, root, dirs, &how, sizeof how);
+	/* EPERM: filters of containers that do not know the call. */
+	bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
+	return unknown || (fd < 0 && errno == ENOENT && make) ? walk_below(root, dirs, make) : fd;
+}
+
+/* Neither ".." nor a last part that names no file. */
+static bool is_below(const char *below)
+{
+	struct str rest = str_from(below);
+	struct str name = STR("");
+
+	while (rest.p) {
+		name = str_cut(&rest, '/');
+		if (str_is(name, ".."))
+			return false;
+	}
+	return name.n && !str_is(name, ".");
+}
+
+void file_at_release(struct file_at *at)
+{
+	if (at->path)
+		close(at->dir);
+	free(at->path);
+	*at = (struct file_at){ 0 };
+}
+
+int file_at_find(const char *root, const char *below, mode_t make, struct file_at *ret_at, struct err *err)
+{
+	AUTO_BUF struct buf path = { 0 };
+	const char *verb = make ? "write" : "open";
+	size_t n = strlen(root);
+
+	while (*below == '/')
+		below++;
+	buf_addf(&path, "%s%s%s", root, n && root[n - 1] == '/' ? "" : "/", below);
+	struct file_at at = { .path = path.p, .name = strrchr(path.p, '/') + 1 };
+	*ret_at = (struct file_at){ 0 };
+	AUTO_CLOSE int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return explain(&at, verb, err);
+	AUTO_FREE char *dirs = xstrndup(below, strlen(below) - strlen(at.name));
+	errno = EXDEV;
+	at.dir = !is_below(below) ? -1 : *dirs ? open_below(top, dirs, make) : top;
+	if (at.dir < 0)
+		return explain(&at, verb, err);
+	if (at.dir == top)
+		top = -1;
+	path = (struct buf){ 0 };
+	*ret_at = at;
+	return 0;
+}
+
+/* ---- one file ---- */
+
+int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
+{
+	AUTO_CLOSE int fd = openat(at->dir, at->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return explain(at, "open", err);
+	if (S_ISDIR(ret_st->st_mode))
+		return err_set(err, ERR_USAGE, "EISDIR: illegal operation on a directory, read '%s'", at->path);
+	if (!S_ISREG(ret_st->st_mode))
+		return err_set(err, ERR_USAGE, "%s is a device, pipe or socket, not a regular file", at->path);
+	int opened = fd;
+	fd = -1;
+	return opened;
+}
+
+/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any
+ * editor. The owner comes first, because changing it clears set-user-id bits. */
+static int copy_owner_and_mode(int fd, const struct stat *old)
+{
+	if (old->st_uid != geteuid() || old->st_gid != getegid())
+		if (fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
+			return -1;
+	return fchmod(fd, old->st_mode & 07777);
+}
+
+/* like: whose owner and mode it gets; NULL: those of any new file. */
+static int write_temp(int dir, const char *temp, const struct stat *like, struct str bytes)
+{
+	AUTO_CLOSE int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, like ? 0600 : 0666);
+
+	if (fd < 0 || file_write_all(fd, bytes.p, bytes.n) < 0)
+		return -1;
+	return like ? copy_owner_and_mode(fd, like) : 0;
+}
+
+static int rename_temp(const struct file_at *at, const char *temp)
+{
+	crash_point(replace_before);
+	if (renameat(at->dir, temp, at->dir, at->name) < 0)
+		return -1;
+	crash_point(replace_after);
+	return 0;
+}
+
+int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err)
+{
+	struct stat like;
+	char random[TEMP_RANDOM + 1];
+	char temp[TEMP_MAX];
+
+	bool exists = fstatat(at->dir, at->name, &like, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(like.st_mode);
+	if (exists && !S_ISREG(like.st_mode))
+		return err_set(err, ERR_USAGE, "cannot write %s: not a regular file", at->path);
+	if (!exists)
+		like = (struct stat){ .st_uid = geteuid(), .st_gid = getegid() };
+	if (mode)
+		like.st_mode = *mode;
+	id_random(random, TEMP_RANDOM, "0123456789abcdefghijklmnopqrstuvwxyz");
+	snprintf(temp, sizeof temp, ".cadre-%s.tmp", random);
+	if (write_temp(at->dir, temp, exists || mode ? &like : NULL, bytes) == 0 && rename_temp(at, temp) == 0)
+		return 0;
+	int rc = explain(at, "write", err);
+	(void)unlinkat(at->dir, temp, 0);
+	return rc;
+}
+
+int file_at_remove(const struct file_at *at, struct err *err)
+{
+	if (unlinkat(at->dir, at->name, 0) < 0 && errno != ENOENT)
+		return explain(at, "remove", err);
+	return 0;
+}
+
+/* Stays in the directories that it has opened: one that is swapped for a link meanwhile is not entered. */
+static int remove_entries(int dir, unsigned depth)
+{
+	DIR *entries = fdopendir(dir);
+	int rc = entries ? 0 : -1;
+	const struct dirent *e;
+
+	if (!entries)
+		close(dir);
+	while (rc == 0 && (e = readdir(entries)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = remove_entry(dir, e->d_name, depth);
+	int saved = errno;
+	if (entries)
+		closedir(entries);
+	errno = saved;
+	return rc;
+}
+
+static int remove_entry(int dir, const char *name, unsigned depth)
+{
+	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM) /* POSIX says EPERM for a directory */
+		return -1;
+	if (depth == DEPTH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below < 0 || remove_entries(below, depth + 1) < 0)
+		return -1;
+	return unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+int file_at_remove_tree(const struct file_at *at, struct err *err)
+{
+	return remove_entry(at->dir, at->name, 0) < 0 ? explain(at, "remove", err) : 0;
+}
+
+/* ---- in one call ---- */
+
+int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	struct stat st;
+
+	int rc = file_at_find(root, below, 0, &at, err);
+	if (rc < 0)
+		return rc;
+	AUTO_CLOSE int fd = file_at_open(&at, &st, err);
+	if (fd < 0)
+		return fd;
+	return file_read_fd(fd, limit_bytes, out, err) < 0 ? err_wrap(err, "%s", at.path) : 0;
+}
+
+int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+
+	int rc = file_at_find(root, below, 0777, &at, err);
+	return rc < 0 ? rc : file_at_replace(&at, bytes, NULL, err);
+}
+
+int file_below_remove(const char *root, const char *below, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+
+	int rc = file_at_find(root, below, 0, &at, err);
+	if (rc == -ERR_NOT_FOUND)
+		return 0;
+	return rc < 0 ? rc : file_at_remove(&at, err);
+}
+
+int file_below_make_dir(const char *root, const char *below, mode_t mode, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+
+	int rc = file_at_find(root, below, mode, &at, err);
+	if (rc < 0)
+		return rc;
+	AUTO_CLOSE int fd = open_next(at.dir, at.name, mode);
+	return fd < 0 ? explain(&at, "make the directory", err) : 0;
+}

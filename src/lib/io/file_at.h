@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * file_at.h - files in directories that somebody else can write too: an agent, a repository (docs/internals/files.md).
+ *
+ * A path has two parts. The root is trusted and opened like any path. Below it no link is followed and ".." is refused, and
+ * everything happens through the descriptor of the last directory: what was checked and what is changed are the same,
+ * whatever is renamed meanwhile. Failures: ERR_NOT_FOUND; ERR_DENIED for a link or ".."; ERR_USAGE for what is no regular
+ * file; ERR_IO. */
+#pragma once
+#include <sys/stat.h>
+#include "lib/base/buf.h"
+
+struct file_at {
+	int dir;          /* O_PATH */
+	char *path;       /* owned; for messages */
+	const char *name; /* in dir; points into path */
+};
+
+/* below is relative to root (slashes at its beginning count for nothing). make: the mode of missing directories, which are
+ * made then; 0: they are not. On failure *ret_at needs no release. */
+int file_at_find(const char *root, const char *below, mode_t make, struct file_at *ret_at, struct err *err);
+void file_at_release(struct file_at *at);
+#define AUTO_FILE_AT CLEANUP(file_at_release)
+
+/* A descriptor for reading and the state of the file. Never blocks on a pipe. */
+int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err);
+/* Writes a temporary file beside it, then renames that over it. mode: NULL keeps mode and owner of an existing file. A link
+ * is replaced, not followed. A failure leaves the old file as it was and no temporary file. */
+int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err);
+int file_at_remove(const struct file_at *at, struct err *err); /* a missing file is no failure */
+
+/* A directory and all below it; links are removed, not followed. A missing one is no failure. */
+int file_at_remove_tree(const struct file_at *at, struct err *err);
+
+/* The same in one call */
+int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err); /* appends */
+int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err); /* makes directories */
+int file_below_remove(const char *root, const char *below, struct err *err);
+int file_below_make_dir(const char *root, const char *below, mode_t mode, struct err *err); /* and missing parents */
