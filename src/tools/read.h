@@ -5,10 +5,11 @@
 #include "core/tool/tool.h"
 
 struct read_args {
-	char *path;     /* absolute */
-	uint64_t first; /* line or cell, from 1 */
-	uint64_t limit; /* how many; 0: to the end */
-	bool ranged;    /* one of the two was given */
+	char *path;         /* absolute */
+	const char *target; /* what is opened: path without links */
+	uint64_t first;     /* line or cell, from 1 */
+	uint64_t limit;     /* how many; 0: to the end */
+	bool ranged;        /* one of the two was given */
 	bool allow_large;
 	struct str pages; /* p == NULL: not given */
 	size_t cap_bytes; /* of the text that is shown */

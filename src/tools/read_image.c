@@ -11,7 +11,7 @@
 
 struct image_job {
 	struct tool_job job;
-	const char *path;
+	const char *path, *target;
 	/* what the worker found */
 	int rc;
 	struct err err;
@@ -73,7 +73,7 @@ static int load(struct image_job *job, struct buf *bytes)
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
 
-	int rc = text_file_open(job->path, &fd, &st, &job->err);
+	int rc = text_file_open(job->target, &fd, &st, &job->err);
 	if (rc == 0)
 		rc = file_read_fd(fd, IMAGE_FILE_LIMIT, bytes, &job->err);
 	if (rc == -ERR_LIMIT)
@@ -129,6 +129,7 @@ void read_image(struct tool_call *call, const struct read_args *args)
 	*job = (struct image_job){
 		.job = { .run = run, .report = report, .release = release },
 		.path = args->path,
+		.target = args->target,
 	};
 	tool_job_start(&job->job, call);
 }

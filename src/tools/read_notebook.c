@@ -22,7 +22,7 @@ static int load(struct notebook_job *job, struct buf *bytes)
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
 
-	int rc = text_file_open(job->args.path, &fd, &st, &job->err);
+	int rc = text_file_open(job->args.target, &fd, &st, &job->err);
 	if (rc == 0)
 		rc = file_read_fd(fd, NOTEBOOK_LIMIT, bytes, &job->err);
 	if (rc == -ERR_LIMIT)

@@ -106,7 +106,7 @@ static void run(struct tool_job *base)
 	AUTO_BUF struct buf bytes = { 0 };
 	AUTO_CLOSE int fd = -1;
 
-	job->rc = text_file_open(job->args.path, &fd, &job->st, &job->err);
+	job->rc = text_file_open(job->args.target, &fd, &job->st, &job->err);
 	if (job->rc == 0)
 		job->rc = file_read_fd(fd, DOCUMENT_LIMIT, &bytes, &job->err);
 	if (job->rc == -ERR_LIMIT)
@@ -147,7 +147,7 @@ static void put_parts(struct pdf_job *job, uint32_t count)
 	struct json_out w = json_out(&job->job.call->result_json);
 	struct stat st = { 0 };
 
-	(void)stat(job->args.path, &st);
+	(void)lstat(job->args.target, &st);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "parts");
 	json_key(&w, "file");
@@ -209,8 +209,8 @@ static void draw_page(struct pdf_job *job)
 
 	snprintf(number, sizeof number, "%u", job->page);
 	snprintf(edge, sizeof edge, "%d", IMAGE_GOOD_EDGE);
-	const char *const words[] = { "pdftoppm", "-jpeg", "-scale-to", edge,           "-f",
-				      number,     "-l",    number,      job->args.path, NULL };
+	const char *const words[] = { "pdftoppm", "-jpeg", "-scale-to",      edge, "-f", number,
+				      "-l",       number,  job->args.target, NULL };
 	job->program.done = on_page;
 	pdf_program_start(&job->program, words, PAGE_LIMIT, PAGE_MS);
 }
@@ -282,5 +282,5 @@ void read_pdf(struct tool_call *call, const struct read_args *args)
 		tool_call_reject(call, "%s", err.text);
 		return;
 	}
-	pdf_program_start(&job->program, (const char *const[]){ "pdfinfo", args->path, NULL }, INFO_LIMIT, INFO_MS);
+	pdf_program_start(&job->program, (const char *const[]){ "pdfinfo", args->target, NULL }, INFO_LIMIT, INFO_MS);
 }

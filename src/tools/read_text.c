@@ -145,7 +145,7 @@ static void read_run(struct tool_job *job)
 	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
 	AUTO_CLOSE int fd = -1;
 
-	r->rc = text_file_open(r->args.path, &fd, &r->st, &r->err);
+	r->rc = text_file_open(r->args.target, &fd, &r->st, &r->err);
 	if (r->rc < 0)
 		return;
 	/* A small file is read whole for a range too: then its state is known by content, not by time alone. */
@@ -278,7 +278,7 @@ void read_text(struct tool_call *call, const struct read_args *args)
 
 	r->job = (struct tool_job){ .run = read_run, .report = read_report, .release = read_release, .call = call };
 	r->args = *args;
-	if (stat(args->path, &st) == 0 && st.st_size > LOOP_LIMIT && (args->ranged || args->allow_large)) {
+	if (lstat(args->target, &st) == 0 && st.st_size > LOOP_LIMIT && (args->ranged || args->allow_large)) {
 		tool_job_start(&r->job, call);
 		return;
 	}

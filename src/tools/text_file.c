@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * text_file.c - loading and saving of text files. */
 #include "tools/text_file.h"
-#include <errno.h>
 #include <fcntl.h>
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 enum { BINARY_SAMPLE = 8192 };
 
@@ -15,19 +15,15 @@ void text_file_release(struct text_file *file)
 
 int text_file_open(const char *path, int *ret_fd, struct stat *ret_st, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
-			       path);
-	if (fstat(fd, ret_st) < 0)
-		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
-	if (S_ISDIR(ret_st->st_mode))
-		return err_set(err, ERR_USAGE, "EISDIR: illegal operation on a directory, read '%s'", path);
-	if (!S_ISREG(ret_st->st_mode))
-		return err_set(err, ERR_USAGE, "%s is a device, pipe or socket, not a regular file", path);
-	*ret_fd = fd;
-	fd = -1;
-	return 0;
+	AUTO_FILE_AT struct file_at at = { 0 };
+
+	int rc = file_at_find("/", path, 0, &at, err);
+	if (rc < 0)
+		return rc;
+	int fd = file_at_open(&at, ret_st, err);
+	if (fd >= 0)
+		*ret_fd = fd;
+	return MIN(fd, 0);
 }
 
 static void decode(struct text_file *file, struct buf *bytes)
@@ -64,19 +60,19 @@ int text_file_load(const char *path, struct text_file *file, struct err *err)
 }
 
 /* The last look before the rename: whoever wrote after our load is not overwritten. */
-static int check_unchanged(const char *path, const struct text_file *file, struct err *err)
+static int check_unchanged(const struct file_at *at, const struct text_file *file, struct err *err)
 {
 	struct stat st;
-	bool there = stat(path, &st) == 0;
+	bool there = fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (there != file->exists)
-		return err_set(err, ERR_BUSY, "%s was %s by somebody else meanwhile", path,
+		return err_set(err, ERR_BUSY, "%s was %s by somebody else meanwhile", at->path,
 			       there ? "created" : "removed");
 	if (!there)
 		return 0;
 	struct file_stamp now = file_stamp_of(&st, (struct str){ "", 0 });
-	if (now.mtime_ns != file->stamp.mtime_ns || now.size != file->stamp.size)
-		return err_set(err, ERR_BUSY, "%s was changed by somebody else meanwhile", path);
+	if (!S_ISREG(st.st_mode) || now.mtime_ns != file->stamp.mtime_ns || now.size != file->stamp.size)
+		return err_set(err, ERR_BUSY, "%s was changed by somebody else meanwhile", at->path);
 	return 0;
 }
 
@@ -94,17 +90,18 @@ void text_file_encode(const struct text_file *file, struct str text, struct buf 
 int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
 		   struct err *err)
 {
+	AUTO_FILE_AT struct file_at at = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
 	struct stat st;
 
 	text_file_encode(file, text, &bytes);
-	int rc = file->exists ? 0 : file_make_parents(path, err);
-	if (rc < 0 || (rc = check_unchanged(path, file, err)) < 0)
+	int rc = file_at_find("/", path, file->exists ? 0 : 0777, &at, err);
+	if (rc < 0 || (rc = check_unchanged(&at, file, err)) < 0)
 		return rc;
-	rc = file_replace(path, buf_str(&bytes).p, bytes.n, err);
+	rc = file_at_replace(&at, buf_str(&bytes), NULL, err);
 	if (rc < 0)
 		return rc;
-	if (stat(path, &st) < 0)
+	if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
 	*ret_stamp = file_stamp_of(&st, buf_str(&bytes));
 	return 0;

@@ -18,7 +18,9 @@ enum { TEXT_FILE_LIMIT = 64 * 1024 * 1024 };
 void text_file_release(struct text_file *file);
 #define AUTO_TEXT_FILE CLEANUP(text_file_release)
 
-/* A missing file is no failure: exists is false. Directories and what is no regular file are ERR_USAGE. */
+/* Paths here are targets (file_tool.h): absolute, and no link in them is followed.
+ *
+ * A missing file is no failure: exists is false. Directories and what is no regular file are ERR_USAGE. */
 int text_file_load(const char *path, struct text_file *file, struct err *err);
 void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes); /* as it would be written */
 /* Writes text in the encoding of `file` (made when it did not exist, its parents as well), but only if the file on disk

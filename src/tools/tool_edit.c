@@ -22,6 +22,7 @@ const struct tool tool_edit = {
 struct edit {
 	struct tool_call *call;
 	char *path;
+	const char *target;
 	struct str old, new;
 	bool all;
 	struct text_file file;
@@ -132,7 +133,7 @@ static void apply(struct edit *e)
 		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
 	else
 		buf_add(&e->text, e->new.p, e->new.n);
-	if (file_tool_save(e->call, e->path, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
+	if (file_tool_save(e->call, e->target, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
 		tool_call_fail(e->call, "%s", err.text);
 		return;
 	}
@@ -156,15 +157,14 @@ static void edit_start(struct tool_call *call)
 	CLEANUP(edit_release) struct edit e = { .call = call };
 	struct err err = { 0 };
 
-	e.path = file_tool_path(call, "file_path");
-	if (!e.path)
+	if (!file_tool_find(call, "file_path", &e.path, &e.target))
 		return;
 	e.old = json_str(json_get(call->input, "old_string"), &call->arena);
 	e.new = json_str(json_get(call->input, "new_string"), &call->arena);
 	e.all = json_bool(json_get(call->input, "replace_all"));
 	if (!check_strings(&e))
 		return;
-	if (text_file_load(e.path, &e.file, &err) < 0) {
+	if (text_file_load(e.target, &e.file, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}

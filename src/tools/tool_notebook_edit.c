@@ -24,6 +24,7 @@ enum {
 struct change {
 	struct tool_call *call;
 	char *path;
+	const char *target;
 	struct str cell_name; /* as the model gave it; empty: not given */
 	struct text_file file;
 	struct notebook notebook;
@@ -45,8 +46,7 @@ static bool take_input(struct change *c)
 	const struct json *input = c->call->input;
 	const struct json *mode = json_get(input, "edit_mode");
 
-	c->path = file_tool_path(c->call, "notebook_path");
-	if (!c->path)
+	if (!file_tool_find(c->call, "notebook_path", &c->path, &c->target))
 		return false;
 	c->cell_name = json_str(json_get(input, "cell_id"), &c->call->arena);
 	c->edit.source = json_str(json_get(input, "new_source"), &c->call->arena);
@@ -89,7 +89,7 @@ static bool load(struct change *c)
 {
 	struct err err = { 0 };
 
-	if (text_file_load(c->path, &c->file, &err) < 0) {
+	if (text_file_load(c->target, &c->file, &err) < 0) {
 		tool_call_fail(c->call, "%s", err.text);
 		return false;
 	}
@@ -180,7 +180,7 @@ static void apply(struct change *c)
 		c->edit.id = c->id;
 	}
 	notebook_change(&c->notebook, &c->edit, &c->text);
-	if (file_tool_save(c->call, c->path, &c->file, buf_str(&c->text), &stamp, &err) < 0) {
+	if (file_tool_save(c->call, c->target, &c->file, buf_str(&c->text), &stamp, &err) < 0) {
 		tool_call_fail(c->call, "%s", err.text);
 		return;
 	}

@@ -42,8 +42,7 @@ static bool take_args(struct tool_call *call, struct read_args *args)
 {
 	const struct json *pages = json_get(call->input, "pages");
 
-	args->path = file_tool_path(call, "file_path");
-	if (!args->path)
+	if (!file_tool_find(call, "file_path", &args->path, &args->target))
 		return false;
 	bool has_offset = json_u64(json_get(call->input, "offset"), &args->first);
 	args->ranged = json_u64(json_get(call->input, "limit"), &args->limit) || has_offset;
@@ -56,13 +55,13 @@ static bool take_args(struct tool_call *call, struct read_args *args)
 }
 
 /* What cannot be opened is text: that one says what is wrong. */
-static void (*reader_for(const char *path))(struct tool_call *, const struct read_args *)
+static void (*reader_for(const char *target))(struct tool_call *, const struct read_args *)
 {
 	AUTO_CLOSE int fd = -1;
 	char head[IMAGE_MAGIC_LEN];
 	struct stat st;
 
-	if (text_file_open(path, &fd, &st, NULL) < 0)
+	if (text_file_open(target, &fd, &st, NULL) < 0)
 		return read_text;
 	ssize_t n = read(fd, head, sizeof head);
 	struct str bytes = { head, n > 0 ? (size_t)n : 0 };
@@ -70,7 +69,7 @@ static void (*reader_for(const char *path))(struct tool_call *, const struct rea
 		return read_image;
 	if (str_starts(bytes, STR("%PDF-")))
 		return read_pdf;
-	return bytes.n && str_ends(str_from(path), STR(".ipynb")) ? read_notebook : read_text;
+	return bytes.n && str_ends(str_from(target), STR(".ipynb")) ? read_notebook : read_text;
 }
 
 static void read_start(struct tool_call *call)
@@ -79,7 +78,7 @@ static void read_start(struct tool_call *call)
 
 	if (!take_args(call, &args))
 		return;
-	void (*reader)(struct tool_call *, const struct read_args *) = reader_for(args.path);
+	void (*reader)(struct tool_call *, const struct read_args *) = reader_for(args.target);
 	if (args.pages.p && reader != read_pdf) {
 		tool_call_reject(call, "pages is for PDF documents, and %s is none: it does not begin with %%PDF-.",
 				 args.path);

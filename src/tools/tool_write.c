@@ -55,18 +55,19 @@ static void write_start(struct tool_call *call)
 	AUTO_TEXT_FILE struct text_file file = { 0 };
 	struct file_stamp stamp;
 	struct err err = { 0 };
-	char *path = file_tool_path(call, "file_path");
+	const char *target;
+	char *path;
 
-	if (!path)
+	if (!file_tool_find(call, "file_path", &path, &target))
 		return;
 	struct str content = json_str(json_get(call->input, "content"), &call->arena);
-	if (text_file_load(path, &file, &err) < 0) {
+	if (text_file_load(target, &file, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
 	if (!may_replace(call, path, &file))
 		return;
-	if (file_tool_save(call, path, &file, content, &stamp, &err) < 0) {
+	if (file_tool_save(call, target, &file, content, &stamp, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}

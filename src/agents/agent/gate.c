@@ -160,6 +160,7 @@ static void allow(struct actor *a, struct tool_call *call)
 	struct permission_verdict v = { 0 };
 
 	permission_explain(&a->permission, call, PERMISSION_HINT_ALLOW, &v);
+	permission_bind(call, &v);
 	if (v.decision == PERMISSION_DENY && !v.unanswerable)
 		deny(a, call, buf_str(&v.reason));
 	else
@@ -296,6 +297,7 @@ static void on_classified(void *data, enum classifier_word word, struct str reas
 		return;
 	actor_note_word(a, word);
 	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &v);
+	permission_bind(call, &v);
 	if (!v.classify || word == CLASSIFIER_UNSURE) {
 		conclude(a, call, &v);
 	} else if (word == CLASSIFIER_ALLOWS) {
@@ -324,6 +326,7 @@ static void decide(struct actor *a, struct tool_call *call, enum permission_hint
 
 	plan_open_file(a);
 	permission_explain(&a->permission, call, hint, &v);
+	permission_bind(call, &v);
 	if (is_answered(call, hint, &v))
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	else if (!v.classify || !classify(a, call))

@@ -125,37 +125,19 @@ static int keep(struct checkpoint *c, const struct file_version *v, const struct
 	return file_replace_mode(path, buf_str(bytes), 0600, err);
 }
 
-/* One name for one file, however it was called: the part that exists is resolved. */
-static char *real_name(const char *path)
-{
-	AUTO_FREE char *part = xstrdup(path);
-	AUTO_BUF struct buf name = { 0 };
-
-	for (char *end = part + strlen(part); end; end = strrchr(part, '/')) {
-		*end = '\0';
-		AUTO_FREE char *real = realpath(*part ? part : "/", NULL);
-		if (!real)
-			continue;
-		buf_addf(&name, "%s%s", strcmp(real, "/") != 0 ? real : "", path + (end - part));
-		return xstrdup(name.p);
-	}
-	return xstrdup(path);
-}
-
 int checkpoint_change(struct checkpoint *c, const char *path, const struct file_version *after, struct err *err)
 {
-	AUTO_FREE char *name = real_name(path);
 	AUTO_BUF struct buf bytes = { 0 };
 	struct file_version before;
 
-	if (file_version_read(path, &before, &bytes, err) < 0)
+	if (file_version_read("/", path, &before, &bytes, err) < 0)
 		return -(int)err->kind;
 	if (file_version_same(&before, after))
 		return 0;
 	if (keep(c, &before, &bytes, err) < 0)
 		return err_wrap(err, "the file cannot be kept before the change");
 	struct json_out w = begin_line(c, "change");
-	json_kcstr(&w, "path", name);
+	json_kcstr(&w, "path", path);
 	put_version(&w, "before", &before);
 	put_version(&w, "after", after);
 	return end_line(c, &w, err);

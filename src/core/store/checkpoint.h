@@ -25,6 +25,6 @@ struct checkpoint *checkpoint_new(struct store *store, const char *dir);
 void checkpoint_free(struct checkpoint *c);
 /* rewind_to: NULL for a prompt. */
 int checkpoint_mark(struct checkpoint *c, const char *uuid, const char *rewind_to, struct err *err);
-/* The file at path is about to become `after` (its mode does not count). When this returns, what is in it now is on disk, and
+/* The file at path, which has no link in it, is about to become `after` (its mode does not count). When this returns, what is in it now is on disk, and
  * a line says so. A file that would stay the same leaves no line. */
 int checkpoint_change(struct checkpoint *c, const char *path, const struct file_version *after, struct err *err);

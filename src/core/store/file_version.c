@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * file_version.c - a file at one time. */
 #include "core/store/file_version.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 struct file_version file_version_of(struct str bytes)
 {
@@ -19,22 +17,24 @@ struct file_version file_version_of(struct str bytes)
 	return v;
 }
 
-int file_version_read(const char *path, struct file_version *ret_version, struct buf *bytes, struct err *err)
+int file_version_read(const char *root, const char *below, struct file_version *ret_version, struct buf *bytes,
+		      struct err *err)
 {
+	AUTO_FILE_AT struct file_at at = { 0 };
 	size_t start = bytes->n;
+	struct err why = { 0 };
 	struct stat st;
 
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+	int rc = file_at_find(root, below, 0, &at, &why);
+	AUTO_CLOSE int fd = rc < 0 ? rc : file_at_open(&at, &st, &why);
+	if (fd == -ERR_NOT_FOUND) {
 		*ret_version = (struct file_version){ 0 };
 		return 0;
 	}
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %m", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_USAGE, "%s is not a regular file", path);
+	if (fd < 0)
+		return err_set(err, why.kind, "%s", why.text);
 	if (file_read_fd(fd, FILE_VERSION_LIMIT, bytes, err) < 0)
-		return err_wrap(err, "%s", path);
+		return err_wrap(err, "%s", at.path);
 	*ret_version = file_version_of((struct str){ bytes->p ? bytes->p + start : "", bytes->n - start });
 	ret_version->mode = st.st_mode & 07777;
 	return 0;

@@ -12,7 +12,8 @@ struct file_version {
 };
 
 struct file_version file_version_of(struct str bytes); /* of a file that is to be written */
-/* As it is on disk; its bytes are added to *bytes. A file that is not there is no failure. -ERR_USAGE: something else than a
+/* As it is on disk, below a trusted directory (lib/io/file_at.h); its bytes are added to *bytes. A file that is not there is no failure. -ERR_USAGE: something else than a
  * regular file; -ERR_LIMIT: too large. */
-int file_version_read(const char *path, struct file_version *ret_version, struct buf *bytes, struct err *err);
+int file_version_read(const char *root, const char *below, struct file_version *ret_version, struct buf *bytes,
+		      struct err *err);
 bool file_version_same(const struct file_version *a, const struct file_version *b); /* but for the mode */

@@ -4,9 +4,8 @@
  * Each line of the history says what a file was before and what it became, so the lines of one file form a chain. Where the
  * chain has a gap (between two lines, or between the last one and the disk), somebody else has changed the file. A file that
  * still is what it was before its last line is no gap: the change was cut off by a crash. */
-#include <errno.h>
 #include "lib/base/map.h"
-#include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "core/store/file_history.h"
 
 static bool follows(const struct history_change *change, const struct file_version *v)
@@ -26,12 +25,11 @@ void rewind_plan_release(struct rewind_plan *p)
 
 static int read_then(struct rewind_file *f, const char *dir, struct err *err)
 {
-	AUTO_ARENA struct arena a = { 0 };
 	struct file_version kept;
 
 	if (!f->then.exists)
 		return 0;
-	if (file_version_read(checkpoint_content_path(&a, dir, &f->then), &kept, &f->then_bytes, err) < 0)
+	if (file_version_read(dir, f->then.sha256, &kept, &f->then_bytes, err) < 0)
 		return -(int)err->kind;
 	if (!file_version_same(&kept, &f->then))
 		return err_set(err, ERR_IO, "what was kept of %s is %s", f->path, kept.exists ? "damaged" : "gone");
@@ -57,7 +55,7 @@ static int look_at(const struct file_history *h, size_t first, struct rewind_fil
 		f->foreign = f->foreign || !follows(last, &change->before);
 		last = change;
 	}
-	if (file_version_read(f->path, &f->now, &f->now_bytes, err) < 0)
+	if (file_version_read("/", f->path, &f->now, &f->now_bytes, err) < 0)
 		return -(int)err->kind;
 	f->foreign = f->foreign || !follows(last, &f->now);
 	return 0;
@@ -94,13 +92,12 @@ int rewind_plan_make(const struct file_history *h, const struct history_mark *ma
 
 int rewind_file_restore(const struct rewind_file *f, struct checkpoint *c, struct err *err)
 {
+	AUTO_FILE_AT struct file_at at = { 0 };
+
 	if (checkpoint_change(c, f->path, &f->then, err) < 0)
 		return -(int)err->kind;
-	if (!f->then.exists && unlink(f->path) < 0 && errno != ENOENT)
-		return err_set(err, ERR_IO, "cannot remove %s: %m", f->path);
 	if (!f->then.exists)
-		return 0;
-	if (file_make_parents(f->path, err) < 0)
-		return -(int)err->kind;
-	return file_replace_mode(f->path, buf_str(&f->then_bytes), f->then.mode, err);
+		return file_below_remove("/", f->path, err);
+	int rc = file_at_find("/", f->path, 0777, &at, err);
+	return rc < 0 ? rc : file_at_replace(&at, buf_str(&f->then_bytes), &f->then.mode, err);
 }

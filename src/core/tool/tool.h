@@ -84,7 +84,7 @@ struct tool_env {
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
-	/* A tool is about to make these bytes the content of a file. Whoever wants to bring files back keeps what is there now;
+	/* A tool is about to make these bytes the content of a file, whose path has no link in it. Whoever wants to bring files back keeps what is there now;
 	 * below 0 the file must stay as it is. NULL: nobody does. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	void *owner; /* the agent: struct actor of the room subagent */
@@ -138,7 +138,10 @@ struct tool_call {
 	char *complaint;                      /* why the input cannot be used; in the arena */
 	struct kick kick;                     /* brings done to the next loop turn */
 	void *pass;                           /* the gate's own */
-	bool settled;                         /* the gate has seen the result */
+	/* The file that the gate has judged, absolute, in the arena: as named, and where that led with all links resolved.
+	 * Tools open the target without following links, so that nothing else is opened. NULL: no file was judged. */
+	const char *file, *file_target;
+	bool settled; /* the gate has seen the result */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not

@@ -84,6 +84,7 @@ bool tool_call_set_input(struct tool_call *call, struct str json)
 {
 	take_input(call, json);
 	call->amended = true;
+	call->file = call->file_target = NULL;
 	if (call->complaint)
 		tool_call_reject(call, "%s", call->complaint);
 	return !call->complaint;

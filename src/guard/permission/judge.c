@@ -255,19 +255,32 @@ void permission_explain(const struct permission *p, const struct tool_call *call
 	settle_question(&j);
 	if (ret->decision == PERMISSION_ALLOW)
 		buf_clear(&ret->reason);
+	if (j.place.target && !(j.subject->flags & SUBJECT_LISTS)) {
+		ret->file = xstrdup(j.place.path);
+		ret->file_target = xstrdup(j.place.target);
+	}
 	arena_release(&j.arena);
+}
+
+void permission_bind(struct tool_call *call, const struct permission_verdict *v)
+{
+	call->file = v->file ? arena_strdup(&call->arena, v->file) : NULL;
+	call->file_target = v->file ? arena_strdup(&call->arena, v->file_target) : NULL;
 }
 
 void permission_verdict_release(struct permission_verdict *v)
 {
 	buf_release(&v->reason);
+	free(TAKE(v->file));
+	free(TAKE(v->file_target));
 }
 
-enum permission_decision permission_decide(const struct permission *p, const struct tool_call *call, struct buf *reason)
+enum permission_decision permission_decide(const struct permission *p, struct tool_call *call, struct buf *reason)
 {
 	struct permission_verdict v = { 0 };
 
 	permission_explain(p, call, PERMISSION_HINT_NONE, &v);
+	permission_bind(call, &v);
 	if (v.decision == PERMISSION_DENY)
 		buf_add(reason, v.reason.p, v.reason.n);
 	permission_verdict_release(&v);

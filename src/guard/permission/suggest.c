@@ -134,13 +134,14 @@ static bool reads_back(struct str text, const struct subject *s)
 static bool would_allow(const struct permission *p, const struct tool_call *call, struct str text)
 {
 	struct permission with;
-	AUTO_BUF struct buf reason = { 0 };
+	struct permission_verdict v = { 0 };
 
 	permission_derive(&with, p, &(struct permission_birth){ .can_ask = true });
 	(void)permission_add_rule(&with, RULE_ALLOW, text, &origin, NULL, NULL, NULL);
-	bool allowed = permission_decide(&with, call, &reason) == PERMISSION_ALLOW;
+	permission_explain(&with, call, PERMISSION_HINT_NONE, &v);
+	permission_verdict_release(&v);
 	permission_release(&with);
-	return allowed;
+	return v.decision == PERMISSION_ALLOW;
 }
 
 /* Rules of the session do not reach an agent whose call brought its own. */

@@ -32,7 +32,8 @@ int file_at_remove(const struct file_at *at, struct err *err); /* a missing file
 int file_at_remove_tree(const struct file_at *at, struct err *err);
 
 /* The same in one call */
-int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err); /* appends */
+int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out,
+		    struct err *err);                                                           /* appends */
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err); /* makes directories */
 int file_below_remove(const char *root, const char *below, struct err *err);
 int file_below_make_dir(const char *root, const char *below, mode_t mode, struct err *err); /* and missing parents */

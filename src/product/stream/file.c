@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * file.c - read_file: a file for a client that shows files, within what the main agent may read without being asked about. */
-#include <fcntl.h>
-#include <sys/stat.h>
 #include "lib/base/base64.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "product/stream/wire_int.h"
 
 enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 };
 
-/* As the rules answer a Read of it. */
-static bool may_read(const struct wire_request *r, const char *path)
+/* As the rules answer a Read of it. NULL: no; otherwise what they have judged, without links. */
+static const char *find_readable(const struct wire_request *r, const char *path)
 {
 	struct actor *a = &r->wire->session->tree.main;
 	const struct tool *read = tool_set_find(&a->tools, STR("Read"));
@@ -18,31 +17,34 @@ static bool may_read(const struct wire_request *r, const char *path)
 	struct json_out w = json_out(&input);
 
 	if (!read)
-		return false;
+		return NULL;
 	json_open(&w, '{');
 	json_kcstr(&w, "file_path", path);
 	json_close(&w);
 	struct tool_call *call = tool_call_new(&a->env, NULL, read, r->id, STR("Read"), buf_str(&input));
 	bool allowed = permission_decide(&a->permission, call, &reason) == PERMISSION_ALLOW;
+	const char *target = allowed && call->file_target ? arena_strdup(r->arena, call->file_target) : NULL;
 	tool_call_free(call);
-	return allowed;
+	return target;
 }
 
 /* Its first bytes; one more than limit, if there are more. */
-static int read_head(const char *path, size_t limit, struct buf *out, struct err *err)
+static int read_head(const char *target, size_t limit, struct buf *out, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	AUTO_FILE_AT struct file_at at = { 0 };
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %m", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_IO, "%s is no file", path);
+	int rc = file_at_find("/", target, 0, &at, err);
+	if (rc < 0)
+		return rc;
+	AUTO_CLOSE int fd = file_at_open(&at, &st, err);
+	if (fd < 0)
+		return fd;
 	while (out->n <= limit) {
 		buf_reserve(out, limit + 1 - out->n);
 		ssize_t n = read(fd, out->p + out->n, limit + 1 - out->n);
 		if (n < 0)
-			return err_set(err, ERR_IO, "cannot read %s: %m", path);
+			return err_set(err, ERR_IO, "cannot read %s: %m", target);
 		if (n == 0)
 			break;
 		out->n += (size_t)n;
@@ -87,11 +89,12 @@ void wire_read_file(const struct wire_request *r)
 		wire_reply_error(r->wire, r->id, NULL, "path is needed");
 		return;
 	}
-	if (!may_read(r, path)) {
+	const char *target = find_readable(r, path);
+	if (!target) {
 		wire_reply_error(r->wire, r->id, NULL, "%s may not be read", path);
 		return;
 	}
-	if (read_head(path, limit, &bytes, &err) < 0) {
+	if (read_head(target, limit, &bytes, &err) < 0) {
 		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
 		return;
 	}

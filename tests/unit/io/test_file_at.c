@@ -171,7 +171,8 @@ static bool forget_openat2(int error)
 	};
 	struct sock_fprog program = { COUNT_OF(code), code };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
 	       syscall(SYS_openat2, AT_FDCWD, ".", &(struct open_how){ 0 }, sizeof(struct open_how)) < 0 &&
 	       errno == error;
 }

@@ -138,9 +138,11 @@ void stage_rules(struct stage *s, struct permission *p, const char *rules)
 
 enum permission_decision stage_decide(const struct permission *p, const struct tool_call *call)
 {
-	AUTO_BUF struct buf reason = { 0 };
+	struct permission_verdict v = { 0 };
 
-	return permission_decide(p, call, &reason);
+	permission_explain(p, call, PERMISSION_HINT_NONE, &v);
+	permission_verdict_release(&v);
+	return v.decision;
 }
 
 const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_call *call)

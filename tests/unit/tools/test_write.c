@@ -170,9 +170,52 @@ TEST(texts_with_nothing_in_common_are_one_hunk_and_quick)
 	CHECK(str_starts(buf_str(&out), STR("[{\"oldStart\":1,\"oldLines\":50000,\"newStart\":1,\"newLines\":50000,")));
 }
 
+/* The gate has judged dir/f. Before the tool starts, dir becomes a link that leads elsewhere. */
+static void judge_then_swap(struct tool_gate *gate, struct tool_call *call)
+{
+	const char *cwd = call->env->cwd;
+
+	call->file = call->file_target = arena_printf(&call->arena, "%s/dir/f", cwd);
+	CHECK_INT(rename(arena_printf(&call->arena, "%s/dir", cwd), arena_printf(&call->arena, "%s/away", cwd)), 0);
+	CHECK_INT(symlink("out", arena_printf(&call->arena, "%s/dir", cwd)), 0);
+	tool_call_decided(call, TOOL_ALLOW, STR(""));
+}
+
+TEST(what_the_gate_has_judged_is_opened_or_nothing)
+{
+	static const struct {
+		const char *tool, *input;
+	} table[] = {
+		{ "Read", "{'file_path':'dir/f'}" },
+		{ "Write", "{'file_path':'dir/f','content':'new'}" },
+		{ "Edit", "{'file_path':'dir/f','old_string':'secret','new_string':'new'}" },
+		{ "Edit", "{'file_path':'dir/f','old_string':'','new_string':'new'}" },
+		{ "NotebookEdit", "{'notebook_path':'dir/f','new_source':'x','cell_id':'a'}" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		BOX(box);
+		CHECK_INT(mkdir(toolbox_path(&box, "dir"), 0755), 0);
+		CHECK_INT(mkdir(toolbox_path(&box, "out"), 0755), 0);
+		toolbox_put(&box, "dir/f", "mine");
+		toolbox_put(&box, "out/f", "secret");
+		toolbox_run(&box, "Read", "{'file_path':'out/f'}");
+		toolbox_run(&box, "Read", "{'file_path':'dir/f'}");
+		box.gate.ask = judge_then_swap;
+
+		toolbox_run(&box, table[i].tool, "%s", table[i].input);
+
+		CHECK(box.call->is_error);
+		CHECK(str_has(toolbox_text(&box), STR("dir/f: it is or leads through a symbolic link")));
+		CHECK_STR(toolbox_get(&box, "out/f"), "secret");
+		CHECK_STR(toolbox_get(&box, "away/f"), "mine");
+	}
+}
+
 int test_write(void)
 {
-	return RUN_TESTS(T(a_new_file_is_created_with_its_directories),
+	return RUN_TESTS(T(what_the_gate_has_judged_is_opened_or_nothing),
+			 T(a_new_file_is_created_with_its_directories),
 			 T(a_file_that_the_agent_has_not_seen_is_not_replaced),
 			 T(a_file_that_was_read_is_replaced_and_keeps_its_mode),
 			 T(what_somebody_else_wrote_since_the_read_is_not_replaced),

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An agent in a worktree tries to get out: while its file tools write, a process of its own swaps a directory of the
+worktree and a link that leads out, all the time. No write may land outside, none may leave a temporary file behind, and
+nothing that a rule forbids to read may be shown to it."""
+import json
+import pathlib
+import re
+import subprocess
+
+from lab import main
+from twenty import call
+
+WRITES = 400
+SWAPPER = """
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+os.mkdir('d'); os.symlink(%r, 'l')
+end = time.monotonic() + 40
+open('swapping', 'w').close()
+swaps = 0
+while time.monotonic() < end and not os.path.exists('stop'):
+    swaps += libc.renameat2(-100, b'd', -100, b'l', 2) == 0
+    os.sched_yield()
+open('swaps.tmp', 'w').write(str(swaps)); os.rename('swaps.tmp', 'swaps')
+"""
+WAIT = "until test -e swapping; do sleep 0.01; done"
+STOP = "touch stop; until test -e swaps; do sleep 0.01; done; echo $(cat swaps) swaps"
+
+
+def make_repository(lab):
+    git = lambda *args: subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *args], cwd=lab.work,
+                                       env=lab.env, check=True, capture_output=True)
+    git("init", "-q")
+    out = pathlib.Path(lab.work, "out")
+    out.mkdir()
+    (out / "secret.txt").write_text("outside\n")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    return out
+
+
+def scenario(out, *turns):
+    swap = "python3 - <<'END'\n%s\nEND" % (SWAPPER % str(out))
+    turns = (call("Bash", command=swap, description="swap", run_in_background=True),
+             call("Bash", command=WAIT, description="wait")) + turns
+    text = "rule main asks\n  agent main\n  turn 1\n%s\nrule main ends\n  agent main\n  text ok\n" % call(
+        "Agent", description="Leave", prompt="Leave", isolation="worktree")
+    for turn, answer in enumerate(turns, 1):
+        text += "rule child %d\n  turn %d\n%s\n" % (turn, turn, answer)
+    return text + "rule child ends\n  text Done.\n"
+
+
+def run(lab, out, *turns, options=()):
+    """Returns the results of the child's calls in these turns: whether it failed, and its text."""
+    lab.model(scenario(out, *turns, call("Bash", command=STOP, description="stop")))
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", *options,
+                     "hi", env={"IS_SANDBOX": "1"})
+    assert done.code == 0, done
+    results = [block for frame in done.frames() if frame.get("type") == "user" and frame.get("parent_tool_use_id")
+               for block in frame["message"]["content"] if isinstance(block, dict) and block.get("type") == "tool_result"]
+    texts = [(block.get("is_error", False), json.dumps(block["content"])) for block in results]
+    swaps = int(re.search(r"(\d+) swaps", texts[-1][1]).group(1))
+    assert swaps > 50, swaps
+    return texts[2:-1]
+
+
+def check_outside(lab, out):
+    assert sorted(p.name for p in out.iterdir()) == ["secret.txt"], list(out.iterdir())
+    assert (out / "secret.txt").read_text() == "outside\n"
+    left = [p for p in pathlib.Path(lab.work).rglob(".cadre-*")]
+    assert not left, left
+
+
+def no_write_lands_outside_while_a_directory_and_a_link_are_swapped(lab):
+    out = make_repository(lab)
+    results = run(lab, out, '  repeat %d call Write {"file_path": "d/{{i}}.txt", "content": "x"}' % WRITES)
+    refused = sum(is_error for is_error, _ in results)
+    assert len(results) == WRITES, len(results)
+    check_outside(lab, out)
+    inside = [p for p in pathlib.Path(lab.work, ".claude", "worktrees").rglob("*.txt") if p.stem.isdigit()]
+    assert len(inside) == WRITES - refused, (len(inside), refused)
+    print("# %d written inside, %d refused" % (len(inside), refused))
+
+
+def no_read_shows_and_no_edit_changes_what_a_rule_forbids(lab):
+    out = make_repository(lab)
+    rule = json.dumps({"permissions": {"deny": ["Read(/%s/**)" % out]}})
+    results = run(lab, out, '  repeat %d call Read {"file_path": "d/secret.txt"}\n' % (WRITES // 2) +
+                  '  repeat %d call Edit {"file_path": "d/secret.txt", "old_string": "outside", "new_string": "x"}'
+                  % (WRITES // 2), options=("--settings", rule))
+    check_outside(lab, out)
+    assert len(results) == WRITES and all(is_error for is_error, _ in results), [r for r in results if not r[0]][:3]
+    assert not any("outside" in text for _, text in results)
+
+
+if __name__ == "__main__":
+    main(no_write_lands_outside_while_a_directory_and_a_link_are_swapped,
+         no_read_shows_and_no_edit_changes_what_a_rule_forbids)
