@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
 #include "tools/bash_text.h"
 #include "tools/file_tool.h"
@@ -125,9 +126,11 @@ static void read_last_dir(struct shell *shell)
 
 	if (!shell->cwd_file)
 		return;
-	if (file_read(shell->cwd_file, 64 * 1024, &text, NULL) == 0 && text.n > 1 && text.p[text.n - 1] == '\n')
+	AUTO_FREE char *dir = xstrndup(shell->cwd_file, (size_t)(strrchr(shell->cwd_file, '/') - shell->cwd_file));
+	const char *name = shell->cwd_file + strlen(dir) + 1;
+	if (file_below_read(dir, name, 64 * 1024, &text, NULL) == 0 && text.n > 1 && text.p[text.n - 1] == '\n')
 		shell->last_dir = xstrndup(text.p, text.n - 1);
-	(void)unlink(shell->cwd_file);
+	(void)file_below_remove(dir, name, NULL);
 }
 
 /* Processes that outlive the shell (`server &`) may go on until the agent ends. */

@@ -2,9 +2,9 @@
  * memory.c - directories and prompt text of an agent's memory. */
 #include "agents/agent/memory.h"
 #include "agents/agent/memory_int.h"
-#include "config/catalog/tree.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "config/settings/env_switch.h"
 
 enum { LONGEST_NAME = 100, LARGEST_MEMORY = 16 << 20 };
@@ -72,20 +72,12 @@ char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, con
 	return named(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
 }
 
-/* A project that is not ours may hold a link on the way to the memory; nothing is made behind one that leads out. */
+/* A project that is not ours may hold a link on the way to the memory; nothing is made behind one. */
 static int make_directory(const char *dir, const char *base, struct err *err)
 {
-	AUTO_FREE char *there = xstrdup(dir);
 	int status = file_make_dirs(base, 0700, err);
 
-	if (status < 0)
-		return status;
-	AUTO_FREE char *real_base = realpath(base, NULL);
-	while (!file_exists(there) && strcmp(there, base) != 0)
-		*strrchr(there, '/') = '\0';
-	if (!real_base || !tree_is_inside(there, real_base))
-		return err_set(err, ERR_DENIED, "%s is a link that leads out of %s", there, base);
-	return file_make_dirs(dir, 0700, err);
+	return status < 0 ? status : file_below_make_dir(base, dir + strlen(base), 0700, err);
 }
 
 int agent_memory_prepare(const struct agent_definition *d, const struct memory_places *places, struct err *err)
@@ -140,12 +132,12 @@ static struct str head_of(struct str text)
 	return (struct str){ head.p, cut && end ? end : head.n };
 }
 
-static void add_file(struct buf *out, const char *path)
+static void add_file(struct buf *out, const char *base, const char *below)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	if (file_read(path, LARGEST_MEMORY, &text, &err) < 0) {
+	if (file_below_read(base, below, LARGEST_MEMORY, &text, &err) < 0) {
 		buf_addstr(out, err.kind == ERR_NOT_FOUND
 					? "\nMEMORY.md does not exist yet: nothing is remembered so far.\n"
 					: "\nMEMORY.md cannot be read now.\n");
@@ -189,6 +181,7 @@ void agent_memory_prompt(struct buf *out, const struct agent_definition *d, cons
 	if (!dir)
 		return;
 	buf_addf(out, instructions, dir, MEMORY_MOST_LINES, MEMORY_MOST_BYTES / 1024, scope_hints[d->memory]);
-	add_file(out, path_join(&a, dir, "MEMORY.md"));
+	const char *base = base_of(d, places);
+	add_file(out, base, path_join(&a, dir, "MEMORY.md") + strlen(base));
 	add_snapshot_hint(out, &a, d, places, dir);
 }

@@ -2,12 +2,10 @@
  * memory_snapshot.c - user memory that travels with a project. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include "agents/agent/memory_int.h"
-#include "config/catalog/tree.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_file.h"
 
@@ -24,7 +22,7 @@ static const char *read_member(struct arena *a, const char *path, const char *me
 	return value && value[0] && strlen(value) <= ISO_TIME_LEN + 8 ? value : NULL;
 }
 
-static int write_member(const char *path, const char *member, const char *value, struct err *err)
+static int write_member(const char *dir, const char *name, const char *member, const char *value, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
@@ -33,7 +31,7 @@ static int write_member(const char *path, const char *member, const char *value,
 	json_kcstr(&w, member, value);
 	json_close(&w);
 	buf_addch(&text, '\n');
-	return file_replace(path, text.p, text.n, err);
+	return file_below_replace(dir, name, buf_str(&text), err);
 }
 
 bool memory_snapshot_is_new(struct arena *a, const char *snapshot, const char *memory, const char **ret_time)
@@ -48,17 +46,13 @@ bool memory_snapshot_is_new(struct arena *a, const char *snapshot, const char *m
 }
 
 /* Regular files only: a link in somebody's project must not bring other files of the user along. */
-static int copy_file(const char *from, const char *to, struct err *err)
+static int copy_file(const char *from, const char *to, const char *name, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
-	struct stat st;
-	AUTO_CLOSE int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return err_set(err, ERR_IO, "cannot copy %s: not a regular file", from);
-	if (file_read_fd(fd, LARGEST_FILE, &text, err) < 0)
-		return err_wrap(err, "%s", from);
-	return file_replace(to, buf_str(&text).p, text.n, err);
+	if (file_below_read(from, name, LARGEST_FILE, &text, err) < 0)
+		return err_wrap(err, "cannot copy %s", name);
+	return file_below_replace(to, name, buf_str(&text), err);
 }
 
 static int is_markdown(const struct dirent *e)
@@ -68,7 +62,6 @@ static int is_markdown(const struct dirent *e)
 
 static int copy_notes(const char *from, const char *to, size_t *ret_files, struct err *err)
 {
-	AUTO_ARENA struct arena a = { 0 };
 	struct dirent **entries;
 	int status = 0;
 	int n = scandir(from, &entries, is_markdown, alphasort);
@@ -79,8 +72,7 @@ static int copy_notes(const char *from, const char *to, size_t *ret_files, struc
 		status = err_set(err, ERR_LIMIT, "%s has more than %d files", from, MOST_FILES);
 	for (int i = 0; i < n; i++) {
 		if (status == 0)
-			status = copy_file(path_join(&a, from, entries[i]->d_name),
-					   path_join(&a, to, entries[i]->d_name), err);
+			status = copy_file(from, to, entries[i]->d_name, err);
 		free(entries[i]);
 	}
 	free(entries);
@@ -91,34 +83,28 @@ static int copy_notes(const char *from, const char *to, size_t *ret_files, struc
 
 int memory_snapshot_restore(const char *snapshot, const char *memory, const char *time, struct err *err)
 {
-	AUTO_ARENA struct arena a = { 0 };
 	size_t files;
 	int status = copy_notes(snapshot, memory, &files, err);
 
-	return status < 0 ? status
-			  : write_member(path_join(&a, memory, ".snapshot-synced.json"), "syncedFrom", time, err);
+	return status < 0 ? status : write_member(memory, ".snapshot-synced.json", "syncedFrom", time, err);
 }
 
 int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_places *places, size_t *ret_files,
 			       struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_FREE char *project = realpath(places->project_dir, NULL);
 	char *snapshot = memory_snapshot_dir(&a, d, places);
 	char *memory = agent_memory_dir(&a, d, places);
 	char now[ISO_TIME_LEN + 1];
 
 	if (d->memory != MEMORY_USER)
 		return err_set(err, ERR_USAGE, "agent %.80s has no user memory to take a snapshot of", d->name);
-	int status = file_make_dirs(snapshot, 0755, err);
+	int status = file_below_make_dir(places->project_dir, snapshot + strlen(places->project_dir), 0755, err);
 	if (status < 0)
 		return status;
-	if (!project || !tree_is_inside(snapshot, project))
-		return err_set(err, ERR_DENIED, "%s is a link that leads out of the project", snapshot);
 	id_iso_time(id_wall_ms(), now);
 	status = copy_notes(memory, snapshot, ret_files, err);
 	if (status == 0)
-		status = write_member(path_join(&a, snapshot, "snapshot.json"), "updatedAt", now, err);
-	return status < 0 ? status
-			  : write_member(path_join(&a, memory, ".snapshot-synced.json"), "syncedFrom", now, err);
+		status = write_member(snapshot, "snapshot.json", "updatedAt", now, err);
+	return status < 0 ? status : write_member(memory, ".snapshot-synced.json", "syncedFrom", now, err);
 }

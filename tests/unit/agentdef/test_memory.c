@@ -204,6 +204,30 @@ TEST(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is
 	stage_release(&s);
 }
 
+/* The repository may bring them, and the agent's own commands may make them. */
+TEST(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing)
+{
+	struct agent_definition d = { .name = "a", .memory = MEMORY_PROJECT };
+	AUTO_BUF struct buf linked = { 0 };
+	AUTO_BUF struct buf pipe = { 0 };
+	struct stage s;
+	stage_init(&s);
+	struct memory_places places = places_of(&s);
+	stage_put(&s, "secret", "a key");
+	CHECK_INT(agent_memory_prepare(&d, &places, NULL), 0);
+	const char *file = stage_path(&s, "top/project/.claude/agent-memory/a/MEMORY.md");
+
+	CHECK_INT(symlink(stage_path(&s, "secret"), file), 0);
+	agent_memory_prompt(&linked, &d, &places);
+	CHECK_INT(unlink(file), 0);
+	CHECK_INT(mkfifo(file, 0600), 0);
+	agent_memory_prompt(&pipe, &d, &places);
+
+	CHECK(!str_has(buf_str(&linked), STR("a key")) && str_has(buf_str(&linked), STR("cannot be read now")));
+	CHECK(str_has(buf_str(&pipe), STR("cannot be read now")));
+	stage_release(&s);
+}
+
 /* ---- snapshots ---- */
 
 static const char *text_of(struct stage *s, const char *name)
@@ -282,7 +306,7 @@ TEST(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used)
 	CHECK(!file_exists(stage_path(&s, "config/agent-memory/a/MEMORY.md")) && !strstr(prompt.p, "snapshot"));
 
 	places.trusted = true;
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), -ERR_IO);
+	CHECK_INT(agent_memory_prepare(&d, &places, &err), -ERR_DENIED);
 	CHECK(!file_exists(stage_path(&s, "config/agent-memory/a/MEMORY.md")));
 	stage_release(&s);
 }
@@ -316,6 +340,7 @@ int test_memory(void)
 		T(types_that_need_a_change_do_not_share_a_memory), T(the_first_200_lines_or_25_kb_are_in_the_prompt),
 		T(an_empty_or_missing_memory_is_said), T(memory_can_be_switched_off),
 		T(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is_made),
+		T(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing),
 		T(a_snapshot_fills_an_empty_memory_once), T(a_newer_snapshot_is_mentioned_and_overwrites_nothing),
 		T(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used),
 		T(a_snapshot_that_is_saved_reaches_another_user));
