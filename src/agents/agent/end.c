@@ -3,7 +3,6 @@
  * taken down, and last its parent is told. */
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
-#include "core/store/state.h"
 #include "agents/agent/firing.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/meta.h"
@@ -128,12 +127,6 @@ static void deliver(struct task *t, struct actor *parent, struct str notes)
 	tell_hooks(t, parent);
 	report_notification(&text, t, notes);
 	task_notice_id(t, id);
-	if (t->tree->state)
-		state_put_notice(t->tree->state, &(struct notice_row){ .id = id,
-								       .session = t->tree->session_id,
-								       .recipient = t->parent_id,
-								       .task = t->id,
-								       .text = text.p });
 	crash_point(notice_queued);
 	actor_notice(parent, id, buf_str(&text));
 }

@@ -212,7 +212,6 @@ void task_describe(struct task *task, struct task_row *ret_row)
 		.worktree = task->worktree,
 		.branch = task->branch,
 		.transcript = task->transcript,
-		.output = task->transcript,
 		.verdict = task->verdict,
 	};
 }
@@ -228,15 +227,6 @@ void task_note(struct task *task)
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
-
-unsigned agent_tree_background(const struct agent_tree *t)
-{
-	unsigned n = 0;
-
-	for (const struct subagent *s = t->alive; s; s = s->next)
-		n += s->task->background;
-	return n;
-}
 
 void agent_tree_end(struct agent_tree *t, bool suspend)
 {

@@ -205,7 +205,6 @@ static inline const struct tool_set *agent_tree_pool(const struct agent_tree *t)
 }
 
 /* The main agent's side: children that are not waited for, alive. */
-unsigned agent_tree_background(const struct agent_tree *t);
 /* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
 void agent_tree_end(struct agent_tree *t, bool suspend);
 void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */

@@ -1,67 +1,57 @@
 /* SPDX-License-Identifier: MIT
  * state.c - the queue between the loop and the thread that writes the state database.
  *
- * The loop's side puts rows into `incoming` and, when the loop turn is over, says so. The thread takes all of them at once,
- * lays them over what an earlier try could not write, and tries to commit. It holds the mutex for moments only. */
+ * The loop's side puts rows into `incoming` and, when the loop turn is over, signals the thread. The thread takes all of them at
+ * once, lays them over what an earlier try could not write, and tries to commit. It holds the mutex for moments only. A put
+ * of a row that waits already replaces it, so there is never more in the queue than one row for each agent. */
 #include "core/store/state.h"
 #include <pthread.h>
 #include <signal.h>
+#include "lib/base/buf.h"
 #include "lib/base/id.h"
 #include "core/store/state_int.h"
 
-enum { FLUSH_LIMIT_MS = 5000, RETRY_FIRST_MS = 50, RETRY_LAST_MS = 5000 };
-#define QUEUE_LIMIT_BYTES ((size_t)64 << 20)
-#define NS_PER_MS         UINT64_C(1000000)
+enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 5000 };
+#define NS_PER_MS UINT64_C(1000000)
 
 struct state {
 	struct loop *loop; /* borrowed */
 	char *config_dir;
 	struct kick kick;
+	struct buf key;         /* scratch */
 	int64_t pid, pid_start; /* 0 before the first task */
 	bool has_thread;
 	uv_thread_t thread;
 
 	uv_mutex_t mutex; /* guards what follows */
-	uv_cond_t work, answer;
-	struct batch incoming;
-	size_t held_bytes;   /* of rows that the thread has taken and not written */
-	size_t dropped;      /* rows that found no room */
+	uv_cond_t work;
+	struct map incoming; /* session NUL agent NUL -> struct task_row */
 	bool turn_over;      /* incoming is to be written */
 	bool stopping;       /* one more try, then the thread ends */
 	bool refused;        /* the file is not ours to write */
-	bool failing;        /* the latest try failed */
-	uint64_t asked;      /* tickets of state_flush() ... */
-	uint64_t answered;   /* ... and those whose rows have been tried */
-	struct err failure;  /* of the latest try */
-	struct err befallen; /* what a later success does not mend; kind 0: nothing */
+
+	/* Of the thread, until it is joined */
+	struct map held;    /* taken and not yet written */
+	struct err failure; /* of the latest try; kind 0: it succeeded */
+	struct err moved;   /* kind 0, or: a damaged file was moved aside */
 };
 
-/* Of the thread alone */
-struct worker {
-	struct state *state;
-	struct state_db db;
-	struct batch held;
-	struct err err;
-	uint64_t ticket; /* what the current try covers */
-	uint64_t wait_ms;
-	bool last;
-};
+static void rows_release(struct map *rows)
+{
+	for (struct map_entry *e = map_next(rows, NULL); e; e = map_next(rows, e))
+		free(e->value);
+	map_release(rows);
+}
 
 /* ---- the thread ---- */
 
-static bool is_hurried(const struct state *s)
-{
-	return s->stopping || s->asked != s->answered;
-}
-
-static void wait_for_work(struct state *s, uint64_t retry_ms)
+/* Waits for a reason to write: a loop turn that is over, the time of the next try, the end. */
+static void state_wait_for_work(struct state *s, uint64_t retry_ms)
 {
 	uint64_t until = uv_hrtime() + retry_ms * NS_PER_MS;
 
-	while (!is_hurried(s)) {
+	while (!s->stopping && (retry_ms || !s->turn_over)) {
 		uint64_t now = uv_hrtime();
-		if (!retry_ms && s->turn_over)
-			return;
 		if (!retry_ms)
 			uv_cond_wait(&s->work, &s->mutex);
 		else if (now >= until || uv_cond_timedwait(&s->work, &s->mutex, until - now) < 0)
@@ -69,70 +59,54 @@ static void wait_for_work(struct state *s, uint64_t retry_ms)
 	}
 }
 
-/* Waits for a reason to write and takes what there is. false: that was the last time. */
-static bool take_batch(struct worker *w)
+/* Moves what is queued into held. Returns false if this is the last time. */
+static bool state_take_rows(struct state *s, uint64_t retry_ms)
 {
-	struct state *s = w->state;
-	struct batch taken;
-
-	if (w->last)
-		return false;
 	uv_mutex_lock(&s->mutex);
-	wait_for_work(s, w->wait_ms);
-	taken = s->incoming;
-	s->incoming = (struct batch){ 0 };
-	s->held_bytes += taken.bytes;
+	state_wait_for_work(s, retry_ms);
+	struct map taken = s->incoming;
+	s->incoming = (struct map){ 0 };
 	s->turn_over = false;
-	w->ticket = s->asked;
-	w->last = s->stopping;
+	bool more = !s->stopping;
 	uv_mutex_unlock(&s->mutex);
-	batch_merge(&w->held, &taken);
-	batch_release(&taken);
-	return true;
-}
-
-static void tell_result(struct worker *w, int rc)
-{
-	struct state *s = w->state;
-
-	uv_mutex_lock(&s->mutex);
-	s->failing = rc < 0;
-	if (rc < 0)
-		s->failure = w->err;
-	if (rc == -ERR_DENIED) {
-		s->refused = true;
-		s->befallen = w->err;
-	} else if (w->db.moved.kind) {
-		s->befallen = w->db.moved;
-		w->db.moved.kind = 0; /* told */
+	if (!s->held.count) {
+		map_release(&s->held);
+		s->held = taken;
+		return more;
 	}
-	s->held_bytes = w->held.bytes;
-	s->answered = w->ticket;
-	uv_cond_broadcast(&s->answer);
-	uv_mutex_unlock(&s->mutex);
+	for (struct map_entry *e = map_next(&taken, NULL); e; e = map_next(&taken, e))
+		free(map_set(&s->held, (struct str){ e->key, e->key_len }, e->value));
+	map_release(&taken);
+	return more;
 }
 
-static void run(void *data)
+static void state_write_rows(void *data)
 {
-	struct worker w = { .state = data };
+	struct state *s = data;
+	struct state_db db = { .path = state_db_path(s->config_dir) };
+	uint64_t retry_ms = 0;
 
-	w.db.path = state_db_path(w.state->config_dir);
-	while (take_batch(&w)) {
-		int rc = state_db_commit(&w.db, &w.held, &w.err);
-		if (rc == 0 || rc == -ERR_DENIED) {
-			batch_release(&w.held);
-			w.wait_ms = 0;
-		} else {
-			w.wait_ms = w.wait_ms ? MIN(w.wait_ms * 2, (uint64_t)RETRY_LAST_MS) : RETRY_FIRST_MS;
+	for (bool more = true; more;) {
+		more = state_take_rows(s, retry_ms);
+		s->failure.kind = 0;
+		int rc = state_db_commit(&db, &s->held, &s->failure);
+		if (rc == -ERR_DENIED) {
+			uv_mutex_lock(&s->mutex);
+			s->refused = true;
+			uv_mutex_unlock(&s->mutex);
+			rows_release(&s->held);
+			break;
 		}
-		tell_result(&w, rc);
+		if (rc == 0)
+			rows_release(&s->held);
+		retry_ms = rc == 0 ? 0 : retry_ms ? MIN(retry_ms * 2, (uint64_t)RETRY_LAST_MS) : RETRY_FIRST_MS;
 	}
-	batch_release(&w.held);
-	state_db_release(&w.db);
+	s->moved = db.moved;
+	state_db_release(&db);
 }
 
 /* Signals are for the loop's thread and the host's. */
-static bool start_thread(struct state *s)
+static bool state_start_thread(struct state *s)
 {
 	sigset_t all, old;
 
@@ -140,7 +114,7 @@ static bool start_thread(struct state *s)
 		return true;
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	s->has_thread = uv_thread_create(&s->thread, run, s) == 0;
+	s->has_thread = uv_thread_create(&s->thread, state_write_rows, s) == 0;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return s->has_thread;
 }
@@ -151,7 +125,7 @@ static void on_turn_over(struct kick *kick)
 {
 	struct state *s = CONTAINER_OF(kick, struct state, kick);
 
-	(void)start_thread(s); /* if it cannot be made now, the next put tries again */
+	(void)state_start_thread(s); /* if it cannot be made now, the next put tries again */
 	uv_mutex_lock(&s->mutex);
 	s->turn_over = true;
 	uv_cond_signal(&s->work);
@@ -165,108 +139,59 @@ struct state *state_new(struct loop *loop, const char *config_dir)
 	s->loop = loop;
 	s->config_dir = xstrdup(config_dir);
 	s->kick.step = on_turn_over;
-	if (uv_mutex_init(&s->mutex) < 0 || uv_cond_init(&s->work) < 0 || uv_cond_init(&s->answer) < 0)
+	if (uv_mutex_init(&s->mutex) < 0 || uv_cond_init(&s->work) < 0)
 		base_oom(sizeof *s);
 	return s;
 }
 
-static void put(struct state *s, enum row_kind_id kind, const void *row)
+void state_put_task(struct state *s, const struct task_row *row)
 {
+	struct task_row *copy = task_row_copy(row);
+
+	if (!copy->updated_ms)
+		copy->updated_ms = id_wall_ms();
+	if (!copy->pid) {
+		if (!s->pid) {
+			s->pid = getpid();
+			s->pid_start = process_start(s->pid);
+		}
+		copy->pid = s->pid;
+		copy->pid_start = s->pid_start;
+	}
+	buf_clear(&s->key); /* each text with its NUL: "a" "bc" is not "ab" "c" */
+	buf_add(&s->key, copy->session, strlen(copy->session) + 1);
+	buf_add(&s->key, copy->agent, strlen(copy->agent) + 1);
 	uv_mutex_lock(&s->mutex);
-	bool room = s->incoming.bytes + s->held_bytes < QUEUE_LIMIT_BYTES;
-	if (room && !s->refused)
-		batch_put(&s->incoming, kind, row);
-	else if (!s->refused)
-		err_set(&s->befallen, ERR_LIMIT, "cannot write to %s/cadre/state.db for long: %zu rows were dropped",
-			s->config_dir, ++s->dropped);
 	bool refused = s->refused;
+	free(refused ? copy : map_set(&s->incoming, buf_str(&s->key), copy));
 	uv_mutex_unlock(&s->mutex);
 	if (!refused)
 		loop_kick(s->loop, &s->kick);
 }
 
-void state_put_task(struct state *s, const struct task_row *row)
+int state_close(struct state *s, struct err *err)
 {
-	struct task_row copy = *row;
+	int rc = 0;
 
-	if (!copy.updated_ms)
-		copy.updated_ms = id_wall_ms();
-	if (!copy.pid) {
-		if (!s->pid) {
-			s->pid = getpid();
-			s->pid_start = process_start(s->pid);
-		}
-		copy.pid = s->pid;
-		copy.pid_start = s->pid_start;
-	}
-	put(s, ROW_TASK, &copy);
-}
-
-void state_put_notice(struct state *s, const struct notice_row *row)
-{
-	struct notice_row copy = *row;
-
-	if (!copy.created_ms)
-		copy.created_ms = id_wall_ms();
-	put(s, ROW_NOTICE, &copy);
-}
-
-void state_notice_delivered(struct state *s, const char *id)
-{
-	put(s, ROW_DELIVERED, &(struct notice_row){ .id = id, .delivered_ms = id_wall_ms() });
-}
-
-bool state_flush(struct state *s)
-{
-	uint64_t until = uv_hrtime() + FLUSH_LIMIT_MS * NS_PER_MS;
-
-	kick_cancel(&s->kick);
-	if (!s->has_thread && !s->incoming.rows.count)
-		return true; /* nothing was ever put */
-	if (!start_thread(s))
-		return false;
-	uv_mutex_lock(&s->mutex);
-	uint64_t ticket = ++s->asked;
-	uv_cond_signal(&s->work);
-	while (s->answered < ticket) {
-		uint64_t now = uv_hrtime();
-		if (now >= until || uv_cond_timedwait(&s->answer, &s->mutex, until - now) < 0)
-			break;
-	}
-	bool written = s->answered >= ticket && !s->failing && !s->refused;
-	uv_mutex_unlock(&s->mutex);
-	return written;
-}
-
-int state_error(struct state *s, struct err *err)
-{
-	uv_mutex_lock(&s->mutex);
-	const struct err *why = s->failing ? &s->failure : &s->befallen;
-	int rc = why->kind ? err_set(err, why->kind, "%s", why->text) : 0;
-	uv_mutex_unlock(&s->mutex);
-	return rc;
-}
-
-static void stop_thread(struct state *s)
-{
-	uv_mutex_lock(&s->mutex);
-	s->stopping = true;
-	uv_cond_signal(&s->work);
-	uv_mutex_unlock(&s->mutex);
-	uv_thread_join(&s->thread);
-}
-
-void state_free(struct state *s)
-{
 	if (!s)
-		return;
+		return 0;
 	kick_cancel(&s->kick);
-	if (s->has_thread || (s->incoming.rows.count && start_thread(s)))
-		stop_thread(s);
-	batch_release(&s->incoming);
-	uv_cond_destroy(&s->answer);
+	if (s->has_thread || (s->incoming.count && state_start_thread(s))) {
+		uv_mutex_lock(&s->mutex);
+		s->stopping = true;
+		uv_cond_signal(&s->work);
+		uv_mutex_unlock(&s->mutex);
+		uv_thread_join(&s->thread);
+	}
+	const struct err *why = s->failure.kind ? &s->failure : &s->moved;
+	if (why->kind)
+		rc = err_set(err, why->kind, "%s", why->text);
+	rows_release(&s->held);
+	rows_release(&s->incoming);
 	uv_cond_destroy(&s->work);
 	uv_mutex_destroy(&s->mutex);
+	buf_release(&s->key);
 	free(s->config_dir);
 	free(s);
+	return rc;
 }

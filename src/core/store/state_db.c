@@ -1,11 +1,226 @@
 /* SPDX-License-Identifier: MIT
- * state_db.c - the writer's connection: open, one transaction per batch, and a damaged file out of the way. */
-#include "core/store/state_int.h"
+ * state_db.c - the file of the state database: its columns and versions, one transaction for each batch of rows, a damaged file
+ * moved out of the way, and the reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "core/store/state_int.h"
+
+enum { BUSY_MS = 1000, STAT_LIMIT = 4096, START_FIELD = 22, FIRST_FIELD = 3 };
+
+static inline void cleanup_sqlite(sqlite3 **db)
+{
+	sqlite3_close(*db);
+}
+static inline void cleanup_stmt(sqlite3_stmt **stmt)
+{
+	sqlite3_finalize(*stmt);
+}
+#define AUTO_SQLITE CLEANUP(cleanup_sqlite)
+#define AUTO_STMT   CLEANUP(cleanup_stmt)
+
+/* ---- columns ---- */
+
+enum column_type {
+	COLUMN_TEXT, /* const char * */
+	COLUMN_INT,  /* int64_t */
+	COLUMN_TIME, /* int64_t; 0 is NULL in the file */
+	COLUMN_REAL, /* double */
+};
+
+/* Statements, their parameters and their results all come from this table. */
+#define COLUMN(name, type)                                   \
+	{                                                    \
+#name, type, offsetof(struct task_row, name) \
+	}
+static const struct column {
+	const char *name;
+	enum column_type type;
+	size_t offset;
+} columns[] = {
+	COLUMN(session, COLUMN_TEXT),
+	COLUMN(agent, COLUMN_TEXT),
+	COLUMN(parent, COLUMN_TEXT),
+	COLUMN(tool_use_id, COLUMN_TEXT),
+	COLUMN(type, COLUMN_TEXT),
+	COLUMN(name, COLUMN_TEXT),
+	COLUMN(description, COLUMN_TEXT),
+	COLUMN(model, COLUMN_TEXT),
+	COLUMN(depth, COLUMN_INT),
+	COLUMN(background, COLUMN_INT),
+	COLUMN(state, COLUMN_TEXT),
+	COLUMN(started_ms, COLUMN_TIME),
+	COLUMN(ended_ms, COLUMN_TIME),
+	COLUMN(updated_ms, COLUMN_TIME),
+	COLUMN(turns, COLUMN_INT),
+	COLUMN(tool_uses, COLUMN_INT),
+	COLUMN(input_tokens, COLUMN_INT),
+	COLUMN(output_tokens, COLUMN_INT),
+	COLUMN(cache_read_tokens, COLUMN_INT),
+	COLUMN(cache_write_tokens, COLUMN_INT),
+	COLUMN(cost_usd, COLUMN_REAL),
+	COLUMN(last_tool, COLUMN_TEXT),
+	COLUMN(worktree, COLUMN_TEXT),
+	COLUMN(branch, COLUMN_TEXT),
+	COLUMN(transcript, COLUMN_TEXT),
+	COLUMN(verdict, COLUMN_TEXT),
+	COLUMN(pid, COLUMN_INT),
+	COLUMN(pid_start, COLUMN_INT),
+};
+
+static void add_column_names(struct buf *out)
+{
+	for (size_t i = 0; i < COUNT_OF(columns); i++)
+		buf_addf(out, "%s%s", i ? "," : "", columns[i].name);
+}
+
+static const char *text_at(const struct task_row *row, const struct column *c)
+{
+	const char *text = *(const char *const *)((const char *)row + c->offset);
+
+	return text ? text : "";
+}
+
+struct task_row *task_row_copy(const struct task_row *row)
+{
+	size_t size = sizeof *row;
+
+	for (size_t i = 0; i < COUNT_OF(columns); i++)
+		if (columns[i].type == COLUMN_TEXT)
+			size += strlen(text_at(row, &columns[i])) + 1;
+	struct task_row *copy = xmalloc(size);
+	*copy = *row;
+	char *at = (char *)(copy + 1);
+	for (size_t i = 0; i < COUNT_OF(columns); i++) {
+		if (columns[i].type != COLUMN_TEXT)
+			continue;
+		const char *text = text_at(row, &columns[i]);
+		size_t n = strlen(text) + 1;
+		*(const char **)(void *)((char *)copy + columns[i].offset) = memcpy(at, text, n);
+		at += n;
+	}
+	return copy;
+}
+
+static void bind_row(sqlite3_stmt *stmt, const struct task_row *row)
+{
+	for (int i = 0; i < (int)COUNT_OF(columns); i++) {
+		const void *member = (const char *)row + columns[i].offset;
+		switch (columns[i].type) {
+		case COLUMN_TEXT:
+			sqlite3_bind_text(stmt, i + 1, text_at(row, &columns[i]), -1, SQLITE_STATIC);
+			break;
+		case COLUMN_TIME:
+			if (*(const int64_t *)member)
+				sqlite3_bind_int64(stmt, i + 1, *(const int64_t *)member);
+			else
+				sqlite3_bind_null(stmt, i + 1);
+			break;
+		case COLUMN_INT:
+			sqlite3_bind_int64(stmt, i + 1, *(const int64_t *)member);
+			break;
+		case COLUMN_REAL:
+			sqlite3_bind_double(stmt, i + 1, *(const double *)member);
+			break;
+		}
+	}
+}
+
+/* Its texts die with the next step of stmt. */
+static struct task_row read_row(sqlite3_stmt *stmt)
+{
+	struct task_row row = { 0 };
+
+	for (int i = 0; i < (int)COUNT_OF(columns); i++) {
+		void *member = (char *)&row + columns[i].offset;
+		if (columns[i].type == COLUMN_TEXT) {
+			const char *text = (const char *)sqlite3_column_text(stmt, i);
+			*(const char **)member = text ? text : "";
+		} else if (columns[i].type == COLUMN_REAL) {
+			*(double *)member = sqlite3_column_double(stmt, i);
+		} else {
+			*(int64_t *)member = sqlite3_column_int64(stmt, i);
+		}
+	}
+	return row;
+}
+
+/* ---- versions ---- */
+
+/* To change the schema: append a migration, never edit one (files that have seen it exist), and change the columns with it.
+ * user_version is the number of migrations that a file has seen. */
+static const char *const migrations[] = {
+	"CREATE TABLE task ("
+	" session TEXT NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL, tool_use_id TEXT NOT NULL,"
+	" type TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL, model TEXT NOT NULL,"
+	" depth INTEGER NOT NULL, background INTEGER NOT NULL, state TEXT NOT NULL,"
+	" started_ms INTEGER, ended_ms INTEGER, updated_ms INTEGER,"
+	" turns INTEGER NOT NULL, tool_uses INTEGER NOT NULL, input_tokens INTEGER NOT NULL,"
+	" output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cache_write_tokens INTEGER NOT NULL,"
+	" cost_usd REAL NOT NULL, last_tool TEXT NOT NULL, worktree TEXT NOT NULL, branch TEXT NOT NULL,"
+	" transcript TEXT NOT NULL, output TEXT NOT NULL, verdict TEXT NOT NULL,"
+	" pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
+	" PRIMARY KEY (session, agent)) WITHOUT ROWID;",
+
+	/* The first version wrote notices, and had a table for mail, which no program ever read. */
+	"DROP TABLE IF EXISTS notice; DROP TABLE IF EXISTS mail; ALTER TABLE task DROP COLUMN output",
+};
+
+enum { OUR_VERSION = COUNT_OF(migrations) };
+
+/* "VERB PATH: why". -ERR_PARSE for a damaged file, with the advice that it can be removed. */
+static int sqlite_error(sqlite3 *db, int status, const char *verb, const char *path, struct err *err)
+{
+	const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(status);
+	int primary = status & 0xff;
+
+	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT)
+		return err_set(err, ERR_PARSE, "cannot %s %s: %s; it is an index only and can be removed", verb, path,
+			       why);
+	return err_set(err, ERR_IO, "cannot %s %s: %s", verb, path, why);
+}
+
+/* 0 is an empty file. -ERR_DENIED: newer than ours. */
+static int read_version(sqlite3 *db, const char *path, int *ret_version, struct err *err)
+{
+	AUTO_STMT sqlite3_stmt *stmt = NULL;
+
+	int status = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL);
+	if (status == SQLITE_OK)
+		status = sqlite3_step(stmt);
+	if (status != SQLITE_ROW)
+		return sqlite_error(db, status, "read", path, err);
+	int version = sqlite3_column_int(stmt, 0);
+	if (version > OUR_VERSION)
+		return err_set(err, ERR_DENIED, "%s was made by a newer cadre (version %d, known up to %d)", path,
+			       version, OUR_VERSION);
+	*ret_version = MAX(version, 0);
+	return 0;
+}
+
+/* Brings the file to our version; inside a write transaction. */
+static int migrate(sqlite3 *db, const char *path, struct err *err)
+{
+	char set_version[64];
+	int version;
+
+	int rc = read_version(db, path, &version, err);
+	if (rc < 0 || version == OUR_VERSION)
+		return rc;
+	for (int i = version; i < OUR_VERSION; i++) {
+		int status = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
+		if (status != SQLITE_OK)
+			return sqlite_error(db, status, "make the tables of", path, err);
+	}
+	snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", OUR_VERSION);
+	int status = sqlite3_exec(db, set_version, NULL, NULL, NULL);
+	return status == SQLITE_OK ? 0 : sqlite_error(db, status, "write", path, err);
+}
+
+/* ---- the writer's connection ---- */
 
 char *state_db_path(const char *config_dir)
 {
@@ -15,16 +230,10 @@ char *state_db_path(const char *config_dir)
 	return buf_take(&path, NULL);
 }
 
-/* ---- opening ---- */
-
 static void close_db(struct state_db *db)
 {
-	for (size_t i = 0; i < COUNT_OF(db->put); i++) {
-		sqlite3_finalize(db->put[i]);
-		db->put[i] = NULL;
-	}
-	sqlite3_close(db->sqlite);
-	db->sqlite = NULL;
+	sqlite3_finalize(TAKE(db->put));
+	sqlite3_close(TAKE(db->sqlite));
 }
 
 void state_db_release(struct state_db *db)
@@ -49,7 +258,7 @@ static int make_file(const char *path, struct err *err)
 	return 0;
 }
 
-static int exec(struct state_db *db, const char *sql, struct err *err)
+static int run_sql(struct state_db *db, const char *sql, struct err *err)
 {
 	int status = sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL);
 
@@ -67,11 +276,11 @@ static int open_db(struct state_db *db, struct err *err)
 	int status = sqlite3_open_v2(db->path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (status != SQLITE_OK)
 		return sqlite_error(db->sqlite, status, "open", db->path, err);
-	sqlite3_busy_timeout(db->sqlite, STATE_BUSY_MS);
-	rc = schema_version(db->sqlite, db->path, &version, err);
+	sqlite3_busy_timeout(db->sqlite, BUSY_MS);
+	rc = read_version(db->sqlite, db->path, &version, err);
 	if (rc < 0)
 		return rc;
-	return exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", err);
+	return run_sql(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", err);
 }
 
 /* Is another file in our file's place, or none? */
@@ -82,36 +291,30 @@ static bool has_moved(const struct state_db *db)
 	return sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
 }
 
-/* ---- a batch ---- */
-
-static int put_row(struct state_db *db, const struct queued *q, struct err *err)
+static int put_rows(struct state_db *db, const struct map *rows, struct err *err)
 {
-	sqlite3_stmt **stmt = &db->put[q->kind];
+	int rc = migrate(db->sqlite, db->path, err);
 	int status = SQLITE_OK;
 
-	if (!*stmt) {
+	if (rc == 0 && !db->put) {
 		AUTO_BUF struct buf sql = { 0 };
-		row_write_sql(&row_kinds[q->kind], &sql);
-		status = sqlite3_prepare_v3(db->sqlite, sql.p, (int)sql.n, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+		buf_addstr(&sql, "INSERT OR REPLACE INTO task (");
+		add_column_names(&sql);
+		buf_addstr(&sql, ") VALUES (?");
+		for (size_t i = 1; i < COUNT_OF(columns); i++)
+			buf_addstr(&sql, ",?");
+		buf_addch(&sql, ')');
+		status = sqlite3_prepare_v3(db->sqlite, sql.p, (int)sql.n, SQLITE_PREPARE_PERSISTENT, &db->put, NULL);
 	}
-	if (status == SQLITE_OK) {
-		row_bind(&row_kinds[q->kind], *stmt, q->row);
-		(void)sqlite3_step(*stmt);
-		status = sqlite3_reset(*stmt); /* gives the failure of the step again */
+	for (struct map_entry *e = map_next(rows, NULL); e && rc == 0 && status == SQLITE_OK; e = map_next(rows, e)) {
+		bind_row(db->put, e->value);
+		(void)sqlite3_step(db->put);
+		status = sqlite3_reset(db->put); /* gives the failure of the step again */
 	}
-	return status == SQLITE_OK ? 0 : sqlite_error(db->sqlite, status, "write", db->path, err);
+	return rc < 0 || status == SQLITE_OK ? rc : sqlite_error(db->sqlite, status, "write", db->path, err);
 }
 
-static int put_rows(struct state_db *db, const struct batch *b, struct err *err)
-{
-	int rc = schema_ensure(db->sqlite, db->path, err);
-
-	for (struct map_entry *e = map_next(&b->rows, NULL); e && rc == 0; e = map_next(&b->rows, e))
-		rc = put_row(db, e->value, err);
-	return rc;
-}
-
-static int try_commit(struct state_db *db, const struct batch *b, struct err *err)
+static int try_commit(struct state_db *db, const struct map *rows, struct err *err)
 {
 	int rc = 0;
 
@@ -120,13 +323,11 @@ static int try_commit(struct state_db *db, const struct batch *b, struct err *er
 	if (!db->sqlite)
 		rc = open_db(db, err);
 	if (rc == 0)
-		rc = exec(db, "BEGIN IMMEDIATE", err);
+		rc = run_sql(db, "BEGIN IMMEDIATE", err);
 	if (rc == 0)
-		rc = put_rows(db, b, err);
-	return rc < 0 ? rc : exec(db, "COMMIT", err);
+		rc = put_rows(db, rows, err);
+	return rc < 0 ? rc : run_sql(db, "COMMIT", err);
 }
-
-/* ---- a damaged file ---- */
 
 static int rename_part(const struct state_db *db, const char *aside, const char *suffix)
 {
@@ -161,18 +362,93 @@ static int move_aside(struct state_db *db, struct err *err)
 	return 0;
 }
 
-int state_db_commit(struct state_db *db, const struct batch *b, struct err *err)
+int state_db_commit(struct state_db *db, const struct map *rows, struct err *err)
 {
-	if (!b->rows.count)
+	if (!rows->count)
 		return 0;
-	int rc = try_commit(db, b, err);
+	int rc = try_commit(db, rows, err);
 	if (rc == -ERR_PARSE) {
 		rc = move_aside(db, err);
 		close_db(db);
 		if (rc == 0)
-			rc = try_commit(db, b, err);
+			rc = try_commit(db, rows, err);
 	}
 	if (rc < 0)
 		close_db(db); /* rolls back; a new connection has no memory of what failed */
+	else if (err)
+		err->kind = 0;
 	return rc;
+}
+
+/* ---- the reader ---- */
+
+/* *ret_db is NULL when there is nothing to read. Also after a failure it must be closed. What a process left half done that was
+ * killed must be undone before anything can be read, and only a connection that may write does that; one to a file that
+ * cannot be written is read-only all the same. No statement changes a row, and the log is left to the writers. */
+static int open_reader(const char *path, sqlite3 **ret_db, struct err *err)
+{
+	struct stat st;
+	int version;
+
+	if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	int status = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (status == SQLITE_OK)
+		status = sqlite3_db_config(*ret_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (status != SQLITE_OK)
+		return sqlite_error(*ret_db, status, "open", path, err);
+	sqlite3_busy_timeout(*ret_db, BUSY_MS);
+	int rc = read_version(*ret_db, path, &version, err);
+	if (rc == 0 && version == 0)
+		sqlite3_close(TAKE(*ret_db));
+	return rc;
+}
+
+int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct err *err)
+{
+	AUTO_FREE char *path = state_db_path(config_dir);
+	AUTO_BUF struct buf sql = { 0 };
+	AUTO_SQLITE sqlite3 *db = NULL;
+	AUTO_STMT sqlite3_stmt *stmt = NULL;
+
+	int rc = open_reader(path, &db, err);
+	if (rc < 0 || !db)
+		return rc;
+	buf_addstr(&sql, "SELECT ");
+	add_column_names(&sql);
+	buf_addstr(&sql, " FROM task ORDER BY started_ms, session, agent");
+	int status = sqlite3_prepare_v2(db, sql.p, (int)sql.n, &stmt, NULL);
+	if (status != SQLITE_OK)
+		return sqlite_error(db, status, "read", path, err);
+	while ((status = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct task_row row = read_row(stmt);
+		fn(data, &row);
+	}
+	return status == SQLITE_DONE ? 0 : sqlite_error(db, status, "read", path, err);
+}
+
+/* ---- owners ---- */
+
+/* The second field of the file is the program's name in parentheses, with any bytes in it: count from its end. */
+int64_t process_start(int64_t pid)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char path[64];
+	int64_t ticks = 0;
+
+	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+	if (file_read(path, STAT_LIMIT, &text, NULL) < 0)
+		return 0;
+	const char *name_end = strrchr(text.p, ')');
+	if (!name_end)
+		return 0;
+	struct str rest = str_trim(str_from(name_end + 1)), field = { 0 };
+	for (int i = FIRST_FIELD; i <= START_FIELD && rest.p; i++)
+		field = str_cut(&rest, ' ');
+	return str_to_i64(field, &ticks) ? ticks : 0;
+}
+
+bool task_owner_lives(const struct task_row *row)
+{
+	return row->pid > 0 && row->pid_start > 0 && process_start(row->pid) == row->pid_start;
 }

@@ -113,21 +113,21 @@ static const char *project_of(struct arena *a, const struct task_row *row)
 static void copy_row(struct arena *a, const struct task_row *from, struct task_row *to)
 {
 	*to = *from;
-	const char **texts[] = { &to->session, &to->agent,  &to->parent,  &to->tool_use_id, &to->type,
-				 &to->name,    &to->model,  &to->state,   &to->description, &to->last_tool,
-				 &to->branch,  &to->output, &to->verdict, &to->worktree,    &to->transcript };
+	const char **texts[] = { &to->session, &to->agent,   &to->parent,   &to->tool_use_id, &to->type,
+				 &to->name,    &to->model,   &to->state,    &to->description, &to->last_tool,
+				 &to->branch,  &to->verdict, &to->worktree, &to->transcript };
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		*texts[i] = arena_strdup(a, *texts[i] ? *texts[i] : "");
 }
 
-static bool add_row(void *data, const struct task_row *row)
+static void add_row(void *data, const struct task_row *row)
 {
 	struct task_list *l = data;
 	struct task_session *s = find_session(l, row->session);
 
 	if (s && s->socket)
-		return true; /* it has told more */
+		return; /* it has told more */
 	if (!s) {
 		s = add_session(l, row->session);
 		s->project_dir = project_of(&l->arena, row);
@@ -137,12 +137,11 @@ static bool add_row(void *data, const struct task_row *row)
 	s->cost_usd += row->cost_usd;
 	if (!strcmp(row->state, "running") && !task_owner_lives(row))
 		copy->state = cut_off;
-	return true;
 }
 
 int task_list_add_past(struct task_list *l, const char *config_dir, struct err *err)
 {
-	return state_each_task(config_dir, NULL, add_row, l, err);
+	return state_each_task(config_dir, add_row, l, err);
 }
 
 bool task_list_add_meta(struct task_list *l, const char *project_dir, const char *session)

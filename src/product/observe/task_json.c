@@ -105,7 +105,7 @@ static void read_field(const struct json *value, const struct field *f, struct a
 
 void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row)
 {
-	*ret_row = (struct task_row){ .output = "" };
+	*ret_row = (struct task_row){ 0 };
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		read_field(json_get(object, fields[i].key), &fields[i], a, (char *)ret_row + fields[i].offset);
 }

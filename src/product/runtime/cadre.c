@@ -93,6 +93,8 @@ static void drain_worktrees(struct cadre *c)
 
 void cadre_free(struct cadre *c)
 {
+	struct err err = { 0 };
+
 	if (!c)
 		return;
 	watch_end_all(c);
@@ -117,7 +119,8 @@ void cadre_free(struct cadre *c)
 	skill_registry_free(c->services.skills);
 	policy_release(&c->services.policy);
 	plugin_list_unref(c->services.plugins);
-	state_free(c->services.state);
+	if (state_close(c->services.state, &err) < 0)
+		services_log(&c->services, "error", "%s", err.text);
 	head_pool_release(&c->services.heads);
 	for (struct observer *o = c->services.observers, *next; o; o = next) {
 		next = o->next;

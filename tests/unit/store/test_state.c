@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_state.c - tasks and notices go into the state database and come back. */
+ * test_state.c - tasks go into the state database and come back. */
 #include "core/store/state.h"
 #include <poll.h>
 #include <sqlite3.h>
@@ -27,44 +27,34 @@ static void desk_init(struct desk *d)
 
 static void desk_release(struct desk *d)
 {
-	state_free(d->state);
+	(void)state_close(d->state, NULL);
 	loop_free(d->loop);
 	buf_release(&d->seen);
 	stage_release(&d->stage);
 }
 
-static bool see_task(void *data, const struct task_row *row)
+static void see_task(void *data, const struct task_row *row)
 {
 	struct buf *out = data;
 
 	buf_addf(out, "%s/%s=%s ", row->session, row->agent, row->state);
-	return true;
 }
 
-static bool see_notice(void *data, const struct notice_row *row)
-{
-	struct buf *out = data;
-
-	buf_addf(out, "%s:%s%s ", row->id, row->text, row->delivered_ms ? "+" : "");
-	return true;
-}
-
-static const char *tasks(struct desk *d, const char *session)
+static const char *tasks(struct desk *d)
 {
 	struct err err = { 0 };
 
 	buf_clear(&d->seen);
-	CHECK_INT(state_each_task(d->stage.dir, session, see_task, &d->seen, &err), 0);
+	CHECK_INT(state_each_task(d->stage.dir, see_task, &d->seen, &err), 0);
 	return d->seen.n ? d->seen.p : "";
 }
 
-static const char *notices(struct desk *d, const char *session, bool undelivered_only)
+/* Waits until all that was put is on disk. */
+static void close_state(struct desk *d)
 {
 	struct err err = { 0 };
 
-	buf_clear(&d->seen);
-	CHECK_INT(state_each_notice(d->stage.dir, session, undelivered_only, see_notice, &d->seen, &err), 0);
-	return d->seen.n ? d->seen.p : "";
+	CHECK_INT(state_close(TAKE(d->state), &err), 0);
 }
 
 static void put(struct desk *d, const char *session, const char *agent, const char *state, int64_t started_ms)
@@ -89,10 +79,9 @@ TEST(a_run_that_puts_nothing_makes_nothing)
 	struct desk d;
 	desk_init(&d);
 
-	CHECK(state_flush(d.state));
+	close_state(&d);
 
-	CHECK_CSTR(tasks(&d, NULL), "");
-	CHECK_INT(state_error(d.state, NULL), 0);
+	CHECK_CSTR(tasks(&d), "");
 	CHECK(!file_exists(stage_path(&d.stage, "cadre")));
 	desk_release(&d);
 }
@@ -123,13 +112,12 @@ static const struct task_row full_task = {
 	.worktree = "/w",
 	.branch = "b",
 	.transcript = "/t.jsonl",
-	.output = "/o.txt",
 	.verdict = "PASS",
 	.pid = 77,
 	.pid_start = 88,
 };
 
-static bool is_full_task(void *data, const struct task_row *row)
+static void is_full_task(void *data, const struct task_row *row)
 {
 	bool *seen = data;
 
@@ -137,13 +125,12 @@ static bool is_full_task(void *data, const struct task_row *row)
 #define SAME_INT(member)  CHECK(row->member == full_task.member)
 	SAME_TEXT(session), SAME_TEXT(agent), SAME_TEXT(parent), SAME_TEXT(tool_use_id), SAME_TEXT(type);
 	SAME_TEXT(name), SAME_TEXT(description), SAME_TEXT(model), SAME_TEXT(state), SAME_TEXT(last_tool);
-	SAME_TEXT(worktree), SAME_TEXT(branch), SAME_TEXT(transcript), SAME_TEXT(output), SAME_TEXT(verdict);
+	SAME_TEXT(worktree), SAME_TEXT(branch), SAME_TEXT(transcript), SAME_TEXT(verdict);
 	SAME_INT(depth), SAME_INT(background), SAME_INT(started_ms), SAME_INT(ended_ms), SAME_INT(updated_ms);
 	SAME_INT(turns), SAME_INT(tool_uses), SAME_INT(input_tokens), SAME_INT(output_tokens);
 	SAME_INT(cache_read_tokens), SAME_INT(cache_write_tokens), SAME_INT(cost_usd), SAME_INT(pid);
 	SAME_INT(pid_start);
 	*seen = true;
-	return true;
 }
 
 TEST(a_task_comes_back_as_it_was_put)
@@ -154,14 +141,14 @@ TEST(a_task_comes_back_as_it_was_put)
 	desk_init(&d);
 
 	state_put_task(d.state, &full_task);
-	CHECK(state_flush(d.state));
+	close_state(&d);
 
-	CHECK_INT(state_each_task(d.stage.dir, "s1", is_full_task, &seen, &err), 0);
+	CHECK_INT(state_each_task(d.stage.dir, is_full_task, &seen, &err), 0);
 	CHECK(seen);
 	desk_release(&d);
 }
 
-static bool is_bare_task(void *data, const struct task_row *row)
+static void is_bare_task(void *data, const struct task_row *row)
 {
 	bool *seen = data;
 
@@ -174,7 +161,6 @@ static bool is_bare_task(void *data, const struct task_row *row)
 	other.pid_start++;
 	CHECK(!task_owner_lives(&other));
 	*seen = true;
-	return true;
 }
 
 TEST(a_bare_task_gets_a_time_and_this_process_as_its_owner)
@@ -185,14 +171,14 @@ TEST(a_bare_task_gets_a_time_and_this_process_as_its_owner)
 	desk_init(&d);
 
 	state_put_task(d.state, &(struct task_row){ .session = "s", .agent = "a" });
-	CHECK(state_flush(d.state));
+	close_state(&d);
 
-	CHECK_INT(state_each_task(d.stage.dir, NULL, is_bare_task, &seen, &err), 0);
+	CHECK_INT(state_each_task(d.stage.dir, is_bare_task, &seen, &err), 0);
 	CHECK(seen);
 	desk_release(&d);
 }
 
-TEST(tasks_are_listed_by_session_and_age)
+TEST(tasks_are_listed_by_age)
 {
 	struct desk d;
 	desk_init(&d);
@@ -201,62 +187,36 @@ TEST(tasks_are_listed_by_session_and_age)
 	put(&d, "s1", "a", "running", 30);
 	put(&d, "s2", "a", "running", 10);
 	put(&d, "s", "1a", "running", 40); /* not the same key as s1 a */
-	CHECK(state_flush(d.state));
+	close_state(&d);
 
-	CHECK_CSTR(tasks(&d, "s1"), "s1/b=running s1/a=running ");
-	CHECK_CSTR(tasks(&d, NULL), "s2/a=running s1/b=running s1/a=running s/1a=running ");
-	CHECK_CSTR(tasks(&d, "none"), "");
-	desk_release(&d);
-}
-
-static bool stop_at_first(void *data, const struct task_row *row)
-{
-	int *count = data;
-
-	(void)row;
-	++*count;
-	return false;
-}
-
-TEST(a_reader_stops_when_it_is_told)
-{
-	struct desk d;
-	struct err err = { 0 };
-	int count = 0;
-	desk_init(&d);
-
-	put(&d, "s", "a", "running", 1);
-	put(&d, "s", "b", "running", 1);
-	CHECK(state_flush(d.state));
-
-	CHECK_INT(state_each_task(d.stage.dir, NULL, stop_at_first, &count, &err), 0);
-	CHECK_INT(count, 1);
+	CHECK_CSTR(tasks(&d), "s2/a=running s1/b=running s1/a=running s/1a=running ");
 	desk_release(&d);
 }
 
 TEST(several_puts_of_one_row_are_one_write)
 {
 	struct desk d;
-	struct err err = { 0 };
+	sqlite3 *db = NULL;
+	sqlite3_stmt *stmt = NULL;
 	desk_init(&d);
 	put(&d, "s", "other", "running", 1);
-	CHECK(state_flush(d.state));
-	run_sql(&d, "CREATE TRIGGER count_writes AFTER INSERT ON task WHEN NEW.agent = 'a' BEGIN "
-		    "INSERT INTO notice VALUES (hex(randomblob(8)), 's', '', '', 'write', 1, NULL); END");
+	close_state(&d);
+	run_sql(&d, "CREATE TABLE writes (agent TEXT); CREATE TRIGGER count_writes AFTER INSERT ON task BEGIN "
+		    "INSERT INTO writes VALUES (NEW.agent); END");
+	d.state = state_new(d.loop, d.stage.dir);
 
-	put(&d, "s", "a", "running", 1);
 	for (int i = 0; i < 50; i++)
 		put(&d, "s", "a", i % 2 ? "waiting for a much longer name than before" : "running", 1);
 	put(&d, "s", "a", "done", 1);
-	CHECK(state_flush(d.state));
+	close_state(&d);
 
-	CHECK_CSTR(tasks(&d, "s"), "s/a=done s/other=running ");
-	buf_clear(&d.seen);
-	int writes = 0;
-	CHECK_INT(state_each_notice(d.stage.dir, "s", false, see_notice, &d.seen, &err), 0);
-	for (const char *p = d.seen.p; (p = strstr(p, "write")); p++)
-		writes++;
-	CHECK_INT(writes, 1);
+	CHECK_CSTR(tasks(&d), "s/a=done s/other=running ");
+	CHECK_INT(sqlite3_open(stage_path(&d.stage, "cadre/state.db"), &db), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, "SELECT count(*) FROM writes", -1, &stmt, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_step(stmt), SQLITE_ROW);
+	CHECK_INT(sqlite3_column_int(stmt, 0), 1);
+	CHECK_INT(sqlite3_finalize(stmt), SQLITE_OK);
+	CHECK_INT(sqlite3_close(db), SQLITE_OK);
 	desk_release(&d);
 }
 
@@ -288,75 +248,18 @@ TEST(a_loop_turn_is_enough_to_write)
 	CHECK(!file_exists(stage_path(&d.stage, "cadre/state.db")));
 	loop_run(d.loop);
 
-	while (!*tasks(&d, "s"))
+	while (!*tasks(&d))
 		wait_for_change(&d, inotify);
-	CHECK_CSTR(tasks(&d, "s"), "s/a=running ");
+	CHECK_CSTR(tasks(&d), "s/a=running ");
 	close(inotify);
 	desk_release(&d);
 }
 
-TEST(what_is_queued_is_written_before_the_end)
-{
-	struct desk d;
-	desk_init(&d);
-
-	put(&d, "s", "a", "running", 1);
-	state_free(d.state);
-	d.state = NULL;
-
-	CHECK_CSTR(tasks(&d, "s"), "s/a=running ");
-	desk_release(&d);
-}
-
-static void put_notice(struct desk *d, const char *id, const char *text)
-{
-	state_put_notice(d->state, &(struct notice_row){ .id = id, .session = "s", .text = text, .created_ms = 5 });
-}
-
-TEST(a_notice_waits_until_it_is_delivered)
-{
-	struct desk d;
-	desk_init(&d);
-
-	put_notice(&d, "z", "one");
-	put_notice(&d, "y", "two");
-	put_notice(&d, "x", "three");
-	state_notice_delivered(d.state, "y"); /* in the commit of its put */
-	CHECK(state_flush(d.state));
-	CHECK_CSTR(notices(&d, "s", true), "z:one x:three ");
-
-	state_notice_delivered(d.state, "z");
-	state_notice_delivered(d.state, "nobody");
-	CHECK(state_flush(d.state));
-	CHECK_CSTR(notices(&d, "s", true), "x:three ");
-	CHECK_CSTR(notices(&d, "s", false), "z:one+ y:two+ x:three ");
-	CHECK_CSTR(notices(&d, NULL, true), "x:three ");
-	CHECK_CSTR(notices(&d, NULL, false), "z:one+ y:two+ x:three ");
-	CHECK_CSTR(notices(&d, "t", false), "");
-	desk_release(&d);
-}
-
-TEST(a_delivered_notice_stays_delivered)
-{
-	struct desk d;
-	desk_init(&d);
-
-	put_notice(&d, "n", "text");
-	state_notice_delivered(d.state, "n");
-	CHECK(state_flush(d.state));
-	put_notice(&d, "n", "text");
-	CHECK(state_flush(d.state));
-
-	CHECK_CSTR(notices(&d, "s", true), "");
-	desk_release(&d);
-}
-
-static bool count_row(void *data, const struct task_row *row)
+static void count_row(void *data, const struct task_row *row)
 {
 	int *count = data;
 
 	*count += row->turns == 3;
-	return true;
 }
 
 TEST(ten_thousand_tasks_in_a_burst_are_all_written)
@@ -374,9 +277,9 @@ TEST(ten_thousand_tasks_in_a_burst_are_all_written)
 		}
 		loop_run(d.loop);
 	}
-	CHECK(state_flush(d.state));
+	close_state(&d);
 
-	CHECK_INT(state_each_task(d.stage.dir, "s", count_row, &count, &err), 0);
+	CHECK_INT(state_each_task(d.stage.dir, count_row, &count, &err), 0);
 	CHECK_INT(count, 10000);
 	desk_release(&d);
 }
@@ -384,9 +287,7 @@ TEST(ten_thousand_tasks_in_a_burst_are_all_written)
 int test_state(void)
 {
 	return RUN_TESTS(T(a_run_that_puts_nothing_makes_nothing), T(a_task_comes_back_as_it_was_put),
-			 T(a_bare_task_gets_a_time_and_this_process_as_its_owner),
-			 T(tasks_are_listed_by_session_and_age), T(a_reader_stops_when_it_is_told),
+			 T(a_bare_task_gets_a_time_and_this_process_as_its_owner), T(tasks_are_listed_by_age),
 			 T(several_puts_of_one_row_are_one_write), T(a_loop_turn_is_enough_to_write),
-			 T(what_is_queued_is_written_before_the_end), T(a_notice_waits_until_it_is_delivered),
-			 T(a_delivered_notice_stays_delivered), T(ten_thousand_tasks_in_a_burst_are_all_written));
+			 T(ten_thousand_tasks_in_a_burst_are_all_written));
 }
