@@ -246,6 +246,10 @@ CADRE_API int cadre_agents_show(struct cadre *c, const char *name, struct cadre_
  * all places are checked. */
 CADRE_API int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count,
 				 struct cadre_report **ret_report, char *why, size_t why_size);
+/* Copies the user memory of an agent (memory: user) into the project: .claude/agent-memory-snapshots/NAME, which fills the empty
+ * memory of others who trust the project. */
+CADRE_API int cadre_agents_memory(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
+				  size_t why_size);
 /* Writes a first version of .claude/agents/NAME.md below the working directory; an existing file is left alone. */
 CADRE_API int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
 			       size_t why_size);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`cadre agents` from outside: list, show, check, new; text and JSON; exit codes."""
+"""`cadre agents` from outside: list, show, check, memory, new; text and JSON; exit codes."""
 import json
 import os
 import pathlib
@@ -166,6 +166,22 @@ def a_name_never_becomes_a_path(lab):
     assert not left, left
 
 
+def memory_is_copied_into_the_project(lab):
+    put(lab.work, ".git/HEAD", "ref: refs/heads/main\n")
+    put(lab.work, ".claude/agents/a.md", "---\nname: keeper\ndescription: d\nmemory: user\n---\nbody\n")
+    put(lab.work, ".claude/agents/b.md", "---\nname: local\ndescription: d\nmemory: local\n---\nbody\n")
+    put(lab.home, ".claude/agent-memory/keeper/MEMORY.md", "remember the milk\n")
+    put(lab.home, ".claude/agent-memory/keeper/other.md", "more\n")
+    assert ask(lab, "memory", "keeper") == {"name": "keeper", "files": 2}
+    shared = pathlib.Path(lab.work) / ".claude/agent-memory-snapshots/keeper"
+    assert (shared / "MEMORY.md").read_text() == "remember the milk\n" and (shared / "snapshot.json").exists()
+    done = lab.cadre("agents", "memory", "keeper")
+    assert done.code == 0 and "2 file(s)" in done.out, done
+    for name, expected in (("local", "has no user memory"), ("nobody", "there is no agent 'nobody'")):
+        done = lab.cadre("agents", "memory", name)
+        assert done.code != 0 and done.out == "" and expected in done.err, done
+
+
 def broken_configuration_is_told_with_file_and_line(lab):
     path = put(lab.home, ".claude/settings.json", '{\n  "agents": {,}\n}')
     done = lab.cadre("agents")
@@ -215,7 +231,7 @@ def help_is_there_for_the_verb(lab):
     assert done.code == 0 and "cadre agents check [PATH...]" in done.out and "--plugin-dir" in done.out, done
     assert "cadre agents" in lab.cadre("--help").out
     done = lab.cadre("agents", "remove", "x")
-    assert done.code == 2 and "expected show, check or new" in done.err, done
+    assert done.code == 2 and "expected show, check, memory or new" in done.err, done
     done = lab.cadre("agents", "--max-turns", "3")
     assert done.code == 2 and "has no meaning for `cadre agents`" in done.err, done
 
@@ -232,6 +248,7 @@ if __name__ == "__main__":
          a_path_that_is_not_there_is_a_usage_error,
          new_writes_a_file_without_complaints_and_never_over_another,
          a_name_never_becomes_a_path,
+         memory_is_copied_into_the_project,
          broken_configuration_is_told_with_file_and_line,
          denied_agents_are_marked,
          a_hostile_name_or_description_cannot_act_on_the_terminal,

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * agents_show.c - `cadre agents show`: one definition, where each part comes from, and what it comes to. */
+ * agents_show.c - `cadre agents show`: one definition, where each part comes from, and what it comes to; and
+ * `cadre agents memory`. */
 #include "defs/agentdef/color.h"
 #include "defs/agentdef/describe.h"
 #include "defs/agentdef/guide.h"
+#include "agents/agent/memory.h"
 #include "agents/agent/model_choice.h"
 #include "agents/agent/tool_choice.h"
 #include "product/command/report.h"
 #include "defs/policy/sources.h"
 #include "core/model/catalog.h"
+#include "lib/git/git_head.h"
 
 struct show {
 	struct cadre_report *report;
@@ -243,4 +246,43 @@ int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **r
 	agent_registry_free(r);
 	settings_unref(settings);
 	return api_status(status, &err, why, why_size);
+}
+
+int cadre_agents_memory(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct memory_places places = { 0 };
+	struct agent_registry *r = NULL;
+	const char *cwd;
+	struct err err = { 0 };
+	size_t files = 0;
+
+	if (!c || !name || !ret_report)
+		return CADRE_USAGE;
+	struct cadre_report *report = xcalloc(1, sizeof *report);
+	int status = options_directories(&c->options, &a, &cwd, &places.config_dir, &err);
+	if (status == 0)
+		status = app_agents(c, &a, &r, &err);
+	if (status == 0) {
+		const char *root = git_root(&a, cwd);
+		places.project_dir = root ? root : cwd;
+	}
+	const struct agent_entry *entry = r ? agent_registry_find(r, str_from(name)) : NULL;
+	if (status == 0 && !entry)
+		status = err_set(&err, ERR_NOT_FOUND, "there is no agent '%.80s'; `cadre agents` lists them", name);
+	if (status == 0)
+		status = agent_memory_save_snapshot(entry->definition, &places, &files, &err);
+	if (status == 0) {
+		struct json_out w = json_out(&report->json);
+		json_open(&w, '{');
+		json_kcstr(&w, "name", entry->definition->name);
+		json_ki64(&w, "files", (int64_t)files);
+		json_close(&w);
+		report_line(report, CADRE_GOOD,
+			    "The memory of %s is in the project now, in .claude/agent-memory-snapshots: "
+			    "%zu file(s).",
+			    entry->definition->name, files);
+	}
+	agent_registry_free(r);
+	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

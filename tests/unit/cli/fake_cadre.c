@@ -135,6 +135,11 @@ int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count, 
 	return fake_report("check", count ? all.p : "", ret_report);
 }
 
+int cadre_agents_memory(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
+{
+	return fake_report("memory", name, ret_report);
+}
+
 int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
 	return fake_report("new", name, ret_report);
