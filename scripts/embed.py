@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Turns a file into a C constant: embed.py [--json] INPUT OUTPUT.c NAME [HEADER]
 
-OUTPUT.c defines `const char NAME[]`, which ends with a NUL that is not part of the file, and `const size_t NAME_len`. It
-includes HEADER, which declares them, or declares them itself. With --json the input is parsed, so that a mistake stops
+OUTPUT.c defines `const char NAME[]`, which ends with a NUL that is not part of the file. It includes HEADER, which declares
+it, or declares it itself. With --json the input is parsed, so that a mistake stops
 the build, and written on one line in its own key order."""
 import json
 import pathlib
@@ -22,11 +22,11 @@ def main(args):
     rows = [", ".join(str(b if b < 128 else b - 256) for b in data[i : i + 24]) for i in range(0, len(data), 24)]
     head = [f'#include "{h}"' for h in header] or [f"extern const char {name}[];"]
     pathlib.Path(target).write_text(
-        f"/* Made from {pathlib.Path(source).name} by {pathlib.Path(__file__).name}. */\n#include <stddef.h>\n"
+        f"/* Made from {pathlib.Path(source).name} by {pathlib.Path(__file__).name}. */\n"
         + "\n".join(head)
-        + f"\nextern const size_t {name}_len;\n\nconst char {name}[] = {{\n\t"
+        + f"\n\nconst char {name}[] = {{\n\t"
         + ",\n\t".join(rows)
-        + f"\n}};\nconst size_t {name}_len = sizeof {name} - 1;\n"
+        + "\n};\n"
     )
 
 

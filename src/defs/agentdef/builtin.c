@@ -9,17 +9,16 @@ enum row_flags { EXPLORE_PLAN = 1 << 0, GUIDE = 1 << 1, COORDINATOR = 1 << 2 };
 static const struct row {
 	const char *name;
 	const char *text;
-	const size_t *len;
 	unsigned flags;
 } table[] = {
-	{ "Bash", builtin_bash, &builtin_bash_len, 0 },
-	{ "Explore", builtin_explore, &builtin_explore_len, EXPLORE_PLAN },
-	{ "Plan", builtin_plan, &builtin_plan_len, EXPLORE_PLAN },
-	{ "cadre-guide", builtin_cadre_guide, &builtin_cadre_guide_len, GUIDE },
-	{ "general-purpose", builtin_general_purpose, &builtin_general_purpose_len, 0 },
-	{ "statusline-setup", builtin_statusline_setup, &builtin_statusline_setup_len, 0 },
-	{ "verification", builtin_verification, &builtin_verification_len, 0 },
-	{ "worker", builtin_worker, &builtin_worker_len, COORDINATOR },
+	{ "Bash", builtin_bash, 0 },
+	{ "Explore", builtin_explore, EXPLORE_PLAN },
+	{ "Plan", builtin_plan, EXPLORE_PLAN },
+	{ "cadre-guide", builtin_cadre_guide, GUIDE },
+	{ "general-purpose", builtin_general_purpose, 0 },
+	{ "statusline-setup", builtin_statusline_setup, 0 },
+	{ "verification", builtin_verification, 0 },
+	{ "worker", builtin_worker, COORDINATOR },
 };
 
 static const struct {
@@ -57,8 +56,8 @@ void builtin_each(const struct builtin_switches *switches, void (*fn)(void *data
 {
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		if (is_wanted(&table[i], switches))
-			fn(data, agent_from_markdown(AGENT_BUILT_IN, "built-in", table[i].name,
-						     (struct str){ table[i].text, *table[i].len }));
+			fn(data,
+			   agent_from_markdown(AGENT_BUILT_IN, "built-in", table[i].name, str_from(table[i].text)));
 }
 
 const char *builtin_alias(struct str name)

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * builtin_text.h - the files of builtin/, which the build turns into constants (scripts/embed.py). */
 #pragma once
-#include <stddef.h>
 
-#define BUILTIN_TEXT(name)        \
-	extern const char name[]; \
-	extern const size_t name##_len
-BUILTIN_TEXT(builtin_bash);
-BUILTIN_TEXT(builtin_cadre_guide);
-BUILTIN_TEXT(builtin_explore);
-BUILTIN_TEXT(builtin_general_purpose);
-BUILTIN_TEXT(builtin_plan);
-BUILTIN_TEXT(builtin_statusline_setup);
-BUILTIN_TEXT(builtin_verification);
-BUILTIN_TEXT(builtin_worker);
-#undef BUILTIN_TEXT
+extern const char builtin_bash[];
+extern const char builtin_cadre_guide[];
+extern const char builtin_explore[];
+extern const char builtin_general_purpose[];
+extern const char builtin_plan[];
+extern const char builtin_statusline_setup[];
+extern const char builtin_verification[];
+extern const char builtin_worker[];
