@@ -112,6 +112,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)directory_remove(dir, NULL);
 	if (version_range_is_good(bytes))
 		(void)version_fits(STR("1.2.3-a.1"), bytes);
-	must(version_compare(bytes, bytes) == 0);
 	return 0;
 }

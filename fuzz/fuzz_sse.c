@@ -32,8 +32,7 @@ static void feed(struct buf *seen, size_t limit, const char *p, size_t n, uint32
 	}
 	buf_addf(seen, "rc %d", rc);
 	if (!rc)
-		buf_addf(seen, " held %d retry %llu id " STR_FMT, sse_in_event(&s), (unsigned long long)s.retry_ms,
-			 STR_ARG(buf_str(&s.last_id)));
+		buf_addf(seen, " retry %llu id " STR_FMT, (unsigned long long)s.retry_ms, STR_ARG(buf_str(&s.last_id)));
 	sse_release(&s);
 }
 

@@ -340,15 +340,6 @@ struct shell *shell_set_find(const struct shell_set *set, struct str id)
 	return NULL;
 }
 
-size_t shell_set_running(const struct shell_set *set)
-{
-	size_t n = 0;
-
-	for (const struct shell *shell = set->shells; shell; shell = shell->next)
-		n += shell->background;
-	return n;
-}
-
 void shell_set_free(struct shell_set *set)
 {
 	if (!set)

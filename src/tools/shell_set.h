@@ -64,7 +64,6 @@ struct shell_set *shell_set_new(struct tool_env *env);
  * only when spawner_active() says so: the loop must run until then. */
 void shell_set_free(struct shell_set *set);
 struct shell *shell_set_find(const struct shell_set *set, struct str id); /* background shells only */
-size_t shell_set_running(const struct shell_set *set);                    /* background shells only */
 
 int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err);
 void shell_stop(struct shell *shell, enum shell_reason reason); /* the end comes later, as for every shell */

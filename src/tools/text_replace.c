@@ -2,7 +2,7 @@
  * text_replace.c - finding and replacing text as Edit does. */
 #include "tools/text_replace.h"
 
-bool text_uses_crlf(struct str text)
+static bool text_uses_crlf(struct str text)
 {
 	size_t crlf = 0;
 	size_t lines = 0;

@@ -4,7 +4,6 @@
 #pragma once
 #include "lib/base/buf.h"
 
-bool text_uses_crlf(struct str text); /* more lines end with CRLF than with LF alone */
 /* How often needle (not empty) occurs in text, without overlaps. */
 size_t text_count(struct str text, struct str needle);
 /* Appends text with the first `count` occurrences replaced. */

@@ -45,7 +45,7 @@ static bool read_id(struct str text, unsigned *ret_id)
 	return true;
 }
 
-bool todo_ids_has(const struct todo_ids *ids, unsigned id)
+static bool todo_ids_has(const struct todo_ids *ids, unsigned id)
 {
 	for (size_t i = 0; i < ids->count; i++)
 		if (ids->ids[i] == id)

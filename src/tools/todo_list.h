@@ -47,7 +47,6 @@ void todo_list_close(struct todo_list *l); /* also of one that could not be open
 #define AUTO_TODO_LIST CLEANUP(todo_list_close)
 
 struct todo *todo_find(const struct todo_list *l, struct str id); /* NULL: there is none */
-bool todo_ids_has(const struct todo_ids *ids, unsigned id);
 /* `blocker` comes first, in both items. True: that is new. Neither is written. */
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
 bool todo_is_open(const struct todo_list *l, unsigned id); /* it is there and not completed */

@@ -123,6 +123,24 @@ static void subagent_free(struct subagent *s)
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
+static void subagent_begin_end(struct subagent *s, enum end_state end)
+{
+	s->end = end;
+	s->phase = CHILD_ENDS;
+	s->step = 0;
+	s->in_step = false;
+	for (struct subagent *c = s->actor.children ? s->actor.tree->alive : NULL; c; c = c->next) {
+		if (c->actor.parent != &s->actor)
+			continue;
+		if (s->suspend_asked)
+			c->suspend_asked = true;
+		else
+			c->stop_asked = true;
+		subagent_kick(c);
+	}
+	subagent_kick(s);
+}
+
 static void begin(struct subagent *s)
 {
 	struct err err = { 0 };
@@ -144,24 +162,6 @@ void subagent_launched(struct subagent *s)
 {
 	if (s->task->background && s->call)
 		report_launched(TAKE(s->call), s->task);
-}
-
-void subagent_begin_end(struct subagent *s, enum end_state end)
-{
-	s->end = end;
-	s->phase = CHILD_ENDS;
-	s->step = 0;
-	s->in_step = false;
-	for (struct subagent *c = s->actor.children ? s->actor.tree->alive : NULL; c; c = c->next) {
-		if (c->actor.parent != &s->actor)
-			continue;
-		if (s->suspend_asked)
-			c->suspend_asked = true;
-		else
-			c->stop_asked = true;
-		subagent_kick(c);
-	}
-	subagent_kick(s);
 }
 
 /* Runs one step of a table: true when it is over, with its failure in *err. */

@@ -35,7 +35,9 @@ static bool leads_through_link(struct arena *a, const char *path, const char *ro
 	return false;
 }
 
-int worktree_hook_check(struct arena *a, const char *path, const char *root, const char **ret_path, struct err *err)
+/* May an agent be sent to this directory? root: the checkout that it must stay out of. *ret_path: links resolved. */
+static int worktree_hook_check(struct arena *a, const char *path, const char *root, const char **ret_path,
+			       struct err *err)
 {
 	struct stat st;
 

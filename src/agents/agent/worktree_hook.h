@@ -11,5 +11,3 @@ int worktree_hook_take(struct subagent *s, struct err *err);
 int worktree_hook_release(struct subagent *s, struct err *err);
 /* A ruleset for its processes: they write in the copy and in temp_dir. */
 int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struct err *err);
-/* May an agent be sent to this directory? root: the checkout that it must stay out of. *ret_path: links resolved. */
-int worktree_hook_check(struct arena *a, const char *path, const char *root, const char **ret_path, struct err *err);

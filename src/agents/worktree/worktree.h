@@ -73,10 +73,6 @@ void worktree_job_cancel(struct worktree_job *job);
 /* Forgets w and leaves everything on disk as it is, locked: for hosts that end without a release. Takes NULL too. */
 void worktree_free(struct worktree *w);
 
-/* For file tools: may the agent write there? Not into the main checkout, the spawning one or the git directory, however
- * the path leads there; its own worktree is free, but for its .git file. */
-bool worktree_path_allowed(const struct worktree *w, const char *absolute_path);
-
 /* Returns a ruleset for the agent's child processes (spawn.h), which the caller closes: writes only in the worktree, its
  * part of the git directory, the object store, dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. -ERR_LIMIT
  * where that cannot be enforced; the caller decides what then. git replaces a branch by renaming a new file over it, which

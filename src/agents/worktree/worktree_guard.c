@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * worktree_guard.c - keeping an agent in its worktree: which paths file tools may write, what the kernel lets its child
- * processes write, and what counts as a copy of something in the main checkout. */
+ * worktree_guard.c - keeping an agent in its worktree: what the kernel lets its child processes write, and what counts as a
+ * copy of something in the main checkout. (File tools are judged by guard/permission/judge_file.c.) */
 #include "agents/worktree/worktree_int.h"
 #include <errno.h>
 #include <limits.h>
@@ -8,89 +8,7 @@
 #include "lib/io/file_at.h"
 #include "lib/io/landlock.h"
 
-enum { LINKS_MAX = 40, COPY_LIMIT = 1 << 20, DIRS_MAX = 64 };
-
-/* ---- paths ---- */
-
-static void cut_name(struct buf *path)
-{
-	while (path->n && path->p[--path->n] != '/')
-		;
-	if (path->p)
-		path->p[path->n] = '\0';
-}
-
-/* A path on its way to where a write would end */
-struct walk {
-	struct buf real; /* without links so far */
-	struct buf rest; /* still to go */
-	unsigned links;
-};
-
-/* Takes the next name of rest; false: real did not become longer. */
-static bool walk_name(struct walk *k)
-{
-	struct str rest = buf_str(&k->rest);
-	struct str name = str_cut(&rest, '/');
-	bool longer = name.n && !str_is(name, ".") && !str_is(name, "..");
-
-	if (longer)
-		buf_addf(&k->real, "/" STR_FMT, STR_ARG(name));
-	else if (str_is(name, ".."))
-		cut_name(&k->real);
-	buf_drop(&k->rest, rest.p ? name.n + 1 : name.n);
-	return longer;
-}
-
-/* The last name of real may be a link, also one to nothing; then its text takes its place. */
-static bool walk_link(struct walk *k)
-{
-	AUTO_BUF struct buf rest = { 0 };
-	char link[PATH_MAX];
-	ssize_t n = readlink(k->real.p, link, sizeof link);
-
-	if (n < 0)
-		return errno == EINVAL || errno == ENOENT || errno == ENOTDIR;
-	if ((size_t)n == sizeof link || ++k->links > LINKS_MAX)
-		return false;
-	buf_add(&rest, link, (size_t)n);
-	buf_addf(&rest, "/" STR_FMT, STR_ARG(buf_str(&k->rest)));
-	cut_name(&k->real);
-	if (link[0] == '/')
-		k->real.n = 0;
-	buf_clear(&k->rest);
-	buf_add(&k->rest, rest.p, rest.n);
-	return true;
-}
-
-/* false: a loop, a relative path or one that cannot be looked at. */
-static bool resolve(const char *path, struct buf *ret_real)
-{
-	struct walk k = { 0 };
-	bool known = path[0] == '/';
-
-	buf_addstr(&k.rest, path);
-	while (known && k.rest.n)
-		known = !walk_name(&k) || walk_link(&k);
-	buf_add(ret_real, k.real.n ? k.real.p : "/", MAX(k.real.n, 1));
-	buf_release(&k.real);
-	buf_release(&k.rest);
-	return known;
-}
-
-bool worktree_path_allowed(const struct worktree *w, const char *absolute_path)
-{
-	AUTO_BUF struct buf real = { 0 };
-	AUTO_BUF struct buf pointer = { 0 };
-
-	if (!resolve(absolute_path, &real))
-		return false;
-	buf_addf(&pointer, "%s/.git", w->path);
-	if (path_is_inside(real.p, w->path))
-		return !path_is_inside(real.p, pointer.p);
-	return !path_is_inside(real.p, w->root) && !path_is_inside(real.p, w->origin) &&
-	       !path_is_inside(real.p, w->common);
-}
+enum { COPY_LIMIT = 1 << 20, DIRS_MAX = 64 };
 
 /* ---- copies ---- */
 

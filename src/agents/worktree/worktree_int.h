@@ -210,18 +210,15 @@ void pool_kick_all(struct worktree_pool *pool);
 
 /* ---- steps that other files lead to ---- */
 
-extern const struct worktree_step step_probe;   /* worktree_take.c */
-extern const struct worktree_step step_undo;    /* worktree_take.c */
-extern const struct worktree_step step_taken;   /* worktree_take.c */
-extern const struct worktree_step step_base;    /* worktree_base.c: decides job->base, then step_place */
-extern const struct worktree_step step_place;   /* worktree_take.c */
-extern const struct worktree_step step_fill;    /* worktree_fill.c: files, then step_branch */
-extern const struct worktree_step step_branch;  /* worktree_take.c: branch and HEAD, then step_extra */
-extern const struct worktree_step step_extra;   /* worktree_fill.c: links and copies, then step_taken */
-extern const struct worktree_step step_inspect; /* worktree_release.c */
-extern const struct worktree_step step_ended;   /* worktree_release.c: kept if there is a why, gone otherwise */
-extern const struct worktree_step step_empty;   /* worktree_remove.c: w is known to hold no work; leads to job->after */
-extern const struct worktree_step step_forget;  /* worktree_remove.c: the branch only */
+extern const struct worktree_step step_taken;  /* worktree_take.c */
+extern const struct worktree_step step_base;   /* worktree_base.c: decides job->base, then step_place */
+extern const struct worktree_step step_place;  /* worktree_take.c */
+extern const struct worktree_step step_fill;   /* worktree_fill.c: files, then step_branch */
+extern const struct worktree_step step_branch; /* worktree_take.c: branch and HEAD, then step_extra */
+extern const struct worktree_step step_extra;  /* worktree_fill.c: links and copies, then step_taken */
+extern const struct worktree_step step_ended;  /* worktree_release.c: kept if there is a why, gone otherwise */
+extern const struct worktree_step step_empty;  /* worktree_remove.c: w is known to hold no work; leads to job->after */
+extern const struct worktree_step step_forget; /* worktree_remove.c: the branch only */
 
 void fill_abort(struct worktree_job *job); /* worktree_fill.c */
 void fill_free(struct worktree_job *job);

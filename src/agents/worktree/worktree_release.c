@@ -134,7 +134,7 @@ static void inspect_end(struct worktree_job *job)
 		job_go(job, &step_flags);
 }
 
-const struct worktree_step step_inspect = { .name = "inspect", .begin = inspect_begin, .end = inspect_end };
+static const struct worktree_step step_inspect = { .name = "inspect", .begin = inspect_begin, .end = inspect_end };
 
 /* ---- flags: files that git was told not to look at ---- */
 

@@ -93,7 +93,7 @@ static void probe_end(struct worktree_job *job)
 		job_go(job, &step_sweep);
 }
 
-const struct worktree_step step_probe = { .name = "probe", .begin = probe_begin, .end = probe_end };
+static const struct worktree_step step_probe = { .name = "probe", .begin = probe_begin, .end = probe_end };
 
 /* ---- sweep: what dead processes left in this repository ---- */
 
@@ -379,7 +379,7 @@ static void undo_begin(struct worktree_job *job)
 	job_go(job, job->registered ? &step_empty : &step_undone);
 }
 
-const struct worktree_step step_undo = { .name = "undo", .begin = undo_begin };
+static const struct worktree_step step_undo = { .name = "undo", .begin = undo_begin };
 
 static void undone_begin(struct worktree_job *job)
 {

@@ -46,16 +46,6 @@ bool trust_has(const struct trust *t, const char *folder)
 	return false;
 }
 
-bool trust_covers(const struct trust *t, const char *folder)
-{
-	AUTO_FREE char *real = realpath(folder, NULL);
-
-	for (size_t i = 0; real && i < t->count; i++)
-		if (t->folders[i][0] == '/' && path_is_inside(real, t->folders[i]))
-			return true;
-	return false;
-}
-
 const char *trust_folder(struct arena *a, const char *dir)
 {
 	const char *home = getenv("HOME");

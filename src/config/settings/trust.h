@@ -4,8 +4,7 @@
  *
  *     { ..., "projects": { "/home/me/project": { ..., "hasTrustDialogAccepted": true } } }
  *
- * A folder is named by its real path. Trust in a folder says nothing about the folders above it; whether it holds for those
- * below is the asker's rule: trust_has() says no, trust_covers() says yes. */
+ * A folder is named by its real path. Trust in a folder says nothing about the folders above and below it. */
 #pragma once
 #include "lib/base/arena.h"
 
@@ -24,8 +23,7 @@ int trust_read(struct trust *trust, const char *state_file, struct err *err);
 void trust_release(struct trust *trust);
 #define AUTO_TRUST CLEANUP(trust_release)
 
-bool trust_has(const struct trust *trust, const char *folder);    /* this very folder */
-bool trust_covers(const struct trust *trust, const char *folder); /* it, or one above it */
+bool trust_has(const struct trust *trust, const char *folder); /* this very folder */
 
 /* The folder that is asked about for work in dir: the root of its repository, of a linked worktree that of the main checkout.
  * Without a repository, and if the root is the home directory, dir itself. In the arena. */

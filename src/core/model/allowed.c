@@ -15,7 +15,7 @@ static bool allows(const struct provider *p, const char *entry, const char *id)
 	return model_resolve_at(&a, p, entry, &resolved, NULL) == 0 && !strcmp(resolved, id);
 }
 
-bool model_is_allowed(const struct json *list, const struct provider *p, const char *id)
+static bool model_is_allowed(const struct json *list, const struct provider *p, const char *id)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 

@@ -74,7 +74,7 @@ static uint64_t digest_block(uint64_t h, const struct json *block, uint64_t *byt
 	return h;
 }
 
-void prefix_add(struct checker *c, uint64_t salt, const struct json *value)
+static void prefix_add(struct checker *c, uint64_t salt, const struct json *value)
 {
 	if (c->prefix_count == c->prefix_cap) {
 		c->prefix_cap = c->prefix_cap ? c->prefix_cap * 2 : 64;

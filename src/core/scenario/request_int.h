@@ -46,6 +46,3 @@ int check_block(struct checker *c, const struct json *block, enum block_home hom
 int check_mark(struct checker *c, const struct json *cache_control); /* NULL: nothing to check */
 bool is_tool_name(struct str name);
 bool has_ink(const struct json *string); /* something else than white space */
-
-/* Adds a block to the prefix. */
-void prefix_add(struct checker *c, uint64_t salt, const struct json *value);

@@ -62,20 +62,3 @@ void agent_check_json(struct json_out *w, const struct agent_definition *d)
 	put_diagnostics(w, d);
 	json_close(w);
 }
-
-void agent_check_text(struct buf *out, const struct agent_definition *d)
-{
-	if (d->refused)
-		buf_addf(out, "%s: refused\n", d->file);
-	else if (!d->is_agent)
-		buf_addf(out, "%s: not an agent\n", d->file);
-	else
-		buf_addf(out, "%s: loaded as %s\n", d->file, d->name);
-	for (size_t i = 0; i < d->diagnostic_count; i++) {
-		const struct diagnostic *g = &d->diagnostics[i];
-		buf_addf(out, "%s", d->file);
-		if (g->line)
-			buf_addf(out, ":%u", g->line);
-		buf_addf(out, ": %s: %s\n", diagnostic_level_name(g->level), g->message);
-	}
-}

@@ -7,5 +7,3 @@
 /* One object: file, loaded, is_agent, name, description, model, tools (null: absent, []: none), disallowedTools,
  * body_sha256, diagnostics[{level, line, message}]. */
 void agent_check_json(struct json_out *w, const struct agent_definition *d);
-/* The same for people: "FILE: loaded as NAME" or "FILE: refused", then "FILE:LINE: level: message" for each. */
-void agent_check_text(struct buf *out, const struct agent_definition *d);

@@ -283,7 +283,7 @@ static void warn_allowed_tools(struct definition_reader *r, const struct json *v
 
 enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };
 
-static const struct agent_field fields[] = {
+const struct agent_field agent_fields[] = {
 	{ "name", { 0 }, TEXT, read_name },
 	{ "description", { 0 }, TEXT, read_description },
 	{ "when-to-use", { "whenToUse" }, TEXT, read_when_to_use },
@@ -309,20 +309,15 @@ static const struct agent_field fields[] = {
 	{ "autoCompactWindow", { 0 }, KNOWN, read_compact_window },
 	{ "observer", { 0 }, KNOWN, NULL },
 	{ "observerMessage", { 0 }, KNOWN, NULL },
+	{ 0 },
 };
 
 const struct agent_field *agent_field_find(struct str key)
 {
-	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		if (frontmatter_key_is(key, fields[i].name, fields[i].aliases))
-			return &fields[i];
+	for (size_t i = 0; i < COUNT_OF(agent_fields) - 1; i++)
+		if (frontmatter_key_is(key, agent_fields[i].name, agent_fields[i].aliases))
+			return &agent_fields[i];
 	return NULL;
-}
-
-const struct agent_field *agent_field_next(const struct agent_field *f)
-{
-	f = f ? f + 1 : fields;
-	return f < fields + COUNT_OF(fields) ? f : NULL;
 }
 
 unsigned agent_field_flags(struct str key)

@@ -25,9 +25,9 @@ struct agent_field {
 	agent_field_fn *read; /* NULL: known, but without effect here */
 };
 
-const struct agent_field *agent_field_find(struct str key);              /* any case; NULL: unknown */
-const struct agent_field *agent_field_next(const struct agent_field *f); /* NULL gives the first; ends with NULL */
-unsigned agent_field_flags(struct str key);                              /* a frontmatter_key_fn */
+const struct agent_field *agent_field_find(struct str key); /* any case; NULL: unknown */
+extern const struct agent_field agent_fields[];             /* ends with a row without a name */
+unsigned agent_field_flags(struct str key);                 /* a frontmatter_key_fn */
 
 void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...) printf_like(3, 4);
 void definition_refuse(struct definition_reader *r, const char *fmt, ...) printf_like(2, 3);

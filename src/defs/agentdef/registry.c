@@ -9,7 +9,7 @@
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix)
+static struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix)
 {
 	AUTO_BUF struct buf key = { 0 };
 
@@ -306,12 +306,6 @@ const struct agent_entry *agent_registry_find(const struct agent_registry *r, st
 		if (agent_type_same(type, str_from(r->active[i]->definition->name)))
 			return r->active[i];
 	return NULL;
-}
-
-struct agent_definition *agent_registry_take(struct agent_registry *r, struct str type, struct err *err)
-{
-	agent_registry_refresh(r);
-	return agent_registry_get(r, type, err);
 }
 
 struct agent_definition *agent_registry_get(const struct agent_registry *r, struct str type, struct err *err)

@@ -45,7 +45,5 @@ void agent_registry_refresh(struct agent_registry *r);
 
 /* An active agent: by its exact type, else by an alias, else ignoring case and separators. NULL: there is none. */
 const struct agent_entry *agent_registry_find(const struct agent_registry *r, struct str type);
-/* Refreshes, then finds. Returns a reference, or NULL with ERR_NOT_FOUND or ERR_DENIED (and the rule) in err. */
-struct agent_definition *agent_registry_take(struct agent_registry *r, struct str type, struct err *err);
-/* The same without refreshing. */
+/* Returns a reference, or NULL with ERR_NOT_FOUND or ERR_DENIED (and the rule) in err. */
 struct agent_definition *agent_registry_get(const struct agent_registry *r, struct str type, struct err *err);

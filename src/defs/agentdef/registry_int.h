@@ -34,7 +34,6 @@ struct registry_scan {
 	bool changed;
 };
 
-struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix);
 /* The stamp is taken already. text is scratch. */
 void unit_read_markdown(struct unit *u, const struct agent_place *place, const struct tree_file *file, int fd,
 			struct buf *text);

@@ -172,11 +172,6 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
-void plugin_expand(struct buf *out, struct str text, const struct plugin *p, enum plugin_text where)
-{
-	plugin_vars_expand(out, text, &p->vars, where == PLUGIN_IN_CONFIG);
-}
-
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
 {
 	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);

@@ -145,8 +145,6 @@ enum plugin_text {
 	PLUGIN_IN_SHELL, /* a hook's command: the user's options go by the environment only, never into a shell's words */
 	PLUGIN_IN_CONFIG, /* MCP servers, hooks with arguments */
 };
-/* Adds text with ${CLAUDE_PLUGIN_ROOT}, ${CLAUDE_PLUGIN_DATA}, ${CLAUDE_PROJECT_DIR} and, in a configuration,
- * ${user_config.KEY} replaced. What has no value stays as it is. */
-void plugin_expand(struct buf *out, struct str text, const struct plugin *p, enum plugin_text where);
-/* The value of a name as in ${NAME}; NULL: none. Borrowed from the plugin. For readers with a lookup of their own. */
+/* The value of a name as in ${NAME}: CLAUDE_PLUGIN_ROOT, CLAUDE_PLUGIN_DATA, CLAUDE_PROJECT_DIR and, in a configuration,
+ * user_config.KEY. NULL: none. Borrowed from the plugin. */
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where);

@@ -69,13 +69,6 @@ static bool read_version(struct str s, struct version *ret)
 	return true;
 }
 
-bool version_is_good(struct str version)
-{
-	struct version v;
-
-	return read_version(version, &v) && v.given == PARTS;
-}
-
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -119,16 +112,6 @@ static int compare(const struct version *a, const struct version *b)
 		if (a->part[i] != b->part[i])
 			return compare_numbers(a->part[i], b->part[i]);
 	return compare_tags(a->pre, b->pre);
-}
-
-int version_compare(struct str a, struct str b)
-{
-	struct version x = { 0 };
-	struct version y = { 0 };
-	bool good_a = read_version(a, &x);
-	bool good_b = read_version(b, &y);
-
-	return good_a && good_b ? compare(&x, &y) : good_a - good_b;
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */

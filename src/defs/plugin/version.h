@@ -8,10 +8,7 @@
 #pragma once
 #include "lib/base/str.h"
 
-bool version_is_good(struct str version); /* 1.2.3, 1.2.3-beta.1, 1.2.3+build */
 bool version_range_is_good(struct str range);
 /* A version that is none fits "*" and an empty range only. Versions before a release fit ranges that name one of the same
  * number. */
 bool version_fits(struct str version, struct str range);
-/* Less than, equal to or greater than 0; a version that is none comes before all. */
-int version_compare(struct str a, struct str b);

@@ -57,7 +57,7 @@ static size_t edit_distance(struct str a, struct str b)
 	return rows[a.n % 3][b.n];
 }
 
-const char *option_nearest(struct str name)
+static const char *option_nearest(struct str name)
 {
 	const char *best = NULL;
 	size_t limit = name.n / 3 + 1; /* further away it is a guess, not a slip */

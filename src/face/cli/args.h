@@ -80,7 +80,6 @@ void args_release(struct args *args);
 /* The last one given, or NULL. */
 const struct option_value *args_find(const struct args *args, const char *name);
 const struct option *option_find(struct str name); /* by long name or alias */
-const char *option_nearest(struct str name);       /* the long name that was probably meant, or NULL */
 
 void help_write(struct buf *out);             /* the text of --help */
 extern const char help_intro[], help_outro[]; /* its beginning and its end */

@@ -361,8 +361,3 @@ void hook_engine_free(struct hook_engine *e)
 	free(e->groups);
 	free(e);
 }
-
-size_t hook_engine_active(const struct hook_engine *e)
-{
-	return e->firing_count;
-}

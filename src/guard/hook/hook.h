@@ -141,7 +141,6 @@ struct hook_engine_options {
 
 struct hook_engine *hook_engine_new(const struct hook_engine_options *options); /* returns owned */
 void hook_engine_free(struct hook_engine *engine);                              /* nothing may be active */
-size_t hook_engine_active(const struct hook_engine *engine);                    /* firings with a hook that runs */
 
 /* True if a hook waits for this, also one that may not run and has not been spoken of yet. Allocates nothing, but for the
  * first use of a regular expression; `fields` is not looked at. */

@@ -5,15 +5,6 @@
 
 enum { HOOKS_LIMIT = 10000 };
 
-const char *hook_layer_name(enum hook_layer layer)
-{
-	static const char *const names[] = { "user",   "project", "local", "flag", "managed",
-					     "plugin", "skill",   "agent", "sdk" };
-	_Static_assert(COUNT_OF(names) == HOOK_LAYER_COUNT, "a name for each layer");
-
-	return names[layer];
-}
-
 unsigned hook_builder_line(struct hook_builder *b, const struct json *value)
 {
 	if (!b->source->lines)

@@ -24,7 +24,6 @@ enum hook_layer {
 	HOOK_FROM_SDK, /* entries have hookCallbackIds */
 	HOOK_LAYER_COUNT
 };
-const char *hook_layer_name(enum hook_layer layer); /* "user", "project", ... */
 
 /* Where hooks come from. Everything is borrowed until the set is made. */
 struct hook_source {

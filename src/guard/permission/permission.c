@@ -46,11 +46,6 @@ int permission_add_rule(struct permission *p, enum rule_list list, struct str te
 	return rule_set_add(own_rules(p), list, text, origin, warn, data, err);
 }
 
-void permission_allow_tool(struct permission *p, struct str name)
-{
-	(void)permission_add_rule(p, RULE_ALLOW, name, &session_origin, NULL, NULL, NULL);
-}
-
 struct permission_grant *permission_grant(struct permission *p)
 {
 	struct permission_grant *g = xcalloc(1, sizeof *g);

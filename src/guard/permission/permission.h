@@ -97,8 +97,6 @@ int permission_add_rule(struct permission *p, enum rule_list list, struct str te
 			rule_warn_fn *warn, void *data, struct err *err);
 /* Takes rules of the session away again: that of the list with this text, or all (NULL). Only from the main agent. */
 void permission_drop_rules(struct permission *p, enum rule_list list, const char *text);
-/* A session rule: the bare tool. */
-void permission_allow_tool(struct permission *p, struct str name);
 /* A new and empty set of rules for a while; they count like any others of this agent. */
 struct permission_grant *permission_grant(struct permission *p);
 void permission_revoke(struct permission *p, struct permission_grant *grant); /* NULL: all of them */

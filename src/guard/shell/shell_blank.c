@@ -26,20 +26,6 @@ void shell_skip_blanks(struct shell_parser *p)
 	}
 }
 
-void shell_skip_newlines(struct shell_parser *p)
-{
-	for (;;) {
-		shell_skip_blanks(p);
-		if (shell_peek(p, 0) == '#')
-			while (!shell_at_end(p) && shell_peek(p, 0) != '\n')
-				p->at++;
-		if (shell_peek(p, 0) != '\n')
-			return;
-		p->at++;
-		shell_read_here_bodies(p);
-	}
-}
-
 static struct str read_line(struct shell_parser *p)
 {
 	size_t from = p->at;
@@ -108,11 +94,25 @@ static void read_here_body(struct shell_parser *p, const struct shell_here *h)
 	shell_read_body(&inside);
 }
 
-void shell_read_here_bodies(struct shell_parser *p)
+static void shell_read_here_bodies(struct shell_parser *p)
 {
 	struct shell_here *h = p->pending;
 
 	p->pending = NULL;
 	for (; h; h = h->next)
 		read_here_body(p, h);
+}
+
+void shell_skip_newlines(struct shell_parser *p)
+{
+	for (;;) {
+		shell_skip_blanks(p);
+		if (shell_peek(p, 0) == '#')
+			while (!shell_at_end(p) && shell_peek(p, 0) != '\n')
+				p->at++;
+		if (shell_peek(p, 0) != '\n')
+			return;
+		p->at++;
+		shell_read_here_bodies(p);
+	}
 }

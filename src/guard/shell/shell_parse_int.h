@@ -112,7 +112,6 @@ struct str shell_peek_word(const struct shell_parser *p); /* the next word if no
 /* shell_blank.c */
 void shell_skip_blanks(struct shell_parser *p);   /* and continued lines */
 void shell_skip_newlines(struct shell_parser *p); /* and comments; reads the pending here-documents */
-void shell_read_here_bodies(struct shell_parser *p);
 
 /* shell_word.c */
 bool shell_read_word(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *ret); /* false: none here */

@@ -33,18 +33,8 @@ int err_wrap(struct err *err, const char *fmt, ...)
 	return -(int)err->kind;
 }
 
-/* The only global of the library: a host sets it once, before anything else runs. */
-static base_oom_fn *oom_hook;
-
-void base_set_oom(base_oom_fn *fn)
-{
-	oom_hook = fn;
-}
-
 void base_oom(size_t wanted)
 {
-	if (oom_hook)
-		oom_hook(wanted);
 	fprintf(stderr, "cadre: out of memory (%zu bytes wanted)\n", wanted);
 	abort();
 }

@@ -63,10 +63,8 @@ static inline void cleanup_closep(const int *fd)
 #define MIN(a, b)                     ((a) < (b) ? (a) : (b))
 #define MAX(a, b)                     ((a) > (b) ? (a) : (b))
 
-/* Allocation never returns NULL: out of memory calls the hook, then aborts. Limits on input come first, so this is
- * never how a hostile file is handled. */
-typedef void base_oom_fn(size_t wanted);
-void base_set_oom(base_oom_fn *fn);
+/* Allocation never returns NULL: out of memory aborts. Limits on input come first, so this is never how a hostile file is
+ * handled. */
 noreturn_fn void base_oom(size_t wanted);
 void *xmalloc(size_t n) __attribute__((malloc, alloc_size(1), returns_nonnull));
 void *xcalloc(size_t count, size_t n) __attribute__((malloc, alloc_size(1, 2), returns_nonnull));

@@ -175,8 +175,7 @@ static void note_exit(struct child *c, int status)
 	if (c->by_signal)
 		spawner_leave_sigchld(s);
 	spawner_group_over(s, c->pid);
-	if (!c->paused)
-		timer_start(s->loop, &c->grace, CHILD_GRACE_MS);
+	timer_start(s->loop, &c->grace, CHILD_GRACE_MS);
 	loop_kick(s->loop, &c->kick);
 }
 
@@ -349,19 +348,6 @@ void child_kill(struct child *c, int signal)
 	c->killing = true;
 	if (signal == SIGTERM && !timer_running(&c->escalate))
 		timer_start(c->spawner->loop, &c->escalate, CHILD_TERM_MS);
-}
-
-void child_pause(struct child *c, bool on)
-{
-	if (c->paused == on)
-		return;
-	c->paused = on;
-	listen_to(&c->watch[CHILD_OUT], !on);
-	listen_to(&c->watch[CHILD_ERR], !on);
-	if (on)
-		timer_stop(c->spawner->loop, &c->grace);
-	else if (c->exited)
-		timer_start(c->spawner->loop, &c->grace, CHILD_GRACE_MS);
 }
 
 pid_t child_pid(const struct child *c)

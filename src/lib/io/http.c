@@ -67,11 +67,6 @@ unsigned http_pick_shard(struct http *h)
 	return ++h->next_shard;
 }
 
-size_t http_active(const struct http *h)
-{
-	return h->active;
-}
-
 void *http_data(struct http_req *r)
 {
 	return r->data;

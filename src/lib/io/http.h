@@ -73,4 +73,3 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_CANCELLED */
 void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data while paused, the stall watchdog rests */
 void *http_data(struct http_req *r);
-size_t http_active(const struct http *h);

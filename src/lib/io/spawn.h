@@ -19,7 +19,7 @@ struct child_handlers {
 	void (*on_output)(struct child *c, bool is_stderr, const char *p, size_t n);
 	/* Exactly once, after both pipes are closed and the process has been waited for; the child is freed after it
 	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are given up 200 ms after the exit
-	 * (not while the child is paused); what is written to them later is read and dropped. */
+	 *; what is written to them later is read and dropped. */
 	void (*on_exit)(struct child *c, int status);
 };
 
@@ -41,7 +41,6 @@ void spawner_free(struct spawner *s); /* no child may be left; ends the keeper a
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);
 void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
-void child_pause(struct child *c, bool on);   /* stop reading its output */
 /* Only with keep_stdin. Copies; writes what the pipe takes and queues the rest, never blocks. What a child that has closed
  * its stdin does not take is dropped without a word: its end is told by on_exit. */
 void child_write(struct child *c, const void *p, size_t n);

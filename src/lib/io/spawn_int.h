@@ -87,7 +87,7 @@ struct child {
 	void *data;
 	pid_t pid;
 	int status;
-	bool exited, killing, paused, by_signal;
+	bool exited, killing, by_signal;
 	bool stdin_open; /* more may be written: not to be closed when the queue is empty */
 	bool tell_end;
 	unsigned open_handles; /* the struct lives until the last close callback */

@@ -190,11 +190,6 @@ int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 	return rc ? rc : hold_rest(&f);
 }
 
-bool sse_in_event(const struct sse *s)
-{
-	return s->line.n || s->name.n || s->has_data || s->has_id;
-}
-
 void sse_release(struct sse *s)
 {
 	buf_release(&s->line);

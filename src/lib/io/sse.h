@@ -22,5 +22,4 @@ struct sse {
 };
 
 int sse_feed(struct sse *s, const char *p, size_t n, struct err *err);
-bool sse_in_event(const struct sse *s); /* bytes of an unfinished event are held: the stream was cut inside one */
 void sse_release(struct sse *s);

@@ -242,8 +242,3 @@ void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authentic
 	if (!a->flow)
 		start(a, status, www_authenticate);
 }
-
-int mcp_auth_forget(const char *auth_file, const char *url, struct err *err)
-{
-	return oauth_store_forget(auth_file, url, err);
-}

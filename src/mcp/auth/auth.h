@@ -25,5 +25,3 @@ typedef void mcp_auth_fn(void *data, const struct err *err);
  * a. A request that was refused with another header than mcp_auth_header gives now has only to be sent again. A refresh (0)
  * that fails leaves the token as it is: it may still do. */
 void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authenticate, mcp_auth_fn *done, void *data);
-/* Forgets the tokens of a server, also on disk. */
-int mcp_auth_forget(const char *auth_file, const char *url, struct err *err);

@@ -163,29 +163,23 @@ static void put_entry(struct json_out *w, const char *key, const char *url, cons
 	json_close(w);
 }
 
-/* One change: the entry `key` becomes grant, or (grant NULL) all entries of url go. */
+/* One change: the entry `key` becomes grant. */
 struct change {
 	const char *key, *url;
 	const struct oauth_grant *grant;
 };
-
-static bool is_replaced(const struct change *c, const struct json_member *m)
-{
-	return c->grant ? json_str_is(m->key, c->key) : json_str_is(json_get(m->value, "url"), c->url);
-}
 
 static void put_servers(struct json_out *w, const struct json *servers, const struct change *c, struct arena *arena)
 {
 	json_key(w, "servers");
 	json_open(w, '{');
 	for (struct json_member m = json_members(servers); m.key; m = json_member_next(servers, m)) {
-		if (is_replaced(c, &m))
+		if (json_str_is(m.key, c->key))
 			continue;
 		json_key_str(w, json_str(m.key, arena));
 		json_put_raw(w, json_raw(m.value));
 	}
-	if (c->grant)
-		put_entry(w, c->key, c->url, c->grant);
+	put_entry(w, c->key, c->url, c->grant);
 	json_close(w);
 }
 
@@ -256,9 +250,4 @@ int oauth_store_put(const char *file, const char *key, const char *url, const st
 		    struct err *err)
 {
 	return apply(file, &(struct change){ key, url, grant }, err);
-}
-
-int oauth_store_forget(const char *file, const char *url, struct err *err)
-{
-	return file_exists(file) ? apply(file, &(struct change){ .url = url }, err) : 0;
 }

@@ -12,4 +12,3 @@ int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_
 /* Replaces the entry; all others stay as they are. A file that is not ours to understand is left alone. */
 int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
 		    struct err *err);
-int oauth_store_forget(const char *file, const char *url, struct err *err); /* all entries of the address */

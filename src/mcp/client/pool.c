@@ -306,8 +306,3 @@ struct loop *mcp_pool_loop(const struct mcp_pool *p)
 {
 	return p->world->loop;
 }
-
-size_t mcp_pool_connections(const struct mcp_pool *p)
-{
-	return p->conns.count;
-}

@@ -55,4 +55,3 @@ void mcp_link_call_cancel(struct mcp_link_call *c, const char *reason);
  * shared by all links of that name and live until the link leaves. Called again after the catalog changed, it gives the new
  * ones; old ones stay valid. A call of one finds its connection through call->env->servers (mcp/client/set.h). */
 void mcp_link_tools(struct mcp_link *l, struct tool_set *set);
-size_t mcp_pool_connections(const struct mcp_pool *p);

@@ -53,14 +53,6 @@ void mcp_config_free(struct mcp_config *c)
 	free(c);
 }
 
-struct mcp_server *mcp_config_find(const struct mcp_config *c, struct str name)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].standing == MCP_COUNTS && str_is(name, c->items[i].name))
-			return c->items[i].server;
-	return NULL;
-}
-
 int mcp_config_admit(const struct mcp_config *c, const struct mcp_server *server, struct err *err)
 {
 	AUTO_BUF struct buf why = { 0 };

@@ -70,6 +70,5 @@ void mcp_config_free(struct mcp_config *c); /* NULL is allowed */
 /* The user's word on one that is MCP_UNAPPROVED. What it shadows then does not count any more. */
 void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool approved);
 
-struct mcp_server *mcp_config_find(const struct mcp_config *c, struct str name); /* that counts; borrowed; NULL: none */
 /* Whether a server from elsewhere, as from an agent's definition, may be used. -ERR_DENIED says why not. */
 int mcp_config_admit(const struct mcp_config *c, const struct mcp_server *server, struct err *err);

@@ -11,6 +11,12 @@
 
 /* ---- the room ---------------------------------------------------------------------------------------------------- */
 
+static int market_room_reread(struct market_room *room, struct err *err)
+{
+	plugin_records_release(&room->records);
+	return plugin_records_read(&room->records, room->plugins_dir, err);
+}
+
 int market_room_open(struct market_room *room, struct services *sv, struct err *err)
 {
 	*room = (struct market_room){ .services = sv };
@@ -21,12 +27,6 @@ int market_room_open(struct market_room *room, struct services *sv, struct err *
 		return -(int)err->kind;
 	}
 	return 0;
-}
-
-int market_room_reread(struct market_room *room, struct err *err)
-{
-	plugin_records_release(&room->records);
-	return plugin_records_read(&room->records, room->plugins_dir, err);
 }
 
 void market_room_release(struct market_room *room)

@@ -15,7 +15,6 @@ struct market_room {
 };
 
 int market_room_open(struct market_room *room, struct services *sv, struct err *err); /* room need not be initialised */
-int market_room_reread(struct market_room *room, struct err *err);                    /* the records, after a change */
 void market_room_release(struct market_room *room);
 #define AUTO_MARKET_ROOM CLEANUP(market_room_release)
 

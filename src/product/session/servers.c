@@ -10,7 +10,7 @@
 
 enum { DEFAULT_WAIT_MS = 30000 };
 
-uint64_t app_server_wait_ms(void)
+static uint64_t app_server_wait_ms(void)
 {
 	const char *text = getenv("MCP_TIMEOUT");
 	uint64_t ms;

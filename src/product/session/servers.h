@@ -8,7 +8,6 @@
 
 int app_open_servers(struct services *sv, struct err *err); /* reads the configuration, once */
 void app_close_servers(struct services *sv);                /* ends all connections and waits for it */
-uint64_t app_server_wait_ms(void);                          /* MCP_TIMEOUT, or 30 s */
 
 /* The main agent joins what is configured. Its tools are known later: session_await_servers. */
 int session_open_servers(struct cadre_session *s, struct err *err);

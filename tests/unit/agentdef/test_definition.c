@@ -155,25 +155,6 @@ TEST(the_report_tells_all_about_a_file)
 	agent_unref(d);
 }
 
-TEST(the_report_for_people_names_file_and_line)
-{
-	AUTO_BUF struct buf out = { 0 };
-	struct agent_definition *good = agent_with(""), *bad = agent_with("isolation: x"), *none = agent_from("text");
-
-	agent_check_text(&out, good);
-	agent_check_text(&out, bad);
-	agent_check_text(&out, none);
-
-	CHECK_CSTR(out.p, "a.md: loaded as a\n"
-			  "a.md: refused\n"
-			  "a.md:4: error: isolation: must be worktree or remote, so the agent is refused\n"
-			  "a.md: not an agent\n"
-			  "a.md: note: no frontmatter: not an agent\n");
-	agent_unref(good);
-	agent_unref(bad);
-	agent_unref(none);
-}
-
 TEST(a_hostile_file_does_not_flood_the_report)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -194,5 +175,5 @@ int test_definition(void)
 			 T(what_has_no_frontmatter_or_no_description_is_not_an_agent),
 			 T(a_name_is_what_was_written_or_the_stem), T(an_entry_of_json_has_the_same_fields),
 			 T(an_entry_of_json_that_is_not_whole_is_refused), T(the_report_tells_all_about_a_file),
-			 T(the_report_for_people_names_file_and_line), T(a_hostile_file_does_not_flood_the_report));
+			 T(a_hostile_file_does_not_flood_the_report));
 }

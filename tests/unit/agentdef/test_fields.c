@@ -202,7 +202,7 @@ TEST(each_field_has_its_forms)
 
 TEST(each_field_of_the_table_is_tested)
 {
-	for (const struct agent_field *f = agent_field_next(NULL); f; f = agent_field_next(f)) {
+	for (const struct agent_field *f = agent_fields; f->name; f++) {
 		bool tested = !f->read || !strcmp(f->name, "allowed-tools") || !strcmp(f->name, "when-to-use");
 		for (size_t i = 0; i < COUNT_OF(rows); i++)
 			tested = tested || !strcmp(rows[i].field, f->name);
@@ -212,7 +212,7 @@ TEST(each_field_of_the_table_is_tested)
 
 TEST(aliases_begin_with_the_letter_of_their_field)
 {
-	for (const struct agent_field *f = agent_field_next(NULL); f; f = agent_field_next(f))
+	for (const struct agent_field *f = agent_fields; f->name; f++)
 		for (size_t i = 0; i < COUNT_OF(f->aliases) && f->aliases[i]; i++)
 			CHECK(agent_field_find(str_from(f->aliases[i])) == f);
 }

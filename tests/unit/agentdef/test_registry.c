@@ -4,21 +4,27 @@
 #include <sys/stat.h>
 #include "tests.h"
 
+static struct agent_definition *refresh_and_get(struct stage *s, struct str type, struct err *err)
+{
+	agent_registry_refresh(s->registry);
+	return agent_registry_get(s->registry, type, err);
+}
+
 TEST(an_added_a_changed_and_a_removed_file_are_seen_by_the_next_lookup)
 {
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
 	stage_load(&s);
-	CHECK(agent_registry_take(s.registry, STR("new"), &err) == NULL);
+	CHECK(refresh_and_get(&s, STR("new"), &err) == NULL);
 	CHECK_INT(err.kind, ERR_NOT_FOUND);
 
 	stage_put(&s, "top/project/.claude/agents/new.md", "---\nname: new\ndescription: 1\n---\n");
-	struct agent_definition *first = agent_registry_take(s.registry, STR("new"), &err);
+	struct agent_definition *first = refresh_and_get(&s, STR("new"), &err);
 	stage_put(&s, "top/project/.claude/agents/new.md", "---\nname: new\ndescription: 2\n---\n");
-	struct agent_definition *second = agent_registry_take(s.registry, STR("new"), &err);
+	struct agent_definition *second = refresh_and_get(&s, STR("new"), &err);
 	CHECK_INT(remove(stage_path(&s, "top/project/.claude/agents/new.md")), 0);
-	CHECK(agent_registry_take(s.registry, STR("new"), &err) == NULL);
+	CHECK(refresh_and_get(&s, STR("new"), &err) == NULL);
 
 	CHECK_CSTR(first->description, "1");
 	CHECK_CSTR(second->description, "2");
@@ -40,7 +46,7 @@ TEST(two_changes_within_one_tick_are_both_seen)
 		FILE *f = fopen(stage_path(&s, "config/agents/a.md"), "r+");
 		fprintf(f, "---\nname: a\ndescription: %c\n---\n", digit);
 		fclose(f);
-		struct agent_definition *d = agent_registry_take(s.registry, STR("a"), &err);
+		struct agent_definition *d = refresh_and_get(&s, STR("a"), &err);
 		CHECK_INT(d->description[0], digit);
 		agent_unref(d);
 	}
@@ -222,7 +228,7 @@ TEST(a_denied_type_is_not_given_and_the_rule_is_named)
 	stage_put(&s, "top/project/.claude/settings.json", "{\"permissions\":{\"deny\":[\"Agent(Explore)\"]}}");
 	stage_load(&s);
 
-	CHECK(agent_registry_take(s.registry, STR("explore"), &err) == NULL);
+	CHECK(refresh_and_get(&s, STR("explore"), &err) == NULL);
 
 	CHECK_INT(err.kind, ERR_DENIED);
 	CHECK_CSTR(err.text,

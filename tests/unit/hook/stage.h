@@ -2,7 +2,7 @@
  * stage.h - an engine on a loop, and what its callbacks said as text: outcomes in `said`, runs in `log`. */
 #pragma once
 #include "unit.h"
-#include "guard/hook/hook.h"
+#include "guard/hook/hook_int.h"
 
 struct stage {
 	struct loop *loop;

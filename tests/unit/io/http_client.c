@@ -72,7 +72,7 @@ void fetch_once(struct fetch *f, const struct http_request *request, const struc
 	fetch_start(f, h, request);
 	loop_run(loop);
 	CHECK_INT(f->dones, 1);
-	CHECK_INT(http_active(h), 0);
+	CHECK_INT(h->active, 0);
 	http_free(h);
 	loop_free(loop);
 }

@@ -2,7 +2,7 @@
  * http_client.h - a request of a test and all that was reported about it. */
 #pragma once
 #include "lib/base/buf.h"
-#include "lib/io/http.h"
+#include "lib/io/http_int.h"
 
 struct fetch {
 	struct http_req *req;

@@ -431,7 +431,7 @@ TEST(an_address_that_is_no_http_url_is_refused_at_the_start)
 		CHECK(!r && err.text[0]);
 	}
 
-	CHECK_INT(http_active(h), 0);
+	CHECK_INT(h->active, 0);
 	http_free(h);
 	loop_free(loop);
 }

@@ -39,7 +39,7 @@ static void run_wave(struct loop *loop, struct http *h, const char *url, const u
 		request.shard = shards[i];
 		fetch_start(&f[i], h, &request);
 	}
-	CHECK_INT(http_active(h), count);
+	CHECK_INT(h->active, count);
 	loop_run(loop);
 	for (size_t i = 0; i < count; i++) {
 		CHECK_INT(f[i].error, HTTP_OK);

@@ -248,43 +248,6 @@ TEST(members_that_ignore_sigterm_die_with_a_leader_that_does_not)
 	stage_release(&st);
 }
 
-/* Runs what is ready, then stops. */
-static void on_turns_over(struct timer *timer)
-{
-	(void)timer;
-}
-
-static void run_some_turns(struct loop *loop)
-{
-	struct timer timer = { .fire = on_turns_over };
-
-	for (int i = 0; i < 5; i++) {
-		timer_start(loop, &timer, 0);
-		uv_run(loop_uv(loop), UV_RUN_ONCE);
-		timer_stop(loop, &timer);
-	}
-}
-
-TEST(a_paused_child_is_not_read_and_not_over_until_it_is_resumed)
-{
-	struct stage st;
-	stage_init(&st, 0);
-	const char *argv[] = { "echo", "hello", NULL };
-
-	stage_start(&st, &(struct child_options){ .argv = argv });
-	child_pause(st.child, true);
-	CHECK(dies(pidfd_of(child_pid(st.child))));
-	run_some_turns(st.loop);
-	CHECK_STR(buf_str(&st.out), "");
-	CHECK_INT(st.exits, 0);
-	child_pause(st.child, false);
-	loop_run(st.loop);
-
-	CHECK_STR(buf_str(&st.out), "hello\n");
-	CHECK_INT(st.exits, 1);
-	stage_release(&st);
-}
-
 TEST(without_pidfds_exits_are_seen_through_sigchld)
 {
 	struct stage st;
@@ -407,7 +370,6 @@ int test_spawn(void)
 		T(a_child_that_does_not_read_its_input_ends_normally), T(without_input_stdin_is_at_its_end),
 		T(sigterm_that_is_ignored_becomes_sigkill_after_two_seconds_for_the_whole_group),
 		T(members_that_ignore_sigterm_die_with_a_leader_that_does_not),
-		T(a_paused_child_is_not_read_and_not_over_until_it_is_resumed),
 		T(without_pidfds_exits_are_seen_through_sigchld), T(two_hundred_children_at_once_all_end_once),
 		T(running_out_of_descriptors_is_an_error_and_loses_none), T(a_landlock_ruleset_holds_in_the_child),
 		T(the_mark_of_an_outer_spawner_stays_in_front));

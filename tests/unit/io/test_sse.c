@@ -84,26 +84,6 @@ TEST(an_event_inside_one_chunk_is_handed_over_in_place)
 	CHECK(!s.line.p && !s.payload.p && !s.name.p);
 }
 
-TEST(a_cut_inside_an_event_is_seen_and_a_cut_between_two_is_not)
-{
-	static const struct {
-		struct str stream;
-		bool in_event;
-	} table[] = {
-		{ STR(""), false },         { STR("data: a\n\n"), false },  { STR("data: a\n\n: note\n"), false },
-		{ STR("data: a\n"), true }, { STR("data: a\n\nda"), true }, { STR("data: a\n\nevent: b\n"), true },
-		{ STR("id: 1\n"), true },   { STR("id: 1\n\n"), false },
-	};
-
-	for (size_t i = 0; i < COUNT_OF(table); i++) {
-		AUTO_BUF struct buf seen = { 0 };
-		struct sse s = { .event = note, .data = &seen };
-		CHECK_INT(sse_feed(&s, table[i].stream.p, table[i].stream.n, NULL), 0);
-		CHECK_INT(sse_in_event(&s), table[i].in_event);
-		sse_release(&s);
-	}
-}
-
 struct resumable {
 	struct sse sse;
 	struct buf seen;
@@ -211,7 +191,6 @@ int test_sse(void)
 {
 	return RUN_TESTS(T(events_are_the_same_however_the_stream_is_split),
 			 T(an_event_inside_one_chunk_is_handed_over_in_place),
-			 T(a_cut_inside_an_event_is_seen_and_a_cut_between_two_is_not),
 			 T(an_id_counts_with_its_event_and_a_retry_at_once_however_the_stream_is_split),
 			 T(an_event_above_the_limit_is_an_error_in_every_split),
 			 T(an_answer_of_the_event_callback_stops_the_feed_and_is_returned),

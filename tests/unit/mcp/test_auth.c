@@ -306,7 +306,7 @@ TEST(the_address_of_a_document_is_a_client_only_where_that_is_understood)
 	desk_says(&d, "GET /.well-known/oauth-authorization-server", 200,
 		  "{\"issuer\":\"$U\",\"authorization_endpoint\":\"$U/authorize\","
 		  "\"token_endpoint\":\"$U/token\",\"client_id_metadata_document_supported\":true}");
-	mcp_auth_forget(d.file, d.url, NULL);
+	CHECK_INT(unlink(d.file), 0);
 	desk_new_auth(&d);
 	CHECK_CSTR(desk_challenge(&d, 401, ""), "ok");
 	CHECK_CSTR(desk_field(&d, &d.query, "client_id"), "https://client.example/me.json");
@@ -358,7 +358,7 @@ TEST(following_by_itself_works_on_this_machine_only)
 
 	CHECK_CSTR(desk_challenge(&d, 401, ""), "ok");
 	desk_says(&d, "GET /authorize", 200, NULL);
-	mcp_auth_forget(d.file, d.url, NULL);
+	CHECK_INT(unlink(d.file), 0);
 	desk_new_auth(&d);
 	CHECK_CSTR(desk_challenge(&d, 401, ""), "the authorisation endpoint led to status 200, not back to us");
 	desk_says(&d, "GET /.well-known/oauth-authorization-server", 200,

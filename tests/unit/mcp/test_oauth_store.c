@@ -100,9 +100,6 @@ TEST(other_entries_and_unknown_members_stay)
 	CHECK(strstr(
 		text,
 		"{\"note\":[1, 2.50],\"servers\":{\"other\":{\"url\": \"https://o\", \"x\": 1e3},\"k\":{\"url\":\"https://u\","));
-	CHECK_INT(oauth_store_forget(p.file, "https://u", NULL), 0);
-	AUTO_FREE char *after = get_text(&p);
-	CHECK_CSTR(after, "{\"note\":[1, 2.50],\"servers\":{\"other\":{\"url\": \"https://o\", \"x\": 1e3}}}\n");
 	place_release(&p);
 }
 

@@ -290,7 +290,7 @@ TEST(a_request_that_is_dropped_ends_its_transfer_and_nothing_else)
 	while (site_count(&s) < 2)
 		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
 	mcp_transport_drop(w.transport, 1);
-	while (!site_saw(&s, "gone") || http_active(w.world.http) != 1)
+	while (!site_saw(&s, "gone") || w.world.http->active != 1)
 		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
 
 	CHECK_STR(buf_str(&w.trail), "");

@@ -243,7 +243,7 @@ TEST(a_get_that_finds_nothing_only_means_that_there_is_no_stream)
 
 	mcp_transport_ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
-	while (http_active(w.world.http) || !site_saw(&s, "GET"))
+	while (w.world.http->active || !site_saw(&s, "GET"))
 		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
 	wire_send(&w, 2, "{\"id\":2}");
 	wire_wait(&w, "message {\"id\":2");

@@ -146,7 +146,7 @@ void wire_release(struct wire *w)
 	CHECK(!w->transport);
 	CHECK_INT(w->server->refs, 1);
 	CHECK_INT(spawner_active(w->world.spawner), 0);
-	CHECK_INT(http_active(w->world.http), 0);
+	CHECK_INT(w->world.http->active, 0);
 	mcp_server_unref(w->server);
 	http_free(w->world.http);
 	spawner_free(w->world.spawner);

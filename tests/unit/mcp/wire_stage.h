@@ -3,6 +3,7 @@
  * "message JSON", "log TEXT", "lost ID TEXT", "returned ID", "closed TEXT", with " needs-auth" or " again" behind it. */
 #pragma once
 #include "unit.h"
+#include "lib/io/http_int.h"
 #include "mcp/transport/transport.h"
 
 struct wire {

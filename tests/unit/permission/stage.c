@@ -113,6 +113,13 @@ struct tool_call *stage_bash(struct stage *s, const char *command)
 	return make_call(s, "Bash", buf_str(&text));
 }
 
+void stage_allow_tool(struct permission *p, struct str name)
+{
+	static const struct rule_origin session = { .layer = "session" };
+
+	(void)permission_add_rule(p, RULE_ALLOW, name, &session, NULL, NULL, NULL);
+}
+
 void stage_rules(struct stage *s, struct permission *p, const char *rules)
 {
 	struct rule_origin origin = { .layer = "flagSettings", .file = "inline", .base = "/nowhere" };

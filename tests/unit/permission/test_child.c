@@ -102,7 +102,7 @@ TEST(an_answer_for_the_session_holds_for_children_that_exist)
 	permission_derive(&child, &main_agent, &(struct permission_birth){ .can_ask = true });
 	CHECK_INT(stage_decide(&child, stage_bash(&stage, "qq")), ASK);
 
-	permission_allow_tool(&main_agent, STR("Bash"));
+	stage_allow_tool(&main_agent, STR("Bash"));
 
 	CHECK_INT(stage_decide(&child, stage_bash(&stage, "qq")), RUN);
 	permission_release(&child);
@@ -261,7 +261,7 @@ TEST(memory_stays_when_rules_of_the_session_go)
 	static const char *const tools[] = { "Write" };
 	struct permission p = { 0 };
 	permission_give_memory(&p, "/var/memory", tools, 1);
-	permission_allow_tool(&p, STR("Bash"));
+	stage_allow_tool(&p, STR("Bash"));
 
 	permission_drop_rules(&p, RULE_ALLOW, NULL);
 

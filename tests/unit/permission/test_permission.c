@@ -3,6 +3,7 @@
 #include "unit.h"
 #include "guard/permission/permission.h"
 #include "config/settings/settings_key.h"
+#include "stage.h"
 #include "tests.h"
 
 static const struct {
@@ -35,7 +36,7 @@ TEST(mode_flags_and_allowed_names_decide)
 		struct tool_call call = { .tool = &custom, .flags = table[i].flags };
 		AUTO_BUF struct buf reason = { 0 };
 		print_message("# %s\n", table[i].what);
-		permission_allow_tool(&p, str_from(table[i].allowed));
+		stage_allow_tool(&p, str_from(table[i].allowed));
 
 		CHECK_INT(permission_decide(&p, &call, &reason), table[i].expected);
 
@@ -57,7 +58,7 @@ TEST(a_very_long_name_is_handled)
 	AUTO_BUF struct buf reason = { 0 };
 
 	CHECK_INT(permission_decide(&p, &call, &reason), PERMISSION_DENY);
-	permission_allow_tool(&p, str_from(name));
+	stage_allow_tool(&p, str_from(name));
 	CHECK_INT(permission_decide(&p, &call, &reason), PERMISSION_ALLOW);
 	permission_release(&p);
 }

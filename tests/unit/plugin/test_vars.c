@@ -28,7 +28,7 @@ TEST(places_are_replaced_and_options_only_in_configurations)
 		static const enum plugin_text places[] = { PLUGIN_IN_BODY, PLUGIN_IN_SHELL, PLUGIN_IN_CONFIG };
 		for (size_t k = 0; k < COUNT_OF(places); k++) {
 			AUTO_BUF struct buf out = { 0 };
-			plugin_expand(&out, str_from(table[i].text), &p, places[k]);
+			plugin_vars_expand(&out, str_from(table[i].text), &p.vars, places[k] == PLUGIN_IN_CONFIG);
 			CHECK_STR(buf_str(&out), places[k] == PLUGIN_IN_CONFIG ? table[i].config : table[i].body);
 		}
 	}
@@ -39,7 +39,7 @@ TEST(a_variable_without_a_value_stays_as_it_is)
 	const struct plugin p = { .vars = { .root = "/root" } };
 	AUTO_BUF struct buf out = { 0 };
 
-	plugin_expand(&out, STR("${CLAUDE_PLUGIN_DATA} ${CLAUDE_PLUGIN_ROOT}"), &p, PLUGIN_IN_CONFIG);
+	plugin_vars_expand(&out, STR("${CLAUDE_PLUGIN_DATA} ${CLAUDE_PLUGIN_ROOT}"), &p.vars, true);
 
 	CHECK_STR(buf_str(&out), "${CLAUDE_PLUGIN_DATA} /root");
 	CHECK(!plugin_value(&p, STR("CLAUDE_PROJECT_DIR"), PLUGIN_IN_BODY));
