@@ -132,6 +132,19 @@ def with_managed(lab, settings):
     return {name for name in ("own", "managed") if (pathlib.Path(lab.work) / name).exists()}
 
 
+def hooks_of_any_number_of_files_run(lab):
+    """A hook that is dropped because there are many would be a lock that is left open."""
+    parts = pathlib.Path(lab.folder) / "etc" / "claude-code" / "managed-settings.d"
+    parts.mkdir(parents=True)
+    for i in range(100):
+        hooks = {"PreToolUse": [{"hooks": [command(f"echo {i} >> all")]}]}
+        (parts / f"{i:03}.json").write_text(json.dumps({"hooks": hooks}))
+    lab.model(READ % lab.work)
+    use_hooks(lab, PreToolUse=command("touch own"))
+    assert with_managed(lab, {}) == {"own"}
+    assert sorted(map(int, (pathlib.Path(lab.work) / "all").read_text().split())) == list(range(100))
+
+
 def managed_settings_have_the_last_word_about_hooks(lab):
     managed = {"hooks": {"PreToolUse": [{"hooks": [command("touch managed")]}]}}
     lab.model(READ % lab.work)
@@ -186,5 +199,5 @@ if __name__ == "__main__":
     main(a_signal_while_a_hook_runs_leaves_no_process, kill_9_while_a_hook_runs_leaves_no_process,
          a_signal_while_a_hook_of_a_child_runs_leaves_no_process, an_async_hook_ends_with_the_run,
          what_a_hook_left_in_the_background_ends_with_the_run, hooks_of_a_shells_end_run_after_a_signal,
-         a_hundred_hooks_at_once_all_run, managed_settings_have_the_last_word_about_hooks, a_question_to_a_person_is_told_to_hooks,
+         a_hundred_hooks_at_once_all_run, hooks_of_any_number_of_files_run, managed_settings_have_the_last_word_about_hooks, a_question_to_a_person_is_told_to_hooks,
          hooks_of_a_project_wait_for_trust_on_a_terminal)

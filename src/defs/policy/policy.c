@@ -14,10 +14,24 @@ static void warn(void *data, const char *message)
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 struct sources {
-	struct hook_source list[64];
-	size_t count;
+	struct hook_source *list; /* owned */
+	size_t count, cap;
 	bool plugins_only; /* managed settings allow those of plugins, and their own */
 };
+
+static void sources_release(struct sources *s)
+{
+	free(s->list);
+}
+
+static struct hook_source *new_source(struct sources *s)
+{
+	if (s->count == s->cap) {
+		s->cap = s->cap ? s->cap * 2 : 8;
+		s->list = xrealloc(s->list, s->cap * sizeof *s->list);
+	}
+	return &s->list[s->count++];
+}
 
 static void add_source(void *data, const struct settings_view *view)
 {
@@ -29,11 +43,11 @@ static void add_source(void *data, const struct settings_view *view)
 	struct sources *s = data;
 	enum settings_layer layer = view->origin.layer;
 
-	if (!view->value || view->why || s->count == COUNT_OF(s->list))
+	if (!view->value || view->why)
 		return;
 	if (s->plugins_only && layer != LAYER_MANAGED)
 		return;
-	s->list[s->count++] = (struct hook_source){
+	*new_source(s) = (struct hook_source){
 		.layer = layers[layer], .file = view->origin.file, .hooks = view->value, .trusted = true
 	};
 }
@@ -52,11 +66,10 @@ static void add_host(const struct services *sv, struct json_reader *reader, stru
 	const char *text = sv->options.hooks;
 	const struct json *root;
 
-	if (!text || sources->count == COUNT_OF(sources->list) ||
-	    json_parse(reader, text, strlen(text), &root, NULL) < 0)
+	if (!text || json_parse(reader, text, strlen(text), &root, NULL) < 0)
 		return;
-	memmove(sources->list + 1, sources->list, sources->count * sizeof *sources->list);
-	sources->count++;
+	(void)new_source(sources);
+	memmove(sources->list + 1, sources->list, (sources->count - 1) * sizeof *sources->list);
 	sources->list[0] =
 		(struct hook_source){ .layer = HOOK_FROM_SDK, .file = "the host", .hooks = root, .trusted = true };
 }
@@ -77,6 +90,7 @@ static void compile_hooks(struct services *sv, struct policy *p)
 {
 	AUTO_JSON struct json_reader host = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
+	CLEANUP(sources_release)
 	struct sources sources = { .plugins_only = app_plugins_only(p->settings, "hooks") };
 
 	p->hook_policy = (struct hook_policy){
