@@ -13,6 +13,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.server.asked.append(self.path)
+        self.server.headers.append(self.headers)
         body = self.rfile.read(int(self.headers["content-length"]))
         headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "content-length", "proxy-connection")}
         path = self.path.split("//", 1)[1].split("/", 1)[1]
@@ -30,7 +31,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
 def start_proxy(model):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-    server.asked, server.model = [], model
+    server.asked, server.headers, server.model = [], [], model
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -57,5 +58,19 @@ def no_proxy_leaves_a_host_out(lab):
     assert proxy.asked == [], proxy.asked
 
 
+def all_headers_of_the_environment_are_sent(lab):
+    lab.model("rule\n  text through\n")
+    proxy = start_proxy(lab.env["ANTHROPIC_BASE_URL"])
+    lab.env["http_proxy"] = "http://127.0.0.1:%d" % proxy.server_address[1]
+    lab.env["ANTHROPIC_BASE_URL"] = "http://model.invalid"
+    lab.env["ANTHROPIC_CUSTOM_HEADERS"] = "\n".join(f"x-own-{i}: {i}" for i in range(80))
+    done = lab.cadre("-p", "hi")
+    proxy.shutdown()
+    assert done.code == 0, done
+    sent = {k.lower(): v for k, v in proxy.headers[0].items()}
+    assert all(sent.get(f"x-own-{i}") == str(i) for i in range(80)), sent
+    assert "anthropic-version" in sent and "x-api-key" in sent, sent
+
+
 if __name__ == "__main__":
-    main(a_request_goes_through_the_proxy_of_the_environment, no_proxy_leaves_a_host_out)
+    main(a_request_goes_through_the_proxy_of_the_environment, no_proxy_leaves_a_host_out, all_headers_of_the_environment_are_sent)

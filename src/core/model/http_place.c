@@ -2,12 +2,13 @@
  * http_place.c - requests of a model call over HTTP. */
 #include "core/model/http_place.h"
 
-enum { OWN_HEADERS = 4 }; /* of one request, with the end of the list */
-
 static void add_header(struct http_place *p, const char *line)
 {
-	if (p->header_count < HTTP_PLACE_HEADERS - OWN_HEADERS)
-		p->headers[p->header_count++] = line;
+	if (p->header_count == p->header_cap) {
+		p->header_cap = p->header_cap ? p->header_cap * 2 : 16;
+		p->headers = xrealloc(p->headers, p->header_cap * sizeof *p->headers);
+	}
+	p->headers[p->header_count++] = line;
 }
 
 void http_place_header(struct http_place *p, const char *name, const char *value)
@@ -48,6 +49,7 @@ int http_place_open(struct http_place *p, const struct endpoint_options *o, cons
 void http_place_close(struct http_place *p)
 {
 	http_free(p->http);
+	free(p->headers);
 	arena_release(&p->arena);
 }
 
@@ -55,12 +57,12 @@ int http_place_post(struct http_place *p, struct model_call *call, const struct 
 		    const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
 		    struct err *err)
 {
-	const char *headers[HTTP_PLACE_HEADERS];
-	char agent[160];
 	size_t n = p->header_count;
+	AUTO_FREE const char **headers = xmalloc((n + str_count(own) + 2) * sizeof *headers);
+	char agent[160];
 
 	memcpy(headers, p->headers, n * sizeof *headers);
-	while (own && *own && n < HTTP_PLACE_HEADERS - 2)
+	while (own && *own)
 		headers[n++] = *own++;
 	if (call->agent[0]) {
 		snprintf(agent, sizeof agent, "x-cadre-agent: %s", call->agent);

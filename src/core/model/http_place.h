@@ -4,14 +4,14 @@
 #include "lib/base/arena.h"
 #include "core/model/provider.h"
 
-enum { HTTP_PLACE_HEADERS = 32, LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
+enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 
 struct http_place {
 	struct http *http;
 	struct arena arena; /* holds the texts */
 	const char *url;
-	const char *headers[HTTP_PLACE_HEADERS]; /* the same for each request */
-	size_t header_count;
+	const char **headers; /* the same for each request; the list is owned, the texts are in the arena */
+	size_t header_count, header_cap;
 	uint64_t stall_ms;
 };
 
