@@ -3,7 +3,6 @@
 #include "product/session/main_agent.h"
 #include "agents/agent/memory.h"
 #include "product/session/schema.h"
-#include "product/session/schema.h"
 #include "product/session/servers.h"
 #include "agents/agent/agent_tool.h"
 #include "agents/agent/hooks.h"
@@ -116,7 +115,6 @@ void session_choose_tools(struct cadre_session *s)
 	for (size_t i = 0; i < m->choice.tools.count; i++)
 		tool_set_add(&a->tools, m->choice.tools.tools[i]);
 	schema_offer(s, &a->tools); /* the host wants it, whatever the agent chose */
-	schema_offer(s, &a->tools);
 	a->agent_types = tool_choice_types(&m->choice, &s->arena);
 	agent_tool_limit(a);
 	limit(s);
