@@ -81,7 +81,7 @@ def a_bad_file_ends_with_2_and_its_place(lab):
     for words in (("config",), ("config", "get", "model"), ("config", "explain", "model")):
         done = lab.cadre(*words)
         assert done.code == 2 and done.out == "", done
-        assert f"{path}:2:29: subagents.maxDepth: expected a whole number from 0 on" in done.err, done
+        assert f"{path}:2:29: subagents.maxDepth: expected a whole number from 0 to 100" in done.err, done
     put(lab.work, ".claude/settings.json", '{\n  "a": 1,\n}')
     assert f"{path}:3:1: " in lab.cadre("config").err
     done = lab.cadre("config", "--settings", "nowhere.json")

@@ -56,11 +56,22 @@ def a_title_of_the_user_goes_before_one_of_a_program(lab):
 
 
 def a_search_finds_what_user_and_model_said(lab):
-    lab.model('rule\n  prompt contains "bird"\n  text The \\"wren\\" sings.\nrule\n  text nothing')
+    lab.model('rule\n  prompt contains "bird"\n  text The "wren" sings.\nrule\n  text nothing')
     birds = said(lab, "which bird?")
     said(lab, "something else")
     assert [s["sessionId"] for s in listed(lab, "search", "WREN")] == [birds]
     assert listed(lab, "search", "system-reminder") == []  # the environment, which nobody said
+    assert [s["sessionId"] for s in listed(lab, "search", 'the "wren" SINGS')] == [birds]
+
+
+def a_search_does_not_find_the_form_of_the_file(lab):
+    """Each word stands in every transcript, and nobody said it. Texts are found however JSON writes them."""
+    lab.model('rule\n  turn 1\n  call Glob {"pattern": "*.kestrel"}\nrule\n  text Ja: gr\u00fc\u00df dich.')
+    session = said(lab, "line one\nline two")
+    for word in ("assistant", "external", "uuid", "parentUuid", "tool_use", "toolu_", "sessionId", "message", str(lab.work)):
+        assert listed(lab, "search", word) == [], word
+    for word in ("one\nline", "GRüß DICH", "*.kestrel"):
+        assert [s["sessionId"] for s in listed(lab, "search", word)] == [session], word
 
 
 def a_session_is_shown_and_exported(lab):
@@ -150,6 +161,18 @@ def the_setting_says_how_old_is_old(lab):
     assert len(json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out)) == 1
 
 
+def an_age_that_is_larger_than_time_prunes_nothing(lab):
+    lab.model("rule\n  text an answer")
+    age(lab, said(lab, "hi"), 400)
+    settings = pathlib.Path(lab.home, ".claude/settings.json")
+    settings.write_text('{"cleanupPeriodDays": 100000000}')
+    assert json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out) == []
+    settings.write_text('{"cleanupPeriodDays": 150000000000}')
+    assert lab.cadre("sessions", "prune", "--dry-run", "--json").code == 2
+    settings.unlink()
+    assert json.loads(lab.cadre("sessions", "prune", "--older-than", "1000000w", "--dry-run", "--json").out) == []
+
+
 def a_title_that_two_sessions_have_is_answered_with_both_ids(lab):
     lab.model("rule\n  text an answer")
     one, two = said(lab, "a", "--name", "twins"), said(lab, "b", "--name", "Twins")
@@ -185,8 +208,9 @@ def betas_of_the_command_line_are_sent_in_a_header(lab):
 
 if __name__ == "__main__":
     main(sessions_are_listed_newest_first_with_title_or_prompt, a_title_of_the_user_goes_before_one_of_a_program,
-         a_search_finds_what_user_and_model_said, a_session_is_shown_and_exported,
+         a_search_finds_what_user_and_model_said, a_search_does_not_find_the_form_of_the_file,
+         a_session_is_shown_and_exported,
          only_old_sessions_are_pruned_and_a_dry_run_removes_nothing,
          files_and_lists_of_a_pruned_session_go_with_it_and_their_size_is_told,
-         what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old, the_setting_says_how_old_is_old,
+         what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old, the_setting_says_how_old_is_old, an_age_that_is_larger_than_time_prunes_nothing,
          a_title_that_two_sessions_have_is_answered_with_both_ids, betas_of_the_command_line_are_sent_in_a_header)

@@ -18,9 +18,9 @@ static void complain(struct list_reader *l, const char *what)
 
 static struct str without_quotes(struct str s)
 {
-	while (s.n && strchr("\"'`", s.p[0]) && s.p[0])
+	while (s.n && char_in(s.p[0], "\"'`") && s.p[0])
 		s = (struct str){ s.p + 1, s.n - 1 };
-	while (s.n && strchr("\"'`", s.p[s.n - 1]) && s.p[s.n - 1])
+	while (s.n && char_in(s.p[s.n - 1], "\"'`") && s.p[s.n - 1])
 		s.n--;
 	return str_trim(s);
 }

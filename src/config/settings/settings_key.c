@@ -24,7 +24,8 @@ void setting_expected(struct buf *out, const struct setting_key *key)
 	for (size_t i = 0; key->choices && key->choices[i]; i++)
 		buf_addf(out, "%s\"%s\"", i ? ", " : "", key->choices[i]);
 	if (key->type == SETTING_INTEGER || key->type == SETTING_NUMBER)
-		buf_addf(out, " from %lld on", (long long)key->least);
+		buf_addf(out, key->most ? " from %lld to %lld" : " from %lld on", (long long)key->least,
+			 (long long)key->most);
 }
 
 static int compare(const void *path, const void *key)
@@ -169,7 +170,7 @@ const struct json *setting_misfit(const struct setting_key *key, const struct js
 	case SETTING_BOOL:
 		return misfit_unless(json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE), value);
 	case SETTING_INTEGER:
-		return misfit_unless(json_i64(value, &n) && n >= key->least, value);
+		return misfit_unless(json_i64(value, &n) && n >= key->least && (!key->most || n <= key->most), value);
 	case SETTING_NUMBER:
 		return misfit_unless(json_is(value, JSON_NUMBER) && json_double(value) >= (double)key->least, value);
 	case SETTING_TEXT:

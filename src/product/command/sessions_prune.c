@@ -246,7 +246,8 @@ int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, str
 		return CADRE_USAGE;
 	if (find_age(sv, &older_than_s, &err) < 0 || look(&p, &err) < 0)
 		return api_status(-(int)err.kind, &err, why, why_size);
-	p.limit_ms = id_wall_ms() - older_than_s * 1000;
+	int64_t now_ms = id_wall_ms();
+	p.limit_ms = older_than_s < now_ms / 1000 ? now_ms - older_than_s * 1000 : 0;
 	p.report = *ret_report = xcalloc(1, sizeof *p.report);
 	p.json = json_out(&p.report->json);
 	prune(&p);

@@ -35,7 +35,7 @@ int session_each_line(const char *path, int (*fn)(void *data, struct str line), 
 struct scan {
 	struct session_list *list;
 	struct session_entry *entry;
-	const char *text; /* as it stands in JSON; NULL: not looked for */
+	const char *text; /* NULL: not looked for */
 	bool named;       /* the title is the user's */
 };
 
@@ -79,6 +79,50 @@ static void take_prompt(struct scan *s, const struct json *root)
 	s->entry->branch = json_cstr(json_get(root, "gitBranch"), a);
 }
 
+/* Is the text in a string of the value? Names of members do not count. */
+static bool value_has(const struct json *v, const char *text, struct arena *a)
+{
+	if (json_is(v, JSON_STRING)) {
+		const char *said = json_cstr(v, a);
+		return said && strcasestr(said, text);
+	}
+	if (json_is(v, JSON_ARRAY)) {
+		for (const struct json *one = json_first(v); one; one = json_next(v, one))
+			if (value_has(one, text, a))
+				return true;
+	} else if (json_is(v, JSON_OBJECT)) {
+		for (struct json_member m = json_members(v); m.key; m = json_member_next(v, m))
+			if (value_has(m.value, text, a))
+				return true;
+	}
+	return false;
+}
+
+/* What was said: texts and thoughts, the input of calls and their results; not types, ids and the like. */
+static bool line_says(const struct json *root, const char *text)
+{
+	static const char *const spoken[] = { "text", "thinking", "input", "content" };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *content = json_get(json_get(root, "message"), "content");
+
+	if (json_bool(json_get(root, "isMeta")))
+		return false;
+	if (!json_is(content, JSON_ARRAY))
+		return value_has(content, text, &a);
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+		for (size_t i = 0; i < COUNT_OF(spoken); i++) {
+			const struct json *v = json_get(b, spoken[i]);
+			bool blocks = !strcmp(spoken[i], "content") && json_is(v, JSON_ARRAY);
+			for (const struct json *r = blocks ? json_first(v) : NULL; r; r = json_next(v, r))
+				if (value_has(json_get(r, "text"), text, &a))
+					return true;
+			if (!blocks && value_has(v, text, &a))
+				return true;
+		}
+	}
+	return false;
+}
+
 static int on_line(void *data, struct str line)
 {
 	struct scan *s = data;
@@ -88,12 +132,13 @@ static int on_line(void *data, struct str line)
 	const struct json *root;
 
 	s->entry->messages += of_user || of_model;
-	if (s->text && (of_user || of_model) && !s->entry->matches && !has(line, "\"isMeta\":true"))
-		s->entry->matches = strcasestr(line.p, s->text) != NULL;
-	if (!titled && (!of_user || s->entry->prompt[0]))
+	bool searched = s->text && (of_user || of_model) && !s->entry->matches;
+	if (!searched && !titled && (!of_user || s->entry->prompt[0]))
 		return 0;
 	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
 		return 0; /* torn */
+	if (searched)
+		s->entry->matches = line_says(root, s->text);
 	if (titled)
 		take_title(s, root);
 	if (json_str_is(json_get(root, "type"), "user") && !s->entry->prompt[0])
@@ -157,18 +202,15 @@ static int newest_first(const void *a, const void *b)
 int session_list_read(struct services *sv, const char *text, struct session_list *ret, struct err *err)
 {
 	const char *cwd, *config;
-	AUTO_BUF struct buf escaped = { 0 };
 
 	if (options_directories(&sv->options, &ret->arena, &cwd, &config, err) < 0)
 		return -(int)err->kind;
 	ret->project_dir = store_project_dir(&ret->arena, config, cwd);
-	if (text)
-		json_add_escaped(&escaped, str_from(text));
 	find_files(ret);
 	if (ret->count)
 		qsort(ret->entries, ret->count, sizeof *ret->entries, newest_first);
 	for (size_t i = 0; i < ret->count; i++)
-		read_one(ret, &ret->entries[i], text ? buf_str(&escaped).p : NULL);
+		read_one(ret, &ret->entries[i], text);
 	return 0;
 }
 
