@@ -73,7 +73,7 @@ static struct str next_word(struct str *rest)
 	*rest = str_trim(*rest);
 	size_t n = 0;
 
-	while (n < rest->n && !strchr(" \t\n", rest->p[n]))
+	while (n < rest->n && !char_in(rest->p[n], " \t\n"))
 		n++;
 	struct str word = { rest->p, n };
 	*rest = (struct str){ rest->p + n, rest->n - n };

@@ -48,14 +48,13 @@ static uint64_t env_number(const struct tool_env *env, const char *name, uint64_
 	const char *text = tool_env_get(env, name);
 	char digits[32];
 	size_t n = 0;
-	char *end;
+	double value;
 
 	for (; text && *text && n < sizeof digits - 1; text++)
 		if (*text != '_')
 			digits[n++] = *text;
-	digits[n] = '\0';
-	double value = strtod(digits, &end);
-	return n && !*end && value >= 1 && value < 1e15 ? (uint64_t)value : fallback;
+	bool good = str_to_double((struct str){ digits, n }, &value);
+	return good && value >= 1 && value < 1e15 ? (uint64_t)value : fallback;
 }
 
 static bool env_flag(const struct tool_env *env, const char *name)

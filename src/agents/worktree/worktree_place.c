@@ -41,7 +41,7 @@ static int read_line(const char *dir, const char *name, struct buf *ret_text, st
 {
 	int rc = file_below_read(dir, name, POINTER_LIMIT, ret_text, err);
 
-	while (rc == 0 && ret_text->n && strchr("\r\n", ret_text->p[ret_text->n - 1]))
+	while (rc == 0 && ret_text->n && char_in(ret_text->p[ret_text->n - 1], "\r\n"))
 		ret_text->p[--ret_text->n] = '\0';
 	return rc;
 }

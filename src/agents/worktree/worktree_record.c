@@ -21,7 +21,7 @@ static const char *const kind_names[] = {
 static bool is_hex(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!strchr("0123456789abcdef", s.p[i]) || !s.p[i])
+		if (!char_in(s.p[i], "0123456789abcdef"))
 			return false;
 	return true;
 }

@@ -58,7 +58,7 @@ struct str fm_decode(struct arena *arena, struct str bytes, struct diagnostics *
 /* Bytes of the blank character at the start of s, 0 if there is none. */
 static size_t blank_at_start(struct str s)
 {
-	if (s.n && strchr(" \t\n\r\v\f", s.p[0]) && s.p[0])
+	if (s.n && char_in(s.p[0], " \t\n\r\v\f"))
 		return 1;
 	if (str_starts(s, STR("\xc2\xa0")))
 		return 2;
@@ -67,7 +67,7 @@ static size_t blank_at_start(struct str s)
 
 static size_t blank_at_end(struct str s)
 {
-	if (s.n && strchr(" \t\n\r\v\f", s.p[s.n - 1]) && s.p[s.n - 1])
+	if (s.n && char_in(s.p[s.n - 1], " \t\n\r\v\f"))
 		return 1;
 	if (str_ends(s, STR("\xc2\xa0")))
 		return 2;

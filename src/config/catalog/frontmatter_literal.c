@@ -36,7 +36,7 @@ static bool is_block_mark(struct str s)
 	if (!s.n || (s.p[0] != '|' && s.p[0] != '>'))
 		return false;
 	for (size_t i = 1; i < s.n; i++)
-		if (!strchr("+-0123456789", s.p[i]) || !s.p[i])
+		if (!char_in(s.p[i], "+-0123456789"))
 			return false;
 	return s.n <= 3;
 }

@@ -92,7 +92,7 @@ static bool is_doubtful(struct str value)
 
 	if (!s.n)
 		return false;
-	if (memchr(s.p, '\n', s.n) || strchr("{|>&?", s.p[0]))
+	if (memchr(s.p, '\n', s.n) || char_in(s.p[0], "{|>&?"))
 		return true;
 	return s.p[0] == '[' && s.p[s.n - 1] != ']';
 }
@@ -103,7 +103,7 @@ static struct str one_line(struct fm_reader *r, const struct chunk *c, struct st
 	struct str rest = value, first = str_cut(&rest, '\n');
 
 	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) || !str_trim(first).n ||
-	    strchr("|>[{", first.p[0]) || !rest.p || !str_trim(rest).n)
+	    char_in(first.p[0], "|>[{") || !rest.p || !str_trim(rest).n)
 		return value;
 	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1, "text that follows " STR_FMT " was ignored",
 			STR_ARG(c->key.name));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * model_call.c - what all providers do the same way around one request. */
-#include <math.h>
 #include "lib/base/id.h"
 #include "core/model/endpoints.h"
 
@@ -100,8 +99,8 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 	} else if (is_header(name, "request-id") || is_header(name, "x-request-id")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
 	} else if (is_header(name, "retry-after")) {
-		double seconds = strtod(text, NULL);
-		if (isfinite(seconds) && seconds >= 0 && seconds < 86400)
+		double seconds;
+		if (str_to_double(str_trim(value), &seconds) && seconds >= 0 && seconds < 86400)
 			call->failure.retry_after_ms = (int64_t)(seconds * 1000);
 	} else if (is_limit(name, "-remaining")) {
 		call->limit_empty = str_is(value, "0"); /* its reset header follows */

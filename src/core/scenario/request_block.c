@@ -62,7 +62,7 @@ bool has_ink(const struct json *string)
 		return false;
 	for (size_t i = 0; i < string->len; i++) {
 		char c = string->text[i];
-		if (c == '\\' && i + 1 < string->len && strchr("nrt", string->text[i + 1]))
+		if (c == '\\' && i + 1 < string->len && char_in(string->text[i + 1], "nrt"))
 			i++;
 		else if (c != ' ')
 			return true;

@@ -104,12 +104,9 @@ static int parse_every(struct parser *p, struct err *err)
 static int parse_chance(struct parser *p, struct err *err)
 {
 	struct str word = take_word(p);
-	AUTO_FREE char *text = xstrndup(word.p, word.n);
-	char *end;
 
-	p->rule->chance = strtod(text, &end);
-	if (!word.n || *end || !(p->rule->chance >= 0 && p->rule->chance <= 1))
-		return parse_fail(p, err, "expected a chance from 0 to 1, got '%s'", text);
+	if (!str_to_double(word, &p->rule->chance) || p->rule->chance < 0 || p->rule->chance > 1)
+		return parse_fail(p, err, "expected a chance from 0 to 1, got '" STR_FMT "'", STR_ARG(word));
 	return 0;
 }
 

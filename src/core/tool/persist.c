@@ -14,7 +14,7 @@ char *tool_result_path(struct tool_call *call)
 	if (!call->env->results_dir)
 		return NULL;
 	for (char *c = name; *c; c++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
+		if (!char_in(*c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"))
 			*c = '_';
 	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
 }

@@ -63,7 +63,7 @@ void definition_read_disallowed_tools(struct definition_reader *r, const struct 
 
 	definition_names(r, value, list, true);
 	for (size_t i = 0; i < list->count; i++)
-		if (strchr("*&", list->names[i][0]) && list->names[i][1])
+		if (char_in(list->names[i][0], "*&") && list->names[i][1])
 			definition_refuse(r, "disallowedTools: the YAML alias %s is not followed", list->names[i]);
 	report_unknown(r, list, "takes nothing away");
 }

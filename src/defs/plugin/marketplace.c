@@ -39,7 +39,7 @@ static bool is_ref(struct str ref)
 static bool is_commit(struct str sha)
 {
 	for (size_t i = 0; i < sha.n; i++)
-		if (!strchr("0123456789abcdefABCDEF", sha.p[i]))
+		if (!char_in(sha.p[i], "0123456789abcdefABCDEF"))
 			return false;
 	return sha.n == 40 || sha.n == 64;
 }

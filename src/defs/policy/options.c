@@ -122,10 +122,9 @@ static int set_number(const struct option *option, const char *value, int64_t *o
 
 static int set_money(const struct option *option, const char *value, double *out, struct err *err)
 {
-	char *end;
-	double v = strtod(value, &end);
+	double v;
 
-	if (!*value || *end || !(v > 0) || v > 1e9)
+	if (!str_to_double(str_from(value), &v) || !(v > 0) || v > 1e9)
 		return err_set(err, ERR_USAGE, "--%s expects an amount of money above 0, not '%s'", option->name,
 			       value);
 	*out = v;

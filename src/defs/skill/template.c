@@ -275,7 +275,7 @@ void template_fill(struct buf *out, struct str text, struct template_values *v)
 
 static bool ends_sentence(char c)
 {
-	return strchr(".,;:!?)]}>\"'`", c) != NULL && c;
+	return char_in(c, ".,;:!?)]}>\"'`") && c;
 }
 
 bool template_next_file(struct str *rest, struct str *ret_path)

@@ -127,7 +127,7 @@ struct str completion_gist(const struct option *option)
 void completion_add_escaped(struct buf *out, struct str text, const char *special)
 {
 	for (size_t i = 0; i < text.n; i++) {
-		if (strchr(special, text.p[i]))
+		if (char_in(text.p[i], special))
 			buf_addch(out, '\\');
 		buf_addch(out, text.p[i]);
 	}

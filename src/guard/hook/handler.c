@@ -81,7 +81,7 @@ static struct str cut_host(struct str *rest)
 	const char *slashes = memmem(rest->p, rest->n, "://", 3);
 	size_t n = slashes ? (size_t)(slashes - rest->p) + 3 : 0;
 
-	while (n < rest->n && !strchr("/?#", rest->p[n]))
+	while (n < rest->n && !char_in(rest->p[n], "/?#"))
 		n++;
 	struct str host = { rest->p, n };
 	*rest = (struct str){ rest->p + n, rest->n - n };

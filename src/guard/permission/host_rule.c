@@ -43,7 +43,7 @@ bool host_rule_match(struct str pattern, struct str host)
 
 static bool is_host_char(char c)
 {
-	return c && (isalnum((unsigned char)c) || strchr("-._:[]", c) || (c & 0x80));
+	return c && (isalnum((unsigned char)c) || char_in(c, "-._:[]") || (c & 0x80));
 }
 
 struct str host_of_url(struct arena *a, struct str url)

@@ -243,7 +243,7 @@ static bool may_be_root(struct str text)
 {
 	size_t i = 0;
 
-	while (i < text.n && strchr("\"'", text.p[i]))
+	while (i < text.n && char_in(text.p[i], "\"'"))
 		i++;
 	if (i == text.n || text.p[i] != '$')
 		return false;
@@ -251,7 +251,7 @@ static bool may_be_root(struct str text)
 	if (!slash)
 		return false;
 	struct str rest = { slash + 1, text.n - (size_t)(slash + 1 - text.p) };
-	return !rest.n || strchr("*?[{.\"'", rest.p[0]);
+	return !rest.n || char_in(rest.p[0], "*?[{.\"'");
 }
 
 /* Everything in the root, in the home directory, or in a directory that was added. */

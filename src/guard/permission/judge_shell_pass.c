@@ -49,7 +49,7 @@ static bool is_tame_glob(struct str text)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < text.n && !strchr("*?[{", text.p[i]); i++)
+	for (size_t i = 0; i < text.n && !char_in(text.p[i], "*?[{"); i++)
 		if (text.p[i] == '/')
 			n = i + 1;
 	struct str rest = { text.p + n, text.n - n };
@@ -59,7 +59,7 @@ static bool is_tame_glob(struct str text)
 /* A wildcard at the front becomes an option if the name of a file begins with a dash. */
 static bool may_become_option(const struct operand *o)
 {
-	if (!strchr("*?[", o->text.p[0]))
+	if (!char_in(o->text.p[0], "*?["))
 		return false;
 	DIR *dir = opendir(o->from);
 	bool found = !dir;

@@ -64,7 +64,7 @@ static struct str before_glob(struct str text)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < text.n && !strchr("*?[{", text.p[i]); i++)
+	for (size_t i = 0; i < text.n && !char_in(text.p[i], "*?[{"); i++)
 		if (text.p[i] == '/')
 			n = i + 1;
 	return (struct str){ text.p, n };

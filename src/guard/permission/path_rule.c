@@ -41,7 +41,7 @@ static void skip(struct str *s, size_t n)
 static bool is_literal(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (strchr("*?[]{}\\", s.p[i]))
+		if (char_in(s.p[i], "*?[]{}\\"))
 			return false;
 	return true;
 }

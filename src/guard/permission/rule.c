@@ -72,7 +72,7 @@ static struct str unescape(struct arena *a, struct str text)
 static bool is_name(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++)
-		if (!isalnum((unsigned char)name.p[i]) && !strchr("_*-.:@/", name.p[i]))
+		if (!isalnum((unsigned char)name.p[i]) && !char_in(name.p[i], "_*-.:@/"))
 			return false;
 	return name.n > 0;
 }
@@ -310,7 +310,7 @@ bool rule_parameter_match(const struct rule *r, const struct json *input)
 
 static size_t skip_separators(struct str s, size_t at)
 {
-	while (at < s.n && strchr(" -_", s.p[at]))
+	while (at < s.n && char_in(s.p[at], " -_"))
 		at++;
 	return at;
 }

@@ -13,7 +13,7 @@ static const struct rule_origin origin = { .layer = "session" };
 static void add_escaped(struct buf *out, struct str text)
 {
 	for (size_t i = 0; i < text.n; i++) {
-		if (i && strchr("()", text.p[i]) && text.p[i - 1] == '\\')
+		if (i && char_in(text.p[i], "()") && text.p[i - 1] == '\\')
 			buf_addch(out, '\\');
 		buf_addch(out, text.p[i]);
 	}

@@ -162,7 +162,7 @@ static bool read_operand(struct shell_parser *p, struct expression *e)
 			e->depth++;
 			e->may_assign = true;
 			p->at++;
-		} else if (c && strchr("+-!~", c)) {
+		} else if (char_in(c, "+-!~")) {
 			e->may_assign = false;
 			read_increment(p, e);
 		} else if (!read_value(p, e, &more)) {

@@ -9,7 +9,7 @@ static void skip_continuation(struct shell_parser *p)
 	char before = p->at ? p->text.p[p->at - 1] : '\n';
 	char behind = shell_peek(p, 2);
 
-	if (!shell_is_blank(before) && before != '\n' && behind && strchr("&|;<>()\\", behind))
+	if (!shell_is_blank(before) && before != '\n' && char_in(behind, "&|;<>()\\"))
 		shell_fail(p, "a line is continued inside an operator");
 	p->at += 2;
 }

@@ -9,7 +9,7 @@
 static bool is_unmistakable(const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.n; i++)
-		if (strchr(" \t\n;&|<>()$`\"'\\*?#", w->text.p[i]))
+		if (char_in(w->text.p[i], " \t\n;&|<>()$`\"'\\*?#"))
 			return false;
 	return w->literal && w->text.n;
 }
@@ -133,9 +133,9 @@ static bool is_amount(const struct shell_word *w)
 
 	if (!w->literal)
 		return false;
-	while (digits < w->text.n && strchr("0123456789.", w->text.p[digits]))
+	while (digits < w->text.n && char_in(w->text.p[digits], "0123456789."))
 		digits++;
-	return digits && (digits == w->text.n || (digits + 1 == w->text.n && strchr("smhd", w->text.p[digits])));
+	return digits && (digits == w->text.n || (digits + 1 == w->text.n && char_in(w->text.p[digits], "smhd")));
 }
 
 /* The index of the word that the wrapper runs, 0 if that is not certain. */

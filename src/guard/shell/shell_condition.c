@@ -79,7 +79,7 @@ static bool read_unary(struct shell_parser *p)
 	struct str word = shell_peek_word(p);
 	struct shell_word operand;
 
-	if (word.n != 2 || word.p[0] != '-' || !strchr("abcdefghknoprstuvwxzGLNORS", word.p[1]))
+	if (word.n != 2 || word.p[0] != '-' || !char_in(word.p[1], "abcdefghknoprstuvwxzGLNORS"))
 		return false;
 	p->at += 2;
 	read_operand(p, SHELL_WORD_PLAIN, &operand);

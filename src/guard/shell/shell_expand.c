@@ -57,7 +57,7 @@ void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, st
 		closed = c == '`';
 		if (c == '\\' && next == '"' && quoting != SHELL_UNQUOTED)
 			shell_fail(p, "a quote is escaped in quoted backticks");
-		if (c == '\\' && next && strchr("$`\\", next))
+		if (c == '\\' && char_in(next, "$`\\"))
 			c = next, p->at++;
 		if (!closed)
 			buf_addch(&text, c);
@@ -188,20 +188,20 @@ static void read_subscript(struct shell_parser *p, struct shell_word *w)
 /* ${x:1:2}: numbers only. */
 static void skip_range(struct shell_parser *p)
 {
-	while (shell_peek(p, 0) && strchr(" -:0123456789", shell_peek(p, 0)))
+	while (char_in(shell_peek(p, 0), " -:0123456789"))
 		p->at++;
 }
 
 static void read_transformation(struct shell_parser *p)
 {
-	if (shell_peek(p, 1) && strchr("QEAaUuLKk", shell_peek(p, 1)))
+	if (char_in(shell_peek(p, 1), "QEAaUuLKk"))
 		p->at += 2;
 }
 
 static void read_operation(struct shell_parser *p, enum shell_quoting quoting, struct str name, struct shell_word *w)
 {
 	char c = shell_peek(p, 0);
-	bool colon = c == ':' && shell_peek(p, 1) && strchr("-=?+", shell_peek(p, 1));
+	bool colon = c == ':' && char_in(shell_peek(p, 1), "-=?+");
 
 	if (colon)
 		c = shell_peek(p, 1);
@@ -209,7 +209,7 @@ static void read_operation(struct shell_parser *p, enum shell_quoting quoting, s
 		shell_add_variable(p, name);
 		shell_set_name(p, name, false);
 	}
-	if (c && strchr("-=?+#%/^,", c)) {
+	if (char_in(c, "-=?+#%/^,")) {
 		shell_skip(p, colon ? 2 : 1);
 		read_parameter_word(p, quoting, w);
 	} else if (c == ':') {
@@ -237,7 +237,7 @@ static void read_named(struct shell_parser *p, enum shell_quoting quoting, struc
 	size_t n = name_length(p);
 	char c = shell_peek(p, 0);
 
-	if (!n && c && strchr("@*?-$!#", c)) {
+	if (!n && char_in(c, "@*?-$!#")) {
 		n = 1;
 		w->splits |= c == '@' || c == '*';
 	}
@@ -256,8 +256,8 @@ static bool is_never_an_error(const struct shell_parser *p)
 
 	while (shell_is_name_char(shell_peek(p, n)))
 		n++;
-	n += shell_peek(p, n) == ':' && shell_peek(p, n + 1) && strchr("-+", shell_peek(p, n + 1));
-	return shell_peek(p, n) && strchr("}-+#%/^,", shell_peek(p, n));
+	n += shell_peek(p, n) == ':' && char_in(shell_peek(p, n + 1), "-+");
+	return char_in(shell_peek(p, n), "}-+#%/^,");
 }
 
 /* Behind "${". Each branch reads what it knows; where that does not end at "}", nothing is known. */
@@ -319,7 +319,7 @@ void shell_read_dollar(struct shell_parser *p, enum shell_quoting quoting, struc
 		not_literal(w, quoting);
 		p->at += 2;
 		read_parameter(p, quoting, w);
-	} else if (shell_is_name_char(next) || (next && strchr("@*#?-$!", next))) {
+	} else if (shell_is_name_char(next) || char_in(next, "@*#?-$!")) {
 		not_literal(w, quoting);
 		w->splits |= next == '@' || next == '*';
 		p->at++;

@@ -92,7 +92,7 @@ static bool has_glued_array(struct str option)
 {
 	size_t i = 1;
 
-	while (i < option.n && !strchr("adinNptu", option.p[i]))
+	while (i < option.n && !char_in(option.p[i], "adinNptu"))
 		i++;
 	return i + 1 < option.n && option.p[i] == 'a';
 }
@@ -104,7 +104,7 @@ static const char *hide_read(const struct shell_command *c, size_t name)
 		const struct shell_word *w = &c->words[i];
 		if (!w->literal || (is_option(w) && has_glued_array(w->text)))
 			return takes_names;
-		if (is_option(w) && strchr("adinNptu", w->text.p[w->text.n - 1]))
+		if (is_option(w) && char_in(w->text.p[w->text.n - 1], "adinNptu"))
 			i++;
 		else if (!is_option(w) && check_name(w))
 			return check_name(w);
@@ -165,7 +165,7 @@ static const char *hide_set(const struct shell_command *c, size_t name)
 		const struct shell_word *w = &c->words[i];
 		bool good = w->literal && w->text.n > 1 && (w->text.p[0] == '-' || w->text.p[0] == '+');
 		for (size_t k = 1; good && k < w->text.n; k++)
-			good = strchr("euxo", w->text.p[k]) != NULL;
+			good = char_in(w->text.p[k], "euxo");
 		for (size_t k = 0; !good && k < COUNT_OF(known); k++)
 			good = w->literal && str_is(w->text, known[k]);
 		if (w->literal && str_is(w->text, "--"))

@@ -69,7 +69,7 @@ struct str shell_peek_word(const struct shell_parser *p)
 {
 	size_t n = 0;
 
-	while (!shell_is_meta(shell_peek(p, n)) && !strchr("\\'\"`$", shell_peek(p, n)))
+	while (!shell_is_meta(shell_peek(p, n)) && !char_in(shell_peek(p, n), "\\'\"`$"))
 		n++;
 	if (shell_is_meta(shell_peek(p, n)))
 		return (struct str){ p->text.p + p->at, n };

@@ -96,7 +96,7 @@ static inline bool shell_is_name_char(char c)
 }
 static inline bool shell_is_meta(char c) /* ends a word */
 {
-	return !c || strchr(" \t\n;&|<>()", c) != NULL;
+	return !c || char_in(c, " \t\n;&|<>()");
 }
 
 /* shell_parse.c: the sink, and the grammar of lists */

@@ -22,7 +22,7 @@ static bool skip_delimited(struct str *s, char delimiter)
 
 static void skip_any(struct str *s, const char *set)
 {
-	while (s->n && strchr(set, s->p[0]))
+	while (s->n && char_in(s->p[0], set))
 		*s = (struct str){ s->p + 1, s->n - 1 };
 }
 
@@ -51,7 +51,7 @@ static bool skip_command(struct str *s)
 	char verb = s->p[0];
 	*s = (struct str){ s->p + 1, s->n - 1 };
 	if (verb != 's')
-		return strchr("=dDgGhHlnNpPqx", verb) != NULL;
+		return char_in(verb, "=dDgGhHlnNpPqx");
 	char delimiter = s->n ? s->p[0] : '\\';
 	if (delimiter == '\\' || delimiter == '\n')
 		return false;

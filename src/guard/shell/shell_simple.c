@@ -249,7 +249,7 @@ static void check_first_word(struct shell_parser *p)
 {
 	size_t n = 0;
 
-	while (shell_is_name_char(shell_peek(p, n)) || (shell_peek(p, n) && strchr("{}![]", shell_peek(p, n))))
+	while (shell_is_name_char(shell_peek(p, n)) || char_in(shell_peek(p, n), "{}![]"))
 		n++;
 	if (shell_peek(p, n) == '\\' && shell_peek(p, n + 1) == '\n')
 		shell_fail(p, "a line is continued inside the name of a command");

@@ -45,7 +45,7 @@ static void read_double_quoted(struct shell_parser *p, struct shell_word *w)
 			shell_read_dollar(p, SHELL_DOUBLE_QUOTED, w);
 		} else if (c == '`') {
 			shell_read_backticks(p, SHELL_DOUBLE_QUOTED, w);
-		} else if (c == '\\' && next && strchr("$`\"\\\n", next)) {
+		} else if (c == '\\' && char_in(next, "$`\"\\\n")) {
 			if (next != '\n')
 				keep(p, next);
 			p->at += 2;
@@ -221,7 +221,7 @@ static bool read_pattern_meta(struct shell_parser *p, enum shell_word_mode mode,
 			      unsigned *depth)
 {
 	char c = shell_peek(p, 0);
-	bool opens = c == '(' && (mode == SHELL_WORD_REGEX || *depth || (b->last && strchr("?*+@!", b->last)));
+	bool opens = c == '(' && (mode == SHELL_WORD_REGEX || *depth || char_in(b->last, "?*+@!"));
 
 	if (mode == SHELL_WORD_PLAIN ||
 	    !(opens || (*depth && (c == ')' || c == '|')) || (mode == SHELL_WORD_REGEX && c == '|')))

@@ -22,6 +22,10 @@
 #define vsprintf(...) BANNED(vsprintf, vsnprintf)
 #undef strtok
 #define strtok(x, y) BANNED(strtok, str_cut)
+#undef strtod
+#define strtod(x, y) BANNED(strtod, str_to_double) /* obeys the host's locale */
+#undef atof
+#define atof(x) BANNED(atof, str_to_double)
 #undef gmtime
 #define gmtime(t) BANNED(gmtime, gmtime_r)
 #undef localtime

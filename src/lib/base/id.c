@@ -70,7 +70,7 @@ bool id_is_agent(struct str s)
 	if (s.n != AGENT_ID_LEN || s.p[0] != 'a')
 		return false;
 	for (size_t i = 1; i < s.n; i++)
-		if (!strchr("0123456789abcdef", s.p[i]))
+		if (!char_in(s.p[i], "0123456789abcdef"))
 			return false;
 	return true;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * str.c - borrowed text. */
 #include "lib/base/str.h"
+#include <locale.h>
+#include <math.h>
 #include <strings.h>
 
 bool str_is_nocase(struct str a, const char *lit)
@@ -101,4 +103,23 @@ size_t str_count(const char *const *list)
 	while (list && list[n])
 		n++;
 	return n;
+}
+
+bool str_to_double(struct str s, double *ret_value)
+{
+	char text[64], *end;
+
+	if (!s.n || s.n >= sizeof text)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!char_in(s.p[i], "+-.0123456789eE"))
+			return false;
+	memcpy(text, s.p, s.n);
+	text[s.n] = '\0';
+	/* The C locale is a constant of the C library: nothing to free. */
+	double value = strtod_l(text, &end, newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	if (*end || !isfinite(value))
+		return false;
+	*ret_value = value;
+	return true;
 }

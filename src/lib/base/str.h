@@ -24,6 +24,11 @@ static inline bool str_is(struct str a, const char *lit)
 {
 	return str_eq(a, str_from(lit));
 }
+/* strchr() would find the NUL at the end of the set. */
+static inline bool char_in(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
 bool str_is_nocase(struct str a, const char *lit);
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
@@ -39,5 +44,7 @@ size_t str_count(const char *const *list); /* of a list that ends with NULL; NUL
 /* Whole-text numbers: false if anything but digits (and one sign for int64) is there or the value does not fit. */
 bool str_to_u64(struct str s, uint64_t *ret_value);
 bool str_to_i64(struct str s, int64_t *ret_value);
+/* "0.5", "2e3": digits with a point, whatever the host's locale is. False for anything else, and if it is not finite. */
+bool str_to_double(struct str s, double *ret_value);
 
 uint64_t str_hash(struct str s); /* for tables, not for security */

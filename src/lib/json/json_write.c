@@ -127,10 +127,11 @@ void json_put_double(struct json_out *w, double v)
 		json_put_null(w);
 		return;
 	}
-	locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	locale_t before = uselocale(c_locale);
 	for (int digits = 15; digits <= 17; digits++) {
 		n = snprintf(text, sizeof text, "%.*g", digits, v);
-		if (strtod(text, NULL) == v)
+		if (strtod_l(text, NULL, c_locale) == v)
 			break;
 	}
 	uselocale(before);

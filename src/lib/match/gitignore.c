@@ -32,7 +32,7 @@ void gitignore_release(struct gitignore *g)
 static bool is_plain(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (strchr("*?[]{}\\/", s.p[i]))
+		if (char_in(s.p[i], "*?[]{}\\/"))
 			return false;
 	return s.n > 0;
 }
@@ -41,7 +41,7 @@ static struct str trim_end(struct str line)
 {
 	if (str_ends(line, STR("\\ ")))
 		return line;
-	while (line.n && strchr(" \t\r\n\v\f", line.p[line.n - 1]))
+	while (line.n && char_in(line.p[line.n - 1], " \t\r\n\v\f"))
 		line.n--;
 	return line;
 }

@@ -299,7 +299,7 @@ struct str glob_static_prefix(struct str pattern)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < pattern.n && !strchr("*?[{\\", pattern.p[i]); i++)
+	for (size_t i = 0; i < pattern.n && !char_in(pattern.p[i], "*?[{\\"); i++)
 		if (pattern.p[i] == '/')
 			n = i;
 	return (struct str){ pattern.p, n };

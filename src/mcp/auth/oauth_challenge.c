@@ -10,12 +10,12 @@ struct reader {
 
 static bool is_word(char c)
 {
-	return c > ' ' && c < 0x7f && !strchr("()<>@,;:\\\"/[]?={}", c);
+	return c > ' ' && c < 0x7f && !char_in(c, "()<>@,;:\\\"/[]?={}");
 }
 
 static void skip(struct reader *r, const char *set)
 {
-	while (r->rest.n && strchr(set, r->rest.p[0]) && r->rest.p[0]) {
+	while (r->rest.n && char_in(r->rest.p[0], set)) {
 		r->rest.p++;
 		r->rest.n--;
 	}

@@ -83,7 +83,7 @@ static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret
 	struct str scheme = lower(a, (struct str){ pattern.p, (size_t)(mark - pattern.p) });
 	struct str rest = { mark + 3, pattern.n - scheme.n - 3 };
 	size_t n = 0;
-	while (n < rest.n && !strchr("/?#", rest.p[n]))
+	while (n < rest.n && !char_in(rest.p[n], "/?#"))
 		n++;
 	const char *user = memrchr(rest.p, '@', n);
 	size_t skip = user ? (size_t)(user - rest.p) + 1 : 0;

@@ -19,9 +19,9 @@ static int64_t find_window(const struct settings *settings)
 static double find_percent(void)
 {
 	const char *text = getenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
-	double percent = text ? strtod(text, NULL) : 0;
+	double percent;
 
-	return percent > 0 && percent <= 100 ? percent : 0;
+	return text && str_to_double(str_from(text), &percent) && percent > 0 && percent <= 100 ? percent : 0;
 }
 
 void session_use_compact(struct cadre_session *s)
@@ -50,7 +50,7 @@ bool session_asks_compact(const struct cadre_session *s)
 	struct str text = typed(s), word = STR("/compact");
 
 	return !s->services->options.no_slash_commands && str_starts(text, word) &&
-	       (text.n == word.n || strchr(" \t\r\n", text.p[word.n]));
+	       (text.n == word.n || char_in(text.p[word.n], " \t\r\n"));
 }
 
 struct str session_compact_instructions(const struct cadre_session *s)

@@ -127,13 +127,12 @@ static void put_answer(struct json_out *w, struct json_member m, const char *tex
 {
 	const struct json *type = json_get(m.value, "type");
 	struct str key = json_str(m.key, a);
-	char *end;
 	int64_t whole;
-	double number = strtod(text, &end);
-	bool is_number = *text && !*end;
+	double number;
 
-	if (json_str_is(type, "integer") ? !str_to_i64(str_trim(str_from(text)), &whole)
-					 : json_str_is(type, "number") && !is_number)
+	if (json_str_is(type, "integer")
+		    ? !str_to_i64(str_trim(str_from(text)), &whole)
+		    : json_str_is(type, "number") && !str_to_double(str_trim(str_from(text)), &number))
 		return;
 	json_key_str(w, key);
 	if (json_str_is(type, "integer"))

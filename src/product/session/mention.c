@@ -33,7 +33,7 @@ struct mentions {
 
 static bool begins_word(struct str text, size_t at)
 {
-	return at == 0 || strchr(" \t\r\n(", text.p[at - 1]);
+	return at == 0 || char_in(text.p[at - 1], " \t\r\n(");
 }
 
 /* The next name behind an @ from *at on; p == NULL: there are no more. */
@@ -46,7 +46,7 @@ static struct str next_name(struct str text, size_t *at)
 		bool quoted = text.p[from] == '"';
 		from += quoted;
 		size_t to = from;
-		while (to < text.n && (quoted ? text.p[to] != '"' : !strchr(" \t\r\n", text.p[to])))
+		while (to < text.n && (quoted ? text.p[to] != '"' : !char_in(text.p[to], " \t\r\n")))
 			to++;
 		*at = to;
 		if (to > from)
@@ -69,7 +69,7 @@ static char *find_file(const struct cadre_session *s, struct arena *a, struct st
 		char *path = path_absolute(a, s->tree.main.env.cwd, name);
 		if (stat(path, ret_st) == 0)
 			return path;
-		if (!strchr(".,;:!?)'\"", name.p[name.n - 1]))
+		if (!char_in(name.p[name.n - 1], ".,;:!?)'\""))
 			return NULL;
 		name.n--;
 	}

@@ -56,7 +56,7 @@ static int read_option(const struct cadre_session *s, struct buf *out, struct er
 	const char *given = s->services->options.json_schema;
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (str_trim(str_from(given)).n && strchr("{[", str_trim(str_from(given)).p[0])) {
+	if (str_trim(str_from(given)).n && char_in(str_trim(str_from(given)).p[0], "{[")) {
 		buf_addstr(out, given);
 		return 0;
 	}

@@ -88,7 +88,7 @@ static struct str cut_argument(struct str *rest, bool is_last)
 	if (is_last)
 		return *rest;
 	size_t n = 0;
-	while (n < rest->n && !strchr(" \t\r\n", rest->p[n]))
+	while (n < rest->n && !char_in(rest->p[n], " \t\r\n"))
 		n++;
 	struct str word = { rest->p, n };
 	*rest = (struct str){ rest->p + n, rest->n - n };

@@ -41,7 +41,7 @@ static struct str cut_word(struct str *rest)
 	size_t n = 0;
 
 	*rest = str_trim(*rest);
-	while (n < rest->n && !strchr(" \t\r\n", rest->p[n]))
+	while (n < rest->n && !char_in(rest->p[n], " \t\r\n"))
 		n++;
 	struct str word = { rest->p, n };
 	*rest = (struct str){ rest->p + n, rest->n - n };

@@ -61,7 +61,7 @@ static void begin_atom(struct translator *t)
 /* With -i, K and S have relatives outside of ASCII (the Kelvin sign, the long s), so a needle stops at them. */
 static bool fits_needle(const struct translator *t, uint32_t cp)
 {
-	return !t->nocase || (cp < 0x80 && !strchr("kKsS", (int)cp));
+	return !t->nocase || (cp < 0x80 && !char_in((int)cp, "kKsS"));
 }
 
 /* An item that takes characters, many different ones or few. */
@@ -141,7 +141,7 @@ static int parse_char_escape(struct translator *t, uint32_t *ret_cp, bool *ret_k
 		return parse_hex(t, c == 'x' ? 2 : c == 'u' ? 4 : 8, ret_cp);
 	}
 	if (named ||
-	    (c > ' ' && c < 0x7f && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", c)) ||
+	    (c > ' ' && c < 0x7f && !char_in(c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) ||
 	    c == ' ') {
 		t->at++;
 		*ret_cp = named ? (unsigned char)values[named - names] : (unsigned char)c;
@@ -177,7 +177,7 @@ static bool property_matches_lf(const struct translator *t)
 	char category = peek(t, 1 + braces);
 	bool is_category = !braces || peek(t, 3) == '}' || peek(t, 4) == '}';
 
-	return !is_category || !category || !strchr("LMNPSZ", category) || peek(t, 0) == 'P';
+	return !is_category || !category || !char_in(category, "LMNPSZ") || peek(t, 0) == 'P';
 }
 
 static int translate_property(struct translator *t)
@@ -228,7 +228,7 @@ static int translate_escape(struct translator *t)
 		if (c != escapes[i].letter)
 			continue;
 		begin_atom(t);
-		if (strchr("dDwWsS", c))
+		if (char_in(c, "dDwWsS"))
 			note_start(t, c != 'd');
 		buf_addstr(t->out, t->multiline ? escapes[i].multi : escapes[i].line);
 		t->regex->alone = t->regex->alone || escapes[i].alone;
@@ -266,9 +266,9 @@ static int class_escape(struct translator *t, struct class_state *s, uint32_t *r
 	t->at++;
 	char c = peek(t, 0);
 	*ret_is_char = false;
-	if (c && strchr("dws", c)) {
+	if (char_in(c, "dws")) {
 		s->may_match_lf = s->may_match_lf || c == 's';
-	} else if (c && strchr("DWS", c)) {
+	} else if (char_in(c, "DWS")) {
 		s->may_match_lf = s->may_match_lf || c != 'S';
 	} else if (c == 'p' || c == 'P') {
 		s->may_match_lf = s->may_match_lf || property_matches_lf(t);
@@ -435,7 +435,7 @@ static int translate_flags(struct translator *t)
 {
 	buf_addstr(t->out, "(?");
 	for (char c; (c = peek(t, 0)) != ')' && c != ':'; t->at++) {
-		if (!c || !strchr("imsU-", c))
+		if (!char_in(c, "imsU-"))
 			return fail(t, "unsupported flag or group");
 		t->no_needles = t->no_needles || c == 'i';
 		t->regex->alone = t->regex->alone || c == '-'; /* (?-m): then ^ is the start of what is searched */

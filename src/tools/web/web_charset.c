@@ -102,10 +102,10 @@ static const char *find_meta(struct str bytes)
 	while ((rest = behind(rest, "<meta")).p) {
 		struct str tag = rest;
 		struct str name = behind(str_cut(&tag, '>'), "charset");
-		while (name.n && strchr("= \t\r\n\"'", name.p[0]))
+		while (name.n && char_in(name.p[0], "= \t\r\n\"'"))
 			name = (struct str){ name.p + 1, name.n - 1 };
 		size_t n = 0;
-		while (n < name.n && !strchr("\"'; \t\r\n/", name.p[n]))
+		while (n < name.n && !char_in(name.p[n], "\"'; \t\r\n/"))
 			n++;
 		const char *encoding = n ? find_encoding((struct str){ name.p, n }) : NULL;
 		if (encoding)

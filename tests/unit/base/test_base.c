@@ -152,6 +152,36 @@ TEST(numbers_are_whole_text_or_nothing)
 	}
 }
 
+TEST(a_decimal_number_is_digits_with_a_point_and_nothing_else)
+{
+	static const struct {
+		struct str text;
+		bool ok;
+		double value;
+	} table[] = {
+		{ STR("0.5"), true, 0.5 },  { STR("-2e3"), true, -2000 }, { STR("+1."), true, 1 },
+		{ STR("7"), true, 7 },      { STR(""), false, 0 },        { STR("0,5"), false, 0 },
+		{ STR("1x"), false, 0 },    { STR(" 1"), false, 0 },      { STR("1\0"), false, 0 },
+		{ STR("inf"), false, 0 },   { STR("nan"), false, 0 },     { STR("0x10"), false, 0 },
+		{ STR("1e999"), false, 0 }, { STR("e"), false, 0 },       { STR("."), false, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		double v = 0;
+		CHECK_INT(str_to_double(table[i].text, &v), table[i].ok);
+		CHECK(v == table[i].value);
+	}
+}
+
+TEST(a_nul_is_in_no_set_of_characters)
+{
+	CHECK(char_in('a', "abc") && !char_in('x', "abc"));
+	CHECK(!char_in('\0', "abc") && !char_in('\0', ""));
+	CHECK(id_is_agent(STR("a0123456789abcdef")));
+	CHECK(!id_is_agent(STR("a0123456789abcde\0")) && !id_is_agent(STR("a\0"
+									  "123456789abcdef")));
+}
+
 TEST(invalid_utf8_is_found_and_replaced_by_maximal_subparts)
 {
 	static const struct {
@@ -289,6 +319,7 @@ int main(void)
 		  T(counts_and_times_are_short_for_people), T(an_arena_keeps_its_first_block_after_a_reset),
 		  T(a_map_keeps_the_order_of_insertion_and_survives_removal),
 		  T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
+		  T(a_decimal_number_is_digits_with_a_point_and_nothing_else), T(a_nul_is_in_no_set_of_characters),
 		  T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
 		  T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
 		  T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),

@@ -107,7 +107,8 @@ TEST(headers_are_found_in_any_spelling)
 
 TEST(a_retry_after_that_cannot_be_meant_is_passed_over)
 {
-	static const char *const values[] = { "-1", "nan", "inf", "1e9", "999999999999" };
+	static const char *const values[] = { "-1",           "nan", "inf",  "1e9",
+					      "999999999999", "",    "soon", "Wed, 21 Oct 2026 07:28:00 GMT" };
 
 	for (size_t i = 0; i < COUNT_OF(values); i++) {
 		struct stage s;
