@@ -66,11 +66,26 @@ static int record_end(struct subagent *s, struct err *err)
 	return status < 0 ? status : meta_write(t, err);
 }
 
+static void on_lines_safe(struct kick *kick)
+{
+	subagent_step_done(CONTAINER_OF(kick, struct subagent, sync_kick), NULL);
+}
+
+/* Before its worktree goes: what it did there must be known after a power cut, too. A disk that cannot do so is no reason to keep
+ * the worktree: the next line fails as well, and says it. */
+static int sync_lines(struct subagent *s, struct err *err)
+{
+	struct err ignored = { 0 };
+
+	s->sync_kick.step = on_lines_safe;
+	if (!s->worktree || !s->actor.journal || journal_sync(s->actor.journal, &s->sync_kick, &ignored) != 0)
+		return 0;
+	return STEP_TAKES_TIME;
+}
+
 const struct end_step ending[] = {
-	{ "stop hooks", subagent_stop_hooks },
-	{ "processes", end_processes },
-	{ "worktree", subagent_release_worktree },
-	{ "record", record_end },
+	{ "stop hooks", subagent_stop_hooks },     { "processes", end_processes }, { "sync", sync_lines },
+	{ "worktree", subagent_release_worktree }, { "record", record_end },
 };
 const size_t ending_count = COUNT_OF(ending);
 

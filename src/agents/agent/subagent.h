@@ -50,6 +50,7 @@ struct subagent {
 	struct buf start_context; /* of the start hooks */
 	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_firing *firing;
+	struct kick sync_kick;        /* its lines are forced to the disk */
 	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
 	bool lived;                   /* it was up: it has an end of its own */
 	bool start_fired;             /* start hooks ran: stop hooks will */

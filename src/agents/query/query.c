@@ -293,9 +293,8 @@ static enum step step_stream(struct query *q)
 
 	if (q->compaction)
 		return compact_stream(q);
-	if (answer_take_arrived(q, &err) < 0 || calls_record_done(q, &err) < 0)
+	if (answer_take_arrived(q, &err) < 0 || calls_record_done(q, &err) < 0 || calls_start_ready(q, &err) < 0)
 		return disk_error(q, &err);
-	calls_start_ready(q);
 	if (!q->request_over)
 		return STEP_WAIT;
 	query_leave_governor(q);
@@ -320,9 +319,8 @@ static enum step step_tools(struct query *q)
 {
 	struct err err = { 0 };
 
-	if (calls_record_done(q, &err) < 0)
+	if (calls_record_done(q, &err) < 0 || calls_start_ready(q, &err) < 0)
 		return disk_error(q, &err);
-	calls_start_ready(q);
 	if (!calls_all_done(q)) {
 		if (q->config.seats && query_only_delegates(q))
 			seat_leave(q->config.seats, &q->seat);
@@ -368,6 +366,15 @@ static enum step step_ending(struct query *q)
 
 static enum step step_finish(struct query *q)
 {
+	struct err err = { 0 };
+	int settled = q->end == QUERY_DISK_ERROR ? 1 : journal_settle(q->config.recorder->journal, &q->kick, &err);
+
+	if (!settled)
+		return STEP_WAIT;
+	if (settled < 0) {
+		q->end = QUERY_DISK_ERROR;
+		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
+	}
 	query_set_state(q, QUERY_IDLE);
 	q->batch_told = q->batch_held = false;
 	free(q->arrived);

@@ -105,8 +105,9 @@ static void start(struct query *q, struct query_call *c)
 	crash_point(call_started);
 }
 
-/* A read-only call may run beside read-only ones; any other waits for all before it and holds back all behind it. */
-void calls_start_ready(struct query *q)
+/* A read-only call may run beside read-only ones; any other waits for all before it and holds back all behind it. All wait until
+ * the lines that say so are as safe as the settings want. */
+int calls_start_ready(struct query *q, struct err *err)
 {
 	unsigned limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL;
 	unsigned ahead = 0;   /* unfinished calls in front of this one */
@@ -120,12 +121,17 @@ void calls_start_ready(struct query *q)
 		bool may_run = runs_beside(c) ? !writer_ahead : ahead == 0;
 		if (c->call && (c->call->flags & TOOL_AFTER_ANSWER) && q->state == QUERY_STREAM)
 			may_run = false;
-		if (!c->started && may_run && (counted < limit || delegates(c)))
+		if (!c->started && may_run && (counted < limit || delegates(c))) {
+			int settled = journal_settle(q->config.recorder->journal, &q->kick, err);
+			if (settled <= 0)
+				return settled;
 			start(q, c);
+		}
 		ahead++;
 		counted += !delegates(c);
 		writer_ahead = writer_ahead || !runs_beside(c);
 	}
+	return 0;
 }
 
 static struct segment *result_of(const struct tool_call *call)

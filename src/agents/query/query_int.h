@@ -21,7 +21,7 @@ void answer_drop(struct query *q); /* it never happened */
 void answer_forget_shown(struct query *q);
 
 int calls_add(struct query *q, const struct segment *block, struct err *err);
-void calls_start_ready(struct query *q);
+int calls_start_ready(struct query *q, struct err *err); /* below 0: the lines before them are not safe */
 int calls_record_done(struct query *q, struct err *err); /* results of calls that ended since the last time */
 bool calls_all_done(const struct query *q);              /* and recorded */
 void calls_cancel(struct query *q);

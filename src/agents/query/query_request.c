@@ -77,6 +77,11 @@ enum step step_gate(struct query *q)
 	}
 	if (!q->slot.granted || q->paused)
 		return STEP_WAIT;
+	int settled = journal_settle(q->config.recorder->journal, &q->kick, &err);
+	if (settled < 0)
+		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
+	if (settled <= 0)
+		return settled < 0 ? STEP_AGAIN : STEP_WAIT;
 	if (!reserve(q)) {
 		query_give_up(q, QUERY_BUDGET, "the budget is used up");
 		return STEP_AGAIN;

@@ -10,21 +10,43 @@
 
 enum { LONGEST_KEY = 200 };
 
+/* A file that is to be forced to the disk, or is being forced. It is opened by its path, on the thread: a journal may be closed
+ * for another one, or freed, at any time. */
+struct sync_item {
+	struct sync_item *next;
+	struct journal *journal; /* NULL: it is gone */
+	char *path;              /* owned */
+	uint64_t upto;           /* lines that it covers */
+	bool named;              /* its directory needs none */
+	int error;               /* errno of the thread; 0: it is done */
+};
+
 struct journal {
 	struct store *store; /* borrowed */
 	char *path;
-	int fd;                        /* -1: closed, opened again with the next line */
-	struct journal *newer, *older; /* in the store's list while fd >= 0 */
+	int fd;                             /* -1: closed, opened again with the next line */
+	struct journal *newer, *older;      /* in the store's list while fd >= 0 */
+	uint64_t written, synced;           /* lines; those that are forced to the disk */
+	bool named;                         /* its directory, which names it, is forced to the disk as well */
+	struct sync_item *queued, *running; /* in the store's queue, in its batch; NULL: not there */
+	struct kick *waiter;                /* asked for the sync; NULL: nobody waits */
+	int sync_error;                     /* errno of a sync that failed: what the disk holds is not known any more */
 };
 
-void store_init(struct store *s, const char *config_dir)
+static void on_sync_kick(struct kick *kick);
+
+void store_init(struct store *s, struct loop *loop, const char *config_dir)
 {
-	*s = (struct store){ .config_dir = xstrdup(config_dir) };
+	*s = (struct store){ .config_dir = xstrdup(config_dir), .loop = loop, .kick = { .step = on_sync_kick } };
+	s->queue_end = &s->queue;
 }
 
 void store_release(struct store *s)
 {
+	while (s->batch || s->queue)
+		loop_run(s->loop);
 	assert(!s->newest);
+	kick_cancel(&s->kick);
 	free(s->config_dir);
 	buf_release(&s->line);
 	*s = (struct store){ 0 };
@@ -104,10 +126,136 @@ void journal_free(struct journal *j)
 {
 	if (!j)
 		return;
+	if (j->queued) {
+		j->queued->journal = NULL;
+		loop_kick(j->store->loop, &j->store->kick);
+	}
+	if (j->running)
+		j->running->journal = NULL;
 	close_file(j);
 	free(j->path);
 	free(j);
 }
+
+/* ---- forcing lines to the disk ----------------------------------------------------------------------------------- */
+
+struct sync_batch {
+	uv_work_t work;
+	struct store *store;
+	struct sync_item *items;
+};
+
+static void queue_sync(struct journal *j)
+{
+	struct store *s = j->store;
+
+	if (j->queued)
+		return;
+	j->queued = xcalloc(1, sizeof *j->queued);
+	*j->queued = (struct sync_item){ .journal = j, .path = xstrdup(j->path), .named = j->named };
+	*s->queue_end = j->queued;
+	s->queue_end = &j->queued->next;
+}
+
+/* A file that is gone needs no sync (a session can be pruned), and one that cannot be synced (a pipe) has no disk. */
+static int sync_path(const char *path, int flags)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno;
+	return fsync(fd) < 0 && errno != EINVAL ? errno : 0;
+}
+
+static void on_sync_thread(uv_work_t *work)
+{
+	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
+
+	for (struct sync_item *i = b->items; i; i = i->next) {
+		i->error = sync_path(i->path, 0);
+		if (i->error || i->named)
+			continue;
+		AUTO_FREE char *dir = xstrndup(i->path, (size_t)(strrchr(i->path, '/') - i->path));
+		i->error = sync_path(dir, O_DIRECTORY);
+	}
+}
+
+static void sync_item_over(struct sync_item *i)
+{
+	struct journal *j = i->journal;
+
+	if (!j)
+		return;
+	j->running = NULL;
+	j->sync_error = i->error;
+	if (!i->error) {
+		j->synced = i->upto;
+		j->named = true;
+	}
+	if (j->waiter)
+		loop_kick(j->store->loop, TAKE(j->waiter));
+}
+
+static void on_synced(uv_work_t *work, int status)
+{
+	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
+	struct store *s = b->store;
+
+	for (struct sync_item *i = b->items, *next; i; i = next) {
+		next = i->next;
+		sync_item_over(i);
+		free(i->path);
+		free(i);
+	}
+	free(b);
+	s->batch = NULL;
+	if (s->queue)
+		loop_kick(s->loop, &s->kick);
+}
+
+/* One group commit at a time; what is asked for meanwhile, by any number of agents, is the next one. */
+static void on_sync_kick(struct kick *kick)
+{
+	struct store *s = CONTAINER_OF(kick, struct store, kick);
+
+	if (s->batch || !s->queue)
+		return;
+	s->batch = xcalloc(1, sizeof *s->batch);
+	s->batch->store = s;
+	s->batch->items = TAKE(s->queue);
+	s->queue_end = &s->queue;
+	for (struct sync_item *i = s->batch->items; i; i = i->next) {
+		if (!i->journal)
+			continue;
+		i->upto = i->journal->written;
+		i->journal->running = TAKE(i->journal->queued);
+	}
+	(void)uv_queue_work(loop_uv(s->loop), &s->batch->work, on_sync_thread,
+			    on_synced); /* fails without a function only */
+}
+
+int journal_sync(struct journal *j, struct kick *kick, struct err *err)
+{
+	if (j->sync_error) {
+		errno = j->sync_error;
+		return err_set(err, ERR_IO, "cannot force the transcript %s to the disk: %m", j->path);
+	}
+	if (j->synced == j->written || !j->store->loop)
+		return 1;
+	if (kick)
+		j->waiter = kick;
+	if (!j->running || j->running->upto < j->written)
+		queue_sync(j);
+	loop_kick(j->store->loop, &j->store->kick);
+	return 0;
+}
+
+int journal_settle(struct journal *j, struct kick *kick, struct err *err)
+{
+	return j && j->store->power ? journal_sync(j, kick, err) : 1;
+}
+
+/* ---- appending --------------------------------------------------------------------------------------------------- */
 
 static int open_file(struct journal *j, struct err *err)
 {
@@ -177,16 +325,10 @@ int journal_append(struct journal *j, struct buf *line, struct err *err)
 	if (n != (ssize_t)line->n)
 		return take_back(j, n, line->n, err);
 	crash_point(line_written);
+	j->written++;
+	if (j->store->power)
+		queue_sync(j);
 	if (j->store->on_line)
 		j->store->on_line(j->store->data, j->path, (struct str){ line->p, line->n - 1 });
-	return 0;
-}
-
-int journal_sync(struct journal *j, struct err *err)
-{
-	if (open_file(j, err) < 0)
-		return -ERR_IO;
-	if (fsync(j->fd) < 0)
-		return err_set(err, ERR_IO, "cannot sync %s: %m", j->path);
 	return 0;
 }

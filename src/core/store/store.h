@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
+#include "lib/io/loop.h"
 
 enum { STORE_OPEN_FILES = 256 };
 
@@ -16,10 +17,18 @@ struct store {
 	void (*on_line)(void *data, const char *path, struct str line);
 	void *data;
 	struct buf line; /* scratch for the line being built: agents need none of their own */
+
+	struct loop *loop; /* borrowed */
+	bool power; /* the setting durability is "power": each line is forced to the disk before it is acted on */
+	struct sync_item *queue, **queue_end; /* files that the next group commit forces to the disk */
+	struct sync_batch *batch;             /* the group commit that runs; NULL: none */
+	struct kick kick;
 };
 
-void store_init(struct store *s, const char *config_dir);
-void store_release(struct store *s); /* all journals must be gone */
+/* Borrows loop until store_release(); NULL: nothing is ever forced to the disk. */
+void store_init(struct store *s, struct loop *loop, const char *config_dir);
+/* All journals must be gone. Runs the loop until what they asked for is forced to the disk. */
+void store_release(struct store *s);
 
 /* <config>/projects/<key of cwd>; NAME.jsonl and so on below it. */
 char *store_project_dir(struct arena *a, const char *config_dir, const char *cwd);
@@ -27,8 +36,13 @@ void store_project_key(struct buf *out, struct str cwd);
 
 /* The file is made with the first line. Returns owned. */
 struct journal *journal_new(struct store *s, const char *path);
-void journal_free(struct journal *j);
+void journal_free(struct journal *j); /* what it asked for is forced to the disk all the same */
 const char *journal_path(const struct journal *j);
 /* Adds a line end to *line and writes it with one write(2). A short write is taken back before the error is reported. */
 int journal_append(struct journal *j, struct buf *line, struct err *err);
-int journal_sync(struct journal *j, struct err *err); /* fsync */
+/* Forces what was appended to the disk (docs/internals/session.md, "Power cuts"). 1: it is there. 0: a thread is at it, together with
+ * all other files that wait; kick is kicked when it has ended: ask again. kick may be NULL, and the journal may be freed
+ * meanwhile. Below 0: it cannot be done. */
+int journal_sync(struct journal *j, struct kick *kick, struct err *err);
+/* The same before a line is acted on: 1 at once unless the store has `power`. j NULL: 1. */
+int journal_settle(struct journal *j, struct kick *kick, struct err *err);

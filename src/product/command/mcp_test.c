@@ -280,7 +280,7 @@ static int open_place(struct services *sv, struct arena *a, const char **ret_cwd
 	if (options_directories(&sv->options, a, ret_cwd, &config, err) < 0)
 		return -(int)err->kind;
 	if (!sv->store.config_dir)
-		store_init(&sv->store, config);
+		store_init(&sv->store, sv->loop, config);
 	if (policy_load(sv, err) < 0 || app_open_hooks(sv, err) < 0)
 		return -(int)err->kind;
 	return app_open_servers(sv, err);

@@ -66,7 +66,7 @@ static int find_place(struct services *sv, struct place *p, const char *session,
 	    find_session(p, config_dir, session, err) < 0)
 		return -(int)err->kind;
 	if (!sv->store.config_dir)
-		store_init(&sv->store, config_dir);
+		store_init(&sv->store, sv->loop, config_dir);
 	p->project = find_project(p, config_dir);
 	return 0;
 }

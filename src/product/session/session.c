@@ -187,7 +187,7 @@ static int find_place(struct cadre_session *s, struct err *err)
 	if (options_directories(&sv->options, &s->arena, &a->cwd, &config, err) < 0)
 		return -(int)err->kind;
 	if (!sv->store.config_dir)
-		store_init(&sv->store, config);
+		store_init(&sv->store, sv->loop, config);
 	const char *root = git_root(&s->arena, a->cwd);
 	a->branch = root ? git_branch(&s->arena, root) : "";
 	return 0;
@@ -337,6 +337,8 @@ void session_free(struct cadre_session *s)
 			o->on_close(o, s);
 	session_drop_approval(s);
 	session_release_servers(s);
+	if (s->tree.main.journal)
+		(void)journal_sync(s->tree.main.journal, NULL, NULL); /* on a thread, behind us */
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);
 	session_release_schema(s);

@@ -25,7 +25,7 @@ void stage_init(struct stage *s, const struct reply *replies, size_t count)
 	tool_set_add(&s->tools, &fake_beside);
 	buf_addstr(&s->log, "");
 	s->env = (struct tool_env){ .loop = s->loop, .owner = &s->log };
-	store_init(&s->store, s->dir);
+	store_init(&s->store, s->loop, s->dir);
 	s->path = path_join(&s->arena, s->dir, "s.jsonl");
 	s->journal = journal_new(&s->store, s->path);
 	s->context = (struct record_context){

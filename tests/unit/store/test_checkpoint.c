@@ -19,7 +19,7 @@ struct lab {
 static void lab_open(struct lab *l)
 {
 	stage_init(&l->stage);
-	store_init(&l->store, l->stage.dir);
+	store_init(&l->store, NULL, l->stage.dir);
 	l->dir = checkpoint_dir(&l->stage.arena, l->stage.dir, "s");
 	l->checkpoint = checkpoint_new(&l->store, l->dir);
 }

@@ -23,7 +23,7 @@ struct bench {
 static void bench_init(struct bench *b)
 {
 	stage_init(&b->stage);
-	store_init(&b->store, b->stage.dir);
+	store_init(&b->store, NULL, b->stage.dir);
 	b->recorder = (struct recorder){ .store = &b->store, .context = &context };
 	b->recorder.journal = journal_new(&b->store, stage_path(&b->stage, "s.jsonl"));
 }

@@ -83,7 +83,7 @@ TEST(more_journals_than_descriptors_lose_no_line)
 	struct journal *j[JOURNALS];
 	struct err err = { 0 };
 	stage_init(&s);
-	store_init(&store, s.dir);
+	store_init(&store, NULL, s.dir);
 	size_t before = open_descriptors();
 	for (int i = 0; i < JOURNALS; i++)
 		j[i] = journal_new(&store, stage_path(&s, arena_printf(&s.arena, "deep/%d.jsonl", i)));
@@ -117,7 +117,7 @@ TEST(without_free_descriptors_the_oldest_journal_gives_its_own)
 	struct err err = { 0 };
 	struct rlimit before, tight;
 	stage_init(&s);
-	store_init(&store, s.dir);
+	store_init(&store, NULL, s.dir);
 	for (int i = 0; i < 4; i++)
 		j[i] = journal_new(&store, stage_path(&s, arena_printf(&s.arena, "new%d/x.jsonl", i)));
 	for (int i = 0; i < 3; i++)
@@ -160,7 +160,7 @@ TEST(a_line_that_does_not_fit_is_taken_back_and_reported)
 	struct store store;
 	struct err half = { 0 }, none = { 0 }, err = { 0 };
 	stage_init(&s);
-	store_init(&store, s.dir);
+	store_init(&store, NULL, s.dir);
 	struct journal *j = journal_new(&store, stage_path(&s, "s.jsonl"));
 	CHECK_INT(append(j, "0123456789", &err), 0);
 
@@ -177,9 +177,117 @@ TEST(a_line_that_does_not_fit_is_taken_back_and_reported)
 	CHECK_CSTR(stage_read(&s, "s.jsonl"), "0123456789\n");
 	CHECK_INT(append(j, "fits now", &err), 0);
 	CHECK_CSTR(stage_read(&s, "s.jsonl"), "0123456789\nfits now\n");
-	CHECK_INT(journal_sync(j, &err), 0);
 	journal_free(j);
 	store_release(&store);
+	stage_release(&s);
+}
+
+struct waiter {
+	struct kick kick;
+	unsigned kicks;
+};
+
+static void on_waited(struct kick *kick)
+{
+	CONTAINER_OF(kick, struct waiter, kick)->kicks++;
+}
+
+/* Half of them ask, and one batch is for all that are written; the next one for what came while it ran. */
+TEST(with_power_a_line_is_safe_after_the_wait_and_all_files_go_together)
+{
+	enum { COUNT = 50 };
+	struct stage s;
+	struct store store;
+	struct err err = { 0 };
+	struct waiter w = { .kick.step = on_waited };
+	struct journal *j[COUNT];
+	stage_init(&s);
+	struct loop *loop = loop_new(0);
+	store_init(&store, loop, s.dir);
+	store.power = true;
+	for (int i = 0; i < COUNT; i++) {
+		j[i] = journal_new(&store, stage_path(&s, arena_printf(&s.arena, "deep/%d.jsonl", i)));
+		CHECK_INT(journal_settle(j[i], &w.kick, &err), 1); /* nothing is written */
+		CHECK_INT(append(j[i], "line", &err), 0);
+	}
+
+	CHECK_INT(journal_settle(j[0], &w.kick, &err), 0);
+	CHECK_INT(journal_settle(j[0], &w.kick, &err), 0); /* asking again changes nothing */
+	loop_run(loop);
+
+	CHECK_INT(w.kicks, 1);
+	for (int i = 0; i < COUNT; i++)
+		CHECK_INT(journal_settle(j[i], &w.kick, &err), 1);
+	CHECK_INT(append(j[1], "more", &err), 0);
+	CHECK_INT(journal_settle(j[0], &w.kick, &err), 1);
+	CHECK_INT(journal_settle(j[1], &w.kick, &err), 0);
+	for (int i = 0; i < COUNT; i++)
+		journal_free(j[i]); /* one of them with a sync that is not begun */
+	CHECK(store.queue);
+	store_release(&store);
+	CHECK(!store.queue && !store.batch);
+	loop_free(loop);
+	stage_release(&s);
+}
+
+TEST(without_power_nothing_waits_and_only_what_is_asked_for_is_forced)
+{
+	struct stage s;
+	struct store store;
+	struct err err = { 0 };
+	struct waiter w = { .kick.step = on_waited };
+	stage_init(&s);
+	struct loop *loop = loop_new(0);
+	store_init(&store, loop, s.dir);
+	struct journal *a = journal_new(&store, stage_path(&s, "a.jsonl"));
+	struct journal *b = journal_new(&store, stage_path(&s, "b.jsonl"));
+	CHECK_INT(append(a, "line", &err), 0);
+	CHECK_INT(append(b, "line", &err), 0);
+
+	CHECK_INT(journal_settle(a, &w.kick, &err), 1);
+	CHECK_INT(journal_settle(NULL, &w.kick, &err), 1);
+	CHECK(!store.queue);
+	CHECK_INT(journal_sync(a, &w.kick, &err), 0);
+	loop_run(loop);
+
+	CHECK_INT(w.kicks, 1);
+	CHECK_INT(journal_sync(a, &w.kick, &err), 1);
+	CHECK_INT(journal_sync(b, &w.kick, &err), 0);
+	loop_run(loop);
+	CHECK_INT(w.kicks, 2);
+	journal_free(a);
+	journal_free(b);
+	store_release(&store);
+	loop_free(loop);
+	stage_release(&s);
+}
+
+TEST(a_disk_that_refuses_is_said_for_good)
+{
+	struct stage s;
+	struct store store;
+	struct err err = { 0 };
+	struct waiter w = { .kick.step = on_waited };
+	stage_init(&s);
+	struct loop *loop = loop_new(0);
+	store_init(&store, loop, s.dir);
+	store.power = true;
+	struct journal *j = journal_new(&store, stage_path(&s, "dir/s.jsonl"));
+	CHECK_INT(append(j, "line", &err), 0);
+	CHECK_INT(rename(stage_path(&s, "dir"), stage_path(&s, "moved")), 0);
+	char *obstacle = stage_write(&s, "dir", "");
+
+	CHECK_INT(journal_settle(j, &w.kick, &err), 0);
+	loop_run(loop);
+	CHECK_INT(w.kicks, 1);
+	CHECK_INT(journal_settle(j, &w.kick, &err), -ERR_IO);
+
+	CHECK(strstr(err.text, "cannot force the transcript") && strstr(err.text, "Not a directory"));
+	CHECK_INT(unlink(obstacle), 0);
+	CHECK_INT(journal_settle(j, &w.kick, &err), -ERR_IO);
+	journal_free(j);
+	store_release(&store);
+	loop_free(loop);
 	stage_release(&s);
 }
 
@@ -189,7 +297,7 @@ TEST(a_journal_that_cannot_be_made_says_so_each_time)
 	struct store store;
 	struct err err = { 0 };
 	stage_init(&s);
-	store_init(&store, s.dir);
+	store_init(&store, NULL, s.dir);
 	stage_write(&s, "file", "in the way");
 	struct journal *j = journal_new(&store, stage_path(&s, "file/s.jsonl"));
 
@@ -211,5 +319,7 @@ int test_store(void)
 			 T(more_journals_than_descriptors_lose_no_line),
 			 T(without_free_descriptors_the_oldest_journal_gives_its_own),
 			 T(a_line_that_does_not_fit_is_taken_back_and_reported),
-			 T(a_journal_that_cannot_be_made_says_so_each_time));
+			 T(with_power_a_line_is_safe_after_the_wait_and_all_files_go_together),
+			 T(without_power_nothing_waits_and_only_what_is_asked_for_is_forced),
+			 T(a_disk_that_refuses_is_said_for_good), T(a_journal_that_cannot_be_made_says_so_each_time));
 }
