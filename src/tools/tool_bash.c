@@ -239,6 +239,10 @@ static void bash_start(struct tool_call *call)
 
 	call->state = b;
 	b->call = call;
+	if (call->env->no_shell) {
+		tool_call_reject(call, "%s", call->env->no_shell);
+		return;
+	}
 	if (!command) {
 		tool_call_reject(call, "command must not contain a NUL.");
 		return;

@@ -100,6 +100,41 @@ def every_known_key_is_in_the_documentation(lab):
         assert listed - {"true"} == {k["key"] for k in keys if k["untrusted"] == word} - {"env"}, (word, listed)
 
 
+READERS = {  # of keys whose path is not the argument of a settings_*() call
+    "agents": ("src/defs/agentdef/unit.c", 'json_get(file.root, "agents")'),
+    "env": ("src/defs/policy/policy.c", "settings_env_each("),
+    "permissions.allow": ("src/defs/policy/permissions.c", '[RULE_ALLOW] = "permissions.allow"'),
+    "permissions.ask": ("src/defs/policy/permissions.c", '[RULE_ASK] = "permissions.ask"'),
+    "permissions.deny": ("src/defs/policy/permissions.c", '[RULE_DENY] = "permissions.deny"'),
+}
+
+
+def every_key_has_a_reader_or_says_that_it_has_none(lab):
+    code = "\n".join(p.read_text() for p in sorted((ROOT / "src").rglob("*.c")) if p.name != "settings_key_table.c")
+    read = set(re.findall(r'\b(?:settings_|managed_says\()[^;{}]*?"([A-Za-z.]+)"', code))
+    rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)\|$", (ROOT / "docs/settings.md").read_text(), re.M))
+    for key in ask(lab, "config", "keys"):
+        path = key["key"]
+        if path in READERS:
+            file, call = READERS[path]
+            assert call in (ROOT / file).read_text(), path
+        assert key["effect"] == (path in read or path in READERS), path
+        assert ("| **no effect**: " in rows[path]) == (not key["effect"]), path
+
+
+def a_key_without_effect_is_said_wherever_it_is_shown(lab):
+    lab.model("rule\n  text hi")
+    path = put(lab.home, ".claude/settings.json", '{\n  "language": "de",\n  "fastMode": true, "model": "opus"}')
+    text = lab.cadre("config", "keys").out
+    assert re.search(r"^language .*no effect: the language of answers$", text, re.M), text
+    assert not re.search(r"^model .*no effect", text, re.M), text
+    assert "no effect" in lab.cadre("config", "explain", "language").out
+    assert ask(lab, "config", "explain", "language")["effect"] is False and ask(lab, "config", "explain", "model")["effect"] is True
+    done = lab.cadre("-p", "hi")
+    line = f"settings without effect in this version: language ({path}:2), fastMode ({path}:3)"
+    assert done.code == 0 and done.out == "hi\n" and done.err.count("without effect") == 1 and line in done.err, done
+
+
 def trust_is_recorded_for_the_repository_and_nothing_else_changes(lab):
     subprocess.run(["git", "init", "-q", lab.work], check=True)
     os.mkdir(os.path.join(lab.work, "sub"))
@@ -150,6 +185,7 @@ if __name__ == "__main__":
          local_settings_of_the_repository_count,
          a_bad_file_ends_with_2_and_its_place,
          every_known_key_is_in_the_documentation,
+         every_key_has_a_reader_or_says_that_it_has_none, a_key_without_effect_is_said_wherever_it_is_shown,
          trust_is_recorded_for_the_repository_and_nothing_else_changes,
          the_state_file_follows_the_configuration_directory,
          a_broken_state_file_is_never_overwritten,

@@ -165,6 +165,7 @@ static void open_env(struct actor *a)
 	a->env.todo_dir = t->todo_dir;
 	a->env.todo_file = todo_file(a);
 	a->env.envp = t->envp;
+	a->env.no_shell = t->no_shell;
 	a->env.env_dir = t->env_dir;
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;

@@ -137,6 +137,7 @@ struct agent_tree {
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
+	const char *no_shell; /* why Bash must not run; NULL: it may */
 	const char *env_dir;  /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *const *envp;
 	const char *append_system_prompt; /* to every child but forks; NULL: none */

@@ -94,12 +94,18 @@ bool env_is_secret(struct str name);
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
-/* What was read and has no effect: unknown keys, managed keys outside the managed layer, what waits for trust. */
+/* What was read and has no effect */
+enum settings_note_kind {
+	NOTE_UNKNOWN,   /* a key that is not known */
+	NOTE_IGNORED,   /* a managed key outside the managed layer, and the like */
+	NOTE_HELD,      /* it waits for trust in the folder */
+	NOTE_NO_EFFECT, /* SETTING_NO_EFFECT */
+};
 struct settings_note {
 	struct settings_origin origin;
+	enum settings_note_kind kind;
+	const char *key; /* NULL: not known */
 	const char *message;
-	const char
-		*held; /* the key whose value has no effect because the folder is not trusted; NULL: another reason */
 };
 const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count);
 

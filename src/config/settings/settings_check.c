@@ -11,10 +11,10 @@ static struct settings_origin origin_of(const struct layer_file *from, const str
 }
 
 /* Notes of held keys have a limit of their own: unknown keys must not crowd them out. */
-static void note(struct settings *s, const struct layer_file *from, const struct json *value, const char *message,
-		 const char *held)
+static void note(struct settings *s, const struct layer_file *from, const struct json *value,
+		 enum settings_note_kind kind, const char *key, const char *message)
 {
-	size_t *count = held ? &s->held_count : &s->other_count;
+	size_t *count = kind == NOTE_HELD ? &s->held_count : &s->other_count;
 
 	if (*count == SETTINGS_NOTES_LIMIT)
 		return;
@@ -23,7 +23,7 @@ static void note(struct settings *s, const struct layer_file *from, const struct
 		s->note_cap = s->note_cap ? s->note_cap * 2 : 8;
 		s->notes = xrealloc(s->notes, s->note_cap * sizeof *s->notes);
 	}
-	s->notes[s->note_count++] = (struct settings_note){ origin_of(from, value), message, held };
+	s->notes[s->note_count++] = (struct settings_note){ origin_of(from, value), kind, key, message };
 }
 
 static int fail(const struct layer_file *from, const struct json *value, struct str path, const char *expected,
@@ -46,10 +46,12 @@ static int check_key(struct settings *s, const struct layer_file *from, struct s
 		setting_expected(&expected, spot.key);
 		return fail(from, misfit, spot.path, expected.p, err);
 	}
-	if (ignored)
-		note(s, from, value,
-		     arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(spot.path), ignored),
-		     ignored == settings_untrusted ? spot.key->path : NULL);
+	if (spot.key->flags & SETTING_NO_EFFECT)
+		note(s, from, value, NOTE_NO_EFFECT, spot.key->path,
+		     arena_printf(&s->arena, STR_FMT " has no effect in this version", STR_ARG(spot.path)));
+	else if (ignored)
+		note(s, from, value, ignored == settings_untrusted ? NOTE_HELD : NOTE_IGNORED, spot.key->path,
+		     arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(spot.path), ignored));
 	else if (spot.key->type == SETTING_ENV)
 		settings_env_add(s, from, value);
 	return 0;
@@ -63,10 +65,9 @@ static void note_unknown(struct settings *s, const struct layer_file *from, stru
 	struct str name = json_str(key, &scratch);
 
 	if (s->other_count < SETTINGS_NOTES_LIMIT)
-		note(s, from, key,
+		note(s, from, key, NOTE_UNKNOWN, NULL,
 		     arena_printf(&s->arena, STR_FMT "%s%.*s is not known; it is kept", STR_ARG(group.path),
-				  group.path.n ? "." : "", (int)MIN(name.n, (size_t)LONGEST), name.p),
-		     NULL);
+				  group.path.n ? "." : "", (int)MIN(name.n, (size_t)LONGEST), name.p));
 }
 
 static int check_group(struct settings *s, const struct layer_file *from, struct setting_spot group,

@@ -2,7 +2,9 @@
  * settings_key.h - the settings that we know: type, rule of merging, default, one line for people.
  *
  * To add one: 1. a row in settings_key_table.c, in the order of the alphabet; 2. its line in docs/settings.md (a test compares
- * the two); 3. whoever uses it calls settings_bool(), settings_i64(), settings_cstr(), settings_get() or settings_each().
+ * the two); 3. its reader calls settings_bool(),
+ * settings_i64(), settings_cstr(), settings_get() or settings_each() with its path (a test looks for that), or it has
+ * SETTING_NO_EFFECT.
  * A new key does not count from a project in a folder that is not trusted; SETTING_ANYONE is for keys that can do no harm. */
 #pragma once
 #include "lib/json/json.h"
@@ -34,6 +36,7 @@ enum setting_flags {
 	SETTING_NO_AUTO = 1 << 5,          /* "auto" has no effect from the project and local layers */
 	SETTING_OURS = 1 << 6,             /* of cadre alone: other programs do not read it */
 	SETTING_NOT_PROJECT = 1 << 7,      /* has no effect from the project and local layers */
+	SETTING_NO_EFFECT = 1 << 10,       /* known from other programs: nothing here reads it */
 	/* A file that is not believed (settings_belief.c) has no say, unless the key has one of these flags: */
 	SETTING_ANYONE = 1 << 8, /* it counts from every file: it can only narrow, or it protects nothing */
 	/* It counts if it narrows what the believed files say: true, a smaller number (where 0 is the default, 0 is no

@@ -72,6 +72,7 @@ struct tool_env {
 	const char *todo_file;     /* the agent's own list (TodoWrite); NULL: the same */
 	const char *const *envp;   /* environment of child processes */
 	const char *env_dir;       /* *.sh in it are read by each shell first; need not be there; NULL: none */
+	const char *no_shell;      /* why Bash must not run; NULL: it may */
 	const char *temp_dir;      /* their TMPDIR; NULL: as the environment says */
 	int landlock_fd;           /* ruleset that confines them; 0: none */
 	struct file_state *files;  /* what this agent has read (tools/file_state.h) */

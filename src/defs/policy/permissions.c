@@ -194,7 +194,7 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 	if (app_settings_spec(sv, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
 	p.trusted = p.spec.trusted;
-	app_warn_held(p.settings, warn, data);
+	app_warn_settings(p.settings, warn, data);
 	app_limit_modes(&p.permission, p.settings);
 	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, err) < 0 ||
 	    app_rules(p.settings, &p.spec, &rules, warn, data, err) < 0) {

@@ -175,7 +175,7 @@ static int compile(struct services *sv, struct settings *settings, struct policy
 	struct settings_spec spec;
 
 	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
-	app_warn_held(settings, warn, p);
+	app_warn_settings(settings, warn, p);
 	if (app_settings_spec(sv, &p->arena, &spec, err) < 0 ||
 	    app_rules(settings, &spec, &p->rules, warn, p, err) < 0) {
 		policy_release(p);

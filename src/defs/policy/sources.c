@@ -147,19 +147,40 @@ int app_state_file(struct services *sv, struct arena *a, const char **ret_path, 
 	return 0;
 }
 
-void app_warn_held(const struct settings *s, void (*warn)(void *data, const char *message), void *data)
+/* All notes of a kind as one line; nothing without one. */
+static void warn_kind(const struct settings *s, enum settings_note_kind kind, const char *head, const char *tail,
+		      settings_warn_fn *warn, void *data)
 {
 	AUTO_BUF struct buf text = { 0 };
 	size_t count;
 	const struct settings_note *notes = settings_notes(s, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (notes[i].held)
-			buf_addf(&text, "%s%s (%s:%u)",
-				 text.n ? ", " : "this folder is not trusted, so these have no effect: ", notes[i].held,
-				 notes[i].origin.file, notes[i].origin.line);
-	if (!text.n || !warn)
+		if (notes[i].kind == kind)
+			buf_addf(&text, "%s%s (%s:%u)", text.n ? ", " : head, notes[i].key, notes[i].origin.file,
+				 notes[i].origin.line);
+	if (!text.n)
 		return;
-	buf_addstr(&text, "; `cadre trust` records consent, --trust-project gives it for one run");
+	buf_addstr(&text, tail);
 	warn(data, text.p);
+}
+
+const char *app_sandbox_refusal(const struct settings *s)
+{
+	return settings_bool(s, "sandbox.enabled", false) && settings_bool(s, "sandbox.failIfUnavailable", false)
+		       ? "sandbox.failIfUnavailable: commands do not run: this version has no sandbox"
+		       : NULL;
+}
+
+void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
+{
+	if (!warn)
+		return;
+	warn_kind(s, NOTE_HELD, "this folder is not trusted, so these have no effect: ",
+		  "; `cadre trust` records consent, --trust-project gives it for one run", warn, data);
+	warn_kind(s, NOTE_NO_EFFECT, "settings without effect in this version: ", "", warn, data);
+	if (app_sandbox_refusal(s))
+		warn(data, app_sandbox_refusal(s));
+	else if (settings_bool(s, "sandbox.enabled", false))
+		warn(data, "sandbox.enabled: commands are not confined: this version has no sandbox");
 }

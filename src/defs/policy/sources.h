@@ -8,9 +8,11 @@
 /* All texts are in the arena. */
 int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err);
 int app_settings(struct services *sv, struct settings **ret_settings, struct err *err); /* returns a reference */
-/* One line about what files of the project say and may not say before the folder is trusted; none if there is nothing.
- * warn may be NULL. */
-void app_warn_held(const struct settings *s, void (*warn)(void *data, const char *message), void *data);
+typedef void settings_warn_fn(void *data, const char *message);
+/* A line each: what an untrusted project says and may not say, keys without effect, a sandbox that is not there. warn may be NULL. */
+void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data);
+/* Why commands do not run: sandbox.failIfUnavailable, and there is none. NULL: they do. */
+const char *app_sandbox_refusal(const struct settings *s);
 int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err); /* .claude.json */
 int app_agent_sources(struct services *sv, struct arena *a, struct agent_sources *ret_sources, struct err *err);
 int app_agents(struct services *sv, struct arena *a, struct agent_registry **ret_registry, struct err *err);

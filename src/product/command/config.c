@@ -142,6 +142,7 @@ static void put_key(struct json_out *w, const struct setting_key *key, const cha
 	json_kcstr(w, "key", key->path);
 	json_kcstr(w, "expected", expected);
 	json_kraw(w, "default", key->fallback ? str_from(key->fallback) : STR("null"));
+	json_kbool(w, "effect", !(key->flags & SETTING_NO_EFFECT));
 	json_kbool(w, "managedOnly", key->flags & SETTING_MANAGED);
 	json_kcstr(w, "untrusted",
 		   key->flags & SETTING_ANYONE        ? "counts"
@@ -165,7 +166,11 @@ int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *w
 		AUTO_BUF struct buf expected = { 0 };
 		setting_expected(&expected, key);
 		put_key(&w, key, expected.p);
-		report_row(report, CADRE_PLAIN, key->path, key->fallback ? key->fallback : "", key->summary, NULL);
+		bool inert = key->flags & SETTING_NO_EFFECT;
+		AUTO_BUF struct buf meaning = { 0 };
+		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
+		report_row(report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path, key->fallback ? key->fallback : "",
+			   meaning.p, NULL);
 	}
 	json_close(&w);
 	*ret_report = report;

@@ -131,6 +131,7 @@ static void explain_key(struct explain *e, const char *name, const struct settin
 
 	json_kcstr(&e->w, "key", name);
 	json_kbool(&e->w, "known", setting_at_or_above(str_from(name)) || setting_is_group(str_from(name)));
+	json_kbool(&e->w, "effect", !key || !(key->flags & SETTING_NO_EFFECT));
 	json_kcstr(&e->w, "summary", key ? key->summary : NULL);
 	json_kraw(&e->w, "default", key && key->fallback ? str_from(key->fallback) : STR("null"));
 	if (!key) {
@@ -141,6 +142,9 @@ static void explain_key(struct explain *e, const char *name, const struct settin
 	report_line(e->report, CADRE_PLAIN, "%s: %s", key->path, key->summary);
 	report_line(e->report, CADRE_NOTE, "expects %s%s%s", expected.p, key->fallback ? "; default " : "",
 		    key->fallback ? key->fallback : "");
+	if (key->flags & SETTING_NO_EFFECT)
+		report_line(e->report, CADRE_WARN,
+			    "no effect: other programs have this setting, this version does not act on it");
 	if (key->strictness)
 		report_line(e->report, CADRE_NOTE, "the strictest value counts, whichever layer says it");
 	if (key->flags & SETTING_OURS)

@@ -87,6 +87,8 @@ void session_use_policy(struct cadre_session *s)
 	t->hook_policy = &p->hook_policy;
 	t->envp = p->envp;
 	t->main.env.envp = p->envp;
+	s->services->store.power = !strcmp(settings_cstr(p->settings, "durability", &s->arena, "process"), "power");
+	t->no_shell = t->main.env.no_shell = app_sandbox_refusal(p->settings);
 	t->worktree.fresh = !strcmp(base, "fresh");
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", &s->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", &s->arena);

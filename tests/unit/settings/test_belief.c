@@ -19,7 +19,9 @@ static const char *sample(struct arena *a, const struct setting_key *key, bool w
 		return wide ? "false" : "true";
 	case SETTING_INTEGER:
 	case SETTING_NUMBER:
-		return !wide ? "2" : key->fallback && !strcmp(key->fallback, "0") ? "0" : "70000";
+		if (!wide)
+			return "2";
+		return key->fallback && !strcmp(key->fallback, "0") ? "0" : key->most == 100 ? "100" : "70000";
 	case SETTING_CHOICE:
 		while (key->choices[n])
 			n++;
@@ -189,9 +191,9 @@ TEST(what_is_held_is_said_even_behind_a_crowd_of_unknown_keys)
 
 	const struct settings_note *notes = settings_notes(s.settings, &count);
 	for (size_t i = 0; i < count; i++)
-		if (notes[i].held) {
+		if (notes[i].kind == NOTE_HELD) {
 			held++;
-			CHECK_CSTR(notes[i].held, "disableAllHooks");
+			CHECK_CSTR(notes[i].key, "disableAllHooks");
 			CHECK_INT(notes[i].origin.line, 2);
 		}
 	CHECK_INT(held, 1);

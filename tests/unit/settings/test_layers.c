@@ -409,7 +409,7 @@ TEST(unknown_keys_are_kept_and_noted)
 	stage_init(&s);
 	stage_put(&s, files[0],
 		  "{\"$schema\":\"x\",\n\"theme\":\"dark\",\"permissions\":{\"never\":[]},\n"
-		  "\"worktree.baseRef\":\"head\",\"claudeMd\":\"x\"}");
+		  "\"worktree.baseRef\":\"head\",\"allowManagedHooksOnly\":true,\"claudeMd\":\"x\"}");
 
 	stage_load(&s);
 
@@ -418,7 +418,8 @@ TEST(unknown_keys_are_kept_and_noted)
 		buf_addf(&out, "%u: %s|", notes[i].origin.line, notes[i].message);
 	CHECK_CSTR(out.p, "2: theme is not known; it is kept|2: permissions.never is not known; it is kept|"
 			  "3: worktree.baseRef is not known; it is kept|"
-			  "3: claudeMd has no effect here: it counts in managed settings only|");
+			  "3: allowManagedHooksOnly has no effect here: it counts in managed settings only|"
+			  "3: claudeMd has no effect in this version|");
 	CHECK_CSTR(stage_get(&s, "theme"), "\"dark\"");
 	stage_release(&s);
 }
