@@ -250,6 +250,7 @@ int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **r
 
 int cadre_agents_memory(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why, size_t why_size)
 {
+	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
 	struct memory_places places = { 0 };
 	struct agent_registry *r = NULL;
@@ -257,12 +258,12 @@ int cadre_agents_memory(struct cadre *c, const char *name, struct cadre_report *
 	struct err err = { 0 };
 	size_t files = 0;
 
-	if (!c || !name || !ret_report)
+	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = options_directories(&c->options, &a, &cwd, &places.config_dir, &err);
+	int status = options_directories(&sv->options, &a, &cwd, &places.config_dir, &err);
 	if (status == 0)
-		status = app_agents(c, &a, &r, &err);
+		status = app_agents(sv, &a, &r, &err);
 	if (status == 0) {
 		const char *root = git_root(&a, cwd);
 		places.project_dir = root ? root : cwd;
