@@ -72,6 +72,8 @@ def main():
         text = file.read_text()
         sources[str(file.relative_to(ROOT / "src")).replace("/", "_")] = text
         sources[str(file.relative_to(ROOT)).replace("/", "_")] = text
+    # An object whose source is gone is a rest of an earlier build.
+    objects = [o for o in objects if "libroom_" not in o.parent.name or o.name.startswith("meson-") or o.name.removesuffix(".o") in sources]
     found = list(complaints(objects, tests, promised, sources)) if len(objects) > 100 and tests else [f"{build} is not built"]
     expected = ["a.c: own is used in its own file only: make it static", "a.c: table is dead", "a.c: tested is dead: only tests use it"]
     seen = check_itself()

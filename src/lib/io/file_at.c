@@ -185,7 +185,7 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 	return rc;
 }
 
-int file_at_remove(const struct file_at *at, struct err *err)
+static int file_at_remove(const struct file_at *at, struct err *err)
 {
 	if (unlinkat(at->dir, at->name, 0) < 0 && errno != ENOENT)
 		return explain(at, "remove", err);

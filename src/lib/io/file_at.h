@@ -26,7 +26,6 @@ int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
 /* Writes a temporary file beside it, then renames that over it. mode: NULL keeps mode and owner of an existing file. A link
  * is replaced, not followed. A failure leaves the old file as it was and no temporary file. */
 int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err);
-int file_at_remove(const struct file_at *at, struct err *err); /* a missing file is no failure */
 
 /* A directory and all below it; links are removed, not followed. A missing one is no failure. */
 int file_at_remove_tree(const struct file_at *at, struct err *err);
