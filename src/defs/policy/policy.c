@@ -82,7 +82,8 @@ static struct hook_set *compile_with_plugins(const struct services *sv, struct p
 	struct hook_source *all = arena_calloc(&p->arena, (n + sources->count) * sizeof *all);
 
 	app_plugin_hooks(sv->plugins, all);
-	memcpy(all + n, sources->list, sources->count * sizeof *all);
+	if (sources->count)
+		memcpy(all + n, sources->list, sources->count * sizeof *all);
 	return hook_set_new(all, n + sources->count, &p->hook_policy, problems);
 }
 
