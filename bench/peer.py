@@ -29,8 +29,10 @@ def bench_peer():
         for _ in range(11):
             runs["claude"].append(Run([claude, "-p", "hello"], m.cwd, m.env | quiet))
             runs["cadre"].append(Run([BUILD / "cadre", "-p", "hello"], m.cwd, m.env))
-    wall, peak = ({name: sorted(getattr(run, what) for run in list_)[len(list_) // 2] for name, list_ in runs.items()}
-                  for what in ("wall_s", "peak_kb"))
+        peak = {name: int(subprocess.run([BUILD / "bench" / "peak", *command], cwd=m.cwd, env=m.env | quiet, check=True,
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout)
+                for name, command in (("claude", [claude, "-p", "hello"]), ("cadre", [BUILD / "cadre", "-p", "hello"]))}
+    wall = {name: sorted(run.wall_s for run in list_)[len(list_) // 2] for name, list_ in runs.items()}
     figure("claude -p, wall", wall["claude"] * 1000, "ms")
     figure("cadre -p, wall (to the next 10 ms)", wall["cadre"] * 1000, "ms")
     figure("claude -p, resident at most", peak["claude"] / 1024, "MB")
