@@ -12,9 +12,12 @@
  * Rules that hold everywhere:
  * - A function that can fail returns 0 or a negative enum cadre_status and writes one line into why (always
  *   NUL-terminated, may be NULL with size 0).
- * - Events come from inside cadre_run(), the first ones of a turn from inside cadre_prompt(), never from inside another
- *   call. What an accessor returns is borrowed until the event callback returns. Callbacks may call anything but
- *   cadre_run() and cadre_free().
+ * - A runtime and all that belongs to it are used by one thread. Runtimes are independent of each other.
+ * - Events come from inside cadre_run(); the first ones of a turn also from inside cadre_prompt() and cadre_prepare(), and
+ *   what an answer or cadre_background() causes from inside that call. CADRE_TURN_ENDED comes from cadre_run() only.
+ *   What an accessor returns is borrowed until the event callback returns.
+ * - Callbacks may call anything but cadre_run() and cadre_free(). What they begin there starts when the callback has
+ *   returned: a turn that then fails ends with CADRE_TURN_ENDED, and a session that is closed is freed later.
  * - Functions that block (their comments say so) wait for programs, servers or other processes. Inside of cadre_run() and of
  *   callbacks they do nothing and return CADRE_BUSY.
  * - Nothing is printed, no signal handler is installed, no global state is kept. */
@@ -134,7 +137,8 @@ CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, 
  * permission-mode, max-thinking-tokens (NULL: as at the start), thinking-display and effort (NULL: the model's own). */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
-/* Ends everything of the session and frees it; during a turn it interrupts first and is freed when that is done. */
+/* Ends everything of the session; during a turn it interrupts first. It is freed inside cadre_run() or cadre_free(), after its last
+ * event; until then its handle may not be used any more, but in its own events. */
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);

@@ -43,34 +43,35 @@ struct classifier_question {
 
 /* ---- what the user said ---------------------------------------------------------------------------------------- */
 
-void said_add(struct said *said, struct str text)
+void recent_prompts_add(struct recent_prompts *recent, struct str text)
 {
 	struct str shown = utf8_cut(text, SAID_MAX_BYTES);
 
-	if (said->count == MOST_SAID) {
-		free(said->texts[0]);
-		memmove(said->texts, said->texts + 1, --said->count * sizeof *said->texts);
+	if (recent->count == MOST_RECENT_PROMPTS) {
+		free(recent->texts[0]);
+		memmove(recent->texts, recent->texts + 1, --recent->count * sizeof *recent->texts);
 	}
-	said->texts[said->count++] = xstrndup(shown.p, shown.n);
+	recent->texts[recent->count++] = xstrndup(shown.p, shown.n);
 }
 
-void said_release(struct said *said)
+void recent_prompts_release(struct recent_prompts *recent)
 {
-	while (said->count)
-		free(said->texts[--said->count]);
+	while (recent->count)
+		free(recent->texts[--recent->count]);
 }
 
 /* ---- the question ---------------------------------------------------------------------------------------------- */
 
-static void describe(struct buf *out, const struct said *said, const struct actor *a, const struct tool_call *call)
+static void describe(struct buf *out, const struct recent_prompts *recent, const struct actor *a,
+		     const struct tool_call *call)
 {
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
 	json_key(&w, "user_messages");
 	json_open(&w, '[');
-	for (size_t i = 0; i < said->count; i++)
-		json_put_cstr(&w, said->texts[i]);
+	for (size_t i = 0; i < recent->count; i++)
+		json_put_cstr(&w, recent->texts[i]);
 	json_close(&w);
 	if (a->child && a->child->task->prompt) {
 		struct str task = utf8_cut(str_from(a->child->task->prompt), SAID_MAX_BYTES);
@@ -154,7 +155,7 @@ static struct classifier_question *ask(struct classifier *base, struct actor *a,
 
 	if (!s || json_raw(call->input).n > CALL_MAX_BYTES)
 		return NULL; /* half of a call cannot be judged */
-	describe(&text, &s->turn.said, a, call);
+	describe(&text, &s->turn.recent_prompts, a, call);
 	struct classifier_question *q = xcalloc(1, sizeof *q);
 	*q = (struct classifier_question){ .owner = m, .next = m->open, .done = done, .data = data };
 	m->open = q;

@@ -10,11 +10,12 @@ struct cadre_session;
 struct classifier *classifier_new(struct services *sv); /* returns owned; borrows c */
 void classifier_free(struct classifier *c);             /* waits for open questions; no session may be left */
 
-enum { MOST_SAID = 10 };
+enum { MOST_RECENT_PROMPTS = 10 };
 /* What the user said, oldest first. A zeroed struct is empty. */
-struct said {
-	char *texts[MOST_SAID]; /* owned */
+struct recent_prompts {
+	char *texts[MOST_RECENT_PROMPTS]; /* owned */
 	size_t count;
 };
-void said_add(struct said *said, struct str text); /* forgets the oldest when there are too many */
-void said_release(struct said *said);
+void recent_prompts_add(struct recent_prompts *recent,
+			struct str text); /* forgets the oldest when there are too many */
+void recent_prompts_release(struct recent_prompts *recent);

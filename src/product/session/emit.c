@@ -34,7 +34,7 @@ void session_emit(void *data, const struct event *event)
 	struct cadre_session *s = data;
 
 	session_note(s, event);
-	schema_hear(s, event);
+	structured_output_on_event(s, event);
 	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s))
 		prompt_tool_ask(s, event);
 	else if (s->on_event)

@@ -96,7 +96,7 @@ static void on_timer(struct timer *timer)
 		if (event)
 			tell(f, f->list[i].path, event);
 	}
-	if (f->session->running)
+	if (turn_is_running(&f->session->turn))
 		timer_start(f->session->services->loop, &f->timer, LOOK_MS);
 }
 

@@ -185,18 +185,18 @@ static void on_preloaded(void *data)
 
 	s->agent->preload = NULL;
 	say(s);
-	s->agent->after_preload(s, s->agent->stopped);
+	turn_work_over(s);
 }
 
-bool session_preload(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
+bool session_preload(struct cadre_session *s)
 {
 	struct main_agent *m = s->agent;
 	struct actor *a = &s->tree.main;
 
-	if (!m || m->preloaded || s->load || transcript_count(&a->query.transcript))
+	if (!m || !m->definition->skills.count || m->preloaded || s->load || transcript_count(&a->query.transcript))
 		return false;
+	turn_announce(s);
 	m->preloaded = true;
-	m->after_preload = then;
 	m->preload = preload_start(&(struct preload_spec){ .actor = a,
 							   .names = &m->definition->skills,
 							   .skills = &m->skills,
@@ -210,10 +210,8 @@ bool session_preload(struct cadre_session *s, void (*then)(struct cadre_session 
 
 void session_stop_preload(struct cadre_session *s)
 {
-	if (!s->agent || !s->agent->preload)
-		return;
-	s->agent->stopped = true;
-	preload_stop(s->agent->preload);
+	if (s->agent && s->agent->preload)
+		preload_stop(s->agent->preload);
 }
 
 /* ---- what is said about it --------------------------------------------------------------------------------------- */

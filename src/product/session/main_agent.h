@@ -17,8 +17,7 @@ struct main_agent {
 	struct buf system;       /* its prompt, and its memory as it was at the start */
 	struct buf skills;       /* texts of preloaded ones */
 	struct preload *preload; /* NULL: none goes on */
-	void (*after_preload)(struct cadre_session *s, bool cancelled);
-	bool preloaded, stopped; /* it was begun; it was cut short */
+	bool preloaded;          /* it was begun */
 	bool recorded;           /* in the session's file */
 };
 
@@ -39,6 +38,6 @@ int session_record_agent(struct cadre_session *s, struct err *err); /* on disk, 
 void session_tell_agent(struct cadre_session *s);                   /* what is to be said about it, once */
 /* What stands before the first prompt of a new session; empty: nothing. */
 struct str session_initial_prompt(const struct cadre_session *s);
-/* Its skills, before the first prompt of a new session. True: they are being made ready, and then comes from the loop. */
-bool session_preload(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
+/* Its skills, before the first prompt of a new session. True: they are being made ready, and turn_work_over() comes. */
+bool session_preload(struct cadre_session *s);
 void session_stop_preload(struct cadre_session *s); /* also when nothing goes on */

@@ -25,8 +25,6 @@ struct mentions {
 	struct kick kick;
 	struct mention list[MOST_MENTIONS];
 	size_t count;
-	bool cancelled;
-	void (*then)(struct cadre_session *s, bool cancelled);
 };
 
 /* ---- finding them ------------------------------------------------------------------------------------------------ */
@@ -55,13 +53,6 @@ static struct str next_name(struct str text, size_t *at)
 	return (struct str){ 0 };
 }
 
-bool session_has_mentions(const struct cadre_session *s)
-{
-	size_t at = 0;
-
-	return next_name(buf_str(&s->turn.prompt), &at).p != NULL;
-}
-
 /* A sentence may end behind the name: what is no file is tried again without its punctuation. */
 static char *find_file(const struct cadre_session *s, struct arena *a, struct str name, struct stat *ret_st)
 {
@@ -85,7 +76,7 @@ static void on_kick(struct kick *kick)
 	for (size_t i = 0; i < m->count; i++)
 		if (!m->list[i].done)
 			return;
-	m->then(m->session, m->cancelled);
+	turn_work_over(m->session);
 }
 
 static void on_done(struct tool_call *call)
@@ -192,14 +183,18 @@ static bool can_read(const struct cadre_session *s)
 	return tool_set_find(&s->tree.main.tools, STR("Read")) != NULL;
 }
 
-bool session_read_mentions(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
+bool session_read_mentions(struct cadre_session *s)
 {
-	struct mentions *m = xcalloc(1, sizeof *m);
 	AUTO_ARENA struct arena a = { 0 };
 	struct str text = buf_str(&s->turn.prompt), name;
+	size_t first = 0;
 	struct stat st;
 
-	*m = (struct mentions){ .session = s, .gate = { .ask = ask_rules }, .kick = { .step = on_kick }, .then = then };
+	if (!next_name(text, &first).p)
+		return false;
+	turn_announce(s);
+	struct mentions *m = xcalloc(1, sizeof *m);
+	*m = (struct mentions){ .session = s, .gate = { .ask = ask_rules }, .kick = { .step = on_kick } };
 	s->turn.mentions = m;
 	for (size_t at = 0; can_read(s) && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
 		const char *path = find_file(s, &a, name, &st);
@@ -221,8 +216,6 @@ void session_stop_mentions(struct cadre_session *s)
 	for (size_t i = 0; m && i < m->count; i++)
 		if (m->list[i].call)
 			tool_call_cancel(m->list[i].call);
-	if (m)
-		m->cancelled = true;
 }
 
 void session_drop_mentions(struct cadre_session *s)

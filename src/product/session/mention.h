@@ -8,11 +8,9 @@ struct mentions;
 
 enum { MOST_MENTIONS = 20 };
 
-bool session_has_mentions(const struct cadre_session *s); /* the prompt may name some */
-/* Reads what the prompt names. False: it names nothing, and then does not come. Otherwise it comes exactly once, from the loop;
- * what was read waits in s->turn.mentions. */
-bool session_read_mentions(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
+/* Reads what the prompt names into s->turn.mentions. True: turn_work_over() comes when all of it was read. */
+bool session_read_mentions(struct cadre_session *s);
 /* Records what was read, a message for all; only when the query is idle. */
 int session_add_mentions(struct cadre_session *s, struct err *err);
-void session_stop_mentions(struct cadre_session *s);
+void session_stop_mentions(struct cadre_session *s); /* its calls end soon; also when nothing is read */
 void session_drop_mentions(struct cadre_session *s); /* no call of them may run */

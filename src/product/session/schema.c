@@ -124,7 +124,7 @@ static void count_try(struct cadre_session *s)
 		query_halt(&s->tree.main.query, STR("no answer fitted"));
 }
 
-void schema_hear(struct cadre_session *s, const struct event *event)
+void structured_output_on_event(struct cadre_session *s, const struct event *event)
 {
 	bool of_child = event->agent && event->agent->id[0];
 
@@ -133,13 +133,13 @@ void schema_hear(struct cadre_session *s, const struct event *event)
 		count_try(s);
 }
 
-bool schema_insist(struct cadre_session *s)
+bool structured_output_retry(struct cadre_session *s)
 {
 	struct query *q = &s->tree.main.query;
 	struct schema *x = s->schema;
 	struct err err = { 0 };
 
-	if (!x || x->output.n || s->closing)
+	if (!x || x->output.n || s->turn.interrupted)
 		return false;
 	bool used_up = q->end == QUERY_HALTED && x->tries >= MOST_TRIES;
 	if (!used_up && q->end != QUERY_DONE)

@@ -15,8 +15,8 @@ int session_open_schema(struct cadre_session *s, struct err *err);
 /* Adds the tool, if there is one and it is not in the set: no definition of an agent has to name it. */
 void schema_offer(const struct cadre_session *s, struct tool_set *tools);
 void session_release_schema(struct cadre_session *s);
-void schema_begin(struct cadre_session *s);                           /* a turn */
-void schema_hear(struct cadre_session *s, const struct event *event); /* every event of the session */
+void schema_begin(struct cadre_session *s);                                          /* a turn */
+void structured_output_on_event(struct cadre_session *s, const struct event *event); /* every event of the session */
 /* The turn has come to its end. True: the model was asked once more, and the turn goes on. */
-bool schema_insist(struct cadre_session *s);
+bool structured_output_retry(struct cadre_session *s);
 struct str schema_output(const struct cadre_session *s); /* JSON; empty: there is none */

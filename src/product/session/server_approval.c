@@ -18,10 +18,8 @@ enum verdict { NOT_NOW, YES, ALL, NO };
 struct server_approval {
 	struct cadre_session *session; /* borrowed */
 	struct kick kick;
-	size_t at;                                             /* the item that is asked about */
-	char id[UUID_LEN + 1];                                 /* of the question; "": none is open */
-	bool interrupted;                                      /* whoever waits is to be told so */
-	void (*then)(struct cadre_session *s, bool cancelled); /* NULL: nobody waits */
+	size_t at;             /* the item that is asked about */
+	char id[UUID_LEN + 1]; /* of the question; "": none is open */
 };
 
 /* ---- the question ------------------------------------------------------------------------------------------------ */
@@ -71,16 +69,6 @@ static void ask(struct server_approval *a, const struct mcp_item *item)
 						  .text = buf_str(&question) });
 }
 
-static void finish(struct server_approval *a)
-{
-	struct cadre_session *s = a->session;
-	void (*then)(struct cadre_session * s, bool cancelled) = a->then;
-
-	session_drop_approval(s);
-	if (then)
-		then(s, false);
-}
-
 static bool skip_to_pending(struct server_approval *a, const struct mcp_config *config)
 {
 	while (a->at < config->count && config->items[a->at].standing != MCP_UNAPPROVED)
@@ -91,18 +79,18 @@ static bool skip_to_pending(struct server_approval *a, const struct mcp_config *
 static void on_kick(struct kick *kick)
 {
 	struct server_approval *a = CONTAINER_OF(kick, struct server_approval, kick);
-	const struct mcp_config *config = a->session->services->mcp_config;
-	void (*then)(struct cadre_session * s, bool cancelled) = a->interrupted ? TAKE(a->then) : NULL;
+	struct cadre_session *s = a->session;
+	const struct mcp_config *config = s->services->mcp_config;
 
-	a->interrupted = false;
-	if (then)
-		then(a->session, true);
-	else if (a->id[0])
+	if (a->id[0])
 		return;
-	else if (skip_to_pending(a, config))
+	if (skip_to_pending(a, config)) {
 		ask(a, &config->items[a->at]);
-	else
-		finish(a);
+		return;
+	}
+	session_drop_approval(s);
+	if (s->turn.state == TURN_APPROVAL)
+		turn_work_over(s);
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -193,22 +181,9 @@ void session_open_approval(struct cadre_session *s)
 	loop_kick(s->services->loop, &s->approval->kick);
 }
 
-bool session_await_approval(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
+bool session_await_approval(struct cadre_session *s)
 {
-	if (!s->approval)
-		return false;
-	s->approval->then = then;
-	return true;
-}
-
-void session_stop_approval(struct cadre_session *s)
-{
-	struct server_approval *a = s->approval;
-
-	if (!a || !a->then)
-		return;
-	a->interrupted = true;
-	loop_kick(s->services->loop, &a->kick);
+	return s->approval != NULL;
 }
 
 void session_drop_approval(struct cadre_session *s)

@@ -230,41 +230,23 @@ void session_release_servers(struct cadre_session *s)
 
 /* ---- before the first request ------------------------------------------------------------------------------------ */
 
-static void waited(struct cadre_session *s, bool cancelled)
-{
-	void (*then)(struct cadre_session * s, bool cancelled) = TAKE(s->after_servers);
-
-	session_update_tools(s);
-	then(s, cancelled);
-}
-
 static void on_settled(void *data)
 {
-	waited(data, false);
+	turn_work_over(data);
 }
 
-static void on_stopped(void *data)
-{
-	waited(data, true);
-}
-
-bool session_await_servers(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
+bool session_await_servers(struct cadre_session *s)
 {
 	struct mcp_set *set = s->tree.main.servers;
 	bool waits = set && !s->servers_awaited && mcp_set_settling(set);
 
 	s->servers_awaited = true;
-	if (!waits) {
-		session_update_tools(s); /* one may be up whose change is still to be heard of */
-		return false;
-	}
-	s->after_servers = then;
-	mcp_set_wait(set, app_server_wait_ms(), on_settled, s);
-	return true;
+	if (waits)
+		mcp_set_wait(set, app_server_wait_ms(), on_settled, s);
+	return waits;
 }
 
 void session_stop_awaiting(struct cadre_session *s)
 {
-	if (s->after_servers)
-		mcp_set_wait(s->tree.main.servers, 0, on_stopped, s);
+	mcp_set_wait(s->tree.main.servers, 0, on_settled, s);
 }

@@ -11,9 +11,10 @@ void app_close_servers(struct services *sv);                /* ends all connecti
 
 /* The main agent joins what is configured. Its tools are known later: session_await_servers. */
 int session_open_servers(struct cadre_session *s, struct err *err);
-/* True: its servers are on their way, and `then` comes from the loop, once; only before the first turn. */
-bool session_await_servers(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
-void session_stop_awaiting(struct cadre_session *s); /* then comes, cancelled; nothing if it does not wait */
+/* True: its servers are starting, and turn_work_over() comes when they are up or their time is over; only before the first
+ * turn. */
+bool session_await_servers(struct cadre_session *s);
+void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
 void session_renew_roots(struct cadre_session *s);   /* its directories are others: servers are told */
 void session_release_servers(struct cadre_session *s);
 struct mcp_set *session_servers(struct cadre_session *s); /* of the main agent; made if it has none */

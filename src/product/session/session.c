@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * session.c - one conversation: opened, forked, closed. Its turns are in session_turn.c. */
+ * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
 #include "product/session/session_int.h"
 #include <sys/stat.h>
 #include "defs/policy/permissions.h"
-#include "product/session/fallback.h"
 #include "product/session/main_agent.h"
 #include "product/session/schema.h"
 #include "product/session/server_approval.h"
@@ -165,7 +164,6 @@ static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on
 	s->services = sv;
 	s->on_event = on_event;
 	s->data = data;
-	session_settle_init(s);
 	return s;
 }
 
@@ -201,7 +199,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 
 	s->tree.loop = sv->loop;
 	agent_tree_open(&s->tree);
-	session_turn_attach(s);
+	turn_attach(s);
 	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || find_working_dirs(s, o, err) < 0 ||
 	    session_choose_model(s, err) < 0)
 		return -(int)err->kind;
@@ -257,7 +255,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 
 	f->tree.loop = s->services->loop;
 	agent_tree_open(&f->tree);
-	session_turn_attach(f);
+	turn_attach(f);
 	a->cwd = arena_strdup(&f->arena, from->cwd);
 	a->model = arena_strdup(&f->arena, from->model);
 	a->endpoint = from->endpoint;
@@ -295,7 +293,9 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 {
 	struct err err = { 0 };
 
-	if (!s || !ret_session || s->running)
+	if (!s || !ret_session)
+		return CADRE_USAGE;
+	if (turn_is_running(&s->turn) || s->closing)
 		return api_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why,
 				  why_size);
 	struct cadre_session *f = session_new(s->services, on_event, data);
@@ -331,7 +331,7 @@ void session_free(struct cadre_session *s)
 		free(s->load);
 	}
 	session_unwatch_files(s);
-	session_turn_release(s);
+	turn_release(s);
 	for (struct observer *o = s->services->observers; o; o = o->next)
 		if (o->on_close)
 			o->on_close(o, s);
@@ -350,18 +350,6 @@ void session_free(struct cadre_session *s)
 	free(s);
 }
 
-void cadre_close(struct cadre_session *s)
-{
-	if (!s)
-		return;
-	s->closing = true;
-	if (s->running)
-		cadre_interrupt(s);
-	agent_tree_end(&s->tree, true);
-	agent_tree_drop_told(&s->tree);
-	session_settle(s);
-}
-
 int cadre_background(struct cadre_session *s, const char *tool_use_id)
 {
 	int moved = 0;
@@ -378,10 +366,10 @@ int cadre_background(struct cadre_session *s, const char *tool_use_id)
 
 const char *cadre_session_id(const struct cadre_session *s)
 {
-	return s->id;
+	return s ? s->id : "";
 }
 
 const char *cadre_session_model(const struct cadre_session *s)
 {
-	return s->tree.main.model;
+	return s ? s->tree.main.model : "";
 }

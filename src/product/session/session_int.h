@@ -12,6 +12,9 @@ int session_choose_model(struct cadre_session *s, struct err *err); /* provider,
 int session_set_model(struct cadre_session *s, const char *name, struct err *err);
 void app_adjust_governor(struct services *sv);
 
+/* steer.c: models that stand in for others, for all agents, if some are named. ERR_USAGE: a name means nothing. */
+int session_open_fallback(struct cadre_session *s, struct err *err);
+
 /* context.c */
 void context_system_prompt(struct buf *out, const struct cadre_session *s);
 
@@ -22,7 +25,7 @@ void session_leave_places(struct cadre_session *s); /* directories that are not 
 
 /* session.c */
 void session_free(struct cadre_session *s);
-/* session_turn.c */
+
 /* session_prompt.c */
 int session_check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err);
 void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p);
@@ -31,44 +34,32 @@ bool session_has_prompt(const struct cadre_session *s);
 int session_record_origin(struct cadre_session *s, struct err *err); /* of a fork; once */
 int session_add_prompt(struct cadre_session *s, struct err *err);
 int session_add_reminder(struct cadre_session *s, struct str text, struct err *err);
-int session_commit(struct cadre_session *s, struct err *err);                   /* the prompt, as it is now, on disk */
-void session_hear(struct cadre_session *s, const struct hook_outcome *outcome); /* s->turn.firing is over */
-void session_end_turn(struct cadre_session *s);                                 /* tells its result */
-void session_turn_attach(struct cadre_session *s);                              /* the tree is open */
-void session_turn_release(struct cadre_session *s);
+int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
 
-/* session_settle.c */
-void session_settle_init(struct cadre_session *s);
-void session_settle_release(struct cadre_session *s);
-void session_settle(struct cadre_session *s); /* something ended: goes on, waits, or is freed */
-
-/* session_hooks.c: true if hooks look at it: s->turn.firing, and done comes */
-bool session_tell_setup(struct cadre_session *s, hook_done_fn *done); /* once, if it is asked for */
-bool session_tell_start(struct cadre_session *s, hook_done_fn *done);
-bool session_tell_prompt(struct cadre_session *s, hook_done_fn *done);
-bool session_tell_stop(struct cadre_session *s, hook_done_fn *done); /* a failure is told without waiting */
-bool session_tell_end(struct cadre_session *s, hook_done_fn *done);
-/* session_config.c. True: hooks look at what has changed, and then comes. A file that cannot be read any more is said and
- * leaves the settings as they were. */
-bool session_look_at_settings(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled));
-void session_tell_policy(struct cadre_session *s); /* notes about settings, once for each change */
-void session_config_release(struct cadre_session *s);
+/* session_hooks.c. True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
+bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
+bool session_run_start_hooks(struct cadre_session *s); /* once */
+bool session_run_prompt_hooks(struct cadre_session *s);
+bool session_run_stop_hooks(struct cadre_session *s); /* those of a failure are not waited for */
+bool session_run_end_hooks(struct cadre_session *s);  /* once */
+/* The same for ConfigChange hooks, if settings have changed. A file that cannot be read any more is reported and leaves the
+ * settings as they were. */
+bool session_look_at_settings(struct cadre_session *s);
+void session_drop_change(struct cadre_session *s);
+/* s->turn.firing has ended: its context, messages, title and watched files. */
+void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outcome *outcome);
+void session_report_policy(struct cadre_session *s); /* notes about settings, once for each change */
 
 /* file_watch.c */
 void session_watch_files(struct cadre_session *s); /* as the hooks are now; while a turn runs */
 void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome); /* watchPaths */
 void session_unwatch_files(struct cadre_session *s);
 
-/* commands.c: what a session itself understands by /name; NULL behind the last one */
+/* skill_command.c: what a session itself understands by /name; NULL behind the last one */
 struct builtin_command {
 	const char *name, *description, *hint;
 };
 const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i);
-
-/* title.c */
-void session_obey_title(struct cadre_session *s,
-			const struct hook_outcome *outcome);     /* of a hook that names the session */
-int session_keep_name(struct cadre_session *s, struct err *err); /* once, if it has one */
 
 /* dropped_turn.c */
 int session_check_dropped(const char *path, const struct options *o, struct err *err);

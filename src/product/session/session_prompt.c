@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * session_prompt.c - what a turn begins with: the prompt as it waits for its hooks, and as it goes on disk with what the model
- * must know before it. */
+ * session_prompt.c - what a turn begins with: the prompt while hooks look at it, and on disk with the title of the session and
+ * the context that the model needs before it. */
 #include "product/session/session_int.h"
 #include "product/session/main_agent.h"
 #include "product/session/mention.h"
 #include "product/session/rewind.h"
+#include "product/session/skills.h"
+#include "lib/json/json_write.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
@@ -91,7 +93,7 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 		return 0;
 	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
 		return -(int)err->kind;
-	said_add(&t->said, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
+	recent_prompts_add(&t->recent_prompts, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
 	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
 				  .count = t->blocks ? t->block_count : 1,
@@ -106,6 +108,34 @@ bool session_has_prompt(const struct cadre_session *s)
 	return s->turn.prompt.n || s->turn.blocks;
 }
 
+/* The newest title of a session counts; the model does not see it. */
+int session_set_title(struct cadre_session *s, struct str title, struct err *err)
+{
+	struct journal *journal = s->tree.main.journal;
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	if (!journal)
+		return err_set(err, ERR_USAGE, "the session is not kept on disk");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "custom-title");
+	json_kstr(&w, "customTitle", title);
+	json_kcstr(&w, "sessionId", s->id);
+	json_close(&w);
+	return journal_append(journal, &line, err);
+}
+
+/* The option name, once. */
+static int record_name(struct cadre_session *s, struct err *err)
+{
+	const char *name = s->services->options.name;
+
+	if (s->name_kept || !name || !name[0] || !s->tree.main.journal)
+		return 0;
+	s->name_kept = true;
+	return session_set_title(s, str_from(name), err);
+}
+
 /* The prompt was let through. */
 int session_commit(struct cadre_session *s, struct err *err)
 {
@@ -115,7 +145,7 @@ int session_commit(struct cadre_session *s, struct err *err)
 	if (status == 0)
 		status = session_record_agent(s, err);
 	if (status == 0)
-		status = session_keep_name(s, err);
+		status = record_name(s, err);
 	if (status == 0)
 		status = session_take_load(s, !asks, err);
 	if (status == 0 && asks)
@@ -126,12 +156,12 @@ int session_commit(struct cadre_session *s, struct err *err)
 
 int cadre_has_initial_prompt(const struct cadre_session *s)
 {
-	return session_initial_prompt(s).n > 0;
+	return s && session_initial_prompt(s).n > 0;
 }
 
 int cadre_has_interrupted_turn(const struct cadre_session *s)
 {
-	const struct session_load *l = s->load;
+	const struct session_load *l = s ? s->load : NULL;
 
 	return l && (l->interrupted || l->waiting_count || agent_tree_unfinished(&s->tree, &l->delivered));
 }
@@ -142,7 +172,7 @@ int session_check_prompt(struct cadre_session *s, const struct session_prompt *p
 {
 	struct str text = p->text;
 
-	if (s->running || s->closing)
+	if (turn_is_running(&s->turn) || s->closing)
 		return err_set(err, ERR_BUSY, "a turn is running");
 	if (!text.p && !cadre_has_interrupted_turn(s))
 		return err_set(err, ERR_USAGE, "session %s has no interrupted turn to continue: give it a prompt",
@@ -157,6 +187,7 @@ void session_drop_prompt(struct cadre_session *s)
 	struct turn *t = &s->turn;
 
 	session_drop_mentions(s);
+	session_drop_expansion(s);
 	buf_clear(&t->prompt);
 	for (size_t i = 0; t->blocks && i < t->block_count; i++)
 		segment_unref(t->blocks[i]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * skill_command.c - a prompt that begins with /name: the user uses a skill, or a prompt of an MCP server. Several may stand one
- * behind the other, and all get the arguments that follow the last. One that works in an agent of its own stands alone. */
+ * skill_command.c - what a user can call by /name, and a prompt that begins with one: a skill, or a prompt of an MCP server.
+ * Several may stand one behind the other, and all get the arguments that follow the last. One that works in an agent of its own
+ * stands alone. */
 #include "product/session/skills.h"
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
+#include "defs/skill/listing.h"
 #include "agents/agent/firing.h"
 #include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
@@ -31,8 +33,64 @@ struct expansion {
 	struct tool_call *call;
 	struct buf task, why; /* of that agent; why: of a command that is none */
 	struct kick kick;     /* says why */
-	expansion_fn *then;
 };
+
+/* ---- what can be typed ------------------------------------------------------------------------------------------ */
+
+static const struct builtin_command compact_command = { "compact", "Sum the conversation up and go on from the summary",
+							"[instructions for the summary]" };
+
+const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i)
+{
+	if (i > 0 || s->services->options.no_slash_commands || !s->tree.compact.possible)
+		return NULL;
+	return &compact_command;
+}
+
+static void put_builtin(struct json_out *w, const struct builtin_command *b)
+{
+	json_open(w, '{');
+	json_kcstr(w, "name", b->name);
+	json_kcstr(w, "description", b->description);
+	json_kcstr(w, "argumentHint", b->hint);
+	json_kbool(w, "builtin", true);
+	json_close(w);
+}
+
+static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+{
+	struct json_out *w = data;
+	AUTO_BUF struct buf hint = { 0 };
+
+	server_prompt_hint(&hint, prompt);
+	json_open(w, '{');
+	json_kcstr(w, "name", name);
+	json_kcstr(w, "description", prompt->description);
+	json_kstr(w, "argumentHint", buf_str(&hint));
+	json_close(w);
+}
+
+void session_put_commands(struct json_out *w, const struct cadre_session *s)
+{
+	const struct skill_registry *r = s->tree.skills.registry;
+
+	json_open(w, '[');
+	for (size_t i = 0; session_builtin(s, i); i++)
+		put_builtin(w, session_builtin(s, i));
+	for (size_t i = 0; r && i < r->active_count; i++) {
+		const struct skill_entry *e = r->active[i];
+		if (!(skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER))
+			continue;
+		json_open(w, '{');
+		json_kcstr(w, "name", e->name);
+		json_kcstr(w, "description", e->skill->description);
+		json_kcstr(w, "argumentHint", e->skill->argument_hint ? e->skill->argument_hint : "");
+		json_close(w);
+	}
+	if (r)
+		server_prompts_each(s, put_prompt, w);
+	json_close(w);
+}
 
 /* ---- what was typed ---------------------------------------------------------------------------------------------- */
 
@@ -96,17 +154,14 @@ static struct str typed_part(const struct turn *t)
 	return (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial };
 }
 
-bool session_has_command(struct cadre_session *s)
-{
-	const struct turn *t = &s->turn;
-
-	return t->prompt.n && (has_command(s, initial_part(t), false) || has_command(s, typed_part(t), true));
-}
-
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static void expansion_free(struct expansion *e)
+void session_drop_expansion(struct cadre_session *s)
 {
+	struct expansion *e = TAKE(s->turn.expansion);
+
+	if (!e)
+		return;
 	kick_cancel(&e->kick);
 	for (size_t i = 0; i < e->count; i++)
 		skill_unref(e->commands[i].skill);
@@ -120,13 +175,15 @@ static void expansion_free(struct expansion *e)
 	free(e);
 }
 
-static void end(struct expansion *e, enum expansion_end how, struct str text)
+/* Records it; the turn drops the expansion. */
+static void expansion_over(struct expansion *e, enum expansion_end how, struct str text)
 {
-	struct cadre_session *s = e->session;
+	struct turn *t = &e->session->turn;
 
-	s->turn.expansion = NULL;
-	e->then(s, how, text);
-	expansion_free(e);
+	t->expansion_end = how;
+	buf_clear(&t->answer);
+	buf_add(&t->answer, text.p, text.n);
+	turn_work_over(e->session);
 }
 
 /* The model gets the prompt as it was typed, with what the host sent along, and behind it the texts. */
@@ -150,7 +207,7 @@ static void give_texts(struct expansion *e)
 	free(t->blocks);
 	t->blocks = blocks;
 	t->block_count = n;
-	end(e, EXPANSION_EXPANDED, STR(""));
+	expansion_over(e, EXPANSION_EXPANDED, STR(""));
 }
 
 /* ---- an agent of its own ----------------------------------------------------------------------------------------- */
@@ -203,11 +260,11 @@ static void on_agent_done(struct tool_call *call)
 	struct err err = { 0 };
 
 	if (e->cancelled)
-		end(e, EXPANSION_CANCELLED, STR(""));
+		expansion_over(e, EXPANSION_CANCELLED, STR(""));
 	else if (record_report(e, report, &err) < 0)
-		end(e, EXPANSION_REJECTED, str_from(err.text));
+		expansion_over(e, EXPANSION_REJECTED, str_from(err.text));
 	else
-		end(e, call->is_error ? EXPANSION_REJECTED : EXPANSION_ANSWERED, report);
+		expansion_over(e, call->is_error ? EXPANSION_REJECTED : EXPANSION_ANSWERED, report);
 }
 
 /* What was typed is on disk before the agent starts. */
@@ -218,7 +275,7 @@ static void fork_off(struct expansion *e, struct str task)
 	char id[UUID_LEN + 1];
 
 	if (session_commit(e->session, &err) < 0) {
-		end(e, EXPANSION_REJECTED, str_from(err.text));
+		expansion_over(e, EXPANSION_REJECTED, str_from(err.text));
 		return;
 	}
 	id_uuid(id);
@@ -248,9 +305,9 @@ static void on_ready(void *data, const struct skill_result *result)
 
 	e->use = NULL;
 	if (e->cancelled) {
-		end(e, EXPANSION_CANCELLED, STR(""));
+		expansion_over(e, EXPANSION_CANCELLED, STR(""));
 	} else if (result->failure.n) {
-		end(e, EXPANSION_REJECTED, result->failure);
+		expansion_over(e, EXPANSION_REJECTED, result->failure);
 	} else if (c->skill->is_fork) {
 		fork_off(e, result->text);
 	} else {
@@ -273,9 +330,9 @@ static void on_prompt(void *data, struct segment **blocks, size_t count, struct 
 	for (size_t i = 0; i < count; i++)
 		add_text(e, blocks[i]);
 	if (e->cancelled)
-		end(e, EXPANSION_CANCELLED, STR(""));
+		expansion_over(e, EXPANSION_CANCELLED, STR(""));
 	else if (failure.n)
-		end(e, EXPANSION_REJECTED, failure);
+		expansion_over(e, EXPANSION_REJECTED, failure);
 	else
 		go_on(e);
 }
@@ -305,14 +362,14 @@ static void on_hooks_done(void *data, const struct hook_outcome *outcome)
 {
 	struct expansion *e = data;
 
-	session_hear(e->session, outcome);
+	session_apply_hook_outcome(e->session, outcome);
 	e->leave_prompt_out |= str_is(outcome->fields[HOOK_SUPPRESS_PROMPT], "true");
-	if (outcome->cancelled || e->cancelled || e->session->closing)
-		end(e, EXPANSION_CANCELLED, STR(""));
+	if (outcome->cancelled || e->cancelled)
+		expansion_over(e, EXPANSION_CANCELLED, STR(""));
 	else if (outcome->stop)
-		end(e, EXPANSION_HALTED, outcome->stop_reason);
+		expansion_over(e, EXPANSION_HALTED, outcome->stop_reason);
 	else if (outcome->blocked)
-		end(e, EXPANSION_BLOCKED, outcome->block_reason);
+		expansion_over(e, EXPANSION_BLOCKED, outcome->block_reason);
 	else
 		make_ready(e);
 }
@@ -353,7 +410,7 @@ static void say_why(struct kick *kick)
 {
 	struct expansion *e = CONTAINER_OF(kick, struct expansion, kick);
 
-	end(e, e->cancelled ? EXPANSION_CANCELLED : EXPANSION_REJECTED, buf_str(&e->why));
+	expansion_over(e, e->cancelled ? EXPANSION_CANCELLED : EXPANSION_REJECTED, buf_str(&e->why));
 }
 
 static void add_command(struct expansion *e, const char *name, struct skill *skill)
@@ -419,13 +476,15 @@ static bool read_names(struct expansion *e)
 	return !e->why.n;
 }
 
-bool session_expand(struct cadre_session *s, expansion_fn *then)
+bool session_expand(struct cadre_session *s)
 {
-	if (!session_has_command(s))
+	const struct turn *t = &s->turn;
+
+	if (!t->prompt.n || (!has_command(s, initial_part(t), false) && !has_command(s, typed_part(t), true)))
 		return false;
+	turn_announce(s);
 	struct expansion *e = xcalloc(1, sizeof *e);
 	e->session = s;
-	e->then = then;
 	e->kick.step = say_why;
 	s->turn.expansion = e;
 	if (read_names(e))

@@ -15,18 +15,7 @@ void session_use_skills(struct cadre_session *s); /* what the settings say about
  *     the prompt -> UserPromptExpansion hooks -> the text is made ready --> EXPANDED: turn.blocks is what the model gets
  *          |               |                          |                +--> ANSWERED: an agent of its own did it
  *          +---------------+--------------------------+--> REJECTED, BLOCKED, HALTED, CANCELLED: nothing is asked */
-enum expansion_end {
-	EXPANSION_EXPANDED,
-	EXPANSION_ANSWERED,
-	EXPANSION_REJECTED, /* there is no such skill, or it cannot be used */
-	EXPANSION_BLOCKED,  /* by a hook */
-	EXPANSION_HALTED,   /* a hook ends the turn */
-	EXPANSION_CANCELLED,
-};
-typedef void expansion_fn(struct cadre_session *s, enum expansion_end end, struct str text); /* borrowed until return */
-
-/* The prompt of this turn begins with a slash and the name of something, not of a path. */
-bool session_has_command(struct cadre_session *s);
-/* then comes once, from the loop. False: it is no command. */
-bool session_expand(struct cadre_session *s, expansion_fn *then);
-void session_expand_cancel(struct cadre_session *s); /* also when nothing is expanded */
+bool session_expand(
+	struct cadre_session *s); /* true: turn.expansion_end and turn.answer are set, then turn_work_over() comes */
+void session_expand_cancel(struct cadre_session *s);  /* also when nothing is expanded */
+void session_drop_expansion(struct cadre_session *s); /* it has ended, or there is none */

@@ -174,7 +174,7 @@ static void on_told(struct agent_tree *t, const struct hook_outcome *outcome)
 
 static void on_idle(struct agent_tree *t)
 {
-	session_settle(t->data);
+	session_kick(t->data);
 }
 
 int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * turn.c - how a turn ended, in the words of the outside. One table. */
+ * turn_result.c - how a turn ended, in the words of the outside. One table. */
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 

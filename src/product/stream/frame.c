@@ -338,7 +338,7 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	json_ki64(w, "result_index", s->results - 1);
 	if (s->queued)
 		json_ki64(w, "queued_turn_count", *s->queued);
-	if (s->notified)
+	if (s->turn.origin == TURN_BY_NOTICE)
 		json_kraw(w, "origin", STR("{\"kind\":\"task-notification\",\"producer\":\"session-task\"}"));
 	frame_subagent_stats(w, &s->tree);
 }

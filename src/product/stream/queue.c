@@ -179,7 +179,7 @@ void wire_start_next(struct cadre_wire *w)
 {
 	struct err err = { 0 };
 
-	if (w->working || !w->queue || !w->session || w->session->running)
+	if (w->working || !w->queue || !w->session || turn_is_running(&w->session->turn))
 		return;
 	struct wire_message *m = dequeue(w, w->queue);
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },

@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: MIT
+ * turn.c - the turn of a session's main agent, and what a session does between turns.
+ *
+ *     IDLE --prompt--> SETTINGS -> APPROVAL -> SERVERS -> SETUP -> START -> SUBMIT -> PRELOAD -> EXPAND -> MENTIONS -> COMMIT -> RUN
+ *      |                  |                       |         ^        |        |                    |                           ^ |
+ *      |--notification----+-> RUN                 |         |        |        +--/compact--> COMPACT --------------------------+ |
+ *      |                          nothing to ask  +-> COMMIT -> IDLE |                             |                           | v
+ *      |--prepare-------------------------------------------+        +--prepare--> ENDED           +--answered--> ENDED        STOP
+ *      |                                                                                                                       |
+ *      +<--------------------------------------------------- ENDED <-----------------------------------------------------------+
+ *     every state before RUN --refused, failed, interrupted, closed--> ENDED
+ *
+ * Every callback records a fact and kicks. All decisions are in the step functions, turn_set_state() is the only place where the
+ * state changes, and a state with nothing to do is passed in the same kick. Turns end, and sessions are freed, only in on_kick(),
+ * so a host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
+#include "product/session/turn.h"
+#include "product/session/session_int.h"
+#include "product/session/compact.h"
+#include "product/session/main_agent.h"
+#include "product/session/mention.h"
+#include "product/session/schema.h"
+#include "product/session/server_approval.h"
+#include "product/session/servers.h"
+#include "product/session/skills.h"
+#include "lib/base/crash.h"
+#include "agents/agent/firing.h"
+
+/* ASYNC_HOOKS_WAIT_MS: a hook that is not waited for may still end its work when everything else is done. */
+enum { CHILDREN_WAIT_MS = 10 * 60 * 1000, ASYNC_HOOKS_WAIT_MS = 5000 };
+
+enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
+typedef enum step step_fn(struct cadre_session *s);
+
+static const char *const state_names[] = {
+#define X(s) [TURN_##s] = #s,
+	TURN_STATES(X)
+#undef X
+};
+
+static enum step turn_set_state(struct cadre_session *s, enum turn_state to)
+{
+	struct turn *t = &s->turn;
+
+	services_log(s->services, "session", "turn %s", state_names[to]);
+	t->state = to;
+	t->begun = t->pending = false;
+	t->hooks_over = t->hooks_stop = t->hooks_block = false;
+	buf_clear(&t->hook_reason);
+	return STEP_AGAIN;
+}
+
+static void count_work(struct cadre_session *s, bool at_work)
+{
+	if (at_work == s->counted)
+		return;
+	s->counted = at_work;
+	services_busy(s->services, at_work ? 1 : -1);
+}
+
+void session_kick(struct cadre_session *s)
+{
+	count_work(s, true);
+	loop_kick(s->services->loop, &s->kick);
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------------- */
+
+void turn_work_over(struct cadre_session *s)
+{
+	s->turn.pending = false;
+	session_kick(s);
+}
+
+static void on_query_over(struct actor *a)
+{
+	turn_work_over(CONTAINER_OF(a, struct cadre_session, tree.main));
+}
+
+/* One that comes during a turn goes with that turn, or with the next prompt. */
+static void on_notice(struct actor *a)
+{
+	struct cadre_session *s = CONTAINER_OF(a, struct cadre_session, tree.main);
+
+	s->turn.notice_came = !turn_is_running(&s->turn) && !s->gave_up;
+	session_kick(s);
+}
+
+void turn_interrupt(struct cadre_session *s)
+{
+	if (!turn_is_running(&s->turn))
+		return;
+	s->turn.interrupted = true;
+	session_kick(s);
+}
+
+static void on_children_late(struct timer *timer)
+{
+	struct cadre_session *s = CONTAINER_OF(timer, struct cadre_session, children_wait);
+
+	s->gave_up = true;
+	agent_tree_end(&s->tree, true);
+	session_kick(s);
+}
+
+static void on_async_hooks_late(struct timer *timer)
+{
+	agent_tree_drop_told(&CONTAINER_OF(timer, struct cadre_session, async_hooks_wait)->tree);
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------------------- */
+
+static void turn_begin(struct cadre_session *s, enum turn_origin origin)
+{
+	struct turn *t = &s->turn;
+
+	t->origin = origin;
+	t->announced = t->interrupted = t->cancelled = t->compacts = t->notice_came = false;
+	t->expansion_end = EXPANSION_EXPANDED;
+	t->stop_blocks = 0;
+	timer_stop(s->services->loop, &s->children_wait);
+	timer_stop(s->services->loop, &s->async_hooks_wait);
+	turn_set_state(s, origin == TURN_BY_PREPARE ? TURN_SETUP : TURN_SETTINGS);
+}
+
+void turn_announce(struct cadre_session *s)
+{
+	if (s->turn.announced)
+		return;
+	s->turn.announced = true;
+	session_report_policy(s);
+	session_tell_agent(s);
+	schema_begin(s);
+	agent_tree_forget_denials(&s->tree);
+	session_watch_files(s);
+	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
+}
+
+/* The turn ends and no query ran: text is its result, where an end has one. */
+static enum step turn_finish(struct cadre_session *s, enum query_end end, struct str text)
+{
+	struct query *q = &s->tree.main.query;
+
+	turn_announce(s);
+	q->end = end;
+	q->turn = 0;
+	q->usage = (struct usage){ 0 };
+	buf_clear(&q->text);
+	buf_add(&q->text, text.p, text.n);
+	q->started_ms = loop_now_ms(s->services->loop);
+	return turn_set_state(s, TURN_ENDED);
+}
+
+static enum step turn_give_up(struct cadre_session *s, enum query_end end, struct str why)
+{
+	struct query *q = &s->tree.main.query;
+
+	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(why));
+	return turn_finish(s, end, STR(""));
+}
+
+/* Starts the work of a state, once. True: turn_work_over() is to come. */
+static bool turn_starts(struct cadre_session *s, bool (*work)(struct cadre_session *s))
+{
+	struct turn *t = &s->turn;
+
+	if (t->begun)
+		return false;
+	t->begun = t->pending = true;
+	if (!work(s))
+		t->pending = false;
+	return t->pending;
+}
+
+/* The query was started. */
+static enum step turn_await_query(struct cadre_session *s)
+{
+	turn_set_state(s, TURN_RUN);
+	s->turn.pending = true;
+	return STEP_WAIT;
+}
+
+/* ---- the steps ----------------------------------------------------------------------------------------------- */
+
+static enum step step_settings(struct cadre_session *s)
+{
+	if (turn_starts(s, session_look_at_settings))
+		return STEP_WAIT;
+	if (s->turn.origin != TURN_BY_NOTICE)
+		return turn_set_state(s, TURN_APPROVAL);
+	turn_announce(s);
+	query_start(&s->tree.main.query);
+	return turn_await_query(s);
+}
+
+static enum step step_approval(struct cadre_session *s)
+{
+	if (turn_starts(s, session_await_approval))
+		return STEP_WAIT;
+	return turn_set_state(s, TURN_SERVERS);
+}
+
+/* Without a question only children were cut off: a turn begins when one of them has something to tell. */
+static bool has_question(const struct cadre_session *s)
+{
+	return session_has_prompt(s) || (s->load && s->load->interrupted);
+}
+
+static enum step step_servers(struct cadre_session *s)
+{
+	if (turn_starts(s, session_await_servers))
+		return STEP_WAIT;
+	session_update_tools(s); /* one may be up whose change is still to be heard of */
+	if (has_question(s))
+		return turn_set_state(s, TURN_SETUP);
+	s->turn.start_hooks_ran = true;
+	return turn_set_state(s, TURN_COMMIT);
+}
+
+static enum step step_setup(struct cadre_session *s)
+{
+	if (turn_starts(s, session_run_setup_hooks))
+		return STEP_WAIT;
+	if (s->turn.hooks_stop)
+		return turn_give_up(s, QUERY_HALTED, buf_str(&s->turn.hook_reason));
+	return turn_set_state(s, TURN_START);
+}
+
+static enum step step_start(struct cadre_session *s)
+{
+	if (turn_starts(s, session_run_start_hooks))
+		return STEP_WAIT;
+	if (s->turn.hooks_stop)
+		return turn_give_up(s, QUERY_HALTED, buf_str(&s->turn.hook_reason));
+	if (s->turn.origin == TURN_BY_PREPARE)
+		return turn_finish(s, QUERY_DONE, STR(""));
+	return turn_set_state(s, TURN_SUBMIT);
+}
+
+static enum step step_submit(struct cadre_session *s)
+{
+	if (session_asks_compact(s))
+		return turn_set_state(s, TURN_COMPACT);
+	if (turn_starts(s, session_run_prompt_hooks))
+		return STEP_WAIT;
+	if (s->turn.hooks_stop)
+		return turn_give_up(s, QUERY_HALTED, buf_str(&s->turn.hook_reason));
+	if (s->turn.hooks_block)
+		return turn_give_up(s, QUERY_BLOCKED, buf_str(&s->turn.hook_reason));
+	return turn_set_state(s, TURN_PRELOAD);
+}
+
+static enum step step_preload(struct cadre_session *s)
+{
+	if (turn_starts(s, session_preload))
+		return STEP_WAIT;
+	return turn_set_state(s, TURN_EXPAND);
+}
+
+static enum step step_expand(struct cadre_session *s)
+{
+	struct str text = buf_str(&s->turn.answer);
+
+	if (turn_starts(s, session_expand))
+		return STEP_WAIT;
+	switch (s->turn.expansion_end) {
+	case EXPANSION_EXPANDED:
+		break;
+	case EXPANSION_ANSWERED:
+		return turn_finish(s, QUERY_DONE, text);
+	case EXPANSION_REJECTED:
+		return turn_finish(s, QUERY_REJECTED, text);
+	case EXPANSION_BLOCKED:
+		return turn_give_up(s, QUERY_BLOCKED, text);
+	case EXPANSION_HALTED:
+		return turn_give_up(s, QUERY_HALTED, text);
+	case EXPANSION_CANCELLED:
+		return turn_give_up(s, QUERY_CANCELLED, STR("interrupted"));
+	}
+	return turn_set_state(s, TURN_MENTIONS);
+}
+
+static enum step step_mentions(struct cadre_session *s)
+{
+	if (turn_starts(s, session_read_mentions))
+		return STEP_WAIT;
+	return turn_set_state(s, TURN_COMMIT);
+}
+
+/* Where nothing was announced yet, the caller of session_prompt() gets the failure, and no turn was there. */
+static enum step step_commit(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+	struct query *q = &s->tree.main.query;
+	bool asks = has_question(s);
+	struct err err = { 0 };
+
+	if (session_commit(s, &err) < 0 && (t->announced || !t->caller))
+		return turn_give_up(s, QUERY_DISK_ERROR, str_from(err.text));
+	if (err.kind) {
+		*TAKE(t->caller) = err;
+		session_drop_prompt(s);
+		return turn_set_state(s, TURN_IDLE);
+	}
+	if (!asks) {
+		t->notice_came = q->notice_count > 0;
+		return turn_set_state(s, TURN_IDLE);
+	}
+	turn_announce(s);
+	query_start(q);
+	return turn_await_query(s);
+}
+
+/* The prompt is /compact: it is about the conversation and does not become a part of it. */
+static enum step step_compact(struct cadre_session *s)
+{
+	struct query *q = &s->tree.main.query;
+	struct err err = { 0 };
+
+	turn_announce(s);
+	s->turn.compacts = true;
+	buf_clear(&s->turn.opening);
+	if (session_record_origin(s, &err) < 0 || session_take_load(s, false, &err) < 0)
+		return turn_give_up(s, QUERY_DISK_ERROR, str_from(err.text));
+	if (!q->config.compact.possible)
+		return turn_finish(s, QUERY_REJECTED, STR("Compaction is switched off (DISABLE_COMPACT)"));
+	if (!query_can_compact(q))
+		return turn_finish(s, QUERY_REJECTED, STR("There is nothing to sum up yet"));
+	query_compact(q, session_compact_instructions(s));
+	return turn_await_query(s);
+}
+
+static enum step step_run(struct cadre_session *s)
+{
+	return turn_set_state(s, TURN_STOP);
+}
+
+/* A SessionStart hook's opening was answered: the prompt is the other half of the turn. */
+static bool turn_follows_opening(struct cadre_session *s)
+{
+	struct query *q = &s->tree.main.query;
+	struct err err = { 0 };
+
+	if (!s->turn.opening.n)
+		return false;
+	buf_clear(&s->turn.opening);
+	if (q->end == QUERY_DONE && s->turn.interrupted)
+		q->end = QUERY_CANCELLED;
+	if (q->end != QUERY_DONE || s->turn.suppressed)
+		return false;
+	if (session_add_prompt(s, &err) < 0) {
+		q->end = QUERY_DISK_ERROR;
+		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
+		return false;
+	}
+	query_go_on(q);
+	return true;
+}
+
+/* What Stop hooks say goes to the model, which then has to go on. */
+static bool turn_obeys_stop_hooks(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+	struct err err = { 0 };
+
+	if (!t->hooks_over)
+		return false;
+	AUTO_BUF struct buf context = t->context;
+	t->context = (struct buf){ 0 };
+	struct str text = buf_str(t->hooks_block ? &t->hook_reason : &context);
+	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
+	    session_add_reminder(s, text, &err) < 0)
+		return false;
+	query_go_on(&s->tree.main.query);
+	return true;
+}
+
+static enum step step_stop(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+
+	if (t->compacts)
+		return turn_set_state(s, TURN_ENDED);
+	if (!t->begun && (turn_follows_opening(s) || structured_output_retry(s)))
+		return turn_await_query(s);
+	if (turn_starts(s, session_run_stop_hooks))
+		return STEP_WAIT;
+	return turn_obeys_stop_hooks(s) ? turn_await_query(s) : turn_set_state(s, TURN_ENDED);
+}
+
+/* After a failure nothing is asked by itself: what is to be told waits for the next prompt. */
+static bool has_more_to_tell(const struct query *q)
+{
+	return q->notice_count &&
+	       (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF);
+}
+
+/* The host may prompt, fork and close from inside the event: the session is idle by then. */
+static enum step step_ended(struct cadre_session *s)
+{
+	struct actor *a = &s->tree.main;
+	AUTO_BUF struct buf scratch = { 0 };
+	bool waited = s->gave_up;
+
+	turn_set_state(s, TURN_IDLE);
+	s->results++;
+	permission_revoke(&a->permission, NULL);
+	actor_leave_fallback(a);
+	actor_leave_turn_model(a);
+	session_drop_prompt(s);
+	buf_clear(&s->turn.opening);
+	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
+					 .text = turn_text(s, &scratch),
+					 .is_error = turn_is_error(s) });
+	s->gave_up = false;
+	crash_point(turn_ended);
+	if (!waited && !turn_is_running(&s->turn))
+		s->turn.notice_came = s->turn.notice_came || has_more_to_tell(&a->query);
+	return STEP_AGAIN;
+}
+
+/* No turn runs: a notification begins one. */
+static enum step step_idle(struct cadre_session *s)
+{
+	if (!s->turn.notice_came || s->closing)
+		return STEP_WAIT;
+	turn_begin(s, TURN_BY_NOTICE);
+	return STEP_AGAIN;
+}
+
+static step_fn *const steps[TURN_STATE_COUNT] = {
+	[TURN_IDLE] = step_idle,     [TURN_SETTINGS] = step_settings, [TURN_APPROVAL] = step_approval,
+	[TURN_SERVERS] = step_servers, [TURN_SETUP] = step_setup,     [TURN_START] = step_start,
+	[TURN_SUBMIT] = step_submit, [TURN_PRELOAD] = step_preload,   [TURN_EXPAND] = step_expand,
+	[TURN_MENTIONS] = step_mentions, [TURN_COMMIT] = step_commit, [TURN_COMPACT] = step_compact,
+	[TURN_RUN] = step_run,       [TURN_STOP] = step_stop,         [TURN_ENDED] = step_ended,
+};
+
+static enum step turn_step(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+
+	if (t->pending)
+		return STEP_WAIT;
+	if (t->interrupted && t->state > TURN_IDLE && t->state < TURN_RUN)
+		return turn_give_up(s, QUERY_CANCELLED, STR("interrupted"));
+	return steps[t->state](s);
+}
+
+/* The work that the state waits for is to end soon; its callback still comes. A question about servers stays open. */
+static void turn_cancel_work(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+
+	t->cancelled = true;
+	if (t->state == TURN_APPROVAL)
+		t->pending = false;
+	if (t->state == TURN_SERVERS && t->pending)
+		session_stop_awaiting(s);
+	if (t->firing)
+		hook_cancel(t->firing);
+	session_expand_cancel(s);
+	session_stop_mentions(s);
+	session_stop_preload(s);
+	if (s->tree.main.query.state != QUERY_IDLE)
+		query_cancel(&s->tree.main.query);
+}
+
+/* ---- between turns ------------------------------------------------------------------------------------------- */
+
+/* 0: there is a user who can come back later. */
+static uint64_t longest_wait_ms(const struct options *o)
+{
+	const char *text = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
+	uint64_t ms;
+
+	if (o->interactive)
+		return 0;
+	return text && str_to_u64(str_from(text), &ms) ? ms : CHILDREN_WAIT_MS;
+}
+
+/* What a session does while no turn runs: wait for children and hooks, but not for ever, run SessionEnd hooks, be idle, be
+ * freed. */
+static void session_update_idle(struct cadre_session *s)
+{
+	struct services *sv = s->services;
+	bool has_turn = turn_is_running(&s->turn);
+	bool at_work = has_turn || s->tree.alive_count || s->turn.firing;
+	uint64_t limit_ms = longest_wait_ms(&sv->options);
+
+	if (s->gave_up && !at_work && !s->closing) {
+		turn_set_state(s, TURN_ENDED);
+		session_kick(s);
+		return;
+	}
+	if (!has_turn && s->tree.alive_count && limit_ms && !timer_running(&s->children_wait) && !s->gave_up)
+		timer_start(sv->loop, &s->children_wait, limit_ms);
+	if (!at_work && s->tree.told && !sv->options.interactive && !timer_running(&s->async_hooks_wait))
+		timer_start(sv->loop, &s->async_hooks_wait, ASYNC_HOOKS_WAIT_MS);
+	at_work = at_work || s->tree.told;
+	if (s->closing && !at_work)
+		at_work = session_run_end_hooks(s);
+	count_work(s, at_work);
+	if (s->closing && !at_work)
+		session_free(s);
+	else if (!at_work && sv->on_idle)
+		sv->on_idle(sv);
+}
+
+static void on_kick(struct kick *kick)
+{
+	struct cadre_session *s = CONTAINER_OF(kick, struct cadre_session, kick);
+
+	if (s->closing && !s->closing_begun) {
+		s->closing_begun = true;
+		s->turn.interrupted = turn_is_running(&s->turn);
+		agent_tree_end(&s->tree, true);
+		agent_tree_drop_told(&s->tree);
+	}
+	if (s->turn.interrupted && !s->turn.cancelled)
+		turn_cancel_work(s);
+	while (turn_step(s) == STEP_AGAIN)
+		;
+	session_update_idle(s);
+}
+
+/* ---- from outside -------------------------------------------------------------------------------------------- */
+
+/* The first steps are taken at once, so that a disk that fails is known to the caller; from inside an event with the next
+ * kick. A turn never ends in here. */
+static int turn_begin_now(struct cadre_session *s, enum turn_origin origin, struct err *err)
+{
+	struct turn *t = &s->turn;
+
+	turn_begin(s, origin);
+	session_kick(s);
+	if (s->services->in_callback)
+		return 0;
+	t->caller = err;
+	while (t->state != TURN_ENDED && t->state != TURN_IDLE && turn_step(s) == STEP_AGAIN)
+		;
+	bool failed = !t->caller;
+	t->caller = NULL;
+	return failed ? -(int)err->kind : 0;
+}
+
+int session_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
+{
+	if (session_check_prompt(s, p, err) < 0)
+		return -(int)err->kind;
+	session_keep_prompt(s, p);
+	return turn_begin_now(s, TURN_BY_PROMPT, err);
+}
+
+int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+	struct session_prompt p = { .text = { text, n } };
+
+	if (!s)
+		return CADRE_USAGE;
+	return api_status(session_prompt(s, &p, &err), &err, why, why_size);
+}
+
+int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!s)
+		return CADRE_USAGE;
+	if (turn_is_running(&s->turn) || s->closing)
+		return api_status(err_set(&err, ERR_BUSY, "a turn is running"), &err, why, why_size);
+	return api_status(turn_begin_now(s, TURN_BY_PREPARE, &err), &err, why, why_size);
+}
+
+void cadre_interrupt(struct cadre_session *s)
+{
+	if (s)
+		turn_interrupt(s);
+}
+
+void cadre_close(struct cadre_session *s)
+{
+	if (!s)
+		return;
+	s->closing = true;
+	session_kick(s);
+}
+
+void turn_attach(struct cadre_session *s)
+{
+	s->kick.step = on_kick;
+	s->children_wait.fire = on_children_late;
+	s->async_hooks_wait.fire = on_async_hooks_late;
+	s->tree.main.on_turn_end = on_query_over;
+	s->tree.main.on_notice = on_notice;
+}
+
+void turn_release(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+
+	kick_cancel(&s->kick);
+	count_work(s, false);
+	timer_stop(s->services->loop, &s->children_wait);
+	timer_stop(s->services->loop, &s->async_hooks_wait);
+	if (s->services->hooks)
+		hook_engine_end_agent(s->services->hooks, s->id, NULL);
+	session_drop_change(s);
+	session_drop_prompt(s);
+	recent_prompts_release(&t->recent_prompts);
+	buf_release(&t->prompt);
+	buf_release(&t->answer);
+	buf_release(&t->hook_reason);
+	buf_release(&t->context);
+	buf_release(&t->opening);
+}
