@@ -41,11 +41,11 @@ static enum step turn_set_state(struct cadre_session *s, enum turn_state to)
 {
 	struct turn *t = &s->turn;
 
-	services_log(s->services, "session", "turn %s", state_names[to]);
 	t->state = to;
 	t->begun = t->pending = false;
 	t->hooks_over = t->hooks_stop = t->hooks_block = false;
 	buf_clear(&t->hook_reason);
+	services_log(s->services, "session", "turn %s", state_names[to]);
 	return STEP_AGAIN;
 }
 
@@ -428,11 +428,11 @@ static enum step step_idle(struct cadre_session *s)
 }
 
 static step_fn *const steps[TURN_STATE_COUNT] = {
-	[TURN_IDLE] = step_idle,     [TURN_SETTINGS] = step_settings, [TURN_APPROVAL] = step_approval,
-	[TURN_SERVERS] = step_servers, [TURN_SETUP] = step_setup,     [TURN_START] = step_start,
-	[TURN_SUBMIT] = step_submit, [TURN_PRELOAD] = step_preload,   [TURN_EXPAND] = step_expand,
-	[TURN_MENTIONS] = step_mentions, [TURN_COMMIT] = step_commit, [TURN_COMPACT] = step_compact,
-	[TURN_RUN] = step_run,       [TURN_STOP] = step_stop,         [TURN_ENDED] = step_ended,
+	[TURN_IDLE] = step_idle,         [TURN_SETTINGS] = step_settings, [TURN_APPROVAL] = step_approval,
+	[TURN_SERVERS] = step_servers,   [TURN_SETUP] = step_setup,       [TURN_START] = step_start,
+	[TURN_SUBMIT] = step_submit,     [TURN_PRELOAD] = step_preload,   [TURN_EXPAND] = step_expand,
+	[TURN_MENTIONS] = step_mentions, [TURN_COMMIT] = step_commit,     [TURN_COMPACT] = step_compact,
+	[TURN_RUN] = step_run,           [TURN_STOP] = step_stop,         [TURN_ENDED] = step_ended,
 };
 
 static enum step turn_step(struct cadre_session *s)

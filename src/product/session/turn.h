@@ -16,9 +16,11 @@ struct mentions;
 struct segment;
 
 /* States before RUN can be left for ENDED at any time; the order counts. */
-#define TURN_STATES(X)                                                                                             \
-	X(IDLE) X(SETTINGS) X(APPROVAL) X(SERVERS) X(SETUP) X(START) X(SUBMIT) X(PRELOAD) X(EXPAND) X(MENTIONS)   \
-	X(COMMIT) X(COMPACT) X(RUN) X(STOP) X(ENDED)
+#define TURN_STATES(X)                                                                                           \
+	X(IDLE)                                                                                                  \
+	X(SETTINGS)                                                                                              \
+	X(APPROVAL) X(SERVERS) X(SETUP) X(START) X(SUBMIT) X(PRELOAD) X(EXPAND) X(MENTIONS) X(COMMIT) X(COMPACT) \
+		X(RUN) X(STOP) X(ENDED)
 enum turn_state {
 #define X(s) TURN_##s,
 	TURN_STATES(X)
@@ -41,10 +43,10 @@ enum expansion_end {
 struct turn {
 	enum turn_state state; /* turn_set_state() alone assigns it */
 	enum turn_origin origin;
-	bool begun, pending; /* the work of the state was started; turn_work_over() is still to come */
-	bool announced;      /* EVENT_SESSION_STARTED was emitted */
-	bool compacts;       /* the prompt is /compact */
-	bool notice_came;    /* while no turn ran */
+	bool begun, pending;         /* the work of the state was started; turn_work_over() is still to come */
+	bool announced;              /* EVENT_SESSION_STARTED was emitted */
+	bool compacts;               /* the prompt is /compact */
+	bool notice_came;            /* while no turn ran */
 	bool interrupted, cancelled; /* by the host, a hook or the session's end; the pending work was cancelled */
 	struct err *caller; /* of session_prompt() while it runs: for a disk that fails before anything is announced */
 
@@ -62,13 +64,13 @@ struct turn {
 	struct buf answer; /* text of that end */
 
 	/* Hooks (session_hooks.c) */
-	struct hook_firing *firing;                     /* that the session waits for; NULL: none */
-	bool hooks_over, hooks_stop, hooks_block;       /* in this state: they have ended; what they said */
-	struct buf hook_reason;                         /* of the latter two */
-	struct buf context;                             /* for the model, with the next prompt */
-	struct buf opening;                             /* a SessionStart hook's text before the prompt; empty: none */
-	unsigned stop_blocks;                           /* how often a stop hook wanted more */
-	struct config_change *change;                   /* settings that hooks look at; NULL: none */
+	struct hook_firing *firing;               /* that the session waits for; NULL: none */
+	bool hooks_over, hooks_stop, hooks_block; /* in this state: they have ended; what they said */
+	struct buf hook_reason;                   /* of the latter two */
+	struct buf context;                       /* for the model, with the next prompt */
+	struct buf opening;                       /* a SessionStart hook's text before the prompt; empty: none */
+	unsigned stop_blocks;                     /* how often a stop hook wanted more */
+	struct config_change *change;             /* settings that hooks look at; NULL: none */
 	bool setup_hooks_ran, start_hooks_ran, end_hooks_ran; /* or there were none */
 };
 

@@ -11,8 +11,8 @@ struct host {
 	const struct call *call;
 	bool called;
 	unsigned seen[KIND_COUNT];
-	unsigned depth; /* of events in events */
-	bool may_nest; /* the call is one that causes events of its own */
+	unsigned depth;              /* of events in events */
+	bool may_nest;               /* the call is one that causes events of its own */
 	struct cadre_session *other; /* that a call opened */
 };
 
@@ -130,9 +130,15 @@ static void call_accessors(struct host *h, const struct cadre_event *e)
 }
 
 static const struct call calls[] = {
-	{ "close", call_close },	   { "prompt", call_prompt },	{ "prepare", call_prepare },
-	{ "fork", call_fork },		   { "open", call_open },	{ "interrupt", call_interrupt },
-	{ "background", call_background }, { "answers", call_answers }, { "set", call_set },
+	{ "close", call_close },
+	{ "prompt", call_prompt },
+	{ "prepare", call_prepare },
+	{ "fork", call_fork },
+	{ "open", call_open },
+	{ "interrupt", call_interrupt },
+	{ "background", call_background },
+	{ "answers", call_answers },
+	{ "set", call_set },
 	{ "accessors", call_accessors },
 };
 
@@ -153,8 +159,8 @@ static void on_event(const struct cadre_event *e, void *data)
 	}
 	h->may_nest = true;
 	if (kind == CADRE_PERMISSION_ASKED && h->stage.session)
-		(void)cadre_answer(h->stage.session, cadre_event_id(e),
-				   !strstr(cadre_event_text(e, NULL), "refused"), CADRE_ONCE, NULL, NULL, 0);
+		(void)cadre_answer(h->stage.session, cadre_event_id(e), !strstr(cadre_event_text(e, NULL), "refused"),
+				   CADRE_ONCE, NULL, NULL, 0);
 	if (kind == CADRE_QUESTION_ASKED && h->stage.session)
 		(void)cadre_answer_question(h->stage.session, cadre_event_id(e), &answer, 1);
 	h->may_nest = false;
@@ -249,10 +255,4 @@ int test_host(void)
 {
 	return RUN_TESTS(T(the_script_causes_every_kind_of_event), T(every_function_may_be_called_from_every_event),
 			 T(every_function_may_be_called_from_every_event_with_hooks));
-}
-
-int main(void)
-{
-	test_host();
-	return tests_run();
 }

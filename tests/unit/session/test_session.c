@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * test_session.c - all tests of this room. */
+#include "stage.h"
+
+int main(void)
+{
+	test_turn();
+	test_host();
+	return tests_run();
+}

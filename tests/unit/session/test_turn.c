@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * test_turn.c - the states that a turn goes through, read from the log of the runtime. */
+#include "stage.h"
+#include "defs/policy/services.h"
+
+struct watcher {
+	struct observer observer; /* first; the runtime frees it */
+	struct trail *trail;
+};
+
+struct trail {
+	struct stage stage;
+	struct buf states; /* names with blanks between */
+	const char *at;    /* when this state waits ... */
+	void (*act)(struct cadre_session *s);
+	bool acted, closes;
+	struct buf ends; /* of turns: text, a line each */
+};
+
+/* From the log, inside a step: the act is a call of the host in the midst of everything. */
+static void on_log(struct observer *o, const char *subject, const char *text)
+{
+	struct trail *t = ((struct watcher *)o)->trail;
+
+	if (strcmp(subject, "session") != 0 || !str_starts(str_from(text), STR("turn ")))
+		return;
+	buf_addf(&t->states, "%s%s", t->states.n ? " " : "", text + 5);
+	if (!t->act || t->acted || strcmp(text + 5, t->at) != 0)
+		return;
+	t->acted = true;
+	t->act(t->closes ? TAKE(t->stage.session) : t->stage.session);
+}
+
+static void free_watcher(struct observer *o)
+{
+	free(o);
+}
+
+static void on_event(const struct cadre_event *e, void *data)
+{
+	struct trail *t = data;
+	size_t n;
+
+	if (cadre_event_kind(e) != CADRE_TURN_ENDED)
+		return;
+	const char *text = cadre_event_text(e, &n);
+	buf_addf(&t->ends, "%.*s\n", (int)n, text);
+}
+
+static const char scenario[] =
+	"rule\n  agent main\n  prompt contains \"delegate\"\n  turn 1\n"
+	"  call Agent {\"description\": \"Back\", \"prompt\": \"Look\", \"run_in_background\": true}\n"
+	"rule\n  agent main\n  prompt contains \"task-notification\"\n  text told\n"
+	"rule\n  agent main\n  text ok\n"
+	"rule\n  latency 50\n  text seen\n";
+
+#define HOOK(event, command) \
+	"{\"hooks\": {\"" event "\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"" command "\"}]}]}}"
+
+static void open_trail(struct trail *t, const char *settings)
+{
+	struct watcher *w = xcalloc(1, sizeof *w);
+
+	*w = (struct watcher){ .observer = { .on_log = on_log, .free = free_watcher }, .trail = t };
+	AUTO_ARENA struct arena a = { 0 };
+
+	stage_open(&t->stage, scenario, settings, on_event, t);
+	file_put(arena_printf(&a, "%s/notes", t->stage.dir), STR("a note"));
+	services_observe(cadre_services(t->stage.c), &w->observer);
+}
+
+static void close_trail(struct trail *t)
+{
+	stage_close(&t->stage);
+	buf_release(&t->states);
+	buf_release(&t->ends);
+}
+
+#define TO_SUBMIT "SETTINGS APPROVAL SERVERS SETUP START SUBMIT"
+#define TO_RUN    TO_SUBMIT " PRELOAD EXPAND MENTIONS COMMIT RUN"
+#define PLAIN     TO_RUN " STOP ENDED IDLE"
+
+static const struct {
+	const char *what, *settings, *prompt, *states, *ends;
+} rows[] = {
+	{ "a prompt", NULL, "hi", PLAIN, "ok\n" },
+	{ "a file in the prompt", NULL, "see @notes", PLAIN, "ok\n" },
+	{ "a command that does not exist", NULL, "/no-such-command", TO_SUBMIT " PRELOAD EXPAND ENDED IDLE", NULL },
+	{ "nothing to compact", NULL, "/compact", TO_SUBMIT " COMPACT ENDED IDLE", "There is nothing to sum up yet\n" },
+	{ "SessionStart hooks", HOOK("SessionStart", "true"), "hi", PLAIN, "ok\n" },
+	{ "SessionStart hooks that stop", HOOK("SessionStart", "echo '{\\\"continue\\\": false}'"), "hi",
+	  "SETTINGS APPROVAL SERVERS SETUP START ENDED IDLE", "\n" },
+	{ "UserPromptSubmit hooks", HOOK("UserPromptSubmit", "true"), "hi", PLAIN, "ok\n" },
+	{ "UserPromptSubmit hooks that block", HOOK("UserPromptSubmit", "echo no >&2; exit 2"), "hi",
+	  TO_SUBMIT " ENDED IDLE", "A hook did not let the prompt through: no\n" },
+	{ "Stop hooks", HOOK("Stop", "true"), "hi", PLAIN, "ok\n" },
+	{ "Stop hooks that want more once", HOOK("Stop", "test -e seen || { touch seen; echo more >&2; exit 2; }"),
+	  "hi", TO_RUN " STOP RUN STOP ENDED IDLE", "ok\n" },
+	{ "a notification", NULL, "delegate", PLAIN " SETTINGS RUN STOP ENDED IDLE", "ok\ntold\n" },
+};
+
+TEST(a_turn_goes_through_these_states)
+{
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct trail t = { 0 };
+		open_trail(&t, rows[i].settings);
+		CHECK_INT(stage_prompt(&t.stage, rows[i].prompt), CADRE_OK);
+		cadre_run(t.stage.c);
+		if (strcmp(t.states.p, rows[i].states) != 0 || (rows[i].ends && strcmp(t.ends.p, rows[i].ends) != 0))
+			fail_msg("%s: %s\n%s", rows[i].what, t.states.p, t.ends.p);
+		close_trail(&t);
+	}
+}
+
+TEST(a_preparation_runs_the_first_hooks_only)
+{
+	struct trail t = { 0 };
+
+	open_trail(&t, HOOK("SessionStart", "true"));
+	CHECK_INT(cadre_prepare(t.stage.session, NULL, 0), CADRE_OK);
+	CHECK_INT(cadre_prepare(t.stage.session, NULL, 0), CADRE_BUSY);
+	CHECK_CSTR(t.states.p, "SETUP START");
+	cadre_run(t.stage.c);
+	CHECK_CSTR(t.states.p, "SETUP START ENDED IDLE");
+	close_trail(&t);
+}
+
+TEST(a_conversation_is_compacted)
+{
+	struct trail t = { 0 };
+
+	open_trail(&t, NULL);
+	CHECK_INT(stage_prompt(&t.stage, "hi"), CADRE_OK);
+	cadre_run(t.stage.c);
+	buf_clear(&t.states);
+	CHECK_INT(stage_prompt(&t.stage, "/compact"), CADRE_OK);
+	cadre_run(t.stage.c);
+	CHECK_CSTR(t.states.p, TO_SUBMIT " COMPACT RUN STOP ENDED IDLE");
+	close_trail(&t);
+}
+
+/* The turn is cut off when it enters the state. */
+static void cut_off(const char *state, void (*act)(struct cadre_session *s), bool closes)
+{
+	static const char settings[] =
+		"{\"hooks\": {\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"sleep 60\"}]}]}}";
+	bool in_hooks = !strcmp(state, "START");
+	struct trail t = { .at = state, .act = act, .closes = closes };
+
+	open_trail(&t, in_hooks ? settings : HOOK("Stop", "true"));
+	CHECK_INT(stage_prompt(&t.stage, "see @notes"), CADRE_OK);
+	cadre_run(t.stage.c);
+	if (!t.acted || !t.ends.n || !str_ends(buf_str(&t.states), STR("ENDED IDLE")))
+		fail_msg("%s: %s", state, t.states.p ? t.states.p : "");
+	if (strcmp(state, "STOP") != 0 && strcmp(state, "ENDED") != 0)
+		CHECK_CSTR(t.ends.p, "Interrupted\n");
+	close_trail(&t);
+}
+
+static const char *const states[] = { "SETTINGS", "APPROVAL", "SERVERS", "SETUP", "START", "SUBMIT", "PRELOAD",
+				      "EXPAND",   "MENTIONS", "COMMIT",  "RUN",   "STOP",  "ENDED" };
+
+TEST(an_interrupt_in_any_state_ends_the_turn)
+{
+	for (size_t i = 0; i < COUNT_OF(states); i++)
+		cut_off(states[i], cadre_interrupt, false);
+}
+
+TEST(a_close_in_any_state_ends_the_turn_and_the_session)
+{
+	for (size_t i = 0; i < COUNT_OF(states); i++)
+		cut_off(states[i], cadre_close, true);
+}
+
+int test_turn(void)
+{
+	return RUN_TESTS(T(a_turn_goes_through_these_states), T(a_preparation_runs_the_first_hooks_only),
+			 T(a_conversation_is_compacted), T(an_interrupt_in_any_state_ends_the_turn),
+			 T(a_close_in_any_state_ends_the_turn_and_the_session));
+}
