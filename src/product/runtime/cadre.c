@@ -152,6 +152,8 @@ struct services *cadre_services(struct cadre *c)
 /* A stop that was asked for before the loop ran ends its first turn only: busy decides, not the loop. */
 void cadre_run(struct cadre *c)
 {
+	if (!c)
+		return;
 	c->stopped = false;
 	while (c->services.busy && !c->stopped) {
 		loop_run(c->services.loop);
@@ -186,6 +188,8 @@ int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cad
 
 void cadre_stop(struct cadre *c)
 {
+	if (!c)
+		return;
 	c->stopped = true;
 	loop_stop(c->services.loop);
 }

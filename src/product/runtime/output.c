@@ -48,8 +48,9 @@ static void on_failed(struct writer *writer, void *data)
 
 struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 {
+	if (!c)
+		return NULL;
 	struct cadre_writer *w = xcalloc(1, sizeof *w);
-
 	w->cadre = c;
 	w->writer = writer_new(c->services.loop, fd, on_drained, on_failed, w);
 	w->next = c->writers;
@@ -59,22 +60,28 @@ struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
 
 void cadre_write(struct cadre_writer *w, const void *p, size_t n)
 {
+	if (!w)
+		return;
 	writer_add(w->writer, p, n);
 }
 
 size_t cadre_writer_queued(const struct cadre_writer *w)
 {
-	return writer_queued(w->writer);
+	return w ? writer_queued(w->writer) : 0;
 }
 
 void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
 {
+	if (!w)
+		return;
 	w->on_failure = fn;
 	w->data = data;
 }
 
 void cadre_writer_on_drained(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
 {
+	if (!w)
+		return;
 	w->on_drained = fn;
 	w->drained_data = data;
 }
@@ -82,9 +89,10 @@ void cadre_writer_on_drained(struct cadre_writer *w, cadre_failure_fn *fn, void 
 int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size)
 {
 	struct err err = { 0 };
-	bool flushed = writer_flush(w->writer, timeout_ms);
 
-	if (flushed)
+	if (!w)
+		return CADRE_USAGE;
+	if (writer_flush(w->writer, timeout_ms))
 		return CADRE_OK;
 	const char *reason = writer_error(w->writer);
 	return api_status(err_set(&err, ERR_IO, "%s", reason ? reason : "the reader is too slow"), &err, why, why_size);
@@ -92,6 +100,8 @@ int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, s
 
 void cadre_writer_free(struct cadre_writer *w)
 {
+	if (!w)
+		return;
 	for (struct cadre_writer **at = &w->cadre->writers; *at; at = &(*at)->next) {
 		if (*at != w)
 			continue;

@@ -97,9 +97,11 @@ static void link_watch(struct watch *w)
 
 int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data)
 {
-	struct watch *w = watch_new(c, fd, false, fn, data);
 	struct epoll_event wanted = { .events = EPOLLIN };
 
+	if (!c || !fn)
+		return CADRE_USAGE;
+	struct watch *w = watch_new(c, fd, false, fn, data);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	/* A regular file is always readable: there is nothing to wait for, and epoll says so. */
 	if (w->epoll_fd < 0 || epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &wanted) < 0 ||
@@ -119,11 +121,14 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 
 void cadre_unwatch_fd(struct cadre *c, int fd)
 {
-	unwatch(c, fd, false);
+	if (c)
+		unwatch(c, fd, false);
 }
 
 int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data)
 {
+	if (!c)
+		return CADRE_USAGE;
 	unwatch(c, signal, true);
 	if (!fn)
 		return CADRE_OK;

@@ -243,9 +243,11 @@ int session_answer_form(struct cadre_session *s, const char *id, const char *con
 int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char *action, const char *content)
 {
 	static const char *const actions[] = { "accept", "decline", "cancel" };
-	struct elicitation *e = find(s, id);
 	bool known = false;
 
+	if (!s || !id || !action)
+		return CADRE_USAGE;
+	struct elicitation *e = find(s, id);
 	for (size_t i = 0; i < COUNT_OF(actions); i++)
 		known = known || !strcmp(action, actions[i]);
 	if (!e || !known)

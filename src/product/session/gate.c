@@ -40,6 +40,8 @@ const char *cadre_rules_file(struct cadre_session *s)
 	AUTO_ARENA struct arena a = { 0 };
 	struct err err = { 0 };
 
+	if (!s)
+		return "";
 	if (!s->rules_file) {
 		const char *path = rules_file(s, &a, &err);
 		s->rules_file = arena_strdup(&s->arena, path ? path : "");
@@ -76,9 +78,11 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 	struct actor *actor;
-	struct tool_call *call = find_question(s, id, actor_question, &actor);
 	int status = CADRE_OK;
 
+	if (!s || !id)
+		return CADRE_USAGE;
+	struct tool_call *call = find_question(s, id, actor_question, &actor);
 	if (!call)
 		return api_status(err_set(&err, ERR_NOT_FOUND, "nobody asks this"), &err, why, why_size);
 	if (allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS))
@@ -117,8 +121,10 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 	AUTO_BUF struct buf text = { 0 };
 	const struct json *root;
 	struct actor *actor;
-	struct tool_call *call = find_question(s, id, question_find, &actor);
 
+	if (!s || !id || (count && !answers))
+		return CADRE_USAGE;
+	struct tool_call *call = find_question(s, id, question_find, &actor);
 	if (!call)
 		return session_answer_form(s, id, answers, count);
 	if (!count) {

@@ -16,11 +16,12 @@ struct mentions;
 struct segment;
 
 /* States before RUN can be left for ENDED at any time; the order counts. */
-#define TURN_STATES(X)                                                                                           \
-	X(IDLE)                                                                                                  \
-	X(SETTINGS)                                                                                              \
-	X(APPROVAL) X(SERVERS) X(SETUP) X(START) X(SUBMIT) X(PRELOAD) X(EXPAND) X(MENTIONS) X(COMMIT) X(COMPACT) \
-		X(RUN) X(STOP) X(ENDED)
+#define TURN_STATES(X) \
+	X(IDLE)        \
+	X(SETTINGS)    \
+	X(APPROVAL)    \
+	X(SERVERS)     \
+	X(SETUP) X(START) X(SUBMIT) X(PRELOAD) X(EXPAND) X(MENTIONS) X(COMMIT) X(COMPACT) X(RUN) X(STOP) X(ENDED)
 enum turn_state {
 #define X(s) TURN_##s,
 	TURN_STATES(X)

@@ -8,42 +8,42 @@ _Static_assert((int)EVENT_COMPACTED == (int)CADRE_COMPACTED && (int)EVENT_RETRY 
 
 enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
 {
-	return (enum cadre_event_kind)e->event->kind;
+	return e ? (enum cadre_event_kind)e->event->kind : (enum cadre_event_kind)0;
 }
 
 uint64_t cadre_event_seq(const struct cadre_event *e)
 {
-	return e->seq;
+	return e ? e->seq : 0;
 }
 
 int64_t cadre_event_time_ms(const struct cadre_event *e)
 {
-	return e->time_ms;
+	return e ? e->time_ms : 0;
 }
 
 const char *cadre_event_session(const struct cadre_event *e)
 {
-	return e->session->id;
+	return e ? e->session->id : "";
 }
 
 const char *cadre_event_agent(const struct cadre_event *e)
 {
-	return e->event->agent ? e->event->agent->id : "";
+	return e && e->event->agent ? e->event->agent->id : "";
 }
 
 const char *cadre_event_name(const struct cadre_event *e)
 {
-	return e->event->name ? e->event->name : "";
+	return e && e->event->name ? e->event->name : "";
 }
 
 const char *cadre_event_id(const struct cadre_event *e)
 {
-	return e->event->id ? e->event->id : "";
+	return e && e->event->id ? e->event->id : "";
 }
 
 int cadre_event_is_error(const struct cadre_event *e)
 {
-	return e->event->is_error;
+	return e && e->event->is_error;
 }
 
 /* Accessors build lazily behind a const handle: the event is ours, only its caches change. */
@@ -56,6 +56,10 @@ const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n)
 {
 	struct cadre_event *m = mutable(e);
 
+	if (ret_n)
+		*ret_n = 0;
+	if (!m)
+		return "";
 	if (!m->text.p)
 		buf_add(&m->text, e->event->text.n ? e->event->text.p : "", e->event->text.n);
 	if (ret_n)
@@ -67,6 +71,10 @@ const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n)
 {
 	struct cadre_event *m = mutable(e);
 
+	if (ret_n)
+		*ret_n = 0;
+	if (!m)
+		return NULL;
 	if (!m->frame.p)
 		frame_write(m);
 	if (ret_n)
@@ -76,7 +84,7 @@ const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n)
 
 const char *cadre_event_subtype(const struct cadre_event *e)
 {
-	return e->event->kind == EVENT_TURN_ENDED ? turn_subtype(e->session) : "";
+	return e && e->event->kind == EVENT_TURN_ENDED ? turn_subtype(e->session) : "";
 }
 
 /* ---- about children ---------------------------------------------------------------------------------------------- */
@@ -168,10 +176,12 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 
 int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 {
-	const struct event_agent *a = e->event->agent;
 	struct event_task scratch;
-	const struct event_task *t = task_of(e, &scratch);
 
+	if (!e)
+		return 0;
+	const struct event_agent *a = e->event->agent;
+	const struct event_task *t = task_of(e, &scratch);
 	if (which == CADRE_FIGURE_DEPTH)
 		return a ? a->depth : 0;
 	if (!t)

@@ -12,17 +12,17 @@ static struct cadre_event *mutable(const struct cadre_event *e)
 
 const char *cadre_event_why(const struct cadre_event *e)
 {
-	return e->event->why.n ? arena_str(&mutable(e)->arena, e->event->why).p : "";
+	return e && e->event->why.n ? arena_str(&mutable(e)->arena, e->event->why).p : "";
 }
 
 const char *cadre_event_rule(const struct cadre_event *e, size_t i)
 {
-	return i < e->event->rule_count ? e->event->rules[i] : NULL;
+	return e && i < e->event->rule_count ? e->event->rules[i] : NULL;
 }
 
 int cadre_event_offers_edits(const struct cadre_event *e)
 {
-	return e->event->offers_edits;
+	return e && e->event->offers_edits;
 }
 
 /* ---- questions of agents ----------------------------------------------------------------------------------------- */
@@ -52,16 +52,18 @@ static const struct json *question(const struct cadre_event *e, size_t i)
 
 const char *cadre_event_question(const struct cadre_event *e, size_t i)
 {
-	return json_cstr(json_get(question(e, i), "question"), &mutable(e)->arena);
+	return e ? json_cstr(json_get(question(e, i), "question"), &mutable(e)->arena) : NULL;
 }
 
 int cadre_event_takes_several(const struct cadre_event *e, size_t i)
 {
-	return json_bool(json_get(question(e, i), "multiSelect"));
+	return e && json_bool(json_get(question(e, i), "multiSelect"));
 }
 
 const char *cadre_event_choice(const struct cadre_event *e, size_t i, size_t k, const char **ret_meaning)
 {
+	if (!e)
+		return NULL;
 	const struct json *choice = element(json_get(question(e, i), "options"), k);
 	struct arena *a = &mutable(e)->arena;
 	const char *label = json_cstr(json_get(choice, "label"), a);

@@ -215,7 +215,7 @@ static void end_line(struct cadre_wire *w)
 
 void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 {
-	while (n && !w->input_over) {
+	while (w && n && !w->input_over) {
 		const char *end = memchr(bytes, '\n', n);
 		size_t piece = end ? (size_t)(end - bytes) : n;
 		take_piece(w, bytes, piece);
@@ -266,7 +266,7 @@ static void on_kick(struct kick *kick)
 
 void cadre_wire_end_input(struct cadre_wire *w)
 {
-	if (w->input_over)
+	if (!w || w->input_over)
 		return;
 	if (w->line.n && !w->skipping)
 		end_line(w);
@@ -279,6 +279,8 @@ void cadre_wire_end_input(struct cadre_wire *w)
 
 void cadre_wire_interrupt(struct cadre_wire *w)
 {
+	if (!w)
+		return;
 	cadre_wire_end_input(w);
 	while (w->queue)
 		wire_drop_message(w, w->queue);
@@ -301,8 +303,10 @@ static void on_servers(struct services *sv)
 struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *data)
 {
 	struct services *sv = cadre_services(c);
-	struct cadre_wire *w = xcalloc(1, sizeof *w);
 
+	if (!sv || !out)
+		return NULL;
+	struct cadre_wire *w = xcalloc(1, sizeof *w);
 	*w = (struct cadre_wire){ .services = sv, .out = out, .data = data, .kick = { .step = on_kick } };
 	w->replay = sv->options.replay_user_messages;
 	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize;
@@ -319,6 +323,8 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 
 int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 {
+	if (!w)
+		return CADRE_USAGE;
 	if (ret_why)
 		*ret_why = w->error.n ? w->error.p : "";
 	return w->error.n ? CADRE_USAGE : w->failed ? CADRE_CANCELLED : CADRE_OK;

@@ -251,8 +251,105 @@ TEST(every_function_may_be_called_from_every_event_with_hooks)
 	play_all(hooked, true);
 }
 
+TEST(null_arguments_are_refused_or_ignored)
+{
+	const char *answer = "x";
+	struct cadre_session *s;
+	size_t n;
+
+	cadre_free(NULL);
+	cadre_run(NULL);
+	cadre_stop(NULL);
+	cadre_close(NULL);
+	cadre_interrupt(NULL);
+	cadre_unwatch_fd(NULL, 0);
+	CHECK_INT(cadre_set(NULL, "model", "x", NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_open(NULL, NULL, NULL, &s, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_fork(NULL, NULL, NULL, &s, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_prompt(NULL, "x", 1, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_prepare(NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_has_interrupted_turn(NULL) + cadre_has_initial_prompt(NULL), 0);
+	CHECK_INT(cadre_background(NULL, NULL), CADRE_USAGE);
+	CHECK_INT(cadre_answer(NULL, "x", 1, CADRE_ONCE, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_answer_question(NULL, "x", &answer, 1), CADRE_USAGE);
+	CHECK_INT(cadre_answer_elicitation(NULL, "x", "cancel", NULL), CADRE_USAGE);
+	CHECK_INT(cadre_session_set(NULL, "model", "x", NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_watch_fd(NULL, 0, 0, NULL, NULL), CADRE_USAGE);
+	CHECK_INT(cadre_watch_signal(NULL, 1, NULL, NULL), CADRE_USAGE);
+	CHECK_CSTR(cadre_rules_file(NULL), "");
+	CHECK_CSTR(cadre_session_id(NULL), "");
+	CHECK_CSTR(cadre_session_model(NULL), "");
+	CHECK(!cadre_wire_new(NULL, NULL, NULL) && !cadre_writer_new(NULL, 1));
+	cadre_wire_feed(NULL, "x", 1);
+	cadre_wire_end_input(NULL);
+	cadre_wire_interrupt(NULL);
+	cadre_wire_free(NULL);
+	CHECK_INT(cadre_wire_status(NULL, NULL), CADRE_USAGE);
+	cadre_write(NULL, "x", 1);
+	cadre_writer_on_failure(NULL, NULL, NULL);
+	cadre_writer_on_drained(NULL, NULL, NULL);
+	cadre_writer_free(NULL);
+	CHECK_INT(cadre_writer_queued(NULL), 0);
+	CHECK_INT(cadre_writer_flush(NULL, 0, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_event_kind(NULL), 0);
+	CHECK_CSTR(cadre_event_text(NULL, &n), "");
+	CHECK(!cadre_event_frame(NULL, &n));
+	CHECK_INT(cadre_event_seq(NULL) + (uint64_t)cadre_event_time_ms(NULL), 0);
+	CHECK_CSTR(cadre_event_session(NULL), "");
+	CHECK_CSTR(cadre_event_agent(NULL), "");
+	CHECK_CSTR(cadre_event_name(NULL), "");
+	CHECK_CSTR(cadre_event_id(NULL), "");
+	CHECK_CSTR(cadre_event_why(NULL), "");
+	CHECK_CSTR(cadre_event_subtype(NULL), "");
+	CHECK_CSTR(cadre_event_detail(NULL, CADRE_DETAIL_TYPE), "");
+	CHECK_INT(cadre_event_figure(NULL, CADRE_FIGURE_MS), 0);
+	CHECK_INT(cadre_event_is_error(NULL) + cadre_event_offers_edits(NULL) + cadre_event_takes_several(NULL, 0), 0);
+	CHECK(!cadre_event_rule(NULL, 0) && !cadre_event_question(NULL, 0) && !cadre_event_choice(NULL, 0, 0, NULL));
+}
+
+TEST(null_ids_and_options_are_refused)
+{
+	struct stage st = { 0 };
+	struct cadre_session *s;
+
+	stage_open(&st, "rule\n  text ok\n", NULL, NULL, NULL);
+	s = st.session;
+	CHECK_INT(cadre_answer(s, NULL, 1, CADRE_ONCE, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_answer_question(s, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_answer_question(s, "x", NULL, 1), CADRE_USAGE);
+	CHECK_INT(cadre_answer_elicitation(s, NULL, "cancel", NULL), CADRE_USAGE);
+	CHECK_INT(cadre_answer_elicitation(s, "x", NULL, NULL), CADRE_USAGE);
+	CHECK_INT(cadre_session_set(s, NULL, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_set(st.c, NULL, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_open(st.c, NULL, NULL, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_fork(s, NULL, NULL, NULL, NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_watch_fd(st.c, 0, 0, NULL, NULL), CADRE_USAGE);
+	stage_close(&st);
+}
+
+/* A notification waits when the turn ends: it goes with the prompt, and one turn runs, not two. */
+TEST(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along)
+{
+	static const char script[] =
+		"rule\n  agent main\n  prompt contains \"task-notification\"\n  text told\n"
+		"rule\n  agent main\n  turn 1\n  prompt contains \"work\"\n"
+		"  call Agent {\"description\": \"Back\", \"prompt\": \"Look\", \"run_in_background\": true}\n"
+		"rule\n  agent main\n  latency 500\n  text ok\n"
+		"rule\n  text seen\n";
+	struct host h = { .kind = CADRE_TURN_ENDED, .call = &calls[1] };
+
+	stage_open(&h.stage, script, hooked, on_event, &h);
+	CHECK_INT(stage_prompt(&h.stage, "work"), CADRE_OK);
+	cadre_run(h.stage.c);
+	CHECK_INT(h.seen[CADRE_NOTIFICATION], 1);
+	CHECK_INT(h.seen[CADRE_TURN_ENDED], 2);
+	stage_close(&h.stage);
+}
+
 int test_host(void)
 {
-	return RUN_TESTS(T(the_script_causes_every_kind_of_event), T(every_function_may_be_called_from_every_event),
+	return RUN_TESTS(T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
+			 T(null_arguments_are_refused_or_ignored), T(null_ids_and_options_are_refused),
+			 T(the_script_causes_every_kind_of_event), T(every_function_may_be_called_from_every_event),
 			 T(every_function_may_be_called_from_every_event_with_hooks));
 }
