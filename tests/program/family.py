@@ -96,9 +96,12 @@ def children(lab, session):
     return {path.stem[len("agent-"):]: Transcript(path) for path in paths}
 
 
+def meta_paths(lab, session):
+    return pathlib.Path(lab.home, ".claude").glob("projects/*/%s/subagents/agent-*.meta.json" % session)
+
+
 def metas(lab, session):
-    paths = pathlib.Path(lab.home, ".claude").glob("projects/*/%s/subagents/agent-*.meta.json" % session)
-    return {path.name[len("agent-"):-len(".meta.json")]: json.loads(path.read_text()) for path in paths}
+    return {path.name[len("agent-"):-len(".meta.json")]: json.loads(path.read_text()) for path in meta_paths(lab, session)}
 
 
 def notices(transcript):
@@ -169,7 +172,7 @@ def go_on(lab, session, kind, prompt=None, **more):
     that had not made its child yet: then there is none."""
     lab.wait_for_nobody()
     before = lab.transcript(session, torn=True)
-    prompt = prompt if metas(lab, session) else None
+    prompt = prompt if any(path.read_text().endswith("\n") for path in meta_paths(lab, session)) else None
     over = before is not None and before.answer() == ANSWER
     done = lab.cadre("-p", "--output-format", "json", TOOLS, "--resume", session, *([prompt] if prompt else []), **more)
     if before is None or not before.has_prompt(PROMPT):

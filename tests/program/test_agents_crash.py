@@ -19,7 +19,7 @@ RUNS = int(os.environ.get("CRASH_RUNS", "4"))
 AT_ONCE = 2
 PARTS = ("starting", "streaming", "in a tool", "finishing", "notification pending")
 LEADS_TO = {
-    "starting": ("replace_before", "replace_after", "agent_recorded", "agent_prompted"),
+    "starting": ("agent_torn", "agent_recorded", "agent_prompted"),
     "streaming": ("request_before_send", "block_recorded", "answer_closed"),
     "in a tool": ("call_started", "call_ended", "result_recorded"),
     "finishing": ("agent_end_recorded",),
@@ -52,7 +52,7 @@ def sort_into_parts(log):
 
 
 def part_of(name, before):
-    if before is None and name != "replace_before":
+    if before is None and name != "agent_torn":
         return None
     if before == "finishing" and name == "call_ended":
         return "notification pending"

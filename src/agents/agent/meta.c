@@ -2,6 +2,7 @@
  * meta.c - what is on disk about a child. */
 #include "agents/agent/meta.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/base/crash.h"
@@ -79,16 +80,29 @@ static void put_meta(struct buf *out, const struct task *t)
 	json_close(&w);
 }
 
+/* A new file needs no second name: until its last byte, a line feed, is there, it counts as not written. */
+static int meta_write_new(int fd, const char *path, const struct buf *text, struct err *err)
+{
+#ifdef CADRE_CRASH_POINTS
+	(void)!write(fd, text->p, text->n / 2);
+	crash_point(agent_torn);
+	(void)lseek(fd, 0, SEEK_SET);
+#endif
+	if (file_write_all(fd, text->p, text->n) == 0)
+		return 0;
+	err_set(err, ERR_IO, "cannot write %s: %m", path);
+	(void)unlink(path);
+	return -ERR_IO;
+}
+
 /* What fits into a page changes by one write, which is done or not when we die. Replacing the file would delete one, and for
  * minutes after that ext4 is slow to make new ones: with a thousand children that is felt. */
-static bool write_over(const char *path, struct buf *text)
+static bool meta_write_over(int fd, off_t old_size, struct buf *text)
 {
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > PAGE || text->n >= PAGE)
+	if (old_size > PAGE || text->n > PAGE)
 		return false;
-	while ((off_t)text->n + 1 < st.st_size)
+	text->n--; /* the line feed stays the last byte */
+	while ((off_t)text->n + 1 < old_size)
 		buf_addch(text, ' ');
 	buf_addch(text, '\n');
 	return write(fd, text->p, text->n) == (ssize_t)text->n;
@@ -97,16 +111,27 @@ static bool write_over(const char *path, struct buf *text)
 int meta_write(const struct task *t, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
+	struct stat st;
+	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 	if (!t->recorded)
 		return 0;
 	put_meta(&text, t);
-	if (write_over(t->meta, &text))
-		return 0;
 	buf_addch(&text, '\n');
-	if (file_make_parents(t->meta, err) < 0 || file_replace(t->meta, text.p, text.n, err) < 0)
-		return err_wrap(err, "the agent cannot be recorded");
-	return 0;
+	AUTO_CLOSE int fd = open(t->meta, flags, 0666);
+	if (fd < 0 && errno == ENOENT) {
+		if (file_make_parents(t->meta, err) < 0)
+			return err_wrap(err, "the agent cannot be recorded");
+		fd = open(t->meta, flags, 0666);
+	}
+	int status;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		status = err_set(err, ERR_IO, "cannot write %s: %m", t->meta);
+	else if (st.st_size == 0)
+		status = meta_write_new(fd, t->meta, &text, err);
+	else
+		status = meta_write_over(fd, st.st_size, &text) ? 0 : file_replace(t->meta, text.p, text.n, err);
+	return status < 0 ? err_wrap(err, "the agent cannot be recorded") : 0;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -165,7 +190,7 @@ static void read_fields(struct task *t, const struct json *root)
 		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);
 }
 
-static int read_meta(struct agent_tree *tree, const char *path, struct str id, struct err *err)
+static int read_meta(struct agent_tree *tree, const char *path, struct str id, bool ours, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -174,7 +199,13 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, s
 
 	if (file_read(path, LARGEST_META, &text, err) < 0)
 		return -(int)err->kind;
-	if (json_parse(&reader, text.p, text.n, &root, err) < 0 || !json_is(root, JSON_OBJECT))
+	bool whole = json_parse(&reader, text.p, text.n, &root, err) == 0;
+	if (!whole && (!text.n || text.p[text.n - 1] != '\n')) {
+		if (ours)
+			(void)unlink(path); /* its writer died: this child was never admitted */
+		return 0;
+	}
+	if (!whole || !json_is(root, JSON_OBJECT))
 		return err_set(err, ERR_PARSE, "%s is no record of an agent", path);
 	struct task *t = task_new(tree, arena_str(&a, id).p);
 	read_fields(t, root);
@@ -184,7 +215,7 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, s
 	return 0;
 }
 
-void meta_read_all(struct agent_tree *t, struct buf *notes)
+void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str tail = STR(".meta.json"), front = STR("agent-");
@@ -199,7 +230,7 @@ void meta_read_all(struct agent_tree *t, struct buf *notes)
 		struct str id = { name.p + front.n, name.n - front.n - tail.n };
 		if (!id_is_agent(id) || map_get(&t->by_id, id))
 			continue;
-		if (read_meta(t, arena_printf(&a, "%s/%s", dir, e->d_name), id, &err) < 0)
+		if (read_meta(t, arena_printf(&a, "%s/%s", dir, e->d_name), id, ours, &err) < 0)
 			buf_addf(notes, "%s\n", err.text);
 	}
 	if (d)

@@ -9,8 +9,8 @@ void meta_place(struct task *t);
 /* The file as it should be now. Whole or not at all. */
 int meta_write(const struct task *t, struct err *err);
 /* Reads the meta files of the session into tasks; those already known are left alone. Files that cannot be read are passed
- * over and named in notes, a line each. */
-void meta_read_all(struct agent_tree *t, struct buf *notes);
+ * over and named in notes, a line each; one whose writer died in the middle is removed if the session is ours. */
+void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes);
 
 /* The end as a JSON object, for recorder_end(), and back from a loaded transcript: false if it has none. */
 void end_write(struct buf *out, const struct task *t);

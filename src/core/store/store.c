@@ -37,8 +37,14 @@ static void on_sync_kick(struct kick *kick);
 
 void store_init(struct store *s, struct loop *loop, const char *config_dir)
 {
-	*s = (struct store){ .config_dir = xstrdup(config_dir), .loop = loop, .kick = { .step = on_sync_kick } };
+	*s = (struct store){ .config_dir = xstrdup(config_dir), .loop = loop, .most_open = STORE_OPEN_FILES, .kick = { .step = on_sync_kick } };
 	s->queue_end = &s->queue;
+}
+
+/* A thousand children at work write in turn: with fewer files than children each line would open its file again. */
+size_t store_open_files(size_t descriptor_limit)
+{
+	return MIN(MAX(descriptor_limit / 8, (size_t)STORE_OPEN_FILES), (size_t)STORE_MOST_OPEN_FILES);
 }
 
 void store_release(struct store *s)
@@ -264,7 +270,7 @@ static int open_file(struct journal *j, struct err *err)
 		link_newest(j);
 		return 0;
 	}
-	if (j->store->open_count >= STORE_OPEN_FILES)
+	if (j->store->open_count >= j->store->most_open)
 		close_file(j->store->oldest);
 	bool made_parents = false;
 	while ((j->fd = open(j->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) < 0) {

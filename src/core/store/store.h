@@ -5,7 +5,7 @@
 #include "lib/base/buf.h"
 #include "lib/io/loop.h"
 
-enum { STORE_OPEN_FILES = 256 };
+enum { STORE_OPEN_FILES = 256, STORE_MOST_OPEN_FILES = 4096 };
 
 struct journal; /* one append-only file of lines */
 
@@ -13,6 +13,7 @@ struct store {
 	char *config_dir;                /* owned */
 	struct journal *newest, *oldest; /* journals with an open descriptor, by last use */
 	size_t open_count;
+	size_t most_open; /* STORE_OPEN_FILES unless set */
 	/* Hears of each line once it is written, without its line end; NULL: nobody does. Borrowed until it returns. */
 	void (*on_line)(void *data, const char *path, struct str line);
 	void *data;
@@ -29,6 +30,8 @@ struct store {
 void store_init(struct store *s, struct loop *loop, const char *config_dir);
 /* All journals must be gone. Runs the loop until what they asked for is forced to the disk. */
 void store_release(struct store *s);
+/* How many files to keep open where a process may open so many descriptors. */
+size_t store_open_files(size_t descriptor_limit);
 
 /* <config>/projects/<key of cwd>; NAME.jsonl and so on below it. */
 char *store_project_dir(struct arena *a, const char *config_dir, const char *cwd);

@@ -20,6 +20,7 @@
 	X(replace_before)      /* a changed file is complete beside the old one */               \
 	X(replace_after)       /* it has taken the old one's place */                            \
 	X(turn_ended)          /* the answer was given to the face */                            \
+	X(agent_torn)          /* half of a child's new meta file is written */                  \
 	X(agent_recorded)      /* a child's meta file is on disk, nothing was asked */           \
 	X(agent_prompted)      /* its first message is on disk */                                \
 	X(agent_end_recorded)  /* its end and report are on disk, nobody was told */             \

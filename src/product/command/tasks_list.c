@@ -152,7 +152,7 @@ bool task_list_add_meta(struct task_list *l, const char *project_dir, const char
 
 	tree.tasks_end = &tree.tasks;
 	tree.session_dir = path_join(&l->arena, project_dir, session);
-	meta_read_all(&tree, &notes);
+	meta_read_all(&tree, false, &notes);
 	if (!tree.task_count)
 		return false;
 	struct task_session *s = add_session(l, session);

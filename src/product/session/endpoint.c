@@ -167,7 +167,7 @@ int session_choose_model(struct cadre_session *s, struct err *err)
  * quarter of the others stays free for idle connections, files and child processes. */
 void app_adjust_governor(struct services *sv)
 {
-	size_t taken = STORE_OPEN_FILES + SPARE_DESCRIPTORS;
+	size_t taken = store_open_files(sv->descriptor_limit) + SPARE_DESCRIPTORS;
 	size_t room = sv->descriptor_limit > taken ? (sv->descriptor_limit - taken) * 3 / 4 : 1;
 	size_t agents = MAX(sv->most_children, (size_t)MOST_CHILDREN) + sv->session_count;
 

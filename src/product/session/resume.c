@@ -139,7 +139,7 @@ void session_find_children(struct cadre_session *s)
 {
 	AUTO_BUF struct buf notes = { 0 };
 
-	meta_read_all(&s->tree, &notes);
+	meta_read_all(&s->tree, true, &notes);
 }
 
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
@@ -157,7 +157,7 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 		actor_recall_touch(a, l->files[i].path);
 	}
 	if (!s->origin_id) { /* a fork has no children of its own yet */
-		meta_read_all(&s->tree, &notes);
+		meta_read_all(&s->tree, true, &notes);
 		agent_tree_restore(a, &l->delivered);
 		actor_recall_messages(a, l);
 	}

@@ -184,8 +184,10 @@ static int find_place(struct cadre_session *s, struct err *err)
 
 	if (options_directories(&sv->options, &s->arena, &a->cwd, &config, err) < 0)
 		return -(int)err->kind;
-	if (!sv->store.config_dir)
+	if (!sv->store.config_dir) {
 		store_init(&sv->store, sv->loop, config);
+		sv->store.most_open = store_open_files(sv->descriptor_limit);
+	}
 	const char *root = git_root(&s->arena, a->cwd);
 	a->branch = root ? git_branch(&s->arena, root) : "";
 	return 0;

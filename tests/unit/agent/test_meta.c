@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * test_meta.c - what is on disk about a child: it comes back as it was, and a foreign file does no harm. */
 #include "unit.h"
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include "agents/agent/meta.h"
+#include "lib/io/file.h"
 #include "tests.h"
 #include "tree_stage.h"
 
@@ -11,7 +13,7 @@
 static struct task *read_back(struct tree_stage *st, const char *id, struct buf *notes)
 {
 	tree_stage_reopen(st);
-	meta_read_all(&st->tree, notes);
+	meta_read_all(&st->tree, true, notes);
 	return agent_tree_task(&st->tree, str_from(id));
 }
 
@@ -133,7 +135,7 @@ TEST(a_child_that_is_known_is_not_read_again)
 	struct task *t = tree_stage_task(&st, TASK_1);
 
 	CHECK_INT(meta_write(t, &err), 0);
-	meta_read_all(&st.tree, &notes);
+	meta_read_all(&st.tree, true, &notes);
 
 	CHECK_INT(st.tree.task_count, 1);
 	CHECK(!t->restored);
@@ -151,7 +153,7 @@ TEST(a_session_that_keeps_nothing_writes_and_reads_nothing)
 	struct task *t = tree_stage_task(&st, TASK_1);
 	CHECK(!t->recorded && !t->transcript && !t->meta);
 	CHECK_INT(meta_write(t, &err), 0);
-	meta_read_all(&st.tree, &notes);
+	meta_read_all(&st.tree, true, &notes);
 
 	CHECK_INT(st.tree.task_count, 1);
 	CHECK_INT(notes.n, 0);
@@ -162,9 +164,10 @@ TEST(a_session_that_keeps_nothing_writes_and_reads_nothing)
 
 TEST(a_file_that_is_no_record_is_named_and_passed_over)
 {
-	static const char *const texts[] = {
-		"", "{", "[]", "null", "42", "\"text\"", "{\"agentType\":\"x\"} x", "\xff\xfe", "{\"agentType\": \xff}"
-	};
+	static const char *const texts[] = { "{\n",        "[]",
+					     "null",       "42",
+					     "\"text\"",   "{\"agentType\":\"x\"} x\n",
+					     "\xff\xfe\n", "{\"agentType\": \xff}\n" };
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		AUTO_BUF struct buf notes = { 0 };
@@ -172,7 +175,7 @@ TEST(a_file_that_is_no_record_is_named_and_passed_over)
 		tree_stage_init(&st);
 		tree_stage_put(&st, META(TASK_1), str_from(texts[i]));
 		tree_stage_put(&st, META(TASK_2), STR("{}"));
-		meta_read_all(&st.tree, &notes);
+		meta_read_all(&st.tree, true, &notes);
 		CHECK_INT(st.tree.task_count, 1);
 		CHECK(str_has(buf_str(&notes), STR(TASK_1)));
 		CHECK(!str_has(buf_str(&notes), STR(TASK_2)));
@@ -254,7 +257,7 @@ TEST(only_files_named_after_an_agent_are_read)
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		tree_stage_put(&st, names[i], STR("{}"));
-	meta_read_all(&st.tree, &notes);
+	meta_read_all(&st.tree, true, &notes);
 
 	CHECK_INT(st.tree.task_count, 0);
 	CHECK_INT(notes.n, 0);
@@ -274,11 +277,64 @@ TEST(a_file_that_is_too_large_or_a_directory_is_passed_over)
 	buf_addstr(&text, "\"}");
 	tree_stage_put(&st, META(TASK_1), buf_str(&text));
 	CHECK_INT(mkdir(tree_stage_path(&st, META(TASK_2)), 0755), 0);
-	meta_read_all(&st.tree, &notes);
+	meta_read_all(&st.tree, true, &notes);
 
 	CHECK_INT(st.tree.task_count, 0);
 	CHECK(str_has(buf_str(&notes), STR(TASK_1)));
 	CHECK(str_has(buf_str(&notes), STR(TASK_2)));
+	tree_stage_release(&st);
+}
+
+TEST(a_file_whose_writer_died_is_no_child_and_no_problem)
+{
+	AUTO_BUF struct buf notes = { 0 };
+	struct tree_stage st;
+	tree_stage_init(&st);
+
+	tree_stage_put(&st, META(TASK_1), STR(""));
+	tree_stage_put(&st, META(TASK_2), STR("{\"agentType\":\"Explore\",\"prom"));
+	meta_read_all(&st.tree, true, &notes);
+
+	CHECK_INT(st.tree.task_count, 0);
+	CHECK_INT(notes.n, 0);
+	CHECK(!file_exists(tree_stage_path(&st, META(TASK_1))) && !file_exists(tree_stage_path(&st, META(TASK_2))));
+	tree_stage_release(&st);
+}
+
+TEST(a_new_file_is_made_once_and_never_renamed)
+{
+	_Alignas(struct inotify_event) char events[4096];
+	struct tree_stage st;
+	struct err err = { 0 };
+	tree_stage_init(&st);
+	struct task *t = tree_stage_task(&st, TASK_1);
+	CHECK_INT(file_make_parents(t->meta, &err), 0);
+	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	CHECK(inotify_add_watch(watch, tree_stage_path(&st, "session/subagents"), IN_CREATE | IN_MOVE | IN_DELETE) >=
+	      0);
+
+	CHECK_INT(meta_write(t, &err), 0);
+
+	ssize_t n = read(watch, events, sizeof events);
+	const struct inotify_event *made = (const struct inotify_event *)(const void *)events;
+	CHECK_INT(n, sizeof *made + made->len); /* one event in all */
+	CHECK_INT(made->mask, IN_CREATE);
+	CHECK_CSTR(made->name, "agent-" TASK_1 ".meta.json");
+	tree_stage_release(&st);
+}
+
+TEST(a_pipe_in_the_place_of_the_file_is_an_error_and_does_not_block)
+{
+	struct tree_stage st;
+	struct err err = { 0 };
+	tree_stage_init(&st);
+	struct task *t = tree_stage_task(&st, TASK_1);
+	CHECK_INT(file_make_parents(t->meta, &err), 0);
+	CHECK_INT(mkfifo(t->meta, 0600), 0);
+
+	CHECK_INT(meta_write(t, &err), -ERR_IO);
+
+	CHECK(str_has(str_from(err.text), STR("the agent cannot be recorded")));
 	tree_stage_release(&st);
 }
 
@@ -415,6 +471,8 @@ TEST(a_file_of_several_pages_is_replaced)
 int test_meta(void)
 {
 	return RUN_TESTS(
+		T(a_file_whose_writer_died_is_no_child_and_no_problem), T(a_new_file_is_made_once_and_never_renamed),
+		T(a_pipe_in_the_place_of_the_file_is_an_error_and_does_not_block),
 		T(a_small_file_is_written_over_and_not_made_anew), T(a_file_of_several_pages_is_replaced),
 		T(a_child_comes_back_as_it_was_written), T(what_was_not_said_stays_unsaid),
 		T(a_child_that_ran_is_suspended_when_it_is_read),

@@ -75,6 +75,13 @@ static size_t open_descriptors(void)
 	return count;
 }
 
+TEST(open_files_are_an_eighth_of_the_descriptors_within_limits)
+{
+	CHECK_INT(store_open_files(64), STORE_OPEN_FILES);
+	CHECK_INT(store_open_files(20000), 2500);
+	CHECK_INT(store_open_files(1 << 20), STORE_MOST_OPEN_FILES);
+}
+
 TEST(more_journals_than_descriptors_lose_no_line)
 {
 	enum { JOURNALS = STORE_OPEN_FILES + 44 };
@@ -316,6 +323,7 @@ int test_store(void)
 {
 	return RUN_TESTS(T(a_project_key_is_its_path_with_dashes), T(a_long_project_key_is_cut_and_stays_unique),
 			 T(a_project_directory_is_below_the_configuration),
+			 T(open_files_are_an_eighth_of_the_descriptors_within_limits),
 			 T(more_journals_than_descriptors_lose_no_line),
 			 T(without_free_descriptors_the_oldest_journal_gives_its_own),
 			 T(a_line_that_does_not_fit_is_taken_back_and_reported),
