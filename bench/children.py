@@ -4,7 +4,7 @@ import hashlib
 import json
 import sys
 
-from measure import Modeld, figure
+from measure import Modeld, figure, file_system
 
 FAN_OUT = """latency {latency}ms
 rule main asks
@@ -54,7 +54,7 @@ def show_fan_out(count, latency_ms, run, one, bar, kb_bar):
 
 def bench_fanout():
     print("fanout: one answer with N Agent calls, 3 Read turns and a report each, 6 round trips in the longest chain; N = 1,000: "
-          "the median of 3 runs")
+          f"the median of 3 runs; files on {file_system()}")
     one = fan_out(1, 200)
     for latency_ms, bar in ((200, 2.0), (1000, 1.2)):
         for count in (10, 100, 1000):
