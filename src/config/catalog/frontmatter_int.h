@@ -13,31 +13,16 @@ struct fm_reader {
 	struct buf json; /* scratch: the value being written */
 };
 
-/* Where the frontmatter is */
-struct fm_place {
-	struct str text; /* its lines without the dashes, dedented */
-	unsigned line;   /* of the first of them */
-	struct str body;
-	unsigned body_line;
-	bool found, closed;
-};
-
-/* frontmatter_decode.c: valid UTF-8 with LF only; the bytes themselves if they are that already. */
-struct str fm_decode(struct arena *arena, struct str bytes, struct diagnostics *d);
+/* frontmatter_scan.c */
 struct str fm_trim(struct str s); /* as str_trim, and no-break spaces, byte order marks, VT and FF */
 
-/* frontmatter_find.c */
-struct fm_place fm_find(struct fm_reader *r, struct str text);
-
-/* frontmatter_key.c: the key that a line without indentation starts. */
+/* The key that a line without indentation starts. */
 struct fm_key {
 	struct str name; /* without quotes */
 	unsigned flags;
 	struct str value; /* what follows the colon, blanks and no-break spaces skipped */
 };
 bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret);
-/* The same for lines that count as a restriction: also `? tools` and others that fm_key does not take. */
-bool fm_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *ret_key);
 
 /* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and
  * *ret_why, unless NULL, says why. line is that of the first line of text. */
@@ -51,7 +36,7 @@ struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned l
 /* frontmatter_recover.c: appends the fields of a text that is not YAML. */
 void fm_recover(struct fm_reader *r, struct str text, unsigned line);
 
-/* frontmatter_literal.c: the meaning of prose that stands behind a key. */
+/* The meaning of prose that stands behind a key. */
 void fm_fold(struct buf *out, struct str plain);    /* a plain value over several lines, as YAML folds it */
 void fm_literal(struct buf *out, struct str value); /* lines kept; quotes and block marks taken off */
 

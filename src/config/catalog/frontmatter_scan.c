@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT
+ * frontmatter_scan.c - decodes a file, finds its frontmatter and the keys in it, has it read as YAML or else by line, and
+ * looks for restrictions that were lost on the way. */
+#include "config/catalog/frontmatter_int.h"
+#include "lib/base/utf16.h"
+#include "lib/base/utf8.h"
+
+/* Where the frontmatter is */
+struct source_pos {
+	struct str text; /* its lines without the dashes, dedented */
+	unsigned line;   /* of the first of them */
+	struct str body;
+	unsigned body_line;
+	bool found, closed;
+};
+
+/* ---- from bytes to text -------------------------------------------------------------------------------------------- */
+
+static struct str from_utf16(struct arena *arena, struct str bytes, enum text_encoding encoding, struct diagnostics *d)
+{
+	AUTO_BUF struct buf out = { 0 };
+	bool exact;
+
+	utf16_decode(bytes, encoding, &out, &exact);
+	diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
+	return arena_str(arena, buf_str(&out));
+}
+
+static struct str repaired(struct arena *arena, struct str text, struct diagnostics *d)
+{
+	AUTO_BUF struct buf out = { 0 };
+	size_t good = utf8_valid_prefix(text.p, text.n);
+	unsigned line = 1;
+
+	for (size_t i = 0; i < good; i++)
+		line += text.p[i] == '\n';
+	utf8_add_repaired(&out, text);
+	diagnostics_add(d, DIAGNOSTIC_NOTE, line, "bytes that are not UTF-8 were replaced");
+	return arena_str(arena, buf_str(&out));
+}
+
+static struct str with_lf(struct arena *arena, struct str text)
+{
+	char *out = arena_alloc(arena, text.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] != '\r')
+			out[n++] = text.p[i];
+		else if (i + 1 == text.n || text.p[i + 1] != '\n')
+			out[n++] = '\n';
+	}
+	return (struct str){ out, n };
+}
+
+static struct str decode_text(struct arena *arena, struct str bytes, struct diagnostics *d)
+{
+	size_t mark_len;
+	struct str text = bytes.n ? bytes : STR("");
+	enum text_encoding encoding = text_encoding_of(text, &mark_len);
+
+	text = (struct str){ text.p + mark_len, text.n - mark_len };
+	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE)
+		text = from_utf16(arena, text, encoding, d);
+	if (!utf8_valid(text))
+		text = repaired(arena, text, d);
+	return text.n && memchr(text.p, '\r', text.n) ? with_lf(arena, text) : text;
+}
+
+/* Bytes of the blank character at the start of s, 0 if there is none. */
+static size_t blank_at_start(struct str s)
+{
+	if (s.n && char_in(s.p[0], " \t\n\r\v\f"))
+		return 1;
+	if (str_starts(s, STR("\xc2\xa0")))
+		return 2;
+	return str_starts(s, STR("\xef\xbb\xbf")) ? 3 : 0;
+}
+
+static size_t blank_at_end(struct str s)
+{
+	if (s.n && char_in(s.p[s.n - 1], " \t\n\r\v\f"))
+		return 1;
+	if (str_ends(s, STR("\xc2\xa0")))
+		return 2;
+	return str_ends(s, STR("\xef\xbb\xbf")) ? 3 : 0;
+}
+
+struct str fm_trim(struct str s)
+{
+	for (size_t n; (n = blank_at_start(s)); s.p += n)
+		s.n -= n;
+	for (size_t n; (n = blank_at_end(s));)
+		s.n -= n;
+	return s;
+}
+
+/* ---- does a line start a field? ------------------------------------------------------------------------------------ */
+
+/* People write `Tools :`, `"tools":`, `tools:Read` and a no-break space behind the colon; and they write prose with
+ * colons in it, which must not be taken for fields. */
+
+/* Words that begin a line of dialogue or explanation in descriptions, and name no field that is known. */
+static const char *const prose[] = {
+	"user",  "assistant", "human",    "system",    "context",  "example",   "examples", "commentary", "note",
+	"notes", "tip",       "warning",  "result",    "question", "important", "answer",   "response",   "reasoning",
+	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
+};
+
+static bool is_prose(struct str word)
+{
+	for (size_t i = 0; i < COUNT_OF(prose); i++)
+		if (str_is_nocase(word, prose[i]))
+			return true;
+	return false;
+}
+
+static bool is_word_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+	       c == '.';
+}
+
+static struct str skip(struct str s, size_t n)
+{
+	return (struct str){ s.p + n, s.n - n };
+}
+
+static struct str skip_blanks(struct str s)
+{
+	for (;;) {
+		if (s.n && fm_blank(s.p[0]))
+			s = skip(s, 1);
+		else if (str_starts(s, STR("\xc2\xa0")))
+			s = skip(s, 2);
+		else
+			return s;
+	}
+}
+
+/* The word at the start of s, in quotes or not; *rest is what follows. */
+static bool take_word(struct str s, struct str *ret_word, struct str *rest)
+{
+	char quote = s.n && (s.p[0] == '"' || s.p[0] == '\'') ? s.p[0] : '\0';
+	size_t n = 0;
+
+	if (quote)
+		s = skip(s, 1);
+	while (n < s.n && is_word_char(s.p[n]))
+		n++;
+	if (!n || s.p[0] == '-' || s.p[0] == '.' || (quote && (n == s.n || s.p[n] != quote)))
+		return false;
+	*ret_word = (struct str){ s.p, n };
+	*rest = skip_blanks(skip(s, n + (quote != '\0')));
+	return true;
+}
+
+/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
+static bool looks_like_key(struct str word, struct str after)
+{
+	bool apart = !after.n || fm_blank(after.p[0]) || str_starts(after, STR("\xc2\xa0"));
+
+	return apart && word.p[0] >= 'a' && word.p[0] <= 'z' && !is_prose(word);
+}
+
+bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret)
+{
+	struct str word, rest;
+
+	if (!take_word(line, &word, &rest) || !rest.n || rest.p[0] != ':')
+		return false;
+	rest = skip(rest, 1);
+	unsigned flags = flags_of(word);
+	if (!flags && !looks_like_key(word, rest))
+		return false;
+	*ret = (struct fm_key){ word, flags, skip_blanks(rest) };
+	return true;
+}
+
+static bool key_is_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *ret_key)
+{
+	bool explicit = line.n > 1 && line.p[0] == '?' && fm_blank(line.p[1]);
+	struct str word, rest;
+
+	if (explicit)
+		line = skip_blanks(skip(line, 1));
+	if (!take_word(line, &word, &rest) || !(rest.n ? rest.p[0] == ':' : explicit))
+		return false;
+	*ret_key = word;
+	return flags_of(word) & FRONTMATTER_RESTRICTION;
+}
+
+/* ---- where it begins and ends -------------------------------------------------------------------------------------- */
+
+/* Blank lines, whole HTML comments and one code fence may stand before it. It closes at a whole line `---` or `...`,
+ * never in the middle of a line; at four or more dashes only if all before looks like keys. One that never closes is
+ * its leading run of key lines, and then no restriction may stand anywhere below: its place cannot be known. */
+
+struct cursor {
+	struct str rest; /* p == NULL: at the end */
+	unsigned line;   /* of the next line to come */
+};
+
+static struct str next_line(struct cursor *c)
+{
+	c->line++;
+	return str_cut(&c->rest, '\n');
+}
+
+static size_t indentation(struct str line)
+{
+	size_t n = 0;
+
+	while (n < line.n && fm_blank(line.p[n]))
+		n++;
+	return n;
+}
+
+static struct str unindented(struct str line, size_t amount)
+{
+	size_t n = MIN(indentation(line), amount);
+
+	return (struct str){ line.p + n, line.n - n };
+}
+
+static bool is_blank_line(struct str line)
+{
+	return indentation(line) == line.n;
+}
+
+/* Number of dashes of a line that has nothing else, but blanks behind them. */
+static size_t dashes(struct str line)
+{
+	size_t n = 0;
+
+	while (n < line.n && line.p[n] == '-')
+		n++;
+	return is_blank_line((struct str){ line.p + n, line.n - n }) ? n : 0;
+}
+
+static bool is_close(struct str line)
+{
+	return dashes(line) == 3 ||
+	       (str_starts(line, STR("...")) && is_blank_line((struct str){ line.p + 3, line.n - 3 }));
+}
+
+static bool is_fence(struct str line)
+{
+	struct str s = str_trim(line);
+
+	return str_starts(s, STR("```")) || str_starts(s, STR("~~~"));
+}
+
+/* Moves *c behind a comment that begins with its next line and has its last line to itself. */
+static bool skip_comment(struct cursor *c)
+{
+	struct cursor at = *c;
+
+	if (!str_starts(str_trim((struct str){ at.rest.p, MIN(at.rest.n, (size_t)64) }), STR("<!--")))
+		return false;
+	while (at.rest.p) {
+		struct str line = next_line(&at);
+		if (str_has(line, STR("-->"))) {
+			*c = at;
+			return str_ends(str_trim(line), STR("-->"));
+		}
+	}
+	return false;
+}
+
+/* Moves *c to the opening dashes, if there are any; *ret_fenced says that a code fence stands around all. */
+static bool find_open(struct cursor *c, bool *ret_fenced, size_t *ret_indent)
+{
+	*ret_fenced = false;
+	while (c->rest.p) {
+		struct cursor after = *c;
+		struct str line = next_line(&after);
+		struct str bare = unindented(line, SIZE_MAX);
+		if (dashes(bare) == 3) {
+			*ret_indent = indentation(line);
+			*c = after;
+			return true;
+		}
+		if (is_fence(line) && !*ret_fenced)
+			*ret_fenced = true;
+		else if (!is_blank_line(line)) {
+			if (!skip_comment(c))
+				return false;
+			continue;
+		}
+		*c = after;
+	}
+	return false;
+}
+
+struct look {
+	frontmatter_key_fn *flags_of;
+	bool any_key;
+	bool after_blank;
+};
+
+/* Whether a line can stand in a tidy frontmatter: a key, what belongs to the key before, a comment, nothing. */
+static bool looks_tidy(struct look *look, struct str line)
+{
+	struct fm_key key;
+	bool blank = is_blank_line(line), after_blank = look->after_blank;
+
+	look->after_blank = blank;
+	if (blank)
+		return true;
+	if (line.p[0] == '#') /* behind a blank line it is as well a heading of the body */
+		return !after_blank;
+	if (look->any_key && (fm_blank(line.p[0]) || str_starts(line, STR("- "))))
+		return true;
+	look->any_key = fm_key(line, look->flags_of, &key) || look->any_key;
+	return fm_key(line, look->flags_of, &key);
+}
+
+/* Behind four dashes: do more keys follow, up to a proper close? Then the dashes were an ornament between keys. */
+static bool keys_go_on(struct cursor at, size_t indent, frontmatter_key_fn *flags_of)
+{
+	struct look look = { .flags_of = flags_of };
+
+	while (at.rest.p) {
+		struct str line = unindented(next_line(&at), indent);
+		if (is_close(line))
+			return look.any_key;
+		if (!looks_tidy(&look, line))
+			return false;
+	}
+	return false;
+}
+
+/* Leaves *c behind the closing line and gives the end of the text before it; NULL if nothing closes. */
+static const char *find_close(struct cursor *c, size_t indent, frontmatter_key_fn *flags_of)
+{
+	struct look look = { .flags_of = flags_of };
+	bool tidy = true;
+
+	while (c->rest.p) {
+		struct str whole = next_line(c), line = unindented(whole, indent);
+		if (is_close(line))
+			return whole.p;
+		if (dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, flags_of))
+			return whole.p;
+		tidy = tidy && looks_tidy(&look, line);
+	}
+	return NULL;
+}
+
+static const char *find_run(struct cursor *c, size_t indent, frontmatter_key_fn *flags_of)
+{
+	struct look look = { .flags_of = flags_of };
+	struct cursor end = *c;
+
+	for (struct cursor at = *c; at.rest.p;) {
+		struct str line = unindented(next_line(&at), indent);
+		if (!looks_tidy(&look, line))
+			break;
+		if (!is_blank_line(line))
+			end = at;
+	}
+	*c = end;
+	return end.rest.p;
+}
+
+/* The frontmatter's own indentation is that of its first line with something in it. */
+static struct str dedented(struct arena *arena, struct str text)
+{
+	struct str rest = text;
+	size_t own = 0;
+
+	while (rest.p) {
+		struct str line = str_cut(&rest, '\n');
+		own = indentation(line);
+		if (own < line.n && line.p[own] != '#')
+			break;
+	}
+	if (!own)
+		return text;
+	char *out = arena_alloc(arena, text.n + 1);
+	size_t n = 0;
+	for (rest = text; rest.p;) {
+		struct str line = unindented(str_cut(&rest, '\n'), own);
+		memcpy(out + n, line.p, line.n);
+		n += line.n;
+		if (rest.p)
+			out[n++] = '\n';
+	}
+	return (struct str){ out, n };
+}
+
+/* A fence that was opened before the frontmatter ends right behind it, or with the file. */
+static struct str without_fence(struct str body)
+{
+	struct str rest = body, first = str_cut(&rest, '\n');
+	const char *last = body.n ? memrchr(body.p, '\n', body.n) : NULL;
+
+	if (is_fence(first) && str_trim(first).n == 3)
+		return rest.p ? fm_trim(rest) : STR("");
+	if (last && is_fence((struct str){ last + 1, (size_t)(body.p + body.n - last - 1) }))
+		return fm_trim((struct str){ body.p, (size_t)(last - body.p) });
+	return body;
+}
+
+static void find_body(struct source_pos *place, const struct cursor *after, bool fenced)
+{
+	place->body = after->rest.p ? fm_trim(after->rest) : STR("");
+	place->body_line = after->line;
+	for (const char *p = after->rest.p; p && p < place->body.p; p++)
+		place->body_line += *p == '\n';
+	if (fenced)
+		place->body = without_fence(place->body);
+}
+
+static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
+{
+	struct source_pos place = { .body = fm_trim(text) };
+	struct cursor c = { text, 1 };
+	bool fenced;
+	size_t indent;
+
+	if (!find_open(&c, &fenced, &indent))
+		return place;
+	const char *from = c.rest.p ? c.rest.p : text.p + text.n;
+	struct cursor after = c;
+	const char *end = find_close(&after, indent, r->flags_of);
+	place.found = true;
+	place.line = c.line;
+	place.closed = end != NULL;
+	if (!end) {
+		after = c;
+		end = find_run(&after, indent, r->flags_of);
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
+				"the frontmatter is never closed with ---; the lines that look like keys were taken");
+	}
+	if (!end) /* the run goes to the end of the file */
+		end = text.p + text.n;
+	place.text = dedented(r->arena, (struct str){ from, (size_t)(end - from) });
+	find_body(&place, &after, fenced);
+	if (c.line > 2 || indent)
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c.line - 1,
+				"the frontmatter does not begin in the first line and column");
+	return place;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+static bool became_field(const struct fm_reader *r, struct str key, unsigned line)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->fields[i].line == line && str_eq(r->fields[i].key, key))
+			return true;
+	return false;
+}
+
+static void add_lost(struct frontmatter *fm, struct arena *arena, struct str key, unsigned line)
+{
+	enum { LIMIT = 32 };
+
+	if (!fm->lost)
+		fm->lost = arena_alloc(arena, LIMIT * sizeof *fm->lost);
+	if (fm->lost_count < LIMIT)
+		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(arena, key), line };
+}
+
+/* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can
+ * be perfectly good YAML. */
+static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str text, unsigned line)
+{
+	for (struct str rest = text; rest.p; line++) {
+		struct str key, at = str_cut(&rest, '\n');
+		if (key_is_restriction(at, r->flags_of, &key) && !became_field(r, key, line))
+			add_lost(fm, r->arena, key, line);
+	}
+}
+
+/* A mapping in braces has no lines that recovery could go by. */
+static bool is_in_braces(struct str text)
+{
+	while (text.p) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+		if (line.n && line.p[0] != '#')
+			return line.p[0] == '{';
+	}
+	return false;
+}
+
+static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struct source_pos *place)
+{
+	struct fm_problem why;
+
+	if (place->text.n > FRONTMATTER_LIMIT_BYTES) {
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, place->line, "the frontmatter is longer than %d KB",
+				FRONTMATTER_LIMIT_BYTES >> 10);
+		return;
+	}
+	if (fm_yaml(r, place->text, place->line, &why))
+		return;
+	if (is_in_braces(place->text)) {
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, why.line, "the frontmatter is not YAML: %s",
+				why.what);
+		return;
+	}
+	fm->recovered = true;
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, why.line, "not YAML (%s); read line by line", why.what);
+	fm_recover(r, place->text, place->line);
+}
+
+void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
+		      struct diagnostics *diagnostics)
+{
+	struct fm_reader r = { .arena = arena, .flags_of = flags_of, .diagnostics = diagnostics };
+	struct source_pos place = find_frontmatter(&r, decode_text(arena, bytes, diagnostics));
+
+	*ret = (struct frontmatter){ .found = place.found, .body = place.body };
+	if (!place.found)
+		return;
+	read_fields(ret, &r, &place);
+	find_lost(ret, &r, place.text, place.line);
+	if (!place.closed)
+		find_lost(ret, &r, place.body, place.body_line);
+	ret->fields = r.fields;
+	ret->field_count = r.count;
+	buf_release(&r.json);
+}
+
+/* ---- for tables of fields ------------------------------------------------------------------------------------------ */
+
+bool frontmatter_key_is(struct str key, const char *name, const char *const aliases[FRONTMATTER_ALIASES])
+{
+	if (!key.n || (key.p[0] | 0x20) != (name[0] | 0x20))
+		return false;
+	if (str_is_nocase(key, name))
+		return true;
+	for (size_t i = 0; i < FRONTMATTER_ALIASES && aliases[i]; i++)
+		if (str_is_nocase(key, aliases[i]))
+			return true;
+	return false;
+}
+
+const char *frontmatter_text(const struct json *value, struct arena *arena, struct arena *scratch)
+{
+	struct str text = { 0 };
+
+	if (json_is(value, JSON_STRING))
+		text = str_trim(json_str(value, scratch));
+	else if (json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE))
+		text = json_raw(value);
+	if (!text.n)
+		return NULL;
+	char *copy = arena_dup(arena, text.p, text.n);
+	for (char *nul; (nul = memchr(copy, '\0', text.n));)
+		*nul = ' '; /* a text must not seem to end before it does */
+	return copy;
+}
