@@ -20,7 +20,7 @@ struct server {
 
 struct run {
 	struct server server;
-	struct mcp_world world;
+	struct mcp_env env;
 	struct mcp_client *client;
 	unsigned calls, ends;
 	bool closed;
@@ -127,11 +127,11 @@ static void on_catalog(struct mcp_client *c, void *data)
 	mcp_catalog_unref(mcp_client_catalog(c));
 }
 
-static void on_elicit(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
 {
 	(void)c, (void)data;
 	if (!str_starts(e->message, STR("later"))) /* such a one ends with what it belongs to */
-		mcp_elicit_answer(e, str_starts(e->message, STR("no")) ? "decline" : "accept", STR("{\"a\":1}"));
+		mcp_elicitation_answer(e, str_starts(e->message, STR("no")) ? "decline" : "accept", STR("{\"a\":1}"));
 }
 
 static void call(struct run *r)
@@ -158,11 +158,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r.server = (struct server){ .loop = loop_new(LOOP_VIRTUAL_CLOCK),
 				    .kick.step = on_kick,
 				    .rest = { (const char *)data, size } };
-	r.world.loop = r.server.loop;
+	r.env.loop = r.server.loop;
 	r.client = mcp_client_new(&(struct mcp_client_options){
-		.world = &r.world,
+		.env = &r.env,
 		.server = &server,
-		.events = { .on_catalog = on_catalog, .on_elicit = on_elicit, .data = &r },
+		.events = { .on_catalog = on_catalog, .on_elicitation = on_elicitation, .data = &r },
 		.make_transport = make_transport,
 		.transport_data = &r.server,
 	});

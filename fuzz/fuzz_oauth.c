@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_oauth.c - any bytes as each of the texts that servers give us in an authorisation. Besides not crashing: a token that is
  * taken fits into a header, a resource that is taken covers our server, and every address that is taken is one we go to. */
-#include "mcp/auth/oauth_challenge.h"
-#include "mcp/auth/oauth_form.h"
-#include "mcp/auth/oauth_grant.h"
-#include "mcp/auth/oauth_metadata.h"
+#include "mcp/auth/oauth_discovery.h"
+#include "mcp/auth/oauth_http.h"
+#include "mcp/auth/oauth_token.h"
 #include "lib/io/url.h"
-#include "mcp/auth/oauth_url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,11 +32,11 @@ static void check_documents(struct arena *arena, struct str text)
 {
 	struct oauth_resource r;
 	struct oauth_issuer i;
-	struct oauth_places places;
+	struct oauth_candidates places;
 
 	if (oauth_resource_read(arena, text, server, &r, NULL) == 0) {
 		must(oauth_url_covers(r.resource, server));
-		(void)oauth_issuer_places(arena, r.issuer, &places, NULL);
+		(void)oauth_issuer_candidates(arena, r.issuer, &places, NULL);
 	}
 	if (oauth_issuer_read(arena, text, NULL, false, &i, NULL) < 0)
 		return;

@@ -15,9 +15,9 @@ const struct tool tool_list_mcp_resources = {
 	.start = list_start,
 };
 
-static size_t put_server(struct json_out *w, struct mcp_link *link, struct arena *a)
+static size_t put_server(struct json_out *w, struct mcp_lease *link, struct arena *a)
 {
-	struct mcp_catalog *catalog = mcp_link_catalog(link);
+	struct mcp_catalog *catalog = mcp_lease_catalog(link);
 	size_t count = catalog ? catalog->resource_count : 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -29,9 +29,9 @@ static size_t put_server(struct json_out *w, struct mcp_link *link, struct arena
 static void list_start(struct tool_call *call)
 {
 	const struct json *server = json_get(call->input, "server");
-	struct mcp_set *servers = call->env->servers;
+	struct mcp_selection *servers = call->env->servers;
 	struct json_out w = json_out(&call->result);
-	struct mcp_link *only = NULL;
+	struct mcp_lease *only = NULL;
 	size_t count = 0;
 
 	if (server) {
@@ -40,9 +40,9 @@ static void list_start(struct tool_call *call)
 			return;
 	}
 	json_open(&w, '[');
-	for (size_t i = 0; servers && i < mcp_set_count(servers); i++)
-		if (!only || only == mcp_set_at(servers, i))
-			count += put_server(&w, mcp_set_at(servers, i), &call->arena);
+	for (size_t i = 0; servers && i < mcp_selection_count(servers); i++)
+		if (!only || only == mcp_selection_at(servers, i))
+			count += put_server(&w, mcp_selection_at(servers, i), &call->arena);
 	json_close(&w);
 	if (!count) {
 		tool_call_finish(call, STR("There are no resources. Servers without resources may still have tools."));

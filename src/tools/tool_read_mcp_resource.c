@@ -30,7 +30,7 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 
 static void read_start(struct tool_call *call)
 {
-	struct mcp_link *link = mcp_server_of_call(call, json_str(json_get(call->input, "server"), &call->arena));
+	struct mcp_lease *link = mcp_server_of_call(call, json_str(json_get(call->input, "server"), &call->arena));
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
 
@@ -39,15 +39,15 @@ static void read_start(struct tool_call *call)
 	json_open(&w, '{');
 	json_kraw(&w, "uri", json_raw(json_get(call->input, "uri")));
 	json_close(&w);
-	call->state = mcp_link_call(link, &(struct mcp_call){ .method = "resources/read",
-							      .params = buf_str(&params),
-							      .tool_use_id = call->id,
-							      .answer = on_answer,
-							      .data = call });
+	call->state = mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
+							       .params = buf_str(&params),
+							       .tool_use_id = call->id,
+							       .answer = on_answer,
+							       .data = call });
 }
 
 static void read_cancel(struct tool_call *call)
 {
 	if (call->state)
-		mcp_link_call_cancel(call->state, "the call was cancelled");
+		mcp_lease_call_cancel(call->state, "the call was cancelled");
 }

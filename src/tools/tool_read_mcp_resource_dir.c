@@ -23,8 +23,8 @@ const struct tool tool_read_mcp_resource_dir = {
 /* In the call's arena */
 struct listing {
 	struct tool_call *call;
-	struct mcp_link *link; /* of the agent's set; a call does not outlive it */
-	struct mcp_link_call *request;
+	struct mcp_lease *link; /* of the agent's set; a call does not outlive it */
+	struct mcp_lease_call *request;
 	struct str below;  /* what an address must begin with */
 	struct json_out w; /* into the result */
 	unsigned pages;
@@ -49,7 +49,7 @@ static void add(struct listing *l, struct str uri, struct str json)
 
 static void add_resources(struct listing *l)
 {
-	struct mcp_catalog *catalog = mcp_link_catalog(l->link);
+	struct mcp_catalog *catalog = mcp_lease_catalog(l->link);
 
 	for (size_t i = 0; catalog && i < catalog->resource_count; i++)
 		add(l, str_from(catalog->resources[i].uri), str_from(catalog->resources[i].json));
@@ -70,7 +70,7 @@ static void finish(struct listing *l)
 		return;
 	}
 	buf_clear(&l->call->result);
-	buf_addf(&l->call->result, "The server %s lists nothing below " STR_FMT ".", mcp_link_server(l->link)->name,
+	buf_addf(&l->call->result, "The server %s lists nothing below " STR_FMT ".", mcp_lease_server(l->link)->name,
 		 STR_ARG(json_str(json_get(l->call->input, "uri"), &l->call->arena)));
 	tool_call_end(l->call, false);
 }
@@ -105,16 +105,16 @@ static void ask(struct listing *l, const struct json *cursor)
 	if (cursor)
 		json_kraw(&w, "cursor", json_raw(cursor));
 	json_close(&w);
-	l->request = mcp_link_call(l->link, &(struct mcp_call){ .method = "resources/templates/list",
-								.params = buf_str(&params),
-								.tool_use_id = l->call->id,
-								.answer = on_page,
-								.data = l });
+	l->request = mcp_lease_call(l->link, &(struct mcp_call){ .method = "resources/templates/list",
+								 .params = buf_str(&params),
+								 .tool_use_id = l->call->id,
+								 .answer = on_page,
+								 .data = l });
 }
 
 static void dir_start(struct tool_call *call)
 {
-	struct mcp_link *link = mcp_server_of_call(call, json_str(json_get(call->input, "server"), &call->arena));
+	struct mcp_lease *link = mcp_server_of_call(call, json_str(json_get(call->input, "server"), &call->arena));
 
 	if (!link)
 		return;
@@ -132,5 +132,5 @@ static void dir_cancel(struct tool_call *call)
 	struct listing *l = call->state;
 
 	if (l->request)
-		mcp_link_call_cancel(l->request, "the call was cancelled");
+		mcp_lease_call_cancel(l->request, "the call was cancelled");
 }

@@ -3,7 +3,7 @@
  * so that no other call of the same answer depends on which of them is faster. */
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 #include "core/tool/deferral.h"
 #include "tools/tool_rank.h"
 #include "tools/tools_int.h"
@@ -90,7 +90,7 @@ static void put_text(const struct finding *f)
 {
 	struct tool_call *call = f->call;
 	struct buf *out = &call->result;
-	const struct mcp_set *servers = call->env->servers;
+	const struct mcp_selection *servers = call->env->servers;
 
 	if (f->tools.count)
 		buf_addstr(out, "These tools are in your list from now on, and you can call them:\n");
@@ -100,7 +100,7 @@ static void put_text(const struct finding *f)
 		buf_addf(out, "Not found: %s. What is in your list already need not be loaded.\n", f->unknown.p);
 	else if (!f->tools.count)
 		buf_addstr(out, "No tool fits. Try other words, or exact names with select:\n");
-	if (servers && mcp_set_settling(servers))
+	if (servers && mcp_selection_settling(servers))
 		buf_addstr(out, "Some MCP servers are still connecting: their tools can be found later.\n");
 }
 

@@ -20,7 +20,7 @@ struct agent_tree;
 struct batch;
 struct compact_watch;
 struct hook_set;
-struct mcp_set;
+struct mcp_selection;
 struct skill_use;
 struct skill_wake;
 struct subagent;
@@ -42,9 +42,9 @@ struct actor {
 	struct endpoint *endpoint; /* borrowed; of its model */
 	struct fallback fallback;
 	struct turn_model turn_model;
-	char *moved_cwd;         /* where Bash went; owned, NULL: still in cwd */
-	struct mcp_set *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
-	struct tool_set tools;   /* all that it has; those that wait are in none of its requests (tool_load.h) */
+	char *moved_cwd;               /* where Bash went; owned, NULL: still in cwd */
+	struct mcp_selection *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
+	struct tool_set tools;         /* all that it has; those that wait are in none of its requests (tool_load.h) */
 	struct deferral deferral;
 	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */

@@ -2,7 +2,7 @@
  * servers.c - which servers a child has, and what it waits for. */
 #include "agents/agent/servers.h"
 #include "agents/agent/roster.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 
 /* ---- what a definition declares ---------------------------------------------------------------------------------- */
 
@@ -26,10 +26,10 @@ static const char *refusal(const struct joining *j)
 	return NULL;
 }
 
-static struct mcp_set *own_set(struct actor *a)
+static struct mcp_selection *own_set(struct actor *a)
 {
 	if (!a->servers)
-		a->servers = mcp_set_new(a->tree->server_pool);
+		a->servers = mcp_selection_new(a->tree->server_pool);
 	return a->servers;
 }
 
@@ -37,9 +37,9 @@ static void join_named(struct joining *j, const struct json *name)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str text = json_str(name, &arena);
-	const struct mcp_set *session = j->actor->tree->main.servers;
+	const struct mcp_selection *session = j->actor->tree->main.servers;
 
-	if (!session || !mcp_set_find(session, text))
+	if (!session || !mcp_selection_find(session, text))
 		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
 			 STR_ARG(text));
 }
@@ -66,7 +66,7 @@ static void join_inline(struct joining *j, struct json_member m)
 	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
 		buf_addf(j->notes, "mcpServers: %s\n", err.text);
 	else
-		mcp_set_join(own_set(j->actor), server);
+		mcp_selection_join(own_set(j->actor), server);
 	mcp_server_unref(server);
 }
 
@@ -112,10 +112,11 @@ static bool may_use_session(const struct subagent *s)
 /* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
 static void share_session(struct subagent *s)
 {
-	const struct mcp_set *session = s->actor.tree->main.servers;
+	const struct mcp_selection *session = s->actor.tree->main.servers;
 
-	for (size_t i = 0; i < mcp_set_count(session); i++)
-		mcp_set_share(own_set(&s->actor), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
+	for (size_t i = 0; i < mcp_selection_count(session); i++)
+		mcp_selection_share(own_set(&s->actor), session,
+				    str_from(mcp_lease_server(mcp_selection_at(session, i))->name));
 }
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
@@ -126,7 +127,7 @@ static void on_servers_up(void *data)
 
 	s->awaits_servers = false;
 	for (size_t i = 0; i < s->own_servers; i++)
-		mcp_link_tools(mcp_set_at(s->actor.servers, i), &s->server_tools);
+		mcp_lease_tools(mcp_selection_at(s->actor.servers, i), &s->server_tools);
 	if (t->on_servers)
 		t->on_servers(t->data);
 	subagent_step_done(s, NULL);
@@ -136,32 +137,32 @@ int subagent_join_servers(struct subagent *s, struct err *err)
 {
 	struct actor *a = &s->actor;
 	const struct agent_tree *t = a->tree;
-	const struct mcp_set *session = t->main.servers;
+	const struct mcp_selection *session = t->main.servers;
 
 	(void)err;
 	if (s->definition)
 		actor_join_declared(a, s->definition, &s->notes);
-	s->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
-	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(s))
+	s->own_servers = a->servers ? mcp_selection_count(a->servers) : 0;
+	if (session && (a->servers || mcp_selection_settling(session)) && may_use_session(s))
 		share_session(s);
 	if (!a->servers)
 		return 0;
 	s->awaits_servers = true;
-	mcp_set_wait(a->servers, t->server_wait_ms, on_servers_up, s);
+	mcp_selection_wait(a->servers, t->server_wait_ms, on_servers_up, s);
 	return STEP_TAKES_TIME;
 }
 
 void subagent_stop_waiting(struct subagent *s)
 {
 	if (s->awaits_servers)
-		mcp_set_wait(s->actor.servers, 0, on_servers_up, s);
+		mcp_selection_wait(s->actor.servers, 0, on_servers_up, s);
 }
 
 int subagent_leave_servers(struct subagent *s, struct err *err)
 {
 	(void)err;
 	tool_set_release(&s->server_tools);
-	mcp_set_free(TAKE(s->actor.servers));
+	mcp_selection_free(TAKE(s->actor.servers));
 	s->actor.env.servers = NULL;
 	return 0;
 }
@@ -173,14 +174,14 @@ const struct tool_set *subagent_own_tools(const struct subagent *s)
 
 /* ---- what is told about them ------------------------------------------------------------------------------------- */
 
-static bool comes_with(const struct agent_tree *t, const struct mcp_set *set, const struct tool *tool)
+static bool comes_with(const struct agent_tree *t, const struct mcp_selection *set, const struct tool *tool)
 {
 	if (tool->flags & TOOL_FINDS_TOOLS)
 		return t->deferral.when != DEFER_NEVER;
-	return (tool->flags & TOOL_NEEDS_SERVERS) && mcp_set_has_resources(set);
+	return (tool->flags & TOOL_NEEDS_SERVERS) && mcp_selection_has_resources(set);
 }
 
-void servers_bring_tools(const struct agent_tree *t, const struct mcp_set *set, struct tool_set *pool)
+void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection *set, struct tool_set *pool)
 {
 	const struct tool *const *table = t->kit->table;
 
@@ -189,10 +190,10 @@ void servers_bring_tools(const struct agent_tree *t, const struct mcp_set *set, 
 			tool_set_add(pool, table[i]);
 }
 
-static bool offers_tools(struct mcp_link *link)
+static bool offers_tools(struct mcp_lease *link)
 {
 	struct mcp_catalog *c =
-		mcp_link_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_link_client(link)) : NULL;
+		mcp_lease_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_lease_client(link)) : NULL;
 	bool offers = c && c->tool_count;
 
 	mcp_catalog_unref(c);
@@ -201,13 +202,13 @@ static bool offers_tools(struct mcp_link *link)
 
 const char *const *servers_ready(const struct agent_tree *t, struct arena *arena)
 {
-	const struct mcp_set *set = t->main.servers;
-	size_t count = set ? mcp_set_count(set) : 0, n = 0;
+	const struct mcp_selection *set = t->main.servers;
+	size_t count = set ? mcp_selection_count(set) : 0, n = 0;
 	const char **names = arena_calloc(arena, (count + 1) * sizeof *names);
 
 	for (size_t i = 0; i < count; i++)
-		if (offers_tools(mcp_set_at(set, i)))
-			names[n++] = mcp_link_server(mcp_set_at(set, i))->name;
+		if (offers_tools(mcp_selection_at(set, i)))
+			names[n++] = mcp_lease_server(mcp_selection_at(set, i))->name;
 	return names;
 }
 
@@ -225,23 +226,23 @@ bool servers_lacking(const struct agent_tree *t, const struct agent_definition *
 	return true;
 }
 
-static void describe(struct buf *out, struct mcp_link *link)
+static void describe(struct buf *out, struct mcp_lease *link)
 {
 	struct mcp_catalog *c =
-		mcp_link_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_link_client(link)) : NULL;
+		mcp_lease_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_lease_client(link)) : NULL;
 
 	if (c && c->instructions[0])
-		buf_addf(out, "%s## %s\n%s\n", out->n ? "\n" : "", mcp_link_server(link)->name, c->instructions);
+		buf_addf(out, "%s## %s\n%s\n", out->n ? "\n" : "", mcp_lease_server(link)->name, c->instructions);
 	mcp_catalog_unref(c);
 }
 
 void servers_describe(struct buf *out, const struct actor *a)
 {
-	const struct mcp_set *set = a->env.servers;
+	const struct mcp_selection *set = a->env.servers;
 	AUTO_BUF struct buf texts = { 0 };
 
-	for (size_t i = 0; set && i < mcp_set_count(set); i++)
-		describe(&texts, mcp_set_at(set, i));
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		describe(&texts, mcp_selection_at(set, i));
 	if (texts.n)
 		buf_addf(
 			out,

@@ -17,7 +17,7 @@ const struct tool_set *subagent_own_tools(const struct subagent *s);
 
 /* The built-in tools that come with servers join the pool, unless they are there: those for resources, if a server of the set
  * has some, and the one that finds tools among many. set may be NULL. */
-void servers_bring_tools(const struct agent_tree *t, const struct mcp_set *set, struct tool_set *pool);
+void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection *set, struct tool_set *pool);
 
 /* Names of the session's servers that are connected and offer tools, NULL-terminated, in the arena. */
 const char *const *servers_ready(const struct agent_tree *t, struct arena *arena);

@@ -8,7 +8,7 @@
 #include "core/model/endpoints.h"
 #include "core/store/lock.h"
 #include "core/store/store.h"
-#include "mcp/servers/world.h"
+#include "mcp/servers/env.h"
 #include "defs/policy/options.h"
 #include "defs/policy/policy.h"
 
@@ -63,7 +63,7 @@ struct services {
 	struct web *web;
 	struct classifier *classifier;
 	struct worktree_pool *worktrees;
-	struct mcp_world server_world;
+	struct mcp_env server_env;
 	struct mcp_pool *server_pool;
 	struct mcp_config *mcp_config;
 	/* Makes the transport of a server that lives in the host; NULL: there are none. */

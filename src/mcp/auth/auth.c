@@ -23,7 +23,7 @@ struct queue {
 };
 
 struct mcp_auth {
-	const struct mcp_world *world;   /* borrowed */
+	const struct mcp_env *env;       /* borrowed */
 	const struct mcp_server *server; /* borrowed */
 	struct arena arena;
 	const char *store_key;
@@ -68,7 +68,7 @@ static void on_kick(struct kick *kick)
 	if (!w)
 		return;
 	if (a->told.first)
-		loop_kick(a->world->loop, &a->kick);
+		loop_kick(a->env->loop, &a->kick);
 	w->done(w->data, w->err.kind ? &w->err : NULL);
 }
 
@@ -79,7 +79,7 @@ static void tell_all(struct mcp_auth *a, const struct err *err)
 			w->err = *err;
 		push(&a->told, w);
 	}
-	loop_kick(a->world->loop, &a->kick);
+	loop_kick(a->env->loop, &a->kick);
 }
 
 /* ---- the grant ---- */
@@ -100,8 +100,8 @@ static void set_grant(struct mcp_auth *a, struct oauth_grant *grant)
 /* A file that cannot be written costs a sign-in next time, not this connection. */
 static void save(struct mcp_auth *a)
 {
-	if (a->world->auth_file)
-		(void)oauth_store_put(a->world->auth_file, a->store_key, a->server->url, a->grant, NULL);
+	if (a->env->auth_file)
+		(void)oauth_store_put(a->env->auth_file, a->store_key, a->server->url, a->grant, NULL);
 }
 
 static void drop_refresh(struct mcp_auth *a)
@@ -114,18 +114,18 @@ static void drop_refresh(struct mcp_auth *a)
 	save(a);
 }
 
-struct mcp_auth *mcp_auth_new(const struct mcp_world *world, const struct mcp_server *server)
+struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server *server)
 {
 	struct mcp_auth *a = xcalloc(1, sizeof *a);
 	struct oauth_grant *stored = NULL;
 
-	a->world = world;
+	a->env = env;
 	a->server = server;
 	a->waiting.last = &a->waiting.first;
 	a->told.last = &a->told.first;
 	a->kick.step = on_kick;
 	a->store_key = oauth_store_key(&a->arena, server);
-	if (world->auth_file && oauth_store_get(world->auth_file, a->store_key, &stored, NULL) == 0)
+	if (env->auth_file && oauth_store_get(env->auth_file, a->store_key, &stored, NULL) == 0)
 		set_grant(a, stored);
 	return a;
 }
@@ -158,7 +158,7 @@ const char *mcp_auth_header(struct mcp_auth *a)
 static bool may_renew(const struct mcp_auth *a)
 {
 	return a->grant && a->grant->token.access && a->grant->token.refresh &&
-	       !(a->renewed_at_ms && loop_now_ms(a->world->loop) - a->renewed_at_ms < FRESH_MS);
+	       !(a->renewed_at_ms && loop_now_ms(a->env->loop) - a->renewed_at_ms < FRESH_MS);
 }
 
 bool mcp_auth_stale(const struct mcp_auth *a)
@@ -170,14 +170,14 @@ bool mcp_auth_stale(const struct mcp_auth *a)
 
 static void note_asked(struct mcp_auth *a)
 {
-	a->asked_ms[a->asked++ % ASK_LIMIT] = loop_now_ms(a->world->loop);
+	a->asked_ms[a->asked++ % ASK_LIMIT] = loop_now_ms(a->env->loop);
 }
 
 static bool asked_too_often(const struct mcp_auth *a)
 {
 	uint64_t oldest = a->asked_ms[a->asked % ASK_LIMIT];
 
-	return a->asked >= ASK_LIMIT && loop_now_ms(a->world->loop) - oldest < ASK_SPAN_MS;
+	return a->asked >= ASK_LIMIT && loop_now_ms(a->env->loop) - oldest < ASK_SPAN_MS;
 }
 
 static void on_flow_end(void *data, const struct auth_end *end)
@@ -190,7 +190,7 @@ static void on_flow_end(void *data, const struct auth_end *end)
 	if (end->refresh_refused && a->grant && !end->grant)
 		drop_refresh(a);
 	if (end->grant) {
-		a->renewed_at_ms = end->renewed ? loop_now_ms(a->world->loop) : 0;
+		a->renewed_at_ms = end->renewed ? loop_now_ms(a->env->loop) : 0;
 		set_grant(a, oauth_grant_copy(end->grant));
 		save(a);
 	}
@@ -214,7 +214,7 @@ static void start(struct mcp_auth *a, int status, struct str www_authenticate)
 	AUTO_ARENA struct arena arena = { 0 };
 	struct err err = { 0 };
 	struct auth_wish wish = {
-		.world = a->world,
+		.env = a->env,
 		.server = a->server,
 		.store_key = a->store_key,
 		.grant = a->grant,

@@ -5,12 +5,12 @@
  * The transport asks for the header before each request and reports a challenge (401, or 403 with insufficient_scope). */
 #pragma once
 #include "mcp/servers/server.h"
-#include "mcp/servers/world.h"
+#include "mcp/servers/env.h"
 
 struct mcp_auth;
 
-/* Borrows world and server, which outlive it. */
-struct mcp_auth *mcp_auth_new(const struct mcp_world *world, const struct mcp_server *server);
+/* Borrows env and server, which outlive it. */
+struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server *server);
 void mcp_auth_free(struct mcp_auth *a); /* cancels what runs; done is not called any more */
 
 /* "Authorization: Bearer ...", or NULL: none is known. Borrowed until the next call of any function here. */

@@ -4,7 +4,7 @@
 #include "mcp/auth/oauth_callback.h"
 #include <arpa/inet.h>
 #include "lib/base/buf.h"
-#include "mcp/auth/oauth_form.h"
+#include "mcp/auth/oauth_http.h"
 
 enum { HEAD_LIMIT_BYTES = 16 << 10, VISITORS = 32, BACKLOG = 16, READ_BYTES = 4096 };
 

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * oauth_client.h - who we are for an authorisation server, and how we prove it at its token endpoint. */
+ * oauth_client.h - the OAuth client that we are for an authorisation server: its secrets (PKCE), its registration, and how it
+ * authenticates at the token endpoint (a secret, or a signed JWT). */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
+
+/* ---- secrets and their challenges (RFC 7636, S256) ---- */
+
+void oauth_base64url(struct buf *out, const void *p, size_t n);      /* without '=' at the end */
+char *oauth_secret(struct arena *arena);                             /* 43 characters that nobody can guess */
+char *oauth_pkce_challenge(struct arena *arena, const char *secret); /* its SHA-256, base64url */
+
+/* ---- the client ---- */
 
 /* In the order in which we prefer them for a client that has a secret */
 enum oauth_method { OAUTH_BASIC, OAUTH_POST, OAUTH_NONE, OAUTH_KEY };
@@ -30,3 +39,10 @@ void oauth_register_write(struct buf *out, const char *redirect, unsigned method
 /* Its answer; methods as above, for a server that does not say which one it chose. Texts are in the arena. */
 int oauth_register_read(struct arena *arena, struct str answer, unsigned methods, struct oauth_client *ret_client,
 			struct err *err);
+
+/* ---- a signed statement of a client about itself (RFC 7523) ---- */
+
+/* private_key is PEM: an elliptic key on P-256 signs with ES256, an RSA key with RS256. It is good for five minutes, once, for
+ * the audience. *ret_jwt is in the arena. */
+int oauth_jwt_client(struct arena *arena, const char *private_key, const char *client_id, const char *audience,
+		     const char **ret_jwt, struct err *err);

@@ -9,7 +9,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
-#include "mcp/auth/oauth_pkce.h"
+#include "mcp/auth/oauth_client.h"
 #include "mcp/servers/server.h"
 
 enum { FILE_LIMIT_BYTES = 16 << 20, FILE_DEPTH = 32, OWNER_ONLY = 0600 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * oauth_store.h - grants on disk, one JSON file for all servers, mode 0600 (docs/internals/mcp_auth.md has its form). */
 #pragma once
-#include "mcp/auth/oauth_grant.h"
+#include "mcp/auth/oauth_token.h"
 
 struct mcp_server;
 

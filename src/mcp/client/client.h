@@ -59,7 +59,7 @@ struct mcp_catalog {
 struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c); /* keeps a reference, returns it */
 void mcp_catalog_unref(struct mcp_catalog *c);              /* NULL is allowed */
 
-/* What a server asks for in the middle of a call. Answer with mcp_elicit_answer, once, now or later. */
+/* What a server asks for in the middle of a call. Answer with mcp_elicitation_answer, once, now or later. */
 struct mcp_elicitation {
 	const char *server; /* its name */
 	const char *mode;   /* "form" or "url" */
@@ -70,7 +70,7 @@ struct mcp_elicitation {
 };
 /* action: "accept", "decline" or "cancel"; content: JSON object of a form that was accepted, schema defaults are put in for
  * what it leaves out. The elicitation is gone afterwards. */
-void mcp_elicit_answer(struct mcp_elicitation *e, const char *action, struct str content);
+void mcp_elicitation_answer(struct mcp_elicitation *e, const char *action, struct str content);
 
 /* All come from the loop; a state and a catalog that change several times in one turn are told once. Any may be NULL. */
 struct mcp_client_events {
@@ -78,17 +78,17 @@ struct mcp_client_events {
 	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */
 	/* What the server or we say of it; the text does not name it. level: a word of syslog. */
 	void (*on_log)(struct mcp_client *c, void *data, const char *level, struct str text);
-	void (*on_elicit)(struct mcp_client *c, void *data, struct mcp_elicitation *e); /* NULL: declined */
+	void (*on_elicitation)(struct mcp_client *c, void *data, struct mcp_elicitation *e); /* NULL: declined */
 	/* Nobody wants the answer any more: it is freed after this returned and must not be answered. */
-	void (*on_elicit_gone)(struct mcp_client *c, void *data, struct mcp_elicitation *e);
+	void (*on_elicitation_gone)(struct mcp_client *c, void *data, struct mcp_elicitation *e);
 	/* The roots, "file://..." each; NULL-terminated, borrowed. */
 	const char *const *(*roots)(void *data);
 	void *data;
 };
 
 struct mcp_client_options {
-	const struct mcp_world *world; /* borrowed, as is what is in it */
-	struct mcp_server *server;     /* a reference is kept */
+	const struct mcp_env *env; /* borrowed, as is what is in it */
+	struct mcp_server *server; /* a reference is kept */
 	struct mcp_client_events events;
 	uint64_t connect_ms; /* 0: MCP_TIMEOUT or 30 s */
 	uint64_t call_ms;    /* 0: MCP_TOOL_TIMEOUT or 1e8 */

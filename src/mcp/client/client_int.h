@@ -58,8 +58,8 @@ struct mcp_client {
 	bool lists_differ; /* at least one list is another one than in the catalog */
 	struct buf hello;  /* the result of initialize */
 	struct mcp_catalog *catalog;
-	struct elicit *elicits; /* open ones */
-	size_t elicit_count;
+	struct elicitation *elicitations; /* open ones */
+	size_t elicitation_count;
 
 	bool state_changed, catalog_changed; /* to be told */
 	bool closing;
@@ -71,25 +71,16 @@ struct mcp_client {
 void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
 void mcp_client_say_closed(const struct mcp_client *c, struct err *err); /* how calls end when we close it */
-/* client_connect.c */
-void mcp_connect(struct mcp_client *c);
-void mcp_connect_over(struct mcp_client *c); /* the transport has ended: again, later, or never */
-/* client_ask.c: what the server says by itself */
-extern const struct mcp_rpc_handlers mcp_ask_handlers;
-/* client_list.c */
+/* client_requests.c */
+extern const struct mcp_rpc_handlers mcp_client_rpc_handlers; /* what the server sends by itself */
+void mcp_elicitations_drop(struct mcp_client *c);
+/* client_lists.c */
 void mcp_lists_init(struct mcp_client *c);
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
 void mcp_list_changed(struct mcp_list *l);
 void mcp_lists_stop(struct mcp_client *c);    /* the connection is gone; what is known stays */
 void mcp_lists_release(struct mcp_client *c); /* all */
-/* elicit.c */
-void mcp_elicit_start(struct mcp_client *c, struct str id, const struct json *params);
-void mcp_elicit_cancelled(struct mcp_client *c, const struct json *id); /* by the server */
-/* A request of ours is refused until the user was at some addresses. True: they are asked for, and r is held. */
-bool mcp_elicit_barred(struct mcp_client *c, struct mcp_request *r, const struct json *error);
-void mcp_elicit_drop_held(struct mcp_client *c, const struct mcp_request *r); /* those that r waits for */
-void mcp_elicit_drop_all(struct mcp_client *c);
 /* catalog.c. hello: the result of initialize; texts: the lists, "" for one that there is not. Returns owned. */
 struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP_LIST_KINDS], bool has_resources);
-/* catalog_schema.c: the schema as the API takes it, in the arena. */
+/* The input schema as the API takes it, in the arena. */
 const char *mcp_schema_flat(const struct json *schema, struct arena *arena);

@@ -1,12 +1,46 @@
 /* SPDX-License-Identifier: MIT
- * pool.c - connections: found by their key, started a few at a time, ended when nobody has used them for a moment.
+ * pool.c - connections: found by their key, started a few at a time, closed when they have been unused for a moment; and
+ * leases, the users of a connection with their calls and tools.
  *
- *     made --a place is free--> started --last link leaves, grace--> closing (not in the map any more) --> freed
+ *     made --a slot is free--> started --last lease leaves, grace--> closing (not in the map any more) --> freed
  *
- * Whoever joins while a connection of the same key is closing gets a new one. */
-#include "mcp/client/pool_int.h"
+ * An agent that joins while a connection of the same key is closing gets a new one. */
+#include "mcp/client/pool.h"
+#include "lib/base/map.h"
+#include "mcp/client/toolset.h"
 
-enum { GRACE_MS = 2000, PROCESS_PLACES = 3, REMOTE_PLACES = 20 };
+enum mcp_lane { MCP_LANE_PROCESS, MCP_LANE_REMOTE, MCP_LANES };
+
+/* One client and those who use it */
+struct mcp_conn {
+	struct mcp_pool *pool; /* borrowed */
+	struct mcp_client *client;
+	struct mcp_lease *links;
+	enum mcp_lane lane;
+	bool waiting;                  /* in the lane, for a place to connect in */
+	bool has_slot;                 /* counted among those that connect */
+	struct mcp_conn *next, **prev; /* in the lane */
+	struct timer grace;            /* nobody uses it: until it is ended */
+	struct mcp_toolset *boxes;     /* references: the present catalog's tools, one for each server name */
+};
+
+struct mcp_lease {
+	struct mcp_pool *pool;     /* borrowed */
+	struct mcp_conn *conn;     /* borrowed; NULL: disabled, or the pool was drained */
+	struct mcp_server *server; /* reference */
+	struct mcp_lease *next, **prev;
+	struct kick kick; /* brings on_change */
+	void (*on_change)(void *data);
+	void *data;
+	bool disabled;
+	struct mcp_lease_call *calls; /* open ones */
+	struct mcp_toolset **boxes;   /* references: all that were handed out */
+	size_t box_count;
+};
+
+/* ---- connections ---- */
+
+enum { GRACE_MS = 2000, PROCESS_SLOTS = 3, REMOTE_SLOTS = 20 };
 
 struct lane {
 	struct mcp_conn *first, **last; /* those that wait */
@@ -14,7 +48,7 @@ struct lane {
 };
 
 struct mcp_pool {
-	const struct mcp_world *world;
+	const struct mcp_env *env;
 	struct mcp_pool_events events;
 	struct map conns; /* by key, without those that are closing */
 	size_t closing;
@@ -55,19 +89,19 @@ static void lane_advance(struct lane *lane)
 	while (lane->first && lane->connecting < lane->limit) {
 		struct mcp_conn *conn = lane->first;
 		lane_remove(conn);
-		conn->has_place = true;
+		conn->has_slot = true;
 		lane->connecting++;
 		mcp_client_start(conn->client);
 	}
 }
 
-static void give_place_back(struct mcp_conn *conn)
+static void release_slot(struct mcp_conn *conn)
 {
 	struct lane *lane = &conn->pool->lanes[conn->lane];
 
-	if (!conn->has_place)
+	if (!conn->has_slot)
 		return;
-	conn->has_place = false;
+	conn->has_slot = false;
 	lane->connecting--;
 	lane_advance(lane);
 }
@@ -75,17 +109,23 @@ static void give_place_back(struct mcp_conn *conn)
 static void drop_boxes(struct mcp_conn *conn)
 {
 	while (conn->boxes) {
-		struct mcp_toolbox *b = conn->boxes;
+		struct mcp_toolset *b = conn->boxes;
 		conn->boxes = b->next;
 		b->next = NULL;
-		mcp_toolbox_unref(b);
+		mcp_toolset_unref(b);
 	}
 }
 
-static void tell_links(struct mcp_conn *conn)
+static void lease_changed(struct mcp_lease *l)
 {
-	for (struct mcp_link *l = conn->links; l; l = l->next)
-		mcp_link_changed(l);
+	if (l->on_change)
+		loop_kick(l->pool->env->loop, &l->kick);
+}
+
+static void conn_notify(struct mcp_conn *conn)
+{
+	for (struct mcp_lease *l = conn->links; l; l = l->next)
+		lease_changed(l);
 }
 
 static void on_state(struct mcp_client *c, void *data)
@@ -93,15 +133,15 @@ static void on_state(struct mcp_client *c, void *data)
 	struct mcp_conn *conn = data;
 
 	if (mcp_client_state(c) != MCP_PENDING)
-		give_place_back(conn);
-	tell_links(conn);
+		release_slot(conn);
+	conn_notify(conn);
 }
 
 static void on_catalog(struct mcp_client *c, void *data)
 {
 	(void)c;
 	drop_boxes(data);
-	tell_links(data);
+	conn_notify(data);
 }
 
 static void on_log(struct mcp_client *c, void *data, const char *level, struct str text)
@@ -112,23 +152,23 @@ static void on_log(struct mcp_client *c, void *data, const char *level, struct s
 		events->on_log(events->data, mcp_client_server(c), level, text);
 }
 
-static void on_elicit(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
 {
 	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
 
-	events->on_elicit(events->data, mcp_client_server(c), e);
+	events->on_elicitation(events->data, mcp_client_server(c), e);
 }
 
-static void on_elicit_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
 {
 	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
 
 	(void)c;
-	if (events->on_elicit_gone)
-		events->on_elicit_gone(events->data, e);
+	if (events->on_elicitation_gone)
+		events->on_elicitation_gone(events->data, e);
 }
 
-static const char *const *roots(void *data)
+static const char *const *pool_roots(void *data)
 {
 	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
 
@@ -138,10 +178,10 @@ static const char *const *roots(void *data)
 static void check_drained(struct mcp_pool *p)
 {
 	if (p->draining && !p->closing)
-		loop_kick(p->world->loop, &p->kick);
+		loop_kick(p->env->loop, &p->kick);
 }
 
-static void on_closed(void *data)
+static void on_conn_closed(void *data)
 {
 	struct mcp_conn *conn = data;
 	struct mcp_pool *p = conn->pool;
@@ -155,13 +195,13 @@ static void conn_close(struct mcp_conn *conn)
 {
 	struct mcp_pool *p = conn->pool;
 
-	timer_stop(p->world->loop, &conn->grace);
+	timer_stop(p->env->loop, &conn->grace);
 	map_remove(&p->conns, str_from(mcp_client_server(conn->client)->key));
 	lane_remove(conn);
-	give_place_back(conn);
+	release_slot(conn);
 	drop_boxes(conn);
 	p->closing++;
-	mcp_client_close(conn->client, on_closed, conn);
+	mcp_client_close(conn->client, on_conn_closed, conn);
 }
 
 static void on_grace(struct timer *timer)
@@ -173,16 +213,16 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 {
 	struct mcp_conn *conn = xcalloc(1, sizeof *conn);
 	struct mcp_client_options options = {
-		.world = p->world,
+		.env = p->env,
 		.server = server,
 		.make_transport = p->events.make_transport,
 		.transport_data = p->events.data,
 		.events = { .on_state = on_state,
 			    .on_catalog = on_catalog,
 			    .on_log = on_log,
-			    .on_elicit = p->events.on_elicit ? on_elicit : NULL,
-			    .on_elicit_gone = on_elicit_gone,
-			    .roots = roots,
+			    .on_elicitation = p->events.on_elicitation ? on_elicitation : NULL,
+			    .on_elicitation_gone = on_elicitation_gone,
+			    .roots = pool_roots,
 			    .data = conn },
 	};
 
@@ -196,7 +236,7 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 	return conn;
 }
 
-void mcp_conn_attach(struct mcp_link *l)
+static void conn_attach(struct mcp_lease *l)
 {
 	struct mcp_pool *p = l->pool;
 
@@ -205,7 +245,7 @@ void mcp_conn_attach(struct mcp_link *l)
 	struct mcp_conn *conn = map_get(&p->conns, str_from(l->server->key));
 	if (!conn)
 		conn = conn_new(p, l->server);
-	timer_stop(p->world->loop, &conn->grace);
+	timer_stop(p->env->loop, &conn->grace);
 	l->conn = conn;
 	l->next = conn->links;
 	l->prev = &conn->links;
@@ -214,7 +254,7 @@ void mcp_conn_attach(struct mcp_link *l)
 	conn->links = l;
 }
 
-void mcp_conn_detach(struct mcp_link *l)
+static void conn_detach(struct mcp_lease *l)
 {
 	struct mcp_conn *conn = l->conn;
 
@@ -229,7 +269,7 @@ void mcp_conn_detach(struct mcp_link *l)
 	if (conn->waiting)
 		conn_close(conn);
 	else
-		timer_start(conn->pool->world->loop, &conn->grace, GRACE_MS);
+		timer_start(conn->pool->env->loop, &conn->grace, GRACE_MS);
 }
 
 static void on_drained(struct kick *kick)
@@ -239,7 +279,7 @@ static void on_drained(struct kick *kick)
 	p->drained(p->drained_data);
 }
 
-static uint64_t places(const char *variable, uint64_t otherwise)
+static uint64_t slots_from_env(const char *variable, uint64_t otherwise)
 {
 	const char *text = getenv(variable);
 	uint64_t n;
@@ -247,15 +287,15 @@ static uint64_t places(const char *variable, uint64_t otherwise)
 	return text && str_to_u64(str_from(text), &n) && n ? n : otherwise;
 }
 
-struct mcp_pool *mcp_pool_new(const struct mcp_world *world, const struct mcp_pool_events *events)
+struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events)
 {
 	struct mcp_pool *p = xcalloc(1, sizeof *p);
 
-	p->world = world;
+	p->env = env;
 	p->events = *events;
 	p->kick.step = on_drained;
-	p->lanes[MCP_LANE_PROCESS].limit = places("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_PLACES);
-	p->lanes[MCP_LANE_REMOTE].limit = places("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_PLACES);
+	p->lanes[MCP_LANE_PROCESS].limit = slots_from_env("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
+	p->lanes[MCP_LANE_REMOTE].limit = slots_from_env("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
 	for (size_t i = 0; i < MCP_LANES; i++)
 		p->lanes[i].last = &p->lanes[i].first;
 	return p;
@@ -265,9 +305,9 @@ struct mcp_pool *mcp_pool_new(const struct mcp_world *world, const struct mcp_po
 static void cut_links(struct mcp_conn *conn)
 {
 	while (conn->links) {
-		struct mcp_link *l = conn->links;
-		mcp_conn_detach(l);
-		mcp_link_changed(l);
+		struct mcp_lease *l = conn->links;
+		conn_detach(l);
+		lease_changed(l);
 	}
 }
 
@@ -304,5 +344,219 @@ void mcp_pool_free(struct mcp_pool *p)
 
 struct loop *mcp_pool_loop(const struct mcp_pool *p)
 {
-	return p->world->loop;
+	return p->env->loop;
+}
+
+/* ---- leases ---- */
+
+struct mcp_lease_call {
+	struct mcp_lease *link; /* borrowed; NULL: it has left */
+	struct mcp_lease_call *next, **prev;
+	struct mcp_request *request; /* NULL: there is no connection, the kick tells */
+	struct kick kick;
+	mcp_answer_fn *answer;
+	mcp_progress_fn *progress;
+	void *data;
+};
+
+static void on_lease_kick(struct kick *kick)
+{
+	struct mcp_lease *l = CONTAINER_OF(kick, struct mcp_lease, kick);
+
+	l->on_change(l->data);
+}
+
+struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
+				void *data)
+{
+	struct mcp_lease *l = xcalloc(1, sizeof *l);
+
+	l->pool = p;
+	l->server = mcp_server_ref(server);
+	l->kick.step = on_lease_kick;
+	l->on_change = on_change;
+	l->data = data;
+	conn_attach(l);
+	return l;
+}
+
+static void unlink_call(struct mcp_lease_call *c)
+{
+	if (!c->link)
+		return;
+	*c->prev = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->link = NULL;
+}
+
+void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason)
+{
+	if (c->request)
+		mcp_request_cancel(c->request, reason);
+}
+
+static void lease_cancel_calls(struct mcp_lease *l, const char *reason)
+{
+	while (l->calls) {
+		struct mcp_lease_call *c = l->calls;
+		unlink_call(c);
+		mcp_lease_call_cancel(c, reason);
+	}
+}
+
+void mcp_lease_leave(struct mcp_lease *l)
+{
+	if (!l)
+		return;
+	lease_cancel_calls(l, "the agent has ended");
+	conn_detach(l);
+	kick_cancel(&l->kick);
+	for (size_t i = 0; i < l->box_count; i++)
+		mcp_toolset_unref(l->boxes[i]);
+	free(l->boxes);
+	mcp_server_unref(l->server);
+	free(l);
+}
+
+struct mcp_client *mcp_lease_client(struct mcp_lease *l)
+{
+	return l->conn ? l->conn->client : NULL;
+}
+
+struct mcp_server *mcp_lease_server(const struct mcp_lease *l)
+{
+	return l->server;
+}
+
+enum mcp_state mcp_lease_state(const struct mcp_lease *l)
+{
+	return l->conn ? mcp_client_state(l->conn->client) : l->disabled ? MCP_DISABLED : MCP_FAILED;
+}
+
+bool mcp_lease_settling(const struct mcp_lease *l)
+{
+	return mcp_lease_state(l) == MCP_PENDING;
+}
+
+const char *mcp_lease_error(const struct mcp_lease *l)
+{
+	return l->conn ? mcp_client_error(l->conn->client) : "";
+}
+
+struct mcp_catalog *mcp_lease_catalog(struct mcp_lease *l)
+{
+	return l->conn ? mcp_client_catalog(l->conn->client) : NULL;
+}
+
+void mcp_lease_reconnect(struct mcp_lease *l)
+{
+	if (l->conn && !l->conn->waiting)
+		mcp_client_start(l->conn->client);
+}
+
+void mcp_lease_enable(struct mcp_lease *l, bool on)
+{
+	if (on == !l->disabled)
+		return;
+	l->disabled = !on;
+	if (on) {
+		conn_attach(l);
+	} else {
+		lease_cancel_calls(l, "the server was disabled");
+		conn_detach(l);
+	}
+	lease_changed(l);
+}
+
+static void end_call(struct mcp_lease_call *c, const struct json *result, const struct err *err)
+{
+	mcp_answer_fn *answer = c->answer;
+	void *data = c->data;
+
+	unlink_call(c);
+	free(c);
+	answer(data, result, err);
+}
+
+static void on_answer(void *data, const struct json *result, const struct err *err)
+{
+	end_call(data, result, err);
+}
+
+static void on_progress(void *data, double progress, double total, struct str message)
+{
+	struct mcp_lease_call *c = data;
+
+	c->progress(c->data, progress, total, message);
+}
+
+static void on_refused(struct kick *kick)
+{
+	struct mcp_lease_call *c = CONTAINER_OF(kick, struct mcp_lease_call, kick);
+	struct err err = { 0 };
+
+	(void)err_set(&err, ERR_CANCELLED, "the server is disabled");
+	end_call(c, NULL, &err);
+}
+
+struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call)
+{
+	struct mcp_lease_call *c = xcalloc(1, sizeof *c);
+	struct mcp_call inner = *call;
+
+	*c = (struct mcp_lease_call){ .link = l,
+				      .next = l->calls,
+				      .prev = &l->calls,
+				      .kick.step = on_refused,
+				      .answer = call->answer,
+				      .progress = call->progress,
+				      .data = call->data };
+	if (c->next)
+		c->next->prev = &c->next;
+	l->calls = c;
+	inner.answer = on_answer;
+	inner.progress = call->progress ? on_progress : NULL;
+	inner.data = c;
+	if (l->conn)
+		c->request = mcp_client_call(l->conn->client, &inner);
+	else
+		loop_kick(mcp_pool_loop(l->pool), &c->kick);
+	return c;
+}
+
+static struct mcp_toolset *find_toolset(struct mcp_conn *conn, struct mcp_catalog *catalog,
+					const struct mcp_server *server)
+{
+	for (struct mcp_toolset *b = conn->boxes; b; b = b->next)
+		if (b->catalog == catalog && b->always_load == server->always_load && !strcmp(b->server, server->name))
+			return b;
+	struct mcp_toolset *b = mcp_toolset_new(catalog, server);
+	b->next = conn->boxes;
+	conn->boxes = b;
+	return b;
+}
+
+static void keep_box(struct mcp_lease *l, struct mcp_toolset *b)
+{
+	for (size_t i = 0; i < l->box_count; i++)
+		if (l->boxes[i] == b)
+			return;
+	l->boxes = xrealloc(l->boxes, (l->box_count + 1) * sizeof *l->boxes);
+	l->boxes[l->box_count++] = mcp_toolset_ref(b);
+}
+
+void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
+{
+	enum mcp_state state = mcp_lease_state(l);
+	bool usable = state == MCP_CONNECTED || state == MCP_PENDING;
+	struct mcp_catalog *catalog = usable ? mcp_lease_catalog(l) : NULL;
+
+	if (!catalog)
+		return;
+	struct mcp_toolset *b = find_toolset(l->conn, catalog, l->server);
+	mcp_catalog_unref(catalog); /* the box has it */
+	keep_box(l, b);
+	for (size_t i = 0; i < b->count; i++)
+		tool_set_add(set, &b->tools[i]);
 }

@@ -9,20 +9,20 @@
 #include "core/tool/tool.h"
 
 struct mcp_pool;
-struct mcp_link; /* one user of one connection */
+struct mcp_lease; /* one user of one connection */
 
 struct mcp_pool_events {
 	void (*on_log)(void *data, const struct mcp_server *server, const char *level, struct str text);
-	void (*on_elicit)(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
-	void (*on_elicit_gone)(void *data, struct mcp_elicitation *e);
+	void (*on_elicitation)(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
+	void (*on_elicitation_gone)(void *data, struct mcp_elicitation *e);
 	const char *const *(*roots)(void *data);
 	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
 						const struct mcp_transport_handlers *handlers, void *handler_data);
 	void *data;
 };
 
-/* Borrows world. */
-struct mcp_pool *mcp_pool_new(const struct mcp_world *world, const struct mcp_pool_events *events);
+/* Borrows env. */
+struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events);
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data); /* ends all; done comes from the loop */
 void mcp_pool_free(struct mcp_pool *p);                                        /* drained, or never used */
 
@@ -30,28 +30,29 @@ void mcp_pool_roots_changed(struct mcp_pool *p); /* told to all servers that are
 
 /* on_change comes from the loop whenever state or catalog of the connection may have changed, never from inside a function
  * of the pool; may be NULL. server: a reference is kept. The name that tools get is that of this server. */
-struct mcp_link *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
-			       void *data);
-void mcp_link_leave(struct mcp_link *l); /* open calls of this link are cancelled; on_change is not called any more */
+struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
+				void *data);
+void mcp_lease_leave(struct mcp_lease *l); /* open calls of this link are cancelled; on_change is not called any more */
 /* NULL: the link is disabled, or the pool is drained. */
-struct mcp_client *mcp_link_client(struct mcp_link *l);
-const struct mcp_server *mcp_link_server(const struct mcp_link *l);
-enum mcp_state mcp_link_state(const struct mcp_link *l);
+struct mcp_client *mcp_lease_client(struct mcp_lease *l);
+struct mcp_server *mcp_lease_server(const struct mcp_lease *l);
+enum mcp_state mcp_lease_state(const struct mcp_lease *l);
 /* Still on its way to being connected: worth waiting for. False once it is up, has failed, or needs a person. */
-bool mcp_link_settling(const struct mcp_link *l);
-void mcp_link_reconnect(struct mcp_link *l);              /* a person wants it now */
-void mcp_link_enable(struct mcp_link *l, bool on);        /* off: leaves the connection, but stays a link */
-struct mcp_catalog *mcp_link_catalog(struct mcp_link *l); /* returns a reference; NULL: was never connected */
-const char *mcp_link_error(const struct mcp_link *l);     /* why it is not connected; "" */
+bool mcp_lease_settling(const struct mcp_lease *l);
+void mcp_lease_reconnect(struct mcp_lease *l);              /* a person wants it now */
+void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: leaves the connection, but stays a link */
+struct mcp_catalog *mcp_lease_catalog(struct mcp_lease *l); /* returns a reference; NULL: was never connected */
+const char *mcp_lease_error(const struct mcp_lease *l);     /* why it is not connected; "" */
 
-struct mcp_link_call; /* one that is open */
+struct mcp_lease_call; /* one that is open */
 /* As mcp_client_call(), but the call ends when the link leaves. The answer comes from the loop, exactly once; until then it
  * may be cancelled. */
-struct mcp_link_call *mcp_link_call(struct mcp_link *l, const struct mcp_call *call);
-void mcp_link_call_cancel(struct mcp_link_call *c, const char *reason);
+struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call);
+void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason);
 
 /* The tools of the connection as tools of an agent, named mcp__SERVER__TOOL; appended to set. None before the first
  * connection and after the last try failed; while a new connection is on its way they stay, and calls wait for it. They are
  * shared by all links of that name and live until the link leaves. Called again after the catalog changed, it gives the new
- * ones; old ones stay valid. A call of one finds its connection through call->env->servers (mcp/client/set.h). */
-void mcp_link_tools(struct mcp_link *l, struct tool_set *set);
+ * ones; old ones stay valid. A call of one finds its connection through call->env->servers (mcp/client/selection.h). */
+void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set);
+struct loop *mcp_pool_loop(const struct mcp_pool *p);

@@ -1,9 +1,70 @@
 /* SPDX-License-Identifier: MIT
  * result.c - from content blocks of MCP to the result of a call. Text is collected in order; an image ends a run of text and
- * becomes a block of its own. Without an image the result is plain text. */
-#include "mcp/client/result_int.h"
+ * becomes a block of its own. Without an image the result is plain text. Content that is neither text nor an image that the
+ * model can see becomes a file, which tools can read. */
+#include "mcp/client/result.h"
+#include "lib/base/base64.h"
 #include "lib/base/utf8.h"
+#include "lib/io/file.h"
 #include "lib/json/json_write.h"
+
+/* ---- files ---- */
+
+enum { FILES_LIMIT = 50 }; /* of one call */
+
+static const struct {
+	const char *mime, *extension;
+} file_types[] = {
+	{ "application/gzip", "gz" }, { "application/json", "json" }, { "application/pdf", "pdf" },
+	{ "application/zip", "zip" }, { "audio/mpeg", "mp3" },        { "audio/ogg", "ogg" },
+	{ "audio/wav", "wav" },       { "image/bmp", "bmp" },         { "image/gif", "gif" },
+	{ "image/jpeg", "jpg" },      { "image/png", "png" },         { "image/svg+xml", "svg" },
+	{ "image/webp", "webp" },     { "text/html", "html" },        { "text/plain", "txt" },
+	{ "video/mp4", "mp4" },
+};
+
+static const char *extension_of(struct str mime)
+{
+	for (size_t i = 0; i < COUNT_OF(file_types); i++)
+		if (str_is_nocase(mime, file_types[i].mime))
+			return file_types[i].extension;
+	return "bin";
+}
+
+static size_t padding_of(struct str s)
+{
+	return s.n < 2 || s.p[s.n - 1] != '=' ? 0 : s.p[s.n - 2] == '=' ? 2 : 1;
+}
+
+static bool is_base64(struct str s)
+{
+	size_t end = s.n - padding_of(s);
+
+	for (size_t i = 0; i < end; i++) {
+		char c = s.p[i];
+		if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+		      c == '/'))
+			return false;
+	}
+	return s.n && s.n % 4 == 0;
+}
+
+static char *save_binary(struct tool_call *call, struct str mime, struct str data, unsigned *count)
+{
+	char *text_path = tool_result_path(call);
+	AUTO_BUF struct buf bytes = { 0 };
+	struct err err = { 0 };
+
+	if (!text_path || *count >= FILES_LIMIT || !data.n || base64_decode(&bytes, data, NULL) < 0)
+		return NULL;
+	struct str stem = { text_path, strlen(text_path) - strlen(".txt") };
+	char *path = arena_printf(&call->arena, STR_FMT "-%u.%s", STR_ARG(stem), ++*count, extension_of(mime));
+	if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, bytes.n, &err) < 0)
+		return NULL;
+	return path;
+}
+
+/* ---- results ---- */
 
 enum {
 	DEFAULT_TOKENS = 25000,
@@ -27,7 +88,7 @@ struct mapping {
 	unsigned saved; /* files so far */
 };
 
-static void push(struct mapping *m, struct piece piece)
+static void add_piece(struct mapping *m, struct piece piece)
 {
 	if (m->count == m->cap) {
 		m->cap = m->cap ? m->cap * 2 : 8;
@@ -41,7 +102,7 @@ static void end_run(struct mapping *m)
 	if (!m->text.n)
 		return;
 	m->text_bytes += m->text.n;
-	push(m, (struct piece){ .text = arena_str(&m->call->arena, buf_str(&m->text)) });
+	add_piece(m, (struct piece){ .text = arena_str(&m->call->arena, buf_str(&m->text)) });
 	buf_clear(&m->text);
 }
 
@@ -64,14 +125,14 @@ static bool is_image_type(struct str mime)
 const char *mcp_image_refusal(struct str mime, struct str data)
 {
 	return !is_image_type(mime)   ? "left out: the model cannot see this type"
-	       : !mcp_is_base64(data) ? "left out: not base64"
+	       : !is_base64(data)     ? "left out: not base64"
 	       : data.n > IMAGE_LIMIT ? "left out: too large"
 				      : NULL;
 }
 
 static void note_binary(struct mapping *m, const char *what, struct str mime, struct str data, const char *why)
 {
-	char *path = mcp_result_save(m->call, mime, data, &m->saved);
+	char *path = save_binary(m->call, mime, data, &m->saved);
 
 	next_line(m);
 	buf_addf(&m->text, "[%s, " STR_FMT ", ", what, STR_ARG(mime));
@@ -89,7 +150,7 @@ static void add_image(struct mapping *m, struct str mime, struct str data)
 	}
 	end_run(m);
 	m->images++;
-	push(m, (struct piece){ .image = data, .mime = mime });
+	add_piece(m, (struct piece){ .image = data, .mime = mime });
 }
 
 static void add_text(struct mapping *m, struct str text)
@@ -171,7 +232,7 @@ static void join_texts(const struct mapping *m, struct buf *out)
 }
 
 /* All runs of text become one notice with the place of the file; images stay. */
-static void persist(struct mapping *m)
+static void persist_text(struct mapping *m)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf notice = { 0 };
@@ -233,11 +294,11 @@ static void put_words(const struct mapping *m)
 	}
 }
 
-static void finish(struct mapping *m, size_t limit, bool is_error)
+static void finish_result(struct mapping *m, size_t limit, bool is_error)
 {
 	end_run(m);
 	if (m->text_bytes > limit)
-		persist(m);
+		persist_text(m);
 	if (m->images)
 		put_blocks(m);
 	put_words(m);
@@ -259,7 +320,7 @@ void mcp_result_finish(struct tool_call *call, const struct json *result, size_t
 			add_block(&m, v);
 	else
 		add_text(&m, json_raw(result)); /* servers before 2024-11-05 had a result of another form */
-	finish(&m, text_limit(most_chars), json_bool(json_get(result, "isError")));
+	finish_result(&m, text_limit(most_chars), json_bool(json_get(result, "isError")));
 }
 
 void mcp_result_finish_resource(struct tool_call *call, const struct json *result)
@@ -272,5 +333,5 @@ void mcp_result_finish_resource(struct tool_call *call, const struct json *resul
 		add_contents(&m, v);
 	if (!m.count && !m.text.n)
 		add_text(&m, STR("(the resource is empty)"));
-	finish(&m, text_limit(0), false);
+	finish_result(&m, text_limit(0), false);
 }

@@ -1,7 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * rpc.c - messages in and out. Requests are in rpc_request.c. */
-#include "mcp/client/rpc_int.h"
+ * rpc.c - JSON-RPC: messages out, requests, messages in; the life of a request:
+ *
+ *     waits --ready--> sent --answer, error, lost, disconnected--> told, freed
+ *       \  ^            \--time limit: withdrawn at the server-------^
+ *        \  \--returned, or barred: once, with a new id--sent
+ *         \--cancel (withdrawn where it was sent) --next loop turn---/
+ *
+ * It is freed before its end is told, so that whoever is told may do anything. */
+#include "mcp/client/rpc.h"
 #include "lib/json/json_write.h"
+
+struct mcp_request {
+	struct mcp_rpc *rpc; /* borrowed: has no request left when it dies */
+	int64_t id;
+	char *method, *tool_use_id; /* tool_use_id NULL: none */
+	struct buf params;          /* JSON object, or empty */
+	bool sent;                  /* otherwise it waits until the connection is ready */
+	bool urgent;                /* belongs to the handshake and its connection */
+	bool again;                 /* it was sent a second time: not a third one */
+	unsigned held;              /* until mcp_request_resume() was called so often it is not sent again */
+	mcp_answer_fn *answer;
+	mcp_progress_fn *progress;
+	void *data;
+	struct timer timer; /* the nearer one of both limits */
+	uint64_t timeout_ms, idle_ms;
+	uint64_t deadline_ms; /* on the loop's clock */
+	struct kick kick;     /* tells an end that was decided outside the loop */
+	struct err end;       /* that end */
+	bool over;            /* it was decided */
+};
+
+/* ---- messages out ---- */
 
 /* So many messages in a second that answer nothing are looked at; a server that floods costs its parsing and no more. */
 enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16, URL_ELICITATION_REQUIRED = -32042 };
@@ -14,7 +43,7 @@ static void join_lines(struct buf *b)
 			b->p[i] = ' ';
 }
 
-void mcp_rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
+static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
 {
 	join_lines(message);
 	mcp_transport_send(rpc->transport, id, buf_str(message));
@@ -33,7 +62,7 @@ void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
 	if (params.n)
 		json_kraw(&w, "params", params);
 	json_close(&w);
-	mcp_rpc_send(rpc, 0, &b);
+	rpc_send(rpc, 0, &b);
 }
 
 void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result)
@@ -48,7 +77,7 @@ void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result)
 	json_kraw(&w, "id", id);
 	json_kraw(&w, "result", result);
 	json_close(&w);
-	mcp_rpc_send(rpc, 0, &b);
+	rpc_send(rpc, 0, &b);
 }
 
 void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *text)
@@ -67,15 +96,333 @@ void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *tex
 	json_kcstr(&w, "message", text);
 	json_close(&w);
 	json_close(&w);
-	mcp_rpc_send(rpc, 0, &b);
+	rpc_send(rpc, 0, &b);
 }
 
-static void fault(struct mcp_rpc *rpc, const char *text)
+/* ---- requests ---- */
+
+enum { FIRST_SLOTS = 8 };
+
+static size_t slot_of(const struct mcp_rpc *rpc, int64_t id)
+{
+	return (size_t)id & (rpc->cap - 1);
+}
+
+static struct mcp_request *rpc_find(const struct mcp_rpc *rpc, int64_t id)
+{
+	struct mcp_request *r = rpc->cap ? rpc->slots[slot_of(rpc, id)] : NULL;
+
+	return r && r->id == id && !r->over ? r : NULL;
+}
+
+/* Two ids that differ in the old table differ in one of twice its size, so nothing collides. */
+static void grow_slots(struct mcp_rpc *rpc)
+{
+	struct mcp_request **old = rpc->slots;
+	size_t old_cap = rpc->cap;
+
+	rpc->cap = old_cap ? old_cap * 2 : FIRST_SLOTS;
+	rpc->slots = xcalloc(rpc->cap, sizeof *rpc->slots);
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i])
+			rpc->slots[slot_of(rpc, old[i]->id)] = old[i];
+	free(old);
+}
+
+static void take_slot(struct mcp_rpc *rpc, struct mcp_request *r)
+{
+	if (rpc->count * 2 >= rpc->cap)
+		grow_slots(rpc);
+	do
+		rpc->last_id++;
+	while (rpc->slots[slot_of(rpc, rpc->last_id)]);
+	r->id = rpc->last_id;
+	rpc->slots[slot_of(rpc, r->id)] = r;
+	rpc->count++;
+}
+
+static void leave_slot(struct mcp_request *r)
+{
+	r->rpc->slots[slot_of(r->rpc, r->id)] = NULL;
+	r->rpc->count--;
+}
+
+static void request_end(struct mcp_request *r, const struct json *result, const struct err *err)
+{
+	mcp_answer_fn *answer = r->answer;
+	void *data = r->data;
+
+	if (r->held)
+		r->rpc->handlers->on_held_end(r->rpc->data, r);
+	leave_slot(r);
+	timer_stop(r->rpc->loop, &r->timer);
+	kick_cancel(&r->kick);
+	buf_release(&r->params);
+	free(r->method);
+	free(r->tool_use_id);
+	free(r);
+	answer(data, result, err);
+}
+
+/* The server is told that nobody waits any more; nothing is done for a request that was never sent. */
+static void request_withdraw(struct mcp_request *r, const char *reason)
+{
+	AUTO_BUF struct buf params = { 0 };
+	struct json_out w = json_out(&params);
+
+	if (!r->sent || r->held || !r->rpc->transport)
+		return;
+	if (strcmp(r->method, "initialize") != 0) { /* which may not be withdrawn */
+		json_open(&w, '{');
+		json_ki64(&w, "requestId", r->id);
+		json_kcstr(&w, "reason", reason);
+		json_close(&w);
+		mcp_rpc_notify(r->rpc, "notifications/cancelled", buf_str(&params));
+	}
+	mcp_transport_drop(r->rpc->transport, r->id);
+}
+
+static void on_request_limit(struct timer *timer)
+{
+	struct mcp_request *r = CONTAINER_OF(timer, struct mcp_request, timer);
+	struct err err = { 0 };
+
+	if (loop_now_ms(r->rpc->loop) >= r->deadline_ms)
+		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out after %g s", r->rpc->server,
+			      (double)r->timeout_ms / 1000);
+	else
+		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out: nothing was heard of it for %g s",
+			      r->rpc->server, (double)r->idle_ms / 1000);
+	request_withdraw(r, "timed out");
+	request_end(r, NULL, &err);
+}
+
+static void request_arm(struct mcp_request *r)
+{
+	uint64_t now = loop_now_ms(r->rpc->loop);
+	uint64_t left = r->deadline_ms > now ? r->deadline_ms - now : 0;
+
+	timer_start(r->rpc->loop, &r->timer, r->idle_ms ? MIN(left, r->idle_ms) : left);
+}
+
+static void on_request_over(struct kick *kick)
+{
+	struct mcp_request *r = CONTAINER_OF(kick, struct mcp_request, kick);
+	struct err end = r->end;
+
+	request_end(r, NULL, &end);
+}
+
+void mcp_request_refuse(struct mcp_request *r, const struct err *why)
+{
+	r->over = true;
+	r->end = *why;
+	timer_stop(r->rpc->loop, &r->timer);
+	loop_kick(r->rpc->loop, &r->kick);
+}
+
+void mcp_request_cancel(struct mcp_request *r, const char *reason)
+{
+	struct err why = { 0 };
+
+	if (r->over)
+		return;
+	request_withdraw(r, reason);
+	(void)err_set(&why, ERR_CANCELLED, "the request to the server %.60s was cancelled", r->rpc->server);
+	mcp_request_refuse(r, &why);
+}
+
+/* The members of an object, without its braces. */
+static struct str members_of(struct str object)
+{
+	struct str s = str_trim(object);
+
+	return s.n < 2 ? STR("") : str_trim((struct str){ s.p + 1, s.n - 2 });
+}
+
+static void put_members(struct json_out *w, struct str members)
+{
+	buf_add(w->buf, members.p, members.n);
+	w->comma = members.n;
+}
+
+static void put_meta(struct json_out *w, const struct mcp_request *r)
+{
+	json_key(w, "_meta");
+	json_open(w, '{');
+	if (r->tool_use_id)
+		json_kcstr(w, "claudecode/toolUseId", r->tool_use_id);
+	if (r->progress)
+		json_ki64(w, "progressToken", r->id);
+	json_close(w);
+}
+
+static void write_message(struct buf *out, const struct mcp_request *r)
+{
+	struct json_out w = json_out(out);
+	struct str members = members_of(buf_str(&r->params));
+	bool has_meta = r->tool_use_id || r->progress;
+
+	json_open(&w, '{');
+	json_kcstr(&w, "jsonrpc", "2.0");
+	json_ki64(&w, "id", r->id);
+	json_kcstr(&w, "method", r->method);
+	if (members.n || has_meta) {
+		json_key(&w, "params");
+		json_open(&w, '{');
+		put_members(&w, members);
+		if (has_meta)
+			put_meta(&w, r);
+		json_close(&w);
+	}
+	json_close(&w);
+}
+
+/* What was asked is kept: it may have to be sent again. */
+static void send_request(struct mcp_request *r)
+{
+	AUTO_BUF struct buf message = { 0 };
+
+	r->sent = true;
+	write_message(&message, r);
+	rpc_send(r->rpc, r->id, &message);
+}
+
+struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *call, uint64_t timeout_ms,
+				 uint64_t idle_ms, bool urgent)
+{
+	struct mcp_request *r = xcalloc(1, sizeof *r);
+
+	*r = (struct mcp_request){ .rpc = rpc,
+				   .answer = call->answer,
+				   .progress = call->progress,
+				   .data = call->data,
+				   .timer.fire = on_request_limit,
+				   .kick.step = on_request_over,
+				   .timeout_ms = timeout_ms,
+				   .idle_ms = idle_ms,
+				   .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms,
+				   .urgent = urgent,
+				   .method = xstrdup(call->method),
+				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
+	buf_add(&r->params, call->params.p, call->params.n);
+	take_slot(rpc, r);
+	request_arm(r);
+	if (rpc->transport && (rpc->ready || urgent))
+		send_request(r);
+	return r;
+}
+
+/* A session never sees an id twice, so it gets a new one. */
+static void request_renumber(struct mcp_request *r)
+{
+	leave_slot(r);
+	take_slot(r->rpc, r);
+	r->again = true;
+	r->sent = false;
+}
+
+void mcp_request_hold(struct mcp_request *r)
+{
+	r->held++;
+	timer_stop(r->rpc->loop, &r->timer);
+}
+
+void mcp_request_resume(struct mcp_request *r)
+{
+	if (r->over || --r->held)
+		return;
+	request_renumber(r);
+	r->deadline_ms = loop_now_ms(r->rpc->loop) + r->timeout_ms; /* the time of a person is not the server's */
+	request_arm(r);
+	if (r->rpc->transport && r->rpc->ready)
+		send_request(r);
+}
+
+void mcp_rpc_connect(struct mcp_rpc *rpc, struct mcp_transport *transport)
+{
+	rpc->transport = transport;
+	rpc->ready = false;
+}
+
+/* Begins behind the newest id, so that they go in the order in which they were made. */
+void mcp_rpc_ready(struct mcp_rpc *rpc)
+{
+	rpc->ready = true;
+	for (size_t i = 1; i <= rpc->cap; i++) {
+		struct mcp_request *r = rpc->slots[slot_of(rpc, rpc->last_id + (int64_t)i)];
+		if (r && !r->sent && !r->over) {
+			send_request(r);
+			request_arm(r); /* the server could not give a sign of life before */
+		}
+	}
+}
+
+/* Whoever is told may make a request: one that moves when the table grows moves to a place that is still ahead. */
+static void fail_requests(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
+{
+	for (size_t i = 0; i < rpc->cap; i++) {
+		struct mcp_request *r = rpc->slots[i];
+		if (r && !r->over && (waiting_too || r->sent))
+			request_end(r, NULL, why);
+	}
+}
+
+void mcp_rpc_disconnect(struct mcp_rpc *rpc, const struct err *why)
+{
+	rpc->transport = NULL;
+	rpc->ready = false;
+	fail_requests(rpc, why, false);
+}
+
+void mcp_rpc_fail_all(struct mcp_rpc *rpc, const struct err *why)
+{
+	fail_requests(rpc, why, true);
+}
+
+void mcp_rpc_lost(struct mcp_rpc *rpc, int64_t id, const struct err *err)
+{
+	struct mcp_request *r = rpc_find(rpc, id);
+	struct err end = *err;
+
+	if (!r)
+		return;
+	(void)err_wrap(&end, "the server %.60s", rpc->server);
+	request_end(r, NULL, &end);
+}
+
+void mcp_rpc_returned(struct mcp_rpc *rpc, int64_t id)
+{
+	struct mcp_request *r = rpc_find(rpc, id);
+
+	if (r && r->sent && !r->again && !r->urgent && !r->held)
+		request_renumber(r);
+}
+
+void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct mcp_request *r;
+	int64_t token;
+
+	if (!json_i64(json_get(params, "progressToken"), &token))
+		return;
+	r = rpc_find(rpc, token);
+	if (!r || !r->progress)
+		return;
+	request_arm(r);
+	r->progress(r->data, json_double(json_get(params, "progress")), json_double(json_get(params, "total")),
+		    json_str(json_get(params, "message"), &a));
+}
+
+/* ---- messages in ---- */
+
+static void rpc_fault(struct mcp_rpc *rpc, const char *text)
 {
 	rpc->handlers->on_fault(rpc->data, text);
 }
 
-static bool flooded(struct mcp_rpc *rpc)
+static bool rpc_flooded(struct mcp_rpc *rpc)
 {
 	uint64_t now_ms = loop_now_ms(rpc->loop);
 
@@ -84,11 +431,11 @@ static bool flooded(struct mcp_rpc *rpc)
 		rpc->unasked = 0;
 	}
 	if (++rpc->unasked == UNASKED_LIMIT + 1)
-		fault(rpc, "more than 1000 messages in a second that answer nothing; the others are dropped");
+		rpc_fault(rpc, "more than 1000 messages in a second that answer nothing; the others are dropped");
 	return rpc->unasked > UNASKED_LIMIT;
 }
 
-static void server_error(const struct mcp_rpc *rpc, const struct json *error, struct err *err)
+static void describe_error(const struct mcp_rpc *rpc, const struct json *error, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str text = json_str(json_get(error, "message"), &a);
@@ -100,7 +447,7 @@ static void server_error(const struct mcp_rpc *rpc, const struct json *error, st
 		      (int)MIN(text.n, sizeof err->text), text.p ? text.p : "");
 }
 
-static bool is_barred(struct mcp_rpc *rpc, struct mcp_request *r, const struct json *error)
+static bool is_held_for_url(struct mcp_rpc *rpc, struct mcp_request *r, const struct json *error)
 {
 	int64_t code;
 
@@ -108,7 +455,7 @@ static bool is_barred(struct mcp_rpc *rpc, struct mcp_request *r, const struct j
 	       !r->urgent && rpc->handlers->on_barred(rpc->data, r, error);
 }
 
-static void take_answer(struct mcp_rpc *rpc, const struct json *message)
+static void rpc_take_answer(struct mcp_rpc *rpc, const struct json *message)
 {
 	const struct json *result = json_get(message, "result");
 	const struct json *error = json_get(message, "error");
@@ -117,28 +464,28 @@ static void take_answer(struct mcp_rpc *rpc, const struct json *message)
 	int64_t id;
 
 	if (!json_i64(json_get(message, "id"), &id)) {
-		server_error(rpc, error, &err);
-		if (!flooded(rpc))
-			fault(rpc, error ? err.text : "an answer without an id of ours");
+		describe_error(rpc, error, &err);
+		if (!rpc_flooded(rpc))
+			rpc_fault(rpc, error ? err.text : "an answer without an id of ours");
 		return;
 	}
-	r = mcp_rpc_find(rpc, id);
+	r = rpc_find(rpc, id);
 	if (!r || !r->sent || r->held)
 		return; /* too late: timed out or cancelled; or to something that was never asked */
-	if (is_barred(rpc, r, error))
+	if (is_held_for_url(rpc, r, error))
 		return;
 	if (json_is(error, JSON_OBJECT)) {
-		server_error(rpc, error, &err);
-		mcp_request_end(r, error, &err);
+		describe_error(rpc, error, &err);
+		request_end(r, error, &err);
 	} else if (result) {
-		mcp_request_end(r, result, NULL);
+		request_end(r, result, NULL);
 	} else {
 		(void)err_set(&err, ERR_PROTOCOL, "the server %.60s gave an answer without a result", rpc->server);
-		mcp_request_end(r, NULL, &err);
+		request_end(r, NULL, &err);
 	}
 }
 
-static void take_message(struct mcp_rpc *rpc, const struct json *message)
+static void rpc_take_message(struct mcp_rpc *rpc, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *id = json_get(message, "id");
@@ -146,20 +493,20 @@ static void take_message(struct mcp_rpc *rpc, const struct json *message)
 	const struct json *params = json_get(message, "params");
 
 	if (!json_is(message, JSON_OBJECT)) {
-		if (!flooded(rpc))
-			fault(rpc, "a message that is no object");
+		if (!rpc_flooded(rpc))
+			rpc_fault(rpc, "a message that is no object");
 	} else if (!method) {
-		take_answer(rpc, message);
-	} else if (flooded(rpc)) {
+		rpc_take_answer(rpc, message);
+	} else if (rpc_flooded(rpc)) {
 		return;
 	} else if (!json_is(method, JSON_STRING)) {
-		fault(rpc, "a message whose method is no text");
+		rpc_fault(rpc, "a message whose method is no text");
 	} else if (!id) {
 		rpc->handlers->on_notice(rpc->data, json_str(method, &a), params);
 	} else if (json_is(id, JSON_STRING) || json_is(id, JSON_NUMBER)) {
 		rpc->handlers->on_request(rpc->data, json_raw(id), json_str(method, &a), params);
 	} else {
-		fault(rpc, "a request whose id is neither text nor a number");
+		rpc_fault(rpc, "a request whose id is neither text nor a number");
 	}
 }
 
@@ -173,10 +520,10 @@ void mcp_rpc_receive(struct mcp_rpc *rpc, struct str json)
 	rpc->reader.limits.bytes = MCP_MESSAGE_LIMIT;
 	if (json_parse(&rpc->reader, json.p, json.n, &root, &err) < 0) {
 		(void)err_wrap(&err, "a message that is not JSON");
-		if (!flooded(rpc))
-			fault(rpc, err.text);
+		if (!rpc_flooded(rpc))
+			rpc_fault(rpc, err.text);
 	} else {
-		take_message(rpc, root);
+		rpc_take_message(rpc, root);
 	}
 	if (rpc->reader.cap > KEEP_NODES) /* one large message must not stay paid for */
 		json_reader_release(&rpc->reader);

@@ -1,7 +1,502 @@
 /* SPDX-License-Identifier: MIT
- * config.c - the configuration as a whole. */
+ * config.c - finds every configured server, the highest priority first, and decides which of them count: what is not allowed
+ * or not approved is out first, so that it shadows nothing; then the first of each name counts. */
 #include "mcp/servers/config.h"
-#include "mcp/servers/config_int.h"
+#include "config/settings/settings_file.h"
+#include "config/settings/settings_store.h"
+#include "config/settings/state_file.h"
+#include "config/settings/trust.h"
+#include "lib/git/git_head.h"
+#include "lib/io/file.h"
+
+enum { MOST_SERVERS = 1000 }; /* in one file: names are compared with each other */
+
+/* ---- locations ---- */
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+static void add_location(struct mcp_locations *locations, enum mcp_scope scope, const char *file, const char *folder)
+{
+	locations->list[locations->count++] = (struct mcp_location){ scope, file, folder };
+}
+
+static const char *real_path(struct arena *a, const char *path)
+{
+	AUTO_FREE char *found = realpath(path, NULL);
+
+	return arena_strdup(a, found ? found : path);
+}
+
+static void add_local(struct mcp_locations *locations, struct arena *a, const char *cwd, const char *state_file)
+{
+	const char *here = real_path(a, cwd);
+	const char *root = real_path(a, trust_folder(a, cwd));
+
+	add_location(locations, MCP_SCOPE_LOCAL, state_file, here);
+	if (strcmp(here, root) != 0)
+		add_location(locations, MCP_SCOPE_LOCAL, state_file, root);
+}
+
+/* The home directory as a repository would make its file everybody's. */
+static const char *project_top(struct arena *a, const char *cwd)
+{
+	const char *home = getenv("HOME");
+	const char *root = git_root(a, cwd);
+
+	return root && !(home && !strcmp(root, home)) ? root : cwd;
+}
+
+static void add_project(struct mcp_locations *locations, struct arena *a, const char *cwd)
+{
+	const char *top = project_top(a, cwd);
+	char *dir = arena_strdup(a, cwd);
+
+	for (;;) {
+		add_location(locations, MCP_SCOPE_PROJECT, path_join(a, dir, ".mcp.json"), NULL);
+		char *slash = strrchr(dir, '/');
+		if (!strcmp(dir, top) || !slash || slash == dir)
+			return;
+		*slash = '\0';
+	}
+}
+
+void mcp_locations_find(struct mcp_locations *ret_locations, struct arena *a, const char *cwd, const char *state_file,
+			unsigned sources)
+{
+	struct mcp_locations locations = { 0 };
+	size_t most = 4; /* besides a project's, of which each directory on the way has one */
+
+	for (const char *p = cwd; *p; p++)
+		most += *p == '/';
+	locations.list = arena_alloc(a, most * sizeof *locations.list);
+	if (sources & SETTINGS_LOCAL)
+		add_local(&locations, a, cwd, state_file);
+	if (sources & SETTINGS_PROJECT)
+		add_project(&locations, a, cwd);
+	if (sources & SETTINGS_USER)
+		add_location(&locations, MCP_SCOPE_USER, state_file, NULL);
+	*ret_locations = locations;
+}
+
+const struct mcp_location *mcp_locations_first(const struct mcp_locations *locations, enum mcp_scope scope)
+{
+	for (size_t i = 0; i < locations->count; i++)
+		if (locations->list[i].scope == scope)
+			return &locations->list[i];
+	return NULL;
+}
+
+/* ---- one of them ------------------------------------------------------------------------------------------------- */
+
+static bool is_in_state_file(const struct mcp_location *location)
+{
+	return location->scope != MCP_SCOPE_PROJECT;
+}
+
+static int fail_at(const struct settings_file *f, const struct json *value, const char *what, struct err *err)
+{
+	struct settings_cursor at = { 0 };
+
+	settings_cursor_move(&at, f, value);
+	return err_set(err, ERR_USAGE, "%s:%u:%u: %s", f->path, at.line, at.column, what);
+}
+
+static int read_servers_member(const struct settings_file *f, const struct json *container, const struct json **ret_map,
+			       struct err *err)
+{
+	const struct json *map = json_get(container, "mcpServers");
+
+	if (map && !json_is(map, JSON_OBJECT))
+		return fail_at(f, map, "mcpServers: expected an object", err);
+	if (map && map->count > MOST_SERVERS)
+		return fail_at(f, map, "mcpServers: more than 1000 servers", err);
+	*ret_map = map;
+	return 0;
+}
+
+static int location_servers(const struct mcp_location *location, const struct settings_file *f,
+			    const struct json **ret_map, struct err *err)
+{
+	const struct json *container = f->root;
+
+	if (location->folder)
+		container = json_get_str(json_get(f->root, "projects"), str_from(location->folder));
+	return read_servers_member(f, container, ret_map, err);
+}
+
+int mcp_location_has(const struct mcp_location *location, struct str name, bool *ret_has, struct err *err)
+{
+	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
+	const struct json *map;
+	size_t limit = is_in_state_file(location) ? (size_t)TRUST_FILE_LIMIT : (size_t)SETTINGS_FILE_LIMIT;
+	int status = settings_file_read_up_to(&f, location->file, limit, err);
+
+	if (status == 0)
+		status = location_servers(location, &f, &map, err);
+	if (status == 0)
+		*ret_has = json_get_str(map, name) != NULL;
+	return status;
+}
+
+static int set_member(const struct mcp_location *location, struct str name, struct str json, struct err *err)
+{
+	struct str names[4];
+	size_t n = 0;
+
+	if (location->folder) {
+		names[n++] = STR("projects");
+		names[n++] = str_from(location->folder);
+	}
+	names[n++] = STR("mcpServers");
+	names[n++] = name;
+	return is_in_state_file(location) ? state_file_set(location->file, names, n, json, err)
+					  : settings_set_member(location->file, names, n, json, err);
+}
+
+int mcp_location_set(const struct mcp_location *location, struct str name, struct str json, struct err *err)
+{
+	int status = set_member(location, name, json, err);
+	bool again = status == 0 && !json.p;
+
+	/* A name that stands there twice has to go twice, or what it hid would count. */
+	while (again) {
+		status = mcp_location_has(location, name, &again, err);
+		if (status < 0 || !again)
+			return status;
+		status = set_member(location, name, json, err);
+		again = status == 0;
+	}
+	return status;
+}
+
+/* ---- reading ---- */
+
+struct loading {
+	struct mcp_config *config;
+	const struct mcp_config_spec *spec;
+	size_t cap; /* of config->items */
+	struct err *err;
+};
+
+/* ---- one entry --------------------------------------------------------------------------------------------------- */
+
+static struct mcp_item *add_item(struct loading *w)
+{
+	struct mcp_config *c = w->config;
+
+	if (c->count == w->cap) {
+		w->cap = w->cap ? w->cap * 2 : 16;
+		struct mcp_item *bigger = arena_alloc(&c->arena, w->cap * sizeof *bigger);
+		if (c->count)
+			memcpy(bigger, c->items, c->count * sizeof *bigger);
+		c->items = bigger;
+	}
+	c->items[c->count] = (struct mcp_item){ .reason = "" };
+	return &c->items[c->count++];
+}
+
+static void add_entry(struct loading *w, const struct mcp_entry *entry)
+{
+	struct arena *a = &w->config->arena;
+	struct mcp_item *item = add_item(w);
+	struct err err = { 0 };
+
+	item->name = arena_str(a, entry->name).p;
+	item->scope = entry->scope;
+	item->file = entry->file ? arena_strdup(a, entry->file) : NULL;
+	item->line = entry->line;
+	item->json = arena_str(a, json_raw(entry->value));
+	if (mcp_server_read(entry, &w->config->notes, &item->server, &item->error_type, &err) < 0) {
+		item->standing = MCP_REFUSED;
+		item->reason = arena_strdup(a, err.text);
+	}
+}
+
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
+
+static void add_servers(struct loading *w, const struct settings_file *f, const struct json *map, enum mcp_scope scope)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct settings_cursor at = { 0 };
+
+	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		struct str name = json_str(m.key, &a);
+		settings_cursor_move(&at, f, m.key);
+		if (json_get_str(map, name) != m.value) {
+			buf_addf(&w->config->notes,
+				 "%s:%u: server '" STR_FMT "' stands here again; the last one counts\n", f->path,
+				 at.line, STR_ARG(name));
+			continue;
+		}
+		add_entry(w, &(struct mcp_entry){
+				     .name = name,
+				     .value = m.value,
+				     .scope = scope,
+				     .file = f->path,
+				     .line = at.line,
+				     .believed = scope != MCP_SCOPE_PROJECT || settings_trusted(w->spec->settings),
+				     .of_project = scope == MCP_SCOPE_PROJECT,
+				     .lookup = w->spec->lookup,
+				     .data = w->spec->lookup_data,
+			     });
+	}
+}
+
+/* A file of its own for servers. Something in it, but no mcpServers, is some other program's file. */
+static int add_file(struct loading *w, const struct settings_file *f, enum mcp_scope scope)
+{
+	const struct json *map = NULL;
+
+	if (!f->root)
+		return 0;
+	int status = read_servers_member(f, f->root, &map, w->err);
+	if (status < 0)
+		return status;
+	if (!map && f->root->count)
+		return fail_at(f, f->root, "expected {\"mcpServers\": {NAME: {...}}}", w->err);
+	add_servers(w, f, map, scope);
+	return 0;
+}
+
+/* ---- managed, flag ----------------------------------------------------------------------------------------------- */
+
+static int read_managed(struct loading *w)
+{
+	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
+	struct arena *a = &w->config->arena;
+
+	if (!w->spec->managed_dir)
+		return 0;
+	const char *path = path_join(a, w->spec->managed_dir, "managed-mcp.json");
+	int status = settings_file_read(&f, path, w->err);
+	if (status < 0)
+		return status;
+	if (f.root)
+		w->config->managed_file = path;
+	return add_file(w, &f, MCP_SCOPE_MANAGED);
+}
+
+static int read_flag(struct loading *w, const char *value)
+{
+	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
+	struct str text = str_trim(str_from(value));
+	int status;
+
+	if (!text.n)
+		return err_set(w->err, ERR_USAGE, "--mcp-config: expected a JSON object, or a file with one");
+	if (text.p[0] == '{') {
+		status = settings_file_parse(&f, "--mcp-config", text, w->err);
+	} else {
+		const char *path = path_absolute(&w->config->arena, w->spec->cwd, text);
+		status = settings_file_read(&f, path, w->err);
+		if (status == 0 && !f.root)
+			return err_set(w->err, ERR_USAGE, "MCP config file not found: %s", path);
+	}
+	return status < 0 ? status : add_file(w, &f, MCP_SCOPE_FLAG);
+}
+
+static int read_flags(struct loading *w)
+{
+	int status = 0;
+
+	for (size_t i = w->spec->flag_count; status == 0 && i > 0; i--)
+		status = read_flag(w, w->spec->flags[i - 1]);
+	return status;
+}
+
+/* ---- local, project, user ---------------------------------------------------------------------------------------- */
+
+static int read_project(struct loading *w, const struct mcp_location *location)
+{
+	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
+	int status = settings_file_read(&f, location->file, w->err);
+
+	return status < 0 ? status : add_file(w, &f, location->scope);
+}
+
+static int read_state(struct loading *w, const struct mcp_location *location, const struct settings_file *state)
+{
+	const struct json *map = NULL;
+	int status = location_servers(location, state, &map, w->err);
+
+	if (status == 0)
+		add_servers(w, state, map, location->scope);
+	return status;
+}
+
+static int read_own(struct loading *w)
+{
+	AUTO_SETTINGS_FILE struct settings_file state = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct mcp_locations locations;
+	int status = 0;
+
+	mcp_locations_find(&locations, &a, w->spec->cwd, w->spec->state_file, w->spec->sources);
+	if (w->spec->sources & (SETTINGS_LOCAL | SETTINGS_USER))
+		status = settings_file_read_up_to(&state, w->spec->state_file, TRUST_FILE_LIMIT, w->err);
+	for (size_t i = 0; status == 0 && i < locations.count; i++) {
+		const struct mcp_location *location = &locations.list[i];
+		status = location->scope == MCP_SCOPE_PROJECT ? read_project(w, location)
+							      : read_state(w, location, &state);
+	}
+	return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static int read_all(struct mcp_config *c, const struct mcp_config_spec *spec, struct err *err)
+{
+	struct loading w = { .config = c, .spec = spec, .err = err };
+	int status = read_managed(&w);
+
+	if (status == 0)
+		status = read_flags(&w);
+	if (status < 0 || spec->strict)
+		return status;
+	status = read_own(&w);
+	for (size_t i = 0; status == 0 && i < spec->plugin_count; i++)
+		add_entry(&w, &spec->plugins[i]);
+	return status;
+}
+
+/* ---- deciding ---- */
+
+/* ---- the user's word on a project's servers ------------------------------------------------------------------------ */
+
+/* Whether a list in the settings names the server */
+struct named {
+	const char *name;
+	bool found;
+	struct settings_origin at; /* where, if found */
+};
+
+static void see_name(void *data, const struct settings_item *item)
+{
+	struct named *n = data;
+
+	if (!json_str_is(item->value, n->name))
+		return;
+	n->found = true;
+	n->at = item->origin;
+}
+
+/* In a trusted folder a script needs no approval: there is no person to give it. */
+static bool is_approved(const struct mcp_item *item, const struct mcp_config_spec *spec)
+{
+	struct named enabled = { .name = item->name };
+
+	settings_each(spec->settings, "enabledMcpjsonServers", see_name, &enabled);
+	return enabled.found || settings_bool(spec->settings, "enableAllProjectMcpServers", false) ||
+	       (!spec->interactive && settings_trusted(spec->settings));
+}
+
+/* ---- one item ---------------------------------------------------------------------------------------------------- */
+
+static void set_standing(struct mcp_item *item, enum mcp_standing standing, const char *reason)
+{
+	item->standing = standing;
+	item->reason = reason;
+}
+
+static bool is_from_managed_or_plugin(const struct mcp_item *item)
+{
+	return item->scope == MCP_SCOPE_MANAGED || item->scope == MCP_SCOPE_PLUGIN;
+}
+
+static void decide_approval(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
+{
+	struct named disabled = { .name = item->name };
+
+	settings_each(spec->settings, "disabledMcpjsonServers", see_name, &disabled);
+	if (disabled.found)
+		set_standing(item, MCP_REFUSED,
+			     arena_printf(&c->arena, "refused by disabledMcpjsonServers in %s:%u", disabled.at.file,
+					  disabled.at.line));
+	else if (!is_approved(item, spec))
+		set_standing(item, MCP_UNAPPROVED,
+			     "a project brings it: look at it, then name it in enabledMcpjsonServers of your settings");
+}
+
+static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
+{
+	AUTO_BUF struct buf why = { 0 };
+
+	if (item->standing == MCP_REFUSED)
+		return;
+	if (c->managed_file && item->scope != MCP_SCOPE_MANAGED)
+		set_standing(item, MCP_REFUSED, arena_printf(&c->arena, "only those of %s count", c->managed_file));
+	else if (c->plugins_only && !is_from_managed_or_plugin(item))
+		set_standing(item, MCP_REFUSED, "managed settings let only plugins bring servers");
+	else if (item->scope == MCP_SCOPE_FLAG && settings_bool(spec->settings, "disableSideloadFlags", false))
+		set_standing(item, MCP_REFUSED, "managed settings do not let --mcp-config bring servers");
+	else if (!mcp_policy_allows(c->policy, item->server, &why))
+		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
+	else if (item->scope == MCP_SCOPE_PROJECT)
+		decide_approval(c, item, spec);
+}
+
+/* ---- one against the others ---------------------------------------------------------------------------------------- */
+
+static bool same_tool_names(const struct mcp_item *a, const struct mcp_item *b)
+{
+	AUTO_BUF struct buf x = { 0 };
+	AUTO_BUF struct buf y = { 0 };
+
+	mcp_name_add(&x, str_from(a->name), STR(""));
+	mcp_name_add(&y, str_from(b->name), STR(""));
+	return str_eq(buf_str(&x), buf_str(&y));
+}
+
+/* Why upper goes before item; NULL: it does not. */
+static const char *shadow_reason(struct mcp_config *c, const struct mcp_item *item, const struct mcp_item *upper)
+{
+	if (!strcmp(item->name, upper->name))
+		return arena_printf(&c->arena, "the one of scope %s goes before it", mcp_scope_word(upper->scope));
+	if (same_tool_names(item, upper))
+		return arena_printf(&c->arena, "its tools would have the names of those of '%s'", upper->name);
+	if (item->scope == MCP_SCOPE_PLUGIN && mcp_server_same_endpoint(item->server, upper->server))
+		return arena_printf(&c->arena, "'%s' is the same server", upper->name);
+	return NULL;
+}
+
+static void decide_shadow(struct mcp_config *c, struct mcp_item *item)
+{
+	for (const struct mcp_item *upper = c->items; upper < item; upper++) {
+		const char *reason = upper->standing == MCP_COUNTS ? shadow_reason(c, item, upper) : NULL;
+		if (!reason)
+			continue;
+		set_standing(item, MCP_SHADOWED, reason);
+		item->by = upper;
+		return;
+	}
+}
+
+void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool approved)
+{
+	struct mcp_item *item = &c->items[which - c->items];
+
+	if (item->standing != MCP_UNAPPROVED)
+		return;
+	if (!approved) {
+		set_standing(item, MCP_REFUSED, "the user has refused it");
+		return;
+	}
+	set_standing(item, MCP_COUNTS, "");
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].standing == MCP_COUNTS)
+			decide_shadow(c, &c->items[i]);
+}
+
+static void decide_all(struct mcp_config *c, const struct mcp_config_spec *spec)
+{
+	for (size_t i = 0; i < c->count; i++)
+		decide_item(c, &c->items[i], spec);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].standing == MCP_COUNTS)
+			decide_shadow(c, &c->items[i]);
+}
+
+/* ---- the configuration ---- */
 
 const char *mcp_standing_word(enum mcp_standing standing)
 {
@@ -31,12 +526,12 @@ int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_
 
 	c->plugins_only = wants_plugins_only(spec->settings);
 	if (status == 0)
-		status = config_read_all(c, spec, err);
+		status = read_all(c, spec, err);
 	if (status < 0) {
 		mcp_config_free(c);
 		return status;
 	}
-	config_decide_all(c, spec);
+	decide_all(c, spec);
 	*ret_config = c;
 	return 0;
 }

@@ -13,6 +13,7 @@
  * Of the entries with one name that may count, the first one does, whole. */
 #pragma once
 #include "mcp/servers/policy.h"
+#include "mcp/servers/server.h"
 
 enum mcp_standing {
 	MCP_COUNTS,
@@ -72,3 +73,31 @@ void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool 
 
 /* Whether a server from elsewhere, as from an agent's definition, may be used. -ERR_DENIED says why not. */
 int mcp_config_admit(const struct mcp_config *c, const struct mcp_server *server, struct err *err);
+
+/* ---- where the servers of a user and of a project are written ---- */
+
+/* An object "mcpServers" in a file */
+struct mcp_location {
+	enum mcp_scope scope; /* local, project or user */
+	const char *file;
+	const char *folder; /* local: whose member of "projects"; NULL otherwise */
+};
+
+/* { 0 } is empty; texts and list are in the arena that was given */
+struct mcp_locations {
+	struct mcp_location *list;
+	size_t count;
+};
+
+/* The highest first: local of cwd, local of its repository's root, .mcp.json from cwd upwards to that root, user. What is
+ * written anew goes to the first of its scope. sources: enum setting_sources. The files need not be there. */
+void mcp_locations_find(struct mcp_locations *ret_locations, struct arena *a, const char *cwd, const char *state_file,
+			unsigned sources);
+const struct mcp_location *mcp_locations_first(const struct mcp_locations *locations,
+					       enum mcp_scope scope); /* NULL: none */
+
+/* -ERR_USAGE with file and line if the file is not what it should be. */
+int mcp_location_has(const struct mcp_location *location, struct str name, bool *ret_has, struct err *err);
+/* The entry becomes json, one line, or goes if json.p is NULL. All other bytes of the file stay; it is replaced whole or not
+ * at all, and writers take turns. */
+int mcp_location_set(const struct mcp_location *location, struct str name, struct str json, struct err *err);

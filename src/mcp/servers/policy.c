@@ -1,7 +1,124 @@
 /* SPDX-License-Identifier: MIT
- * policy.c - lists of servers that are denied and allowed. */
+ * policy.c - lists of servers that are denied and allowed, and the patterns for addresses in them. An address is parsed by the
+ * library that will connect to it, so that both see the same host. */
 #include "mcp/servers/policy.h"
-#include "mcp/servers/policy_int.h"
+#include <curl/curl.h>
+#include "lib/base/arena.h"
+#include "lib/match/wildcard.h"
+
+/* ---- patterns for addresses ---- */
+
+struct parts {
+	struct str scheme, authority, path;
+};
+
+static struct str lower_case(struct arena *a, struct str s)
+{
+	char *copy = arena_dup(a, s.p, s.n);
+
+	for (size_t i = 0; i < s.n; i++)
+		if (copy[i] >= 'A' && copy[i] <= 'Z')
+			copy[i] = (char)(copy[i] + 'a' - 'A');
+	return (struct str){ copy, s.n };
+}
+
+/* NULL: there is no such part. */
+static const char *get_part(CURLU *url, CURLUPart part, unsigned flags, struct arena *a)
+{
+	char *text = NULL;
+
+	if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
+		return NULL;
+	const char *copy = arena_strdup(a, text);
+	curl_free(text);
+	return copy;
+}
+
+static bool split_handle(CURLU *handle, struct arena *a, struct parts *ret)
+{
+	const char *scheme = get_part(handle, CURLUPART_SCHEME, 0, a);
+	const char *host = get_part(handle, CURLUPART_HOST, 0, a);
+	const char *port = get_part(handle, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT, a);
+	const char *path = get_part(handle, CURLUPART_PATH, 0, a);
+	const char *query = get_part(handle, CURLUPART_QUERY, 0, a);
+
+	if (!scheme || !host)
+		return false;
+	struct str name = str_from(host);
+	if (str_ends(name, STR(".")))
+		name.n--;
+	const char *authority = arena_printf(a, STR_FMT "%s%s", STR_ARG(name), port ? ":" : "", port ? port : "");
+	*ret = (struct parts){
+		.scheme = lower_case(a, str_from(scheme)),
+		.authority = lower_case(a, str_from(authority)),
+		.path = str_from(arena_printf(a, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "")),
+	};
+	return true;
+}
+
+static bool split_url(struct arena *a, const char *url, struct parts *ret)
+{
+	CURLU *handle = curl_url();
+
+	if (!handle)
+		base_oom(0);
+	bool good = curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK && split_handle(handle, a, ret);
+	curl_url_cleanup(handle);
+	return good;
+}
+
+static struct str without_usual_port(struct str authority, struct str scheme)
+{
+	struct str port = str_is(scheme, "https") ? STR(":443") : str_is(scheme, "http") ? STR(":80") : STR("");
+
+	if (port.n && str_ends(authority, port))
+		authority.n -= port.n;
+	return authority;
+}
+
+static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret)
+{
+	const char *mark = memmem(pattern.p, pattern.n, "://", 3);
+
+	if (!mark)
+		return false;
+	struct str scheme = lower_case(a, (struct str){ pattern.p, (size_t)(mark - pattern.p) });
+	struct str rest = { mark + 3, pattern.n - scheme.n - 3 };
+	size_t n = 0;
+	while (n < rest.n && !char_in(rest.p[n], "/?#"))
+		n++;
+	const char *user = memrchr(rest.p, '@', n);
+	size_t skip = user ? (size_t)(user - rest.p) + 1 : 0;
+	struct str authority = lower_case(a, (struct str){ rest.p + skip, n - skip });
+	*ret = (struct parts){ scheme, without_usual_port(authority, scheme), { rest.p + n, rest.n - n } };
+	return true;
+}
+
+static bool path_fits(const struct parts *pattern, struct str path)
+{
+	if (pattern->path.n)
+		return wildcard_match(pattern->path, path);
+	return str_ends(pattern->authority, STR("*")) || str_is(path, "/");
+}
+
+static struct str join_parts(struct arena *a, const struct parts *u)
+{
+	return str_from(arena_printf(a, STR_FMT "://" STR_FMT STR_FMT, STR_ARG(u->scheme), STR_ARG(u->authority),
+				     STR_ARG(u->path)));
+}
+
+bool policy_url_fits(struct str pattern, const char *url)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct parts p;
+	struct parts u;
+
+	if (!split_url(&a, url, &u))
+		return wildcard_match(pattern, str_from(url));
+	if (!split_pattern(&a, pattern, &p))
+		return wildcard_match(pattern, str_from(url)) || wildcard_match(pattern, join_parts(&a, &u));
+	return wildcard_match(p.scheme, u.scheme) && wildcard_match(p.authority, u.authority) && path_fits(&p, u.path);
+}
 
 /* One of the three is set. */
 struct rule {
@@ -25,7 +142,7 @@ struct mcp_policy {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-struct reader {
+struct policy_reader {
 	struct mcp_policy *policy;
 	struct rules *rules;
 	bool managed_only;
@@ -34,7 +151,7 @@ struct reader {
 	int status;
 };
 
-static void push(struct reader *r, const struct rule *rule)
+static void add_rule(struct policy_reader *r, const struct rule *rule)
 {
 	struct rules *rules = r->rules;
 
@@ -80,7 +197,7 @@ static void read_item(void *data, const struct settings_item *item)
 {
 	static const char expected[] =
 		"expected {\"serverName\": text}, {\"serverCommand\": [text, ...]} or {\"serverUrl\": text}";
-	struct reader *r = data;
+	struct policy_reader *r = data;
 	struct rule rule;
 
 	if (r->status < 0)
@@ -88,7 +205,7 @@ static void read_item(void *data, const struct settings_item *item)
 	if (read_rule(&r->policy->arena, item->value, &rule)) {
 		rule.file = arena_strdup(&r->policy->arena, item->origin.file);
 		rule.line = item->origin.line;
-		push(r, &rule);
+		add_rule(r, &rule);
 	} else if (r->notes) {
 		buf_addf(r->notes, "%s:%u: allowedMcpServers: %s; this one allows nothing\n", item->origin.file,
 			 item->origin.line, expected);
@@ -100,7 +217,7 @@ static void read_item(void *data, const struct settings_item *item)
 
 static void read_allowed(void *data, const struct settings_item *item)
 {
-	struct reader *r = data;
+	struct policy_reader *r = data;
 
 	if (!r->managed_only || item->origin.layer == LAYER_MANAGED)
 		read_item(data, item);
@@ -109,7 +226,7 @@ static void read_allowed(void *data, const struct settings_item *item)
 /* Of a project that is not trusted the list allows nothing; that it has a list at all still counts. */
 static void see_list(void *data, const struct settings_view *view)
 {
-	struct reader *r = data;
+	struct policy_reader *r = data;
 
 	if (view->value && view->effect != EFFECT_IGNORED && (!r->managed_only || view->origin.layer == LAYER_MANAGED))
 		r->policy->limited = true;
@@ -118,8 +235,8 @@ static void see_list(void *data, const struct settings_view *view)
 int mcp_policy_new(const struct settings *settings, struct buf *notes, struct mcp_policy **ret_policy, struct err *err)
 {
 	struct mcp_policy *p = xcalloc(1, sizeof *p);
-	struct reader denied = { .policy = p, .rules = &p->denied, .err = err };
-	struct reader allowed = {
+	struct policy_reader denied = { .policy = p, .rules = &p->denied, .err = err };
+	struct policy_reader allowed = {
 		.policy = p,
 		.rules = &p->allowed,
 		.managed_only = settings_bool(settings, "allowManagedMcpServersOnly", false),

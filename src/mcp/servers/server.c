@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * server.c - names of servers and of what they are; references. */
+ * server.c - names, references and identity of servers: when two entries mean the same connection. */
 #include "mcp/servers/server.h"
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -61,4 +61,118 @@ void mcp_server_unref(struct mcp_server *s)
 	struct arena arena = s->arena;
 	arena_release(&arena);
 	free(s);
+}
+
+/* ---- keys ---- */
+
+static void add_part(struct buf *key, const char *text)
+{
+	buf_addf(key, "%zu:%s", text ? strlen(text) : 0, text ? text : "");
+}
+
+static size_t count_texts(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static void add_list(struct buf *key, const char *const *list)
+{
+	size_t n = count_texts(list);
+
+	buf_addf(key, "[%zu]", n);
+	for (size_t i = 0; i < n; i++)
+		add_part(key, list[i]);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void lower_header_name(char *header)
+{
+	for (; *header && *header != ':'; header++)
+		if (*header >= 'A' && *header <= 'Z')
+			*header = (char)(*header + 'a' - 'A');
+}
+
+static void add_sorted(struct buf *key, const char *const *list, bool headers)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	size_t n = count_texts(list);
+	const char **sorted = arena_calloc(&a, (n + 1) * sizeof *sorted);
+
+	for (size_t i = 0; i < n; i++) {
+		char *text = arena_strdup(&a, list[i]);
+		if (headers)
+			lower_header_name(text);
+		sorted[i] = text;
+	}
+	qsort(sorted, n, sizeof *sorted, compare_texts);
+	add_list(key, sorted);
+}
+
+static void add_remote(struct buf *key, const struct mcp_server *s)
+{
+	add_part(key, s->url);
+	add_sorted(key, s->headers, true);
+	add_part(key, s->headers_helper);
+	add_part(key, s->headers_helper && s->believed ? "believed" : "");
+	add_part(key, s->oauth.client_id);
+	add_part(key, s->oauth.client_secret);
+	add_part(key, s->oauth.metadata_url);
+	add_part(key, s->oauth.scopes);
+	add_part(key, s->oauth.private_key);
+	add_part(key, s->oauth.idp_token_url);
+	add_part(key, s->oauth.idp_client_id);
+	add_part(key, s->oauth.idp_token);
+	buf_addf(key, "%u %d", s->oauth.callback_port, s->oauth.machine);
+}
+
+const char *mcp_server_key(struct mcp_server *s)
+{
+	AUTO_BUF struct buf key = { 0 };
+
+	add_part(&key, mcp_kind_word(s->kind));
+	add_part(&key, s->of_project ? "project" : ""); /* it has another environment */
+	switch (s->kind) {
+	case MCP_STDIO:
+		add_part(&key, s->command);
+		add_list(&key, s->args);
+		add_sorted(&key, s->env, false);
+		break;
+	case MCP_HTTP:
+	case MCP_SSE:
+		add_remote(&key, s);
+		break;
+	case MCP_SDK:
+		add_part(&key, s->name);
+		break;
+	}
+	return arena_str(&s->arena, buf_str(&key)).p;
+}
+
+static bool same_texts(const char *const *a, const char *const *b)
+{
+	size_t n = count_texts(a);
+
+	if (n != count_texts(b))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(a[i], b[i]) != 0)
+			return false;
+	return true;
+}
+
+bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_server *b)
+{
+	if (a->url && b->url)
+		return !strcmp(a->url, b->url);
+	if (a->command && b->command)
+		return !strcmp(a->command, b->command) && same_texts(a->args, b->args);
+	return false;
 }

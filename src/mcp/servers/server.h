@@ -79,6 +79,8 @@ struct mcp_entry {
 int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp_server **ret_server,
 		    const char **ret_type, struct err *err);
 
+/* The text for `key`, in the arena of the server, whose other fields are complete. */
+const char *mcp_server_key(struct mcp_server *s);
 /* Starts the same program with the same arguments, or reaches the same address; environment and headers do not count. Same
  * keys have the same endpoint. */
 bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_server *b);

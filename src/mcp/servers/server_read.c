@@ -1,12 +1,116 @@
 /* SPDX-License-Identifier: MIT
- * server_read.c - one entry of "mcpServers": a table of types, and a function for each field. */
+ * server_read.c - one entry of "mcpServers": variables in its texts, a table of types, and a function for each field. */
+#include "config/settings/settings.h"
 #include "lib/base/utf8.h"
-#include "mcp/servers/server_int.h"
+#include "mcp/servers/server.h"
+
+/* ---- ${NAME} and ${NAME:-default} ---- */
+
+/* ${NAME} or ${NAME:-default} */
+struct variable {
+	struct str name;
+	struct str fallback; /* p NULL: none */
+	const char *end;     /* behind the brace */
+};
+
+static size_t variable_length(const char *p)
+{
+	size_t n = 0;
+
+	for (;; n++) {
+		bool letter = (p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') || p[n] == '_';
+		if (!letter && !(n && p[n] >= '0' && p[n] <= '9'))
+			return n;
+	}
+}
+
+/* last is the last brace of the text: what begins behind it has no end, and nobody needs to look for it again. */
+static bool parse_variable(const char *at, const char *last, struct variable *ret)
+{
+	struct variable v = { 0 };
+
+	if (at[0] != '$' || at[1] != '{' || at > last)
+		return false;
+	v.name = (struct str){ at + 2, variable_length(at + 2) };
+	v.end = v.name.p + v.name.n;
+	if (v.end[0] == ':' && v.end[1] == '-') {
+		v.fallback.p = v.end + 2;
+		v.end = strchr(v.fallback.p, '}');
+		if (!v.end)
+			return false;
+		v.fallback.n = (size_t)(v.end - v.fallback.p);
+	}
+	if (!v.name.n || *v.end != '}')
+		return false;
+	v.end++;
+	*ret = v;
+	return true;
+}
+
+static const char *look_up_variable(const struct mcp_entry *entry, struct str name)
+{
+	if (entry->lookup)
+		return entry->lookup(entry->data, name);
+	AUTO_FREE char *copy = xstrndup(name.p, name.n);
+	return getenv(copy);
+}
+
+static void note_unset(struct buf *notes, const char *place, struct str name, bool withheld)
+{
+	if (!notes)
+		return;
+	if (withheld)
+		buf_addf(notes,
+			 "%s: ${" STR_FMT
+			 "} is not filled in: its name is that of a secret, and a project defines this "
+			 "server; define the server yourself (`cadre mcp add`) to give it the secret\n",
+			 place, STR_ARG(name));
+	else
+		buf_addf(notes,
+			 "%s: ${" STR_FMT "} is not set and stays as it is; ${" STR_FMT ":-...} gives a default\n",
+			 place, STR_ARG(name), STR_ARG(name));
+}
+
+static void add_value(struct buf *out, const struct mcp_entry *entry, const char *at, const struct variable *v,
+		      const char *place, struct buf *notes)
+{
+	bool withheld = entry->of_project && env_is_secret(v->name);
+	const char *value = withheld ? NULL : look_up_variable(entry, v->name);
+
+	if (value) {
+		buf_addstr(out, value);
+	} else if (v->fallback.p) {
+		buf_add(out, v->fallback.p, v->fallback.n);
+	} else {
+		buf_add(out, at, (size_t)(v->end - at));
+		note_unset(notes, place, v->name, withheld);
+	}
+}
+
+static const char *expand_variables(struct arena *a, const struct mcp_entry *entry, const char *place, const char *text,
+				    struct buf *notes)
+{
+	AUTO_BUF struct buf out = { 0 };
+	const char *last = strrchr(text, '}');
+	struct variable v;
+
+	for (const char *at = text; *at;) {
+		if (last && parse_variable(at, last, &v)) {
+			add_value(&out, entry, at, &v, place, notes);
+			at = v.end;
+		} else {
+			buf_addch(&out, *at++);
+		}
+	}
+	return arena_str(a, buf_str(&out)).p;
+}
+
+/* ---- fields ---- */
 
 /* The texts of one entry together are bounded by the file; what is compared with each other is bounded here. */
 enum { LEAST_TIMEOUT_MS = 1000, MOST_MEMBERS = 1000 };
 
-struct reader {
+struct entry_reader {
 	const struct mcp_entry *entry;
 	struct mcp_server *s;
 	const char *place; /* how messages begin */
@@ -24,8 +128,8 @@ static void add_place(struct buf *out, const struct mcp_entry *entry)
 	buf_addf(out, "%sserver '" STR_FMT "'", entry->file ? ": " : "", STR_ARG(utf8_cut(entry->name, 60)));
 }
 
-static int fail(struct reader *r, const char *type, const char *fmt, ...) printf_like(3, 4);
-static int fail(struct reader *r, const char *type, const char *fmt, ...)
+static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...) printf_like(3, 4);
+static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...)
 {
 	char text[sizeof r->err->text];
 	va_list args;
@@ -38,18 +142,19 @@ static int fail(struct reader *r, const char *type, const char *fmt, ...)
 	return err_set(r->err, ERR_USAGE, "%s: %s", r->place, text);
 }
 
-static int fail_field(struct reader *r, const char *field, const char *expected)
+static int entry_fail_field(struct entry_reader *r, const char *field, const char *expected)
 {
-	return fail(r, "invalid_config", "%s: expected %s", field, expected);
+	return entry_fail(r, "invalid_config", "%s: expected %s", field, expected);
 }
 
-static const char *expand(struct reader *r, const char *text)
+static const char *expand_text(struct entry_reader *r, const char *text)
 {
-	return server_expand(&r->s->arena, r->entry, r->place, text, r->notes);
+	return expand_variables(&r->s->arena, r->entry, r->place, text, r->notes);
 }
 
 /* A text that is there must have something in it. *ret stays as it is if there is none. */
-static int read_text(struct reader *r, const struct json *object, const char *field, bool expanded, const char **ret)
+static int read_text(struct entry_reader *r, const struct json *object, const char *field, bool expanded,
+		     const char **ret)
 {
 	const struct json *v = json_get(object, field);
 	const char *text = json_cstr(v, &r->s->arena);
@@ -57,25 +162,25 @@ static int read_text(struct reader *r, const struct json *object, const char *fi
 	if (!v)
 		return 0;
 	if (!text || !text[0])
-		return fail_field(r, field, "a text that is not empty");
-	*ret = expanded ? expand(r, text) : text;
+		return entry_fail_field(r, field, "a text that is not empty");
+	*ret = expanded ? expand_text(r, text) : text;
 	return 0;
 }
 
 /* Room for the elements or members of a field, and the NULL behind them; all NULL. */
-static int make_list(struct reader *r, const struct json *v, enum json_type type, const char *field,
+static int make_list(struct entry_reader *r, const struct json *v, enum json_type type, const char *field,
 		     const char ***ret_list)
 {
 	*ret_list = NULL;
 	if (v && !json_is(v, type))
-		return fail_field(r, field, type == JSON_ARRAY ? "an array of strings" : "an object of strings");
+		return entry_fail_field(r, field, type == JSON_ARRAY ? "an array of strings" : "an object of strings");
 	if (v && v->count > MOST_MEMBERS)
-		return fail(r, "invalid_config", "%s: more than %d elements", field, MOST_MEMBERS);
+		return entry_fail(r, "invalid_config", "%s: more than %d elements", field, MOST_MEMBERS);
 	*ret_list = arena_calloc(&r->s->arena, ((v ? v->count : 0) + 1) * sizeof **ret_list);
 	return 0;
 }
 
-static int read_args(struct reader *r)
+static int read_args(struct entry_reader *r)
 {
 	const struct json *list = json_get(r->entry->value, "args");
 	const char **args;
@@ -86,8 +191,8 @@ static int read_args(struct reader *r)
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		const char *text = json_cstr(v, &r->s->arena);
 		if (!text)
-			return fail_field(r, "args", "an array of strings");
-		args[n++] = expand(r, text);
+			return entry_fail_field(r, "args", "an array of strings");
+		args[n++] = expand_text(r, text);
 	}
 	r->s->args = args;
 	return 0;
@@ -100,7 +205,7 @@ static bool is_repeated(const struct json *object, struct json_member m, struct 
 }
 
 /* Strings, and numbers and booleans as they are written. */
-static const char *scalar(struct reader *r, const struct json *v)
+static const char *scalar_text(struct entry_reader *r, const struct json *v)
 {
 	struct str raw = json_raw(v);
 
@@ -124,7 +229,7 @@ static bool names_same(const char *a, const char *b)
 }
 
 /* What whoever brings the entry adds; the entry's own word counts. */
-static const char *const *add_given(struct reader *r, const char **own, size_t count)
+static const char *const *add_given(struct entry_reader *r, const char **own, size_t count)
 {
 	const char *const *given = r->entry->env;
 	size_t more = 0;
@@ -147,7 +252,7 @@ static const char *const *add_given(struct reader *r, const char **own, size_t c
 	return all;
 }
 
-static int read_env(struct reader *r)
+static int read_env(struct entry_reader *r)
 {
 	const struct json *map = json_get(r->entry->value, "env");
 	struct arena *a = &r->s->arena;
@@ -158,11 +263,11 @@ static int read_env(struct reader *r)
 		return -ERR_USAGE;
 	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
 		const char *name = json_cstr(m.key, a);
-		const char *value = scalar(r, m.value);
+		const char *value = scalar_text(r, m.value);
 		if (!is_variable_name(name) || !value)
-			return fail_field(r, "env", "an object of strings, its keys names of variables");
+			return entry_fail_field(r, "env", "an object of strings, its keys names of variables");
 		if (!is_repeated(map, m, a))
-			env[n++] = arena_printf(a, "%s=%s", name, expand(r, value));
+			env[n++] = arena_printf(a, "%s=%s", name, expand_text(r, value));
 	}
 	r->s->env = add_given(r, env, n);
 	return 0;
@@ -180,7 +285,7 @@ static bool is_header_name(const char *name)
 	return name && name[0];
 }
 
-static int read_headers(struct reader *r)
+static int read_headers(struct entry_reader *r)
 {
 	const struct json *map = json_get(r->entry->value, "headers");
 	struct arena *a = &r->s->arena;
@@ -192,11 +297,11 @@ static int read_headers(struct reader *r)
 	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
 		const char *name = json_cstr(m.key, a);
 		const char *text = json_is(m.value, JSON_STRING) ? json_cstr(m.value, a) : NULL;
-		const char *value = text ? expand(r, text) : NULL;
+		const char *value = text ? expand_text(r, text) : NULL;
 		if (!is_header_name(name) || !value)
-			return fail_field(r, "headers", "an object of strings, its keys names of headers");
+			return entry_fail_field(r, "headers", "an object of strings, its keys names of headers");
 		if (strpbrk(value, "\r\n")) /* it would be two headers */
-			return fail(r, "invalid_config", "headers.%.60s: its value has more than one line", name);
+			return entry_fail(r, "invalid_config", "headers.%.60s: its value has more than one line", name);
 		if (!is_repeated(map, m, a))
 			headers[n++] = arena_printf(a, "%s: %s", name, value);
 	}
@@ -204,7 +309,7 @@ static int read_headers(struct reader *r)
 	return 0;
 }
 
-static int read_scopes(struct reader *r, const struct json *v)
+static int read_scopes(struct entry_reader *r, const struct json *v)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -214,11 +319,11 @@ static int read_scopes(struct reader *r, const struct json *v)
 	if (json_is(v, JSON_STRING))
 		return read_text(r, json_get(r->entry->value, "oauth"), "scopes", false, &r->s->oauth.scopes);
 	if (!json_is(v, JSON_ARRAY))
-		return fail_field(r, "oauth.scopes", "a string, or an array of strings");
+		return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
 	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {
 		const char *scope = json_cstr(e, &a);
 		if (!scope)
-			return fail_field(r, "oauth.scopes", "a string, or an array of strings");
+			return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
 		buf_addf(&text, "%s%s", text.n ? " " : "", scope);
 	}
 	r->s->oauth.scopes = arena_str(&r->s->arena, buf_str(&text)).p;
@@ -226,14 +331,14 @@ static int read_scopes(struct reader *r, const struct json *v)
 }
 
 /* How a token is had without a person. */
-static int read_grant(struct reader *r, const struct json *v)
+static int read_grant(struct entry_reader *r, const struct json *v)
 {
 	struct mcp_oauth *o = &r->s->oauth;
 	const struct json *type = json_get(v, "grantType");
 
 	o->machine = json_str_is(type, "client_credentials");
 	if (type && !o->machine && !json_str_is(type, "authorization_code"))
-		return fail_field(r, "oauth.grantType", "authorization_code or client_credentials");
+		return entry_fail_field(r, "oauth.grantType", "authorization_code or client_credentials");
 	if (read_text(r, v, "privateKey", true, &o->private_key) < 0 ||
 	    read_text(r, v, "idpTokenUrl", true, &o->idp_token_url) < 0 ||
 	    read_text(r, v, "idpClientId", true, &o->idp_client_id) < 0 ||
@@ -242,7 +347,7 @@ static int read_grant(struct reader *r, const struct json *v)
 	return 0;
 }
 
-static int read_oauth(struct reader *r)
+static int read_oauth(struct entry_reader *r)
 {
 	const struct json *v = json_get(r->entry->value, "oauth");
 	const struct json *port = json_get(v, "callbackPort");
@@ -250,9 +355,9 @@ static int read_oauth(struct reader *r)
 	uint64_t number = 0;
 
 	if (v && !json_is(v, JSON_OBJECT))
-		return fail_field(r, "oauth", "an object");
+		return entry_fail_field(r, "oauth", "an object");
 	if (port && (!json_u64(port, &number) || number < 1 || number > 65535))
-		return fail_field(r, "oauth.callbackPort", "a number from 1 to 65535");
+		return entry_fail_field(r, "oauth.callbackPort", "a number from 1 to 65535");
 	o->callback_port = (unsigned)number;
 	if (read_text(r, v, "clientId", false, &o->client_id) < 0 ||
 	    read_text(r, v, "clientSecret", true, &o->client_secret) < 0 ||
@@ -263,12 +368,12 @@ static int read_oauth(struct reader *r)
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
-static int read_stdio(struct reader *r)
+static int read_stdio(struct entry_reader *r)
 {
 	if (read_text(r, r->entry->value, "command", true, &r->s->command) < 0 || read_args(r) < 0)
 		return -ERR_USAGE;
 	if (!r->s->command)
-		return fail_field(r, "command", "the program to start");
+		return entry_fail_field(r, "command", "the program to start");
 	return read_env(r);
 }
 
@@ -282,33 +387,33 @@ static bool is_web_address(const char *url)
 	       str_starts(rest, STR("//"));
 }
 
-static int read_remote(struct reader *r)
+static int read_remote(struct entry_reader *r)
 {
 	const struct json *v = r->entry->value;
 
 	if (read_text(r, v, "url", true, &r->s->url) < 0)
 		return -ERR_USAGE;
 	if (!r->s->url)
-		return fail_field(r, "url", "the address of the server");
+		return entry_fail_field(r, "url", "the address of the server");
 	if (!is_web_address(r->s->url))
-		return fail(r, "invalid_config", "url: expected http:// or https://, not '%.80s'", r->s->url);
+		return entry_fail(r, "invalid_config", "url: expected http:// or https://, not '%.80s'", r->s->url);
 	if (read_headers(r) < 0 || read_text(r, v, "headersHelper", false, &r->s->headers_helper) < 0)
 		return -ERR_USAGE;
 	return read_oauth(r);
 }
 
 /* It lives in the program that started us: a file cannot bring one. */
-static int read_sdk(struct reader *r)
+static int read_sdk(struct entry_reader *r)
 {
 	if (r->entry->scope != MCP_SCOPE_FLAG && r->entry->scope != MCP_SCOPE_AGENT)
-		return fail(r, "invalid_config", "type: a server of type sdk can be given by a host only");
+		return entry_fail(r, "invalid_config", "type: a server of type sdk can be given by a host only");
 	return 0;
 }
 
 static const struct type {
 	const char *word;
 	enum mcp_kind kind;
-	int (*read)(struct reader *r);
+	int (*read)(struct entry_reader *r);
 } types[] = {
 	{ "stdio", MCP_STDIO, read_stdio },
 	{ "http", MCP_HTTP, read_remote },
@@ -317,7 +422,7 @@ static const struct type {
 	{ "sdk", MCP_SDK, read_sdk },
 };
 
-static int find_type(struct reader *r, const struct type **ret_type)
+static int find_type(struct entry_reader *r, const struct type **ret_type)
 {
 	const struct json *v = json_get(r->entry->value, "type");
 
@@ -327,35 +432,35 @@ static int find_type(struct reader *r, const struct type **ret_type)
 			return 0;
 		}
 	if (v)
-		return fail(r, "unknown_type", "type: expected stdio, http or sse, not " STR_FMT,
-			    STR_ARG(utf8_cut(json_raw(v), 40)));
+		return entry_fail(r, "unknown_type", "type: expected stdio, http or sse, not " STR_FMT,
+				  STR_ARG(utf8_cut(json_raw(v), 40)));
 	if (json_get(r->entry->value, "command")) {
 		*ret_type = &types[0];
 		return 0;
 	}
 	if (json_get(r->entry->value, "url"))
-		return fail(
+		return entry_fail(
 			r, "url_missing_type",
 			"it has a url and no type: add \"type\": \"http\" (or \"sse\" for a server of the old kind)");
-	return fail_field(r, "command", "the program to start, or a type and a url");
+	return entry_fail_field(r, "command", "the program to start, or a type and a url");
 }
 
 /* ---- what all have ----------------------------------------------------------------------------------------------- */
 
-static int read_common(struct reader *r)
+static int read_common(struct entry_reader *r)
 {
 	const struct json *timeout = json_get(r->entry->value, "timeout");
 	const struct json *load = json_get(r->entry->value, "alwaysLoad");
 
 	if (timeout && (!json_u64(timeout, &r->s->timeout_ms) || r->s->timeout_ms < LEAST_TIMEOUT_MS))
-		return fail_field(r, "timeout", "milliseconds, 1000 or more");
+		return entry_fail_field(r, "timeout", "milliseconds, 1000 or more");
 	if (load && !json_is(load, JSON_TRUE) && !json_is(load, JSON_FALSE))
-		return fail_field(r, "alwaysLoad", "true or false");
+		return entry_fail_field(r, "alwaysLoad", "true or false");
 	r->s->always_load = json_bool(load);
 	return 0;
 }
 
-static void note_unknown(struct reader *r)
+static void note_unknown(struct entry_reader *r)
 {
 	static const char *const known[] = { "type",          "command", "args",    "env",        "url", "headers",
 					     "headersHelper", "oauth",   "timeout", "alwaysLoad", "name" };
@@ -383,32 +488,32 @@ static bool is_reserved(struct str name)
 	return false;
 }
 
-static int check_name(struct reader *r)
+static int check_name(struct entry_reader *r)
 {
 	struct str name = r->entry->name;
 
 	if (!str_trim(name).n || memchr(name.p, '\0', name.n))
-		return fail(r, "invalid_config", "it needs a name");
+		return entry_fail(r, "invalid_config", "it needs a name");
 	if (is_reserved(name))
-		return fail(r, "reserved_name", "this name is reserved; give it another one");
+		return entry_fail(r, "reserved_name", "this name is reserved; give it another one");
 	return 0;
 }
 
-static int read_entry(struct reader *r)
+static int read_entry(struct entry_reader *r)
 {
 	const struct type *type = NULL;
 
 	if (check_name(r) < 0)
 		return -ERR_USAGE;
 	if (!json_is(r->entry->value, JSON_OBJECT))
-		return fail(r, "invalid_config", "expected an object with a command, or with a type and a url");
+		return entry_fail(r, "invalid_config", "expected an object with a command, or with a type and a url");
 	if (find_type(r, &type) < 0)
 		return -ERR_USAGE;
 	r->s->kind = type->kind;
 	if (type->read(r) < 0 || read_common(r) < 0)
 		return -ERR_USAGE;
 	note_unknown(r);
-	r->s->key = server_key(r->s);
+	r->s->key = mcp_server_key(r->s);
 	return 0;
 }
 
@@ -417,7 +522,7 @@ int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp
 {
 	AUTO_BUF struct buf place = { 0 };
 	struct mcp_server *s = xcalloc(1, sizeof *s);
-	struct reader r = { entry, s, "", notes, ret_type, err };
+	struct entry_reader r = { entry, s, "", notes, ret_type, err };
 
 	s->refs = 1;
 	s->scope = entry->scope;

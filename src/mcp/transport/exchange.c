@@ -4,7 +4,7 @@
 #include "mcp/transport/exchange.h"
 #include "lib/base/utf8.h"
 #include "lib/io/url.h"
-#include "mcp/auth/oauth_url.h"
+#include "mcp/auth/oauth_http.h"
 
 enum {
 	FIRST_BYTE_MS = 60 * 1000,
@@ -60,7 +60,7 @@ static void on_head(struct http_req *req, int status)
 
 	x->status = status;
 	if (x->is_stream)
-		timer_stop(x->remote->core.t.world->loop, &x->timer);
+		timer_stop(x->remote->core.t.env->loop, &x->timer);
 	if (x->class->head && !x->dropped)
 		x->class->head(x);
 }
@@ -82,7 +82,7 @@ static bool on_data(struct http_req *req, const char *p, size_t n)
 	if (x->dropped)
 		return false;
 	if (!x->is_stream)
-		timer_start(x->remote->core.t.world->loop, &x->timer, x->first_byte_ms);
+		timer_start(x->remote->core.t.env->loop, &x->timer, x->first_byte_ms);
 	if (x->is_stream && exchange_is_ok(x)) {
 		if (!sse_feed(&x->sse, p, n, &err))
 			return true;
@@ -106,7 +106,7 @@ static void on_done(struct http_req *req, enum http_error error, const char *tex
 	x->error = error;
 	if (!x->text[0])
 		snprintf(x->text, sizeof x->text, "%s", text);
-	loop_kick(x->remote->core.t.world->loop, &x->kick);
+	loop_kick(x->remote->core.t.env->loop, &x->kick);
 }
 
 static void forget_transfer(struct exchange *x)
@@ -126,14 +126,14 @@ static void forget_transfer(struct exchange *x)
 static void begin_transfer(struct exchange *x)
 {
 	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
-	const struct mcp_world *world = x->remote->core.t.world;
+	const struct mcp_env *env = x->remote->core.t.env;
 	AUTO_ARENA struct arena arena = { 0 };
 	struct err err;
 
 	forget_transfer(x);
 	x->state = EXCHANGE_RUN;
 	x->auth_round = x->remote->auth_round;
-	x->started_ms = loop_now_ms(world->loop);
+	x->started_ms = loop_now_ms(env->loop);
 	struct http_request request = {
 		.method = x->method,
 		.url = x->url,
@@ -144,14 +144,14 @@ static void begin_transfer(struct exchange *x)
 		.stall_ms = SILENCE_MS,
 		.limit_bytes = UINT64_MAX,
 	};
-	if (http_start(world->http, &request, &handlers, x, &x->req, &err) < 0) {
+	if (http_start(env->http, &request, &handlers, x, &x->req, &err) < 0) {
 		x->ended = true;
 		x->error = HTTP_OTHER;
 		snprintf(x->text, sizeof x->text, "%s", err.text);
-		loop_kick(world->loop, &x->kick);
+		loop_kick(env->loop, &x->kick);
 		return;
 	}
-	timer_start(world->loop, &x->timer, x->first_byte_ms);
+	timer_start(env->loop, &x->timer, x->first_byte_ms);
 }
 
 /* ---- what its end means ---- */
@@ -256,7 +256,7 @@ static void exchange_step(struct kick *kick)
 	} else if (x->state == EXCHANGE_PREPARE) {
 		prepare(x);
 	} else if (x->state == EXCHANGE_RUN && x->ended) {
-		timer_stop(x->remote->core.t.world->loop, &x->timer);
+		timer_stop(x->remote->core.t.env->loop, &x->timer);
 		finish_transfer(x);
 	}
 }
@@ -267,7 +267,7 @@ static void on_timer(struct timer *timer)
 
 	if (x->state == EXCHANGE_PAUSE) {
 		x->state = EXCHANGE_PREPARE;
-		loop_kick(x->remote->core.t.world->loop, &x->kick);
+		loop_kick(x->remote->core.t.env->loop, &x->kick);
 	} else if (x->req) {
 		x->timed_out = !x->answered;
 		http_cancel(x->req);
@@ -295,7 +295,7 @@ struct exchange *exchange_start(struct remote *r, const struct exchange_class *c
 	x->prev = r->exchanges_end;
 	*x->prev = x;
 	r->exchanges_end = &x->next;
-	loop_kick(r->core.t.world->loop, &x->kick);
+	loop_kick(r->core.t.env->loop, &x->kick);
 	return x;
 }
 
@@ -304,14 +304,14 @@ void exchange_again(struct exchange *x, uint64_t after_ms)
 	x->method = "GET";
 	buf_release(&x->body);
 	x->state = EXCHANGE_PAUSE;
-	timer_start(x->remote->core.t.world->loop, &x->timer, after_ms);
+	timer_start(x->remote->core.t.env->loop, &x->timer, after_ms);
 }
 
 void exchange_answered(struct exchange *x)
 {
 	x->answered = true;
 	if (x->req)
-		timer_start(x->remote->core.t.world->loop, &x->timer, LINGER_MS);
+		timer_start(x->remote->core.t.env->loop, &x->timer, LINGER_MS);
 }
 
 void exchange_drop(struct exchange *x)
@@ -319,7 +319,7 @@ void exchange_drop(struct exchange *x)
 	x->dropped = true;
 	if (x->req)
 		http_cancel(x->req);
-	loop_kick(x->remote->core.t.world->loop, &x->kick);
+	loop_kick(x->remote->core.t.env->loop, &x->kick);
 }
 
 void exchange_free(struct exchange *x)
@@ -328,7 +328,7 @@ void exchange_free(struct exchange *x)
 
 	if (r->opener == x)
 		remote_opener_taken(r);
-	timer_stop(r->core.t.world->loop, &x->timer);
+	timer_stop(r->core.t.env->loop, &x->timer);
 	kick_cancel(&x->kick);
 	*x->prev = x->next;
 	if (x->next)

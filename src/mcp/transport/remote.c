@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * remote.c - a server behind an address: headers, authorisation, the end. */
+ * remote.c - a server behind an address: its headers, its authorisation, its end; and headersHelper, a shell command that prints
+ * a JSON object of headers, for secrets that change. The helper runs once for each connection and again when the server refuses
+ * what it printed. Without its headers no request is sent. */
 #include "mcp/transport/remote.h"
+#include <signal.h>
+#include <sys/wait.h>
 #include "mcp/transport/exchange.h"
+#include "mcp/transport/transport_int.h"
 
 enum { OWN_HEADERS = 8 };
 
 static void kick_all(struct remote *r)
 {
 	for (struct exchange *x = r->exchanges; x; x = x->next)
-		loop_kick(r->core.t.world->loop, &x->kick);
+		loop_kick(r->core.t.env->loop, &x->kick);
 }
 
 void remote_opener_taken(struct remote *r)
@@ -89,7 +94,7 @@ static void on_authorised(void *data, const struct err *err)
 	kick_all(r);
 }
 
-static void authorise(struct remote *r, int status, struct str challenge)
+static void remote_authorise(struct remote *r, int status, struct str challenge)
 {
 	r->authorising = true;
 	r->refreshing = !status;
@@ -105,7 +110,7 @@ bool remote_lets_go(struct remote *r, const struct exchange *x)
 		return false;
 	if (is_authorised_by_hand(r) || r->refresh_failed || !mcp_auth_stale(r->auth))
 		return true;
-	authorise(r, 0, (struct str){ 0 });
+	remote_authorise(r, 0, (struct str){ 0 });
 	return false;
 }
 
@@ -124,7 +129,7 @@ void remote_challenge(struct remote *r, const struct exchange *x)
 		err_set(&r->auth_error, ERR_DENIED,
 			"the server refuses the authorisation of its configuration (HTTP %d)", x->status);
 	else
-		authorise(r, x->status, buf_str(&x->challenge));
+		remote_authorise(r, x->status, buf_str(&x->challenge));
 }
 
 void remote_helper_done(struct remote *r)
@@ -146,8 +151,8 @@ int remote_start(struct remote *r, struct err *err)
 	mcp_core_init(&r->core);
 	r->exchanges_end = &r->exchanges;
 	r->url = xstrdup(t->server->url);
-	r->shard = http_pick_shard(t->world->http);
-	r->auth = mcp_auth_new(t->world, t->server);
+	r->shard = http_pick_shard(t->env->http);
+	r->auth = mcp_auth_new(t->env, t->server);
 	return remote_helper_start(r, err);
 }
 
@@ -176,4 +181,153 @@ void remote_release(struct remote *r)
 	buf_release(&r->version);
 	free(r->url);
 	mcp_core_release(&r->core);
+}
+
+/* ---- headersHelper ---- */
+
+enum { HELPER_MS = 10 * 1000, HELPER_BYTES = 64 << 10 };
+
+static void helper_fail(struct remote *r, const char *fmt, ...) printf_like(2, 3);
+static void helper_fail(struct remote *r, const char *fmt, ...)
+{
+	struct remote_helper *h = &r->helper;
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (!h->failed)
+		err_set(&h->err, ERR_IO, "headersHelper: %s", text);
+	h->failed = true;
+}
+
+/* What it printed must not become a second header or the end of all. */
+static bool is_clean(struct str s, const char *unwanted)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f || strchr(unwanted, s.p[i]))
+			return false;
+	return true;
+}
+
+static const char *helper_make_header(struct remote *r, struct json_member m)
+{
+	struct arena *arena = &r->helper.arena;
+	struct str name = json_str(m.key, arena);
+	struct str value = json_str(m.value, arena);
+
+	if (name.n && json_is(m.value, JSON_STRING) && is_clean(name, " :") && is_clean(value, ""))
+		return arena_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
+	helper_fail(r, "its output has a member that is no header");
+	return NULL;
+}
+
+static void helper_read_headers(struct remote *r)
+{
+	struct remote_helper *h = &r->helper;
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
+	size_t n = 0;
+
+	arena_reset(&h->arena);
+	h->headers = NULL;
+	if (json_parse(&reader, h->out.p, h->out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
+		helper_fail(r, "its output is no JSON object");
+		return;
+	}
+	const char **list = arena_calloc(&h->arena, (root->count + 1) * sizeof *list);
+	for (struct json_member m = json_members(root); m.key && !h->failed; m = json_member_next(root, m))
+		list[n++] = helper_make_header(r, m);
+	h->headers = h->failed ? NULL : list;
+}
+
+static void on_helper_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct remote *r = child_data(c);
+
+	if (is_stderr)
+		return; /* may have secrets in it */
+	if (r->helper.out.n + n <= HELPER_BYTES) {
+		buf_add(&r->helper.out, p, n);
+		return;
+	}
+	helper_fail(r, "it printed more than %d KB", HELPER_BYTES >> 10);
+	child_kill(c, SIGKILL);
+}
+
+static void on_helper_exit(struct child *c, int status)
+{
+	struct remote *r = child_data(c);
+	struct remote_helper *h = &r->helper;
+
+	h->child = NULL;
+	timer_stop(r->core.t.env->loop, &h->timer);
+	spawner_kill_group(r->core.t.env->spawner, child_pid(c));
+	if (WIFSIGNALED(status))
+		helper_fail(r, "it was killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		helper_fail(r, "it exited with status %d", WEXITSTATUS(status));
+	else if (!h->failed)
+		helper_read_headers(r);
+	buf_release(&h->out);
+	remote_helper_done(r);
+}
+
+static void on_helper_timeout(struct timer *timer)
+{
+	struct remote *r = CONTAINER_OF(timer, struct remote, helper.timer);
+
+	helper_fail(r, "it did not end within %d s", HELPER_MS / 1000);
+	remote_helper_stop(r);
+}
+
+static const char *const *helper_environment(const struct remote *r, struct arena *arena)
+{
+	const struct mcp_transport *t = &r->core.t;
+	const char *const *base = mcp_server_environment(t->env, t->server, arena);
+	size_t n = 0;
+
+	while (base[n])
+		n++;
+	const char **env = arena_calloc(arena, (n + 3) * sizeof *env);
+	memcpy(env, base, n * sizeof *env);
+	env[n] = arena_printf(arena, "CLAUDE_CODE_MCP_SERVER_NAME=%s", t->server->name);
+	env[n + 1] = arena_printf(arena, "CLAUDE_CODE_MCP_SERVER_URL=%s", t->server->url);
+	return env;
+}
+
+int remote_helper_start(struct remote *r, struct err *err)
+{
+	static const struct child_handlers handlers = { on_helper_output, on_helper_exit };
+	const struct mcp_transport *t = &r->core.t;
+	struct remote_helper *h = &r->helper;
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *argv[] = { "sh", "-c", t->server->headers_helper, NULL };
+
+	if (!t->server->headers_helper || !t->server->believed)
+		return 0;
+	h->failed = false;
+	h->timer.fire = on_helper_timeout;
+	struct child_options options = {
+		.argv = argv,
+		.envp = helper_environment(r, &arena),
+		.cwd = t->env->cwd,
+	};
+	if (spawn_start(t->env->spawner, &options, &handlers, r, &h->child, err) < 0)
+		return err_wrap(err, "headersHelper");
+	timer_start(t->env->loop, &h->timer, HELPER_MS);
+	return 0;
+}
+
+void remote_helper_stop(struct remote *r)
+{
+	if (r->helper.child)
+		child_kill(r->helper.child, SIGKILL);
+}
+
+void remote_helper_release(struct remote *r)
+{
+	arena_release(&r->helper.arena);
+	buf_release(&r->helper.out);
 }

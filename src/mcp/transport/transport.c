@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * transport.c - the kinds of transport: which class a server's kind has. */
+ * transport.c - the kinds of transport and what they share. What must not be reported from inside a function of the transport
+ * waits here for the next turn of the loop. */
 #include "mcp/transport/transport.h"
+#include "lib/base/utf8.h"
+#include "mcp/transport/transport_int.h"
 
 static const struct mcp_transport_class *const kinds[] = {
 	[MCP_STDIO] = &mcp_transport_stdio,
@@ -8,7 +11,7 @@ static const struct mcp_transport_class *const kinds[] = {
 	[MCP_SSE] = &mcp_transport_sse,
 };
 
-struct mcp_transport *mcp_transport_new(const struct mcp_world *world, struct mcp_server *server,
+struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
 					const struct mcp_transport_handlers *handlers, void *data)
 {
 	const struct mcp_transport_class *class = kinds[server->kind];
@@ -18,7 +21,7 @@ struct mcp_transport *mcp_transport_new(const struct mcp_world *world, struct mc
 	t->handlers = *handlers;
 	t->data = data;
 	t->server = mcp_server_ref(server);
-	t->world = world;
+	t->env = env;
 	return t;
 }
 
@@ -53,4 +56,159 @@ void mcp_transport_free(struct mcp_transport *t)
 {
 	if (t)
 		t->class->free(t);
+}
+
+enum { LOG_LINES_PER_SECOND = 200, LOG_LINE_BYTES = 1024 };
+
+/* ---- messages ---- */
+
+static bool is_answer_to(const struct json *message, int64_t id)
+{
+	int64_t its_id;
+
+	return json_i64(json_get(message, "id"), &its_id) && its_id == id && !json_get(message, "method");
+}
+
+static void core_deliver(struct mcp_core *c, const struct json *message, int64_t id, bool *ret_answered)
+{
+	if (c->closing)
+		return;
+	if (ret_answered && id && is_answer_to(message, id))
+		*ret_answered = true;
+	c->t.handlers.on_message(c->t.data, json_raw(message));
+}
+
+int mcp_core_message(struct mcp_core *c, struct str text, int64_t id, bool *ret_answered, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = MCP_MESSAGE_LIMIT } };
+	const struct json *root;
+
+	int rc = json_parse(&reader, text.p, text.n, &root, err);
+	if (rc < 0)
+		return rc;
+	if (json_is(root, JSON_OBJECT)) {
+		core_deliver(c, root, id, ret_answered);
+		return 0;
+	}
+	if (!json_is(root, JSON_ARRAY))
+		return err_set(err, ERR_PARSE, "it is no object");
+	for (const struct json *m = json_first(root); m; m = json_next(root, m))
+		if (json_is(m, JSON_OBJECT))
+			core_deliver(c, m, id, ret_answered);
+	return 0;
+}
+
+/* ---- the log ---- */
+
+static void core_log_line(struct mcp_core *c, struct str line)
+{
+	c->t.handlers.on_log(c->t.data, utf8_cut(line, LOG_LINE_BYTES));
+}
+
+static bool log_has_room(struct mcp_core *c)
+{
+	uint64_t now_ms = loop_now_ms(c->t.env->loop);
+
+	if (now_ms >= c->log_since_ms + 1000) {
+		unsigned left_out = c->log_left_out;
+		c->log_since_ms = now_ms;
+		c->log_lines = c->log_left_out = 0;
+		if (left_out)
+			mcp_core_log(c, "%u lines were left out", left_out);
+	}
+	if (c->log_lines++ < LOG_LINES_PER_SECOND)
+		return true;
+	c->log_left_out++;
+	return false;
+}
+
+void mcp_core_log(struct mcp_core *c, const char *fmt, ...)
+{
+	char text[LOG_LINE_BYTES + 200];
+	va_list ap;
+
+	if (c->closing || !c->t.handlers.on_log || !log_has_room(c))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	core_log_line(c, str_from(text));
+}
+
+/* ---- losses and the end ---- */
+
+struct mcp_loss {
+	struct mcp_loss *next;
+	int64_t id;
+	struct err err;
+};
+
+static struct mcp_loss *pop_loss(struct mcp_core *c)
+{
+	struct mcp_loss *l = c->losses;
+
+	if (l)
+		c->losses = l->next;
+	if (!c->losses)
+		c->losses_end = &c->losses;
+	return l;
+}
+
+/* A callback may close the transport; it cannot free it. */
+static void core_step(struct kick *kick)
+{
+	struct mcp_core *c = CONTAINER_OF(kick, struct mcp_core, kick);
+
+	while (!c->closing && c->losses) {
+		AUTO_FREE struct mcp_loss *l = pop_loss(c);
+		if (l->id)
+			c->t.handlers.on_lost(c->t.data, l->id, &l->err);
+		else
+			mcp_core_log(c, "a message could not be sent: %s", l->err.text);
+	}
+	if (!c->over)
+		return;
+	c->t.handlers.on_closed(c->t.data, c->end.kind ? &c->end : NULL, c->needs_auth, c->again);
+	c->t.class->free(&c->t);
+}
+
+void mcp_core_init(struct mcp_core *c)
+{
+	c->kick.step = core_step;
+	c->losses_end = &c->losses;
+}
+
+void mcp_core_release(struct mcp_core *c)
+{
+	kick_cancel(&c->kick);
+	while (c->losses)
+		free(pop_loss(c));
+	mcp_server_unref(c->t.server);
+}
+
+void mcp_core_lose(struct mcp_core *c, int64_t id, const struct err *err)
+{
+	struct mcp_loss *l = xcalloc(1, sizeof *l);
+
+	l->id = id;
+	l->err = *err;
+	*c->losses_end = l;
+	c->losses_end = &l->next;
+	loop_kick(c->t.env->loop, &c->kick);
+}
+
+bool mcp_core_close(struct mcp_core *c, const struct err *err)
+{
+	if (c->closing)
+		return false;
+	c->closing = true;
+	if (err)
+		c->end = *err;
+	return true;
+}
+
+void mcp_core_over(struct mcp_core *c)
+{
+	c->over = true;
+	loop_kick(c->t.env->loop, &c->kick);
 }

@@ -8,7 +8,7 @@
  * but on_closed comes. docs/internals/mcp_transport.md. */
 #pragma once
 #include "mcp/servers/server.h"
-#include "mcp/servers/world.h"
+#include "mcp/servers/env.h"
 
 struct mcp_auth;
 struct mcp_transport;
@@ -51,13 +51,13 @@ struct mcp_transport {
 	struct mcp_transport_handlers handlers;
 	void *data;
 	struct mcp_server *server; /* reference */
-	const struct mcp_world *world;
+	const struct mcp_env *env;
 };
 
 extern const struct mcp_transport_class mcp_transport_stdio, mcp_transport_http, mcp_transport_sse;
 
 /* By the server's kind (not MCP_SDK). Returns owned until start succeeds; free with mcp_transport_free before that. */
-struct mcp_transport *mcp_transport_new(const struct mcp_world *world, struct mcp_server *server,
+struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
 					const struct mcp_transport_handlers *handlers, void *data);
 int mcp_transport_start(struct mcp_transport *t, struct err *err);
 void mcp_transport_send(struct mcp_transport *t, int64_t id, struct str json);

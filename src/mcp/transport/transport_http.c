@@ -65,7 +65,7 @@ static void leave_session(struct streamable *s)
 {
 	struct remote *r = &s->remote;
 
-	timer_stop(r->core.t.world->loop, &s->timer);
+	timer_stop(r->core.t.env->loop, &s->timer);
 	if (r->core.closing)
 		return;
 	for (struct exchange *x = r->exchanges; x; x = x->next)
@@ -96,7 +96,7 @@ static void take_forgotten(struct exchange *x)
 	if (!r->forgotten) {
 		r->forgotten = true;
 		exchange_describe(x, &s->forgotten);
-		timer_start(r->core.t.world->loop, &s->timer, FORGOTTEN_MS);
+		timer_start(r->core.t.env->loop, &s->timer, FORGOTTEN_MS);
 	}
 	give_back(x);
 	exchange_free(x);
@@ -140,7 +140,7 @@ static uint64_t pause_ms(const struct exchange *x)
 
 static bool was_fruitful(const struct exchange *x)
 {
-	uint64_t now_ms = loop_now_ms(x->remote->core.t.world->loop);
+	uint64_t now_ms = loop_now_ms(x->remote->core.t.env->loop);
 
 	return x->status / 100 == 2 && (x->has_events || now_ms >= x->started_ms + STEADY_MS);
 }
@@ -335,7 +335,7 @@ static void http_free_remote(struct mcp_transport *t)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
 
-	timer_stop(r->core.t.world->loop, &streamable_of(r)->timer);
+	timer_stop(r->core.t.env->loop, &streamable_of(r)->timer);
 	remote_release(r);
 	free(streamable_of(r));
 }

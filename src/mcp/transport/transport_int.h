@@ -36,3 +36,9 @@ void mcp_core_lose(struct mcp_core *c, int64_t id, const struct err *err);
  * then calls mcp_core_over, after which it only waits to be freed. */
 bool mcp_core_close(struct mcp_core *c, const struct err *err);
 void mcp_core_over(struct mcp_core *c);
+
+/* What env gives (only the names that every program needs, with CLAUDE_CODE_MCP_ALLOWLIST_ENV on; no secrets for a server of
+ * a project), the entries of the server, ours; of a name that comes twice the later one counts. NULL-terminated; lives in the arena or is borrowed from
+ * env and server. */
+const char *const *mcp_server_environment(const struct mcp_env *env, const struct mcp_server *server,
+					  struct arena *arena);

@@ -3,7 +3,7 @@
  * the address that messages are posted to, and all answers come on the stream. Its end is the end of the connection. */
 #include "mcp/transport/exchange.h"
 #include "lib/io/url.h"
-#include "mcp/auth/oauth_url.h"
+#include "mcp/auth/oauth_http.h"
 
 enum { ENDPOINT_MS = 60 * 1000 };
 
@@ -106,7 +106,7 @@ static void take_endpoint(struct sse_transport *s, struct str place)
 		return;
 	}
 	s->endpoint = xstrdup(url);
-	timer_stop(s->remote.core.t.world->loop, &s->patience);
+	timer_stop(s->remote.core.t.env->loop, &s->patience);
 	while (s->queue) {
 		AUTO_FREE struct waiting *w = pop(s);
 		post(s, w->id, (struct str){ w->json, w->n });
@@ -156,7 +156,7 @@ static int sse_start(struct mcp_transport *t, struct err *err)
 	if (rc < 0)
 		return rc;
 	(void)exchange_start(&s->remote, &stream, "GET", s->remote.url, 0, (struct str){ 0 });
-	timer_start(t->world->loop, &s->patience, ENDPOINT_MS);
+	timer_start(t->env->loop, &s->patience, ENDPOINT_MS);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ static void sse_free(struct mcp_transport *t)
 {
 	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
 
-	timer_stop(t->world->loop, &s->patience);
+	timer_stop(t->env->loop, &s->patience);
 	while (s->queue)
 		free(pop(s));
 	free(s->endpoint);

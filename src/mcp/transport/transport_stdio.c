@@ -7,10 +7,74 @@
  * are no messages is ended too: no call could be told whether its answer will come. */
 #include <signal.h>
 #include <sys/wait.h>
+#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "lib/base/utf8.h"
 #include "mcp/transport/line_reader.h"
 #include "mcp/transport/transport_int.h"
-#include "mcp/transport/transport_stdio_env.h"
+
+/* ---- the environment of a child process ---- */
+
+enum { OWN_VARIABLES = 3 };
+
+struct environment {
+	const char **list;
+	size_t count;
+};
+
+static size_t variable_length(const char *entry)
+{
+	return strcspn(entry, "=");
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = variable_length(a);
+
+	return n == variable_length(b) && !memcmp(a, b, n);
+}
+
+static void env_put(struct environment *env, const char *entry)
+{
+	for (size_t i = 0; i < env->count; i++)
+		if (same_name(env->list[i], entry)) {
+			env->list[i] = entry;
+			return;
+		}
+	env->list[env->count++] = entry;
+}
+
+static bool every_program_needs(const char *entry)
+{
+	static const char *const names[] = { "HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
+					     "SHELL", "TERM", "TMPDIR", "TZ",      "USER" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (same_name(entry, names[i]))
+			return true;
+	return false;
+}
+
+const char *const *mcp_server_environment(const struct mcp_env *env, const struct mcp_server *server,
+					  struct arena *arena)
+{
+	size_t most = str_count(env->envp) + str_count(server->env) + OWN_VARIABLES + 1;
+	struct environment all = { .list = arena_calloc(arena, most * sizeof *all.list) };
+	bool few = env_is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
+
+	for (const char *const *e = env->envp; e && *e; e++)
+		if ((!few || every_program_needs(*e)) &&
+		    !(server->of_project && env_is_secret((struct str){ *e, variable_length(*e) })))
+			env_put(&all, *e);
+	for (const char *const *e = server->env; e && *e; e++)
+		env_put(&all, *e);
+	if (env->project_dir)
+		env_put(&all, arena_printf(arena, "CLAUDE_PROJECT_DIR=%s", env->project_dir));
+	if (env->session_id)
+		env_put(&all, arena_printf(arena, "CLAUDE_CODE_SESSION_ID=%s", env->session_id));
+	env_put(&all, "CLAUDECODE=1");
+	return all.list;
+}
 
 enum {
 	PATIENCE_MS = 500,          /* between the end of its stdin (or stdout) and SIGTERM */
@@ -32,10 +96,10 @@ static void end_softly(struct stdio *s)
 {
 	child_close_stdin(s->child);
 	if (!timer_running(&s->patience))
-		timer_start(s->core.t.world->loop, &s->patience, PATIENCE_MS);
+		timer_start(s->core.t.env->loop, &s->patience, PATIENCE_MS);
 }
 
-static void fail(struct stdio *s, enum err_kind kind, const char *text)
+static void stdio_fail(struct stdio *s, enum err_kind kind, const char *text)
 {
 	struct err err;
 
@@ -48,7 +112,7 @@ static void on_patience_over(struct timer *timer)
 {
 	struct stdio *s = CONTAINER_OF(timer, struct stdio, patience);
 
-	fail(s, ERR_PROTOCOL, "the server closed its output");
+	stdio_fail(s, ERR_PROTOCOL, "the server closed its output");
 }
 
 /* ---- what it says ---- */
@@ -60,7 +124,7 @@ static void note_junk(struct stdio *s, struct str line, const struct err *err)
 	mcp_core_log(&s->core, "what came is not a message (%s): " STR_FMT, err->text, STR_ARG(start));
 	s->junk_bytes += line.n + 1;
 	if (s->junk_bytes > JUNK_LIMIT_BYTES)
-		fail(s, ERR_PROTOCOL, "the server floods its output with lines that are no messages");
+		stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are no messages");
 }
 
 static void on_out_line(void *data, struct str line, bool cut)
@@ -72,7 +136,7 @@ static void on_out_line(void *data, struct str line, bool cut)
 	if (s->core.closing || !line.n)
 		return;
 	if (cut)
-		fail(s, ERR_LIMIT, "the server sent a message above 64 MB");
+		stdio_fail(s, ERR_LIMIT, "the server sent a message above 64 MB");
 	else if (mcp_core_message(&s->core, line, 0, NULL, &err) < 0)
 		note_junk(s, line, &err);
 	else
@@ -121,12 +185,12 @@ static void describe_exit(const struct stdio *s, int status, struct err *err)
 static void on_exit_of_child(struct child *c, int status)
 {
 	struct stdio *s = child_data(c);
-	const struct mcp_world *world = s->core.t.world;
+	const struct mcp_env *env = s->core.t.env;
 	struct err err;
 
 	s->child = NULL;
-	timer_stop(world->loop, &s->patience);
-	spawner_kill_group(world->spawner, child_pid(c));
+	timer_stop(env->loop, &s->patience);
+	spawner_kill_group(env->spawner, child_pid(c));
 	describe_exit(s, status, &err);
 	(void)mcp_core_close(&s->core, &err);
 	mcp_core_over(&s->core);
@@ -154,8 +218,8 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 	AUTO_ARENA struct arena arena = { 0 };
 	struct child_options options = {
 		.argv = make_argv(t->server, &arena),
-		.envp = mcp_server_environment(t->world, t->server, &arena),
-		.cwd = t->world->cwd,
+		.envp = mcp_server_environment(t->env, t->server, &arena),
+		.cwd = t->env->cwd,
 		.keep_stdin = true,
 		.tell_end = true,
 	};
@@ -164,7 +228,7 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 	s->out = (struct line_reader){ .limit_bytes = MCP_MESSAGE_LIMIT, .line = on_out_line, .data = s };
 	s->words = (struct line_reader){ .limit_bytes = STDERR_LINE_BYTES, .line = on_words, .data = s };
 	s->patience.fire = on_patience_over;
-	return spawn_start(t->world->spawner, &options, &handlers, s, &s->child, err);
+	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);
 }
 
 /* A line end between two tokens is only space in JSON, but on this wire it would end the message. */

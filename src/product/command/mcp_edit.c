@@ -144,7 +144,7 @@ static int check_entry(const char *name, enum mcp_scope scope, struct str json, 
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* An entry that is there but does not count would be a surprise later. */
-static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_place *place,
+static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_location *place,
 			    const char *name)
 {
 	struct mcp_config *config = NULL;
@@ -165,7 +165,7 @@ static void report_standing(struct services *sv, struct cadre_report *r, const s
 	mcp_config_free(config);
 }
 
-static void report_change(struct cadre_report *r, const struct mcp_place *place, const char *name, const char *done)
+static void report_change(struct cadre_report *r, const struct mcp_location *place, const char *name, const char *done)
 {
 	struct json_out w = json_out(&r->json);
 
@@ -187,20 +187,20 @@ static int add(struct services *sv, const char *name, const char *scope_word, st
 	       struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct mcp_places places;
+	struct mcp_locations places;
 	enum mcp_scope scope = MCP_SCOPE_LOCAL;
 	bool there;
 
 	if (check_name(name, err) < 0 || find_scope(scope_word ? scope_word : "local", &scope, err) < 0 ||
-	    check_entry(name, scope, json, err) < 0 || app_mcp_places(sv, &a, &places, err) < 0)
+	    check_entry(name, scope, json, err) < 0 || app_mcp_locations(sv, &a, &places, err) < 0)
 		return -(int)err->kind;
-	const struct mcp_place *place = mcp_places_first(&places, scope);
-	int status = mcp_place_has(place, str_from(name), &there, err);
+	const struct mcp_location *place = mcp_locations_first(&places, scope);
+	int status = mcp_location_has(place, str_from(name), &there, err);
 	if (status == 0 && there)
 		status = err_set(err, ERR_USAGE, "%s has a server '%s' already (scope %s); remove it first",
 				 place->file, name, mcp_scope_word(scope));
 	if (status == 0)
-		status = mcp_place_set(place, str_from(name), json, err);
+		status = mcp_location_set(place, str_from(name), json, err);
 	if (status < 0)
 		return status;
 	report_change(r, place, name, "added");
@@ -246,20 +246,20 @@ int cadre_mcp_add_json(struct cadre *c, const char *name, const char *scope, con
 /* ---- remove ------------------------------------------------------------------------------------------------------ */
 
 /* The one place that has it; with a scope the highest one of that scope. */
-static int find_entry(const struct mcp_places *places, const char *name, const char *scope_word,
-		      const struct mcp_place **ret_place, struct err *err)
+static int find_entry(const struct mcp_locations *places, const char *name, const char *scope_word,
+		      const struct mcp_location **ret_place, struct err *err)
 {
-	const struct mcp_place *found = NULL;
+	const struct mcp_location *found = NULL;
 	enum mcp_scope scope = MCP_SCOPE_LOCAL;
 
 	if (scope_word && find_scope(scope_word, &scope, err) < 0)
 		return -ERR_USAGE;
 	for (size_t i = 0; i < places->count; i++) {
-		const struct mcp_place *place = &places->list[i];
+		const struct mcp_location *place = &places->list[i];
 		bool there = false;
 		if (scope_word && place->scope != scope)
 			continue;
-		if (mcp_place_has(place, str_from(name), &there, err) < 0)
+		if (mcp_location_has(place, str_from(name), &there, err) < 0)
 			return -(int)err->kind;
 		if (there && found && found->scope != place->scope)
 			return err_set(err, ERR_USAGE,
@@ -280,18 +280,18 @@ int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struc
 {
 	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
-	const struct mcp_place *place = NULL;
-	struct mcp_places places;
+	const struct mcp_location *place = NULL;
+	struct mcp_locations places;
 	struct err err = { 0 };
 
 	if (!sv || !name || !ret_report)
 		return CADRE_USAGE;
 	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = app_mcp_places(sv, &a, &places, &err);
+	int status = app_mcp_locations(sv, &a, &places, &err);
 	if (status == 0)
 		status = find_entry(&places, name, scope, &place, &err);
 	if (status == 0)
-		status = mcp_place_set(place, str_from(name), (struct str){ 0 }, &err);
+		status = mcp_location_set(place, str_from(name), (struct str){ 0 }, &err);
 	if (status == 0)
 		report_change(report, place, name, "removed");
 	return app_give_report(status, report, ret_report, &err, why, why_size);

@@ -10,7 +10,7 @@ enum { MOST_LOG_BYTES = 4096 };
 
 struct trial {
 	struct services *services;
-	struct mcp_world world;
+	struct mcp_env env;
 	struct mcp_server *server; /* reference */
 	struct mcp_client *client; /* owned until it is closed */
 	cadre_visit_fn *visit;
@@ -118,7 +118,7 @@ static void on_closed(void *data)
 
 static void connect_now(struct trial *t)
 {
-	struct mcp_client_options options = { .world = &t->world,
+	struct mcp_client_options options = { .env = &t->env,
 					      .server = t->server,
 					      .events = { .on_state = on_state, .on_log = on_log, .data = t } };
 
@@ -290,11 +290,11 @@ static void try_server(struct trial *t, struct arena *a, const char *cwd, struct
 {
 	const char *root = git_root(a, cwd);
 
-	t->world = t->services->server_world;
-	t->world.cwd = cwd;
-	t->world.project_dir = root ? root : cwd;
-	t->world.open_url = t->visit ? open_url : NULL;
-	t->world.data = t;
+	t->env = t->services->server_env;
+	t->env.cwd = cwd;
+	t->env.project_dir = root ? root : cwd;
+	t->env.open_url = t->visit ? open_url : NULL;
+	t->env.data = t;
 	connect_now(t);
 	report_trial(report, t);
 	hang_up(t);

@@ -28,8 +28,8 @@ static struct cadre_session *session_for(struct services *sv, const struct mcp_s
 {
 	struct cadre_session *s = sv->sessions;
 
-	while (s &&
-	       (s->closing || !s->tree.main.servers || !mcp_set_find(s->tree.main.servers, str_from(server->name))))
+	while (s && (s->closing || !s->tree.main.servers ||
+		     !mcp_selection_find(s->tree.main.servers, str_from(server->name))))
 		s = s->next;
 	return s;
 }
@@ -60,7 +60,7 @@ static void decide(struct elicitation *e, const char *action, struct str content
 static void reply(struct elicitation *e)
 {
 	if (e->asked)
-		mcp_elicit_answer(e->asked, e->action, buf_str(&e->content));
+		mcp_elicitation_answer(e->asked, e->action, buf_str(&e->content));
 	elicitation_free(e);
 }
 
@@ -178,7 +178,7 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 	struct json_out w = json_out(&fields);
 
 	if (!s) {
-		mcp_elicit_answer(asked, "decline", STR(""));
+		mcp_elicitation_answer(asked, "decline", STR(""));
 		return;
 	}
 	struct elicitation *e = xcalloc(1, sizeof *e);
@@ -263,7 +263,7 @@ void session_drop_elicitations(struct cadre_session *s)
 	while (s->elicitations) {
 		struct elicitation *e = s->elicitations;
 		if (e->asked)
-			mcp_elicit_answer(TAKE(e->asked), "cancel", STR(""));
+			mcp_elicitation_answer(TAKE(e->asked), "cancel", STR(""));
 		elicitation_free(e);
 	}
 }

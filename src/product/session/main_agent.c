@@ -89,11 +89,11 @@ struct tool_set *session_pool(struct cadre_session *s)
 /* Of servers that its definition brings. */
 static void add_own_tools(struct cadre_session *s, struct tool_set *out)
 {
-	const struct mcp_set *set = s->tree.main.servers;
+	const struct mcp_selection *set = s->tree.main.servers;
 
-	for (size_t i = 0; set && i < mcp_set_count(set); i++)
-		if (mcp_link_server(mcp_set_at(set, i))->scope == MCP_SCOPE_AGENT)
-			mcp_link_tools(mcp_set_at(set, i), out);
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		if (mcp_lease_server(mcp_selection_at(set, i))->scope == MCP_SCOPE_AGENT)
+			mcp_lease_tools(mcp_selection_at(set, i), out);
 }
 
 void session_choose_tools(struct cadre_session *s)

@@ -64,14 +64,14 @@ int app_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err
 	return status;
 }
 
-int app_mcp_places(struct services *sv, struct arena *a, struct mcp_places *ret_places, struct err *err)
+int app_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err)
 {
 	struct settings_spec files;
 	const char *state_file;
 
 	if (app_settings_spec(sv, a, &files, err) < 0 || app_state_file(sv, a, &state_file, err) < 0)
 		return -(int)err->kind;
-	mcp_places_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
+	mcp_locations_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
 	return 0;
 }
 

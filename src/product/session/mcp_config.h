@@ -3,7 +3,6 @@
 #pragma once
 #include "product/session/session_int.h"
 #include "mcp/servers/config.h"
-#include "mcp/servers/config_place.h"
 
 /* As the disk is now. Borrows settings and plugins (NULL: none) until return. Returns owned; -ERR_USAGE names file and line. */
 int app_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
@@ -13,4 +12,4 @@ int app_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err
 /* The one of that name that counts, else the highest that does not; NULL: there is none. */
 const struct mcp_item *app_mcp_item(const struct mcp_config *config, const char *name);
 /* Where the options let a user's servers stand; in the arena. */
-int app_mcp_places(struct services *sv, struct arena *a, struct mcp_places *ret_places, struct err *err);
+int app_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err);

@@ -127,14 +127,14 @@ static void rejoin(struct cadre_session *s)
 
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
-		struct mcp_set *set = session_servers(s);
-		struct mcp_link *link = mcp_set_find(set, str_from(item->name));
-		if (item->standing != MCP_COUNTS && link && mcp_link_server(link) == item->server)
-			mcp_set_leave(set, str_from(item->name));
+		struct mcp_selection *set = session_servers(s);
+		struct mcp_lease *link = mcp_selection_find(set, str_from(item->name));
+		if (item->standing != MCP_COUNTS && link && mcp_lease_server(link) == item->server)
+			mcp_selection_leave(set, str_from(item->name));
 	}
 	for (size_t i = 0; i < config->count; i++)
 		if (config->items[i].standing == MCP_COUNTS)
-			mcp_set_join(session_servers(s), config->items[i].server);
+			mcp_selection_join(session_servers(s), config->items[i].server);
 }
 
 static void apply(struct cadre_session *s, size_t at, enum verdict verdict)

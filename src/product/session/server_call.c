@@ -5,7 +5,7 @@
 #include "lib/json/json_write.h"
 
 struct server_call {
-	struct mcp_link_call *call;
+	struct mcp_lease_call *call;
 	server_call_fn *done;
 	void *data;
 };
@@ -39,8 +39,8 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 struct server_call *server_call_start(struct cadre_session *s, struct str server, struct str tool, struct str arguments,
 				      server_call_fn *done, void *data, struct err *err)
 {
-	const struct mcp_set *set = s->tree.main.servers;
-	struct mcp_link *link = set ? mcp_set_find(set, server) : NULL;
+	const struct mcp_selection *set = s->tree.main.servers;
+	struct mcp_lease *link = set ? mcp_selection_find(set, server) : NULL;
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
 
@@ -54,7 +54,7 @@ struct server_call *server_call_start(struct cadre_session *s, struct str server
 	json_kstr(&w, "name", tool);
 	json_kraw(&w, "arguments", arguments);
 	json_close(&w);
-	c->call = mcp_link_call(
+	c->call = mcp_lease_call(
 		link, &(struct mcp_call){
 			      .method = "tools/call", .params = buf_str(&params), .answer = on_answer, .data = c });
 	return c;
@@ -62,5 +62,5 @@ struct server_call *server_call_start(struct cadre_session *s, struct str server
 
 void server_call_cancel(struct server_call *c)
 {
-	mcp_link_call_cancel(c->call, "it is not wanted any more");
+	mcp_lease_call_cancel(c->call, "it is not wanted any more");
 }

@@ -8,24 +8,24 @@
 enum { MOST_BLOCKS = 1000 };
 
 struct server_prompt {
-	struct mcp_link_call *call;
+	struct mcp_lease_call *call;
 	server_prompt_fn *done;
 	void *data;
 };
 
 /* ---- which there are --------------------------------------------------------------------------------------------- */
 
-typedef bool visit_fn(void *data, struct mcp_link *link, const char *name, const struct mcp_prompt *prompt);
+typedef bool visit_fn(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt);
 
-static bool visit_link(struct mcp_link *link, visit_fn *visit, void *data)
+static bool visit_link(struct mcp_lease *link, visit_fn *visit, void *data)
 {
-	struct mcp_catalog *c = mcp_link_state(link) == MCP_CONNECTED ? mcp_link_catalog(link) : NULL;
+	struct mcp_catalog *c = mcp_lease_state(link) == MCP_CONNECTED ? mcp_lease_catalog(link) : NULL;
 	AUTO_BUF struct buf name = { 0 };
 	bool more = true;
 
 	for (size_t i = 0; c && more && i < c->prompt_count; i++) {
 		buf_clear(&name);
-		mcp_name_add(&name, str_from(mcp_link_server(link)->name), str_from(c->prompts[i].name));
+		mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->prompts[i].name));
 		more = visit(data, link, name.p, &c->prompts[i]);
 	}
 	mcp_catalog_unref(c);
@@ -35,10 +35,10 @@ static bool visit_link(struct mcp_link *link, visit_fn *visit, void *data)
 /* Until visit says that it is enough. */
 static void visit_all(const struct cadre_session *s, visit_fn *visit, void *data)
 {
-	const struct mcp_set *set = s->tree.main.servers;
+	const struct mcp_selection *set = s->tree.main.servers;
 
-	for (size_t i = 0; set && i < mcp_set_count(set); i++)
-		if (!visit_link(mcp_set_at(set, i), visit, data))
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		if (!visit_link(mcp_selection_at(set, i), visit, data))
 			return;
 }
 
@@ -47,7 +47,7 @@ struct seeing {
 	void *data;
 };
 
-static bool see(void *data, struct mcp_link *link, const char *name, const struct mcp_prompt *prompt)
+static bool see(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
 	const struct seeing *v = data;
 
@@ -76,7 +76,7 @@ void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt)
 /* One prompt, looked for and asked while its catalog is there. */
 struct asking {
 	struct str name, arguments;
-	struct mcp_link *link; /* NULL: not found */
+	struct mcp_lease *link; /* NULL: not found */
 	struct buf params;
 	struct buf missing; /* names of required arguments that were not given */
 	struct buf hint;
@@ -112,7 +112,7 @@ static void put_arguments(struct asking *a, struct json_out *w, const struct mcp
 	json_close(w);
 }
 
-static bool find(void *data, struct mcp_link *link, const char *name, const struct mcp_prompt *prompt)
+static bool find(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
 	struct asking *a = data;
 	struct json_out w = json_out(&a->params);
@@ -218,10 +218,10 @@ static struct server_prompt *ask(struct asking *a, server_prompt_fn *done, void 
 	struct server_prompt *p = xcalloc(1, sizeof *p);
 
 	*p = (struct server_prompt){ .done = done, .data = data };
-	p->call = mcp_link_call(a->link, &(struct mcp_call){ .method = "prompts/get",
-							     .params = buf_str(&a->params),
-							     .answer = on_answer,
-							     .data = p });
+	p->call = mcp_lease_call(a->link, &(struct mcp_call){ .method = "prompts/get",
+							      .params = buf_str(&a->params),
+							      .answer = on_answer,
+							      .data = p });
 	return p;
 }
 
@@ -247,5 +247,5 @@ struct server_prompt *server_prompt_start(struct cadre_session *s, struct str na
 
 void server_prompt_cancel(struct server_prompt *p)
 {
-	mcp_link_call_cancel(p->call, "it is not wanted any more");
+	mcp_lease_call_cancel(p->call, "it is not wanted any more");
 }

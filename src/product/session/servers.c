@@ -31,7 +31,7 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 		return; /* the rest is for whoever looks at the server itself */
 	buf_addf(&line, "MCP server %s: " STR_FMT, server->name, STR_ARG(text));
 	for (struct cadre_session *s = sv->sessions; s; s = s->next)
-		if (s->tree.main.servers && mcp_set_find(s->tree.main.servers, str_from(server->name)))
+		if (s->tree.main.servers && mcp_selection_find(s->tree.main.servers, str_from(server->name)))
 			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&line) });
 }
 
@@ -54,13 +54,13 @@ static struct mcp_transport *make_transport(void *data, struct mcp_server *serve
 static void open_pool(struct services *sv)
 {
 	struct mcp_pool_events events = { .on_log = on_log,
-					  .on_elicit = app_elicit,
-					  .on_elicit_gone = app_elicit_gone,
+					  .on_elicitation = app_elicit,
+					  .on_elicitation_gone = app_elicit_gone,
 					  .roots = roots,
 					  .make_transport = make_transport,
 					  .data = sv };
 
-	sv->server_pool = mcp_pool_new(&sv->server_world, &events);
+	sv->server_pool = mcp_pool_new(&sv->server_env, &events);
 }
 
 int app_open_servers(struct services *sv, struct err *err)
@@ -69,12 +69,12 @@ int app_open_servers(struct services *sv, struct err *err)
 		return 0;
 	if (app_mcp_config(sv, sv->policy.settings, sv->plugins, &sv->mcp_config, err) < 0)
 		return -(int)err->kind;
-	sv->server_world = (struct mcp_world){ .loop = sv->loop,
-					       .spawner = sv->spawner,
-					       .http = sv->hook_http,
-					       .envp = sv->policy.envp,
-					       .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
-									 sv->store.config_dir) };
+	sv->server_env = (struct mcp_env){ .loop = sv->loop,
+					   .spawner = sv->spawner,
+					   .http = sv->hook_http,
+					   .envp = sv->policy.envp,
+					   .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
+								     sv->store.config_dir) };
 	open_pool(sv);
 	return 0;
 }
@@ -124,7 +124,7 @@ void session_update_tools(struct cadre_session *s)
 		return;
 	for (size_t i = 0; i < s->own_tools; i++)
 		tool_set_add(&now, pool->tools[i]);
-	mcp_set_tools(a->servers, &now);
+	mcp_selection_tools(a->servers, &now);
 	servers_bring_tools(&s->tree, a->servers, &now);
 	if (same_tools(pool, &now)) {
 		tool_set_release(&now);
@@ -140,11 +140,11 @@ void session_update_tools(struct cadre_session *s)
 
 static void log_states(const struct cadre_session *s)
 {
-	const struct mcp_set *set = s->tree.main.servers;
+	const struct mcp_selection *set = s->tree.main.servers;
 
-	for (size_t i = 0; set && i < mcp_set_count(set); i++)
-		services_log(s->services, "mcp", "%s: %s", mcp_link_server(mcp_set_at(set, i))->name,
-			     mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		services_log(s->services, "mcp", "%s: %s", mcp_lease_server(mcp_selection_at(set, i))->name,
+			     mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
 }
 
 static void on_change(void *data)
@@ -164,14 +164,14 @@ static int admit(void *data, const struct mcp_server *server, struct err *err)
 	return mcp_config_admit(s->services->mcp_config, server, err);
 }
 
-struct mcp_set *session_servers(struct cadre_session *s)
+struct mcp_selection *session_servers(struct cadre_session *s)
 {
 	struct actor *a = &s->tree.main;
 
 	if (!a->servers) {
-		a->servers = mcp_set_new(s->services->server_pool);
+		a->servers = mcp_selection_new(s->services->server_pool);
 		a->env.servers = a->servers;
-		mcp_set_on_change(a->servers, on_change, s);
+		mcp_selection_on_change(a->servers, on_change, s);
 	}
 	return a->servers;
 }
@@ -202,10 +202,10 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 	if (app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	find_roots(s);
-	if (!sv->server_world.cwd) {
-		sv->server_world.cwd = arena_strdup(&sv->options.arena, t->main.cwd);
-		sv->server_world.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
-		sv->server_world.session_id = arena_strdup(&sv->options.arena, s->id);
+	if (!sv->server_env.cwd) {
+		sv->server_env.cwd = arena_strdup(&sv->options.arena, t->main.cwd);
+		sv->server_env.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
+		sv->server_env.session_id = arena_strdup(&sv->options.arena, s->id);
 	}
 	t->server_pool = sv->server_pool;
 	t->server_wait_ms = app_server_wait_ms();
@@ -216,16 +216,16 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 	s->own_tools = session_pool(s)->count;
 	for (size_t i = 0; i < sv->mcp_config->count; i++)
 		if (sv->mcp_config->items[i].standing == MCP_COUNTS)
-			mcp_set_join(session_servers(s), sv->mcp_config->items[i].server);
+			mcp_selection_join(session_servers(s), sv->mcp_config->items[i].server);
 	for (struct host_server *h = sv->host_servers; h; h = h->next)
-		mcp_set_join(session_servers(s), h->server);
+		mcp_selection_join(session_servers(s), h->server);
 	return 0;
 }
 
 void session_release_servers(struct cadre_session *s)
 {
 	session_drop_elicitations(s);
-	mcp_set_free(TAKE(s->tree.main.servers));
+	mcp_selection_free(TAKE(s->tree.main.servers));
 }
 
 /* ---- before the first request ------------------------------------------------------------------------------------ */
@@ -237,16 +237,16 @@ static void on_settled(void *data)
 
 bool session_await_servers(struct cadre_session *s)
 {
-	struct mcp_set *set = s->tree.main.servers;
-	bool waits = set && !s->servers_awaited && mcp_set_settling(set);
+	struct mcp_selection *set = s->tree.main.servers;
+	bool waits = set && !s->servers_awaited && mcp_selection_settling(set);
 
 	s->servers_awaited = true;
 	if (waits)
-		mcp_set_wait(set, app_server_wait_ms(), on_settled, s);
+		mcp_selection_wait(set, app_server_wait_ms(), on_settled, s);
 	return waits;
 }
 
 void session_stop_awaiting(struct cadre_session *s)
 {
-	mcp_set_wait(s->tree.main.servers, 0, on_settled, s);
+	mcp_selection_wait(s->tree.main.servers, 0, on_settled, s);
 }

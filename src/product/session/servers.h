@@ -4,7 +4,7 @@
 #pragma once
 #include "product/session/session.h"
 #include "mcp/servers/config.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 
 int app_open_servers(struct services *sv, struct err *err); /* reads the configuration, once */
 void app_close_servers(struct services *sv);                /* ends all connections and waits for it */
@@ -17,7 +17,7 @@ bool session_await_servers(struct cadre_session *s);
 void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
 void session_renew_roots(struct cadre_session *s);   /* its directories are others: servers are told */
 void session_release_servers(struct cadre_session *s);
-struct mcp_set *session_servers(struct cadre_session *s); /* of the main agent; made if it has none */
+struct mcp_selection *session_servers(struct cadre_session *s); /* of the main agent; made if it has none */
 /* The main agent's tools and the head of its requests, as its servers are now. */
 void session_update_tools(struct cadre_session *s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * call.c - requests that go through to an MCP server, without the model: a call of a tool, a resource to be shown. */
 #include "mcp/client/pool.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 #include "product/stream/wire_int.h"
 
 enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 };
@@ -16,21 +16,21 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 		wire_later_reply(later, json_raw(result));
 }
 
-static void pass_on(const struct wire_request *r, struct mcp_link *link, const char *method, struct str params,
+static void pass_on(const struct wire_request *r, struct mcp_lease *link, const char *method, struct str params,
 		    uint64_t timeout_ms)
 {
-	(void)mcp_link_call(link, &(struct mcp_call){ .method = method,
-						      .params = params,
-						      .timeout_ms = timeout_ms,
-						      .answer = on_answer,
-						      .data = wire_later(r) });
+	(void)mcp_lease_call(link, &(struct mcp_call){ .method = method,
+						       .params = params,
+						       .timeout_ms = timeout_ms,
+						       .answer = on_answer,
+						       .data = wire_later(r) });
 }
 
-static struct mcp_link *find_server(const struct wire_request *r, struct str name)
+static struct mcp_lease *find_server(const struct wire_request *r, struct str name)
 {
-	const struct mcp_set *set = r->wire->session->tree.main.servers;
+	const struct mcp_selection *set = r->wire->session->tree.main.servers;
 
-	return set && name.n ? mcp_set_find(set, name) : NULL;
+	return set && name.n ? mcp_selection_find(set, name) : NULL;
 }
 
 /* ---- a resource -------------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ void wire_mcp_resource(const struct wire_request *r)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
 	struct str uri = json_str(json_get(r->body, "uri"), r->arena);
-	struct mcp_link *link = find_server(r, name);
+	struct mcp_lease *link = find_server(r, name);
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out out = json_out(&params);
 
@@ -48,7 +48,7 @@ void wire_mcp_resource(const struct wire_request *r)
 		wire_reply_error(r->wire, r->id, NULL, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
 		return;
 	}
-	if (!link || mcp_link_server(link)->kind == MCP_SDK) {
+	if (!link || mcp_lease_server(link)->kind == MCP_SDK) {
 		wire_reply_error(r->wire, r->id, NULL, "Server not found: " STR_FMT, STR_ARG(name));
 		return;
 	}
@@ -61,18 +61,18 @@ void wire_mcp_resource(const struct wire_request *r)
 /* ---- a tool ------------------------------------------------------------------------------------------------------ */
 
 /* The server's own name of a tool that the model knows as mcp__SERVER__TOOL; *ret_link is that server. NULL: no such tool. */
-static const char *find_tool(const struct wire_request *r, struct str wish, struct mcp_link **ret_link)
+static const char *find_tool(const struct wire_request *r, struct str wish, struct mcp_lease **ret_link)
 {
-	const struct mcp_set *set = r->wire->session->tree.main.servers;
+	const struct mcp_selection *set = r->wire->session->tree.main.servers;
 	AUTO_BUF struct buf name = { 0 };
 
-	for (size_t i = 0; set && i < mcp_set_count(set); i++) {
-		struct mcp_link *link = mcp_set_at(set, i);
-		struct mcp_catalog *c = mcp_link_catalog(link);
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
+		struct mcp_lease *link = mcp_selection_at(set, i);
+		struct mcp_catalog *c = mcp_lease_catalog(link);
 		const char *found = NULL;
 		for (size_t k = 0; c && !found && k < c->tool_count; k++) {
 			buf_clear(&name);
-			mcp_name_add(&name, str_from(mcp_link_server(link)->name), str_from(c->tools[k].name));
+			mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->tools[k].name));
 			if (str_eq(buf_str(&name), wish))
 				found = arena_strdup(r->arena, c->tools[k].name);
 		}
@@ -119,7 +119,7 @@ void wire_mcp_call(const struct wire_request *r)
 	struct str arguments = json_is(given, JSON_OBJECT) ? json_raw(given) : STR("{}");
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out out = json_out(&params);
-	struct mcp_link *link = NULL;
+	struct mcp_lease *link = NULL;
 	const char *tool = find_tool(r, wish, &link);
 
 	if (json_get(r->body, "input_files") || json_get(r->body, "output_files")) {

@@ -79,14 +79,14 @@ static void put_commands(struct json_out *w, const struct cadre_session *s)
 
 static void put_servers(struct json_out *w, const struct cadre_session *s)
 {
-	const struct mcp_set *set = s->tree.main.servers;
+	const struct mcp_selection *set = s->tree.main.servers;
 
 	json_key(w, "mcp_servers");
 	json_open(w, '[');
-	for (size_t i = 0; set && i < mcp_set_count(set); i++) {
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
 		json_open(w, '{');
-		json_kcstr(w, "name", mcp_link_server(mcp_set_at(set, i))->name);
-		json_kcstr(w, "status", mcp_state_word(mcp_link_state(mcp_set_at(set, i))));
+		json_kcstr(w, "name", mcp_lease_server(mcp_selection_at(set, i))->name);
+		json_kcstr(w, "status", mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
 		json_close(w);
 	}
 	json_close(w);

@@ -34,7 +34,7 @@ static void deliver(struct wire_transport *t, int64_t lost, struct str json)
 	buf_add(&d->json, json.p, json.n);
 	*t->last = d;
 	t->last = &d->next;
-	loop_kick(t->base.world->loop, &t->kick);
+	loop_kick(t->base.env->loop, &t->kick);
 }
 
 static void hand_over(struct wire_transport *t, struct delivery *d)
@@ -85,7 +85,7 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 	if (!t->closing && e->id)
 		deliver(t, response ? 0 : e->id, response ? json_raw(response) : why);
 	else if (t->closing)
-		loop_kick(t->base.world->loop, &t->kick);
+		loop_kick(t->base.env->loop, &t->kick);
 	free(e);
 }
 
@@ -169,7 +169,7 @@ static void close_transport(struct mcp_transport *base)
 
 	t->closing = true;
 	let_go(t);
-	loop_kick(base->world->loop, &t->kick);
+	loop_kick(base->env->loop, &t->kick);
 }
 
 static void free_transport(struct mcp_transport *base)
@@ -220,7 +220,7 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  .handlers = *handlers,
 					  .data = data,
 					  .server = mcp_server_ref(server),
-					  .world = &sv->server_world };
+					  .env = &sv->server_env };
 	t->kick.step = on_kick;
 	t->last = &t->first;
 	t->wire = w;

@@ -4,7 +4,7 @@
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 
-static struct mcp_set *servers_of(struct cadre_wire *w)
+static struct mcp_selection *servers_of(struct cadre_wire *w)
 {
 	return w->session->tree.main.servers;
 }
@@ -30,18 +30,18 @@ static void put_tools(struct json_out *out, const struct mcp_catalog *c)
 	json_close(out);
 }
 
-static void put_server(struct json_out *out, struct mcp_link *link)
+static void put_server(struct json_out *out, struct mcp_lease *link)
 {
-	const struct mcp_server *server = mcp_link_server(link);
-	enum mcp_state state = mcp_link_state(link);
-	struct mcp_catalog *c = mcp_link_catalog(link);
+	const struct mcp_server *server = mcp_lease_server(link);
+	enum mcp_state state = mcp_lease_state(link);
+	struct mcp_catalog *c = mcp_lease_catalog(link);
 
 	json_open(out, '{');
 	json_kcstr(out, "name", server->name);
 	json_kcstr(out, "status", mcp_state_word(state));
 	json_kcstr(out, "scope", mcp_scope_word(server->scope));
 	if (state == MCP_FAILED || state == MCP_NEEDS_AUTH)
-		json_kcstr(out, "error", mcp_link_error(link));
+		json_kcstr(out, "error", mcp_lease_error(link));
 	if (state == MCP_CONNECTED && c) {
 		json_key(out, "serverInfo");
 		json_open(out, '{');
@@ -56,12 +56,12 @@ static void put_server(struct json_out *out, struct mcp_link *link)
 
 void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 {
-	const struct mcp_set *set = servers_of(w);
+	const struct mcp_selection *set = servers_of(w);
 
 	json_key(out, "mcpServers");
 	json_open(out, '[');
-	for (size_t i = 0; set && i < mcp_set_count(set); i++)
-		put_server(out, mcp_set_at(set, i));
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		put_server(out, mcp_selection_at(set, i));
 	json_close(out);
 }
 
@@ -76,11 +76,11 @@ void wire_mcp_status(const struct wire_request *r)
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
 
-static struct mcp_link *find(const struct wire_request *r)
+static struct mcp_lease *find(const struct wire_request *r)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
-	struct mcp_set *set = servers_of(r->wire);
-	struct mcp_link *link = set && name.n ? mcp_set_find(set, name) : NULL;
+	struct mcp_selection *set = servers_of(r->wire);
+	struct mcp_lease *link = set && name.n ? mcp_selection_find(set, name) : NULL;
 
 	if (!link)
 		wire_reply_error(r->wire, r->id, NULL, "Server not found: " STR_FMT, STR_ARG(name));
@@ -89,11 +89,11 @@ static struct mcp_link *find(const struct wire_request *r)
 
 void wire_mcp_toggle(const struct wire_request *r)
 {
-	struct mcp_link *link = find(r);
+	struct mcp_lease *link = find(r);
 
 	if (!link)
 		return;
-	mcp_link_enable(link, json_bool(json_get(r->body, "enabled")));
+	mcp_lease_enable(link, json_bool(json_get(r->body, "enabled")));
 	session_update_tools(r->wire->session);
 	wire_reply(r->wire, r->id, STR(""));
 }
@@ -120,13 +120,13 @@ static void settling_free(struct wire_settling *s)
 	free(s);
 }
 
-static void tell_connected(struct wire_settling *s, struct mcp_link *link)
+static void tell_connected(struct wire_settling *s, struct mcp_lease *link)
 {
-	if (link && mcp_link_state(link) == MCP_CONNECTED)
+	if (link && mcp_lease_state(link) == MCP_CONNECTED)
 		wire_later_reply(s->later, STR(""));
 	else
 		wire_later_fail(s->later,
-				link && mcp_link_error(link)[0] ? mcp_link_error(link) : "Server not connected");
+				link && mcp_lease_error(link)[0] ? mcp_lease_error(link) : "Server not connected");
 }
 
 static void put_error(struct buf *errors, struct str name, const char *why)
@@ -140,12 +140,12 @@ static void put_error(struct buf *errors, struct str name, const char *why)
 	json_put_cstr(&out, why);
 }
 
-static void tell_set(struct wire_settling *s, const struct mcp_set *set)
+static void tell_set(struct wire_settling *s, const struct mcp_selection *set)
 {
 	for (size_t i = 0; i < s->added_count; i++) {
-		struct mcp_link *link = mcp_set_find(set, str_from(s->added[i]));
-		if (link && mcp_link_state(link) == MCP_FAILED)
-			put_error(&s->errors, str_from(s->added[i]), mcp_link_error(link));
+		struct mcp_lease *link = mcp_selection_find(set, str_from(s->added[i]));
+		if (link && mcp_lease_state(link) == MCP_FAILED)
+			put_error(&s->errors, str_from(s->added[i]), mcp_lease_error(link));
 	}
 	buf_addf(&s->facts, ",\"errors\":" STR_FMT "}}", STR_ARG(buf_str(&s->errors)));
 	wire_later_reply(s->later, buf_str(&s->facts));
@@ -153,9 +153,9 @@ static void tell_set(struct wire_settling *s, const struct mcp_set *set)
 
 void wire_servers_changed(struct cadre_wire *w)
 {
-	const struct mcp_set *set = w->session ? servers_of(w) : NULL;
+	const struct mcp_selection *set = w->session ? servers_of(w) : NULL;
 
-	if (set && mcp_set_settling(set))
+	if (set && mcp_selection_settling(set))
 		return;
 	while (w->settlings) {
 		struct wire_settling *s = w->settlings;
@@ -163,7 +163,7 @@ void wire_servers_changed(struct cadre_wire *w)
 		if (!set)
 			wire_later_fail(s->later, "the session is closed");
 		else if (s->name)
-			tell_connected(s, mcp_set_find(set, str_from(s->name)));
+			tell_connected(s, mcp_selection_find(set, str_from(s->name)));
 		else
 			tell_set(s, set);
 		settling_free(s);
@@ -192,13 +192,13 @@ static struct wire_settling *await(const struct wire_request *r)
 
 void wire_mcp_reconnect(const struct wire_request *r)
 {
-	struct mcp_link *link = find(r);
+	struct mcp_lease *link = find(r);
 
 	if (!link)
 		return;
 	struct wire_settling *s = await(r);
-	s->name = arena_strdup(&s->arena, mcp_link_server(link)->name);
-	mcp_link_reconnect(link);
+	s->name = arena_strdup(&s->arena, mcp_lease_server(link)->name);
+	mcp_lease_reconnect(link);
 	wire_servers_changed(r->wire);
 }
 
@@ -213,18 +213,18 @@ static bool was_named(const struct cadre_wire *w, struct str name)
  * command line brought, and no request has named, stays. */
 static void leave_old(struct json_out *out, const struct wire_request *r, const struct json *wanted)
 {
-	struct mcp_set *set = servers_of(r->wire);
+	struct mcp_selection *set = servers_of(r->wire);
 
 	json_key(out, "removed");
 	json_open(out, '[');
-	for (size_t i = set ? mcp_set_count(set) : 0; i-- > 0;) {
-		const struct mcp_server *server = mcp_link_server(mcp_set_at(set, i));
+	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
+		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
 		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
 		if ((!ours && !was_named(r->wire, name)) || json_get_str(wanted, name))
 			continue;
 		json_put_str(out, name);
-		mcp_set_leave(set, name);
+		mcp_selection_leave(set, name);
 		wire_drop_server(r->wire, name);
 	}
 	json_close(out);
@@ -239,7 +239,7 @@ static void remember(struct cadre_wire *w, struct str name)
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
-	struct mcp_set *set = session_servers(r->wire->session);
+	struct mcp_selection *set = session_servers(r->wire->session);
 	struct str name = json_str(m.key, r->arena);
 	struct mcp_server *server;
 	struct mcp_entry entry = { .name = name, .value = m.value, .scope = MCP_SCOPE_FLAG, .believed = true };
@@ -250,9 +250,9 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	int status = mcp_config_admit(r->wire->services->mcp_config, server, err);
 	if (status == 0)
 		remember(r->wire, name);
-	if (status == 0 && !mcp_set_find(set, name)) {
+	if (status == 0 && !mcp_selection_find(set, name)) {
 		*ret_added = true;
-		mcp_set_join(set, server);
+		mcp_selection_join(set, server);
 	}
 	mcp_server_unref(server);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * steer.c - requests that change how the session goes on. */
 #include "mcp/servers/server.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 #include "product/stream/wire_int.h"
 
 void wire_interrupt(const struct wire_request *r)
@@ -108,7 +108,7 @@ void wire_mcp_override(const struct wire_request *r)
 			  json_is(mode, JSON_NULL) ? PERMISSION_BYPASS
 			  : to_default             ? PERMISSION_DEFAULT
 						   : PERMISSION_AUTO);
-	if (!a->servers || !mcp_set_find(a->servers, server))
+	if (!a->servers || !mcp_selection_find(a->servers, server))
 		buf_addf(&payload, "{\"warning\":\"there is no server of this name now\"}");
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }

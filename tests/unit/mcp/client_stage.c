@@ -26,7 +26,7 @@ static void on_log(struct mcp_client *c, void *data, const char *level, struct s
 	buf_addf(&s->log, "%s " STR_FMT "\n", level, STR_ARG(text));
 }
 
-static void on_elicit(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
 {
 	struct client_stage *s = data;
 
@@ -34,10 +34,10 @@ static void on_elicit(struct mcp_client *c, void *data, struct mcp_elicitation *
 	s->asked_before = s->asked;
 	s->asked = e;
 	if (s->answer_at_once)
-		mcp_elicit_answer(e, "accept", STR(""));
+		mcp_elicitation_answer(e, "accept", STR(""));
 }
 
-static void on_elicit_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
 {
 	struct client_stage *s = data;
 
@@ -60,13 +60,13 @@ void client_stage_init(struct client_stage *s)
 void client_stage_connect(struct client_stage *s)
 {
 	s->client = mcp_client_new(&(struct mcp_client_options){
-		.world = &s->peer.world,
+		.env = &s->peer.env,
 		.server = s->peer.server,
 		.events = { .on_state = on_state,
 			    .on_catalog = on_catalog,
 			    .on_log = on_log,
-			    .on_elicit = on_elicit,
-			    .on_elicit_gone = on_elicit_gone,
+			    .on_elicitation = on_elicitation,
+			    .on_elicitation_gone = on_elicitation_gone,
 			    .roots = roots,
 			    .data = s },
 		.make_transport = peer_transport,

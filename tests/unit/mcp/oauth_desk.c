@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * oauth_desk.c - the servers of the authorisation tests, and their client. */
 #include "oauth_desk.h"
-#include "mcp/auth/oauth_form.h"
+#include "mcp/auth/oauth_http.h"
 #include "unit.h"
 
 /* ---- the server, in its threads ---- */
@@ -125,7 +125,7 @@ static void browse(void *desk, const char *url)
 
 void desk_no_person(struct desk *d)
 {
-	d->world.open_url = NULL;
+	d->env.open_url = NULL;
 }
 
 void desk_on_end(void *desk, const struct err *err)
@@ -139,7 +139,7 @@ void desk_on_end(void *desk, const struct err *err)
 void desk_new_auth(struct desk *d)
 {
 	mcp_auth_free(d->auth);
-	d->auth = mcp_auth_new(&d->world, &d->config);
+	d->auth = mcp_auth_new(&d->env, &d->config);
 }
 
 static void add_rule(struct desk *d, struct desk_rule rule)
@@ -192,7 +192,7 @@ void desk_init(struct desk *d)
 	folder_make(d->dir);
 	snprintf(d->file, sizeof d->file, "%s/deep/tokens.json", d->dir);
 	snprintf(d->url, sizeof d->url, "http://127.0.0.1:%u/mcp", server_port(d->server));
-	d->world = (struct mcp_world){
+	d->env = (struct mcp_env){
 		.loop = d->loop, .http = d->http, .auth_file = d->file, .open_url = browse, .data = d
 	};
 	d->config = (struct mcp_server){ .name = "far", .key = "far", .kind = MCP_HTTP, .url = d->url };

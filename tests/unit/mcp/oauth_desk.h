@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include "../io/http_server.h"
 #include "mcp/auth/auth.h"
-#include "mcp/auth/oauth_fetch.h"
+#include "mcp/auth/oauth_http.h"
 #include "unit.h"
 
 /* "$U" in body and location is the address of the server without a slash at the end, "$P" its port. A location: a redirect. */
@@ -38,7 +38,7 @@ struct desk {
 	struct loop *loop;
 	struct http *http;
 	char dir[FOLDER_MAX], file[96], url[96];
-	struct mcp_world world;
+	struct mcp_env env;
 	struct mcp_server config;
 	struct mcp_auth *auth;
 	struct oauth_fetch *browsers[DESK_BROWSERS];

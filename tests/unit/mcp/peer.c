@@ -218,7 +218,7 @@ struct mcp_transport *peer_transport(void *data, struct mcp_server *server,
 					 .handlers = *handlers,
 					 .data = handler_data,
 					 .server = mcp_server_ref(server),
-					 .world = &p->world };
+					 .env = &p->env };
 	end->peer = p;
 	return &end->t;
 }
@@ -246,7 +246,7 @@ void peer_init(struct peer *p)
 			    .resources = "" };
 	p->last = &p->first;
 	p->kick.step = on_kick;
-	p->world.loop = p->loop;
+	p->env.loop = p->loop;
 	p->server = peer_server("srv", "key of srv", MCP_STDIO);
 }
 

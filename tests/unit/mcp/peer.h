@@ -11,7 +11,7 @@ struct peer_message;
 
 struct peer {
 	struct loop *loop;
-	struct mcp_world world;
+	struct mcp_env env;
 	struct mcp_server *server; /* "srv", a process; fields may be changed before it is used */
 	/* what it answers; JSON */
 	const char *version, *capabilities, *instructions;

@@ -2,7 +2,7 @@
  * test_auth.c - whole runs against servers on loopback: what is asked in which order, and what comes of it. */
 #include "unit.h"
 #include "lib/json/json.h"
-#include "mcp/auth/oauth_pkce.h"
+#include "mcp/auth/oauth_client.h"
 #include "oauth_desk.h"
 #include "tests.h"
 

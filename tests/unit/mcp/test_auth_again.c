@@ -259,7 +259,7 @@ TEST(freed_while_a_person_signs_in_it_leaves_nothing_behind)
 {
 	struct desk d;
 	desk_init(&d);
-	d.world.open_url = stop_there;
+	d.env.open_url = stop_there;
 	mcp_auth_challenge(d.auth, 401, STR(""), desk_on_end, &d);
 	loop_run(d.loop);
 

@@ -243,7 +243,7 @@ TEST(a_client_may_be_closed_in_every_state)
 		s.peer.server->kind = MCP_HTTP;
 		s.peer.refuse_starts = 2;
 		s.peer.fail_lists = 1;
-		s.client = mcp_client_new(&(struct mcp_client_options){ .world = &s.peer.world,
+		s.client = mcp_client_new(&(struct mcp_client_options){ .env = &s.peer.env,
 									.server = s.peer.server,
 									.make_transport = peer_transport,
 									.transport_data = &s.peer });

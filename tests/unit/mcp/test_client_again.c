@@ -124,7 +124,7 @@ TEST(an_address_that_an_error_names_is_asked_for_and_the_call_sent_again_when_it
 	CHECK_CSTR(s.asked->url, "https://bank.example/");
 	CHECK_CSTR(s.asked->id, "e-7");
 	CHECK_STR(s.asked->message, "Sign in");
-	mcp_elicit_answer(s.asked, "accept", STR(""));
+	mcp_elicitation_answer(s.asked, "accept", STR(""));
 
 	CHECK(peer_was_sent(&s.peer, "\"method\":\"tools/call\",\"params\":{\"n\":1,"));
 	CHECK(!peer_was_sent(&s.peer, "\"action\""));
@@ -139,14 +139,14 @@ TEST(all_addresses_of_an_error_must_be_accepted)
 	begin(&s);
 
 	ask_barred(&s, 0, BARRED(BANK "," POST));
-	mcp_elicit_answer(s.asked, "accept", STR(""));
+	mcp_elicitation_answer(s.asked, "accept", STR(""));
 	CHECK_INT(s.peer.sent.n, 0);
-	mcp_elicit_answer(s.asked_before, "accept", STR(""));
+	mcp_elicitation_answer(s.asked_before, "accept", STR(""));
 	CHECK(peer_was_sent(&s.peer, "tools/call"));
 	answer(&s);
 
 	ask_barred(&s, 0, BARRED(BANK "," POST));
-	mcp_elicit_answer(s.asked, "decline", STR(""));
+	mcp_elicitation_answer(s.asked, "decline", STR(""));
 	peer_run_for(&s.peer, 10);
 	CHECK_INT(s.gone, 1);
 	CHECK_INT(s.peer.sent.n, 0);
@@ -182,7 +182,7 @@ TEST(a_second_refusal_and_one_without_addresses_are_errors)
 	begin(&s);
 
 	ask_barred(&s, 0, BARRED(BANK));
-	mcp_elicit_answer(s.asked, "accept", STR(""));
+	mcp_elicitation_answer(s.asked, "accept", STR(""));
 	peer_say(&s.peer, BARRED(BANK), (long long)peer_last_id(&s.peer));
 	peer_run_for(&s.peer, 10);
 	CHECK_STR(buf_str(&s.ends), "error 9 the server srv answered with error -32042: sign in first\n");
@@ -203,7 +203,7 @@ TEST(the_time_of_a_person_is_not_the_servers)
 	ask_barred(&s, 1000, BARRED(BANK));
 	peer_run_for(&s.peer, 60000);
 	CHECK_INT(s.ends.n, 0);
-	mcp_elicit_answer(s.asked, "accept", STR(""));
+	mcp_elicitation_answer(s.asked, "accept", STR(""));
 	peer_run_for(&s.peer, 900);
 	CHECK_INT(s.ends.n, 0);
 	peer_run_for(&s.peer, 200);

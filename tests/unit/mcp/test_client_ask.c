@@ -126,7 +126,7 @@ TEST(defaults_of_the_form_fill_what_an_answer_leaves_out)
 	loop_run(s.peer.loop);
 	CHECK_STR(s.asked->message, "who?");
 	CHECK_CSTR(s.asked->mode, "form");
-	mcp_elicit_answer(s.asked, "accept", STR("{\"age\":5,\"sure\":false,\"na\\u006de\":\"\"}"));
+	mcp_elicitation_answer(s.asked, "accept", STR("{\"age\":5,\"sure\":false,\"na\\u006de\":\"\"}"));
 	CHECK(peer_was_sent(&s.peer,
 			    "\"content\":{\"age\":5,\"sure\":false,\"name\":\"\",\"score\":9.5,\"kind\":\"b\"}"));
 	client_stage_release(&s);
@@ -140,7 +140,7 @@ TEST(a_declined_form_has_no_content)
 	client_stage_connect(&s);
 	peer_say(&s.peer, "%s", FORM);
 	loop_run(s.peer.loop);
-	mcp_elicit_answer(s.asked, "decline", STR(""));
+	mcp_elicitation_answer(s.asked, "decline", STR(""));
 
 	CHECK(peer_was_sent(&s.peer, "\"id\":\"e1\",\"result\":{\"action\":\"decline\"}}"));
 	client_stage_release(&s);

@@ -3,7 +3,6 @@
 #include "mcp/servers/config.h"
 #include "../settings/stage.h"
 #include "lib/json/json.h"
-#include "mcp/servers/config_place.h"
 #include "tests.h"
 
 /* A stage with what a load needs besides files */
@@ -492,43 +491,43 @@ TEST(places_are_those_that_are_read_the_highest_first)
 		{ MCP_SCOPE_PROJECT, "top/.mcp.json", "" },
 		{ MCP_SCOPE_USER, "home/.claude.json", "" },
 	};
-	struct mcp_places places;
+	struct mcp_locations places;
 	struct setup t;
 	setup_init(&t);
 
-	mcp_places_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
+	mcp_locations_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
 
 	CHECK_INT(places.count, COUNT_OF(expected));
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
-		const struct mcp_place *p = &places.list[i];
+		const struct mcp_location *p = &places.list[i];
 		CHECK_INT(p->scope, expected[i].scope);
 		CHECK_CSTR(stage_short(&t.stage, p->file), expected[i].file);
 		CHECK_CSTR(p->folder ? stage_short(&t.stage, p->folder) : "", expected[i].folder);
 	}
-	CHECK(mcp_places_first(&places, MCP_SCOPE_PROJECT) == &places.list[2]);
-	CHECK(mcp_places_first(&places, MCP_SCOPE_PLUGIN) == NULL);
+	CHECK(mcp_locations_first(&places, MCP_SCOPE_PROJECT) == &places.list[2]);
+	CHECK(mcp_locations_first(&places, MCP_SCOPE_PLUGIN) == NULL);
 	setup_release(&t);
 }
 
 TEST(an_entry_is_set_in_each_place_read_there_and_removed)
 {
-	struct mcp_places places;
+	struct mcp_locations places;
 	struct err err = { 0 };
 	bool there;
 	struct setup t;
 	setup_init(&t);
 	stage_put(&t.stage, "home/.claude.json", "{\"history\": [1]}");
-	mcp_places_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
+	mcp_locations_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
 
 	for (size_t i = 0; i < places.count; i++) {
-		const struct mcp_place *p = &places.list[i];
-		CHECK_INT(mcp_place_has(p, STR("s"), &there, &err), 0);
+		const struct mcp_location *p = &places.list[i];
+		CHECK_INT(mcp_location_has(p, STR("s"), &there, &err), 0);
 		CHECK(!there);
-		CHECK_INT(mcp_place_set(p, STR("s"), STR("{\"command\":\"x\"}"), &err), 0);
-		CHECK_INT(mcp_place_has(p, STR("s"), &there, &err), 0);
+		CHECK_INT(mcp_location_set(p, STR("s"), STR("{\"command\":\"x\"}"), &err), 0);
+		CHECK_INT(mcp_location_has(p, STR("s"), &there, &err), 0);
 		CHECK(there);
 		CHECK_CSTR(loaded(&t), arena_printf(&t.stage.arena, "s %s x", mcp_scope_word(p->scope)));
-		CHECK_INT(mcp_place_set(p, STR("s"), (struct str){ 0 }, &err), 0);
+		CHECK_INT(mcp_location_set(p, STR("s"), (struct str){ 0 }, &err), 0);
 		CHECK_CSTR(loaded(&t), "");
 	}
 	CHECK(str_starts(str_from(stage_text(&t.stage, "home/.claude.json")), STR("{\"history\": [1], ")));
@@ -537,16 +536,17 @@ TEST(an_entry_is_set_in_each_place_read_there_and_removed)
 
 TEST(a_name_that_stands_twice_is_removed_twice)
 {
-	struct mcp_places places;
+	struct mcp_locations places;
 	struct err err = { 0 };
 	struct setup t;
 	setup_init(&t);
 	stage_put(
 		&t.stage, "top/project/.mcp.json",
 		"{\"mcpServers\": {\"s\": {\"command\": \"a\"}, \"t\": {\"command\": \"t\"}, \"s\": {\"command\": \"b\"}}}");
-	mcp_places_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
+	mcp_locations_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
 
-	CHECK_INT(mcp_place_set(mcp_places_first(&places, MCP_SCOPE_PROJECT), STR("s"), (struct str){ 0 }, &err), 0);
+	CHECK_INT(mcp_location_set(mcp_locations_first(&places, MCP_SCOPE_PROJECT), STR("s"), (struct str){ 0 }, &err),
+		  0);
 
 	CHECK_CSTR(loaded(&t), "t project t");
 	setup_release(&t);

@@ -4,14 +4,10 @@
 #include <openssl/ecdsa.h>
 #include <openssl/pem.h>
 #include "lib/json/json.h"
-#include "mcp/auth/oauth_challenge.h"
-#include "mcp/auth/oauth_form.h"
-#include "mcp/auth/oauth_grant.h"
-#include "mcp/auth/oauth_jwt.h"
-#include "mcp/auth/oauth_metadata.h"
-#include "mcp/auth/oauth_pkce.h"
-#include "mcp/auth/oauth_scope.h"
-#include "mcp/auth/oauth_url.h"
+#include "mcp/auth/oauth_discovery.h"
+#include "mcp/auth/oauth_http.h"
+#include "mcp/auth/oauth_token.h"
+#include "mcp/auth/oauth_client.h"
 #include "tests.h"
 
 static const char *shown(const char *text)
@@ -141,27 +137,27 @@ TEST(only_https_and_this_machine_are_gone_to)
 			fail_msg("%s: not %d", table[i].url, table[i].want);
 }
 
-static void add_places(struct buf *out, const struct oauth_places *places)
+static void add_places(struct buf *out, const struct oauth_candidates *places)
 {
 	for (size_t i = 0; i < places->count; i++)
 		buf_addf(out, "%s%s", i ? " " : "", places->urls[i]);
 }
 
-static void check_places(int (*find)(struct arena *, const char *, struct oauth_places *, struct err *),
+static void check_places(int (*find)(struct arena *, const char *, struct oauth_candidates *, struct err *),
 			 const char *url, const char *want)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf said = { 0 };
-	struct oauth_places places;
+	struct oauth_candidates places;
 
 	CHECK_INT(find(&arena, url, &places, NULL), 0);
 	add_places(&said, &places);
 	CHECK_STR(buf_str(&said), want);
 }
 
-static int resource_places(struct arena *arena, const char *url, struct oauth_places *ret, struct err *err)
+static int resource_places(struct arena *arena, const char *url, struct oauth_candidates *ret, struct err *err)
 {
-	return oauth_resource_places(arena, url, NULL, ret, err);
+	return oauth_resource_candidates(arena, url, NULL, ret, err);
 }
 
 TEST(documents_are_looked_for_with_the_path_and_without)
@@ -170,9 +166,9 @@ TEST(documents_are_looked_for_with_the_path_and_without)
 		resource_places, "https://x:8/a/mcp?q",
 		"https://x:8/.well-known/oauth-protected-resource/a/mcp https://x:8/.well-known/oauth-protected-resource");
 	check_places(resource_places, "https://x/", "https://x/.well-known/oauth-protected-resource");
-	check_places(oauth_issuer_places, "https://x",
+	check_places(oauth_issuer_candidates, "https://x",
 		     "https://x/.well-known/oauth-authorization-server https://x/.well-known/openid-configuration");
-	check_places(oauth_issuer_places, "https://x/t/",
+	check_places(oauth_issuer_candidates, "https://x/t/",
 		     "https://x/.well-known/oauth-authorization-server/t https://x/.well-known/openid-configuration/t "
 		     "https://x/t/.well-known/openid-configuration");
 }

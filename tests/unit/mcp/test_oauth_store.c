@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "mcp/auth/oauth_callback.h"
-#include "mcp/auth/oauth_fetch.h"
+#include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_store.h"
 #include "mcp/servers/server.h"
 #include "tests.h"

@@ -3,7 +3,6 @@
 #include "mcp/servers/policy.h"
 #include "../settings/stage.h"
 #include "lib/json/json.h"
-#include "mcp/servers/policy_int.h"
 #include "tests.h"
 
 TEST(a_pattern_is_compared_with_an_address_part_by_part)

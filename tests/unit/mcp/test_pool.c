@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_pool.c - connections are shared, started a few at a time, ended after a moment of grace; sets of links. */
 #include "unit.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 #include "peer.h"
 #include "tests.h"
 
@@ -10,7 +10,7 @@ struct stage {
 	struct mcp_pool *pool;
 	unsigned changes, settled, drained, gone;
 	struct buf ends;
-	struct mcp_set *freed_on_change;
+	struct mcp_selection *freed_on_change;
 };
 
 static void on_drained(void *data)
@@ -34,7 +34,7 @@ static void stage_init(struct stage *s)
 
 	*s = (struct stage){ 0 };
 	peer_init(&s->peer);
-	s->pool = mcp_pool_new(&s->peer.world, &events);
+	s->pool = mcp_pool_new(&s->peer.env, &events);
 }
 
 static void stage_release(struct stage *s)
@@ -48,10 +48,10 @@ static void stage_release(struct stage *s)
 	buf_release(&s->ends);
 }
 
-static struct mcp_link *join(struct stage *s, const char *name, const char *key, enum mcp_kind kind)
+static struct mcp_lease *join(struct stage *s, const char *name, const char *key, enum mcp_kind kind)
 {
 	struct mcp_server *server = peer_server(name, key, kind);
-	struct mcp_link *l = mcp_pool_join(s->pool, server, on_change, s);
+	struct mcp_lease *l = mcp_pool_join(s->pool, server, on_change, s);
 
 	mcp_server_unref(server);
 	return l;
@@ -60,21 +60,21 @@ static struct mcp_link *join(struct stage *s, const char *name, const char *key,
 TEST(a_thousand_links_with_one_key_share_one_connection)
 {
 	struct stage s;
-	struct mcp_link *links[1000];
+	struct mcp_lease *links[1000];
 
 	stage_init(&s);
 	for (size_t i = 0; i < COUNT_OF(links); i++)
 		links[i] = join(&s, "a", "k", MCP_STDIO);
-	CHECK(mcp_link_settling(links[7]));
+	CHECK(mcp_lease_settling(links[7]));
 	loop_run(s.peer.loop);
 	CHECK_INT(s.peer.starts, 1);
 	CHECK_INT(s.changes, 1000); /* state and catalog come in one turn */
-	CHECK_INT(mcp_link_state(links[999]), MCP_CONNECTED);
+	CHECK_INT(mcp_lease_state(links[999]), MCP_CONNECTED);
 	mcp_pool_roots_changed(s.pool);
 	CHECK(peer_was_sent(&s.peer, "notifications/roots/list_changed"));
 
 	for (size_t i = 0; i < COUNT_OF(links); i++)
-		mcp_link_leave(links[i]);
+		mcp_lease_leave(links[i]);
 	CHECK_INT(s.peer.alive, 1);
 	peer_run_for(&s.peer, 1900);
 	CHECK_INT(s.peer.alive, 1);
@@ -89,9 +89,9 @@ TEST(whoever_comes_in_the_time_of_grace_finds_the_connection_still_there)
 
 	stage_init(&s);
 	for (unsigned i = 0; i < 5; i++) {
-		struct mcp_link *l = join(&s, "a", "k", MCP_STDIO);
+		struct mcp_lease *l = join(&s, "a", "k", MCP_STDIO);
 		peer_run_for(&s.peer, 500);
-		mcp_link_leave(l);
+		mcp_lease_leave(l);
 		peer_run_for(&s.peer, 1500);
 	}
 
@@ -108,7 +108,7 @@ TEST(other_keys_are_other_connections_and_three_processes_start_at_a_time)
 
 	for (size_t c = 0; c < COUNT_OF(cases); c++) {
 		struct stage s;
-		struct mcp_link *links[50];
+		struct mcp_lease *links[50];
 		unsigned connected = 0;
 		stage_init(&s);
 		s.peer.mute = true;
@@ -119,15 +119,15 @@ TEST(other_keys_are_other_connections_and_three_processes_start_at_a_time)
 		}
 		peer_run_for(&s.peer, 1000);
 		CHECK_INT(s.peer.starts, cases[c].at_a_time);
-		CHECK(mcp_link_settling(links[49]));
+		CHECK(mcp_lease_settling(links[49]));
 		s.peer.mute = false;
 		loop_run(s.peer.loop);
 		for (unsigned i = 0; i < 50; i++)
-			connected += mcp_link_state(links[i]) == MCP_CONNECTED;
+			connected += mcp_lease_state(links[i]) == MCP_CONNECTED;
 		/* the first ones hung: processes fail for good, remote ones are tried again */
 		CHECK_INT(connected, cases[c].kind == MCP_STDIO ? 47 : 50);
 		for (unsigned i = 0; i < 50; i++)
-			mcp_link_leave(links[i]);
+			mcp_lease_leave(links[i]);
 		stage_release(&s);
 	}
 }
@@ -135,21 +135,21 @@ TEST(other_keys_are_other_connections_and_three_processes_start_at_a_time)
 TEST(one_that_waits_for_its_turn_may_be_left)
 {
 	struct stage s;
-	struct mcp_link *links[5];
+	struct mcp_lease *links[5];
 
 	stage_init(&s);
 	s.peer.mute = true;
 	for (unsigned i = 0; i < 5; i++)
 		links[i] = join(&s, "x", (const char *[]){ "a", "b", "c", "d", "e" }[i], MCP_STDIO);
-	mcp_link_leave(links[3]);
+	mcp_lease_leave(links[3]);
 	peer_run_for(&s.peer, 10);
 	CHECK_INT(s.peer.starts, 3);
-	mcp_link_leave(links[0]);
+	mcp_lease_leave(links[0]);
 	peer_run_for(&s.peer, 2500);
 	CHECK_INT(s.peer.starts, 4); /* the place of one that was closed goes to the next */
-	mcp_link_leave(links[1]);
-	mcp_link_leave(links[2]);
-	mcp_link_leave(links[4]);
+	mcp_lease_leave(links[1]);
+	mcp_lease_leave(links[2]);
+	mcp_lease_leave(links[4]);
 	stage_release(&s);
 }
 
@@ -161,15 +161,15 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 	buf_addf(&s->ends, "%s\n", err ? err->text : "ok");
 }
 
-static struct mcp_link_call *call(struct stage *s, struct mcp_link *l)
+static struct mcp_lease_call *call(struct stage *s, struct mcp_lease *l)
 {
-	return mcp_link_call(l, &(struct mcp_call){ .method = "tools/call", .answer = on_answer, .data = s });
+	return mcp_lease_call(l, &(struct mcp_call){ .method = "tools/call", .answer = on_answer, .data = s });
 }
 
 TEST(a_link_that_leaves_cancels_its_own_calls_only)
 {
 	struct stage s;
-	struct mcp_link *a, *b;
+	struct mcp_lease *a, *b;
 
 	stage_init(&s);
 	a = join(&s, "a", "k", MCP_STDIO);
@@ -179,7 +179,7 @@ TEST(a_link_that_leaves_cancels_its_own_calls_only)
 	call(&s, a);
 	call(&s, b);
 	int64_t of_b = peer_last_id(&s.peer);
-	mcp_link_leave(a);
+	mcp_lease_leave(a);
 	peer_run_for(&s.peer, 100);
 	CHECK_STR(buf_str(&s.ends),
 		  "the request to the server a was cancelled\nthe request to the server a was cancelled\n");
@@ -188,39 +188,39 @@ TEST(a_link_that_leaves_cancels_its_own_calls_only)
 	peer_say(&s.peer, "{\"id\":%lld,\"result\":{}}", (long long)of_b);
 	peer_run_for(&s.peer, 100);
 	CHECK(str_ends(buf_str(&s.ends), STR("\nok\n")));
-	mcp_link_leave(b);
+	mcp_lease_leave(b);
 	stage_release(&s);
 }
 
 TEST(a_disabled_link_has_no_connection_until_it_is_enabled)
 {
 	struct stage s;
-	struct mcp_link *l;
+	struct mcp_lease *l;
 
 	stage_init(&s);
 	l = join(&s, "a", "k", MCP_STDIO);
 	loop_run(s.peer.loop);
-	mcp_link_enable(l, false);
+	mcp_lease_enable(l, false);
 	loop_run(s.peer.loop);
-	CHECK_INT(mcp_link_state(l), MCP_DISABLED);
+	CHECK_INT(mcp_lease_state(l), MCP_DISABLED);
 	CHECK_INT(s.peer.alive, 0);
-	CHECK(mcp_link_client(l) == NULL);
+	CHECK(mcp_lease_client(l) == NULL);
 	call(&s, l);
 	CHECK_INT(s.ends.n, 0);
 	loop_run(s.peer.loop);
 	CHECK_STR(buf_str(&s.ends), "the server is disabled\n");
 
-	mcp_link_enable(l, true);
+	mcp_lease_enable(l, true);
 	loop_run(s.peer.loop);
-	CHECK_INT(mcp_link_state(l), MCP_CONNECTED);
-	mcp_link_leave(l);
+	CHECK_INT(mcp_lease_state(l), MCP_CONNECTED);
+	mcp_lease_leave(l);
 	stage_release(&s);
 }
 
 TEST(draining_ends_what_is_still_in_use_and_nobody_joins_any_more)
 {
 	struct stage s;
-	struct mcp_link *l, *late;
+	struct mcp_lease *l, *late;
 
 	stage_init(&s);
 	l = join(&s, "a", "k", MCP_STDIO);
@@ -233,10 +233,10 @@ TEST(draining_ends_what_is_still_in_use_and_nobody_joins_any_more)
 	CHECK_INT(s.drained, 1);
 	CHECK_INT(s.peer.alive, 0);
 	CHECK_STR(buf_str(&s.ends), "the connection to the server a was closed\n");
-	CHECK_INT(mcp_link_state(l), MCP_FAILED);
-	CHECK_INT(mcp_link_state(late), MCP_FAILED);
-	mcp_link_leave(l);
-	mcp_link_leave(late);
+	CHECK_INT(mcp_lease_state(l), MCP_FAILED);
+	CHECK_INT(mcp_lease_state(late), MCP_FAILED);
+	mcp_lease_leave(l);
+	mcp_lease_leave(late);
 	mcp_pool_free(s.pool);
 	peer_release(&s.peer);
 	buf_release(&s.ends);
@@ -246,28 +246,28 @@ TEST(a_set_joins_a_name_once_and_shares_with_another)
 {
 	struct stage s;
 	struct mcp_server *server = peer_server("my srv", "k", MCP_STDIO);
-	struct mcp_set *parent, *child;
+	struct mcp_selection *parent, *child;
 
 	stage_init(&s);
-	parent = mcp_set_new(s.pool);
-	child = mcp_set_new(s.pool);
-	struct mcp_link *l = mcp_set_join(parent, server);
-	CHECK(mcp_set_join(parent, server) == l);
-	CHECK_INT(mcp_set_count(parent), 1);
-	CHECK(mcp_set_find(parent, STR("my srv")) == l);
-	CHECK(mcp_set_find(parent, STR("my_srv")) == l);
-	CHECK(mcp_set_find(parent, STR("my")) == NULL);
-	CHECK(mcp_set_share(child, parent, STR("other")) == NULL);
-	CHECK(mcp_set_share(child, parent, STR("my srv")) != NULL);
+	parent = mcp_selection_new(s.pool);
+	child = mcp_selection_new(s.pool);
+	struct mcp_lease *l = mcp_selection_join(parent, server);
+	CHECK(mcp_selection_join(parent, server) == l);
+	CHECK_INT(mcp_selection_count(parent), 1);
+	CHECK(mcp_selection_find(parent, STR("my srv")) == l);
+	CHECK(mcp_selection_find(parent, STR("my_srv")) == l);
+	CHECK(mcp_selection_find(parent, STR("my")) == NULL);
+	CHECK(mcp_selection_share(child, parent, STR("other")) == NULL);
+	CHECK(mcp_selection_share(child, parent, STR("my srv")) != NULL);
 	loop_run(s.peer.loop);
 	CHECK_INT(s.peer.starts, 1);
 
-	mcp_set_free(parent);
+	mcp_selection_free(parent);
 	loop_run(s.peer.loop);
-	CHECK_INT(mcp_link_state(mcp_set_at(child, 0)), MCP_CONNECTED);
-	mcp_set_leave(child, STR("my srv"));
-	CHECK_INT(mcp_set_count(child), 0);
-	mcp_set_free(child);
+	CHECK_INT(mcp_lease_state(mcp_selection_at(child, 0)), MCP_CONNECTED);
+	mcp_selection_leave(child, STR("my srv"));
+	CHECK_INT(mcp_selection_count(child), 0);
+	mcp_selection_free(child);
 	mcp_server_unref(server);
 	stage_release(&s);
 }
@@ -275,34 +275,34 @@ TEST(a_set_joins_a_name_once_and_shares_with_another)
 TEST(waiting_ends_when_all_have_settled_or_the_time_is_over)
 {
 	struct stage s;
-	struct mcp_set *set;
+	struct mcp_selection *set;
 
 	stage_init(&s);
-	set = mcp_set_new(s.pool);
-	mcp_set_wait(set, 5000, on_settled, &s); /* nothing to wait for */
+	set = mcp_selection_new(s.pool);
+	mcp_selection_wait(set, 5000, on_settled, &s); /* nothing to wait for */
 	CHECK_INT(s.settled, 0);
 	peer_run_for(&s.peer, 0);
 	CHECK_INT(s.settled, 1);
 
-	mcp_set_join(set, s.peer.server);
-	CHECK(mcp_set_settling(set));
-	mcp_set_wait(set, 5000, on_settled, &s);
+	mcp_selection_join(set, s.peer.server);
+	CHECK(mcp_selection_settling(set));
+	mcp_selection_wait(set, 5000, on_settled, &s);
 	peer_run_for(&s.peer, 1);
 	CHECK_INT(s.settled, 2);
-	CHECK(!mcp_set_settling(set));
+	CHECK(!mcp_selection_settling(set));
 
 	struct mcp_server *other = peer_server("other", "k2", MCP_STDIO);
 	s.peer.mute = true;
-	mcp_set_join(set, other);
+	mcp_selection_join(set, other);
 	mcp_server_unref(other);
-	mcp_set_wait(set, 5000, on_settled, &s);
+	mcp_selection_wait(set, 5000, on_settled, &s);
 	peer_run_for(&s.peer, 4900);
 	CHECK_INT(s.settled, 2);
 	peer_run_for(&s.peer, 200);
 	CHECK_INT(s.settled, 3);
 
-	mcp_set_wait(set, 5000, on_settled, &s);
-	mcp_set_free(set);
+	mcp_selection_wait(set, 5000, on_settled, &s);
+	mcp_selection_free(set);
 	loop_run(s.peer.loop);
 	CHECK_INT(s.settled, 3);
 	stage_release(&s);
@@ -313,7 +313,7 @@ static void free_set(void *data)
 	struct stage *s = data;
 
 	s->changes++;
-	mcp_set_free(s->freed_on_change);
+	mcp_selection_free(s->freed_on_change);
 }
 
 TEST(a_change_is_told_once_a_turn_and_whoever_is_told_may_free_the_set)
@@ -322,11 +322,11 @@ TEST(a_change_is_told_once_a_turn_and_whoever_is_told_may_free_the_set)
 	struct mcp_server *other = peer_server("other", "k2", MCP_STDIO);
 
 	stage_init(&s);
-	s.freed_on_change = mcp_set_new(s.pool);
-	mcp_set_join(s.freed_on_change, s.peer.server);
-	mcp_set_join(s.freed_on_change, other);
-	mcp_set_on_change(s.freed_on_change, free_set, &s);
-	mcp_set_wait(s.freed_on_change, 60000, on_settled, &s);
+	s.freed_on_change = mcp_selection_new(s.pool);
+	mcp_selection_join(s.freed_on_change, s.peer.server);
+	mcp_selection_join(s.freed_on_change, other);
+	mcp_selection_on_change(s.freed_on_change, free_set, &s);
+	mcp_selection_wait(s.freed_on_change, 60000, on_settled, &s);
 	loop_run(s.peer.loop);
 
 	CHECK_INT(s.changes, 1);

@@ -4,14 +4,14 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "mcp/client/result.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 #include "peer.h"
 #include "tests.h"
 
 struct stage {
 	struct peer peer;
 	struct mcp_pool *pool;
-	struct mcp_set *set;
+	struct mcp_selection *set;
 	struct tool_set tools;
 	struct tool_env env;
 	struct tool_gate gate;
@@ -37,17 +37,17 @@ static void stage_init(struct stage *s)
 
 	*s = (struct stage){ .gate.ask = allow };
 	peer_init(&s->peer);
-	s->pool = mcp_pool_new(&s->peer.world, &events);
-	s->set = mcp_set_new(s->pool);
+	s->pool = mcp_pool_new(&s->peer.env, &events);
+	s->set = mcp_selection_new(s->pool);
 	folder_make(s->dir);
 	s->env = (struct tool_env){ .loop = s->peer.loop, .servers = s->set, .results_dir = s->dir };
 }
 
 static void stage_connect(struct stage *s)
 {
-	mcp_set_join(s->set, s->peer.server);
+	mcp_selection_join(s->set, s->peer.server);
 	loop_run(s->peer.loop);
-	mcp_set_tools(s->set, &s->tools);
+	mcp_selection_tools(s->set, &s->tools);
 }
 
 static void on_drained(void *data)
@@ -58,7 +58,7 @@ static void on_drained(void *data)
 static void stage_release(struct stage *s)
 {
 	tool_set_release(&s->tools);
-	mcp_set_free(s->set);
+	mcp_selection_free(s->set);
 	mcp_pool_drain(s->pool, on_drained, s);
 	loop_run(s->peer.loop);
 	CHECK(s->drained);
@@ -94,7 +94,7 @@ TEST(tools_have_the_name_of_their_server_and_one_definition_for_all_agents)
 {
 	struct stage s;
 	struct tool_set again = { 0 };
-	struct mcp_set *child;
+	struct mcp_selection *child;
 
 	stage_init(&s);
 	s.peer.tools = "{\"name\":\"do it.now\",\"description\":\"d\",\"inputSchema\":{\"type\":\"object\"},"
@@ -107,12 +107,12 @@ TEST(tools_have_the_name_of_their_server_and_one_definition_for_all_agents)
 	CHECK_INT(s.tools.tools[0]->flags, TOOL_OWN_LIMIT | TOOL_CONCURRENT | TOOL_MAY_WAIT);
 	CHECK_INT(s.tools.tools[1]->flags, TOOL_OWN_LIMIT | TOOL_MAY_WAIT);
 
-	child = mcp_set_new(s.pool);
-	mcp_set_share(child, s.set, STR("srv"));
-	mcp_set_tools(child, &again);
+	child = mcp_selection_new(s.pool);
+	mcp_selection_share(child, s.set, STR("srv"));
+	mcp_selection_tools(child, &again);
 	CHECK(again.tools[0] == s.tools.tools[0]);
 	tool_set_release(&again);
-	mcp_set_free(child);
+	mcp_selection_free(child);
 	stage_release(&s);
 }
 
@@ -149,7 +149,7 @@ TEST(tools_of_an_old_catalog_stay_valid_after_the_list_has_changed)
 	s.peer.tools = "{\"name\":\"other\"}";
 	peer_say(&s.peer, "{\"method\":\"notifications/tools/list_changed\"}");
 	loop_run(s.peer.loop);
-	mcp_set_tools(s.set, &now);
+	mcp_selection_tools(s.set, &now);
 
 	CHECK_INT(now.count, 1);
 	CHECK_CSTR(now.tools[0]->name, "mcp__srv__other");

@@ -54,7 +54,7 @@ TEST(a_session_is_kept_by_its_id_and_ended_at_the_close)
 	wire_send(&w, 2, "{\"id\":2,\"method\":\"second\"}");
 	wire_wait(&w, "message {\"id\":2");
 	while (!site_saw(&s, "GET /mcp \n")) /* on a connection of its own, which may be slower */
-		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
+		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
 	wire_close(&w);
 
 	CHECK_STR(buf_str(&w.trail), "message {\"id\":1,\"result\":\"|\"}\n"
@@ -97,8 +97,8 @@ TEST(nothing_overtakes_the_first_notification)
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	wire_send(&w, 2, "{\"id\":2,\"method\":\"second\"}");
 	for (int i = 0; i < 20 || !site_saw(&s, "note"); i++) {
-		timer_start(w.world.loop, &timer, 1);
-		uv_run(loop_uv(w.world.loop), UV_RUN_ONCE);
+		timer_start(w.env.loop, &timer, 1);
+		uv_run(loop_uv(w.env.loop), UV_RUN_ONCE);
 	}
 	CHECK(!site_saw(&s, "second"));
 	CHECK(!site_saw(&s, "GET"));
@@ -106,7 +106,7 @@ TEST(nothing_overtakes_the_first_notification)
 	wire_wait(&w, "message {\"id\":2");
 	CHECK_INT(site_times(&s, "\"note\""), 1);
 
-	timer_stop(w.world.loop, &timer);
+	timer_stop(w.env.loop, &timer);
 	wire_close(&w);
 	stop(&w, &s);
 }
@@ -288,10 +288,10 @@ TEST(a_request_that_is_dropped_ends_its_transfer_and_nothing_else)
 	wire_send(&w, 1, "{\"id\":1}");
 	wire_send(&w, 2, "{\"id\":2}");
 	while (site_count(&s) < 2)
-		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
+		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
 	mcp_transport_drop(w.transport, 1);
-	while (!site_saw(&s, "gone") || w.world.http->active != 1)
-		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
+	while (!site_saw(&s, "gone") || w.env.http->active != 1)
+		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
 
 	CHECK_STR(buf_str(&w.trail), "");
 	wire_close(&w);

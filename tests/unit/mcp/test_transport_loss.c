@@ -189,7 +189,7 @@ static void begin_forgotten(struct wire *w, struct site *s, const char *second, 
 	wire_send(w, 2, second);
 	wire_send(w, 3, third);
 	while (site_count(s) < 3)
-		uv_run(loop_uv(w->world.loop), UV_RUN_NOWAIT);
+		uv_run(loop_uv(w->env.loop), UV_RUN_NOWAIT);
 	wire_wait(w, "returned 3\n");
 }
 
@@ -243,8 +243,8 @@ TEST(a_get_that_finds_nothing_only_means_that_there_is_no_stream)
 
 	mcp_transport_ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
-	while (w.world.http->active || !site_saw(&s, "GET"))
-		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
+	while (w.env.http->active || !site_saw(&s, "GET"))
+		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
 	wire_send(&w, 2, "{\"id\":2}");
 	wire_wait(&w, "message {\"id\":2");
 

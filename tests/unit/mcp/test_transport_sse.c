@@ -170,7 +170,7 @@ TEST(closing_before_the_address_is_known_drops_what_waits)
 
 	wire_send(&w, 1, "{\"id\":1}");
 	while (!site_count(&s))
-		uv_run(loop_uv(w.world.loop), UV_RUN_NOWAIT);
+		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
 	wire_close(&w);
 
 	CHECK_STR(buf_str(&w.trail), "closed on request\n");

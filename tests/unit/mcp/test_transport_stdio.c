@@ -62,7 +62,7 @@ TEST(the_server_has_the_environment_of_its_entry_and_ours)
 		if (few)
 			setenv("CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1", 1);
 		wire_init(&w, MCP_STDIO, 0);
-		w.world.envp = inherited;
+		w.env.envp = inherited;
 		w.server->command = "sh";
 		w.server->args = shell(script);
 		w.server->env = env;
@@ -84,7 +84,7 @@ TEST(a_command_that_does_not_exist_is_an_error_of_the_start)
 	wire_init(&w, MCP_STDIO, 0);
 	w.server->command = "no-such-server-program";
 
-	struct mcp_transport *t = mcp_transport_new(&w.world, w.server, &none, NULL);
+	struct mcp_transport *t = mcp_transport_new(&w.env, w.server, &none, NULL);
 	CHECK_INT(mcp_transport_start(t, &err), -ERR_NOT_FOUND);
 	mcp_transport_free(t);
 
@@ -239,7 +239,7 @@ TEST(no_name_is_twice_in_the_environment)
 	const char *const env[] = { "A=of the entry", NULL };
 	const char *const inherited[] = { "PATH=/usr/bin:/bin", "A=inherited", NULL };
 	wire_init(&w, MCP_STDIO, 0);
-	w.world.envp = inherited;
+	w.env.envp = inherited;
 	w.server->command = "env";
 	w.server->env = env;
 	wire_start(&w);

@@ -20,7 +20,7 @@ static void note(struct wire *w, const char *fmt, ...)
 	va_end(ap);
 	buf_addstr(&w->trail, line);
 	if (w->wanted && wire_has(w, w->wanted))
-		loop_stop(w->world.loop);
+		loop_stop(w->env.loop);
 }
 
 static void on_message(void *data, struct str json)
@@ -85,12 +85,12 @@ void wire_init(struct wire *w, enum mcp_kind kind, unsigned loop_flags)
 	static const struct http_options options = { 0 };
 
 	*w = (struct wire){ .guard.fire = on_guard, .is_virtual = loop_flags & LOOP_VIRTUAL_CLOCK };
-	w->world.loop = loop_new(loop_flags);
-	w->world.spawner = spawner_new(w->world.loop, NULL);
-	w->world.http = http_new(w->world.loop, &options, NULL);
-	w->world.envp = (const char *const *)environ;
-	w->world.project_dir = "/project";
-	w->world.session_id = "session-1";
+	w->env.loop = loop_new(loop_flags);
+	w->env.spawner = spawner_new(w->env.loop, NULL);
+	w->env.http = http_new(w->env.loop, &options, NULL);
+	w->env.envp = (const char *const *)environ;
+	w->env.project_dir = "/project";
+	w->env.session_id = "session-1";
 	w->server = xcalloc(1, sizeof *w->server);
 	w->server->refs = 1;
 	w->server->name = w->server->key = "test";
@@ -102,7 +102,7 @@ void wire_start(struct wire *w)
 	static const struct mcp_transport_handlers handlers = { on_message, on_log, on_lost, on_returned, on_closed };
 	struct err err = { 0 };
 
-	w->transport = mcp_transport_new(&w->world, w->server, &handlers, w);
+	w->transport = mcp_transport_new(&w->env, w->server, &handlers, w);
 	if (mcp_transport_start(w->transport, &err) < 0)
 		fail_msg("%s", err.text);
 	CHECK_INT(w->trail.n, 0);
@@ -122,9 +122,9 @@ void wire_wait(struct wire *w, const char *text)
 		return;
 	w->wanted = text;
 	if (!w->is_virtual)
-		timer_start(w->world.loop, &w->guard, GUARD_MS);
-	loop_run(w->world.loop);
-	timer_stop(w->world.loop, &w->guard);
+		timer_start(w->env.loop, &w->guard, GUARD_MS);
+	loop_run(w->env.loop);
+	timer_stop(w->env.loop, &w->guard);
 	w->wanted = NULL;
 	if (!wire_has(w, text)) {
 		print_error("%s", w->trail.n ? w->trail.p : "nothing was reported\n");
@@ -145,11 +145,11 @@ void wire_release(struct wire *w)
 	CHECK_INT(w->closes, 1);
 	CHECK(!w->transport);
 	CHECK_INT(w->server->refs, 1);
-	CHECK_INT(spawner_active(w->world.spawner), 0);
-	CHECK_INT(w->world.http->active, 0);
+	CHECK_INT(spawner_active(w->env.spawner), 0);
+	CHECK_INT(w->env.http->active, 0);
 	mcp_server_unref(w->server);
-	http_free(w->world.http);
-	spawner_free(w->world.spawner);
-	loop_free(w->world.loop);
+	http_free(w->env.http);
+	spawner_free(w->env.spawner);
+	loop_free(w->env.loop);
 	buf_release(&w->trail);
 }

@@ -7,7 +7,7 @@
 #include "mcp/transport/transport.h"
 
 struct wire {
-	struct mcp_world world;
+	struct mcp_env env;
 	struct mcp_server *server;
 	struct mcp_transport *transport; /* NULL: it has closed */
 	struct buf trail;

@@ -3,7 +3,7 @@
  * server. */
 #include "unit.h"
 #include "../mcp/peer.h"
-#include "mcp/client/set.h"
+#include "mcp/client/selection.h"
 #include "tests.h"
 #include "toolbox.h"
 
@@ -11,7 +11,7 @@ struct stage {
 	struct toolbox box;
 	struct peer peer;
 	struct mcp_pool *pool;
-	struct mcp_set *set;
+	struct mcp_selection *set;
 	struct loop *own_loop; /* of the toolbox */
 	bool drained;
 };
@@ -25,9 +25,9 @@ static void stage_init(struct stage *s)
 	s->peer.capabilities = "{\"resources\":{}}";
 	s->peer.resources =
 		"{\"uri\":\"mem://a\",\"name\":\"a\",\"server\":\"lies\"},{\"uri\":\"mem://b\",\"name\":\"b\"}";
-	s->pool = mcp_pool_new(&s->peer.world, &events);
-	s->set = mcp_set_new(s->pool);
-	mcp_set_join(s->set, s->peer.server);
+	s->pool = mcp_pool_new(&s->peer.env, &events);
+	s->set = mcp_selection_new(s->pool);
+	mcp_selection_join(s->set, s->peer.server);
 	loop_run(s->peer.loop);
 	s->own_loop = s->box.env.loop;
 	s->box.env.loop = s->peer.loop;
@@ -42,7 +42,7 @@ static void on_drained(void *data)
 
 static void stage_release(struct stage *s)
 {
-	mcp_set_free(s->set);
+	mcp_selection_free(s->set);
 	mcp_pool_drain(s->pool, on_drained, s);
 	loop_run(s->peer.loop);
 	CHECK(s->drained);

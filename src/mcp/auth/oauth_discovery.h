@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * oauth_metadata.h - the two documents of discovery: what a server says of itself (RFC 9728) and what its authorisation server
- * says (RFC 8414, OpenID Connect Discovery). */
+ * oauth_discovery.h - how a server says who gives tokens for it: the challenge in WWW-Authenticate (RFC 9110, RFC 6750), its own
+ * metadata (RFC 9728) and that of its authorisation server (RFC 8414, OpenID Connect Discovery). */
 #pragma once
 #include "lib/base/arena.h"
 #include "mcp/auth/oauth_client.h"
 
-enum { OAUTH_PLACES = 4, OAUTH_DOCUMENT_BYTES = 256 << 10 };
+/* NULL: not said */
+struct oauth_challenge {
+	const char *metadata_url, *scope, *error;
+};
+
+/* Reads any text and never fails: of several challenges the parts of the first Bearer one, of a repeated parameter the first
+ * one. The texts are in the arena. */
+struct oauth_challenge oauth_challenge_read(struct arena *arena, struct str header);
+
+enum { OAUTH_CANDIDATES = 4, OAUTH_DOCUMENT_BYTES = 256 << 10 };
 
 /* Where a document may be, to be tried in this order */
-struct oauth_places {
-	const char *urls[OAUTH_PLACES];
+struct oauth_candidates {
+	const char *urls[OAUTH_CANDIDATES];
 	size_t count;
 };
 
 /* given: the address of the challenge, or NULL. */
-int oauth_resource_places(struct arena *arena, const char *server_url, const char *given,
-			  struct oauth_places *ret_places, struct err *err);
-int oauth_issuer_places(struct arena *arena, const char *issuer, struct oauth_places *ret_places, struct err *err);
+int oauth_resource_candidates(struct arena *arena, const char *server_url, const char *given,
+			      struct oauth_candidates *ret_candidates, struct err *err);
+int oauth_issuer_candidates(struct arena *arena, const char *issuer, struct oauth_candidates *ret_candidates,
+			    struct err *err);
 
 struct oauth_resource {
 	const char *resource, *issuer;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * client_list.c - the lists of a server: fetched page by page, the failing page again up to 3 times, and all of it again
- * when the server says that it has changed. A list that cannot be had leaves the old one in place; at the first connection
+ * client_lists.c - the lists of a server: fetched page by page, the failing page again up to 3 times, and all of it again
+ * when the server says that it has changed. A list that cannot be fetched leaves the old one in place; at the first connection
  * that is an empty one. Limits hold for every list, so that a server that never stops has an end. */
-#include "mcp/client/client_int.h"
 #include "lib/json/json_write.h"
+#include "mcp/client/client_int.h"
 
 enum {
 	PAGE_LIMIT = 1000,
@@ -24,9 +24,9 @@ static const struct list_class {
 	[MCP_LIST_RESOURCES] = { "resources", "resources/list", "resources" },
 };
 
-static void fetch_page(struct mcp_list *l);
+static void list_fetch_page(struct mcp_list *l);
 
-static void fetch(struct mcp_list *l)
+static void list_fetch(struct mcp_list *l)
 {
 	l->busy = true;
 	l->dirty = false;
@@ -34,17 +34,17 @@ static void fetch(struct mcp_list *l)
 	l->count = 0;
 	buf_clear(&l->cursor);
 	buf_clear(&l->items);
-	fetch_page(l);
+	list_fetch_page(l);
 }
 
-static void on_timer(struct timer *timer)
+static void on_list_timer(struct timer *timer)
 {
 	struct mcp_list *l = CONTAINER_OF(timer, struct mcp_list, timer);
 
 	if (l->busy)
-		fetch_page(l);
+		list_fetch_page(l);
 	else
-		fetch(l);
+		list_fetch(l);
 }
 
 static bool any_busy(const struct mcp_client *c)
@@ -80,7 +80,7 @@ static void renew_catalog(struct mcp_client *c, bool lists_differ)
 	loop_kick(c->loop, &c->kick);
 }
 
-static void settle(struct mcp_client *c)
+static void lists_settle(struct mcp_client *c)
 {
 	bool first = c->phase == MCP_PHASE_LISTS;
 
@@ -95,7 +95,7 @@ static void settle(struct mcp_client *c)
 }
 
 /* A list that changes all the time is fetched more and more seldom: each of them is kept by the agents that have seen it. */
-static void fetch_later(struct mcp_list *l)
+static void list_fetch_later(struct mcp_list *l)
 {
 	timer_start(l->client->loop, &l->timer, (uint64_t)DEBOUNCE_MS << MIN(l->changes, (unsigned)DOUBLINGS));
 }
@@ -108,15 +108,15 @@ static void count_change(struct mcp_list *l)
 	l->changed_ms = now_ms;
 }
 
-static void finish(struct mcp_list *l)
+static void list_finish(struct mcp_list *l)
 {
 	l->busy = false;
 	if (l->dirty)
-		fetch_later(l);
-	settle(l->client);
+		list_fetch_later(l);
+	lists_settle(l->client);
 }
 
-static void take_list(struct mcp_list *l)
+static void list_complete(struct mcp_list *l)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -131,7 +131,7 @@ static void take_list(struct mcp_list *l)
 		l->client->lists_differ = true;
 		count_change(l);
 	}
-	finish(l);
+	list_finish(l);
 }
 
 static void cut_short(struct mcp_list *l, const char *why)
@@ -163,19 +163,19 @@ static const char *limit_passed(const struct mcp_list *l, struct str cursor)
 	return NULL;
 }
 
-static void on_failure(struct mcp_list *l, const struct err *err)
+static void list_page_failed(struct mcp_list *l, const struct err *err)
 {
 	struct mcp_client *c = l->client;
 
 	if (!c->transport || c->closing)
 		return; /* mcp_lists_stop() looks after it */
 	if (err->kind == ERR_NOT_FOUND) {
-		take_list(l);
+		list_complete(l);
 	} else if (++l->failures < TRIES) {
 		timer_start(c->loop, &l->timer, (uint64_t)RETRY_MS * l->failures);
 	} else {
 		mcp_client_log(c, "error", "%s cannot be had: %s", classes[l->kind].method, err->text);
-		finish(l);
+		list_finish(l);
 	}
 }
 
@@ -190,27 +190,27 @@ static void on_page(void *data, const struct json *result, const struct err *err
 		err = &bad;
 	}
 	if (err) {
-		on_failure(l, err);
+		list_page_failed(l, err);
 		return;
 	}
 	add_items(l, json_get(result, classes[l->kind].member));
 	l->pages++;
 	if (!json_is(next, JSON_STRING)) {
-		take_list(l);
+		list_complete(l);
 		return;
 	}
 	const char *limit = limit_passed(l, json_raw(next));
 	if (limit) {
 		cut_short(l, limit);
-		take_list(l);
+		list_complete(l);
 		return;
 	}
 	buf_clear(&l->cursor);
 	buf_add(&l->cursor, json_raw(next).p, json_raw(next).n);
-	fetch_page(l);
+	list_fetch_page(l);
 }
 
-static void fetch_page(struct mcp_list *l)
+static void list_fetch_page(struct mcp_list *l)
 {
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
@@ -228,7 +228,8 @@ static void fetch_page(struct mcp_list *l)
 void mcp_lists_init(struct mcp_client *c)
 {
 	for (unsigned i = 0; i < MCP_LIST_KINDS; i++)
-		c->lists[i] = (struct mcp_list){ .client = c, .kind = (enum mcp_list_kind)i, .timer.fire = on_timer };
+		c->lists[i] =
+			(struct mcp_list){ .client = c, .kind = (enum mcp_list_kind)i, .timer.fire = on_list_timer };
 }
 
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities)
@@ -237,13 +238,13 @@ void mcp_lists_start(struct mcp_client *c, const struct json *capabilities)
 		struct mcp_list *l = &c->lists[i];
 		l->offered = json_is(json_get(capabilities, classes[i].capability), JSON_OBJECT);
 		if (l->offered) {
-			fetch(l);
+			list_fetch(l);
 		} else if (l->text.n) {
 			buf_release(&l->text);
 			c->lists_differ = true;
 		}
 	}
-	settle(c);
+	lists_settle(c);
 }
 
 void mcp_list_changed(struct mcp_list *l)
@@ -253,7 +254,7 @@ void mcp_list_changed(struct mcp_list *l)
 	if (l->busy)
 		l->dirty = true;
 	else if (!timer_running(&l->timer))
-		fetch_later(l);
+		list_fetch_later(l);
 }
 
 void mcp_lists_stop(struct mcp_client *c)

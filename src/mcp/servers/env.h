@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * world.h - what connections to servers need of the process. */
+ * env.h - what connections to servers need of the process. */
 #pragma once
 #include "lib/io/http.h"
 #include "lib/io/spawn.h"
 
 /* What transports need of the process; all borrowed, outlives them. */
-struct mcp_world {
+struct mcp_env {
 	struct loop *loop;
 	struct spawner *spawner;
 	struct http *http;

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * oauth_grant.h - what an authorisation server gave us, with all that is needed to renew it. */
+ * oauth_token.h - what an authorisation server gave us: tokens, their scopes, and all that is needed to renew them. */
 #pragma once
+#include "lib/base/arena.h"
 #include "mcp/auth/oauth_client.h"
+
+/* ---- sets of scopes, written with spaces between them. NULL is the empty set. ---- */
+
+bool oauth_scope_has(const char *scopes, struct str one);
+bool oauth_scope_covers(const char *scopes, const char *wanted); /* all of wanted are in scopes */
+/* Both in the order of a, then b, each once; NULL: empty. */
+const char *oauth_scope_union(struct arena *arena, const char *a, const char *b);
+const char *oauth_scope_without(struct arena *arena, const char *scopes, struct str one); /* NULL: nothing is left */
+
+/* ---- tokens and grants ---- */
 
 struct oauth_token {
 	const char *access;  /* NULL: none, only the client is known */

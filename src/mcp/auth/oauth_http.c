@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ * oauth_http.c - addresses, forms and requests of authorisation. A fetch that is freed while its transfer runs stays alive until
+ * curl has released it. */
+#include "mcp/auth/oauth_http.h"
+#include <arpa/inet.h>
+#include "lib/io/url.h"
+
+/* ---- addresses ---- */
+
+enum { LOOPBACK_NET = 127 };
+
+/* Secrets go there without https: only what cannot be another machine. */
+static bool is_loopback(const char *host)
+{
+	struct in_addr address;
+
+	if (!strcmp(host, "localhost") || !strcmp(host, "[::1]"))
+		return true;
+	return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == LOOPBACK_NET;
+}
+
+static char *lower_case(struct arena *arena, const char *text)
+{
+	char *copy = arena_strdup(arena, text);
+
+	for (char *c = copy; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c |= 0x20;
+	return copy;
+}
+
+int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err)
+{
+	struct url u;
+
+	if (url_parse(arena, text, &u, err) < 0)
+		return -ERR_USAGE;
+	if (u.has_user)
+		return err_set(err, ERR_USAGE, "an address with a user name");
+	if (u.has_fragment)
+		return err_set(err, ERR_USAGE, "an address with a fragment");
+	const char *host = lower_case(arena, u.host);
+	*ret_url = (struct oauth_url){
+		.origin = arena_printf(arena, "%s://%s%s%s", u.scheme, host, u.usual_port ? "" : ":",
+				       u.usual_port ? "" : u.port),
+		.path = u.path,
+		.https = !strcmp(u.scheme, "https"),
+		.loopback = is_loopback(host),
+	};
+	return 0;
+}
+
+int oauth_url_check(const char *text, bool loopback_allowed, const char *what, struct err *err)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct oauth_url url;
+
+	if (oauth_url_parse(&arena, text, &url, err) < 0)
+		return err_wrap(err, "%s %.100s", what, text);
+	if (url.https || (url.loopback && loopback_allowed))
+		return 0;
+	return err_set(err, ERR_DENIED, "%s %.100s: only https is allowed for authorisation", what, text);
+}
+
+bool oauth_url_covers(const char *resource, const char *url)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct oauth_url outer;
+	struct oauth_url inner;
+
+	if (oauth_url_parse(&arena, resource, &outer, NULL) < 0 || oauth_url_parse(&arena, url, &inner, NULL) < 0 ||
+	    strcmp(outer.origin, inner.origin) != 0)
+		return false;
+	size_t n = strlen(outer.path);
+	if (outer.path[n - 1] == '/')
+		n--;
+	return !strncmp(inner.path, outer.path, n) && (inner.path[n] == '\0' || inner.path[n] == '/');
+}
+
+/* ---- forms ---- */
+
+static bool is_unreserved(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+	       c == '_' || c == '~';
+}
+
+void oauth_percent(struct buf *out, struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (is_unreserved(c))
+			buf_addch(out, (char)c);
+		else
+			buf_addf(out, "%%%02X", c);
+	}
+}
+
+void oauth_form_add(struct buf *out, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	if (out->n && out->p[out->n - 1] != '?')
+		buf_addch(out, '&');
+	oauth_percent(out, str_from(name));
+	buf_addch(out, '=');
+	oauth_percent(out, str_from(value));
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What is no escape stands for itself. */
+static struct str form_decode(struct arena *arena, struct str s)
+{
+	char *out = arena_alloc(arena, s.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		int high = s.p[i] == '%' && s.n - i > 2 ? hex_digit(s.p[i + 1]) : -1;
+		int low = high >= 0 ? hex_digit(s.p[i + 2]) : -1;
+		if (low >= 0)
+			i += 2;
+		out[n++] = low >= 0 ? (char)(high << 4 | low) : s.p[i] == '+' ? ' ' : s.p[i];
+	}
+	out[n] = '\0';
+	return (struct str){ out, n };
+}
+
+const char *oauth_form_get(struct arena *arena, struct str form, const char *name)
+{
+	while (form.p) {
+		struct str value = str_cut(&form, '&');
+		struct str key = str_cut(&value, '=');
+		if (!str_is(form_decode(arena, key), name))
+			continue;
+		struct str decoded = form_decode(arena, value);
+		return strlen(decoded.p) == decoded.n ? decoded.p : NULL;
+	}
+	return NULL;
+}
+
+/* ---- requests ---- */
+
+enum { LIMIT_MS = 30 * 1000, STALL_MS = 15 * 1000, ANSWER_BYTES = 256 << 10, HOPS = 5, HEADERS = 4 };
+
+struct oauth_fetch {
+	struct loop *loop; /* borrowed */
+	struct http *http; /* borrowed */
+	void (*notify)(void *data);
+	void *data;
+	enum oauth_redirects redirects;
+	struct http_req *req; /* NULL: none runs */
+	struct timer limit;
+	bool over, abandoned, late;
+	unsigned hops;
+	struct arena arena; /* url and headers */
+	const char *url, *location;
+	const char *headers[HEADERS];
+	struct buf body;
+	bool is_post;
+	size_t sent;
+	int status;
+	struct buf answer;
+	struct err err;
+};
+
+static void fetch_release(struct oauth_fetch *f)
+{
+	buf_release(&f->answer);
+	buf_release(&f->body);
+	arena_release(&f->arena);
+	free(f);
+}
+
+static void fetch_end(struct oauth_fetch *f)
+{
+	timer_stop(f->loop, &f->limit);
+	f->over = true;
+	f->notify(f->data);
+}
+
+static size_t on_read(void *data, char *out, size_t room)
+{
+	struct oauth_fetch *f = data;
+	size_t n = MIN(room, f->body.n - f->sent);
+
+	memcpy(out, f->body.p + f->sent, n);
+	f->sent += n;
+	return n;
+}
+
+static void on_rewind(void *data)
+{
+	((struct oauth_fetch *)data)->sent = 0;
+}
+
+static void on_head(struct http_req *r, int status)
+{
+	((struct oauth_fetch *)http_data(r))->status = status;
+}
+
+static void on_header(struct http_req *r, struct str name, struct str value)
+{
+	struct oauth_fetch *f = http_data(r);
+
+	if (str_is_nocase(name, "Location"))
+		f->location = arena_str(&f->arena, value).p;
+}
+
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct oauth_fetch *f = http_data(r);
+
+	buf_add(&f->answer, p, n);
+	return true;
+}
+
+/* The address of a redirect that may be followed; NULL: there is none. */
+static const char *fetch_next_url(struct oauth_fetch *f)
+{
+	struct oauth_url here;
+	struct oauth_url there;
+
+	if (f->is_post || f->status < 301 || f->status > 308 || !f->location || f->redirects == OAUTH_STAY)
+		return NULL;
+	const char *url = url_resolve(&f->arena, f->url, f->location);
+	if (!url || oauth_url_parse(&f->arena, f->url, &here, NULL) < 0 ||
+	    oauth_url_parse(&f->arena, url, &there, NULL) < 0)
+		return NULL;
+	bool allowed = f->redirects == OAUTH_LOOPBACK ? there.loopback : !strcmp(here.origin, there.origin);
+	return allowed && f->hops < HOPS ? url : NULL;
+}
+
+static void fetch_begin(struct oauth_fetch *f);
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct oauth_fetch *f = http_data(r);
+
+	f->req = NULL;
+	if (f->abandoned) {
+		fetch_release(f);
+		return;
+	}
+	const char *next = error == HTTP_OK ? fetch_next_url(f) : NULL;
+	if (next) {
+		f->url = next;
+		f->hops++;
+		fetch_begin(f);
+		return;
+	}
+	if (f->late)
+		err_set(&f->err, ERR_TIMEOUT, "%.100s: no answer within %d s", f->url, LIMIT_MS / 1000);
+	else if (error != HTTP_OK)
+		err_set(&f->err, error == HTTP_TOO_LARGE ? ERR_LIMIT : ERR_IO, "%.100s: %s", f->url, text);
+	fetch_end(f);
+}
+
+static void fetch_begin(struct oauth_fetch *f)
+{
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	struct http_request request = {
+		.method = f->is_post ? "POST" : "GET",
+		.url = f->url,
+		.headers = f->headers,
+		.body = { f->body.n, on_read, on_rewind },
+		.body_data = f,
+		.shard = http_pick_shard(f->http),
+		.stall_ms = STALL_MS,
+		.limit_bytes = ANSWER_BYTES,
+	};
+
+	f->location = NULL;
+	f->status = 0;
+	buf_clear(&f->answer);
+	if (http_start(f->http, &request, &handlers, f, &f->req, &f->err) < 0)
+		fetch_end(f);
+}
+
+static void on_limit(struct timer *timer)
+{
+	struct oauth_fetch *f = CONTAINER_OF(timer, struct oauth_fetch, limit);
+
+	f->late = true;
+	http_cancel(f->req);
+}
+
+static void fetch_set_headers(struct oauth_fetch *f, const struct oauth_request *request)
+{
+	size_t n = 0;
+
+	f->headers[n++] = "Accept: application/json";
+	if (request->body_type)
+		f->headers[n++] = arena_printf(&f->arena, "Content-Type: %s", request->body_type);
+	if (request->authorization)
+		f->headers[n++] = arena_strdup(&f->arena, request->authorization);
+}
+
+struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, const struct oauth_request *request,
+				      void (*notify)(void *data), void *data)
+{
+	struct oauth_fetch *f = xcalloc(1, sizeof *f);
+
+	f->loop = loop;
+	f->http = http;
+	f->notify = notify;
+	f->data = data;
+	f->redirects = request->redirects;
+	f->url = arena_strdup(&f->arena, request->url);
+	f->is_post = request->body_type != NULL;
+	buf_add(&f->body, request->body.p, request->body.n);
+	fetch_set_headers(f, request);
+	f->limit.fire = on_limit;
+	timer_start(loop, &f->limit, LIMIT_MS);
+	fetch_begin(f);
+	return f;
+}
+
+void oauth_fetch_free(struct oauth_fetch *f)
+{
+	if (!f)
+		return;
+	timer_stop(f->loop, &f->limit);
+	if (!f->req) {
+		fetch_release(f);
+		return;
+	}
+	f->abandoned = true;
+	http_cancel(f->req);
+}
+
+bool oauth_fetch_over(const struct oauth_fetch *f)
+{
+	return f->over;
+}
+
+int oauth_fetch_answer(const struct oauth_fetch *f, int *ret_status, struct str *ret_body, struct err *err)
+{
+	if (f->err.kind)
+		return err_set(err, f->err.kind, "%s", f->err.text);
+	*ret_status = f->status;
+	*ret_body = buf_str(&f->answer);
+	return 0;
+}

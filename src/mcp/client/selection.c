@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * selection.c - the servers of one agent. Each kick ends with the one callback it is for, so that the callback may free the
+ * selection. */
+#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
+
+struct mcp_selection {
+	struct mcp_pool *pool; /* borrowed */
+	struct loop *loop;
+	struct mcp_lease **links;
+	size_t count;
+	struct kick change_kick;
+	void (*changed)(void *data);
+	void *changed_data;
+	struct kick wait_kick;
+	struct timer timer;          /* until waiting is over in any case */
+	void (*settled)(void *data); /* NULL: nobody waits */
+	void *settled_data;
+};
+
+static void wait_end(struct mcp_selection *s)
+{
+	void (*settled)(void *data) = s->settled;
+
+	s->settled = NULL;
+	timer_stop(s->loop, &s->timer);
+	kick_cancel(&s->wait_kick);
+	settled(s->settled_data);
+}
+
+static void on_wait_timeout(struct timer *timer)
+{
+	wait_end(CONTAINER_OF(timer, struct mcp_selection, timer));
+}
+
+static void on_wait(struct kick *kick)
+{
+	struct mcp_selection *s = CONTAINER_OF(kick, struct mcp_selection, wait_kick);
+
+	if (s->settled && !mcp_selection_settling(s))
+		wait_end(s);
+}
+
+static void on_change(struct kick *kick)
+{
+	struct mcp_selection *s = CONTAINER_OF(kick, struct mcp_selection, change_kick);
+
+	if (s->changed)
+		s->changed(s->changed_data);
+}
+
+static void on_lease_change(void *data)
+{
+	struct mcp_selection *s = data;
+
+	loop_kick(s->loop, &s->change_kick);
+	if (s->settled)
+		loop_kick(s->loop, &s->wait_kick);
+}
+
+struct mcp_selection *mcp_selection_new(struct mcp_pool *pool)
+{
+	struct mcp_selection *s = xcalloc(1, sizeof *s);
+
+	s->pool = pool;
+	s->loop = mcp_pool_loop(pool);
+	s->change_kick.step = on_change;
+	s->wait_kick.step = on_wait;
+	s->timer.fire = on_wait_timeout;
+	return s;
+}
+
+void mcp_selection_free(struct mcp_selection *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		mcp_lease_leave(s->links[i]);
+	kick_cancel(&s->change_kick);
+	kick_cancel(&s->wait_kick);
+	timer_stop(s->loop, &s->timer);
+	free(s->links);
+	free(s);
+}
+
+static struct mcp_lease *find_exact(const struct mcp_selection *s, struct str name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (str_is(name, mcp_lease_server(s->links[i])->name))
+			return s->links[i];
+	return NULL;
+}
+
+struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name)
+{
+	struct mcp_lease *found = find_exact(s, name);
+	AUTO_BUF struct buf wanted = { 0 };
+
+	mcp_name_add(&wanted, name, STR(""));
+	for (size_t i = 0; i < s->count && !found; i++) {
+		AUTO_BUF struct buf have = { 0 };
+		mcp_name_add(&have, str_from(mcp_lease_server(s->links[i])->name), STR(""));
+		if (str_eq(buf_str(&have), buf_str(&wanted)))
+			found = s->links[i];
+	}
+	return found;
+}
+
+struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server)
+{
+	struct mcp_lease *there = find_exact(s, str_from(server->name));
+
+	if (there)
+		return there;
+	s->links = xrealloc(s->links, (s->count + 1) * sizeof *s->links);
+	s->links[s->count] = mcp_pool_join(s->pool, server, on_lease_change, s);
+	return s->links[s->count++];
+}
+
+struct mcp_lease *mcp_selection_share(struct mcp_selection *s, const struct mcp_selection *other, struct str name)
+{
+	struct mcp_lease *l = mcp_selection_find(other, name);
+
+	return l ? mcp_selection_join(s, mcp_lease_server(l)) : NULL;
+}
+
+void mcp_selection_leave(struct mcp_selection *s, struct str name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (str_is(name, mcp_lease_server(s->links[i])->name)) {
+			mcp_lease_leave(s->links[i]);
+			s->count--;
+			memmove(&s->links[i], &s->links[i + 1], (s->count - i) * sizeof *s->links);
+			on_lease_change(s);
+			return;
+		}
+}
+
+size_t mcp_selection_count(const struct mcp_selection *s)
+{
+	return s->count;
+}
+
+struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i)
+{
+	return s->links[i];
+}
+
+void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out)
+{
+	for (size_t i = 0; i < s->count; i++)
+		mcp_lease_tools(s->links[i], out);
+}
+
+bool mcp_selection_has_resources(const struct mcp_selection *s)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < s->count && !has; i++) {
+		struct mcp_catalog *catalog = mcp_lease_catalog(s->links[i]);
+		has = catalog && catalog->has_resources;
+		mcp_catalog_unref(catalog);
+	}
+	return has;
+}
+
+bool mcp_selection_settling(const struct mcp_selection *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (mcp_lease_settling(s->links[i]))
+			return true;
+	return false;
+}
+
+void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void *data), void *data)
+{
+	s->settled = done;
+	s->settled_data = data;
+	timer_start(s->loop, &s->timer, ms);
+	loop_kick(s->loop, &s->wait_kick);
+}
+
+void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data), void *data)
+{
+	s->changed = changed;
+	s->changed_data = data;
+}
