@@ -102,11 +102,11 @@ void auth_flow_post(struct auth_flow *f, const char *url, const char *type, cons
 void auth_flow_notify(void *flow); /* a fact was recorded somewhere: one step, on the next turn */
 const char *auth_flow_redirect_uri(struct auth_flow *f);
 
-enum auth_step auth_step_renew(struct auth_flow *f);    /* auth_token.c */
-enum auth_step auth_step_identity(struct auth_flow *f); /* auth_token.c */
-enum auth_step auth_step_grant(struct auth_flow *f);    /* auth_token.c */
-enum auth_step auth_step_resource(struct auth_flow *f); /* auth_discover.c */
-enum auth_step auth_step_issuer(struct auth_flow *f);   /* auth_discover.c */
-enum auth_step auth_step_client(struct auth_flow *f);   /* auth_client.c */
-enum auth_step auth_step_register(struct auth_flow *f); /* auth_client.c */
-enum auth_step auth_step_consent(struct auth_flow *f);  /* auth_consent.c */
+enum auth_step auth_step_renew(struct auth_flow *f);    /* oauth_token.c */
+enum auth_step auth_step_identity(struct auth_flow *f); /* oauth_token.c */
+enum auth_step auth_step_grant(struct auth_flow *f);    /* oauth_token.c */
+enum auth_step auth_step_resource(struct auth_flow *f); /* oauth_discovery.c */
+enum auth_step auth_step_issuer(struct auth_flow *f);   /* oauth_discovery.c */
+enum auth_step auth_step_client(struct auth_flow *f);   /* auth_flow.c */
+enum auth_step auth_step_register(struct auth_flow *f); /* auth_flow.c */
+enum auth_step auth_step_consent(struct auth_flow *f);  /* auth_flow.c */

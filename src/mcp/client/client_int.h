@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * client_int.h - one connection, for client*.c, elicit.c and catalog*.c. */
+ * client_int.h - one connection, for client*.c and catalog.c. */
 #pragma once
 #include "mcp/client/rpc.h"
 

@@ -15,13 +15,13 @@ enum mcp_lane { MCP_LANE_PROCESS, MCP_LANE_REMOTE, MCP_LANES };
 struct mcp_conn {
 	struct mcp_pool *pool; /* borrowed */
 	struct mcp_client *client;
-	struct mcp_lease *links;
+	struct mcp_lease *leases;
 	enum mcp_lane lane;
 	bool waiting;                  /* in the lane, for a place to connect in */
 	bool has_slot;                 /* counted among those that connect */
 	struct mcp_conn *next, **prev; /* in the lane */
 	struct timer grace;            /* nobody uses it: until it is ended */
-	struct mcp_toolset *boxes;     /* references: the present catalog's tools, one for each server name */
+	struct mcp_toolset *toolsets;  /* references: the present catalog's tools, one for each server name */
 };
 
 struct mcp_lease {
@@ -33,9 +33,9 @@ struct mcp_lease {
 	void (*on_change)(void *data);
 	void *data;
 	bool disabled;
-	struct mcp_lease_call *calls; /* open ones */
-	struct mcp_toolset **boxes;   /* references: all that were handed out */
-	size_t box_count;
+	struct mcp_lease_call *calls;  /* open ones */
+	struct mcp_toolset **toolsets; /* references: all that were handed out */
+	size_t toolset_count;
 };
 
 /* ---- connections ---- */
@@ -106,11 +106,11 @@ static void release_slot(struct mcp_conn *conn)
 	lane_advance(lane);
 }
 
-static void drop_boxes(struct mcp_conn *conn)
+static void drop_toolsets(struct mcp_conn *conn)
 {
-	while (conn->boxes) {
-		struct mcp_toolset *b = conn->boxes;
-		conn->boxes = b->next;
+	while (conn->toolsets) {
+		struct mcp_toolset *b = conn->toolsets;
+		conn->toolsets = b->next;
 		b->next = NULL;
 		mcp_toolset_unref(b);
 	}
@@ -124,7 +124,7 @@ static void lease_changed(struct mcp_lease *l)
 
 static void conn_notify(struct mcp_conn *conn)
 {
-	for (struct mcp_lease *l = conn->links; l; l = l->next)
+	for (struct mcp_lease *l = conn->leases; l; l = l->next)
 		lease_changed(l);
 }
 
@@ -140,7 +140,7 @@ static void on_state(struct mcp_client *c, void *data)
 static void on_catalog(struct mcp_client *c, void *data)
 {
 	(void)c;
-	drop_boxes(data);
+	drop_toolsets(data);
 	conn_notify(data);
 }
 
@@ -199,7 +199,7 @@ static void conn_close(struct mcp_conn *conn)
 	map_remove(&p->conns, str_from(mcp_client_server(conn->client)->key));
 	lane_remove(conn);
 	release_slot(conn);
-	drop_boxes(conn);
+	drop_toolsets(conn);
 	p->closing++;
 	mcp_client_close(conn->client, on_conn_closed, conn);
 }
@@ -247,11 +247,11 @@ static void conn_attach(struct mcp_lease *l)
 		conn = conn_new(p, l->server);
 	timer_stop(p->env->loop, &conn->grace);
 	l->conn = conn;
-	l->next = conn->links;
-	l->prev = &conn->links;
+	l->next = conn->leases;
+	l->prev = &conn->leases;
 	if (l->next)
 		l->next->prev = &l->next;
-	conn->links = l;
+	conn->leases = l;
 }
 
 static void conn_detach(struct mcp_lease *l)
@@ -264,7 +264,7 @@ static void conn_detach(struct mcp_lease *l)
 	*l->prev = l->next;
 	if (l->next)
 		l->next->prev = l->prev;
-	if (conn->links)
+	if (conn->leases)
 		return;
 	if (conn->waiting)
 		conn_close(conn);
@@ -304,8 +304,8 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_e
 /* Links that are still there lose their connection, which cancels their calls. */
 static void cut_links(struct mcp_conn *conn)
 {
-	while (conn->links) {
-		struct mcp_lease *l = conn->links;
+	while (conn->leases) {
+		struct mcp_lease *l = conn->leases;
 		conn_detach(l);
 		lease_changed(l);
 	}
@@ -350,7 +350,7 @@ struct loop *mcp_pool_loop(const struct mcp_pool *p)
 /* ---- leases ---- */
 
 struct mcp_lease_call {
-	struct mcp_lease *link; /* borrowed; NULL: it has left */
+	struct mcp_lease *lease; /* borrowed; NULL: it has left */
 	struct mcp_lease_call *next, **prev;
 	struct mcp_request *request; /* NULL: there is no connection, the kick tells */
 	struct kick kick;
@@ -382,12 +382,12 @@ struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, v
 
 static void unlink_call(struct mcp_lease_call *c)
 {
-	if (!c->link)
+	if (!c->lease)
 		return;
 	*c->prev = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
-	c->link = NULL;
+	c->lease = NULL;
 }
 
 void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason)
@@ -412,9 +412,9 @@ void mcp_lease_leave(struct mcp_lease *l)
 	lease_cancel_calls(l, "the agent has ended");
 	conn_detach(l);
 	kick_cancel(&l->kick);
-	for (size_t i = 0; i < l->box_count; i++)
-		mcp_toolset_unref(l->boxes[i]);
-	free(l->boxes);
+	for (size_t i = 0; i < l->toolset_count; i++)
+		mcp_toolset_unref(l->toolsets[i]);
+	free(l->toolsets);
 	mcp_server_unref(l->server);
 	free(l);
 }
@@ -505,7 +505,7 @@ struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call
 	struct mcp_lease_call *c = xcalloc(1, sizeof *c);
 	struct mcp_call inner = *call;
 
-	*c = (struct mcp_lease_call){ .link = l,
+	*c = (struct mcp_lease_call){ .lease = l,
 				      .next = l->calls,
 				      .prev = &l->calls,
 				      .kick.step = on_refused,
@@ -528,22 +528,22 @@ struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call
 static struct mcp_toolset *find_toolset(struct mcp_conn *conn, struct mcp_catalog *catalog,
 					const struct mcp_server *server)
 {
-	for (struct mcp_toolset *b = conn->boxes; b; b = b->next)
+	for (struct mcp_toolset *b = conn->toolsets; b; b = b->next)
 		if (b->catalog == catalog && b->always_load == server->always_load && !strcmp(b->server, server->name))
 			return b;
 	struct mcp_toolset *b = mcp_toolset_new(catalog, server);
-	b->next = conn->boxes;
-	conn->boxes = b;
+	b->next = conn->toolsets;
+	conn->toolsets = b;
 	return b;
 }
 
-static void keep_box(struct mcp_lease *l, struct mcp_toolset *b)
+static void keep_toolset(struct mcp_lease *l, struct mcp_toolset *b)
 {
-	for (size_t i = 0; i < l->box_count; i++)
-		if (l->boxes[i] == b)
+	for (size_t i = 0; i < l->toolset_count; i++)
+		if (l->toolsets[i] == b)
 			return;
-	l->boxes = xrealloc(l->boxes, (l->box_count + 1) * sizeof *l->boxes);
-	l->boxes[l->box_count++] = mcp_toolset_ref(b);
+	l->toolsets = xrealloc(l->toolsets, (l->toolset_count + 1) * sizeof *l->toolsets);
+	l->toolsets[l->toolset_count++] = mcp_toolset_ref(b);
 }
 
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
@@ -555,8 +555,8 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 	if (!catalog)
 		return;
 	struct mcp_toolset *b = find_toolset(l->conn, catalog, l->server);
-	mcp_catalog_unref(catalog); /* the box has it */
-	keep_box(l, b);
+	mcp_catalog_unref(catalog); /* the toolset has it */
+	keep_toolset(l, b);
 	for (size_t i = 0; i < b->count; i++)
 		tool_set_add(set, &b->tools[i]);
 }

@@ -32,27 +32,28 @@ void mcp_pool_roots_changed(struct mcp_pool *p); /* told to all servers that are
  * of the pool; may be NULL. server: a reference is kept. The name that tools get is that of this server. */
 struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
 				void *data);
-void mcp_lease_leave(struct mcp_lease *l); /* open calls of this link are cancelled; on_change is not called any more */
-/* NULL: the link is disabled, or the pool is drained. */
+void mcp_lease_leave(
+	struct mcp_lease *l); /* open calls of this lease are cancelled; on_change is not called any more */
+/* NULL: the lease is disabled, or the pool is drained. */
 struct mcp_client *mcp_lease_client(struct mcp_lease *l);
 struct mcp_server *mcp_lease_server(const struct mcp_lease *l);
 enum mcp_state mcp_lease_state(const struct mcp_lease *l);
 /* Still on its way to being connected: worth waiting for. False once it is up, has failed, or needs a person. */
 bool mcp_lease_settling(const struct mcp_lease *l);
 void mcp_lease_reconnect(struct mcp_lease *l);              /* a person wants it now */
-void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: leaves the connection, but stays a link */
+void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: leaves the connection, but stays a lease */
 struct mcp_catalog *mcp_lease_catalog(struct mcp_lease *l); /* returns a reference; NULL: was never connected */
 const char *mcp_lease_error(const struct mcp_lease *l);     /* why it is not connected; "" */
 
 struct mcp_lease_call; /* one that is open */
-/* As mcp_client_call(), but the call ends when the link leaves. The answer comes from the loop, exactly once; until then it
+/* As mcp_client_call(), but the call ends when the lease leaves. The answer comes from the loop, exactly once; until then it
  * may be cancelled. */
 struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call);
 void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason);
 
 /* The tools of the connection as tools of an agent, named mcp__SERVER__TOOL; appended to set. None before the first
  * connection and after the last try failed; while a new connection is on its way they stay, and calls wait for it. They are
- * shared by all links of that name and live until the link leaves. Called again after the catalog changed, it gives the new
+ * shared by all leases of that name and live until the lease leaves. Called again after the catalog changed, it gives the new
  * ones; old ones stay valid. A call of one finds its connection through call->env->servers (mcp/client/selection.h). */
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set);
 struct loop *mcp_pool_loop(const struct mcp_pool *p);

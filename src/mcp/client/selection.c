@@ -7,7 +7,7 @@
 struct mcp_selection {
 	struct mcp_pool *pool; /* borrowed */
 	struct loop *loop;
-	struct mcp_lease **links;
+	struct mcp_lease **leases;
 	size_t count;
 	struct kick change_kick;
 	void (*changed)(void *data);
@@ -75,19 +75,19 @@ void mcp_selection_free(struct mcp_selection *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->count; i++)
-		mcp_lease_leave(s->links[i]);
+		mcp_lease_leave(s->leases[i]);
 	kick_cancel(&s->change_kick);
 	kick_cancel(&s->wait_kick);
 	timer_stop(s->loop, &s->timer);
-	free(s->links);
+	free(s->leases);
 	free(s);
 }
 
 static struct mcp_lease *find_exact(const struct mcp_selection *s, struct str name)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (str_is(name, mcp_lease_server(s->links[i])->name))
-			return s->links[i];
+		if (str_is(name, mcp_lease_server(s->leases[i])->name))
+			return s->leases[i];
 	return NULL;
 }
 
@@ -99,9 +99,9 @@ struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str n
 	mcp_name_add(&wanted, name, STR(""));
 	for (size_t i = 0; i < s->count && !found; i++) {
 		AUTO_BUF struct buf have = { 0 };
-		mcp_name_add(&have, str_from(mcp_lease_server(s->links[i])->name), STR(""));
+		mcp_name_add(&have, str_from(mcp_lease_server(s->leases[i])->name), STR(""));
 		if (str_eq(buf_str(&have), buf_str(&wanted)))
-			found = s->links[i];
+			found = s->leases[i];
 	}
 	return found;
 }
@@ -112,9 +112,9 @@ struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server 
 
 	if (there)
 		return there;
-	s->links = xrealloc(s->links, (s->count + 1) * sizeof *s->links);
-	s->links[s->count] = mcp_pool_join(s->pool, server, on_lease_change, s);
-	return s->links[s->count++];
+	s->leases = xrealloc(s->leases, (s->count + 1) * sizeof *s->leases);
+	s->leases[s->count] = mcp_pool_join(s->pool, server, on_lease_change, s);
+	return s->leases[s->count++];
 }
 
 struct mcp_lease *mcp_selection_share(struct mcp_selection *s, const struct mcp_selection *other, struct str name)
@@ -127,10 +127,10 @@ struct mcp_lease *mcp_selection_share(struct mcp_selection *s, const struct mcp_
 void mcp_selection_leave(struct mcp_selection *s, struct str name)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (str_is(name, mcp_lease_server(s->links[i])->name)) {
-			mcp_lease_leave(s->links[i]);
+		if (str_is(name, mcp_lease_server(s->leases[i])->name)) {
+			mcp_lease_leave(s->leases[i]);
 			s->count--;
-			memmove(&s->links[i], &s->links[i + 1], (s->count - i) * sizeof *s->links);
+			memmove(&s->leases[i], &s->leases[i + 1], (s->count - i) * sizeof *s->leases);
 			on_lease_change(s);
 			return;
 		}
@@ -143,13 +143,13 @@ size_t mcp_selection_count(const struct mcp_selection *s)
 
 struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i)
 {
-	return s->links[i];
+	return s->leases[i];
 }
 
 void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out)
 {
 	for (size_t i = 0; i < s->count; i++)
-		mcp_lease_tools(s->links[i], out);
+		mcp_lease_tools(s->leases[i], out);
 }
 
 bool mcp_selection_has_resources(const struct mcp_selection *s)
@@ -157,7 +157,7 @@ bool mcp_selection_has_resources(const struct mcp_selection *s)
 	bool has = false;
 
 	for (size_t i = 0; i < s->count && !has; i++) {
-		struct mcp_catalog *catalog = mcp_lease_catalog(s->links[i]);
+		struct mcp_catalog *catalog = mcp_lease_catalog(s->leases[i]);
 		has = catalog && catalog->has_resources;
 		mcp_catalog_unref(catalog);
 	}
@@ -167,7 +167,7 @@ bool mcp_selection_has_resources(const struct mcp_selection *s)
 bool mcp_selection_settling(const struct mcp_selection *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (mcp_lease_settling(s->links[i]))
+		if (mcp_lease_settling(s->leases[i]))
 			return true;
 	return false;
 }

@@ -10,7 +10,7 @@ struct mcp_selection;
 struct mcp_selection *mcp_selection_new(struct mcp_pool *pool); /* borrows pool; returns owned */
 void mcp_selection_free(struct mcp_selection *s);               /* leaves all; NULL is allowed */
 
-/* Once for each name: a second server of the same name is not joined, the link that is there is returned. The link belongs
+/* Once for each name: a second server of the same name is not joined, the lease that is there is returned. The lease belongs
  * to the set. */
 struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server);
 /* Joins what the other set has by that name. NULL: it has none. */
@@ -22,7 +22,7 @@ struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str n
 size_t mcp_selection_count(const struct mcp_selection *s);
 struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i);
 
-/* The tools of all that are connected, in the order of joining; appended to out. They live until their link leaves. */
+/* The tools of all that are connected, in the order of joining; appended to out. They live until their lease leaves. */
 void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out);
 
 bool mcp_selection_has_resources(const struct mcp_selection *s); /* at least one server offers them */

@@ -55,13 +55,13 @@ static void tool_run_start(struct tool_call *call)
 {
 	const struct mcp_tool_ctx *ctx = call->tool->ctx;
 	struct mcp_selection *servers = call->env->servers;
-	struct mcp_lease *link = servers ? mcp_selection_find(servers, str_from(ctx->box->server)) : NULL;
+	struct mcp_lease *lease = servers ? mcp_selection_find(servers, str_from(ctx->set->server)) : NULL;
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
 
-	if (!link) {
+	if (!lease) {
 		tool_call_fail(call, "The tool %s cannot be called: this agent does not use the server %s.",
-			       ctx->tool->name, ctx->box->server);
+			       ctx->tool->name, ctx->set->server);
 		return;
 	}
 	json_open(&w, '{');
@@ -69,16 +69,16 @@ static void tool_run_start(struct tool_call *call)
 	json_kraw(&w, "arguments", json_raw(call->input));
 	json_close(&w);
 	struct tool_run *tool_run = arena_calloc(&call->arena, sizeof *tool_run);
-	tool_run->server = arena_strdup(&call->arena, ctx->box->server);
+	tool_run->server = arena_strdup(&call->arena, ctx->set->server);
 	tool_run->tool = arena_strdup(&call->arena, ctx->tool->name);
 	tool_run->most_chars = ctx->tool->most_chars;
 	call->state = tool_run;
-	tool_run->open = mcp_lease_call(link, &(struct mcp_call){ .method = "tools/call",
-								  .params = buf_str(&params),
-								  .tool_use_id = call->id,
-								  .answer = on_tool_answer,
-								  .progress = on_tool_progress,
-								  .data = call });
+	tool_run->open = mcp_lease_call(lease, &(struct mcp_call){ .method = "tools/call",
+								   .params = buf_str(&params),
+								   .tool_use_id = call->id,
+								   .answer = on_tool_answer,
+								   .progress = on_tool_progress,
+								   .data = call });
 }
 
 static void tool_run_cancel(struct tool_call *call)
@@ -135,7 +135,7 @@ static void toolset_add(struct mcp_toolset *b, const struct mcp_tool *t, struct 
 	if (name.n > NAME_LIMIT || map_set(names, buf_str(&name), b))
 		return;
 	size_t i = b->count++;
-	b->ctxs[i] = (struct mcp_tool_ctx){ .box = b, .tool = t };
+	b->ctxs[i] = (struct mcp_tool_ctx){ .set = b, .tool = t };
 	b->tools[i].name = arena_dup(&b->arena, name.p, name.n);
 	b->tools[i].definition = write_definition(b->tools[i].name, t, &b->arena);
 	b->tools[i].flags = flags_of(b, t);

@@ -9,7 +9,7 @@ struct mcp_toolset;
 
 /* What tool->ctx points to */
 struct mcp_tool_ctx {
-	const struct mcp_toolset *box;
+	const struct mcp_toolset *set;
 	const struct mcp_tool *tool;
 };
 

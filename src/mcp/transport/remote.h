@@ -8,7 +8,7 @@
 
 struct exchange;
 
-/* remote_helper.c: the command that prints headers */
+/* headersHelper: the command that prints headers */
 struct remote_helper {
 	struct child *child; /* borrowed; NULL: does not run */
 	struct buf out;
