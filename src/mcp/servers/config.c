@@ -127,7 +127,7 @@ static int location_servers(const struct mcp_location *location, const struct se
 int mcp_location_has(const struct mcp_location *location, struct str name, bool *ret_has, struct err *err)
 {
 	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
-	const struct json *map;
+	const struct json *map = NULL;
 	size_t limit = is_in_state_file(location) ? (size_t)TRUST_FILE_LIMIT : (size_t)SETTINGS_FILE_LIMIT;
 	int status = settings_file_read_up_to(&f, location->file, limit, err);
 
