@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * tool_agent.c - Agent: starts a child. All that happens then is in the room subagent. */
 #include "agents/agent/subagent.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void agent_start(struct tool_call *call);
 static void agent_cancel(struct tool_call *call);
 static unsigned agent_flags(const struct tool_call *call);
 
 const struct tool tool_agent = {
-	.name = "Agent",
-	.aliases = (const char *const[]){ "Task", NULL },
-	.definition = tool_agent_json,
-	.subject = "description",
-	.flags = TOOL_DELEGATES | TOOL_NO_ASK | TOOL_RESUMES | TOOL_OWN_LIMIT,
+	TOOL_AGENT_FACTS,
 	.start = agent_start,
 	.cancel = agent_cancel,
 	.flags_for = agent_flags,

@@ -2,15 +2,13 @@
  * tool_ask_user_question.c - AskUserQuestion: a question from any agent, at any depth, to the person at the terminal. It
  * waits as a question of the agent (agents/agent/question.h) until somebody answers. */
 #include "agents/agent/question.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void question_start(struct tool_call *call);
 static void question_cancel(struct tool_call *call);
 
 const struct tool tool_ask_user_question = {
-	.name = "AskUserQuestion",
-	.definition = tool_ask_user_question_json,
-	.flags = TOOL_READ_ONLY | TOOL_NEEDS_USER | TOOL_IS_QUESTION,
+	TOOL_ASK_USER_QUESTION_FACTS,
 	.start = question_start,
 	.cancel = question_cancel,
 };

@@ -6,16 +6,13 @@
 #include "tools/bash_text.h"
 #include "tools/file_tool.h"
 #include "tools/shell_set.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void bash_start(struct tool_call *call);
 static void bash_cancel(struct tool_call *call);
 
 const struct tool tool_bash = {
-	.name = "Bash",
-	.definition = tool_bash_json,
-	.subject = "command",
-	.flags = TOOL_OWN_LIMIT,
+	TOOL_BASH_FACTS,
 	.start = bash_start,
 	.cancel = bash_cancel,
 };

@@ -7,15 +7,12 @@
 #include "tools/file_tool.h"
 #include "tools/line_diff.h"
 #include "tools/text_replace.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void edit_start(struct tool_call *call);
 
 const struct tool tool_edit = {
-	.name = "Edit",
-	.definition = tool_edit_json,
-	.subject = "file_path",
-	.flags = TOOL_EDITS,
+	TOOL_EDIT_FACTS,
 	.start = edit_start,
 };
 

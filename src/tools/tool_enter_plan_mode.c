@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * tool_enter_plan_mode.c - EnterPlanMode: the permission to run it is the user's agreement to plan first. */
 #include "agents/agent/plan.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void enter_start(struct tool_call *call);
 
 const struct tool tool_enter_plan_mode = {
-	.name = "EnterPlanMode",
-	.definition = tool_enter_plan_mode_json,
-	.flags = TOOL_NEEDS_USER,
+	TOOL_ENTER_PLAN_MODE_FACTS,
 	.start = enter_start,
 };
 

@@ -2,15 +2,12 @@
  * tool_exit_plan_mode.c - ExitPlanMode: the permission to run it is the approval of the plan (agents/agent/plan.h). */
 #include "lib/json/json_write.h"
 #include "agents/agent/plan.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void exit_start(struct tool_call *call);
 
 const struct tool tool_exit_plan_mode = {
-	.name = "ExitPlanMode",
-	.definition = tool_exit_plan_mode_json,
-	.subject = "plan",
-	.flags = TOOL_NEEDS_USER | TOOL_ENDS_PLAN,
+	TOOL_EXIT_PLAN_MODE_FACTS,
 	.start = exit_start,
 };
 

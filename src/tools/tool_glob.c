@@ -7,16 +7,13 @@
 #include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/tool_job.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 #include "tools/search/walk.h"
 
 static void glob_start(struct tool_call *call);
 
 const struct tool tool_glob = {
-	.name = "Glob",
-	.definition = tool_glob_json,
-	.subject = "pattern",
-	.flags = TOOL_READ_ONLY,
+	TOOL_GLOB_FACTS,
 	.start = glob_start,
 	.cancel = tool_job_cancel,
 };

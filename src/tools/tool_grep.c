@@ -5,15 +5,12 @@
 #include "tools/search/file_type.h"
 #include "tools/search/grep.h"
 #include "tools/tool_job.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void grep_start(struct tool_call *call);
 
 const struct tool tool_grep = {
-	.name = "Grep",
-	.definition = tool_grep_json,
-	.subject = "pattern",
-	.flags = TOOL_READ_ONLY,
+	TOOL_GREP_FACTS,
 	.start = grep_start,
 	.cancel = tool_job_cancel,
 };

@@ -3,15 +3,12 @@
  * are kept up to date by the connections. */
 #include "lib/json/json_write.h"
 #include "tools/mcp_server.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void list_start(struct tool_call *call);
 
 const struct tool tool_list_mcp_resources = {
-	.name = "ListMcpResourcesTool",
-	.definition = tool_list_mcp_resources_json,
-	.subject = "server",
-	.flags = TOOL_READ_ONLY | TOOL_NEEDS_SERVERS,
+	TOOL_LIST_MCP_RESOURCES_FACTS,
 	.start = list_start,
 };
 

@@ -4,15 +4,12 @@
 #include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/media/notebook_change.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void notebook_edit_start(struct tool_call *call);
 
 const struct tool tool_notebook_edit = {
-	.name = "NotebookEdit",
-	.definition = tool_notebook_edit_json,
-	.subject = "notebook_path",
-	.flags = TOOL_EDITS,
+	TOOL_NOTEBOOK_EDIT_FACTS,
 	.start = notebook_edit_start,
 };
 

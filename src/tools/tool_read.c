@@ -5,15 +5,12 @@
 #include "tools/media/image_head.h"
 #include "tools/read.h"
 #include "tools/tool_job.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void read_start(struct tool_call *call);
 
 const struct tool tool_read = {
-	.name = "Read",
-	.definition = tool_read_json,
-	.subject = "file_path",
-	.flags = TOOL_READ_ONLY | TOOL_OWN_LIMIT,
+	TOOL_READ_FACTS,
 	.start = read_start,
 	.cancel = tool_job_cancel,
 };

@@ -3,16 +3,13 @@
 #include "lib/json/json_write.h"
 #include "mcp/client/result.h"
 #include "tools/mcp_server.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void read_start(struct tool_call *call);
 static void read_cancel(struct tool_call *call);
 
 const struct tool tool_read_mcp_resource = {
-	.name = "ReadMcpResourceTool",
-	.definition = tool_read_mcp_resource_json,
-	.subject = "uri",
-	.flags = TOOL_READ_ONLY | TOOL_OWN_LIMIT | TOOL_NEEDS_SERVERS,
+	TOOL_READ_MCP_RESOURCE_FACTS,
 	.start = read_start,
 	.cancel = read_cancel,
 };

@@ -4,7 +4,7 @@
  * does not know of templates has none. */
 #include "lib/json/json_write.h"
 #include "tools/mcp_server.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 enum { MOST_PAGES = 100 };
 
@@ -12,10 +12,7 @@ static void dir_start(struct tool_call *call);
 static void dir_cancel(struct tool_call *call);
 
 const struct tool tool_read_mcp_resource_dir = {
-	.name = "ReadMcpResourceDirTool",
-	.definition = tool_read_mcp_resource_dir_json,
-	.subject = "uri",
-	.flags = TOOL_READ_ONLY | TOOL_NEEDS_SERVERS,
+	TOOL_READ_MCP_RESOURCE_DIR_FACTS,
 	.start = dir_start,
 	.cancel = dir_cancel,
 };

@@ -3,15 +3,12 @@
 #include "lib/json/json_write.h"
 #include "agents/agent/message.h"
 #include "tools/task.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void send_start(struct tool_call *call);
 
 const struct tool tool_send_message = {
-	.name = "SendMessage",
-	.definition = tool_send_message_json,
-	.subject = "to",
-	.flags = TOOL_NO_ASK,
+	TOOL_SEND_MESSAGE_FACTS,
 	.start = send_start,
 };
 

@@ -3,18 +3,14 @@
 #include "agents/agent/skill_use.h"
 #include "agents/agent/skill_wake.h"
 #include "lib/json/json_write.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void skill_start(struct tool_call *call);
 static void skill_cancel(struct tool_call *call);
 static unsigned skill_flags(const struct tool_call *call);
 
 const struct tool tool_skill = {
-	.name = "Skill",
-	.aliases = (const char *const[]){ "SlashCommand", NULL },
-	.definition = tool_skill_json,
-	.subject = "skill",
-	.flags = TOOL_OWN_LIMIT,
+	TOOL_SKILL_FACTS,
 	.start = skill_start,
 	.cancel = skill_cancel,
 	.flags_for = skill_flags,

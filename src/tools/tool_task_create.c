@@ -2,15 +2,12 @@
  * tool_task_create.c - TaskCreate: one more item for the task list. Hooks see it when it is there, and can have it removed. */
 #include "agents/agent/todo_hook.h"
 #include "tools/todo.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void create_start(struct tool_call *call);
 
 const struct tool tool_task_create = {
-	.name = "TaskCreate",
-	.definition = tool_task_create_json,
-	.subject = "subject",
-	.flags = TOOL_NO_ASK | TOOL_TASK_LIST,
+	TOOL_TASK_CREATE_FACTS,
 	.start = create_start,
 	.cancel = todo_show_cancel,
 };

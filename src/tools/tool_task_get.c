@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_get.c - TaskGet: one item of the task list. */
 #include "tools/todo.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void get_start(struct tool_call *call);
 
 const struct tool tool_task_get = {
-	.name = "TaskGet",
-	.definition = tool_task_get_json,
-	.subject = "taskId",
-	.flags = TOOL_READ_ONLY | TOOL_NO_ASK | TOOL_TASK_LIST,
+	TOOL_TASK_GET_FACTS,
 	.start = get_start,
 };
 

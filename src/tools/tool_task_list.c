@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_list.c - TaskList: the whole task list. */
 #include "tools/todo.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void list_start(struct tool_call *call);
 
 const struct tool tool_task_list = {
-	.name = "TaskList",
-	.definition = tool_task_list_json,
-	.flags = TOOL_READ_ONLY | TOOL_NO_ASK | TOOL_TASK_LIST,
+	TOOL_TASK_LIST_FACTS,
 	.start = list_start,
 };
 

@@ -3,17 +3,13 @@
 #include "lib/io/file.h"
 #include "agents/agent/report.h"
 #include "tools/task.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void output_start(struct tool_call *call);
 static void output_cancel(struct tool_call *call);
 
 const struct tool tool_task_output = {
-	.name = "TaskOutput",
-	.aliases = (const char *const[]){ "AgentOutputTool", "BashOutput", NULL },
-	.definition = tool_task_output_json,
-	.subject = "task_id",
-	.flags = TOOL_READ_ONLY | TOOL_DELEGATES,
+	TOOL_TASK_OUTPUT_FACTS,
 	.start = output_start,
 	.cancel = output_cancel,
 };

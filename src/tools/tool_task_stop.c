@@ -2,16 +2,12 @@
  * tool_task_stop.c - TaskStop: ends an agent or a shell that works in the background. */
 #include "lib/json/json_write.h"
 #include "tools/task.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void stop_start(struct tool_call *call);
 
 const struct tool tool_task_stop = {
-	.name = "TaskStop",
-	.aliases = (const char *const[]){ "KillShell", NULL },
-	.definition = tool_task_stop_json,
-	.subject = "task_id",
-	.flags = TOOL_NO_ASK,
+	TOOL_TASK_STOP_FACTS,
 	.start = stop_start,
 };
 

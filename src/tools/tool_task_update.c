@@ -3,15 +3,12 @@
  * completed; while they look nothing is locked, so the list is read again for the change itself. */
 #include "agents/agent/todo_hook.h"
 #include "tools/todo.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void update_start(struct tool_call *call);
 
 const struct tool tool_task_update = {
-	.name = "TaskUpdate",
-	.definition = tool_task_update_json,
-	.subject = "taskId",
-	.flags = TOOL_NO_ASK | TOOL_TASK_LIST,
+	TOOL_TASK_UPDATE_FACTS,
 	.start = update_start,
 	.cancel = todo_show_cancel,
 };

@@ -3,16 +3,14 @@
  * a resumed agent still has it: an array of {"content", "status", "activeForm"}. */
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 enum { LARGEST_LIST = 1 << 20 };
 
 static void todo_start(struct tool_call *call);
 
 const struct tool tool_todo_write = {
-	.name = "TodoWrite",
-	.definition = tool_todo_write_json,
-	.flags = TOOL_NO_ASK | TOOL_TODOS,
+	TOOL_TODO_WRITE_FACTS,
 	.start = todo_start,
 };
 

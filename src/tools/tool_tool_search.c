@@ -6,17 +6,14 @@
 #include "mcp/client/selection.h"
 #include "core/tool/deferral.h"
 #include "tools/tool_rank.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 enum { USUAL_RESULTS = 5, MOST_RESULTS = 50, DESCRIPTION_BYTES = 200 };
 
 static void search_start(struct tool_call *call);
 
 const struct tool tool_tool_search = {
-	.name = "ToolSearch",
-	.definition = tool_tool_search_json,
-	.subject = "query",
-	.flags = TOOL_READ_ONLY | TOOL_AFTER_ANSWER | TOOL_FINDS_TOOLS,
+	TOOL_TOOL_SEARCH_FACTS,
 	.start = search_start,
 };
 

@@ -15,7 +15,7 @@
 #include "lib/io/address.h"
 #include "lib/io/url.h"
 #include "tools/tool_job.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 #include "tools/web/web_access.h"
 #include "tools/web/web_get.h"
 #include "tools/web/web_page.h"
@@ -25,10 +25,7 @@ static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);
 
 const struct tool tool_web_fetch = {
-	.name = "WebFetch",
-	.definition = tool_web_fetch_json,
-	.subject = "url",
-	.flags = TOOL_CONCURRENT | TOOL_MAY_WAIT,
+	TOOL_WEB_FETCH_FACTS,
 	.start = fetch_start,
 	.cancel = fetch_cancel,
 };

@@ -2,7 +2,7 @@
  * tool_web_search.c - WebSearch: a small model searches with the tool that the model's server runs. */
 #include "lib/json/json_write.h"
 #include "tools/file_tool.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 #include "tools/web/web.h"
 #include "tools/web/web_search_result.h"
 
@@ -10,10 +10,7 @@ static void search_start(struct tool_call *call);
 static void search_cancel(struct tool_call *call);
 
 const struct tool tool_web_search = {
-	.name = "WebSearch",
-	.definition = tool_web_search_json,
-	.subject = "query",
-	.flags = TOOL_CONCURRENT | TOOL_NEEDS_SEARCH | TOOL_MAY_WAIT,
+	TOOL_WEB_SEARCH_FACTS,
 	.start = search_start,
 	.cancel = search_cancel,
 };

@@ -3,15 +3,12 @@
 #include "lib/json/json_write.h"
 #include "tools/file_tool.h"
 #include "tools/line_diff.h"
-#include "tools/tools_int.h"
+#include "tools/tool_list.h"
 
 static void write_start(struct tool_call *call);
 
 const struct tool tool_write = {
-	.name = "Write",
-	.definition = tool_write_json,
-	.subject = "file_path",
-	.flags = TOOL_EDITS,
+	TOOL_WRITE_FACTS,
 	.start = write_start,
 };
 

@@ -3,7 +3,7 @@
  * lexical, as the tools name their files. */
 #include "agents/agent/skill_wake.h"
 #include "lib/io/file.h"
-#include "guard/permission/subject.h"
+#include "core/tool/tool_facts.h"
 #include "agents/agent/skill_use.h"
 
 struct skill_wake {
@@ -166,7 +166,7 @@ static bool is_news(void *data, const struct skill_entry *e)
 /* The file or directory that a call is about; NULL: none. In the arena. */
 static const char *subject_of(const struct actor *a, const struct tool_call *call, struct arena *scratch)
 {
-	const struct subject *s = subject_find(str_from(call->tool->name));
+	const struct tool_facts *s = tool_facts_find(str_from(call->tool->name));
 
 	if (!s || (s->kind != SUBJECT_READ && s->kind != SUBJECT_EDIT))
 		return NULL;

@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_choice.c - from the names of a definition to tools. */
 #include "agents/agent/tool_choice.h"
-#include "guard/permission/subject.h"
-
-/* What belongs to the conversation with the user. ExitPlanMode is kept by agents that plan. AskUserQuestion is not here:
- * a child's question is passed up. */
-static const char *const withheld[] = { "EndConversation",  "EnterPlanMode", "ExitPlanMode",      "ScheduleWakeup",
-					"StructuredOutput", "TaskOutput",    "WaitForMcpServers", "Workflow" };
-
-/* All that a background run keeps, next to MCP tools. */
-static const char *const background[] = { "Read",         "Grep",           "Glob",         "Bash",
-					  "PowerShell",   "Edit",           "Write",        "NotebookEdit",
-					  "WebFetch",     "WebSearch",      "TodoWrite",    "Skill",
-					  "ToolSearch",   "EnterWorktree",  "ExitWorktree", "Monitor",
-					  "TaskStop",     "SendMessage",    "Artifact",     "Agent",
-					  "ExitPlanMode", "AskUserQuestion" };
+#include "core/tool/tool_facts.h"
 
 struct selector {
 	struct str name;      /* of a tool, or mcp__SERVER */
@@ -22,14 +9,6 @@ struct selector {
 	bool server;          /* all tools of the server */
 	bool every_server;    /* "mcp__*" */
 };
-
-static bool is_in(const char *const *list, size_t count, struct str name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_is_nocase(name, list[i]))
-			return true;
-	return false;
-}
 
 static bool is_mcp(struct str name)
 {
@@ -62,7 +41,7 @@ static struct selector read_selector(const char *entry)
 		s.specifier = str_trim(rest);
 	if (str_is(s.specifier, "*"))
 		s.specifier = (struct str){ 0 };
-	s.name = subject_current_name(s.name);
+	s.name = tool_current_name(s.name);
 	if (is_mcp(s.name))
 		read_server(&s);
 	return s;
@@ -84,13 +63,16 @@ static bool may_have(const struct agent_definition *d, const struct tool_choice_
 {
 	bool plans = d->permission_mode && !strcmp(d->permission_mode, "plan");
 
+	const struct tool_facts *facts = tool_facts_find(name);
+	unsigned flags = facts ? facts->flags : 0;
+
 	if (is_mcp(name) || spec->main_thread)
 		return true;
-	if (is_in(withheld, COUNT_OF(withheld), name) && !(plans && str_is_nocase(name, "ExitPlanMode")))
+	if ((flags & TOOL_MAIN_ONLY) && !(plans && (flags & TOOL_ENDS_PLAN)))
 		return false;
-	if (spec->deepest && str_is_nocase(name, "Agent"))
+	if (spec->deepest && (flags & TOOL_SPAWNS))
 		return false;
-	return !spec->background || is_in(background, COUNT_OF(background), name);
+	return !spec->background || (flags & TOOL_BACKGROUND);
 }
 
 /* A specifier alone ("Bash(rm *)") does not take the tool away: it forbids some of its calls. */
@@ -200,11 +182,9 @@ static void add_denials(struct tool_choice *c, const struct agent_definition *d)
 
 static void add_for_memory(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *pool)
 {
-	static const char *const names[] = { "Read", "Write", "Edit" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		const struct tool *tool = tool_set_find(pool, str_from(names[i]));
-		if (!tool || has(&c->tools, tool) || is_disallowed(d, tool))
+	for (size_t i = 0; i < pool->count; i++) {
+		const struct tool *tool = pool->tools[i];
+		if (!(tool->flags & TOOL_FOR_MEMORY) || has(&c->tools, tool) || is_disallowed(d, tool))
 			continue;
 		tool_set_add(&c->tools, tool);
 		add_name(c, &c->for_memory, tool->name);

@@ -2,13 +2,13 @@
  * tool_event.c - a tool call as hooks see it. */
 #include "agents/agent/tool_event.h"
 #include "lib/io/file.h"
-#include "guard/permission/subject.h"
+#include "core/tool/tool_facts.h"
 #include "agents/agent/plan.h"
 
 /* The member that holds a path which must be made absolute, or NULL. */
 static const char *relative_path(struct tool_call *call, struct str *ret_path)
 {
-	const struct subject *s = subject_find(str_from(call->tool->name));
+	const struct tool_facts *s = tool_facts_find(str_from(call->tool->name));
 
 	if (!s || (s->kind != SUBJECT_READ && s->kind != SUBJECT_EDIT))
 		return NULL;

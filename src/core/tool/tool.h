@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * tool.h - what a tool is. One file per tool defines one const struct tool; tools/tool_table.c lists them all.
+ * tool.h - what a tool is. tool_NAME.c defines one const struct tool; NAME.json beside it says all else that is known.
  *
  * How to add one:
- *   1. src/tools/NAME.json: name, description, input_schema, exactly as the model sees them (compiled in by the build).
- *   2. src/tools/tool_NAME.c: `const struct tool tool_NAME = { ... }` first, then its start function.
- *   3. a row in src/tools/tool_table.c (sorted by name; a test proves it) and the files in src/tools/meson.build.
- *   4. tests/unit/tools/test_NAME.c.
+ *   1. src/tools/NAME.json: name, description and input_schema exactly as the model sees them, and "facts" for the program:
+ *      flags (enum tool_flags), what rules look at, older names (scripts/tools.py explains them).
+ *   2. src/tools/tool_NAME.c: includes "tools/tool_list.h", which the build makes, and defines
+ *      `const struct tool tool_NAME = { TOOL_NAME_FACTS, .start = ... }` before its start function.
+ *   3. tests/unit/tools/test_NAME.c.
+ * The table of tools and every list of their names are made from the JSON files; no other file changes.
  *
  * Life of a call: the query makes it when the model's block is complete; tool_call_start() checks the input against the
  * schema, asks the gate, then calls tool->start. The tool answers with tool_call_finish(), at once from inside start or
@@ -15,34 +17,11 @@
 #include "lib/base/buf.h"
 #include "lib/io/loop.h"
 #include "lib/json/json.h"
+#include "core/tool/tool_facts.h"
 
 struct deferral;
 struct tool_call;
 struct tool_env;
-
-enum tool_flags {
-	TOOL_READ_ONLY =
-		1 << 0, /* changes nothing: may run beside others, is run again after a crash, allowed by default */
-	TOOL_EDITS = 1 << 1,     /* changes files in place */
-	TOOL_OWN_LIMIT = 1 << 2, /* bounds its results itself */
-	TOOL_DELEGATES =
-		1 << 3, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
-				  * an agent that has nothing else open gives its seat back meanwhile */
-	TOOL_NO_ASK = 1 << 4,       /* needs no permission of its own: what it leads to is asked about by itself */
-	TOOL_NEEDS_USER = 1 << 7,   /* offered only where somebody answers */
-	TOOL_AFTER_ANSWER = 1 << 6, /* starts when the answer that makes it is complete */
-	TOOL_IS_QUESTION = 1 << 8,  /* asks the user itself: no question comes before it */
-	TOOL_ENDS_PLAN = 1 << 9,    /* whoever allows it chooses the mode that follows */
-	TOOL_RESUMES = 1 << 5,      /* a call without a result is started again after a crash: it finds what it began */
-	TOOL_NEEDS_SERVERS = 1 << 11, /* offered only where an MCP server has resources */
-	TOOL_TODOS = 1 << 12,       /* an agent's own list of what is to be done: offered where there is no task list */
-	TOOL_TASK_LIST = 1 << 13,   /* the task list: offered to models that do not plan without one */
-	TOOL_CONCURRENT = 1 << 10,  /* may run beside others, and nothing more of TOOL_READ_ONLY: it is asked for
-				     * and not run again (a server's own word about its tool) */
-	TOOL_MAY_WAIT = 1 << 14,    /* where there are many tools, requests carry it only when it was asked for */
-	TOOL_FINDS_TOOLS = 1 << 15, /* finds those: offered where some wait (core/tool/deferral.h) */
-	TOOL_NEEDS_SEARCH = 1 << 16, /* offered only where the model's server searches the web */
-};
 
 struct tool {
 	const char *name;           /* as the model says it */
@@ -50,8 +29,8 @@ struct tool {
 	const char
 		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
 	const char *subject; /* the input member that says best what a call is about; NULL: none */
-	unsigned flags;
-	void *ctx; /* of dynamic members (MCP); NULL for built-in ones */
+	unsigned flags;      /* enum tool_flags */
+	void *ctx;           /* of dynamic members (MCP); NULL for built-in ones */
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */

@@ -2,7 +2,7 @@
  * definition_tools.c - lists of names. A list that limits what an agent may do is read with certainty or not at
  * all: what is cut off, unbalanced or of an unknown shape refuses the agent. */
 #include "defs/agentdef/definition_int.h"
-#include "core/tool/known_name.h"
+#include "core/tool/tool_facts.h"
 
 struct complainer {
 	struct definition_reader *r;
@@ -74,5 +74,5 @@ bool agent_tool_is_known(struct str name)
 
 	if (str_starts(base, STR("mcp__")))
 		return true;
-	return tool_name_is_known(base);
+	return tool_facts_find(base) != NULL;
 }

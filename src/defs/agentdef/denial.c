@@ -2,6 +2,7 @@
  * denial.c - which agent types are denied. */
 #include "defs/agentdef/denial.h"
 #include "defs/agentdef/builtin.h"
+#include "core/tool/tool_facts.h"
 
 static bool is_separator(char c)
 {
@@ -46,16 +47,9 @@ static void add(struct agent_denials *d, struct str type, const char *origin)
 /* A name before a single colon may be a parameter of the call; it is one if the tool has it. */
 static bool is_parameter(struct str text)
 {
-	static const char *const parameters[] = { "model",         "isolation",   "run_in_background",
-						  "subagent_type", "effort",      "name",
-						  "prompt",        "description", "mode",
-						  "team_name",     "resume",      "max_turns" };
 	struct str name = str_trim(str_cut(&text, ':'));
 
-	for (size_t i = 0; text.p && i < COUNT_OF(parameters); i++)
-		if (str_is(name, parameters[i]))
-			return true;
-	return false;
+	return text.p && tool_has_parameter(tool_facts_find(STR("Agent")), name);
 }
 
 static void add_types(struct agent_denials *d, struct str list, const char *origin)
@@ -73,7 +67,7 @@ static void add_types(struct agent_denials *d, struct str list, const char *orig
 
 static bool is_agent_tool(struct str name)
 {
-	return str_is(name, "Agent") || str_is(name, "Task");
+	return str_is(tool_current_name(name), "Agent");
 }
 
 void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char *origin)

@@ -125,7 +125,7 @@ static bool by_safety(struct judge *j)
 	bool critical = false;
 	const char *why = NULL;
 
-	if (j->subject && (j->subject->flags & SUBJECT_ASKS))
+	if (j->subject && (j->subject->flags & (TOOL_IS_QUESTION | TOOL_ENDS_PLAN)))
 		return judge_decide(j, PERMISSION_ASK, PERMISSION_STEP_SAFETY, NULL);
 	if (j->inspector->danger)
 		why = j->inspector->danger(j, &critical);
@@ -192,7 +192,7 @@ static void settle_question(struct judge *j)
 
 static const char *lower_name(struct arena *a, const char *tool)
 {
-	struct str now = subject_current_name(str_from(tool));
+	struct str now = tool_current_name(str_from(tool));
 	char *name = arena_dup(a, now.p, now.n);
 
 	for (char *c = name; *c; c++)
@@ -200,7 +200,7 @@ static const char *lower_name(struct arena *a, const char *tool)
 	return name;
 }
 
-static const struct inspector *find_inspector(const struct subject *s)
+static const struct inspector *find_inspector(const struct tool_facts *s)
 {
 	switch (s ? s->kind : SUBJECT_NAME) {
 	case SUBJECT_SHELL:
@@ -228,9 +228,9 @@ static void set_anchors(struct judge *j)
 
 static void set_out(struct judge *j)
 {
-	struct str name = subject_current_name(str_from(j->call->tool->name));
+	struct str name = tool_current_name(str_from(j->call->tool->name));
 
-	j->subject = subject_find(name);
+	j->subject = tool_facts_find(name);
 	j->tool = lower_name(&j->arena, j->call->tool->name);
 	if (j->subject && j->subject->kind == SUBJECT_EDIT)
 		j->leader = "edit";
@@ -255,7 +255,7 @@ void permission_explain(const struct permission *p, const struct tool_call *call
 	settle_question(&j);
 	if (ret->decision == PERMISSION_ALLOW)
 		buf_clear(&ret->reason);
-	if (j.place.target && !(j.subject->flags & SUBJECT_LISTS)) {
+	if (j.place.target && !(j.subject->flags & TOOL_LISTS_NAMES)) {
 		ret->file = xstrdup(j.place.path);
 		ret->file_target = xstrdup(j.place.target);
 	}

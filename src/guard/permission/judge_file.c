@@ -37,7 +37,7 @@ static void file_prepare(struct judge *j)
 	const char *from = cwd_of(j);
 	struct str path = judge_text(j, j->subject->primary);
 
-	if (j->subject->flags & SUBJECT_LISTS) {
+	if (j->subject->flags & TOOL_LISTS_NAMES) {
 		struct str pattern = judge_text(j, "pattern");
 		from = pattern.n && pattern.p[0] == '/' ? "/" : path_absolute(&j->arena, from, path);
 		path = glob_static_prefix(pattern);
@@ -166,7 +166,7 @@ static const struct rule *file_matches(struct judge *j, const struct rule_set *s
 {
 	const struct rule *r = judge_find_place(j, set, list, edits(j), &j->place);
 
-	if (r || list != RULE_DENY || !(j->subject->flags & SUBJECT_SHOWS))
+	if (r || list != RULE_DENY || !(j->subject->flags & TOOL_SHOWS_FILE))
 		return r;
 	return judge_find_place(j, set, list, false, &j->place);
 }

@@ -25,7 +25,7 @@ extern const struct inspector inspect_name, inspect_file, inspect_shell;
 struct judge {
 	const struct permission *p;
 	const struct tool_call *call;
-	const struct subject *subject; /* NULL: known by name alone */
+	const struct tool_facts *subject; /* NULL: known by name alone */
 	const struct inspector *inspector;
 	const char *tool;   /* today's name, lower case */
 	const char *leader; /* the tool whose bare rules hold for this one too; NULL: none */

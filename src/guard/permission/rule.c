@@ -3,7 +3,7 @@
 #include "guard/permission/rule.h"
 #include <ctype.h>
 #include "lib/match/wildcard.h"
-#include "core/tool/known_name.h"
+#include "core/tool/tool_facts.h"
 
 /* A rule on its way: the two parts of its text, and where complaints go */
 struct draft {
@@ -104,7 +104,7 @@ static struct str behind_mcp(struct str name)
 /* "mcp__server" and "mcp__server__*" are the same. */
 static void find_tool(struct draft *d, struct rule *r)
 {
-	struct str now = subject_current_name(d->name);
+	struct str now = tool_current_name(d->name);
 	char *name = arena_dup(d->arena, now.p, now.n);
 
 	for (char *c = name; *c; c++)
@@ -114,7 +114,7 @@ static void find_tool(struct draft *d, struct rule *r)
 		name = arena_printf(d->arena, "%s__*", name);
 	r->tool = name;
 	r->several = strchr(name, '*') != NULL;
-	r->subject = r->several ? NULL : subject_find(now);
+	r->subject = r->several ? NULL : tool_facts_find(now);
 }
 
 /* An allow rule for several tools must name the server whose tools they are. */
@@ -128,20 +128,8 @@ static bool names_server(const char *name)
 
 static void check_known(struct draft *d, const struct rule *r)
 {
-	if (!r->several && !strchr(r->tool, '_') && !tool_name_is_known(str_from(r->tool)))
+	if (!r->several && !strchr(r->tool, '_') && !tool_facts_find(str_from(r->tool)))
 		warn(d, r, "names no tool that is known");
-}
-
-static bool is_word_in(struct str word, const char *list)
-{
-	const char *at = list;
-
-	while ((at = memmem(at, strlen(at), word.p, word.n)) != NULL) {
-		if (at > list && at[-1] == ' ' && at[word.n] == ' ')
-			return word.n > 0;
-		at++;
-	}
-	return false;
 }
 
 /* "parameter:value". False: the specifier is something else. */
@@ -149,13 +137,13 @@ static bool read_parameter(struct draft *d, struct rule *r)
 {
 	struct str value = d->specifier;
 	struct str name = str_trim(str_cut(&value, ':'));
-	const struct subject *s = r->subject;
+	const struct tool_facts *s = r->subject;
 
 	if (!value.p || !name.n)
 		return false;
-	bool listed = s && s->parameters && is_word_in(name, s->parameters);
+	bool listed = tool_has_parameter(s, name);
 	if (!listed && s && s->primary && str_is(name, s->primary)) {
-		warn(d, r, "is not looked at: %s has rules of its own for %s", s->tool, s->primary);
+		warn(d, r, "is not looked at: %s has rules of its own for %s", s->name, s->primary);
 		r->kind = RULE_INERT;
 		return true;
 	}
@@ -171,7 +159,7 @@ static void read_path(struct draft *d, struct rule *r, struct err *err, int *sta
 {
 	bool strict = r->list == RULE_ALLOW || r->list == RULE_ONLY;
 
-	if (!(r->subject->flags & SUBJECT_LEADS) && r->list != RULE_ONLY) {
+	if (!(r->subject->flags & TOOL_RULES_LEAD) && r->list != RULE_ONLY) {
 		warn(d, r, "is not looked at: paths belong into Read(...) and Edit(...)");
 		r->kind = RULE_INERT;
 		return;

@@ -15,7 +15,7 @@
 #include "guard/permission/command_rule.h"
 #include "guard/permission/host_rule.h"
 #include "guard/permission/path_rule.h"
-#include "guard/permission/subject.h"
+#include "core/tool/tool_facts.h"
 
 enum rule_list {
 	RULE_DENY,
@@ -50,7 +50,7 @@ struct rule {
 	const char *text; /* as it was written, trimmed */
 	const char *tool; /* lower case, today's name; with * if several */
 	bool several;
-	const struct subject *subject;    /* of the tool; NULL: not known by name */
+	const struct tool_facts *subject; /* of the tool; NULL: not known by name */
 	const struct rule_origin *origin; /* shared by the rules of one file */
 	union {
 		struct {

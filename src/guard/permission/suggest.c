@@ -46,18 +46,18 @@ static bool is_directory(const char *path)
 }
 
 /* Rules for Read and Edit hold for all tools that read and edit. Whoever lists names does not ask for contents. */
-static void write_path(struct buf *out, const struct subject *s, struct arena *a, struct str path)
+static void write_path(struct buf *out, const struct tool_facts *s, struct arena *a, struct str path)
 {
 	const char *absolute = arena_str(a, path).p;
 
-	if ((s->flags & SUBJECT_LISTS) || absolute[0] != '/')
+	if ((s->flags & TOOL_LISTS_NAMES) || absolute[0] != '/')
 		return;
 	buf_addstr(out, s->kind == SUBJECT_READ ? "Read(/" : "Edit(/");
 	add_escaped(out, path);
 	buf_addstr(out, is_directory(absolute) ? "/**)" : ")");
 }
 
-static void write_rule(struct buf *out, const struct tool_call *call, const struct subject *s, struct arena *a)
+static void write_rule(struct buf *out, const struct tool_call *call, const struct tool_facts *s, struct arena *a)
 {
 	struct str primary = s && s->primary ? str_trim(json_str(json_get(call->input, s->primary), a)) : STR("");
 
@@ -67,7 +67,7 @@ static void write_rule(struct buf *out, const struct tool_call *call, const stru
 		write_path(out, s, a, primary);
 		return;
 	case SUBJECT_HOST:
-		buf_addf(out, "%s(domain:" STR_FMT ")", s->tool, STR_ARG(host_of_url(a, primary)));
+		buf_addf(out, "%s(domain:" STR_FMT ")", s->name, STR_ARG(host_of_url(a, primary)));
 		return;
 	case SUBJECT_NAME:
 		buf_addstr(out, call->tool->name);
@@ -80,7 +80,7 @@ static void write_rule(struct buf *out, const struct tool_call *call, const stru
 	case SUBJECT_SKILL:
 		break;
 	}
-	buf_addf(out, "%s(", s->tool);
+	buf_addf(out, "%s(", s->name);
 	add_escaped(out, primary);
 	buf_addch(out, ')');
 }
@@ -96,7 +96,7 @@ static bool is_readable(struct str text)
 }
 
 /* The reader understands it as what was meant: one command, one place, one name. */
-static bool is_narrow(const struct rule *r, const struct subject *s)
+static bool is_narrow(const struct rule *r, const struct tool_facts *s)
 {
 	switch (r->kind) {
 	case RULE_BARE:
@@ -118,7 +118,7 @@ static bool is_narrow(const struct rule *r, const struct subject *s)
 	return false;
 }
 
-static bool reads_back(struct str text, const struct subject *s)
+static bool reads_back(struct str text, const struct tool_facts *s)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct rule r = { 0 };
@@ -155,7 +155,7 @@ static bool hears_session(const struct permission *p)
 
 const char *permission_suggest(struct arena *a, const struct permission *p, const struct tool_call *call)
 {
-	const struct subject *s = subject_find(subject_current_name(str_from(call->tool->name)));
+	const struct tool_facts *s = tool_facts_find(tool_current_name(str_from(call->tool->name)));
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!hears_session(p))

@@ -22,11 +22,11 @@ static const struct tool *find_tool(struct trial *t, struct str name)
 
 	for (size_t i = 0; tool_table[i]; i++)
 		tool_set_add(&all, tool_table[i]);
-	const struct tool *tool = tool_set_find(&all, subject_current_name(name));
+	const struct tool *tool = tool_set_find(&all, tool_current_name(name));
 	tool_set_release(&all);
 	if (tool)
 		return tool;
-	t->other = (struct tool){ .name = arena_str(&t->arena, subject_current_name(name)).p, .definition = "{}" };
+	t->other = (struct tool){ .name = arena_str(&t->arena, tool_current_name(name)).p, .definition = "{}" };
 	return &t->other;
 }
 
@@ -67,8 +67,8 @@ static int read_short(struct trial *t, struct str text, struct err *err)
 {
 	AUTO_BUF struct buf input = { 0 };
 	struct str rest = text;
-	struct str name = subject_current_name(str_trim(str_cut(&rest, '(')));
-	const struct subject *subject = subject_find(name);
+	struct str name = tool_current_name(str_trim(str_cut(&rest, '(')));
+	const struct tool_facts *subject = tool_facts_find(name);
 
 	if (!name.n || (rest.p && (!rest.n || rest.p[rest.n - 1] != ')')))
 		return err_set(err, ERR_USAGE, "expected a call such as 'Bash(git push)', or JSON");

@@ -12,16 +12,6 @@ static const char agent_schema[] =
 	"\"subagent_type\":{\"type\":\"string\",\"description\":\"Which agent; without it a general one\"}},"
 	"\"required\":[\"description\",\"prompt\"]}";
 
-static const char *const offered[] = { "Bash", "Edit", "Glob", "Grep", "Read", "TaskOutput", "TaskStop", "Write" };
-
-static bool is_offered(const struct tool *tool)
-{
-	for (size_t i = 0; i < COUNT_OF(offered); i++)
-		if (!strcmp(tool->name, offered[i]))
-			return true;
-	return false;
-}
-
 static const struct tool *agent_tool(const struct serve *s)
 {
 	return tool_set_find(&s->session->tree.main.tools, str_from(tool_agent.name));
@@ -36,7 +26,7 @@ const struct tool *serve_find_tool(const struct serve *s, struct str name, bool 
 	if (*ret_delegates)
 		return agent_tool(s);
 	tool = tool_set_find(&s->session->tree.main.tools, name);
-	return tool && is_offered(tool) && !strcmp(tool->name, copy) ? tool : NULL;
+	return tool && (tool->flags & TOOL_SERVED) && !strcmp(tool->name, copy) ? tool : NULL;
 }
 
 static void put_hints(struct json_out *w, bool read_only)
@@ -86,7 +76,7 @@ void serve_list_tools(struct serve *s, struct json_out *w)
 	json_key(w, "tools");
 	json_open(w, '[');
 	for (size_t i = 0; i < tools->count; i++)
-		if (is_offered(tools->tools[i]))
+		if (tools->tools[i]->flags & TOOL_SERVED)
 			put_tool(w, tools->tools[i]);
 	if (agent_tool(s))
 		put_agent(w, s);

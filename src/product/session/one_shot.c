@@ -9,8 +9,6 @@
 
 enum { MOST_TURNS = 50, MOST_ANSWER_TOKENS = 4096 };
 
-static const char *const reading_tools[] = { "Glob", "Grep", "Read" };
-
 struct one_shot {
 	struct services *services;
 	one_shot_done_fn *done;
@@ -62,9 +60,8 @@ static const char *const *copy_dirs(struct one_shot *q, const char *const *dirs)
 static void give_tools(struct one_shot *q)
 {
 	for (size_t i = 0; tool_table[i]; i++)
-		for (size_t k = 0; k < COUNT_OF(reading_tools); k++)
-			if (!strcmp(tool_table[i]->name, reading_tools[k]))
-				tool_set_add(&q->tools, tool_table[i]);
+		if (tool_table[i]->flags & TOOL_SIDE_QUERY)
+			tool_set_add(&q->tools, tool_table[i]);
 	tool_kit.open(&q->env);
 }
 
@@ -130,7 +127,7 @@ static void on_end(struct query *query, void *data)
 static struct head *make_head(struct one_shot *q, const struct one_shot_spec *spec)
 {
 	AUTO_BUF struct buf bytes = { 0 };
-	const char *tools[COUNT_OF(reading_tools) + 2] = { 0 };
+	const char **tools = arena_calloc(&q->arena, (q->tools.count + 2) * sizeof *tools);
 
 	for (size_t i = 0; i < q->tools.count; i++)
 		tools[i] = q->tools.tools[i]->definition;

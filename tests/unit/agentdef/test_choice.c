@@ -106,7 +106,9 @@ static void pool_init(struct pool *p)
 {
 	*p = (struct pool){ 0 };
 	for (size_t i = 0; i < COUNT_OF(pool_names); i++) {
+		const struct tool_facts *facts = tool_facts_find(str_from(pool_names[i]));
 		p->tools[i].name = pool_names[i];
+		p->tools[i].flags = facts ? facts->flags : 0;
 		tool_set_add(&p->set, &p->tools[i]);
 	}
 }
@@ -199,13 +201,13 @@ TEST(an_agent_gets_the_tools_that_it_may_have)
 		{ "tools: Read, mcp__*\n", { 0 }, "Read unknown mcp__*" },
 		{ "disallowedTools: mcp__*\n", { 0 }, ALL },
 		{ "disallowedTools: mcp__db\n", { 0 }, ALL ",mcp__dbx__get" },
-		{ "tools: Grep\nmemory: user\n", { .memory = true }, "Grep,Read,Write,Edit memory Read,Write,Edit" },
-		{ "tools: Read\nmemory: user\n", { .memory = true }, "Read,Write,Edit memory Write,Edit" },
+		{ "tools: Grep\nmemory: user\n", { .memory = true }, "Grep,Edit,Read,Write memory Edit,Read,Write" },
+		{ "tools: Read\nmemory: user\n", { .memory = true }, "Read,Edit,Write memory Edit,Write" },
 		{ "tools: Grep\nmemory: user\n", { .memory = false }, "Grep" },
 		{ "tools: Grep\n", { .memory = true }, "Grep" },
 		{ "tools: Grep\nmemory: user\ndisallowedTools: Write\n",
 		  { .memory = true },
-		  "Grep,Read,Edit memory Read,Edit" },
+		  "Grep,Edit,Read memory Edit,Read" },
 		{ "tools: Grep\n",
 		  { .whole = true },
 		  "Agent,Bash,Edit,ExitPlanMode,Glob,Grep,Read,TaskOutput,TodoWrite,CronList,Write," MCP },

@@ -174,11 +174,11 @@ TEST(agent_types_match_without_case_and_separators)
 	CHECK(!agent_rule_match(STR(""), STR("reviewer")));
 }
 
-TEST(the_table_of_subjects_is_sorted_and_findable)
+TEST(the_table_of_known_tools_is_sorted_and_findable)
 {
-	for (size_t i = 0; i < subject_count; i++) {
-		CHECK(subject_find(str_from(subject_table[i].tool)) == &subject_table[i]);
-		CHECK(i == 0 || strcmp(subject_table[i - 1].tool, subject_table[i].tool) < 0);
+	for (size_t i = 0; i < tool_facts_count; i++) {
+		CHECK(tool_facts_find(str_from(tool_facts_table[i].name)) == &tool_facts_table[i]);
+		CHECK(i == 0 || strcmp(tool_facts_table[i - 1].name, tool_facts_table[i].name) < 0);
 	}
 }
 
@@ -187,5 +187,5 @@ int test_rule(void)
 	return RUN_TESTS(T(rules_are_read_by_their_tool), T(commands_match_exactly_by_words_or_by_wildcard),
 			 T(hosts_match_as_a_whole_below_a_domain_or_within_a_label),
 			 T(agent_types_match_without_case_and_separators),
-			 T(the_table_of_subjects_is_sorted_and_findable));
+			 T(the_table_of_known_tools_is_sorted_and_findable));
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * tool_facts.h - what is known about tools by their name, also about those that this program does not have but that rules and
+ * definitions name. The build makes the table from src/tools/NAME.json and other_tools.json (scripts/tools.py). A tool of an MCP
+ * server is not in it. */
+#pragma once
+#include "lib/base/str.h"
+
+/* The word in "flags" of NAME.json is the name in small letters, without TOOL_. */
+enum tool_flags {
+	/* What a call does */
+	TOOL_READ_ONLY = 1 << 0,  /* changes nothing: may run beside others, runs again after a crash, allowed by default */
+	TOOL_EDITS = 1 << 1,      /* changes files in place */
+	TOOL_DELEGATES = 1 << 2,  /* waits for other agents: runs beside others, is not counted among the parallel calls, and
+				   * an agent that has nothing else open gives its seat back meanwhile */
+	TOOL_CONCURRENT = 1 << 3, /* may run beside others, and nothing more of TOOL_READ_ONLY: it needs permission and does
+				   * not run again (what a server says about its tool) */
+	TOOL_SPAWNS = 1 << 4,     /* starts agents: not for those at the greatest depth */
+
+	/* How a call runs */
+	TOOL_AFTER_ANSWER = 1 << 5, /* starts when the answer that makes it is complete */
+	TOOL_RESUMES = 1 << 6,      /* a call without a result starts again after a crash: it finds what it began */
+	TOOL_OWN_LIMIT = 1 << 7,    /* bounds its results itself */
+	TOOL_NO_ASK = 1 << 8,       /* needs no permission of its own: what it leads to is checked by itself */
+	TOOL_IS_QUESTION = 1 << 9,  /* asks the user itself: no question comes before it */
+	TOOL_ENDS_PLAN = 1 << 10,   /* the answer that allows it chooses the mode that follows */
+
+	/* Where it is offered */
+	TOOL_NEEDS_USER = 1 << 11,    /* only where a user answers */
+	TOOL_NEEDS_SERVERS = 1 << 12, /* only where an MCP server has resources */
+	TOOL_NEEDS_SEARCH = 1 << 13,  /* only where the model's server searches the web */
+	TOOL_TODOS = 1 << 14,         /* an agent's own list of work: only where there is no task list */
+	TOOL_TASK_LIST = 1 << 15,     /* the task list: only to models that do not plan without one */
+	TOOL_MAY_WAIT = 1 << 16,      /* where there are many tools, requests carry it only after the model asked for it */
+	TOOL_FINDS_TOOLS = 1 << 17,   /* finds those: only where some wait (core/tool/deferral.h) */
+	TOOL_MAIN_ONLY = 1 << 18,     /* belongs to the conversation with the user: withheld from subagents. One with
+				       * TOOL_ENDS_PLAN stays with agents that plan */
+	TOOL_BACKGROUND = 1 << 19,    /* background runs keep it; they lose all other tools but those of MCP servers */
+	TOOL_FOR_MEMORY = 1 << 20,    /* an agent with a memory directory gets it, for that directory alone */
+	TOOL_SIDE_QUERY = 1 << 21,    /* side queries (hooks that are agents) get it */
+	TOOL_SERVED = 1 << 22,        /* `cadre mcp serve` offers it */
+
+	/* How permission rules understand it */
+	TOOL_RULES_LEAD = 1 << 23,  /* Read and Edit: their rules hold for all tools with the same subject */
+	TOOL_SHOWS_FILE = 1 << 24,  /* an edit that needs the content: a rule that forbids to read the file forbids this too */
+	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
+};
+
+/* What a permission rule about the tool looks at */
+enum subject_kind {
+	SUBJECT_NAME,  /* nothing but the tool's name and parameters */
+	SUBJECT_SHELL, /* a command */
+	SUBJECT_READ,  /* a path that is read */
+	SUBJECT_EDIT,  /* a path that is written */
+	SUBJECT_HOST,  /* the host of an address */
+	SUBJECT_AGENT,
+	SUBJECT_SKILL,
+};
+
+struct tool_facts {
+	const char *name;
+	const char *now; /* name is a former one of this tool, and rules follow; all else is unset then. NULL: it is not */
+	unsigned flags;  /* enum tool_flags */
+	enum subject_kind kind;
+	const char *primary;           /* input member that rules look at; NULL: none */
+	const char *const *parameters; /* other members, NULL-terminated; NULL: not known, any name may be one */
+};
+
+extern const struct tool_facts tool_facts_table[]; /* sorted by name */
+extern const size_t tool_facts_count;
+
+const struct tool_facts *tool_facts_find(struct str name); /* any case; NULL: no tool has or had this name */
+struct str tool_current_name(struct str name);             /* today's name of a renamed tool, else the name itself */
+bool tool_has_parameter(const struct tool_facts *facts, struct str member); /* facts may be NULL: false */
