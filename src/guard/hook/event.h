@@ -1,47 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * event.h - the events that hooks can wait for, and what each of them lets a hook say. One const table; nothing else in
- * the room compares names of events.
- *
- * How to add one: a member of enum hook_event, its row in event.c at the same place, a row in the tests' table of inputs
- * (tests/unit/hook/test_input.c), a line in docs/hooks.md. */
+ * the room compares names of events. event_list.h says how to add one. */
 #pragma once
 #include "lib/base/str.h"
 
+#define EVENT(id, ...) HOOK_##id,
 enum hook_event {
-	HOOK_SESSION_START,
-	HOOK_SETUP,
-	HOOK_INSTRUCTIONS_LOADED,
-	HOOK_USER_PROMPT_SUBMIT,
-	HOOK_USER_PROMPT_EXPANSION,
-	HOOK_PRE_TOOL_USE,
-	HOOK_PERMISSION_REQUEST,
-	HOOK_PERMISSION_DENIED,
-	HOOK_POST_TOOL_USE,
-	HOOK_POST_TOOL_USE_FAILURE,
-	HOOK_POST_TOOL_BATCH,
-	HOOK_NOTIFICATION,
-	HOOK_SUBAGENT_START,
-	HOOK_SUBAGENT_STOP,
-	HOOK_TASK_CREATED,
-	HOOK_TASK_COMPLETED,
-	HOOK_TEAMMATE_IDLE,
-	HOOK_STOP,
-	HOOK_STOP_FAILURE,
-	HOOK_PRE_COMPACT,
-	HOOK_POST_COMPACT,
-	HOOK_PRE_MODEL_SWITCH,
-	HOOK_POST_MODEL_SWITCH,
-	HOOK_CONFIG_CHANGE,
-	HOOK_CWD_CHANGED,
-	HOOK_DIRECTORY_ADDED,
-	HOOK_FILE_CHANGED,
-	HOOK_WORKTREE_CREATE,
-	HOOK_WORKTREE_REMOVE,
-	HOOK_ELICITATION,
-	HOOK_ELICITATION_RESULT,
-	HOOK_SESSION_END,
+#include "guard/hook/event_list.h"
 	HOOK_EVENT_COUNT
 };
+#undef EVENT
 
 enum hook_type { HOOK_COMMAND, HOOK_HTTP, HOOK_MCP_TOOL, HOOK_PROMPT, HOOK_AGENT, HOOK_CALLBACK, HOOK_TYPE_COUNT };
 
