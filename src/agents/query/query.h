@@ -84,7 +84,7 @@ struct query_call {
 	char *id;               /* owned */
 	struct tool_call *call; /* NULL once its result is recorded */
 	struct segment *result; /* owned; set once it is recorded */
-	bool started, is_done;
+	bool is_done;
 };
 
 /* What the server counted with the last answer */

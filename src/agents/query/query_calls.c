@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * query_calls.c - the tool calls of one answer: which may start, which are done, their results in order. */
 #include "lib/base/crash.h"
+#include "core/tool/tool_scheduler.h"
 #include "agents/query/query_int.h"
 
 enum { DEFAULT_PARALLEL = 10 };
@@ -80,13 +81,8 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 	struct query_call *c = add_new(q, id, name, input);
 	if (run && c->call->tool && (c->call->flags & (TOOL_READ_ONLY | TOOL_RESUMES)))
 		return 0;
-	c->started = c->is_done = true;
+	c->is_done = true;
 	return record(q, c, segment_lost_result(id), STR(""), err);
-}
-
-static bool runs_beside(const struct query_call *c)
-{
-	return !c->call || (c->call->flags & (TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_DELEGATES));
 }
 
 static bool delegates(const struct query_call *c)
@@ -94,42 +90,25 @@ static bool delegates(const struct query_call *c)
 	return c->call && (c->call->flags & TOOL_DELEGATES);
 }
 
-static void start(struct query *q, struct query_call *c)
-{
-	c->started = true;
-	query_emit(q, &(struct event){ .kind = EVENT_TOOL_STARTED,
-				       .name = c->call->name,
-				       .id = c->call->id,
-				       .text = tool_call_summary(c->call) });
-	tool_call_start(c->call);
-	crash_point(call_started);
-}
-
-/* A read-only call may run beside read-only ones; any other waits for all before it and holds back all behind it. All wait until
- * the lines that say so are as safe as the settings want. */
+/* All wait until the lines that say so are as safe as the settings want. */
 int calls_start_ready(struct query *q, struct err *err)
 {
-	unsigned limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL;
-	unsigned ahead = 0;   /* unfinished calls in front of this one */
-	unsigned counted = 0; /* those of them that count against the limit */
-	bool writer_ahead = false;
+	struct tool_scheduler pass = { .limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL,
+				       .in_answer = q->state == QUERY_STREAM };
 
 	for (uint32_t i = 0; i < q->call_count; i++) {
-		struct query_call *c = q->calls[i];
-		if (c->result || c->is_done)
+		const struct query_call *c = q->calls[i];
+		if (c->result || c->is_done || !tool_scheduler_pass(&pass, c->call))
 			continue;
-		bool may_run = runs_beside(c) ? !writer_ahead : ahead == 0;
-		if (c->call && (c->call->flags & TOOL_AFTER_ANSWER) && q->state == QUERY_STREAM)
-			may_run = false;
-		if (!c->started && may_run && (counted < limit || delegates(c))) {
-			int settled = journal_settle(q->config.recorder->journal, &q->kick, err);
-			if (settled <= 0)
-				return settled;
-			start(q, c);
-		}
-		ahead++;
-		counted += !delegates(c);
-		writer_ahead = writer_ahead || !runs_beside(c);
+		int settled = journal_settle(q->config.recorder->journal, &q->kick, err);
+		if (settled <= 0)
+			return settled;
+		query_emit(q, &(struct event){ .kind = EVENT_TOOL_STARTED,
+					       .name = c->call->name,
+					       .id = c->call->id,
+					       .text = tool_call_summary(c->call) });
+		tool_call_start(c->call);
+		crash_point(call_started);
 	}
 	return 0;
 }
@@ -182,14 +161,8 @@ bool calls_all_done(const struct query *q)
 void calls_cancel(struct query *q)
 {
 	for (uint32_t i = 0; i < q->call_count; i++) {
-		struct query_call *c = q->calls[i];
-		if (c->result || c->is_done)
-			continue;
-		tool_call_cancel(c->call);
-		if (!c->started) {
-			c->started = true;
-			tool_call_start(c->call);
-		}
+		if (!q->calls[i]->result && !q->calls[i]->is_done)
+			tool_scheduler_cancel(q->calls[i]->call);
 	}
 }
 

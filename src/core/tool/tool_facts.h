@@ -8,13 +8,16 @@
 /* The word in "flags" of NAME.json is the name in small letters, without TOOL_. */
 enum tool_flags {
 	/* What a call does */
-	TOOL_READ_ONLY = 1 << 0,  /* changes nothing: may run beside others, runs again after a crash, allowed by default */
-	TOOL_EDITS = 1 << 1,      /* changes files in place */
-	TOOL_DELEGATES = 1 << 2,  /* waits for other agents: runs beside others, is not counted among the parallel calls, and
+	TOOL_READ_ONLY =
+		1 << 0,      /* changes nothing: may run beside others, runs again after a crash, allowed by default */
+	TOOL_EDITS = 1 << 1, /* changes files in place */
+	TOOL_DELEGATES =
+		1 << 2, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
 				   * an agent that has nothing else open gives its seat back meanwhile */
-	TOOL_CONCURRENT = 1 << 3, /* may run beside others, and nothing more of TOOL_READ_ONLY: it needs permission and does
+	TOOL_CONCURRENT =
+		1 << 3,       /* may run beside others, and nothing more of TOOL_READ_ONLY: it needs permission and does
 				   * not run again (what a server says about its tool) */
-	TOOL_SPAWNS = 1 << 4,     /* starts agents: not for those at the greatest depth */
+	TOOL_SPAWNS = 1 << 4, /* starts agents: not for those at the greatest depth */
 
 	/* How a call runs */
 	TOOL_AFTER_ANSWER = 1 << 5, /* starts when the answer that makes it is complete */
@@ -30,18 +33,19 @@ enum tool_flags {
 	TOOL_NEEDS_SEARCH = 1 << 13,  /* only where the model's server searches the web */
 	TOOL_TODOS = 1 << 14,         /* an agent's own list of work: only where there is no task list */
 	TOOL_TASK_LIST = 1 << 15,     /* the task list: only to models that do not plan without one */
-	TOOL_MAY_WAIT = 1 << 16,      /* where there are many tools, requests carry it only after the model asked for it */
-	TOOL_FINDS_TOOLS = 1 << 17,   /* finds those: only where some wait (core/tool/deferral.h) */
-	TOOL_MAIN_ONLY = 1 << 18,     /* belongs to the conversation with the user: withheld from subagents. One with
+	TOOL_MAY_WAIT = 1 << 16, /* where there are many tools, requests carry it only after the model asked for it */
+	TOOL_FINDS_TOOLS = 1 << 17, /* finds those: only where some wait (core/tool/deferral.h) */
+	TOOL_MAIN_ONLY = 1 << 18,   /* belongs to the conversation with the user: withheld from subagents. One with
 				       * TOOL_ENDS_PLAN stays with agents that plan */
-	TOOL_BACKGROUND = 1 << 19,    /* background runs keep it; they lose all other tools but those of MCP servers */
-	TOOL_FOR_MEMORY = 1 << 20,    /* an agent with a memory directory gets it, for that directory alone */
-	TOOL_SIDE_QUERY = 1 << 21,    /* side queries (hooks that are agents) get it */
-	TOOL_SERVED = 1 << 22,        /* `cadre mcp serve` offers it */
+	TOOL_BACKGROUND = 1 << 19,  /* background runs keep it; they lose all other tools but those of MCP servers */
+	TOOL_FOR_MEMORY = 1 << 20,  /* an agent with a memory directory gets it, for that directory alone */
+	TOOL_SIDE_QUERY = 1 << 21,  /* side queries (hooks that are agents) get it */
+	TOOL_SERVED = 1 << 22,      /* `cadre mcp serve` offers it */
 
 	/* How permission rules understand it */
-	TOOL_RULES_LEAD = 1 << 23,  /* Read and Edit: their rules hold for all tools with the same subject */
-	TOOL_SHOWS_FILE = 1 << 24,  /* an edit that needs the content: a rule that forbids to read the file forbids this too */
+	TOOL_RULES_LEAD = 1 << 23, /* Read and Edit: their rules hold for all tools with the same subject */
+	TOOL_SHOWS_FILE =
+		1 << 24, /* an edit that needs the content: a rule that forbids to read the file forbids this too */
 	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
 };
 
@@ -58,8 +62,9 @@ enum subject_kind {
 
 struct tool_facts {
 	const char *name;
-	const char *now; /* name is a former one of this tool, and rules follow; all else is unset then. NULL: it is not */
-	unsigned flags;  /* enum tool_flags */
+	const char
+		*now; /* name is a former one of this tool, and rules follow; all else is unset then. NULL: it is not */
+	unsigned flags; /* enum tool_flags */
 	enum subject_kind kind;
 	const char *primary;           /* input member that rules look at; NULL: none */
 	const char *const *parameters; /* other members, NULL-terminated; NULL: not known, any name may be one */

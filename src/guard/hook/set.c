@@ -2,6 +2,7 @@
  * set.c - compiles sources of hooks into lists by event. */
 #include "guard/hook/set.h"
 #include "guard/hook/set_int.h"
+#include "core/tool/tool_facts.h"
 
 enum { HOOKS_LIMIT = 10000 };
 
@@ -253,14 +254,17 @@ void hook_set_unref(struct hook_set *set)
 	free(set);
 }
 
-/* Agent was called Task: matchers with either name fit either. */
+/* A matcher fits a tool by its name and by its former ones, and the other way round. */
 bool hook_fits(const struct hook *hook, struct str subject)
 {
 	if (hook_matcher_fits(hook->matcher, subject))
 		return true;
 	if (!(hook_event_info(hook->event)->flags & HOOK_ABOUT_TOOL))
 		return false;
-	if (str_is(subject, "Agent"))
-		return hook_matcher_fits(hook->matcher, STR("Task"));
-	return str_is(subject, "Task") && hook_matcher_fits(hook->matcher, STR("Agent"));
+	struct str now = tool_current_name(subject);
+	for (size_t i = 0; i < tool_facts_count; i++)
+		if (tool_facts_table[i].now && str_is(now, tool_facts_table[i].now) &&
+		    hook_matcher_fits(hook->matcher, str_from(tool_facts_table[i].name)))
+			return true;
+	return now.p != subject.p && hook_matcher_fits(hook->matcher, now);
 }

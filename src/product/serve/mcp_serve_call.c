@@ -2,6 +2,7 @@
  * mcp_serve_call.c - calls that another program makes of our tools. They go the way of every call: schema, hooks, rules, tool,
  * hooks. One that only reads, or waits for an agent, runs beside others; any other waits for all before it. */
 #include "product/serve/mcp_serve.h"
+#include "core/tool/tool_scheduler.h"
 
 enum { MOST_CALLS = 1000, INVALID_PARAMS = -32602 };
 
@@ -11,7 +12,7 @@ struct serve_call {
 	struct tool_call *call; /* owned */
 	char *id, *token;       /* JSON, of the request and for its progress; token NULL: none is wanted */
 	unsigned told;          /* steps of its progress */
-	bool started, done;
+	bool done;
 	bool withdrawn; /* nobody wants the answer any more */
 };
 
@@ -44,11 +45,6 @@ static void on_done(struct tool_call *call)
 	loop_kick(c->serve->services->loop, &c->serve->kick);
 }
 
-static bool runs_beside(const struct serve_call *c)
-{
-	return c->call->flags & (TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_DELEGATES);
-}
-
 static void free_call(struct serve_call *c)
 {
 	c->serve->call_count--;
@@ -77,27 +73,15 @@ static void finish_done(struct serve *s)
 	agent_tree_forget_denials(&s->session->tree); /* each was an answer; nobody asks for a list */
 }
 
-static void start_ready(struct serve *s)
-{
-	bool first = true, writer_ahead = false;
-
-	for (struct serve_call *c = s->calls; c; c = c->next) {
-		bool beside = runs_beside(c);
-		if (!c->started && (beside ? !writer_ahead : first)) {
-			c->started = true;
-			tool_call_start(c->call);
-		}
-		first = false;
-		writer_ahead = writer_ahead || !beside;
-	}
-}
-
 void serve_step(struct kick *kick)
 {
 	struct serve *s = CONTAINER_OF(kick, struct serve, kick);
+	struct tool_scheduler pass = { 0 };
 
 	finish_done(s);
-	start_ready(s);
+	for (struct serve_call *c = s->calls; c; c = c->next)
+		if (tool_scheduler_pass(&pass, c->call))
+			tool_call_start(c->call);
 }
 
 /* ---- from the other side ------------------------------------------------------------------------------------------ */
@@ -173,15 +157,6 @@ void serve_call_tool(struct serve *s, struct str id, const struct json *params)
 	}
 }
 
-static void cancel(struct serve_call *c)
-{
-	tool_call_cancel(c->call);
-	if (c->started)
-		return;
-	c->started = true;
-	tool_call_start(c->call); /* ends at once: it was cancelled */
-}
-
 void serve_withdraw(struct serve *s, const struct json *params)
 {
 	AUTO_FREE char *id = text_of(json_get(params, "requestId"));
@@ -190,7 +165,7 @@ void serve_withdraw(struct serve *s, const struct json *params)
 		if (strcmp(c->id, id) != 0 || c->done)
 			continue;
 		c->withdrawn = true;
-		cancel(c);
+		tool_scheduler_cancel(c->call);
 		return;
 	}
 }
@@ -199,7 +174,7 @@ void serve_cancel_all(struct serve *s)
 {
 	for (struct serve_call *c = s->calls; c; c = c->next)
 		if (!c->done)
-			cancel(c);
+			tool_scheduler_cancel(c->call);
 }
 
 /* ---- progress ----------------------------------------------------------------------------------------------------- */

@@ -490,5 +490,6 @@ int main(void)
 		  T(a_summary_is_one_line_about_the_subject), T(a_tool_is_found_by_its_exact_name_first),
 		  T(a_tool_that_waits_is_answered_with_what_to_do_first));
 	test_deferral();
+	test_scheduler();
 	return tests_run();
 }

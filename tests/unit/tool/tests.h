@@ -3,3 +3,4 @@
 #pragma once
 
 int test_deferral(void);
+int test_scheduler(void);
