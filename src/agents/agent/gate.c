@@ -58,8 +58,8 @@ static bool matches_rule(void *data, struct str rule)
 {
 	static const struct rule_origin origin = { .layer = "hook" };
 	const struct tool_call *call = data;
-	const struct actor *a = call->env->owner;
-	struct permission alone = { .root = a->permission.root, .dirs = a->permission.dirs };
+	const struct permission *p = call->env->permission;
+	struct permission alone = { .root = p->root, .dirs = p->dirs };
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
@@ -78,7 +78,8 @@ static struct hook_fire_spec about(struct tool_call *call, enum hook_event event
 					.subject = str_from(call->tool->name),
 					.tool_use_id = call->id,
 					.matches_rule = matches_rule,
-					.rule_data = call };
+					.rule_data = call,
+					.by_hook = call->policy.by_hook };
 }
 
 static bool wanted(const struct actor *a, struct tool_call *call, enum hook_event event)
@@ -101,13 +102,25 @@ static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_even
 	return p;
 }
 
+static void hear_hooks(struct actor *a, const struct tool_call *call, const struct hook_outcome *outcome)
+{
+	if (call->policy.apart)
+		agent_tree_say(a->tree, &a->who, outcome);
+	else
+		actor_hear_hooks(a, outcome);
+}
+
 /* ---- decisions ----------------------------------------------------------------------------------------------- */
 
 static void deny(struct actor *a, struct tool_call *call, struct str reason)
 {
-	agent_tree_note_denial(a->tree, a, call);
-	actor_emit(a, &(struct event){
-			      .kind = EVENT_PERMISSION_DENIED, .name = call->name, .id = call->id, .text = reason });
+	if (!call->policy.apart) {
+		agent_tree_note_denial(a->tree, a, call);
+		actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_DENIED,
+					       .name = call->name,
+					       .id = call->id,
+					       .text = reason });
+	}
 	tool_call_decided(call, TOOL_DENY, reason);
 }
 
@@ -207,7 +220,7 @@ static void on_denied(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	hear_hooks(a, call, outcome);
 	buf_add(&reason, why.p, why.n);
 	if (str_is(outcome->fields[HOOK_RETRY], "true"))
 		buf_addstr(&reason, " You may try this call again.");
@@ -238,7 +251,7 @@ static void on_requested(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	hear_hooks(a, call, outcome);
 	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
 		if (permission_can_ask(&a->permission))
 			ask_host(a, call, why);
@@ -324,11 +337,17 @@ static void decide(struct actor *a, struct tool_call *call, enum permission_hint
 {
 	struct permission_verdict v = { 0 };
 
+	if (call->policy.chosen) {
+		allow(a, call);
+		return;
+	}
 	plan_open_file(a);
 	permission_explain(&a->permission, call, hint, &v);
 	permission_bind(call, &v);
 	if (is_answered(call, hint, &v))
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	else if (call->policy.no_question && (v.decision == PERMISSION_ASK || v.unanswerable))
+		deny(a, call, STR("permission would have to be asked for"));
 	else if (!v.classify || !classify(a, call))
 		conclude(a, call, &v);
 	permission_verdict_release(&v);
@@ -356,7 +375,11 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	if (outcome->cancelled && call->policy.apart) { /* perhaps by the end of the agent, which is gone now */
+		tool_call_decided(call, TOOL_DENY, STR("it was interrupted"));
+		return;
+	}
+	hear_hooks(a, call, outcome);
 	if (outcome->cancelled)
 		deny_by_hook(a, call, STR("it was interrupted"));
 	else if (outcome->permission == HOOK_PERMISSION_DENY)
@@ -369,9 +392,8 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 		decide(a, call, hints[outcome->permission]);
 }
 
-static void ask(struct tool_gate *gate, struct tool_call *call)
+void gate_check(struct actor *a, struct tool_call *call)
 {
-	struct actor *a = actor_of(gate);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -382,6 +404,11 @@ static void ask(struct tool_gate *gate, struct tool_call *call)
 	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
 	fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
+}
+
+static void ask(struct tool_gate *gate, struct tool_call *call)
+{
+	gate_check(actor_of(gate), call);
 }
 
 /* ---- after --------------------------------------------------------------------------------------------------- */
@@ -422,7 +449,7 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	hear_hooks(a, call, outcome);
 	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
 	keep_note(a, call, outcome->fields[HOOK_CLASSIFIER_CONTEXT]);
 	if (outcome->blocked) {
@@ -440,7 +467,8 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	actor_touch(a, call);
+	if (!call->policy.apart)
+		actor_touch(a, call);
 	if (call->cancelled || !wanted(a, call, event)) {
 		tool_call_settle(call);
 		return;
@@ -460,17 +488,17 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 /* ---- from outside -------------------------------------------------------------------------------------------- */
 
 /* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
-static void cancel(struct tool_gate *gate, struct tool_call *call)
+void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 {
-	const struct actor *a = actor_of(gate);
 	struct pass *p = call->pass;
 
+	(void)gate;
 	if (!p)
 		return;
 	if (p->firing)
 		hook_cancel(p->firing);
 	else
-		a->tree->classifier->cancel(p->question);
+		p->actor->tree->classifier->cancel(p->question);
 	if (call->running)
 		return;
 	p->call = NULL;
@@ -479,7 +507,7 @@ static void cancel(struct tool_gate *gate, struct tool_call *call)
 
 void gate_init(struct tool_gate *gate)
 {
-	*gate = (struct tool_gate){ .ask = ask, .after = after, .cancel = cancel };
+	*gate = (struct tool_gate){ .ask = ask, .after = after, .cancel = gate_cancel };
 }
 
 /* Questions are not stored: a call that was started, does not run, waits for no hook and has not ended is one. */

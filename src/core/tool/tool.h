@@ -94,10 +94,20 @@ struct tool_gate {
 		       struct tool_call *call); /* what the gate waits for is not wanted; may be NULL */
 };
 
+/* How the gate treats a call that no model made; zeroed: like a model's. PreToolUse hooks and rules that forbid hold for each. */
+struct gate_policy {
+	bool apart; /* not of the conversation: a denial is not listed, what hooks add or stop does not reach the model */
+	bool chosen;      /* a person or the configuration chose this very call: it needs no permission */
+	bool no_question; /* what no rule allows is denied; nobody and no classifier is asked */
+	bool by_hook; /* a hook makes it: hooks of the types agent and mcp_tool do not look at it, or they would call each
+			   * other without end */
+};
+
 struct tool_call {
 	const struct tool *tool;                    /* NULL: the model named one that does not exist */
 	struct tool_env *env;                       /* borrowed */
 	struct tool_gate *gate;                     /* borrowed */
+	struct gate_policy policy;                  /* set before the start */
 	struct arena arena;                         /* dies with the call */
 	struct json_reader reader;                  /* holds input */
 	const struct json *input;                   /* the parsed input object */

@@ -15,6 +15,8 @@ static bool waits_for(const struct hook *hook, const struct hook_fire_spec *spec
 {
 	if (hook->once && hook->ran)
 		return false;
+	if (spec->by_hook && (hook->type == HOOK_AGENT || hook->type == HOOK_MCP_TOOL))
+		return false;
 	if (!hook_fits(hook, spec->subject))
 		return false;
 	return !hook->rule.p || !spec->matches_rule || spec->matches_rule(spec->rule_data, hook->rule);

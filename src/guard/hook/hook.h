@@ -48,6 +48,7 @@ struct hook_fire_spec {
 	 * with `if` run. */
 	bool (*matches_rule)(void *data, struct str rule);
 	void *rule_data;
+	bool by_hook; /* a hook makes the call: those that make calls themselves (agent, mcp_tool) do not run */
 };
 
 /* All hooks of one firing, in the order of their sets whatever the order in which they ended. Borrowed until done

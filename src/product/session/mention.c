@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mention.c - see mention.h. Each file is a call of Read that the model did not make: the same limits hold, and the file counts
- * as seen. Hooks have no part in it. */
+ * as seen. Its gate is the agent's, but nobody is asked (docs/internals/mention.md). */
 #include "product/session/mention.h"
 #include <dirent.h>
 #include <sys/stat.h>
@@ -21,7 +21,6 @@ struct mention {
 
 struct mentions {
 	struct cadre_session *session;
-	struct tool_gate gate;
 	struct kick kick;
 	struct mention list[MOST_MENTIONS];
 	size_t count;
@@ -87,19 +86,6 @@ static void on_done(struct tool_call *call)
 	loop_kick(call->env->loop, &one->all->kick);
 }
 
-static void ask_rules(struct tool_gate *gate, struct tool_call *call)
-{
-	AUTO_BUF struct buf reason = { 0 };
-	const struct mention *one = call->owner;
-	enum permission_decision decision = permission_decide(&one->all->session->tree.main.permission, call, &reason);
-
-	(void)gate;
-	if (decision == PERMISSION_ALLOW)
-		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	else
-		tool_call_decided(call, TOOL_DENY, STR("it may not be read without asking"));
-}
-
 static void start_read(struct mention *one)
 {
 	struct cadre_session *s = one->all->session;
@@ -112,7 +98,9 @@ static void start_read(struct mention *one)
 	json_kcstr(&w, "file_path", one->path);
 	json_close(&w);
 	id_uuid(id);
-	one->call = tool_call_new(&s->tree.main.env, &one->all->gate, tool, str_from(id), STR("Read"), buf_str(&input));
+	one->call =
+		tool_call_new(&s->tree.main.env, &s->tree.main.gate, tool, str_from(id), STR("Read"), buf_str(&input));
+	one->call->policy = (struct gate_policy){ .apart = true, .no_question = true };
 	one->call->owner = one;
 	one->call->done = on_done;
 	tool_call_start(one->call);
@@ -194,7 +182,7 @@ bool session_read_mentions(struct cadre_session *s)
 		return false;
 	turn_announce(s);
 	struct mentions *m = xcalloc(1, sizeof *m);
-	*m = (struct mentions){ .session = s, .gate = { .ask = ask_rules }, .kick = { .step = on_kick } };
+	*m = (struct mentions){ .session = s, .kick = { .step = on_kick } };
 	s->turn.mentions = m;
 	for (size_t at = 0; can_read(s) && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
 		const char *path = find_file(s, &a, name, &st);

@@ -4,6 +4,7 @@
 #include "product/session/one_shot.h"
 #include "product/session/session_int.h"
 #include "lib/json/json_write.h"
+#include "agents/agent/gate.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 
@@ -37,15 +38,14 @@ static struct actor *about(const struct one_shot *q)
 static void on_ask(struct tool_gate *gate, struct tool_call *call)
 {
 	struct one_shot *q = CONTAINER_OF(gate, struct one_shot, gate);
-	const struct actor *a = about(q);
-	AUTO_BUF struct buf reason = { 0 };
+	struct actor *a = about(q);
 
-	q->env.permission = a ? &a->permission : NULL; /* the tool looks at it now, if it starts */
-	if (a && permission_decide(&a->permission, call, &reason) == PERMISSION_ALLOW)
-		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	q->env.permission = a ? &a->permission : NULL; /* the tool looks at it when it starts */
+	call->policy = (struct gate_policy){ .apart = true, .no_question = true, .by_hook = true };
+	if (a)
+		gate_check(a, call);
 	else
-		tool_call_decided(call, TOOL_DENY,
-				  reason.n ? buf_str(&reason) : STR("It would have to be asked about."));
+		tool_call_decided(call, TOOL_DENY, STR("The agent is gone."));
 }
 
 static const char *const *copy_dirs(struct one_shot *q, const char *const *dirs)
@@ -144,7 +144,7 @@ static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 	struct services *sv = q->services;
 	struct head *head = make_head(q, spec);
 
-	q->gate.ask = on_ask;
+	q->gate = (struct tool_gate){ .ask = on_ask, .cancel = gate_cancel };
 	q->gives_blocks = spec->server_tool;
 	q->record = (struct record_context){ .session_id = q->session_id, .cwd = "", .git_branch = "" };
 	q->recorder = (struct recorder){ .store = &sv->store, .context = &q->record };
