@@ -12,6 +12,7 @@ import time
 from lab import DEADLINE_S, Late, main
 
 ARGS = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
+SERVER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "mcp_server.py")
 ECHO = "rule\n  text You said: {{last}}\n"
 
 
@@ -187,6 +188,33 @@ def what_a_server_wants_to_know_is_asked_of_the_client(lab):
     assert client.over().code == 0
 
 
+def a_client_calls_a_tool_of_a_server_within_rules_and_hooks(lab):
+    lab.model(ECHO)
+    with open(os.path.join(lab.work, "spec.json"), "w") as f:
+        json.dump({"tools": {"say": "hello", "shout": "HELLO", "scream": "AAH"}}, f)
+    args = [SERVER, os.path.join(lab.work, "spec.json"), os.path.join(lab.work, "calls")]
+    hook = {"type": "command", "command": f"cat >>{lab.work}/seen; echo too loud >&2; exit 2"}
+    settings = {"hooks": {"PreToolUse": [{"matcher": "mcp__v__shout", "hooks": [hook]}]},
+                "permissions": {"deny": ["mcp__v__scream"]}}
+    client = Client(lab, "--mcp-config", json.dumps({"mcpServers": {"v": {"command": "python3", "args": args}}}),
+                    "--settings", json.dumps(settings))
+    client.say("go")
+    client.run.frame("result")
+    client.request("a", "mcp_call", tool="mcp__v__say", arguments={"n": 1})
+    assert client.reply("a")["response"] == {"content": [{"type": "text", "text": "hello"}]}
+    client.request("b", "mcp_call", tool="mcp__v__shout", arguments={"n": 2})
+    assert client.reply("b")["error"] == "The tool did not run: A PreToolUse hook refused this call: too loud"
+    client.request("c", "mcp_call", tool="mcp__v__scream", arguments={})
+    assert client.reply("c")["error"].startswith("The tool did not run: ")
+    client.request("d", "mcp_call", tool="mcp__v__say", arguments={}, check_permissions=True)
+    assert client.reply("d")["error"] == "The tool did not run: permission would have to be asked for"
+    assert client.over().code == 0
+    with open(os.path.join(lab.work, "calls")) as f:
+        assert f.read() == '["say", {"n": 1}]\n'
+    with open(os.path.join(lab.work, "seen")) as f:
+        assert json.loads(f.read())["tool_input"] == {"n": 2}
+
+
 def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text Done.\n")
     client = Client(lab, "--permission-prompt-tool", "stdio")
@@ -299,7 +327,7 @@ def a_client_that_dies_takes_the_run_with_it(lab):
 
 
 if __name__ == "__main__":
-    main(hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
+    main(a_client_calls_a_tool_of_a_server_within_rules_and_hooks, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
          a_client_can_ask_for_models_cost_and_rules, what_a_server_wants_to_know_is_asked_of_the_client,
          lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,

@@ -75,7 +75,8 @@ bool deferral_has_news(const struct deferral *d)
 
 bool deferral_holds(const struct deferral *d, const struct tool *tool)
 {
-	return d && find_exact(&d->known, tool->name) && !find_exact(&d->loaded, tool->name);
+	return d && (tool->flags & TOOL_MAY_WAIT) && find_exact(&d->known, tool->name) &&
+	       !find_exact(&d->loaded, tool->name);
 }
 
 static void list_names(struct buf *out, const struct deferral *d)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * hook_server.c - hooks that are tools of an MCP server: what the tool says is the hook's output. */
 #include "product/session/server_call.h"
+#include "product/session/session_int.h"
 
 /* Freed by the runtime as one piece: hooks stays first. */
 struct runner {
@@ -8,12 +9,12 @@ struct runner {
 	struct services *services;
 };
 
-static void on_done(void *data, bool failed, struct str text)
+static void on_done(void *data, const struct server_reply *reply)
 {
 	struct hook_call *call = data;
 
 	call->state = NULL;
-	hook_call_finish(call, failed, text);
+	hook_call_finish(call, reply->failed, reply->text);
 }
 
 static void start(struct hook_runner *runner, struct hook_call *call)
@@ -23,8 +24,13 @@ static void start(struct hook_runner *runner, struct hook_call *call)
 	struct err err = { 0 };
 
 	if (s)
-		call->state = server_call_start(s, str_from(call->hook->server), str_from(call->hook->tool),
-						call->text.n ? call->text : STR("{}"), on_done, call, &err);
+		call->state = server_call_start(
+			s,
+			&(struct server_call_spec){ .server = str_from(call->hook->server),
+						    .tool = str_from(call->hook->tool),
+						    .arguments = call->text.n ? call->text : STR("{}"),
+						    .policy = { .apart = true, .chosen = true, .by_hook = true } },
+			on_done, call, &err);
 	if (!call->state)
 		hook_call_finish(call, true, s ? str_from(err.text) : STR("the session is gone"));
 }

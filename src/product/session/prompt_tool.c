@@ -2,6 +2,7 @@
  * prompt_tool.c - a tool of an MCP server answers permission questions: it gets {"tool_name","input","tool_use_id"} and says
  * {"behavior":"allow","updatedInput":..} or {"behavior":"deny","message":..}. Anything else is a refusal. */
 #include "product/session/server_call.h"
+#include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/gate.h"
 
@@ -33,7 +34,7 @@ static bool decide(struct actor *a, struct tool_call *call, struct str text)
 	return json_parse(&reader, text.p, text.n, &root, NULL) == 0 && actor_decide(a, call, root);
 }
 
-static void on_answer(void *data, bool failed, struct str text)
+static void on_answer(void *data, const struct server_reply *reply)
 {
 	struct inquiry *q = data;
 	struct cadre_session *s = session_by_id(q->services, q->session_id);
@@ -41,9 +42,9 @@ static void on_answer(void *data, bool failed, struct str text)
 	struct tool_call *call = a ? actor_question(a, q->call_id) : NULL;
 	AUTO_BUF struct buf why = { 0 };
 
-	if (call && (failed || !decide(a, call, text))) {
-		buf_addf(&why, "The permission tool %s: " STR_FMT, failed ? "failed" : "gave no decision",
-			 STR_ARG(text));
+	if (call && (reply->failed || !decide(a, call, reply->text))) {
+		buf_addf(&why, "The permission tool %s: " STR_FMT, reply->failed ? "failed" : "gave no decision",
+			 STR_ARG(reply->text));
 		actor_answer(a, call, false, buf_str(&why));
 	}
 	inquiry_free(q);
@@ -87,6 +88,10 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 			       .call_id = xstrdup(call->id) };
 	put_question(&question, call);
 	cut_name(s->services->options.permission_prompt_tool, &server, &tool);
-	if (!server_call_start(s, server, tool, buf_str(&question), on_answer, q, &err))
-		on_answer(q, true, str_from(err.text));
+	struct server_call_spec spec = { .server = server,
+					 .tool = tool,
+					 .arguments = buf_str(&question),
+					 .policy = { .apart = true, .chosen = true } };
+	if (!server_call_start(s, &spec, on_answer, q, &err))
+		on_answer(q, &(struct server_reply){ .failed = true, .text = str_from(err.text) });
 }

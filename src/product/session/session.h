@@ -52,6 +52,7 @@ struct cadre_session {
 	const char **roots;               /* "file://..." of its directories, NULL-terminated */
 	struct file_watch *files;         /* that hooks want to hear of; NULL: none */
 	struct elicitation *elicitations; /* that servers wait for an answer to */
+	struct server_call *server_calls; /* of servers' tools, that no model made (server_call.h) */
 	struct server_approval *approval; /* of servers that its project brings; NULL: nothing is asked */
 	bool host_elicits;                /* its host answers them, whoever is asked for permission */
 	const char *project_dir;          /* <config>/projects/<key> */

@@ -20,6 +20,7 @@
 #include "product/session/mention.h"
 #include "product/session/schema.h"
 #include "product/session/server_approval.h"
+#include "product/session/server_call.h"
 #include "product/session/servers.h"
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
@@ -496,7 +497,7 @@ static void session_update_idle(struct cadre_session *s)
 		timer_start(sv->loop, &s->children_wait, limit_ms);
 	if (!at_work && s->tree.told && !sv->options.interactive && !timer_running(&s->async_hooks_wait))
 		timer_start(sv->loop, &s->async_hooks_wait, ASYNC_HOOKS_WAIT_MS);
-	at_work = at_work || s->tree.told;
+	at_work = at_work || s->tree.told || s->server_calls;
 	if (s->closing && !at_work)
 		at_work = session_run_end_hooks(s);
 	count_work(s, at_work);
@@ -515,6 +516,7 @@ static void on_kick(struct kick *kick)
 		s->turn.interrupted = turn_is_running(&s->turn);
 		agent_tree_end(&s->tree, true);
 		agent_tree_drop_told(&s->tree);
+		session_cancel_server_calls(s);
 	}
 	if (s->turn.interrupted && !s->turn.cancelled)
 		turn_cancel_work(s);

@@ -2,6 +2,7 @@
  * call.c - requests that go through to an MCP server, without the model: a call of a tool, a resource to be shown. */
 #include "mcp/client/pool.h"
 #include "mcp/client/selection.h"
+#include "product/session/server_call.h"
 #include "product/stream/wire_int.h"
 
 enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 };
@@ -14,16 +15,6 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 		wire_later_fail(later, err->text);
 	else
 		wire_later_reply(later, json_raw(result));
-}
-
-static void pass_on(const struct wire_request *r, struct mcp_lease *link, const char *method, struct str params,
-		    uint64_t timeout_ms)
-{
-	(void)mcp_lease_call(link, &(struct mcp_call){ .method = method,
-						       .params = params,
-						       .timeout_ms = timeout_ms,
-						       .answer = on_answer,
-						       .data = wire_later(r) });
 }
 
 static struct mcp_lease *find_server(const struct wire_request *r, struct str name)
@@ -55,7 +46,10 @@ void wire_mcp_resource(const struct wire_request *r)
 	json_open(&out, '{');
 	json_kstr(&out, "uri", uri);
 	json_close(&out);
-	pass_on(r, link, "resources/read", buf_str(&params), 0);
+	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
+						      .params = buf_str(&params),
+						      .answer = on_answer,
+						      .data = wire_later(r) });
 }
 
 /* ---- a tool ------------------------------------------------------------------------------------------------------ */
@@ -84,23 +78,18 @@ static const char *find_tool(const struct wire_request *r, struct str wish, stru
 	return NULL;
 }
 
-/* What the rules forbid nobody calls. A client that says it passes on somebody else's call needs to be allowed by them, as the
- * model does, and nobody is asked. */
-static bool is_allowed(const struct wire_request *r, struct str tool_name, struct str arguments)
+/* What did not run, or got no result, is an error of the request; a result that says it failed is a result. */
+static void on_tool_answer(void *data, const struct server_reply *reply)
 {
-	struct actor *a = &r->wire->session->tree.main;
-	const struct tool *tool = tool_set_find(&a->tools, tool_name);
-	struct permission_verdict verdict = { 0 };
+	struct wire_later *later = data;
+	AUTO_BUF struct buf why = { 0 };
 
-	if (!tool)
-		return false;
-	struct tool_call *call = tool_call_new(&a->env, NULL, tool, r->id, tool_name, arguments);
-	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &verdict);
-	bool allowed = verdict.decision == PERMISSION_ALLOW;
-	bool forbidden = verdict.decision == PERMISSION_DENY && !verdict.unanswerable;
-	permission_verdict_release(&verdict);
-	tool_call_free(call);
-	return json_bool(json_get(r->body, "check_permissions")) ? allowed : !forbidden;
+	if (reply->json.n) {
+		wire_later_reply(later, reply->json);
+		return;
+	}
+	buf_addf(&why, "%s" STR_FMT, reply->denied ? "The tool did not run: " : "", STR_ARG(reply->text));
+	wire_later_fail(later, why.p);
 }
 
 static uint64_t time_limit(const struct wire_request *r)
@@ -117,8 +106,7 @@ void wire_mcp_call(const struct wire_request *r)
 	struct str wish = json_str(json_get(r->body, "tool"), r->arena);
 	const struct json *given = json_get(r->body, "arguments");
 	struct str arguments = json_is(given, JSON_OBJECT) ? json_raw(given) : STR("{}");
-	AUTO_BUF struct buf params = { 0 };
-	struct json_out out = json_out(&params);
+	struct cadre_session *s = r->wire->session;
 	struct mcp_lease *link = NULL;
 	const char *tool = find_tool(r, wish, &link);
 
@@ -130,14 +118,19 @@ void wire_mcp_call(const struct wire_request *r)
 		wire_reply_error(r->wire, r->id, NULL, "No such tool: " STR_FMT, STR_ARG(wish));
 		return;
 	}
-	if (!is_allowed(r, wish, arguments)) {
-		wire_reply_error(r->wire, r->id, NULL, "The tool did not run: the rules do not allow " STR_FMT,
+	if (!tool_set_find(&s->tree.main.tools, wish)) {
+		wire_reply_error(r->wire, r->id, NULL, "The tool did not run: the main agent does not have " STR_FMT,
 				 STR_ARG(wish));
 		return;
 	}
-	json_open(&out, '{');
-	json_kcstr(&out, "name", tool);
-	json_kraw(&out, "arguments", arguments);
-	json_close(&out);
-	pass_on(r, link, "tools/call", buf_str(&params), time_limit(r));
+	/* A client that passes on somebody else's call needs to be allowed by the rules, as the model does; nobody is asked. */
+	bool checks = json_bool(json_get(r->body, "check_permissions"));
+	(void)server_call_start(
+		s,
+		&(struct server_call_spec){ .server = str_from(mcp_lease_server(link)->name),
+					    .tool = str_from(tool),
+					    .arguments = arguments,
+					    .policy = { .apart = true, .chosen = !checks, .no_question = checks },
+					    .timeout_ms = time_limit(r) },
+		on_tool_answer, wire_later(r), NULL); /* the server is there: it cannot fail */
 }
