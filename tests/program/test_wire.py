@@ -215,6 +215,21 @@ def a_client_calls_a_tool_of_a_server_within_rules_and_hooks(lab):
         assert json.loads(f.read())["tool_input"] == {"n": 2}
 
 
+def the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer(lab):
+    fifo = lab.fifo("called")
+    lab.model(ECHO)
+    silent = FORM.replace("call = m[\"id\"]", "open('called', 'w').write('up\\n'); continue")
+    with open(os.path.join(lab.work, "server.py"), "w") as f:
+        f.write(silent)
+    servers = {"mcpServers": {"form": {"command": "python3", "args": [os.path.join(lab.work, "server.py")]}}}
+    client = Client(lab, "--mcp-config", json.dumps(servers))
+    client.say("go")
+    client.run.frame("result")
+    client.request("a", "mcp_call", tool="mcp__form__where", arguments={})
+    assert fifo.line() == "up"
+    assert client.over().code == 0
+
+
 def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text Done.\n")
     client = Client(lab, "--permission-prompt-tool", "stdio")
@@ -327,7 +342,8 @@ def a_client_that_dies_takes_the_run_with_it(lab):
 
 
 if __name__ == "__main__":
-    main(a_client_calls_a_tool_of_a_server_within_rules_and_hooks, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
+    main(a_client_calls_a_tool_of_a_server_within_rules_and_hooks,
+         the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
          a_client_can_ask_for_models_cost_and_rules, what_a_server_wants_to_know_is_asked_of_the_client,
          lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,
