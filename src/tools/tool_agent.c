@@ -33,7 +33,7 @@ static unsigned agent_flags(const struct tool_call *call)
 
 static void resume(struct tool_call *call, struct str prompt)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	const char *id = text(call, "resume");
 	struct task *task = agent_tree_task(a->tree, str_from(id));
 	bool background = json_bool(json_get(call->input, "run_in_background"));
@@ -71,7 +71,7 @@ static void agent_start(struct tool_call *call)
 
 static void agent_cancel(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 
 	agent_stop_waited(a->tree, call);
 }

@@ -16,7 +16,7 @@ const struct tool tool_exit_plan_mode = {
 
 static void exit_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	struct json_out w = json_out(&call->result_json);
 
 	if (!plan_present(a, call))

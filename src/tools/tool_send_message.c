@@ -37,12 +37,12 @@ static void answer(struct tool_call *call, struct str message, const struct task
 	tool_call_end(call, false);
 }
 
-static const char *name_of(const struct actor *a)
+static const char *name_of(const struct agent *a)
 {
 	return a->who.name ? a->who.name : a->who.id[0] ? a->who.id : "main";
 }
 
-static void send_to_main(struct tool_call *call, struct actor *from, struct str text)
+static void send_to_main(struct tool_call *call, struct agent *from, struct str text)
 {
 	struct err err = { 0 };
 
@@ -53,7 +53,7 @@ static void send_to_main(struct tool_call *call, struct actor *from, struct str 
 }
 
 /* To one that runs, or that goes on with it. */
-static void send_to(struct tool_call *call, struct actor *from, struct task *task, struct str text)
+static void send_to(struct tool_call *call, struct agent *from, struct task *task, struct str text)
 {
 	const char *name = task->name ? task->name : task->id;
 	AUTO_BUF struct buf b = { 0 };
@@ -83,7 +83,7 @@ static void send_to(struct tool_call *call, struct actor *from, struct task *tas
 
 static void send_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	struct str to = str_trim(json_str(json_get(call->input, "to"), &call->arena));
 	struct str text = json_str(json_get(call->input, "message"), &call->arena);
 	AUTO_BUF struct buf b = { 0 };

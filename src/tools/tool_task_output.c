@@ -104,7 +104,7 @@ static void tell_shell(struct tool_call *call, const struct shell *shell)
 
 static void output_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
 	const struct json *block = json_get(call->input, "block");
 	const struct json *limit = json_get(call->input, "timeout");

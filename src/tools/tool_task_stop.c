@@ -30,7 +30,7 @@ static void answer(struct tool_call *call, const char *id, const char *type, con
 	tool_call_end(call, false);
 }
 
-static bool is_own_ancestor(const struct actor *a, const struct task *task)
+static bool is_own_ancestor(const struct agent *a, const struct task *task)
 {
 	for (; a->child; a = a->parent)
 		if (a->child->task == task)
@@ -40,7 +40,7 @@ static bool is_own_ancestor(const struct actor *a, const struct task *task)
 
 static void stop_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
 	AUTO_BUF struct buf running = { 0 };
 

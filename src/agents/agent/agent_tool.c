@@ -84,7 +84,7 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 	return &t->agent_tool;
 }
 
-void agent_tool_limit(struct actor *a)
+void agent_tool_limit(struct agent *a)
 {
 	AUTO_BUF struct buf definition = { 0 };
 

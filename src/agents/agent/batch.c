@@ -7,7 +7,7 @@
 
 /* Owned by itself: a turn that is cancelled does not wait for it. */
 struct batch {
-	struct actor *actor; /* NULL: the turn is over */
+	struct agent *agent; /* NULL: the turn is over */
 	struct hook_firing *firing;
 };
 
@@ -70,7 +70,7 @@ static void put_calls(struct json_out *w, const struct query *q)
 static void on_seen(void *data, const struct hook_outcome *outcome)
 {
 	struct batch *b = data;
-	struct actor *a = b->actor;
+	struct agent *a = b->agent;
 
 	free(b);
 	if (!a)
@@ -81,30 +81,30 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 		said.stop = true;
 		said.stop_reason = said.block_reason;
 	}
-	actor_hear_hooks(a, &said);
+	agent_hear_hooks(a, &said);
 	query_batch_over(&a->query);
 }
 
-bool actor_show_batch(struct actor *a)
+bool agent_show_batch(struct agent *a)
 {
 	struct hook_fire_spec spec = { .event = HOOK_POST_TOOL_BATCH };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec))
+	if (!agent_has_hooks(a, &spec))
 		return false;
 	put_calls(&w, &a->query);
 	spec.fields = buf_str(&fields);
 	a->batch = xcalloc(1, sizeof *a->batch);
-	a->batch->actor = a;
-	a->batch->firing = actor_fire(a, &spec, on_seen, a->batch);
+	a->batch->agent = a;
+	a->batch->firing = agent_fire(a, &spec, on_seen, a->batch);
 	return true;
 }
 
-void actor_drop_batch(struct actor *a)
+void agent_drop_batch(struct agent *a)
 {
 	if (!a->batch)
 		return;
 	hook_cancel(a->batch->firing);
-	TAKE(a->batch)->actor = NULL;
+	TAKE(a->batch)->agent = NULL;
 }

@@ -33,14 +33,14 @@ static int load(const struct task *task, struct session_load **ret_load, struct 
 }
 
 /* Takes limits, d and l. */
-static void start(struct task *task, struct actor *parent, const struct limits *limits, struct agent_definition *d,
+static void start(struct task *task, struct agent *parent, const struct limits *limits, struct agent_definition *d,
 		  struct session_load *l, struct str message, struct tool_call *call)
 {
 	struct subagent *s = subagent_new(parent, task, d);
 
 	task->restored = false;
 	id_uuid(task->run_id);
-	s->actor.gone = limits->gone;
+	s->agent.gone = limits->gone;
 	s->root = limits->root;
 	s->load = l;
 	s->call = call;
@@ -50,9 +50,9 @@ static void start(struct task *task, struct actor *parent, const struct limits *
 
 /* The agent that it works for: the one that started it, or the main agent if that one has ended. One that is about to start or
  * to end has no place and no permission to give. */
-static int find_parent(const struct task *task, struct actor **ret_parent, struct err *err)
+static int find_parent(const struct task *task, struct agent **ret_parent, struct err *err)
 {
-	struct actor *parent = agent_tree_actor(task->tree, task->parent_id);
+	struct agent *parent = agent_tree_find(task->tree, task->parent_id);
 	const struct subagent *s = parent ? parent->child : NULL;
 
 	if (s && (!s->lived || s->phase >= CHILD_ENDS))
@@ -63,7 +63,7 @@ static int find_parent(const struct task *task, struct actor **ret_parent, struc
 	return 0;
 }
 
-static int definition_of(const struct task *task, const struct actor *parent, struct agent_definition **ret,
+static int definition_of(const struct task *task, const struct agent *parent, struct agent_definition **ret,
 			 struct err *err)
 {
 	AUTO_BUF struct buf why = { 0 };
@@ -99,7 +99,7 @@ int agent_continue(struct task *task, struct str message, struct tool_call *call
 	struct agent_definition *d;
 	struct session_load *l;
 	struct limits limits;
-	struct actor *parent = NULL;
+	struct agent *parent = NULL;
 
 	if (task->live)
 		return err_set(err, ERR_BUSY, "agent %s is still at work", task->id);
@@ -140,7 +140,7 @@ static struct str unsaid(const struct task *task, const struct session_load *l)
 }
 
 /* Of a child that an earlier process left: goes on, or tells the end that it had. Takes call, which may be NULL. */
-static int take_up(struct task *task, struct actor *parent, struct tool_call *call, const struct map *delivered,
+static int take_up(struct task *task, struct agent *parent, struct tool_call *call, const struct map *delivered,
 		   struct err *err)
 {
 	struct agent_definition *d;
@@ -178,7 +178,7 @@ static int take_up(struct task *task, struct actor *parent, struct tool_call *ca
 	return 0;
 }
 
-void agent_take_up(struct task *task, struct actor *parent, struct tool_call *call)
+void agent_take_up(struct task *task, struct agent *parent, struct tool_call *call)
 {
 	struct err err = { 0 };
 
@@ -194,7 +194,7 @@ void agent_take_up(struct task *task, struct actor *parent, struct tool_call *ca
 }
 
 /* A failure is told to the parent as the end of that child. */
-static void restore(struct task *task, struct actor *parent, const struct map *delivered)
+static void restore(struct task *task, struct agent *parent, const struct map *delivered)
 {
 	struct err err = { 0 };
 	char id[TASK_NOTICE_LEN];
@@ -221,7 +221,7 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 }
 
 /* Those in the foreground are found by the calls that wait for them. */
-void agent_tree_restore(struct actor *parent, const struct map *delivered)
+void agent_tree_restore(struct agent *parent, const struct map *delivered)
 {
 	struct agent_tree *t = parent->tree;
 
@@ -252,7 +252,7 @@ bool agent_to_background(struct subagent *s)
 {
 	struct err err = { 0 };
 
-	if (!s->call || s->actor.tree->switches.background_off || subagent_shares_history(s))
+	if (!s->call || s->agent.tree->switches.background_off || subagent_shares_history(s))
 		return false;
 	s->task->background = true;
 	if (meta_write(s->task, &err) < 0) { /* after a crash nobody would look for it */
@@ -260,6 +260,6 @@ bool agent_to_background(struct subagent *s)
 		return false;
 	}
 	subagent_launched(s);
-	agent_tree_tasks_changed(s->actor.tree);
+	agent_tree_tasks_changed(s->agent.tree);
 	return true;
 }

@@ -13,7 +13,7 @@
 static int end_processes(struct subagent *s, struct err *err)
 {
 	(void)err;
-	s->actor.tree->kit->end_shells(&s->actor.env);
+	s->agent.tree->kit->end_shells(&s->agent.env);
 	return 0;
 }
 
@@ -39,13 +39,13 @@ void subagent_last_text(struct buf *out, const struct transcript *t)
 static void take_report(struct subagent *s)
 {
 	struct task *t = s->task;
-	struct str text = str_trim(buf_str(&s->actor.query.text));
+	struct str text = str_trim(buf_str(&s->agent.query.text));
 
 	buf_clear(&t->report);
 	if (end_words(s->end)->has_report && text.n)
 		buf_add(&t->report, text.p, text.n);
 	else if (end_words(s->end)->has_report)
-		subagent_last_text(&t->report, &s->actor.query.transcript);
+		subagent_last_text(&t->report, &s->agent.query.transcript);
 	t->verdict = report_verdict(buf_str(&t->report));
 	t->failure = s->failure.n ? arena_strdup(&t->arena, s->failure.p) : NULL;
 }
@@ -62,7 +62,7 @@ static int record_end(struct subagent *s, struct err *err)
 		return meta_write(t, err);
 	take_report(s);
 	end_write(&fields, t);
-	int status = recorder_end(&s->actor.recorder, buf_str(&fields), err);
+	int status = recorder_end(&s->agent.recorder, buf_str(&fields), err);
 	crash_point(agent_end_recorded);
 	return status < 0 ? status : meta_write(t, err);
 }
@@ -101,14 +101,14 @@ static void announce_end(struct task *t)
 							  .text = buf_str(&t->report) });
 }
 
-static void tell_hooks(const struct task *t, struct actor *parent)
+static void tell_hooks(const struct task *t, struct agent *parent)
 {
 	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(parent, &spec))
+	if (!agent_has_hooks(parent, &spec))
 		return;
 	buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
 	json_open(&w, '{');
@@ -117,10 +117,10 @@ static void tell_hooks(const struct task *t, struct actor *parent)
 	json_kstr(&w, "notification_type", spec.subject);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(parent, &spec);
+	agent_tell(parent, &spec);
 }
 
-static void deliver(struct task *t, struct actor *parent, struct str notes)
+static void deliver(struct task *t, struct agent *parent, struct str notes)
 {
 	AUTO_BUF struct buf text = { 0 };
 	char id[TASK_NOTICE_LEN];
@@ -135,10 +135,10 @@ static void deliver(struct task *t, struct actor *parent, struct str notes)
 								       .task = t->id,
 								       .text = text.p });
 	crash_point(notice_queued);
-	actor_notice(parent, id, buf_str(&text));
+	agent_notice(parent, id, buf_str(&text));
 }
 
-void task_notify(struct task *t, struct actor *parent, struct str notes)
+void task_notify(struct task *t, struct agent *parent, struct str notes)
 {
 	announce_end(t);
 	deliver(t, parent, notes);
@@ -172,6 +172,6 @@ void subagent_tell(struct subagent *s)
 	else if (s->call)
 		report_completed(TAKE(s->call), t, buf_str(&s->notes));
 	else if (s->end != AGENT_SUSPENDED)
-		deliver(t, s->actor.parent, buf_str(&s->notes));
+		deliver(t, s->agent.parent, buf_str(&s->notes));
 	buf_release(&t->report);
 }

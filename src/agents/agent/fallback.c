@@ -3,7 +3,7 @@
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
 
-static void use(struct actor *a, struct fallback_model m)
+static void use(struct agent *a, struct fallback_model m)
 {
 	const struct query *q = &a->query;
 	const struct head *head = q->next_head ? q->next_head : q->config.head;
@@ -14,7 +14,7 @@ static void use(struct actor *a, struct fallback_model m)
 	query_set_endpoint(&a->query, a->endpoint);
 }
 
-bool actor_fall_back(struct actor *a)
+bool agent_fall_back(struct agent *a)
 {
 	const struct fallback_list *list = &a->tree->fallbacks;
 	struct fallback *f = &a->fallback;
@@ -31,7 +31,7 @@ bool actor_fall_back(struct actor *a)
 	return false;
 }
 
-void actor_leave_fallback(struct actor *a)
+void agent_leave_fallback(struct agent *a)
 {
 	struct fallback_model usual = a->fallback.usual;
 

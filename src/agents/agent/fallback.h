@@ -5,7 +5,7 @@
 #pragma once
 #include "lib/base/base.h"
 
-struct actor;
+struct agent;
 struct endpoint;
 
 struct fallback_model {
@@ -26,5 +26,5 @@ struct fallback {
 };
 
 /* The model of a cannot answer. True: the next request asks another one. */
-bool actor_fall_back(struct actor *a);
-void actor_leave_fallback(struct actor *a); /* the turn is over */
+bool agent_fall_back(struct agent *a);
+void agent_leave_fallback(struct agent *a); /* the turn is over */

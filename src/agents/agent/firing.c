@@ -6,7 +6,7 @@
 
 enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
 
-static void find_sets(const struct actor *a, struct hook_set *sets[SET_COUNT])
+static void find_sets(const struct agent *a, struct hook_set *sets[SET_COUNT])
 {
 	sets[0] = a->tree->hook_set;
 	sets[1] = a->hooks;
@@ -14,7 +14,7 @@ static void find_sets(const struct actor *a, struct hook_set *sets[SET_COUNT])
 		sets[2 + i] = a->tree->skill_hooks[i].set;
 }
 
-bool actor_has_hooks(const struct actor *a, const struct hook_fire_spec *spec)
+bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec)
 {
 	struct hook_set *sets[SET_COUNT];
 	struct hook_fire_spec all = *spec;
@@ -25,7 +25,7 @@ bool actor_has_hooks(const struct actor *a, const struct hook_fire_spec *spec)
 	return a->tree->hooks && hook_wanted(&all);
 }
 
-static void describe(const struct actor *a, struct hook_context *ret)
+static void describe(const struct agent *a, struct hook_context *ret)
 {
 	const struct agent_tree *t = a->tree;
 
@@ -42,7 +42,7 @@ static void describe(const struct actor *a, struct hook_context *ret)
 	};
 }
 
-struct hook_firing *actor_fire(struct actor *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
+struct hook_firing *agent_fire(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct hook_set *sets[SET_COUNT];
@@ -81,7 +81,7 @@ static void on_heard(void *data, const struct hook_outcome *outcome)
 		t->on_idle(t);
 }
 
-void actor_tell(struct actor *a, struct hook_fire_spec *spec)
+void agent_tell(struct agent *a, struct hook_fire_spec *spec)
 {
 	struct agent_tree *t = a->tree;
 	struct told_event *e = xcalloc(1, sizeof *e);
@@ -92,7 +92,7 @@ void actor_tell(struct actor *a, struct hook_fire_spec *spec)
 	if (e->next)
 		e->next->prev = &e->next;
 	t->told = e;
-	e->firing = actor_fire(a, spec, on_heard, e);
+	e->firing = agent_fire(a, spec, on_heard, e);
 }
 
 void agent_tree_drop_told(struct agent_tree *t)
@@ -126,7 +126,7 @@ void agent_tree_say(struct agent_tree *t, const struct event_agent *who, const s
 		say_stop(t, who, outcome->stop_reason);
 }
 
-void actor_hear_hooks(struct actor *a, const struct hook_outcome *outcome)
+void agent_hear_hooks(struct agent *a, const struct hook_outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->context_count; i++) {
 		AUTO_BUF struct buf text = { 0 };

@@ -2,21 +2,21 @@
  * firing.h - what happens to agents, on its way to hooks: those of the session, then those of the agent itself. */
 #pragma once
 #include "guard/hook/hook.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
 enum { MOST_STOP_BLOCKS = 8 }; /* in a row: then an agent stops, whatever its stop hooks say */
 
 /* Of spec only event and subject count, and for tools the rule. Allocates nothing: fields are made only if it is true. */
-bool actor_has_hooks(const struct actor *a, const struct hook_fire_spec *spec);
-/* The sets and the context of spec are filled in here. done comes exactly once, later; the actor must be there then, or the
+bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec);
+/* The sets and the context of spec are filled in here. done comes exactly once, later; the agent must be there then, or the
  * firing be cancelled and data not need it. */
-struct hook_firing *actor_fire(struct actor *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data);
+struct hook_firing *agent_fire(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data);
 /* For an event that nobody waits for. What its hooks say to the user is said, by then perhaps without the agent. */
-void actor_tell(struct actor *a, struct hook_fire_spec *spec);
+void agent_tell(struct agent *a, struct hook_fire_spec *spec);
 void agent_tree_drop_told(struct agent_tree *t); /* hooks that are still at it are ended; on_idle follows */
 
 /* What hooks said that is not about their event: context for the model, messages and notes for the user, the end of the
  * turn. */
-void actor_hear_hooks(struct actor *a, const struct hook_outcome *outcome);
+void agent_hear_hooks(struct agent *a, const struct hook_outcome *outcome);
 /* Only what is for the user */
 void agent_tree_say(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome);

@@ -11,7 +11,7 @@
 
 static int add_block(struct subagent *s, struct segment *block, bool meta, struct err *err)
 {
-	return query_add_user(&s->actor.query, &block, 1, meta, err);
+	return query_add_user(&s->agent.query, &block, 1, meta, err);
 }
 
 static int add_text(struct subagent *s, struct str text, bool meta, struct err *err)
@@ -31,21 +31,21 @@ static int add_prompt(struct subagent *s, struct str text, struct err *err)
 {
 	struct segment *block = segment_text(text);
 
-	actor_emit(&s->actor, &(struct event){ .kind = EVENT_MESSAGE, .block = block });
+	agent_emit(&s->agent, &(struct event){ .kind = EVENT_MESSAGE, .block = block });
 	return add_block(s, block, false, err);
 }
 
 /* Such a child is made while the call that wants it is open: its parent's conversation must not move on before. */
 bool subagent_shares_history(const struct subagent *s)
 {
-	return s->actor.is_fork || s->definition->fork_context;
+	return s->agent.is_fork || s->definition->fork_context;
 }
 
 /* The parent's conversation, with every open call answered by the same words. */
 static int share_history(struct subagent *s, struct err *err)
 {
-	struct actor *a = &s->actor, *parent = a->parent;
-	struct fork_base *base = actor_fork_base(parent);
+	struct agent *a = &s->agent, *parent = a->parent;
+	struct fork_base *base = agent_fork_base(parent);
 	struct fork_origin origin = { .session_id = a->tree->session_id,
 				      .agent_id = parent->parent ? parent->who.id : NULL,
 				      .uuid = parent->recorder.last,
@@ -64,7 +64,7 @@ static int add_skills(struct subagent *s, struct err *err)
 {
 	AUTO_BUF struct buf list = { 0 };
 
-	actor_list_skills(&s->actor, &list);
+	agent_list_skills(&s->agent, &list);
 	if (list.n && add_text(s, buf_str(&list), true, err) < 0)
 		return -(int)err->kind;
 	return s->skills.n ? add_text(s, buf_str(&s->skills), true, err) : 0;
@@ -75,10 +75,10 @@ static int add_context(struct subagent *s, struct err *err)
 	AUTO_BUF struct buf environment = { 0 };
 	bool omit = s->definition->omit_claude_md;
 
-	context_environment(&environment, &s->actor);
+	context_environment(&environment, &s->agent);
 	if (add_text(s, buf_str(&environment), true, err) < 0)
 		return -(int)err->kind;
-	struct segment *instructions = context_instructions(s->actor.tree, omit);
+	struct segment *instructions = context_instructions(s->agent.tree, omit);
 	if (instructions && add_block(s, instructions, true, err) < 0)
 		return -(int)err->kind;
 	return add_skills(s, err);
@@ -89,7 +89,7 @@ static int add_task(struct subagent *s, struct err *err)
 	const char *initial = s->definition ? s->definition->initial_prompt : NULL;
 	AUTO_BUF struct buf text = { 0 };
 
-	if (s->actor.is_fork) {
+	if (s->agent.is_fork) {
 		fork_directive(&text, str_from(s->task->prompt));
 	} else {
 		if (s->initial.n)
@@ -99,7 +99,7 @@ static int add_task(struct subagent *s, struct err *err)
 		buf_addstr(&text, s->task->prompt);
 	}
 	if (s->worktree && subagent_shares_history(s))
-		fork_worktree_notice(&text, s->actor.parent->cwd, s->worktree->path);
+		fork_worktree_notice(&text, s->agent.parent->cwd, s->worktree->path);
 	return add_prompt(s, buf_str(&text), err);
 }
 
@@ -107,7 +107,7 @@ static int begin_new(struct subagent *s, struct err *err)
 {
 	if (subagent_shares_history(s) && share_history(s, err) < 0)
 		return -(int)err->kind;
-	if (!s->actor.is_fork && add_context(s, err) < 0)
+	if (!s->agent.is_fork && add_context(s, err) < 0)
 		return -(int)err->kind;
 	if (s->start_context.n && subagent_remind(s, buf_str(&s->start_context), err) < 0)
 		return -(int)err->kind;
@@ -121,7 +121,7 @@ static int begin_new(struct subagent *s, struct err *err)
 /* Its last turn was over when the program ended: what it said then is its answer. */
 static void take_last_answer(struct subagent *s)
 {
-	struct query *q = &s->actor.query;
+	struct query *q = &s->agent.query;
 
 	subagent_last_text(&q->text, &q->transcript);
 	q->end = QUERY_DONE;
@@ -133,7 +133,7 @@ static void take_last_answer(struct subagent *s)
 static int begin_again(struct subagent *s, struct err *err)
 {
 	struct session_load *l = s->load;
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	bool goes_on = !s->message.n, over = goes_on && !l->interrupted;
 	int status = 0;
 
@@ -142,10 +142,10 @@ static int begin_again(struct subagent *s, struct err *err)
 	memcpy(a->recorder.last, l->last, sizeof a->recorder.last);
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
-		actor_recall_touch(a, l->files[i].path);
+		agent_recall_touch(a, l->files[i].path);
 	}
 	agent_tree_restore(a, &l->delivered);
-	actor_recall_messages(a, l);
+	agent_recall_messages(a, l);
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
 		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
 					    l->calls[i].result, goes_on, err);

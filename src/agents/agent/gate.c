@@ -18,23 +18,23 @@ enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */
 /* A call on its way, while hooks or the classifier look at it. Owned by itself: it outlives a call that was cancelled
  * meanwhile. */
 struct pass {
-	struct actor *actor;
+	struct agent *agent;
 	struct tool_call *call;     /* NULL: it was given up */
 	struct hook_firing *firing; /* one of these two is set */
 	struct classifier_question *question;
 	struct str reason; /* why it is asked or denied, while hooks hear of that; in the call's arena */
 };
 
-static struct actor *actor_of(struct tool_gate *gate)
+static struct agent *gate_agent(struct tool_gate *gate)
 {
-	return CONTAINER_OF(gate, struct actor, gate);
+	return CONTAINER_OF(gate, struct agent, gate);
 }
 
-static struct pass *pass_new(struct actor *a, struct tool_call *call)
+static struct pass *pass_new(struct agent *a, struct tool_call *call)
 {
 	struct pass *p = xcalloc(1, sizeof *p);
 
-	p->actor = a;
+	p->agent = a;
 	p->call = call;
 	call->pass = p;
 	return p;
@@ -58,7 +58,7 @@ static bool matches_rule(void *data, struct str rule)
 {
 	static const struct rule_origin origin = { .layer = "hook" };
 	const struct tool_call *call = data;
-	const struct actor *a = call->env->owner;
+	const struct agent *a = call->env->owner;
 	struct permission alone = { .root = a->permission.root, .dirs = a->permission.dirs };
 	struct permission_verdict v = { 0 };
 	bool fits = true;
@@ -81,15 +81,15 @@ static struct hook_fire_spec about(struct tool_call *call, enum hook_event event
 					.rule_data = call };
 }
 
-static bool wanted(const struct actor *a, struct tool_call *call, enum hook_event event)
+static bool wanted(const struct agent *a, struct tool_call *call, enum hook_event event)
 {
 	struct hook_fire_spec spec = about(call, event);
 
-	return actor_has_hooks(a, &spec);
+	return agent_has_hooks(a, &spec);
 }
 
 /* Closes fields. */
-static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
+static struct pass *fire(struct agent *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
 			 hook_done_fn *done)
 {
 	struct hook_fire_spec spec = about(call, event);
@@ -97,29 +97,29 @@ static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_even
 
 	json_close(fields);
 	spec.fields = buf_str(fields->buf);
-	p->firing = actor_fire(a, &spec, done, p);
+	p->firing = agent_fire(a, &spec, done, p);
 	return p;
 }
 
 /* ---- decisions ----------------------------------------------------------------------------------------------- */
 
-static void deny(struct actor *a, struct tool_call *call, struct str reason)
+static void deny(struct agent *a, struct tool_call *call, struct str reason)
 {
 	agent_tree_note_denial(a->tree, a, call);
-	actor_emit(a, &(struct event){
+	agent_emit(a, &(struct event){
 			      .kind = EVENT_PERMISSION_DENIED, .name = call->name, .id = call->id, .text = reason });
 	tool_call_decided(call, TOOL_DENY, reason);
 }
 
 /* Somebody may sit elsewhere: hooks can ring. */
-static void notify(struct actor *a, const struct tool_call *call)
+static void notify(struct agent *a, const struct tool_call *call)
 {
 	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec))
+	if (!agent_has_hooks(a, &spec))
 		return;
 	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
 	json_open(&w, '{');
@@ -128,10 +128,10 @@ static void notify(struct actor *a, const struct tool_call *call)
 	json_kstr(&w, "notification_type", spec.subject);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(a, &spec);
+	agent_tell(a, &spec);
 }
 
-static void ask_host(struct actor *a, struct tool_call *call, struct str why)
+static void ask_host(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -144,7 +144,7 @@ static void ask_host(struct actor *a, struct tool_call *call, struct str why)
 	notify(a, call);
 	question_describe(call, &text);
 	const char *rule = permission_suggest(&call->arena, &a->permission, call);
-	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+	agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
 				       .text = buf_str(&text),
@@ -155,7 +155,7 @@ static void ask_host(struct actor *a, struct tool_call *call, struct str why)
 }
 
 /* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
-static void allow(struct actor *a, struct tool_call *call)
+static void allow(struct agent *a, struct tool_call *call)
 {
 	struct permission_verdict v = { 0 };
 
@@ -168,7 +168,7 @@ static void allow(struct actor *a, struct tool_call *call)
 	permission_verdict_release(&v);
 }
 
-bool actor_decide(struct actor *a, struct tool_call *call, const struct json *root)
+bool agent_decide(struct agent *a, struct tool_call *call, const struct json *root)
 {
 	const struct json *input = json_get(root, "updatedInput");
 
@@ -188,33 +188,33 @@ bool actor_decide(struct actor *a, struct tool_call *call, const struct json *ro
 	return true;
 }
 
-static bool take_decision(struct actor *a, struct tool_call *call, struct str json)
+static bool take_decision(struct agent *a, struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && actor_decide(a, call, root);
+	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && agent_decide(a, call, root);
 }
 
 /* In auto mode nobody was asked: hooks hear of it, and one of them may let the model try again. */
 static void on_denied(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct str why = p->reason;
 	struct tool_call *call = pass_end(p);
 	AUTO_BUF struct buf reason = { 0 };
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	agent_hear_hooks(a, outcome);
 	buf_add(&reason, why.p, why.n);
 	if (str_is(outcome->fields[HOOK_RETRY], "true"))
 		buf_addstr(&reason, " You may try this call again.");
 	deny(a, call, buf_str(&reason));
 }
 
-static void refuse(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+static void refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -232,13 +232,13 @@ static void refuse(struct actor *a, struct tool_call *call, const struct permiss
 static void on_requested(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct str why = p->reason;
 	struct tool_call *call = pass_end(p);
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	agent_hear_hooks(a, outcome);
 	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
 		if (permission_can_ask(&a->permission))
 			ask_host(a, call, why);
@@ -247,7 +247,7 @@ static void on_requested(void *data, const struct hook_outcome *outcome)
 	}
 }
 
-static bool request(struct actor *a, struct tool_call *call, struct str why)
+static bool request(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -271,7 +271,7 @@ static bool is_answered(const struct tool_call *call, enum permission_hint hint,
 	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK;
 }
 
-static void conclude(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+static void conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
 	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
 
@@ -289,13 +289,13 @@ static void conclude(struct actor *a, struct tool_call *call, const struct permi
 static void on_classified(void *data, enum classifier_word word, struct str reason)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct tool_call *call = pass_end(p);
 	struct permission_verdict v = { 0 };
 
 	if (!call)
 		return;
-	actor_note_word(a, word);
+	agent_note_word(a, word);
 	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &v);
 	permission_bind(call, &v);
 	if (!v.classify || word == CLASSIFIER_UNSURE) {
@@ -310,17 +310,17 @@ static void on_classified(void *data, enum classifier_word word, struct str reas
 	permission_verdict_release(&v);
 }
 
-static bool classify(struct actor *a, struct tool_call *call)
+static bool classify(struct agent *a, struct tool_call *call)
 {
 	struct pass *p = pass_new(a, call);
 
-	p->question = actor_classify(a, call, on_classified, p);
+	p->question = agent_classify(a, call, on_classified, p);
 	if (!p->question)
 		(void)pass_end(p);
 	return call->pass;
 }
 
-static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
+static void decide(struct agent *a, struct tool_call *call, enum permission_hint hint)
 {
 	struct permission_verdict v = { 0 };
 
@@ -336,7 +336,7 @@ static void decide(struct actor *a, struct tool_call *call, enum permission_hint
 
 /* ---- before -------------------------------------------------------------------------------------------------- */
 
-static void deny_by_hook(struct actor *a, struct tool_call *call, struct str reason)
+static void deny_by_hook(struct agent *a, struct tool_call *call, struct str reason)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -351,12 +351,12 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 						      [HOOK_PERMISSION_DEFER] = PERMISSION_HINT_ASK,
 						      [HOOK_PERMISSION_DENY] = PERMISSION_HINT_NONE };
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct tool_call *call = pass_end(p);
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	agent_hear_hooks(a, outcome);
 	if (outcome->cancelled)
 		deny_by_hook(a, call, STR("it was interrupted"));
 	else if (outcome->permission == HOOK_PERMISSION_DENY)
@@ -371,7 +371,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 
 static void ask(struct tool_gate *gate, struct tool_call *call)
 {
-	struct actor *a = actor_of(gate);
+	struct agent *a = gate_agent(gate);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -400,7 +400,7 @@ static void replace_result(struct tool_call *call, struct str json)
 }
 
 /* What a hook wants the classifier to know of the result, which it does not see itself. */
-static void keep_note(struct actor *a, struct tool_call *call, struct str json)
+static void keep_note(struct agent *a, struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct buf *notes = &a->tree->hook_notes;
@@ -417,12 +417,12 @@ static void keep_note(struct actor *a, struct tool_call *call, struct str json)
 static void on_seen(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct tool_call *call = pass_end(p);
 
 	if (!call)
 		return;
-	actor_hear_hooks(a, outcome);
+	agent_hear_hooks(a, outcome);
 	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
 	keep_note(a, call, outcome->fields[HOOK_CLASSIFIER_CONTEXT]);
 	if (outcome->blocked) {
@@ -435,12 +435,12 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 
 static void after(struct tool_gate *gate, struct tool_call *call)
 {
-	struct actor *a = actor_of(gate);
+	struct agent *a = gate_agent(gate);
 	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	actor_touch(a, call);
+	agent_touch(a, call);
 	if (call->cancelled || !wanted(a, call, event)) {
 		tool_call_settle(call);
 		return;
@@ -462,7 +462,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 /* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
 static void cancel(struct tool_gate *gate, struct tool_call *call)
 {
-	const struct actor *a = actor_of(gate);
+	const struct agent *a = gate_agent(gate);
 	struct pass *p = call->pass;
 
 	if (!p)
@@ -483,7 +483,7 @@ void gate_init(struct tool_gate *gate)
 }
 
 /* Questions are not stored: a call that was started, does not run, waits for no hook and has not ended is one. */
-struct tool_call *actor_question(struct actor *a, const char *call_id)
+struct tool_call *agent_question(struct agent *a, const char *call_id)
 {
 	for (uint32_t i = 0; i < a->query.call_count; i++) {
 		struct tool_call *call = a->query.calls[i]->call;
@@ -494,10 +494,10 @@ struct tool_call *actor_question(struct actor *a, const char *call_id)
 	return skill_use_question(a, call_id);
 }
 
-void actor_answer(struct actor *a, struct tool_call *call, bool allow, struct str reason)
+void agent_answer_question(struct agent *a, struct tool_call *call, bool allow, struct str reason)
 {
 	if (allow) {
-		actor_note_word(a, CLASSIFIER_ALLOWS);
+		agent_note_word(a, CLASSIFIER_ALLOWS);
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	} else {
 		deny(a, call, reason);

@@ -5,7 +5,7 @@
 #include "agents/agent/firing.h"
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
-void actor_register_hooks(struct actor *a, const struct agent_definition *d, struct buf *notes)
+void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
@@ -32,16 +32,16 @@ int subagent_register_hooks(struct subagent *s, struct err *err)
 {
 	(void)err;
 	if (s->definition)
-		actor_register_hooks(&s->actor, s->definition, &s->notes);
+		agent_register_hooks(&s->agent, s->definition, &s->notes);
 	return 0;
 }
 
 int subagent_unregister_hooks(struct subagent *s, struct err *err)
 {
 	(void)err;
-	if (s->actor.tree->hooks)
-		hook_engine_end_agent(s->actor.tree->hooks, s->actor.tree->session_id, s->task->id);
-	hook_set_unref(TAKE(s->actor.hooks));
+	if (s->agent.tree->hooks)
+		hook_engine_end_agent(s->agent.tree->hooks, s->agent.tree->session_id, s->task->id);
+	hook_set_unref(TAKE(s->agent.hooks));
 	return 0;
 }
 
@@ -58,7 +58,7 @@ static void on_started(void *data, const struct hook_outcome *outcome)
 
 	s->firing = NULL;
 	add_context(s, outcome);
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
 	if (outcome->stop)
 		buf_addf(&s->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
 	subagent_step_done(s, NULL);
@@ -79,7 +79,7 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 	bool more = outcome->blocked || outcome->context_count;
 
 	s->firing = NULL;
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
 	if (s->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
 	    s->stop_blocks++ < MOST_STOP_BLOCKS) {
 		s->stop_blocked = true;
@@ -95,7 +95,7 @@ static struct hook_fire_spec about(const struct subagent *s, enum hook_event eve
 
 static int fire(struct subagent *s, struct hook_fire_spec *spec, hook_done_fn *done)
 {
-	s->firing = actor_fire(&s->actor, spec, done, s);
+	s->firing = agent_fire(&s->agent, spec, done, s);
 	return STEP_TAKES_TIME;
 }
 
@@ -105,7 +105,7 @@ int subagent_start_hooks(struct subagent *s, struct err *err)
 
 	(void)err;
 	s->start_fired = true;
-	return actor_has_hooks(&s->actor, &spec) ? fire(s, &spec, on_started) : 0;
+	return agent_has_hooks(&s->agent, &spec) ? fire(s, &spec, on_started) : 0;
 }
 
 int subagent_obey_start_hooks(struct subagent *s, struct err *err)
@@ -127,14 +127,14 @@ int subagent_stop_hooks(struct subagent *s, struct err *err)
 	struct json_out w = json_out(&fields);
 
 	(void)err;
-	if (!s->start_fired || !actor_has_hooks(&s->actor, &spec))
+	if (!s->start_fired || !agent_has_hooks(&s->agent, &spec))
 		return 0;
 	json_open(&w, '{');
 	json_kbool(&w, "stop_hook_active", s->stop_blocks > 0);
 	if (s->task->transcript)
 		json_kcstr(&w, "agent_transcript_path", s->task->transcript);
-	if (s->actor.query.text.n)
-		json_kstr(&w, "last_assistant_message", buf_str(&s->actor.query.text));
+	if (s->agent.query.text.n)
+		json_kstr(&w, "last_assistant_message", buf_str(&s->agent.query.text));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
 	return fire(s, &spec, on_stopped);

@@ -4,7 +4,7 @@
 #include "agents/agent/subagent.h"
 
 /* Those of a definition: the agent's own from now on. notes: what keeps some of them from running, a line each. */
-void actor_register_hooks(struct actor *a, const struct agent_definition *d, struct buf *notes);
+void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of life[] and ending[] */
 int subagent_register_hooks(struct subagent *s, struct err *err);

@@ -31,13 +31,13 @@ static int record_edge(struct subagent *s, struct err *err)
 	crash_point(agent_recorded);
 	task_note(s->task);
 	if (s->task->transcript)
-		s->actor.journal = journal_new(s->actor.tree->store, s->task->transcript);
+		s->agent.journal = journal_new(s->agent.tree->store, s->task->transcript);
 	return 0;
 }
 
 static void on_seated(struct seat *seat)
 {
-	struct actor *a = CONTAINER_OF(seat, struct actor, query.seat);
+	struct agent *a = CONTAINER_OF(seat, struct agent, query.seat);
 
 	subagent_step_done(a->child, NULL);
 }
@@ -45,8 +45,8 @@ static void on_seated(struct seat *seat)
 /* Until the query is open the seat is ours to wait for. */
 static int take_seat(struct subagent *s, struct err *err)
 {
-	struct seats *seats = &s->actor.tree->seats;
-	struct seat *seat = &s->actor.query.seat;
+	struct seats *seats = &s->agent.tree->seats;
+	struct seat *seat = &s->agent.query.seat;
 
 	(void)err;
 	seat->on_taken = on_seated;
@@ -59,7 +59,7 @@ static int take_seat(struct subagent *s, struct err *err)
 static int leave_seat(struct subagent *s, struct err *err)
 {
 	(void)err;
-	seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
+	seat_leave(&s->agent.tree->seats, &s->agent.query.seat);
 	return 0;
 }
 
@@ -73,7 +73,7 @@ static void add_note(struct subagent *s, const char *text)
 static int resolve_model(struct subagent *s, struct err *err)
 {
 	const struct agent_definition *d = s->definition;
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 
 	model_choose(&a->arena,
 		     &(struct model_wishes){
@@ -123,9 +123,9 @@ static bool wants_remote(const struct subagent *s)
 
 static int take_worktree(struct subagent *s, struct err *err)
 {
-	const struct agent_tree *t = s->actor.tree;
+	const struct agent_tree *t = s->agent.tree;
 	struct worktree_spec spec = { .agent_id = s->task->id,
-				      .cwd = s->actor.parent->env.cwd,
+				      .cwd = s->agent.parent->env.cwd,
 				      .fresh = t->worktree.fresh,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
@@ -162,7 +162,7 @@ int subagent_release_worktree(struct subagent *s, struct err *err)
 		return 0;
 	if (s->worktree->by_hook)
 		return worktree_hook_release(s, err);
-	s->job = worktree_release(s->actor.tree->worktrees, TAKE(s->worktree), on_released, s);
+	s->job = worktree_release(s->agent.tree->worktrees, TAKE(s->worktree), on_released, s);
 	return STEP_TAKES_TIME;
 }
 
@@ -170,11 +170,11 @@ int subagent_release_worktree(struct subagent *s, struct err *err)
  * temporary directory is in the worktree's part of the git directory, and goes with it. */
 static int confine(struct subagent *s, struct err *err)
 {
-	struct tool_env *env = &s->actor.env;
+	struct tool_env *env = &s->agent.env;
 	const struct worktree *w = s->worktree;
 
-	env->temp_dir = w->by_hook ? arena_printf(&s->actor.arena, "%s/%s-tmp", s->actor.tree->tasks_dir, s->task->id)
-				   : arena_printf(&s->actor.arena, "%s/tmp", w->admin);
+	env->temp_dir = w->by_hook ? arena_printf(&s->agent.arena, "%s/%s-tmp", s->agent.tree->tasks_dir, s->task->id)
+				   : arena_printf(&s->agent.arena, "%s/tmp", w->admin);
 	int rc =
 		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
 	if (rc < 0)
@@ -192,7 +192,7 @@ static int confine(struct subagent *s, struct err *err)
 /* The place is known: directories, branch, and what its own processes may write. */
 static int settle_place(struct subagent *s, struct err *err)
 {
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	struct task *t = s->task;
 	const char *const *parent_dirs = a->parent->env.dirs;
 
@@ -219,12 +219,12 @@ static int settle_place(struct subagent *s, struct err *err)
 
 static int leave_place(struct subagent *s, struct err *err)
 {
-	int fd = s->actor.env.landlock_fd;
+	int fd = s->agent.env.landlock_fd;
 
 	(void)err;
-	if (fd > 0 && fd != s->actor.parent->env.landlock_fd)
+	if (fd > 0 && fd != s->agent.parent->env.landlock_fd)
 		close(fd);
-	s->actor.env.landlock_fd = 0;
+	s->agent.env.landlock_fd = 0;
 	return 0;
 }
 
@@ -237,13 +237,13 @@ static struct memory_places memory_places(const struct agent_tree *t)
 
 static bool has_memory(const struct subagent *s)
 {
-	return s->definition && s->actor.tree->switches.memory_on && s->definition->memory != MEMORY_NONE;
+	return s->definition && s->agent.tree->switches.memory_on && s->definition->memory != MEMORY_NONE;
 }
 
 static int build_prompt(struct subagent *s, struct err *err)
 {
 	const struct agent_definition *d = s->definition;
-	const struct agent_tree *t = s->actor.tree;
+	const struct agent_tree *t = s->agent.tree;
 
 	if (!d)
 		return 0; /* a fork has its parent's, to the byte */
@@ -266,7 +266,7 @@ static int build_prompt(struct subagent *s, struct err *err)
 /* What servers of its own bring is there, even if the session has none. */
 static void find_pool(const struct subagent *s, struct tool_set *out)
 {
-	const struct actor *a = &s->actor;
+	const struct agent *a = &s->agent;
 	const struct tool_set *from = s->definition ? agent_tree_pool(a->tree) : &a->parent->tools;
 
 	for (size_t i = 0; i < from->count; i++)
@@ -277,7 +277,7 @@ static void find_pool(const struct subagent *s, struct tool_set *out)
 
 static int resolve_tools(struct subagent *s, struct err *err)
 {
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
 	AUTO_BUF struct buf why = { 0 };
@@ -311,7 +311,7 @@ static int resolve_tools(struct subagent *s, struct err *err)
 
 static int derive_permission(struct subagent *s, struct err *err)
 {
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	const struct agent_definition *d = s->definition;
 	const struct tool_choice *c = &s->choice;
 	const struct permission_limit *only;
@@ -366,19 +366,19 @@ static unsigned turn_limit(const struct subagent *s)
  * not asked yet has the one that it will ask with. */
 static struct head *make_head(struct subagent *s)
 {
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	const struct agent_definition *d = s->definition;
 	const struct query *q = &a->parent->query;
 	struct head *parent_head = s->load && q->next_head ? q->next_head : q->config.head;
 	const char *effort = s->task->request.effort ? s->task->request.effort : d ? d->effort : NULL;
 
 	if (s->load)
-		actor_recall_tools(a, s->load);
+		agent_recall_tools(a, s->load);
 	if (d) {
-		actor_defer_tools(a);
+		agent_defer_tools(a);
 		return context_head(a, buf_str(&s->system), effort);
 	}
-	actor_defer_like(a, a->parent);
+	agent_defer_like(a, a->parent);
 	if (a->deferral.loaded.count > a->parent->deferral.loaded.count)
 		return context_head_like(a, parent_head);
 	return head_ref(parent_head);
@@ -386,14 +386,14 @@ static struct head *make_head(struct subagent *s)
 
 static int open_query(struct subagent *s, struct err *err)
 {
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	const struct agent_definition *d = s->definition;
 
 	(void)err;
 	s->task->turn_limit = turn_limit(s);
 	a->budget.limit_usd = a->tree->limits.agent_usd;
 	a->budget.limit_tokens = a->tree->limits.agent_tokens;
-	actor_open(a, &(struct actor_query){
+	agent_open(a, &(struct agent_query_spec){
 			      .head = make_head(s),
 			      .reminder = d ? d->reminder : NULL,
 			      .max_turns = turn_limit(s),
@@ -408,7 +408,7 @@ static int open_query(struct subagent *s, struct err *err)
 static int close_files(struct subagent *s, struct err *err)
 {
 	(void)err;
-	s->actor.tree->kit->end_shells(&s->actor.env);
+	s->agent.tree->kit->end_shells(&s->agent.env);
 	return 0;
 }
 
@@ -418,9 +418,9 @@ static int open_track(struct subagent *s, struct err *err)
 
 	(void)err;
 	task_tell(s->task, &task);
-	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
+	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
 	if (s->task->background)
-		agent_tree_tasks_changed(s->actor.tree);
+		agent_tree_tasks_changed(s->agent.tree);
 	return 0;
 }
 
@@ -430,7 +430,7 @@ static int close_track(struct subagent *s, struct err *err)
 
 	(void)err;
 	task_tell(s->task, &task);
-	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_ENDED,
+	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_ENDED,
 					       .task = &task,
 					       .text = buf_str(&s->task->report),
 					       .is_error = end_words(s->task->state)->is_error });

@@ -9,4 +9,4 @@ int agent_message(struct subagent *to, const char *from, struct str text, struct
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
 
 /* What waits since an earlier run. Before the first request of this one. */
-void actor_recall_messages(struct actor *a, const struct session_load *l);
+void agent_recall_messages(struct agent *a, const struct session_load *l);

@@ -31,23 +31,23 @@ static void on_ready(void *data, const struct skill_result *result)
 
 static void start(struct preload *p, const struct skill_entry *e, struct str arguments, struct buf *out)
 {
-	p->name = arena_strdup(&p->spec.actor->arena, e->name);
+	p->name = arena_strdup(&p->spec.agent->arena, e->name);
 	p->out = out;
-	p->use = skill_use_start(p->spec.actor, e->skill, arguments, false, on_ready, p);
+	p->use = skill_use_start(p->spec.agent, e->skill, arguments, false, on_ready, p);
 }
 
 /* The next of the names that there is. */
 static bool start_listed(struct preload *p)
 {
-	struct actor *a = p->spec.actor;
+	struct agent *a = p->spec.agent;
 	const struct name_list *names = p->spec.names;
 
 	while (p->at < names->count) {
 		const char *name = names->names[p->at++];
-		const struct skill_entry *e = actor_skill(a, str_from(name));
+		const struct skill_entry *e = agent_skill(a, str_from(name));
 		if (!e)
 			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
-		else if (!(actor_skill_views(a, e) & SKILL_FOR_MODEL))
+		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
 			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
 		else {
 			start(p, e, STR(""), p->spec.skills);
@@ -65,7 +65,7 @@ static bool start_initial(struct preload *p)
 	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
 		return false;
 	struct str name = str_cut(&rest, ' ');
-	const struct skill_entry *e = actor_skill(p->spec.actor, name);
+	const struct skill_entry *e = agent_skill(p->spec.agent, name);
 	if (!e) {
 		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
 			 STR_ARG(name));
@@ -82,7 +82,7 @@ static bool go_on(struct preload *p)
 
 struct preload *preload_start(const struct preload_spec *spec)
 {
-	struct preload *p = arena_calloc(&spec->actor->arena, sizeof *p);
+	struct preload *p = arena_calloc(&spec->agent->arena, sizeof *p);
 
 	p->spec = *spec;
 	return go_on(p) ? p : NULL;
@@ -112,7 +112,7 @@ int subagent_preload(struct subagent *s, struct err *err)
 	(void)err;
 	if (!s->definition || s->load)
 		return 0; /* a fork has its parent's words, one that goes on has its own */
-	s->preload = preload_start(&(struct preload_spec){ .actor = &s->actor,
+	s->preload = preload_start(&(struct preload_spec){ .agent = &s->agent,
 							   .names = &s->definition->skills,
 							   .initial = s->definition->initial_prompt,
 							   .skills = &s->skills,

@@ -8,7 +8,7 @@ struct preload;
 
 /* Borrowed as long as it goes on, but for the struct itself */
 struct preload_spec {
-	struct actor *actor; /* its environment is open */
+	struct agent *agent; /* its environment is open */
 	const struct name_list *names;
 	const char *initial;       /* "/name arguments"; anything else is not looked at; NULL: none */
 	struct buf *skills;        /* gets the texts of those that are named ... */
@@ -18,7 +18,7 @@ struct preload_spec {
 	void *data;
 };
 
-/* NULL: there is nothing to make ready, and done does not come. In the actor's arena. */
+/* NULL: there is nothing to make ready, and done does not come. In the agent's arena. */
 struct preload *preload_start(const struct preload_spec *spec);
 void preload_stop(struct preload *p); /* done comes soon; NULL is allowed */
 

@@ -8,7 +8,7 @@
 
 /* One definition of one agent, on its way into the agent's set */
 struct joining {
-	struct actor *actor;
+	struct agent *agent;
 	const struct agent_definition *definition;
 	struct buf *notes;
 };
@@ -17,7 +17,7 @@ struct joining {
 static const char *refusal(const struct joining *j)
 {
 	const struct agent_definition *d = j->definition;
-	const struct agent_tree *t = j->actor->tree;
+	const struct agent_tree *t = j->agent->tree;
 
 	if (d->source == AGENT_PROJECT && !t->switches.trusted)
 		return "this folder is not trusted (`cadre trust` records consent)";
@@ -26,7 +26,7 @@ static const char *refusal(const struct joining *j)
 	return NULL;
 }
 
-static struct mcp_set *own_set(struct actor *a)
+static struct mcp_set *own_set(struct agent *a)
 {
 	if (!a->servers)
 		a->servers = mcp_set_new(a->tree->server_pool);
@@ -37,7 +37,7 @@ static void join_named(struct joining *j, const struct json *name)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str text = json_str(name, &arena);
-	const struct mcp_set *session = j->actor->tree->main.servers;
+	const struct mcp_set *session = j->agent->tree->main.servers;
 
 	if (!session || !mcp_set_find(session, text))
 		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
@@ -62,15 +62,15 @@ static void join_inline(struct joining *j, struct json_member m)
 		return;
 	}
 	buf_add(j->notes, notes.p, notes.n);
-	const struct agent_tree *t = j->actor->tree;
+	const struct agent_tree *t = j->agent->tree;
 	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
 		buf_addf(j->notes, "mcpServers: %s\n", err.text);
 	else
-		mcp_set_join(own_set(j->actor), server);
+		mcp_set_join(own_set(j->agent), server);
 	mcp_server_unref(server);
 }
 
-void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes)
+void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct joining j = { a, d, notes };
@@ -112,21 +112,21 @@ static bool may_use_session(const struct subagent *s)
 /* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
 static void share_session(struct subagent *s)
 {
-	const struct mcp_set *session = s->actor.tree->main.servers;
+	const struct mcp_set *session = s->agent.tree->main.servers;
 
 	for (size_t i = 0; i < mcp_set_count(session); i++)
-		mcp_set_share(own_set(&s->actor), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
+		mcp_set_share(own_set(&s->agent), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
 }
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
 static void on_servers_up(void *data)
 {
 	struct subagent *s = data;
-	const struct agent_tree *t = s->actor.tree;
+	const struct agent_tree *t = s->agent.tree;
 
 	s->awaits_servers = false;
 	for (size_t i = 0; i < s->own_servers; i++)
-		mcp_link_tools(mcp_set_at(s->actor.servers, i), &s->server_tools);
+		mcp_link_tools(mcp_set_at(s->agent.servers, i), &s->server_tools);
 	if (t->on_servers)
 		t->on_servers(t->data);
 	subagent_step_done(s, NULL);
@@ -134,13 +134,13 @@ static void on_servers_up(void *data)
 
 int subagent_join_servers(struct subagent *s, struct err *err)
 {
-	struct actor *a = &s->actor;
+	struct agent *a = &s->agent;
 	const struct agent_tree *t = a->tree;
 	const struct mcp_set *session = t->main.servers;
 
 	(void)err;
 	if (s->definition)
-		actor_join_declared(a, s->definition, &s->notes);
+		agent_join_declared(a, s->definition, &s->notes);
 	s->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
 	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(s))
 		share_session(s);
@@ -154,15 +154,15 @@ int subagent_join_servers(struct subagent *s, struct err *err)
 void subagent_stop_waiting(struct subagent *s)
 {
 	if (s->awaits_servers)
-		mcp_set_wait(s->actor.servers, 0, on_servers_up, s);
+		mcp_set_wait(s->agent.servers, 0, on_servers_up, s);
 }
 
 int subagent_leave_servers(struct subagent *s, struct err *err)
 {
 	(void)err;
 	tool_set_release(&s->server_tools);
-	mcp_set_free(TAKE(s->actor.servers));
-	s->actor.env.servers = NULL;
+	mcp_set_free(TAKE(s->agent.servers));
+	s->agent.env.servers = NULL;
 	return 0;
 }
 
@@ -235,7 +235,7 @@ static void describe(struct buf *out, struct mcp_link *link)
 	mcp_catalog_unref(c);
 }
 
-void servers_describe(struct buf *out, const struct actor *a)
+void servers_describe(struct buf *out, const struct agent *a)
 {
 	const struct mcp_set *set = a->env.servers;
 	AUTO_BUF struct buf texts = { 0 };

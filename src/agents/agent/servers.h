@@ -5,7 +5,7 @@
 #include "agents/agent/subagent.h"
 
 /* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
-void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes);
+void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
 int subagent_join_servers(struct subagent *s, struct err *err);
@@ -24,4 +24,4 @@ const char *const *servers_ready(const struct agent_tree *t, struct arena *arena
 /* An agent that needs servers (requiredMcpServers) can be used once they are ready. True: they are not; appends why. */
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why);
 /* What the servers of this agent tell the model about themselves; nothing if they are silent. */
-void servers_describe(struct buf *out, const struct actor *a);
+void servers_describe(struct buf *out, const struct agent *a);

@@ -8,8 +8,8 @@
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
 
 struct skill_use {
-	struct actor *actor;
-	struct skill_use *next, **prev; /* in actor->skill_uses */
+	struct agent *agent;
+	struct skill_use *next, **prev; /* in agent->skill_uses */
 	struct skill *skill;            /* reference */
 	struct skill_render *render;
 	struct permission_grant *grant;
@@ -31,14 +31,14 @@ static struct skill_registry *look(struct agent_tree *t)
 	return t->skills.registry;
 }
 
-const struct skill_entry *actor_skill(struct actor *a, struct str name)
+const struct skill_entry *agent_skill(struct agent *a, struct str name)
 {
 	const struct skill_registry *r = look(a->tree);
 
 	return r ? skill_registry_find(r, name) : NULL;
 }
 
-unsigned actor_skill_views(const struct actor *a, const struct skill_entry *e)
+unsigned agent_skill_views(const struct agent *a, const struct skill_entry *e)
 {
 	return skill_views(e, a->tree->skills.overrides);
 }
@@ -52,7 +52,7 @@ static void add_failed(struct buf *out, const struct skill_registry *r, struct s
 		}
 }
 
-void actor_explain_no_skill(struct buf *out, const struct actor *a, struct str name)
+void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
 {
 	const struct skill_registry *r = a->tree->skills.registry;
 	AUTO_BUF struct buf near = { 0 };
@@ -72,14 +72,14 @@ void actor_explain_no_skill(struct buf *out, const struct actor *a, struct str n
 	buf_addstr(out, r->active_count > NAMES_SHOWN ? " and more." : r->active_count ? "." : "");
 }
 
-static size_t listing_budget(const struct actor *a)
+static size_t listing_budget(const struct agent *a)
 {
 	double bytes = (double)model_find(a->model)->context * BYTES_PER_TOKEN * a->tree->skills.listing_part;
 
 	return bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0;
 }
 
-static struct skill_listing_spec listing_of(const struct actor *a)
+static struct skill_listing_spec listing_of(const struct agent *a)
 {
 	int64_t chars = a->tree->skills.listing_chars;
 
@@ -90,11 +90,11 @@ static struct skill_listing_spec listing_of(const struct actor *a)
 
 static bool is_up(void *data, const struct skill_entry *e)
 {
-	return !actor_skill_sleeps(data, e);
+	return !agent_skill_sleeps(data, e);
 }
 
 /* What the agent is to know now. True: it is not what it was told last. */
-static bool write_list(struct actor *a, const struct skill_registry *r, struct buf *out)
+static bool write_list(struct agent *a, const struct skill_registry *r, struct buf *out)
 {
 	struct skill_listing_spec spec = listing_of(a);
 	uint64_t before = a->skills_list_hash;
@@ -108,7 +108,7 @@ static bool write_list(struct actor *a, const struct skill_registry *r, struct b
 	return !was_told || a->skills_list_hash != before;
 }
 
-void actor_list_skills(struct actor *a, struct buf *out)
+void agent_list_skills(struct agent *a, struct buf *out)
 {
 	AUTO_BUF struct buf list = { 0 };
 	const struct skill_registry *r = tool_set_find(&a->tools, STR("Skill")) ? look(a->tree) : NULL;
@@ -122,7 +122,7 @@ void actor_list_skills(struct actor *a, struct buf *out)
 		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
 }
 
-void actor_tell_skills(struct actor *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
+void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_BUF struct buf all = { 0 };
@@ -174,14 +174,14 @@ static void forbid_its_tools(struct skill_use *u)
 	}
 }
 
-static bool is_trusted(const struct actor *a, const struct skill *s)
+static bool is_trusted(const struct agent *a, const struct skill *s)
 {
 	if (s->source == SKILL_PROJECT)
 		return a->tree->switches.trusted;
 	return s->source != SKILL_PLUGIN || s->plugin_trusted;
 }
 
-static void say(const struct actor *a, const char *file, const char *what)
+static void say(const struct agent *a, const char *file, const char *what)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -190,7 +190,7 @@ static void say(const struct actor *a, const char *file, const char *what)
 }
 
 /* Its hooks are there from now on, once. */
-static void register_hooks(struct actor *a, const struct skill *s)
+static void register_hooks(struct agent *a, const struct skill *s)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
@@ -229,7 +229,7 @@ static void leave(struct skill_use *u)
 static void on_rendered(void *data, const struct skill_text *text)
 {
 	struct skill_use *u = data;
-	struct actor *a = u->actor;
+	struct agent *a = u->agent;
 	struct skill_result result = { .text = text->text, .failure = text->failure };
 
 	leave(u);
@@ -240,8 +240,8 @@ static void on_rendered(void *data, const struct skill_text *text)
 		if (u->skill->hooks)
 			register_hooks(a, u->skill);
 		if (!u->skill->is_fork) {
-			actor_take_turn_model(a, u->skill);
-			result.is_known = !actor_note_skill(a, u->skill->name, text->text);
+			agent_take_turn_model(a, u->skill);
+			result.is_known = !agent_note_skill(a, u->skill->name, text->text);
 		}
 	}
 	u->done(u->data, &result);
@@ -249,12 +249,12 @@ static void on_rendered(void *data, const struct skill_text *text)
 	free(u);
 }
 
-struct skill_use *skill_use_start(struct actor *a, struct skill *skill, struct str arguments, bool lasting,
+struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,
 				  skill_use_fn *done, void *data)
 {
 	struct skill_use *u = xcalloc(1, sizeof *u);
 
-	*u = (struct skill_use){ .actor = a,
+	*u = (struct skill_use){ .agent = a,
 				 .skill = skill_ref(skill),
 				 .grant = permission_grant(&a->permission),
 				 .lasting = lasting,
@@ -287,7 +287,7 @@ void skill_use_cancel(struct skill_use *u)
 	skill_render_cancel(u->render);
 }
 
-struct tool_call *skill_use_question(const struct actor *a, const char *call_id)
+struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 {
 	for (const struct skill_use *u = a->skill_uses; u; u = u->next) {
 		struct tool_call *call = skill_render_call(u->render);
@@ -307,7 +307,7 @@ static bool runs_already(const struct agent_tree *t, struct str description)
 	return false;
 }
 
-void skill_use_fork(struct actor *a, const struct skill *skill, struct str text, struct tool_call *call)
+void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call)
 {
 	AUTO_BUF struct buf description = { 0 };
 

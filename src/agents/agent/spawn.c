@@ -12,7 +12,7 @@ enum { LONGEST_NAME = 64 };
 
 static const char general_purpose[] = "general-purpose";
 
-static void add_available(struct buf *out, const struct actor *parent)
+static void add_available(struct buf *out, const struct agent *parent)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct agent_registry *r = parent->tree->registry;
@@ -30,13 +30,13 @@ static void add_available(struct buf *out, const struct actor *parent)
 		buf_addstr(out, "none");
 }
 
-static bool is_fork(const struct actor *parent, const struct spawn_request *request)
+static bool is_fork(const struct agent *parent, const struct spawn_request *request)
 {
 	return request->type ? str_is_nocase(str_trim(str_from(request->type)), FORK_TYPE)
 			     : parent->tree->switches.fork_mode;
 }
 
-static bool may_fork(const struct actor *parent, struct buf *why)
+static bool may_fork(const struct agent *parent, struct buf *why)
 {
 	const struct agent_denial *denial = agent_denied(&parent->tree->registry->denied, STR(FORK_TYPE));
 
@@ -60,7 +60,7 @@ static void look_again(struct agent_tree *t)
 	t->looked_turn = turn;
 }
 
-struct agent_definition *agent_find_definition(const struct actor *parent, const char *type, struct buf *why)
+struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why)
 {
 	struct agent_registry *r = parent->tree->registry;
 	struct err err = { 0 };
@@ -91,7 +91,7 @@ struct agent_definition *agent_find_definition(const struct actor *parent, const
 	return NULL;
 }
 
-static bool within_caps(const struct actor *parent, struct buf *why)
+static bool within_caps(const struct agent *parent, struct buf *why)
 {
 	const struct agent_tree *t = parent->tree;
 
@@ -124,7 +124,7 @@ static bool context_fits(const struct agent_definition *d, const struct spawn_re
 	return !why->n;
 }
 
-static bool wants_background(const struct actor *parent, const struct spawn_request *r,
+static bool wants_background(const struct agent *parent, const struct spawn_request *r,
 			     const struct agent_definition *d)
 {
 	const struct tree_switches *w = &parent->tree->switches;
@@ -152,7 +152,7 @@ static const char *copy(struct arena *a, const char *text)
 	return text ? arena_strdup(a, text) : NULL;
 }
 
-static struct task *make_task(struct actor *parent, const struct spawn_request *r, const struct agent_definition *d,
+static struct task *make_task(struct agent *parent, const struct spawn_request *r, const struct agent_definition *d,
 			      const struct tool_call *call)
 {
 	char id[AGENT_ID_LEN + 1];
@@ -189,7 +189,7 @@ static bool is_name(const char *name)
 	return n && n <= LONGEST_NAME && name[0] != '_' && name[0] != '-' && strspn(name, letters) == n;
 }
 
-static bool spawn(struct actor *parent, const struct spawn_request *r, struct tool_call *call, struct buf *why)
+static bool spawn(struct agent *parent, const struct spawn_request *r, struct tool_call *call, struct buf *why)
 {
 	struct agent_definition *d = NULL;
 	bool fork = is_fork(parent, r);
@@ -218,7 +218,7 @@ static bool spawn(struct actor *parent, const struct spawn_request *r, struct to
 }
 
 /* One that this very call had started before a crash. */
-static struct task *started_by(const struct actor *parent, const char *call_id)
+static struct task *started_by(const struct agent *parent, const char *call_id)
 {
 	const struct agent_tree *t = parent->tree;
 
@@ -228,7 +228,7 @@ static struct task *started_by(const struct actor *parent, const char *call_id)
 	return NULL;
 }
 
-void agent_spawn(struct actor *parent, const struct spawn_request *request, struct tool_call *call)
+void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call)
 {
 	AUTO_BUF struct buf why = { 0 };
 	struct task *earlier = started_by(parent, call->id);
@@ -239,7 +239,7 @@ void agent_spawn(struct actor *parent, const struct spawn_request *request, stru
 		tool_call_fail(call, "%s", why.p);
 }
 
-bool agent_needs_history(const struct actor *parent, const char *type)
+bool agent_needs_history(const struct agent *parent, const char *type)
 {
 	struct spawn_request request = { .type = type };
 	const struct agent_entry *e =

@@ -17,18 +17,18 @@ static void on_hooks_late(struct timer *timer);
 
 void subagent_kick(struct subagent *s)
 {
-	loop_kick(s->actor.tree->loop, &s->kick);
+	loop_kick(s->agent.tree->loop, &s->kick);
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------------- */
 
-static void on_turn_end(struct actor *a)
+static void on_turn_end(struct agent *a)
 {
 	a->child->turn_over = true;
 	subagent_kick(a->child);
 }
 
-static void on_notice(struct actor *a)
+static void on_notice(struct agent *a)
 {
 	subagent_kick(a->child);
 }
@@ -46,23 +46,23 @@ void subagent_progress(struct subagent *s)
 	struct event_task task;
 
 	task_tell(s->task, &task);
-	actor_emit(&s->actor, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
+	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
 	task_note(s->task);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------------------------- */
 
-struct subagent *subagent_new(struct actor *parent, struct task *task, struct agent_definition *definition)
+struct subagent *subagent_new(struct agent *parent, struct task *task, struct agent_definition *definition)
 {
 	struct subagent *s = xcalloc(1, sizeof *s);
 	struct agent_tree *t = parent->tree;
 
-	actor_init(&s->actor, t, parent);
-	s->actor.child = s;
-	s->actor.on_turn_end = on_turn_end;
-	s->actor.on_notice = on_notice;
-	s->actor.is_fork = !definition;
-	s->actor.who = (struct event_agent){ .id = task->id,
+	agent_init(&s->agent, t, parent);
+	s->agent.child = s;
+	s->agent.on_turn_end = on_turn_end;
+	s->agent.on_notice = on_notice;
+	s->agent.is_fork = !definition;
+	s->agent.who = (struct event_agent){ .id = task->id,
 					     .type = task->type,
 					     .name = task->name,
 					     .description = task->description,
@@ -93,15 +93,15 @@ static void subagent_unlink(struct subagent *s)
 	*s->prev = s->next;
 	if (s->next)
 		s->next->prev = s->prev;
-	s->actor.tree->alive_count--;
-	s->actor.parent->children--;
+	s->agent.tree->alive_count--;
+	s->agent.parent->children--;
 	s->task->live = NULL;
 }
 
 static void subagent_free(struct subagent *s)
 {
 	kick_cancel(&s->kick);
-	timer_stop(s->actor.tree->loop, &s->hook_limit);
+	timer_stop(s->agent.tree->loop, &s->hook_limit);
 	if (s->load) {
 		session_load_release(s->load);
 		free(s->load);
@@ -117,7 +117,7 @@ static void subagent_free(struct subagent *s)
 	buf_release(&s->start_context);
 	buf_release(&s->start_refusal);
 	agent_unref(s->definition);
-	actor_release(&s->actor);
+	agent_release(&s->agent);
 	free(s);
 }
 
@@ -136,7 +136,7 @@ static void begin(struct subagent *s)
 	subagent_launched(s);
 	s->phase = CHILD_RUNS;
 	if (!s->turn_over)
-		query_start(&s->actor.query);
+		query_start(&s->agent.query);
 }
 
 /* Of one in the background: its call is over, and it is not yet. */
@@ -152,8 +152,8 @@ void subagent_begin_end(struct subagent *s, enum end_state end)
 	s->phase = CHILD_ENDS;
 	s->step = 0;
 	s->in_step = false;
-	for (struct subagent *c = s->actor.children ? s->actor.tree->alive : NULL; c; c = c->next) {
-		if (c->actor.parent != &s->actor)
+	for (struct subagent *c = s->agent.children ? s->agent.tree->alive : NULL; c; c = c->next) {
+		if (c->agent.parent != &s->agent)
 			continue;
 		if (s->suspend_asked)
 			c->suspend_asked = true;
@@ -194,8 +194,8 @@ static void hurry(struct subagent *s)
 		hook_cancel(s->firing);
 	subagent_stop_waiting(s);
 	preload_stop(s->preload);
-	if (s->actor.query.seat.waiting) {
-		seat_leave(&s->actor.tree->seats, &s->actor.query.seat);
+	if (s->agent.query.seat.waiting) {
+		seat_leave(&s->agent.tree->seats, &s->agent.query.seat);
 		subagent_step_done(s, NULL);
 	}
 }
@@ -212,7 +212,7 @@ static void on_hooks_late(struct timer *timer)
 static void limit_hooks(struct subagent *s)
 {
 	if ((s->stop_asked || s->suspend_asked) && s->firing && !timer_running(&s->hook_limit))
-		timer_start(s->actor.tree->loop, &s->hook_limit, STOPPED_HOOKS_MS);
+		timer_start(s->agent.tree->loop, &s->hook_limit, STOPPED_HOOKS_MS);
 }
 
 static bool go_down(struct subagent *s);
@@ -256,17 +256,17 @@ static void go_up(struct subagent *s)
 
 static void turn_over(struct subagent *s)
 {
-	struct query *q = &s->actor.query;
+	struct query *q = &s->agent.query;
 
 	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(s)) {
-		actor_leave_fallback(&s->actor);
-		actor_leave_turn_model(&s->actor);
+		agent_leave_fallback(&s->agent);
+		agent_leave_turn_model(&s->agent);
 		query_start(q);
 		return;
 	}
-	if (s->actor.children && q->end == QUERY_DONE && !asked_to_end(s)) {
+	if (s->agent.children && q->end == QUERY_DONE && !asked_to_end(s)) {
 		s->phase = CHILD_RESTS;
-		seat_leave(&s->actor.tree->seats, &q->seat);
+		seat_leave(&s->agent.tree->seats, &q->seat);
 		return;
 	}
 	end_reason(&s->failure, q);
@@ -275,8 +275,8 @@ static void turn_over(struct subagent *s)
 
 static void run(struct subagent *s)
 {
-	if (asked_to_end(s) && s->actor.query.state != QUERY_IDLE)
-		query_cancel(&s->actor.query);
+	if (asked_to_end(s) && s->agent.query.state != QUERY_IDLE)
+		query_cancel(&s->agent.query);
 	if (!s->turn_over)
 		return;
 	s->turn_over = false;
@@ -288,12 +288,12 @@ static void rest(struct subagent *s)
 {
 	if (asked_to_end(s)) {
 		subagent_begin_end(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
-	} else if (s->actor.query.notice_count) {
+	} else if (s->agent.query.notice_count) {
 		s->phase = CHILD_RUNS;
-		actor_leave_fallback(&s->actor);
-		actor_leave_turn_model(&s->actor);
-		query_start(&s->actor.query);
-	} else if (!s->actor.children) {
+		agent_leave_fallback(&s->agent);
+		agent_leave_turn_model(&s->agent);
+		query_start(&s->agent.query);
+	} else if (!s->agent.children) {
 		subagent_begin_end(s, AGENT_COMPLETED);
 	}
 }
@@ -303,7 +303,7 @@ static bool go_to_end(struct subagent *s)
 {
 	struct err err = { 0 };
 
-	if (s->actor.children)
+	if (s->agent.children)
 		return false; /* no child outlives its parent */
 	while (s->step < ending_count) {
 		if (!run_step(s, ending[s->step].run, &err)) {
@@ -314,7 +314,7 @@ static bool go_to_end(struct subagent *s)
 			s->stop_blocked = false;
 			s->phase = CHILD_RUNS;
 			(void)subagent_remind(s, buf_str(&s->message), &err);
-			query_go_on(&s->actor.query);
+			query_go_on(&s->agent.query);
 			return false;
 		}
 		s->step++;
@@ -340,8 +340,8 @@ static bool go_down(struct subagent *s)
 
 static void leave(struct subagent *s)
 {
-	struct agent_tree *t = s->actor.tree;
-	struct actor *parent = s->actor.parent;
+	struct agent_tree *t = s->agent.tree;
+	struct agent *parent = s->agent.parent;
 	struct task *task = s->task;
 
 	subagent_unlink(s);

@@ -17,7 +17,7 @@
 enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_FALLS };
 
 struct subagent {
-	struct actor actor;
+	struct agent agent;
 	struct task *task;                   /* borrowed */
 	struct subagent *next, **prev;       /* in tree->alive */
 	struct tool_call *call;              /* waits for its end; NULL: nobody does */
@@ -44,7 +44,7 @@ struct subagent {
 	struct model_choice model;
 	struct tool_choice choice;
 	struct buf system, notes; /* notes: for the parent, a line each */
-	struct preload *preload;  /* while it is at it; in the actor's arena */
+	struct preload *preload;  /* while it is at it; in the agent's arena */
 	struct buf skills;        /* texts of preloaded ones; empty: none */
 	struct buf initial;       /* the initial prompt, if it is a skill's */
 	struct buf start_context; /* of the start hooks */
@@ -72,10 +72,10 @@ struct spawn_request {
 
 /* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
  * very call had started before a crash goes on instead. */
-void agent_spawn(struct actor *parent, const struct spawn_request *request, struct tool_call *call);
+void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call);
 /* Whether a child of this type (NULL: none named) gets its parent's history: then its call starts when the answer that
  * makes it is complete. */
-bool agent_needs_history(const struct actor *parent, const char *type);
+bool agent_needs_history(const struct agent *parent, const char *type);
 /* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
  * in the background. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
 int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err);
@@ -86,12 +86,12 @@ void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
 /* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
 bool agent_to_background(struct subagent *s);
 /* After a resumed parent is open: children that were at work go on, ends that were not told are told. */
-void agent_tree_restore(struct actor *parent, const struct map *delivered);
+void agent_tree_restore(struct agent *parent, const struct map *delivered);
 /* Would that find anything for the main agent? */
 bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
 
 /* Between the files of this room */
-struct subagent *subagent_new(struct actor *parent, struct task *task,
+struct subagent *subagent_new(struct agent *parent, struct task *task,
 			      struct agent_definition *definition); /* takes it */
 void subagent_kick(struct subagent *s);
 void subagent_step_done(struct subagent *s, const struct err *err); /* of a step that took time; err may be NULL */
@@ -106,9 +106,9 @@ int subagent_release_worktree(struct subagent *s, struct err *err);
 
 enum { TASK_NOTICE_LEN = 40 };
 void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN]);     /* one for each run of a child */
-void task_notify(struct task *t, struct actor *parent, struct str notes); /* its end, to one who does not wait */
-struct agent_definition *agent_find_definition(const struct actor *parent, const char *type, struct buf *why);
-void agent_take_up(struct task *task, struct actor *parent, struct tool_call *call);
+void task_notify(struct task *t, struct agent *parent, struct str notes); /* its end, to one who does not wait */
+struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
+void agent_take_up(struct task *task, struct agent *parent, struct tool_call *call);
 
 /* Steps: 0 is done, STEP_TAKES_TIME leads to subagent_step_done, below 0 is a failure. */
 enum { STEP_TAKES_TIME = 1 };

@@ -22,13 +22,13 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 	if (outcome->cancelled)
 		refusal = STR("interrupted");
 	else
-		actor_hear_hooks(s->call->env->owner, outcome);
+		agent_hear_hooks(s->call->env->owner, outcome);
 	if (!outcome->cancelled && outcome->blocked)
 		refusal = outcome->block_reason.n ? outcome->block_reason : STR("a hook refused it");
 	s->then(s->call, s->id, refusal);
 }
 
-static void put_fields(struct json_out *w, const struct actor *a, const struct todo_words *words)
+static void put_fields(struct json_out *w, const struct agent *a, const struct todo_words *words)
 {
 	json_open(w, '{');
 	json_kcstr(w, "task_id", words->id);
@@ -41,12 +41,12 @@ static void put_fields(struct json_out *w, const struct actor *a, const struct t
 
 void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	struct hook_fire_spec spec = { .event = completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec)) {
+	if (!agent_has_hooks(a, &spec)) {
 		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
 		return;
 	}
@@ -55,7 +55,7 @@ void todo_show(struct tool_call *call, bool completed, const struct todo_words *
 	struct showing *s = arena_calloc(&call->arena, sizeof *s);
 	*s = (struct showing){ .call = call, .then = then, .id = arena_strdup(&call->arena, words->id) };
 	call->state = s;
-	s->firing = actor_fire(a, &spec, on_seen, s);
+	s->firing = agent_fire(a, &spec, on_seen, s);
 }
 
 void todo_show_cancel(struct tool_call *call)

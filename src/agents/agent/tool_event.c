@@ -31,7 +31,7 @@ static void put_with_path(struct json_out *w, struct tool_call *call, const char
 	json_close(w);
 }
 
-static void put_plan(struct json_out *w, struct actor *a, struct tool_call *call)
+static void put_plan(struct json_out *w, struct agent *a, struct tool_call *call)
 {
 	AUTO_BUF struct buf kept = { 0 };
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
@@ -44,7 +44,7 @@ static void put_plan(struct json_out *w, struct actor *a, struct tool_call *call
 	json_close(w);
 }
 
-void tool_event_open(struct json_out *w, struct actor *a, struct tool_call *call)
+void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call)
 {
 	struct str path;
 	const char *member = relative_path(call, &path);

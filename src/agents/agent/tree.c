@@ -18,7 +18,7 @@ void agent_tree_open(struct agent_tree *t)
 	t->tasks_end = &t->tasks;
 	t->tasks_timer.fire = on_tasks_timer;
 	seats_init(&t->seats, t->loop, t->limits.alive);
-	actor_init(&t->main, t, NULL);
+	agent_init(&t->main, t, NULL);
 }
 
 static void task_free(struct task *task)
@@ -35,7 +35,7 @@ void agent_tree_release(struct agent_tree *t)
 	assert(!t->alive);
 	if (t->loop)
 		timer_stop(t->loop, &t->tasks_timer);
-	actor_release(&t->main);
+	agent_release(&t->main);
 	for (struct task *task = t->tasks, *next; task; task = next) {
 		next = task->next;
 		task_free(task);
@@ -113,12 +113,12 @@ bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
 	return t->trusts_plugin && name && t->trusts_plugin(t->data, name);
 }
 
-struct actor *agent_tree_actor(struct agent_tree *t, const char *id)
+struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 {
 	if (!id[0])
 		return &t->main;
 	struct task *task = map_get(&t->by_id, str_from(id));
-	return task && task->live ? &task->live->actor : NULL;
+	return task && task->live ? &task->live->agent : NULL;
 }
 
 void task_wait_add(struct task *task, struct task_wait *wait)
@@ -146,10 +146,10 @@ void task_tell_waits(struct task *task)
 	}
 }
 
-/* Figures of one that runs are in its actor. */
+/* Figures of one that runs are in its agent. */
 void task_refresh(struct task *task)
 {
-	const struct actor *a = task->live ? &task->live->actor : NULL;
+	const struct agent *a = task->live ? &task->live->agent : NULL;
 
 	if (!a)
 		return;
@@ -254,8 +254,8 @@ void agent_tree_pause(struct agent_tree *t, bool on)
 {
 	query_pause(&t->main.query, on);
 	for (struct subagent *s = t->alive; s; s = s->next)
-		if (s->actor.query.config.loop)
-			query_pause(&s->actor.query, on);
+		if (s->agent.query.config.loop)
+			query_pause(&s->agent.query, on);
 }
 
 void agent_tree_tell_tasks(struct agent_tree *t)
@@ -302,7 +302,7 @@ double agent_tree_cost(const struct agent_tree *t)
 	return usd;
 }
 
-void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call)
+void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const struct tool_call *call)
 {
 	struct str input = json_raw(call->input);
 

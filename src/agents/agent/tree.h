@@ -3,7 +3,7 @@
  * of them together, and a record of each one that ever was (docs/internals/subagent.md). */
 #pragma once
 #include "lib/base/map.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 #include "agents/agent/end_state.h"
 
 struct checkpoint;
@@ -163,7 +163,7 @@ struct agent_tree {
 	void *data;                    /* of all */
 
 	/* its own */
-	struct actor main;
+	struct agent main;
 	struct buf hook_notes; /* classifierContext of hooks, the newest last */
 	struct seats seats;
 	struct budget budget;
@@ -214,7 +214,7 @@ struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name); /* NU
 struct task *task_new(struct agent_tree *t, const char *id);               /* added to the list */
 void task_sort(struct agent_tree *t);                                      /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name);
-struct actor *agent_tree_actor(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
+struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
 void task_wait_add(struct task *task, struct task_wait *wait);
 void task_wait_remove(struct task *task, struct task_wait *wait);
 void task_tell_waits(struct task *task);                         /* it has ended */
@@ -226,11 +226,11 @@ void task_note(struct task *task);                               /* into state.d
 /* Of one answer; the budget is the spending agent's. */
 void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
-void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call);
+void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const struct tool_call *call);
 void agent_tree_forget_denials(struct agent_tree *t);
 /* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
 void agent_tree_tasks_changed(struct agent_tree *t);
 void agent_tree_tell_tasks(struct agent_tree *t);
 
-/* Of the children's lives (subagent.c), for the actor */
+/* Of the children's lives (subagent.c), for the agent */
 void subagent_progress(struct subagent *s);

@@ -7,12 +7,12 @@
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
 
-static const struct head *head_now(const struct actor *a)
+static const struct head *head_now(const struct agent *a)
 {
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
 }
 
-static void renew(struct actor *a, const char *effort)
+static void renew(struct agent *a, const char *effort)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct head_texts texts = head_read(&scratch, head_now(a)->bytes);
@@ -21,7 +21,7 @@ static void renew(struct actor *a, const char *effort)
 	query_set_endpoint(&a->query, a->endpoint);
 }
 
-static void begin(struct actor *a)
+static void begin(struct agent *a)
 {
 	struct turn_model *t = &a->turn_model;
 	AUTO_ARENA struct arena scratch = { 0 };
@@ -35,16 +35,16 @@ static void begin(struct actor *a)
 				  .own_effort = effort ? arena_strdup(&a->arena, effort) : NULL };
 }
 
-static void complain(struct actor *a, const struct skill *s, const char *why)
+static void complain(struct agent *a, const struct skill *s, const char *why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addf(&text, "%s: %s; the turn goes on with %s", s->file, why, a->model);
-	actor_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
 /* False: the agent keeps the model that it has. */
-static bool take_model(struct actor *a, const struct skill *s)
+static bool take_model(struct agent *a, const struct skill *s)
 {
 	struct endpoints *all = a->tree->endpoints;
 	struct endpoint *endpoint;
@@ -64,7 +64,7 @@ static bool take_model(struct actor *a, const struct skill *s)
 	return true;
 }
 
-void actor_take_turn_model(struct actor *a, const struct skill *s)
+void agent_take_turn_model(struct agent *a, const struct skill *s)
 {
 	bool changed = take_model(a, s) || s->effort;
 
@@ -77,7 +77,7 @@ void actor_take_turn_model(struct actor *a, const struct skill *s)
 	renew(a, t->effort ? t->effort : t->own_effort);
 }
 
-void actor_leave_turn_model(struct actor *a)
+void agent_leave_turn_model(struct agent *a)
 {
 	struct turn_model own = a->turn_model;
 
@@ -89,7 +89,7 @@ void actor_leave_turn_model(struct actor *a)
 	renew(a, own.own_effort);
 }
 
-const char *actor_turn_effort(struct actor *a, const char *own)
+const char *agent_turn_effort(struct agent *a, const char *own)
 {
 	struct turn_model *t = &a->turn_model;
 

@@ -5,7 +5,7 @@
 #pragma once
 #include "lib/base/base.h"
 
-struct actor;
+struct agent;
 struct endpoint;
 struct skill;
 
@@ -18,7 +18,7 @@ struct turn_model {
 };
 
 /* A model that is not known, not allowed or cannot be asked is said to the user and changes nothing. */
-void actor_take_turn_model(struct actor *a, const struct skill *s);
-void actor_leave_turn_model(struct actor *a); /* the turn is over */
+void agent_take_turn_model(struct agent *a, const struct skill *s);
+void agent_leave_turn_model(struct agent *a); /* the turn is over */
 /* For who makes its head anew: the effort of this turn, where its own would be this one. Keeps a copy. */
-const char *actor_turn_effort(struct actor *a, const char *own);
+const char *agent_turn_effort(struct agent *a, const char *own);

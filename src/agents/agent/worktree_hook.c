@@ -59,8 +59,8 @@ int worktree_hook_check(struct arena *a, const char *path, const char *root, con
 
 static const char *root_of(struct subagent *s)
 {
-	const char *cwd = s->actor.parent->env.cwd;
-	const char *root = git_root(&s->actor.arena, cwd);
+	const char *cwd = s->agent.parent->env.cwd;
+	const char *root = git_root(&s->agent.arena, cwd);
 
 	return root ? root : cwd;
 }
@@ -99,7 +99,7 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 	struct err err = { 0 };
 
 	s->firing = NULL;
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
 	if (outcome->cancelled)
 		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
 	else if (outcome->blocked)
@@ -118,7 +118,7 @@ bool worktree_hook_is_there(struct subagent *s)
 {
 	return had_one(s) ||
 	       (!s->task->base &&
-		actor_has_hooks(s->actor.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
+		agent_has_hooks(s->agent.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
 }
 
 int worktree_hook_take(struct subagent *s, struct err *err)
@@ -128,12 +128,12 @@ int worktree_hook_take(struct subagent *s, struct err *err)
 
 	if (had_one(s) && s->task->worktree && file_exists(s->task->worktree))
 		return adopt(s, s->task->worktree, err);
-	if (!actor_has_hooks(s->actor.parent, &spec))
+	if (!agent_has_hooks(s->agent.parent, &spec))
 		return err_set(err, ERR_NOT_FOUND,
 			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->task->id);
 	spec.fields = buf_str(&fields);
-	s->firing = actor_fire(s->actor.parent, &spec, on_created, s);
+	s->firing = agent_fire(s->agent.parent, &spec, on_created, s);
 	return STEP_TAKES_TIME;
 }
 
@@ -160,7 +160,7 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 	struct subagent *s = data;
 
 	s->firing = NULL;
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
 	leave(s);
 	subagent_step_done(s, NULL);
 }
@@ -172,7 +172,7 @@ int worktree_hook_release(struct subagent *s, struct err *err)
 	struct json_out w = json_out(&fields);
 
 	(void)err;
-	if (s->end == AGENT_SUSPENDED || !actor_has_hooks(&s->actor, &spec)) {
+	if (s->end == AGENT_SUSPENDED || !agent_has_hooks(&s->agent, &spec)) {
 		leave(s);
 		return 0;
 	}
@@ -180,6 +180,6 @@ int worktree_hook_release(struct subagent *s, struct err *err)
 	json_kcstr(&w, "worktree_path", s->worktree->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->firing = actor_fire(&s->actor, &spec, on_removed, s);
+	s->firing = agent_fire(&s->agent, &spec, on_removed, s);
 	return STEP_TAKES_TIME;
 }

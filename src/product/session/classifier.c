@@ -62,7 +62,7 @@ void said_release(struct said *said)
 
 /* ---- the question ---------------------------------------------------------------------------------------------- */
 
-static void describe(struct buf *out, const struct said *said, const struct actor *a, const struct tool_call *call)
+static void describe(struct buf *out, const struct said *said, const struct agent *a, const struct tool_call *call)
 {
 	struct json_out w = json_out(out);
 
@@ -144,7 +144,7 @@ static void on_limit(struct timer *timer)
 	cancel(CONTAINER_OF(timer, struct classifier_question, limit));
 }
 
-static struct classifier_question *ask(struct classifier *base, struct actor *a, struct tool_call *call,
+static struct classifier_question *ask(struct classifier *base, struct agent *a, struct tool_call *call,
 				       classifier_done_fn *done, void *data)
 {
 	struct model_classifier *m = CONTAINER_OF(base, struct model_classifier, base);

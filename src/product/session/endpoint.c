@@ -129,7 +129,7 @@ static int resolve_model(struct cadre_session *s, const char *name, bool named, 
 int session_set_model(struct cadre_session *s, const char *name, struct err *err)
 {
 	struct services *sv = s->services;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	struct endpoint *endpoint;
 	const char *model;
 

@@ -100,7 +100,7 @@ static void add_own_tools(struct cadre_session *s, struct tool_set *out)
 void session_choose_tools(struct cadre_session *s)
 {
 	struct main_agent *m = s->agent;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	struct tool_set own = { 0 };
 
 	if (!m)
@@ -154,8 +154,8 @@ int session_become_agent(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (d->mcp_servers)
 		(void)session_servers(s); /* so that a change of any of them is heard */
-	actor_join_declared(&s->tree.main, d, &s->agent_notes);
-	actor_register_hooks(&s->tree.main, d, &s->agent_notes);
+	agent_join_declared(&s->tree.main, d, &s->agent_notes);
+	agent_register_hooks(&s->tree.main, d, &s->agent_notes);
 	if (d->isolation != ISOLATION_NONE)
 		buf_addf(&s->agent_notes, "isolation of %s has no effect: the main agent works where it is\n", d->name);
 	session_choose_tools(s);
@@ -193,13 +193,13 @@ static void on_preloaded(void *data)
 bool session_preload(struct cadre_session *s, void (*then)(struct cadre_session *s, bool cancelled))
 {
 	struct main_agent *m = s->agent;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 
 	if (!m || m->preloaded || s->load || transcript_count(&a->query.transcript))
 		return false;
 	m->preloaded = true;
 	m->after_preload = then;
-	m->preload = preload_start(&(struct preload_spec){ .actor = a,
+	m->preload = preload_start(&(struct preload_spec){ .agent = a,
 							   .names = &m->definition->skills,
 							   .skills = &m->skills,
 							   .notes = &s->agent_notes,

@@ -27,11 +27,11 @@ struct one_shot {
 	bool gives_blocks; /* not the text alone */
 };
 
-static struct actor *about(const struct one_shot *q)
+static struct agent *about(const struct one_shot *q)
 {
 	struct cadre_session *s = session_by_id(q->services, q->session_id);
 
-	return s ? agent_tree_actor(&s->tree, q->agent_id) : NULL;
+	return s ? agent_tree_find(&s->tree, q->agent_id) : NULL;
 }
 
 /* ---- what it may do ------------------------------------------------------------------------------------------ */
@@ -39,7 +39,7 @@ static struct actor *about(const struct one_shot *q)
 static void on_ask(struct tool_gate *gate, struct tool_call *call)
 {
 	struct one_shot *q = CONTAINER_OF(gate, struct one_shot, gate);
-	const struct actor *a = about(q);
+	const struct agent *a = about(q);
 	AUTO_BUF struct buf reason = { 0 };
 
 	q->env.permission = a ? &a->permission : NULL; /* the tool looks at it now, if it starts */
@@ -84,7 +84,7 @@ static void take_place(struct one_shot *q, const struct tool_env *from)
 static void on_usage(void *data, const struct usage *usage)
 {
 	const struct one_shot *q = data;
-	struct actor *a = about(q);
+	struct agent *a = about(q);
 
 	if (a)
 		agent_tree_spend(a->tree, &a->budget, q->model, usage);
@@ -179,7 +179,7 @@ static const char *small_model(void)
 }
 
 /* A provider without small models of a known name gives the agent's own. */
-static int choose_model(struct one_shot *q, const char *wish, const struct actor *a, struct err *err)
+static int choose_model(struct one_shot *q, const char *wish, const struct agent *a, struct err *err)
 {
 	struct endpoints *endpoints = &q->services->endpoints;
 
@@ -193,7 +193,7 @@ static int choose_model(struct one_shot *q, const char *wish, const struct actor
 
 static int prepare(struct one_shot *q, const struct one_shot_spec *spec, struct err *err)
 {
-	const struct actor *a = about(q);
+	const struct agent *a = about(q);
 
 	if (!a)
 		return err_set(err, ERR_NOT_FOUND, "the agent is gone");

@@ -145,7 +145,7 @@ void session_find_children(struct cadre_session *s)
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
 {
 	struct session_load *l = s->load;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	AUTO_BUF struct buf notes = { 0 };
 	int status = 0;
 
@@ -154,12 +154,12 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 	tell_damage(s, l);
 	for (size_t i = 0; i < l->file_count; i++) {
 		tool_kit.recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
-		actor_recall_touch(a, l->files[i].path);
+		agent_recall_touch(a, l->files[i].path);
 	}
 	if (!s->origin_id) { /* a fork has no children of its own yet */
 		meta_read_all(&s->tree, &notes);
 		agent_tree_restore(a, &l->delivered);
-		actor_recall_messages(a, l);
+		agent_recall_messages(a, l);
 	}
 	if (notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });

@@ -127,7 +127,7 @@ static void fire(struct cadre_session *s, const struct changed_file *f)
 	json_kcstr(&w, "file_path", f->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->turn.firing = actor_fire(&s->tree.main, &spec, on_seen, s);
+	s->turn.firing = agent_fire(&s->tree.main, &spec, on_seen, s);
 }
 
 /* The first file from here on that a hook wants to see. */
@@ -137,7 +137,7 @@ static bool find_wanted(struct cadre_session *s)
 
 	for (; c->at; c->at = c->at->next) {
 		struct hook_fire_spec spec = about(c->at);
-		if (actor_has_hooks(&s->tree.main, &spec))
+		if (agent_has_hooks(&s->tree.main, &spec))
 			return true;
 	}
 	return false;

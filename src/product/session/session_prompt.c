@@ -13,7 +13,7 @@
 
 int session_record_origin(struct cadre_session *s, struct err *err)
 {
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 
 	if (!s->origin_id || s->origin_recorded || !a->journal)
 		return 0;
@@ -62,7 +62,7 @@ static int add_skills(struct cadre_session *s, struct err *err)
 {
 	AUTO_BUF struct buf list = { 0 };
 
-	actor_list_skills(&s->tree.main, &list);
+	agent_list_skills(&s->tree.main, &list);
 	return list.n ? add_text(s, &list, err) : 0;
 }
 

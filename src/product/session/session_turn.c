@@ -20,7 +20,7 @@
 #include "agents/agent/firing.h"
 #include "agents/agent/skill_use.h"
 
-static struct cadre_session *session_of(struct actor *a)
+static struct cadre_session *session_of(struct agent *a)
 {
 	return CONTAINER_OF(a, struct cadre_session, tree.main);
 }
@@ -429,7 +429,7 @@ int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
 	return CADRE_OK;
 }
 
-static void on_notice(struct actor *a)
+static void on_notice(struct agent *a)
 {
 	struct cadre_session *s = session_of(a);
 
@@ -444,8 +444,8 @@ void session_end_turn(struct cadre_session *s)
 	s->running = false;
 	s->results++;
 	permission_revoke(&s->tree.main.permission, NULL);
-	actor_leave_fallback(&s->tree.main);
-	actor_leave_turn_model(&s->tree.main);
+	agent_leave_fallback(&s->tree.main);
+	agent_leave_turn_model(&s->tree.main);
 	session_drop_prompt(s);
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
 					 .text = turn_text(s, &scratch),
@@ -468,7 +468,7 @@ static void turn_over(struct cadre_session *s)
 		session_settle(s);
 }
 
-static void on_turn_end(struct actor *a)
+static void on_turn_end(struct agent *a)
 {
 	struct cadre_session *s = session_of(a);
 

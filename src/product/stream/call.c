@@ -88,7 +88,7 @@ static const char *find_tool(const struct wire_request *r, struct str wish, stru
  * model does, and nobody is asked. */
 static bool is_allowed(const struct wire_request *r, struct str tool_name, struct str arguments)
 {
-	struct actor *a = &r->wire->session->tree.main;
+	struct agent *a = &r->wire->session->tree.main;
 	const struct tool *tool = tool_set_find(&a->tools, tool_name);
 	struct permission_verdict verdict = { 0 };
 

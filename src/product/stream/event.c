@@ -98,7 +98,7 @@ static const char *end_summary(const struct event_task *t)
 	return end_words(state)->summary;
 }
 
-static void add_path(struct buf *out, const struct actor *a)
+static void add_path(struct buf *out, const struct agent *a)
 {
 	if (a->parent && a->parent->child) {
 		add_path(out, a->parent);
@@ -109,7 +109,7 @@ static void add_path(struct buf *out, const struct actor *a)
 
 static const char *path_of(const struct cadre_event *e)
 {
-	const struct actor *a = agent_tree_actor(&e->session->tree, e->event->agent->id);
+	const struct agent *a = agent_tree_find(&e->session->tree, e->event->agent->id);
 	AUTO_BUF struct buf path = { 0 };
 
 	if (!a)

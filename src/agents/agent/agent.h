@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * actor.h - an agent that runs: the main agent of a session, or a child. Both are this struct; they differ only in what
+ * agent.h - an agent that runs: the main agent of a session, or a child. Both are this struct; they differ only in what
  * is in it (docs/internals/subagent.md).
  *
- *     actor_init -> fill cwd, model, tools, permission -> actor_open -> turns by query_start -> actor_release */
+ *     agent_init -> fill cwd, model, tools, permission -> agent_open -> turns by query_start -> agent_release */
 #pragma once
 #include "defs/agentdef/registry.h"
 #include "lib/base/map.h"
@@ -32,9 +32,9 @@ struct fork_base {
 	uint32_t count;         /* blocks of the transcript that it was made of */
 };
 
-struct actor {
+struct agent {
 	struct agent_tree *tree; /* borrowed */
-	struct actor *parent;    /* borrowed: no child outlives it; NULL: the main agent */
+	struct agent *parent;    /* borrowed: no child outlives it; NULL: the main agent */
 	struct subagent *child;  /* its life; NULL: the main agent */
 	struct event_agent who;
 	struct arena arena; /* texts that live as long as it */
@@ -81,11 +81,11 @@ struct actor {
 
 	unsigned children; /* alive, background ones too */
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */
-	void (*on_turn_end)(struct actor *a);
-	void (*on_notice)(struct actor *a);
+	void (*on_turn_end)(struct agent *a);
+	void (*on_notice)(struct agent *a);
 };
 
-struct actor_query {
+struct agent_query_spec {
 	struct head *head; /* takes the reference */
 	const char *reminder, *interrupt_note;
 	unsigned max_turns;
@@ -93,13 +93,13 @@ struct actor_query {
 	bool seated; /* it counts against the cap on agents at work */
 };
 
-void actor_init(struct actor *a, struct agent_tree *tree, struct actor *parent);
-void actor_open(struct actor *a, const struct actor_query *spec); /* cwd, model, journal, tools are set */
-void actor_release(struct actor *a);                              /* no turn may run */
+void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);
+void agent_open(struct agent *a, const struct agent_query_spec *spec); /* cwd, model, journal, tools are set */
+void agent_release(struct agent *a);                                   /* no turn may run */
 
 /* A text for the model, when it comes to the next request; an idle agent is woken by on_notice. id may be NULL. */
-void actor_notice(struct actor *a, const char *id, struct str text);
-event_fn actor_emit; /* data is the actor */
+void agent_notice(struct agent *a, const char *id, struct str text);
+event_fn agent_emit; /* data is the agent */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
-struct fork_base *actor_fork_base(struct actor *a);
-void actor_drop_fork_base(struct actor *a); /* its history is another one from now on */
+struct fork_base *agent_fork_base(struct agent *a);
+void agent_drop_fork_base(struct agent *a); /* its history is another one from now on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * actor.c - an agent that runs. */
-#include "agents/agent/actor.h"
+ * agent.c - an agent that runs. */
+#include "agents/agent/agent.h"
 #include "lib/json/json_write.h"
 #include "core/store/checkpoint.h"
 #include "agents/agent/batch.h"
@@ -14,15 +14,15 @@
 
 /* ---- what happens to it -------------------------------------------------------------------------------------- */
 
-static void count_call(struct actor *a, const struct event *event)
+static void count_call(struct agent *a, const struct event *event)
 {
 	a->tool_uses++;
 	snprintf(a->last_tool, sizeof a->last_tool, "%s", event->name);
 }
 
-void actor_emit(void *data, const struct event *event)
+void agent_emit(void *data, const struct event *event)
 {
-	struct actor *a = data;
+	struct agent *a = data;
 	struct event e = *event;
 
 	e.agent = &a->who;
@@ -35,7 +35,7 @@ void actor_emit(void *data, const struct event *event)
 
 static void on_usage(void *data, const struct usage *usage)
 {
-	struct actor *a = data;
+	struct agent *a = data;
 
 	a->turns++;
 	usage_add(&a->usage, usage);
@@ -45,29 +45,29 @@ static void on_usage(void *data, const struct usage *usage)
 static bool on_batch(struct query *q, void *data)
 {
 	(void)q;
-	actor_load_tools(data);
-	return actor_show_batch(data);
+	agent_load_tools(data);
+	return agent_show_batch(data);
 }
 
 static bool on_unavailable(struct query *q, void *data)
 {
 	(void)q;
-	return actor_fall_back(data);
+	return agent_fall_back(data);
 }
 
 static void on_query_end(struct query *q, void *data)
 {
-	struct actor *a = data;
+	struct agent *a = data;
 
 	(void)q;
-	actor_drop_batch(a);
-	actor_drop_compact(a);
-	actor_load_tools(a); /* of calls whose turn ended with them */
+	agent_drop_batch(a);
+	agent_drop_compact(a);
+	agent_load_tools(a); /* of calls whose turn ended with them */
 	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);
 }
 
-void actor_notice(struct actor *a, const char *id, struct str text)
+void agent_notice(struct agent *a, const char *id, struct str text)
 {
 	query_notice(&a->query, id, text);
 	if (a->query.state == QUERY_IDLE)
@@ -76,25 +76,25 @@ void actor_notice(struct actor *a, const char *id, struct str text)
 
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
 
-static void tell_move(struct actor *a, const char *from, const char *to)
+static void tell_move(struct agent *a, const char *from, const char *to)
 {
 	struct hook_fire_spec spec = { .event = HOOK_CWD_CHANGED };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!strcmp(from, to) || !actor_has_hooks(a, &spec))
+	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
 		return;
 	json_open(&w, '{');
 	json_kcstr(&w, "old_cwd", from);
 	json_kcstr(&w, "new_cwd", to);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(a, &spec);
+	agent_tell(a, &spec);
 }
 
 static void set_cwd(struct tool_env *env, const char *path)
 {
-	struct actor *a = env->owner;
+	struct agent *a = env->owner;
 	const char *from = env->cwd;
 	char *left = a->moved_cwd; /* from may be in it */
 
@@ -106,14 +106,14 @@ static void set_cwd(struct tool_env *env, const char *path)
 
 static void notify(struct tool_env *env, struct str text)
 {
-	struct actor *a = env->owner;
+	struct agent *a = env->owner;
 
-	actor_emit(a, &(struct event){ .kind = EVENT_NOTIFICATION, .text = text });
-	actor_notice(a, NULL, text);
+	agent_emit(a, &(struct event){ .kind = EVENT_NOTIFICATION, .text = text });
+	agent_notice(a, NULL, text);
 }
 
 /* A worktree can be thrown away as a whole: what changes in one is not kept. */
-static bool is_in_worktree(const struct actor *a)
+static bool is_in_worktree(const struct agent *a)
 {
 	for (; a; a = a->parent)
 		if (a->child && a->child->worktree)
@@ -123,7 +123,7 @@ static bool is_in_worktree(const struct actor *a)
 
 static int before_change(struct tool_env *env, const char *path, struct str bytes, struct err *err)
 {
-	const struct actor *a = env->owner;
+	const struct agent *a = env->owner;
 
 	if (is_in_worktree(a))
 		return 0;
@@ -133,16 +133,16 @@ static int before_change(struct tool_env *env, const char *path, struct str byte
 
 /* ---- its life ------------------------------------------------------------------------------------------------ */
 
-void actor_init(struct actor *a, struct agent_tree *tree, struct actor *parent)
+void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent)
 {
-	*a = (struct actor){ .tree = tree, .parent = parent };
+	*a = (struct agent){ .tree = tree, .parent = parent };
 	a->who = (struct event_agent){ .id = "", .depth = parent ? parent->who.depth + 1 : 0 };
 	a->who.parent_id = parent ? parent->who.id : "";
 	a->budget.parent = parent ? &parent->budget : &tree->budget;
 	gate_init(&a->gate);
 }
 
-static const char *todo_file(struct actor *a)
+static const char *todo_file(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
 
@@ -152,7 +152,7 @@ static const char *todo_file(struct actor *a)
 			    a->parent ? a->who.id : t->session_id);
 }
 
-static void open_env(struct actor *a)
+static void open_env(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
 
@@ -179,7 +179,7 @@ static void open_env(struct actor *a)
 }
 
 /* A definition can only make it come earlier. */
-static struct compact_policy compact_policy_of(const struct actor *a)
+static struct compact_policy compact_policy_of(const struct agent *a)
 {
 	struct compact_policy p = a->tree->compact;
 	int64_t own = a->child && a->child->definition ? a->child->definition->compact_window : 0;
@@ -189,7 +189,7 @@ static struct compact_policy compact_policy_of(const struct actor *a)
 	return p;
 }
 
-void actor_open(struct actor *a, const struct actor_query *spec)
+void agent_open(struct agent *a, const struct agent_query_spec *spec)
 {
 	struct agent_tree *t = a->tree;
 
@@ -222,8 +222,8 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 				      .parallel_calls = t->parallel_calls,
 				      .retry_deadline_ms = t->retry_deadline_ms,
 				      .compact = compact_policy_of(a),
-				      .compact_owner = actor_compact_owner,
-				      .on_event = actor_emit,
+				      .compact_owner = agent_compact_owner,
+				      .on_event = agent_emit,
 				      .want_deltas = spec->want_deltas,
 				      .want_raw = spec->want_raw,
 				      .on_usage = on_usage,
@@ -236,13 +236,13 @@ void actor_open(struct actor *a, const struct actor_query *spec)
 	head_unref(spec->head); /* the query has its own reference */
 }
 
-void actor_release(struct actor *a)
+void agent_release(struct agent *a)
 {
 	if (a->query.config.loop)
 		query_release(&a->query);
 	if (a->tree && a->tree->kit) /* a session that could not be opened has none */
 		a->tree->kit->close(&a->env);
-	actor_drop_fork_base(a);
+	agent_drop_fork_base(a);
 	permission_release(&a->permission);
 	permission_line_release(&a->gone);
 	hook_set_unref(a->hooks);
@@ -253,24 +253,24 @@ void actor_release(struct actor *a)
 	journal_free(a->journal);
 	free(a->moved_cwd);
 	arena_release(&a->arena);
-	*a = (struct actor){ 0 };
+	*a = (struct agent){ 0 };
 }
 
-void actor_drop_fork_base(struct actor *a)
+void agent_drop_fork_base(struct agent *a)
 {
 	transcript_release(&a->forks.history);
 	fork_gate_unref(a->forks.gate);
 	a->forks = (struct fork_base){ 0 };
 }
 
-struct fork_base *actor_fork_base(struct actor *a)
+struct fork_base *agent_fork_base(struct agent *a)
 {
 	struct query *q = &a->query;
 	uint32_t count = transcript_count(&q->transcript);
 
 	if (a->forks.gate && a->forks.count == count)
 		return &a->forks;
-	actor_drop_fork_base(a);
+	agent_drop_fork_base(a);
 	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->loop), .count = count };
 	transcript_fork(&q->transcript, &a->forks.history);
 	for (uint32_t i = 0; i < q->call_count; i++)
