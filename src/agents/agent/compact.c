@@ -184,7 +184,7 @@ static void add_task(const struct agent *a, struct transcript *out)
 {
 	if (a->child)
 		add_reminder(out,
-			     "Your task, as it was given to you at the beginning:", str_from(a->child->task->prompt));
+			     "Your task, as it was given to you at the beginning:", str_from(a->child->record->prompt));
 }
 
 static void add_plan(struct agent *a, struct transcript *out)

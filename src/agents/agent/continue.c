@@ -16,13 +16,13 @@ static void drop_load(struct session_load *l)
 }
 
 /* NULL: it had not begun. Without its task a context is nothing: what there is of such a transcript is made anew. */
-static int load(const struct task *task, struct session_load **ret_load, struct err *err)
+static int load(const struct agent_record *record, struct session_load **ret_load, struct err *err)
 {
 	struct session_load *l = xcalloc(1, sizeof *l);
-	int status = task->transcript ? session_load(task->transcript, l, err) : -ERR_NOT_FOUND;
+	int status = record->transcript ? session_load(record->transcript, l, err) : -ERR_NOT_FOUND;
 
 	if (status == 0 && !l->prompts)
-		(void)unlink(task->transcript);
+		(void)unlink(record->transcript);
 	if (status == 0 && l->prompts) {
 		*ret_load = l;
 		return 0;
@@ -33,13 +33,13 @@ static int load(const struct task *task, struct session_load **ret_load, struct 
 }
 
 /* Takes limits, d and l. */
-static void start(struct task *task, struct agent *parent, const struct limits *limits, struct agent_definition *d,
-		  struct session_load *l, struct str message, struct tool_call *call)
+static void start(struct agent_record *record, struct agent *parent, const struct limits *limits,
+		  struct agent_definition *d, struct session_load *l, struct str message, struct tool_call *call)
 {
-	struct subagent *s = subagent_new(parent, task, d);
+	struct subagent *s = subagent_new(parent, record, d);
 
-	task->restored = false;
-	id_uuid(task->run_id);
+	record->restored = false;
+	id_uuid(record->run_id);
 	s->agent.gone = limits->gone;
 	s->root = limits->root;
 	s->load = l;
@@ -50,171 +50,173 @@ static void start(struct task *task, struct agent *parent, const struct limits *
 
 /* The agent that it works for: the one that started it, or the main agent if that one has ended. One that is about to start or
  * to end has no place and no permission to give. */
-static int find_parent(const struct task *task, struct agent **ret_parent, struct err *err)
+static int find_parent(const struct agent_record *record, struct agent **ret_parent, struct err *err)
 {
-	struct agent *parent = agent_tree_find(task->tree, task->parent_id);
+	struct agent *parent = agent_tree_find(record->tree, record->parent_id);
 	const struct subagent *s = parent ? parent->child : NULL;
 
 	if (s && (!s->lived || s->phase >= CHILD_ENDS))
 		return err_set(err, ERR_BUSY,
 			       "agent %s, which started %s, is about to %s: send the message again when it has",
-			       s->task->id, task->id, s->lived ? "end" : "start");
-	*ret_parent = parent ? parent : &task->tree->main;
+			       s->record->id, record->id, s->lived ? "end" : "start");
+	*ret_parent = parent ? parent : &record->tree->main;
 	return 0;
 }
 
-static int definition_of(const struct task *task, const struct agent *parent, struct agent_definition **ret,
+static int definition_of(const struct agent_record *record, const struct agent *parent, struct agent_definition **ret,
 			 struct err *err)
 {
 	AUTO_BUF struct buf why = { 0 };
 
 	*ret = NULL;
-	if (task->is_fork)
+	if (record->is_fork)
 		return 0;
-	*ret = agent_find_definition(parent, task->type, &why);
+	*ret = agent_find_definition(parent, record->type, &why);
 	return *ret ? 0 : err_set(err, ERR_NOT_FOUND, "%s", why.p);
 }
 
 /* Before anybody is told that it goes on, that is on disk, and with what. */
-static int record_run(struct task *task, struct str message, const struct tool_call *call, bool background,
+static int record_run(struct agent_record *record, struct str message, const struct tool_call *call, bool background,
 		      struct err *err)
 {
-	enum end_state before = task->state;
+	enum end_state before = record->state;
 
-	task->run++;
-	task->background = background || !call;
-	task->message = arena_str(&task->arena, message).p;
+	record->run++;
+	record->background = background || !call;
+	record->message = arena_str(&record->arena, message).p;
 	if (call)
-		task->tool_use_id = arena_strdup(&task->arena, call->id);
-	task->state = AGENT_RUNNING;
-	if (meta_write(task, err) == 0)
+		record->tool_use_id = arena_strdup(&record->arena, call->id);
+	record->state = AGENT_RUNNING;
+	if (meta_write(record, err) == 0)
 		return 0;
-	task->run--;
-	task->state = before;
+	record->run--;
+	record->state = before;
 	return -(int)err->kind;
 }
 
-int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err)
+int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
+		   struct err *err)
 {
 	struct agent_definition *d;
 	struct session_load *l;
 	struct limits limits;
 	struct agent *parent = NULL;
 
-	if (task->live)
-		return err_set(err, ERR_BUSY, "agent %s is still at work", task->id);
-	if (task->stopped_by_user)
-		return err_set(err, ERR_DENIED, "agent %s was stopped by the user", task->id);
-	if (!task->recorded)
+	if (record->live)
+		return err_set(err, ERR_BUSY, "agent %s is still at work", record->id);
+	if (record->stopped_by_user)
+		return err_set(err, ERR_DENIED, "agent %s was stopped by the user", record->id);
+	if (!record->recorded)
 		return err_set(err, ERR_NOT_FOUND, "agent %s cannot go on: this session keeps no transcripts",
-			       task->id);
-	if (find_parent(task, &parent, err) < 0 || limits_restore(task, parent, &limits, err) < 0)
+			       record->id);
+	if (find_parent(record, &parent, err) < 0 || limits_restore(record, parent, &limits, err) < 0)
 		return -(int)err->kind;
-	if (definition_of(task, parent, &d, err) < 0) {
+	if (definition_of(record, parent, &d, err) < 0) {
 		permission_line_release(&limits.gone);
 		return -(int)err->kind;
 	}
-	if (load(task, &l, err) < 0) {
+	if (load(record, &l, err) < 0) {
 		permission_line_release(&limits.gone);
 		agent_unref(d);
-		return err_wrap(err, "agent %s", task->id);
+		return err_wrap(err, "agent %s", record->id);
 	}
-	if (record_run(task, message, call, background, err) < 0) {
+	if (record_run(record, message, call, background, err) < 0) {
 		permission_line_release(&limits.gone);
 		agent_unref(d);
 		drop_load(l);
 		return -(int)err->kind;
 	}
-	start(task, parent, &limits, d, l, message, call);
+	start(record, parent, &limits, d, l, message, call);
 	return 0;
 }
 
 /* ---- after a crash ----------------------------------------------------------------------------------------------- */
 
 /* The message that its newest run was to begin with, if it did not come to that. */
-static struct str unsaid(const struct task *task, const struct session_load *l)
+static struct str unsaid(const struct agent_record *record, const struct session_load *l)
 {
-	bool said = !task->message || (l && l->prompts >= task->run);
+	bool said = !record->message || (l && l->prompts >= record->run);
 
-	return said ? (struct str){ 0 } : str_from(task->message);
+	return said ? (struct str){ 0 } : str_from(record->message);
 }
 
 /* Of a child that an earlier process left: goes on, or tells the end that it had. Takes call, which may be NULL. */
-static int take_up(struct task *task, struct agent *parent, struct tool_call *call, const struct map *delivered,
-		   struct err *err)
+static int take_up(struct agent_record *record, struct agent *parent, struct tool_call *call,
+		   const struct map *delivered, struct err *err)
 {
 	struct agent_definition *d;
 	struct session_load *l;
 	struct limits limits;
-	char id[TASK_NOTICE_LEN];
-	bool noted = task->state != AGENT_SUSPENDED;
+	char id[AGENT_NOTICE_LEN];
+	bool noted = record->state != AGENT_SUSPENDED;
 
-	task->restored = false;
-	if (load(task, &l, err) < 0)
-		return err_wrap(err, "agent %s", task->id);
-	if (l ? end_read(task, l->end) : noted) {
+	record->restored = false;
+	if (load(record, &l, err) < 0)
+		return err_wrap(err, "agent %s", record->id);
+	if (l ? end_read(record, l->end) : noted) {
 		if (!noted) /* the end was on disk, the note of it not yet */
-			(void)meta_write(task, err);
-		task_note(task);
-		task_notice_id(task, id);
+			(void)meta_write(record, err);
+		agent_record_note(record);
+		agent_record_notice_id(record, id);
 		if (call)
-			report_completed(call, task, STR(""));
+			report_completed(call, record, STR(""));
 		else if (!map_get(delivered, str_from(id)))
-			task_notify(task, parent, STR(""));
+			agent_record_notify(record, parent, STR(""));
 		drop_load(l);
-		buf_release(&task->report);
+		buf_release(&record->report);
 		return 0;
 	}
-	if (limits_restore(task, parent, &limits, err) < 0) {
+	if (limits_restore(record, parent, &limits, err) < 0) {
 		drop_load(l);
 		return -(int)err->kind;
 	}
-	if (definition_of(task, parent, &d, err) < 0) {
+	if (definition_of(record, parent, &d, err) < 0) {
 		permission_line_release(&limits.gone);
 		drop_load(l);
 		return -(int)err->kind;
 	}
-	start(task, parent, &limits, d, l, unsaid(task, l), call);
+	start(record, parent, &limits, d, l, unsaid(record, l), call);
 	return 0;
 }
 
-void agent_take_up(struct task *task, struct agent *parent, struct tool_call *call)
+void agent_take_up(struct agent_record *record, struct agent *parent, struct tool_call *call)
 {
 	struct err err = { 0 };
 
-	if (!task->background) {
-		if (take_up(task, parent, call, NULL, &err) < 0)
+	if (!record->background) {
+		if (take_up(record, parent, call, NULL, &err) < 0)
 			tool_call_fail(call, "%s", err.text);
 		return;
 	}
-	if (task->restored && take_up(task, parent, NULL, &(struct map){ 0 }, &err) < 0)
+	if (record->restored && take_up(record, parent, NULL, &(struct map){ 0 }, &err) < 0)
 		tool_call_fail(call, "%s", err.text);
 	else
-		report_launched(call, task);
+		report_launched(call, record);
 }
 
 /* A failure is told to the parent as the end of that child. */
-static void restore(struct task *task, struct agent *parent, const struct map *delivered)
+static void restore(struct agent_record *record, struct agent *parent, const struct map *delivered)
 {
 	struct err err = { 0 };
-	char id[TASK_NOTICE_LEN];
+	char id[AGENT_NOTICE_LEN];
 
-	task_notice_id(task, id);
+	agent_record_notice_id(record, id);
 	bool told = map_get(delivered, str_from(id));
-	if (told || take_up(task, parent, NULL, delivered, &err) == 0)
+	if (told || take_up(record, parent, NULL, delivered, &err) == 0)
 		return;
-	task->state = AGENT_FAILED;
-	task->failure = arena_strdup(&task->arena, err.text);
-	task_notify(task, parent, STR(""));
+	record->state = AGENT_FAILED;
+	record->failure = arena_strdup(&record->arena, err.text);
+	agent_record_notify(record, parent, STR(""));
 }
 
 bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered)
 {
-	char id[TASK_NOTICE_LEN];
+	char id[AGENT_NOTICE_LEN];
 
-	for (const struct task *task = t->tasks; task; task = task->next) {
-		task_notice_id(task, id);
-		if (task->restored && task->background && !task->parent_id[0] && !map_get(delivered, str_from(id)))
+	for (const struct agent_record *record = t->records; record; record = record->next) {
+		agent_record_notice_id(record, id);
+		if (record->restored && record->background && !record->parent_id[0] &&
+		    !map_get(delivered, str_from(id)))
 			return true;
 	}
 	return false;
@@ -225,27 +227,27 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered)
 {
 	struct agent_tree *t = parent->tree;
 
-	for (struct task *task = t->tasks; t->restored_count && task; task = task->next)
-		if (task->restored && task->background && !strcmp(task->parent_id, parent->who.id))
-			restore(task, parent, delivered);
+	for (struct agent_record *record = t->records; t->restored_count && record; record = record->next)
+		if (record->restored && record->background && !strcmp(record->parent_id, parent->who.id))
+			restore(record, parent, delivered);
 }
 
 /* ---- while it runs ----------------------------------------------------------------------------------------------- */
 
-void agent_stop(struct task *task, bool by_user)
+void agent_stop(struct agent_record *record, bool by_user)
 {
-	if (!task->live)
+	if (!record->live)
 		return;
-	task->stopped_by_user = task->stopped_by_user || by_user;
-	task->live->stop_asked = true;
-	subagent_kick(task->live);
+	record->stopped_by_user = record->stopped_by_user || by_user;
+	record->live->stop_asked = true;
+	subagent_kick(record->live);
 }
 
 void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
 {
 	for (struct subagent *s = t->alive; s; s = s->next)
 		if (s->call == call)
-			agent_stop(s->task, false);
+			agent_stop(s->record, false);
 }
 
 bool agent_to_background(struct subagent *s)
@@ -254,9 +256,9 @@ bool agent_to_background(struct subagent *s)
 
 	if (!s->call || s->agent.tree->switches.background_off || subagent_shares_history(s))
 		return false;
-	s->task->background = true;
-	if (meta_write(s->task, &err) < 0) { /* after a crash nobody would look for it */
-		s->task->background = false;
+	s->record->background = true;
+	if (meta_write(s->record, &err) < 0) { /* after a crash nobody would look for it */
+		s->record->background = false;
 		return false;
 	}
 	subagent_launched(s);

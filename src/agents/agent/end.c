@@ -38,7 +38,7 @@ void subagent_last_text(struct buf *out, const struct transcript *t)
 /* What it said last counts, even if that was in an earlier turn of it. */
 static void take_report(struct subagent *s)
 {
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 	struct str text = str_trim(buf_str(&s->agent.query.text));
 
 	buf_clear(&t->report);
@@ -53,9 +53,9 @@ static void take_report(struct subagent *s)
 static int record_end(struct subagent *s, struct err *err)
 {
 	AUTO_BUF struct buf fields = { 0 };
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 
-	task_refresh(t);
+	agent_record_refresh(t);
 	t->state = s->end;
 	t->ended_ms = id_wall_ms();
 	if (s->end == AGENT_SUSPENDED)
@@ -77,13 +77,13 @@ const size_t ending_count = COUNT_OF(ending);
 
 /* ---- the word to the parent -------------------------------------------------------------------------------------- */
 
-void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN])
+void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN])
 {
-	snprintf(out, TASK_NOTICE_LEN, "%s.%u", t->id, t->run);
+	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
 }
 
 /* For observers: whoever waited, or not. */
-static void announce_end(struct task *t)
+static void announce_end(struct agent_record *t)
 {
 	struct event_task task;
 	struct event_agent who = { .id = t->id,
@@ -94,14 +94,14 @@ static void announce_end(struct task *t)
 				   .parent_id = t->parent_id,
 				   .depth = t->depth };
 
-	task_tell(t, &task);
+	agent_record_event(t, &task);
 	t->tree->on_event(t->tree->data, &(struct event){ .kind = EVENT_NOTIFICATION,
 							  .agent = &who,
 							  .task = &task,
 							  .text = buf_str(&t->report) });
 }
 
-static void tell_hooks(const struct task *t, struct agent *parent)
+static void tell_hooks(const struct agent_record *t, struct agent *parent)
 {
 	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
 	AUTO_BUF struct buf fields = { 0 };
@@ -120,14 +120,14 @@ static void tell_hooks(const struct task *t, struct agent *parent)
 	agent_tell(parent, &spec);
 }
 
-static void deliver(struct task *t, struct agent *parent, struct str notes)
+static void deliver(struct agent_record *t, struct agent *parent, struct str notes)
 {
 	AUTO_BUF struct buf text = { 0 };
-	char id[TASK_NOTICE_LEN];
+	char id[AGENT_NOTICE_LEN];
 
 	tell_hooks(t, parent);
 	report_notification(&text, t, notes);
-	task_notice_id(t, id);
+	agent_record_notice_id(t, id);
 	if (t->tree->state)
 		state_put_notice(t->tree->state, &(struct notice_row){ .id = id,
 								       .session = t->tree->session_id,
@@ -138,7 +138,7 @@ static void deliver(struct task *t, struct agent *parent, struct str notes)
 	agent_notice(parent, id, buf_str(&text));
 }
 
-void task_notify(struct task *t, struct agent *parent, struct str notes)
+void agent_record_notify(struct agent_record *t, struct agent *parent, struct str notes)
 {
 	announce_end(t);
 	deliver(t, parent, notes);
@@ -147,7 +147,7 @@ void task_notify(struct task *t, struct agent *parent, struct str notes)
 /* It never came to life: no end is in its transcript. */
 static void tell_failed_start(struct subagent *s)
 {
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 	struct err err = { 0 };
 
 	t->state = s->end;
@@ -158,11 +158,11 @@ static void tell_failed_start(struct subagent *s)
 
 void subagent_tell(struct subagent *s)
 {
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 
 	if (!s->lived)
 		tell_failed_start(s);
-	task_note(t);
+	agent_record_note(t);
 	if (s->lived || !s->call)
 		announce_end(t);
 	if (t->background)

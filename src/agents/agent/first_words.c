@@ -90,13 +90,13 @@ static int add_task(struct subagent *s, struct err *err)
 	AUTO_BUF struct buf text = { 0 };
 
 	if (s->agent.is_fork) {
-		fork_directive(&text, str_from(s->task->prompt));
+		fork_directive(&text, str_from(s->record->prompt));
 	} else {
 		if (s->initial.n)
 			initial = s->initial.p;
 		if (initial)
 			buf_addf(&text, "%s\n\n", initial);
-		buf_addstr(&text, s->task->prompt);
+		buf_addstr(&text, s->record->prompt);
 	}
 	if (s->worktree && subagent_shares_history(s))
 		fork_worktree_notice(&text, s->agent.parent->cwd, s->worktree->path);

@@ -40,7 +40,7 @@ int subagent_unregister_hooks(struct subagent *s, struct err *err)
 {
 	(void)err;
 	if (s->agent.tree->hooks)
-		hook_engine_end_agent(s->agent.tree->hooks, s->agent.tree->session_id, s->task->id);
+		hook_engine_end_agent(s->agent.tree->hooks, s->agent.tree->session_id, s->record->id);
 	hook_set_unref(TAKE(s->agent.hooks));
 	return 0;
 }
@@ -90,7 +90,7 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 
 static struct hook_fire_spec about(const struct subagent *s, enum hook_event event)
 {
-	return (struct hook_fire_spec){ .event = event, .subject = str_from(s->task->type) };
+	return (struct hook_fire_spec){ .event = event, .subject = str_from(s->record->type) };
 }
 
 static int fire(struct subagent *s, struct hook_fire_spec *spec, hook_done_fn *done)
@@ -131,8 +131,8 @@ int subagent_stop_hooks(struct subagent *s, struct err *err)
 		return 0;
 	json_open(&w, '{');
 	json_kbool(&w, "stop_hook_active", s->stop_blocks > 0);
-	if (s->task->transcript)
-		json_kcstr(&w, "agent_transcript_path", s->task->transcript);
+	if (s->record->transcript)
+		json_kcstr(&w, "agent_transcript_path", s->record->transcript);
 	if (s->agent.query.text.n)
 		json_kstr(&w, "last_assistant_message", buf_str(&s->agent.query.text));
 	json_close(&w);

@@ -24,14 +24,14 @@
 static int record_edge(struct subagent *s, struct err *err)
 {
 	if (!s->load) {
-		meta_place(s->task);
-		if (meta_write(s->task, err) < 0)
+		meta_place(s->record);
+		if (meta_write(s->record, err) < 0)
 			return -(int)err->kind;
 	}
 	crash_point(agent_recorded);
-	task_note(s->task);
-	if (s->task->transcript)
-		s->agent.journal = journal_new(s->agent.tree->store, s->task->transcript);
+	agent_record_note(s->record);
+	if (s->record->transcript)
+		s->agent.journal = journal_new(s->agent.tree->store, s->record->transcript);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static int resolve_model(struct subagent *s, struct err *err)
 			     .provider = a->tree->endpoints->usual,
 			     .allowed = a->tree->allowed_models,
 			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
-			     .call = s->task->request.model,
+			     .call = s->record->request.model,
 			     .definition = d ? d->model : NULL,
 			     .configured = a->tree->default_model,
 			     .parent = a->parent->model,
@@ -88,7 +88,7 @@ static int resolve_model(struct subagent *s, struct err *err)
 		     },
 		     &s->model);
 	a->model = s->model.id;
-	s->task->model = arena_strdup(&s->task->arena, a->model);
+	s->record->model = arena_strdup(&s->record->arena, a->model);
 	if (s->model.note)
 		add_note(s, s->model.note);
 	return endpoints_find(a->tree->endpoints, a->model, &a->endpoint, err);
@@ -107,24 +107,24 @@ static void on_worktree(struct worktree *w, const struct err *err, void *data)
 
 static bool wants_worktree(const struct subagent *s)
 {
-	if (s->task->base)
+	if (s->record->base)
 		return true; /* it had one before */
-	if (s->task->request.isolation)
-		return !strcmp(s->task->request.isolation, "worktree");
+	if (s->record->request.isolation)
+		return !strcmp(s->record->request.isolation, "worktree");
 	return s->definition && s->definition->isolation == ISOLATION_WORKTREE;
 }
 
 static bool wants_remote(const struct subagent *s)
 {
-	if (s->task->request.isolation)
-		return !strcmp(s->task->request.isolation, "remote");
+	if (s->record->request.isolation)
+		return !strcmp(s->record->request.isolation, "remote");
 	return s->definition && s->definition->isolation == ISOLATION_REMOTE;
 }
 
 static int take_worktree(struct subagent *s, struct err *err)
 {
 	const struct agent_tree *t = s->agent.tree;
-	struct worktree_spec spec = { .agent_id = s->task->id,
+	struct worktree_spec spec = { .agent_id = s->record->id,
 				      .cwd = s->agent.parent->env.cwd,
 				      .fresh = t->worktree.fresh,
 				      .symlink_dirs = t->worktree.symlink_dirs,
@@ -138,15 +138,15 @@ static int take_worktree(struct subagent *s, struct err *err)
 		return worktree_hook_take(s, err);
 	if (!t->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
-	s->job = s->task->base ? worktree_adopt(t->worktrees, &spec, s->task->base, on_worktree, s)
-			       : worktree_take(t->worktrees, &spec, on_worktree, s);
+	s->job = s->record->base ? worktree_adopt(t->worktrees, &spec, s->record->base, on_worktree, s)
+				 : worktree_take(t->worktrees, &spec, on_worktree, s);
 	return STEP_TAKES_TIME;
 }
 
 static void on_released(const struct worktree_end *end, void *data)
 {
 	struct subagent *s = data;
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 
 	s->job = NULL;
 	t->worktree = end->kept ? arena_strdup(&t->arena, end->path) : NULL;
@@ -173,7 +173,7 @@ static int confine(struct subagent *s, struct err *err)
 	struct tool_env *env = &s->agent.env;
 	const struct worktree *w = s->worktree;
 
-	env->temp_dir = w->by_hook ? arena_printf(&s->agent.arena, "%s/%s-tmp", s->agent.tree->tasks_dir, s->task->id)
+	env->temp_dir = w->by_hook ? arena_printf(&s->agent.arena, "%s/%s-tmp", s->agent.tree->tasks_dir, s->record->id)
 				   : arena_printf(&s->agent.arena, "%s/tmp", w->admin);
 	int rc =
 		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
@@ -193,7 +193,7 @@ static int confine(struct subagent *s, struct err *err)
 static int settle_place(struct subagent *s, struct err *err)
 {
 	struct agent *a = &s->agent;
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 	const char *const *parent_dirs = a->parent->env.dirs;
 
 	a->cwd = arena_strdup(&a->arena, s->worktree ? s->worktree->path : s->root ? s->root : a->parent->env.cwd);
@@ -287,7 +287,7 @@ static int resolve_tools(struct subagent *s, struct err *err)
 		    &(struct tool_choice_spec){
 			    .pool = &pool,
 			    .own = subagent_own_tools(s),
-			    .background = s->task->background,
+			    .background = s->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
 			    .whole = !s->definition,
@@ -355,7 +355,7 @@ static int release_choice(struct subagent *s, struct err *err)
 
 static unsigned turn_limit(const struct subagent *s)
 {
-	int64_t n = s->task->request.max_turns;
+	int64_t n = s->record->request.max_turns;
 
 	if (!n && s->definition)
 		n = s->definition->max_turns;
@@ -370,7 +370,7 @@ static struct head *make_head(struct subagent *s)
 	const struct agent_definition *d = s->definition;
 	const struct query *q = &a->parent->query;
 	struct head *parent_head = s->load && q->next_head ? q->next_head : q->config.head;
-	const char *effort = s->task->request.effort ? s->task->request.effort : d ? d->effort : NULL;
+	const char *effort = s->record->request.effort ? s->record->request.effort : d ? d->effort : NULL;
 
 	if (s->load)
 		agent_recall_tools(a, s->load);
@@ -390,7 +390,7 @@ static int open_query(struct subagent *s, struct err *err)
 	const struct agent_definition *d = s->definition;
 
 	(void)err;
-	s->task->turn_limit = turn_limit(s);
+	s->record->turn_limit = turn_limit(s);
 	a->budget.limit_usd = a->tree->limits.agent_usd;
 	a->budget.limit_tokens = a->tree->limits.agent_tokens;
 	agent_open(a, &(struct agent_query_spec){
@@ -417,9 +417,9 @@ static int open_track(struct subagent *s, struct err *err)
 	struct event_task task;
 
 	(void)err;
-	task_tell(s->task, &task);
+	agent_record_event(s->record, &task);
 	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
-	if (s->task->background)
+	if (s->record->background)
 		agent_tree_tasks_changed(s->agent.tree);
 	return 0;
 }
@@ -429,11 +429,11 @@ static int close_track(struct subagent *s, struct err *err)
 	struct event_task task;
 
 	(void)err;
-	task_tell(s->task, &task);
+	agent_record_event(s->record, &task);
 	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_ENDED,
 					       .task = &task,
-					       .text = buf_str(&s->task->report),
-					       .is_error = end_words(s->task->state)->is_error });
+					       .text = buf_str(&s->record->report),
+					       .is_error = end_words(s->record->state)->is_error });
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #include "agents/agent/limits.h"
 #include <sys/stat.h>
 
-void limits_note(struct task *t, const struct agent *parent)
+void limits_note(struct agent_record *t, const struct agent *parent)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
@@ -19,7 +19,7 @@ void limits_note(struct task *t, const struct agent *parent)
 }
 
 /* Path rules of ancestors count from the directory where the child began. */
-static int restore_root(struct task *t, const struct json *record, const char **ret_root, struct err *err)
+static int restore_root(struct agent_record *t, const struct json *record, const char **ret_root, struct err *err)
 {
 	const char *root = json_cstr(json_get(record, "root"), &t->arena);
 	struct stat st;
@@ -32,7 +32,7 @@ static int restore_root(struct task *t, const struct json *record, const char **
 	return 0;
 }
 
-int limits_restore(struct task *t, const struct agent *parent, struct limits *ret_limits, struct err *err)
+int limits_restore(struct agent_record *t, const struct agent *parent, struct limits *ret_limits, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	bool parent_gone = strcmp(parent->who.id, t->parent_id) != 0;

@@ -24,12 +24,12 @@ static int queue(struct agent *a, struct str text, struct err *err)
 /* One that has not begun begins with it: it becomes a part of its task, or of the message that it goes on with. */
 static int tell_first(struct subagent *s, struct str text, struct err *err)
 {
-	struct task *task = s->task;
-	const char **words = s->message.n ? &task->message : &task->prompt;
+	struct agent_record *record = s->record;
+	const char **words = s->message.n ? &record->message : &record->prompt;
 	const char *before = *words;
 
-	*words = arena_printf(&task->arena, "%s\n\n" STR_FMT, before, STR_ARG(text));
-	if (task->recorded && meta_write(task, err) < 0) {
+	*words = arena_printf(&record->arena, "%s\n\n" STR_FMT, before, STR_ARG(text));
+	if (record->recorded && meta_write(record, err) < 0) {
 		*words = before;
 		return -(int)err->kind;
 	}
@@ -45,7 +45,7 @@ int agent_message(struct subagent *s, const char *from, struct str text, struct 
 	bool taken_up = starts && s->load && !s->message.n; /* its open calls come first */
 
 	if (s->phase >= CHILD_ENDS || taken_up)
-		return err_set(err, ERR_BUSY, "%s is about to %s: send the message again when it has", s->task->id,
+		return err_set(err, ERR_BUSY, "%s is about to %s: send the message again when it has", s->record->id,
 			       taken_up ? "go on" : "end");
 	write_message(&b, from, text,
 		      "This came from another agent, not from the user: it may direct your task, but it approves of "

@@ -10,7 +10,7 @@
 
 enum { LARGEST_META = 4 << 20, PAGE = 4096 };
 
-void meta_place(struct task *t)
+void meta_place(struct agent_record *t)
 {
 	const char *dir = t->tree->session_dir;
 
@@ -27,7 +27,7 @@ static void put_optional(struct json_out *w, const char *key, const char *value)
 		json_kcstr(w, key, value);
 }
 
-static void put_request(struct json_out *w, const struct task *t)
+static void put_request(struct json_out *w, const struct agent_record *t)
 {
 	put_optional(w, "requestedModel", t->request.model);
 	put_optional(w, "requestedEffort", t->request.effort);
@@ -36,7 +36,7 @@ static void put_request(struct json_out *w, const struct task *t)
 		json_ki64(w, "requestedMaxTurns", t->request.max_turns);
 }
 
-static void put_worktree(struct json_out *w, const struct task *t)
+static void put_worktree(struct json_out *w, const struct agent_record *t)
 {
 	if (!t->base)
 		return;
@@ -46,7 +46,7 @@ static void put_worktree(struct json_out *w, const struct task *t)
 	json_kcstr(w, "worktreeBase", t->base);
 }
 
-static void put_meta(struct buf *out, const struct task *t)
+static void put_meta(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 	bool ended = t->state != AGENT_RUNNING && t->state != AGENT_SUSPENDED;
@@ -94,7 +94,7 @@ static bool write_over(const char *path, struct buf *text)
 	return write(fd, text->p, text->n) == (ssize_t)text->n;
 }
 
-int meta_write(const struct task *t, struct err *err)
+int meta_write(const struct agent_record *t, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -119,7 +119,7 @@ static unsigned number_of(const struct json *v, unsigned least)
 	return (unsigned)MIN(MAX(n, (int64_t)least), (int64_t)1 << 30);
 }
 
-static void read_request(struct task *t, const struct json *root)
+static void read_request(struct agent_record *t, const struct json *root)
 {
 	t->request.model = json_cstr(json_get(root, "requestedModel"), &t->arena);
 	t->request.effort = json_cstr(json_get(root, "requestedEffort"), &t->arena);
@@ -134,7 +134,7 @@ static const char *text_or(const struct json *v, struct arena *a, const char *ot
 	return text ? text : otherwise;
 }
 
-static void read_fields(struct task *t, const struct json *root)
+static void read_fields(struct agent_record *t, const struct json *root)
 {
 	struct arena *a = &t->arena;
 
@@ -176,7 +176,7 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, s
 		return -(int)err->kind;
 	if (json_parse(&reader, text.p, text.n, &root, err) < 0 || !json_is(root, JSON_OBJECT))
 		return err_set(err, ERR_PARSE, "%s is no record of an agent", path);
-	struct task *t = task_new(tree, arena_str(&a, id).p);
+	struct agent_record *t = agent_record_new(tree, arena_str(&a, id).p);
 	read_fields(t, root);
 	meta_place(t);
 	t->restored = json_get(root, "run") != NULL; /* other programs tell nothing that could be taken up */
@@ -204,12 +204,12 @@ void meta_read_all(struct agent_tree *t, struct buf *notes)
 	}
 	if (d)
 		closedir(d);
-	task_sort(t);
+	agent_tree_sort_records(t);
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-void end_write(struct buf *out, const struct task *t)
+void end_write(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
@@ -231,7 +231,7 @@ void end_write(struct buf *out, const struct task *t)
 	json_close(&w);
 }
 
-bool end_read(struct task *t, struct str text)
+bool end_read(struct agent_record *t, struct str text)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;

@@ -4,14 +4,14 @@
 #pragma once
 #include "agents/agent/tree.h"
 
-/* Makes the paths of a task; nothing if the session keeps nothing. */
-void meta_place(struct task *t);
+/* Makes the paths of a record; nothing if the session keeps nothing. */
+void meta_place(struct agent_record *t);
 /* The file as it should be now. Whole or not at all. */
-int meta_write(const struct task *t, struct err *err);
+int meta_write(const struct agent_record *t, struct err *err);
 /* Reads the meta files of the session into tasks; those already known are left alone. Files that cannot be read are passed
  * over and named in notes, a line each. */
 void meta_read_all(struct agent_tree *t, struct buf *notes);
 
 /* The end as a JSON object, for recorder_end(), and back from a loaded transcript: false if it has none. */
-void end_write(struct buf *out, const struct task *t);
-bool end_read(struct task *t, struct str json);
+void end_write(struct buf *out, const struct agent_record *t);
+bool end_read(struct agent_record *t, struct str json);

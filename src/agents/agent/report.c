@@ -13,7 +13,7 @@ static int64_t tokens_of(const struct usage *u)
 	return u->input + u->cache_read + u->cache_write + u->output;
 }
 
-static int64_t duration_ms(const struct task *t)
+static int64_t duration_ms(const struct agent_record *t)
 {
 	return MAX(t->ended_ms - t->started_ms, (int64_t)0);
 }
@@ -71,7 +71,7 @@ static void add_text(struct buf *out, struct str text)
 	}
 }
 
-static void add_cut(struct buf *out, const struct task *t, struct str text)
+static void add_cut(struct buf *out, const struct agent_record *t, struct str text)
 {
 	struct str head = utf8_cut(text, REPORT_LIMIT);
 	struct err err = { 0 };
@@ -87,7 +87,7 @@ static void add_cut(struct buf *out, const struct task *t, struct str text)
 	buf_addstr(out, "]");
 }
 
-static void add_report(struct buf *out, const struct task *t)
+static void add_report(struct buf *out, const struct agent_record *t)
 {
 	struct str text = str_trim(buf_str(&t->report));
 
@@ -97,7 +97,7 @@ static void add_report(struct buf *out, const struct task *t)
 		add_text(out, text);
 }
 
-static void add_notes(struct buf *out, const struct task *t, struct str notes)
+static void add_notes(struct buf *out, const struct agent_record *t, struct str notes)
 {
 	if (t->state == AGENT_TURN_LIMIT)
 		buf_addf(out,
@@ -112,7 +112,7 @@ static void add_notes(struct buf *out, const struct task *t, struct str notes)
 	}
 }
 
-static void add_worktree(struct buf *out, const struct task *t)
+static void add_worktree(struct buf *out, const struct agent_record *t)
 {
 	if (t->worktree)
 		buf_addf(out, "\nworktreePath: %s", t->worktree);
@@ -122,7 +122,7 @@ static void add_worktree(struct buf *out, const struct task *t)
 
 /* ---- a call that waited ------------------------------------------------------------------------------------------ */
 
-static void put_usage(struct json_out *w, const struct task *t)
+static void put_usage(struct json_out *w, const struct agent_record *t)
 {
 	json_ki64(w, "totalToolUseCount", t->tool_uses);
 	json_ki64(w, "totalDurationMs", duration_ms(t));
@@ -131,7 +131,7 @@ static void put_usage(struct json_out *w, const struct task *t)
 	usage_write(w, &t->usage);
 }
 
-static void put_completed(struct buf *out, const struct task *t)
+static void put_completed(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
@@ -163,7 +163,7 @@ static void put_completed(struct buf *out, const struct task *t)
 }
 
 /* Why there is no report, or what stands before it. */
-static void add_failure(struct buf *out, const struct task *t)
+static void add_failure(struct buf *out, const struct agent_record *t)
 {
 	switch (t->state) {
 	case AGENT_FAILED:
@@ -185,7 +185,7 @@ static void add_failure(struct buf *out, const struct task *t)
 	buf_addstr(out, t->report.n ? "\nWhat it said last:\n" : "");
 }
 
-void report_completed(struct tool_call *call, const struct task *t, struct str notes)
+void report_completed(struct tool_call *call, const struct agent_record *t, struct str notes)
 {
 	struct buf *out = &call->result;
 
@@ -204,7 +204,7 @@ void report_completed(struct tool_call *call, const struct task *t, struct str n
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
 
-static void put_launched(struct buf *out, const struct task *t)
+static void put_launched(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
@@ -223,7 +223,7 @@ static void put_launched(struct buf *out, const struct task *t)
 	json_close(&w);
 }
 
-void report_launched(struct tool_call *call, const struct task *t)
+void report_launched(struct tool_call *call, const struct agent_record *t)
 {
 	struct buf *out = &call->result;
 
@@ -245,7 +245,7 @@ static void add_tag(struct buf *out, const char *tag, const char *value)
 		buf_addf(out, "<%s>%s</%s>\n", tag, value, tag);
 }
 
-static void add_result(struct buf *out, const struct task *t, struct str notes)
+static void add_result(struct buf *out, const struct agent_record *t, struct str notes)
 {
 	bool has_report = end_words(t->state)->has_report && (t->report.n || t->failure || notes.n);
 
@@ -258,7 +258,7 @@ static void add_result(struct buf *out, const struct task *t, struct str notes)
 	buf_addstr(out, "</result>\n");
 }
 
-void report_notification(struct buf *out, const struct task *t, struct str notes)
+void report_notification(struct buf *out, const struct agent_record *t, struct str notes)
 {
 	buf_addstr(out,
 		   "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\n"
@@ -281,7 +281,7 @@ void report_notification(struct buf *out, const struct task *t, struct str notes
 		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
 }
 
-bool report_read(struct buf *out, struct task *t)
+bool report_read(struct buf *out, struct agent_record *t)
 {
 	struct session_load load = { 0 };
 

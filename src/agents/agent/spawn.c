@@ -100,11 +100,11 @@ static bool within_caps(const struct agent *parent, struct buf *why)
 	else if (parent->who.depth >= t->limits.depth)
 		buf_addf(why, "Agents may be nested %u deep, and this one is at that depth: do the work yourself.",
 			 t->limits.depth);
-	else if (t->task_count >= t->limits.total)
+	else if (t->record_count >= t->limits.total)
 		buf_addf(why,
 			 "This session has started %u agents, which is its limit (subagents.maxTotal): do the rest "
 			 "yourself.",
-			 t->task_count);
+			 t->record_count);
 	else if (budget_used_up(&parent->budget))
 		buf_addstr(why, "Budget limit reached: no agent is started any more.");
 	return !why->n;
@@ -152,12 +152,12 @@ static const char *copy(struct arena *a, const char *text)
 	return text ? arena_strdup(a, text) : NULL;
 }
 
-static struct task *make_task(struct agent *parent, const struct spawn_request *r, const struct agent_definition *d,
-			      const struct tool_call *call)
+static struct agent_record *make_task(struct agent *parent, const struct spawn_request *r,
+				      const struct agent_definition *d, const struct tool_call *call)
 {
 	char id[AGENT_ID_LEN + 1];
 	id_agent(id);
-	struct task *t = task_new(parent->tree, id);
+	struct agent_record *t = agent_record_new(parent->tree, id);
 	struct arena *a = &t->arena;
 
 	t->type = arena_strdup(a, d ? d->name : FORK_TYPE);
@@ -218,20 +218,20 @@ static bool spawn(struct agent *parent, const struct spawn_request *r, struct to
 }
 
 /* One that this very call had started before a crash. */
-static struct task *started_by(const struct agent *parent, const char *call_id)
+static struct agent_record *started_by(const struct agent *parent, const char *call_id)
 {
 	const struct agent_tree *t = parent->tree;
 
-	for (struct task *task = t->restored_count ? t->tasks : NULL; task; task = task->next)
-		if (!strcmp(task->tool_use_id, call_id) && !strcmp(task->parent_id, parent->who.id))
-			return task;
+	for (struct agent_record *record = t->restored_count ? t->records : NULL; record; record = record->next)
+		if (!strcmp(record->tool_use_id, call_id) && !strcmp(record->parent_id, parent->who.id))
+			return record;
 	return NULL;
 }
 
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call)
 {
 	AUTO_BUF struct buf why = { 0 };
-	struct task *earlier = started_by(parent, call->id);
+	struct agent_record *earlier = started_by(parent, call->id);
 
 	if (earlier)
 		agent_take_up(earlier, parent, call);

@@ -45,14 +45,14 @@ void subagent_progress(struct subagent *s)
 {
 	struct event_task task;
 
-	task_tell(s->task, &task);
+	agent_record_event(s->record, &task);
 	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
-	task_note(s->task);
+	agent_record_note(s->record);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------------------------- */
 
-struct subagent *subagent_new(struct agent *parent, struct task *task, struct agent_definition *definition)
+struct subagent *subagent_new(struct agent *parent, struct agent_record *record, struct agent_definition *definition)
 {
 	struct subagent *s = xcalloc(1, sizeof *s);
 	struct agent_tree *t = parent->tree;
@@ -62,20 +62,20 @@ struct subagent *subagent_new(struct agent *parent, struct task *task, struct ag
 	s->agent.on_turn_end = on_turn_end;
 	s->agent.on_notice = on_notice;
 	s->agent.is_fork = !definition;
-	s->agent.who = (struct event_agent){ .id = task->id,
-					     .type = task->type,
-					     .name = task->name,
-					     .description = task->description,
-					     .tool_use_id = task->tool_use_id,
-					     .parent_id = task->parent_id,
-					     .depth = task->depth };
-	s->task = task;
+	s->agent.who = (struct event_agent){ .id = record->id,
+					     .type = record->type,
+					     .name = record->name,
+					     .description = record->description,
+					     .tool_use_id = record->tool_use_id,
+					     .parent_id = record->parent_id,
+					     .depth = record->depth };
+	s->record = record;
 	s->definition = definition;
 	s->kick.step = on_kick;
 	s->hook_limit.fire = on_hooks_late;
-	task->live = s;
-	task->state = AGENT_RUNNING;
-	task->ended_ms = 0;
+	record->live = s;
+	record->state = AGENT_RUNNING;
+	record->ended_ms = 0;
 	parent->children++;
 	s->next = t->alive;
 	s->prev = &t->alive;
@@ -89,13 +89,13 @@ struct subagent *subagent_new(struct agent *parent, struct task *task, struct ag
 /* It is no longer among those who work. */
 static void subagent_unlink(struct subagent *s)
 {
-	task_refresh(s->task);
+	agent_record_refresh(s->record);
 	*s->prev = s->next;
 	if (s->next)
 		s->next->prev = s->prev;
 	s->agent.tree->alive_count--;
 	s->agent.parent->children--;
-	s->task->live = NULL;
+	s->record->live = NULL;
 }
 
 static void subagent_free(struct subagent *s)
@@ -142,8 +142,8 @@ static void begin(struct subagent *s)
 /* Of one in the background: its call is over, and it is not yet. */
 void subagent_launched(struct subagent *s)
 {
-	if (s->task->background && s->call)
-		report_launched(TAKE(s->call), s->task);
+	if (s->record->background && s->call)
+		report_launched(TAKE(s->call), s->record);
 }
 
 void subagent_begin_end(struct subagent *s, enum end_state end)
@@ -342,12 +342,12 @@ static void leave(struct subagent *s)
 {
 	struct agent_tree *t = s->agent.tree;
 	struct agent *parent = s->agent.parent;
-	struct task *task = s->task;
+	struct agent_record *record = s->record;
 
 	subagent_unlink(s);
 	subagent_tell(s);
 	subagent_free(s);
-	task_tell_waits(task);
+	agent_record_end_waits(record);
 	if (parent->child)
 		subagent_kick(parent->child);
 	if (!t->alive_count)

@@ -18,7 +18,7 @@ enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_F
 
 struct subagent {
 	struct agent agent;
-	struct task *task;                   /* borrowed */
+	struct agent_record *record;         /* borrowed */
 	struct subagent *next, **prev;       /* in tree->alive */
 	struct tool_call *call;              /* waits for its end; NULL: nobody does */
 	struct agent_definition *definition; /* reference; NULL: a fork */
@@ -78,9 +78,10 @@ void agent_spawn(struct agent *parent, const struct spawn_request *request, stru
 bool agent_needs_history(const struct agent *parent, const char *type);
 /* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
  * in the background. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
-int agent_continue(struct task *task, struct str message, struct tool_call *call, bool background, struct err *err);
+int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
+		   struct err *err);
 /* Ends it; by_user: it is not resumed by agents. */
-void agent_stop(struct task *task, bool by_user);
+void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
 void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
 /* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
@@ -91,7 +92,7 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered);
 bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
 
 /* Between the files of this room */
-struct subagent *subagent_new(struct agent *parent, struct task *task,
+struct subagent *subagent_new(struct agent *parent, struct agent_record *record,
 			      struct agent_definition *definition); /* takes it */
 void subagent_kick(struct subagent *s);
 void subagent_step_done(struct subagent *s, const struct err *err); /* of a step that took time; err may be NULL */
@@ -104,11 +105,12 @@ void subagent_tell(struct subagent *s);
 void subagent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
 int subagent_release_worktree(struct subagent *s, struct err *err);
 
-enum { TASK_NOTICE_LEN = 40 };
-void task_notice_id(const struct task *t, char out[TASK_NOTICE_LEN]);     /* one for each run of a child */
-void task_notify(struct task *t, struct agent *parent, struct str notes); /* its end, to one who does not wait */
+enum { AGENT_NOTICE_LEN = 40 };
+void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
+void agent_record_notify(struct agent_record *t, struct agent *parent,
+			 struct str notes); /* its end, to one who does not wait */
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
-void agent_take_up(struct task *task, struct agent *parent, struct tool_call *call);
+void agent_take_up(struct agent_record *record, struct agent *parent, struct tool_call *call);
 
 /* Steps: 0 is done, STEP_TAKES_TIME leads to subagent_step_done, below 0 is a failure. */
 enum { STEP_TAKES_TIME = 1 };

@@ -42,10 +42,10 @@ struct tree_switches {
 };
 
 /* What is known of a child, also when it is gone */
-struct task {
+struct agent_record {
 	struct agent_tree *tree;
-	struct task *next;  /* in the order of starting */
-	struct arena arena; /* holds the texts */
+	struct agent_record *next; /* in the order of starting */
+	struct arena arena;        /* holds the texts */
 	char id[AGENT_ID_LEN + 1];
 	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
@@ -73,13 +73,13 @@ struct task {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
 	} request;
-	struct task_wait *waits; /* who waits for its end (TaskOutput) */
+	struct agent_wait *waits; /* who waits for its end (TaskOutput) */
 };
 
-/* Somebody waits for a task to end. on_end comes once, from the loop, unless it is taken back. */
-struct task_wait {
-	struct task_wait *next;
-	void (*on_end)(struct task_wait *wait);
+/* Somebody waits for an agent to end. on_end comes once, from the loop, unless it is taken back. */
+struct agent_wait {
+	struct agent_wait *next;
+	void (*on_end)(struct agent_wait *wait);
 };
 
 /* For the result's permission_denials */
@@ -169,9 +169,9 @@ struct agent_tree {
 	struct budget budget;
 	struct subagent *alive; /* list by next */
 	unsigned alive_count;
-	struct task *tasks, **tasks_end;
-	struct map by_id; /* id -> struct task */
-	unsigned task_count, restored_count;
+	struct agent_record *records, **records_end;
+	struct map by_id; /* id -> struct agent_record */
+	unsigned record_count, restored_count;
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
 	bool tasks_changed;       /* since then */
 	bool closing;             /* children are suspended, not ended */
@@ -210,18 +210,19 @@ unsigned agent_tree_background(const struct agent_tree *t);
 void agent_tree_end(struct agent_tree *t, bool suspend);
 void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
 
-struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
-struct task *task_new(struct agent_tree *t, const char *id);               /* added to the list */
-void task_sort(struct agent_tree *t);                                      /* by the time they started */
+struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
+struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
+void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name);
 struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
-void task_wait_add(struct task *task, struct task_wait *wait);
-void task_wait_remove(struct task *task, struct task_wait *wait);
-void task_tell_waits(struct task *task);                         /* it has ended */
-void task_refresh(struct task *task);                            /* takes the figures of one that runs */
-void task_tell(struct task *task, struct event_task *ret);       /* as it stands now, for events */
-void task_describe(struct task *task, struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
-void task_note(struct task *task);                               /* into state.db */
+void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
+void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
+void agent_record_end_waits(struct agent_record *record);                     /* it has ended */
+void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */
+void agent_record_event(struct agent_record *record, struct event_task *ret); /* as it stands now, for events */
+void agent_record_row(struct agent_record *record,
+		      struct task_row *ret_row);     /* as it stands now, for other processes; borrowed */
+void agent_record_note(struct agent_record *record); /* into state.db */
 
 /* Of one answer; the budget is the spending agent's. */
 void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);

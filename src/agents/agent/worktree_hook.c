@@ -75,7 +75,7 @@ static int adopt(struct subagent *s, const char *path, struct err *err)
 		return -(int)err->kind;
 	}
 	w->by_hook = true;
-	w->agent_id = arena_strdup(&w->memory, s->task->id);
+	w->agent_id = arena_strdup(&w->memory, s->record->id);
 	w->branch = w->base = "";
 	w->origin = w->root;
 	s->worktree = w;
@@ -111,13 +111,13 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 
 static bool had_one(const struct subagent *s)
 {
-	return s->task->base && !s->task->base[0];
+	return s->record->base && !s->record->base[0];
 }
 
 bool worktree_hook_is_there(struct subagent *s)
 {
 	return had_one(s) ||
-	       (!s->task->base &&
+	       (!s->record->base &&
 		agent_has_hooks(s->agent.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
 }
 
@@ -126,12 +126,12 @@ int worktree_hook_take(struct subagent *s, struct err *err)
 	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_CREATE };
 	AUTO_BUF struct buf fields = { 0 };
 
-	if (had_one(s) && s->task->worktree && file_exists(s->task->worktree))
-		return adopt(s, s->task->worktree, err);
+	if (had_one(s) && s->record->worktree && file_exists(s->record->worktree))
+		return adopt(s, s->record->worktree, err);
 	if (!agent_has_hooks(s->agent.parent, &spec))
 		return err_set(err, ERR_NOT_FOUND,
 			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
-	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->task->id);
+	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->record->id);
 	spec.fields = buf_str(&fields);
 	s->firing = agent_fire(s->agent.parent, &spec, on_created, s);
 	return STEP_TAKES_TIME;
@@ -149,7 +149,7 @@ int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struc
 
 static void leave(struct subagent *s)
 {
-	struct task *t = s->task;
+	struct agent_record *t = s->record;
 
 	t->worktree = file_exists(s->worktree->path) ? arena_strdup(&t->arena, s->worktree->path) : NULL;
 	worktree_free(TAKE(s->worktree));

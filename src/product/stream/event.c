@@ -123,10 +123,10 @@ static const struct event_task *task_of(const struct cadre_event *e, struct even
 {
 	if (e->event->task)
 		return e->event->task;
-	struct task *task = map_get(&e->session->tree.by_id, str_from(cadre_event_agent(e)));
-	if (!task)
+	struct agent_record *record = map_get(&e->session->tree.by_id, str_from(cadre_event_agent(e)));
+	if (!record)
 		return NULL;
-	task_tell(task, scratch);
+	agent_record_event(record, scratch);
 	return scratch;
 }
 
