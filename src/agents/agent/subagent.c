@@ -128,7 +128,7 @@ static void begin(struct subagent *s)
 	struct err err = { 0 };
 
 	s->lived = true;
-	if (subagent_first_words(s, &err) < 0) {
+	if (subagent_initial_messages(s, &err) < 0) {
 		buf_addf(&s->failure, "%s", err.text);
 		subagent_begin_end(s, AGENT_FAILED);
 		return;

@@ -98,7 +98,7 @@ void subagent_kick(struct subagent *s);
 void subagent_step_done(struct subagent *s, const struct err *err); /* of a step that took time; err may be NULL */
 void subagent_begin_end(struct subagent *s, enum end_state end);
 bool subagent_shares_history(const struct subagent *s);
-int subagent_first_words(struct subagent *s, struct err *err); /* first_words.c; on disk when it returns */
+int subagent_initial_messages(struct subagent *s, struct err *err); /* initial_messages.c; on disk when it returns */
 int subagent_remind(struct subagent *s, struct str text, struct err *err);
 void subagent_launched(struct subagent *s);
 void subagent_tell(struct subagent *s);

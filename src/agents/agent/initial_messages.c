@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * first_words.c - what a child is told before its first request: its context and its task, behind its parent's history if it
+ * initial_messages.c - what a child is told before its first request: its context and its task, behind its parent's history if it
  * shares that; or, of one that goes on, the conversation that is on disk. */
 #include "lib/base/crash.h"
 #include "agents/agent/context.h"
@@ -161,7 +161,7 @@ static int begin_again(struct subagent *s, struct err *err)
 	return status;
 }
 
-int subagent_first_words(struct subagent *s, struct err *err)
+int subagent_initial_messages(struct subagent *s, struct err *err)
 {
 	return s->load ? begin_again(s, err) : begin_new(s, err);
 }
