@@ -4,7 +4,7 @@
  *    STARTS --life[] is up--> RUNS <--notice, stop hook-- RESTS (its own children still work)
  *       |                      |  ------turn over------->  |
  *     failure, stop            +--> ENDS --ending[]--+
- *       +----------------------------------------> FALLS --life[] down--> its parent is told, freed */
+ *       +----------------------------------------> TEARDOWN --life[] down--> its parent is told, freed */
 #include "agents/agent/subagent.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/preload.h"
@@ -185,8 +185,8 @@ static bool run_step(struct subagent *s, int (*fn)(struct subagent *, struct err
 	return true;
 }
 
-/* A step that waits is told to hurry; its end still comes. */
-static void hurry(struct subagent *s)
+/* A step that waits is cut short; its end still comes. */
+static void expedite_step(struct subagent *s)
 {
 	if (s->job)
 		worktree_job_cancel(s->job);
@@ -217,10 +217,10 @@ static void limit_hooks(struct subagent *s)
 
 static bool go_down(struct subagent *s);
 
-static void fall(struct subagent *s, enum end_state end)
+static void begin_teardown(struct subagent *s, enum end_state end)
 {
 	s->end = end;
-	s->phase = CHILD_FALLS;
+	s->phase = CHILD_TEARDOWN;
 	s->step = s->lived ? life_count : s->step;
 	s->in_step = false;
 }
@@ -235,19 +235,19 @@ static void go_up(struct subagent *s)
 	struct err err = { 0 };
 
 	if (asked_to_end(s) && s->in_step && !s->step_over)
-		hurry(s);
+		expedite_step(s);
 	while (s->step < life_count) {
 		if (!run_step(s, life[s->step].up, &err))
 			return;
 		if (err.kind) {
 			if (!s->failure.n)
 				buf_addstr(&s->failure, err.text);
-			fall(s, asked_to_end(s) ? (s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED) : AGENT_FAILED);
+			begin_teardown(s, asked_to_end(s) ? (s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED) : AGENT_FAILED);
 			return;
 		}
 		s->step++;
 		if (asked_to_end(s)) {
-			fall(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+			begin_teardown(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
 			return;
 		}
 	}
@@ -319,7 +319,7 @@ static bool go_to_end(struct subagent *s)
 		}
 		s->step++;
 	}
-	fall(s, s->end);
+	begin_teardown(s, s->end);
 	return go_down(s);
 }
 
@@ -366,7 +366,7 @@ static void on_kick(struct kick *kick)
 		run(s);
 	if (s->phase == CHILD_RESTS)
 		rest(s);
-	bool over = s->phase == CHILD_ENDS ? go_to_end(s) : s->phase == CHILD_FALLS && go_down(s);
+	bool over = s->phase == CHILD_ENDS ? go_to_end(s) : s->phase == CHILD_TEARDOWN && go_down(s);
 	if (over)
 		leave(s);
 }

@@ -14,7 +14,7 @@
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 
-enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_FALLS };
+enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_TEARDOWN };
 
 struct subagent {
 	struct agent agent;
