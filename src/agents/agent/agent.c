@@ -214,7 +214,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 				      .session_id = t->session_id,
 				      .agent = a->who.id,
 				      .model = a->model,
-				      .seats = spec->seated ? &t->seats : NULL,
+				      .slots = spec->needs_slot ? &t->slots : NULL,
 				      .budget = &a->budget,
 				      .interrupt_note = spec->interrupt_note,
 				      .reminder = spec->reminder,

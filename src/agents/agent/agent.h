@@ -90,7 +90,7 @@ struct agent_query_spec {
 	const char *reminder, *interrupt_note;
 	unsigned max_turns;
 	bool want_deltas, want_raw;
-	bool seated; /* it counts against the cap on agents at work */
+	bool needs_slot; /* it counts against the cap on agents at work */
 };
 
 void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);

@@ -35,31 +35,31 @@ static int record_edge(struct subagent *s, struct err *err)
 	return 0;
 }
 
-static void on_seated(struct seat *seat)
+static void on_slot_taken(struct agent_slot *slot)
 {
-	struct agent *a = CONTAINER_OF(seat, struct agent, query.seat);
+	struct agent *a = CONTAINER_OF(slot, struct agent, query.agent_slot);
 
 	subagent_step_done(a->child, NULL);
 }
 
-/* Until the query is open the seat is ours to wait for. */
-static int take_seat(struct subagent *s, struct err *err)
+/* Until the query is open the slot is ours to wait for. */
+static int take_slot(struct subagent *s, struct err *err)
 {
-	struct seats *seats = &s->agent.tree->seats;
-	struct seat *seat = &s->agent.query.seat;
+	struct slot_pool *slots = &s->agent.tree->slots;
+	struct agent_slot *slot = &s->agent.query.agent_slot;
 
 	(void)err;
-	seat->on_taken = on_seated;
-	if (seats->taken + seats->waiting >= seats->cap && !subagent_shares_history(s))
-		subagent_launched(s); /* its call need not wait for a seat */
-	seat_wait(seats, seat, SEAT_NEW);
+	slot->on_taken = on_slot_taken;
+	if (slots->taken + slots->waiting >= slots->cap && !subagent_shares_history(s))
+		subagent_launched(s); /* its call need not wait for a slot */
+	slot_wait(slots, slot, SLOT_NEW);
 	return STEP_TAKES_TIME;
 }
 
-static int leave_seat(struct subagent *s, struct err *err)
+static int leave_slot(struct subagent *s, struct err *err)
 {
 	(void)err;
-	seat_leave(&s->agent.tree->seats, &s->agent.query.seat);
+	slot_leave(&s->agent.tree->slots, &s->agent.query.agent_slot);
 	return 0;
 }
 
@@ -398,10 +398,10 @@ static int open_query(struct subagent *s, struct err *err)
 			      .reminder = d ? d->reminder : NULL,
 			      .max_turns = turn_limit(s),
 			      .want_deltas = a->tree->switches.forward_text,
-			      .seated = true,
+			      .needs_slot = true,
 		      });
 	buf_release(&s->system);
-	a->query.seat.taken = true; /* ours until here */
+	a->query.agent_slot.taken = true; /* ours until here */
 	return 0;
 }
 
@@ -439,7 +439,7 @@ static int close_track(struct subagent *s, struct err *err)
 
 const struct life_step life[] = {
 	{ "edge", record_edge, NULL },
-	{ "seat", take_seat, leave_seat },
+	{ "slot", take_slot, leave_slot },
 	{ "model", resolve_model, NULL },
 	{ "worktree", take_worktree, subagent_release_worktree },
 	{ "place", settle_place, leave_place },

@@ -194,8 +194,8 @@ static void expedite_step(struct subagent *s)
 		hook_cancel(s->firing);
 	subagent_stop_waiting(s);
 	preload_stop(s->preload);
-	if (s->agent.query.seat.waiting) {
-		seat_leave(&s->agent.tree->seats, &s->agent.query.seat);
+	if (s->agent.query.agent_slot.waiting) {
+		slot_leave(&s->agent.tree->slots, &s->agent.query.agent_slot);
 		subagent_step_done(s, NULL);
 	}
 }
@@ -242,7 +242,8 @@ static void go_up(struct subagent *s)
 		if (err.kind) {
 			if (!s->failure.n)
 				buf_addstr(&s->failure, err.text);
-			begin_teardown(s, asked_to_end(s) ? (s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED) : AGENT_FAILED);
+			begin_teardown(s, asked_to_end(s) ? (s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED)
+							  : AGENT_FAILED);
 			return;
 		}
 		s->step++;
@@ -266,7 +267,7 @@ static void turn_over(struct subagent *s)
 	}
 	if (s->agent.children && q->end == QUERY_DONE && !asked_to_end(s)) {
 		s->phase = CHILD_RESTS;
-		seat_leave(&s->agent.tree->seats, &q->seat);
+		slot_leave(&s->agent.tree->slots, &q->agent_slot);
 		return;
 	}
 	end_reason(&s->failure, q);

@@ -17,7 +17,7 @@ void agent_tree_open(struct agent_tree *t)
 {
 	t->records_end = &t->records;
 	t->tasks_timer.fire = on_tasks_timer;
-	seats_init(&t->seats, t->loop, t->limits.alive);
+	slot_pool_init(&t->slots, t->loop, t->limits.alive);
 	agent_init(&t->main, t, NULL);
 }
 
@@ -41,8 +41,8 @@ void agent_tree_release(struct agent_tree *t)
 		agent_record_free(record);
 	}
 	map_release(&t->by_id);
-	if (t->seats.loop)
-		seats_release(&t->seats);
+	if (t->slots.loop)
+		slot_pool_release(&t->slots);
 	agent_tree_forget_denials(t);
 	for (size_t i = 0; i < t->spending_count; i++)
 		free(t->spending[i].model);

@@ -165,7 +165,7 @@ struct agent_tree {
 	/* its own */
 	struct agent main;
 	struct buf hook_notes; /* classifierContext of hooks, the newest last */
-	struct seats seats;
+	struct slot_pool slots;
 	struct budget budget;
 	struct subagent *alive; /* list by next */
 	unsigned alive_count;

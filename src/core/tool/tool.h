@@ -27,7 +27,7 @@ enum tool_flags {
 	TOOL_OWN_LIMIT = 1 << 2, /* bounds its results itself */
 	TOOL_DELEGATES =
 		1 << 3, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
-				  * an agent that has nothing else open gives its seat back meanwhile */
+				  * an agent that has nothing else open gives its slot back meanwhile */
 	TOOL_NO_ASK = 1 << 4,       /* needs no permission of its own: what it leads to is asked about by itself */
 	TOOL_NEEDS_USER = 1 << 7,   /* offered only where somebody answers */
 	TOOL_AFTER_ANSWER = 1 << 6, /* starts when the answer that makes it is complete */

@@ -79,7 +79,7 @@ void session_use_policy(struct cadre_session *s)
 	permission_use_rules(&t->main.permission, p->rules);
 	app_limit_modes(&t->main.permission, p->settings);
 	find_limits(p->settings, &t->limits);
-	t->seats.cap = t->limits.alive;
+	t->slots.cap = t->limits.alive;
 	s->services->most_children = t->limits.alive;
 	app_adjust_governor(s->services);
 	t->switches.trusted = p->trusted;
