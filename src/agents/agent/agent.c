@@ -89,7 +89,7 @@ static void tell_move(struct agent *a, const char *from, const char *to)
 	json_kcstr(&w, "new_cwd", to);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
 static void set_cwd(struct tool_env *env, const char *path)

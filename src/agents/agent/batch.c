@@ -81,7 +81,7 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 		said.stop = true;
 		said.stop_reason = said.block_reason;
 	}
-	agent_hear_hooks(a, &said);
+	agent_apply_hook_outcome(a, &said);
 	query_batch_over(&a->query);
 }
 
@@ -97,7 +97,7 @@ bool agent_show_batch(struct agent *a)
 	spec.fields = buf_str(&fields);
 	a->batch = xcalloc(1, sizeof *a->batch);
 	a->batch->agent = a;
-	a->batch->firing = agent_fire(a, &spec, on_seen, a->batch);
+	a->batch->firing = agent_run_hooks(a, &spec, on_seen, a->batch);
 	return true;
 }
 

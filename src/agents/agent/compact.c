@@ -34,7 +34,7 @@ static void watch(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *do
 {
 	a->compact_watch = xcalloc(1, sizeof *a->compact_watch);
 	a->compact_watch->agent = a;
-	a->compact_watch->firing = agent_fire(a, spec, done, a->compact_watch);
+	a->compact_watch->firing = agent_run_hooks(a, spec, done, a->compact_watch);
 }
 
 void agent_drop_compact(struct agent *a)
@@ -53,7 +53,7 @@ static void on_before(void *data, const struct hook_outcome *outcome)
 
 	if (!a)
 		return;
-	agent_tree_say(a->tree, &a->who, outcome);
+	emit_hook_messages(a->tree, &a->who, outcome);
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(&said, "%s" STR_FMT, said.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	bool refused = outcome->blocked || outcome->stop;
@@ -78,7 +78,7 @@ static void on_after(void *data, const struct hook_outcome *outcome)
 
 	if (!a)
 		return;
-	agent_hear_hooks(a, outcome);
+	agent_apply_hook_outcome(a, outcome);
 	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
 		tell_new_skills(a);
 	query_compact_told(&a->query);
@@ -125,7 +125,7 @@ static void tell_summary(struct agent *a, const struct compaction *c)
 	json_kstr(&w, "compact_summary", buf_str(&c->summary));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
 /* For the main agent it is as if the session began: its hooks may say again what the model must know. */

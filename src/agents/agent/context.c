@@ -53,7 +53,7 @@ static void on_file(void *data, const struct instruction_file *file)
 		json_kcstr(&w, "parent_file_path", file->parent);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(&t->main, &spec);
+	agent_notify_hooks(&t->main, &spec);
 }
 
 static struct segment *collect(struct agent_tree *t, bool managed_only)

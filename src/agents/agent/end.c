@@ -117,7 +117,7 @@ static void tell_hooks(const struct agent_record *t, struct agent *parent)
 	json_kstr(&w, "notification_type", spec.subject);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(parent, &spec);
+	agent_notify_hooks(parent, &spec);
 }
 
 static void deliver(struct agent_record *t, struct agent *parent, struct str notes)

@@ -42,7 +42,7 @@ static void describe(const struct agent *a, struct hook_context *ret)
 	};
 }
 
-struct hook_firing *agent_fire(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
+struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct hook_set *sets[SET_COUNT];
@@ -59,45 +59,45 @@ struct hook_firing *agent_fire(struct agent *a, struct hook_fire_spec *spec, hoo
 
 /* ---- without waiting ------------------------------------------------------------------------------------------- */
 
-struct told_event {
+struct async_hook {
 	struct agent_tree *tree;
-	struct told_event *next, **prev; /* in tree->told */
+	struct async_hook *next, **prev; /* in tree->async_hooks */
 	struct hook_firing *firing;
 };
 
-static void on_heard(void *data, const struct hook_outcome *outcome)
+static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 {
-	struct told_event *e = data;
+	struct async_hook *e = data;
 	struct agent_tree *t = e->tree;
 
-	agent_tree_say(t, NULL, outcome);
-	if (t->on_told)
-		t->on_told(t, outcome);
+	emit_hook_messages(t, NULL, outcome);
+	if (t->on_async_hook)
+		t->on_async_hook(t, outcome);
 	*e->prev = e->next;
 	if (e->next)
 		e->next->prev = e->prev;
 	free(e);
-	if (!t->told && t->on_idle)
+	if (!t->async_hooks && t->on_idle)
 		t->on_idle(t);
 }
 
-void agent_tell(struct agent *a, struct hook_fire_spec *spec)
+void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec)
 {
 	struct agent_tree *t = a->tree;
-	struct told_event *e = xcalloc(1, sizeof *e);
+	struct async_hook *e = xcalloc(1, sizeof *e);
 
 	e->tree = t;
-	e->next = t->told;
-	e->prev = &t->told;
+	e->next = t->async_hooks;
+	e->prev = &t->async_hooks;
 	if (e->next)
 		e->next->prev = &e->next;
-	t->told = e;
-	e->firing = agent_fire(a, spec, on_heard, e);
+	t->async_hooks = e;
+	e->firing = agent_run_hooks(a, spec, on_async_hook_done, e);
 }
 
-void agent_tree_drop_told(struct agent_tree *t)
+void agent_tree_cancel_async_hooks(struct agent_tree *t)
 {
-	for (struct told_event *e = t->told; e; e = e->next)
+	for (struct async_hook *e = t->async_hooks; e; e = e->next)
 		hook_cancel(e->firing);
 }
 
@@ -116,7 +116,7 @@ static void say_stop(struct agent_tree *t, const struct event_agent *who, struct
 	say(t, who, buf_str(&text));
 }
 
-void agent_tree_say(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome)
+void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->message_count; i++)
 		say(t, who, outcome->messages[i]);
@@ -126,14 +126,14 @@ void agent_tree_say(struct agent_tree *t, const struct event_agent *who, const s
 		say_stop(t, who, outcome->stop_reason);
 }
 
-void agent_hear_hooks(struct agent *a, const struct hook_outcome *outcome)
+void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->context_count; i++) {
 		AUTO_BUF struct buf text = { 0 };
 		buf_addf(&text, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(outcome->contexts[i]));
 		query_notice(&a->query, NULL, buf_str(&text));
 	}
-	agent_tree_say(a->tree, &a->who, outcome);
+	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->stop)
 		query_halt(&a->query, outcome->stop_reason);
 }

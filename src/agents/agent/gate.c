@@ -97,7 +97,7 @@ static struct pass *fire(struct agent *a, struct tool_call *call, enum hook_even
 
 	json_close(fields);
 	spec.fields = buf_str(fields->buf);
-	p->firing = agent_fire(a, &spec, done, p);
+	p->firing = agent_run_hooks(a, &spec, done, p);
 	return p;
 }
 
@@ -128,7 +128,7 @@ static void notify(struct agent *a, const struct tool_call *call)
 	json_kstr(&w, "notification_type", spec.subject);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
 static void ask_host(struct agent *a, struct tool_call *call, struct str why)
@@ -207,7 +207,7 @@ static void on_denied(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	agent_hear_hooks(a, outcome);
+	agent_apply_hook_outcome(a, outcome);
 	buf_add(&reason, why.p, why.n);
 	if (str_is(outcome->fields[HOOK_RETRY], "true"))
 		buf_addstr(&reason, " You may try this call again.");
@@ -238,7 +238,7 @@ static void on_requested(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	agent_hear_hooks(a, outcome);
+	agent_apply_hook_outcome(a, outcome);
 	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
 		if (permission_can_ask(&a->permission))
 			ask_host(a, call, why);
@@ -356,7 +356,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	agent_hear_hooks(a, outcome);
+	agent_apply_hook_outcome(a, outcome);
 	if (outcome->cancelled)
 		deny_by_hook(a, call, STR("it was interrupted"));
 	else if (outcome->permission == HOOK_PERMISSION_DENY)
@@ -422,7 +422,7 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 
 	if (!call)
 		return;
-	agent_hear_hooks(a, outcome);
+	agent_apply_hook_outcome(a, outcome);
 	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
 	keep_note(a, call, outcome->fields[HOOK_CLASSIFIER_CONTEXT]);
 	if (outcome->blocked) {

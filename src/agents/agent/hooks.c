@@ -58,7 +58,7 @@ static void on_started(void *data, const struct hook_outcome *outcome)
 
 	s->firing = NULL;
 	add_context(s, outcome);
-	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
+	emit_hook_messages(s->agent.tree, &s->agent.who, outcome);
 	if (outcome->stop)
 		buf_addf(&s->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
 	subagent_step_done(s, NULL);
@@ -79,7 +79,7 @@ static void on_stopped(void *data, const struct hook_outcome *outcome)
 	bool more = outcome->blocked || outcome->context_count;
 
 	s->firing = NULL;
-	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
+	emit_hook_messages(s->agent.tree, &s->agent.who, outcome);
 	if (s->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
 	    s->stop_blocks++ < MOST_STOP_BLOCKS) {
 		s->stop_blocked = true;
@@ -95,7 +95,7 @@ static struct hook_fire_spec about(const struct subagent *s, enum hook_event eve
 
 static int fire(struct subagent *s, struct hook_fire_spec *spec, hook_done_fn *done)
 {
-	s->firing = agent_fire(&s->agent, spec, done, s);
+	s->firing = agent_run_hooks(&s->agent, spec, done, s);
 	return STEP_TAKES_TIME;
 }
 

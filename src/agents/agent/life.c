@@ -21,7 +21,7 @@
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 
 /* The edge from parent to child is on disk before the child does anything. */
-static int record_edge(struct subagent *s, struct err *err)
+static int step_record(struct subagent *s, struct err *err)
 {
 	if (!s->load) {
 		meta_place(s->record);
@@ -43,7 +43,7 @@ static void on_slot_taken(struct agent_slot *slot)
 }
 
 /* Until the query is open the slot is ours to wait for. */
-static int take_slot(struct subagent *s, struct err *err)
+static int step_take_slot(struct subagent *s, struct err *err)
 {
 	struct slot_pool *slots = &s->agent.tree->slots;
 	struct agent_slot *slot = &s->agent.query.agent_slot;
@@ -56,7 +56,7 @@ static int take_slot(struct subagent *s, struct err *err)
 	return STEP_TAKES_TIME;
 }
 
-static int leave_slot(struct subagent *s, struct err *err)
+static int step_leave_slot(struct subagent *s, struct err *err)
 {
 	(void)err;
 	slot_leave(&s->agent.tree->slots, &s->agent.query.agent_slot);
@@ -70,7 +70,7 @@ static void add_note(struct subagent *s, const char *text)
 	buf_addf(&s->notes, "%s\n", text);
 }
 
-static int resolve_model(struct subagent *s, struct err *err)
+static int step_model(struct subagent *s, struct err *err)
 {
 	const struct agent_definition *d = s->definition;
 	struct agent *a = &s->agent;
@@ -121,7 +121,7 @@ static bool wants_remote(const struct subagent *s)
 	return s->definition && s->definition->isolation == ISOLATION_REMOTE;
 }
 
-static int take_worktree(struct subagent *s, struct err *err)
+static int step_take_worktree(struct subagent *s, struct err *err)
 {
 	const struct agent_tree *t = s->agent.tree;
 	struct worktree_spec spec = { .agent_id = s->record->id,
@@ -190,7 +190,7 @@ static int confine(struct subagent *s, struct err *err)
 }
 
 /* The place is known: directories, branch, and what its own processes may write. */
-static int settle_place(struct subagent *s, struct err *err)
+static int step_cwd(struct subagent *s, struct err *err)
 {
 	struct agent *a = &s->agent;
 	struct agent_record *t = s->record;
@@ -217,7 +217,7 @@ static int settle_place(struct subagent *s, struct err *err)
 	return confine(s, err) < 0 ? -(int)err->kind : meta_write(t, err);
 }
 
-static int leave_place(struct subagent *s, struct err *err)
+static int step_leave_cwd(struct subagent *s, struct err *err)
 {
 	int fd = s->agent.env.landlock_fd;
 
@@ -240,7 +240,7 @@ static bool has_memory(const struct subagent *s)
 	return s->definition && s->agent.tree->switches.memory_on && s->definition->memory != MEMORY_NONE;
 }
 
-static int build_prompt(struct subagent *s, struct err *err)
+static int step_prompt(struct subagent *s, struct err *err)
 {
 	const struct agent_definition *d = s->definition;
 	const struct agent_tree *t = s->agent.tree;
@@ -275,7 +275,7 @@ static void find_pool(const struct subagent *s, struct tool_set *out)
 		servers_bring_tools(a->tree, a->servers, out);
 }
 
-static int resolve_tools(struct subagent *s, struct err *err)
+static int step_tools(struct subagent *s, struct err *err)
 {
 	struct agent *a = &s->agent;
 	const struct agent_tree *t = a->tree;
@@ -309,7 +309,7 @@ static int resolve_tools(struct subagent *s, struct err *err)
 	return 0;
 }
 
-static int derive_permission(struct subagent *s, struct err *err)
+static int step_permission(struct subagent *s, struct err *err)
 {
 	struct agent *a = &s->agent;
 	const struct agent_definition *d = s->definition;
@@ -344,7 +344,7 @@ static int derive_permission(struct subagent *s, struct err *err)
 	return 0;
 }
 
-static int release_choice(struct subagent *s, struct err *err)
+static int step_drop_tools(struct subagent *s, struct err *err)
 {
 	(void)err;
 	tool_choice_release(&s->choice);
@@ -384,7 +384,7 @@ static struct head *make_head(struct subagent *s)
 	return head_ref(parent_head);
 }
 
-static int open_query(struct subagent *s, struct err *err)
+static int step_query(struct subagent *s, struct err *err)
 {
 	struct agent *a = &s->agent;
 	const struct agent_definition *d = s->definition;
@@ -405,14 +405,14 @@ static int open_query(struct subagent *s, struct err *err)
 	return 0;
 }
 
-static int close_files(struct subagent *s, struct err *err)
+static int step_end_shells(struct subagent *s, struct err *err)
 {
 	(void)err;
 	s->agent.tree->kit->end_shells(&s->agent.env);
 	return 0;
 }
 
-static int open_track(struct subagent *s, struct err *err)
+static int step_announce(struct subagent *s, struct err *err)
 {
 	struct event_task task;
 
@@ -424,7 +424,7 @@ static int open_track(struct subagent *s, struct err *err)
 	return 0;
 }
 
-static int close_track(struct subagent *s, struct err *err)
+static int step_announce_end(struct subagent *s, struct err *err)
 {
 	struct event_task task;
 
@@ -438,20 +438,20 @@ static int close_track(struct subagent *s, struct err *err)
 }
 
 const struct life_step life[] = {
-	{ "edge", record_edge, NULL },
-	{ "slot", take_slot, leave_slot },
-	{ "model", resolve_model, NULL },
-	{ "worktree", take_worktree, subagent_release_worktree },
-	{ "place", settle_place, leave_place },
-	{ "prompt", build_prompt, NULL },
-	{ "mcp", subagent_join_servers, subagent_leave_servers },
-	{ "tools", resolve_tools, release_choice },
-	{ "permission", derive_permission, NULL },
-	{ "files", open_query, close_files },
+	{ "record", step_record, NULL },
+	{ "slot", step_take_slot, step_leave_slot },
+	{ "model", step_model, NULL },
+	{ "worktree", step_take_worktree, subagent_release_worktree },
+	{ "cwd", step_cwd, step_leave_cwd },
+	{ "prompt", step_prompt, NULL },
+	{ "servers", subagent_join_servers, subagent_leave_servers },
+	{ "tools", step_tools, step_drop_tools },
+	{ "permission", step_permission, NULL },
+	{ "query", step_query, step_end_shells },
 	{ "skills", subagent_preload, NULL },
-	{ "agent hooks", subagent_register_hooks, subagent_unregister_hooks },
+	{ "hooks", subagent_register_hooks, subagent_unregister_hooks },
 	{ "start hooks", subagent_start_hooks, subagent_undo_start_hooks },
-	{ "their word", subagent_obey_start_hooks, NULL },
-	{ "track", open_track, close_track },
+	{ "check start hooks", subagent_obey_start_hooks, NULL },
+	{ "announce", step_announce, step_announce_end },
 };
 const size_t life_count = COUNT_OF(life);

@@ -22,7 +22,7 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 	if (outcome->cancelled)
 		refusal = STR("interrupted");
 	else
-		agent_hear_hooks(s->call->env->owner, outcome);
+		agent_apply_hook_outcome(s->call->env->owner, outcome);
 	if (!outcome->cancelled && outcome->blocked)
 		refusal = outcome->block_reason.n ? outcome->block_reason : STR("a hook refused it");
 	s->then(s->call, s->id, refusal);
@@ -55,7 +55,7 @@ void todo_show(struct tool_call *call, bool completed, const struct todo_words *
 	struct showing *s = arena_calloc(&call->arena, sizeof *s);
 	*s = (struct showing){ .call = call, .then = then, .id = arena_strdup(&call->arena, words->id) };
 	call->state = s;
-	s->firing = agent_fire(a, &spec, on_seen, s);
+	s->firing = agent_run_hooks(a, &spec, on_seen, s);
 }
 
 void todo_show_cancel(struct tool_call *call)

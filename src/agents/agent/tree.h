@@ -13,7 +13,7 @@ struct mcp_pool;
 struct mcp_server;
 struct hook_policy;
 struct hook_set;
-struct told_event;
+struct async_hook;
 struct worktree_pool;
 struct settings;
 struct skill_registry;
@@ -156,8 +156,8 @@ struct agent_tree {
 	void (*on_state)(struct query *q, const char *to); /* of each agent's query, as its trace; may be NULL */
 	/* A hook or the host changes permissions (JSON array); may be NULL */
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
-	void (*on_told)(struct agent_tree *t,
-			const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
+	void (*on_async_hook)(struct agent_tree *t,
+			      const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
 	void (*on_idle)(
 		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
 	void *data;                    /* of all */
@@ -188,8 +188,8 @@ struct agent_tree {
 		struct hook_set *set;
 	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
 	size_t skill_hook_count;
-	uint64_t skills_looked;  /* as looked_turn */
-	struct told_event *told; /* events that hooks look at while nobody waits for them (firing.h) */
+	uint64_t skills_looked;         /* as looked_turn */
+	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (firing.h) */
 	struct denial *denials;
 	size_t denial_count;
 	unsigned classifier_denials, denials_in_a_row; /* classifier.h */

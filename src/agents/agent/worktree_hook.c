@@ -99,7 +99,7 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 	struct err err = { 0 };
 
 	s->firing = NULL;
-	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
+	emit_hook_messages(s->agent.tree, &s->agent.who, outcome);
 	if (outcome->cancelled)
 		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
 	else if (outcome->blocked)
@@ -133,7 +133,7 @@ int worktree_hook_take(struct subagent *s, struct err *err)
 			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->record->id);
 	spec.fields = buf_str(&fields);
-	s->firing = agent_fire(s->agent.parent, &spec, on_created, s);
+	s->firing = agent_run_hooks(s->agent.parent, &spec, on_created, s);
 	return STEP_TAKES_TIME;
 }
 
@@ -160,7 +160,7 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 	struct subagent *s = data;
 
 	s->firing = NULL;
-	agent_tree_say(s->agent.tree, &s->agent.who, outcome);
+	emit_hook_messages(s->agent.tree, &s->agent.who, outcome);
 	leave(s);
 	subagent_step_done(s, NULL);
 }
@@ -180,6 +180,6 @@ int worktree_hook_release(struct subagent *s, struct err *err)
 	json_kcstr(&w, "worktree_path", s->worktree->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->firing = agent_fire(&s->agent, &spec, on_removed, s);
+	s->firing = agent_run_hooks(&s->agent, &spec, on_removed, s);
 	return STEP_TAKES_TIME;
 }

@@ -87,7 +87,7 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 	struct elicitation *e = data;
 
 	e->firing = NULL;
-	agent_tree_say(&e->session->tree, NULL, outcome);
+	emit_hook_messages(&e->session->tree, NULL, outcome);
 	(void)obey(e, outcome);
 	reply(e);
 }
@@ -113,7 +113,7 @@ static void answer(struct elicitation *e)
 		json_kcstr(&w, "elicitation_id", e->asked_id);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	e->firing = agent_fire(a, &spec, on_result_seen, e);
+	e->firing = agent_run_hooks(a, &spec, on_result_seen, e);
 }
 
 static void put_question(struct json_out *w, const struct mcp_elicitation *e)
@@ -159,7 +159,7 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 	struct elicitation *e = data;
 
 	e->firing = NULL;
-	agent_tree_say(&e->session->tree, NULL, outcome);
+	emit_hook_messages(&e->session->tree, NULL, outcome);
 	if (!e->asked)
 		elicitation_free(e);
 	else if (obey(e, outcome))
@@ -197,7 +197,7 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 	}
 	put_question(&w, asked);
 	spec.fields = buf_str(&fields);
-	e->firing = agent_fire(&s->tree.main, &spec, on_asked, e);
+	e->firing = agent_run_hooks(&s->tree.main, &spec, on_asked, e);
 }
 
 void app_elicit_gone(void *data, struct mcp_elicitation *asked)

@@ -82,7 +82,7 @@ static void tell(struct file_watch *f, const char *path, const char *event)
 	json_kcstr(&w, "event", event);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
 static void on_timer(struct timer *timer)

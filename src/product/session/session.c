@@ -356,7 +356,7 @@ void cadre_close(struct cadre_session *s)
 	if (s->running)
 		cadre_interrupt(s);
 	agent_tree_end(&s->tree, true);
-	agent_tree_drop_told(&s->tree);
+	agent_tree_cancel_async_hooks(&s->tree);
 	session_settle(s);
 }
 

@@ -93,7 +93,7 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 	struct config_change *c = s->turn.change;
 
 	s->turn.firing = NULL;
-	agent_tree_say(&s->tree, NULL, outcome);
+	emit_hook_messages(&s->tree, NULL, outcome);
 	if (outcome->blocked) {
 		c->blocked = true;
 		buf_addf(&c->reason, "%s" STR_FMT, c->reason.n ? "\n" : "", STR_ARG(outcome->block_reason));
@@ -127,7 +127,7 @@ static void fire(struct cadre_session *s, const struct changed_file *f)
 	json_kcstr(&w, "file_path", f->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->turn.firing = agent_fire(&s->tree.main, &spec, on_seen, s);
+	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_seen, s);
 }
 
 /* The first file from here on that a hook wants to see. */

@@ -16,7 +16,7 @@ static bool fire(struct cadre_session *s, enum hook_event event, const char *sub
 
 	json_close(fields);
 	spec.fields = buf_str(fields->buf);
-	s->turn.firing = agent_fire(&s->tree.main, &spec, done, s);
+	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, done, s);
 	return true;
 }
 
@@ -87,7 +87,7 @@ static void tell_failure(struct cadre_session *s)
 	put_last_message(&w, q);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	agent_tell(&s->tree.main, &spec);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 /* An interrupt is no stop; a failure is told, and nobody can change it. */

@@ -36,13 +36,13 @@ static void limit_wait(struct cadre_session *s)
 
 static void on_told_long(struct timer *timer)
 {
-	agent_tree_drop_told(&CONTAINER_OF(timer, struct cadre_session, told_wait)->tree);
+	agent_tree_cancel_async_hooks(&CONTAINER_OF(timer, struct cadre_session, told_wait)->tree);
 }
 
 /* The same for hooks that were only told. */
 static void limit_told(struct cadre_session *s, bool at_work)
 {
-	if (!at_work && s->tree.told && !s->services->options.interactive && !timer_running(&s->told_wait))
+	if (!at_work && s->tree.async_hooks && !s->services->options.interactive && !timer_running(&s->told_wait))
 		timer_start(s->services->loop, &s->told_wait, TOLD_WAIT_MS);
 }
 
@@ -64,7 +64,7 @@ void session_settle(struct cadre_session *s)
 	}
 	limit_wait(s);
 	limit_told(s, at_work);
-	at_work = at_work || s->tree.told;
+	at_work = at_work || s->tree.async_hooks;
 	if (s->closing && !at_work && session_tell_end(s, on_ended))
 		at_work = true;
 	if (at_work != s->counted) {

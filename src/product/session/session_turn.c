@@ -42,7 +42,7 @@ void session_hear(struct cadre_session *s, const struct hook_outcome *outcome)
 	s->turn.firing = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(&s->turn.context, "%s" STR_FMT, s->turn.context.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
-	agent_tree_say(&s->tree, NULL, outcome);
+	emit_hook_messages(&s->tree, NULL, outcome);
 	session_obey_title(s, outcome);
 	session_watch_more(s, outcome);
 	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))

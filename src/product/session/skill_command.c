@@ -335,7 +335,7 @@ static bool tell_hooks(struct expansion *e)
 	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->turn.firing = agent_fire(&s->tree.main, &spec, on_hooks_done, e);
+	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_hooks_done, e);
 	return true;
 }
 

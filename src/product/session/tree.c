@@ -165,7 +165,7 @@ static void on_permissions(struct agent_tree *t, const struct json *updates)
 	session_update_permissions(t->data, updates);
 }
 
-static void on_told(struct agent_tree *t, const struct hook_outcome *outcome)
+static void on_async_hook(struct agent_tree *t, const struct hook_outcome *outcome)
 {
 	session_watch_more(t->data, outcome);
 }
@@ -214,7 +214,7 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 		t->max_tokens = 0;
 	t->on_event = session_emit;
 	t->on_permissions = on_permissions;
-	t->on_told = on_told;
+	t->on_async_hook = on_async_hook;
 	t->on_idle = on_idle;
 	t->trusts_plugin = trusts_plugin;
 	t->data = s;

@@ -40,7 +40,7 @@ static void tell_after(struct cadre_session *s, const char *from, const char *wi
 		return;
 	write_fields(&fields, from, s->tree.main.model, wish);
 	spec.fields = buf_str(&fields);
-	agent_tell(&s->tree.main, &spec);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 static void change(struct cadre_wire *w, struct str id, const char *from, const char *wish)
@@ -109,5 +109,5 @@ void wire_set_model(const struct wire_request *r)
 				    .from = xstrdup(a->model) };
 	write_fields(&fields, a->model, target(r, wish), wish);
 	spec.fields = buf_str(&fields);
-	(void)agent_fire(a, &spec, on_looked_at, m);
+	(void)agent_run_hooks(a, &spec, on_looked_at, m);
 }

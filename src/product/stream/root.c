@@ -38,7 +38,7 @@ static void tell(struct cadre_session *s, const char *dir)
 	json_kstr(&out, "source", spec.subject);
 	json_close(&out);
 	spec.fields = buf_str(&fields);
-	agent_tell(&s->tree.main, &spec);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 void wire_register_root(const struct wire_request *r)
