@@ -6,7 +6,7 @@ void task_add_running(struct buf *out, const struct agent_tree *t)
 {
 	bool any = false;
 
-	for (const struct subagent *s = t->alive; s; s = s->next) {
+	for (const struct agent *s = t->alive; s; s = s->next) {
 		buf_addf(out, "%s%s",
 			 any ? ", " : " Running agents: ", s->record->name ? s->record->name : s->record->id);
 		any = true;

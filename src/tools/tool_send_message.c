@@ -60,7 +60,7 @@ static void send_to(struct tool_call *call, struct agent *from, struct agent_rec
 	struct err err = { 0 };
 	bool runs = record->live;
 
-	if (from->child && record->live == from->child) {
+	if (from->parent && record->live == from) {
 		answer(call, STR("An agent cannot send messages to itself."), NULL, false);
 		return;
 	}
@@ -91,7 +91,7 @@ static void send_start(struct tool_call *call)
 	struct agent_record *record = agent_tree_record(a->tree, to);
 	if (!str_trim(text).n) {
 		answer(call, STR("The message is empty."), NULL, false);
-	} else if (!record && a->child && str_is_nocase(to, "main")) {
+	} else if (!record && a->parent && str_is_nocase(to, "main")) {
 		send_to_main(call, a, text);
 	} else if (!record) {
 		buf_addf(&b, "No agent named '" STR_FMT "' is reachable.", STR_ARG(to));

@@ -32,8 +32,8 @@ static void answer(struct tool_call *call, const char *id, const char *type, con
 
 static bool is_own_ancestor(const struct agent *a, const struct agent_record *record)
 {
-	for (; a->child; a = a->parent)
-		if (a->child->record == record)
+	for (; a->parent; a = a->parent)
+		if (a->record == record)
 			return true;
 	return false;
 }

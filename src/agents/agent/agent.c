@@ -29,8 +29,8 @@ void agent_emit(void *data, const struct event *event)
 	if (e.kind == EVENT_TOOL_STARTED)
 		count_call(a, &e);
 	a->tree->on_event(a->tree->data, &e);
-	if (e.kind == EVENT_TOOL_STARTED && a->child)
-		subagent_progress(a->child);
+	if (e.kind == EVENT_TOOL_STARTED && a->parent)
+		subagent_progress(a);
 }
 
 static void on_usage(void *data, const struct usage *usage)
@@ -116,7 +116,7 @@ static void notify(struct tool_env *env, struct str text)
 static bool is_in_worktree(const struct agent *a)
 {
 	for (; a; a = a->parent)
-		if (a->child && a->child->worktree)
+		if (a->parent && a->worktree)
 			return true;
 	return false;
 }
@@ -182,7 +182,7 @@ static void open_env(struct agent *a)
 static struct compact_policy compact_policy_of(const struct agent *a)
 {
 	struct compact_policy p = a->tree->compact;
-	int64_t own = a->child && a->child->definition ? a->child->definition->compact_window : 0;
+	int64_t own = a->parent && a->definition ? a->definition->compact_window : 0;
 
 	if (own && (!p.window || own < p.window))
 		p.window = own;
@@ -194,7 +194,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 	struct agent_tree *t = a->tree;
 
 	open_env(a);
-	a->record = (struct record_context){
+	a->record_context = (struct record_context){
 		.session_id = t->session_id,
 		.cwd = a->cwd,
 		.git_branch = a->branch,
@@ -202,7 +202,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 		.entrypoint = t->entrypoint,
 		.agent_id = a->parent ? a->who.id : NULL,
 	};
-	a->recorder = (struct recorder){ .journal = a->journal, .store = t->store, .context = &a->record };
+	a->recorder = (struct recorder){ .journal = a->journal, .store = t->store, .context = &a->record_context };
 	query_init(&a->query, &(struct query_config){
 				      .loop = t->loop,
 				      .endpoint = a->endpoint,
@@ -238,6 +238,9 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 
 void agent_release(struct agent *a)
 {
+	struct buf *const texts[] = { &a->failure, &a->message, &a->system,        &a->notes,
+				      &a->skills,  &a->initial, &a->start_context, &a->start_refusal };
+
 	if (a->query.config.loop)
 		query_release(&a->query);
 	if (a->tree && a->tree->kit) /* a session that could not be opened has none */
@@ -251,6 +254,15 @@ void agent_release(struct agent *a)
 	tool_set_release(&a->tools);
 	deferral_release(&a->deferral);
 	journal_free(a->journal);
+	if (a->load) {
+		session_load_release(a->load);
+		free(a->load);
+	}
+	worktree_free(a->worktree);
+	tool_choice_release(&a->choice);
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		buf_release(texts[i]);
+	agent_unref(a->definition);
 	free(a->moved_cwd);
 	arena_release(&a->arena);
 	*a = (struct agent){ 0 };

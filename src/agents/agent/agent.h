@@ -11,6 +11,9 @@
 #include "core/model/endpoints.h"
 #include "guard/permission/record.h"
 #include "agents/query/query.h"
+#include "agents/agent/end_state.h"
+#include "agents/agent/model_choice.h"
+#include "agents/agent/tool_choice.h"
 #include "core/store/recorder.h"
 #include "agents/agent/fallback.h"
 #include "agents/agent/turn_model.h"
@@ -23,7 +26,13 @@ struct hook_set;
 struct mcp_set;
 struct skill_use;
 struct skill_wake;
-struct subagent;
+
+struct agent_record;
+struct hook_firing;
+struct preload;
+struct session_load;
+struct worktree;
+struct worktree_job;
 
 /* What several forks of one answer share: the history with every open call answered by the same words. */
 struct fork_base {
@@ -32,10 +41,12 @@ struct fork_base {
 	uint32_t count;         /* blocks of the transcript that it was made of */
 };
 
+/* Of a child */
+enum agent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_TEARDOWN };
+
 struct agent {
 	struct agent_tree *tree; /* borrowed */
 	struct agent *parent;    /* borrowed: no child outlives it; NULL: the main agent */
-	struct subagent *child;  /* its life; NULL: the main agent */
 	struct event_agent who;
 	struct arena arena; /* texts that live as long as it */
 	const char *model, *cwd, *branch;
@@ -61,7 +72,7 @@ struct agent {
 	struct budget budget;
 
 	struct journal *journal; /* owned; NULL: nothing is kept */
-	struct record_context record;
+	struct record_context record_context;
 	struct recorder recorder;
 	struct query query; /* open once config.loop is set */
 	struct fork_base forks;
@@ -83,6 +94,45 @@ struct agent {
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */
 	void (*on_turn_end)(struct agent *a);
 	void (*on_notice)(struct agent *a);
+
+	/* How it comes to life (life.c) and ends. */
+	struct agent_record *record;         /* borrowed; NULL: the main agent */
+	struct agent_definition *definition; /* reference; NULL: a fork, or the usual main agent */
+	struct agent *next, **prev;          /* in tree->alive: children only */
+	struct kick kick;
+	enum agent_phase phase;
+	size_t step;  /* of life[] on the way up and down, of ending[] in the end */
+	bool in_step; /* the step was begun; step_over is the fact that ends it */
+	bool step_over;
+	struct err step_err; /* kind != 0: it failed */
+	bool turn_over, stop_asked, suspend_asked;
+	bool lived;                /* it was up: it has an end of its own */
+	enum end_state end;        /* once the end has begun */
+	struct buf failure;        /* why it failed or was not started */
+	struct tool_call *call;    /* of its parent, waits for its end; NULL: none */
+	struct buf message;        /* of a resumed one: what to continue with; empty: its interrupted turn */
+	struct session_load *load; /* owned; of a resumed one until it runs */
+	const char *root;          /* the same: where it works; NULL: where its parent is */
+
+	/* What the steps made */
+	struct model_choice model_choice;
+	struct tool_choice choice;
+	struct buf system, notes; /* notes: for its parent or the user, a line each */
+	struct preload *preload;  /* while skills are made ready; in the arena */
+	struct buf skills;        /* texts of preloaded ones; empty: none */
+	struct buf initial;       /* the initial prompt, if it is a skill's */
+	struct buf start_context; /* of the start hooks */
+	struct buf start_refusal; /* the same; empty: they let it live */
+	struct hook_firing *firing;
+	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
+	bool start_fired;             /* start hooks ran: stop hooks will */
+	bool stop_blocked;            /* a stop hook wants it to continue ... */
+	unsigned stop_blocks;         /* ... as so many before */
+	bool awaits_servers;          /* the step waits for MCP servers */
+	size_t own_servers;           /* of those that it joined, the first: its definition's own */
+	struct tool_set server_tools; /* of those; until they are left */
+	struct worktree_job *job;     /* while one runs */
+	struct worktree *worktree;    /* owned; NULL: it works where its parent does */
 };
 
 struct agent_query_spec {

@@ -166,7 +166,7 @@ static void add_reminder(struct transcript *out, const char *what, struct str te
 
 static void add_context(struct agent *a, struct transcript *out)
 {
-	const struct agent_definition *d = a->child ? a->child->definition : NULL;
+	const struct agent_definition *d = a->parent ? a->definition : NULL;
 	AUTO_BUF struct buf environment = { 0 };
 	AUTO_BUF struct buf servers = { 0 };
 
@@ -182,9 +182,8 @@ static void add_context(struct agent *a, struct transcript *out)
 
 static void add_task(const struct agent *a, struct transcript *out)
 {
-	if (a->child)
-		add_reminder(out,
-			     "Your task, as it was given to you at the beginning:", str_from(a->child->record->prompt));
+	if (a->parent)
+		add_reminder(out, "Your task, as it was given to you at the beginning:", str_from(a->record->prompt));
 }
 
 static void add_plan(struct agent *a, struct transcript *out)

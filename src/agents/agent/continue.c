@@ -36,16 +36,16 @@ static int load(const struct agent_record *record, struct session_load **ret_loa
 static void start(struct agent_record *record, struct agent *parent, const struct limits *limits,
 		  struct agent_definition *d, struct session_load *l, struct str message, struct tool_call *call)
 {
-	struct subagent *s = subagent_new(parent, record, d);
+	struct agent *a = subagent_new(parent, record, d);
 
 	record->restored = false;
 	id_uuid(record->run_id);
-	s->agent.gone = limits->gone;
-	s->root = limits->root;
-	s->load = l;
-	s->call = call;
-	buf_add(&s->message, message.p, message.n);
-	subagent_kick(s);
+	a->gone = limits->gone;
+	a->root = limits->root;
+	a->load = l;
+	a->call = call;
+	buf_add(&a->message, message.p, message.n);
+	subagent_kick(a);
 }
 
 /* The agent that it works for: the one that started it, or the main agent if that one has ended. One that is about to start or
@@ -53,12 +53,12 @@ static void start(struct agent_record *record, struct agent *parent, const struc
 static int find_parent(const struct agent_record *record, struct agent **ret_parent, struct err *err)
 {
 	struct agent *parent = agent_tree_find(record->tree, record->parent_id);
-	const struct subagent *s = parent ? parent->child : NULL;
+	const struct agent *a = parent && parent->parent ? parent : NULL;
 
-	if (s && (!s->lived || s->phase >= CHILD_ENDS))
+	if (a && (!a->lived || a->phase >= CHILD_ENDS))
 		return err_set(err, ERR_BUSY,
 			       "agent %s, which started %s, is about to %s: send the message again when it has",
-			       s->record->id, record->id, s->lived ? "end" : "start");
+			       a->record->id, record->id, a->lived ? "end" : "start");
 	*ret_parent = parent ? parent : &record->tree->main;
 	return 0;
 }
@@ -245,23 +245,23 @@ void agent_stop(struct agent_record *record, bool by_user)
 
 void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
 {
-	for (struct subagent *s = t->alive; s; s = s->next)
-		if (s->call == call)
-			agent_stop(s->record, false);
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->call == call)
+			agent_stop(a->record, false);
 }
 
-bool agent_to_background(struct subagent *s)
+bool agent_to_background(struct agent *a)
 {
 	struct err err = { 0 };
 
-	if (!s->call || s->agent.tree->switches.background_off || subagent_shares_history(s))
+	if (!a->call || a->tree->switches.background_off || subagent_shares_history(a))
 		return false;
-	s->record->background = true;
-	if (meta_write(s->record, &err) < 0) { /* after a crash nobody would look for it */
-		s->record->background = false;
+	a->record->background = true;
+	if (meta_write(a->record, &err) < 0) { /* after a crash nobody would look for it */
+		a->record->background = false;
 		return false;
 	}
-	subagent_launched(s);
-	agent_tree_tasks_changed(s->agent.tree);
+	subagent_launched(a);
+	agent_tree_tasks_changed(a->tree);
 	return true;
 }

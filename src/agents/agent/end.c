@@ -10,10 +10,10 @@
 #include "agents/agent/report.h"
 #include "agents/agent/subagent.h"
 
-static int end_processes(struct subagent *s, struct err *err)
+static int end_processes(struct agent *a, struct err *err)
 {
 	(void)err;
-	s->agent.tree->kit->end_shells(&s->agent.env);
+	a->tree->kit->end_shells(&a->env);
 	return 0;
 }
 
@@ -36,33 +36,33 @@ void subagent_last_text(struct buf *out, const struct transcript *t)
 }
 
 /* What it said last counts, even if that was in an earlier turn of it. */
-static void take_report(struct subagent *s)
+static void take_report(struct agent *a)
 {
-	struct agent_record *t = s->record;
-	struct str text = str_trim(buf_str(&s->agent.query.text));
+	struct agent_record *t = a->record;
+	struct str text = str_trim(buf_str(&a->query.text));
 
 	buf_clear(&t->report);
-	if (end_words(s->end)->has_report && text.n)
+	if (end_words(a->end)->has_report && text.n)
 		buf_add(&t->report, text.p, text.n);
-	else if (end_words(s->end)->has_report)
-		subagent_last_text(&t->report, &s->agent.query.transcript);
+	else if (end_words(a->end)->has_report)
+		subagent_last_text(&t->report, &a->query.transcript);
 	t->verdict = report_verdict(buf_str(&t->report));
-	t->failure = s->failure.n ? arena_strdup(&t->arena, s->failure.p) : NULL;
+	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
 }
 
-static int record_end(struct subagent *s, struct err *err)
+static int record_end(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf fields = { 0 };
-	struct agent_record *t = s->record;
+	struct agent_record *t = a->record;
 
 	agent_record_refresh(t);
-	t->state = s->end;
+	t->state = a->end;
 	t->ended_ms = id_wall_ms();
-	if (s->end == AGENT_SUSPENDED)
+	if (a->end == AGENT_SUSPENDED)
 		return meta_write(t, err);
-	take_report(s);
+	take_report(a);
 	end_write(&fields, t);
-	int status = recorder_end(&s->agent.recorder, buf_str(&fields), err);
+	int status = recorder_end(&a->recorder, buf_str(&fields), err);
 	crash_point(agent_end_recorded);
 	return status < 0 ? status : meta_write(t, err);
 }
@@ -145,33 +145,33 @@ void agent_record_notify(struct agent_record *t, struct agent *parent, struct st
 }
 
 /* It never came to life: no end is in its transcript. */
-static void tell_failed_start(struct subagent *s)
+static void tell_failed_start(struct agent *a)
 {
-	struct agent_record *t = s->record;
+	struct agent_record *t = a->record;
 	struct err err = { 0 };
 
-	t->state = s->end;
+	t->state = a->end;
 	t->ended_ms = id_wall_ms();
-	t->failure = arena_strdup(&t->arena, s->failure.n ? s->failure.p : "it was stopped before it had begun");
+	t->failure = arena_strdup(&t->arena, a->failure.n ? a->failure.p : "it was stopped before it had begun");
 	(void)meta_write(t, &err); /* what it was told stands in the parent's transcript */
 }
 
-void subagent_tell(struct subagent *s)
+void subagent_tell(struct agent *a)
 {
-	struct agent_record *t = s->record;
+	struct agent_record *t = a->record;
 
-	if (!s->lived)
-		tell_failed_start(s);
+	if (!a->lived)
+		tell_failed_start(a);
 	agent_record_note(t);
-	if (s->lived || !s->call)
+	if (a->lived || !a->call)
 		announce_end(t);
 	if (t->background)
 		agent_tree_tasks_changed(t->tree);
-	if (s->call && !s->lived)
-		tool_call_fail(TAKE(s->call), "%s", t->failure);
-	else if (s->call)
-		report_completed(TAKE(s->call), t, buf_str(&s->notes));
-	else if (s->end != AGENT_SUSPENDED)
-		deliver(t, s->agent.parent, buf_str(&s->notes));
+	if (a->call && !a->lived)
+		tool_call_fail(TAKE(a->call), "%s", t->failure);
+	else if (a->call)
+		report_completed(TAKE(a->call), t, buf_str(&a->notes));
+	else if (a->end != AGENT_SUSPENDED)
+		deliver(t, a->parent, buf_str(&a->notes));
 	buf_release(&t->report);
 }

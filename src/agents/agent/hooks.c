@@ -28,114 +28,114 @@ void agent_register_hooks(struct agent *a, const struct agent_definition *d, str
 						   : "this folder is not trusted (`cadre trust` records consent)");
 }
 
-int subagent_register_hooks(struct subagent *s, struct err *err)
+int subagent_register_hooks(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (s->definition)
-		agent_register_hooks(&s->agent, s->definition, &s->notes);
+	if (a->definition)
+		agent_register_hooks(a, a->definition, &a->notes);
 	return 0;
 }
 
-int subagent_unregister_hooks(struct subagent *s, struct err *err)
+int subagent_unregister_hooks(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (s->agent.tree->hooks)
-		hook_engine_end_agent(s->agent.tree->hooks, s->agent.tree->session_id, s->record->id);
-	hook_set_unref(TAKE(s->agent.hooks));
+	if (a->tree->hooks)
+		hook_engine_end_agent(a->tree->hooks, a->tree->session_id, a->record->id);
+	hook_set_unref(TAKE(a->hooks));
 	return 0;
 }
 
-static void add_context(struct subagent *s, const struct hook_outcome *outcome)
+static void add_context(struct agent *a, const struct hook_outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&s->start_context, "%s" STR_FMT, s->start_context.n ? "\n" : "",
+		buf_addf(&a->start_context, "%s" STR_FMT, a->start_context.n ? "\n" : "",
 			 STR_ARG(outcome->contexts[i]));
 }
 
 static void on_started(void *data, const struct hook_outcome *outcome)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 
-	s->firing = NULL;
-	add_context(s, outcome);
-	emit_hook_messages(s->agent.tree, &s->agent.who, outcome);
+	a->firing = NULL;
+	add_context(a, outcome);
+	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->stop)
-		buf_addf(&s->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
-	subagent_step_done(s, NULL);
+		buf_addf(&a->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
+	subagent_step_done(a, NULL);
 }
 
 /* What it goes on with, if it does: why it may not stop, or something that it should know. */
-static void take_message(struct subagent *s, const struct hook_outcome *outcome)
+static void take_message(struct agent *a, const struct hook_outcome *outcome)
 {
-	buf_clear(&s->message);
-	buf_add(&s->message, outcome->block_reason.p, outcome->block_reason.n);
+	buf_clear(&a->message);
+	buf_add(&a->message, outcome->block_reason.p, outcome->block_reason.n);
 	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&s->message, "%s" STR_FMT, s->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
+		buf_addf(&a->message, "%s" STR_FMT, a->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 }
 
 static void on_stopped(void *data, const struct hook_outcome *outcome)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 	bool more = outcome->blocked || outcome->context_count;
 
-	s->firing = NULL;
-	emit_hook_messages(s->agent.tree, &s->agent.who, outcome);
-	if (s->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
-	    s->stop_blocks++ < MOST_STOP_BLOCKS) {
-		s->stop_blocked = true;
-		take_message(s, outcome);
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
+	if (a->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
+	    a->stop_blocks++ < MOST_STOP_BLOCKS) {
+		a->stop_blocked = true;
+		take_message(a, outcome);
 	}
-	subagent_step_done(s, NULL);
+	subagent_step_done(a, NULL);
 }
 
-static struct hook_fire_spec about(const struct subagent *s, enum hook_event event)
+static struct hook_fire_spec about(const struct agent *a, enum hook_event event)
 {
-	return (struct hook_fire_spec){ .event = event, .subject = str_from(s->record->type) };
+	return (struct hook_fire_spec){ .event = event, .subject = str_from(a->record->type) };
 }
 
-static int fire(struct subagent *s, struct hook_fire_spec *spec, hook_done_fn *done)
+static int fire(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done)
 {
-	s->firing = agent_run_hooks(&s->agent, spec, done, s);
+	a->firing = agent_run_hooks(a, spec, done, a);
 	return STEP_TAKES_TIME;
 }
 
-int subagent_start_hooks(struct subagent *s, struct err *err)
+int subagent_start_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = about(s, HOOK_SUBAGENT_START);
+	struct hook_fire_spec spec = about(a, HOOK_SUBAGENT_START);
 
 	(void)err;
-	s->start_fired = true;
-	return agent_has_hooks(&s->agent, &spec) ? fire(s, &spec, on_started) : 0;
+	a->start_fired = true;
+	return agent_has_hooks(a, &spec) ? fire(a, &spec, on_started) : 0;
 }
 
-int subagent_obey_start_hooks(struct subagent *s, struct err *err)
+int subagent_obey_start_hooks(struct agent *a, struct err *err)
 {
-	return s->start_refusal.n ? err_set(err, ERR_DENIED, "%s", s->start_refusal.p) : 0;
+	return a->start_refusal.n ? err_set(err, ERR_DENIED, "%s", a->start_refusal.p) : 0;
 }
 
 /* One that did not come to life has no end of its own: its start is told all the same, so its stop is. */
-int subagent_undo_start_hooks(struct subagent *s, struct err *err)
+int subagent_undo_start_hooks(struct agent *a, struct err *err)
 {
-	return s->lived ? 0 : subagent_stop_hooks(s, err);
+	return a->lived ? 0 : subagent_stop_hooks(a, err);
 }
 
 /* For every end of an agent whose start was told, whatever the end. */
-int subagent_stop_hooks(struct subagent *s, struct err *err)
+int subagent_stop_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = about(s, HOOK_SUBAGENT_STOP);
+	struct hook_fire_spec spec = about(a, HOOK_SUBAGENT_STOP);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	(void)err;
-	if (!s->start_fired || !agent_has_hooks(&s->agent, &spec))
+	if (!a->start_fired || !agent_has_hooks(a, &spec))
 		return 0;
 	json_open(&w, '{');
-	json_kbool(&w, "stop_hook_active", s->stop_blocks > 0);
-	if (s->record->transcript)
-		json_kcstr(&w, "agent_transcript_path", s->record->transcript);
-	if (s->agent.query.text.n)
-		json_kstr(&w, "last_assistant_message", buf_str(&s->agent.query.text));
+	json_kbool(&w, "stop_hook_active", a->stop_blocks > 0);
+	if (a->record->transcript)
+		json_kcstr(&w, "agent_transcript_path", a->record->transcript);
+	if (a->query.text.n)
+		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	return fire(s, &spec, on_stopped);
+	return fire(a, &spec, on_stopped);
 }

@@ -7,9 +7,9 @@
 void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of life[] and ending[] */
-int subagent_register_hooks(struct subagent *s, struct err *err);
-int subagent_unregister_hooks(struct subagent *s, struct err *err);
-int subagent_start_hooks(struct subagent *s, struct err *err);
-int subagent_undo_start_hooks(struct subagent *s, struct err *err);
-int subagent_obey_start_hooks(struct subagent *s, struct err *err); /* one of them may forbid the agent */
-int subagent_stop_hooks(struct subagent *s, struct err *err);
+int subagent_register_hooks(struct agent *a, struct err *err);
+int subagent_unregister_hooks(struct agent *a, struct err *err);
+int subagent_start_hooks(struct agent *a, struct err *err);
+int subagent_undo_start_hooks(struct agent *a, struct err *err);
+int subagent_obey_start_hooks(struct agent *a, struct err *err); /* one of them may forbid the agent */
+int subagent_stop_hooks(struct agent *a, struct err *err);

@@ -9,42 +9,42 @@
 #include "agents/agent/skill_wake.h"
 #include "agents/agent/subagent.h"
 
-static int add_block(struct subagent *s, struct segment *block, bool meta, struct err *err)
+static int add_block(struct agent *a, struct segment *block, bool meta, struct err *err)
 {
-	return query_add_user(&s->agent.query, &block, 1, meta, err);
+	return query_add_user(&a->query, &block, 1, meta, err);
 }
 
-static int add_text(struct subagent *s, struct str text, bool meta, struct err *err)
+static int add_text(struct agent *a, struct str text, bool meta, struct err *err)
 {
-	return add_block(s, segment_text(text), meta, err);
+	return add_block(a, segment_text(text), meta, err);
 }
 
-int subagent_remind(struct subagent *s, struct str text, struct err *err)
+int subagent_remind(struct agent *a, struct str text, struct err *err)
 {
 	AUTO_BUF struct buf b = { 0 };
 
 	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
-	return add_text(s, buf_str(&b), true, err);
+	return add_text(a, buf_str(&b), true, err);
 }
 
-static int add_prompt(struct subagent *s, struct str text, struct err *err)
+static int add_prompt(struct agent *a, struct str text, struct err *err)
 {
 	struct segment *block = segment_text(text);
 
-	agent_emit(&s->agent, &(struct event){ .kind = EVENT_MESSAGE, .block = block });
-	return add_block(s, block, false, err);
+	agent_emit(a, &(struct event){ .kind = EVENT_MESSAGE, .block = block });
+	return add_block(a, block, false, err);
 }
 
 /* Such a child is made while the call that wants it is open: its parent's conversation must not move on before. */
-bool subagent_shares_history(const struct subagent *s)
+bool subagent_shares_history(const struct agent *a)
 {
-	return s->agent.is_fork || s->definition->fork_context;
+	return a->is_fork || a->definition->fork_context;
 }
 
 /* The parent's conversation, with every open call answered by the same words. */
-static int share_history(struct subagent *s, struct err *err)
+static int share_history(struct agent *a, struct err *err)
 {
-	struct agent *a = &s->agent, *parent = a->parent;
+	struct agent *parent = a->parent;
 	struct fork_base *base = agent_fork_base(parent);
 	struct fork_origin origin = { .session_id = a->tree->session_id,
 				      .agent_id = parent->parent ? parent->who.id : NULL,
@@ -60,81 +60,80 @@ static int share_history(struct subagent *s, struct err *err)
 }
 
 /* Those that it can use, and the text of those that it has from birth. */
-static int add_skills(struct subagent *s, struct err *err)
+static int add_skills(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf list = { 0 };
 
-	agent_list_skills(&s->agent, &list);
-	if (list.n && add_text(s, buf_str(&list), true, err) < 0)
+	agent_list_skills(a, &list);
+	if (list.n && add_text(a, buf_str(&list), true, err) < 0)
 		return -(int)err->kind;
-	return s->skills.n ? add_text(s, buf_str(&s->skills), true, err) : 0;
+	return a->skills.n ? add_text(a, buf_str(&a->skills), true, err) : 0;
 }
 
-static int add_context(struct subagent *s, struct err *err)
+static int add_context(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf environment = { 0 };
-	bool omit = s->definition->omit_claude_md;
+	bool omit = a->definition->omit_claude_md;
 
-	context_environment(&environment, &s->agent);
-	if (add_text(s, buf_str(&environment), true, err) < 0)
+	context_environment(&environment, a);
+	if (add_text(a, buf_str(&environment), true, err) < 0)
 		return -(int)err->kind;
-	struct segment *instructions = context_instructions(s->agent.tree, omit);
-	if (instructions && add_block(s, instructions, true, err) < 0)
+	struct segment *instructions = context_instructions(a->tree, omit);
+	if (instructions && add_block(a, instructions, true, err) < 0)
 		return -(int)err->kind;
-	return add_skills(s, err);
+	return add_skills(a, err);
 }
 
-static int add_task(struct subagent *s, struct err *err)
+static int add_task(struct agent *a, struct err *err)
 {
-	const char *initial = s->definition ? s->definition->initial_prompt : NULL;
+	const char *initial = a->definition ? a->definition->initial_prompt : NULL;
 	AUTO_BUF struct buf text = { 0 };
 
-	if (s->agent.is_fork) {
-		fork_directive(&text, str_from(s->record->prompt));
+	if (a->is_fork) {
+		fork_directive(&text, str_from(a->record->prompt));
 	} else {
-		if (s->initial.n)
-			initial = s->initial.p;
+		if (a->initial.n)
+			initial = a->initial.p;
 		if (initial)
 			buf_addf(&text, "%s\n\n", initial);
-		buf_addstr(&text, s->record->prompt);
+		buf_addstr(&text, a->record->prompt);
 	}
-	if (s->worktree && subagent_shares_history(s))
-		fork_worktree_notice(&text, s->agent.parent->cwd, s->worktree->path);
-	return add_prompt(s, buf_str(&text), err);
+	if (a->worktree && subagent_shares_history(a))
+		fork_worktree_notice(&text, a->parent->cwd, a->worktree->path);
+	return add_prompt(a, buf_str(&text), err);
 }
 
-static int begin_new(struct subagent *s, struct err *err)
+static int begin_new(struct agent *a, struct err *err)
 {
-	if (subagent_shares_history(s) && share_history(s, err) < 0)
+	if (subagent_shares_history(a) && share_history(a, err) < 0)
 		return -(int)err->kind;
-	if (!s->agent.is_fork && add_context(s, err) < 0)
+	if (!a->is_fork && add_context(a, err) < 0)
 		return -(int)err->kind;
-	if (s->start_context.n && subagent_remind(s, buf_str(&s->start_context), err) < 0)
+	if (a->start_context.n && subagent_remind(a, buf_str(&a->start_context), err) < 0)
 		return -(int)err->kind;
-	if (add_task(s, err) < 0 || (s->message.n && add_prompt(s, buf_str(&s->message), err) < 0))
+	if (add_task(a, err) < 0 || (a->message.n && add_prompt(a, buf_str(&a->message), err) < 0))
 		return -(int)err->kind;
-	buf_clear(&s->message);
+	buf_clear(&a->message);
 	crash_point(agent_prompted);
 	return 0;
 }
 
 /* Its last turn was over when the program ended: what it said then is its answer. */
-static void take_last_answer(struct subagent *s)
+static void take_last_answer(struct agent *a)
 {
-	struct query *q = &s->agent.query;
+	struct query *q = &a->query;
 
 	subagent_last_text(&q->text, &q->transcript);
 	q->end = QUERY_DONE;
-	s->turn_over = true;
-	subagent_kick(s);
+	a->turn_over = true;
+	subagent_kick(a);
 }
 
 /* The conversation so far is on disk. */
-static int begin_again(struct subagent *s, struct err *err)
+static int begin_again(struct agent *a, struct err *err)
 {
-	struct session_load *l = s->load;
-	struct agent *a = &s->agent;
-	bool goes_on = !s->message.n, over = goes_on && !l->interrupted;
+	struct session_load *l = a->load;
+	bool goes_on = !a->message.n, over = goes_on && !l->interrupted;
 	int status = 0;
 
 	a->query.transcript = l->transcript;
@@ -149,19 +148,19 @@ static int begin_again(struct subagent *s, struct err *err)
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
 		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
 					    l->calls[i].result, goes_on, err);
-	if (status == 0 && s->start_context.n && !over)
-		status = subagent_remind(s, buf_str(&s->start_context), err);
+	if (status == 0 && a->start_context.n && !over)
+		status = subagent_remind(a, buf_str(&a->start_context), err);
 	if (status == 0 && !goes_on)
-		status = add_prompt(s, buf_str(&s->message), err);
+		status = add_prompt(a, buf_str(&a->message), err);
 	if (status == 0 && over)
-		take_last_answer(s);
+		take_last_answer(a);
 	session_load_release(l);
-	free(TAKE(s->load));
-	buf_clear(&s->message);
+	free(TAKE(a->load));
+	buf_clear(&a->message);
 	return status;
 }
 
-int subagent_initial_messages(struct subagent *s, struct err *err)
+int subagent_initial_messages(struct agent *a, struct err *err)
 {
-	return s->load ? begin_again(s, err) : begin_new(s, err);
+	return a->load ? begin_again(a, err) : begin_new(a, err);
 }

@@ -21,17 +21,17 @@
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 
 /* The edge from parent to child is on disk before the child does anything. */
-static int step_record(struct subagent *s, struct err *err)
+static int step_record(struct agent *a, struct err *err)
 {
-	if (!s->load) {
-		meta_place(s->record);
-		if (meta_write(s->record, err) < 0)
+	if (!a->load) {
+		meta_place(a->record);
+		if (meta_write(a->record, err) < 0)
 			return -(int)err->kind;
 	}
 	crash_point(agent_recorded);
-	agent_record_note(s->record);
-	if (s->record->transcript)
-		s->agent.journal = journal_new(s->agent.tree->store, s->record->transcript);
+	agent_record_note(a->record);
+	if (a->record->transcript)
+		a->journal = journal_new(a->tree->store, a->record->transcript);
 	return 0;
 }
 
@@ -39,58 +39,57 @@ static void on_slot_taken(struct agent_slot *slot)
 {
 	struct agent *a = CONTAINER_OF(slot, struct agent, query.agent_slot);
 
-	subagent_step_done(a->child, NULL);
+	subagent_step_done(a, NULL);
 }
 
 /* Until the query is open the slot is ours to wait for. */
-static int step_take_slot(struct subagent *s, struct err *err)
+static int step_take_slot(struct agent *a, struct err *err)
 {
-	struct slot_pool *slots = &s->agent.tree->slots;
-	struct agent_slot *slot = &s->agent.query.agent_slot;
+	struct slot_pool *slots = &a->tree->slots;
+	struct agent_slot *slot = &a->query.agent_slot;
 
 	(void)err;
 	slot->on_taken = on_slot_taken;
-	if (slots->taken + slots->waiting >= slots->cap && !subagent_shares_history(s))
-		subagent_launched(s); /* its call need not wait for a slot */
+	if (slots->taken + slots->waiting >= slots->cap && !subagent_shares_history(a))
+		subagent_launched(a); /* its call need not wait for a slot */
 	slot_wait(slots, slot, SLOT_NEW);
 	return STEP_TAKES_TIME;
 }
 
-static int step_leave_slot(struct subagent *s, struct err *err)
+static int step_leave_slot(struct agent *a, struct err *err)
 {
 	(void)err;
-	slot_leave(&s->agent.tree->slots, &s->agent.query.agent_slot);
+	slot_leave(&a->tree->slots, &a->query.agent_slot);
 	return 0;
 }
 
 /* ---- what it runs on --------------------------------------------------------------------------------------------- */
 
-static void add_note(struct subagent *s, const char *text)
+static void add_note(struct agent *a, const char *text)
 {
-	buf_addf(&s->notes, "%s\n", text);
+	buf_addf(&a->notes, "%s\n", text);
 }
 
-static int step_model(struct subagent *s, struct err *err)
+static int step_model(struct agent *a, struct err *err)
 {
-	const struct agent_definition *d = s->definition;
-	struct agent *a = &s->agent;
+	const struct agent_definition *d = a->definition;
 
 	model_choose(&a->arena,
 		     &(struct model_wishes){
 			     .provider = a->tree->endpoints->usual,
 			     .allowed = a->tree->allowed_models,
 			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
-			     .call = s->record->request.model,
+			     .call = a->record->request.model,
 			     .definition = d ? d->model : NULL,
 			     .configured = a->tree->default_model,
 			     .parent = a->parent->model,
 			     .shares_context = !d || d->fork_context,
 		     },
-		     &s->model);
-	a->model = s->model.id;
-	s->record->model = arena_strdup(&s->record->arena, a->model);
-	if (s->model.note)
-		add_note(s, s->model.note);
+		     &a->model_choice);
+	a->model = a->model_choice.id;
+	a->record->model = arena_strdup(&a->record->arena, a->model);
+	if (a->model_choice.note)
+		add_note(a, a->model_choice.note);
 	return endpoints_find(a->tree->endpoints, a->model, &a->endpoint, err);
 }
 
@@ -98,90 +97,90 @@ static int step_model(struct subagent *s, struct err *err)
 
 static void on_worktree(struct worktree *w, const struct err *err, void *data)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 
-	s->job = NULL;
-	s->worktree = w;
-	subagent_step_done(s, w ? NULL : err);
+	a->job = NULL;
+	a->worktree = w;
+	subagent_step_done(a, w ? NULL : err);
 }
 
-static bool wants_worktree(const struct subagent *s)
+static bool wants_worktree(const struct agent *a)
 {
-	if (s->record->base)
+	if (a->record->base)
 		return true; /* it had one before */
-	if (s->record->request.isolation)
-		return !strcmp(s->record->request.isolation, "worktree");
-	return s->definition && s->definition->isolation == ISOLATION_WORKTREE;
+	if (a->record->request.isolation)
+		return !strcmp(a->record->request.isolation, "worktree");
+	return a->definition && a->definition->isolation == ISOLATION_WORKTREE;
 }
 
-static bool wants_remote(const struct subagent *s)
+static bool wants_remote(const struct agent *a)
 {
-	if (s->record->request.isolation)
-		return !strcmp(s->record->request.isolation, "remote");
-	return s->definition && s->definition->isolation == ISOLATION_REMOTE;
+	if (a->record->request.isolation)
+		return !strcmp(a->record->request.isolation, "remote");
+	return a->definition && a->definition->isolation == ISOLATION_REMOTE;
 }
 
-static int step_take_worktree(struct subagent *s, struct err *err)
+static int step_take_worktree(struct agent *a, struct err *err)
 {
-	const struct agent_tree *t = s->agent.tree;
-	struct worktree_spec spec = { .agent_id = s->record->id,
-				      .cwd = s->agent.parent->env.cwd,
+	const struct agent_tree *t = a->tree;
+	struct worktree_spec spec = { .agent_id = a->record->id,
+				      .cwd = a->parent->env.cwd,
 				      .fresh = t->worktree.fresh,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 
-	if (wants_remote(s))
+	if (wants_remote(a))
 		return err_set(err, ERR_USAGE, "isolation \"remote\" is not available here: use \"worktree\"");
-	if (!wants_worktree(s))
+	if (!wants_worktree(a))
 		return 0;
-	if (worktree_hook_is_there(s))
-		return worktree_hook_take(s, err);
+	if (worktree_hook_is_there(a))
+		return worktree_hook_take(a, err);
 	if (!t->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
-	s->job = s->record->base ? worktree_adopt(t->worktrees, &spec, s->record->base, on_worktree, s)
-				 : worktree_take(t->worktrees, &spec, on_worktree, s);
+	a->job = a->record->base ? worktree_adopt(t->worktrees, &spec, a->record->base, on_worktree, a)
+				 : worktree_take(t->worktrees, &spec, on_worktree, a);
 	return STEP_TAKES_TIME;
 }
 
 static void on_released(const struct worktree_end *end, void *data)
 {
-	struct subagent *s = data;
-	struct agent_record *t = s->record;
+	struct agent *a = data;
+	struct agent_record *t = a->record;
 
-	s->job = NULL;
+	a->job = NULL;
 	t->worktree = end->kept ? arena_strdup(&t->arena, end->path) : NULL;
 	t->branch = end->kept ? arena_strdup(&t->arena, end->branch) : t->branch;
 	if (end->kept && end->why && end->why[0])
-		buf_addf(&s->notes, "the worktree was kept: %s\n", end->why);
-	subagent_step_done(s, NULL);
+		buf_addf(&a->notes, "the worktree was kept: %s\n", end->why);
+	subagent_step_done(a, NULL);
 }
 
-int subagent_release_worktree(struct subagent *s, struct err *err)
+int subagent_release_worktree(struct agent *a, struct err *err)
 {
-	if (!s->worktree)
+	if (!a->worktree)
 		return 0;
-	if (s->worktree->by_hook)
-		return worktree_hook_release(s, err);
-	s->job = worktree_release(s->agent.tree->worktrees, TAKE(s->worktree), on_released, s);
+	if (a->worktree->by_hook)
+		return worktree_hook_release(a, err);
+	a->job = worktree_release(a->tree->worktrees, TAKE(a->worktree), on_released, a);
 	return STEP_TAKES_TIME;
 }
 
 /* Its processes write only in the worktree. A kernel that cannot hold them to it is said; any other failure is one. Their
  * temporary directory is in the worktree's part of the git directory, and goes with it. */
-static int confine(struct subagent *s, struct err *err)
+static int confine(struct agent *a, struct err *err)
 {
-	struct tool_env *env = &s->agent.env;
-	const struct worktree *w = s->worktree;
+	struct tool_env *env = &a->env;
+	const struct worktree *w = a->worktree;
 
-	env->temp_dir = w->by_hook ? arena_printf(&s->agent.arena, "%s/%s-tmp", s->agent.tree->tasks_dir, s->record->id)
-				   : arena_printf(&s->agent.arena, "%s/tmp", w->admin);
+	env->temp_dir = w->by_hook ? arena_printf(&a->arena, "%s/%s-tmp", a->tree->tasks_dir, a->record->id)
+				   : arena_printf(&a->arena, "%s/tmp", w->admin);
 	int rc =
 		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
 	if (rc < 0)
 		return rc;
 	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
 	if (fd == -ERR_LIMIT) {
-		add_note(s, "this kernel has no Landlock: commands of the agent are not held to its worktree");
+		add_note(a, "this kernel has no Landlock: commands of the agent are not held to its worktree");
 		return 0;
 	}
 	if (fd > 0)
@@ -190,16 +189,15 @@ static int confine(struct subagent *s, struct err *err)
 }
 
 /* The place is known: directories, branch, and what its own processes may write. */
-static int step_cwd(struct subagent *s, struct err *err)
+static int step_cwd(struct agent *a, struct err *err)
 {
-	struct agent *a = &s->agent;
-	struct agent_record *t = s->record;
+	struct agent_record *t = a->record;
 	const char *const *parent_dirs = a->parent->env.dirs;
 
-	a->cwd = arena_strdup(&a->arena, s->worktree ? s->worktree->path : s->root ? s->root : a->parent->env.cwd);
+	a->cwd = arena_strdup(&a->arena, a->worktree ? a->worktree->path : a->root ? a->root : a->parent->env.cwd);
 	a->branch = a->parent->branch;
 	a->env.dirs = parent_dirs;
-	if (!s->worktree) { /* its parent may be held to one */
+	if (!a->worktree) { /* its parent may be held to one */
 		a->env.landlock_fd = a->parent->env.landlock_fd;
 		a->env.temp_dir = a->parent->env.temp_dir;
 		return 0;
@@ -210,21 +208,21 @@ static int step_cwd(struct subagent *s, struct err *err)
 	for (size_t i = 1; i <= n; i++)
 		dirs[i] = i < n ? parent_dirs[i] : NULL;
 	a->env.dirs = dirs;
-	a->branch = arena_strdup(&a->arena, s->worktree->branch);
-	t->worktree = arena_strdup(&t->arena, s->worktree->path);
-	t->branch = arena_strdup(&t->arena, s->worktree->branch);
-	t->base = arena_strdup(&t->arena, s->worktree->base);
-	return confine(s, err) < 0 ? -(int)err->kind : meta_write(t, err);
+	a->branch = arena_strdup(&a->arena, a->worktree->branch);
+	t->worktree = arena_strdup(&t->arena, a->worktree->path);
+	t->branch = arena_strdup(&t->arena, a->worktree->branch);
+	t->base = arena_strdup(&t->arena, a->worktree->base);
+	return confine(a, err) < 0 ? -(int)err->kind : meta_write(t, err);
 }
 
-static int step_leave_cwd(struct subagent *s, struct err *err)
+static int step_leave_cwd(struct agent *a, struct err *err)
 {
-	int fd = s->agent.env.landlock_fd;
+	int fd = a->env.landlock_fd;
 
 	(void)err;
-	if (fd > 0 && fd != s->agent.parent->env.landlock_fd)
+	if (fd > 0 && fd != a->parent->env.landlock_fd)
 		close(fd);
-	s->agent.env.landlock_fd = 0;
+	a->env.landlock_fd = 0;
 	return 0;
 }
 
@@ -235,89 +233,86 @@ static struct memory_places memory_places(const struct agent_tree *t)
 	return (struct memory_places){ t->config_dir, t->project_dir, t->switches.trusted };
 }
 
-static bool has_memory(const struct subagent *s)
+static bool has_memory(const struct agent *a)
 {
-	return s->definition && s->agent.tree->switches.memory_on && s->definition->memory != MEMORY_NONE;
+	return a->definition && a->tree->switches.memory_on && a->definition->memory != MEMORY_NONE;
 }
 
-static int step_prompt(struct subagent *s, struct err *err)
+static int step_prompt(struct agent *a, struct err *err)
 {
-	const struct agent_definition *d = s->definition;
-	const struct agent_tree *t = s->agent.tree;
+	const struct agent_definition *d = a->definition;
+	const struct agent_tree *t = a->tree;
 
 	if (!d)
 		return 0; /* a fork has its parent's, to the byte */
 	struct memory_places places = memory_places(t);
-	bool memory = has_memory(s);
+	bool memory = has_memory(a);
 
-	buf_add(&s->system, d->prompt, d->prompt_len);
-	buf_addf(&s->system, "%s%s", s->system.n ? "\n\n" : "", subagent_rules_text);
+	buf_add(&a->system, d->prompt, d->prompt_len);
+	buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
 	if (memory && agent_memory_prepare(d, &places, err) < 0)
 		return -(int)err->kind;
 	if (memory)
-		agent_memory_prompt(&s->system, d, &places);
+		agent_memory_prompt(&a->system, d, &places);
 	if (t->append_system_prompt && t->append_system_prompt[0])
-		buf_addf(&s->system, "\n\n%s", t->append_system_prompt);
+		buf_addf(&a->system, "\n\n%s", t->append_system_prompt);
 	return 0;
 }
 
 /* ---- what it can do ---------------------------------------------------------------------------------------------- */
 
 /* What servers of its own bring is there, even if the session has none. */
-static void find_pool(const struct subagent *s, struct tool_set *out)
+static void find_pool(const struct agent *a, struct tool_set *out)
 {
-	const struct agent *a = &s->agent;
-	const struct tool_set *from = s->definition ? agent_tree_pool(a->tree) : &a->parent->tools;
+	const struct tool_set *from = a->definition ? agent_tree_pool(a->tree) : &a->parent->tools;
 
 	for (size_t i = 0; i < from->count; i++)
 		tool_set_add(out, from->tools[i]);
-	if (s->definition)
+	if (a->definition)
 		servers_bring_tools(a->tree, a->servers, out);
 }
 
-static int step_tools(struct subagent *s, struct err *err)
+static int step_tools(struct agent *a, struct err *err)
 {
-	struct agent *a = &s->agent;
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
 	AUTO_BUF struct buf why = { 0 };
 
-	find_pool(s, &pool);
-	tool_choose(s->definition,
+	find_pool(a, &pool);
+	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
 			    .pool = &pool,
-			    .own = subagent_own_tools(s),
-			    .background = s->record->background,
+			    .own = subagent_own_tools(a),
+			    .background = a->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
-			    .whole = !s->definition,
+			    .whole = !a->definition,
 		    },
-		    &s->choice);
-	if (s->definition &&
-	    (tool_choice_refuses(&s->choice, s->definition, &why) || tool_choice_lacks(&s->choice, &why))) {
-		buf_add(&s->failure, why.p, why.n);
+		    &a->choice);
+	if (a->definition &&
+	    (tool_choice_refuses(&a->choice, a->definition, &why) || tool_choice_lacks(&a->choice, &why))) {
+		buf_add(&a->failure, why.p, why.n);
 		return err_set(err, ERR_USAGE, "%s", why.p);
 	}
-	for (size_t i = 0; i < s->choice.tools.count; i++)
-		tool_set_add(&a->tools, s->choice.tools.tools[i]);
-	for (size_t i = 0; i < s->choice.unknown.count; i++)
-		buf_addf(&s->notes, "the definition names a tool that does not exist: %s\n", s->choice.unknown.list[i]);
-	a->agent_types = tool_choice_types(&s->choice, &a->arena);
-	if (!s->definition)
+	for (size_t i = 0; i < a->choice.tools.count; i++)
+		tool_set_add(&a->tools, a->choice.tools.tools[i]);
+	for (size_t i = 0; i < a->choice.unknown.count; i++)
+		buf_addf(&a->notes, "the definition names a tool that does not exist: %s\n", a->choice.unknown.list[i]);
+	a->agent_types = tool_choice_types(&a->choice, &a->arena);
+	if (!a->definition)
 		a->agent_types = a->parent->agent_types;
 	agent_tool_limit(a);
 	return 0;
 }
 
-static int step_permission(struct subagent *s, struct err *err)
+static int step_permission(struct agent *a, struct err *err)
 {
-	struct agent *a = &s->agent;
-	const struct agent_definition *d = s->definition;
-	const struct tool_choice *c = &s->choice;
+	const struct agent_definition *d = a->definition;
+	const struct tool_choice *c = &a->choice;
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
 	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
-	bool memory = has_memory(s);
+	bool memory = has_memory(a);
 	struct memory_places places = memory_places(a->tree);
 
 	(void)err;
@@ -331,52 +326,51 @@ static int step_permission(struct subagent *s, struct err *err)
 				  .only_count = only_count,
 				  .never = c->never.list,
 				  .never_count = c->never.count,
-				  .write_root = s->worktree ? s->worktree->path : NULL,
-				  .main_checkout = s->worktree ? s->worktree->root : NULL,
+				  .write_root = a->worktree ? a->worktree->path : NULL,
+				  .main_checkout = a->worktree ? a->worktree->root : NULL,
 				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
 			  });
 	if (d && d->permission_mode && !trusted)
-		add_note(s,
+		add_note(a,
 			 "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
 			 "`cadre trust` to record consent");
 	return 0;
 }
 
-static int step_drop_tools(struct subagent *s, struct err *err)
+static int step_drop_tools(struct agent *a, struct err *err)
 {
 	(void)err;
-	tool_choice_release(&s->choice);
+	tool_choice_release(&a->choice);
 	return 0;
 }
 
 /* ---- its own things ---------------------------------------------------------------------------------------------- */
 
-static unsigned turn_limit(const struct subagent *s)
+static unsigned turn_limit(const struct agent *a)
 {
-	int64_t n = s->record->request.max_turns;
+	int64_t n = a->record->request.max_turns;
 
-	if (!n && s->definition)
-		n = s->definition->max_turns;
+	if (!n && a->definition)
+		n = a->definition->max_turns;
 	return (unsigned)MIN(n, (int64_t)1 << 30);
 }
 
 /* A fork has its parent's, to the byte, unless it had loaded tools of its own before it was resumed. A resumed parent that has
  * not asked yet has the one that it will ask with. */
-static struct head *make_head(struct subagent *s)
+static struct head *make_head(struct agent *a)
 {
-	struct agent *a = &s->agent;
-	const struct agent_definition *d = s->definition;
+	const struct agent_definition *d = a->definition;
 	const struct query *q = &a->parent->query;
-	struct head *parent_head = s->load && q->next_head ? q->next_head : q->config.head;
-	const char *effort = s->record->request.effort ? s->record->request.effort : d ? d->effort : NULL;
+	struct head *parent_head = a->load && q->next_head ? q->next_head : q->config.head;
+	const char *effort = a->record->request.effort ? a->record->request.effort : d ? d->effort : NULL;
 
-	if (s->load)
-		agent_recall_tools(a, s->load);
+	if (a->load)
+		agent_recall_tools(a, a->load);
 	if (d) {
 		agent_defer_tools(a);
-		return context_head(a, buf_str(&s->system), effort);
+		return context_head(a, buf_str(&a->system), effort);
 	}
 	agent_defer_like(a, a->parent);
 	if (a->deferral.loaded.count > a->parent->deferral.loaded.count)
@@ -384,56 +378,55 @@ static struct head *make_head(struct subagent *s)
 	return head_ref(parent_head);
 }
 
-static int step_query(struct subagent *s, struct err *err)
+static int step_query(struct agent *a, struct err *err)
 {
-	struct agent *a = &s->agent;
-	const struct agent_definition *d = s->definition;
+	const struct agent_definition *d = a->definition;
 
 	(void)err;
-	s->record->turn_limit = turn_limit(s);
+	a->record->turn_limit = turn_limit(a);
 	a->budget.limit_usd = a->tree->limits.agent_usd;
 	a->budget.limit_tokens = a->tree->limits.agent_tokens;
 	agent_open(a, &(struct agent_query_spec){
-			      .head = make_head(s),
+			      .head = make_head(a),
 			      .reminder = d ? d->reminder : NULL,
-			      .max_turns = turn_limit(s),
+			      .max_turns = turn_limit(a),
 			      .want_deltas = a->tree->switches.forward_text,
 			      .needs_slot = true,
 		      });
-	buf_release(&s->system);
+	buf_release(&a->system);
 	a->query.agent_slot.taken = true; /* ours until here */
 	return 0;
 }
 
-static int step_end_shells(struct subagent *s, struct err *err)
+static int step_end_shells(struct agent *a, struct err *err)
 {
 	(void)err;
-	s->agent.tree->kit->end_shells(&s->agent.env);
+	a->tree->kit->end_shells(&a->env);
 	return 0;
 }
 
-static int step_announce(struct subagent *s, struct err *err)
+static int step_announce(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
 	(void)err;
-	agent_record_event(s->record, &task);
-	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
-	if (s->record->background)
-		agent_tree_tasks_changed(s->agent.tree);
+	agent_record_event(a->record, &task);
+	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
+	if (a->record->background)
+		agent_tree_tasks_changed(a->tree);
 	return 0;
 }
 
-static int step_announce_end(struct subagent *s, struct err *err)
+static int step_announce_end(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
 	(void)err;
-	agent_record_event(s->record, &task);
-	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_ENDED,
-					       .task = &task,
-					       .text = buf_str(&s->record->report),
-					       .is_error = end_words(s->record->state)->is_error });
+	agent_record_event(a->record, &task);
+	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_ENDED,
+				       .task = &task,
+				       .text = buf_str(&a->record->report),
+				       .is_error = end_words(a->record->state)->is_error });
 	return 0;
 }
 

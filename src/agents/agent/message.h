@@ -5,7 +5,7 @@
 #include "agents/agent/subagent.h"
 
 /* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
-int agent_message(struct subagent *to, const char *from, struct str text, struct err *err);
+int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
 
 /* What waits since an earlier run. Before the first request of this one. */

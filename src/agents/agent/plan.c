@@ -44,7 +44,7 @@ const char *plan_path(struct agent *a)
 {
 	if (!a->plan.path)
 		a->plan.path = arena_printf(&a->arena, "%s/%s%s%s.md", a->tree->plans_dir, a->tree->session_id,
-					    a->child ? "-" : "", a->child ? a->who.id : "");
+					    a->parent ? "-" : "", a->parent ? a->who.id : "");
 	return a->plan.path;
 }
 

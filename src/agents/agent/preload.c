@@ -101,24 +101,24 @@ void preload_stop(struct preload *p)
 
 static void on_child_ready(void *data)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 
-	s->preload = NULL;
-	subagent_step_done(s, NULL);
+	a->preload = NULL;
+	subagent_step_done(a, NULL);
 }
 
-int subagent_preload(struct subagent *s, struct err *err)
+int subagent_preload(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (!s->definition || s->load)
+	if (!a->definition || a->load)
 		return 0; /* a fork has its parent's words, one that goes on has its own */
-	s->preload = preload_start(&(struct preload_spec){ .agent = &s->agent,
-							   .names = &s->definition->skills,
-							   .initial = s->definition->initial_prompt,
-							   .skills = &s->skills,
-							   .initial_skill = &s->initial,
-							   .notes = &s->notes,
+	a->preload = preload_start(&(struct preload_spec){ .agent = a,
+							   .names = &a->definition->skills,
+							   .initial = a->definition->initial_prompt,
+							   .skills = &a->skills,
+							   .initial_skill = &a->initial,
+							   .notes = &a->notes,
 							   .done = on_child_ready,
-							   .data = s });
-	return s->preload ? STEP_TAKES_TIME : 0;
+							   .data = a });
+	return a->preload ? STEP_TAKES_TIME : 0;
 }

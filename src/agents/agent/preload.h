@@ -22,4 +22,4 @@ struct preload_spec {
 struct preload *preload_start(const struct preload_spec *spec);
 void preload_stop(struct preload *p); /* done comes soon; NULL is allowed */
 
-int subagent_preload(struct subagent *s, struct err *err); /* a step of life[] */
+int subagent_preload(struct agent *a, struct err *err); /* a step of life[] */

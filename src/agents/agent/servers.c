@@ -97,9 +97,9 @@ void agent_join_declared(struct agent *a, const struct agent_definition *d, stru
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 /* Not if it names its tools and none of a server among them. */
-static bool may_use_session(const struct subagent *s)
+static bool may_use_session(const struct agent *a)
 {
-	const struct agent_definition *d = s->definition;
+	const struct agent_definition *d = a->definition;
 
 	if (!d || !d->tools.present || d->tools.all)
 		return true;
@@ -110,65 +110,64 @@ static bool may_use_session(const struct subagent *s)
 }
 
 /* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
-static void share_session(struct subagent *s)
+static void share_session(struct agent *a)
 {
-	const struct mcp_set *session = s->agent.tree->main.servers;
+	const struct mcp_set *session = a->tree->main.servers;
 
 	for (size_t i = 0; i < mcp_set_count(session); i++)
-		mcp_set_share(own_set(&s->agent), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
+		mcp_set_share(own_set(a), session, str_from(mcp_link_server(mcp_set_at(session, i))->name));
 }
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
 static void on_servers_up(void *data)
 {
-	struct subagent *s = data;
-	const struct agent_tree *t = s->agent.tree;
+	struct agent *a = data;
+	const struct agent_tree *t = a->tree;
 
-	s->awaits_servers = false;
-	for (size_t i = 0; i < s->own_servers; i++)
-		mcp_link_tools(mcp_set_at(s->agent.servers, i), &s->server_tools);
+	a->awaits_servers = false;
+	for (size_t i = 0; i < a->own_servers; i++)
+		mcp_link_tools(mcp_set_at(a->servers, i), &a->server_tools);
 	if (t->on_servers)
 		t->on_servers(t->data);
-	subagent_step_done(s, NULL);
+	subagent_step_done(a, NULL);
 }
 
-int subagent_join_servers(struct subagent *s, struct err *err)
+int subagent_join_servers(struct agent *a, struct err *err)
 {
-	struct agent *a = &s->agent;
 	const struct agent_tree *t = a->tree;
 	const struct mcp_set *session = t->main.servers;
 
 	(void)err;
-	if (s->definition)
-		agent_join_declared(a, s->definition, &s->notes);
-	s->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
-	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(s))
-		share_session(s);
+	if (a->definition)
+		agent_join_declared(a, a->definition, &a->notes);
+	a->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
+	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(a))
+		share_session(a);
 	if (!a->servers)
 		return 0;
-	s->awaits_servers = true;
-	mcp_set_wait(a->servers, t->server_wait_ms, on_servers_up, s);
+	a->awaits_servers = true;
+	mcp_set_wait(a->servers, t->server_wait_ms, on_servers_up, a);
 	return STEP_TAKES_TIME;
 }
 
-void subagent_stop_waiting(struct subagent *s)
+void subagent_stop_waiting(struct agent *a)
 {
-	if (s->awaits_servers)
-		mcp_set_wait(s->agent.servers, 0, on_servers_up, s);
+	if (a->awaits_servers)
+		mcp_set_wait(a->servers, 0, on_servers_up, a);
 }
 
-int subagent_leave_servers(struct subagent *s, struct err *err)
+int subagent_leave_servers(struct agent *a, struct err *err)
 {
 	(void)err;
-	tool_set_release(&s->server_tools);
-	mcp_set_free(TAKE(s->agent.servers));
-	s->agent.env.servers = NULL;
+	tool_set_release(&a->server_tools);
+	mcp_set_free(TAKE(a->servers));
+	a->env.servers = NULL;
 	return 0;
 }
 
-const struct tool_set *subagent_own_tools(const struct subagent *s)
+const struct tool_set *subagent_own_tools(const struct agent *a)
 {
-	return s->server_tools.count ? &s->server_tools : NULL;
+	return a->server_tools.count ? &a->server_tools : NULL;
 }
 
 /* ---- what is told about them ------------------------------------------------------------------------------------- */

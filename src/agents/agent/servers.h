@@ -8,12 +8,12 @@
 void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
-int subagent_join_servers(struct subagent *s, struct err *err);
-int subagent_leave_servers(struct subagent *s, struct err *err);
-void subagent_stop_waiting(struct subagent *s); /* for servers: the step ends now */
+int subagent_join_servers(struct agent *a, struct err *err);
+int subagent_leave_servers(struct agent *a, struct err *err);
+void subagent_stop_waiting(struct agent *a); /* for servers: the step ends now */
 
 /* The tools that the servers of a definition bring, whatever its `tools` says; NULL: it has none. */
-const struct tool_set *subagent_own_tools(const struct subagent *s);
+const struct tool_set *subagent_own_tools(const struct agent *a);
 
 /* The built-in tools that come with servers join the pool, unless they are there: those for resources, if a server of the set
  * has some, and the one that finds tools among many. set may be NULL. */

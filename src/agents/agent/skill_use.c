@@ -301,8 +301,8 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 
 static bool runs_already(const struct agent_tree *t, struct str description)
 {
-	for (const struct subagent *s = t->alive; s; s = s->next)
-		if (str_is(description, s->record->description))
+	for (const struct agent *a = t->alive; a; a = a->next)
+		if (str_is(description, a->record->description))
 			return true;
 	return false;
 }

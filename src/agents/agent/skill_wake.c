@@ -127,9 +127,9 @@ static void wake_by_path(struct touch *t, const struct skill_registry *r, const 
 /* An agent in a worktree has the skills of the project that it is a copy of. */
 static const char *path_in_project(const struct agent *a, struct arena *scratch, const char *path)
 {
-	while (a->child && !a->child->worktree)
+	while (a->parent && !a->worktree)
 		a = a->parent;
-	const struct worktree *w = a->child ? a->child->worktree : NULL;
+	const struct worktree *w = a->parent ? a->worktree : NULL;
 	if (!w || !path_is_inside(path, w->path))
 		return path;
 	return arena_printf(scratch, "%s%s", w->root, path + strlen(w->path));

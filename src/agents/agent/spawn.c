@@ -211,9 +211,9 @@ static bool spawn(struct agent *parent, const struct spawn_request *r, struct to
 			return false;
 		}
 	}
-	struct subagent *s = subagent_new(parent, make_task(parent, r, d, call), d);
-	s->call = call;
-	subagent_kick(s);
+	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
+	a->call = call;
+	subagent_kick(a);
 	return true;
 }
 

@@ -15,342 +15,326 @@ enum { STOPPED_HOOKS_MS = 5000 };
 static void on_kick(struct kick *kick);
 static void on_hooks_late(struct timer *timer);
 
-void subagent_kick(struct subagent *s)
+void subagent_kick(struct agent *a)
 {
-	loop_kick(s->agent.tree->loop, &s->kick);
+	loop_kick(a->tree->loop, &a->kick);
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------------- */
 
 static void on_turn_end(struct agent *a)
 {
-	a->child->turn_over = true;
-	subagent_kick(a->child);
+	a->turn_over = true;
+	subagent_kick(a);
 }
 
 static void on_notice(struct agent *a)
 {
-	subagent_kick(a->child);
+	subagent_kick(a);
 }
 
-void subagent_step_done(struct subagent *s, const struct err *err)
+void subagent_step_done(struct agent *a, const struct err *err)
 {
-	s->step_over = true;
+	a->step_over = true;
 	if (err)
-		s->step_err = *err;
-	subagent_kick(s);
+		a->step_err = *err;
+	subagent_kick(a);
 }
 
-void subagent_progress(struct subagent *s)
+void subagent_progress(struct agent *a)
 {
 	struct event_task task;
 
-	agent_record_event(s->record, &task);
-	agent_emit(&s->agent, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
-	agent_record_note(s->record);
+	agent_record_event(a->record, &task);
+	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
+	agent_record_note(a->record);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------------------------- */
 
-struct subagent *subagent_new(struct agent *parent, struct agent_record *record, struct agent_definition *definition)
+struct agent *subagent_new(struct agent *parent, struct agent_record *record, struct agent_definition *definition)
 {
-	struct subagent *s = xcalloc(1, sizeof *s);
+	struct agent *a = xcalloc(1, sizeof *a);
 	struct agent_tree *t = parent->tree;
 
-	agent_init(&s->agent, t, parent);
-	s->agent.child = s;
-	s->agent.on_turn_end = on_turn_end;
-	s->agent.on_notice = on_notice;
-	s->agent.is_fork = !definition;
-	s->agent.who = (struct event_agent){ .id = record->id,
-					     .type = record->type,
-					     .name = record->name,
-					     .description = record->description,
-					     .tool_use_id = record->tool_use_id,
-					     .parent_id = record->parent_id,
-					     .depth = record->depth };
-	s->record = record;
-	s->definition = definition;
-	s->kick.step = on_kick;
-	s->hook_limit.fire = on_hooks_late;
-	record->live = s;
+	agent_init(a, t, parent);
+	a->on_turn_end = on_turn_end;
+	a->on_notice = on_notice;
+	a->is_fork = !definition;
+	a->who = (struct event_agent){ .id = record->id,
+				       .type = record->type,
+				       .name = record->name,
+				       .description = record->description,
+				       .tool_use_id = record->tool_use_id,
+				       .parent_id = record->parent_id,
+				       .depth = record->depth };
+	a->record = record;
+	a->definition = definition;
+	a->kick.step = on_kick;
+	a->hook_limit.fire = on_hooks_late;
+	record->live = a;
 	record->state = AGENT_RUNNING;
 	record->ended_ms = 0;
 	parent->children++;
-	s->next = t->alive;
-	s->prev = &t->alive;
+	a->next = t->alive;
+	a->prev = &t->alive;
 	if (t->alive)
-		t->alive->prev = &s->next;
-	t->alive = s;
+		t->alive->prev = &a->next;
+	t->alive = a;
 	t->alive_count++;
-	return s;
+	return a;
 }
 
 /* It is no longer among those who work. */
-static void subagent_unlink(struct subagent *s)
+static void subagent_unlink(struct agent *a)
 {
-	agent_record_refresh(s->record);
-	*s->prev = s->next;
-	if (s->next)
-		s->next->prev = s->prev;
-	s->agent.tree->alive_count--;
-	s->agent.parent->children--;
-	s->record->live = NULL;
+	agent_record_refresh(a->record);
+	*a->prev = a->next;
+	if (a->next)
+		a->next->prev = a->prev;
+	a->tree->alive_count--;
+	a->parent->children--;
+	a->record->live = NULL;
 }
 
-static void subagent_free(struct subagent *s)
+static void subagent_free(struct agent *a)
 {
-	kick_cancel(&s->kick);
-	timer_stop(s->agent.tree->loop, &s->hook_limit);
-	if (s->load) {
-		session_load_release(s->load);
-		free(s->load);
-	}
-	worktree_free(s->worktree);
-	tool_choice_release(&s->choice);
-	buf_release(&s->failure);
-	buf_release(&s->message);
-	buf_release(&s->system);
-	buf_release(&s->notes);
-	buf_release(&s->skills);
-	buf_release(&s->initial);
-	buf_release(&s->start_context);
-	buf_release(&s->start_refusal);
-	agent_unref(s->definition);
-	agent_release(&s->agent);
-	free(s);
+	kick_cancel(&a->kick);
+	timer_stop(a->tree->loop, &a->hook_limit);
+	agent_release(a);
+	free(a);
 }
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-static void begin(struct subagent *s)
+static void begin(struct agent *a)
 {
 	struct err err = { 0 };
 
-	s->lived = true;
-	if (subagent_initial_messages(s, &err) < 0) {
-		buf_addf(&s->failure, "%s", err.text);
-		subagent_begin_end(s, AGENT_FAILED);
+	a->lived = true;
+	if (subagent_initial_messages(a, &err) < 0) {
+		buf_addf(&a->failure, "%s", err.text);
+		subagent_begin_end(a, AGENT_FAILED);
 		return;
 	}
-	subagent_launched(s);
-	s->phase = CHILD_RUNS;
-	if (!s->turn_over)
-		query_start(&s->agent.query);
+	subagent_launched(a);
+	a->phase = CHILD_RUNS;
+	if (!a->turn_over)
+		query_start(&a->query);
 }
 
 /* Of one in the background: its call is over, and it is not yet. */
-void subagent_launched(struct subagent *s)
+void subagent_launched(struct agent *a)
 {
-	if (s->record->background && s->call)
-		report_launched(TAKE(s->call), s->record);
+	if (a->record->background && a->call)
+		report_launched(TAKE(a->call), a->record);
 }
 
-void subagent_begin_end(struct subagent *s, enum end_state end)
+void subagent_begin_end(struct agent *a, enum end_state end)
 {
-	s->end = end;
-	s->phase = CHILD_ENDS;
-	s->step = 0;
-	s->in_step = false;
-	for (struct subagent *c = s->agent.children ? s->agent.tree->alive : NULL; c; c = c->next) {
-		if (c->agent.parent != &s->agent)
+	a->end = end;
+	a->phase = CHILD_ENDS;
+	a->step = 0;
+	a->in_step = false;
+	for (struct agent *c = a->children ? a->tree->alive : NULL; c; c = c->next) {
+		if (c->parent != a)
 			continue;
-		if (s->suspend_asked)
+		if (a->suspend_asked)
 			c->suspend_asked = true;
 		else
 			c->stop_asked = true;
 		subagent_kick(c);
 	}
-	subagent_kick(s);
+	subagent_kick(a);
 }
 
 /* Runs one step of a table: true when it is over, with its failure in *err. */
-static bool run_step(struct subagent *s, int (*fn)(struct subagent *, struct err *), struct err *err)
+static bool run_step(struct agent *a, int (*fn)(struct agent *, struct err *), struct err *err)
 {
-	if (!s->in_step) {
-		s->in_step = true;
-		s->step_over = false;
-		s->step_err = (struct err){ 0 };
-		int status = fn ? fn(s, err) : 0;
-		if (status == STEP_TAKES_TIME && !s->step_over)
+	if (!a->in_step) {
+		a->in_step = true;
+		a->step_over = false;
+		a->step_err = (struct err){ 0 };
+		int status = fn ? fn(a, err) : 0;
+		if (status == STEP_TAKES_TIME && !a->step_over)
 			return false;
 		if (status < 0)
-			s->step_err = *err;
-		s->step_over = true;
+			a->step_err = *err;
+		a->step_over = true;
 	}
-	if (!s->step_over)
+	if (!a->step_over)
 		return false;
-	s->in_step = false;
-	*err = s->step_err;
+	a->in_step = false;
+	*err = a->step_err;
 	return true;
 }
 
 /* A step that waits is cut short; its end still comes. */
-static void expedite_step(struct subagent *s)
+static void expedite_step(struct agent *a)
 {
-	if (s->job)
-		worktree_job_cancel(s->job);
-	if (s->firing)
-		hook_cancel(s->firing);
-	subagent_stop_waiting(s);
-	preload_stop(s->preload);
-	if (s->agent.query.agent_slot.waiting) {
-		slot_leave(&s->agent.tree->slots, &s->agent.query.agent_slot);
-		subagent_step_done(s, NULL);
+	if (a->job)
+		worktree_job_cancel(a->job);
+	if (a->firing)
+		hook_cancel(a->firing);
+	subagent_stop_waiting(a);
+	preload_stop(a->preload);
+	if (a->query.agent_slot.waiting) {
+		slot_leave(&a->tree->slots, &a->query.agent_slot);
+		subagent_step_done(a, NULL);
 	}
 }
 
 static void on_hooks_late(struct timer *timer)
 {
-	struct subagent *s = CONTAINER_OF(timer, struct subagent, hook_limit);
+	struct agent *a = CONTAINER_OF(timer, struct agent, hook_limit);
 
-	if (s->firing)
-		hook_cancel(s->firing);
+	if (a->firing)
+		hook_cancel(a->firing);
 }
 
 /* Whoever stops an agent does not wait for its stop hooks as long as they may take otherwise. */
-static void limit_hooks(struct subagent *s)
+static void limit_hooks(struct agent *a)
 {
-	if ((s->stop_asked || s->suspend_asked) && s->firing && !timer_running(&s->hook_limit))
-		timer_start(s->agent.tree->loop, &s->hook_limit, STOPPED_HOOKS_MS);
+	if ((a->stop_asked || a->suspend_asked) && a->firing && !timer_running(&a->hook_limit))
+		timer_start(a->tree->loop, &a->hook_limit, STOPPED_HOOKS_MS);
 }
 
-static bool go_down(struct subagent *s);
+static bool go_down(struct agent *a);
 
-static void begin_teardown(struct subagent *s, enum end_state end)
+static void begin_teardown(struct agent *a, enum end_state end)
 {
-	s->end = end;
-	s->phase = CHILD_TEARDOWN;
-	s->step = s->lived ? life_count : s->step;
-	s->in_step = false;
+	a->end = end;
+	a->phase = CHILD_TEARDOWN;
+	a->step = a->lived ? life_count : a->step;
+	a->in_step = false;
 }
 
-static bool asked_to_end(const struct subagent *s)
+static bool asked_to_end(const struct agent *a)
 {
-	return s->stop_asked || s->suspend_asked;
+	return a->stop_asked || a->suspend_asked;
 }
 
-static void go_up(struct subagent *s)
+static void go_up(struct agent *a)
 {
 	struct err err = { 0 };
 
-	if (asked_to_end(s) && s->in_step && !s->step_over)
-		expedite_step(s);
-	while (s->step < life_count) {
-		if (!run_step(s, life[s->step].up, &err))
+	if (asked_to_end(a) && a->in_step && !a->step_over)
+		expedite_step(a);
+	while (a->step < life_count) {
+		if (!run_step(a, life[a->step].up, &err))
 			return;
 		if (err.kind) {
-			if (!s->failure.n)
-				buf_addstr(&s->failure, err.text);
-			begin_teardown(s, asked_to_end(s) ? (s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED)
+			if (!a->failure.n)
+				buf_addstr(&a->failure, err.text);
+			begin_teardown(a, asked_to_end(a) ? (a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED)
 							  : AGENT_FAILED);
 			return;
 		}
-		s->step++;
-		if (asked_to_end(s)) {
-			begin_teardown(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+		a->step++;
+		if (asked_to_end(a)) {
+			begin_teardown(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
 			return;
 		}
 	}
-	begin(s);
+	begin(a);
 }
 
-static void turn_over(struct subagent *s)
+static void turn_over(struct agent *a)
 {
-	struct query *q = &s->agent.query;
+	struct query *q = &a->query;
 
-	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(s)) {
-		agent_leave_fallback(&s->agent);
-		agent_leave_turn_model(&s->agent);
+	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(a)) {
+		agent_leave_fallback(a);
+		agent_leave_turn_model(a);
 		query_start(q);
 		return;
 	}
-	if (s->agent.children && q->end == QUERY_DONE && !asked_to_end(s)) {
-		s->phase = CHILD_RESTS;
-		slot_leave(&s->agent.tree->slots, &q->agent_slot);
+	if (a->children && q->end == QUERY_DONE && !asked_to_end(a)) {
+		a->phase = CHILD_RESTS;
+		slot_leave(&a->tree->slots, &q->agent_slot);
 		return;
 	}
-	end_reason(&s->failure, q);
-	subagent_begin_end(s, s->suspend_asked ? AGENT_SUSPENDED : end_state_of(q));
+	end_reason(&a->failure, q);
+	subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : end_state_of(q));
 }
 
-static void run(struct subagent *s)
+static void run(struct agent *a)
 {
-	if (asked_to_end(s) && s->agent.query.state != QUERY_IDLE)
-		query_cancel(&s->agent.query);
-	if (!s->turn_over)
+	if (asked_to_end(a) && a->query.state != QUERY_IDLE)
+		query_cancel(&a->query);
+	if (!a->turn_over)
 		return;
-	s->turn_over = false;
-	turn_over(s);
+	a->turn_over = false;
+	turn_over(a);
 }
 
 /* Its children work; it goes on when one of them has something to tell, and ends when none is left. */
-static void rest(struct subagent *s)
+static void rest(struct agent *a)
 {
-	if (asked_to_end(s)) {
-		subagent_begin_end(s, s->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
-	} else if (s->agent.query.notice_count) {
-		s->phase = CHILD_RUNS;
-		agent_leave_fallback(&s->agent);
-		agent_leave_turn_model(&s->agent);
-		query_start(&s->agent.query);
-	} else if (!s->agent.children) {
-		subagent_begin_end(s, AGENT_COMPLETED);
+	if (asked_to_end(a)) {
+		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+	} else if (a->query.notice_count) {
+		a->phase = CHILD_RUNS;
+		agent_leave_fallback(a);
+		agent_leave_turn_model(a);
+		query_start(&a->query);
+	} else if (!a->children) {
+		subagent_begin_end(a, AGENT_COMPLETED);
 	}
 }
 
 /* True: the child is gone. */
-static bool go_to_end(struct subagent *s)
+static bool go_to_end(struct agent *a)
 {
 	struct err err = { 0 };
 
-	if (s->agent.children)
+	if (a->children)
 		return false; /* no child outlives its parent */
-	while (s->step < ending_count) {
-		if (!run_step(s, ending[s->step].run, &err)) {
-			limit_hooks(s);
+	while (a->step < ending_count) {
+		if (!run_step(a, ending[a->step].run, &err)) {
+			limit_hooks(a);
 			return false;
 		}
-		if (s->stop_blocked) {
-			s->stop_blocked = false;
-			s->phase = CHILD_RUNS;
-			(void)subagent_remind(s, buf_str(&s->message), &err);
-			query_go_on(&s->agent.query);
+		if (a->stop_blocked) {
+			a->stop_blocked = false;
+			a->phase = CHILD_RUNS;
+			(void)subagent_remind(a, buf_str(&a->message), &err);
+			query_go_on(&a->query);
 			return false;
 		}
-		s->step++;
+		a->step++;
 	}
-	begin_teardown(s, s->end);
-	return go_down(s);
+	begin_teardown(a, a->end);
+	return go_down(a);
 }
 
 /* True: the child is gone. The step that failed undid itself; those before it are taken down, last first. */
-static bool go_down(struct subagent *s)
+static bool go_down(struct agent *a)
 {
 	struct err err = { 0 };
 
-	while (s->step > 0) {
-		if (!run_step(s, life[s->step - 1].down, &err)) {
-			limit_hooks(s);
+	while (a->step > 0) {
+		if (!run_step(a, life[a->step - 1].down, &err)) {
+			limit_hooks(a);
 			return false;
 		}
-		s->step--;
+		a->step--;
 	}
 	return true;
 }
 
-static void leave(struct subagent *s)
+static void leave(struct agent *a)
 {
-	struct agent_tree *t = s->agent.tree;
-	struct agent *parent = s->agent.parent;
-	struct agent_record *record = s->record;
+	struct agent_tree *t = a->tree;
+	struct agent *parent = a->parent;
+	struct agent_record *record = a->record;
 
-	subagent_unlink(s);
-	subagent_tell(s);
-	subagent_free(s);
+	subagent_unlink(a);
+	subagent_tell(a);
+	subagent_free(a);
 	agent_record_end_waits(record);
-	if (parent->child)
-		subagent_kick(parent->child);
+	if (parent->parent)
+		subagent_kick(parent);
 	if (!t->alive_count)
 		agent_tree_tell_tasks(t);
 	if (!t->alive_count && t->on_idle)
@@ -359,15 +343,15 @@ static void leave(struct subagent *s)
 
 static void on_kick(struct kick *kick)
 {
-	struct subagent *s = CONTAINER_OF(kick, struct subagent, kick);
+	struct agent *a = CONTAINER_OF(kick, struct agent, kick);
 
-	if (s->phase == CHILD_STARTS)
-		go_up(s);
-	if (s->phase == CHILD_RUNS)
-		run(s);
-	if (s->phase == CHILD_RESTS)
-		rest(s);
-	bool over = s->phase == CHILD_ENDS ? go_to_end(s) : s->phase == CHILD_TEARDOWN && go_down(s);
+	if (a->phase == CHILD_STARTS)
+		go_up(a);
+	if (a->phase == CHILD_RUNS)
+		run(a);
+	if (a->phase == CHILD_RESTS)
+		rest(a);
+	bool over = a->phase == CHILD_ENDS ? go_to_end(a) : a->phase == CHILD_TEARDOWN && go_down(a);
 	if (over)
-		leave(s);
+		leave(a);
 }

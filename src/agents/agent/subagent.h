@@ -14,54 +14,6 @@
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 
-enum subagent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_TEARDOWN };
-
-struct subagent {
-	struct agent agent;
-	struct agent_record *record;         /* borrowed */
-	struct subagent *next, **prev;       /* in tree->alive */
-	struct tool_call *call;              /* waits for its end; NULL: nobody does */
-	struct agent_definition *definition; /* reference; NULL: a fork */
-	struct kick kick;
-
-	enum subagent_phase phase;
-	size_t step;  /* of life[] on the way up and down, of ending[] in the end */
-	bool in_step; /* the step was begun; step_over is the fact that ends it */
-	bool step_over;
-	struct err step_err; /* kind != 0: it failed */
-
-	/* Facts */
-	bool turn_over;
-	bool stop_asked, suspend_asked;
-	enum end_state end; /* once the end has begun */
-	struct buf failure; /* why it failed or was not started */
-
-	struct buf message;        /* of a resumed one: what to go on with; empty: its interrupted turn */
-	struct session_load *load; /* owned; of a resumed one until it runs */
-	const char *root;          /* the same: where it works; NULL: where its parent is */
-
-	/* What the steps made */
-	struct model_choice model;
-	struct tool_choice choice;
-	struct buf system, notes; /* notes: for the parent, a line each */
-	struct preload *preload;  /* while it is at it; in the agent's arena */
-	struct buf skills;        /* texts of preloaded ones; empty: none */
-	struct buf initial;       /* the initial prompt, if it is a skill's */
-	struct buf start_context; /* of the start hooks */
-	struct buf start_refusal; /* the same; empty: they let it live */
-	struct hook_firing *firing;
-	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
-	bool lived;                   /* it was up: it has an end of its own */
-	bool start_fired;             /* start hooks ran: stop hooks will */
-	bool stop_blocked;            /* a stop hook wants it to go on ... */
-	unsigned stop_blocks;         /* ... as so many before */
-	bool awaits_servers;          /* the step waits for MCP servers */
-	size_t own_servers;           /* of those that it joined, the first: its definition's own */
-	struct tool_set server_tools; /* of those; until they are left */
-	struct worktree_job *job;     /* while one runs */
-	struct worktree *worktree;    /* owned; NULL: it works where its parent does */
-};
-
 /* Texts are borrowed until return */
 struct spawn_request {
 	struct str description, prompt;
@@ -85,25 +37,25 @@ void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
 void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
 /* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
-bool agent_to_background(struct subagent *s);
+bool agent_to_background(struct agent *a);
 /* After a resumed parent is open: children that were at work go on, ends that were not told are told. */
 void agent_tree_restore(struct agent *parent, const struct map *delivered);
 /* Would that find anything for the main agent? */
 bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
 
 /* Between the files of this room */
-struct subagent *subagent_new(struct agent *parent, struct agent_record *record,
-			      struct agent_definition *definition); /* takes it */
-void subagent_kick(struct subagent *s);
-void subagent_step_done(struct subagent *s, const struct err *err); /* of a step that took time; err may be NULL */
-void subagent_begin_end(struct subagent *s, enum end_state end);
-bool subagent_shares_history(const struct subagent *s);
-int subagent_initial_messages(struct subagent *s, struct err *err); /* initial_messages.c; on disk when it returns */
-int subagent_remind(struct subagent *s, struct str text, struct err *err);
-void subagent_launched(struct subagent *s);
-void subagent_tell(struct subagent *s);
+struct agent *subagent_new(struct agent *parent, struct agent_record *record,
+			   struct agent_definition *definition); /* takes it */
+void subagent_kick(struct agent *a);
+void subagent_step_done(struct agent *a, const struct err *err); /* of a step that took time; err may be NULL */
+void subagent_begin_end(struct agent *a, enum end_state end);
+bool subagent_shares_history(const struct agent *a);
+int subagent_initial_messages(struct agent *a, struct err *err); /* initial_messages.c; on disk when it returns */
+int subagent_remind(struct agent *a, struct str text, struct err *err);
+void subagent_launched(struct agent *a);
+void subagent_tell(struct agent *a);
 void subagent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
-int subagent_release_worktree(struct subagent *s, struct err *err);
+int subagent_release_worktree(struct agent *a, struct err *err);
 
 enum { AGENT_NOTICE_LEN = 40 };
 void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
@@ -116,14 +68,14 @@ void agent_take_up(struct agent_record *record, struct agent *parent, struct too
 enum { STEP_TAKES_TIME = 1 };
 struct life_step {
 	const char *name;
-	int (*up)(struct subagent *s, struct err *err);
-	int (*down)(struct subagent *s, struct err *err); /* NULL: nothing to undo */
+	int (*up)(struct agent *a, struct err *err);
+	int (*down)(struct agent *a, struct err *err); /* NULL: nothing to undo */
 };
 extern const struct life_step life[];
 extern const size_t life_count;
 struct end_step {
 	const char *name;
-	int (*run)(struct subagent *s, struct err *err);
+	int (*run)(struct agent *a, struct err *err);
 };
 extern const struct end_step ending[];
 extern const size_t ending_count;

@@ -34,8 +34,8 @@ static void put_fields(struct json_out *w, const struct agent *a, const struct t
 	json_kcstr(w, "task_id", words->id);
 	json_kcstr(w, "task_subject", words->subject);
 	json_kcstr(w, "task_description", words->description);
-	if (a->child && a->child->record->name)
-		json_kcstr(w, "teammate_name", a->child->record->name);
+	if (a->parent && a->record->name)
+		json_kcstr(w, "teammate_name", a->record->name);
 	json_close(w);
 }
 

@@ -119,7 +119,7 @@ struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 	if (!id[0])
 		return &t->main;
 	struct agent_record *record = map_get(&t->by_id, str_from(id));
-	return record && record->live ? &record->live->agent : NULL;
+	return record && record->live ? record->live : NULL;
 }
 
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
@@ -150,7 +150,7 @@ void agent_record_end_waits(struct agent_record *record)
 /* Figures of one that runs are in its agent. */
 void agent_record_refresh(struct agent_record *record)
 {
-	const struct agent *a = record->live ? &record->live->agent : NULL;
+	const struct agent *a = record->live ? record->live : NULL;
 
 	if (!a)
 		return;
@@ -234,29 +234,29 @@ unsigned agent_tree_background(const struct agent_tree *t)
 {
 	unsigned n = 0;
 
-	for (const struct subagent *s = t->alive; s; s = s->next)
-		n += s->record->background;
+	for (const struct agent *a = t->alive; a; a = a->next)
+		n += a->record->background;
 	return n;
 }
 
 void agent_tree_end(struct agent_tree *t, bool suspend)
 {
 	t->closing = t->closing || suspend;
-	for (struct subagent *s = t->alive; s; s = s->next) {
+	for (struct agent *a = t->alive; a; a = a->next) {
 		if (suspend)
-			s->suspend_asked = true;
+			a->suspend_asked = true;
 		else
-			s->stop_asked = true;
-		subagent_kick(s);
+			a->stop_asked = true;
+		subagent_kick(a);
 	}
 }
 
 void agent_tree_pause(struct agent_tree *t, bool on)
 {
 	query_pause(&t->main.query, on);
-	for (struct subagent *s = t->alive; s; s = s->next)
-		if (s->agent.query.config.loop)
-			query_pause(&s->agent.query, on);
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->query.config.loop)
+			query_pause(&a->query, on);
 }
 
 void agent_tree_tell_tasks(struct agent_tree *t)

@@ -56,7 +56,7 @@ struct agent_record {
 	bool background, one_shot, is_fork, built_in;
 	bool stopped_by_user; /* it stays stopped until the user says otherwise */
 	enum end_state state;
-	struct subagent *live;        /* NULL: it does not run */
+	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
 	struct usage usage;           /* when it had ended */
 	double cost_usd;
@@ -167,7 +167,7 @@ struct agent_tree {
 	struct buf hook_notes; /* classifierContext of hooks, the newest last */
 	struct slot_pool slots;
 	struct budget budget;
-	struct subagent *alive; /* list by next */
+	struct agent *alive; /* list by next */
 	unsigned alive_count;
 	struct agent_record *records, **records_end;
 	struct map by_id; /* id -> struct agent_record */
@@ -234,4 +234,4 @@ void agent_tree_tasks_changed(struct agent_tree *t);
 void agent_tree_tell_tasks(struct agent_tree *t);
 
 /* Of the children's lives (subagent.c), for the agent */
-void subagent_progress(struct subagent *s);
+void subagent_progress(struct agent *a);

@@ -5,10 +5,10 @@
 #pragma once
 #include "agents/agent/subagent.h"
 
-bool worktree_hook_is_there(struct subagent *s); /* otherwise git has to do it */
+bool worktree_hook_is_there(struct agent *a); /* otherwise git has to do it */
 /* Steps, as in life.c */
-int worktree_hook_take(struct subagent *s, struct err *err);
-int worktree_hook_release(struct subagent *s, struct err *err);
+int worktree_hook_take(struct agent *a, struct err *err);
+int worktree_hook_release(struct agent *a, struct err *err);
 /* A ruleset for its processes: they write in the copy and in temp_dir. */
 int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struct err *err);
 /* May an agent be sent to this directory? root: the checkout that it must stay out of. *ret_path: links resolved. */

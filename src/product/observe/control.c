@@ -207,7 +207,7 @@ static void choose_all(struct visit *v)
 	const struct agent_tree *t = &v->control->session->tree;
 
 	v->pending = xcalloc(t->alive_count + 1, sizeof *v->pending);
-	for (const struct subagent *s = t->alive; s; s = s->next)
+	for (const struct agent *s = t->alive; s; s = s->next)
 		wait_for(v, s->record);
 }
 

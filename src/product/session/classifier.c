@@ -72,8 +72,8 @@ static void describe(struct buf *out, const struct said *said, const struct agen
 	for (size_t i = 0; i < said->count; i++)
 		json_put_cstr(&w, said->texts[i]);
 	json_close(&w);
-	if (a->child && a->child->record->prompt) {
-		struct str task = utf8_cut(str_from(a->child->record->prompt), SAID_MAX_BYTES);
+	if (a->parent && a->record->prompt) {
+		struct str task = utf8_cut(str_from(a->record->prompt), SAID_MAX_BYTES);
 		json_kstr(&w, "agent_task", task);
 	}
 	if (a->tree->hook_notes.n)

@@ -17,9 +17,9 @@ static struct tool_call *find_question(struct cadre_session *s, const char *id, 
 	struct tool_call *call = find(&s->tree.main, id);
 
 	*ret_agent = &s->tree.main;
-	for (struct subagent *c = s->tree.alive; c && !call; c = c->next) {
-		call = find(&c->agent, id);
-		*ret_agent = &c->agent;
+	for (struct agent *c = s->tree.alive; c && !call; c = c->next) {
+		call = find(c, id);
+		*ret_agent = c;
 	}
 	return call;
 }

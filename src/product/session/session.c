@@ -366,9 +366,8 @@ int cadre_background(struct cadre_session *s, const char *tool_use_id)
 
 	if (!s)
 		return CADRE_USAGE;
-	for (struct subagent *c = s->tree.alive; c; c = c->next) {
-		bool meant =
-			tool_use_id ? !strcmp(c->record->tool_use_id, tool_use_id) : c->agent.parent == &s->tree.main;
+	for (struct agent *c = s->tree.alive; c; c = c->next) {
+		bool meant = tool_use_id ? !strcmp(c->record->tool_use_id, tool_use_id) : c->parent == &s->tree.main;
 		moved += meant && agent_to_background(c);
 	}
 	return moved;

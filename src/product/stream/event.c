@@ -100,7 +100,7 @@ static const char *end_summary(const struct event_task *t)
 
 static void add_path(struct buf *out, const struct agent *a)
 {
-	if (a->parent && a->parent->child) {
+	if (a->parent && a->parent->parent) {
 		add_path(out, a->parent);
 		buf_addstr(out, " > ");
 	}

@@ -121,7 +121,7 @@ void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "subtype", "background_tasks_changed");
 	json_key(w, "tasks");
 	json_open(w, '[');
-	for (const struct subagent *s = e->session->tree.alive; s; s = s->next) {
+	for (const struct agent *s = e->session->tree.alive; s; s = s->next) {
 		if (!s->record->background)
 			continue;
 		json_open(w, '{');
