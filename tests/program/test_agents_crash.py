@@ -62,7 +62,7 @@ def part_of(name, before):
 
 
 def points_of_children():
-    header = (ROOT / "src" / "base" / "crash.h").read_text()
+    header = (ROOT / "src" / "lib" / "base" / "crash.h").read_text()
     return set(re.findall(r"^\tX\(((?:agent|notice)_\w+)\)", header, re.M))
 
 

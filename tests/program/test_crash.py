@@ -18,7 +18,7 @@ CHEAP = 12  # a point that is passed at most this often dies at each of its pass
 def names():
     """All points but those of children (test_agents_crash.py dies there), of words between agents (test_agents_resume.py) and of
     compaction (test_compact.py)."""
-    header = (ROOT / "src" / "base" / "crash.h").read_text()
+    header = (ROOT / "src" / "lib" / "base" / "crash.h").read_text()
     return re.findall(r"^\tX\((?!agent_|message_|notice_|compact_)(\w+)\)", header, re.M)
 
 
