@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_agent.c - Agent: starts a child. All that happens then is in the room subagent. */
-#include "agents/agent/subagent.h"
+#include "agents/subagent/subagent.h"
 #include "tools/tools_int.h"
 
 static void agent_start(struct tool_call *call);

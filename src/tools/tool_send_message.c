@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_send_message.c - SendMessage: a word to another agent of the session. */
 #include "lib/json/json_write.h"
-#include "agents/agent/message.h"
+#include "agents/subagent/subagent.h"
 #include "tools/task.h"
 #include "tools/tools_int.h"
 

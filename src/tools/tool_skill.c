@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_skill.c - Skill: the text of a skill as a result, or the report of the agent that works by it. */
 #include "agents/agent/skill_use.h"
+#include "agents/subagent/subagent.h"
 #include "agents/agent/skill_wake.h"
 #include "lib/json/json_write.h"
 #include "tools/tools_int.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_output.c - TaskOutput: what a background task has to show, now or when it has ended. */
 #include "lib/io/file.h"
-#include "agents/agent/report.h"
+#include "agents/subagent/report.h"
 #include "tools/task.h"
 #include "tools/tools_int.h"
 

@@ -3,13 +3,12 @@
 #include "agents/agent/agent.h"
 #include "lib/json/json_write.h"
 #include "core/store/checkpoint.h"
-#include "agents/agent/batch.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/compact.h"
-#include "agents/agent/firing.h"
-#include "agents/agent/fork.h"
+#include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/skill_wake.h"
-#include "agents/agent/subagent.h"
+#include "agents/agent/life.h"
 #include "agents/agent/tool_load.h"
 
 /* ---- what happens to it -------------------------------------------------------------------------------------- */
@@ -18,6 +17,15 @@ static void count_call(struct agent *a, const struct event *event)
 {
 	a->tool_uses++;
 	snprintf(a->last_tool, sizeof a->last_tool, "%s", event->name);
+}
+
+static void emit_progress(struct agent *a)
+{
+	struct event_task task;
+
+	agent_record_event(a->record, &task);
+	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
+	agent_record_note(a->record);
 }
 
 void agent_emit(void *data, const struct event *event)
@@ -30,7 +38,20 @@ void agent_emit(void *data, const struct event *event)
 		count_call(a, &e);
 	a->tree->on_event(a->tree->data, &e);
 	if (e.kind == EVENT_TOOL_STARTED && a->parent)
-		subagent_progress(a);
+		emit_progress(a);
+}
+
+void agent_kick(struct agent *a)
+{
+	loop_kick(a->tree->loop, &a->kick);
+}
+
+void agent_step_done(struct agent *a, const struct err *err)
+{
+	a->step_over = true;
+	if (err)
+		a->step_err = *err;
+	agent_kick(a);
 }
 
 static void on_usage(void *data, const struct usage *usage)
@@ -254,10 +275,7 @@ void agent_release(struct agent *a)
 	tool_set_release(&a->tools);
 	deferral_release(&a->deferral);
 	journal_free(a->journal);
-	if (a->load) {
-		session_load_release(a->load);
-		free(a->load);
-	}
+	agent_drop_load(a);
 	worktree_free(a->worktree);
 	tool_choice_release(&a->choice);
 	for (size_t i = 0; i < COUNT_OF(texts); i++)

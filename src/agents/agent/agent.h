@@ -12,10 +12,9 @@
 #include "guard/permission/record.h"
 #include "agents/query/query.h"
 #include "agents/agent/end_state.h"
-#include "agents/agent/model_choice.h"
-#include "agents/agent/tool_choice.h"
+#include "agents/profile/model_choice.h"
+#include "agents/profile/tool_choice.h"
 #include "core/store/recorder.h"
-#include "agents/agent/fallback.h"
 #include "agents/agent/turn_model.h"
 #include "core/tool/deferral.h"
 

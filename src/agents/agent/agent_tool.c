@@ -2,7 +2,7 @@
  * agent_tool.c - the Agent tool as the model sees it. */
 #include "agents/agent/agent_tool.h"
 #include <assert.h>
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/servers.h"
 

@@ -4,7 +4,7 @@
 #include "agents/agent/compact.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/context.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_recall.h"

@@ -6,7 +6,7 @@
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 #include "config/settings/instructions.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/tool_load.h"
 #include "agents/agent/tree.h"

@@ -5,12 +5,11 @@
 #include "lib/json/json_write.h"
 #include "guard/permission/suggest.h"
 #include "agents/agent/classifier.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/skill_wake.h"
-#include "agents/agent/tool_event.h"
 #include "agents/agent/tree.h"
 
 enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */

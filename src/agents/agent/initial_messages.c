@@ -1,13 +1,69 @@
 /* SPDX-License-Identifier: MIT
- * initial_messages.c - what a child is told before its first request: its context and its task, behind its parent's history if it
- * shares that; or, of one that goes on, the conversation that is on disk. */
+ * initial_messages.c - what an agent is told before its first request: its context and its task, behind its parent's history
+ * if it shares that; or, of one that continues, the conversation that is on disk. */
+#include "agents/agent/initial_messages.h"
 #include "lib/base/crash.h"
 #include "agents/agent/context.h"
-#include "agents/agent/fork.h"
-#include "agents/agent/message.h"
+#include "agents/agent/life.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/skill_wake.h"
-#include "agents/agent/subagent.h"
+
+/* ---- forks -------------------------------------------------------------------------------------------------------- */
+
+const char fork_placeholder_text[] = "This call was handed to a fork, which has begun to work on it.";
+
+struct segment *fork_placeholder(const char *call_id)
+{
+	return segment_tool_result(str_from(call_id), str_from(fork_placeholder_text), false);
+}
+
+void fork_directive(struct buf *out, struct str task)
+{
+	buf_addf(out,
+		 FORK_TAG
+		 "\n"
+		 "From here on you are a fork: a second process with this conversation, split off by the agent "
+		 "you have been so far. That agent goes on elsewhere; you have one task, which stands below.\n"
+		 "- Advice in your instructions to delegate or to fork is meant for the other one. Do the work "
+		 "yourself, with your tools.\n"
+		 "- Nobody answers questions. Where something is open, take the most likely reading and say so.\n"
+		 "- Stay within the task. What lies beside it goes into the last line of your report.\n"
+		 "- If you change files in a git repository, commit them before you report.\n"
+		 "Your last message is the report, and all that is seen of your work. It begins with the word "
+		 "\"Scope:\" and has these lines:\n"
+		 "Scope: the task in one sentence\n"
+		 "Result: what you found or did\n"
+		 "Key files: paths that matter\n"
+		 "Files changed: paths, with the commit (only if there are any)\n"
+		 "Issues: what remains (only if something does)\n"
+		 "</fork-boilerplate>\n\n"
+		 "Task of this fork: " STR_FMT,
+		 STR_ARG(task));
+}
+
+void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *worktree)
+{
+	buf_addf(
+		out,
+		"\n\nYou work in a copy of the repository of your own, a git worktree at %s. Paths in the conversation "
+		"above speak of %s: read each of them as the same place below your worktree. Files may differ from what "
+		"was read before, so read them again before you change them. Nothing you do here touches the other "
+		"copy.",
+		worktree, parent_cwd);
+}
+
+bool fork_is_marked(const struct transcript *t)
+{
+	for (uint32_t i = 0; i < transcript_count(t); i++) {
+		struct block b = transcript_block(t, i);
+		if (b.role == ROLE_USER && b.kind == SEGMENT_TEXT &&
+		    str_starts(b.json, STR("{\"type\":\"text\",\"text\":\"" FORK_TAG)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the messages ------------------------------------------------------------------------------------------------- */
 
 static int add_block(struct agent *a, struct segment *block, bool meta, struct err *err)
 {
@@ -19,7 +75,7 @@ static int add_text(struct agent *a, struct str text, bool meta, struct err *err
 	return add_block(a, segment_text(text), meta, err);
 }
 
-int subagent_remind(struct agent *a, struct str text, struct err *err)
+int agent_remind(struct agent *a, struct str text, struct err *err)
 {
 	AUTO_BUF struct buf b = { 0 };
 
@@ -36,7 +92,7 @@ static int add_prompt(struct agent *a, struct str text, struct err *err)
 }
 
 /* Such a child is made while the call that wants it is open: its parent's conversation must not move on before. */
-bool subagent_shares_history(const struct agent *a)
+bool agent_shares_history(const struct agent *a)
 {
 	return a->is_fork || a->definition->fork_context;
 }
@@ -98,18 +154,18 @@ static int add_task(struct agent *a, struct err *err)
 			buf_addf(&text, "%s\n\n", initial);
 		buf_addstr(&text, a->record->prompt);
 	}
-	if (a->worktree && subagent_shares_history(a))
+	if (a->worktree && agent_shares_history(a))
 		fork_worktree_notice(&text, a->parent->cwd, a->worktree->path);
 	return add_prompt(a, buf_str(&text), err);
 }
 
 static int begin_new(struct agent *a, struct err *err)
 {
-	if (subagent_shares_history(a) && share_history(a, err) < 0)
+	if (agent_shares_history(a) && share_history(a, err) < 0)
 		return -(int)err->kind;
 	if (!a->is_fork && add_context(a, err) < 0)
 		return -(int)err->kind;
-	if (a->start_context.n && subagent_remind(a, buf_str(&a->start_context), err) < 0)
+	if (a->start_context.n && agent_remind(a, buf_str(&a->start_context), err) < 0)
 		return -(int)err->kind;
 	if (add_task(a, err) < 0 || (a->message.n && add_prompt(a, buf_str(&a->message), err) < 0))
 		return -(int)err->kind;
@@ -118,49 +174,90 @@ static int begin_new(struct agent *a, struct err *err)
 	return 0;
 }
 
+/* What it has from its parent's conversation it did not say itself. */
+void agent_last_text(struct buf *out, const struct transcript *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	for (uint32_t i = transcript_count(t); i > t->forked_at; i--) {
+		struct block b = transcript_block(t, i - 1);
+		if (b.role != ROLE_ASSISTANT || b.kind != SEGMENT_TEXT ||
+		    json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+			continue;
+		struct str text = str_trim(json_str(json_get(root, "text"), &a));
+		buf_add(out, text.p, text.n);
+		return;
+	}
+}
+
 /* Its last turn was over when the program ended: what it said then is its answer. */
 static void take_last_answer(struct agent *a)
 {
 	struct query *q = &a->query;
 
-	subagent_last_text(&q->text, &q->transcript);
+	agent_last_text(&q->text, &q->transcript);
 	q->end = QUERY_DONE;
 	a->turn_over = true;
-	subagent_kick(a);
+	agent_kick(a);
 }
 
-/* The conversation so far is on disk. */
-static int begin_again(struct agent *a, struct err *err)
-{
-	struct session_load *l = a->load;
-	bool goes_on = !a->message.n, over = goes_on && !l->interrupted;
-	int status = 0;
+/* ---- a stored transcript ------------------------------------------------------------------------------------------- */
 
+void agent_restore_history(struct agent *a, struct session_load *l)
+{
 	a->query.transcript = l->transcript;
 	l->transcript = (struct transcript){ 0 };
 	memcpy(a->recorder.last, l->last, sizeof a->recorder.last);
+}
+
+void agent_restore_messages(struct agent *a, const struct session_load *l)
+{
+	for (size_t i = 0; i < l->waiting_count; i++)
+		query_notice(&a->query, l->waiting[i].id, l->waiting[i].text);
+}
+
+int agent_restore_work(struct agent *a, const struct session_load *l, bool run, struct err *err)
+{
+	int status = 0;
+
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
 		agent_recall_touch(a, l->files[i].path);
 	}
-	agent_tree_restore(a, &l->delivered);
-	agent_recall_messages(a, l);
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
 		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
-					    l->calls[i].result, goes_on, err);
+					    l->calls[i].result, run, err);
+	return status;
+}
+
+void agent_drop_load(struct agent *a)
+{
+	if (a->load)
+		session_load_release(a->load);
+	free(TAKE(a->load));
+}
+
+static int begin_again(struct agent *a, struct err *err)
+{
+	const struct session_load *l = a->load;
+	bool goes_on = !a->message.n, over = goes_on && !l->interrupted;
+
+	agent_restore_messages(a, l);
+	int status = agent_restore_work(a, l, goes_on, err);
 	if (status == 0 && a->start_context.n && !over)
-		status = subagent_remind(a, buf_str(&a->start_context), err);
+		status = agent_remind(a, buf_str(&a->start_context), err);
 	if (status == 0 && !goes_on)
 		status = add_prompt(a, buf_str(&a->message), err);
 	if (status == 0 && over)
 		take_last_answer(a);
-	session_load_release(l);
-	free(TAKE(a->load));
+	agent_drop_load(a);
 	buf_clear(&a->message);
 	return status;
 }
 
-int subagent_initial_messages(struct agent *a, struct err *err)
+int child_initial_messages(struct agent *a, struct err *err)
 {
 	return a->load ? begin_again(a, err) : begin_new(a, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * life.c - how a child comes to life: one table of steps, each with a way up and, where something is to be undone, a way
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
-#include "agents/agent/memory.h"
+#include "agents/profile/memory.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
@@ -9,12 +9,12 @@
 #include "lib/git/git_head.h"
 #include "agents/agent/agent_tool.h"
 #include "agents/agent/context.h"
-#include "agents/agent/fork.h"
+#include "agents/agent/initial_messages.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/meta.h"
-#include "agents/agent/preload.h"
+#include "agents/agent/record.h"
+#include "agents/agent/skill_use.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/subagent.h"
+#include "agents/agent/life.h"
 #include "agents/agent/tool_load.h"
 #include "agents/agent/worktree_hook.h"
 
@@ -39,7 +39,7 @@ static void on_slot_taken(struct agent_slot *slot)
 {
 	struct agent *a = CONTAINER_OF(slot, struct agent, query.agent_slot);
 
-	subagent_step_done(a, NULL);
+	agent_step_done(a, NULL);
 }
 
 /* Until the query is open the slot is ours to wait for. */
@@ -50,8 +50,6 @@ static int step_take_slot(struct agent *a, struct err *err)
 
 	(void)err;
 	slot->on_taken = on_slot_taken;
-	if (slots->taken + slots->waiting >= slots->cap && !subagent_shares_history(a))
-		subagent_launched(a); /* its call need not wait for a slot */
 	slot_wait(slots, slot, SLOT_NEW);
 	return STEP_TAKES_TIME;
 }
@@ -101,7 +99,7 @@ static void on_worktree(struct worktree *w, const struct err *err, void *data)
 
 	a->job = NULL;
 	a->worktree = w;
-	subagent_step_done(a, w ? NULL : err);
+	agent_step_done(a, w ? NULL : err);
 }
 
 static bool wants_worktree(const struct agent *a)
@@ -152,10 +150,10 @@ static void on_released(const struct worktree_end *end, void *data)
 	t->branch = end->kept ? arena_strdup(&t->arena, end->branch) : t->branch;
 	if (end->kept && end->why && end->why[0])
 		buf_addf(&a->notes, "the worktree was kept: %s\n", end->why);
-	subagent_step_done(a, NULL);
+	agent_step_done(a, NULL);
 }
 
-int subagent_release_worktree(struct agent *a, struct err *err)
+int agent_release_worktree(struct agent *a, struct err *err)
 {
 	if (!a->worktree)
 		return 0;
@@ -282,7 +280,7 @@ static int step_tools(struct agent *a, struct err *err)
 	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
 			    .pool = &pool,
-			    .own = subagent_own_tools(a),
+			    .own = agent_server_tools(a),
 			    .background = a->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
@@ -434,17 +432,17 @@ const struct life_step life[] = {
 	{ "record", step_record, NULL },
 	{ "slot", step_take_slot, step_leave_slot },
 	{ "model", step_model, NULL },
-	{ "worktree", step_take_worktree, subagent_release_worktree },
+	{ "worktree", step_take_worktree, agent_release_worktree },
 	{ "cwd", step_cwd, step_leave_cwd },
 	{ "prompt", step_prompt, NULL },
-	{ "servers", subagent_join_servers, subagent_leave_servers },
+	{ "servers", agent_join_servers, agent_leave_servers },
 	{ "tools", step_tools, step_drop_tools },
 	{ "permission", step_permission, NULL },
 	{ "query", step_query, step_end_shells },
-	{ "skills", subagent_preload, NULL },
-	{ "hooks", subagent_register_hooks, subagent_unregister_hooks },
-	{ "start hooks", subagent_start_hooks, subagent_undo_start_hooks },
-	{ "check start hooks", subagent_obey_start_hooks, NULL },
+	{ "skills", agent_preload, NULL },
+	{ "hooks", agent_step_hooks, agent_unregister_hooks },
+	{ "start hooks", agent_start_hooks, agent_undo_start_hooks },
+	{ "check start hooks", agent_check_start_hooks, NULL },
 	{ "announce", step_announce, step_announce_end },
 };
 const size_t life_count = COUNT_OF(life);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - which servers a child has, and what it waits for. */
 #include "agents/agent/servers.h"
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "mcp/client/set.h"
 
 /* ---- what a definition declares ---------------------------------------------------------------------------------- */
@@ -129,10 +129,10 @@ static void on_servers_up(void *data)
 		mcp_link_tools(mcp_set_at(a->servers, i), &a->server_tools);
 	if (t->on_servers)
 		t->on_servers(t->data);
-	subagent_step_done(a, NULL);
+	agent_step_done(a, NULL);
 }
 
-int subagent_join_servers(struct agent *a, struct err *err)
+int agent_join_servers(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
 	const struct mcp_set *session = t->main.servers;
@@ -150,13 +150,13 @@ int subagent_join_servers(struct agent *a, struct err *err)
 	return STEP_TAKES_TIME;
 }
 
-void subagent_stop_waiting(struct agent *a)
+void agent_stop_awaiting_servers(struct agent *a)
 {
 	if (a->awaits_servers)
 		mcp_set_wait(a->servers, 0, on_servers_up, a);
 }
 
-int subagent_leave_servers(struct agent *a, struct err *err)
+int agent_leave_servers(struct agent *a, struct err *err)
 {
 	(void)err;
 	tool_set_release(&a->server_tools);
@@ -165,7 +165,7 @@ int subagent_leave_servers(struct agent *a, struct err *err)
 	return 0;
 }
 
-const struct tool_set *subagent_own_tools(const struct agent *a)
+const struct tool_set *agent_server_tools(const struct agent *a)
 {
 	return a->server_tools.count ? &a->server_tools : NULL;
 }

@@ -2,18 +2,18 @@
  * servers.h - the MCP servers of agents. Those of the session belong to the main agent and are shared by all; a definition may
  * bring servers of its own, which live as long as an agent that has them (docs/internals/mcp.md). */
 #pragma once
-#include "agents/agent/subagent.h"
+#include "agents/agent/life.h"
 
 /* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
 void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
-int subagent_join_servers(struct agent *a, struct err *err);
-int subagent_leave_servers(struct agent *a, struct err *err);
-void subagent_stop_waiting(struct agent *a); /* for servers: the step ends now */
+int agent_join_servers(struct agent *a, struct err *err);
+int agent_leave_servers(struct agent *a, struct err *err);
+void agent_stop_awaiting_servers(struct agent *a); /* for servers: the step ends now */
 
 /* The tools that the servers of a definition bring, whatever its `tools` says; NULL: it has none. */
-const struct tool_set *subagent_own_tools(const struct agent *a);
+const struct tool_set *agent_server_tools(const struct agent *a);
 
 /* The built-in tools that come with servers join the pool, unless they are there: those for resources, if a server of the set
  * has some, and the one that finds tools among many. set may be NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * skill_use.c - an agent uses a skill. */
+ * skill_use.c - an agent uses a skill, and has some from its birth. */
 #include "agents/agent/skill_use.h"
 #include "core/model/catalog.h"
 #include "agents/agent/skill_recall.h"
@@ -297,30 +297,122 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 	return NULL;
 }
 
-/* ---- in a child -------------------------------------------------------------------------------------------------- */
+/* ---- from birth --------------------------------------------------------------------------------------------------- */
 
-static bool runs_already(const struct agent_tree *t, struct str description)
+struct preload {
+	struct preload_spec spec;
+	struct skill_use *use; /* NULL: none is being made ready */
+	size_t at;             /* of the names; then the initial prompt */
+	const char *name;      /* of the one that is */
+	struct buf *out;       /* that gets its text */
+	bool stopped;
+};
+
+static bool preload_next(struct preload *p);
+
+static void on_preloaded(void *data, const struct skill_result *result)
 {
-	for (const struct agent *a = t->alive; a; a = a->next)
-		if (str_is(description, a->record->description))
+	struct preload *p = data;
+
+	p->use = NULL;
+	if (result->failure.n)
+		buf_addf(p->spec.notes, STR_FMT "\n", STR_ARG(result->failure));
+	else
+		skill_text_add(p->out, p->name, result->text);
+	if (p->stopped || !preload_next(p))
+		p->spec.done(p->spec.data);
+}
+
+static void preload_one(struct preload *p, const struct skill_entry *e, struct str arguments, struct buf *out)
+{
+	p->name = arena_strdup(&p->spec.agent->arena, e->name);
+	p->out = out;
+	p->use = skill_use_start(p->spec.agent, e->skill, arguments, false, on_preloaded, p);
+}
+
+/* The next of the names that there is. */
+static bool preload_listed(struct preload *p)
+{
+	struct agent *a = p->spec.agent;
+	const struct name_list *names = p->spec.names;
+
+	while (p->at < names->count) {
+		const char *name = names->names[p->at++];
+		const struct skill_entry *e = agent_skill(a, str_from(name));
+		if (!e)
+			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
+		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
+			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
+		else {
+			preload_one(p, e, STR(""), p->spec.skills);
 			return true;
+		}
+	}
 	return false;
 }
 
-void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call)
+static bool preload_initial(struct preload *p)
 {
-	AUTO_BUF struct buf description = { 0 };
+	const char *initial = p->spec.initial;
+	struct str rest = str_from(initial);
 
-	buf_addf(&description, "skill %s", skill->name);
-	struct spawn_request request = {
-		.description = buf_str(&description),
-		.prompt = text,
-		.type = skill->agent ? skill->agent : "general-purpose",
-		.model = skill->model,
-		.effort = skill->effort,
-		.background_given = true,
-		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
-			      !runs_already(a->tree, buf_str(&description)),
-	};
-	agent_spawn(a, &request, call);
+	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
+		return false;
+	struct str name = str_cut(&rest, ' ');
+	const struct skill_entry *e = agent_skill(p->spec.agent, name);
+	if (!e) {
+		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
+			 STR_ARG(name));
+		return false;
+	}
+	preload_one(p, e, rest.p ? rest : STR(""), p->spec.initial_skill);
+	return true;
+}
+
+static bool preload_next(struct preload *p)
+{
+	return preload_listed(p) || preload_initial(p);
+}
+
+struct preload *preload_start(const struct preload_spec *spec)
+{
+	struct preload *p = arena_calloc(&spec->agent->arena, sizeof *p);
+
+	p->spec = *spec;
+	return preload_next(p) ? p : NULL;
+}
+
+void preload_stop(struct preload *p)
+{
+	if (!p)
+		return;
+	p->stopped = true;
+	if (p->use)
+		skill_use_cancel(p->use);
+}
+
+/* ---- of a child -------------------------------------------------------------------------------------------------- */
+
+static void on_child_ready(void *data)
+{
+	struct agent *a = data;
+
+	a->preload = NULL;
+	agent_step_done(a, NULL);
+}
+
+int agent_preload(struct agent *a, struct err *err)
+{
+	(void)err;
+	if (!a->definition || a->load)
+		return 0; /* a fork has its parent's words, one that goes on has its own */
+	a->preload = preload_start(&(struct preload_spec){ .agent = a,
+							   .names = &a->definition->skills,
+							   .initial = a->definition->initial_prompt,
+							   .skills = &a->skills,
+							   .initial_skill = &a->initial,
+							   .notes = &a->notes,
+							   .done = on_child_ready,
+							   .data = a });
+	return a->preload ? STEP_TAKES_TIME : 0;
 }

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include "core/model/catalog.h"
 #include "core/store/state.h"
-#include "agents/agent/subagent.h"
+#include "agents/agent/life.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 
@@ -247,7 +247,7 @@ void agent_tree_end(struct agent_tree *t, bool suspend)
 			a->suspend_asked = true;
 		else
 			a->stop_asked = true;
-		subagent_kick(a);
+		agent_kick(a);
 	}
 }
 

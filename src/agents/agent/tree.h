@@ -232,6 +232,3 @@ void agent_tree_forget_denials(struct agent_tree *t);
 /* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
 void agent_tree_tasks_changed(struct agent_tree *t);
 void agent_tree_tell_tasks(struct agent_tree *t);
-
-/* Of the children's lives (subagent.c), for the agent */
-void subagent_progress(struct agent *a);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * turn_model.c - see turn_model.h. */
+ * turn_model.c - another model for a while: that of a skill, or one that answers in place of the usual one. */
 #include "agents/agent/turn_model.h"
 #include "core/model/allowed.h"
 #include "core/model/head_json.h"
 #include "defs/skill/skill.h"
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
+
+/* ---- of a skill --------------------------------------------------------------------------------------------------- */
 
 static const struct head *head_now(const struct agent *a)
 {
@@ -97,4 +99,43 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 		return own;
 	t->own_effort = own ? arena_strdup(&a->arena, own) : NULL;
 	return t->effort ? t->effort : own;
+}
+
+/* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
+
+static void use_fallback(struct agent *a, struct fallback_model m)
+{
+	const struct query *q = &a->query;
+	const struct head *head = q->next_head ? q->next_head : q->config.head;
+
+	a->model = m.name;
+	a->endpoint = m.endpoint;
+	query_set_head(&a->query, context_head_like(a, head), a->model);
+	query_set_endpoint(&a->query, a->endpoint);
+}
+
+bool agent_fall_back(struct agent *a)
+{
+	const struct fallback_list *list = &a->tree->fallbacks;
+	struct fallback *f = &a->fallback;
+
+	while (f->next < list->count) {
+		struct fallback_model m = list->models[f->next++];
+		if (!strcmp(m.name, a->model))
+			continue;
+		if (!f->usual.name)
+			f->usual = (struct fallback_model){ a->model, a->endpoint };
+		use_fallback(a, m);
+		return true;
+	}
+	return false;
+}
+
+void agent_leave_fallback(struct agent *a)
+{
+	struct fallback_model usual = a->fallback.usual;
+
+	a->fallback = (struct fallback){ 0 };
+	if (usual.name)
+		use_fallback(a, usual);
 }

@@ -6,7 +6,7 @@
 #include "lib/io/landlock.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 /* ---- the path ------------------------------------------------------------------------------------------------ */
 
@@ -106,7 +106,7 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 		err_set(&err, ERR_DENIED, "the WorktreeCreate hook failed: " STR_FMT, STR_ARG(outcome->block_reason));
 	else
 		(void)take_path(a, outcome->fields[HOOK_WORKTREE_PATH], &err);
-	subagent_step_done(a, err.kind ? &err : NULL);
+	agent_step_done(a, err.kind ? &err : NULL);
 }
 
 static bool had_one(const struct agent *a)
@@ -161,7 +161,7 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 	a->firing = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
 	leave(a);
-	subagent_step_done(a, NULL);
+	agent_step_done(a, NULL);
 }
 
 int worktree_hook_release(struct agent *a, struct err *err)

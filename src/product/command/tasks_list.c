@@ -6,7 +6,7 @@
 #include "product/observe/task_json.h"
 #include "product/command/tasks.h"
 #include "lib/io/file.h"
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 
 enum { ASK_MS = 5000 };
 

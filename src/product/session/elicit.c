@@ -9,7 +9,7 @@
 #include "product/session/server_approval.h"
 #include "product/session/servers.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 struct elicitation {
 	struct elicitation *next;

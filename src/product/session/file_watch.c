@@ -6,7 +6,7 @@
 #include "product/session/session_int.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 enum { LOOK_MS = 500, MOST_FILES = 256 };
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * main_agent.c - what an agent brings along when a session runs as it. */
 #include "product/session/main_agent.h"
-#include "agents/agent/memory.h"
-#include "product/session/schema.h"
+#include "agents/profile/memory.h"
 #include "product/session/schema.h"
 #include "product/session/servers.h"
 #include "agents/agent/agent_tool.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/preload.h"
+#include "agents/agent/skill_use.h"
 #include "agents/agent/servers.h"
 
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * main_agent_find.c - which agent a session runs as, and how it is written down. */
 #include "defs/agentdef/denial.h"
-#include "agents/agent/model_choice.h"
+#include "agents/profile/model_choice.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/main_agent.h"
 #include "defs/policy/plugins.h"

@@ -17,7 +17,7 @@
 #include "lib/git/git_head.h"
 #include "agents/agent/agent_tool.h"
 #include "agents/agent/context.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/tool_load.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */

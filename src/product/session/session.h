@@ -5,7 +5,7 @@
 #include "core/store/load.h"
 #include "guard/hook/hook.h"
 #include "defs/policy/services.h"
-#include "agents/agent/subagent.h"
+#include "agents/subagent/subagent.h"
 #include "product/session/classifier.h"
 #include "tools/tools.h"
 

@@ -5,7 +5,7 @@
 #include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 #include "mcp/servers/config.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 struct changed_file {
 	struct changed_file *next;

@@ -2,7 +2,7 @@
  * session_hooks.c - what hooks are told about a session and its turns. What their answers do is in session_turn.c. */
 #include "product/session/session_int.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 static bool is_wanted(const struct cadre_session *s, enum hook_event event, const char *subject)
 {

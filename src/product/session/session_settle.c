@@ -2,7 +2,7 @@
  * session_settle.c - what a session does when something of it has ended: it waits for its children, tells its end, is idle, or is
  * freed. */
 #include "product/session/session_int.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 /* TOLD_WAIT_MS: a hook that nobody waits for may still end its work when everything else is done. */
 enum { DEFAULT_WAIT_MS = 10 * 60 * 1000, TOLD_WAIT_MS = 5000 };

@@ -17,7 +17,7 @@
 #include "product/session/servers.h"
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
 
 static struct cadre_session *session_of(struct agent *a)

@@ -4,7 +4,7 @@
 #include "product/session/skills.h"
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
 

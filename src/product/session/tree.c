@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree.c - what the agents of a session share, from options, settings and environment. */
-#include "agents/agent/memory.h"
+#include "agents/profile/memory.h"
 #include "defs/policy/sources.h"
 #include "product/session/session_int.h"
 #include "product/session/compact.h"
@@ -14,7 +14,7 @@
 #include "core/store/state.h"
 #include "config/settings/env_switch.h"
 #include "lib/git/git_head.h"
-#include "agents/agent/env_file.h"
+#include "agents/agent/hooks.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { TASKS_DEPTH = 4 }; /* directories of a session's tasks that are ours */

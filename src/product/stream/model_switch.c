@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * model_switch.c - set_model, with the hooks around it: PreModelSwitch may refuse, PostModelSwitch is told. */
 #include "core/model/catalog.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "product/stream/wire_int.h"
 
 struct model_switch {

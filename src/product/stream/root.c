@@ -6,7 +6,7 @@
 #include "product/session/permission_update.h"
 #include "lib/io/file.h"
 #include "defs/skill/registry.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "product/stream/wire_int.h"
 
 static int check(const struct wire_request *r, const char *dir, struct err *err)

@@ -2,7 +2,7 @@
  * test_meta.c - what is on disk about a child: it comes back as it was, and a foreign file does no harm. */
 #include "unit.h"
 #include <sys/stat.h>
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 #include "tests.h"
 #include "tree_stage.h"
 

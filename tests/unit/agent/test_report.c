@@ -2,7 +2,7 @@
  * test_report.c - what a parent is told about a child: verdicts, the result of a call, the notification. */
 #include "unit.h"
 #include "lib/io/file.h"
-#include "agents/agent/report.h"
+#include "agents/subagent/report.h"
 #include "tests.h"
 #include "tree_stage.h"
 

@@ -3,7 +3,7 @@
 #include "tree_stage.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 
 static void close_nothing(struct tool_env *env)
 {

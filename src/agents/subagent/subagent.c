@@ -5,49 +5,28 @@
  *       |                      |  ------turn over------->  |
  *     failure, stop            +--> ENDS --ending[]--+
  *       +----------------------------------------> TEARDOWN --life[] down--> its parent is told, freed */
-#include "agents/agent/subagent.h"
+#include "agents/subagent/subagent.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/preload.h"
-#include "agents/agent/report.h"
+#include "agents/agent/skill_use.h"
+#include "agents/agent/initial_messages.h"
+#include "agents/subagent/report.h"
 
 enum { STOPPED_HOOKS_MS = 5000 };
 
 static void on_kick(struct kick *kick);
 static void on_hooks_late(struct timer *timer);
 
-void subagent_kick(struct agent *a)
-{
-	loop_kick(a->tree->loop, &a->kick);
-}
-
 /* ---- facts --------------------------------------------------------------------------------------------------- */
 
 static void on_turn_end(struct agent *a)
 {
 	a->turn_over = true;
-	subagent_kick(a);
+	agent_kick(a);
 }
 
 static void on_notice(struct agent *a)
 {
-	subagent_kick(a);
-}
-
-void subagent_step_done(struct agent *a, const struct err *err)
-{
-	a->step_over = true;
-	if (err)
-		a->step_err = *err;
-	subagent_kick(a);
-}
-
-void subagent_progress(struct agent *a)
-{
-	struct event_task task;
-
-	agent_record_event(a->record, &task);
-	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
-	agent_record_note(a->record);
+	agent_kick(a);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------------------------- */
@@ -112,7 +91,11 @@ static void begin(struct agent *a)
 	struct err err = { 0 };
 
 	a->lived = true;
-	if (subagent_initial_messages(a, &err) < 0) {
+	if (a->load) {
+		agent_restore_history(a, a->load);
+		agent_tree_restore(a, &a->load->delivered);
+	}
+	if (child_initial_messages(a, &err) < 0) {
 		buf_addf(&a->failure, "%s", err.text);
 		subagent_begin_end(a, AGENT_FAILED);
 		return;
@@ -143,9 +126,9 @@ void subagent_begin_end(struct agent *a, enum end_state end)
 			c->suspend_asked = true;
 		else
 			c->stop_asked = true;
-		subagent_kick(c);
+		agent_kick(c);
 	}
-	subagent_kick(a);
+	agent_kick(a);
 }
 
 /* Runs one step of a table: true when it is over, with its failure in *err. */
@@ -176,11 +159,11 @@ static void expedite_step(struct agent *a)
 		worktree_job_cancel(a->job);
 	if (a->firing)
 		hook_cancel(a->firing);
-	subagent_stop_waiting(a);
+	agent_stop_awaiting_servers(a);
 	preload_stop(a->preload);
 	if (a->query.agent_slot.waiting) {
 		slot_leave(&a->tree->slots, &a->query.agent_slot);
-		subagent_step_done(a, NULL);
+		agent_step_done(a, NULL);
 	}
 }
 
@@ -216,13 +199,18 @@ static bool asked_to_end(const struct agent *a)
 
 static void go_up(struct agent *a)
 {
+	const struct slot_pool *slots = &a->tree->slots;
 	struct err err = { 0 };
 
 	if (asked_to_end(a) && a->in_step && !a->step_over)
 		expedite_step(a);
 	while (a->step < life_count) {
-		if (!run_step(a, life[a->step].up, &err))
+		if (!run_step(a, life[a->step].up, &err)) {
+			if (slots->taken + slots->waiting > slots->cap && a->query.agent_slot.waiting &&
+			    !agent_shares_history(a))
+				subagent_launched(a); /* its call need not wait for a slot */
 			return;
+		}
 		if (err.kind) {
 			if (!a->failure.n)
 				buf_addstr(&a->failure, err.text);
@@ -298,7 +286,7 @@ static bool go_to_end(struct agent *a)
 		if (a->stop_blocked) {
 			a->stop_blocked = false;
 			a->phase = CHILD_RUNS;
-			(void)subagent_remind(a, buf_str(&a->message), &err);
+			(void)agent_remind(a, buf_str(&a->message), &err);
 			query_go_on(&a->query);
 			return false;
 		}
@@ -334,7 +322,7 @@ static void leave(struct agent *a)
 	subagent_free(a);
 	agent_record_end_waits(record);
 	if (parent->parent)
-		subagent_kick(parent);
+		agent_kick(parent);
 	if (!t->alive_count)
 		agent_tree_tell_tasks(t);
 	if (!t->alive_count && t->on_idle)

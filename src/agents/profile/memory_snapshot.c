@@ -2,7 +2,7 @@
  * memory_snapshot.c - user memory that travels with a project. */
 #include <dirent.h>
 #include <errno.h>
-#include "agents/agent/memory_int.h"
+#include "agents/profile/memory_int.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * memory.c - directories and prompt text of an agent's memory. */
-#include "agents/agent/memory.h"
-#include "agents/agent/memory_int.h"
+#include "agents/profile/memory.h"
+#include "agents/profile/memory_int.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"

@@ -2,7 +2,7 @@
  * report.h - what a parent is told: the result of a call that waited, the note that a child was launched, the notification
  * of one that nobody waited for. The texts are for the model; the JSON beside them is for SDKs. */
 #pragma once
-#include "agents/agent/subagent.h"
+#include "agents/subagent/subagent.h"
 
 enum { REPORT_LIMIT = 30000 }; /* characters; a longer report is cut, with the path of the whole */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_choice.c - from the names of a definition to tools. */
-#include "agents/agent/tool_choice.h"
+#include "agents/profile/tool_choice.h"
 #include "guard/permission/subject.h"
 
 /* What belongs to the conversation with the user. ExitPlanMode is kept by agents that plan. AskUserQuestion is not here:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * model_choice.c - the model of an agent. */
-#include "agents/agent/model_choice.h"
+#include "agents/profile/model_choice.h"
 #include "core/model/allowed.h"
 
 static bool says(const char *name)

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * spawn.c - from a call of the Agent tool to a child that starts, or to a reason why not. */
+ * spawn.c - from a call of the Agent tool or a skill to a child that starts, or to a reason why not. */
+#include "agents/subagent/subagent.h"
 #include "defs/agentdef/denial.h"
-#include "agents/agent/roster.h"
-#include "agents/agent/fork.h"
-#include "agents/agent/limits.h"
-#include "agents/agent/placement.h"
+#include "defs/skill/skill.h"
+#include "agents/profile/roster.h"
+#include "agents/agent/initial_messages.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/subagent.h"
+
+bool placement_background(const struct placement *p)
+{
+	if (p->disabled)
+		return false;
+	if (p->definition || p->coordinator || p->fork_mode || p->host)
+		return true;
+	return p->call_says ? p->call_wants : p->by_default;
+}
 
 enum { LONGEST_NAME = 64 };
 
@@ -213,7 +221,7 @@ static bool spawn(struct agent *parent, const struct spawn_request *r, struct to
 	}
 	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
 	a->call = call;
-	subagent_kick(a);
+	agent_kick(a);
 	return true;
 }
 
@@ -248,4 +256,32 @@ bool agent_needs_history(const struct agent *parent, const char *type)
 			: agent_registry_find(parent->tree->registry, str_from(type ? type : general_purpose));
 
 	return is_fork(parent, &request) || (e && e->definition->fork_context);
+}
+
+/* ---- for a skill --------------------------------------------------------------------------------------------------- */
+
+static bool runs_already(const struct agent_tree *t, struct str description)
+{
+	for (const struct agent *a = t->alive; a; a = a->next)
+		if (str_is(description, a->record->description))
+			return true;
+	return false;
+}
+
+void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call)
+{
+	AUTO_BUF struct buf description = { 0 };
+
+	buf_addf(&description, "skill %s", skill->name);
+	struct spawn_request request = {
+		.description = buf_str(&description),
+		.prompt = text,
+		.type = skill->agent ? skill->agent : "general-purpose",
+		.model = skill->model,
+		.effort = skill->effort,
+		.background_given = true,
+		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
+			      !runs_already(a->tree, buf_str(&description)),
+	};
+	agent_spawn(a, &request, call);
 }

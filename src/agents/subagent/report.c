@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * report.c - what a parent is told about a child. */
-#include "agents/agent/report.h"
+#include "agents/subagent/report.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 
 static int64_t tokens_of(const struct usage *u)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * roster.c - the list of agents for a main agent. */
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "lib/base/shortlist.h"
 #include "lib/base/utf8.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * meta.h - what is on disk about a child, beside its transcript: agent-ID.meta.json, written before it does anything, and the
- * line of its end in the transcript. Both are read by other programs too, which ignore what they do not know. */
+ * record.h - what is known of a child, also after its end: how it ended, and its meta file agent-ID.meta.json, which is written
+ * before the child does anything. Other programs read it too; they ignore what they do not know. */
 #pragma once
 #include "agents/agent/tree.h"
 

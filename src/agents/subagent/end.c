@@ -4,35 +4,17 @@
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
 #include "core/store/state.h"
-#include "agents/agent/firing.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/meta.h"
-#include "agents/agent/report.h"
-#include "agents/agent/subagent.h"
+#include "agents/agent/record.h"
+#include "agents/agent/initial_messages.h"
+#include "agents/subagent/report.h"
+#include "agents/subagent/subagent.h"
 
 static int end_processes(struct agent *a, struct err *err)
 {
 	(void)err;
 	a->tree->kit->end_shells(&a->env);
 	return 0;
-}
-
-/* What it has from its parent's conversation it did not say itself. */
-void subagent_last_text(struct buf *out, const struct transcript *t)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
-
-	for (uint32_t i = transcript_count(t); i > t->forked_at; i--) {
-		struct block b = transcript_block(t, i - 1);
-		if (b.role != ROLE_ASSISTANT || b.kind != SEGMENT_TEXT ||
-		    json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
-			continue;
-		struct str text = str_trim(json_str(json_get(root, "text"), &a));
-		buf_add(out, text.p, text.n);
-		return;
-	}
 }
 
 /* What it said last counts, even if that was in an earlier turn of it. */
@@ -45,7 +27,7 @@ static void take_report(struct agent *a)
 	if (end_words(a->end)->has_report && text.n)
 		buf_add(&t->report, text.p, text.n);
 	else if (end_words(a->end)->has_report)
-		subagent_last_text(&t->report, &a->query.transcript);
+		agent_last_text(&t->report, &a->query.transcript);
 	t->verdict = report_verdict(buf_str(&t->report));
 	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
 }
@@ -68,9 +50,9 @@ static int record_end(struct agent *a, struct err *err)
 }
 
 const struct end_step ending[] = {
-	{ "stop hooks", subagent_stop_hooks },
+	{ "stop hooks", agent_stop_hooks },
 	{ "processes", end_processes },
-	{ "worktree", subagent_release_worktree },
+	{ "worktree", agent_release_worktree },
 	{ "record", record_end },
 };
 const size_t ending_count = COUNT_OF(ending);
