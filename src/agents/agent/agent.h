@@ -116,6 +116,7 @@ struct agent {
 	/* What the steps made */
 	struct model_choice model_choice;
 	struct tool_choice choice;
+	size_t limit_count;       /* of its limits: so many are in the permission of a main agent */
 	struct buf system, notes; /* notes: for its parent or the user, a line each */
 	struct preload *preload;  /* while skills are made ready; in the arena */
 	struct buf skills;        /* texts of preloaded ones; empty: none */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * life.c - how a child comes to life: one table of steps, each with a way up and, where something is to be undone, a way
+ * life.c - how an agent comes to life: one table of steps, each with a way up and, where something is to be undone, a way
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
+#include <assert.h>
 #include "agents/profile/memory.h"
+#include "mcp/client/set.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
@@ -121,12 +123,18 @@ static bool wants_remote(const struct agent *a)
 static int step_take_worktree(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
-	struct worktree_spec spec = { .agent_id = a->record->id,
-				      .cwd = a->parent->env.cwd,
+	struct worktree_spec spec = { .agent_id = a->who.id,
+				      .cwd = a->parent ? a->parent->env.cwd : NULL,
 				      .fresh = t->worktree.fresh,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 
+	if (!a->parent) {
+		if (a->definition && a->definition->isolation != ISOLATION_NONE)
+			buf_addf(&a->notes, "isolation of %s has no effect: the main agent works where it is\n",
+				 a->definition->name);
+		return 0;
+	}
 	if (wants_remote(a))
 		return err_set(err, ERR_USAGE, "isolation \"remote\" is not available here: use \"worktree\"");
 	if (!wants_worktree(a))
@@ -242,17 +250,22 @@ static int step_prompt(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 
 	if (!d)
-		return 0; /* a fork has its parent's, to the byte */
+		return 0; /* the usual main agent; a fork has its parent's, to the byte */
 	struct memory_places places = memory_places(t);
 	bool memory = has_memory(a);
 
-	buf_add(&a->system, d->prompt, d->prompt_len);
-	buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
 	if (memory && agent_memory_prepare(d, &places, err) < 0)
-		return -(int)err->kind;
-	if (memory)
+		return a->parent ? -(int)err->kind : err_wrap(err, "agent %s", d->name);
+	if (a->system.n)
+		return 0; /* a forked session has it from its origin */
+	buf_add(&a->system, d->prompt, d->prompt_len);
+	if (a->parent)
+		buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
+	else if (memory)
+		buf_addstr(&a->system, a->system.n ? "\n\n" : "");
+	if (memory) /* read once: a prompt that changed with it would cost the whole prefix */
 		agent_memory_prompt(&a->system, d, &places);
-	if (t->append_system_prompt && t->append_system_prompt[0])
+	if (a->parent && t->append_system_prompt && t->append_system_prompt[0])
 		buf_addf(&a->system, "\n\n%s", t->append_system_prompt);
 	return 0;
 }
@@ -270,12 +283,40 @@ static void find_pool(const struct agent *a, struct tool_set *out)
 		servers_bring_tools(a->tree, a->servers, out);
 }
 
+void agent_choose_tools(struct agent *a)
+{
+	const struct mcp_set *set = a->servers;
+	CLEANUP(tool_set_release) struct tool_set own = { 0 };
+
+	if (!a->definition)
+		return;
+	for (size_t i = 0; set && i < mcp_set_count(set); i++)
+		if (mcp_link_server(mcp_set_at(set, i))->scope == MCP_SCOPE_AGENT)
+			mcp_link_tools(mcp_set_at(set, i), &own);
+	tool_choice_release(&a->choice);
+	tool_choose(a->definition,
+		    &(struct tool_choice_spec){ .pool = agent_tree_pool(a->tree),
+						.own = &own,
+						.memory = a->tree->switches.memory_on,
+						.main_thread = true },
+		    &a->choice);
+	tool_set_release(&a->tools);
+	for (size_t i = 0; i < a->choice.tools.count; i++)
+		tool_set_add(&a->tools, a->choice.tools.tools[i]);
+	a->agent_types = tool_choice_types(&a->choice, &a->arena);
+	agent_tool_limit(a);
+}
+
 static int step_tools(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
 	AUTO_BUF struct buf why = { 0 };
 
+	if (!a->parent) {
+		agent_choose_tools(a);
+		return 0;
+	}
 	find_pool(a, &pool);
 	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
@@ -303,6 +344,27 @@ static int step_tools(struct agent *a, struct err *err)
 	return 0;
 }
 
+/* Its rules and its mode are the session's; what its definition says with specifiers, and its memory, come to them. */
+void agent_apply_limits(struct agent *a)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct tool_choice *c = &a->choice;
+	struct memory_places places = memory_places(a->tree);
+	const struct permission_limit *only;
+	size_t only_count = tool_choice_limits(c, &arena, &only);
+
+	if (!a->definition)
+		return;
+	if (only_count + c->never.count != a->limit_count) { /* the others are of tools that were there before */
+		permission_add_limits(&a->permission, RULE_ONLY, only, only_count);
+		permission_add_limits(&a->permission, RULE_DENY, c->never.list, c->never.count);
+		a->limit_count = only_count + c->never.count;
+	}
+	if (has_memory(a))
+		permission_give_memory(&a->permission, agent_memory_dir(&arena, a->definition, &places),
+				       c->for_memory.list, c->for_memory.count);
+}
+
 static int step_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -314,6 +376,10 @@ static int step_permission(struct agent *a, struct err *err)
 	struct memory_places places = memory_places(a->tree);
 
 	(void)err;
+	if (!a->parent) {
+		agent_apply_limits(a);
+		return 0;
+	}
 	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
 			  &(struct permission_birth){
 				  .mode = d ? d->permission_mode : NULL,
@@ -429,20 +495,37 @@ static int step_announce_end(struct agent *a, struct err *err)
 }
 
 const struct life_step life[] = {
-	{ "record", step_record, NULL },
-	{ "slot", step_take_slot, step_leave_slot },
-	{ "model", step_model, NULL },
-	{ "worktree", step_take_worktree, agent_release_worktree },
-	{ "cwd", step_cwd, step_leave_cwd },
-	{ "prompt", step_prompt, NULL },
-	{ "servers", agent_join_servers, agent_leave_servers },
-	{ "tools", step_tools, step_drop_tools },
-	{ "permission", step_permission, NULL },
-	{ "query", step_query, step_end_shells },
-	{ "skills", agent_preload, NULL },
-	{ "hooks", agent_step_hooks, agent_unregister_hooks },
-	{ "start hooks", agent_start_hooks, agent_undo_start_hooks },
-	{ "check start hooks", agent_check_start_hooks, NULL },
-	{ "announce", step_announce, step_announce_end },
+	{ "record", true, step_record, NULL },
+	{ "slot", true, step_take_slot, step_leave_slot },
+	{ "model", true, step_model, NULL },
+	{ "worktree", false, step_take_worktree, agent_release_worktree },
+	{ "cwd", true, step_cwd, step_leave_cwd },
+	{ "prompt", false, step_prompt, NULL },
+	{ "servers", false, agent_join_servers, agent_leave_servers },
+	{ "tools", false, step_tools, step_drop_tools },
+	{ "permission", false, step_permission, NULL },
+	{ "query", true, step_query, step_end_shells },
+	{ "skills", true, agent_preload, NULL },
+	{ "hooks", false, agent_step_hooks, agent_unregister_hooks },
+	{ "start hooks", true, agent_start_hooks, agent_undo_start_hooks },
+	{ "check start hooks", true, agent_check_start_hooks, NULL },
+	{ "announce", true, step_announce, step_announce_end },
 };
 const size_t life_count = COUNT_OF(life);
+
+int agent_come_up(struct agent *a, struct err *err)
+{
+	struct err ignored = { 0 };
+
+	for (size_t i = 0; i < life_count; i++) {
+		int status = life[i].child_only ? 0 : life[i].up(a, err);
+		assert(status != STEP_TAKES_TIME);
+		if (status == 0)
+			continue;
+		while (i-- > 0)
+			if (!life[i].child_only && life[i].down)
+				(void)life[i].down(a, &ignored);
+		return status;
+	}
+	return 0;
+}

@@ -140,6 +140,8 @@ int agent_join_servers(struct agent *a, struct err *err)
 	(void)err;
 	if (a->definition)
 		agent_join_declared(a, a->definition, &a->notes);
+	if (!a->parent)
+		return 0; /* its first turn waits for them */
 	a->own_servers = a->servers ? mcp_set_count(a->servers) : 0;
 	if (session && (a->servers || mcp_set_settling(session)) && may_use_session(a))
 		share_session(a);

@@ -36,6 +36,7 @@ void agent_tree_release(struct agent_tree *t)
 	if (t->loop)
 		timer_stop(t->loop, &t->tasks_timer);
 	agent_release(&t->main);
+	tool_set_release(&t->own_pool);
 	for (struct agent_record *record = t->records, *next; record; record = next) {
 		next = record->next;
 		agent_record_free(record);

@@ -164,7 +164,8 @@ struct agent_tree {
 
 	/* its own */
 	struct agent main;
-	struct buf hook_notes; /* classifierContext of hooks, the newest last */
+	struct tool_set own_pool; /* all tools of a session whose main agent chooses from them: pool points here */
+	struct buf hook_notes;    /* classifierContext of hooks, the newest last */
 	struct slot_pool slots;
 	struct budget budget;
 	struct agent *alive; /* list by next */

@@ -129,7 +129,7 @@ static struct head *make_head(struct cadre_session *s)
 	AUTO_BUF struct buf system = { 0 };
 
 	context_system_prompt(&system, s);
-	const char *own = s->agent ? s->agent->definition->effort : NULL;
+	const char *own = s->tree.main.definition ? s->tree.main.definition->effort : NULL;
 	const char *effort = o->effort ? o->effort : own ? own : s->effort;
 	return context_head(&s->tree.main, buf_str(&system), agent_turn_effort(&s->tree.main, effort));
 }
@@ -144,7 +144,7 @@ void session_renew_head(struct cadre_session *s)
 static void open_main(struct cadre_session *s, struct head *head)
 {
 	const struct options *o = &s->services->options;
-	const struct agent_definition *d = s->agent ? s->agent->definition : NULL;
+	const struct agent_definition *d = s->tree.main.definition;
 	int64_t max_turns = o->max_turns ? o->max_turns : d ? d->max_turns : 0;
 
 	session_watch_states(s);
@@ -217,7 +217,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 	s->tree.thinking_display = o->thinking_display;
 	s->tree.task_budget = o->task_budget;
 	if (o->channels)
-		buf_addf(&s->agent_notes, "no server can push messages: --channels has no effect\n");
+		buf_addf(&s->tree.main.notes, "no server can push messages: --channels has no effect\n");
 	session_find_style(s);
 	open_main(s, NULL);
 	if (s->load)
@@ -340,7 +340,6 @@ void session_free(struct cadre_session *s)
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);
 	session_release_schema(s);
-	session_release_agent(s);
 	session_leave_places(s);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);

@@ -13,7 +13,6 @@ struct config_change;
 struct elicitation;
 struct expansion;
 struct file_watch;
-struct main_agent;
 struct mentions;
 struct output_style;
 struct schema;
@@ -63,9 +62,10 @@ struct cadre_session {
 	struct timer wait;      /* for children after the last turn */
 	struct timer told_wait; /* for hooks that nobody waits for, when nothing else is left */
 	struct turn turn;
-	struct agent_tree tree;           /* its agents; the main one is tree.main */
-	struct main_agent *agent;         /* that the session runs as (main_agent.h); owned; NULL: the usual one */
-	struct buf agent_notes;           /* about it, for the user, a line each */
+	struct agent_tree tree;          /* its agents; the main one is tree.main */
+	bool agent_recorded;             /* which agent it runs as (main_agent.h) is in its file */
+	bool preloaded, preload_stopped; /* skills of that agent: they were begun; they were cut short */
+	void (*after_preload)(struct cadre_session *s, bool cancelled);
 	bool agent_told;                  /* what is known about it at the start was said */
 	size_t own_tools;                 /* of its pool: the first ones; those of servers follow */
 	const char *effort;               /* that the settings said at the start; NULL: nothing */

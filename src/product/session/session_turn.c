@@ -340,8 +340,8 @@ static bool has_hooks_in(const struct cadre_session *s, const struct hook_set *s
 static bool takes_time(struct cadre_session *s)
 {
 	return has_hooks_in(s, s->tree.hook_set) || has_hooks_in(s, s->tree.main.hooks) || s->tree.skill_hook_count ||
-	       (s->agent && s->agent->definition->skills.count) || session_asks_compact(s) || session_has_command(s) ||
-	       session_has_mentions(s);
+	       (s->tree.main.definition && s->tree.main.definition->skills.count) || session_asks_compact(s) ||
+	       session_has_command(s) || session_has_mentions(s);
 }
 
 static int start_asked(struct cadre_session *s, struct err *err)
