@@ -6,8 +6,9 @@ void task_add_running(struct buf *out, const struct agent_tree *t)
 {
 	bool any = false;
 
-	for (const struct subagent *s = t->alive; s; s = s->next) {
-		buf_addf(out, "%s%s", any ? ", " : " Running agents: ", s->task->name ? s->task->name : s->task->id);
+	for (const struct agent *s = t->alive; s; s = s->next) {
+		buf_addf(out, "%s%s",
+			 any ? ", " : " Running agents: ", s->record->name ? s->record->name : s->record->id);
 		any = true;
 	}
 }

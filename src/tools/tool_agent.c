@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_agent.c - Agent: starts a child. All that happens then is in the room subagent. */
-#include "agents/agent/subagent.h"
+#include "agents/subagent/subagent.h"
 #include "tools/tool_list.h"
 
 static void agent_start(struct tool_call *call);
@@ -29,17 +29,17 @@ static unsigned agent_flags(const struct tool_call *call)
 
 static void resume(struct tool_call *call, struct str prompt)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	const char *id = text(call, "resume");
-	struct task *task = agent_tree_task(a->tree, str_from(id));
+	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
 	bool background = json_bool(json_get(call->input, "run_in_background"));
 	struct err err = { 0 };
 
-	if (!task)
+	if (!record)
 		tool_call_fail(call, "There is no agent '%s' in this session to resume.", id);
-	else if (!strcmp(task->tool_use_id, call->id))
-		agent_take_up(task, a, call); /* this very call had resumed it before a crash */
-	else if (agent_continue(task, prompt, call, background, &err) < 0)
+	else if (!strcmp(record->tool_use_id, call->id))
+		agent_take_up(record, a, call); /* this very call had resumed it before a crash */
+	else if (agent_continue(record, prompt, call, background, &err) < 0)
 		tool_call_fail(call, "%s", err.text);
 }
 
@@ -67,7 +67,7 @@ static void agent_start(struct tool_call *call)
 
 static void agent_cancel(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 
 	agent_stop_waited(a->tree, call);
 }

@@ -12,7 +12,7 @@ const struct tool tool_enter_plan_mode = {
 
 static void enter_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 
 	if (plan_is_on(a)) {
 		tool_call_fail(call, "Plan mode is on already.");

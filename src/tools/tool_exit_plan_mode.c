@@ -13,7 +13,7 @@ const struct tool tool_exit_plan_mode = {
 
 static void exit_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	struct json_out w = json_out(&call->result_json);
 
 	if (!plan_present(a, call))
@@ -21,7 +21,7 @@ static void exit_start(struct tool_call *call)
 	plan_leave(a);
 	json_open(&w, '{');
 	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &call->arena));
-	json_kbool(&w, "isAgent", a->child != NULL);
+	json_kbool(&w, "isAgent", a->parent != NULL);
 	json_kcstr(&w, "filePath", plan_path(a));
 	json_close(&w);
 	buf_addf(&call->result,

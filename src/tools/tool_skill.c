@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_skill.c - Skill: the text of a skill as a result, or the report of the agent that works by it. */
 #include "agents/agent/skill_use.h"
+#include "agents/subagent/subagent.h"
 #include "agents/agent/skill_wake.h"
 #include "lib/json/json_write.h"
 #include "tools/tool_list.h"
@@ -27,7 +28,7 @@ struct skill_call {
 static unsigned skill_flags(const struct tool_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct skill_entry *e = actor_skill(call->env->owner, json_str(json_get(call->input, "skill"), &a));
+	const struct skill_entry *e = agent_skill(call->env->owner, json_str(json_get(call->input, "skill"), &a));
 
 	if (!e)
 		return tool_skill.flags | TOOL_NO_ASK; /* the answer is an error */
@@ -78,20 +79,20 @@ static void on_ready(void *data, const struct skill_result *result)
 
 static void skill_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	struct str name = json_str(json_get(call->input, "skill"), &call->arena);
 	struct skill_call *k = arena_calloc(&call->arena, sizeof *k);
-	const struct skill_entry *e = actor_skill(a, name);
+	const struct skill_entry *e = agent_skill(a, name);
 	AUTO_BUF struct buf why = { 0 };
 
 	call->state = k;
 	k->call = call;
 	if (!e) {
-		actor_explain_no_skill(&why, a, name);
+		agent_explain_no_skill(&why, a, name);
 		tool_call_reject(call, "%s", why.p);
-	} else if (!(actor_skill_views(a, e) & SKILL_FOR_MODEL)) {
+	} else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL)) {
 		tool_call_reject(call, "Skill %s is for the user alone, who types /%s.", e->name, e->name);
-	} else if (actor_skill_sleeps(a, e)) {
+	} else if (agent_skill_sleeps(a, e)) {
 		tool_call_reject(call,
 				 "Skill %s is for work at certain files: it can be used when one of them was read or "
 				 "written.",
@@ -106,7 +107,7 @@ static void skill_start(struct tool_call *call)
 static void skill_cancel(struct tool_call *call)
 {
 	struct skill_call *k = call->state;
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 
 	if (k->use)
 		skill_use_cancel(k->use);

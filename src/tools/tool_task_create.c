@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_create.c - TaskCreate: one more item for the task list. Hooks see it when it is there, and can have it removed. */
-#include "agents/agent/todo_hook.h"
+#include "agents/agent/hooks.h"
 #include "tools/todo.h"
 #include "tools/tool_list.h"
 

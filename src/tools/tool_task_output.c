@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_output.c - TaskOutput: what a background task has to show, now or when it has ended. */
 #include "lib/io/file.h"
-#include "agents/agent/report.h"
+#include "agents/subagent/report.h"
 #include "tools/task.h"
 #include "tools/tool_list.h"
 
@@ -17,51 +17,51 @@ const struct tool tool_task_output = {
 enum { DEFAULT_WAIT_MS = 30000, SHELL_TAIL = 30000 };
 
 struct waiting {
-	struct task_wait wait;
+	struct agent_wait wait;
 	struct timer timer;
 	struct tool_call *call;
-	struct task *task;
+	struct agent_record *record;
 };
 
-static void tell(struct tool_call *call, struct task *task)
+static void tell(struct tool_call *call, struct agent_record *record)
 {
 	AUTO_BUF struct buf report = { 0 };
 	struct buf *out = &call->result;
-	const struct end_words *words = end_words(task->state);
+	const struct end_words *words = end_words(record->state);
 
-	task_refresh(task);
-	buf_addf(out, "<task_id>%s</task_id>\n<task_type>local_agent</task_type>\n<status>%s</status>\n", task->id,
+	agent_record_refresh(record);
+	buf_addf(out, "<task_id>%s</task_id>\n<task_type>local_agent</task_type>\n<status>%s</status>\n", record->id,
 		 words->status);
-	if (task->state == AGENT_RUNNING)
-		buf_addf(out, "<progress>%u turns, %u tool calls%s%s</progress>\n", task->turns, task->tool_uses,
-			 task->last_tool[0] ? ", the last one " : "", task->last_tool);
-	else if (report_read(&report, task))
+	if (record->state == AGENT_RUNNING)
+		buf_addf(out, "<progress>%u turns, %u tool calls%s%s</progress>\n", record->turns, record->tool_uses,
+			 record->last_tool[0] ? ", the last one " : "", record->last_tool);
+	else if (report_read(&report, record))
 		buf_addf(out, "<output>\n%s\n</output>\n", report.p);
-	if (task->failure && task->state != AGENT_COMPLETED)
-		buf_addf(out, "<error>%s</error>\n", task->failure);
+	if (record->failure && record->state != AGENT_COMPLETED)
+		buf_addf(out, "<error>%s</error>\n", record->failure);
 	tool_call_end(call, false);
 }
 
 static void stop_waiting(struct waiting *w)
 {
 	timer_stop(w->call->env->loop, &w->timer);
-	task_wait_remove(w->task, &w->wait);
+	agent_wait_remove(w->record, &w->wait);
 }
 
-static void on_end(struct task_wait *wait)
+static void on_end(struct agent_wait *wait)
 {
 	struct waiting *w = CONTAINER_OF(wait, struct waiting, wait);
 
 	timer_stop(w->call->env->loop, &w->timer);
-	tell(w->call, w->task);
+	tell(w->call, w->record);
 }
 
 static void on_time(struct timer *timer)
 {
 	struct waiting *w = CONTAINER_OF(timer, struct waiting, timer);
 
-	task_wait_remove(w->task, &w->wait);
-	tell(w->call, w->task);
+	agent_wait_remove(w->record, &w->wait);
+	tell(w->call, w->record);
 }
 
 static void output_cancel(struct tool_call *call)
@@ -71,13 +71,15 @@ static void output_cancel(struct tool_call *call)
 	tool_call_fail(call, "The call was cancelled.");
 }
 
-static void wait_for(struct tool_call *call, struct task *task, uint64_t limit_ms)
+static void wait_for(struct tool_call *call, struct agent_record *record, uint64_t limit_ms)
 {
 	struct waiting *w = arena_alloc(&call->arena, sizeof *w);
 
-	*w = (struct waiting){ .wait = { .on_end = on_end }, .timer = { .fire = on_time }, .call = call, .task = task };
+	*w = (struct waiting){
+		.wait = { .on_end = on_end }, .timer = { .fire = on_time }, .call = call, .record = record
+	};
 	call->state = w;
-	task_wait_add(task, &w->wait);
+	agent_wait_add(record, &w->wait);
 	timer_start(call->env->loop, &w->timer, limit_ms);
 }
 
@@ -100,22 +102,22 @@ static void tell_shell(struct tool_call *call, const struct shell *shell)
 
 static void output_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
 	const struct json *block = json_get(call->input, "block");
 	const struct json *limit = json_get(call->input, "timeout");
 	AUTO_BUF struct buf running = { 0 };
 
-	struct task *task = agent_tree_task(a->tree, str_from(id));
+	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
 	struct shell *shell = shell_set_find(call->env->shells, str_from(id));
 	if (shell) {
 		tell_shell(call, shell);
-	} else if (!task) {
+	} else if (!record) {
 		task_add_running(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
-	} else if (task->live && (!block || json_bool(block))) {
-		wait_for(call, task, limit ? (uint64_t)json_double(limit) : DEFAULT_WAIT_MS);
+	} else if (record->live && (!block || json_bool(block))) {
+		wait_for(call, record, limit ? (uint64_t)json_double(limit) : DEFAULT_WAIT_MS);
 	} else {
-		tell(call, task);
+		tell(call, record);
 	}
 }

@@ -26,17 +26,17 @@ static void answer(struct tool_call *call, const char *id, const char *type, con
 	tool_call_end(call, false);
 }
 
-static bool is_own_ancestor(const struct actor *a, const struct task *task)
+static bool is_own_ancestor(const struct agent *a, const struct agent_record *record)
 {
-	for (; a->child; a = a->parent)
-		if (a->child->task == task)
+	for (; a->parent; a = a->parent)
+		if (a->record == record)
 			return true;
 	return false;
 }
 
 static void stop_start(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
 	AUTO_BUF struct buf running = { 0 };
 
@@ -47,18 +47,19 @@ static void stop_start(struct tool_call *call)
 		return;
 	}
 	struct shell *shell = shell_set_find(call->env->shells, str_from(id));
-	struct task *task = agent_tree_task(a->tree, str_from(id));
+	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
 	if (shell) {
 		AUTO_FREE char *label = xstrdup(shell->label);
 		shell_stop(shell, SHELL_STOPPED);
 		answer(call, id, "local_bash", label);
-	} else if (task && task->live && is_own_ancestor(a, task)) {
+	} else if (record && record->live && is_own_ancestor(a, record)) {
 		tool_call_reject(call, "An agent cannot stop itself or the agents it works for.");
-	} else if (task && task->live) {
-		agent_stop(task, false);
-		answer(call, task->id, "local_agent", task->description);
-	} else if (task) {
-		tool_call_reject(call, "Task %s is not running (it is %s).", task->id, end_words(task->state)->state);
+	} else if (record && record->live) {
+		agent_stop(record, false);
+		answer(call, record->id, "local_agent", record->description);
+	} else if (record) {
+		tool_call_reject(call, "Task %s is not running (it is %s).", record->id,
+				 end_words(record->state)->state);
 	} else {
 		task_add_running(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_task_update.c - TaskUpdate: changes an item of the task list, or removes it. Hooks see an item before it counts as
  * completed; while they look nothing is locked, so the list is read again for the change itself. */
-#include "agents/agent/todo_hook.h"
+#include "agents/agent/hooks.h"
 #include "tools/todo.h"
 #include "tools/tool_list.h"
 

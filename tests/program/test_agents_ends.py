@@ -33,7 +33,7 @@ STOP = "rule stop it\n  agent main\n  turn 2\n" + call("TaskStop", task_id="bob"
 
 def names():
     """All end states, from the source."""
-    table = (ROOT / "src" / "agents" / "agent" / "end_state.c").read_text()
+    table = (ROOT / "src" / "agents" / "agent" / "record.c").read_text()
     found = re.findall(r"\[AGENT_\w+\] = \{\s*\"(\w+)\"", table)
     assert len(found) >= 8, found
     return set(found) - {"running"}

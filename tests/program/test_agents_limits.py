@@ -292,21 +292,21 @@ rule deep first
 
 
 def a_child_does_not_start_before_its_parent(lab):
-    """The only seat is taken, so the boss waits for it: it has no place and no permission to give yet."""
+    """The only slot is taken, so the boss waits for it: it has no place and no permission to give yet."""
     session = twenty.new_session()
     held = lab.fifo("held")
     gate = pathlib.Path(lab.work) / "gate"
     os.mkfifo(gate)
     call = LIMITS["a rule that denies"][1]
     both = twenty.call("SendMessage", to="chief", message="And you") + "\n" + AGAIN["send"]
-    hold = twenty.call("Agent", description="Hold", prompt="Hold the seat", run_in_background=True)
+    hold = twenty.call("Agent", description="Hold", prompt="Hold the slot", run_in_background=True)
     lab.model("rule main sends\n  agent main\n  turn 3\n%s\n" % both + scenario(call, "wait").replace(AGAIN["wait"], hold, 1)
               .replace("rule worker reports", """rule holder
-  prompt contains "Hold the seat"
+  prompt contains "Hold the slot"
   turn 1
 %s
 rule holder ends
-  prompt contains "Hold the seat"
+  prompt contains "Hold the slot"
   text Held.
 rule worker reports""" % twenty.call("Bash", command="echo > held; cat gate")))
     run = start(lab, session, {}, "--settings", json.dumps({"subagents": {"maxAlive": 1}}))

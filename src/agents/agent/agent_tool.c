@@ -2,7 +2,7 @@
  * agent_tool.c - the Agent tool as the model sees it. */
 #include "agents/agent/agent_tool.h"
 #include <assert.h>
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/servers.h"
 
@@ -84,7 +84,7 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 	return &t->agent_tool;
 }
 
-void agent_tool_limit(struct actor *a)
+void agent_tool_limit(struct agent *a)
 {
 	AUTO_BUF struct buf definition = { 0 };
 

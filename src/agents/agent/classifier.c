@@ -8,7 +8,7 @@ static bool has_stepped_back(const struct agent_tree *t)
 	return t->denials_in_a_row >= MOST_DENIALS_IN_A_ROW || t->classifier_denials >= MOST_DENIALS;
 }
 
-struct classifier_question *actor_classify(struct actor *a, struct tool_call *call, classifier_done_fn *done,
+struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data)
 {
 	struct classifier *c = a->tree->classifier;
@@ -16,7 +16,7 @@ struct classifier_question *actor_classify(struct actor *a, struct tool_call *ca
 	return c && !has_stepped_back(a->tree) ? c->ask(c, a, call, done, data) : NULL;
 }
 
-void actor_note_word(struct actor *a, enum classifier_word word)
+void agent_note_word(struct agent *a, enum classifier_word word)
 {
 	struct agent_tree *t = a->tree;
 
@@ -27,7 +27,7 @@ void actor_note_word(struct actor *a, enum classifier_word word)
 	t->denials_in_a_row++;
 	t->classifier_denials++;
 	if (t->denials_in_a_row == MOST_DENIALS_IN_A_ROW || t->classifier_denials == MOST_DENIALS)
-		actor_emit(a,
+		agent_emit(a,
 			   &(struct event){ .kind = EVENT_ERROR,
 					    .text = STR("the classifier of auto mode has refused so much that it is "
 							"not asked any more: what it would decide needs a person") });

@@ -6,7 +6,7 @@
  * One that refuses again and again is wrong, or the work is: after MOST_DENIALS_IN_A_ROW, or MOST_DENIALS in a session, it
  * steps back, and people are asked. A person's yes begins the row anew. */
 #pragma once
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
 enum { MOST_DENIALS_IN_A_ROW = 3, MOST_DENIALS = 20 };
 
@@ -17,13 +17,13 @@ typedef void classifier_done_fn(void *data, enum classifier_word word, struct st
 struct classifier_question; /* its own */
 struct classifier {
 	/* done comes exactly once, later, also after a cancel. NULL: it cannot be asked, and done does not come. */
-	struct classifier_question *(*ask)(struct classifier *c, struct actor *a, struct tool_call *call,
+	struct classifier_question *(*ask)(struct classifier *c, struct agent *a, struct tool_call *call,
 					   classifier_done_fn *done, void *data);
 	void (*cancel)(struct classifier_question *q);
 };
 
 /* As classifier.ask; NULL also when there is none or it has stepped back. */
-struct classifier_question *actor_classify(struct actor *a, struct tool_call *call, classifier_done_fn *done,
+struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data);
 /* What was decided about a call: by the classifier, or by a person who was asked. */
-void actor_note_word(struct actor *a, enum classifier_word word);
+void agent_note_word(struct agent *a, enum classifier_word word);

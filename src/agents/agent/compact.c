@@ -4,7 +4,7 @@
 #include "agents/agent/compact.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/context.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_recall.h"
@@ -12,17 +12,17 @@
 
 /* Owned by itself: a turn that is cancelled does not wait for it. */
 struct compact_watch {
-	struct actor *actor; /* NULL: the turn is over */
+	struct agent *agent; /* NULL: the turn is over */
 	struct hook_firing *firing;
 };
 
 /* ---- hooks --------------------------------------------------------------------------------------------------- */
 
-/* The actor, if it still waits for these hooks. */
-static struct actor *take_watch(void *data)
+/* The agent, if it still waits for these hooks. */
+static struct agent *take_watch(void *data)
 {
 	struct compact_watch *w = data;
-	struct actor *a = w->actor;
+	struct agent *a = w->agent;
 
 	free(w);
 	if (a)
@@ -30,30 +30,30 @@ static struct actor *take_watch(void *data)
 	return a;
 }
 
-static void watch(struct actor *a, struct hook_fire_spec *spec, hook_done_fn *done)
+static void watch(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done)
 {
 	a->compact_watch = xcalloc(1, sizeof *a->compact_watch);
-	a->compact_watch->actor = a;
-	a->compact_watch->firing = actor_fire(a, spec, done, a->compact_watch);
+	a->compact_watch->agent = a;
+	a->compact_watch->firing = agent_run_hooks(a, spec, done, a->compact_watch);
 }
 
-void actor_drop_compact(struct actor *a)
+void agent_drop_compact(struct agent *a)
 {
 	if (!a->compact_watch)
 		return;
 	hook_cancel(a->compact_watch->firing);
-	TAKE(a->compact_watch)->actor = NULL;
+	TAKE(a->compact_watch)->agent = NULL;
 }
 
 /* What they print is for the one who writes the summary. */
 static void on_before(void *data, const struct hook_outcome *outcome)
 {
-	struct actor *a = take_watch(data);
+	struct agent *a = take_watch(data);
 	AUTO_BUF struct buf said = { 0 };
 
 	if (!a)
 		return;
-	agent_tree_say(a->tree, &a->who, outcome);
+	emit_hook_messages(a->tree, &a->who, outcome);
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(&said, "%s" STR_FMT, said.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	bool refused = outcome->blocked || outcome->stop;
@@ -62,23 +62,23 @@ static void on_before(void *data, const struct hook_outcome *outcome)
 }
 
 /* The list that the conversation has begun with was made before the hooks ran. */
-static void tell_new_skills(struct actor *a)
+static void tell_new_skills(struct agent *a)
 {
 	AUTO_BUF struct buf list = { 0 };
 
 	agent_tree_reload_skills(a->tree);
-	actor_list_skills(a, &list);
+	agent_list_skills(a, &list);
 	if (list.n)
 		query_notice(&a->query, NULL, buf_str(&list));
 }
 
 static void on_after(void *data, const struct hook_outcome *outcome)
 {
-	struct actor *a = take_watch(data);
+	struct agent *a = take_watch(data);
 
 	if (!a)
 		return;
-	actor_hear_hooks(a, outcome);
+	agent_apply_hook_outcome(a, outcome);
 	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
 		tell_new_skills(a);
 	query_compact_told(&a->query);
@@ -91,13 +91,13 @@ static struct hook_fire_spec about(const struct compaction *c, enum hook_event e
 
 static bool before(struct query *q, void *data)
 {
-	struct actor *a = data;
+	struct agent *a = data;
 	struct compaction *c = q->compaction;
 	struct hook_fire_spec spec = about(c, HOOK_PRE_COMPACT);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec))
+	if (!agent_has_hooks(a, &spec))
 		return false;
 	json_open(&w, '{');
 	json_kstr(&w, "trigger", spec.subject);
@@ -112,32 +112,32 @@ static bool before(struct query *q, void *data)
 	return true;
 }
 
-static void tell_summary(struct actor *a, const struct compaction *c)
+static void tell_summary(struct agent *a, const struct compaction *c)
 {
 	struct hook_fire_spec spec = about(c, HOOK_POST_COMPACT);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec))
+	if (!agent_has_hooks(a, &spec))
 		return;
 	json_open(&w, '{');
 	json_kstr(&w, "trigger", spec.subject);
 	json_kstr(&w, "compact_summary", buf_str(&c->summary));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
 /* For the main agent it is as if the session began: its hooks may say again what the model must know. */
 static bool after(struct query *q, void *data)
 {
-	struct actor *a = data;
+	struct agent *a = data;
 	struct hook_fire_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	tell_summary(a, q->compaction);
-	if (a->parent || !actor_has_hooks(a, &spec))
+	if (a->parent || !agent_has_hooks(a, &spec))
 		return false;
 	json_open(&w, '{');
 	json_kstr(&w, "source", spec.subject);
@@ -164,9 +164,9 @@ static void add_reminder(struct transcript *out, const char *what, struct str te
 	add(out, buf_str(&b));
 }
 
-static void add_context(struct actor *a, struct transcript *out)
+static void add_context(struct agent *a, struct transcript *out)
 {
-	const struct agent_definition *d = a->child ? a->child->definition : NULL;
+	const struct agent_definition *d = a->parent ? a->definition : NULL;
 	AUTO_BUF struct buf environment = { 0 };
 	AUTO_BUF struct buf servers = { 0 };
 
@@ -180,14 +180,13 @@ static void add_context(struct actor *a, struct transcript *out)
 	add(out, buf_str(&servers));
 }
 
-static void add_task(const struct actor *a, struct transcript *out)
+static void add_task(const struct agent *a, struct transcript *out)
 {
-	if (a->child)
-		add_reminder(out,
-			     "Your task, as it was given to you at the beginning:", str_from(a->child->task->prompt));
+	if (a->parent)
+		add_reminder(out, "Your task, as it was given to you at the beginning:", str_from(a->record->prompt));
 }
 
-static void add_plan(struct actor *a, struct transcript *out)
+static void add_plan(struct agent *a, struct transcript *out)
 {
 	AUTO_BUF struct buf plan = { 0 };
 
@@ -195,7 +194,7 @@ static void add_plan(struct actor *a, struct transcript *out)
 		add_reminder(out, "Your plan:", buf_str(&plan));
 }
 
-static void add_files(struct actor *a, struct transcript *out)
+static void add_files(struct agent *a, struct transcript *out)
 {
 	AUTO_BUF struct buf files = { 0 };
 
@@ -208,7 +207,7 @@ static void add_files(struct actor *a, struct transcript *out)
 			     str_trim(buf_str(&files)));
 }
 
-static void add_todos(struct actor *a, struct transcript *out)
+static void add_todos(struct agent *a, struct transcript *out)
 {
 	AUTO_BUF struct buf todos = { 0 };
 
@@ -218,22 +217,22 @@ static void add_todos(struct actor *a, struct transcript *out)
 		add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
 }
 
-static void add_skills(struct actor *a, struct transcript *out)
+static void add_skills(struct agent *a, struct transcript *out)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_BUF struct buf texts = { 0 };
 
 	a->skills_listed = 0;
-	actor_list_skills(a, &list);
+	agent_list_skills(a, &list);
 	add(out, buf_str(&list));
-	actor_recall_skills(a, &a->query.transcript, &texts);
+	agent_recall_skills(a, &a->query.transcript, &texts);
 	if (texts.n)
 		add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
 }
 
 static void keep(struct query *q, struct transcript *out, void *data)
 {
-	struct actor *a = data;
+	struct agent *a = data;
 
 	(void)q;
 	add_context(a, out);
@@ -242,7 +241,7 @@ static void keep(struct query *q, struct transcript *out, void *data)
 	add_todos(a, out);
 	add_files(a, out);
 	add_skills(a, out);
-	actor_drop_fork_base(a);
+	agent_drop_fork_base(a);
 }
 
-const struct compact_owner actor_compact_owner = { before, keep, after };
+const struct compact_owner agent_compact_owner = { before, keep, after };

@@ -6,14 +6,14 @@
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 #include "config/settings/instructions.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/tool_load.h"
 #include "agents/agent/tree.h"
 
 enum { USUAL_MAX_TOKENS = 32000 };
 
-void context_environment(struct buf *out, struct actor *a)
+void context_environment(struct buf *out, struct agent *a)
 {
 	struct utsname system;
 	char now[ISO_TIME_LEN + 1];
@@ -43,7 +43,7 @@ static void on_file(void *data, const struct instruction_file *file)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(&t->main, &spec))
+	if (!agent_has_hooks(&t->main, &spec))
 		return;
 	json_open(&w, '{');
 	json_kcstr(&w, "file_path", file->path);
@@ -53,7 +53,7 @@ static void on_file(void *data, const struct instruction_file *file)
 		json_kcstr(&w, "parent_file_path", file->parent);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(&t->main, &spec);
+	agent_notify_hooks(&t->main, &spec);
 }
 
 static struct segment *collect(struct agent_tree *t, bool managed_only)
@@ -89,7 +89,7 @@ struct segment *context_instructions(struct agent_tree *t, bool managed_only)
 	return i->text ? segment_ref(i->text) : NULL;
 }
 
-struct head *context_head(struct actor *a, struct str system, const char *effort)
+struct head *context_head(struct agent *a, struct str system, const char *effort)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
@@ -103,12 +103,12 @@ struct head *context_head(struct actor *a, struct str system, const char *effort
 				   .thinking = a->tree->thinking,
 				   .display = a->tree->thinking_display,
 				   .task_budget = a->parent ? 0 : a->tree->task_budget,
-				   .tools = actor_definitions(a, &arena),
+				   .tools = agent_definitions(a, &arena),
 			   });
 	return head_intern(a->tree->heads, buf_str(&bytes));
 }
 
-struct head *context_head_like(struct actor *a, const struct head *before)
+struct head *context_head_like(struct agent *a, const struct head *before)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct head_texts texts = head_read(&arena, before->bytes);

@@ -5,12 +5,11 @@
 #include "lib/json/json_write.h"
 #include "guard/permission/suggest.h"
 #include "agents/agent/classifier.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/skill_wake.h"
-#include "agents/agent/tool_event.h"
 #include "agents/agent/tree.h"
 
 enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */
@@ -18,23 +17,23 @@ enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */
 /* A call on its way, while hooks or the classifier look at it. Owned by itself: it outlives a call that was cancelled
  * meanwhile. */
 struct pass {
-	struct actor *actor;
+	struct agent *agent;
 	struct tool_call *call;     /* NULL: it was given up */
 	struct hook_firing *firing; /* one of these two is set */
 	struct classifier_question *question;
 	struct str reason; /* why it is asked or denied, while hooks hear of that; in the call's arena */
 };
 
-static struct actor *actor_of(struct tool_gate *gate)
+static struct agent *gate_agent(struct tool_gate *gate)
 {
-	return CONTAINER_OF(gate, struct actor, gate);
+	return CONTAINER_OF(gate, struct agent, gate);
 }
 
-static struct pass *pass_new(struct actor *a, struct tool_call *call)
+static struct pass *pass_new(struct agent *a, struct tool_call *call)
 {
 	struct pass *p = xcalloc(1, sizeof *p);
 
-	p->actor = a;
+	p->agent = a;
 	p->call = call;
 	call->pass = p;
 	return p;
@@ -82,15 +81,15 @@ static struct hook_fire_spec about(struct tool_call *call, enum hook_event event
 					.by_hook = call->policy.by_hook };
 }
 
-static bool wanted(const struct actor *a, struct tool_call *call, enum hook_event event)
+static bool wanted(const struct agent *a, struct tool_call *call, enum hook_event event)
 {
 	struct hook_fire_spec spec = about(call, event);
 
-	return actor_has_hooks(a, &spec);
+	return agent_has_hooks(a, &spec);
 }
 
 /* Closes fields. */
-static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
+static struct pass *fire(struct agent *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
 			 hook_done_fn *done)
 {
 	struct hook_fire_spec spec = about(call, event);
@@ -98,25 +97,25 @@ static struct pass *fire(struct actor *a, struct tool_call *call, enum hook_even
 
 	json_close(fields);
 	spec.fields = buf_str(fields->buf);
-	p->firing = actor_fire(a, &spec, done, p);
+	p->firing = agent_run_hooks(a, &spec, done, p);
 	return p;
 }
 
-static void hear_hooks(struct actor *a, const struct tool_call *call, const struct hook_outcome *outcome)
+static void hear_hooks(struct agent *a, const struct tool_call *call, const struct hook_outcome *outcome)
 {
 	if (call->policy.apart)
-		agent_tree_say(a->tree, &a->who, outcome);
+		emit_hook_messages(a->tree, &a->who, outcome);
 	else
-		actor_hear_hooks(a, outcome);
+		agent_apply_hook_outcome(a, outcome);
 }
 
 /* ---- decisions ----------------------------------------------------------------------------------------------- */
 
-static void deny(struct actor *a, struct tool_call *call, struct str reason)
+static void deny(struct agent *a, struct tool_call *call, struct str reason)
 {
 	if (!call->policy.apart) {
 		agent_tree_note_denial(a->tree, a, call);
-		actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_DENIED,
+		agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_DENIED,
 					       .name = call->name,
 					       .id = call->id,
 					       .text = reason });
@@ -125,14 +124,14 @@ static void deny(struct actor *a, struct tool_call *call, struct str reason)
 }
 
 /* Somebody may sit elsewhere: hooks can ring. */
-static void notify(struct actor *a, const struct tool_call *call)
+static void notify(struct agent *a, const struct tool_call *call)
 {
 	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec))
+	if (!agent_has_hooks(a, &spec))
 		return;
 	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
 	json_open(&w, '{');
@@ -141,10 +140,10 @@ static void notify(struct actor *a, const struct tool_call *call)
 	json_kstr(&w, "notification_type", spec.subject);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
-static void ask_host(struct actor *a, struct tool_call *call, struct str why)
+static void ask_host(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -157,7 +156,7 @@ static void ask_host(struct actor *a, struct tool_call *call, struct str why)
 	notify(a, call);
 	question_describe(call, &text);
 	const char *rule = permission_suggest(&call->arena, &a->permission, call);
-	actor_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+	agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
 				       .text = buf_str(&text),
@@ -168,7 +167,7 @@ static void ask_host(struct actor *a, struct tool_call *call, struct str why)
 }
 
 /* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
-static void allow(struct actor *a, struct tool_call *call)
+static void allow(struct agent *a, struct tool_call *call)
 {
 	struct permission_verdict v = { 0 };
 
@@ -181,7 +180,7 @@ static void allow(struct actor *a, struct tool_call *call)
 	permission_verdict_release(&v);
 }
 
-bool actor_decide(struct actor *a, struct tool_call *call, const struct json *root)
+bool agent_decide(struct agent *a, struct tool_call *call, const struct json *root)
 {
 	const struct json *input = json_get(root, "updatedInput");
 
@@ -201,19 +200,19 @@ bool actor_decide(struct actor *a, struct tool_call *call, const struct json *ro
 	return true;
 }
 
-static bool take_decision(struct actor *a, struct tool_call *call, struct str json)
+static bool take_decision(struct agent *a, struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && actor_decide(a, call, root);
+	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && agent_decide(a, call, root);
 }
 
 /* In auto mode nobody was asked: hooks hear of it, and one of them may let the model try again. */
 static void on_denied(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct str why = p->reason;
 	struct tool_call *call = pass_end(p);
 	AUTO_BUF struct buf reason = { 0 };
@@ -227,7 +226,7 @@ static void on_denied(void *data, const struct hook_outcome *outcome)
 	deny(a, call, buf_str(&reason));
 }
 
-static void refuse(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+static void refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -245,7 +244,7 @@ static void refuse(struct actor *a, struct tool_call *call, const struct permiss
 static void on_requested(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct str why = p->reason;
 	struct tool_call *call = pass_end(p);
 
@@ -260,7 +259,7 @@ static void on_requested(void *data, const struct hook_outcome *outcome)
 	}
 }
 
-static bool request(struct actor *a, struct tool_call *call, struct str why)
+static bool request(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -284,7 +283,7 @@ static bool is_answered(const struct tool_call *call, enum permission_hint hint,
 	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK;
 }
 
-static void conclude(struct actor *a, struct tool_call *call, const struct permission_verdict *v)
+static void conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
 	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
 
@@ -302,13 +301,13 @@ static void conclude(struct actor *a, struct tool_call *call, const struct permi
 static void on_classified(void *data, enum classifier_word word, struct str reason)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct tool_call *call = pass_end(p);
 	struct permission_verdict v = { 0 };
 
 	if (!call)
 		return;
-	actor_note_word(a, word);
+	agent_note_word(a, word);
 	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &v);
 	permission_bind(call, &v);
 	if (!v.classify || word == CLASSIFIER_UNSURE) {
@@ -323,17 +322,17 @@ static void on_classified(void *data, enum classifier_word word, struct str reas
 	permission_verdict_release(&v);
 }
 
-static bool classify(struct actor *a, struct tool_call *call)
+static bool classify(struct agent *a, struct tool_call *call)
 {
 	struct pass *p = pass_new(a, call);
 
-	p->question = actor_classify(a, call, on_classified, p);
+	p->question = agent_classify(a, call, on_classified, p);
 	if (!p->question)
 		(void)pass_end(p);
 	return call->pass;
 }
 
-static void decide(struct actor *a, struct tool_call *call, enum permission_hint hint)
+static void decide(struct agent *a, struct tool_call *call, enum permission_hint hint)
 {
 	struct permission_verdict v = { 0 };
 
@@ -355,7 +354,7 @@ static void decide(struct actor *a, struct tool_call *call, enum permission_hint
 
 /* ---- before -------------------------------------------------------------------------------------------------- */
 
-static void deny_by_hook(struct actor *a, struct tool_call *call, struct str reason)
+static void deny_by_hook(struct agent *a, struct tool_call *call, struct str reason)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -370,7 +369,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 						      [HOOK_PERMISSION_DEFER] = PERMISSION_HINT_ASK,
 						      [HOOK_PERMISSION_DENY] = PERMISSION_HINT_NONE };
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct tool_call *call = pass_end(p);
 
 	if (!call)
@@ -392,7 +391,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 		decide(a, call, hints[outcome->permission]);
 }
 
-void gate_check(struct actor *a, struct tool_call *call)
+void gate_check(struct agent *a, struct tool_call *call)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -408,7 +407,7 @@ void gate_check(struct actor *a, struct tool_call *call)
 
 static void ask(struct tool_gate *gate, struct tool_call *call)
 {
-	gate_check(actor_of(gate), call);
+	gate_check(gate_agent(gate), call);
 }
 
 /* ---- after --------------------------------------------------------------------------------------------------- */
@@ -427,7 +426,7 @@ static void replace_result(struct tool_call *call, struct str json)
 }
 
 /* What a hook wants the classifier to know of the result, which it does not see itself. */
-static void keep_note(struct actor *a, struct tool_call *call, struct str json)
+static void keep_note(struct agent *a, struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct buf *notes = &a->tree->hook_notes;
@@ -444,7 +443,7 @@ static void keep_note(struct actor *a, struct tool_call *call, struct str json)
 static void on_seen(void *data, const struct hook_outcome *outcome)
 {
 	struct pass *p = data;
-	struct actor *a = p->actor;
+	struct agent *a = p->agent;
 	struct tool_call *call = pass_end(p);
 
 	if (!call)
@@ -462,13 +461,13 @@ static void on_seen(void *data, const struct hook_outcome *outcome)
 
 static void after(struct tool_gate *gate, struct tool_call *call)
 {
-	struct actor *a = actor_of(gate);
+	struct agent *a = gate_agent(gate);
 	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	if (!call->policy.apart)
-		actor_touch(a, call);
+		agent_touch(a, call);
 	if (call->cancelled || !wanted(a, call, event)) {
 		tool_call_settle(call);
 		return;
@@ -498,7 +497,7 @@ void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 	if (p->firing)
 		hook_cancel(p->firing);
 	else
-		p->actor->tree->classifier->cancel(p->question);
+		p->agent->tree->classifier->cancel(p->question);
 	if (call->running)
 		return;
 	p->call = NULL;
@@ -511,7 +510,7 @@ void gate_init(struct tool_gate *gate)
 }
 
 /* Questions are not stored: a call that was started, does not run, waits for no hook and has not ended is one. */
-struct tool_call *actor_question(struct actor *a, const char *call_id)
+struct tool_call *agent_question(struct agent *a, const char *call_id)
 {
 	for (uint32_t i = 0; i < a->query.call_count; i++) {
 		struct tool_call *call = a->query.calls[i]->call;
@@ -522,10 +521,10 @@ struct tool_call *actor_question(struct actor *a, const char *call_id)
 	return skill_use_question(a, call_id);
 }
 
-void actor_answer(struct actor *a, struct tool_call *call, bool allow, struct str reason)
+void agent_answer_question(struct agent *a, struct tool_call *call, bool allow, struct str reason)
 {
 	if (allow) {
-		actor_note_word(a, CLASSIFIER_ALLOWS);
+		agent_note_word(a, CLASSIFIER_ALLOWS);
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	} else {
 		deny(a, call, reason);

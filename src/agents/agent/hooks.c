@@ -1,11 +1,196 @@
 /* SPDX-License-Identifier: MIT
- * hooks.c - the hooks of an agent's life. */
+ * hooks.c - hooks of agents: how they are run, what they say, and the events of an agent, its calls and its todos. */
 #include "agents/agent/hooks.h"
+#include <unistd.h>
+#include "lib/io/file.h"
+#include "agents/agent/life.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "core/tool/tool_facts.h"
+#include "agents/agent/plan.h"
+#include "agents/agent/tree.h"
+
+/* ---- files that hooks leave for shells ---------------------------------------------------------------------------- */
+
+/* Shells read them in the order of these names: what changes more often has the last word. */
+static const struct {
+	enum hook_event event;
+	const char *name;
+} env_files[] = {
+	{ HOOK_SETUP, "1-setup.sh" },
+	{ HOOK_SESSION_START, "2-session-start.sh" },
+	{ HOOK_CWD_CHANGED, "3-cwd-changed.sh" },
+	{ HOOK_FILE_CHANGED, "4-file-changed.sh" },
+};
+
+static const char *env_file_name(enum hook_event event)
+{
+	for (size_t i = 0; i < COUNT_OF(env_files); i++)
+		if (env_files[i].event == event)
+			return env_files[i].name;
+	return NULL;
+}
+
+const char *env_file_begin(const struct agent_tree *t, enum hook_event event, struct arena *a)
+{
+	const char *name = env_file_name(event);
+
+	if (!name || !t->env_dir || file_make_dirs(t->env_dir, 0700, NULL) < 0)
+		return NULL;
+	const char *path = path_join(a, t->env_dir, name);
+	(void)unlink(path);
+	return path;
+}
+
+void env_files_remove(const struct agent_tree *t)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	for (size_t i = 0; t->env_dir && i < COUNT_OF(env_files); i++)
+		(void)unlink(path_join(&a, t->env_dir, env_files[i].name));
+	if (t->env_dir)
+		(void)rmdir(t->env_dir);
+}
+
+/* ---- running them ------------------------------------------------------------------------------------------------- */
+
+enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
+
+static void find_sets(const struct agent *a, struct hook_set *sets[SET_COUNT])
+{
+	sets[0] = a->tree->hook_set;
+	sets[1] = a->hooks;
+	for (size_t i = 0; i < MOST_SKILL_HOOKS; i++)
+		sets[2 + i] = a->tree->skill_hooks[i].set;
+}
+
+bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec)
+{
+	struct hook_set *sets[SET_COUNT];
+	struct hook_fire_spec all = *spec;
+
+	find_sets(a, sets);
+	all.sets = sets;
+	all.set_count = SET_COUNT;
+	return a->tree->hooks && hook_wanted(&all);
+}
+
+static void describe_agent(const struct agent *a, struct hook_context *ret)
+{
+	const struct agent_tree *t = a->tree;
+
+	*ret = (struct hook_context){
+		.session_id = t->session_id,
+		.transcript_path = t->main.journal ? journal_path(t->main.journal) : NULL,
+		.cwd = a->env.cwd ? a->env.cwd : a->cwd,
+		.permission_mode = permission_mode_name(permission_mode(&a->permission)),
+		.agent_id = a->parent ? a->who.id : NULL,
+		.agent_type = a->who.type,
+		.project_dir = t->project_dir,
+		.envp = t->envp,
+		.results_dir = t->results_dir,
+	};
+}
+
+struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct hook_set *sets[SET_COUNT];
+	struct hook_context context;
+
+	find_sets(a, sets);
+	describe_agent(a, &context);
+	context.env_file = env_file_begin(a->tree, spec->event, &arena);
+	spec->sets = sets;
+	spec->set_count = SET_COUNT;
+	spec->context = &context;
+	return hook_fire(a->tree->hooks, spec, done, data);
+}
+
+/* ---- without waiting ------------------------------------------------------------------------------------------- */
+
+struct async_hook {
+	struct agent_tree *tree;
+	struct async_hook *next, **prev; /* in tree->async_hooks */
+	struct hook_firing *firing;
+};
+
+static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
+{
+	struct async_hook *e = data;
+	struct agent_tree *t = e->tree;
+
+	emit_hook_messages(t, NULL, outcome);
+	if (t->on_async_hook)
+		t->on_async_hook(t, outcome);
+	*e->prev = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	free(e);
+	if (!t->async_hooks && t->on_idle)
+		t->on_idle(t);
+}
+
+void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec)
+{
+	struct agent_tree *t = a->tree;
+	struct async_hook *e = xcalloc(1, sizeof *e);
+
+	e->tree = t;
+	e->next = t->async_hooks;
+	e->prev = &t->async_hooks;
+	if (e->next)
+		e->next->prev = &e->next;
+	t->async_hooks = e;
+	e->firing = agent_run_hooks(a, spec, on_async_hook_done, e);
+}
+
+void agent_tree_cancel_async_hooks(struct agent_tree *t)
+{
+	for (struct async_hook *e = t->async_hooks; e; e = e->next)
+		hook_cancel(e->firing);
+}
+
+/* ---- what they emit_error --------------------------------------------------------------------------------------------- */
+
+static void emit_error(struct agent_tree *t, const struct event_agent *who, struct str text)
+{
+	t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = text });
+}
+
+static void emit_stop(struct agent_tree *t, const struct event_agent *who, struct str reason)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "a hook ended the turn: " STR_FMT, STR_ARG(reason));
+	emit_error(t, who, buf_str(&text));
+}
+
+void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->message_count; i++)
+		emit_error(t, who, outcome->messages[i]);
+	for (size_t i = 0; i < outcome->note_count; i++)
+		emit_error(t, who, outcome->notes[i]);
+	if (outcome->stop && outcome->stop_reason.n)
+		emit_stop(t, who, outcome->stop_reason);
+}
+
+void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->context_count; i++) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(outcome->contexts[i]));
+		query_notice(&a->query, NULL, buf_str(&text));
+	}
+	emit_hook_messages(a->tree, &a->who, outcome);
+	if (outcome->stop)
+		query_halt(&a->query, outcome->stop_reason);
+}
+
+/* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
-void actor_register_hooks(struct actor *a, const struct agent_definition *d, struct buf *notes)
+void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
@@ -28,114 +213,355 @@ void actor_register_hooks(struct actor *a, const struct agent_definition *d, str
 						   : "this folder is not trusted (`cadre trust` records consent)");
 }
 
-int subagent_register_hooks(struct subagent *s, struct err *err)
+int agent_step_hooks(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (s->definition)
-		actor_register_hooks(&s->actor, s->definition, &s->notes);
+	if (a->definition)
+		agent_register_hooks(a, a->definition, &a->notes);
 	return 0;
 }
 
-int subagent_unregister_hooks(struct subagent *s, struct err *err)
+int agent_unregister_hooks(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (s->actor.tree->hooks)
-		hook_engine_end_agent(s->actor.tree->hooks, s->actor.tree->session_id, s->task->id);
-	hook_set_unref(TAKE(s->actor.hooks));
+	if (a->tree->hooks)
+		hook_engine_end_agent(a->tree->hooks, a->tree->session_id, a->record->id);
+	hook_set_unref(TAKE(a->hooks));
 	return 0;
 }
 
-static void add_context(struct subagent *s, const struct hook_outcome *outcome)
+static void keep_start_context(struct agent *a, const struct hook_outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&s->start_context, "%s" STR_FMT, s->start_context.n ? "\n" : "",
+		buf_addf(&a->start_context, "%s" STR_FMT, a->start_context.n ? "\n" : "",
 			 STR_ARG(outcome->contexts[i]));
 }
 
-static void on_started(void *data, const struct hook_outcome *outcome)
+static void on_start_hooks(void *data, const struct hook_outcome *outcome)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 
-	s->firing = NULL;
-	add_context(s, outcome);
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	a->firing = NULL;
+	keep_start_context(a, outcome);
+	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->stop)
-		buf_addf(&s->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
-	subagent_step_done(s, NULL);
+		buf_addf(&a->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
+	agent_step_done(a, NULL);
 }
 
 /* What it goes on with, if it does: why it may not stop, or something that it should know. */
-static void take_message(struct subagent *s, const struct hook_outcome *outcome)
+static void take_message(struct agent *a, const struct hook_outcome *outcome)
 {
-	buf_clear(&s->message);
-	buf_add(&s->message, outcome->block_reason.p, outcome->block_reason.n);
+	buf_clear(&a->message);
+	buf_add(&a->message, outcome->block_reason.p, outcome->block_reason.n);
 	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&s->message, "%s" STR_FMT, s->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
+		buf_addf(&a->message, "%s" STR_FMT, a->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 }
 
-static void on_stopped(void *data, const struct hook_outcome *outcome)
+static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 	bool more = outcome->blocked || outcome->context_count;
 
-	s->firing = NULL;
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
-	if (s->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
-	    s->stop_blocks++ < MOST_STOP_BLOCKS) {
-		s->stop_blocked = true;
-		take_message(s, outcome);
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
+	if (a->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
+	    a->stop_blocks++ < MOST_STOP_BLOCKS) {
+		a->stop_blocked = true;
+		take_message(a, outcome);
 	}
-	subagent_step_done(s, NULL);
+	agent_step_done(a, NULL);
 }
 
-static struct hook_fire_spec about(const struct subagent *s, enum hook_event event)
+static struct hook_fire_spec spec_of_child(const struct agent *a, enum hook_event event)
 {
-	return (struct hook_fire_spec){ .event = event, .subject = str_from(s->task->type) };
+	return (struct hook_fire_spec){ .event = event, .subject = str_from(a->record->type) };
 }
 
-static int fire(struct subagent *s, struct hook_fire_spec *spec, hook_done_fn *done)
+static int run_child_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done)
 {
-	s->firing = actor_fire(&s->actor, spec, done, s);
+	a->firing = agent_run_hooks(a, spec, done, a);
 	return STEP_TAKES_TIME;
 }
 
-int subagent_start_hooks(struct subagent *s, struct err *err)
+int agent_start_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = about(s, HOOK_SUBAGENT_START);
+	struct hook_fire_spec spec = spec_of_child(a, HOOK_SUBAGENT_START);
 
 	(void)err;
-	s->start_fired = true;
-	return actor_has_hooks(&s->actor, &spec) ? fire(s, &spec, on_started) : 0;
+	a->start_fired = true;
+	return agent_has_hooks(a, &spec) ? run_child_hooks(a, &spec, on_start_hooks) : 0;
 }
 
-int subagent_obey_start_hooks(struct subagent *s, struct err *err)
+int agent_check_start_hooks(struct agent *a, struct err *err)
 {
-	return s->start_refusal.n ? err_set(err, ERR_DENIED, "%s", s->start_refusal.p) : 0;
+	return a->start_refusal.n ? err_set(err, ERR_DENIED, "%s", a->start_refusal.p) : 0;
 }
 
 /* One that did not come to life has no end of its own: its start is told all the same, so its stop is. */
-int subagent_undo_start_hooks(struct subagent *s, struct err *err)
+int agent_undo_start_hooks(struct agent *a, struct err *err)
 {
-	return s->lived ? 0 : subagent_stop_hooks(s, err);
+	return a->lived ? 0 : agent_stop_hooks(a, err);
 }
 
 /* For every end of an agent whose start was told, whatever the end. */
-int subagent_stop_hooks(struct subagent *s, struct err *err)
+int agent_stop_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = about(s, HOOK_SUBAGENT_STOP);
+	struct hook_fire_spec spec = spec_of_child(a, HOOK_SUBAGENT_STOP);
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	(void)err;
-	if (!s->start_fired || !actor_has_hooks(&s->actor, &spec))
+	if (!a->start_fired || !agent_has_hooks(a, &spec))
 		return 0;
 	json_open(&w, '{');
-	json_kbool(&w, "stop_hook_active", s->stop_blocks > 0);
-	if (s->task->transcript)
-		json_kcstr(&w, "agent_transcript_path", s->task->transcript);
-	if (s->actor.query.text.n)
-		json_kstr(&w, "last_assistant_message", buf_str(&s->actor.query.text));
+	json_kbool(&w, "stop_hook_active", a->stop_blocks > 0);
+	if (a->record->transcript)
+		json_kcstr(&w, "agent_transcript_path", a->record->transcript);
+	if (a->query.text.n)
+		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	return fire(s, &spec, on_stopped);
+	return run_child_hooks(a, &spec, on_stop_hooks);
+}
+
+/* ---- a tool call as hooks see it ---------------------------------------------------------------------------------- */
+
+/* The member that holds a path which must be made absolute, or NULL. */
+static const char *relative_path(struct tool_call *call, struct str *ret_path)
+{
+	const struct tool_facts *s = tool_facts_find(str_from(call->tool->name));
+
+	if (!s || (s->kind != SUBJECT_READ && s->kind != SUBJECT_EDIT))
+		return NULL;
+	const struct json *value = json_get(call->input, s->primary);
+	*ret_path = json_str(value, &call->arena);
+	return json_is(value, JSON_STRING) && !str_starts(*ret_path, STR("/")) ? s->primary : NULL;
+}
+
+static void put_with_path(struct json_out *w, struct tool_call *call, const char *member, struct str path)
+{
+	json_open(w, '{');
+	for (struct json_member m = json_members(call->input); m.key; m = json_member_next(call->input, m)) {
+		struct str name = json_str(m.key, &call->arena);
+		json_key_str(w, name);
+		if (str_is(name, member))
+			json_put_cstr(w, path_absolute(&call->arena, call->env->cwd, path));
+		else
+			json_put_raw(w, json_raw(m.value));
+	}
+	json_close(w);
+}
+
+static void put_plan(struct json_out *w, struct agent *a, struct tool_call *call)
+{
+	AUTO_BUF struct buf kept = { 0 };
+	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
+
+	if (!str_trim(plan).n && plan_read(a, &kept))
+		plan = buf_str(&kept);
+	json_open(w, '{');
+	json_kstr(w, "plan", plan);
+	json_kcstr(w, "planFilePath", plan_path(a));
+	json_close(w);
+}
+
+void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call)
+{
+	struct str path;
+	const char *member = relative_path(call, &path);
+
+	json_open(w, '{');
+	json_kcstr(w, "tool_name", call->tool->name);
+	json_key(w, "tool_input");
+	if (call->flags & TOOL_ENDS_PLAN)
+		put_plan(w, a, call);
+	else if (member)
+		put_with_path(w, call, member, path);
+	else
+		json_put_raw(w, json_raw(call->input));
+}
+
+bool tool_event_amend(struct tool_call *call, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf input = { 0 };
+	struct json_out w = json_out(&input);
+	const struct json *root;
+
+	if (!(call->flags & TOOL_ENDS_PLAN) || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return tool_call_set_input(call, json);
+	json_open(&w, '{');
+	json_kstr(&w, "plan", json_str(json_get(root, "plan"), &call->arena));
+	json_close(&w);
+	return tool_call_set_input(call, buf_str(&input));
+}
+
+/* ---- the calls of one answer -------------------------------------------------------------------------------------- */
+
+/* Owned by itself: a turn that is cancelled does not wait for it. */
+struct batch {
+	struct agent *agent; /* NULL: the turn is over */
+	struct hook_firing *firing;
+};
+
+static const struct segment *result_of(const struct query *q, const struct json *id)
+{
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (json_str_is(id, q->calls[i]->id))
+			return q->calls[i]->result;
+	return NULL;
+}
+
+/* What the model will be told, a text or blocks */
+static void put_response(struct json_out *w, const struct segment *result)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, result->bytes, result->len, &root, NULL) == 0)
+		json_kraw(w, "tool_response", json_raw(json_get(root, "content")));
+}
+
+static void put_call(struct json_out *w, const struct query *q, struct str block)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, block.p, block.n, &root, NULL) < 0)
+		return;
+	const struct segment *result = result_of(q, json_get(root, "id"));
+	if (!result)
+		return;
+	json_open(w, '{');
+	json_kraw(w, "tool_name", json_raw(json_get(root, "name")));
+	json_kraw(w, "tool_input", json_raw(json_get(root, "input")));
+	json_kraw(w, "tool_use_id", json_raw(json_get(root, "id")));
+	put_response(w, result);
+	json_close(w);
+}
+
+/* The calls are blocks of the last message. */
+static void put_calls(struct json_out *w, const struct query *q)
+{
+	const struct transcript *t = &q->transcript;
+	uint32_t first = transcript_count(t);
+
+	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
+		first--;
+	json_open(w, '{');
+	json_key(w, "tool_calls");
+	json_open(w, '[');
+	for (uint32_t i = first; i < transcript_count(t); i++) {
+		struct block b = transcript_block(t, i);
+		if (b.kind == SEGMENT_TOOL_USE)
+			put_call(w, q, b.json);
+	}
+	json_close(w);
+	json_close(w);
+}
+
+static void on_batch_seen(void *data, const struct hook_outcome *outcome)
+{
+	struct batch *b = data;
+	struct agent *a = b->agent;
+
+	free(b);
+	if (!a)
+		return;
+	a->batch = NULL;
+	struct hook_outcome said = *outcome;
+	if (said.blocked && !said.stop) {
+		said.stop = true;
+		said.stop_reason = said.block_reason;
+	}
+	agent_apply_hook_outcome(a, &said);
+	query_batch_over(&a->query);
+}
+
+bool agent_show_batch(struct agent *a)
+{
+	struct hook_fire_spec spec = { .event = HOOK_POST_TOOL_BATCH };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!agent_has_hooks(a, &spec))
+		return false;
+	put_calls(&w, &a->query);
+	spec.fields = buf_str(&fields);
+	a->batch = xcalloc(1, sizeof *a->batch);
+	a->batch->agent = a;
+	a->batch->firing = agent_run_hooks(a, &spec, on_batch_seen, a->batch);
+	return true;
+}
+
+void agent_drop_batch(struct agent *a)
+{
+	if (!a->batch)
+		return;
+	hook_cancel(a->batch->firing);
+	TAKE(a->batch)->agent = NULL;
+}
+
+/* ---- items of the task list --------------------------------------------------------------------------------------- */
+
+/* In the call's arena */
+struct showing {
+	struct tool_call *call;
+	struct hook_firing *firing; /* NULL: it is over */
+	todo_seen_fn *then;
+	const char *id;
+};
+
+static void on_todo_seen(void *data, const struct hook_outcome *outcome)
+{
+	struct showing *s = data;
+	struct str refusal = { 0 };
+
+	s->firing = NULL;
+	if (outcome->cancelled)
+		refusal = STR("interrupted");
+	else
+		agent_apply_hook_outcome(s->call->env->owner, outcome);
+	if (!outcome->cancelled && outcome->blocked)
+		refusal = outcome->block_reason.n ? outcome->block_reason : STR("a hook refused it");
+	s->then(s->call, s->id, refusal);
+}
+
+static void put_todo(struct json_out *w, const struct agent *a, const struct todo_words *words)
+{
+	json_open(w, '{');
+	json_kcstr(w, "task_id", words->id);
+	json_kcstr(w, "task_subject", words->subject);
+	json_kcstr(w, "task_description", words->description);
+	if (a->parent && a->record->name)
+		json_kcstr(w, "teammate_name", a->record->name);
+	json_close(w);
+}
+
+void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then)
+{
+	struct agent *a = call->env->owner;
+	struct hook_fire_spec spec = { .event = completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!agent_has_hooks(a, &spec)) {
+		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
+		return;
+	}
+	put_todo(&w, a, words);
+	spec.fields = buf_str(&fields);
+	struct showing *s = arena_calloc(&call->arena, sizeof *s);
+	*s = (struct showing){ .call = call, .then = then, .id = arena_strdup(&call->arena, words->id) };
+	call->state = s;
+	s->firing = agent_run_hooks(a, &spec, on_todo_seen, s);
+}
+
+void todo_show_cancel(struct tool_call *call)
+{
+	struct showing *s = call->state;
+
+	if (s && s->firing)
+		hook_cancel(s->firing);
 }

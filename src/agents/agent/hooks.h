@@ -1,15 +1,73 @@
 /* SPDX-License-Identifier: MIT
- * hooks.h - the hooks of an agent's life: those of its definition, while it lives, and the start and stop events. */
+ * hooks.h - runs the hooks of an event: those of the session, then those of the agent itself. And the events of agents: start
+ * and stop, the calls of one answer (PostToolBatch), items of the task list. */
 #pragma once
-#include "agents/agent/subagent.h"
+#include "guard/hook/hook.h"
+#include "agents/agent/agent.h"
+#include "agents/agent/life.h"
+#include "lib/json/json_write.h"
+#include "core/tool/tool.h"
+#include "guard/hook/event.h"
+#include "agents/agent/tree.h"
+
+enum { MOST_STOP_BLOCKS = 8 }; /* in a row: then an agent stops, whatever its stop hooks say */
+
+/* Of spec only event and subject count, and for tools the rule. Allocates nothing: fields are made only if it is true. */
+bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec);
+/* The sets and the context of spec are filled in here. done comes exactly once, later; the agent must be there then, or the
+ * firing be cancelled and data not need it. */
+struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data);
+/* For an event that nobody waits for. What its hooks say to the user is said, by then perhaps without the agent. */
+void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec);
+void agent_tree_cancel_async_hooks(struct agent_tree *t); /* hooks that are still at it are ended; on_idle follows */
+
+/* What hooks said that is not about their event: context for the model, messages and notes for the user, the end of the
+ * turn. */
+void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome);
+/* Only what is for the user */
+void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome);
+
+/* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
 
 /* Those of a definition: the agent's own from now on. notes: what keeps some of them from running, a line each. */
-void actor_register_hooks(struct actor *a, const struct agent_definition *d, struct buf *notes);
+void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of life[] and ending[] */
-int subagent_register_hooks(struct subagent *s, struct err *err);
-int subagent_unregister_hooks(struct subagent *s, struct err *err);
-int subagent_start_hooks(struct subagent *s, struct err *err);
-int subagent_undo_start_hooks(struct subagent *s, struct err *err);
-int subagent_obey_start_hooks(struct subagent *s, struct err *err); /* one of them may forbid the agent */
-int subagent_stop_hooks(struct subagent *s, struct err *err);
+int agent_step_hooks(struct agent *a, struct err *err);
+int agent_unregister_hooks(struct agent *a, struct err *err);
+int agent_start_hooks(struct agent *a, struct err *err);
+int agent_undo_start_hooks(struct agent *a, struct err *err);
+int agent_check_start_hooks(struct agent *a, struct err *err); /* one of them may forbid the agent */
+int agent_stop_hooks(struct agent *a, struct err *err);
+
+/* ---- a tool call as hooks see it: paths are absolute, and a plan that stands in its file is there ----------------- */
+
+/* Opens an object with tool_name and tool_input; the caller adds to it and closes it. */
+void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call);
+/* An input that a hook gave, which may have what only hooks see. False: it does not fit, and the call has been answered. */
+bool tool_event_amend(struct tool_call *call, struct str json);
+
+/* ---- the calls of one answer, all done: a hook may end the turn there --------------------------------------------- */
+
+bool agent_show_batch(struct agent *a); /* true: query_batch_over() follows */
+void agent_drop_batch(struct agent *a); /* the turn is over: what hooks still say about it does not count */
+
+/* ---- items of the task list, when they are made and before they count as completed -------------------------------- */
+
+/* Borrowed until return */
+struct todo_words {
+	const char *id, *subject, *description;
+};
+
+/* id: as it was shown, in the call's arena. refusal: why it must not be; p == NULL: it may. Borrowed until return. */
+typedef void todo_seen_fn(struct tool_call *call, const char *id, struct str refusal);
+
+/* then comes exactly once: at once where no hook wants to see it, else later. Uses call->state. */
+void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then);
+void todo_show_cancel(struct tool_call *call); /* a tool's .cancel */
+
+/* ---- shell lines that hooks leave for the commands of their session (CLAUDE_ENV_FILE) ----------------------------- */
+
+/* Empties the event's file; its hooks may make it. NULL: it has none, or there is no place for one. In the arena. */
+const char *env_file_begin(const struct agent_tree *t, enum hook_event event, struct arena *a);
+void env_files_remove(const struct agent_tree *t);

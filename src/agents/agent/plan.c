@@ -9,24 +9,24 @@ enum { PLAN_MAX_BYTES = 200000 };
 
 /* ---- the mode ---------------------------------------------------------------------------------------------------- */
 
-bool plan_is_on(const struct actor *a)
+bool plan_is_on(const struct agent *a)
 {
 	return permission_mode(&a->permission) == PERMISSION_PLAN;
 }
 
-void plan_enter(struct actor *a)
+void plan_enter(struct agent *a)
 {
 	a->plan.before = permission_mode(&a->permission);
 	permission_choose_mode(&a->permission, PERMISSION_PLAN);
 }
 
-void plan_accept_edits(struct actor *a)
+void plan_accept_edits(struct agent *a)
 {
 	a->plan.accept_edits = true;
 }
 
 /* A child that only inherits plan mode does not get out of it here: plan_present() says so. */
-void plan_leave(struct actor *a)
+void plan_leave(struct agent *a)
 {
 	if (a->plan.accept_edits)
 		permission_choose_mode(&a->permission, PERMISSION_ACCEPT_EDITS);
@@ -40,34 +40,34 @@ void plan_leave(struct actor *a)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-const char *plan_path(struct actor *a)
+const char *plan_path(struct agent *a)
 {
 	if (!a->plan.path)
 		a->plan.path = arena_printf(&a->arena, "%s/%s%s%s.md", a->tree->plans_dir, a->tree->session_id,
-					    a->child ? "-" : "", a->child ? a->who.id : "");
+					    a->parent ? "-" : "", a->parent ? a->who.id : "");
 	return a->plan.path;
 }
 
-void plan_open_file(struct actor *a)
+void plan_open_file(struct agent *a)
 {
 	if (plan_is_on(a) && a->tree->plans_dir)
 		a->permission.plan_file = plan_path(a);
 }
 
-static int keep(struct actor *a, struct str plan, struct err *err)
+static int keep(struct agent *a, struct str plan, struct err *err)
 {
 	if (file_make_parents(plan_path(a), err) < 0)
 		return -(int)err->kind;
 	return file_replace(plan_path(a), plan.p, plan.n, err);
 }
 
-bool plan_read(struct actor *a, struct buf *out)
+bool plan_read(struct agent *a, struct buf *out)
 {
 	return file_read(plan_path(a), PLAN_MAX_BYTES, out, NULL) == 0 && str_trim(buf_str(out)).n;
 }
 
 /* The file's text becomes the input, so that whoever decides sees it. */
-static bool take_from_file(struct actor *a, struct tool_call *call)
+static bool take_from_file(struct agent *a, struct tool_call *call)
 {
 	AUTO_BUF struct buf plan = { 0 };
 	AUTO_BUF struct buf input = { 0 };
@@ -83,7 +83,7 @@ static bool take_from_file(struct actor *a, struct tool_call *call)
 	return tool_call_set_input(call, buf_str(&input));
 }
 
-bool plan_present(struct actor *a, struct tool_call *call)
+bool plan_present(struct agent *a, struct tool_call *call)
 {
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
 	struct err err = { 0 };
@@ -105,7 +105,7 @@ bool plan_present(struct actor *a, struct tool_call *call)
 	return true;
 }
 
-void plan_explain(struct actor *a, struct buf *out)
+void plan_explain(struct agent *a, struct buf *out)
 {
 	buf_addf(
 		out,

@@ -7,21 +7,21 @@
  *
  * The plan is a file of the agent's own: the model writes it there, or gives it to ExitPlanMode, which does. */
 #pragma once
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
-bool plan_is_on(const struct actor *a);
-void plan_enter(struct actor *a);
+bool plan_is_on(const struct agent *a);
+void plan_enter(struct agent *a);
 /* The user approved. A child has its parent's mode then, unless edits are accepted. */
-void plan_leave(struct actor *a);
-void plan_accept_edits(struct actor *a); /* plan_leave() will leave it accepting edits */
+void plan_leave(struct agent *a);
+void plan_accept_edits(struct agent *a); /* plan_leave() will leave it accepting edits */
 
 /* The file of this agent's plan; its directory need not be there. The agent's arena. */
-const char *plan_path(struct actor *a);
-bool plan_read(struct actor *a, struct buf *out); /* false: there is none */
+const char *plan_path(struct agent *a);
+bool plan_read(struct agent *a, struct buf *out); /* false: there is none */
 /* The agent may write that file, if it plans. */
-void plan_open_file(struct actor *a);
+void plan_open_file(struct agent *a);
 /* Makes the plan of an ExitPlanMode call complete before anybody is asked: in its input and in the file. False: there is
  * nothing to approve, and the call has been answered. */
-bool plan_present(struct actor *a, struct tool_call *call);
+bool plan_present(struct agent *a, struct tool_call *call);
 /* How to work in plan mode, for the model. */
-void plan_explain(struct actor *a, struct buf *out);
+void plan_explain(struct agent *a, struct buf *out);

@@ -83,12 +83,12 @@ void question_refuse(const struct tool_call *call, const char *reason, struct bu
 
 bool question_ask(struct tool_call *call)
 {
-	struct actor *a = call->env->owner;
+	struct agent *a = call->env->owner;
 	struct str input = json_raw(call->input);
 
 	if (!permission_can_ask(&a->permission))
 		return false;
-	actor_emit(a,
+	agent_emit(a,
 		   &(struct event){ .kind = EVENT_QUESTION_ASKED, .name = call->name, .id = call->id, .text = input });
 	return true;
 }
@@ -118,7 +118,7 @@ void question_decline(struct tool_call *call)
 		       "say what you cannot do without an answer.");
 }
 
-struct tool_call *question_find(struct actor *a, const char *call_id)
+struct tool_call *question_find(struct agent *a, const char *call_id)
 {
 	for (uint32_t i = 0; i < a->query.call_count; i++) {
 		struct tool_call *call = a->query.calls[i]->call;

@@ -3,7 +3,7 @@
  * that wait. */
 #pragma once
 #include "lib/json/json_write.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
 /* All that a call wants to do, for who decides about it: its subject, then the other members of its input a line each. What
  * is too long to be read is cut, and it is said how much is missing. */
@@ -19,4 +19,4 @@ bool question_ask(struct tool_call *call);
 void question_answer(struct tool_call *call, const struct json *answers);
 void question_decline(struct tool_call *call); /* the user does not want to answer */
 /* The open question with this call id, or NULL. */
-struct tool_call *question_find(struct actor *a, const char *call_id);
+struct tool_call *question_find(struct agent *a, const char *call_id);

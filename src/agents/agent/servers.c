@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - which servers a child has, and what it waits for. */
 #include "agents/agent/servers.h"
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "mcp/client/selection.h"
 
 /* ---- what a definition declares ---------------------------------------------------------------------------------- */
 
 /* One definition of one agent, on its way into the agent's set */
 struct joining {
-	struct actor *actor;
+	struct agent *agent;
 	const struct agent_definition *definition;
 	struct buf *notes;
 };
@@ -17,7 +17,7 @@ struct joining {
 static const char *refusal(const struct joining *j)
 {
 	const struct agent_definition *d = j->definition;
-	const struct agent_tree *t = j->actor->tree;
+	const struct agent_tree *t = j->agent->tree;
 
 	if (d->source == AGENT_PROJECT && !t->switches.trusted)
 		return "this folder is not trusted (`cadre trust` records consent)";
@@ -26,7 +26,7 @@ static const char *refusal(const struct joining *j)
 	return NULL;
 }
 
-static struct mcp_selection *own_set(struct actor *a)
+static struct mcp_selection *own_set(struct agent *a)
 {
 	if (!a->servers)
 		a->servers = mcp_selection_new(a->tree->server_pool);
@@ -37,7 +37,7 @@ static void join_named(struct joining *j, const struct json *name)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str text = json_str(name, &arena);
-	const struct mcp_selection *session = j->actor->tree->main.servers;
+	const struct mcp_selection *session = j->agent->tree->main.servers;
 
 	if (!session || !mcp_selection_find(session, text))
 		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
@@ -62,15 +62,15 @@ static void join_inline(struct joining *j, struct json_member m)
 		return;
 	}
 	buf_add(j->notes, notes.p, notes.n);
-	const struct agent_tree *t = j->actor->tree;
+	const struct agent_tree *t = j->agent->tree;
 	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
 		buf_addf(j->notes, "mcpServers: %s\n", err.text);
 	else
-		mcp_selection_join(own_set(j->actor), server);
+		mcp_selection_join(own_set(j->agent), server);
 	mcp_server_unref(server);
 }
 
-void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes)
+void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct joining j = { a, d, notes };
@@ -97,9 +97,9 @@ void actor_join_declared(struct actor *a, const struct agent_definition *d, stru
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 /* Not if it names its tools and none of a server among them. */
-static bool may_use_session(const struct subagent *s)
+static bool may_use_session(const struct agent *a)
 {
-	const struct agent_definition *d = s->definition;
+	const struct agent_definition *d = a->definition;
 
 	if (!d || !d->tools.present || d->tools.all)
 		return true;
@@ -110,66 +110,67 @@ static bool may_use_session(const struct subagent *s)
 }
 
 /* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
-static void share_session(struct subagent *s)
+static void share_session(struct agent *a)
 {
-	const struct mcp_selection *session = s->actor.tree->main.servers;
+	const struct mcp_selection *session = a->tree->main.servers;
 
 	for (size_t i = 0; i < mcp_selection_count(session); i++)
-		mcp_selection_share(own_set(&s->actor), session,
+		mcp_selection_share(own_set(a), session,
 				    str_from(mcp_lease_server(mcp_selection_at(session, i))->name));
 }
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
 static void on_servers_up(void *data)
 {
-	struct subagent *s = data;
-	const struct agent_tree *t = s->actor.tree;
+	struct agent *a = data;
+	const struct agent_tree *t = a->tree;
 
-	s->awaits_servers = false;
-	for (size_t i = 0; i < s->own_servers; i++)
-		mcp_lease_tools(mcp_selection_at(s->actor.servers, i), &s->server_tools);
+	a->awaits_servers = false;
+	for (size_t i = 0; i < a->own_servers; i++)
+		mcp_lease_tools(mcp_selection_at(a->servers, i), &a->server_tools);
 	if (t->on_servers)
 		t->on_servers(t->data);
-	subagent_step_done(s, NULL);
+	agent_step_done(a, NULL);
 }
 
-int subagent_join_servers(struct subagent *s, struct err *err)
+int agent_join_servers(struct agent *a, struct err *err)
 {
-	struct actor *a = &s->actor;
 	const struct agent_tree *t = a->tree;
 	const struct mcp_selection *session = t->main.servers;
 
 	(void)err;
-	if (s->definition)
-		actor_join_declared(a, s->definition, &s->notes);
-	s->own_servers = a->servers ? mcp_selection_count(a->servers) : 0;
-	if (session && (a->servers || mcp_selection_settling(session)) && may_use_session(s))
-		share_session(s);
+	if (a->definition)
+		agent_join_declared(a, a->definition, &a->notes);
+	if (!a->parent)
+		return 0; /* its first turn waits for them */
+	a->own_servers = a->servers ? mcp_selection_count(a->servers) : 0;
+	if (session && (a->servers || mcp_selection_settling(session)) && may_use_session(a))
+		share_session(a);
 	if (!a->servers)
 		return 0;
-	s->awaits_servers = true;
-	mcp_selection_wait(a->servers, t->server_wait_ms, on_servers_up, s);
+	a->awaits_servers = true;
+	mcp_selection_wait(a->servers, t->server_wait_ms, on_servers_up, a);
 	return STEP_TAKES_TIME;
 }
 
-void subagent_stop_waiting(struct subagent *s)
+void agent_stop_awaiting_servers(struct agent *a)
 {
-	if (s->awaits_servers)
-		mcp_selection_wait(s->actor.servers, 0, on_servers_up, s);
+	if (a->awaits_servers)
+		mcp_selection_wait(a->servers, 0, on_servers_up, a);
 }
 
-int subagent_leave_servers(struct subagent *s, struct err *err)
+int agent_leave_servers(struct agent *a, struct err *err)
 {
 	(void)err;
-	tool_set_release(&s->server_tools);
-	mcp_selection_free(TAKE(s->actor.servers));
-	s->actor.env.servers = NULL;
+	tool_set_release(&a->server_tools);
+	mcp_selection_free(TAKE(a->servers));
+	a->env.servers = NULL;
 	return 0;
 }
 
-const struct tool_set *subagent_own_tools(const struct subagent *s)
+const struct tool_set *agent_server_tools(const struct agent *a)
 {
-	return s->server_tools.count ? &s->server_tools : NULL;
+	return a->server_tools.count ? &a->server_tools : NULL;
 }
 
 /* ---- what is told about them ------------------------------------------------------------------------------------- */
@@ -236,7 +237,7 @@ static void describe(struct buf *out, struct mcp_lease *link)
 	mcp_catalog_unref(c);
 }
 
-void servers_describe(struct buf *out, const struct actor *a)
+void servers_describe(struct buf *out, const struct agent *a)
 {
 	const struct mcp_selection *set = a->env.servers;
 	AUTO_BUF struct buf texts = { 0 };

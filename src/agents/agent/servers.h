@@ -2,18 +2,18 @@
  * servers.h - the MCP servers of agents. Those of the session belong to the main agent and are shared by all; a definition may
  * bring servers of its own, which live as long as an agent that has them (docs/internals/mcp.md). */
 #pragma once
-#include "agents/agent/subagent.h"
+#include "agents/agent/life.h"
 
 /* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
-void actor_join_declared(struct actor *a, const struct agent_definition *d, struct buf *notes);
+void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes);
 
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
-int subagent_join_servers(struct subagent *s, struct err *err);
-int subagent_leave_servers(struct subagent *s, struct err *err);
-void subagent_stop_waiting(struct subagent *s); /* for servers: the step ends now */
+int agent_join_servers(struct agent *a, struct err *err);
+int agent_leave_servers(struct agent *a, struct err *err);
+void agent_stop_awaiting_servers(struct agent *a); /* for servers: the step ends now */
 
 /* The tools that the servers of a definition bring, whatever its `tools` says; NULL: it has none. */
-const struct tool_set *subagent_own_tools(const struct subagent *s);
+const struct tool_set *agent_server_tools(const struct agent *a);
 
 /* The built-in tools that come with servers join the pool, unless they are there: those for resources, if a server of the set
  * has some, and the one that finds tools among many. set may be NULL. */
@@ -24,4 +24,4 @@ const char *const *servers_ready(const struct agent_tree *t, struct arena *arena
 /* An agent that needs servers (requiredMcpServers) can be used once they are ready. True: they are not; appends why. */
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why);
 /* What the servers of this agent tell the model about themselves; nothing if they are silent. */
-void servers_describe(struct buf *out, const struct actor *a);
+void servers_describe(struct buf *out, const struct agent *a);

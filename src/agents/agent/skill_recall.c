@@ -19,7 +19,7 @@ static void *mark_of(struct str text)
 	return (void *)(uintptr_t)(str_hash(text) | 1);
 }
 
-bool actor_note_skill(struct actor *a, const char *name, struct str text)
+bool agent_note_skill(struct agent *a, const char *name, struct str text)
 {
 	void *mark = mark_of(text);
 
@@ -192,7 +192,7 @@ static const struct map_entry *latest_before(const struct search *s, unsigned us
 	return found;
 }
 
-static void keep(struct actor *a, const char *name, const struct found_skill *f, struct buf *out)
+static void keep(struct agent *a, const char *name, const struct found_skill *f, struct buf *out)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct str shown = utf8_cut(f->text, SKILL_KEPT_BYTES);
@@ -204,10 +204,10 @@ static void keep(struct actor *a, const char *name, const struct found_skill *f,
 	buf_addstr(&text, whole ? "" : cut.p);
 	skill_text_add(out, name, buf_str(&text));
 	if (whole)
-		(void)actor_note_skill(a, name, f->text);
+		(void)agent_note_skill(a, name, f->text);
 }
 
-void actor_recall_skills(struct actor *a, const struct transcript *t, struct buf *out)
+void agent_recall_skills(struct agent *a, const struct transcript *t, struct buf *out)
 {
 	struct search s = { .step = 1 };
 	const struct map_entry *e;

@@ -6,14 +6,14 @@
  *     <skill name="NAME">\nTEXT\n</skill>, several     typed by the user, there from birth, or attached again */
 #pragma once
 #include "core/message/transcript.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
 /* A text in that form, for a block of its own. */
 void skill_text_add(struct buf *out, const char *name, struct str text);
 /* The agent's conversation gets this text. False: it has this very text already. */
-bool actor_note_skill(struct actor *a, const char *name, struct str text);
+bool agent_note_skill(struct agent *a, const char *name, struct str text);
 
 enum { SKILL_KEPT_BYTES = 20000, SKILL_KEPT_TOTAL = 100000 }; /* 5,000 tokens of a text, 25,000 of all */
 /* For a conversation that begins anew: the last text of each skill that t has, the latest use first. What is left out or cut is
  * unknown to the model from then on. */
-void actor_recall_skills(struct actor *a, const struct transcript *t, struct buf *out);
+void agent_recall_skills(struct agent *a, const struct transcript *t, struct buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * skill_use.c - an agent uses a skill. */
+ * skill_use.c - an agent uses a skill, and has some from its birth. */
 #include "agents/agent/skill_use.h"
 #include "core/model/catalog.h"
 #include "agents/agent/skill_recall.h"
@@ -8,8 +8,8 @@
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
 
 struct skill_use {
-	struct actor *actor;
-	struct skill_use *next, **prev; /* in actor->skill_uses */
+	struct agent *agent;
+	struct skill_use *next, **prev; /* in agent->skill_uses */
 	struct skill *skill;            /* reference */
 	struct skill_render *render;
 	struct permission_grant *grant;
@@ -31,14 +31,14 @@ static struct skill_registry *look(struct agent_tree *t)
 	return t->skills.registry;
 }
 
-const struct skill_entry *actor_skill(struct actor *a, struct str name)
+const struct skill_entry *agent_skill(struct agent *a, struct str name)
 {
 	const struct skill_registry *r = look(a->tree);
 
 	return r ? skill_registry_find(r, name) : NULL;
 }
 
-unsigned actor_skill_views(const struct actor *a, const struct skill_entry *e)
+unsigned agent_skill_views(const struct agent *a, const struct skill_entry *e)
 {
 	return skill_views(e, a->tree->skills.overrides);
 }
@@ -52,7 +52,7 @@ static void add_failed(struct buf *out, const struct skill_registry *r, struct s
 		}
 }
 
-void actor_explain_no_skill(struct buf *out, const struct actor *a, struct str name)
+void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
 {
 	const struct skill_registry *r = a->tree->skills.registry;
 	AUTO_BUF struct buf near = { 0 };
@@ -72,14 +72,14 @@ void actor_explain_no_skill(struct buf *out, const struct actor *a, struct str n
 	buf_addstr(out, r->active_count > NAMES_SHOWN ? " and more." : r->active_count ? "." : "");
 }
 
-static size_t listing_budget(const struct actor *a)
+static size_t listing_budget(const struct agent *a)
 {
 	double bytes = (double)model_find(a->model)->context * BYTES_PER_TOKEN * a->tree->skills.listing_part;
 
 	return bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0;
 }
 
-static struct skill_listing_spec listing_of(const struct actor *a)
+static struct skill_listing_spec listing_of(const struct agent *a)
 {
 	int64_t chars = a->tree->skills.listing_chars;
 
@@ -90,11 +90,11 @@ static struct skill_listing_spec listing_of(const struct actor *a)
 
 static bool is_up(void *data, const struct skill_entry *e)
 {
-	return !actor_skill_sleeps(data, e);
+	return !agent_skill_sleeps(data, e);
 }
 
 /* What the agent is to know now. True: it is not what it was told last. */
-static bool write_list(struct actor *a, const struct skill_registry *r, struct buf *out)
+static bool write_list(struct agent *a, const struct skill_registry *r, struct buf *out)
 {
 	struct skill_listing_spec spec = listing_of(a);
 	uint64_t before = a->skills_list_hash;
@@ -108,7 +108,7 @@ static bool write_list(struct actor *a, const struct skill_registry *r, struct b
 	return !was_told || a->skills_list_hash != before;
 }
 
-void actor_list_skills(struct actor *a, struct buf *out)
+void agent_list_skills(struct agent *a, struct buf *out)
 {
 	AUTO_BUF struct buf list = { 0 };
 	const struct skill_registry *r = tool_set_find(&a->tools, STR("Skill")) ? look(a->tree) : NULL;
@@ -122,7 +122,7 @@ void actor_list_skills(struct actor *a, struct buf *out)
 		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
 }
 
-void actor_tell_skills(struct actor *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
+void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_BUF struct buf all = { 0 };
@@ -174,14 +174,14 @@ static void forbid_its_tools(struct skill_use *u)
 	}
 }
 
-static bool is_trusted(const struct actor *a, const struct skill *s)
+static bool is_trusted(const struct agent *a, const struct skill *s)
 {
 	if (s->source == SKILL_PROJECT)
 		return a->tree->switches.trusted;
 	return s->source != SKILL_PLUGIN || s->plugin_trusted;
 }
 
-static void say(const struct actor *a, const char *file, const char *what)
+static void say(const struct agent *a, const char *file, const char *what)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -190,7 +190,7 @@ static void say(const struct actor *a, const char *file, const char *what)
 }
 
 /* Its hooks are there from now on, once. */
-static void register_hooks(struct actor *a, const struct skill *s)
+static void register_hooks(struct agent *a, const struct skill *s)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
@@ -229,7 +229,7 @@ static void leave(struct skill_use *u)
 static void on_rendered(void *data, const struct skill_text *text)
 {
 	struct skill_use *u = data;
-	struct actor *a = u->actor;
+	struct agent *a = u->agent;
 	struct skill_result result = { .text = text->text, .failure = text->failure };
 
 	leave(u);
@@ -240,8 +240,8 @@ static void on_rendered(void *data, const struct skill_text *text)
 		if (u->skill->hooks)
 			register_hooks(a, u->skill);
 		if (!u->skill->is_fork) {
-			actor_take_turn_model(a, u->skill);
-			result.is_known = !actor_note_skill(a, u->skill->name, text->text);
+			agent_take_turn_model(a, u->skill);
+			result.is_known = !agent_note_skill(a, u->skill->name, text->text);
 		}
 	}
 	u->done(u->data, &result);
@@ -249,12 +249,12 @@ static void on_rendered(void *data, const struct skill_text *text)
 	free(u);
 }
 
-struct skill_use *skill_use_start(struct actor *a, struct skill *skill, struct str arguments, bool lasting,
+struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,
 				  skill_use_fn *done, void *data)
 {
 	struct skill_use *u = xcalloc(1, sizeof *u);
 
-	*u = (struct skill_use){ .actor = a,
+	*u = (struct skill_use){ .agent = a,
 				 .skill = skill_ref(skill),
 				 .grant = permission_grant(&a->permission),
 				 .lasting = lasting,
@@ -287,7 +287,7 @@ void skill_use_cancel(struct skill_use *u)
 	skill_render_cancel(u->render);
 }
 
-struct tool_call *skill_use_question(const struct actor *a, const char *call_id)
+struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 {
 	for (const struct skill_use *u = a->skill_uses; u; u = u->next) {
 		struct tool_call *call = skill_render_call(u->render);
@@ -297,30 +297,122 @@ struct tool_call *skill_use_question(const struct actor *a, const char *call_id)
 	return NULL;
 }
 
-/* ---- in a child -------------------------------------------------------------------------------------------------- */
+/* ---- from birth --------------------------------------------------------------------------------------------------- */
 
-static bool runs_already(const struct agent_tree *t, struct str description)
+struct preload {
+	struct preload_spec spec;
+	struct skill_use *use; /* NULL: none is being made ready */
+	size_t at;             /* of the names; then the initial prompt */
+	const char *name;      /* of the one that is */
+	struct buf *out;       /* that gets its text */
+	bool stopped;
+};
+
+static bool preload_next(struct preload *p);
+
+static void on_preloaded(void *data, const struct skill_result *result)
 {
-	for (const struct subagent *s = t->alive; s; s = s->next)
-		if (str_is(description, s->task->description))
+	struct preload *p = data;
+
+	p->use = NULL;
+	if (result->failure.n)
+		buf_addf(p->spec.notes, STR_FMT "\n", STR_ARG(result->failure));
+	else
+		skill_text_add(p->out, p->name, result->text);
+	if (p->stopped || !preload_next(p))
+		p->spec.done(p->spec.data);
+}
+
+static void preload_one(struct preload *p, const struct skill_entry *e, struct str arguments, struct buf *out)
+{
+	p->name = arena_strdup(&p->spec.agent->arena, e->name);
+	p->out = out;
+	p->use = skill_use_start(p->spec.agent, e->skill, arguments, false, on_preloaded, p);
+}
+
+/* The next of the names that there is. */
+static bool preload_listed(struct preload *p)
+{
+	struct agent *a = p->spec.agent;
+	const struct name_list *names = p->spec.names;
+
+	while (p->at < names->count) {
+		const char *name = names->names[p->at++];
+		const struct skill_entry *e = agent_skill(a, str_from(name));
+		if (!e)
+			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
+		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
+			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
+		else {
+			preload_one(p, e, STR(""), p->spec.skills);
 			return true;
+		}
+	}
 	return false;
 }
 
-void skill_use_fork(struct actor *a, const struct skill *skill, struct str text, struct tool_call *call)
+static bool preload_initial(struct preload *p)
 {
-	AUTO_BUF struct buf description = { 0 };
+	const char *initial = p->spec.initial;
+	struct str rest = str_from(initial);
 
-	buf_addf(&description, "skill %s", skill->name);
-	struct spawn_request request = {
-		.description = buf_str(&description),
-		.prompt = text,
-		.type = skill->agent ? skill->agent : "general-purpose",
-		.model = skill->model,
-		.effort = skill->effort,
-		.background_given = true,
-		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
-			      !runs_already(a->tree, buf_str(&description)),
-	};
-	agent_spawn(a, &request, call);
+	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
+		return false;
+	struct str name = str_cut(&rest, ' ');
+	const struct skill_entry *e = agent_skill(p->spec.agent, name);
+	if (!e) {
+		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
+			 STR_ARG(name));
+		return false;
+	}
+	preload_one(p, e, rest.p ? rest : STR(""), p->spec.initial_skill);
+	return true;
+}
+
+static bool preload_next(struct preload *p)
+{
+	return preload_listed(p) || preload_initial(p);
+}
+
+struct preload *preload_start(const struct preload_spec *spec)
+{
+	struct preload *p = arena_calloc(&spec->agent->arena, sizeof *p);
+
+	p->spec = *spec;
+	return preload_next(p) ? p : NULL;
+}
+
+void preload_stop(struct preload *p)
+{
+	if (!p)
+		return;
+	p->stopped = true;
+	if (p->use)
+		skill_use_cancel(p->use);
+}
+
+/* ---- of a child -------------------------------------------------------------------------------------------------- */
+
+static void on_child_ready(void *data)
+{
+	struct agent *a = data;
+
+	a->preload = NULL;
+	agent_step_done(a, NULL);
+}
+
+int agent_preload(struct agent *a, struct err *err)
+{
+	(void)err;
+	if (!a->definition || a->load)
+		return 0; /* a fork has its parent's words, one that goes on has its own */
+	a->preload = preload_start(&(struct preload_spec){ .agent = a,
+							   .names = &a->definition->skills,
+							   .initial = a->definition->initial_prompt,
+							   .skills = &a->skills,
+							   .initial_skill = &a->initial,
+							   .notes = &a->notes,
+							   .done = on_child_ready,
+							   .data = a });
+	return a->preload ? STEP_TAKES_TIME : 0;
 }

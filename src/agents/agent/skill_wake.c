@@ -13,7 +13,7 @@ struct skill_wake {
 
 /* One touch of an agent */
 struct touch {
-	struct actor *actor;
+	struct agent *agent;
 	const char *path; /* as the project has it, also of an agent that works in a worktree */
 	bool is_dir;
 	bool found;      /* a directory that no agent had found before */
@@ -31,7 +31,7 @@ void skill_wake_free(struct skill_wake *w)
 
 /* ---- who sleeps -------------------------------------------------------------------------------------------------- */
 
-static bool is_awake(const struct actor *a, const char *key)
+static bool is_awake(const struct agent *a, const char *key)
 {
 	for (; a; a = a->is_fork ? a->parent : NULL)
 		if (a->wake && map_get(&a->wake->awake, str_from(key)))
@@ -39,17 +39,17 @@ static bool is_awake(const struct actor *a, const char *key)
 	return false;
 }
 
-bool actor_skill_sleeps(const struct actor *a, const struct skill_entry *e)
+bool agent_skill_sleeps(const struct agent *a, const struct skill_entry *e)
 {
 	return (e->nested && !is_awake(a, e->nested)) || (e->skill->path_rules.count && !is_awake(a, e->skill->file));
 }
 
 static void wake(struct touch *t, const char *key)
 {
-	if (is_awake(t->actor, key))
+	if (is_awake(t->agent, key))
 		return;
-	map_set(&t->actor->wake->awake, str_from(key), t->actor);
-	map_set(&t->news, str_from(key), t->actor);
+	map_set(&t->agent->wake->awake, str_from(key), t->agent);
+	map_set(&t->news, str_from(key), t->agent);
 }
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static void look_around(struct touch *t, struct skill_registry *r, const char *r
 		return;
 	for (; slash && slash > dir + from; slash = strrchr(dir, '/')) {
 		*slash = '\0';
-		if (map_set(&t->actor->wake->dirs, str_from(dir), t->actor))
+		if (map_set(&t->agent->wake->dirs, str_from(dir), t->agent))
 			return;
 		look_at(t, r, dir);
 	}
@@ -125,11 +125,11 @@ static void wake_by_path(struct touch *t, const struct skill_registry *r, const 
 /* ---- a touch ----------------------------------------------------------------------------------------------------- */
 
 /* An agent in a worktree has the skills of the project that it is a copy of. */
-static const char *path_in_project(const struct actor *a, struct arena *scratch, const char *path)
+static const char *path_in_project(const struct agent *a, struct arena *scratch, const char *path)
 {
-	while (a->child && !a->child->worktree)
+	while (a->parent && !a->worktree)
 		a = a->parent;
-	const struct worktree *w = a->child ? a->child->worktree : NULL;
+	const struct worktree *w = a->parent ? a->worktree : NULL;
 	if (!w || !path_is_inside(path, w->path))
 		return path;
 	return arena_printf(scratch, "%s%s", w->root, path + strlen(w->path));
@@ -139,7 +139,7 @@ static const char *path_in_project(const struct actor *a, struct arena *scratch,
 static void touch(struct touch *t, const char *path)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	struct actor *a = t->actor;
+	struct agent *a = t->agent;
 	struct skill_registry *r = a->tree->skills.registry;
 	const char *root = a->tree->main.cwd;
 
@@ -160,11 +160,11 @@ static bool is_news(void *data, const struct skill_entry *e)
 	const struct touch *t = data;
 
 	return (map_get(&t->news, str_from(e->skill->file)) || (e->nested && map_get(&t->news, str_from(e->nested)))) &&
-	       !actor_skill_sleeps(t->actor, e);
+	       !agent_skill_sleeps(t->agent, e);
 }
 
 /* The file or directory that a call is about; NULL: none. In the arena. */
-static const char *subject_of(const struct actor *a, const struct tool_call *call, struct arena *scratch)
+static const char *subject_of(const struct agent *a, const struct tool_call *call, struct arena *scratch)
 {
 	const struct tool_facts *s = tool_facts_find(str_from(call->tool->name));
 
@@ -181,10 +181,10 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-void actor_touch(struct actor *a, const struct tool_call *call)
+void agent_touch(struct agent *a, const struct tool_call *call)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	struct touch t = { .actor = a };
+	struct touch t = { .agent = a };
 
 	if (!a->tree->skills.registry || call->is_error || call->cancelled)
 		return;
@@ -194,13 +194,13 @@ void actor_touch(struct actor *a, const struct tool_call *call)
 		touch(&t, path);
 	}
 	if (t.news.count)
-		actor_tell_skills(a, is_news, &t);
+		agent_tell_skills(a, is_news, &t);
 	map_release(&t.news);
 }
 
-void actor_recall_touch(struct actor *a, const char *path)
+void agent_recall_touch(struct agent *a, const char *path)
 {
-	struct touch t = { .actor = a };
+	struct touch t = { .agent = a };
 
 	if (a->tree->skills.registry)
 		touch(&t, path);

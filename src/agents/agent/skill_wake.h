@@ -4,14 +4,14 @@
  * model is told of them. Each agent wakes its own; a fork has what its parent had. */
 #pragma once
 #include "defs/skill/registry.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
 struct skill_wake; /* what an agent has touched; owned by it, NULL: nothing */
 
 /* The call has run well. What it wakes is told with the next request. */
-void actor_touch(struct actor *a, const struct tool_call *call);
+void agent_touch(struct agent *a, const struct tool_call *call);
 /* A file that the agent had seen in an earlier process: nothing is told, because the list will be. */
-void actor_recall_touch(struct actor *a, const char *path);
+void agent_recall_touch(struct agent *a, const char *path);
 /* Not for its model, by now. */
-bool actor_skill_sleeps(const struct actor *a, const struct skill_entry *e);
+bool agent_skill_sleeps(const struct agent *a, const struct skill_entry *e);
 void skill_wake_free(struct skill_wake *w);

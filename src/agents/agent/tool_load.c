@@ -11,13 +11,13 @@ enum { BYTES_PER_TOKEN = 4 };
 
 static bool is_out(void *data, const struct tool *tool)
 {
-	const struct actor *a = data;
+	const struct agent *a = data;
 
 	return permission_forbids(&a->permission, tool);
 }
 
 /* Without a tool that finds them, what waits could never be used. */
-static bool can_search(const struct actor *a)
+static bool can_search(const struct agent *a)
 {
 	for (size_t i = 0; i < a->tools.count; i++)
 		if (a->tools.tools[i]->flags & TOOL_FINDS_TOOLS)
@@ -25,7 +25,7 @@ static bool can_search(const struct actor *a)
 	return false;
 }
 
-static bool are_many(const struct actor *a)
+static bool are_many(const struct agent *a)
 {
 	const struct deferral_policy *p = &a->tree->deferral;
 	uint64_t context = (uint64_t)model_find(a->model)->context;
@@ -36,18 +36,18 @@ static bool are_many(const struct actor *a)
 	return p->when == DEFER_ALWAYS || bytes / BYTES_PER_TOKEN * 100 > context * p->percent;
 }
 
-static void arrange(struct actor *a)
+static void arrange(struct agent *a)
 {
 	deferral_arrange(&a->deferral, &a->tools, is_out, a);
 }
 
-void actor_defer_tools(struct actor *a)
+void agent_defer_tools(struct agent *a)
 {
 	a->deferral.on = can_search(a) && (a->deferral.on || are_many(a));
 	arrange(a);
 }
 
-void actor_defer_like(struct actor *a, const struct actor *parent)
+void agent_defer_like(struct agent *a, const struct agent *parent)
 {
 	a->deferral.on = parent->deferral.on;
 	for (size_t i = 0; i < parent->deferral.loaded.count; i++)
@@ -55,13 +55,13 @@ void actor_defer_like(struct actor *a, const struct actor *parent)
 	arrange(a);
 }
 
-void actor_recall_tools(struct actor *a, const struct session_load *load)
+void agent_recall_tools(struct agent *a, const struct session_load *load)
 {
 	for (size_t i = 0; i < load->tool_count; i++)
 		deferral_want(&a->deferral, load->tools[i]);
 }
 
-void actor_load_tools(struct actor *a)
+void agent_load_tools(struct agent *a)
 {
 	const struct query *q = &a->query;
 
@@ -90,7 +90,7 @@ static const char *definition_of(const struct deferral *d, const struct tool *to
 	return arena_dup(arena, text.p, text.n);
 }
 
-const char **actor_definitions(const struct actor *a, struct arena *arena)
+const char **agent_definitions(const struct agent *a, struct arena *arena)
 {
 	const struct deferral *d = &a->deferral;
 	const char **list = arena_calloc(arena, (a->tools.count + 1) * sizeof *list);

@@ -5,15 +5,15 @@
  * head. */
 #pragma once
 #include "core/store/load.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 
 /* Its tools, its model or its rules are new: decides whether those that may wait do. Before its head is made. */
-void actor_defer_tools(struct actor *a);
+void agent_defer_tools(struct agent *a);
 /* The same for a fork, whose head is its parent's: what waits there waits here. */
-void actor_defer_like(struct actor *a, const struct actor *parent);
+void agent_defer_like(struct agent *a, const struct agent *parent);
 /* What it had loaded before the program ended; before the above. */
-void actor_recall_tools(struct actor *a, const struct session_load *load);
+void agent_recall_tools(struct agent *a, const struct session_load *load);
 /* What its calls have asked for joins the head of its next request. */
-void actor_load_tools(struct actor *a);
+void agent_load_tools(struct agent *a);
 /* Definitions for a head, NULL-terminated; the array and what is new in it are in the arena. */
-const char **actor_definitions(const struct actor *a, struct arena *arena);
+const char **agent_definitions(const struct agent *a, struct arena *arena);

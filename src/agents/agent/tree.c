@@ -4,7 +4,7 @@
 #include <assert.h>
 #include "core/model/catalog.h"
 #include "core/store/state.h"
-#include "agents/agent/subagent.h"
+#include "agents/agent/life.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 
@@ -15,18 +15,18 @@ static void on_tasks_timer(struct timer *timer)
 
 void agent_tree_open(struct agent_tree *t)
 {
-	t->tasks_end = &t->tasks;
+	t->records_end = &t->records;
 	t->tasks_timer.fire = on_tasks_timer;
-	seats_init(&t->seats, t->loop, t->limits.alive);
-	actor_init(&t->main, t, NULL);
+	slot_pool_init(&t->slots, t->loop, t->limits.alive);
+	agent_init(&t->main, t, NULL);
 }
 
-static void task_free(struct task *task)
+static void task_free(struct agent_record *record)
 {
-	assert(!task->live && !task->waits);
-	buf_release(&task->report);
-	arena_release(&task->arena);
-	free(task);
+	assert(!record->live && !record->waits);
+	buf_release(&record->report);
+	arena_release(&record->arena);
+	free(record);
 }
 
 void agent_tree_release(struct agent_tree *t)
@@ -35,14 +35,15 @@ void agent_tree_release(struct agent_tree *t)
 	assert(!t->alive);
 	if (t->loop)
 		timer_stop(t->loop, &t->tasks_timer);
-	actor_release(&t->main);
-	for (struct task *task = t->tasks, *next; task; task = next) {
-		next = task->next;
-		task_free(task);
+	agent_release(&t->main);
+	tool_set_release(&t->own_pool);
+	for (struct agent_record *record = t->records, *next; record; record = next) {
+		next = record->next;
+		task_free(record);
 	}
 	map_release(&t->by_id);
-	if (t->seats.loop)
-		seats_release(&t->seats);
+	if (t->slots.loop)
+		slot_pool_release(&t->slots);
 	agent_tree_forget_denials(t);
 	for (size_t i = 0; i < t->spending_count; i++)
 		free(t->spending[i].model);
@@ -56,55 +57,56 @@ void agent_tree_release(struct agent_tree *t)
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
-struct task *task_new(struct agent_tree *t, const char *id)
+struct agent_record *agent_record_new(struct agent_tree *t, const char *id)
 {
-	struct task *task = xcalloc(1, sizeof *task);
+	struct agent_record *record = xcalloc(1, sizeof *record);
 
-	task->tree = t;
-	snprintf(task->id, sizeof task->id, "%s", id);
-	id_uuid(task->run_id);
-	task->run = 1;
-	*t->tasks_end = task;
-	t->tasks_end = &task->next;
-	t->task_count++;
-	map_set(&t->by_id, str_from(task->id), task);
-	return task;
+	record->tree = t;
+	snprintf(record->id, sizeof record->id, "%s", id);
+	id_uuid(record->run_id);
+	record->run = 1;
+	*t->records_end = record;
+	t->records_end = &record->next;
+	t->record_count++;
+	map_set(&t->by_id, str_from(record->id), record);
+	return record;
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct task *x = *(const struct task *const *)a, *y = *(const struct task *const *)b;
+	const struct agent_record *x = *(const struct agent_record *const *)a,
+				  *y = *(const struct agent_record *const *)b;
 
 	return (x->started_ms > y->started_ms) - (x->started_ms < y->started_ms);
 }
 
-void task_sort(struct agent_tree *t)
+void agent_tree_sort_records(struct agent_tree *t)
 {
-	struct task **all = xcalloc(t->task_count + 1, sizeof *all);
+	struct agent_record **all = xcalloc(t->record_count + 1, sizeof *all);
 	size_t n = 0;
 
-	for (struct task *task = t->tasks; task; task = task->next)
-		all[n++] = task;
+	for (struct agent_record *record = t->records; record; record = record->next)
+		all[n++] = record;
 	qsort(all, n, sizeof *all, by_start);
-	t->tasks_end = &t->tasks;
+	t->records_end = &t->records;
 	for (size_t i = 0; i < n; i++) {
-		*t->tasks_end = all[i];
-		t->tasks_end = &all[i]->next;
+		*t->records_end = all[i];
+		t->records_end = &all[i]->next;
 	}
-	*t->tasks_end = NULL;
+	*t->records_end = NULL;
 	free(all);
 }
 
 /* Of several with one name the newest has it. */
-struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name)
+struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name)
 {
-	struct task *found = map_get(&t->by_id, id_or_name);
+	struct agent_record *found = map_get(&t->by_id, id_or_name);
 
 	if (found)
 		return found;
-	for (struct task *task = t->tasks; task; task = task->next)
-		if (task->name && str_is(id_or_name, task->name))
-			found = task;
+	for (struct agent_record *record = t->records; record; record = record->next)
+		if (record->name && str_is(id_or_name, record->name))
+			found = record;
 	return found;
 }
 
@@ -113,23 +115,23 @@ bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
 	return t->trusts_plugin && name && t->trusts_plugin(t->data, name);
 }
 
-struct actor *agent_tree_actor(struct agent_tree *t, const char *id)
+struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 {
 	if (!id[0])
 		return &t->main;
-	struct task *task = map_get(&t->by_id, str_from(id));
-	return task && task->live ? &task->live->actor : NULL;
+	struct agent_record *record = map_get(&t->by_id, str_from(id));
+	return record && record->live ? record->live : NULL;
 }
 
-void task_wait_add(struct task *task, struct task_wait *wait)
+void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
 {
-	wait->next = task->waits;
-	task->waits = wait;
+	wait->next = record->waits;
+	record->waits = wait;
 }
 
-void task_wait_remove(struct task *task, struct task_wait *wait)
+void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
 {
-	for (struct task_wait **at = &task->waits; *at; at = &(*at)->next) {
+	for (struct agent_wait **at = &record->waits; *at; at = &(*at)->next) {
 		if (*at != wait)
 			continue;
 		*at = wait->next;
@@ -137,93 +139,93 @@ void task_wait_remove(struct task *task, struct task_wait *wait)
 	}
 }
 
-void task_tell_waits(struct task *task)
+void agent_record_end_waits(struct agent_record *record)
 {
-	while (task->waits) {
-		struct task_wait *wait = task->waits;
-		task->waits = wait->next;
+	while (record->waits) {
+		struct agent_wait *wait = record->waits;
+		record->waits = wait->next;
 		wait->on_end(wait);
 	}
 }
 
-/* Figures of one that runs are in its actor. */
-void task_refresh(struct task *task)
+/* Figures of one that runs are in its agent. */
+void agent_record_refresh(struct agent_record *record)
 {
-	const struct actor *a = task->live ? &task->live->actor : NULL;
+	const struct agent *a = record->live ? record->live : NULL;
 
 	if (!a)
 		return;
-	task->usage = a->usage;
-	task->turns = a->turns;
-	task->tool_uses = a->tool_uses;
-	task->cost_usd = a->model ? model_cost_usd(a->model, &a->usage) : 0;
-	snprintf(task->last_tool, sizeof task->last_tool, "%s", a->last_tool);
+	record->usage = a->usage;
+	record->turns = a->turns;
+	record->tool_uses = a->tool_uses;
+	record->cost_usd = a->model ? model_cost_usd(a->model, &a->usage) : 0;
+	snprintf(record->last_tool, sizeof record->last_tool, "%s", a->last_tool);
 }
 
-void task_tell(struct task *task, struct event_task *ret)
+void agent_record_event(struct agent_record *record, struct event_task *ret)
 {
-	int64_t end_ms = task->ended_ms ? task->ended_ms : id_wall_ms();
+	int64_t end_ms = record->ended_ms ? record->ended_ms : id_wall_ms();
 
-	task_refresh(task);
+	agent_record_refresh(record);
 	*ret = (struct event_task){
-		.run_id = task->run_id,
-		.state = end_words(task->state)->state,
-		.prompt = task->prompt,
-		.model = task->model,
-		.output_file = task->transcript,
-		.last_tool = task->last_tool[0] ? task->last_tool : NULL,
-		.worktree = task->worktree,
-		.branch = task->branch,
-		.verdict = task->verdict,
-		.background = task->background,
-		.usage = task->usage,
-		.cost_usd = task->cost_usd,
-		.turns = task->turns,
-		.tool_uses = task->tool_uses,
-		.duration_ms = (uint64_t)MAX(end_ms - task->started_ms, (int64_t)0),
+		.run_id = record->run_id,
+		.state = end_words(record->state)->state,
+		.prompt = record->prompt,
+		.model = record->model,
+		.output_file = record->transcript,
+		.last_tool = record->last_tool[0] ? record->last_tool : NULL,
+		.worktree = record->worktree,
+		.branch = record->branch,
+		.verdict = record->verdict,
+		.background = record->background,
+		.usage = record->usage,
+		.cost_usd = record->cost_usd,
+		.turns = record->turns,
+		.tool_uses = record->tool_uses,
+		.duration_ms = (uint64_t)MAX(end_ms - record->started_ms, (int64_t)0),
 	};
 }
 
-void task_describe(struct task *task, struct task_row *ret_row)
+void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 {
-	task_refresh(task);
+	agent_record_refresh(record);
 	*ret_row = (struct task_row){
-		.session = task->tree->session_id,
-		.agent = task->id,
-		.parent = task->parent_id,
-		.tool_use_id = task->tool_use_id,
-		.type = task->type,
-		.name = task->name,
-		.description = task->description,
-		.model = task->model,
-		.depth = task->depth,
-		.background = task->background,
-		.state = end_words(task->state)->state,
-		.started_ms = task->started_ms,
-		.ended_ms = task->ended_ms,
-		.turns = task->turns,
-		.tool_uses = task->tool_uses,
-		.input_tokens = task->usage.input,
-		.output_tokens = task->usage.output,
-		.cache_read_tokens = task->usage.cache_read,
-		.cache_write_tokens = task->usage.cache_write,
-		.cost_usd = task->cost_usd,
-		.last_tool = task->last_tool,
-		.worktree = task->worktree,
-		.branch = task->branch,
-		.transcript = task->transcript,
-		.verdict = task->verdict,
+		.session = record->tree->session_id,
+		.agent = record->id,
+		.parent = record->parent_id,
+		.tool_use_id = record->tool_use_id,
+		.type = record->type,
+		.name = record->name,
+		.description = record->description,
+		.model = record->model,
+		.depth = record->depth,
+		.background = record->background,
+		.state = end_words(record->state)->state,
+		.started_ms = record->started_ms,
+		.ended_ms = record->ended_ms,
+		.turns = record->turns,
+		.tool_uses = record->tool_uses,
+		.input_tokens = record->usage.input,
+		.output_tokens = record->usage.output,
+		.cache_read_tokens = record->usage.cache_read,
+		.cache_write_tokens = record->usage.cache_write,
+		.cost_usd = record->cost_usd,
+		.last_tool = record->last_tool,
+		.worktree = record->worktree,
+		.branch = record->branch,
+		.transcript = record->transcript,
+		.verdict = record->verdict,
 	};
 }
 
-void task_note(struct task *task)
+void agent_record_note(struct agent_record *record)
 {
 	struct task_row row;
 
-	if (!task->tree->state)
+	if (!record->tree->state)
 		return;
-	task_describe(task, &row);
-	state_put_task(task->tree->state, &row);
+	agent_record_row(record, &row);
+	state_put_task(record->tree->state, &row);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -231,21 +233,21 @@ void task_note(struct task *task)
 void agent_tree_end(struct agent_tree *t, bool suspend)
 {
 	t->closing = t->closing || suspend;
-	for (struct subagent *s = t->alive; s; s = s->next) {
+	for (struct agent *a = t->alive; a; a = a->next) {
 		if (suspend)
-			s->suspend_asked = true;
+			a->suspend_asked = true;
 		else
-			s->stop_asked = true;
-		subagent_kick(s);
+			a->stop_asked = true;
+		agent_kick(a);
 	}
 }
 
 void agent_tree_pause(struct agent_tree *t, bool on)
 {
 	query_pause(&t->main.query, on);
-	for (struct subagent *s = t->alive; s; s = s->next)
-		if (s->actor.query.config.loop)
-			query_pause(&s->actor.query, on);
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->query.config.loop)
+			query_pause(&a->query, on);
 }
 
 void agent_tree_tell_tasks(struct agent_tree *t)
@@ -292,7 +294,7 @@ double agent_tree_cost(const struct agent_tree *t)
 	return usd;
 }
 
-void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call)
+void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const struct tool_call *call)
 {
 	struct str input = json_raw(call->input);
 

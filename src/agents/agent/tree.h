@@ -3,7 +3,7 @@
  * of them together, and a record of each one that ever was (docs/internals/subagent.md). */
 #pragma once
 #include "lib/base/map.h"
-#include "agents/agent/actor.h"
+#include "agents/agent/agent.h"
 #include "agents/agent/end_state.h"
 
 struct checkpoint;
@@ -13,7 +13,7 @@ struct mcp_pool;
 struct mcp_server;
 struct hook_policy;
 struct hook_set;
-struct told_event;
+struct async_hook;
 struct worktree_pool;
 struct settings;
 struct skill_registry;
@@ -42,10 +42,10 @@ struct tree_switches {
 };
 
 /* What is known of a child, also when it is gone */
-struct task {
+struct agent_record {
 	struct agent_tree *tree;
-	struct task *next;  /* in the order of starting */
-	struct arena arena; /* holds the texts */
+	struct agent_record *next; /* in the order of starting */
+	struct arena arena;        /* holds the texts */
 	char id[AGENT_ID_LEN + 1];
 	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
@@ -56,7 +56,7 @@ struct task {
 	bool background, one_shot, is_fork, built_in;
 	bool stopped_by_user; /* it stays stopped until the user says otherwise */
 	enum end_state state;
-	struct subagent *live;        /* NULL: it does not run */
+	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
 	struct usage usage;           /* when it had ended */
 	double cost_usd;
@@ -73,13 +73,13 @@ struct task {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
 	} request;
-	struct task_wait *waits; /* who waits for its end (TaskOutput) */
+	struct agent_wait *waits; /* who waits for its end (TaskOutput) */
 };
 
-/* Somebody waits for a task to end. on_end comes once, from the loop, unless it is taken back. */
-struct task_wait {
-	struct task_wait *next;
-	void (*on_end)(struct task_wait *wait);
+/* Somebody waits for an agent to end. on_end comes once, from the loop, unless it is taken back. */
+struct agent_wait {
+	struct agent_wait *next;
+	void (*on_end)(struct agent_wait *wait);
 };
 
 /* For the result's permission_denials */
@@ -157,22 +157,23 @@ struct agent_tree {
 	void (*on_state)(struct query *q, const char *to); /* of each agent's query, as its trace; may be NULL */
 	/* A hook or the host changes permissions (JSON array); may be NULL */
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
-	void (*on_told)(struct agent_tree *t,
-			const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
+	void (*on_async_hook)(struct agent_tree *t,
+			      const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
 	void (*on_idle)(
 		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
 	void *data;                    /* of all */
 
 	/* its own */
-	struct actor main;
-	struct buf hook_notes; /* classifierContext of hooks, the newest last */
-	struct seats seats;
+	struct agent main;
+	struct tool_set own_pool; /* all tools of a session whose main agent chooses from them: pool points here */
+	struct buf hook_notes;    /* classifierContext of hooks, the newest last */
+	struct slot_pool slots;
 	struct budget budget;
-	struct subagent *alive; /* list by next */
+	struct agent *alive; /* list by next */
 	unsigned alive_count;
-	struct task *tasks, **tasks_end;
-	struct map by_id; /* id -> struct task */
-	unsigned task_count, restored_count;
+	struct agent_record *records, **records_end;
+	struct map by_id; /* id -> struct agent_record */
+	unsigned record_count, restored_count;
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
 	bool tasks_changed;       /* since then */
 	bool closing;             /* children are suspended, not ended */
@@ -189,8 +190,8 @@ struct agent_tree {
 		struct hook_set *set;
 	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
 	size_t skill_hook_count;
-	uint64_t skills_looked;  /* as looked_turn */
-	struct told_event *told; /* events that hooks look at while nobody waits for them (firing.h) */
+	uint64_t skills_looked;         /* as looked_turn */
+	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (hooks.h) */
 	struct denial *denials;
 	size_t denial_count;
 	unsigned classifier_denials, denials_in_a_row; /* classifier.h */
@@ -210,27 +211,25 @@ static inline const struct tool_set *agent_tree_pool(const struct agent_tree *t)
 void agent_tree_end(struct agent_tree *t, bool suspend);
 void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
 
-struct task *agent_tree_task(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
-struct task *task_new(struct agent_tree *t, const char *id);               /* added to the list */
-void task_sort(struct agent_tree *t);                                      /* by the time they started */
+struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
+struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
+void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name);
-struct actor *agent_tree_actor(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
-void task_wait_add(struct task *task, struct task_wait *wait);
-void task_wait_remove(struct task *task, struct task_wait *wait);
-void task_tell_waits(struct task *task);                         /* it has ended */
-void task_refresh(struct task *task);                            /* takes the figures of one that runs */
-void task_tell(struct task *task, struct event_task *ret);       /* as it stands now, for events */
-void task_describe(struct task *task, struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
-void task_note(struct task *task);                               /* into state.db */
+struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
+void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
+void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
+void agent_record_end_waits(struct agent_record *record);                     /* it has ended */
+void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */
+void agent_record_event(struct agent_record *record, struct event_task *ret); /* as it stands now, for events */
+void agent_record_row(struct agent_record *record,
+		      struct task_row *ret_row);     /* as it stands now, for other processes; borrowed */
+void agent_record_note(struct agent_record *record); /* into state.db */
 
 /* Of one answer; the budget is the spending agent's. */
 void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
-void agent_tree_note_denial(struct agent_tree *t, const struct actor *a, const struct tool_call *call);
+void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const struct tool_call *call);
 void agent_tree_forget_denials(struct agent_tree *t);
 /* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
 void agent_tree_tasks_changed(struct agent_tree *t);
 void agent_tree_tell_tasks(struct agent_tree *t);
-
-/* Of the children's lives (subagent.c), for the actor */
-void subagent_progress(struct subagent *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * turn_model.c - see turn_model.h. */
+ * turn_model.c - another model for a while: that of a skill, or one that answers in place of the usual one. */
 #include "agents/agent/turn_model.h"
 #include "core/model/allowed.h"
 #include "core/model/head_json.h"
@@ -7,12 +7,14 @@
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
 
-static const struct head *head_now(const struct actor *a)
+/* ---- of a skill --------------------------------------------------------------------------------------------------- */
+
+static const struct head *head_now(const struct agent *a)
 {
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
 }
 
-static void renew(struct actor *a, const char *effort)
+static void renew(struct agent *a, const char *effort)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct head_texts texts = head_read(&scratch, head_now(a)->bytes);
@@ -21,7 +23,7 @@ static void renew(struct actor *a, const char *effort)
 	query_set_endpoint(&a->query, a->endpoint);
 }
 
-static void begin(struct actor *a)
+static void begin(struct agent *a)
 {
 	struct turn_model *t = &a->turn_model;
 	AUTO_ARENA struct arena scratch = { 0 };
@@ -35,16 +37,16 @@ static void begin(struct actor *a)
 				  .own_effort = effort ? arena_strdup(&a->arena, effort) : NULL };
 }
 
-static void complain(struct actor *a, const struct skill *s, const char *why)
+static void complain(struct agent *a, const struct skill *s, const char *why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addf(&text, "%s: %s; the turn goes on with %s", s->file, why, a->model);
-	actor_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
 /* False: the agent keeps the model that it has. */
-static bool take_model(struct actor *a, const struct skill *s)
+static bool take_model(struct agent *a, const struct skill *s)
 {
 	struct endpoints *all = a->tree->endpoints;
 	struct endpoint *endpoint;
@@ -64,7 +66,7 @@ static bool take_model(struct actor *a, const struct skill *s)
 	return true;
 }
 
-void actor_take_turn_model(struct actor *a, const struct skill *s)
+void agent_take_turn_model(struct agent *a, const struct skill *s)
 {
 	bool changed = take_model(a, s) || s->effort;
 
@@ -77,7 +79,7 @@ void actor_take_turn_model(struct actor *a, const struct skill *s)
 	renew(a, t->effort ? t->effort : t->own_effort);
 }
 
-void actor_leave_turn_model(struct actor *a)
+void agent_leave_turn_model(struct agent *a)
 {
 	struct turn_model own = a->turn_model;
 
@@ -89,7 +91,7 @@ void actor_leave_turn_model(struct actor *a)
 	renew(a, own.own_effort);
 }
 
-const char *actor_turn_effort(struct actor *a, const char *own)
+const char *agent_turn_effort(struct agent *a, const char *own)
 {
 	struct turn_model *t = &a->turn_model;
 
@@ -97,4 +99,43 @@ const char *actor_turn_effort(struct actor *a, const char *own)
 		return own;
 	t->own_effort = own ? arena_strdup(&a->arena, own) : NULL;
 	return t->effort ? t->effort : own;
+}
+
+/* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
+
+static void use_fallback(struct agent *a, struct fallback_model m)
+{
+	const struct query *q = &a->query;
+	const struct head *head = q->next_head ? q->next_head : q->config.head;
+
+	a->model = m.name;
+	a->endpoint = m.endpoint;
+	query_set_head(&a->query, context_head_like(a, head), a->model);
+	query_set_endpoint(&a->query, a->endpoint);
+}
+
+bool agent_fall_back(struct agent *a)
+{
+	const struct fallback_list *list = &a->tree->fallbacks;
+	struct fallback *f = &a->fallback;
+
+	while (f->next < list->count) {
+		struct fallback_model m = list->models[f->next++];
+		if (!strcmp(m.name, a->model))
+			continue;
+		if (!f->usual.name)
+			f->usual = (struct fallback_model){ a->model, a->endpoint };
+		use_fallback(a, m);
+		return true;
+	}
+	return false;
+}
+
+void agent_leave_fallback(struct agent *a)
+{
+	struct fallback_model usual = a->fallback.usual;
+
+	a->fallback = (struct fallback){ 0 };
+	if (usual.name)
+		use_fallback(a, usual);
 }

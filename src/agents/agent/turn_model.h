@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * turn_model.h - another model, another effort for the rest of a turn: those of a skill that an agent uses. Both hold from the
- * next request on; with the end of the turn the agent has its own again. A fallback (fallback.h) stands above it: it is left
- * first. */
+ * turn_model.h - another model for the rest of a turn: that of a skill, or a fallback for one that cannot answer. The next
+ * turn begins with the usual one again. A fallback stands above the model of a skill: it is left first. */
 #pragma once
 #include "lib/base/base.h"
 
-struct actor;
+struct agent;
 struct endpoint;
 struct skill;
 
@@ -18,7 +17,33 @@ struct turn_model {
 };
 
 /* A model that is not known, not allowed or cannot be asked is said to the user and changes nothing. */
-void actor_take_turn_model(struct actor *a, const struct skill *s);
-void actor_leave_turn_model(struct actor *a); /* the turn is over */
+void agent_take_turn_model(struct agent *a, const struct skill *s);
+void agent_leave_turn_model(struct agent *a); /* the turn is over */
 /* For who makes its head anew: the effort of this turn, where its own would be this one. Keeps a copy. */
-const char *actor_turn_effort(struct actor *a, const char *own);
+const char *agent_turn_effort(struct agent *a, const char *own);
+
+/* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
+
+struct agent;
+struct endpoint;
+
+struct fallback_model {
+	const char *name; /* resolved; lives as long as the tree */
+	struct endpoint *endpoint;
+};
+
+/* Of a tree: which there are */
+struct fallback_list {
+	struct fallback_model *models; /* borrowed */
+	size_t count;
+};
+
+/* Of an agent: where it is in that list */
+struct fallback {
+	size_t next;                 /* that is asked when the one at work cannot answer */
+	struct fallback_model usual; /* to go back to; name NULL: it is at work */
+};
+
+/* The model of a cannot answer. True: the next request asks another one. */
+bool agent_fall_back(struct agent *a);
+void agent_leave_fallback(struct agent *a); /* the turn is over */

@@ -6,7 +6,7 @@
 #include "lib/io/landlock.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 /* ---- the path ------------------------------------------------------------------------------------------------ */
 
@@ -59,32 +59,32 @@ static int worktree_hook_check(struct arena *a, const char *path, const char *ro
 
 /* ---- the beginning --------------------------------------------------------------------------------------------- */
 
-static const char *root_of(struct subagent *s)
+static const char *root_of(struct agent *a)
 {
-	const char *cwd = s->actor.parent->env.cwd;
-	const char *root = git_root(&s->actor.arena, cwd);
+	const char *cwd = a->parent->env.cwd;
+	const char *root = git_root(&a->arena, cwd);
 
 	return root ? root : cwd;
 }
 
-static int adopt(struct subagent *s, const char *path, struct err *err)
+static int adopt(struct agent *a, const char *path, struct err *err)
 {
 	struct worktree *w = xcalloc(1, sizeof *w);
 
-	w->root = arena_strdup(&w->memory, root_of(s));
+	w->root = arena_strdup(&w->memory, root_of(a));
 	if (worktree_hook_check(&w->memory, path, w->root, &w->path, err) < 0) {
 		worktree_free(w);
 		return -(int)err->kind;
 	}
 	w->by_hook = true;
-	w->agent_id = arena_strdup(&w->memory, s->task->id);
+	w->agent_id = arena_strdup(&w->memory, a->record->id);
 	w->branch = w->base = "";
 	w->origin = w->root;
-	s->worktree = w;
+	a->worktree = w;
 	return 0;
 }
 
-static int take_path(struct subagent *s, struct str json, struct err *err)
+static int take_path(struct agent *s, struct str json, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -97,45 +97,44 @@ static int take_path(struct subagent *s, struct str json, struct err *err)
 
 static void on_created(void *data, const struct hook_outcome *outcome)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 	struct err err = { 0 };
 
-	s->firing = NULL;
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->cancelled)
 		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
 	else if (outcome->blocked)
 		err_set(&err, ERR_DENIED, "the WorktreeCreate hook failed: " STR_FMT, STR_ARG(outcome->block_reason));
 	else
-		(void)take_path(s, outcome->fields[HOOK_WORKTREE_PATH], &err);
-	subagent_step_done(s, err.kind ? &err : NULL);
+		(void)take_path(a, outcome->fields[HOOK_WORKTREE_PATH], &err);
+	agent_step_done(a, err.kind ? &err : NULL);
 }
 
-static bool had_one(const struct subagent *s)
+static bool had_one(const struct agent *a)
 {
-	return s->task->base && !s->task->base[0];
+	return a->record->base && !a->record->base[0];
 }
 
-bool worktree_hook_is_there(struct subagent *s)
+bool worktree_hook_is_there(struct agent *a)
 {
-	return had_one(s) ||
-	       (!s->task->base &&
-		actor_has_hooks(s->actor.parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
+	return had_one(a) || (!a->record->base &&
+			      agent_has_hooks(a->parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
 }
 
-int worktree_hook_take(struct subagent *s, struct err *err)
+int worktree_hook_take(struct agent *a, struct err *err)
 {
 	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_CREATE };
 	AUTO_BUF struct buf fields = { 0 };
 
-	if (had_one(s) && s->task->worktree && file_exists(s->task->worktree))
-		return adopt(s, s->task->worktree, err);
-	if (!actor_has_hooks(s->actor.parent, &spec))
+	if (had_one(a) && a->record->worktree && file_exists(a->record->worktree))
+		return adopt(a, a->record->worktree, err);
+	if (!agent_has_hooks(a->parent, &spec))
 		return err_set(err, ERR_NOT_FOUND,
 			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
-	buf_addf(&fields, "{\"name\":\"agent-%s\"}", s->task->id);
+	buf_addf(&fields, "{\"name\":\"agent-%s\"}", a->record->id);
 	spec.fields = buf_str(&fields);
-	s->firing = actor_fire(s->actor.parent, &spec, on_created, s);
+	a->firing = agent_run_hooks(a->parent, &spec, on_created, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -149,39 +148,39 @@ int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struc
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-static void leave(struct subagent *s)
+static void leave(struct agent *a)
 {
-	struct task *t = s->task;
+	struct agent_record *t = a->record;
 
-	t->worktree = file_exists(s->worktree->path) ? arena_strdup(&t->arena, s->worktree->path) : NULL;
-	worktree_free(TAKE(s->worktree));
+	t->worktree = file_exists(a->worktree->path) ? arena_strdup(&t->arena, a->worktree->path) : NULL;
+	worktree_free(TAKE(a->worktree));
 }
 
 static void on_removed(void *data, const struct hook_outcome *outcome)
 {
-	struct subagent *s = data;
+	struct agent *a = data;
 
-	s->firing = NULL;
-	agent_tree_say(s->actor.tree, &s->actor.who, outcome);
-	leave(s);
-	subagent_step_done(s, NULL);
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
+	leave(a);
+	agent_step_done(a, NULL);
 }
 
-int worktree_hook_release(struct subagent *s, struct err *err)
+int worktree_hook_release(struct agent *a, struct err *err)
 {
 	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_REMOVE };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	(void)err;
-	if (s->end == AGENT_SUSPENDED || !actor_has_hooks(&s->actor, &spec)) {
-		leave(s);
+	if (a->end == AGENT_SUSPENDED || !agent_has_hooks(a, &spec)) {
+		leave(a);
 		return 0;
 	}
 	json_open(&w, '{');
-	json_kcstr(&w, "worktree_path", s->worktree->path);
+	json_kcstr(&w, "worktree_path", a->worktree->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->firing = actor_fire(&s->actor, &spec, on_removed, s);
+	a->firing = agent_run_hooks(a, &spec, on_removed, a);
 	return STEP_TAKES_TIME;
 }

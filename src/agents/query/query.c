@@ -51,12 +51,12 @@ void query_emit(struct query *q, struct event *event)
 
 static void on_granted(struct governor_slot *slot)
 {
-	query_kick(CONTAINER_OF(slot, struct query, slot));
+	query_kick(CONTAINER_OF(slot, struct query, agent_slot));
 }
 
-static void on_seated(struct seat *seat)
+static void on_slot_taken(struct agent_slot *slot)
 {
-	query_kick(CONTAINER_OF(seat, struct query, seat));
+	query_kick(CONTAINER_OF(slot, struct query, agent_slot));
 }
 
 static void on_timer(struct timer *timer)
@@ -205,9 +205,9 @@ static enum step step_ask(struct query *q)
 		return query_finish(q, QUERY_HALTED);
 	if (q->config.max_turns && q->turn >= q->config.max_turns)
 		return query_finish(q, QUERY_MAX_TURNS);
-	if (q->config.seats && !q->seat.taken) {
-		if (!q->seat.waiting)
-			seat_wait(q->config.seats, &q->seat, SEAT_AGAIN);
+	if (q->config.slots && !q->agent_slot.taken) {
+		if (!q->agent_slot.waiting)
+			slot_wait(q->config.slots, &q->agent_slot, SLOT_AGAIN);
 		return STEP_WAIT;
 	}
 	if (take_notices(q, &err) < 0)
@@ -322,8 +322,8 @@ static enum step step_tools(struct query *q)
 	if (calls_record_done(q, &err) < 0 || calls_start_ready(q, &err) < 0)
 		return disk_error(q, &err);
 	if (!calls_all_done(q)) {
-		if (q->config.seats && query_only_delegates(q))
-			seat_leave(q->config.seats, &q->seat);
+		if (q->config.slots && query_only_delegates(q))
+			slot_leave(q->config.slots, &q->agent_slot);
 		return STEP_WAIT;
 	}
 	if (hold_batch(q))
@@ -423,7 +423,7 @@ void query_init(struct query *q, const struct query_config *config)
 	q->kick.step = on_kick;
 	q->timer.fire = on_timer;
 	q->slot.on_granted = on_granted;
-	q->seat.on_taken = on_seated;
+	q->agent_slot.on_taken = on_slot_taken;
 	q->model = (struct model_call){
 		.endpoint = config->endpoint,
 		.session_id = config->session_id,

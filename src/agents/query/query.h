@@ -6,7 +6,7 @@
 #include "core/model/budget.h"
 #include "agents/query/fork_gate.h"
 #include "agents/query/query_compact.h"
-#include "agents/query/seat.h"
+#include "agents/query/slot.h"
 #include "core/store/recorder.h"
 #include "core/tool/tool.h"
 
@@ -50,7 +50,7 @@ struct query_config {
 	struct recorder *recorder;
 	const char *session_id, *agent;
 	const char *model;
-	struct seats *seats;        /* of the agents that may be at work at a time; NULL: no limit for this one */
+	struct slot_pool *slots;    /* of the agents that may be at work at a time; NULL: no limit for this one */
 	struct budget *budget;      /* NULL: none */
 	const char *interrupt_note; /* told to the model when a turn was cancelled; NULL: nothing */
 	const char *reminder;       /* sent behind the last block of every request, not kept; NULL: none */
@@ -118,12 +118,12 @@ struct query {
 	struct model_call model;
 	struct buf reminder; /* config.reminder as a block */
 	struct governor_slot slot;
-	struct seat seat;            /* taken by the owner before the first turn, if there are seats */
-	struct budget_share share;   /* reserved for the request */
-	struct fork_gate *fork_gate; /* reference; until the first request is answered */
-	bool through_gate;           /* it let us pass */
-	bool request_over;           /* fact: the model call reported */
-	struct segment **arrived;    /* fact: blocks that wait to be recorded; owned */
+	struct agent_slot agent_slot; /* taken by the owner before the first turn, if there are slots */
+	struct budget_share share;    /* reserved for the request */
+	struct fork_gate *fork_gate;  /* reference; until the first request is answered */
+	bool through_gate;            /* it let us pass */
+	bool request_over;            /* fact: the model call reported */
+	struct segment **arrived;     /* fact: blocks that wait to be recorded; owned */
 	uint32_t arrived_count, arrived_cap;
 	uint32_t answer_from; /* first block of the answer in the transcript */
 	uint32_t last_mark;

@@ -67,7 +67,7 @@ struct tool_env {
 	/* A tool is about to make these bytes the content of a file, whose path has no link in it. Whoever wants to bring files back keeps what is there now;
 	 * below 0 the file must stay as it is. NULL: nobody does. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
-	void *owner; /* the agent: struct actor of the room subagent */
+	void *owner; /* the agent: struct agent of the room subagent */
 };
 
 /* What the room `tools` keeps for each agent (files it has seen, its shells). The rooms below it, which bring agents to life,

@@ -13,7 +13,7 @@ enum tool_flags {
 	TOOL_EDITS = 1 << 1, /* changes files in place */
 	TOOL_DELEGATES =
 		1 << 2, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
-				   * an agent that has nothing else open gives its seat back meanwhile */
+				   * an agent that has nothing else open gives its slot back meanwhile */
 	TOOL_CONCURRENT =
 		1 << 3,       /* may run beside others, and nothing more of TOOL_READ_ONLY: it needs permission and does
 				   * not run again (what a server says about its tool) */

@@ -3,7 +3,7 @@
  *
  *     EVENT(NAME, name, subject, fields, flags, types, refusal, timeout_ms)    struct hook_event_info explains them
  *
- * How to add one: a row here, the call that fires it (actor_fire or actor_tell, agents/agent/firing.h), a row in the tests' table
+ * How to add one: a row here, the call that fires it (agent_run_hooks or agent_notify_hooks, agents/agent/hooks.h), a row in the tests' table
  * of inputs (tests/unit/hook/test_input.c), a line in docs/hooks.md. */
 
 EVENT(SESSION_START, "SessionStart", "source",

@@ -3,7 +3,7 @@
 #include "product/command/report.h"
 #include "defs/agentdef/color.h"
 #include "defs/agentdef/describe.h"
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "defs/policy/sources.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * permissions_test.c - `cadre permissions test`: would this call run, and what decides that? */
-#include "agents/agent/tool_choice.h"
+#include "agents/profile/tool_choice.h"
 #include "product/command/report.h"
 #include "defs/policy/permissions.h"
 #include "product/command/permissions.h"

@@ -6,7 +6,7 @@
 #include "product/observe/task_json.h"
 #include "product/command/tasks.h"
 #include "lib/io/file.h"
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 
 enum { ASK_MS = 5000 };
 
@@ -150,16 +150,16 @@ bool task_list_add_meta(struct task_list *l, const char *project_dir, const char
 	struct agent_tree tree = { .session_id = session };
 	struct task_row row;
 
-	tree.tasks_end = &tree.tasks;
+	tree.records_end = &tree.records;
 	tree.session_dir = path_join(&l->arena, project_dir, session);
 	meta_read_all(&tree, false, &notes);
-	if (!tree.task_count)
+	if (!tree.record_count)
 		return false;
 	struct task_session *s = add_session(l, session);
 	s->project_dir = arena_strdup(&l->arena, project_dir);
-	for (struct task *task = tree.tasks; task; task = task->next) {
-		task_describe(task, &row);
-		if (task->state == AGENT_SUSPENDED)
+	for (struct agent_record *record = tree.records; record; record = record->next) {
+		agent_record_row(record, &row);
+		if (record->state == AGENT_SUSPENDED)
 			row.state = cut_off;
 		copy_row(&l->arena, &row, add_task(s));
 	}

@@ -22,9 +22,9 @@ struct control {
 
 /* An agent whose end a visitor waits for */
 struct pending {
-	struct task_wait wait;
+	struct agent_wait wait;
 	struct visit *visit;
-	struct task *task;
+	struct agent_record *record;
 };
 
 struct visit {
@@ -69,7 +69,7 @@ static void on_visit_closed(uv_handle_t *handle)
 static void forget_pending(struct visit *v)
 {
 	for (size_t i = 0; i < v->pending_count; i++)
-		task_wait_remove(v->pending[i].task, &v->pending[i].wait);
+		agent_wait_remove(v->pending[i].record, &v->pending[i].wait);
 	free(TAKE(v->pending));
 	v->pending_count = v->pending_left = 0;
 }
@@ -127,11 +127,11 @@ static void answer_error(struct visit *v, const char *text)
 	send_answer(v);
 }
 
-static void put_task(struct json_out *w, struct task *task)
+static void put_task(struct json_out *w, struct agent_record *record)
 {
 	struct task_row row;
 
-	task_describe(task, &row);
+	agent_record_row(record, &row);
 	task_json_write(w, &row);
 }
 
@@ -169,8 +169,8 @@ static void answer_tasks(struct visit *v, const struct json *request)
 	(void)request;
 	struct json_out w = begin_session(v);
 
-	for (struct task *task = v->control->session->tree.tasks; task; task = task->next)
-		put_task(&w, task);
+	for (struct agent_record *record = v->control->session->tree.records; record; record = record->next)
+		put_task(&w, record);
 	end_session(&w);
 	send_answer(v);
 }
@@ -182,13 +182,13 @@ static void answer_stopped(struct visit *v)
 	struct json_out w = begin_session(v);
 
 	for (size_t i = 0; i < v->pending_count; i++)
-		put_task(&w, v->pending[i].task);
+		put_task(&w, v->pending[i].record);
 	end_session(&w);
 	forget_pending(v);
 	send_answer(v);
 }
 
-static void on_task_end(struct task_wait *wait)
+static void on_task_end(struct agent_wait *wait)
 {
 	struct visit *v = CONTAINER_OF(wait, struct pending, wait)->visit;
 
@@ -196,10 +196,10 @@ static void on_task_end(struct task_wait *wait)
 		answer_stopped(v);
 }
 
-static void wait_for(struct visit *v, struct task *task)
+static void wait_for(struct visit *v, struct agent_record *record)
 {
 	v->pending[v->pending_count++] =
-		(struct pending){ .wait = { .on_end = on_task_end }, .visit = v, .task = task };
+		(struct pending){ .wait = { .on_end = on_task_end }, .visit = v, .record = record };
 }
 
 static void choose_all(struct visit *v)
@@ -207,8 +207,8 @@ static void choose_all(struct visit *v)
 	const struct agent_tree *t = &v->control->session->tree;
 
 	v->pending = xcalloc(t->alive_count + 1, sizeof *v->pending);
-	for (const struct subagent *s = t->alive; s; s = s->next)
-		wait_for(v, s->task);
+	for (const struct agent *s = t->alive; s; s = s->next)
+		wait_for(v, s->record);
 }
 
 /* False: one of them cannot be stopped, and why was answered. */
@@ -220,13 +220,14 @@ static bool choose_named(struct visit *v, const struct json *agents)
 	v->pending = xcalloc(agents->count + 1, sizeof *v->pending);
 	for (const struct json *name = json_first(agents); name; name = json_next(agents, name)) {
 		struct str id = json_str(name, &a);
-		struct task *task = map_get(&v->control->session->tree.by_id, id);
-		if (!task)
+		struct agent_record *record = map_get(&v->control->session->tree.by_id, id);
+		if (!record)
 			buf_addf(&why, "there is no agent " STR_FMT, STR_ARG(id));
-		else if (!task->live)
-			buf_addf(&why, "agent %s does not run any more: %s", task->id, end_words(task->state)->state);
+		else if (!record->live)
+			buf_addf(&why, "agent %s does not run any more: %s", record->id,
+				 end_words(record->state)->state);
 		else
-			wait_for(v, task);
+			wait_for(v, record);
 		if (!why.n)
 			continue;
 		free(TAKE(v->pending));
@@ -247,8 +248,8 @@ static void answer_stop(struct visit *v, const struct json *request)
 		return;
 	v->pending_left = v->pending_count;
 	for (size_t i = 0; i < v->pending_count; i++) {
-		task_wait_add(v->pending[i].task, &v->pending[i].wait);
-		agent_stop(v->pending[i].task, true);
+		agent_wait_add(v->pending[i].record, &v->pending[i].wait);
+		agent_stop(v->pending[i].record, true);
 	}
 	if (!v->pending_count)
 		answer_stopped(v);

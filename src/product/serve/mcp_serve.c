@@ -239,7 +239,7 @@ static void on_event(const struct cadre_event *e, void *data)
 }
 
 /* What is to be told to the main agent waits: it has no turns in which a model would hear it. */
-static void on_notice(struct actor *a)
+static void on_notice(struct agent *a)
 {
 	(void)a;
 }

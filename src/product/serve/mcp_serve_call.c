@@ -121,7 +121,7 @@ static void add(struct serve *s, struct serve_call *c)
 static void make_call(struct serve *s, struct str id, const struct tool *tool, struct str input,
 		      const struct json *params)
 {
-	struct actor *a = &s->session->tree.main;
+	struct agent *a = &s->session->tree.main;
 	struct serve_call *c = xcalloc(1, sizeof *c);
 	char name[32];
 

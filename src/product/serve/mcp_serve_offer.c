@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp_serve_offer.c - which tools `cadre mcp serve` offers. Those that speak with a user, or only make sense inside a
  * conversation, are left out; a subagent is started by a smaller tool than the model's own. */
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "product/serve/mcp_serve.h"
 
 static const char agent_name[] = "agent";

@@ -62,7 +62,7 @@ void recent_prompts_release(struct recent_prompts *recent)
 
 /* ---- the question ---------------------------------------------------------------------------------------------- */
 
-static void describe(struct buf *out, const struct recent_prompts *recent, const struct actor *a,
+static void describe(struct buf *out, const struct recent_prompts *recent, const struct agent *a,
 		     const struct tool_call *call)
 {
 	struct json_out w = json_out(out);
@@ -73,8 +73,8 @@ static void describe(struct buf *out, const struct recent_prompts *recent, const
 	for (size_t i = 0; i < recent->count; i++)
 		json_put_cstr(&w, recent->texts[i]);
 	json_close(&w);
-	if (a->child && a->child->task->prompt) {
-		struct str task = utf8_cut(str_from(a->child->task->prompt), SAID_MAX_BYTES);
+	if (a->parent && a->record->prompt) {
+		struct str task = utf8_cut(str_from(a->record->prompt), SAID_MAX_BYTES);
 		json_kstr(&w, "agent_task", task);
 	}
 	if (a->tree->hook_notes.n)
@@ -145,7 +145,7 @@ static void on_limit(struct timer *timer)
 	cancel(CONTAINER_OF(timer, struct classifier_question, limit));
 }
 
-static struct classifier_question *ask(struct classifier *base, struct actor *a, struct tool_call *call,
+static struct classifier_question *ask(struct classifier *base, struct agent *a, struct tool_call *call,
 				       classifier_done_fn *done, void *data)
 {
 	struct model_classifier *m = CONTAINER_OF(base, struct model_classifier, base);

@@ -10,8 +10,8 @@ void context_system_prompt(struct buf *out, const struct cadre_session *s)
 {
 	const struct options *o = &s->services->options;
 
-	if (s->agent && (!o->system_prompt || !o->system_prompt[0]))
-		buf_add(out, s->agent->system.p, s->agent->system.n);
+	if (s->tree.main.definition && (!o->system_prompt || !o->system_prompt[0]))
+		buf_add(out, s->tree.main.system.p, s->tree.main.system.n);
 	else if (o->system_prompt || !s->style || s->style->keeps_prompt)
 		buf_addstr(out, o->system_prompt ? o->system_prompt : system_prompt_text);
 	if (s->style && !o->system_prompt)

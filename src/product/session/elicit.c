@@ -9,7 +9,7 @@
 #include "product/session/server_approval.h"
 #include "product/session/servers.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 struct elicitation {
 	struct elicitation *next;
@@ -87,7 +87,7 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 	struct elicitation *e = data;
 
 	e->firing = NULL;
-	agent_tree_say(&e->session->tree, NULL, outcome);
+	emit_hook_messages(&e->session->tree, NULL, outcome);
 	(void)obey(e, outcome);
 	reply(e);
 }
@@ -95,11 +95,11 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 static void answer(struct elicitation *e)
 {
 	struct hook_fire_spec spec = { .event = HOOK_ELICITATION_RESULT, .subject = str_from(e->server) };
-	struct actor *a = &e->session->tree.main;
+	struct agent *a = &e->session->tree.main;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec)) {
+	if (!agent_has_hooks(a, &spec)) {
 		reply(e);
 		return;
 	}
@@ -113,7 +113,7 @@ static void answer(struct elicitation *e)
 		json_kcstr(&w, "elicitation_id", e->asked_id);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	e->firing = actor_fire(a, &spec, on_result_seen, e);
+	e->firing = agent_run_hooks(a, &spec, on_result_seen, e);
 }
 
 static void put_question(struct json_out *w, const struct mcp_elicitation *e)
@@ -159,7 +159,7 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 	struct elicitation *e = data;
 
 	e->firing = NULL;
-	agent_tree_say(&e->session->tree, NULL, outcome);
+	emit_hook_messages(&e->session->tree, NULL, outcome);
 	if (!e->asked)
 		elicitation_free(e);
 	else if (obey(e, outcome))
@@ -191,13 +191,13 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 	id_uuid(e->id);
 	s->elicitations = e;
 	asked->owner = e;
-	if (!actor_has_hooks(&s->tree.main, &spec)) {
+	if (!agent_has_hooks(&s->tree.main, &spec)) {
 		ask_host(e);
 		return;
 	}
 	put_question(&w, asked);
 	spec.fields = buf_str(&fields);
-	e->firing = actor_fire(&s->tree.main, &spec, on_asked, e);
+	e->firing = agent_run_hooks(&s->tree.main, &spec, on_asked, e);
 }
 
 void app_elicit_gone(void *data, struct mcp_elicitation *asked)

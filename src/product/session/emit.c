@@ -43,7 +43,7 @@ void session_emit(void *data, const struct event *event)
 
 static void on_state(struct query *q, const char *to)
 {
-	const struct actor *a = CONTAINER_OF(q, struct actor, query);
+	const struct agent *a = CONTAINER_OF(q, struct agent, query);
 	const struct cadre_session *s = a->tree->data;
 
 	for (struct observer *o = s->services->observers; o; o = o->next)

@@ -129,12 +129,12 @@ static int resolve_model(struct cadre_session *s, const char *name, bool named, 
 int session_set_model(struct cadre_session *s, const char *name, struct err *err)
 {
 	struct services *sv = s->services;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	struct endpoint *endpoint;
 	const char *model;
 
 	if (!name)
-		name = sv->options.model ? sv->options.model : s->agent ? s->agent->model : NULL;
+		name = sv->options.model ? sv->options.model : a->model_choice.id;
 	bool named = name;
 	const char *setting = settings_cstr(sv->policy.settings, "model", &s->arena, NULL);
 	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)

@@ -6,7 +6,7 @@
 #include "product/session/session_int.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 enum { LOOK_MS = 500, MOST_FILES = 256 };
 
@@ -69,20 +69,20 @@ static const char *event_of(const struct watched *before, const struct watched *
 
 static void tell(struct file_watch *f, const char *path, const char *event)
 {
-	struct actor *a = &f->session->tree.main;
+	struct agent *a = &f->session->tree.main;
 	const char *name = strrchr(path, '/');
 	struct hook_fire_spec spec = { .event = HOOK_FILE_CHANGED, .subject = str_from(name ? name + 1 : path) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(a, &spec))
+	if (!agent_has_hooks(a, &spec))
 		return;
 	json_open(&w, '{');
 	json_kcstr(&w, "file_path", path);
 	json_kcstr(&w, "event", event);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(a, &spec);
+	agent_notify_hooks(a, &spec);
 }
 
 static void on_timer(struct timer *timer)

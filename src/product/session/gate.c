@@ -10,16 +10,16 @@
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 
-typedef struct tool_call *find_fn(struct actor *a, const char *call_id);
+typedef struct tool_call *find_fn(struct agent *a, const char *call_id);
 
-static struct tool_call *find_question(struct cadre_session *s, const char *id, find_fn *find, struct actor **ret_actor)
+static struct tool_call *find_question(struct cadre_session *s, const char *id, find_fn *find, struct agent **ret_agent)
 {
 	struct tool_call *call = find(&s->tree.main, id);
 
-	*ret_actor = &s->tree.main;
-	for (struct subagent *c = s->tree.alive; c && !call; c = c->next) {
-		call = find(&c->actor, id);
-		*ret_actor = &c->actor;
+	*ret_agent = &s->tree.main;
+	for (struct agent *c = s->tree.alive; c && !call; c = c->next) {
+		call = find(c, id);
+		*ret_agent = c;
 	}
 	return call;
 }
@@ -60,11 +60,11 @@ static int store_rule(struct cadre_session *s, const char *rule, struct err *err
 }
 
 /* Rules of the session are the main agent's, and so hold for all. */
-static int allow_from_now_on(struct cadre_session *s, struct actor *actor, struct tool_call *call,
+static int allow_from_now_on(struct cadre_session *s, struct agent *agent, struct tool_call *call,
 			     enum cadre_scope scope, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };
-	const char *rule = permission_suggest(&call->arena, &actor->permission, call);
+	const char *rule = permission_suggest(&call->arena, &agent->permission, call);
 
 	if (!rule)
 		return 0;
@@ -77,21 +77,21 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
-	struct actor *actor;
+	struct agent *agent;
 	int status = CADRE_OK;
 
 	if (!s || !id)
 		return CADRE_USAGE;
-	struct tool_call *call = find_question(s, id, actor_question, &actor);
+	struct tool_call *call = find_question(s, id, agent_question, &agent);
 	if (!call)
 		return api_status(err_set(&err, ERR_NOT_FOUND, "nobody asks this"), &err, why, why_size);
 	if (allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS))
-		status = allow_from_now_on(s, actor, call, scope, &err);
+		status = allow_from_now_on(s, agent, call, scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
-		plan_accept_edits(actor);
+		plan_accept_edits(agent);
 	if (!allow)
 		question_refuse(call, reason, &text);
-	actor_answer(actor, call, allow, buf_str(&text));
+	agent_answer_question(agent, call, allow, buf_str(&text));
 	return api_status(status, &err, why, why_size);
 }
 
@@ -120,11 +120,11 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	const struct json *root;
-	struct actor *actor;
+	struct agent *agent;
 
 	if (!s || !id || (count && !answers))
 		return CADRE_USAGE;
-	struct tool_call *call = find_question(s, id, question_find, &actor);
+	struct tool_call *call = find_question(s, id, question_find, &agent);
 	if (!call)
 		return session_answer_form(s, id, answers, count);
 	if (!count) {

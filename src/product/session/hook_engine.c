@@ -15,7 +15,7 @@ struct cadre_session *session_by_id(struct services *sv, const char *id)
 
 static const struct event_agent *agent_of(struct cadre_session *s, const char *agent_id)
 {
-	struct actor *a = agent_id ? agent_tree_actor(&s->tree, agent_id) : NULL;
+	struct agent *a = agent_id ? agent_tree_find(&s->tree, agent_id) : NULL;
 
 	return a ? &a->who : NULL;
 }
@@ -36,19 +36,19 @@ static void on_skipped(void *data, const struct hook_context *context, const str
 static void on_late(void *data, const struct hook_late *late)
 {
 	struct cadre_session *s = session_by_id(data, late->session_id);
-	struct actor *a = s ? agent_tree_actor(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
+	struct agent *a = s ? agent_tree_find(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
 	struct str said = late->wake.n ? late->wake : late->context;
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!a)
 		return;
 	if (late->system_message.n)
-		actor_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
+		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
 	if (!said.n)
 		return;
 	buf_addf(&text, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(said));
 	if (late->wake.n)
-		actor_notice(a, NULL, buf_str(&text));
+		agent_notice(a, NULL, buf_str(&text));
 	else
 		query_notice(&a->query, NULL, buf_str(&text));
 }

@@ -2,26 +2,11 @@
  * main_agent.h - the session runs as an agent: `--agent NAME`, the setting `agent`, a plugin's word, or what a resumed session
  * was before. docs/internals/main_agent.md.
  *
- *     session_find_agent -> the pool of tools -> the permission -> servers -> session_become_agent -> turns -> session_release_agent */
+ *     session_find_agent -> the pool of tools -> the permission -> servers -> session_become_agent -> turns */
 #pragma once
 #include "product/session/session_int.h"
 
-struct preload;
-
-struct main_agent {
-	struct agent_definition *definition; /* reference */
-	const char *model;                   /* that it wants; NULL: none of its own. The session's arena */
-	struct tool_set pool;                /* all tools of the session: its own are chosen from them */
-	struct tool_choice choice;
-	size_t limit_count;      /* of the choice's limits: so many are in the permission */
-	struct buf system;       /* its prompt, and its memory as it was at the start */
-	struct buf skills;       /* texts of preloaded ones */
-	struct preload *preload; /* NULL: none goes on */
-	bool preloaded;          /* it was begun */
-	bool recorded;           /* in the session's file */
-};
-
-/* Which one, with its model. -ERR_USAGE: the option names one that does not exist. Nobody named one: s->agent stays NULL. */
+/* Which one, with its model. -ERR_USAGE: the option names one that does not exist. None is named: the main agent has no definition. */
 int session_find_agent(struct cadre_session *s, struct err *err);
 void session_share_agent(struct cadre_session *fork,
 			 const struct cadre_session *s); /* the same one, with the same prompt */
@@ -32,7 +17,6 @@ void session_agent_mode(struct cadre_session *s, enum permission_mode *mode);
 /* The pool is complete and servers are open: prompt, memory, hooks, servers and tools of its own. */
 int session_become_agent(struct cadre_session *s, struct err *err);
 void session_choose_tools(struct cadre_session *s); /* the pool has changed */
-void session_release_agent(struct cadre_session *s);
 
 int session_record_agent(struct cadre_session *s, struct err *err); /* on disk, once */
 void session_tell_agent(struct cadre_session *s);                   /* what is to be said about it, once */

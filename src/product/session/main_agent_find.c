@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * main_agent_find.c - which agent a session runs as, and how it is written down. */
 #include "defs/agentdef/denial.h"
-#include "agents/agent/model_choice.h"
+#include "agents/profile/model_choice.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/main_agent.h"
 #include "defs/policy/plugins.h"
@@ -66,14 +66,14 @@ static int miss(struct cadre_session *s, const struct wish *w, struct err *err)
 	add_available(&available, s->tree.registry);
 	if (!w->who)
 		return err_set(err, ERR_USAGE, "--agent '%s' not found.%s", w->name, buf_str(&available).p);
-	buf_addf(&s->agent_notes, "%s the agent '%s', which does not exist: the usual one runs.\n", w->who, w->name);
+	buf_addf(&s->tree.main.notes, "%s the agent '%s', which does not exist: the usual one runs.\n", w->who,
+		 w->name);
 	return 0;
 }
 
 static int choose_model(struct cadre_session *s, struct err *err)
 {
-	struct main_agent *m = s->agent;
-	struct model_choice choice;
+	struct agent *m = &s->tree.main;
 
 	if (!m->definition->model || s->services->options.model)
 		return 0;
@@ -82,19 +82,17 @@ static int choose_model(struct cadre_session *s, struct err *err)
 					     .allowed = s->tree.allowed_models,
 					     .definition = m->definition->model,
 					     .parent = s->tree.main.model },
-		     &choice);
-	if (choice.note)
-		buf_addf(&s->agent_notes, "%s\n", choice.note);
-	m->model = choice.id;
+		     &m->model_choice);
+	if (m->model_choice.note)
+		buf_addf(&s->tree.main.notes, "%s\n", m->model_choice.note);
 	return session_set_model(s, NULL, err);
 }
 
 static void become(struct cadre_session *s, struct agent_definition *d)
 {
-	s->agent = xcalloc(1, sizeof *s->agent);
-	s->agent->definition = agent_ref(d);
+	s->tree.main.definition = agent_ref(d);
 	s->tree.main.who.type = d->name;
-	s->tree.pool = &s->agent->pool;
+	s->tree.pool = &s->tree.own_pool;
 }
 
 int session_find_agent(struct cadre_session *s, struct err *err)
@@ -108,26 +106,29 @@ int session_find_agent(struct cadre_session *s, struct err *err)
 	if (!d)
 		return miss(s, &w, err);
 	become(s, d);
-	s->agent->recorded = s->load && !s->origin_id && s->load->agent && !strcmp(s->load->agent, d->name);
+	s->agent_recorded = s->load && !s->origin_id && s->load->agent && !strcmp(s->load->agent, d->name);
 	return choose_model(s, err);
 }
 
 void session_share_agent(struct cadre_session *fork, const struct cadre_session *s)
 {
-	if (!s->agent)
+	const struct agent *from = &s->tree.main;
+	struct agent *a = &fork->tree.main;
+
+	if (!from->definition)
 		return;
-	become(fork, s->agent->definition);
-	fork->agent->model = s->agent->model ? arena_strdup(&fork->arena, s->agent->model) : NULL;
-	buf_add(&fork->agent->system, s->agent->system.p, s->agent->system.n);
+	become(fork, from->definition);
+	a->model_choice.id = from->model_choice.id ? arena_strdup(&fork->arena, from->model_choice.id) : NULL;
+	buf_add(&a->system, from->system.p, from->system.n);
 	fork->agent_told = true;
 }
 
 int session_record_agent(struct cadre_session *s, struct err *err)
 {
-	struct main_agent *m = s->agent;
+	struct agent *a = &s->tree.main;
 
-	if (!m || m->recorded)
+	if (!a->definition || s->agent_recorded)
 		return 0;
-	m->recorded = true;
-	return recorder_agent(&s->tree.main.recorder, m->definition->name, err);
+	s->agent_recorded = true;
+	return recorder_agent(&a->recorder, a->definition->name, err);
 }

@@ -26,11 +26,11 @@ struct one_shot {
 	bool gives_blocks; /* not the text alone */
 };
 
-static struct actor *about(const struct one_shot *q)
+static struct agent *about(const struct one_shot *q)
 {
 	struct cadre_session *s = session_by_id(q->services, q->session_id);
 
-	return s ? agent_tree_actor(&s->tree, q->agent_id) : NULL;
+	return s ? agent_tree_find(&s->tree, q->agent_id) : NULL;
 }
 
 /* ---- what it may do ------------------------------------------------------------------------------------------ */
@@ -38,7 +38,7 @@ static struct actor *about(const struct one_shot *q)
 static void on_ask(struct tool_gate *gate, struct tool_call *call)
 {
 	struct one_shot *q = CONTAINER_OF(gate, struct one_shot, gate);
-	struct actor *a = about(q);
+	struct agent *a = about(q);
 
 	q->env.permission = a ? &a->permission : NULL; /* the tool looks at it when it starts */
 	call->policy = (struct gate_policy){ .apart = true, .no_question = true, .by_hook = true };
@@ -81,7 +81,7 @@ static void take_place(struct one_shot *q, const struct tool_env *from)
 static void on_usage(void *data, const struct usage *usage)
 {
 	const struct one_shot *q = data;
-	struct actor *a = about(q);
+	struct agent *a = about(q);
 
 	if (a)
 		agent_tree_spend(a->tree, &a->budget, q->model, usage);
@@ -176,7 +176,7 @@ static const char *small_model(void)
 }
 
 /* A provider without small models of a known name gives the agent's own. */
-static int choose_model(struct one_shot *q, const char *wish, const struct actor *a, struct err *err)
+static int choose_model(struct one_shot *q, const char *wish, const struct agent *a, struct err *err)
 {
 	struct endpoints *endpoints = &q->services->endpoints;
 
@@ -190,7 +190,7 @@ static int choose_model(struct one_shot *q, const char *wish, const struct actor
 
 static int prepare(struct one_shot *q, const struct one_shot_spec *spec, struct err *err)
 {
-	const struct actor *a = about(q);
+	const struct agent *a = about(q);
 
 	if (!a)
 		return err_set(err, ERR_NOT_FOUND, "the agent is gone");

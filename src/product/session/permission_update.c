@@ -196,7 +196,7 @@ static int set_mode(struct update *u, struct err *err)
 /* Children that run keep the list that they were born with. The first one is where the session works: it stays. */
 static void use_directories(struct update *u, enum change change)
 {
-	struct actor *a = &u->session->tree.main;
+	struct agent *a = &u->session->tree.main;
 	size_t old = 0;
 	size_t n = 0;
 

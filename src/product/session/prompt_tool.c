@@ -26,26 +26,26 @@ bool prompt_tool_is_given(const struct cadre_session *s)
 	return name && str_starts(str_from(name), STR("mcp__"));
 }
 
-static bool decide(struct actor *a, struct tool_call *call, struct str text)
+static bool decide(struct agent *a, struct tool_call *call, struct str text)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	return json_parse(&reader, text.p, text.n, &root, NULL) == 0 && actor_decide(a, call, root);
+	return json_parse(&reader, text.p, text.n, &root, NULL) == 0 && agent_decide(a, call, root);
 }
 
 static void on_answer(void *data, const struct server_reply *reply)
 {
 	struct inquiry *q = data;
 	struct cadre_session *s = session_by_id(q->services, q->session_id);
-	struct actor *a = s ? agent_tree_actor(&s->tree, q->agent_id) : NULL;
-	struct tool_call *call = a ? actor_question(a, q->call_id) : NULL;
+	struct agent *a = s ? agent_tree_find(&s->tree, q->agent_id) : NULL;
+	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 	AUTO_BUF struct buf why = { 0 };
 
 	if (call && (reply->failed || !decide(a, call, reply->text))) {
 		buf_addf(&why, "The permission tool %s: " STR_FMT, reply->failed ? "failed" : "gave no decision",
 			 STR_ARG(reply->text));
-		actor_answer(a, call, false, buf_str(&why));
+		agent_answer_question(a, call, false, buf_str(&why));
 	}
 	inquiry_free(q);
 }
@@ -73,8 +73,8 @@ static void cut_name(const char *name, struct str *ret_server, struct str *ret_t
 
 void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 {
-	struct actor *a = agent_tree_actor(&s->tree, e->agent ? e->agent->id : "");
-	struct tool_call *call = a ? actor_question(a, e->id) : NULL;
+	struct agent *a = agent_tree_find(&s->tree, e->agent ? e->agent->id : "");
+	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
 	AUTO_BUF struct buf question = { 0 };
 	struct err err = { 0 };
 	struct str server, tool;

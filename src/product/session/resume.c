@@ -6,9 +6,9 @@
 #include "lib/io/file.h"
 #include "core/store/list.h"
 #include "core/store/lock.h"
-#include "agents/agent/message.h"
-#include "agents/agent/meta.h"
-#include "agents/agent/skill_wake.h"
+#include "agents/subagent/subagent.h"
+#include "agents/agent/record.h"
+#include "agents/agent/initial_messages.h"
 
 static char *session_path(struct cadre_session *s, const char *dir, const char *id, const char *suffix)
 {
@@ -145,27 +145,20 @@ void session_find_children(struct cadre_session *s)
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
 {
 	struct session_load *l = s->load;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	AUTO_BUF struct buf notes = { 0 };
-	int status = 0;
 
 	if (!l)
 		return 0;
 	tell_damage(s, l);
-	for (size_t i = 0; i < l->file_count; i++) {
-		tool_kit.recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
-		actor_recall_touch(a, l->files[i].path);
-	}
 	if (!s->origin_id) { /* a fork has no children of its own yet */
 		meta_read_all(&s->tree, true, &notes);
 		agent_tree_restore(a, &l->delivered);
-		actor_recall_messages(a, l);
+		agent_restore_messages(a, l);
 	}
 	if (notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
-	for (size_t i = 0; i < l->call_count && status == 0; i++)
-		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
-					    l->calls[i].result, run, err);
+	int status = agent_restore_work(a, l, run, err);
 	session_load_release(l);
 	free(TAKE(s->load));
 	return status;

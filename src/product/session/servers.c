@@ -116,7 +116,7 @@ static bool same_tools(const struct tool_set *a, const struct tool_set *b)
 
 void session_update_tools(struct cadre_session *s)
 {
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	struct tool_set *pool = session_pool(s);
 	struct tool_set now = { 0 };
 
@@ -134,7 +134,7 @@ void session_update_tools(struct cadre_session *s)
 	*pool = now;
 	agent_tool_renew(&s->tree); /* agents that need a server appear with it */
 	session_choose_tools(s);
-	actor_defer_tools(a);
+	agent_defer_tools(a);
 	session_renew_head(s);
 }
 
@@ -166,7 +166,7 @@ static int admit(void *data, const struct mcp_server *server, struct err *err)
 
 struct mcp_selection *session_servers(struct cadre_session *s)
 {
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 
 	if (!a->servers) {
 		a->servers = mcp_selection_new(s->services->server_pool);

@@ -16,7 +16,7 @@
 #include "lib/git/git_head.h"
 #include "agents/agent/agent_tool.h"
 #include "agents/agent/context.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/tool_load.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static void add_from_settings(void *data, const struct settings_item *item)
 
 static int find_working_dirs(struct cadre_session *s, const struct options *o, struct err *err)
 {
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	struct directories d = { .session = s };
 	struct stat st;
 
@@ -128,9 +128,9 @@ static struct head *make_head(struct cadre_session *s)
 	AUTO_BUF struct buf system = { 0 };
 
 	context_system_prompt(&system, s);
-	const char *own = s->agent ? s->agent->definition->effort : NULL;
+	const char *own = s->tree.main.definition ? s->tree.main.definition->effort : NULL;
 	const char *effort = o->effort ? o->effort : own ? own : s->effort;
-	return context_head(&s->tree.main, buf_str(&system), actor_turn_effort(&s->tree.main, effort));
+	return context_head(&s->tree.main, buf_str(&system), agent_turn_effort(&s->tree.main, effort));
 }
 
 void session_renew_head(struct cadre_session *s)
@@ -143,11 +143,11 @@ void session_renew_head(struct cadre_session *s)
 static void open_main(struct cadre_session *s, struct head *head)
 {
 	const struct options *o = &s->services->options;
-	const struct agent_definition *d = s->agent ? s->agent->definition : NULL;
+	const struct agent_definition *d = s->tree.main.definition;
 	int64_t max_turns = o->max_turns ? o->max_turns : d ? d->max_turns : 0;
 
 	session_watch_states(s);
-	actor_open(&s->tree.main, &(struct actor_query){
+	agent_open(&s->tree.main, &(struct agent_query_spec){
 					  .head = head ? head : make_head(s),
 					  .interrupt_note = "[Request interrupted by user]",
 					  .reminder = d ? d->reminder : NULL,
@@ -179,7 +179,7 @@ static void link_session(struct cadre_session *s)
 static int find_place(struct cadre_session *s, struct err *err)
 {
 	struct services *sv = s->services;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	const char *config;
 
 	if (options_directories(&sv->options, &s->arena, &a->cwd, &config, err) < 0)
@@ -197,7 +197,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 {
 	struct services *sv = s->services;
 	const struct options *o = &sv->options;
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 
 	s->tree.loop = sv->loop;
 	agent_tree_open(&s->tree);
@@ -217,11 +217,11 @@ static int open_session(struct cadre_session *s, struct err *err)
 	s->tree.thinking_display = o->thinking_display;
 	s->tree.task_budget = o->task_budget;
 	if (o->channels)
-		buf_addf(&s->agent_notes, "no server can push messages: --channels has no effect\n");
+		buf_addf(&s->tree.main.notes, "no server can push messages: --channels has no effect\n");
 	session_find_style(s);
 	open_main(s, NULL);
 	if (s->load)
-		actor_recall_tools(a, s->load);
+		agent_recall_tools(a, s->load);
 	if (s->load && s->origin_id) {
 		transcript_fork(&s->load->transcript,
 				&a->query.transcript); /* its marks are those of every other fork */
@@ -252,7 +252,7 @@ int session_open(struct services *sv, cadre_event_fn *on_event, void *data, stru
 
 static int open_fork(struct cadre_session *s, struct cadre_session *f, struct err *err)
 {
-	struct actor *from = &s->tree.main, *a = &f->tree.main;
+	struct agent *from = &s->tree.main, *a = &f->tree.main;
 	struct options plain = { .no_persistence = from->journal == NULL };
 
 	f->tree.loop = s->services->loop;
@@ -285,7 +285,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	f->tree.task_budget = s->tree.task_budget;
 	session_find_style(f);
 	open_main(f, head_ref(from->query.config.head));
-	actor_defer_like(a, from);
+	agent_defer_like(a, from);
 	session_update_tools(f); /* the same connections, so the same tools */
 	return 0;
 }
@@ -305,7 +305,7 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 		session_free(f);
 		return api_status(-(int)err.kind, &err, why, why_size);
 	}
-	struct fork_base *base = actor_fork_base(&s->tree.main);
+	struct fork_base *base = agent_fork_base(&s->tree.main);
 	f->origin_id = arena_strdup(&f->arena, s->id);
 	memcpy(f->origin_uuid, s->tree.main.recorder.last, sizeof f->origin_uuid);
 	transcript_fork(&base->history, &f->tree.main.query.transcript);
@@ -344,7 +344,6 @@ void session_free(struct cadre_session *s)
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);
 	session_release_schema(s);
-	session_release_agent(s);
 	session_leave_places(s);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);
@@ -358,9 +357,8 @@ int cadre_background(struct cadre_session *s, const char *tool_use_id)
 
 	if (!s)
 		return CADRE_USAGE;
-	for (struct subagent *c = s->tree.alive; c; c = c->next) {
-		bool meant =
-			tool_use_id ? !strcmp(c->task->tool_use_id, tool_use_id) : c->actor.parent == &s->tree.main;
+	for (struct agent *c = s->tree.alive; c; c = c->next) {
+		bool meant = tool_use_id ? !strcmp(c->record->tool_use_id, tool_use_id) : c->parent == &s->tree.main;
 		moved += meant && agent_to_background(c);
 	}
 	return moved;

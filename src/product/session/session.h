@@ -5,13 +5,12 @@
 #include "core/store/load.h"
 #include "guard/hook/hook.h"
 #include "defs/policy/services.h"
-#include "agents/agent/subagent.h"
+#include "agents/subagent/subagent.h"
 #include "product/session/turn.h"
 #include "tools/tools.h"
 
 struct elicitation;
 struct file_watch;
-struct main_agent;
 struct output_style;
 struct schema;
 struct server_approval;
@@ -40,9 +39,10 @@ struct cadre_session {
 	struct timer children_wait;    /* after the last turn */
 	struct timer async_hooks_wait; /* when nothing else is left */
 	struct turn turn;
-	struct agent_tree tree;           /* its agents; the main one is tree.main */
-	struct main_agent *agent;         /* that the session runs as (main_agent.h); owned; NULL: the usual one */
-	struct buf agent_notes;           /* about it, for the user, a line each */
+	struct agent_tree tree;          /* its agents; the main one is tree.main */
+	bool agent_recorded;             /* which agent it runs as (main_agent.h) is in its file */
+	bool preloaded, preload_stopped; /* skills of that agent: they were begun; they were cut short */
+	void (*after_preload)(struct cadre_session *s, bool cancelled);
 	bool agent_told;                  /* what is known about it at the start was said */
 	size_t own_tools;                 /* of its pool: the first ones; those of servers follow */
 	const char *effort;               /* that the settings said at the start; NULL: nothing */

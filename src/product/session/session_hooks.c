@@ -4,7 +4,7 @@
 #include "product/session/session_int.h"
 #include "lib/json/json_write.h"
 #include "mcp/servers/config.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
 
 /* ---- their outcome ----------------------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outco
 	s->turn.firing = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(context, "%s" STR_FMT, context->n ? "\n" : "", STR_ARG(outcome->contexts[i]));
-	agent_tree_say(&s->tree, NULL, outcome);
+	emit_hook_messages(&s->tree, NULL, outcome);
 	apply_title(s, outcome->fields[HOOK_SESSION_TITLE]);
 	session_watch_more(s, outcome);
 	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
@@ -74,7 +74,7 @@ static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 
 static bool has_hooks(const struct cadre_session *s, enum hook_event event, const char *subject)
 {
-	return actor_has_hooks(&s->tree.main, &(struct hook_fire_spec){ .event = event, .subject = str_from(subject) });
+	return agent_has_hooks(&s->tree.main, &(struct hook_fire_spec){ .event = event, .subject = str_from(subject) });
 }
 
 static bool run_hooks(struct cadre_session *s, enum hook_event event, const char *subject, struct json_out *fields)
@@ -83,7 +83,7 @@ static bool run_hooks(struct cadre_session *s, enum hook_event event, const char
 
 	json_close(fields);
 	spec.fields = buf_str(fields->buf);
-	s->turn.firing = actor_fire(&s->tree.main, &spec, on_hooks_over, s);
+	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_hooks_over, s);
 	return true;
 }
 
@@ -152,7 +152,7 @@ static void notify_failure_hooks(struct cadre_session *s)
 		json_kstr(&w, "last_assistant_message", buf_str(&q->text));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	actor_tell(&s->tree.main, &spec);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 /* An interrupt is not a stop; hooks cannot change a failure. */
@@ -251,7 +251,7 @@ static void on_change_seen(void *data, const struct hook_outcome *outcome)
 	struct config_change *c = s->turn.change;
 
 	s->turn.firing = NULL;
-	agent_tree_say(&s->tree, NULL, outcome);
+	emit_hook_messages(&s->tree, NULL, outcome);
 	if (outcome->blocked) {
 		c->blocked = true;
 		buf_addf(&c->reason, "%s" STR_FMT, c->reason.n ? "\n" : "", STR_ARG(outcome->block_reason));
@@ -289,7 +289,7 @@ static bool show_next_change(struct cadre_session *s)
 	json_kcstr(&w, "file_path", c->at->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->turn.firing = actor_fire(&s->tree.main, &spec, on_change_seen, s);
+	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_change_seen, s);
 	return true;
 }
 

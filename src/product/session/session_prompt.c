@@ -15,7 +15,7 @@
 
 int session_record_origin(struct cadre_session *s, struct err *err)
 {
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 
 	if (!s->origin_id || s->origin_recorded || !a->journal)
 		return 0;
@@ -40,14 +40,14 @@ static int add_context(struct cadre_session *s, struct err *err)
 	struct segment *block = segment_text(buf_str(&environment));
 	if (query_add_user(q, &block, 1, true, err) < 0)
 		return -(int)err->kind;
-	block = context_instructions(&s->tree, s->agent && s->agent->definition->omit_claude_md);
+	block = context_instructions(&s->tree, s->tree.main.definition && s->tree.main.definition->omit_claude_md);
 	if (block && query_add_user(q, &block, 1, true, err) < 0)
 		return -(int)err->kind;
 	AUTO_BUF struct buf servers = { 0 };
 	servers_describe(&servers, &s->tree.main);
 	if (servers.n && add_text(s, &servers, err) < 0)
 		return -(int)err->kind;
-	return s->agent && s->agent->skills.n ? add_text(s, &s->agent->skills, err) : 0;
+	return s->tree.main.skills.n ? add_text(s, &s->tree.main.skills, err) : 0;
 }
 
 int session_add_reminder(struct cadre_session *s, struct str text, struct err *err)
@@ -64,7 +64,7 @@ static int add_skills(struct cadre_session *s, struct err *err)
 {
 	AUTO_BUF struct buf list = { 0 };
 
-	actor_list_skills(&s->tree.main, &list);
+	agent_list_skills(&s->tree.main, &list);
 	return list.n ? add_text(s, &list, err) : 0;
 }
 

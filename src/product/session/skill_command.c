@@ -6,7 +6,7 @@
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/listing.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
 
@@ -130,7 +130,7 @@ static struct str without_slash(struct str word)
 
 static bool is_known(struct cadre_session *s, struct str word)
 {
-	return actor_skill(&s->tree.main, word) || server_prompt_is(s, without_slash(word));
+	return agent_skill(&s->tree.main, word) || server_prompt_is(s, without_slash(word));
 }
 
 /* The agent's part of a prompt is its author's: a name in it that is none is text. */
@@ -270,7 +270,7 @@ static void on_agent_done(struct tool_call *call)
 /* What was typed is on disk before the agent starts. */
 static void fork_off(struct expansion *e, struct str task)
 {
-	struct actor *a = &e->session->tree.main;
+	struct agent *a = &e->session->tree.main;
 	struct err err = { 0 };
 	char id[UUID_LEN + 1];
 
@@ -382,7 +382,7 @@ static bool tell_hooks(struct expansion *e)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!actor_has_hooks(&s->tree.main, &spec))
+	if (!agent_has_hooks(&s->tree.main, &spec))
 		return false;
 	json_open(&w, '{');
 	json_kcstr(&w, "expansion_type", c->skill ? "slash_command" : "mcp_prompt");
@@ -392,7 +392,7 @@ static bool tell_hooks(struct expansion *e)
 	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	s->turn.firing = actor_fire(&s->tree.main, &spec, on_hooks_done, e);
+	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_hooks_done, e);
 	return true;
 }
 
@@ -424,18 +424,18 @@ static void add_command(struct expansion *e, const char *name, struct skill *ski
 /* False: why says what is wrong with it. */
 static bool read_word(struct expansion *e, struct str word)
 {
-	struct actor *a = &e->session->tree.main;
-	const struct skill_entry *k = actor_skill(a, word);
+	struct agent *a = &e->session->tree.main;
+	const struct skill_entry *k = agent_skill(a, word);
 	struct str name = without_slash(word);
 
-	if (k && !(actor_skill_views(a, k) & SKILL_FOR_USER))
+	if (k && !(agent_skill_views(a, k) & SKILL_FOR_USER))
 		buf_addf(&e->why, "The skill %s is for the model alone: it cannot be typed.", k->name);
 	else if (k)
 		add_command(e, k->name, k->skill);
 	else if (server_prompt_is(e->session, name))
 		add_command(e, arena_str(&e->arena, name).p, NULL);
 	else
-		actor_explain_no_skill(&e->why, a, name);
+		agent_explain_no_skill(&e->why, a, name);
 	return !e->why.n;
 }
 

@@ -193,7 +193,7 @@ void session_find_style(struct cadre_session *s)
 		return;
 	walk_all(s, &(struct walk){ &s->arena, is_wanted, &search });
 	if (!s->style)
-		buf_addf(&s->agent_notes, "there is no output style '%s': the usual one is used\n", search.name);
+		buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", search.name);
 }
 
 struct listing {

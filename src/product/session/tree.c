@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree.c - what the agents of a session share, from options, settings and environment. */
-#include "agents/agent/memory.h"
+#include "agents/profile/memory.h"
 #include "defs/policy/sources.h"
 #include "product/session/session_int.h"
 #include "product/session/compact.h"
@@ -14,7 +14,7 @@
 #include "core/store/state.h"
 #include "config/settings/env_switch.h"
 #include "lib/git/git_head.h"
-#include "agents/agent/env_file.h"
+#include "agents/agent/hooks.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { TASKS_DEPTH = 4 }; /* directories of a session's tasks that are ours */
@@ -79,7 +79,7 @@ void session_use_policy(struct cadre_session *s)
 	permission_use_rules(&t->main.permission, p->rules);
 	app_limit_modes(&t->main.permission, p->settings);
 	find_limits(p->settings, &t->limits);
-	t->seats.cap = t->limits.alive;
+	t->slots.cap = t->limits.alive;
 	s->services->most_children = t->limits.alive;
 	app_adjust_governor(s->services);
 	t->switches.trusted = p->trusted;
@@ -167,7 +167,7 @@ static void on_permissions(struct agent_tree *t, const struct json *updates)
 	session_update_permissions(t->data, updates);
 }
 
-static void on_told(struct agent_tree *t, const struct hook_outcome *outcome)
+static void on_async_hook(struct agent_tree *t, const struct hook_outcome *outcome)
 {
 	session_watch_more(t->data, outcome);
 }
@@ -216,7 +216,7 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 		t->max_tokens = 0;
 	t->on_event = session_emit;
 	t->on_permissions = on_permissions;
-	t->on_told = on_told;
+	t->on_async_hook = on_async_hook;
 	t->on_idle = on_idle;
 	t->trusts_plugin = trusts_plugin;
 	t->data = s;

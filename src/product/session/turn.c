@@ -24,7 +24,7 @@
 #include "product/session/servers.h"
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 
 /* ASYNC_HOOKS_WAIT_MS: a hook that is not waited for may still end its work when everything else is done. */
 enum { CHILDREN_WAIT_MS = 10 * 60 * 1000, ASYNC_HOOKS_WAIT_MS = 5000 };
@@ -72,13 +72,13 @@ void turn_work_over(struct cadre_session *s)
 	session_kick(s);
 }
 
-static void on_query_over(struct actor *a)
+static void on_query_over(struct agent *a)
 {
 	turn_work_over(CONTAINER_OF(a, struct cadre_session, tree.main));
 }
 
 /* One that comes during a turn goes with that turn, or with the next prompt. */
-static void on_notice(struct actor *a)
+static void on_notice(struct agent *a)
 {
 	struct cadre_session *s = CONTAINER_OF(a, struct cadre_session, tree.main);
 
@@ -105,7 +105,7 @@ static void on_children_late(struct timer *timer)
 
 static void on_async_hooks_late(struct timer *timer)
 {
-	agent_tree_drop_told(&CONTAINER_OF(timer, struct cadre_session, async_hooks_wait)->tree);
+	agent_tree_cancel_async_hooks(&CONTAINER_OF(timer, struct cadre_session, async_hooks_wait)->tree);
 }
 
 /* ---- beginning and end --------------------------------------------------------------------------------------- */
@@ -398,15 +398,15 @@ static bool has_more_to_tell(const struct query *q)
 /* The host may prompt, fork and close from inside the event: the session is idle by then. */
 static enum step step_ended(struct cadre_session *s)
 {
-	struct actor *a = &s->tree.main;
+	struct agent *a = &s->tree.main;
 	AUTO_BUF struct buf scratch = { 0 };
 	bool waited = s->gave_up;
 
 	turn_set_state(s, TURN_IDLE);
 	s->results++;
 	permission_revoke(&a->permission, NULL);
-	actor_leave_fallback(a);
-	actor_leave_turn_model(a);
+	agent_leave_fallback(a);
+	agent_leave_turn_model(a);
 	session_drop_prompt(s);
 	buf_clear(&s->turn.opening);
 	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
@@ -495,9 +495,9 @@ static void session_update_idle(struct cadre_session *s)
 	}
 	if (!has_turn && s->tree.alive_count && limit_ms && !timer_running(&s->children_wait) && !s->gave_up)
 		timer_start(sv->loop, &s->children_wait, limit_ms);
-	if (!at_work && s->tree.told && !sv->options.interactive && !timer_running(&s->async_hooks_wait))
+	if (!at_work && s->tree.async_hooks && !sv->options.interactive && !timer_running(&s->async_hooks_wait))
 		timer_start(sv->loop, &s->async_hooks_wait, ASYNC_HOOKS_WAIT_MS);
-	at_work = at_work || s->tree.told || s->server_calls;
+	at_work = at_work || s->tree.async_hooks || s->server_calls;
 	if (s->closing && !at_work)
 		at_work = session_run_end_hooks(s);
 	count_work(s, at_work);
@@ -515,7 +515,7 @@ static void on_kick(struct kick *kick)
 		s->closing_begun = true;
 		s->turn.interrupted = turn_is_running(&s->turn);
 		agent_tree_end(&s->tree, true);
-		agent_tree_drop_told(&s->tree);
+		agent_tree_cancel_async_hooks(&s->tree);
 		session_cancel_server_calls(s);
 	}
 	if (s->turn.interrupted && !s->turn.cancelled)

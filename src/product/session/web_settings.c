@@ -23,7 +23,7 @@ static void cancel(struct web_question *q)
 
 static int ask(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
 {
-	const struct actor *a = env->owner;
+	const struct agent *a = env->owner;
 	struct one_shot_spec spec = { .services = web->data,
 				      .session_id = env->session_id,
 				      .agent_id = a->who.id,

@@ -114,7 +114,7 @@ void wire_rename(const struct wire_request *r)
 /* The client saw the model read this file: it may be changed without being read again, if it is still as it was. */
 void wire_seed_read(const struct wire_request *r)
 {
-	struct actor *a = &r->wire->session->tree.main;
+	struct agent *a = &r->wire->session->tree.main;
 	struct str path = json_str(json_get(r->body, "path"), r->arena);
 	int64_t seen_ms;
 

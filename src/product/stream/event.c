@@ -106,9 +106,9 @@ static const char *end_summary(const struct event_task *t)
 	return end_words(state)->summary;
 }
 
-static void add_path(struct buf *out, const struct actor *a)
+static void add_path(struct buf *out, const struct agent *a)
 {
-	if (a->parent && a->parent->child) {
+	if (a->parent && a->parent->parent) {
 		add_path(out, a->parent);
 		buf_addstr(out, " > ");
 	}
@@ -117,7 +117,7 @@ static void add_path(struct buf *out, const struct actor *a)
 
 static const char *path_of(const struct cadre_event *e)
 {
-	const struct actor *a = agent_tree_actor(&e->session->tree, e->event->agent->id);
+	const struct agent *a = agent_tree_find(&e->session->tree, e->event->agent->id);
 	AUTO_BUF struct buf path = { 0 };
 
 	if (!a)
@@ -131,10 +131,10 @@ static const struct event_task *task_of(const struct cadre_event *e, struct even
 {
 	if (e->event->task)
 		return e->event->task;
-	struct task *task = map_get(&e->session->tree.by_id, str_from(cadre_event_agent(e)));
-	if (!task)
+	struct agent_record *record = map_get(&e->session->tree.by_id, str_from(cadre_event_agent(e)));
+	if (!record)
 		return NULL;
-	task_tell(task, scratch);
+	agent_record_event(record, scratch);
 	return scratch;
 }
 

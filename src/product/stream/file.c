@@ -11,7 +11,7 @@ enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 };
 /* As the rules answer a Read of it. NULL: no; otherwise what they have judged, without links. */
 static const char *find_readable(const struct wire_request *r, const char *path)
 {
-	struct actor *a = &r->wire->session->tree.main;
+	struct agent *a = &r->wire->session->tree.main;
 	const struct tool *read = tool_set_find(&a->tools, STR("Read"));
 	AUTO_BUF struct buf input = { 0 }, reason = { 0 };
 	struct json_out w = json_out(&input);

@@ -121,13 +121,13 @@ void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "subtype", "background_tasks_changed");
 	json_key(w, "tasks");
 	json_open(w, '[');
-	for (const struct subagent *s = e->session->tree.alive; s; s = s->next) {
-		if (!s->task->background)
+	for (const struct agent *s = e->session->tree.alive; s; s = s->next) {
+		if (!s->record->background)
 			continue;
 		json_open(w, '{');
-		json_kcstr(w, "task_id", s->task->id);
+		json_kcstr(w, "task_id", s->record->id);
 		json_kcstr(w, "task_type", "local_agent");
-		json_kcstr(w, "description", s->task->description);
+		json_kcstr(w, "description", s->record->description);
 		json_close(w);
 	}
 	json_close(w);
@@ -138,15 +138,15 @@ void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 	unsigned counts[AGENT_SUSPENDED + 1] = { 0 };
 	unsigned tool_uses = 0;
 
-	if (!t->task_count)
+	if (!t->record_count)
 		return;
-	for (const struct task *task = t->tasks; task; task = task->next) {
-		counts[task->state]++;
-		tool_uses += task->tool_uses;
+	for (const struct agent_record *record = t->records; record; record = record->next) {
+		counts[record->state]++;
+		tool_uses += record->tool_uses;
 	}
 	json_key(w, "subagent_stats");
 	json_open(w, '{');
-	json_ki64(w, "total", t->task_count);
+	json_ki64(w, "total", t->record_count);
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
 		if (counts[i])
 			json_ki64(w, end_words((enum end_state)i)->state, counts[i]);

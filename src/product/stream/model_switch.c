@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * model_switch.c - set_model, with the hooks around it: PreModelSwitch may refuse, PostModelSwitch is told. */
 #include "core/model/catalog.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "product/stream/wire_int.h"
 
 struct model_switch {
@@ -36,11 +36,11 @@ static void tell_after(struct cadre_session *s, const char *from, const char *wi
 	struct hook_fire_spec spec = { .event = HOOK_POST_MODEL_SWITCH };
 	AUTO_BUF struct buf fields = { 0 };
 
-	if (!actor_has_hooks(&s->tree.main, &spec))
+	if (!agent_has_hooks(&s->tree.main, &spec))
 		return;
 	write_fields(&fields, from, s->tree.main.model, wish);
 	spec.fields = buf_str(&fields);
-	actor_tell(&s->tree.main, &spec);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 static void change(struct cadre_wire *w, struct str id, const char *from, const char *wish)
@@ -92,12 +92,12 @@ static const char *target(const struct wire_request *r, const char *wish)
 
 void wire_set_model(const struct wire_request *r)
 {
-	struct actor *a = &r->wire->session->tree.main;
+	struct agent *a = &r->wire->session->tree.main;
 	const char *wish = json_cstr(json_get(r->body, "model"), r->arena);
 	struct hook_fire_spec spec = { .event = HOOK_PRE_MODEL_SWITCH };
 	AUTO_BUF struct buf fields = { 0 };
 
-	if (!actor_has_hooks(a, &spec)) {
+	if (!agent_has_hooks(a, &spec)) {
 		change(r->wire, r->id, arena_strdup(r->arena, a->model), wish);
 		return;
 	}
@@ -109,5 +109,5 @@ void wire_set_model(const struct wire_request *r)
 				    .from = xstrdup(a->model) };
 	write_fields(&fields, a->model, target(r, wish), wish);
 	spec.fields = buf_str(&fields);
-	(void)actor_fire(a, &spec, on_looked_at, m);
+	(void)agent_run_hooks(a, &spec, on_looked_at, m);
 }

@@ -20,9 +20,9 @@ static void question_free(struct question *q)
 	free(q);
 }
 
-static struct actor *asker(const struct question *q)
+static struct agent *asker(const struct question *q)
 {
-	return q->wire->session ? agent_tree_actor(&q->wire->session->tree, q->agent_id) : NULL;
+	return q->wire->session ? agent_tree_find(&q->wire->session->tree, q->agent_id) : NULL;
 }
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
@@ -63,12 +63,12 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-static void refuse(struct actor *a, struct tool_call *call, struct str why)
+static void refuse(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addf(&text, "Nobody decided about this call: " STR_FMT, STR_ARG(why));
-	actor_answer(a, call, false, buf_str(&text));
+	agent_answer_question(a, call, false, buf_str(&text));
 }
 
 static bool wants_interrupt(const struct json *payload)
@@ -79,14 +79,14 @@ static bool wants_interrupt(const struct json *payload)
 static void on_permission(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
-	struct actor *a = asker(q);
-	struct tool_call *call = a ? actor_question(a, q->call_id) : NULL;
+	struct agent *a = asker(q);
+	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 
 	if (q->wire->working)
 		wire_tell_state(q->wire, "running");
 	if (call && !payload)
 		refuse(a, call, why);
-	else if (call && !actor_decide(a, call, payload))
+	else if (call && !agent_decide(a, call, payload))
 		refuse(a, call, STR("the client's answer has no behavior \"allow\" or \"deny\""));
 	if (call && wants_interrupt(payload))
 		cadre_interrupt(q->wire->session);
@@ -96,7 +96,7 @@ static void on_permission(void *data, const struct json *payload, struct str why
 static void on_answers(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
-	struct actor *a = asker(q);
+	struct agent *a = asker(q);
 	struct tool_call *call = a ? question_find(a, q->call_id) : NULL;
 	const struct json *answers = json_get(json_get(payload, "updatedInput"), "answers");
 
@@ -110,8 +110,8 @@ static void on_answers(void *data, const struct json *payload, struct str why)
 
 void wire_ask_permission(struct cadre_wire *w, const struct event *e)
 {
-	struct actor *a = agent_tree_actor(&w->session->tree, e->agent ? e->agent->id : "");
-	struct tool_call *call = a ? actor_question(a, e->id) : NULL;
+	struct agent *a = agent_tree_find(&w->session->tree, e->agent ? e->agent->id : "");
+	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
 
 	if (call)
 		ask_client(w, e, call, on_permission);
@@ -119,7 +119,7 @@ void wire_ask_permission(struct cadre_wire *w, const struct event *e)
 
 void wire_ask_question(struct cadre_wire *w, const struct event *e)
 {
-	struct actor *a = agent_tree_actor(&w->session->tree, e->agent ? e->agent->id : "");
+	struct agent *a = agent_tree_find(&w->session->tree, e->agent ? e->agent->id : "");
 	struct tool_call *call = a ? question_find(a, e->id) : NULL;
 
 	if (call)
@@ -129,9 +129,9 @@ void wire_ask_question(struct cadre_wire *w, const struct event *e)
 static bool is_over(const void *data)
 {
 	const struct question *q = data;
-	struct actor *a = asker(q);
+	struct agent *a = asker(q);
 
-	return !a || (!actor_question(a, q->call_id) && !question_find(a, q->call_id));
+	return !a || (!agent_question(a, q->call_id) && !question_find(a, q->call_id));
 }
 
 static void drop(void *data)

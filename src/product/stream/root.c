@@ -6,7 +6,7 @@
 #include "product/session/permission_update.h"
 #include "lib/io/file.h"
 #include "defs/skill/registry.h"
-#include "agents/agent/firing.h"
+#include "agents/agent/hooks.h"
 #include "product/stream/wire_int.h"
 
 static int check(const struct wire_request *r, const char *dir, struct err *err)
@@ -31,14 +31,14 @@ static void tell(struct cadre_session *s, const char *dir)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out out = json_out(&fields);
 
-	if (!actor_has_hooks(&s->tree.main, &spec))
+	if (!agent_has_hooks(&s->tree.main, &spec))
 		return;
 	json_open(&out, '{');
 	json_kcstr(&out, "directory", dir);
 	json_kstr(&out, "source", spec.subject);
 	json_close(&out);
 	spec.fields = buf_str(&fields);
-	actor_tell(&s->tree.main, &spec);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 void wire_register_root(const struct wire_request *r)

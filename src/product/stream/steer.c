@@ -92,7 +92,7 @@ void wire_set_thinking(const struct wire_request *r)
 /* Calls of one server are asked about, or looked at by the classifier, although the session asks about nothing. */
 void wire_mcp_override(const struct wire_request *r)
 {
-	struct actor *a = &r->wire->session->tree.main;
+	struct agent *a = &r->wire->session->tree.main;
 	const struct json *mode = json_get(r->body, "mode");
 	struct str server = json_str(json_get(r->body, "serverName"), r->arena);
 	bool to_default = json_str_is(mode, "default");

@@ -8,11 +8,11 @@ enum { OUTPUT_TAIL = 8192, LARGEST_TRANSCRIPT = 64 << 20 };
 /* ---- ending one -------------------------------------------------------------------------------------------------- */
 
 struct stop {
-	struct task_wait wait;
+	struct agent_wait wait;
 	struct wire_later *later;
 };
 
-static void on_end(struct task_wait *wait)
+static void on_end(struct agent_wait *wait)
 {
 	struct stop *s = CONTAINER_OF(wait, struct stop, wait);
 
@@ -20,32 +20,32 @@ static void on_end(struct task_wait *wait)
 	free(s);
 }
 
-static struct task *find(const struct wire_request *r)
+static struct agent_record *find(const struct wire_request *r)
 {
 	struct str id = json_str(json_get(r->body, "task_id"), r->arena);
-	struct task *task = id.n ? agent_tree_task(&r->wire->session->tree, id) : NULL;
+	struct agent_record *record = id.n ? agent_tree_record(&r->wire->session->tree, id) : NULL;
 
-	if (!task)
+	if (!record)
 		wire_reply_error(r->wire, r->id, NULL, "No task found with ID: " STR_FMT, STR_ARG(id));
-	return task;
+	return record;
 }
 
 /* The answer comes when it has ended. */
 void wire_stop_task(const struct wire_request *r)
 {
-	struct task *task = find(r);
+	struct agent_record *record = find(r);
 
-	if (!task)
+	if (!record)
 		return;
-	if (!task->live) {
-		wire_reply_error(r->wire, r->id, NULL, "Task %s is not running (status: %s)", task->id,
-				 end_words(task->state)->state);
+	if (!record->live) {
+		wire_reply_error(r->wire, r->id, NULL, "Task %s is not running (status: %s)", record->id,
+				 end_words(record->state)->state);
 		return;
 	}
 	struct stop *s = xcalloc(1, sizeof *s);
 	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_later(r) };
-	task_wait_add(task, &s->wait);
-	agent_stop(task, true);
+	agent_wait_add(record, &s->wait);
+	agent_stop(record, true);
 }
 
 void wire_background(const struct wire_request *r)
@@ -59,26 +59,26 @@ void wire_background(const struct wire_request *r)
 /* ---- what it has done -------------------------------------------------------------------------------------------- */
 
 /* The end of its report, or of its transcript while it runs. */
-static void add_output(struct buf *out, const struct task *task)
+static void add_output(struct buf *out, const struct agent_record *record)
 {
 	struct err err = { 0 };
 
-	if (task->report.n)
-		buf_add(out, task->report.p, task->report.n);
-	else if (task->transcript)
-		(void)file_read(task->transcript, LARGEST_TRANSCRIPT, out, &err);
+	if (record->report.n)
+		buf_add(out, record->report.p, record->report.n);
+	else if (record->transcript)
+		(void)file_read(record->transcript, LARGEST_TRANSCRIPT, out, &err);
 }
 
 void wire_task_output(const struct wire_request *r)
 {
-	struct task *task = find(r);
+	struct agent_record *record = find(r);
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf payload = { 0 };
 	struct json_out out = json_out(&payload);
 
-	if (!task)
+	if (!record)
 		return;
-	add_output(&text, task);
+	add_output(&text, record);
 	size_t from = text.n > OUTPUT_TAIL ? text.n - OUTPUT_TAIL : 0;
 	json_open(&out, '{');
 	json_kstr(&out, "output", (struct str){ text.n ? text.p + from : "", text.n - from });

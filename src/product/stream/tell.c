@@ -76,7 +76,7 @@ static void put_category(struct json_out *out, const char *name, int64_t tokens)
 	json_close(out);
 }
 
-static int64_t tools_tokens(const struct actor *a, bool of_servers)
+static int64_t tools_tokens(const struct agent *a, bool of_servers)
 {
 	size_t bytes = 0;
 
@@ -91,7 +91,7 @@ static int64_t tools_tokens(const struct actor *a, bool of_servers)
 /* Estimates from bytes, as budgets are; the last answer's usage is what the server counted. */
 void wire_get_context(const struct wire_request *r)
 {
-	struct actor *a = &r->wire->session->tree.main;
+	struct agent *a = &r->wire->session->tree.main;
 	const struct query *q = &a->query;
 	const struct usage *u = &q->usage;
 	int64_t head = (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);

@@ -119,39 +119,39 @@ TEST(an_agent_that_may_start_some_sees_only_those)
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	static const struct tool other = { .name = "Read", .definition = "{}" };
-	struct actor actor = { 0 };
+	struct agent agent = { 0 };
 	struct tree_stage st;
 	stage_with_agents(&st);
 
-	actor.tree = &st.tree;
-	actor.agent_types = "pears";
-	tool_set_add(&actor.tools, &other);
-	tool_set_add(&actor.tools, agent_tool_make(&st.tree, &base));
-	agent_tool_limit(&actor);
+	agent.tree = &st.tree;
+	agent.agent_types = "pears";
+	tool_set_add(&agent.tools, &other);
+	tool_set_add(&agent.tools, agent_tool_make(&st.tree, &base));
+	agent_tool_limit(&agent);
 
-	CHECK(actor.tools.tools[0] == &other);
-	CHECK(actor.tools.tools[1] != &st.tree.agent_tool);
-	struct str description = json_str(json_get(parse(&reader, actor.tools.tools[1]), "description"), &a);
+	CHECK(agent.tools.tools[0] == &other);
+	CHECK(agent.tools.tools[1] != &st.tree.agent_tool);
+	struct str description = json_str(json_get(parse(&reader, agent.tools.tools[1]), "description"), &a);
 	CHECK(str_has(description, STR("- pears:")));
 	CHECK(!str_has(description, STR("- apples:")));
 	CHECK(!str_has(description, STR("- general-purpose:")));
-	tool_set_release(&actor.tools);
-	arena_release(&actor.arena);
+	tool_set_release(&agent.tools);
+	arena_release(&agent.arena);
 	tree_stage_release(&st);
 }
 
 TEST(an_agent_without_such_a_limit_shares_the_tool)
 {
-	struct actor actor = { 0 };
+	struct agent agent = { 0 };
 	struct tree_stage st;
 	stage_with_agents(&st);
 
-	actor.tree = &st.tree;
-	tool_set_add(&actor.tools, agent_tool_make(&st.tree, &base));
-	agent_tool_limit(&actor);
+	agent.tree = &st.tree;
+	tool_set_add(&agent.tools, agent_tool_make(&st.tree, &base));
+	agent_tool_limit(&agent);
 
-	CHECK(actor.tools.tools[0] == &st.tree.agent_tool);
-	tool_set_release(&actor.tools);
+	CHECK(agent.tools.tools[0] == &st.tree.agent_tool);
+	tool_set_release(&agent.tools);
 	tree_stage_release(&st);
 }
 

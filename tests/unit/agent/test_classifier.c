@@ -8,11 +8,11 @@
 struct office {
 	struct classifier classifier;
 	struct agent_tree tree;
-	struct actor actor;
+	struct agent agent;
 	unsigned asked, said;
 };
 
-static struct classifier_question *ask(struct classifier *c, struct actor *a, struct tool_call *call,
+static struct classifier_question *ask(struct classifier *c, struct agent *a, struct tool_call *call,
 				       classifier_done_fn *done, void *data)
 {
 	struct office *o = CONTAINER_OF(c, struct office, classifier);
@@ -35,13 +35,13 @@ static void office_open(struct office *o)
 	o->tree.classifier = &o->classifier;
 	o->tree.on_event = on_event;
 	o->tree.data = o;
-	o->actor.tree = &o->tree;
+	o->agent.tree = &o->tree;
 }
 
 static bool is_asked(struct office *o)
 {
 	unsigned before = o->asked;
-	bool waits = actor_classify(&o->actor, NULL, NULL, NULL) != NULL;
+	bool waits = agent_classify(&o->agent, NULL, NULL, NULL) != NULL;
 
 	CHECK_INT(o->asked - before, waits);
 	return waits;
@@ -64,7 +64,7 @@ TEST(after_three_denials_in_a_row_it_steps_back_and_the_user_is_told_once)
 	for (int i = 0; i < MOST_DENIALS_IN_A_ROW; i++) {
 		CHECK(is_asked(&o));
 		CHECK_INT(o.said, 0);
-		actor_note_word(&o.actor, CLASSIFIER_DENIES);
+		agent_note_word(&o.agent, CLASSIFIER_DENIES);
 	}
 
 	CHECK(!is_asked(&o));
@@ -76,16 +76,16 @@ TEST(a_yes_begins_the_row_anew_and_an_unsure_word_does_not)
 	struct office o;
 	office_open(&o);
 
-	actor_note_word(&o.actor, CLASSIFIER_DENIES);
-	actor_note_word(&o.actor, CLASSIFIER_DENIES);
-	actor_note_word(&o.actor, CLASSIFIER_ALLOWS);
-	actor_note_word(&o.actor, CLASSIFIER_DENIES);
-	actor_note_word(&o.actor, CLASSIFIER_DENIES);
-	actor_note_word(&o.actor, CLASSIFIER_UNSURE);
+	agent_note_word(&o.agent, CLASSIFIER_DENIES);
+	agent_note_word(&o.agent, CLASSIFIER_DENIES);
+	agent_note_word(&o.agent, CLASSIFIER_ALLOWS);
+	agent_note_word(&o.agent, CLASSIFIER_DENIES);
+	agent_note_word(&o.agent, CLASSIFIER_DENIES);
+	agent_note_word(&o.agent, CLASSIFIER_UNSURE);
 	CHECK(is_asked(&o));
-	actor_note_word(&o.actor, CLASSIFIER_DENIES);
+	agent_note_word(&o.agent, CLASSIFIER_DENIES);
 	CHECK(!is_asked(&o));
-	actor_note_word(&o.actor, CLASSIFIER_ALLOWS); /* a person's: nobody else was asked */
+	agent_note_word(&o.agent, CLASSIFIER_ALLOWS); /* a person's: nobody else was asked */
 	CHECK(is_asked(&o));
 }
 
@@ -96,8 +96,8 @@ TEST(twenty_denials_in_a_session_are_enough_whatever_came_between)
 
 	for (int i = 0; i < MOST_DENIALS; i++) {
 		CHECK(is_asked(&o));
-		actor_note_word(&o.actor, CLASSIFIER_DENIES);
-		actor_note_word(&o.actor, CLASSIFIER_ALLOWS);
+		agent_note_word(&o.agent, CLASSIFIER_DENIES);
+		agent_note_word(&o.agent, CLASSIFIER_ALLOWS);
 	}
 
 	CHECK(!is_asked(&o));

@@ -3,27 +3,27 @@
 #include "unit.h"
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 #include "lib/io/file.h"
 #include "tests.h"
 #include "tree_stage.h"
 
 #define META(id) "session/subagents/agent-" id ".meta.json"
 
-static struct task *read_back(struct tree_stage *st, const char *id, struct buf *notes)
+static struct agent_record *read_back(struct tree_stage *st, const char *id, struct buf *notes)
 {
 	tree_stage_reopen(st);
 	meta_read_all(&st->tree, true, notes);
-	return agent_tree_task(&st->tree, str_from(id));
+	return agent_tree_record(&st->tree, str_from(id));
 }
 
-static struct task *write_and_read(struct tree_stage *st, const struct task *t)
+static struct agent_record *write_and_read(struct tree_stage *st, const struct agent_record *t)
 {
 	AUTO_BUF struct buf notes = { 0 };
 	struct err err = { 0 };
 
 	CHECK_INT(meta_write(t, &err), 0);
-	struct task *back = read_back(st, TASK_1, &notes);
+	struct agent_record *back = read_back(st, TASK_1, &notes);
 	CHECK_INT(notes.n, 0);
 	CHECK(back != NULL);
 	return back;
@@ -33,7 +33,7 @@ TEST(a_child_comes_back_as_it_was_written)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 
 	t->type = "Ex\"plore\n";
 	t->name = "scout";
@@ -52,7 +52,7 @@ TEST(a_child_comes_back_as_it_was_written)
 	t->request.isolation = "worktree";
 	t->request.max_turns = 7;
 	t->limits = "{\"root\":\"/r\",\"ancestors\":[{\"deny\":[\"Bash(rm:*)\"]}]}";
-	struct task *back = write_and_read(&st, t);
+	struct agent_record *back = write_and_read(&st, t);
 
 	CHECK_CSTR(back->type, "Ex\"plore\n");
 	CHECK_CSTR(back->name, "scout");
@@ -82,7 +82,7 @@ TEST(what_was_not_said_stays_unsaid)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *back = write_and_read(&st, tree_stage_task(&st, TASK_1));
+	struct agent_record *back = write_and_read(&st, tree_stage_task(&st, TASK_1));
 
 	CHECK(!back->name && !back->model && !back->worktree && !back->branch && !back->base);
 	CHECK(!back->request.model && !back->request.effort && !back->request.isolation);
@@ -99,7 +99,7 @@ TEST(a_child_that_ran_is_suspended_when_it_is_read)
 	for (size_t i = 0; i < COUNT_OF(states); i++) {
 		struct tree_stage st;
 		tree_stage_init(&st);
-		struct task *t = tree_stage_task(&st, TASK_1);
+		struct agent_record *t = tree_stage_task(&st, TASK_1);
 		t->state = states[i];
 		CHECK_INT(write_and_read(&st, t)->state, AGENT_SUSPENDED);
 		tree_stage_release(&st);
@@ -112,16 +112,16 @@ TEST(children_are_in_the_order_in_which_they_were_started)
 	struct err err = { 0 };
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *late = tree_stage_task(&st, TASK_1);
-	struct task *early = tree_stage_task(&st, TASK_2);
+	struct agent_record *late = tree_stage_task(&st, TASK_1);
+	struct agent_record *early = tree_stage_task(&st, TASK_2);
 
 	late->started_ms = 2000;
 	CHECK_INT(meta_write(late, &err), 0);
 	CHECK_INT(meta_write(early, &err), 0);
 	read_back(&st, TASK_1, &notes);
 
-	CHECK_CSTR(st.tree.tasks->id, TASK_2);
-	CHECK_CSTR(st.tree.tasks->next->id, TASK_1);
+	CHECK_CSTR(st.tree.records->id, TASK_2);
+	CHECK_CSTR(st.tree.records->next->id, TASK_1);
 	CHECK_INT(st.tree.restored_count, 2);
 	tree_stage_release(&st);
 }
@@ -132,12 +132,12 @@ TEST(a_child_that_is_known_is_not_read_again)
 	struct err err = { 0 };
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 
 	CHECK_INT(meta_write(t, &err), 0);
 	meta_read_all(&st.tree, true, &notes);
 
-	CHECK_INT(st.tree.task_count, 1);
+	CHECK_INT(st.tree.record_count, 1);
 	CHECK(!t->restored);
 	tree_stage_release(&st);
 }
@@ -150,12 +150,12 @@ TEST(a_session_that_keeps_nothing_writes_and_reads_nothing)
 	tree_stage_init(&st);
 
 	st.tree.session_dir = NULL;
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 	CHECK(!t->recorded && !t->transcript && !t->meta);
 	CHECK_INT(meta_write(t, &err), 0);
 	meta_read_all(&st.tree, true, &notes);
 
-	CHECK_INT(st.tree.task_count, 1);
+	CHECK_INT(st.tree.record_count, 1);
 	CHECK_INT(notes.n, 0);
 	tree_stage_release(&st);
 }
@@ -176,7 +176,7 @@ TEST(a_file_that_is_no_record_is_named_and_passed_over)
 		tree_stage_put(&st, META(TASK_1), str_from(texts[i]));
 		tree_stage_put(&st, META(TASK_2), STR("{}"));
 		meta_read_all(&st.tree, true, &notes);
-		CHECK_INT(st.tree.task_count, 1);
+		CHECK_INT(st.tree.record_count, 1);
 		CHECK(str_has(buf_str(&notes), STR(TASK_1)));
 		CHECK(!str_has(buf_str(&notes), STR(TASK_2)));
 		tree_stage_release(&st);
@@ -194,7 +194,7 @@ TEST(fields_of_another_type_count_as_missing)
 			   "\"parentAgentId\":false,\"spawnDepth\":\"2\",\"requestShape\":7,\"isFork\":1,\"run\":1.5,"
 			   "\"startedAt\":\"now\",\"model\":[1],\"requestedMaxTurns\":\"9\",\"prompt\":{\"a\":1},"
 			   "\"finished\":\"true\",\"endState\":\"completed\",\"stoppedByUser\":\"no\"}"));
-	struct task *t = read_back(&st, TASK_1, &notes);
+	struct agent_record *t = read_back(&st, TASK_1, &notes);
 
 	CHECK_CSTR(t->type, "general-purpose");
 	CHECK(!t->built_in && !t->name && !t->background && !t->is_fork && !t->model && !t->stopped_by_user);
@@ -232,7 +232,7 @@ TEST(numbers_without_sense_are_brought_into_range)
 			&st, META(TASK_1),
 			str_from(arena_printf(&st.arena, "{\"spawnDepth\":%s,\"run\":%s,\"requestedMaxTurns\":%s}",
 					      rows[i].number, rows[i].number, rows[i].number)));
-		struct task *t = read_back(&st, TASK_1, &notes);
+		struct agent_record *t = read_back(&st, TASK_1, &notes);
 		CHECK_INT(t->depth, rows[i].depth);
 		CHECK_INT(t->run, rows[i].depth);
 		CHECK_INT(t->request.max_turns, rows[i].max_turns);
@@ -259,7 +259,7 @@ TEST(only_files_named_after_an_agent_are_read)
 		tree_stage_put(&st, names[i], STR("{}"));
 	meta_read_all(&st.tree, true, &notes);
 
-	CHECK_INT(st.tree.task_count, 0);
+	CHECK_INT(st.tree.record_count, 0);
 	CHECK_INT(notes.n, 0);
 	tree_stage_release(&st);
 }
@@ -279,7 +279,7 @@ TEST(a_file_that_is_too_large_or_a_directory_is_passed_over)
 	CHECK_INT(mkdir(tree_stage_path(&st, META(TASK_2)), 0755), 0);
 	meta_read_all(&st.tree, true, &notes);
 
-	CHECK_INT(st.tree.task_count, 0);
+	CHECK_INT(st.tree.record_count, 0);
 	CHECK(str_has(buf_str(&notes), STR(TASK_1)));
 	CHECK(str_has(buf_str(&notes), STR(TASK_2)));
 	tree_stage_release(&st);
@@ -295,7 +295,7 @@ TEST(a_file_whose_writer_died_is_no_child_and_no_problem)
 	tree_stage_put(&st, META(TASK_2), STR("{\"agentType\":\"Explore\",\"prom"));
 	meta_read_all(&st.tree, true, &notes);
 
-	CHECK_INT(st.tree.task_count, 0);
+	CHECK_INT(st.tree.record_count, 0);
 	CHECK_INT(notes.n, 0);
 	CHECK(!file_exists(tree_stage_path(&st, META(TASK_1))) && !file_exists(tree_stage_path(&st, META(TASK_2))));
 	tree_stage_release(&st);
@@ -307,7 +307,7 @@ TEST(a_new_file_is_made_once_and_never_renamed)
 	struct tree_stage st;
 	struct err err = { 0 };
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 	CHECK_INT(file_make_parents(t->meta, &err), 0);
 	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	CHECK(inotify_add_watch(watch, tree_stage_path(&st, "session/subagents"), IN_CREATE | IN_MOVE | IN_DELETE) >=
@@ -328,7 +328,7 @@ TEST(a_pipe_in_the_place_of_the_file_is_an_error_and_does_not_block)
 	struct tree_stage st;
 	struct err err = { 0 };
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 	CHECK_INT(file_make_parents(t->meta, &err), 0);
 	CHECK_INT(mkfifo(t->meta, 0600), 0);
 
@@ -345,8 +345,8 @@ TEST(an_end_comes_back_as_it_was_written)
 	AUTO_BUF struct buf end = { 0 };
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
-	struct task *back = tree_stage_task(&st, TASK_2);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *back = tree_stage_task(&st, TASK_2);
 
 	t->state = AGENT_BUDGET;
 	t->turns = 4;
@@ -384,7 +384,7 @@ TEST(what_is_no_end_leaves_the_child_as_it_is)
 					     "{\"run\":2,\"state\":\"completed\"}" };
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 
 	t->state = AGENT_SUSPENDED;
 	buf_addstr(&t->report, "kept");
@@ -401,7 +401,7 @@ TEST(an_end_with_negative_figures_has_none)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = tree_stage_task(&st, TASK_1);
+	struct agent_record *t = tree_stage_task(&st, TASK_1);
 
 	CHECK(end_read(t, STR("{\"state\":\"completed\",\"run\":1,\"turns\":-1,\"toolUses\":-9223372036854775808}")));
 
@@ -410,7 +410,7 @@ TEST(an_end_with_negative_figures_has_none)
 	tree_stage_release(&st);
 }
 
-static ino_t inode_of(const struct task *t)
+static ino_t inode_of(const struct agent_record *t)
 {
 	struct stat st;
 
@@ -421,7 +421,7 @@ static ino_t inode_of(const struct task *t)
 /* Written, changed and written again: is it the same file? */
 static bool is_written_over(struct tree_stage *st, const char *first_prompt, const char *prompt)
 {
-	struct task *t = tree_stage_task(st, TASK_1);
+	struct agent_record *t = tree_stage_task(st, TASK_1);
 	struct err err = { 0 };
 
 	t->prompt = first_prompt;
@@ -429,7 +429,7 @@ static bool is_written_over(struct tree_stage *st, const char *first_prompt, con
 	ino_t before = inode_of(t);
 	t->prompt = prompt;
 	t->state = AGENT_COMPLETED;
-	const struct task *back = write_and_read(st, t);
+	const struct agent_record *back = write_and_read(st, t);
 
 	CHECK_CSTR(back->prompt, prompt);
 	CHECK_INT(back->state, AGENT_COMPLETED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_placement.c - foreground or background, over all that can be said about it. */
 #include "unit.h"
-#include "agents/agent/placement.h"
+#include "agents/subagent/subagent.h"
 #include "tests.h"
 
 enum fact {

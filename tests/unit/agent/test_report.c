@@ -2,22 +2,22 @@
  * test_report.c - what a parent is told about a child: verdicts, the result of a call, the notification. */
 #include "unit.h"
 #include "lib/io/file.h"
-#include "agents/agent/report.h"
+#include "agents/subagent/report.h"
 #include "tests.h"
 #include "tree_stage.h"
 
 #define CONTINUE "\nagentId: " TASK_1 " (use SendMessage with to: '" TASK_1 "' to continue this agent)"
 #define USAGE    "\n<usage>subagent_tokens: 0\ntool_uses: 0\nduration_ms: 250</usage>"
 
-static void put_report(struct task *t, const char *text)
+static void put_report(struct agent_record *t, const char *text)
 {
 	buf_clear(&t->report);
 	buf_addstr(&t->report, text);
 }
 
-static struct task *ended(struct tree_stage *st, enum end_state state, const char *report)
+static struct agent_record *ended(struct tree_stage *st, enum end_state state, const char *report)
 {
-	struct task *t = tree_stage_task(st, TASK_1);
+	struct agent_record *t = tree_stage_task(st, TASK_1);
 
 	t->state = state;
 	put_report(t, report);
@@ -90,7 +90,7 @@ TEST(each_end_has_its_words)
 		AUTO_BUF struct buf expected = { 0 };
 		struct tree_stage st;
 		tree_stage_init(&st);
-		struct task *t = ended(&st, rows[i].state, rows[i].report);
+		struct agent_record *t = ended(&st, rows[i].state, rows[i].report);
 		struct tool_call *call = tree_stage_call(&st);
 		t->failure = rows[i].failure;
 		t->turn_limit = 2;
@@ -120,7 +120,7 @@ TEST(one_that_cannot_go_on_has_no_line_about_it)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = ended(&st, AGENT_COMPLETED, "Done.");
+	struct agent_record *t = ended(&st, AGENT_COMPLETED, "Done.");
 	struct tool_call *call = tree_stage_call(&st);
 
 	t->one_shot = true;
@@ -136,7 +136,7 @@ TEST(a_worktree_that_was_kept_is_named)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = ended(&st, AGENT_COMPLETED, "Done.");
+	struct agent_record *t = ended(&st, AGENT_COMPLETED, "Done.");
 	struct tool_call *call = tree_stage_call(&st);
 
 	t->worktree = "/repo/.claude/worktrees/agent-a1";
@@ -236,7 +236,7 @@ TEST(a_launched_agent_is_named_with_its_output)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = ended(&st, AGENT_RUNNING, "");
+	struct agent_record *t = ended(&st, AGENT_RUNNING, "");
 	struct tool_call *call = tree_stage_call(&st);
 	AUTO_BUF struct buf output = { 0 };
 
@@ -255,7 +255,7 @@ TEST(a_launched_fork_is_entered)
 {
 	struct tree_stage st;
 	tree_stage_init(&st);
-	struct task *t = ended(&st, AGENT_RUNNING, "");
+	struct agent_record *t = ended(&st, AGENT_RUNNING, "");
 	struct tool_call *call = tree_stage_call(&st);
 
 	t->is_fork = true;
@@ -295,7 +295,7 @@ TEST(a_notification_tells_the_end)
 		AUTO_BUF struct buf tail = { 0 };
 		struct tree_stage st;
 		tree_stage_init(&st);
-		struct task *t = ended(&st, rows[i].state, rows[i].report);
+		struct agent_record *t = ended(&st, rows[i].state, rows[i].report);
 		t->failure = rows[i].failure;
 		t->verdict = report_verdict(buf_str(&t->report));
 		report_notification(&text, t, STR(""));

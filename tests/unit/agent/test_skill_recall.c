@@ -6,14 +6,14 @@
 
 struct talk {
 	struct transcript transcript;
-	struct actor actor;
+	struct agent agent;
 	struct buf out;
 };
 
 static void talk_release(struct talk *t)
 {
 	transcript_release(&t->transcript);
-	map_release(&t->actor.skills_told);
+	map_release(&t->agent.skills_told);
 	buf_release(&t->out);
 }
 
@@ -38,7 +38,7 @@ static void add_text(struct talk *t, const char *text)
 static const char *recall(struct talk *t)
 {
 	buf_clear(&t->out);
-	actor_recall_skills(&t->actor, &t->transcript, &t->out);
+	agent_recall_skills(&t->agent, &t->transcript, &t->out);
 	return t->out.n ? t->out.p : "";
 }
 
@@ -106,8 +106,8 @@ TEST(what_was_attached_is_found_again_and_a_text_that_is_too_long_is_cut_once)
 			 STR("<skill name=\"short\">\nwhole\n</skill>\n\n<skill name=\"long\">\nxxx")));
 	CHECK(str_ends(buf_str(&next.out), STR("xxx\n[cut here]\n</skill>")));
 	CHECK(next.out.n < SKILL_KEPT_BYTES + 200);
-	CHECK(!actor_note_skill(&next.actor, "short", STR("whole")));
-	CHECK(actor_note_skill(&next.actor, "long", STR("xxx")));
+	CHECK(!agent_note_skill(&next.agent, "short", STR("whole")));
+	CHECK(agent_note_skill(&next.agent, "long", STR("xxx")));
 }
 
 TEST(all_texts_together_stay_within_their_limit)

@@ -3,7 +3,7 @@
 #include "tree_stage.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "agents/agent/meta.h"
+#include "agents/agent/record.h"
 
 static void close_nothing(struct tool_env *env)
 {
@@ -79,9 +79,9 @@ void tree_stage_load_agents(struct tree_stage *st)
 		fail_msg("%s", err.text);
 }
 
-struct task *tree_stage_task(struct tree_stage *st, const char *id)
+struct agent_record *tree_stage_task(struct tree_stage *st, const char *id)
 {
-	struct task *t = task_new(&st->tree, id);
+	struct agent_record *t = agent_record_new(&st->tree, id);
 
 	t->type = "general-purpose";
 	t->description = "Look around";

@@ -19,7 +19,7 @@ char *tree_stage_path(struct tree_stage *st, const char *name); /* in the arena 
 void tree_stage_put(struct tree_stage *st, const char *name, struct str text);
 void tree_stage_load_agents(struct tree_stage *st);
 /* A child with every text that must be there. */
-struct task *tree_stage_task(struct tree_stage *st, const char *id);
+struct agent_record *tree_stage_task(struct tree_stage *st, const char *id);
 struct tool_call *tree_stage_call(struct tree_stage *st); /* not started; returns owned */
 
 #define TASK_1 "a0000000000000001"

@@ -3,7 +3,7 @@
 #include "stage.h"
 #include "defs/agentdef/color.h"
 #include "defs/agentdef/guide.h"
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "tests.h"
 
 static void add_name(void *data, struct agent_definition *d)

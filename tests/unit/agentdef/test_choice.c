@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_choice.c - the model and the tools of an agent. */
 #include "unit.h"
-#include "agents/agent/model_choice.h"
-#include "agents/agent/tool_choice.h"
+#include "agents/profile/model_choice.h"
+#include "agents/profile/tool_choice.h"
 #include "core/model/provider.h"
 #include "tests.h"
 

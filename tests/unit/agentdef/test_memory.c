@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_memory.c - memory of agents: directories, limits, snapshots. */
-#include "agents/agent/memory.h"
+#include "agents/profile/memory.h"
 #include <sys/stat.h>
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"

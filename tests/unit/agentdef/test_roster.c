@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_roster.c - the list of agents for a main agent. */
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "stage.h"
 #include "tests.h"
 

@@ -6,21 +6,21 @@
 #include "lib/io/loop.h"
 
 /* One object of a test: writes its letter into the shared trail when it is stepped or fired. */
-struct actor {
+struct agent {
 	struct kick kick;
 	struct timer timer;
 	struct loop *loop;
 	struct buf *trail;
 	char letter;
-	struct actor *kicks;   /* kicked by its step */
-	struct actor *cancels; /* cancelled or stopped by its step or timer */
+	struct agent *kicks;   /* kicked by its step */
+	struct agent *cancels; /* cancelled or stopped by its step or timer */
 	unsigned again;        /* how often the step kicks, or the timer starts, itself */
 	bool stops;
 };
 
 static void on_step(struct kick *kick)
 {
-	struct actor *a = CONTAINER_OF(kick, struct actor, kick);
+	struct agent *a = CONTAINER_OF(kick, struct agent, kick);
 
 	buf_addch(a->trail, a->letter);
 	if (a->kicks)
@@ -35,7 +35,7 @@ static void on_step(struct kick *kick)
 
 static void on_fire(struct timer *timer)
 {
-	struct actor *a = CONTAINER_OF(timer, struct actor, timer);
+	struct agent *a = CONTAINER_OF(timer, struct agent, timer);
 
 	buf_addf(a->trail, "%c%d ", a->letter, (int)loop_now_ms(a->loop) - 1000);
 	if (a->kicks)
@@ -49,14 +49,14 @@ static void on_fire(struct timer *timer)
 struct stage {
 	struct loop *loop;
 	struct buf trail;
-	struct actor actors[4]; /* a, b, c, d */
+	struct agent agents[4]; /* a, b, c, d */
 };
 
 static void stage_init(struct stage *st, unsigned flags)
 {
 	*st = (struct stage){ .loop = loop_new(flags) };
-	for (size_t i = 0; i < COUNT_OF(st->actors); i++)
-		st->actors[i] = (struct actor){ .kick.step = on_step,
+	for (size_t i = 0; i < COUNT_OF(st->agents); i++)
+		st->agents[i] = (struct agent){ .kick.step = on_step,
 						.timer.fire = on_fire,
 						.loop = st->loop,
 						.trail = &st->trail,
@@ -73,7 +73,7 @@ TEST(a_kick_steps_once_however_often_it_was_kicked)
 {
 	struct stage st;
 	stage_init(&st, 0);
-	struct actor *a = &st.actors[0], *b = &st.actors[1];
+	struct agent *a = &st.agents[0], *b = &st.agents[1];
 
 	loop_kick(st.loop, &a->kick);
 	loop_kick(st.loop, &b->kick);
@@ -89,7 +89,7 @@ TEST(a_kick_from_a_step_runs_on_the_next_turn)
 {
 	struct stage st;
 	stage_init(&st, 0);
-	struct actor *a = &st.actors[0], *b = &st.actors[1], *c = &st.actors[2];
+	struct agent *a = &st.agents[0], *b = &st.agents[1], *c = &st.agents[2];
 	a->kicks = c;
 	a->again = 2;
 
@@ -105,11 +105,11 @@ TEST(a_cancelled_kick_does_not_step_even_when_cancelled_in_the_same_turn)
 {
 	struct stage st;
 	stage_init(&st, 0);
-	struct actor *a = &st.actors[0], *b = &st.actors[1], *c = &st.actors[2], *d = &st.actors[3];
+	struct agent *a = &st.agents[0], *b = &st.agents[1], *c = &st.agents[2], *d = &st.agents[3];
 	a->cancels = c;
 
-	for (size_t i = 0; i < COUNT_OF(st.actors); i++)
-		loop_kick(st.loop, &st.actors[i].kick);
+	for (size_t i = 0; i < COUNT_OF(st.agents); i++)
+		loop_kick(st.loop, &st.agents[i].kick);
 	kick_cancel(&d->kick);
 	kick_cancel(&d->kick);
 	loop_run(st.loop);
@@ -129,7 +129,7 @@ TEST(a_stopped_loop_returns_and_can_be_run_again)
 	for (size_t i = 0; i < COUNT_OF(flags); i++) {
 		struct stage st;
 		stage_init(&st, flags[i]);
-		struct actor *a = &st.actors[0], *b = &st.actors[1];
+		struct agent *a = &st.agents[0], *b = &st.agents[1];
 		a->stops = true;
 		a->kicks = b;
 
@@ -147,7 +147,7 @@ TEST(timers_fire_in_order_of_time_then_of_starting)
 {
 	struct stage st;
 	stage_init(&st, LOOP_VIRTUAL_CLOCK);
-	struct actor *a = &st.actors[0], *b = &st.actors[1], *c = &st.actors[2], *d = &st.actors[3];
+	struct agent *a = &st.agents[0], *b = &st.agents[1], *c = &st.agents[2], *d = &st.agents[3];
 
 	timer_start(st.loop, &d->timer, 50);
 	timer_start(st.loop, &c->timer, 7);
@@ -164,7 +164,7 @@ TEST(a_timer_can_be_restarted_and_stopped)
 {
 	struct stage st;
 	stage_init(&st, LOOP_VIRTUAL_CLOCK);
-	struct actor *a = &st.actors[0], *b = &st.actors[1], *c = &st.actors[2], *d = &st.actors[3];
+	struct agent *a = &st.agents[0], *b = &st.agents[1], *c = &st.agents[2], *d = &st.agents[3];
 	b->cancels = c;
 
 	timer_start(st.loop, &a->timer, 10);
@@ -184,7 +184,7 @@ TEST(a_timer_of_no_delay_waits_for_the_next_turn_and_lets_kicks_in)
 {
 	struct stage st;
 	stage_init(&st, LOOP_VIRTUAL_CLOCK);
-	struct actor *a = &st.actors[0], *b = &st.actors[1];
+	struct agent *a = &st.agents[0], *b = &st.agents[1];
 	a->again = 2;
 	a->kicks = b;
 
@@ -197,7 +197,7 @@ TEST(a_timer_of_no_delay_waits_for_the_next_turn_and_lets_kicks_in)
 
 static void on_fire_exactly(struct timer *timer)
 {
-	struct actor *a = CONTAINER_OF(timer, struct actor, timer);
+	struct agent *a = CONTAINER_OF(timer, struct agent, timer);
 
 	CHECK_INT(loop_now_ms(a->loop), timer->due_ms);
 	a->again++;
@@ -207,21 +207,21 @@ TEST(many_timers_fire_at_their_time_whatever_was_stopped_between)
 {
 	enum { COUNT = 500 };
 	struct loop *loop = loop_new(LOOP_VIRTUAL_CLOCK);
-	struct actor *actors = xcalloc(COUNT, sizeof *actors);
+	struct agent *agents = xcalloc(COUNT, sizeof *agents);
 	uint32_t random = 1;
 
 	for (size_t i = 0; i < COUNT; i++) {
 		random = random * 1664525 + 1013904223;
-		actors[i] = (struct actor){ .timer.fire = on_fire_exactly, .loop = loop };
-		timer_start(loop, &actors[i].timer, random >> 16);
+		agents[i] = (struct agent){ .timer.fire = on_fire_exactly, .loop = loop };
+		timer_start(loop, &agents[i].timer, random >> 16);
 	}
 	for (size_t i = 0; i < COUNT; i += 3)
-		timer_stop(loop, &actors[i].timer);
+		timer_stop(loop, &agents[i].timer);
 	loop_run(loop);
 
 	for (size_t i = 0; i < COUNT; i++)
-		CHECK_INT(actors[i].again, i % 3 ? 1 : 0);
-	free(actors);
+		CHECK_INT(agents[i].again, i % 3 ? 1 : 0);
+	free(agents);
 	loop_free(loop);
 }
 
@@ -231,10 +231,10 @@ TEST(real_timers_fire_by_the_clock_and_end_the_loop)
 	stage_init(&st, 0);
 	uint64_t before = loop_now_ms(st.loop);
 
-	timer_start(st.loop, &st.actors[0].timer, 3);
-	timer_start(st.loop, &st.actors[1].timer, 3600000);
-	timer_start(st.loop, &st.actors[2].timer, 1);
-	timer_stop(st.loop, &st.actors[1].timer);
+	timer_start(st.loop, &st.agents[0].timer, 3);
+	timer_start(st.loop, &st.agents[1].timer, 3600000);
+	timer_start(st.loop, &st.agents[2].timer, 1);
+	timer_stop(st.loop, &st.agents[1].timer);
 	loop_run(st.loop);
 
 	CHECK(loop_now_ms(st.loop) >= before + 3);
@@ -245,7 +245,7 @@ TEST(real_timers_fire_by_the_clock_and_end_the_loop)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-	struct actor *a = poll->data;
+	struct agent *a = poll->data;
 	char byte;
 
 	CHECK_INT(read(poll->io_watcher.fd, &byte, 1), 1);
@@ -261,12 +261,12 @@ TEST(virtual_time_stands_still_while_a_descriptor_is_ready)
 	CHECK_INT(pipe2(fds, O_CLOEXEC), 0);
 	CHECK_INT(write(fds[1], "xyz", 3), 3);
 	uv_poll_init(loop_uv(st.loop), &poll, fds[0]);
-	poll.data = &st.actors[0];
+	poll.data = &st.agents[0];
 	uv_poll_start(&poll, UV_READABLE, on_readable);
 	uv_unref((uv_handle_t *)&poll);
 
-	timer_start(st.loop, &st.actors[1].timer, 0);
-	timer_start(st.loop, &st.actors[2].timer, 60000);
+	timer_start(st.loop, &st.agents[1].timer, 0);
+	timer_start(st.loop, &st.agents[2].timer, 60000);
 	loop_run(st.loop);
 
 	CHECK_STR(buf_str(&st.trail), "x0 y0 z0 b0 c60000 ");
@@ -313,7 +313,7 @@ TEST(virtual_time_waits_for_work_on_the_thread_pool)
 	struct worker w = { .kick.step = on_release, .stage = &st };
 	CHECK_INT(pipe2(w.fds, O_CLOEXEC), 0);
 
-	timer_start(st.loop, &st.actors[0].timer, 60000);
+	timer_start(st.loop, &st.agents[0].timer, 60000);
 	loop_kick(st.loop, &w.kick);
 	uv_queue_work(loop_uv(st.loop), &w.work, on_work, on_worked);
 	loop_run(st.loop);
@@ -328,7 +328,7 @@ TEST(a_freed_loop_lets_go_of_kicks_and_timers)
 {
 	struct stage st;
 	stage_init(&st, 0);
-	struct actor *a = &st.actors[0];
+	struct agent *a = &st.agents[0];
 
 	loop_kick(st.loop, &a->kick);
 	timer_start(st.loop, &a->timer, 5);

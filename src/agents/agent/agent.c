@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ * agent.c - an agent that runs. */
+#include "agents/agent/agent.h"
+#include "lib/json/json_write.h"
+#include "core/store/checkpoint.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/compact.h"
+#include "agents/agent/initial_messages.h"
+#include "agents/agent/gate.h"
+#include "agents/agent/skill_wake.h"
+#include "agents/agent/life.h"
+#include "agents/agent/tool_load.h"
+
+/* ---- what happens to it -------------------------------------------------------------------------------------- */
+
+static void count_call(struct agent *a, const struct event *event)
+{
+	a->tool_uses++;
+	snprintf(a->last_tool, sizeof a->last_tool, "%s", event->name);
+}
+
+static void emit_progress(struct agent *a)
+{
+	struct event_task task;
+
+	agent_record_event(a->record, &task);
+	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
+	agent_record_note(a->record);
+}
+
+void agent_emit(void *data, const struct event *event)
+{
+	struct agent *a = data;
+	struct event e = *event;
+
+	e.agent = &a->who;
+	if (e.kind == EVENT_TOOL_STARTED)
+		count_call(a, &e);
+	a->tree->on_event(a->tree->data, &e);
+	if (e.kind == EVENT_TOOL_STARTED && a->parent)
+		emit_progress(a);
+}
+
+void agent_kick(struct agent *a)
+{
+	loop_kick(a->tree->loop, &a->kick);
+}
+
+void agent_step_done(struct agent *a, const struct err *err)
+{
+	a->step_over = true;
+	if (err)
+		a->step_err = *err;
+	agent_kick(a);
+}
+
+static void on_usage(void *data, const struct usage *usage)
+{
+	struct agent *a = data;
+
+	a->turns++;
+	usage_add(&a->usage, usage);
+	agent_tree_spend(a->tree, &a->budget, a->query.config.model, usage); /* a->model may be the next one's */
+}
+
+static bool on_batch(struct query *q, void *data)
+{
+	(void)q;
+	agent_load_tools(data);
+	return agent_show_batch(data);
+}
+
+static bool on_unavailable(struct query *q, void *data)
+{
+	(void)q;
+	return agent_fall_back(data);
+}
+
+static void on_query_end(struct query *q, void *data)
+{
+	struct agent *a = data;
+
+	(void)q;
+	agent_drop_batch(a);
+	agent_drop_compact(a);
+	agent_load_tools(a); /* of calls whose turn ended with them */
+	permission_revoke(&a->permission, NULL);
+	a->on_turn_end(a);
+}
+
+void agent_notice(struct agent *a, const char *id, struct str text)
+{
+	query_notice(&a->query, id, text);
+	if (a->query.state == QUERY_IDLE)
+		a->on_notice(a);
+}
+
+/* ---- what its tools may use ---------------------------------------------------------------------------------- */
+
+static void tell_move(struct agent *a, const char *from, const char *to)
+{
+	struct hook_fire_spec spec = { .event = HOOK_CWD_CHANGED };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
+		return;
+	json_open(&w, '{');
+	json_kcstr(&w, "old_cwd", from);
+	json_kcstr(&w, "new_cwd", to);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	agent_notify_hooks(a, &spec);
+}
+
+static void set_cwd(struct tool_env *env, const char *path)
+{
+	struct agent *a = env->owner;
+	const char *from = env->cwd;
+	char *left = a->moved_cwd; /* from may be in it */
+
+	a->moved_cwd = xstrdup(path);
+	env->cwd = a->moved_cwd;
+	tell_move(a, from, path);
+	free(left);
+}
+
+static void notify(struct tool_env *env, struct str text)
+{
+	struct agent *a = env->owner;
+
+	agent_emit(a, &(struct event){ .kind = EVENT_NOTIFICATION, .text = text });
+	agent_notice(a, NULL, text);
+}
+
+/* A worktree can be thrown away as a whole: what changes in one is not kept. */
+static bool is_in_worktree(const struct agent *a)
+{
+	for (; a; a = a->parent)
+		if (a->parent && a->worktree)
+			return true;
+	return false;
+}
+
+static int before_change(struct tool_env *env, const char *path, struct str bytes, struct err *err)
+{
+	const struct agent *a = env->owner;
+
+	if (is_in_worktree(a))
+		return 0;
+	struct file_version after = file_version_of(bytes);
+	return checkpoint_change(a->tree->checkpoint, path, &after, err);
+}
+
+/* ---- its life ------------------------------------------------------------------------------------------------ */
+
+void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent)
+{
+	*a = (struct agent){ .tree = tree, .parent = parent };
+	a->who = (struct event_agent){ .id = "", .depth = parent ? parent->who.depth + 1 : 0 };
+	a->who.parent_id = parent ? parent->who.id : "";
+	a->budget.parent = parent ? &parent->budget : &tree->budget;
+	gate_init(&a->gate);
+}
+
+static const char *todo_file(struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+
+	if (!t->session_dir)
+		return NULL;
+	return arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
+			    a->parent ? a->who.id : t->session_id);
+}
+
+static void open_env(struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+
+	a->env.loop = t->loop;
+	a->env.spawner = t->spawner;
+	a->env.cwd = a->env.root = a->cwd;
+	a->env.session_id = t->session_id;
+	a->env.results_dir = t->results_dir;
+	a->env.tasks_dir = t->tasks_dir;
+	a->env.todo_dir = t->todo_dir;
+	a->env.todo_file = todo_file(a);
+	a->env.envp = t->envp;
+	a->env.env_dir = t->env_dir;
+	a->env.no_shell = t->no_shell;
+	a->env.permission = &a->permission;
+	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
+	a->env.deferral = &a->deferral;
+	a->env.web = t->web;
+	a->env.main_thread = !a->parent;
+	a->env.set_cwd = set_cwd;
+	a->env.notify = notify;
+	a->env.before_change = t->checkpoint ? before_change : NULL;
+	a->env.owner = a;
+	t->kit->open(&a->env);
+}
+
+/* A definition can only make it come earlier. */
+static struct compact_policy compact_policy_of(const struct agent *a)
+{
+	struct compact_policy p = a->tree->compact;
+	int64_t own = a->parent && a->definition ? a->definition->compact_window : 0;
+
+	if (own && (!p.window || own < p.window))
+		p.window = own;
+	return p;
+}
+
+void agent_open(struct agent *a, const struct agent_query_spec *spec)
+{
+	struct agent_tree *t = a->tree;
+
+	open_env(a);
+	a->record_context = (struct record_context){
+		.session_id = t->session_id,
+		.cwd = a->cwd,
+		.git_branch = a->branch,
+		.version = CADRE_VERSION,
+		.entrypoint = t->entrypoint,
+		.agent_id = a->parent ? a->who.id : NULL,
+	};
+	a->recorder = (struct recorder){ .journal = a->journal, .store = t->store, .context = &a->record_context };
+	query_init(&a->query, &(struct query_config){
+				      .loop = t->loop,
+				      .endpoint = a->endpoint,
+				      .head = spec->head,
+				      .tools = &a->tools,
+				      .env = &a->env,
+				      .gate = &a->gate,
+				      .recorder = &a->recorder,
+				      .session_id = t->session_id,
+				      .agent = a->who.id,
+				      .model = a->model,
+				      .slots = spec->needs_slot ? &t->slots : NULL,
+				      .budget = &a->budget,
+				      .interrupt_note = spec->interrupt_note,
+				      .reminder = spec->reminder,
+				      .max_turns = spec->max_turns,
+				      .parallel_calls = t->parallel_calls,
+				      .retry_deadline_ms = t->retry_deadline_ms,
+				      .compact = compact_policy_of(a),
+				      .compact_owner = agent_compact_owner,
+				      .on_event = agent_emit,
+				      .want_deltas = spec->want_deltas,
+				      .want_raw = spec->want_raw,
+				      .on_usage = on_usage,
+				      .on_batch = on_batch,
+				      .on_unavailable = on_unavailable,
+				      .on_end = on_query_end,
+				      .data = a,
+			      });
+	a->query.trace = t->on_state;
+	head_unref(spec->head); /* the query has its own reference */
+}
+
+void agent_release(struct agent *a)
+{
+	struct buf *const texts[] = { &a->failure, &a->message, &a->system,        &a->notes,
+				      &a->skills,  &a->initial, &a->start_context, &a->start_refusal };
+
+	if (a->query.config.loop)
+		query_release(&a->query);
+	if (a->tree && a->tree->kit) /* a session that could not be opened has none */
+		a->tree->kit->close(&a->env);
+	agent_drop_fork_base(a);
+	permission_release(&a->permission);
+	permission_line_release(&a->gone);
+	hook_set_unref(a->hooks);
+	map_release(&a->skills_told);
+	skill_wake_free(a->wake);
+	tool_set_release(&a->tools);
+	deferral_release(&a->deferral);
+	journal_free(a->journal);
+	agent_drop_load(a);
+	worktree_free(a->worktree);
+	tool_choice_release(&a->choice);
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		buf_release(texts[i]);
+	agent_unref(a->definition);
+	free(a->moved_cwd);
+	arena_release(&a->arena);
+	*a = (struct agent){ 0 };
+}
+
+void agent_drop_fork_base(struct agent *a)
+{
+	transcript_release(&a->forks.history);
+	fork_gate_unref(a->forks.gate);
+	a->forks = (struct fork_base){ 0 };
+}
+
+struct fork_base *agent_fork_base(struct agent *a)
+{
+	struct query *q = &a->query;
+	uint32_t count = transcript_count(&q->transcript);
+
+	if (a->forks.gate && a->forks.count == count)
+		return &a->forks;
+	agent_drop_fork_base(a);
+	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->loop), .count = count };
+	transcript_fork(&q->transcript, &a->forks.history);
+	for (uint32_t i = 0; i < q->call_count; i++)
+		transcript_add(&a->forks.history, ROLE_USER, fork_placeholder(q->calls[i]->id));
+	return &a->forks;
+}

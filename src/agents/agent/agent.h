@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * agent.h - an agent that runs: the main agent of a session, or a child. Both are this struct; they differ only in what
+ * is in it (docs/internals/subagent.md).
+ *
+ *     agent_init -> fill cwd, model, tools, permission -> agent_open -> turns by query_start -> agent_release */
+#pragma once
+#include "defs/agentdef/registry.h"
+#include "lib/base/map.h"
+#include "core/message/event.h"
+#include "core/model/budget.h"
+#include "core/model/endpoints.h"
+#include "guard/permission/record.h"
+#include "agents/query/query.h"
+#include "agents/agent/end_state.h"
+#include "agents/profile/model_choice.h"
+#include "agents/profile/tool_choice.h"
+#include "core/store/recorder.h"
+#include "agents/agent/turn_model.h"
+#include "core/tool/deferral.h"
+
+struct agent_tree;
+struct batch;
+struct compact_watch;
+struct hook_set;
+struct mcp_selection;
+struct skill_use;
+struct skill_wake;
+
+struct agent_record;
+struct hook_firing;
+struct preload;
+struct session_load;
+struct worktree;
+struct worktree_job;
+
+/* What several forks of one answer share: the history with every open call answered by the same words. */
+struct fork_base {
+	struct transcript history;
+	struct fork_gate *gate; /* reference */
+	uint32_t count;         /* blocks of the transcript that it was made of */
+};
+
+/* Of a child */
+enum agent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_TEARDOWN };
+
+struct agent {
+	struct agent_tree *tree; /* borrowed */
+	struct agent *parent;    /* borrowed: no child outlives it; NULL: the main agent */
+	struct event_agent who;
+	struct arena arena; /* texts that live as long as it */
+	const char *model, *cwd, *branch;
+	struct endpoint *endpoint; /* borrowed; of its model */
+	struct fallback fallback;
+	struct turn_model turn_model;
+	char *moved_cwd;               /* where Bash went; owned, NULL: still in cwd */
+	struct mcp_selection *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
+	struct tool_set tools;         /* all that it has; those that wait are in none of its requests (tool_load.h) */
+	struct deferral deferral;
+	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
+	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
+	bool is_fork;            /* it runs on its parent's history, and starts no forks */
+	struct tool_env env;
+	struct tool_gate gate;
+	struct permission permission;
+	struct permission_line gone; /* of ancestors that have ended, between its parent's and its own; owned */
+	struct {
+		enum permission_mode before; /* plan mode was entered; ExitPlanMode goes back to it */
+		bool accept_edits;           /* or on to this one */
+		const char *path;            /* of its file; found when first needed */
+	} plan;                              /* plan.h */
+	struct budget budget;
+
+	struct journal *journal; /* owned; NULL: nothing is kept */
+	struct record_context record_context;
+	struct recorder recorder;
+	struct query query; /* open once config.loop is set */
+	struct fork_base forks;
+	struct batch *batch;                 /* calls that hooks look at (batch.h); NULL: none */
+	struct compact_watch *compact_watch; /* hooks around a compaction (compact.h); NULL: none */
+
+	/* of all its turns in this process */
+	struct usage usage;
+	unsigned turns, tool_uses;
+	char last_tool[64];
+
+	struct skill_use *skill_uses; /* skills that are being made ready (skill_use.h) */
+	struct map skills_told;       /* name -> which text the model has of it (skill_recall.c) */
+	uint64_t skills_listed;       /* generation of the registry that it was told, + 1 */
+	uint64_t skills_list_hash;    /* of that list */
+	struct skill_wake *wake;      /* what it touched (skill_wake.h) */
+
+	unsigned children; /* alive, background ones too */
+	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */
+	void (*on_turn_end)(struct agent *a);
+	void (*on_notice)(struct agent *a);
+
+	/* How it comes to life (life.c) and ends. */
+	struct agent_record *record;         /* borrowed; NULL: the main agent */
+	struct agent_definition *definition; /* reference; NULL: a fork, or the usual main agent */
+	struct agent *next, **prev;          /* in tree->alive: children only */
+	struct kick kick;
+	enum agent_phase phase;
+	size_t step;  /* of life[] on the way up and down, of ending[] in the end */
+	bool in_step; /* the step was begun; step_over is the fact that ends it */
+	bool step_over;
+	struct err step_err; /* kind != 0: it failed */
+	bool turn_over, stop_asked, suspend_asked;
+	bool lived;                /* it was up: it has an end of its own */
+	enum end_state end;        /* once the end has begun */
+	struct buf failure;        /* why it failed or was not started */
+	struct tool_call *call;    /* of its parent, waits for its end; NULL: none */
+	struct buf message;        /* of a resumed one: what to continue with; empty: its interrupted turn */
+	struct session_load *load; /* owned; of a resumed one until it runs */
+	const char *root;          /* the same: where it works; NULL: where its parent is */
+
+	/* What the steps made */
+	struct model_choice model_choice;
+	struct tool_choice choice;
+	size_t limit_count;       /* of its limits: so many are in the permission of a main agent */
+	struct buf system, notes; /* notes: for its parent or the user, a line each */
+	struct preload *preload;  /* while skills are made ready; in the arena */
+	struct buf skills;        /* texts of preloaded ones; empty: none */
+	struct buf initial;       /* the initial prompt, if it is a skill's */
+	struct buf start_context; /* of the start hooks */
+	struct buf start_refusal; /* the same; empty: they let it live */
+	struct hook_firing *firing;
+	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
+	bool start_fired;             /* start hooks ran: stop hooks will */
+	bool stop_blocked;            /* a stop hook wants it to continue ... */
+	unsigned stop_blocks;         /* ... as so many before */
+	bool awaits_servers;          /* the step waits for MCP servers */
+	struct kick sync_kick;        /* its lines are forced to the disk */
+	size_t own_servers;           /* of those that it joined, the first: its definition's own */
+	struct tool_set server_tools; /* of those; until they are left */
+	struct worktree_job *job;     /* while one runs */
+	struct worktree *worktree;    /* owned; NULL: it works where its parent does */
+};
+
+struct agent_query_spec {
+	struct head *head; /* takes the reference */
+	const char *reminder, *interrupt_note;
+	unsigned max_turns;
+	bool want_deltas, want_raw;
+	bool needs_slot; /* it counts against the cap on agents at work */
+};
+
+void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);
+void agent_open(struct agent *a, const struct agent_query_spec *spec); /* cwd, model, journal, tools are set */
+void agent_release(struct agent *a);                                   /* no turn may run */
+
+/* A text for the model, when it comes to the next request; an idle agent is woken by on_notice. id may be NULL. */
+void agent_notice(struct agent *a, const char *id, struct str text);
+event_fn agent_emit; /* data is the agent */
+/* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
+struct fork_base *agent_fork_base(struct agent *a);
+void agent_drop_fork_base(struct agent *a); /* its history is another one from now on */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * initial_messages.c - what an agent is told before its first request: its context and its task, behind its parent's history
+ * if it shares that; or, of one that continues, the conversation that is on disk. */
+#include "agents/agent/initial_messages.h"
+#include "lib/base/crash.h"
+#include "agents/agent/context.h"
+#include "agents/agent/life.h"
+#include "agents/agent/skill_use.h"
+#include "agents/agent/skill_wake.h"
+
+/* ---- forks -------------------------------------------------------------------------------------------------------- */
+
+const char fork_placeholder_text[] = "This call was handed to a fork, which has begun to work on it.";
+
+struct segment *fork_placeholder(const char *call_id)
+{
+	return segment_tool_result(str_from(call_id), str_from(fork_placeholder_text), false);
+}
+
+void fork_directive(struct buf *out, struct str task)
+{
+	buf_addf(out,
+		 FORK_TAG
+		 "\n"
+		 "From here on you are a fork: a second process with this conversation, split off by the agent "
+		 "you have been so far. That agent goes on elsewhere; you have one task, which stands below.\n"
+		 "- Advice in your instructions to delegate or to fork is meant for the other one. Do the work "
+		 "yourself, with your tools.\n"
+		 "- Nobody answers questions. Where something is open, take the most likely reading and say so.\n"
+		 "- Stay within the task. What lies beside it goes into the last line of your report.\n"
+		 "- If you change files in a git repository, commit them before you report.\n"
+		 "Your last message is the report, and all that is seen of your work. It begins with the word "
+		 "\"Scope:\" and has these lines:\n"
+		 "Scope: the task in one sentence\n"
+		 "Result: what you found or did\n"
+		 "Key files: paths that matter\n"
+		 "Files changed: paths, with the commit (only if there are any)\n"
+		 "Issues: what remains (only if something does)\n"
+		 "</fork-boilerplate>\n\n"
+		 "Task of this fork: " STR_FMT,
+		 STR_ARG(task));
+}
+
+void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *worktree)
+{
+	buf_addf(
+		out,
+		"\n\nYou work in a copy of the repository of your own, a git worktree at %s. Paths in the conversation "
+		"above speak of %s: read each of them as the same place below your worktree. Files may differ from what "
+		"was read before, so read them again before you change them. Nothing you do here touches the other "
+		"copy.",
+		worktree, parent_cwd);
+}
+
+bool fork_is_marked(const struct transcript *t)
+{
+	for (uint32_t i = 0; i < transcript_count(t); i++) {
+		struct block b = transcript_block(t, i);
+		if (b.role == ROLE_USER && b.kind == SEGMENT_TEXT &&
+		    str_starts(b.json, STR("{\"type\":\"text\",\"text\":\"" FORK_TAG)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the messages ------------------------------------------------------------------------------------------------- */
+
+static int add_block(struct agent *a, struct segment *block, bool meta, struct err *err)
+{
+	return query_add_user(&a->query, &block, 1, meta, err);
+}
+
+static int add_text(struct agent *a, struct str text, bool meta, struct err *err)
+{
+	return add_block(a, segment_text(text), meta, err);
+}
+
+int agent_remind(struct agent *a, struct str text, struct err *err)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
+	return add_text(a, buf_str(&b), true, err);
+}
+
+static int add_prompt(struct agent *a, struct str text, struct err *err)
+{
+	struct segment *block = segment_text(text);
+
+	agent_emit(a, &(struct event){ .kind = EVENT_MESSAGE, .block = block });
+	return add_block(a, block, false, err);
+}
+
+/* Such a child is made while the call that wants it is open: its parent's conversation must not move on before. */
+bool agent_shares_history(const struct agent *a)
+{
+	return a->is_fork || a->definition->fork_context;
+}
+
+/* The parent's conversation, with every open call answered by the same words. */
+static int share_history(struct agent *a, struct err *err)
+{
+	struct agent *parent = a->parent;
+	struct fork_base *base = agent_fork_base(parent);
+	struct fork_origin origin = { .session_id = a->tree->session_id,
+				      .agent_id = parent->parent ? parent->who.id : NULL,
+				      .uuid = parent->recorder.last,
+				      .placeholder = fork_placeholder_text };
+
+	transcript_fork(&base->history, &a->query.transcript);
+	if (a->is_fork) { /* its head is its parent's too: the whole prefix is in the server's cache */
+		a->query.last_mark = parent->query.last_mark;
+		a->query.fork_gate = fork_gate_ref(base->gate);
+	}
+	return recorder_fork_origin(&a->recorder, &origin, err);
+}
+
+/* Those that it can use, and the text of those that it has from birth. */
+static int add_skills(struct agent *a, struct err *err)
+{
+	AUTO_BUF struct buf list = { 0 };
+
+	agent_list_skills(a, &list);
+	if (list.n && add_text(a, buf_str(&list), true, err) < 0)
+		return -(int)err->kind;
+	return a->skills.n ? add_text(a, buf_str(&a->skills), true, err) : 0;
+}
+
+static int add_context(struct agent *a, struct err *err)
+{
+	AUTO_BUF struct buf environment = { 0 };
+	bool omit = a->definition->omit_claude_md;
+
+	context_environment(&environment, a);
+	if (add_text(a, buf_str(&environment), true, err) < 0)
+		return -(int)err->kind;
+	struct segment *instructions = context_instructions(a->tree, omit);
+	if (instructions && add_block(a, instructions, true, err) < 0)
+		return -(int)err->kind;
+	return add_skills(a, err);
+}
+
+static int add_task(struct agent *a, struct err *err)
+{
+	const char *initial = a->definition ? a->definition->initial_prompt : NULL;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (a->is_fork) {
+		fork_directive(&text, str_from(a->record->prompt));
+	} else {
+		if (a->initial.n)
+			initial = a->initial.p;
+		if (initial)
+			buf_addf(&text, "%s\n\n", initial);
+		buf_addstr(&text, a->record->prompt);
+	}
+	if (a->worktree && agent_shares_history(a))
+		fork_worktree_notice(&text, a->parent->cwd, a->worktree->path);
+	return add_prompt(a, buf_str(&text), err);
+}
+
+static int begin_new(struct agent *a, struct err *err)
+{
+	if (agent_shares_history(a) && share_history(a, err) < 0)
+		return -(int)err->kind;
+	if (!a->is_fork && add_context(a, err) < 0)
+		return -(int)err->kind;
+	if (a->start_context.n && agent_remind(a, buf_str(&a->start_context), err) < 0)
+		return -(int)err->kind;
+	if (add_task(a, err) < 0 || (a->message.n && add_prompt(a, buf_str(&a->message), err) < 0))
+		return -(int)err->kind;
+	buf_clear(&a->message);
+	crash_point(agent_prompted);
+	return 0;
+}
+
+/* What it has from its parent's conversation it did not say itself. */
+void agent_last_text(struct buf *out, const struct transcript *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	for (uint32_t i = transcript_count(t); i > t->forked_at; i--) {
+		struct block b = transcript_block(t, i - 1);
+		if (b.role != ROLE_ASSISTANT || b.kind != SEGMENT_TEXT ||
+		    json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+			continue;
+		struct str text = str_trim(json_str(json_get(root, "text"), &a));
+		buf_add(out, text.p, text.n);
+		return;
+	}
+}
+
+/* Its last turn was over when the program ended: what it said then is its answer. */
+static void take_last_answer(struct agent *a)
+{
+	struct query *q = &a->query;
+
+	agent_last_text(&q->text, &q->transcript);
+	q->end = QUERY_DONE;
+	a->turn_over = true;
+	agent_kick(a);
+}
+
+/* ---- a stored transcript ------------------------------------------------------------------------------------------- */
+
+void agent_restore_history(struct agent *a, struct session_load *l)
+{
+	a->query.transcript = l->transcript;
+	l->transcript = (struct transcript){ 0 };
+	memcpy(a->recorder.last, l->last, sizeof a->recorder.last);
+}
+
+void agent_restore_messages(struct agent *a, const struct session_load *l)
+{
+	for (size_t i = 0; i < l->waiting_count; i++)
+		query_notice(&a->query, l->waiting[i].id, l->waiting[i].text);
+}
+
+int agent_restore_work(struct agent *a, const struct session_load *l, bool run, struct err *err)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < l->file_count; i++) {
+		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
+		agent_recall_touch(a, l->files[i].path);
+	}
+	for (size_t i = 0; i < l->call_count && status == 0; i++)
+		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
+					    l->calls[i].result, run, err);
+	return status;
+}
+
+void agent_drop_load(struct agent *a)
+{
+	if (a->load)
+		session_load_release(a->load);
+	free(TAKE(a->load));
+}
+
+static int begin_again(struct agent *a, struct err *err)
+{
+	const struct session_load *l = a->load;
+	bool goes_on = !a->message.n, over = goes_on && !l->interrupted;
+
+	agent_restore_messages(a, l);
+	int status = agent_restore_work(a, l, goes_on, err);
+	if (status == 0 && a->start_context.n && !over)
+		status = agent_remind(a, buf_str(&a->start_context), err);
+	if (status == 0 && !goes_on)
+		status = add_prompt(a, buf_str(&a->message), err);
+	if (status == 0 && over)
+		take_last_answer(a);
+	agent_drop_load(a);
+	buf_clear(&a->message);
+	return status;
+}
+
+int child_initial_messages(struct agent *a, struct err *err)
+{
+	return a->load ? begin_again(a, err) : begin_new(a, err);
+}

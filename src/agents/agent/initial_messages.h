@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * initial_messages.h - what an agent is told before its first request, and the words that make a child out of its parent's
+ * conversation. All forks of one answer get the same bytes up to their directive, which is what the server's prompt cache needs. */
+#pragma once
+#include "agents/agent/life.h"
+
+#define FORK_TYPE "fork"
+#define FORK_TAG  "<fork-boilerplate>"
+
+extern const char fork_placeholder_text[];
+struct segment *fork_placeholder(const char *call_id); /* the result of an open call, as every fork sees it */
+/* The message behind the history: what a fork is, and its task. */
+void fork_directive(struct buf *out, struct str task);
+/* For a child that has its parent's history but works in another directory. */
+void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *worktree);
+/* The history holds the directive of a fork: whoever it belongs to is one. */
+bool fork_is_marked(const struct transcript *t);
+
+/* It has its parent's conversation: a fork, or a definition with forkContext. Such a child is made while the call that wants it
+ * is open, so that its parent's conversation does not continue before. */
+bool agent_shares_history(const struct agent *a);
+int child_initial_messages(struct agent *a, struct err *err); /* on disk when it returns */
+int agent_remind(struct agent *a, struct str text, struct err *err);
+void agent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
+
+/* A stored transcript is taken up: the conversation; words that no request has carried yet; files that it has seen, and open
+ * calls (run: those without a result are started again). */
+void agent_restore_history(struct agent *a, struct session_load *l);
+void agent_restore_messages(struct agent *a, const struct session_load *l);
+int agent_restore_work(struct agent *a, const struct session_load *l, bool run, struct err *err);
+void agent_drop_load(struct agent *a);

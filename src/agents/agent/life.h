@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * life.h - how every agent comes to life: one table of steps, each with a way up and a way down (docs/internals/agent.md). */
+#pragma once
+#include "core/store/load.h"
+#include "guard/hook/hook.h"
+#include "agents/agent/tree.h"
+#include "agents/worktree/worktree.h"
+
+/* Steps: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
+enum { STEP_TAKES_TIME = 1 };
+struct life_step {
+	const char *name;
+	bool child_only; /* the main agent has nothing to do there, or does it in its session's opening or first turn */
+	int (*up)(struct agent *a, struct err *err);
+	int (*down)(struct agent *a, struct err *err); /* NULL: nothing to undo */
+};
+extern const struct life_step life[];
+extern const size_t life_count;
+
+/* All steps of the main agent; each is done at once. On failure what was up is taken down. */
+int agent_come_up(struct agent *a, struct err *err);
+/* The main agent's tools and limits from its definition, again when the pool has changed. Without a definition it has the pool. */
+void agent_choose_tools(struct agent *a);
+void agent_apply_limits(struct agent *a);
+
+void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it from the loop */
+void agent_step_done(struct agent *a, const struct err *err); /* of a step that took time; err may be NULL */
+int agent_release_worktree(struct agent *a, struct err *err);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ * record.c - what is known of a child, also after its end: in memory, in its meta file and in state.db. */
+#include "agents/agent/end_state.h"
+#include "agents/agent/record.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+
+/* ---- how it ended ------------------------------------------------------------------------------------------------- */
+
+static const struct end_words words[] = {
+	[AGENT_RUNNING] = { "running", "running", "is running", false, false },
+	[AGENT_COMPLETED] = { "completed", "completed", "finished", false, true },
+	[AGENT_TURN_LIMIT] = { "turn_limit", "completed", "stopped at its turn limit", false, true },
+	[AGENT_FAILED] = { "failed", "failed", "failed", true, true },
+	[AGENT_REFUSED] = { "refused", "failed", "was refused an answer by the model", true, true },
+	[AGENT_BUDGET] = { "budget", "failed", "stopped because the budget is used up", true, true },
+	[AGENT_KILLED] = { "killed", "killed", "was stopped", true, false },
+	[AGENT_SUSPENDED] = { "suspended", "running", "is suspended", true, false },
+};
+
+const struct end_words *end_words(enum end_state state)
+{
+	return &words[state];
+}
+
+enum end_state end_state_of(const struct query *q)
+{
+	static const enum end_state states[] = {
+		[QUERY_RUNNING] = AGENT_RUNNING,      [QUERY_DONE] = AGENT_COMPLETED,
+		[QUERY_MAX_TURNS] = AGENT_TURN_LIMIT, [QUERY_MODEL_ERROR] = AGENT_FAILED,
+		[QUERY_REFUSED] = AGENT_REFUSED,      [QUERY_EMPTY] = AGENT_FAILED,
+		[QUERY_CUT_OFF] = AGENT_FAILED,       [QUERY_CONTEXT_FULL] = AGENT_FAILED,
+		[QUERY_CANCELLED] = AGENT_KILLED,     [QUERY_HALTED] = AGENT_COMPLETED,
+		[QUERY_BLOCKED] = AGENT_FAILED,       [QUERY_REJECTED] = AGENT_FAILED,
+		[QUERY_BUDGET] = AGENT_BUDGET,        [QUERY_DISK_ERROR] = AGENT_FAILED,
+	};
+
+	return states[q->end];
+}
+
+void end_reason(struct buf *out, const struct query *q)
+{
+	static const char *const reasons[] = {
+		[QUERY_MODEL_ERROR] = "an API error: ",
+		[QUERY_EMPTY] = "an empty answer of the model",
+		[QUERY_CUT_OFF] = "an answer that was cut off at the output limit",
+		[QUERY_CONTEXT_FULL] = "a conversation that no longer fits into the model's context",
+		[QUERY_DISK_ERROR] = "a transcript that cannot be written: ",
+	};
+
+	if (q->end == QUERY_DONE)
+		return;
+	if ((size_t)q->end < COUNT_OF(reasons) && reasons[q->end])
+		buf_addstr(out, reasons[q->end]);
+	buf_addstr(out, q->failure.text);
+}
+
+bool end_state_parse(struct str name, enum end_state *ret_state)
+{
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		if (!str_is(name, words[i].state))
+			continue;
+		*ret_state = (enum end_state)i;
+		return true;
+	}
+	return false;
+}
+
+/* ---- on disk ------------------------------------------------------------------------------------------------------ */
+
+enum { LARGEST_META = 4 << 20, PAGE = 4096 };
+
+void meta_place(struct agent_record *t)
+{
+	const char *dir = t->tree->session_dir;
+
+	if (!dir)
+		return;
+	t->recorded = true;
+	t->transcript = arena_printf(&t->arena, "%s/subagents/agent-%s.jsonl", dir, t->id);
+	t->meta = arena_printf(&t->arena, "%s/subagents/agent-%s.meta.json", dir, t->id);
+}
+
+static void put_optional(struct json_out *w, const char *key, const char *value)
+{
+	if (value)
+		json_kcstr(w, key, value);
+}
+
+static void put_request(struct json_out *w, const struct agent_record *t)
+{
+	put_optional(w, "requestedModel", t->request.model);
+	put_optional(w, "requestedEffort", t->request.effort);
+	put_optional(w, "requestedIsolation", t->request.isolation);
+	if (t->request.max_turns)
+		json_ki64(w, "requestedMaxTurns", t->request.max_turns);
+}
+
+static void put_worktree(struct json_out *w, const struct agent_record *t)
+{
+	if (!t->base)
+		return;
+	json_kbool(w, "spawnedWithWorktree", true);
+	json_kcstr(w, "worktreePath", t->worktree);
+	json_kcstr(w, "worktreeBranch", t->branch);
+	json_kcstr(w, "worktreeBase", t->base);
+}
+
+static void put_meta(struct buf *out, const struct agent_record *t)
+{
+	struct json_out w = json_out(out);
+	bool ended = t->state != AGENT_RUNNING && t->state != AGENT_SUSPENDED;
+
+	json_open(&w, '{');
+	json_kcstr(&w, "agentType", t->type);
+	json_kbool(&w, "isBuiltIn", t->built_in);
+	put_optional(&w, "name", t->name);
+	json_kcstr(&w, "description", t->description);
+	json_kcstr(&w, "toolUseId", t->tool_use_id);
+	json_kcstr(&w, "parentAgentId", t->parent_id);
+	json_ki64(&w, "spawnDepth", t->depth);
+	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
+	json_kbool(&w, "isFork", t->is_fork);
+	json_ki64(&w, "run", t->run);
+	json_ki64(&w, "startedAt", t->started_ms);
+	put_optional(&w, "model", t->model);
+	put_request(&w, t);
+	put_worktree(&w, t);
+	if (t->limits)
+		json_kraw(&w, "inheritedLimits", str_from(t->limits));
+	json_kcstr(&w, "prompt", t->prompt);
+	put_optional(&w, "message", t->message);
+	json_kbool(&w, "finished", ended);
+	if (ended)
+		json_kcstr(&w, "endState", end_words(t->state)->state);
+	put_optional(&w, "failure", ended ? t->failure : NULL);
+	if (t->stopped_by_user)
+		json_kbool(&w, "stoppedByUser", true);
+	json_close(&w);
+}
+
+/* A new file needs no second name: until its last byte, a line feed, is there, it counts as not written. */
+static int meta_write_new(int fd, const char *path, const struct buf *text, struct err *err)
+{
+#ifdef CADRE_CRASH_POINTS
+	(void)!write(fd, text->p, text->n / 2);
+	crash_point(agent_torn);
+	(void)lseek(fd, 0, SEEK_SET);
+#endif
+	if (file_write_all(fd, text->p, text->n) == 0)
+		return 0;
+	err_set(err, ERR_IO, "cannot write %s: %m", path);
+	(void)unlink(path);
+	return -ERR_IO;
+}
+
+/* What fits into a page changes by one write, which is done or not when we die. Replacing the file would delete one, and for
+ * minutes after that ext4 is slow to make new ones: with a thousand children that is felt. */
+static bool meta_write_over(int fd, off_t old_size, struct buf *text)
+{
+	if (old_size > PAGE || text->n > PAGE)
+		return false;
+	text->n--; /* the line feed stays the last byte */
+	while ((off_t)text->n + 1 < old_size)
+		buf_addch(text, ' ');
+	buf_addch(text, '\n');
+	return write(fd, text->p, text->n) == (ssize_t)text->n;
+}
+
+int meta_write(const struct agent_record *t, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct stat st;
+	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+	if (!t->recorded)
+		return 0;
+	put_meta(&text, t);
+	buf_addch(&text, '\n');
+	AUTO_CLOSE int fd = open(t->meta, flags, 0666);
+	if (fd < 0 && errno == ENOENT) {
+		if (file_make_parents(t->meta, err) < 0)
+			return err_wrap(err, "the agent cannot be recorded");
+		fd = open(t->meta, flags, 0666);
+	}
+	int status;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		status = err_set(err, ERR_IO, "cannot write %s: %m", t->meta);
+	else if (st.st_size == 0)
+		status = meta_write_new(fd, t->meta, &text, err);
+	else
+		status = meta_write_over(fd, st.st_size, &text) ? 0 : file_replace(t->meta, text.p, text.n, err);
+	return status < 0 ? err_wrap(err, "the agent cannot be recorded") : 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static unsigned number_of(const struct json *v, unsigned least)
+{
+	int64_t n = least;
+
+	(void)json_i64(v, &n);
+	return (unsigned)MIN(MAX(n, (int64_t)least), (int64_t)1 << 30);
+}
+
+static void read_request(struct agent_record *t, const struct json *root)
+{
+	t->request.model = json_cstr(json_get(root, "requestedModel"), &t->arena);
+	t->request.effort = json_cstr(json_get(root, "requestedEffort"), &t->arena);
+	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), &t->arena);
+	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
+}
+
+static const char *text_or(const struct json *v, struct arena *a, const char *otherwise)
+{
+	const char *text = json_cstr(v, a);
+
+	return text ? text : otherwise;
+}
+
+static void read_fields(struct agent_record *t, const struct json *root)
+{
+	struct arena *a = &t->arena;
+
+	t->type = text_or(json_get(root, "agentType"), a, "general-purpose");
+	t->built_in = json_bool(json_get(root, "isBuiltIn"));
+	t->name = json_cstr(json_get(root, "name"), a);
+	t->description = text_or(json_get(root, "description"), a, "");
+	t->tool_use_id = text_or(json_get(root, "toolUseId"), a, "");
+	t->parent_id = text_or(json_get(root, "parentAgentId"), a, "");
+	t->prompt = text_or(json_get(root, "prompt"), a, "");
+	t->message = json_cstr(json_get(root, "message"), a);
+	t->failure = json_cstr(json_get(root, "failure"), a);
+	t->model = json_cstr(json_get(root, "model"), a);
+	t->background = json_str_is(json_get(root, "requestShape"), "background");
+	t->is_fork = json_bool(json_get(root, "isFork"));
+	(void)json_i64(json_get(root, "startedAt"), &t->started_ms);
+	t->depth = number_of(json_get(root, "spawnDepth"), 1);
+	t->run = number_of(json_get(root, "run"), 1);
+	t->worktree = json_cstr(json_get(root, "worktreePath"), a);
+	t->branch = json_cstr(json_get(root, "worktreeBranch"), a);
+	t->base = json_cstr(json_get(root, "worktreeBase"), a);
+	t->stopped_by_user = json_bool(json_get(root, "stoppedByUser"));
+	if (json_get(root, "inheritedLimits"))
+		t->limits = arena_str(a, json_raw(json_get(root, "inheritedLimits"))).p;
+	read_request(t, root);
+	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
+	if (t->state == AGENT_COMPLETED)
+		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);
+}
+
+static int read_meta(struct agent_tree *tree, const char *path, struct str id, bool ours, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (file_read(path, LARGEST_META, &text, err) < 0)
+		return -(int)err->kind;
+	bool whole = json_parse(&reader, text.p, text.n, &root, err) == 0;
+	if (!whole && (!text.n || text.p[text.n - 1] != '\n')) {
+		if (ours)
+			(void)unlink(path); /* its writer died: this child was never admitted */
+		return 0;
+	}
+	if (!whole || !json_is(root, JSON_OBJECT))
+		return err_set(err, ERR_PARSE, "%s is no record of an agent", path);
+	struct agent_record *t = agent_record_new(tree, arena_str(&a, id).p);
+	read_fields(t, root);
+	meta_place(t);
+	t->restored = json_get(root, "run") != NULL; /* other programs tell nothing that could be taken up */
+	tree->restored_count += t->restored;
+	return 0;
+}
+
+void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str tail = STR(".meta.json"), front = STR("agent-");
+	char *dir = t->session_dir ? arena_printf(&a, "%s/subagents", t->session_dir) : NULL;
+	DIR *d = dir ? opendir(dir) : NULL;
+
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		struct err err = { 0 };
+		if (!str_starts(name, front) || !str_ends(name, tail))
+			continue;
+		struct str id = { name.p + front.n, name.n - front.n - tail.n };
+		if (!id_is_agent(id) || map_get(&t->by_id, id))
+			continue;
+		if (read_meta(t, arena_printf(&a, "%s/%s", dir, e->d_name), id, ours, &err) < 0)
+			buf_addf(notes, "%s\n", err.text);
+	}
+	if (d)
+		closedir(d);
+	agent_tree_sort_records(t);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+void end_write(struct buf *out, const struct agent_record *t)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "state", end_words(t->state)->state);
+	json_ki64(&w, "run", t->run);
+	json_kstr(&w, "report", buf_str(&t->report));
+	json_ki64(&w, "endedAt", t->ended_ms);
+	json_ki64(&w, "turns", t->turns);
+	json_ki64(&w, "toolUses", t->tool_uses);
+	json_key(&w, "usage");
+	usage_write(&w, &t->usage);
+	json_key(&w, "costUSD");
+	json_put_double(&w, t->cost_usd);
+	put_optional(&w, "verdict", t->verdict);
+	put_optional(&w, "failure", t->failure);
+	put_optional(&w, "worktreePath", t->worktree);
+	put_optional(&w, "worktreeBranch", t->branch);
+	json_close(&w);
+}
+
+bool end_read(struct agent_record *t, struct str text)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	int64_t run = 0;
+
+	if (!text.n || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return false;
+	(void)json_i64(json_get(root, "run"), &run);
+	if (run != t->run || /* an earlier run ended so */
+	    !end_state_parse(json_str(json_get(root, "state"), &t->arena), &t->state))
+		return false;
+	struct str report = json_str(json_get(root, "report"), &t->arena);
+	buf_clear(&t->report);
+	buf_add(&t->report, report.p, report.n);
+	(void)json_i64(json_get(root, "endedAt"), &t->ended_ms);
+	t->turns = number_of(json_get(root, "turns"), 0);
+	t->tool_uses = number_of(json_get(root, "toolUses"), 0);
+	t->usage = (struct usage){ 0 };
+	usage_merge(&t->usage, json_get(root, "usage"));
+	t->cost_usd = json_double(json_get(root, "costUSD"));
+	t->verdict = json_cstr(json_get(root, "verdict"), &t->arena);
+	t->failure = json_cstr(json_get(root, "failure"), &t->arena);
+	t->worktree = json_cstr(json_get(root, "worktreePath"), &t->arena);
+	t->branch = json_cstr(json_get(root, "worktreeBranch"), &t->arena);
+	return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * record.h - what is known of a child, also after its end: how it ended, and its meta file agent-ID.meta.json, which is written
+ * before the child does anything. Other programs read it too; they ignore what they do not know. */
+#pragma once
+#include "agents/agent/tree.h"
+
+/* Makes the paths of a task; nothing if the session keeps nothing. */
+void meta_place(struct agent_record *t);
+/* The file as it should be now. Whole or not at all. */
+int meta_write(const struct agent_record *t, struct err *err);
+/* Reads the meta files of the session into tasks; those already known are left alone. Files that cannot be read are passed
+ * over and named in notes, a line each; one whose writer died in the middle is removed if the session is ours. */
+void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes);
+
+/* The end as a JSON object, for recorder_end(), and back from a loaded transcript: false if it has none. */
+void end_write(struct buf *out, const struct agent_record *t);
+bool end_read(struct agent_record *t, struct str json);

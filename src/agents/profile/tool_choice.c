@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ * tool_choice.c - from the names of a definition to tools. */
+#include "agents/profile/tool_choice.h"
+#include "core/tool/tool_facts.h"
+
+struct selector {
+	struct str name;      /* of a tool, or mcp__SERVER */
+	struct str specifier; /* p == NULL: none */
+	bool server;          /* all tools of the server */
+	bool every_server;    /* "mcp__*" */
+};
+
+static bool is_mcp(struct str name)
+{
+	return str_starts(name, STR("mcp__"));
+}
+
+/* "mcp__server" and "mcp__server__*" name a server, "mcp__server__tool" a tool. */
+static void read_server(struct selector *s)
+{
+	struct str all = STR("__*");
+	struct str rest = { s->name.p + 5, s->name.n - 5 };
+
+	s->every_server = str_is(rest, "*");
+	if (str_ends(s->name, all) && rest.n > all.n) {
+		s->name.n -= all.n;
+		s->server = true;
+	} else {
+		s->server = !str_has(rest, STR("__"));
+	}
+}
+
+static struct selector read_selector(const char *entry)
+{
+	struct str rest = str_trim(str_from(entry));
+	struct selector s = { .name = str_trim(str_cut(&rest, '(')) };
+
+	if (rest.p && rest.n && rest.p[rest.n - 1] == ')')
+		s.specifier = str_trim((struct str){ rest.p, rest.n - 1 });
+	else if (rest.p)
+		s.specifier = str_trim(rest);
+	if (str_is(s.specifier, "*"))
+		s.specifier = (struct str){ 0 };
+	s.name = tool_current_name(s.name);
+	if (is_mcp(s.name))
+		read_server(&s);
+	return s;
+}
+
+static bool matches(const struct selector *s, const struct tool *tool)
+{
+	struct str name = str_from(tool->name);
+
+	if (s->every_server)
+		return is_mcp(name);
+	if (!s->server)
+		return str_is_nocase(s->name, tool->name);
+	return str_starts(name, s->name) &&
+	       str_starts((struct str){ name.p + s->name.n, name.n - s->name.n }, STR("__"));
+}
+
+static bool may_have(const struct agent_definition *d, const struct tool_choice_spec *spec, struct str name)
+{
+	bool plans = d->permission_mode && !strcmp(d->permission_mode, "plan");
+
+	const struct tool_facts *facts = tool_facts_find(name);
+	unsigned flags = facts ? facts->flags : 0;
+
+	if (is_mcp(name) || spec->main_thread)
+		return true;
+	if ((flags & TOOL_MAIN_ONLY) && !(plans && (flags & TOOL_ENDS_PLAN)))
+		return false;
+	if (spec->deepest && (flags & TOOL_SPAWNS))
+		return false;
+	return !spec->background || (flags & TOOL_BACKGROUND);
+}
+
+/* A specifier alone ("Bash(rm *)") does not take the tool away: it forbids some of its calls. */
+static bool is_disallowed(const struct agent_definition *d, const struct tool *tool)
+{
+	if (d->disallowed_tools.all)
+		return true;
+	for (size_t i = 0; i < d->disallowed_tools.count; i++) {
+		struct selector s = read_selector(d->disallowed_tools.names[i]);
+		if (!s.specifier.n && matches(&s, tool))
+			return true;
+	}
+	return false;
+}
+
+static bool has(const struct tool_set *set, const struct tool *tool)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->tools[i] == tool)
+			return true;
+	return false;
+}
+
+static void add_name(struct tool_choice *c, struct tool_names *names, const char *name)
+{
+	const char **more = arena_alloc(&c->arena, (names->count + 1) * sizeof *more);
+
+	if (names->count)
+		memcpy(more, names->list, names->count * sizeof *more);
+	more[names->count++] = name;
+	names->list = more;
+}
+
+static void add_limit(struct tool_choice *c, struct tool_limits *limits, const char *tool, struct str specifier)
+{
+	struct permission_limit *more = arena_alloc(&c->arena, (limits->count + 1) * sizeof *more);
+
+	if (limits->count)
+		memcpy(more, limits->list, limits->count * sizeof *more);
+	more[limits->count++] = (struct permission_limit){ tool, arena_str(&c->arena, specifier).p };
+	limits->list = more;
+}
+
+/* "Bash, Bash(git *)": the whole tool is named as well, so the specifier limits nothing. */
+static bool is_named_whole(const struct agent_definition *d, const struct tool *tool)
+{
+	for (size_t i = 0; i < d->tools.count; i++) {
+		struct selector s = read_selector(d->tools.names[i]);
+		if (!s.specifier.n && !s.every_server && matches(&s, tool))
+			return true;
+	}
+	return false;
+}
+
+static void report(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec,
+		   const struct selector *s, const char *entry)
+{
+	if (s->every_server || (!is_mcp(s->name) && !agent_tool_is_known(s->name)))
+		add_name(c, &c->unknown, entry);
+	else if (!may_have(d, spec, s->name))
+		add_name(c, &c->withheld, entry);
+	else
+		add_name(c, &c->missing, entry);
+}
+
+static void select_entry(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec,
+			 const char *entry)
+{
+	struct selector s = read_selector(entry);
+	bool found = false;
+
+	for (size_t i = 0; spec->own && i < spec->own->count && !s.every_server; i++)
+		found = found || matches(&s, spec->own->tools[i]); /* add_own gives it */
+	for (size_t i = 0; i < spec->pool->count && !s.every_server; i++) {
+		const struct tool *tool = spec->pool->tools[i];
+		if (!matches(&s, tool) || !may_have(d, spec, str_from(tool->name)))
+			continue;
+		found = true;
+		if (is_disallowed(d, tool))
+			continue;
+		if (!has(&c->tools, tool))
+			tool_set_add(&c->tools, tool);
+		if (s.specifier.n && !is_named_whole(d, tool))
+			add_limit(c, &c->only, tool->name, s.specifier);
+	}
+	if (!found)
+		report(c, d, spec, &s, entry);
+}
+
+static void select_all(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec)
+{
+	for (size_t i = 0; i < spec->pool->count; i++) {
+		const struct tool *tool = spec->pool->tools[i];
+		if (may_have(d, spec, str_from(tool->name)) && !is_disallowed(d, tool))
+			tool_set_add(&c->tools, tool);
+	}
+}
+
+static void add_denials(struct tool_choice *c, const struct agent_definition *d)
+{
+	for (size_t i = 0; i < d->disallowed_tools.count; i++) {
+		struct selector s = read_selector(d->disallowed_tools.names[i]);
+		if (s.specifier.n)
+			add_limit(c, &c->never, arena_str(&c->arena, s.name).p, s.specifier);
+	}
+}
+
+static void add_for_memory(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *pool)
+{
+	for (size_t i = 0; i < pool->count; i++) {
+		const struct tool *tool = pool->tools[i];
+		if (!(tool->flags & TOOL_FOR_MEMORY) || has(&c->tools, tool) || is_disallowed(d, tool))
+			continue;
+		tool_set_add(&c->tools, tool);
+		add_name(c, &c->for_memory, tool->name);
+	}
+}
+
+/* An own tool by the name of one in the pool is the same tool, or hides it. */
+static void add_own(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *own)
+{
+	for (size_t i = 0; own && i < own->count; i++) {
+		const struct tool *tool = own->tools[i];
+		if (!tool_set_find(&c->tools, str_from(tool->name)) && !is_disallowed(d, tool))
+			tool_set_add(&c->tools, tool);
+	}
+}
+
+void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice)
+{
+	struct tool_choice c = { 0 };
+
+	if (spec->whole) {
+		for (size_t i = 0; i < spec->pool->count; i++)
+			tool_set_add(&c.tools, spec->pool->tools[i]);
+	} else {
+		if (!d->tools.present || d->tools.all)
+			select_all(&c, d, spec);
+		for (size_t i = 0; d->tools.present && !d->tools.all && i < d->tools.count; i++)
+			select_entry(&c, d, spec, d->tools.names[i]);
+		add_own(&c, d, spec->own);
+		add_denials(&c, d);
+		if (spec->memory && d->memory != MEMORY_NONE)
+			add_for_memory(&c, d, spec->pool);
+	}
+	*ret_choice = c;
+}
+
+void tool_choice_release(struct tool_choice *c)
+{
+	tool_set_release(&c->tools);
+	arena_release(&c->arena);
+	*c = (struct tool_choice){ 0 };
+}
+
+const char *tool_choice_types(const struct tool_choice *c, struct arena *a)
+{
+	AUTO_BUF struct buf types = { 0 };
+
+	for (size_t i = 0; i < c->only.count; i++)
+		if (!strcmp(c->only.list[i].tool, "Agent"))
+			buf_addf(&types, "%s%s", types.n ? ", " : "", c->only.list[i].specifier);
+	return types.n ? arena_strdup(a, types.p) : NULL;
+}
+
+size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list)
+{
+	struct permission_limit *list = arena_alloc(a, (c->only.count + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->only.count; i++)
+		if (strcmp(c->only.list[i].tool, "Agent") != 0)
+			list[n++] = c->only.list[i];
+	*ret_list = list;
+	return n;
+}
+
+static void add_group(struct buf *out, const char *title, const struct tool_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		buf_addf(out, "%s%s", i ? ", " : title, names->list[i]);
+	if (names->count)
+		buf_addch(out, '.');
+}
+
+bool tool_choice_lacks(const struct tool_choice *c, struct buf *why)
+{
+	size_t before = why->n;
+
+	for (size_t i = 0; i < c->missing.count; i++)
+		if (is_mcp(str_from(c->missing.list[i])))
+			buf_addf(why, "%s%s", why->n > before ? ", " : "These tools of MCP servers do not exist: ",
+				 c->missing.list[i]);
+	if (why->n > before)
+		buf_addstr(why, ". Look at `cadre mcp list`, or take them out of the definition's tools.");
+	return why->n > before;
+}
+
+bool tool_choice_refuses(const struct tool_choice *c, const struct agent_definition *d, struct buf *why)
+{
+	if (c->tools.count || !d->tools.count || (!c->unknown.count && !c->withheld.count && !c->missing.count))
+		return false;
+	buf_addf(why, "Agent '%s' would be spawned with zero tools \xe2\x80\x94 refusing.", d->name);
+	add_group(why, " Not recognised: ", &c->unknown);
+	add_group(why, " Not available to subagents: ", &c->withheld);
+	add_group(why, " Matched no tool in this session: ", &c->missing);
+	return true;
+}

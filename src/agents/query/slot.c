@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * slot.c - how many agents may be at work at a time. */
+#include "agents/query/slot.h"
+#include <assert.h>
+
+static void slot_unlink(struct slot_pool *s, struct agent_slot *slot)
+{
+	*slot->prev = slot->next;
+	if (slot->next)
+		slot->next->prev = slot->prev;
+	else
+		s->queues[slot->rank].end = slot->prev;
+	slot->waiting = false;
+	s->waiting--;
+}
+
+static void on_kick(struct kick *kick)
+{
+	struct slot_pool *s = CONTAINER_OF(kick, struct slot_pool, kick);
+
+	while (s->waiting && s->taken < s->cap) {
+		enum slot_rank rank = s->queues[SLOT_AGAIN].first ? SLOT_AGAIN : SLOT_NEW;
+		struct agent_slot *slot = s->queues[rank].first;
+		slot_unlink(s, slot);
+		slot->taken = true;
+		s->taken++;
+		slot->on_taken(slot);
+	}
+}
+
+void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap)
+{
+	*s = (struct slot_pool){ .loop = loop, .cap = cap };
+	for (size_t i = 0; i < SLOT_RANKS; i++)
+		s->queues[i].end = &s->queues[i].first;
+	s->kick.step = on_kick;
+}
+
+void slot_pool_release(struct slot_pool *s)
+{
+	assert(!s->taken && !s->waiting);
+	kick_cancel(&s->kick);
+}
+
+void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank)
+{
+	struct slot_queue *queue = &s->queues[rank];
+
+	assert(!slot->waiting && !slot->taken);
+	slot->next = NULL;
+	slot->prev = queue->end;
+	slot->rank = rank;
+	slot->waiting = true;
+	*queue->end = slot;
+	queue->end = &slot->next;
+	s->waiting++;
+	loop_kick(s->loop, &s->kick);
+}
+
+void slot_leave(struct slot_pool *s, struct agent_slot *slot)
+{
+	if (slot->waiting)
+		slot_unlink(s, slot);
+	if (!slot->taken)
+		return;
+	slot->taken = false;
+	s->taken--;
+	loop_kick(s->loop, &s->kick);
+}

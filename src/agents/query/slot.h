@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * slot.h - how many agents may be at work at a time. Over the cap an agent waits; it is never refused.
+ *
+ * An agent takes a slot before it begins and gives it back when it is over. One that only waits for other agents gives its
+ * slot back meanwhile and takes it again before any new agent gets one, so that trees of any depth come to their end with
+ * a cap of one. */
+#pragma once
+#include "lib/io/loop.h"
+
+enum slot_rank { SLOT_AGAIN, SLOT_NEW, SLOT_RANKS }; /* AGAIN goes before NEW */
+
+struct agent_slot {
+	void (*on_taken)(struct agent_slot *slot); /* from the loop: record and kick */
+	struct agent_slot *next, **prev;           /* in the queue while waiting */
+	enum slot_rank rank;
+	bool waiting, taken;
+};
+
+struct slot_pool {
+	struct loop *loop; /* borrowed */
+	unsigned cap, taken, waiting;
+	struct slot_queue {
+		struct agent_slot *first, **end;
+	} queues[SLOT_RANKS];
+	struct kick kick;
+};
+
+void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap);
+void slot_pool_release(struct slot_pool *s);                                       /* nobody may have one or wait */
+void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank); /* on_taken comes later */
+void slot_leave(struct slot_pool *s, struct agent_slot *slot);                     /* taken, waiting or neither */

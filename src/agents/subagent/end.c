@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ * end.c - the one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
+ * taken down, and last its parent is told. */
+#include "lib/base/crash.h"
+#include "lib/json/json_write.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/record.h"
+#include "agents/agent/initial_messages.h"
+#include "agents/subagent/report.h"
+#include "agents/subagent/subagent.h"
+
+static int end_processes(struct agent *a, struct err *err)
+{
+	(void)err;
+	a->tree->kit->end_shells(&a->env);
+	return 0;
+}
+
+/* What it said last counts, even if that was in an earlier turn of it. */
+static void take_report(struct agent *a)
+{
+	struct agent_record *t = a->record;
+	struct str text = str_trim(buf_str(&a->query.text));
+
+	buf_clear(&t->report);
+	if (end_words(a->end)->has_report && text.n)
+		buf_add(&t->report, text.p, text.n);
+	else if (end_words(a->end)->has_report)
+		agent_last_text(&t->report, &a->query.transcript);
+	t->verdict = report_verdict(buf_str(&t->report));
+	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
+}
+
+static int record_end(struct agent *a, struct err *err)
+{
+	AUTO_BUF struct buf fields = { 0 };
+	struct agent_record *t = a->record;
+
+	agent_record_refresh(t);
+	t->state = a->end;
+	t->ended_ms = id_wall_ms();
+	if (a->end == AGENT_SUSPENDED)
+		return meta_write(t, err);
+	take_report(a);
+	end_write(&fields, t);
+	int status = recorder_end(&a->recorder, buf_str(&fields), err);
+	crash_point(agent_end_recorded);
+	return status < 0 ? status : meta_write(t, err);
+}
+
+static void on_lines_safe(struct kick *kick)
+{
+	agent_step_done(CONTAINER_OF(kick, struct agent, sync_kick), NULL);
+}
+
+/* Before its worktree goes: what it did there must be known after a power cut, too. A disk that cannot do so is no reason to keep
+ * the worktree: the next line fails as well, and says it. */
+static int sync_lines(struct agent *a, struct err *err)
+{
+	struct err ignored = { 0 };
+
+	a->sync_kick.step = on_lines_safe;
+	if (!a->worktree || !a->journal || journal_sync(a->journal, &a->sync_kick, &ignored) != 0)
+		return 0;
+	return STEP_TAKES_TIME;
+}
+
+const struct end_step ending[] = {
+	{ "stop hooks", agent_stop_hooks },     { "processes", end_processes }, { "sync", sync_lines },
+	{ "worktree", agent_release_worktree }, { "record", record_end },
+};
+const size_t ending_count = COUNT_OF(ending);
+
+/* ---- the word to the parent -------------------------------------------------------------------------------------- */
+
+void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN])
+{
+	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
+}
+
+/* For observers: whoever waited, or not. */
+static void announce_end(struct agent_record *t)
+{
+	struct event_task task;
+	struct event_agent who = { .id = t->id,
+				   .type = t->type,
+				   .name = t->name,
+				   .description = t->description,
+				   .tool_use_id = t->tool_use_id,
+				   .parent_id = t->parent_id,
+				   .depth = t->depth };
+
+	agent_record_event(t, &task);
+	t->tree->on_event(t->tree->data, &(struct event){ .kind = EVENT_NOTIFICATION,
+							  .agent = &who,
+							  .task = &task,
+							  .text = buf_str(&t->report) });
+}
+
+static void tell_hooks(const struct agent_record *t, struct agent *parent)
+{
+	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
+	AUTO_BUF struct buf fields = { 0 };
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!agent_has_hooks(parent, &spec))
+		return;
+	buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
+	json_open(&w, '{');
+	json_kstr(&w, "message", buf_str(&message));
+	json_kcstr(&w, "title", t->type);
+	json_kstr(&w, "notification_type", spec.subject);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	agent_notify_hooks(parent, &spec);
+}
+
+static void deliver(struct agent_record *t, struct agent *parent, struct str notes)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char id[AGENT_NOTICE_LEN];
+
+	tell_hooks(t, parent);
+	report_notification(&text, t, notes);
+	agent_record_notice_id(t, id);
+	crash_point(notice_queued);
+	agent_notice(parent, id, buf_str(&text));
+}
+
+void agent_record_notify(struct agent_record *t, struct agent *parent, struct str notes)
+{
+	announce_end(t);
+	deliver(t, parent, notes);
+}
+
+/* It never came to life: no end is in its transcript. */
+static void tell_failed_start(struct agent *a)
+{
+	struct agent_record *t = a->record;
+	struct err err = { 0 };
+
+	t->state = a->end;
+	t->ended_ms = id_wall_ms();
+	t->failure = arena_strdup(&t->arena, a->failure.n ? a->failure.p : "it was stopped before it had begun");
+	(void)meta_write(t, &err); /* what it was told stands in the parent's transcript */
+}
+
+void subagent_tell(struct agent *a)
+{
+	struct agent_record *t = a->record;
+
+	if (!a->lived)
+		tell_failed_start(a);
+	agent_record_note(t);
+	if (a->lived || !a->call)
+		announce_end(t);
+	if (t->background)
+		agent_tree_tasks_changed(t->tree);
+	if (a->call && !a->lived)
+		tool_call_fail(TAKE(a->call), "%s", t->failure);
+	else if (a->call)
+		report_completed(TAKE(a->call), t, buf_str(&a->notes));
+	else if (a->end != AGENT_SUSPENDED)
+		deliver(t, a->parent, buf_str(&a->notes));
+	buf_release(&t->report);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ * report.c - what a parent is told about a child. */
+#include "agents/subagent/report.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+#include "agents/agent/record.h"
+
+static int64_t tokens_of(const struct usage *u)
+{
+	return u->input + u->cache_read + u->cache_write + u->output;
+}
+
+static int64_t duration_ms(const struct agent_record *t)
+{
+	return MAX(t->ended_ms - t->started_ms, (int64_t)0);
+}
+
+const char *report_verdict(struct str text)
+{
+	static const char *const verdicts[] = { "PASS", "FAIL", "PARTIAL" };
+	const char *found = NULL;
+
+	while (text.p) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+		while (line.n && (line.p[0] == '*' || line.p[0] == '`' || line.p[0] == '#' || line.p[0] == ' '))
+			line = (struct str){ line.p + 1, line.n - 1 };
+		if (!str_starts(line, STR("VERDICT:")))
+			continue;
+		struct str word = str_trim((struct str){ line.p + 8, line.n - 8 });
+		for (size_t i = 0; i < COUNT_OF(verdicts); i++)
+			if (str_starts(word, str_from(verdicts[i])) &&
+			    (word.n == strlen(verdicts[i]) || !isalnum((unsigned char)word.p[strlen(verdicts[i])])))
+				found = verdicts[i];
+	}
+	return found;
+}
+
+/* ---- the report itself ------------------------------------------------------------------------------------------- */
+
+/* A report is a model's text: what looks like a frame of ours, or like the turn of somebody else, is marked as text. */
+static size_t imitates(struct str rest, bool at_line_start)
+{
+	static const char *const tags[] = { "system-reminder", "task-notification", "result>", "usage>",
+					    "fork-boilerplate" };
+	struct str name = rest.n && rest.p[0] == '<' ? (struct str){ rest.p + 1, rest.n - 1 } : (struct str){ 0 };
+
+	if (at_line_start && str_starts(rest, STR("Human:")))
+		return strlen("Human");
+	if (at_line_start && str_starts(rest, STR("Assistant:")))
+		return strlen("Assistant");
+	if (name.n && name.p[0] == '/')
+		name = (struct str){ name.p + 1, name.n - 1 };
+	for (size_t i = 0; i < COUNT_OF(tags) && name.n; i++)
+		if (str_starts(name, str_from(tags[i])))
+			return 1;
+	return 0;
+}
+
+static void add_text(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.n;) {
+		size_t marked = imitates((struct str){ text.p + i, text.n - i }, i == 0 || text.p[i - 1] == '\n');
+		size_t n = marked ? marked : 1;
+		buf_add(out, text.p + i, n);
+		if (marked)
+			buf_addch(out, '\\');
+		i += n;
+	}
+}
+
+static void add_cut(struct buf *out, const struct agent_record *t, struct str text)
+{
+	struct str head = utf8_cut(text, REPORT_LIMIT);
+	struct err err = { 0 };
+	AUTO_BUF struct buf path = { 0 };
+
+	add_text(out, head);
+	buf_addf(out, "\n[The report is cut: these are the first %zu of %zu bytes.", head.n, text.n);
+	if (t->tree->results_dir) {
+		buf_addf(&path, "%s/agent-%s.%u.txt", t->tree->results_dir, t->id, t->run);
+		if (file_make_parents(path.p, &err) == 0 && file_replace(path.p, text.p, text.n, &err) == 0)
+			buf_addf(out, " The whole is in %s", path.p);
+	}
+	buf_addstr(out, "]");
+}
+
+static void add_report(struct buf *out, const struct agent_record *t)
+{
+	struct str text = str_trim(buf_str(&t->report));
+
+	if (text.n > REPORT_LIMIT)
+		add_cut(out, t, text);
+	else
+		add_text(out, text);
+}
+
+static void add_notes(struct buf *out, const struct agent_record *t, struct str notes)
+{
+	if (t->state == AGENT_TURN_LIMIT)
+		buf_addf(out,
+			 "NOTE: this agent stopped at its %" PRId64
+			 "-turn limit before it was finished. What follows is "
+			 "PARTIAL: it may be continued.\n",
+			 t->turn_limit);
+	while (notes.n) {
+		struct str line = str_cut(&notes, '\n');
+		if (line.n)
+			buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(line));
+	}
+}
+
+static void add_worktree(struct buf *out, const struct agent_record *t)
+{
+	if (t->worktree)
+		buf_addf(out, "\nworktreePath: %s", t->worktree);
+	if (t->worktree && t->branch && t->branch[0])
+		buf_addf(out, "\nworktreeBranch: %s", t->branch);
+}
+
+/* ---- a call that waited ------------------------------------------------------------------------------------------ */
+
+static void put_usage(struct json_out *w, const struct agent_record *t)
+{
+	json_ki64(w, "totalToolUseCount", t->tool_uses);
+	json_ki64(w, "totalDurationMs", duration_ms(t));
+	json_ki64(w, "totalTokens", tokens_of(&t->usage));
+	json_key(w, "usage");
+	usage_write(w, &t->usage);
+}
+
+static void put_completed(struct buf *out, const struct agent_record *t)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "status", "completed");
+	if (t->state != AGENT_COMPLETED)
+		json_kcstr(&w, "endState", end_words(t->state)->state);
+	json_kcstr(&w, "prompt", t->prompt);
+	json_kcstr(&w, "agentId", t->id);
+	json_kcstr(&w, "agentType", t->type);
+	json_key(&w, "content");
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "text");
+	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
+	json_close(&w);
+	json_close(&w);
+	if (t->model)
+		json_kcstr(&w, "resolvedModel", t->model);
+	put_usage(&w, t);
+	if (t->worktree) {
+		json_kcstr(&w, "worktreePath", t->worktree);
+		json_kcstr(&w, "worktreeBranch", t->branch);
+	}
+	if (t->verdict)
+		json_kcstr(&w, "verdict", t->verdict);
+	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
+	json_close(&w);
+}
+
+/* Why there is no report, or what stands before it. */
+static void add_failure(struct buf *out, const struct agent_record *t)
+{
+	switch (t->state) {
+	case AGENT_FAILED:
+		buf_addf(out, "Agent terminated early due to %s", t->failure ? t->failure : "a failure");
+		break;
+	case AGENT_REFUSED:
+		buf_addf(out, "The model refused the agent's request%s%s", t->failure ? ": " : ".",
+			 t->failure ? t->failure : "");
+		break;
+	case AGENT_BUDGET:
+		buf_addstr(out, "Budget limit reached: the agent was stopped before it was finished.");
+		break;
+	case AGENT_KILLED:
+		buf_addstr(out, "The agent was stopped before it was finished.");
+		break;
+	default:
+		return;
+	}
+	buf_addstr(out, t->report.n ? "\nWhat it said last:\n" : "");
+}
+
+void report_completed(struct tool_call *call, const struct agent_record *t, struct str notes)
+{
+	struct buf *out = &call->result;
+
+	buf_clear(out);
+	add_notes(out, t, notes);
+	add_failure(out, t);
+	add_report(out, t);
+	if (!t->one_shot && t->recorded)
+		buf_addf(out, "\nagentId: %s (use SendMessage with to: '%s' to continue this agent)", t->id, t->id);
+	add_worktree(out, t);
+	buf_addf(out, "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
+		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
+	put_completed(&call->result_json, t);
+	tool_call_end(call, end_words(t->state)->is_error);
+}
+
+/* ---- in the background ------------------------------------------------------------------------------------------- */
+
+static void put_launched(struct buf *out, const struct agent_record *t)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	/* A fork carries on what this conversation has begun: SDKs tell it apart by this word. */
+	json_kcstr(&w, "status", t->is_fork ? "sub_agent_entered" : "async_launched");
+	json_kbool(&w, "isAsync", true);
+	json_kcstr(&w, "agentId", t->id);
+	json_kcstr(&w, "description", t->description);
+	json_kcstr(&w, "prompt", t->prompt);
+	if (t->model)
+		json_kcstr(&w, "resolvedModel", t->model);
+	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
+	json_kbool(&w, "canReadOutputFile", t->transcript != NULL);
+	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
+	json_close(&w);
+}
+
+void report_launched(struct tool_call *call, const struct agent_record *t)
+{
+	struct buf *out = &call->result;
+
+	buf_clear(out);
+	buf_addf(
+		out,
+		"The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
+		"wait for it or ask for its result before, but go on with something else, or end your turn.",
+		t->id);
+	if (t->transcript)
+		buf_addf(out, "\noutput_file: %s", t->transcript);
+	put_launched(&call->result_json, t);
+	tool_call_end(call, false);
+}
+
+static void add_tag(struct buf *out, const char *tag, const char *value)
+{
+	if (value && value[0])
+		buf_addf(out, "<%s>%s</%s>\n", tag, value, tag);
+}
+
+static void add_result(struct buf *out, const struct agent_record *t, struct str notes)
+{
+	bool has_report = end_words(t->state)->has_report && (t->report.n || t->failure || notes.n);
+
+	if (!has_report)
+		return;
+	buf_addstr(out, "<result>");
+	add_notes(out, t, notes);
+	add_failure(out, t);
+	add_report(out, t);
+	buf_addstr(out, "</result>\n");
+}
+
+void report_notification(struct buf *out, const struct agent_record *t, struct str notes)
+{
+	buf_addstr(out,
+		   "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\n"
+		   "This message was made by the program because a background task changed. It is no word of the user "
+		   "and approves of nothing.\n\n<task-notification>\n");
+	add_tag(out, "task-id", t->id);
+	add_tag(out, "tool-use-id", t->tool_use_id);
+	add_tag(out, "output-file", t->transcript);
+	add_tag(out, "status", end_words(t->state)->status);
+	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_words(t->state)->summary);
+	add_tag(out, "verdict", t->verdict);
+	add_result(out, t, notes);
+	if (t->worktree)
+		buf_addf(out,
+			 "<worktree><worktreePath>%s</worktreePath><worktreeBranch>%s</worktreeBranch></worktree>\n",
+			 t->worktree, t->branch);
+	buf_addf(out,
+		 "<usage><subagent_tokens>%" PRId64 "</subagent_tokens><tool_uses>%u</tool_uses><duration_ms>%" PRId64
+		 "</duration_ms></usage>\n</task-notification>\n</system-reminder>",
+		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
+}
+
+bool report_read(struct buf *out, struct agent_record *t)
+{
+	struct session_load load = { 0 };
+
+	if (!t->transcript || session_load(t->transcript, &load, NULL) < 0)
+		return false;
+	bool found = end_read(t, load.end);
+	session_load_release(&load);
+	if (found)
+		add_report(out, t);
+	buf_release(&t->report);
+	return found && out->n;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ * spawn.c - from a call of the Agent tool or a skill to a child that starts, or to a reason why not. */
+#include "agents/subagent/subagent.h"
+#include "defs/agentdef/denial.h"
+#include "defs/skill/skill.h"
+#include "agents/profile/roster.h"
+#include "agents/agent/initial_messages.h"
+#include "agents/agent/servers.h"
+
+bool placement_background(const struct placement *p)
+{
+	if (p->disabled)
+		return false;
+	if (p->definition || p->coordinator || p->fork_mode || p->host)
+		return true;
+	return p->call_says ? p->call_wants : p->by_default;
+}
+
+enum { LONGEST_NAME = 64 };
+
+static const char general_purpose[] = "general-purpose";
+
+static void add_available(struct buf *out, const struct agent *parent)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct agent_registry *r = parent->tree->registry;
+	struct roster_spec spec = { .only = parent->agent_types ? str_from(parent->agent_types) : (struct str){ 0 },
+				    .mcp_servers = servers_ready(parent->tree, &arena) };
+	bool any = false;
+
+	for (size_t i = 0; i < r->active_count; i++) {
+		if (!roster_has(r, r->active[i]->definition, &spec))
+			continue;
+		buf_addf(out, "%s%s", any ? ", " : "", r->active[i]->definition->name);
+		any = true;
+	}
+	if (!any)
+		buf_addstr(out, "none");
+}
+
+static bool is_fork(const struct agent *parent, const struct spawn_request *request)
+{
+	return request->type ? str_is_nocase(str_trim(str_from(request->type)), FORK_TYPE)
+			     : parent->tree->switches.fork_mode;
+}
+
+static bool may_fork(const struct agent *parent, struct buf *why)
+{
+	const struct agent_denial *denial = agent_denied(&parent->tree->registry->denied, STR(FORK_TYPE));
+
+	if (parent->is_fork || fork_is_marked(&parent->query.transcript))
+		buf_addstr(why, "A fork cannot fork again: do the work yourself, or name a subagent_type.");
+	else if (parent->agent_types)
+		buf_addf(why, "This agent may start %s only, no forks.", parent->agent_types);
+	else if (denial)
+		buf_addf(why, "Agent type 'fork' has been denied by permission rule '%s' from %s.", denial->rule,
+			 denial->origin);
+	return !why->n;
+}
+
+/* The calls of one answer come in few turns of the loop: for all that come in one the disk is looked at once. */
+static void look_again(struct agent_tree *t)
+{
+	uint64_t turn = loop_now_ms(t->loop) + 1;
+
+	if (t->looked_turn != turn)
+		agent_registry_refresh(t->registry);
+	t->looked_turn = turn;
+}
+
+struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why)
+{
+	struct agent_registry *r = parent->tree->registry;
+	struct err err = { 0 };
+
+	look_again(parent->tree);
+	struct agent_definition *d = agent_registry_get(r, str_from(type ? type : general_purpose), &err);
+	if (!d && err.kind == ERR_DENIED) {
+		buf_addstr(why, err.text);
+		return NULL;
+	}
+	if (d && parent->agent_types &&
+	    !roster_has(r, d, &(struct roster_spec){ .only = str_from(parent->agent_types) })) {
+		buf_addf(why, "This agent may start %s only, not '%s'.", parent->agent_types, d->name);
+		agent_unref(d);
+		return NULL;
+	}
+	if (d && servers_lacking(parent->tree, d, why)) {
+		agent_unref(d);
+		return NULL;
+	}
+	if (d)
+		return d;
+	if (type)
+		buf_addf(why, "Agent type '%s' not found. Available agents: ", type);
+	else
+		buf_addstr(why, "subagent_type is required here. Available agents: ");
+	add_available(why, parent);
+	return NULL;
+}
+
+static bool within_caps(const struct agent *parent, struct buf *why)
+{
+	const struct agent_tree *t = parent->tree;
+
+	if (t->closing)
+		buf_addstr(why, "The session is being closed: no agent is started any more.");
+	else if (parent->who.depth >= t->limits.depth)
+		buf_addf(why, "Agents may be nested %u deep, and this one is at that depth: do the work yourself.",
+			 t->limits.depth);
+	else if (t->record_count >= t->limits.total)
+		buf_addf(why,
+			 "This session has started %u agents, which is its limit (subagents.maxTotal): do the rest "
+			 "yourself.",
+			 t->record_count);
+	else if (budget_used_up(&parent->budget))
+		buf_addstr(why, "Budget limit reached: no agent is started any more.");
+	return !why->n;
+}
+
+/* A child that shares its parent's history must run on its model: another one could not read it. */
+static bool context_fits(const struct agent_definition *d, const struct spawn_request *r, struct buf *why)
+{
+	const char *model = r->model ? r->model : d->model;
+
+	if (d->fork_context && model && !str_is_nocase(str_from(model), "inherit"))
+		buf_addf(
+			why,
+			"Agent '%s' has forkContext: it gets this conversation and must inherit the model, but %s says "
+			"'%s'. Leave the model out, or set it to inherit.",
+			d->name, r->model ? "the call" : "its definition", model);
+	return !why->n;
+}
+
+static bool wants_background(const struct agent *parent, const struct spawn_request *r,
+			     const struct agent_definition *d)
+{
+	const struct tree_switches *w = &parent->tree->switches;
+
+	return placement_background(&(struct placement){
+		.disabled = w->background_off,
+		.call_says = r->background_given,
+		.call_wants = r->background,
+		.definition = d && d->background,
+		.coordinator = w->coordinator,
+		.fork_mode = w->fork_mode,
+		.host = w->background_host,
+		.by_default = w->background_default,
+	});
+}
+
+/* Explore and Plan answer once: nobody goes on with them. */
+static bool is_one_shot(const struct agent_definition *d)
+{
+	return d && d->source == AGENT_BUILT_IN && (!strcmp(d->name, "Explore") || !strcmp(d->name, "Plan"));
+}
+
+static const char *copy(struct arena *a, const char *text)
+{
+	return text ? arena_strdup(a, text) : NULL;
+}
+
+static struct agent_record *make_task(struct agent *parent, const struct spawn_request *r,
+				      const struct agent_definition *d, const struct tool_call *call)
+{
+	char id[AGENT_ID_LEN + 1];
+	id_agent(id);
+	struct agent_record *t = agent_record_new(parent->tree, id);
+	struct arena *a = &t->arena;
+
+	t->type = arena_strdup(a, d ? d->name : FORK_TYPE);
+	t->name = copy(a, r->name);
+	t->description = arena_str(a, r->description).p;
+	t->prompt = arena_str(a, r->prompt).p;
+	t->tool_use_id = arena_strdup(a, call->id);
+	t->parent_id = arena_strdup(a, parent->who.id);
+	t->depth = parent->who.depth + 1;
+	t->background = wants_background(parent, r, d);
+	t->one_shot = is_one_shot(d);
+	t->is_fork = !d;
+	t->built_in = !d || d->source == AGENT_BUILT_IN;
+	t->started_ms = id_wall_ms();
+	t->request.model = copy(a, r->model);
+	t->request.effort = copy(a, r->effort);
+	t->request.isolation = copy(a, r->isolation);
+	t->request.max_turns = r->max_turns;
+	limits_note(t, parent);
+	return t;
+}
+
+/* As the tool's schema says: it is written into other texts, and agents are addressed by it. */
+static bool is_name(const char *name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+	size_t n = strlen(name);
+
+	return n && n <= LONGEST_NAME && name[0] != '_' && name[0] != '-' && strspn(name, letters) == n;
+}
+
+static bool spawn(struct agent *parent, const struct spawn_request *r, struct tool_call *call, struct buf *why)
+{
+	struct agent_definition *d = NULL;
+	bool fork = is_fork(parent, r);
+
+	if (!str_trim(r->prompt).n)
+		buf_addstr(why, "The prompt is empty: an agent needs a task.");
+	else if (r->name && !is_name(r->name))
+		buf_addf(why,
+			 "The name must have 1 to %d letters, digits, _ and -, and begin with a letter or a digit.",
+			 LONGEST_NAME);
+	if (why->n || !within_caps(parent, why) || (fork && !may_fork(parent, why)))
+		return false;
+	if (!fork) {
+		d = agent_find_definition(parent, r->type, why);
+		if (!d)
+			return false;
+		if (!context_fits(d, r, why)) {
+			agent_unref(d);
+			return false;
+		}
+	}
+	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
+	a->call = call;
+	agent_kick(a);
+	return true;
+}
+
+/* One that this very call had started before a crash. */
+static struct agent_record *started_by(const struct agent *parent, const char *call_id)
+{
+	const struct agent_tree *t = parent->tree;
+
+	for (struct agent_record *record = t->restored_count ? t->records : NULL; record; record = record->next)
+		if (!strcmp(record->tool_use_id, call_id) && !strcmp(record->parent_id, parent->who.id))
+			return record;
+	return NULL;
+}
+
+void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call)
+{
+	AUTO_BUF struct buf why = { 0 };
+	struct agent_record *earlier = started_by(parent, call->id);
+
+	if (earlier)
+		agent_take_up(earlier, parent, call);
+	else if (!spawn(parent, request, call, &why))
+		tool_call_fail(call, "%s", why.p);
+}
+
+bool agent_needs_history(const struct agent *parent, const char *type)
+{
+	struct spawn_request request = { .type = type };
+	const struct agent_entry *e =
+		is_fork(parent, &request)
+			? NULL
+			: agent_registry_find(parent->tree->registry, str_from(type ? type : general_purpose));
+
+	return is_fork(parent, &request) || (e && e->definition->fork_context);
+}
+
+/* ---- for a skill --------------------------------------------------------------------------------------------------- */
+
+static bool runs_already(const struct agent_tree *t, struct str description)
+{
+	for (const struct agent *a = t->alive; a; a = a->next)
+		if (str_is(description, a->record->description))
+			return true;
+	return false;
+}
+
+void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call)
+{
+	AUTO_BUF struct buf description = { 0 };
+
+	buf_addf(&description, "skill %s", skill->name);
+	struct spawn_request request = {
+		.description = buf_str(&description),
+		.prompt = text,
+		.type = skill->agent ? skill->agent : "general-purpose",
+		.model = skill->model,
+		.effort = skill->effort,
+		.background_given = true,
+		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
+			      !runs_already(a->tree, buf_str(&description)),
+	};
+	agent_spawn(a, &request, call);
+}

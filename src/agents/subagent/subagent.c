@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ * subagent.c - drives a child through its phases. Callbacks record a fact and kick; every decision is in step().
+ *
+ *    STARTS --life[] is up--> RUNS <--notice, stop hook-- RESTS (its own children still work)
+ *       |                      |  ------turn over------->  |
+ *     failure, stop            +--> ENDS --ending[]--+
+ *       +----------------------------------------> TEARDOWN --life[] down--> its parent is told, freed */
+#include "agents/subagent/subagent.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/skill_use.h"
+#include "agents/agent/initial_messages.h"
+#include "agents/subagent/report.h"
+
+enum { STOPPED_HOOKS_MS = 5000 };
+
+static void on_kick(struct kick *kick);
+static void on_hooks_late(struct timer *timer);
+
+/* ---- facts --------------------------------------------------------------------------------------------------- */
+
+static void on_turn_end(struct agent *a)
+{
+	a->turn_over = true;
+	agent_kick(a);
+}
+
+static void on_notice(struct agent *a)
+{
+	agent_kick(a);
+}
+
+/* ---- making and freeing ---------------------------------------------------------------------------------------- */
+
+struct agent *subagent_new(struct agent *parent, struct agent_record *record, struct agent_definition *definition)
+{
+	struct agent *a = xcalloc(1, sizeof *a);
+	struct agent_tree *t = parent->tree;
+
+	agent_init(a, t, parent);
+	a->on_turn_end = on_turn_end;
+	a->on_notice = on_notice;
+	a->is_fork = !definition;
+	a->who = (struct event_agent){ .id = record->id,
+				       .type = record->type,
+				       .name = record->name,
+				       .description = record->description,
+				       .tool_use_id = record->tool_use_id,
+				       .parent_id = record->parent_id,
+				       .depth = record->depth };
+	a->record = record;
+	a->definition = definition;
+	a->kick.step = on_kick;
+	a->hook_limit.fire = on_hooks_late;
+	record->live = a;
+	record->state = AGENT_RUNNING;
+	record->ended_ms = 0;
+	parent->children++;
+	a->next = t->alive;
+	a->prev = &t->alive;
+	if (t->alive)
+		t->alive->prev = &a->next;
+	t->alive = a;
+	t->alive_count++;
+	return a;
+}
+
+/* It is no longer among those who work. */
+static void subagent_unlink(struct agent *a)
+{
+	agent_record_refresh(a->record);
+	*a->prev = a->next;
+	if (a->next)
+		a->next->prev = a->prev;
+	a->tree->alive_count--;
+	a->parent->children--;
+	a->record->live = NULL;
+}
+
+static void subagent_free(struct agent *a)
+{
+	kick_cancel(&a->kick);
+	timer_stop(a->tree->loop, &a->hook_limit);
+	agent_release(a);
+	free(a);
+}
+
+/* ---- phases ------------------------------------------------------------------------------------------------------ */
+
+static void begin(struct agent *a)
+{
+	struct err err = { 0 };
+
+	a->lived = true;
+	if (a->load) {
+		agent_restore_history(a, a->load);
+		agent_tree_restore(a, &a->load->delivered);
+	}
+	if (child_initial_messages(a, &err) < 0) {
+		buf_addf(&a->failure, "%s", err.text);
+		subagent_begin_end(a, AGENT_FAILED);
+		return;
+	}
+	subagent_launched(a);
+	a->phase = CHILD_RUNS;
+	if (!a->turn_over)
+		query_start(&a->query);
+}
+
+/* Of one in the background: its call is over, and it is not yet. */
+void subagent_launched(struct agent *a)
+{
+	if (a->record->background && a->call)
+		report_launched(TAKE(a->call), a->record);
+}
+
+void subagent_begin_end(struct agent *a, enum end_state end)
+{
+	a->end = end;
+	a->phase = CHILD_ENDS;
+	a->step = 0;
+	a->in_step = false;
+	for (struct agent *c = a->children ? a->tree->alive : NULL; c; c = c->next) {
+		if (c->parent != a)
+			continue;
+		if (a->suspend_asked)
+			c->suspend_asked = true;
+		else
+			c->stop_asked = true;
+		agent_kick(c);
+	}
+	agent_kick(a);
+}
+
+/* Runs one step of a table: true when it is over, with its failure in *err. */
+static bool run_step(struct agent *a, int (*fn)(struct agent *, struct err *), struct err *err)
+{
+	if (!a->in_step) {
+		a->in_step = true;
+		a->step_over = false;
+		a->step_err = (struct err){ 0 };
+		int status = fn ? fn(a, err) : 0;
+		if (status == STEP_TAKES_TIME && !a->step_over)
+			return false;
+		if (status < 0)
+			a->step_err = *err;
+		a->step_over = true;
+	}
+	if (!a->step_over)
+		return false;
+	a->in_step = false;
+	*err = a->step_err;
+	return true;
+}
+
+/* A step that waits is cut short; its end still comes. */
+static void expedite_step(struct agent *a)
+{
+	if (a->job)
+		worktree_job_cancel(a->job);
+	if (a->firing)
+		hook_cancel(a->firing);
+	agent_stop_awaiting_servers(a);
+	preload_stop(a->preload);
+	if (a->query.agent_slot.waiting) {
+		slot_leave(&a->tree->slots, &a->query.agent_slot);
+		agent_step_done(a, NULL);
+	}
+}
+
+static void on_hooks_late(struct timer *timer)
+{
+	struct agent *a = CONTAINER_OF(timer, struct agent, hook_limit);
+
+	if (a->firing)
+		hook_cancel(a->firing);
+}
+
+/* Whoever stops an agent does not wait for its stop hooks as long as they may take otherwise. */
+static void limit_hooks(struct agent *a)
+{
+	if ((a->stop_asked || a->suspend_asked) && a->firing && !timer_running(&a->hook_limit))
+		timer_start(a->tree->loop, &a->hook_limit, STOPPED_HOOKS_MS);
+}
+
+static bool go_down(struct agent *a);
+
+static void begin_teardown(struct agent *a, enum end_state end)
+{
+	a->end = end;
+	a->phase = CHILD_TEARDOWN;
+	a->step = a->lived ? life_count : a->step;
+	a->in_step = false;
+}
+
+static bool asked_to_end(const struct agent *a)
+{
+	return a->stop_asked || a->suspend_asked;
+}
+
+static void go_up(struct agent *a)
+{
+	const struct slot_pool *slots = &a->tree->slots;
+	struct err err = { 0 };
+
+	if (asked_to_end(a) && a->in_step && !a->step_over)
+		expedite_step(a);
+	while (a->step < life_count) {
+		if (!run_step(a, life[a->step].up, &err)) {
+			if (slots->taken + slots->waiting > slots->cap && a->query.agent_slot.waiting &&
+			    !agent_shares_history(a))
+				subagent_launched(a); /* its call need not wait for a slot */
+			return;
+		}
+		if (err.kind) {
+			if (!a->failure.n)
+				buf_addstr(&a->failure, err.text);
+			begin_teardown(a, asked_to_end(a) ? (a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED)
+							  : AGENT_FAILED);
+			return;
+		}
+		a->step++;
+		if (asked_to_end(a)) {
+			begin_teardown(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+			return;
+		}
+	}
+	begin(a);
+}
+
+static void turn_over(struct agent *a)
+{
+	struct query *q = &a->query;
+
+	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(a)) {
+		agent_leave_fallback(a);
+		agent_leave_turn_model(a);
+		query_start(q);
+		return;
+	}
+	if (a->children && q->end == QUERY_DONE && !asked_to_end(a)) {
+		a->phase = CHILD_RESTS;
+		slot_leave(&a->tree->slots, &q->agent_slot);
+		return;
+	}
+	end_reason(&a->failure, q);
+	subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : end_state_of(q));
+}
+
+static void run(struct agent *a)
+{
+	if (asked_to_end(a) && a->query.state != QUERY_IDLE)
+		query_cancel(&a->query);
+	if (!a->turn_over)
+		return;
+	a->turn_over = false;
+	turn_over(a);
+}
+
+/* Its children work; it goes on when one of them has something to tell, and ends when none is left. */
+static void rest(struct agent *a)
+{
+	if (asked_to_end(a)) {
+		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+	} else if (a->query.notice_count) {
+		a->phase = CHILD_RUNS;
+		agent_leave_fallback(a);
+		agent_leave_turn_model(a);
+		query_start(&a->query);
+	} else if (!a->children) {
+		subagent_begin_end(a, AGENT_COMPLETED);
+	}
+}
+
+/* True: the child is gone. */
+static bool go_to_end(struct agent *a)
+{
+	struct err err = { 0 };
+
+	if (a->children)
+		return false; /* no child outlives its parent */
+	while (a->step < ending_count) {
+		if (!run_step(a, ending[a->step].run, &err)) {
+			limit_hooks(a);
+			return false;
+		}
+		if (a->stop_blocked) {
+			a->stop_blocked = false;
+			a->phase = CHILD_RUNS;
+			(void)agent_remind(a, buf_str(&a->message), &err);
+			query_go_on(&a->query);
+			return false;
+		}
+		a->step++;
+	}
+	begin_teardown(a, a->end);
+	return go_down(a);
+}
+
+/* True: the child is gone. The step that failed undid itself; those before it are taken down, last first. */
+static bool go_down(struct agent *a)
+{
+	struct err err = { 0 };
+
+	while (a->step > 0) {
+		if (!run_step(a, life[a->step - 1].down, &err)) {
+			limit_hooks(a);
+			return false;
+		}
+		a->step--;
+	}
+	return true;
+}
+
+static void leave(struct agent *a)
+{
+	struct agent_tree *t = a->tree;
+	struct agent *parent = a->parent;
+	struct agent_record *record = a->record;
+
+	subagent_unlink(a);
+	subagent_tell(a);
+	subagent_free(a);
+	agent_record_end_waits(record);
+	if (parent->parent)
+		agent_kick(parent);
+	if (!t->alive_count)
+		agent_tree_tell_tasks(t);
+	if (!t->alive_count && t->on_idle)
+		t->on_idle(t);
+}
+
+static void on_kick(struct kick *kick)
+{
+	struct agent *a = CONTAINER_OF(kick, struct agent, kick);
+
+	if (a->phase == CHILD_STARTS)
+		go_up(a);
+	if (a->phase == CHILD_RUNS)
+		run(a);
+	if (a->phase == CHILD_RESTS)
+		rest(a);
+	bool over = a->phase == CHILD_ENDS ? go_to_end(a) : a->phase == CHILD_TEARDOWN && go_down(a);
+	if (over)
+		leave(a);
+}

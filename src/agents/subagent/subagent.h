@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * subagent.h - a child from its call to its end (docs/internals/subagent.md).
+ *
+ *     agent_spawn -> life[0..n] up -> turns -> ending[0..n] -> the parent is told, freed
+ *
+ * life.c has the table of steps with a way up and a way down, end.c the one order of every end. A tool call waits for a child:
+ * it is finished with the child's report, or at once with "launched" for one in the background, whose end becomes a
+ * notification. */
+#pragma once
+#include "agents/agent/life.h"
+
+/* Texts are borrowed until return */
+struct spawn_request {
+	struct str description, prompt;
+	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
+	bool background_given, background;
+	int64_t max_turns; /* 0: not given */
+};
+
+/* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
+ * very call had started before a crash goes on instead. */
+void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call);
+struct skill;
+/* context: fork. Starts a child with this text as its task; takes call as agent_spawn() does. */
+void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call);
+/* Whether a child of this type (NULL: none named) gets its parent's history: then its call starts when the answer that
+ * makes it is complete. */
+bool agent_needs_history(const struct agent *parent, const char *type);
+/* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
+ * in the background. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
+int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
+		   struct err *err);
+/* Ends it; by_user: it is not resumed by agents. */
+void agent_stop(struct agent_record *record, bool by_user);
+/* The child that this call waits for. */
+void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
+/* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
+bool agent_to_background(struct agent *a);
+/* After a resumed parent is open: children that were at work go on, ends that were not told are told. */
+void agent_tree_restore(struct agent *parent, const struct map *delivered);
+/* Would that find anything for the main agent? */
+bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
+
+/* Between the files of this room */
+struct agent *subagent_new(struct agent *parent, struct agent_record *record,
+			   struct agent_definition *definition); /* takes it */
+void subagent_begin_end(struct agent *a, enum end_state end);
+void subagent_launched(struct agent *a);
+void subagent_tell(struct agent *a);
+
+enum { AGENT_NOTICE_LEN = 40 };
+void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
+void agent_record_notify(struct agent_record *t, struct agent *parent,
+			 struct str notes); /* its end, to one who does not wait */
+struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
+void agent_take_up(struct agent_record *record, struct agent *parent, struct tool_call *call);
+
+struct end_step {
+	const char *name;
+	int (*run)(struct agent *a, struct err *err);
+};
+extern const struct end_step ending[];
+extern const size_t ending_count;
+
+/* ---- foreground or background? The one function that decides ------------------------------------------------------ */
+
+struct placement {
+	bool disabled;    /* CLAUDE_CODE_DISABLE_BACKGROUND_TASKS */
+	bool call_says;   /* the call has run_in_background ... */
+	bool call_wants;  /* ... and this is its value */
+	bool definition;  /* background: true in the definition */
+	bool coordinator; /* the caller coordinates workers */
+	bool fork_mode;   /* forks are implied, and everything runs in the background */
+	bool host;        /* the host asked for it */
+	bool by_default;  /* CADRE_BACKGROUND_DEFAULT: what nobody spoke about */
+};
+
+bool placement_background(const struct placement *p);
+
+/* ---- what a child was born under stays with it for life ----------------------------------------------------------- */
+
+/* Of a new child of parent: into its record, for its meta file. A child of the main agent has no limits but its own. */
+void limits_note(struct agent_record *t, const struct agent *parent);
+
+struct limits {
+	struct permission_line gone; /* ancestors that parent's line lacks */
+	const char *root;            /* where the child began, in the record's arena; NULL: where its parent is */
+};
+
+/* For a child that goes on under parent. -ERR_DENIED: what it was born under cannot be read or not be given to it. */
+int limits_restore(struct agent_record *t, const struct agent *parent, struct limits *ret_limits, struct err *err);
+
+/* ---- a word from one agent to another that runs. It is on disk before the sender is told that it waits ------------ */
+
+/* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
+int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
+int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
