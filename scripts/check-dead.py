@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check-dead.py [BUILD]: TAP. Each function and table that a file of src/ exports has a reason to be exported: another file of
-src/ or modeld/ uses it, include/cadre.h declares it, or its own file uses it and a unit test enters there. Everything else is
+src/ or modeld/ uses it, include/cadre.h declares it, or its own file uses it and a unit test or a fuzzer enters there. Everything else is
 to be static, or is dead: what only tests use goes together with those tests.
 
 It reads the symbol tables of the object files in BUILD (default build-test), so it sees what the linker sees: a comment, a
@@ -65,7 +65,7 @@ def check_itself():
 def main():
     build = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build-test"
     objects = [*(build / "src").glob("libroom_*.a.p/*.o"), *(build / "cadre.p").glob("*.o"), *(build / "modeld").glob("*.p/*.o")]
-    tests = [*(build / "tests").glob("*.p/*.o")]
+    tests = [*(build / "tests").glob("*.p/*.o"), *(build / "fuzz").glob("*.p/*.o")]
     promised = set(re.findall(r"\b(cadre_\w+)\(", (ROOT / "include" / "cadre.h").read_text()))
     sources = {}
     for file in (ROOT / "src").rglob("*.c"):

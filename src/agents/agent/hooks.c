@@ -30,7 +30,8 @@ static const char *env_file_name(enum hook_event event)
 	return NULL;
 }
 
-const char *env_file_begin(const struct agent_tree *t, enum hook_event event, struct arena *a)
+/* Empties the event's file; its hooks may make it. NULL: it has none, or there is no place for one. In the arena. */
+static const char *env_file_begin(const struct agent_tree *t, enum hook_event event, struct arena *a)
 {
 	const char *name = env_file_name(event);
 
@@ -190,7 +191,7 @@ void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcom
 /* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
-void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes)
+static void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };

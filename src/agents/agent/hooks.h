@@ -29,9 +29,6 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 
 /* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
 
-/* Those of a definition: the agent's own from now on. notes: what keeps some of them from running, a line each. */
-void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes);
-
 /* Steps of life[] and ending[] */
 int agent_step_hooks(struct agent *a, struct err *err);
 int agent_unregister_hooks(struct agent *a, struct err *err);
@@ -68,6 +65,4 @@ void todo_show_cancel(struct tool_call *call); /* a tool's .cancel */
 
 /* ---- shell lines that hooks leave for the commands of their session (CLAUDE_ENV_FILE) ----------------------------- */
 
-/* Empties the event's file; its hooks may make it. NULL: it has none, or there is no place for one. In the arena. */
-const char *env_file_begin(const struct agent_tree *t, enum hook_event event, struct arena *a);
 void env_files_remove(const struct agent_tree *t);

@@ -70,7 +70,8 @@ static void join_inline(struct joining *j, struct json_member m)
 	mcp_server_unref(server);
 }
 
-void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes)
+/* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
+static void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct joining j = { a, d, notes };

@@ -4,9 +4,6 @@
 #pragma once
 #include "agents/agent/life.h"
 
-/* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
-void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes);
-
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
 int agent_join_servers(struct agent *a, struct err *err);
 int agent_leave_servers(struct agent *a, struct err *err);

@@ -51,7 +51,7 @@ void query_emit(struct query *q, struct event *event)
 
 static void on_granted(struct governor_slot *slot)
 {
-	query_kick(CONTAINER_OF(slot, struct query, agent_slot));
+	query_kick(CONTAINER_OF(slot, struct query, slot));
 }
 
 static void on_slot_taken(struct agent_slot *slot)

@@ -40,7 +40,9 @@ static int restore_root(struct agent_record *t, const struct json *record, const
 	return 0;
 }
 
-int limits_restore(struct agent_record *t, const struct agent *parent, struct limits *ret_limits, struct err *err)
+/* For a child that goes on under parent. -ERR_DENIED: what it was born under cannot be read or not be given to it. */
+static int limits_restore(struct agent_record *t, const struct agent *parent, struct limits *ret_limits,
+			  struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	bool parent_gone = strcmp(parent->who.id, t->parent_id) != 0;

@@ -11,6 +11,8 @@
 #include "agents/agent/initial_messages.h"
 #include "agents/subagent/report.h"
 
+static void subagent_begin_end(struct agent *a, enum end_state end);
+
 enum { STOPPED_HOOKS_MS = 5000 };
 
 static void on_kick(struct kick *kick);
@@ -113,7 +115,7 @@ void subagent_launched(struct agent *a)
 		report_launched(TAKE(a->call), a->record);
 }
 
-void subagent_begin_end(struct agent *a, enum end_state end)
+static void subagent_begin_end(struct agent *a, enum end_state end)
 {
 	a->end = end;
 	a->phase = CHILD_ENDS;

@@ -44,7 +44,6 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 /* Between the files of this room */
 struct agent *subagent_new(struct agent *parent, struct agent_record *record,
 			   struct agent_definition *definition); /* takes it */
-void subagent_begin_end(struct agent *a, enum end_state end);
 void subagent_launched(struct agent *a);
 void subagent_tell(struct agent *a);
 
@@ -86,9 +85,6 @@ struct limits {
 	struct permission_line gone; /* ancestors that parent's line lacks */
 	const char *root;            /* where the child began, in the record's arena; NULL: where its parent is */
 };
-
-/* For a child that goes on under parent. -ERR_DENIED: what it was born under cannot be read or not be given to it. */
-int limits_restore(struct agent_record *t, const struct agent *parent, struct limits *ret_limits, struct err *err);
 
 /* ---- a word from one agent to another that runs. It is on disk before the sender is told that it waits ------------ */
 

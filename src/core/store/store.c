@@ -37,7 +37,10 @@ static void on_sync_kick(struct kick *kick);
 
 void store_init(struct store *s, struct loop *loop, const char *config_dir)
 {
-	*s = (struct store){ .config_dir = xstrdup(config_dir), .loop = loop, .most_open = STORE_OPEN_FILES, .kick = { .step = on_sync_kick } };
+	*s = (struct store){ .config_dir = xstrdup(config_dir),
+			     .loop = loop,
+			     .most_open = STORE_OPEN_FILES,
+			     .kick = { .step = on_sync_kick } };
 	s->queue_end = &s->queue;
 }
 

@@ -8,6 +8,12 @@
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
 
+static enum auth_step auth_step_register(struct auth_flow *f);
+
+static enum auth_step auth_step_consent(struct auth_flow *f);
+
+static enum auth_step auth_step_client(struct auth_flow *f);
+
 static enum auth_step (*const steps[AUTH_END])(struct auth_flow *) = {
 	[AUTH_RENEW] = auth_step_renew,       [AUTH_RESOURCE] = auth_step_resource, [AUTH_ISSUER] = auth_step_issuer,
 	[AUTH_CLIENT] = auth_step_client,     [AUTH_REGISTER] = auth_step_register, [AUTH_CONSENT] = auth_step_consent,
@@ -34,7 +40,8 @@ enum auth_step auth_flow_fail(struct auth_flow *f)
 	return auth_flow_enter(f, AUTH_END);
 }
 
-void auth_flow_notify(void *flow)
+/* a fact was recorded somewhere: one step, on the next turn */
+static void auth_flow_notify(void *flow)
 {
 	struct auth_flow *f = flow;
 
@@ -259,7 +266,8 @@ static bool is_vain(const struct auth_flow *f)
 	return f->more && f->had && oauth_scope_covers(f->had->scope, f->grant.scope);
 }
 
-enum auth_step auth_step_client(struct auth_flow *f)
+/* auth_flow.c */
+static enum auth_step auth_step_client(struct auth_flow *f)
 {
 	f->grant.issuer = f->issuer.issuer ? f->issuer.issuer : f->issuer.token_url;
 	f->grant.token_url = f->issuer.token_url;
@@ -301,7 +309,8 @@ static enum auth_step register_start(struct auth_flow *f)
 	return AUTH_WAIT;
 }
 
-enum auth_step auth_step_register(struct auth_flow *f)
+/* auth_flow.c */
+static enum auth_step auth_step_register(struct auth_flow *f)
 {
 	int status = 0;
 	struct str answer;
@@ -408,7 +417,8 @@ static enum auth_step consent_take_dead_end(struct auth_flow *f)
 	return auth_flow_fail(f);
 }
 
-enum auth_step auth_step_consent(struct auth_flow *f)
+/* auth_flow.c */
+static enum auth_step auth_step_consent(struct auth_flow *f)
 {
 	const struct oauth_reply *reply = oauth_callback_reply(f->callback);
 

@@ -99,7 +99,6 @@ enum auth_step auth_flow_fail(struct auth_flow *f);    /* the end, with what err
 void auth_flow_get(struct auth_flow *f, const char *url);
 /* type: Content-Type. authorization: a header or NULL. */
 void auth_flow_post(struct auth_flow *f, const char *url, const char *type, const char *authorization, struct str body);
-void auth_flow_notify(void *flow); /* a fact was recorded somewhere: one step, on the next turn */
 const char *auth_flow_redirect_uri(struct auth_flow *f);
 
 enum auth_step auth_step_renew(struct auth_flow *f);    /* oauth_token.c */
@@ -107,6 +106,3 @@ enum auth_step auth_step_identity(struct auth_flow *f); /* oauth_token.c */
 enum auth_step auth_step_grant(struct auth_flow *f);    /* oauth_token.c */
 enum auth_step auth_step_resource(struct auth_flow *f); /* oauth_discovery.c */
 enum auth_step auth_step_issuer(struct auth_flow *f);   /* oauth_discovery.c */
-enum auth_step auth_step_client(struct auth_flow *f);   /* auth_flow.c */
-enum auth_step auth_step_register(struct auth_flow *f); /* auth_flow.c */
-enum auth_step auth_step_consent(struct auth_flow *f);  /* auth_flow.c */

@@ -15,7 +15,8 @@
 
 enum { SECRET_BYTES = 32, DIGEST_BYTES = 32 };
 
-void oauth_base64url(struct buf *out, const void *p, size_t n)
+/* without '=' at the end */
+static void oauth_base64url(struct buf *out, const void *p, size_t n)
 {
 	size_t from = out->n;
 

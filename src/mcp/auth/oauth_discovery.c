@@ -307,7 +307,9 @@ int oauth_issuer_read(struct arena *arena, struct str document, const char *issu
 	return 0;
 }
 
-int oauth_issuer_default(struct arena *arena, const char *server_url, struct oauth_issuer *ret_issuer, struct err *err)
+/* Without a document, by the rules of 2025-03-26: fixed paths at the origin. */
+static int oauth_issuer_default(struct arena *arena, const char *server_url, struct oauth_issuer *ret_issuer,
+				struct err *err)
 {
 	struct oauth_url url;
 

@@ -50,5 +50,3 @@ struct oauth_issuer {
 /* issuer: what it must call itself, NULL: anything. Every address is checked (oauth_url_check). */
 int oauth_issuer_read(struct arena *arena, struct str document, const char *issuer, bool loopback_allowed,
 		      struct oauth_issuer *ret_issuer, struct err *err);
-/* Without a document, by the rules of 2025-03-26: fixed paths at the origin. */
-int oauth_issuer_default(struct arena *arena, const char *server_url, struct oauth_issuer *ret_issuer, struct err *err);

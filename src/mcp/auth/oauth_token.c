@@ -205,8 +205,9 @@ int oauth_token_read(struct arena *arena, int status, struct str answer, const c
 	return 0;
 }
 
-int oauth_assertion_read(struct arena *arena, int status, struct str answer, const char **ret_assertion,
-			 struct err *err)
+/* The answer of an identity provider: an assertion for another token endpoint. */
+static int oauth_assertion_read(struct arena *arena, int status, struct str answer, const char **ret_assertion,
+				struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root = parse_answer(&reader, answer);

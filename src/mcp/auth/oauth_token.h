@@ -40,6 +40,3 @@ void oauth_grant_free(struct oauth_grant *g);
  * the arena. -ERR_DENIED: refused; -ERR_PROTOCOL: not an answer of a token endpoint. */
 int oauth_token_read(struct arena *arena, int status, struct str answer, const char *asked, const char *old_refresh,
 		     struct oauth_token *ret_token, const char **ret_refused, struct err *err);
-/* The answer of an identity provider: an assertion for another token endpoint. */
-int oauth_assertion_read(struct arena *arena, int status, struct str answer, const char **ret_assertion,
-			 struct err *err);

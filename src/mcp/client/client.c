@@ -14,6 +14,8 @@
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
 
+static void mcp_client_say_closed(const struct mcp_client *c, struct err *err);
+
 /* ---- the way to a connection ---- */
 
 enum {
@@ -326,7 +328,8 @@ static void client_free(struct mcp_client *c)
 	free(c);
 }
 
-void mcp_client_say_closed(const struct mcp_client *c, struct err *err)
+/* how calls end when we close it */
+static void mcp_client_say_closed(const struct mcp_client *c, struct err *err)
 {
 	(void)err_set(err, ERR_CANCELLED, "the connection to the server %.60s was closed", c->server->name);
 }

@@ -70,7 +70,6 @@ struct mcp_client {
 /* client.c */
 void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
-void mcp_client_say_closed(const struct mcp_client *c, struct err *err); /* how calls end when we close it */
 /* client_requests.c */
 extern const struct mcp_rpc_handlers mcp_client_rpc_handlers; /* what the server sends by itself */
 void mcp_elicitations_drop(struct mcp_client *c);

@@ -8,6 +8,12 @@
 #include "mcp/transport/exchange.h"
 #include "mcp/transport/transport_int.h"
 
+static void remote_helper_stop(struct remote *r);
+
+static int remote_helper_start(struct remote *r, struct err *err);
+
+static void remote_helper_release(struct remote *r);
+
 enum { OWN_HEADERS = 8 };
 
 static void kick_all(struct remote *r)
@@ -132,7 +138,7 @@ void remote_challenge(struct remote *r, const struct exchange *x)
 		remote_authorise(r, x->status, buf_str(&x->challenge));
 }
 
-void remote_helper_done(struct remote *r)
+static void remote_helper_done(struct remote *r)
 {
 	if (r->helper.failed)
 		remote_close(r, &r->helper.err);
@@ -297,7 +303,8 @@ static const char *const *helper_environment(const struct remote *r, struct aren
 	return env;
 }
 
-int remote_helper_start(struct remote *r, struct err *err)
+/* Runs it if the server has one that may run. remote_helper_done is called when it has ended. */
+static int remote_helper_start(struct remote *r, struct err *err)
 {
 	static const struct child_handlers handlers = { on_helper_output, on_helper_exit };
 	const struct mcp_transport *t = &r->core.t;
@@ -320,13 +327,13 @@ int remote_helper_start(struct remote *r, struct err *err)
 	return 0;
 }
 
-void remote_helper_stop(struct remote *r)
+static void remote_helper_stop(struct remote *r)
 {
 	if (r->helper.child)
 		child_kill(r->helper.child, SIGKILL);
 }
 
-void remote_helper_release(struct remote *r)
+static void remote_helper_release(struct remote *r)
 {
 	arena_release(&r->helper.arena);
 	buf_release(&r->helper.out);

@@ -51,9 +51,3 @@ const char *const *remote_headers(struct remote *r, const struct exchange *x, st
 void remote_close(struct remote *r, const struct err *err);
 void remote_settle(struct remote *r); /* something has ended: was it the last? */
 void remote_release(struct remote *r);
-
-/* Runs it if the server has one that may run. remote_helper_done is called when it has ended. */
-int remote_helper_start(struct remote *r, struct err *err);
-void remote_helper_stop(struct remote *r);
-void remote_helper_done(struct remote *r);
-void remote_helper_release(struct remote *r);

@@ -10,7 +10,7 @@ struct server_call {
 	struct server_call *next, **prev; /* in session->server_calls */
 	struct tool tool;                 /* under the name that models, rules and hooks know it by */
 	struct tool_call *call;           /* owned */
-	struct mcp_lease_call *open;       /* NULL: not asked, or answered */
+	struct mcp_lease_call *open;      /* NULL: not asked, or answered */
 	struct arena arena;
 	const char *server, *tool_name;
 	uint64_t timeout_ms;
@@ -58,10 +58,10 @@ static void server_tool_start(struct tool_call *call)
 	json_kraw(&w, "arguments", json_raw(call->input));
 	json_close(&w);
 	c->open = mcp_lease_call(link, &(struct mcp_call){ .method = "tools/call",
-							  .params = buf_str(&params),
-							  .timeout_ms = c->timeout_ms,
-							  .answer = on_answer,
-							  .data = c });
+							   .params = buf_str(&params),
+							   .timeout_ms = c->timeout_ms,
+							   .answer = on_answer,
+							   .data = c });
 }
 
 static void server_tool_cancel(struct tool_call *call)

@@ -86,14 +86,6 @@ static void on_notice(struct agent *a)
 	session_kick(s);
 }
 
-void turn_interrupt(struct cadre_session *s)
-{
-	if (!turn_is_running(&s->turn))
-		return;
-	s->turn.interrupted = true;
-	session_kick(s);
-}
-
 static void on_children_late(struct timer *timer)
 {
 	struct cadre_session *s = CONTAINER_OF(timer, struct cadre_session, children_wait);
@@ -576,8 +568,10 @@ int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
 
 void cadre_interrupt(struct cadre_session *s)
 {
-	if (s)
-		turn_interrupt(s);
+	if (!s || !turn_is_running(&s->turn))
+		return;
+	s->turn.interrupted = true;
+	session_kick(s);
 }
 
 void cadre_close(struct cadre_session *s)

@@ -87,7 +87,6 @@ void turn_release(struct cadre_session *s);
 void turn_announce(struct cadre_session *s);
 /* The work that the state waits for has ended: records it and kicks. */
 void turn_work_over(struct cadre_session *s);
-void turn_interrupt(struct cadre_session *s); /* nothing if no turn runs */
 /* Queues one step of the session, however often; until then the session counts as at work. */
 void session_kick(struct cadre_session *s);
 

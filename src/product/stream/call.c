@@ -47,9 +47,9 @@ void wire_mcp_resource(const struct wire_request *r)
 	json_kstr(&out, "uri", uri);
 	json_close(&out);
 	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
-						      .params = buf_str(&params),
-						      .answer = on_answer,
-						      .data = wire_later(r) });
+						       .params = buf_str(&params),
+						       .answer = on_answer,
+						       .data = wire_later(r) });
 }
 
 /* ---- a tool ------------------------------------------------------------------------------------------------------ */
