@@ -60,9 +60,10 @@ def run(lab, out, *turns, options=()):
     results = [block for frame in done.frames() if frame.get("type") == "user" and frame.get("parent_tool_use_id")
                for block in frame["message"]["content"] if isinstance(block, dict) and block.get("type") == "tool_result"]
     texts = [(block.get("is_error", False), json.dumps(block["content"])) for block in results]
-    swaps = int(re.search(r"(\d+) swaps", texts[-1][1]).group(1))
+    # The end of the swapper is told to the child, which may begin again with its first turn: only the first pass counts.
+    end, swaps = next((i, int(m.group(1))) for i, (_, text) in enumerate(texts) if (m := re.search(r"(\d+) swaps", text)))
     assert swaps > 50, swaps
-    return texts[2:-1]
+    return texts[2:end]
 
 
 def check_outside(lab, out):
