@@ -56,17 +56,6 @@ static void add_content(struct buf *out, const struct json *content, struct aren
 	}
 }
 
-static struct segment *cut_result(const struct json *root, struct arena *a)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	add_content(&text, json_get(root, "content"), a);
-	text.n = MIN(text.n, (size_t)RESULT_BYTES);
-	buf_addstr(&text, "\n[the rest of this result was left out]");
-	return segment_tool_result(json_str(json_get(root, "tool_use_id"), a), buf_str(&text),
-				   json_bool(json_get(root, "is_error")));
-}
-
 /* What the model said itself stays as it is. */
 static struct segment *shorten(struct block b)
 {
@@ -79,8 +68,14 @@ static struct segment *shorten(struct block b)
 		return segment_new(b.kind, b.json);
 	if (b.kind == SEGMENT_TEXT)
 		return cut_text(json_str(json_get(root, "text"), &a));
-	if (b.kind == SEGMENT_TOOL_RESULT)
-		return cut_result(root, &a);
+	if (b.kind == SEGMENT_TOOL_RESULT) {
+		AUTO_BUF struct buf text = { 0 };
+		add_content(&text, json_get(root, "content"), &a);
+		text.n = MIN(text.n, (size_t)RESULT_BYTES);
+		buf_addstr(&text, "\n[the rest of this result was left out]");
+		return segment_tool_result(json_str(json_get(root, "tool_use_id"), &a), buf_str(&text),
+					   json_bool(json_get(root, "is_error")));
+	}
 	return segment_text(STR("[an image or a document was left out]"));
 }
 

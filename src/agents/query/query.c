@@ -277,16 +277,6 @@ static enum step answer_over(struct query *q)
 	return q->call_count ? query_set_state(q, QUERY_TOOLS) : after_answer(q);
 }
 
-/* The server does not take the conversation as it is. */
-static enum step rescue(struct query *q)
-{
-	struct failure refusal = q->model.failure;
-
-	answer_drop(q);
-	model_call_reset(&q->model);
-	return compact_rescue(q, &refusal);
-}
-
 static enum step step_stream(struct query *q)
 {
 	struct err err = { 0 };
@@ -301,8 +291,13 @@ static enum step step_stream(struct query *q)
 	/* A tool of this answer may have run: what is complete of it is the answer. */
 	if (!q->model.failure.kind || q->call_count)
 		return answer_over(q);
-	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q))
-		return rescue(q);
+	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q)) {
+		/* The server does not take the conversation as it is. */
+		struct failure refusal = q->model.failure;
+		answer_drop(q);
+		model_call_reset(&q->model);
+		return compact_rescue(q, &refusal);
+	}
 	return query_try_again(q);
 }
 
@@ -402,24 +397,18 @@ static void on_kick(struct kick *kick)
 
 /* ---- from outside -------------------------------------------------------------------------------------------- */
 
-static void make_reminder(struct query *q)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (!q->config.reminder)
-		return;
-	buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", q->config.reminder);
-	struct segment *block = segment_text(buf_str(&text));
-	buf_addch(&q->reminder, ',');
-	buf_add(&q->reminder, block->bytes, block->len);
-	segment_unref(block);
-}
-
 void query_init(struct query *q, const struct query_config *config)
 {
 	*q = (struct query){ .config = *config, .last_mark = UINT32_MAX };
 	head_ref(q->config.head);
-	make_reminder(q);
+	AUTO_BUF struct buf text = { 0 };
+	if (q->config.reminder) {
+		buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", q->config.reminder);
+		struct segment *block = segment_text(buf_str(&text));
+		buf_addch(&q->reminder, ',');
+		buf_add(&q->reminder, block->bytes, block->len);
+		segment_unref(block);
+	}
 	q->kick.step = on_kick;
 	q->timer.fire = on_timer;
 	q->slot.on_granted = on_granted;

@@ -10,15 +10,6 @@ static struct answer_ids ids_of(const struct query *q)
 	return (struct answer_ids){ a->message_id, a->model, q->model.request_id };
 }
 
-static void remember_shown(struct query *q, const char *uuid)
-{
-	if (q->shown_count == q->shown_cap) {
-		q->shown_cap = q->shown_cap ? q->shown_cap * 2 : 4;
-		q->shown = xrealloc(q->shown, q->shown_cap * sizeof *q->shown);
-	}
-	memcpy(q->shown[q->shown_count++], uuid, sizeof *q->shown);
-}
-
 void answer_forget_shown(struct query *q)
 {
 	free(q->shown);
@@ -49,7 +40,11 @@ static void emit_block(struct query *q, const struct segment *block, const char 
 	free(supersedes);
 	if (q->superseding)
 		answer_forget_shown(q);
-	remember_shown(q, uuid);
+	if (q->shown_count == q->shown_cap) {
+		q->shown_cap = q->shown_cap ? q->shown_cap * 2 : 4;
+		q->shown = xrealloc(q->shown, q->shown_cap * sizeof *q->shown);
+	}
+	memcpy(q->shown[q->shown_count++], uuid, sizeof *q->shown);
 }
 
 void answer_add_text(struct buf *out, const struct segment *block)

@@ -219,13 +219,6 @@ static int replace(struct query *q, char uuid[UUID_LEN + 1], struct err *err)
 	return 0;
 }
 
-/* A conversation that is full again at once would be summed up again and again: that helps nobody. */
-static void judge(struct query *q)
-{
-	q->compacted = true;
-	q->compact_failures = context_is_full(q) ? MOST_FAILURES : 0;
-}
-
 static enum step take_summary(struct query *q)
 {
 	struct compaction *c = q->compaction;
@@ -236,7 +229,9 @@ static enum step take_summary(struct query *q)
 		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
 		return STEP_AGAIN;
 	}
-	judge(q);
+	/* A conversation that is full again at once would be summed up again and again: that helps nobody. */
+	q->compacted = true;
+	q->compact_failures = context_is_full(q) ? MOST_FAILURES : 0;
 	tell(q, EVENT_COMPACTING, "success", NULL);
 	tell(q, EVENT_COMPACTED, "success", uuid);
 	c->phase = COMPACT_SHOWN;
@@ -246,17 +241,6 @@ static enum step take_summary(struct query *q)
 }
 
 /* ---- the request --------------------------------------------------------------------------------------------- */
-
-/* Calls are not run, whatever the model was told. */
-static void take_arrived(struct query *q)
-{
-	for (uint32_t i = 0; i < q->arrived_count; i++) {
-		if (q->arrived[i]->kind == SEGMENT_TEXT)
-			answer_add_text(&q->compaction->summary, q->arrived[i]);
-		segment_unref(q->arrived[i]);
-	}
-	q->arrived_count = 0;
-}
 
 /* What it cost is in the file, whether it was of use or not. */
 static int close_answer(struct query *q, struct err *err)
@@ -287,7 +271,13 @@ enum step compact_stream(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
-	take_arrived(q);
+	/* Calls are not run, whatever the model was told. */
+	for (uint32_t i = 0; i < q->arrived_count; i++) {
+		if (q->arrived[i]->kind == SEGMENT_TEXT)
+			answer_add_text(&q->compaction->summary, q->arrived[i]);
+		segment_unref(q->arrived[i]);
+	}
+	q->arrived_count = 0;
 	if (!q->request_over)
 		return STEP_WAIT;
 	query_leave_governor(q);

@@ -7,28 +7,18 @@
 enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
 enum { DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
-/* Between two requests: all tries of one are the same bytes. */
-static void take_head(struct query *q)
-{
-	if (!q->next_head)
-		return;
-	head_unref(q->config.head);
-	q->config.head = TAKE(q->next_head);
-	q->config.model = q->next_model;
-}
-
-static void take_endpoint(struct query *q)
-{
-	if (!q->next_endpoint || q->next_endpoint == q->config.endpoint)
-		return;
-	q->config.endpoint = q->model.endpoint = TAKE(q->next_endpoint);
-	q->model.shard = 0; /* it was one of the other client */
-}
-
 enum step query_enter_gate(struct query *q)
 {
-	take_head(q);
-	take_endpoint(q);
+	/* Between two requests: all tries of one are the same bytes. */
+	if (q->next_head) {
+		head_unref(q->config.head);
+		q->config.head = TAKE(q->next_head);
+		q->config.model = q->next_model;
+	}
+	if (q->next_endpoint && q->next_endpoint != q->config.endpoint) {
+		q->config.endpoint = q->model.endpoint = TAKE(q->next_endpoint);
+		q->model.shard = 0; /* it was one of the other client */
+	}
 	q->attempt = 0;
 	q->asked_ms = loop_now_ms(q->config.loop);
 	q->deadline_ms =

@@ -143,17 +143,6 @@ static bool enter(struct worktree_job *job)
 	return true;
 }
 
-static void leave(struct worktree_job *job)
-{
-	struct worktree_repo *repo = job->repo;
-
-	if (!repo || repo->holder != job)
-		return;
-	repo->holder = NULL;
-	repo_unlock(repo, REPO_LIST);
-	pool_kick_all(job->pool);
-}
-
 /* A cancel is heard between two steps: the end of a step knows what its command has made, and undo needs to. */
 static void on_job_kick(struct kick *kick)
 {
@@ -162,7 +151,12 @@ static void on_job_kick(struct kick *kick)
 	if (job->git.child || (job->fill && job->fill->running))
 		return;
 	if (job->begun) {
-		leave(job);
+		struct worktree_repo *repo = job->repo;
+		if (repo && repo->holder == job) {
+			repo->holder = NULL;
+			repo_unlock(repo, REPO_LIST);
+			pool_kick_all(job->pool);
+		}
 		job->step->end(job);
 		return;
 	}
@@ -233,17 +227,6 @@ void pool_kick_all(struct worktree_pool *pool)
 	loop_kick(pool->loop, &pool->kick);
 }
 
-static void start_waiting(struct worktree_pool *pool)
-{
-	while (pool->waiting && pool->active_count < PARALLEL_JOBS) {
-		struct worktree_job *job = pool->waiting;
-		unlink_job(job);
-		job->counted = true;
-		pool->active_count++;
-		make_active(job);
-	}
-}
-
 static bool remove_spare(struct worktree_pool *pool)
 {
 	bool any = false;
@@ -264,7 +247,13 @@ static void on_pool_kick(struct kick *kick)
 {
 	struct worktree_pool *pool = CONTAINER_OF(kick, struct worktree_pool, kick);
 
-	start_waiting(pool);
+	while (pool->waiting && pool->active_count < PARALLEL_JOBS) {
+		struct worktree_job *job = pool->waiting;
+		unlink_job(job);
+		job->counted = true;
+		pool->active_count++;
+		make_active(job);
+	}
 	if (!pool->drained || pool->active || pool->waiting || pool->sweeps || remove_spare(pool))
 		return;
 	for (struct worktree_repo *repo = pool->repos; repo; repo = repo->next)

@@ -55,16 +55,6 @@ static char *next_real_path(struct arena *a, struct str *rest)
 	return real ? arena_strdup(a, real) : NULL;
 }
 
-static int probe_failure(struct worktree_job *job)
-{
-	struct str said = git_said(&job->git);
-
-	if (str_has(said, STR("not a git repository")))
-		return err_set(&job->err, ERR_NOT_FOUND,
-			       "%s is not in a git repository; an isolated agent needs one for its worktree", job->cwd);
-	return err_set(&job->err, ERR_IO, "cannot find the repository of %s: " STR_FMT, job->cwd, STR_ARG(said));
-}
-
 static int read_probe(struct worktree_job *job)
 {
 	struct arena *a = &job->memory;
@@ -73,8 +63,15 @@ static int read_probe(struct worktree_job *job)
 	const char *git_dir = next_real_path(a, &rest);
 
 	job->top = next_real_path(a, &rest);
-	if (!common || !git_dir || !job->top)
-		return probe_failure(job);
+	if (!common || !git_dir || !job->top) {
+		struct str said = git_said(&job->git);
+		if (str_has(said, STR("not a git repository")))
+			return err_set(&job->err, ERR_NOT_FOUND,
+				       "%s is not in a git repository; an isolated agent needs one for its worktree",
+				       job->cwd);
+		return err_set(&job->err, ERR_IO, "cannot find the repository of %s: " STR_FMT, job->cwd,
+			       STR_ARG(said));
+	}
 	struct str head = rest.p ? str_cut(&rest, '\n') : STR("");
 	if (!git_ok(&job->git) || !record_commit_valid(head))
 		return err_set(&job->err, ERR_NOT_FOUND,
@@ -110,15 +107,6 @@ static void sweep_end(struct worktree_job *job)
 static const struct worktree_step step_sweep = { .name = "sweep", .begin = sweep_end, .end = sweep_end };
 
 /* ---- place: a name that is free, and the way to fill it ---- */
-
-static struct worktree *new_worktree(struct worktree_job *job)
-{
-	struct worktree *w = worktree_new(job->repo, job->agent_id, job->base);
-
-	w->origin = arena_strdup(&w->memory, job->top);
-	w->sparse = job->sparse_paths[0] != NULL;
-	return w;
-}
 
 /* An agent comes back to a worktree that is there. */
 static int claim(struct worktree_job *job)
@@ -188,7 +176,10 @@ static void place_begin(struct worktree_job *job)
 		job_fail(job);
 		return;
 	}
-	job->w = new_worktree(job);
+	struct worktree *w = worktree_new(job->repo, job->agent_id, job->base);
+	w->origin = arena_strdup(&w->memory, job->top);
+	w->sparse = job->sparse_paths[0] != NULL;
+	job->w = w;
 	bool there = lstat(job->w->path, &st) == 0;
 	if (there && S_ISLNK(st.st_mode)) {
 		err_set(&job->err, ERR_DENIED, "%s is a symbolic link", job->w->path);
@@ -359,22 +350,17 @@ const struct worktree_step step_taken = { .name = "taken", .begin = taken_begin 
 
 /* ---- undo ---- */
 
-/* A git that was killed while it added has not said where. It names its directory after the worktree's. */
-static void find_half_made(struct worktree_job *job)
-{
-	struct worktree *w = job->w;
-	struct worktree_record r;
-	const char *admin = arena_printf(&w->memory, "%s/worktrees/agent-%s", w->common, w->agent_id);
-
-	if (record_read(admin, &r, NULL) == 0 && r.kind == RECORD_MAKING && !strcmp(r.agent_id, w->agent_id) &&
-	    r.owner.pid == job->pool->self.pid)
-		w->admin = admin;
-}
-
 static void undo_begin(struct worktree_job *job)
 {
-	if (job->registered && !job->w->admin)
-		find_half_made(job);
+	if (job->registered && !job->w->admin) {
+		/* A git that was killed while it added has not said where. It names its directory after the worktree's. */
+		struct worktree *w = job->w;
+		struct worktree_record r;
+		const char *admin = arena_printf(&w->memory, "%s/worktrees/agent-%s", w->common, w->agent_id);
+		if (record_read(admin, &r, NULL) == 0 && r.kind == RECORD_MAKING && !strcmp(r.agent_id, w->agent_id) &&
+		    r.owner.pid == job->pool->self.pid)
+			w->admin = admin;
+	}
 	job->after = &step_undone;
 	job_go(job, job->registered ? &step_empty : &step_undone);
 }

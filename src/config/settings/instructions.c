@@ -43,12 +43,6 @@ static void follow_import(void *data, struct str target, const char *from, unsig
 		add_file(c, path, "imported", from, hops + 1);
 }
 
-static void tell(const struct collector *c, const char *path, const char *parent)
-{
-	if (c->spec->on_file)
-		c->spec->on_file(c->spec->data, &(struct instruction_file){ path, c->kind, parent });
-}
-
 static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -76,7 +70,8 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	buf_addf(c->out, "Contents of %s (%s):\n\n", path, label);
 	buf_add(c->out, clean.p, clean.n);
 	buf_addstr(c->out, "\n\n");
-	tell(c, path, parent);
+	if (c->spec->on_file)
+		c->spec->on_file(c->spec->data, &(struct instruction_file){ path, c->kind, parent });
 	instruction_imports(buf_str(&clean), path, hops, follow_import, c);
 }
 
@@ -114,16 +109,6 @@ static void add_project_dir(struct collector *c, const char *dir)
 	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", NULL, 0);
 }
 
-/* "/", "/a", "/a/b": the nearest last. */
-static void add_project_dirs(struct collector *c)
-{
-	add_project_dir(c, "/");
-	for (const char *slash = strchr(c->cwd + 1, '/'); slash; slash = strchr(slash + 1, '/'))
-		add_project_dir(c, arena_dup(&c->arena, c->cwd, (size_t)(slash - c->cwd)));
-	if (c->cwd[1])
-		add_project_dir(c, c->cwd);
-}
-
 void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
 {
 	struct collector c = { .out = out, .notes = notes, .spec = spec, .cwd = spec->cwd, .start = out->n };
@@ -139,7 +124,12 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 	}
 	if (spec->cwd) {
 		c.root = git_root(&c.arena, spec->cwd);
-		add_project_dirs(&c);
+		/* "/", "/a", "/a/b": the nearest last. */
+		add_project_dir(&c, "/");
+		for (const char *slash = strchr(c.cwd + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+			add_project_dir(&c, arena_dup(&c.arena, c.cwd, (size_t)(slash - c.cwd)));
+		if (c.cwd[1])
+			add_project_dir(&c, c.cwd);
 	}
 	map_release(&c.seen);
 	arena_release(&c.arena);

@@ -312,24 +312,21 @@ const char *const *settings_texts(const struct settings *s, const char *path, st
 	return list;
 }
 
-static void each_in(const struct layer_file *f, const struct json *value, settings_item_fn *fn, void *data)
-{
-	struct settings_cursor at = { 0 };
-
-	if (json_is(value, JSON_ARRAY))
-		for (const struct json *v = json_first(value); v; v = json_next(value, v))
-			fn(data, &(struct settings_item){ .origin = origin_of(f, &at, v), .value = v });
-	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
-		fn(data, &(struct settings_item){ origin_of(f, &at, m.key), m.key, m.value });
-}
-
 void settings_each(const struct settings *s, const char *path, settings_item_fn *fn, void *data)
 {
 	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
 	size_t count = find_parts(s, str_from(path), parts);
 
-	for (size_t i = 0; i < count; i++)
-		each_in(parts[i].from, parts[i].value, fn, data);
+	for (size_t i = 0; i < count; i++) {
+		const struct layer_file *f = parts[i].from;
+		const struct json *value = parts[i].value;
+		struct settings_cursor at = { 0 };
+		if (json_is(value, JSON_ARRAY))
+			for (const struct json *v = json_first(value); v; v = json_next(value, v))
+				fn(data, &(struct settings_item){ .origin = origin_of(f, &at, v), .value = v });
+		for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
+			fn(data, &(struct settings_item){ origin_of(f, &at, m.key), m.key, m.value });
+	}
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */

@@ -7,13 +7,6 @@
 #include "lib/git/git_index.h"
 #include "config/settings/settings_int.h"
 
-static const char *directory_of(struct arena *a, const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash && slash > file ? arena_dup(a, file, (size_t)(slash - file)) : "/";
-}
-
 /* The local file is the user's own, unless the project brought it, or the link that its directory is. */
 bool settings_is_own(enum settings_layer layer, const char *file)
 {
@@ -22,7 +15,8 @@ bool settings_is_own(enum settings_layer layer, const char *file)
 
 	if (layer != LAYER_LOCAL)
 		return layer != LAYER_PROJECT;
-	const char *dir = directory_of(&a, file);
+	const char *slash = strrchr(file, '/');
+	const char *dir = slash && slash > file ? arena_dup(&a, file, (size_t)(slash - file)) : "/";
 	if (lstat(dir, &st) == 0 && S_ISLNK(st.st_mode))
 		return false;
 	const char *root = git_root(&a, dir);

@@ -6,18 +6,6 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 
-/* The reader says "line 3, column 14: what"; people and editors want "PATH:3:14: what". */
-static int fail_json(const char *path, const struct err *why, struct err *err)
-{
-	unsigned line;
-	unsigned column;
-	int used = 0;
-
-	if (sscanf(why->text, "line %u, column %u: %n", &line, &column, &used) == 2 && used > 0)
-		return err_set(err, ERR_USAGE, "%s:%u:%u: %s", path, line, column, why->text + used);
-	return err_set(err, ERR_USAGE, "%s: %s", path, why->text);
-}
-
 static int parse(struct settings_file *f, struct err *err)
 {
 	struct err why = { 0 };
@@ -28,8 +16,16 @@ static int parse(struct settings_file *f, struct err *err)
 		buf_addstr(&f->text, "{}\n");
 	struct str text = { f->text.p + mark, f->text.n - mark };
 	f->reader.limits.bytes = MAX(f->reader.limits.bytes, text.n);
-	if (json_parse(&f->reader, text.p, text.n, &f->root, &why) < 0)
-		return fail_json(f->path, &why, err);
+	if (json_parse(&f->reader, text.p, text.n, &f->root, &why) < 0) {
+		/* The reader says "line 3, column 14: what"; people and editors want "PATH:3:14: what". */
+		const char *path = f->path;
+		unsigned line;
+		unsigned column;
+		int used = 0;
+		if (sscanf(why.text, "line %u, column %u: %n", &line, &column, &used) == 2 && used > 0)
+			return err_set(err, ERR_USAGE, "%s:%u:%u: %s", path, line, column, why.text + used);
+		return err_set(err, ERR_USAGE, "%s: %s", path, why.text);
+	}
 	if (!json_is(f->root, JSON_OBJECT))
 		return err_set(err, ERR_USAGE, "%s:1:1: expected an object", f->path);
 	return 0;

@@ -51,15 +51,6 @@ static void add(struct settings_places *p, enum settings_layer layer, const char
 	p->list[p->count++] = (struct settings_place){ layer, path };
 }
 
-/* In the home directory the user's file and the project's are one; it is the user's. */
-static void add_project(struct settings_places *p, const struct settings_spec *spec)
-{
-	char *dir = path_join(p->arena, spec->cwd, ".claude");
-
-	if (strcmp(dir, spec->config_dir) != 0)
-		add(p, LAYER_PROJECT, path_join(p->arena, dir, "settings.json"));
-}
-
 /* Of a repository that is somebody else's, or that is the whole home directory, the root is no project of the user. */
 static const char *root_for_local(struct arena *a, const struct settings_spec *spec)
 {
@@ -127,8 +118,12 @@ int settings_places_find(struct settings_places *p, const struct settings_spec *
 
 	if (chosen & SETTINGS_USER)
 		add(p, LAYER_USER, path_join(p->arena, spec->config_dir, "settings.json"));
-	if (chosen & SETTINGS_PROJECT)
-		add_project(p, spec);
+	if (chosen & SETTINGS_PROJECT) {
+		/* In the home directory the user's file and the project's are one; it is the user's. */
+		char *dir = path_join(p->arena, spec->cwd, ".claude");
+		if (strcmp(dir, spec->config_dir) != 0)
+			add(p, LAYER_PROJECT, path_join(p->arena, dir, "settings.json"));
+	}
 	if (chosen & SETTINGS_LOCAL)
 		add_local(p, spec);
 	if (spec->flag)

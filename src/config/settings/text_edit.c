@@ -50,19 +50,6 @@ struct layout {
 	struct str step; /* one level deeper */
 };
 
-static struct layout find_layout(const struct buf *text, const struct json *container, const char *end,
-				 const char *close)
-{
-	const char *line = memchr(text->p, '\n', text->n);
-
-	return (struct layout){
-		.lines = container->count ? memchr(end, '\n', (size_t)(close - end)) != NULL : line != NULL,
-		.indent = indentation(text, container->count ? close : json_raw(container).p),
-		.line_end = line && line > text->p && line[-1] == '\r' ? "\r\n" : "\n",
-		.step = indentation_step(text),
-	};
-}
-
 static void start_line(struct buf *out, const struct layout *layout, size_t depth)
 {
 	if (!layout->lines)
@@ -100,7 +87,13 @@ void text_append(struct buf *out, const struct settings_file *file, const struct
 
 	while (is_blank(end[-1]))
 		end--;
-	struct layout layout = find_layout(&file->text, container, end, close);
+	const char *line = memchr(file->text.p, '\n', file->text.n);
+	struct layout layout = (struct layout){
+		.lines = container->count ? memchr(end, '\n', (size_t)(close - end)) != NULL : line != NULL,
+		.indent = indentation(&file->text, container->count ? close : json_raw(container).p),
+		.line_end = line && line > file->text.p && line[-1] == '\r' ? "\r\n" : "\n",
+		.step = indentation_step(&file->text),
+	};
 	if (container->count)
 		buf_addstr(&new, layout.lines ? "," : ", ");
 	write_addition(&new, addition, &layout);

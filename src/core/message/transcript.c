@@ -3,21 +3,18 @@
 #include "core/message/transcript.h"
 #include <assert.h>
 
-enum { PACK_BYTES = 16 << 10 }; /* a shorter tail is sent block by block */
-
-static void shelf_unref(struct shelf *s)
-{
-	if (--s->refs)
-		return;
-	translation_free(s->translation);
-	free(s->blocks);
-	free(s);
-}
-
+enum { PACK_BYTES = 16 << 10 };
 void transcript_release(struct transcript *t)
 {
-	for (uint32_t i = 0; i < t->shelf_count; i++)
-		shelf_unref(t->shelves[i]);
+	for (uint32_t i = 0; i < t->shelf_count; i++) {
+		/* a shorter tail is sent block by block */
+		struct shelf *s = t->shelves[i];
+		if (!--s->refs) {
+			translation_free(s->translation);
+			free(s->blocks);
+			free(s);
+		}
+	}
 	for (uint32_t i = 0; i < t->tail_count; i++)
 		segment_unref(t->tail[i].segment);
 	free(t->shelves);
@@ -38,16 +35,6 @@ uint32_t transcript_count(const struct transcript *t)
 	return transcript_packed_count(t) + t->tail_count;
 }
 
-/* Looked for from the end: the newest blocks are the ones that are asked about. */
-static const struct shelf *shelf_of(const struct transcript *t, uint32_t i)
-{
-	uint32_t k = t->shelf_count - 1;
-
-	while (i < t->shelves[k]->before)
-		k--;
-	return t->shelves[k];
-}
-
 struct block transcript_block(const struct transcript *t, uint32_t i)
 {
 	uint32_t packed = transcript_packed_count(t);
@@ -56,7 +43,11 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		const struct tail_block *b = &t->tail[i - packed];
 		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable };
 	}
-	const struct shelf *s = shelf_of(t, i);
+	/* Looked for from the end: the newest blocks are the ones that are asked about. */
+	uint32_t k = t->shelf_count - 1;
+	while (i < t->shelves[k]->before)
+		k--;
+	const struct shelf *s = t->shelves[k];
 	const struct shelf_block *b = &s->blocks[i - s->before];
 	return (struct block){ { s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable };
 }

@@ -16,17 +16,6 @@ void http_place_header(struct http_place *p, const char *name, const char *value
 	add_header(p, arena_printf(&p->arena, "%s: %s", name, value));
 }
 
-static void add_extra_headers(struct http_place *p, const char *lines)
-{
-	struct str rest = str_from(lines);
-
-	while (rest.p) {
-		struct str line = str_trim(str_cut(&rest, '\n'));
-		if (line.n)
-			add_header(p, arena_str(&p->arena, line).p);
-	}
-}
-
 int http_place_open(struct http_place *p, const struct endpoint_options *o, const char *base, const char *path,
 		    struct err *err)
 {
@@ -41,8 +30,15 @@ int http_place_open(struct http_place *p, const struct endpoint_options *o, cons
 	p->stall_ms = o->stall_ms;
 	add_header(p, "content-type: application/json");
 	add_header(p, "accept: text/event-stream");
-	if (o->extra_headers)
-		add_extra_headers(p, o->extra_headers);
+	if (o->extra_headers) {
+		const char *lines = o->extra_headers;
+		struct str rest = str_from(lines);
+		while (rest.p) {
+			struct str line = str_trim(str_cut(&rest, '\n'));
+			if (line.n)
+				add_header(p, arena_str(&p->arena, line).p);
+		}
+	}
 	return 0;
 }
 

@@ -6,19 +6,6 @@
 
 enum { LONGEST_ID = 128, MADE_DIGITS = 24, MOST_CALLS = 1024 };
 
-static struct chat_call *new_call(struct chat_calls *c, int64_t index)
-{
-	if (c->count == MOST_CALLS)
-		return NULL;
-	if (c->count == c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 4;
-		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
-	}
-	struct chat_call *call = &c->list[c->count++];
-	*call = (struct chat_call){ .index = index };
-	return call;
-}
-
 /* Pieces belong together by their index. Without one they belong to the call before, unless they name a tool. Some servers
  * give every call the same index, and a new id. */
 static struct chat_call *find_call(struct chat_calls *c, int64_t index, struct str id, bool named)
@@ -29,7 +16,15 @@ static struct chat_call *find_call(struct chat_calls *c, int64_t index, struct s
 		if (call->index == index && !other_id && (index >= 0 || !named || (id.n && call->id.n)))
 			return call;
 	}
-	return new_call(c, index);
+	if (c->count == MOST_CALLS)
+		return NULL;
+	if (c->count == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 4;
+		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
+	}
+	struct chat_call *call = &c->list[c->count++];
+	*call = (struct chat_call){ .index = index };
+	return call;
 }
 
 int chat_calls_add(struct chat_calls *c, const struct json *piece, struct arena *scratch, size_t *ret_bytes)

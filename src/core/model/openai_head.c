@@ -31,17 +31,6 @@ static bool add_tool(struct translation *out, const struct json *tool, bool firs
 	return true;
 }
 
-static bool add_tools(struct translation *out, const struct json *tools)
-{
-	bool any = false;
-
-	for (const struct json *t = json_first(tools); t; t = json_next(tools, t))
-		any = add_tool(out, t, !any) || any;
-	if (any)
-		add(out, "],");
-	return any;
-}
-
 static void add_system(struct translation *out, const struct json *system)
 {
 	out->state = CHAT_FIRST;
@@ -57,14 +46,6 @@ static void add_system(struct translation *out, const struct json *system)
 		add(out, "\"}");
 }
 
-/* Ours has two words above "high" that other servers do not know. */
-static struct str effort_of(struct arena *a, const struct json *root)
-{
-	struct str effort = json_str(json_get(json_get(root, "output_config"), "effort"), a);
-
-	return str_is(effort, "max") || str_is(effort, "xhigh") ? STR("high") : effort;
-}
-
 static struct translation *translate(struct str bytes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -73,12 +54,20 @@ static struct translation *translate(struct str bytes)
 	struct chat_head *facts = arena_calloc(&out->arena, sizeof *facts);
 
 	facts->model = json_str(json_get(root, "model"), &out->arena);
-	facts->effort = effort_of(&out->arena, root);
+	/* Ours has two words above "high" that other servers do not know. */
+	struct str effort = json_str(json_get(json_get(root, "output_config"), "effort"), &out->arena);
+	facts->effort = str_is(effort, "max") || str_is(effort, "xhigh") ? STR("high") : effort;
 	(void)json_i64(json_get(root, "max_tokens"), &facts->max_tokens);
 	out->facts = facts;
 	add_member(out, "{\"model\":", json_get(root, "model"));
 	add(out, ",");
-	facts->has_tools = add_tools(out, json_get(root, "tools"));
+	const struct json *tools = json_get(root, "tools");
+	bool any = false;
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t))
+		any = add_tool(out, t, !any) || any;
+	if (any)
+		add(out, "],");
+	facts->has_tools = any;
 	add(out, "\"messages\":[");
 	add_system(out, json_get(root, "system"));
 	return out;

@@ -176,17 +176,6 @@ static void add_result(struct chat_writer *w, const struct block *b)
 	add(w, "\"}");
 }
 
-static void add_kept_images(struct chat_writer *w)
-{
-	if (!w->images)
-		return;
-	begin_part(w);
-	translation_append(w->out, w->images);
-	translation_free(w->images);
-	w->images = NULL;
-	w->image_count = 0;
-}
-
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
 
 static void add_answer_text(struct chat_writer *w, const struct block *b)
@@ -202,18 +191,6 @@ static void add_answer_text(struct chat_writer *w, const struct block *b)
 	translation_add(w->out, raw(json_get(block, "text")));
 }
 
-static void begin_call(struct chat_writer *w)
-{
-	if (w->state == CHAT_CALLS) {
-		add(w, ",");
-	} else if (w->state == CHAT_TEXT) {
-		add(w, "\",\"tool_calls\":[");
-		w->state = CHAT_CALLS;
-	} else {
-		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
-	}
-}
-
 static void add_call(struct chat_writer *w, const struct block *b)
 {
 	AUTO_BUF struct buf arguments = { 0 };
@@ -222,7 +199,14 @@ static void add_call(struct chat_writer *w, const struct block *b)
 	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
 	json_add_quoted(&arguments, json_raw(json_get(block, "input")));
-	begin_call(w);
+	if (w->state == CHAT_CALLS) {
+		add(w, ",");
+	} else if (w->state == CHAT_TEXT) {
+		add(w, "\",\"tool_calls\":[");
+		w->state = CHAT_CALLS;
+	} else {
+		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
+	}
 	add(w, "{\"id\":\"");
 	translation_add(w->out, raw(json_get(block, "id")));
 	add(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
@@ -259,7 +243,13 @@ static void add_users(struct chat_writer *w, const struct transcript *t, uint32_
 			add_result(w, &b);
 		parts = parts || b.kind == SEGMENT_OTHER;
 	}
-	add_kept_images(w);
+	if (w->images) {
+		begin_part(w);
+		translation_append(w->out, w->images);
+		translation_free(w->images);
+		w->images = NULL;
+		w->image_count = 0;
+	}
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind != SEGMENT_TOOL_RESULT)

@@ -31,25 +31,20 @@ static void send_event(struct chat_stream *s, struct json_out *w)
 	answer_event(s->answer, buf_str(&s->event));
 }
 
-/* There are servers that number their answers from 0 to 999. */
-static void put_message_id(struct json_out *w, struct str id)
-{
-	char made[72];
-	char digits[MADE_DIGITS + 1];
-
-	id_random(digits, MADE_DIGITS, "0123456789abcdef");
-	if (id.n < SHORTEST_MESSAGE_ID)
-		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
-	json_kstr(w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
-}
-
 static void start_message(struct chat_stream *s, const struct json *chunk)
 {
 	struct json_out w = begin_event(s, "message_start");
 
 	json_key(&w, "message");
 	json_open(&w, '{');
-	put_message_id(&w, json_str(json_get(chunk, "id"), &s->scratch));
+	/* There are servers that number their answers from 0 to 999. */
+	struct str id = json_str(json_get(chunk, "id"), &s->scratch);
+	char made[72];
+	char digits[MADE_DIGITS + 1];
+	id_random(digits, MADE_DIGITS, "0123456789abcdef");
+	if (id.n < SHORTEST_MESSAGE_ID)
+		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
+	json_kstr(&w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
 	json_kcstr(&w, "type", "message");
 	json_kcstr(&w, "role", "assistant");
 	json_kstr(&w, "model", json_str(json_get(chunk, "model"), &s->scratch));
@@ -145,18 +140,6 @@ static void add_content(struct chat_stream *s, bool thinking, const struct json 
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-static void add_calls(struct chat_stream *s, const struct json *pieces)
-{
-	if (!json_is(pieces, JSON_ARRAY))
-		return;
-	for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p)) {
-		size_t bytes = 0;
-		if (chat_calls_add(&s->calls, p, &s->scratch, &bytes) < 0)
-			broken(s, "too many calls");
-		s->answer_bytes += bytes;
-	}
-}
-
 static void send_call(struct chat_stream *s, const struct chat_call *call)
 {
 	AUTO_BUF struct buf arguments = { 0 };
@@ -199,20 +182,15 @@ static void finish(struct chat_stream *s, struct str reason)
 		send_call(s, &s->calls.list[i]);
 }
 
-static void estimate_usage(struct chat_stream *s)
-{
-	s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
-				   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
-				   .estimated = true };
-}
-
 static void close_message(struct chat_stream *s)
 {
 	if (s->over)
 		return;
 	s->over = true;
 	if (!s->has_usage)
-		estimate_usage(s);
+		s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
+					   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
+					   .estimated = true };
 	struct json_out w = begin_event(s, "message_delta");
 	json_key(&w, "delta");
 	json_open(&w, '{');
@@ -235,19 +213,6 @@ static void close_message(struct chat_stream *s)
 
 /* ---- chunks ---------------------------------------------------------------------------------------------------- */
 
-static void take_usage(struct chat_stream *s, const struct json *usage)
-{
-	int64_t input = 0, output = 0, cached = 0;
-
-	if (!json_i64(json_get(usage, "prompt_tokens"), &input) || input < 0)
-		return;
-	(void)json_i64(json_get(usage, "completion_tokens"), &output);
-	(void)json_i64(json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"), &cached);
-	cached = MAX(0, MIN(cached, input));
-	s->usage = (struct usage){ .input = input - cached, .cache_read = cached, .output = MAX(output, 0) };
-	s->has_usage = true;
-}
-
 static void take_choice(struct chat_stream *s, const struct json *choice)
 {
 	const struct json *delta = json_get(choice, "delta");
@@ -260,7 +225,15 @@ static void take_choice(struct chat_stream *s, const struct json *choice)
 
 	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
 	add_content(s, false, json_get(delta, "content"));
-	add_calls(s, json_get(delta, "tool_calls"));
+	const struct json *pieces = json_get(delta, "tool_calls");
+	if (json_is(pieces, JSON_ARRAY)) {
+		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p)) {
+			size_t bytes = 0;
+			if (chat_calls_add(&s->calls, p, &s->scratch, &bytes) < 0)
+				broken(s, "too many calls");
+			s->answer_bytes += bytes;
+		}
+	}
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING))
 		finish(s, json_str(finish_reason, &s->scratch));
@@ -278,21 +251,17 @@ static void take_chunk(struct chat_stream *s, const struct json *chunk)
 	}
 	if (!s->answer->started && json_is(choices, JSON_ARRAY))
 		start_message(s, chunk);
-	take_usage(s, json_get(chunk, "usage"));
+	const struct json *usage = json_get(chunk, "usage");
+	int64_t input = 0, output = 0, cached = 0;
+	if (json_i64(json_get(usage, "prompt_tokens"), &input) && input >= 0) {
+		(void)json_i64(json_get(usage, "completion_tokens"), &output);
+		(void)json_i64(json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"), &cached);
+		cached = MAX(0, MIN(cached, input));
+		s->usage = (struct usage){ .input = input - cached, .cache_read = cached, .output = MAX(output, 0) };
+		s->has_usage = true;
+	}
 	if (choice && !s->stop_reason)
 		take_choice(s, choice);
-}
-
-static void take_text(struct chat_stream *s, struct str payload)
-{
-	struct err err = { 0 };
-	const struct json *chunk;
-
-	if (json_parse(&s->reader, payload.p, payload.n, &chunk, &err) < 0)
-		broken(s, err.text);
-	else
-		take_chunk(s, chunk);
-	arena_reset(&s->scratch);
 }
 
 static int on_sse(void *data, struct str name, struct str payload)
@@ -303,7 +272,13 @@ static int on_sse(void *data, struct str name, struct str payload)
 	if (s->answer->failure.kind || s->over)
 		return 0;
 	if (!str_is(str_trim(payload), "[DONE]")) {
-		take_text(s, payload);
+		struct err err = { 0 };
+		const struct json *chunk;
+		if (json_parse(&s->reader, payload.p, payload.n, &chunk, &err) < 0)
+			broken(s, err.text);
+		else
+			take_chunk(s, chunk);
+		arena_reset(&s->scratch);
 		return 0;
 	}
 	if (s->answer->started) {

@@ -31,7 +31,7 @@ struct anthropic {
 	struct http_place place;
 };
 
-static int check_options(const struct endpoint_options *o, struct err *err)
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
 {
 	if (!o->api_key && !o->auth_token)
 		return err_set(err, ERR_USAGE,
@@ -40,12 +40,7 @@ static int check_options(const struct endpoint_options *o, struct err *err)
 	if (http_place_check_key(o->api_key, "ANTHROPIC_API_KEY", err) < 0 ||
 	    http_place_check_key(o->auth_token, "ANTHROPIC_AUTH_TOKEN", err) < 0)
 		return -(int)err->kind;
-	return http_place_check_url(o->base_url, "ANTHROPIC_BASE_URL", err);
-}
-
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
-{
-	if (check_options(o, err) < 0)
+	if (http_place_check_url(o->base_url, "ANTHROPIC_BASE_URL", err) < 0)
 		return -(int)err->kind;
 
 	struct anthropic *a = xcalloc(1, sizeof *a);

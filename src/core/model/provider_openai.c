@@ -45,9 +45,9 @@ struct exchange {
 
 /* ---- the endpoint ---------------------------------------------------------------------------------------------- */
 
-/* Only the home of the protocol is known to want a key; another server says so itself. */
-static int check_options(const struct endpoint_options *o, struct err *err)
+static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
 {
+	/* Only the home of the protocol is known to want a key; another server says so itself. */
 	if (!o->api_key && !o->base_url)
 		return err_set(
 			err, ERR_USAGE,
@@ -55,12 +55,7 @@ static int check_options(const struct endpoint_options *o, struct err *err)
 			"http://127.0.0.1:11434/v1)");
 	if (http_place_check_key(o->api_key, "OPENAI_API_KEY", err) < 0)
 		return -(int)err->kind;
-	return http_place_check_url(o->base_url, "OPENAI_BASE_URL", err);
-}
-
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
-{
-	if (check_options(o, err) < 0)
+	if (http_place_check_url(o->base_url, "OPENAI_BASE_URL", err) < 0)
 		return -(int)err->kind;
 
 	struct openai *s = xcalloc(1, sizeof *s);

@@ -49,22 +49,6 @@ static int refuse(const struct chat_reader *c, const char *what)
 	return err_set(c->err, ERR_PARSE, "messages.%zu: %s", c->item, what);
 }
 
-static int check_members(const struct json *root, struct arena *arena, struct err *err)
-{
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		size_t i = 0;
-		while (i < COUNT_OF(known_members) && !json_str_is(m.key, known_members[i]))
-			i++;
-		if (i == COUNT_OF(known_members))
-			return err_set(err, ERR_PARSE, STR_FMT ": unknown field", STR_ARG(json_str(m.key, arena)));
-	}
-	if (json_get(root, "stream_options") && !json_bool(json_get(root, "stream")))
-		return err_set(err, ERR_PARSE, "stream_options: only with stream");
-	if (json_get(root, "max_tokens") && json_get(root, "max_completion_tokens"))
-		return err_set(err, ERR_PARSE, "max_tokens and max_completion_tokens: only one of them");
-	return 0;
-}
-
 /* ---- content --------------------------------------------------------------------------------------------------- */
 
 static void put_text(struct chat_reader *c, const struct json *text)
@@ -323,8 +307,17 @@ int chat_request(struct json_reader *reader, struct arena *arena, struct str bod
 
 	if (json_parse(reader, body.n ? body.p : "", body.n, &root, &why) < 0)
 		return err_set(err, ERR_PARSE, "the body is not valid JSON: %s", why.text);
-	if (check_members(root, arena, err) < 0)
-		return -(int)err->kind;
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		size_t i = 0;
+		while (i < COUNT_OF(known_members) && !json_str_is(m.key, known_members[i]))
+			i++;
+		if (i == COUNT_OF(known_members))
+			return err_set(err, ERR_PARSE, STR_FMT ": unknown field", STR_ARG(json_str(m.key, arena)));
+	}
+	if (json_get(root, "stream_options") && !json_bool(json_get(root, "stream")))
+		return err_set(err, ERR_PARSE, "stream_options: only with stream");
+	if (json_get(root, "max_tokens") && json_get(root, "max_completion_tokens"))
+		return err_set(err, ERR_PARSE, "max_tokens and max_completion_tokens: only one of them");
 	json_open(&c.w, '{');
 	put_scalars(&c, root);
 	if (put_tools(&c, json_get(root, "tools")) < 0 || put_messages(&c, json_get(root, "messages")) < 0)

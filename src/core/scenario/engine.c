@@ -73,16 +73,6 @@ static struct reply *refuse_request(struct engine *e, const struct err *why)
 	return answer_error(e, why->kind == ERR_LIMIT ? 413 : 400, NULL, "%s", why->text);
 }
 
-static void note_cache(struct engine *e, const struct cache_look *look)
-{
-	struct counters *c = &e->counters;
-
-	c->prefix_bytes += look->prefix_bytes;
-	c->read_bytes += look->read_bytes;
-	c->recent[c->recent_count++ % RECENT_REQUESTS] =
-		(struct recent){ c->requests, look->prefix_bytes, look->read_bytes };
-}
-
 static unsigned check_flags(const struct scenario *s)
 {
 	return (s->unknown_tools ? REQUEST_UNKNOWN_TOOLS : 0) | (s->pauses ? REQUEST_PAUSES : 0);
@@ -105,7 +95,11 @@ static struct reply *answer(struct engine *e, const struct engine_request *ask, 
 					 e->now_ms);
 	else
 		look.total_bytes = request->prefixes[request->prefix_count - 1].bytes;
-	note_cache(e, &look);
+	struct counters *c = &e->counters;
+	c->prefix_bytes += look.prefix_bytes;
+	c->read_bytes += look.read_bytes;
+	c->recent[c->recent_count++ % RECENT_REQUESTS] =
+		(struct recent){ c->requests, look.prefix_bytes, look.read_bytes };
 	e->counters.answered++;
 	return answer_rule(&a, rule, &look);
 }
@@ -126,20 +120,6 @@ static struct reply *ask_message(struct engine *e, const struct engine_request *
 	e->in_flight++;
 	e->counters.in_flight_max = MAX(e->counters.in_flight_max, e->in_flight);
 	return r;
-}
-
-/* The same request in the words of the Messages API. */
-static struct reply *ask_chat(struct engine *e, const struct engine_request *ask)
-{
-	struct engine_request translated = *ask;
-	struct err err;
-
-	e->chat = true;
-	buf_clear(&e->chat_body);
-	if (chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage, &err) < 0)
-		return refuse_request(e, &err);
-	translated.body = buf_str(&e->chat_body);
-	return ask_message(e, &translated);
 }
 
 static struct reply *ask_count(struct engine *e, const struct engine_request *ask)
@@ -204,8 +184,17 @@ static struct reply *dispatch(struct engine *e, const struct engine_request *ask
 
 	if (str_is(path, "/v1/messages"))
 		return ask_message(e, ask);
-	if (str_is(path, "/v1/chat/completions"))
-		return ask_chat(e, ask);
+	if (str_is(path, "/v1/chat/completions")) {
+		/* The same request in the words of the Messages API. */
+		struct engine_request translated = *ask;
+		struct err err;
+		e->chat = true;
+		buf_clear(&e->chat_body);
+		if (chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage, &err) < 0)
+			return refuse_request(e, &err);
+		translated.body = buf_str(&e->chat_body);
+		return ask_message(e, &translated);
+	}
 	if (str_is(path, "/v1/messages/count_tokens"))
 		return ask_count(e, ask);
 	if (str_eq(path, models))

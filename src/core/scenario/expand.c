@@ -4,26 +4,20 @@
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
-/* With a newline between two. */
-static struct str texts_join(const struct texts *t, struct arena *arena)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	if (t->n == 1)
-		return t->items[0];
-	for (size_t i = 0; i < t->n; i++) {
-		if (i)
-			buf_addch(&b, '\n');
-		buf_add(&b, t->items[i].p, t->items[i].n);
-	}
-	return arena_str(arena, buf_str(&b));
-}
-
 static struct str source_text(const struct asking *a, struct source source)
 {
 	struct texts texts = request_texts(a->request, source, &a->engine->scratch);
 
-	return texts_join(&texts, &a->engine->scratch);
+	/* With a newline between two. */
+	AUTO_BUF struct buf b = { 0 };
+	if (texts.n == 1)
+		return texts.items[0];
+	for (size_t i = 0; i < texts.n; i++) {
+		if (i)
+			buf_addch(&b, '\n');
+		buf_add(&b, texts.items[i].p, texts.items[i].n);
+	}
+	return arena_str(&a->engine->scratch, buf_str(&b));
 }
 
 static uint64_t count_lines(struct str s)

@@ -15,16 +15,6 @@ const struct reply_head *reply_head(const struct reply *r)
 	return &r->head;
 }
 
-static void add_garbage(struct reply *r)
-{
-	for (; r->at < r->rule->garbage_bytes && r->out.n < STEP_BYTES; r->at += 8) {
-		uint64_t word = digest_random(&r->random);
-		buf_add(&r->out, &word, MIN(sizeof word, r->rule->garbage_bytes - r->at));
-	}
-	if (r->at >= r->rule->garbage_bytes)
-		r->stage = STAGE_OVER;
-}
-
 static bool fault_after_event(const struct reply *r)
 {
 	const struct fault *f = &r->rule->fault;
@@ -74,7 +64,12 @@ static void make(struct reply *r)
 	if (r->message && r->head.stream) {
 		add_events(r);
 	} else if (r->rule && r->rule->garbage_bytes) {
-		add_garbage(r);
+		for (; r->at < r->rule->garbage_bytes && r->out.n < STEP_BYTES; r->at += 8) {
+			uint64_t word = digest_random(&r->random);
+			buf_add(&r->out, &word, MIN(sizeof word, r->rule->garbage_bytes - r->at));
+		}
+		if (r->at >= r->rule->garbage_bytes)
+			r->stage = STAGE_OVER;
 	} else {
 		if (r->message && r->chat)
 			chat_json(r, &r->out);

@@ -212,15 +212,6 @@ static int parse_empty(struct parser *p, struct err *err)
 	return 0;
 }
 
-static int parse_refusal(struct parser *p, struct err *err)
-{
-	struct rule *rule = p->rule;
-
-	if (p->rest.n && p->rest.p[0] != '"')
-		rule->stop_category = arena_str(&p->scenario->arena, take_word(p));
-	return p->rest.n ? take_string(p, &rule->stop_explanation, err) : 0;
-}
-
 static int parse_stop(struct parser *p, struct err *err)
 {
 	static const char *const reasons[] = { "end_turn",   "max_tokens", "model_context_window_exceeded",
@@ -234,8 +225,12 @@ static int parse_stop(struct parser *p, struct err *err)
 	if (!p->rule->stop)
 		return parse_fail(p, err, "unknown stop reason '" STR_FMT "'", STR_ARG(word));
 	p->scenario->pauses |= str_is(word, "pause_turn");
-	if (str_is(word, "refusal"))
-		return parse_refusal(p, err);
+	if (str_is(word, "refusal")) {
+		struct rule *rule = p->rule;
+		if (p->rest.n && p->rest.p[0] != '"')
+			rule->stop_category = arena_str(&p->scenario->arena, take_word(p));
+		return p->rest.n ? take_string(p, &rule->stop_explanation, err) : 0;
+	}
 	if (str_is(word, "stop_sequence"))
 		return take_string(p, &p->rule->stop_sequence, err);
 	return 0;

@@ -85,27 +85,6 @@ static void classify(struct reading *r, struct line *l, const struct json *root)
 		l->trace = trace_read(&r->arena, root);
 }
 
-/* Of any line, whether it still counts for the conversation or not: who was told is not told again. */
-static void note_delivered(struct session_load *out, const struct json *root)
-{
-	const struct json *ids = json_get(json_get(root, "origin"), "ids");
-
-	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
-		map_set(&out->delivered, json_str(id, &out->arena), out);
-}
-
-static void note_queued(struct reading *r, struct session_load *out, const struct json *root)
-{
-	const struct json *id = json_get(root, "id");
-
-	if (!json_str_is(json_get(root, "type"), "queue-operation") || !json_is(id, JSON_STRING))
-		return;
-	struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
-	*n = (struct loaded_notice){ json_cstr(id, &out->arena),
-				     arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)) };
-	map_set(&r->queued, str_from(n->id), n);
-}
-
 static const struct json *agent_of(const struct json *root)
 {
 	return json_str_is(json_get(root, "type"), "agent-setting") ? json_get(root, "agentSetting") : NULL;
@@ -122,8 +101,17 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	struct line *l = add_line(r);
 	l->place = place;
 	classify(r, l, root);
-	note_delivered(out, root);
-	note_queued(r, out, root);
+	/* Of any line, whether it still counts for the conversation or not: who was told is not told again. */
+	const struct json *ids = json_get(json_get(root, "origin"), "ids");
+	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
+		map_set(&out->delivered, json_str(id, &out->arena), out);
+	const struct json *id = json_get(root, "id");
+	if (json_str_is(json_get(root, "type"), "queue-operation") && json_is(id, JSON_STRING)) {
+		struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
+		*n = (struct loaded_notice){ json_cstr(id, &out->arena),
+					     arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)) };
+		map_set(&r->queued, str_from(n->id), n);
+	}
 	if (agent_of(root))
 		*agent = json_cstr(agent_of(root), &out->arena);
 	return true;
@@ -297,22 +285,6 @@ static int find_end(struct reading *r, const struct line *leaf, struct session_l
 	return 0;
 }
 
-static void keep_waiting(const struct reading *r, struct session_load *out)
-{
-	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
-	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
-		const struct loaded_notice *n = e->value;
-		if (!map_get(&out->delivered, str_from(n->id)))
-			out->waiting[out->waiting_count++] = *n;
-	}
-}
-
-static void count_prompts(const struct reading *r, struct session_load *out)
-{
-	for (const struct line *l = r->lines; l < r->lines + r->count; l++)
-		out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
-}
-
 /* Files that were seen and tools that were loaded before the conversation was summed up are known all the same. */
 static int replay_lines(struct replay *replay, struct reading *r, const struct line *root, struct err *err)
 {
@@ -355,8 +327,15 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
 	if (depth > 0)
 		return 0;
-	count_prompts(&r, replay->out);
-	keep_waiting(&r, replay->out);
+	for (const struct line *l = r.lines; l < r.lines + r.count; l++)
+		replay->out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
+	struct session_load *out = replay->out;
+	out->waiting = arena_calloc(&out->arena, (r.queued.count + 1) * sizeof *out->waiting);
+	for (const struct map_entry *e = map_next(&r.queued, NULL); e; e = map_next(&r.queued, e)) {
+		const struct loaded_notice *n = e->value;
+		if (!map_get(&out->delivered, str_from(n->id)))
+			out->waiting[out->waiting_count++] = *n;
+	}
 	return find_end(&r, leaf, replay->out, err);
 }
 

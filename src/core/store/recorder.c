@@ -61,19 +61,6 @@ static void put_user_message(struct json_out *w, struct segment *const *blocks, 
 	json_close(w);
 }
 
-static void put_notice_origin(struct json_out *w, const char *const *ids)
-{
-	json_key(w, "origin");
-	json_open(w, '{');
-	json_kcstr(w, "kind", "task-notification");
-	json_key(w, "ids");
-	json_open(w, '[');
-	for (; *ids; ids++)
-		json_put_cstr(w, *ids);
-	json_close(w);
-	json_close(w);
-}
-
 int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err)
 {
 	if (line->uuid)
@@ -84,8 +71,18 @@ int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UU
 
 	if (line->meta)
 		json_kbool(&w, "isMeta", true);
-	if (line->notice_ids)
-		put_notice_origin(&w, line->notice_ids);
+	if (line->notice_ids) {
+		const char *const *ids = line->notice_ids;
+		json_key(&w, "origin");
+		json_open(&w, '{');
+		json_kcstr(&w, "kind", "task-notification");
+		json_key(&w, "ids");
+		json_open(&w, '[');
+		for (; *ids; ids++)
+			json_put_cstr(&w, *ids);
+		json_close(&w);
+		json_close(&w);
+	}
 	put_user_message(&w, line->blocks, line->count);
 	return commit(r, &w, uuid, err);
 }
@@ -168,18 +165,6 @@ static int put_boundary(struct recorder *r, const struct compact_line *line, str
 	return commit(r, &w, uuid, err);
 }
 
-static int put_summary(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
-{
-	struct json_out w = begin(r, "user", uuid);
-
-	if (line->between_turns)
-		json_kbool(&w, "isMeta", true);
-	json_kbool(&w, "isCompactSummary", true);
-	json_kbool(&w, "isVisibleInTranscriptOnly", true);
-	put_user_message(&w, line->blocks, line->count);
-	return commit(r, &w, uuid, err);
-}
-
 int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
 {
 	char before[UUID_LEN + 1];
@@ -188,7 +173,13 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 	int status = put_boundary(r, line, err);
 	if (status == 0) {
 		crash_point(compact_boundary);
-		status = put_summary(r, line, uuid, err);
+		struct json_out w = begin(r, "user", uuid);
+		if (line->between_turns)
+			json_kbool(&w, "isMeta", true);
+		json_kbool(&w, "isCompactSummary", true);
+		json_kbool(&w, "isVisibleInTranscriptOnly", true);
+		put_user_message(&w, line->blocks, line->count);
+		status = commit(r, &w, uuid, err);
 	}
 	if (status < 0)
 		memcpy(r->last, before, sizeof before); /* the conversation goes on where it was */

@@ -36,11 +36,6 @@ static int read_then(struct rewind_file *f, const char *dir, struct err *err)
 	return 0;
 }
 
-static bool is_back(const struct rewind_file *f)
-{
-	return file_version_same(&f->now, &f->then) && f->now.mode == f->then.mode;
-}
-
 /* The chain of one file: from its first change since the mark to the disk. */
 static int look_at(const struct file_history *h, size_t first, struct rewind_file *f, struct err *err)
 {
@@ -74,7 +69,7 @@ int rewind_plan_make(const struct file_history *h, const struct history_mark *ma
 			continue;
 		struct rewind_file *f = &plan.files[plan.count++];
 		status = look_at(h, i, f, err);
-		if (status == 0 && is_back(f)) {
+		if (status == 0 && file_version_same(&f->now, &f->then) && f->now.mode == f->then.mode) {
 			buf_release(&f->now_bytes);
 			*f = (struct rewind_file){ 0 };
 			plan.count--;

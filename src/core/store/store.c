@@ -292,17 +292,6 @@ static int open_file(struct journal *j, struct err *err)
 	return 0;
 }
 
-static int take_back(struct journal *j, ssize_t written, size_t wanted, struct err *err)
-{
-	int saved = written < 0 ? errno : ENOSPC;
-	struct stat st;
-
-	if (written > 0 && fstat(j->fd, &st) == 0)
-		(void)!ftruncate(j->fd, st.st_size - written);
-	errno = saved;
-	return err_set(err, ERR_IO, "cannot write %zu bytes to the transcript %s: %m", wanted, j->path);
-}
-
 #ifdef CADRE_CRASH_POINTS
 /* What a kill inside write(2) leaves; taken back again if nobody died. */
 static void write_torn(struct journal *j, const struct buf *line)
@@ -331,8 +320,15 @@ int journal_append(struct journal *j, struct buf *line, struct err *err)
 	do
 		n = write(j->fd, line->p, line->n);
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)line->n)
-		return take_back(j, n, line->n, err);
+	if (n != (ssize_t)line->n) {
+		size_t wanted = line->n;
+		int saved = n < 0 ? errno : ENOSPC;
+		struct stat st;
+		if (n > 0 && fstat(j->fd, &st) == 0)
+			(void)!ftruncate(j->fd, st.st_size - n);
+		errno = saved;
+		return err_set(err, ERR_IO, "cannot write %zu bytes to the transcript %s: %m", wanted, j->path);
+	}
 	crash_point(line_written);
 	j->written++;
 	if (j->store->power)

@@ -85,23 +85,19 @@ static void add_file(struct replay *r, const struct loaded_file *file)
 	out->files[out->file_count++].path = arena_strdup(&out->arena, file->path);
 }
 
-static void add_tool(struct replay *r, const char *name)
-{
-	struct session_load *out = r->out;
-
-	if (out->tool_count == r->tool_cap) {
-		r->tool_cap = r->tool_cap ? r->tool_cap * 2 : 8;
-		out->tools = xrealloc(out->tools, r->tool_cap * sizeof *out->tools);
-	}
-	out->tools[out->tool_count++] = arena_strdup(&out->arena, name);
-}
-
 void replay_trace(struct replay *r, const struct line_trace *trace)
 {
 	if (trace->file.path)
 		add_file(r, &trace->file);
-	for (size_t i = 0; i < trace->tool_count; i++)
-		add_tool(r, trace->tools[i]);
+	for (size_t i = 0; i < trace->tool_count; i++) {
+		const char *name = trace->tools[i];
+		struct session_load *out = r->out;
+		if (out->tool_count == r->tool_cap) {
+			r->tool_cap = r->tool_cap ? r->tool_cap * 2 : 8;
+			out->tools = xrealloc(out->tools, r->tool_cap * sizeof *out->tools);
+		}
+		out->tools[out->tool_count++] = arena_strdup(&out->arena, name);
+	}
 }
 
 /* The newest look at each file counts. */

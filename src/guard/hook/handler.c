@@ -254,28 +254,7 @@ static void read_timeout(struct hook_builder *b, struct hook *h, const struct js
 		h->timeout_ms = MAX(1, (uint64_t)(MIN(seconds, (double)TIMEOUT_MAX_S) * 1000));
 }
 
-static void read_common(struct hook_builder *b, struct hook *h, const struct json *v)
-{
-	read_timeout(b, h, v);
-	h->status = json_cstr(json_get(v, "statusMessage"), &b->set->arena);
-	h->once = json_bool(json_get(v, "once"));
-	if (h->once && b->source->layer != HOOK_FROM_SKILL) {
-		h->once = false;
-		note(b, v, "\"once\" has a meaning in skills only");
-	}
-	if (h->type != HOOK_COMMAND && json_bool(json_get(v, "async")))
-		note(b, v, "\"async\" has a meaning for commands only");
-}
-
 /* ---- names ---- */
-
-static void put_list(struct json_out *w, const char *const *list)
-{
-	json_open(w, '[');
-	for (; list && *list; list++)
-		json_put_cstr(w, *list);
-	json_close(w);
-}
 
 static bool stays_apart(const struct hook_origin *origin)
 {
@@ -299,7 +278,11 @@ static void set_identity(struct hook_builder *b, struct hook *h)
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		json_put_cstr(&w, texts[i]);
 	json_put_bool(&w, h->args);
-	put_list(&w, h->args);
+	const char *const *list = h->args;
+	json_open(&w, '[');
+	for (; list && *list; list++)
+		json_put_cstr(&w, *list);
+	json_close(&w);
 	json_put_str(&w, h->tool_input);
 	for (size_t i = 0; i < h->header_count; i++) {
 		json_put_cstr(&w, h->headers[i].name);
@@ -338,7 +321,15 @@ struct hook *hook_read(struct hook_builder *b, const struct json *handler)
 	h->line = hook_builder_line(b, handler);
 	if (!read_type(b, handler, &h->type) || !read[h->type](b, h, handler) || !read_rule(b, h, handler))
 		return NULL;
-	read_common(b, h, handler);
+	read_timeout(b, h, handler);
+	h->status = json_cstr(json_get(handler, "statusMessage"), &b->set->arena);
+	h->once = json_bool(json_get(handler, "once"));
+	if (h->once && b->source->layer != HOOK_FROM_SKILL) {
+		h->once = false;
+		note(b, handler, "\"once\" has a meaning in skills only");
+	}
+	if (h->type != HOOK_COMMAND && json_bool(json_get(handler, "async")))
+		note(b, handler, "\"async\" has a meaning for commands only");
 	set_identity(b, h);
 	set_label(b, h);
 	return h;

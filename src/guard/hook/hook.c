@@ -83,11 +83,6 @@ static void select_hooks(struct hook_firing *f, const struct hook_fire_spec *spe
 
 /* ---- time limits ---- */
 
-static bool is_settings_file(enum hook_layer layer)
-{
-	return layer <= HOOK_FROM_MANAGED;
-}
-
 /* The session's end waits 1.5 s, or as long as a settings file asks for, up to a minute. */
 static uint64_t shared_budget(const struct hook_firing *f)
 {
@@ -96,7 +91,7 @@ static uint64_t shared_budget(const struct hook_firing *f)
 	if (f->engine->options.session_end_ms)
 		return f->engine->options.session_end_ms;
 	for (const struct hook_run *run = f->runs; run; run = run->next)
-		if (is_settings_file(run->hook->origin->layer))
+		if (run->hook->origin->layer <= HOOK_FROM_MANAGED)
 			most = MAX(most, MIN(run->hook->timeout_ms, (uint64_t)SESSION_END_MAX_MS));
 	return most;
 }
@@ -109,15 +104,6 @@ static uint64_t own_limit(const struct hook *hook)
 	if (hook->timeout_ms)
 		return hook->timeout_ms;
 	return info->timeout_ms && !of_model ? info->timeout_ms : hook_type_info(hook->type)->timeout_ms;
-}
-
-static void set_limits(struct hook_firing *f)
-{
-	bool shared = hook_event_info(f->event)->flags & HOOK_SHARED_BUDGET;
-	uint64_t budget = shared ? shared_budget(f) : UINT64_MAX;
-
-	for (struct hook_run *run = f->runs; run; run = run->next)
-		run->timeout_ms = MIN(own_limit(run->hook), budget);
 }
 
 /* ---- firings ---- */
@@ -228,7 +214,10 @@ static void prepare_runs(struct hook_firing *f, const struct hook_fire_spec *spe
 	f->tool_use_id = copy(f, spec->tool_use_id);
 	copy_context(f, spec->context);
 	hook_input_write(&f->input, spec);
-	set_limits(f);
+	bool shared = hook_event_info(f->event)->flags & HOOK_SHARED_BUDGET;
+	uint64_t budget = shared ? shared_budget(f) : UINT64_MAX;
+	for (struct hook_run *run = f->runs; run; run = run->next)
+		run->timeout_ms = MIN(own_limit(run->hook), budget);
 	for (struct hook_run *run = f->runs; run; run = run->next)
 		hook_run_queue(run);
 }

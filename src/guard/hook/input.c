@@ -9,19 +9,14 @@ static void put_given(struct json_out *w, const char *key, const char *text)
 		json_kcstr(w, key, text);
 }
 
-/* Without its braces, so that it can go on where the common members end */
-static struct str inner(struct str object)
-{
-	struct str s = str_trim(object);
-
-	return s.n >= 2 && s.p[0] == '{' ? str_trim((struct str){ s.p + 1, s.n - 2 }) : STR("");
-}
-
 void hook_input_write(struct buf *out, const struct hook_fire_spec *spec)
 {
 	const struct hook_context *c = spec->context;
 	struct json_out w = json_out(out);
-	struct str own = inner(spec->fields);
+	/* Without its braces, so that it can go on where the common members end */
+	struct str object = spec->fields;
+	struct str s = str_trim(object);
+	struct str own = s.n >= 2 && s.p[0] == '{' ? str_trim((struct str){ s.p + 1, s.n - 2 }) : STR("");
 
 	json_open(&w, '{');
 	json_kcstr(&w, "session_id", c->session_id ? c->session_id : "");

@@ -44,17 +44,6 @@ static struct str limited(const struct hook_run *run, const char *kind, struct s
 
 /* ---- merging ---- */
 
-static void merge_permission(struct hook_outcome *o, const struct hook_run *run)
-{
-	const struct hook_reply *r = &run->reply;
-
-	if (r->permission <= o->permission)
-		return;
-	o->permission = r->permission;
-	o->permission_reason = limited(run, "reason", r->permission_reason);
-	o->decided_by = run->hook;
-}
-
 static void merge_block(struct hook_firing *f, struct hook_outcome *o, const struct hook_run *run)
 {
 	if (!run->reply.block)
@@ -68,22 +57,6 @@ static void merge_block(struct hook_firing *f, struct hook_outcome *o, const str
 			arena_printf(&f->arena, STR_FMT "\n" STR_FMT, STR_ARG(o->block_reason), STR_ARG(reason)));
 	}
 	o->blocked = true;
-}
-
-static void merge_stop(struct hook_outcome *o, const struct hook_run *run)
-{
-	if (!run->reply.stop || o->stop)
-		return;
-	o->stop = true;
-	o->stop_reason = limited(run, "stop", run->reply.stop_reason);
-}
-
-static void merge_note(struct hook_firing *f, struct hook_outcome *o, const struct hook_run *run)
-{
-	if (run->reply.note.n)
-		o->notes[o->note_count++] =
-			str_from(arena_printf(&f->arena, STR_FMT " hook (" STR_FMT "): " STR_FMT, STR_ARG(f->name),
-					      STR_ARG(run->hook->label), STR_ARG(run->reply.note)));
 }
 
 static void merge_texts(struct hook_outcome *o, const struct hook_run *run)
@@ -124,10 +97,21 @@ void hook_outcome_merge(struct hook_firing *f)
 		o->ran++;
 		if (f->cancelled)
 			continue;
-		merge_permission(o, run);
+		const struct hook_reply *r = &run->reply;
+		if (r->permission > o->permission) {
+			o->permission = r->permission;
+			o->permission_reason = limited(run, "reason", r->permission_reason);
+			o->decided_by = run->hook;
+		}
 		merge_block(f, o, run);
-		merge_stop(o, run);
-		merge_note(f, o, run);
+		if (run->reply.stop && !o->stop) {
+			o->stop = true;
+			o->stop_reason = limited(run, "stop", run->reply.stop_reason);
+		}
+		if (run->reply.note.n)
+			o->notes[o->note_count++] = str_from(
+				arena_printf(&f->arena, STR_FMT " hook (" STR_FMT "): " STR_FMT, STR_ARG(f->name),
+					     STR_ARG(run->hook->label), STR_ARG(run->reply.note)));
 		merge_texts(o, run);
 	}
 	if (o->permission != HOOK_PERMISSION_DENY && !o->blocked)

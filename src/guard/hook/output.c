@@ -176,19 +176,6 @@ static int take_decision(struct arena *arena, const struct json *root, enum hook
 	return 0;
 }
 
-static void take_universal(struct arena *arena, const struct json *root, enum hook_event event, struct hook_reply *ret)
-{
-	bool stops = !(hook_event_info(event)->flags & HOOK_STOP_IGNORED);
-
-	ret->stop = stops && json_is(given(root, "continue"), JSON_FALSE);
-	ret->stop_reason = json_str(given(root, "stopReason"), arena);
-	ret->system_message = json_str(given(root, "systemMessage"), arena);
-	ret->suppress_output = json_bool(given(root, "suppressOutput"));
-	ret->terminal_sequence = json_str(given(root, "terminalSequence"), arena);
-	if (!hook_sequence_is_harmless(ret->terminal_sequence))
-		ret->terminal_sequence = (struct str){ 0 };
-}
-
 static int take_object(struct arena *arena, const struct json *root, enum hook_event event, struct hook_reply *ret,
 		       struct err *err)
 {
@@ -198,8 +185,16 @@ static int take_object(struct arena *arena, const struct json *root, enum hook_e
 		rc = take_specific(arena, given(root, "hookSpecificOutput"), event, ret, err);
 	if (rc == 0)
 		rc = take_decision(arena, root, event, ret, err);
-	if (rc == 0)
-		take_universal(arena, root, event, ret);
+	if (rc == 0) {
+		bool stops = !(hook_event_info(event)->flags & HOOK_STOP_IGNORED);
+		ret->stop = stops && json_is(given(root, "continue"), JSON_FALSE);
+		ret->stop_reason = json_str(given(root, "stopReason"), arena);
+		ret->system_message = json_str(given(root, "systemMessage"), arena);
+		ret->suppress_output = json_bool(given(root, "suppressOutput"));
+		ret->terminal_sequence = json_str(given(root, "terminalSequence"), arena);
+		if (!hook_sequence_is_harmless(ret->terminal_sequence))
+			ret->terminal_sequence = (struct str){ 0 };
+	}
 	return rc;
 }
 

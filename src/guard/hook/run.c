@@ -53,15 +53,6 @@ static struct hook_report make_report(const struct hook_run *run)
 	};
 }
 
-static void report_start(const struct hook_run *run)
-{
-	const struct hook_observer *o = &run->firing->engine->options.observer;
-	struct hook_report report = make_report(run);
-
-	if (o->started)
-		o->started(o->data, &report);
-}
-
 static void report_end(const struct hook_run *run)
 {
 	const struct hook_observer *o = &run->firing->engine->options.observer;
@@ -244,7 +235,10 @@ static void run_start(struct hook_run *run)
 		e->running++;
 	if (!has_short_time(run))
 		timer_start(e->options.loop, &run->timer, run->timeout_ms);
-	report_start(run);
+	const struct hook_observer *o = &run->firing->engine->options.observer;
+	struct hook_report report = make_report(run);
+	if (o->started)
+		o->started(o->data, &report);
 	if (run->cancelled) /* by an observer */
 		hook_run_ended(run);
 	else

@@ -35,15 +35,6 @@ static void warn(struct hook_builder *b, const struct json *where, const char *w
 
 /* ---- one entry: a matcher and its hooks ---- */
 
-static void keep_matcher(struct hook_set *set, struct hook_matcher *m)
-{
-	if (set->matcher_count == set->matcher_cap) {
-		set->matcher_cap = set->matcher_cap ? set->matcher_cap * 2 : 8;
-		set->matchers = xrealloc(set->matchers, set->matcher_cap * sizeof *set->matchers);
-	}
-	set->matchers[set->matcher_count++] = m;
-}
-
 static bool read_matcher(struct hook_builder *b, const struct json *entry)
 {
 	const struct hook_event_info *info = hook_event_info(b->event);
@@ -65,7 +56,12 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 	m->text = json_str(text, &b->set->arena);
 	if (m->text.n)
 		m->text = arena_str(&b->set->arena, m->text);
-	keep_matcher(b->set, m);
+	struct hook_set *set = b->set;
+	if (set->matcher_count == set->matcher_cap) {
+		set->matcher_cap = set->matcher_cap ? set->matcher_cap * 2 : 8;
+		set->matchers = xrealloc(set->matchers, set->matcher_cap * sizeof *set->matchers);
+	}
+	set->matchers[set->matcher_count++] = m;
 	b->matcher = m;
 	return true;
 }
@@ -82,15 +78,6 @@ static void add(struct hook_builder *b, struct hook *hook)
 	b->set->count++;
 }
 
-static void read_callbacks(struct hook_builder *b, const struct json *entry)
-{
-	const struct json *ids = json_get(entry, "hookCallbackIds");
-
-	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
-		if (b->set->count < HOOKS_LIMIT)
-			add(b, hook_read_callback(b, entry, id));
-}
-
 static void read_entry(struct hook_builder *b, const struct json *entry)
 {
 	const struct json *hooks = json_get(entry, "hooks");
@@ -102,7 +89,10 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 	if (!read_matcher(b, entry))
 		return;
 	if (b->source->layer == HOOK_FROM_SDK && !hooks) {
-		read_callbacks(b, entry);
+		const struct json *ids = json_get(entry, "hookCallbackIds");
+		for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
+			if (b->set->count < HOOKS_LIMIT)
+				add(b, hook_read_callback(b, entry, id));
 		return;
 	}
 	if (!json_is(hooks, JSON_ARRAY)) {

@@ -10,26 +10,21 @@ struct arena_block {
 	_Alignas(ALIGN) char bytes[];
 };
 
-static void add_block(struct arena *a, size_t n)
-{
-	size_t size = a->block ? MIN(a->block->size * 2, (size_t)LARGEST_BLOCK) : FIRST_BLOCK;
-	size = MAX(size, n);
-
-	struct arena_block *b = xmalloc(sizeof *b + size);
-	b->older = a->block;
-	b->size = size;
-	a->block = b;
-	a->at = b->bytes;
-	a->end = b->bytes + size;
-}
-
 void *arena_alloc(struct arena *a, size_t n)
 {
 	if (n > SIZE_MAX / 2)
 		base_oom(n);
 	n = (MAX(n, (size_t)1) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	if ((size_t)(a->end - a->at) < n)
-		add_block(a, n);
+	if ((size_t)(a->end - a->at) < n) {
+		size_t size = a->block ? MIN(a->block->size * 2, (size_t)LARGEST_BLOCK) : FIRST_BLOCK;
+		size = MAX(size, n);
+		struct arena_block *b = xmalloc(sizeof *b + size);
+		b->older = a->block;
+		b->size = size;
+		a->block = b;
+		a->at = b->bytes;
+		a->end = b->bytes + size;
+	}
 
 	void *p = a->at;
 	a->at += n;

@@ -13,11 +13,6 @@ static void *open_first(const char *const *files)
 	return so;
 }
 
-static void set_pointer(void *functions, size_t offset, void *address)
-{
-	memcpy((char *)functions + offset, &address, sizeof address);
-}
-
 int library_load(const struct library *library, void *functions, struct err *err)
 {
 	void *so = open_first(library->files);
@@ -29,7 +24,10 @@ int library_load(const struct library *library, void *functions, struct err *err
 		if (!dlsym(so, library->symbols[i].name))
 			return err_set(err, ERR_NOT_FOUND, "%s has no %s: a newer package %s is needed",
 				       library->files[0], library->symbols[i].name, library->package);
-	for (size_t i = 0; i < library->count; i++)
-		set_pointer(functions, library->symbols[i].offset, dlsym(so, library->symbols[i].name));
+	for (size_t i = 0; i < library->count; i++) {
+		size_t offset = library->symbols[i].offset;
+		void *address = dlsym(so, library->symbols[i].name);
+		memcpy((char *)functions + offset, &address, sizeof address);
+	}
 	return 0;
 }

@@ -5,20 +5,16 @@
 
 enum { SHORTEST_DESCRIPTION = 40 };
 
-static void add_line(struct buf *out, const struct shortlist_item *item, size_t limit)
-{
-	struct str whole = item->description;
-	struct str shown = whole.n <= limit ? whole : str_trim(utf8_cut(whole, limit - 3));
-	struct str tail = limit == SIZE_MAX ? item->tail : item->short_tail;
-
-	buf_addf(out, "- " STR_FMT "%s" STR_FMT "%s" STR_FMT "\n", STR_ARG(item->name), shown.n ? ": " : "",
-		 STR_ARG(shown), shown.n < whole.n ? "..." : "", STR_ARG(tail));
-}
-
 static void add_lines(struct buf *out, const struct shortlist *l, size_t limit)
 {
-	for (size_t i = 0; i < l->count; i++)
-		add_line(out, &l->items[i], limit);
+	for (size_t i = 0; i < l->count; i++) {
+		const struct shortlist_item *item = &l->items[i];
+		struct str whole = item->description;
+		struct str shown = whole.n <= limit ? whole : str_trim(utf8_cut(whole, limit - 3));
+		struct str tail = limit == SIZE_MAX ? item->tail : item->short_tail;
+		buf_addf(out, "- " STR_FMT "%s" STR_FMT "%s" STR_FMT "\n", STR_ARG(item->name), shown.n ? ": " : "",
+			 STR_ARG(shown), shown.n < whole.n ? "..." : "", STR_ARG(tail));
+	}
 }
 
 static bool fits(const struct shortlist *l, size_t limit, size_t room)

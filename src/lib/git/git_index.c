@@ -93,18 +93,6 @@ static bool covers(struct str name, struct str path)
 	return str_eq(name, path) || (str_ends(name, STR("/")) && str_starts(path, name));
 }
 
-/* "link": the other entries are in another file. */
-static bool is_split(struct index *x)
-{
-	while (x->rest.n >= 8 + x->hash_bytes) {
-		if (!memcmp(x->rest.p, "link", 4))
-			return true;
-		if (!skip(&x->rest, 8 + (size_t)number(x->rest.p + 4)))
-			return true;
-	}
-	return false;
-}
-
 static bool may_have(struct index *x, struct str path)
 {
 	uint32_t count;
@@ -114,7 +102,14 @@ static bool may_have(struct index *x, struct str path)
 	for (uint32_t i = 0; i < count; i++)
 		if (!read_entry(x) || covers(buf_str(&x->name), path))
 			return true;
-	return is_split(x);
+	/* "link": the other entries are in another file. */
+	while (x->rest.n >= 8 + x->hash_bytes) {
+		if (!memcmp(x->rest.p, "link", 4))
+			return true;
+		if (!skip(&x->rest, 8 + (size_t)number(x->rest.p + 4)))
+			return true;
+	}
+	return false;
 }
 
 static size_t hash_bytes(struct arena *a, const char *git_dir)

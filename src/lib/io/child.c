@@ -53,11 +53,6 @@ static int watch_open(struct child *c, enum child_watch which, int fd)
 	return 0;
 }
 
-static bool pipes_open(const struct child *c)
-{
-	return c->watch[CHILD_OUT].fd >= 0 || c->watch[CHILD_ERR].fd >= 0;
-}
-
 /* false: nothing to read now, or closed. */
 static bool read_some(struct watch *w)
 {
@@ -93,16 +88,6 @@ size_t child_unsent(const struct child *c)
 
 static void on_writable(uv_poll_t *poll, int status, int events);
 
-/* Goes on when the pipe takes more. A queue that never runs empty must not keep all that ever went through it. */
-static void wait_writable(struct child *c)
-{
-	if (c->input_sent > c->input.n / 2) {
-		buf_drop(&c->input, c->input_sent);
-		c->input_sent = 0;
-	}
-	(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_writable);
-}
-
 static void write_input(struct child *c)
 {
 	struct watch *w = &c->watch[CHILD_IN];
@@ -110,7 +95,12 @@ static void write_input(struct child *c)
 	while (child_unsent(c)) {
 		ssize_t n = file_write_quiet(w->fd, c->input.p + c->input_sent, child_unsent(c));
 		if (n < 0 && errno == EAGAIN) {
-			wait_writable(c);
+			/* Goes on when the pipe takes more. A queue that never runs empty must not keep all that ever went through it. */
+			if (c->input_sent > c->input.n / 2) {
+				buf_drop(&c->input, c->input_sent);
+				c->input_sent = 0;
+			}
+			(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_writable);
 			return;
 		}
 		if (n < 0 && errno != EINTR) {
@@ -231,8 +221,15 @@ static void on_escalate(struct timer *timer)
 	child_kill(c, SIGKILL);
 }
 
-static void child_unlink(struct child *c)
+static void child_step(struct kick *kick)
 {
+	struct child *c = CONTAINER_OF(kick, struct child, kick);
+
+	if (!c->exited || c->watch[CHILD_OUT].fd >= 0 || c->watch[CHILD_ERR].fd >= 0)
+		return;
+	watch_close(&c->watch[CHILD_IN]);
+	if (c->open_handles)
+		return;
 	timer_stop(c->spawner->loop, &c->grace);
 	timer_stop(c->spawner->loop, &c->escalate);
 	kick_cancel(&c->kick);
@@ -240,18 +237,6 @@ static void child_unlink(struct child *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	c->spawner->active--;
-}
-
-static void child_step(struct kick *kick)
-{
-	struct child *c = CONTAINER_OF(kick, struct child, kick);
-
-	if (!c->exited || pipes_open(c))
-		return;
-	watch_close(&c->watch[CHILD_IN]);
-	if (c->open_handles)
-		return;
-	child_unlink(c);
 	c->handlers.on_exit(c, c->status); /* may free the spawner */
 	buf_release(&c->input);
 	free(c);

@@ -11,11 +11,6 @@
 
 enum { READ_STEP = 64 * 1024, MAX_LINKS = 40 };
 
-static enum err_kind kind_of_errno(void)
-{
-	return errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO;
-}
-
 /* ---- reading ---- */
 
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err)
@@ -69,7 +64,8 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, kind_of_errno(), "cannot open %s: %m", path);
+		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
+			       path);
 	if (file_read_fd(fd, limit_bytes, out, err) < 0)
 		return err_wrap(err, "%s", path);
 	return 0;

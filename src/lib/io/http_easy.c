@@ -322,14 +322,6 @@ static void add_header(struct http_req *r, const char *header)
 	r->headers = longer;
 }
 
-static void set_headers(struct http_req *r, const char *const *headers)
-{
-	for (; headers && *headers; headers++)
-		add_header(r, *headers);
-	add_header(r, "Expect:"); /* no round trip before the body */
-	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
-}
-
 static void free_urlp(CURLU **url)
 {
 	curl_url_cleanup(*url);
@@ -377,7 +369,11 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 	set_callbacks(r);
 	set_connection(r);
 	set_refused(r);
-	set_headers(r, request->headers);
+	const char *const *headers = request->headers;
+	for (; headers && *headers; headers++)
+		add_header(r, *headers);
+	add_header(r, "Expect:"); /* no round trip before the body */
+	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
 	if (request->unpacks)
 		curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	set_method(r, request->method);

@@ -39,14 +39,6 @@ void http_host_free_all(struct http *h)
 	map_release(&h->hosts);
 }
 
-static void queue_add(struct http_host *host, struct http_req *r)
-{
-	r->next = NULL;
-	r->prev = host->last;
-	*host->last = r;
-	host->last = &r->next;
-}
-
 static void queue_remove(struct http_host *host, struct http_req *r)
 {
 	*r->prev = r->next;
@@ -70,7 +62,11 @@ bool http_host_enter(struct http_req *r)
 		r->host->leader = r;
 		return true;
 	}
-	queue_add(r->host, r);
+	struct http_host *host = r->host;
+	r->next = NULL;
+	r->prev = host->last;
+	*host->last = r;
+	host->last = &r->next;
 	return false;
 }
 

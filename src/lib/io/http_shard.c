@@ -24,24 +24,18 @@ static struct http_req *req_of(CURL *easy)
 	return (void *)req;
 }
 
-/* Requests that curl has finished; their handlers run here, outside of curl. */
-static void take_done(struct http_shard *s)
-{
-	CURLMsg *msg;
-	int left;
-
-	while ((msg = curl_multi_info_read(s->multi, &left))) {
-		if (msg->msg == CURLMSG_DONE)
-			http_req_done(req_of(msg->easy_handle), msg->data.result);
-	}
-}
-
 static void act(struct http_shard *s, curl_socket_t fd, int events)
 {
 	int running;
 
 	curl_multi_socket_action(s->multi, fd, events, &running);
-	take_done(s);
+	/* Requests that curl has finished; their handlers run here, outside of curl. */
+	CURLMsg *msg;
+	int left;
+	while ((msg = curl_multi_info_read(s->multi, &left))) {
+		if (msg->msg == CURLMSG_DONE)
+			http_req_done(req_of(msg->easy_handle), msg->data.result);
+	}
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -146,8 +140,10 @@ void http_shard_free(struct http_shard *s)
 	free(s);
 }
 
-static struct http_shard *pick(struct http *h, size_t number)
+int http_shard_add(struct http_req *r, struct err *err)
 {
+	struct http *h = r->http;
+	size_t number = r->shard_number;
 	if (h->in_shards >= h->shard_count * h->shard_size) {
 		h->shards = xrealloc(h->shards, (h->shard_count + 1) * sizeof(struct http_shard *));
 		h->shards[h->shard_count] = shard_new(h);
@@ -155,12 +151,7 @@ static struct http_shard *pick(struct http *h, size_t number)
 	}
 	while (h->shards[number % h->shard_count]->active >= h->shard_size)
 		number++;
-	return h->shards[number % h->shard_count];
-}
-
-int http_shard_add(struct http_req *r, struct err *err)
-{
-	struct http_shard *s = pick(r->http, r->shard_number);
+	struct http_shard *s = h->shards[number % h->shard_count];
 	CURLMcode code = curl_multi_add_handle(s->multi, r->easy);
 
 	if (code != CURLM_OK)

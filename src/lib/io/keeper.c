@@ -29,18 +29,6 @@ static void kill_groups(const struct pid_list *groups)
 		(void)kill(-groups->pids[i], SIGKILL);
 }
 
-static void note_record(struct pid_list *groups, const int32_t *record, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (record[i] == 0)
-			_exit(0);
-		if (record[i] < 0)
-			pid_list_remove(groups, -record[i]);
-		else if (!pid_list_add(groups, record[i]))
-			(void)kill(-record[i], SIGKILL); /* a group that cannot be remembered must not run */
-	}
-}
-
 /* false: the other side is closed. */
 static bool take_record(struct pid_list *groups)
 {
@@ -49,22 +37,16 @@ static bool take_record(struct pid_list *groups)
 
 	if (n <= 0)
 		return n < 0 && (errno == EINTR || errno == EAGAIN);
-	note_record(groups, record, (size_t)n / sizeof *record);
+	size_t count = (size_t)n / sizeof *record;
+	for (size_t i = 0; i < count; i++) {
+		if (record[i] == 0)
+			_exit(0);
+		if (record[i] < 0)
+			pid_list_remove(groups, -record[i]);
+		else if (!pid_list_add(groups, record[i]))
+			(void)kill(-record[i], SIGKILL); /* a group that cannot be remembered must not run */
+	}
 	return true;
-}
-
-/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so
- * the end of the stream is the proof that nobody comes any more. */
-static void end_all(struct pid_list *groups, const char *id)
-{
-	struct pid_list killed = { 0 };
-	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
-
-	kill_groups(groups);
-	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && take_record(groups))
-		kill_groups(groups);
-	orphan_kill_marked(id, &killed);
-	_exit(0);
 }
 
 static noreturn_fn void keeper_main(const char *id)
@@ -85,7 +67,15 @@ static noreturn_fn void keeper_main(const char *id)
 		if (fds[1].revents & POLLIN)
 			break;
 	}
-	end_all(&groups, id);
+	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so
+ * the end of the stream is the proof that nobody comes any more. */
+	struct pid_list killed = { 0 };
+	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
+	kill_groups(&groups);
+	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && take_record(&groups))
+		kill_groups(&groups);
+	orphan_kill_marked(id, &killed);
+	_exit(0);
 	_exit(0);
 }
 

@@ -33,26 +33,6 @@ static bool ring_empty(const struct kick *head)
 	return head->next == head;
 }
 
-static void ring_add(struct kick *head, struct kick *kick)
-{
-	kick->next = head;
-	kick->prev = head->prev;
-	*head->prev = kick;
-	head->prev = &kick->next;
-}
-
-/* Moves everything from one ring to an empty one. */
-static void ring_move(struct kick *to, struct kick *from)
-{
-	if (ring_empty(from))
-		return;
-	to->next = from->next;
-	to->prev = from->prev;
-	to->next->prev = &to->next;
-	*to->prev = to;
-	ring_init(from);
-}
-
 void kick_cancel(struct kick *kick)
 {
 	if (!kick->prev)
@@ -70,7 +50,14 @@ static void on_idle(uv_idle_t *idle)
 
 	/* What a step kicks is for the next turn, or sockets would never be looked at. */
 	ring_init(&batch);
-	ring_move(&batch, &loop->queue);
+	/* Moves everything from one ring to an empty one. */
+	if (!ring_empty(&loop->queue)) {
+		batch.next = loop->queue.next;
+		batch.prev = loop->queue.prev;
+		batch.next->prev = &batch.next;
+		*batch.prev = &batch;
+		ring_init(&loop->queue);
+	}
 	while (!ring_empty(&batch)) {
 		struct kick *kick = batch.next;
 		kick_cancel(kick);
@@ -84,7 +71,10 @@ void loop_kick(struct loop *loop, struct kick *kick)
 {
 	if (kick->prev)
 		return;
-	ring_add(&loop->queue, kick);
+	kick->next = &loop->queue;
+	kick->prev = loop->queue.prev;
+	*loop->queue.prev = kick;
+	loop->queue.prev = &kick->next;
 	uv_idle_start(&loop->idle, on_idle);
 }
 
@@ -116,15 +106,6 @@ static void heap_down(struct loop *loop, size_t at, struct timer *timer)
 		heap_put(loop, at, loop->heap[child]);
 	}
 	heap_put(loop, at, timer);
-}
-
-static void heap_add(struct loop *loop, struct timer *timer)
-{
-	if (loop->count == loop->cap) {
-		loop->cap = loop->cap ? loop->cap * 2 : 64;
-		loop->heap = xrealloc(loop->heap, loop->cap * sizeof *loop->heap);
-	}
-	heap_up(loop, loop->count++, timer);
 }
 
 static void heap_remove(struct loop *loop, struct timer *timer)
@@ -187,7 +168,11 @@ void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms)
 		heap_remove(loop, timer);
 	timer->due_ms = after_ms < UINT64_MAX - now ? now + after_ms : UINT64_MAX;
 	timer->order = loop->next_order++;
-	heap_add(loop, timer);
+	if (loop->count == loop->cap) {
+		loop->cap = loop->cap ? loop->cap * 2 : 64;
+		loop->heap = xrealloc(loop->heap, loop->cap * sizeof *loop->heap);
+	}
+	heap_up(loop, loop->count++, timer);
 	if (was_first || timer->slot == 1)
 		arm(loop);
 }

@@ -150,12 +150,6 @@ static pid_t launch(struct launch *l)
 	return pid;
 }
 
-static void wait_for(pid_t pid)
-{
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 static int launch_failure(const struct launch *l, const char *name, struct err *err)
 {
 	enum err_kind kind = l->error == ENOENT || l->error == ENOTDIR ? ERR_NOT_FOUND : ERR_IO;
@@ -188,7 +182,8 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 			*ret_pid = pid;
 			return 0;
 		}
-		wait_for(pid);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		if (l->step > STEP_KEEPER)
 			(void)keeper_send(&s->keeper, &(int32_t){ -pid }, 1);
 		if (l->step != STEP_KEEPER || try)

@@ -62,12 +62,6 @@ int spawner_new_keeper(struct spawner *s, struct err *err)
 
 /* ---- groups and orphans ---- */
 
-static void reap_group(pid_t pgid)
-{
-	while (waitpid(-pgid, NULL, WNOHANG) > 0)
-		;
-}
-
 static bool group_is_empty(pid_t pgid)
 {
 	return kill(-pgid, 0) < 0 && errno == ESRCH;
@@ -87,25 +81,18 @@ static int compare_pids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorted; returns owned, never NULL. */
-static pid_t *live_leaders(const struct spawner *s)
-{
-	pid_t *pids = xmalloc(s->active * sizeof *pids);
-	size_t n = 0;
-
-	for (const struct child *c = s->children; c; c = c->next)
-		pids[n++] = c->pid;
-	qsort(pids, n, sizeof *pids, compare_pids);
-	return pids;
-}
-
 /* Children of ours that we did not start ourselves, that carry our mark and belong to no group that we know.
  * They must be found while they live: a zombie has no environment, and a host's own children must stay the
  * host's to wait for. */
 static void adopt_orphans(struct spawner *s)
 {
 	struct pid_list children = { 0 };
-	AUTO_FREE pid_t *leaders = live_leaders(s);
+	/* Sorted; returns owned, never NULL. */
+	pid_t *leaders = xmalloc(s->active * sizeof *leaders);
+	size_t n = 0;
+	for (const struct child *c = s->children; c; c = c->next)
+		leaders[n++] = c->pid;
+	qsort(leaders, n, sizeof *leaders, compare_pids);
 
 	s->adopted_ms = loop_now_ms(s->loop);
 	(void)orphan_children(&children);
@@ -124,7 +111,8 @@ void spawner_prune(struct spawner *s)
 {
 	for (size_t i = s->left.count; i--;) {
 		pid_t pgid = s->left.pids[i];
-		reap_group(pgid);
+		while (waitpid(-pgid, NULL, WNOHANG) > 0)
+			;
 		if (group_is_empty(pgid))
 			forget_group(s, pgid);
 	}

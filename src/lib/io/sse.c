@@ -55,15 +55,6 @@ static int add_data(struct feed *f, struct str value)
 	return 0;
 }
 
-static void take_id(struct sse *s)
-{
-	struct buf old = s->last_id;
-
-	s->last_id = s->id;
-	s->id = old;
-	s->has_id = false;
-}
-
 /* A blank line: the event is complete. */
 static int end_event(struct feed *f)
 {
@@ -71,8 +62,12 @@ static int end_event(struct feed *f)
 	struct str name = f->name.p ? f->name : buf_str(&s->name);
 	struct str data = f->data.p ? f->data : buf_str(&s->payload);
 
-	if (s->has_id)
-		take_id(s);
+	if (s->has_id) {
+		struct buf old = s->last_id;
+		s->last_id = s->id;
+		s->id = old;
+		s->has_id = false;
+	}
 	int rc = s->has_data ? s->event(s->data, name, data) : 0;
 
 	s->has_data = false;

@@ -293,18 +293,6 @@ static enum step parse_document(struct parse *p)
 	}
 }
 
-/* Columns count bytes from 1. */
-static int report(const struct parse *p, const char *text, struct err *err)
-{
-	unsigned line = 1;
-	const char *line_start = text;
-
-	for (const char *nl; (nl = memchr(line_start, '\n', (size_t)(p->error_at - line_start))); line++)
-		line_start = nl + 1;
-	return err_set(err, p->kind, "line %u, column %zu: %s%s", line, (size_t)(p->error_at - line_start) + 1,
-		       p->error, p->error_at == p->end ? ", but the text ends here" : "");
-}
-
 int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err)
 {
 	size_t limit = MIN(r->limits.bytes ? r->limits.bytes : DEFAULT_BYTES, (size_t)UINT32_MAX - 1);
@@ -318,7 +306,13 @@ int json_parse(struct json_reader *r, const char *text, size_t n, const struct j
 	p.max_depth = r->limits.depth ? r->limits.depth : DEFAULT_DEPTH;
 	if (!parse_document(&p)) {
 		r->used = 0;
-		return report(&p, text, err);
+		/* Columns count bytes from 1. */
+		unsigned line = 1;
+		const char *line_start = text;
+		for (const char *nl; (nl = memchr(line_start, '\n', (size_t)(p.error_at - line_start))); line++)
+			line_start = nl + 1;
+		return err_set(err, p.kind, "line %u, column %zu: %s%s", line, (size_t)(p.error_at - line_start) + 1,
+			       p.error, p.error_at == p.end ? ", but the text ends here" : "");
 	}
 	*ret_root = r->nodes;
 	return 0;

@@ -192,21 +192,15 @@ static int check_count(const struct site *site, const char *keyword, uint64_t ha
 		     (unsigned long long)bound, unit, bound == 1 ? "" : "s", (unsigned long long)have);
 }
 
-static uint64_t count_characters(struct str s)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		count += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-	return count;
-}
-
 static int check_length(const struct site *site)
 {
 	if (!json_is(site->v, JSON_STRING) ||
 	    (!json_get(site->schema, "minLength") && !json_get(site->schema, "maxLength")))
 		return 0;
-	uint64_t have = count_characters(json_str(site->v, &site->c->arena));
+	struct str s = json_str(site->v, &site->c->arena);
+	uint64_t have = 0;
+	for (size_t i = 0; i < s.n; i++)
+		have += ((unsigned char)s.p[i] & 0xc0) != 0x80;
 	int rc = check_count(site, "minLength", have, "character");
 	return rc < 0 ? rc : check_count(site, "maxLength", have, "character");
 }
@@ -225,14 +219,6 @@ static int check_required(const struct site *site)
 	return 0;
 }
 
-static int unexpected(const struct site *site, const struct path *path)
-{
-	AUTO_BUF struct buf where = { 0 };
-
-	add_path(&where, site->c, path);
-	return err_set(site->err, ERR_PARSE, "An unexpected parameter `%s` was provided", where.n ? where.p : "");
-}
-
 static int check_properties(const struct site *site)
 {
 	const struct json *properties = json_get(site->schema, "properties");
@@ -243,8 +229,12 @@ static int check_properties(const struct site *site)
 	for (struct json_member m = json_members(site->v); m.key; m = json_member_next(site->v, m)) {
 		struct path at = { .up = site->path, .key = m.key };
 		const struct json *sub = json_get_str(properties, json_str(m.key, &site->c->arena));
-		if (!sub && json_is(others, JSON_FALSE))
-			return unexpected(site, &at);
+		if (!sub && json_is(others, JSON_FALSE)) {
+			AUTO_BUF struct buf where = { 0 };
+			add_path(&where, site->c, &at);
+			return err_set(site->err, ERR_PARSE, "An unexpected parameter `%s` was provided",
+				       where.n ? where.p : "");
+		}
 		int rc = check_value(site->c, sub ? sub : others, m.value, &at, site->err);
 		if (rc < 0)
 			return rc;

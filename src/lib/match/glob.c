@@ -39,12 +39,6 @@ static struct glob_op *add_op(struct glob *g, enum glob_kind kind)
 	return &g->ops[g->count++];
 }
 
-static void class_add(struct glob_op *op, unsigned from, unsigned to)
-{
-	for (unsigned c = from; c <= to; c++)
-		op->class[c / 32] |= 1u << c % 32;
-}
-
 /* A character of a class at *at, with its escape. */
 static bool class_char(struct str p, size_t *at, unsigned char *ret_ch)
 {
@@ -84,7 +78,8 @@ static int compile_class(struct glob *g, struct str p, size_t *at, struct err *e
 		}
 		if (to < from)
 			return err_set(err, ERR_PARSE, "invalid range in glob '" STR_FMT "'", STR_ARG(p));
-		class_add(op, from, to);
+		for (unsigned c = from; c <= to; c++)
+			op->class[c / 32] |= 1u << c % 32;
 	}
 	return err_set(err, ERR_PARSE, "unclosed character class in glob '" STR_FMT "'", STR_ARG(p));
 }
@@ -164,18 +159,6 @@ static size_t brace_end(struct str p, size_t at)
 
 static int expand(struct glob *g, struct str p, size_t *alternatives, struct err *err);
 
-/* before + part + after, expanded further. */
-static int expand_part(struct glob *g, struct str before, struct str part, struct str after, size_t *alternatives,
-		       struct err *err)
-{
-	AUTO_BUF struct buf joined = { 0 };
-
-	buf_add(&joined, before.p, before.n);
-	buf_add(&joined, part.p, part.n);
-	buf_add(&joined, after.p, after.n);
-	return expand(g, buf_str(&joined), alternatives, err);
-}
-
 static int expand(struct glob *g, struct str p, size_t *alternatives, struct err *err)
 {
 	size_t open = 0;
@@ -196,7 +179,12 @@ static int expand(struct glob *g, struct str p, size_t *alternatives, struct err
 	for (size_t at = start;; at = skip_one(p, at)) {
 		if (at == close || (!depth && p.p[at] == ',')) {
 			struct str part = { p.p + start, at - start };
-			int rc = expand_part(g, before, part, after, alternatives, err);
+			/* before + part + after, expanded further. */
+			AUTO_BUF struct buf joined = { 0 };
+			buf_add(&joined, before.p, before.n);
+			buf_add(&joined, part.p, part.n);
+			buf_add(&joined, after.p, after.n);
+			int rc = expand(g, buf_str(&joined), alternatives, err);
 			if (rc < 0 || at == close)
 				return rc;
 			start = at + 1;

@@ -104,16 +104,6 @@ static void save(struct mcp_auth *a)
 		(void)oauth_store_put(a->env->auth_file, a->store_key, a->server->url, a->grant, NULL);
 }
 
-static void drop_refresh(struct mcp_auth *a)
-{
-	struct oauth_grant *grant = oauth_grant_copy(a->grant);
-
-	grant->token.refresh = NULL;
-	grant->token.renew_ms = 0;
-	set_grant(a, grant);
-	save(a);
-}
-
 struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server *server)
 {
 	struct mcp_auth *a = xcalloc(1, sizeof *a);
@@ -168,11 +158,6 @@ bool mcp_auth_stale(const struct mcp_auth *a)
 
 /* ---- challenges ---- */
 
-static void note_asked(struct mcp_auth *a)
-{
-	a->asked_ms[a->asked++ % ASK_LIMIT] = loop_now_ms(a->env->loop);
-}
-
 static bool asked_too_often(const struct mcp_auth *a)
 {
 	uint64_t oldest = a->asked_ms[a->asked % ASK_LIMIT];
@@ -186,9 +171,14 @@ static void on_flow_end(void *data, const struct auth_end *end)
 	struct err err = end->err ? *end->err : (struct err){ 0 };
 
 	if (end->asked)
-		note_asked(a);
-	if (end->refresh_refused && a->grant && !end->grant)
-		drop_refresh(a);
+		a->asked_ms[a->asked++ % ASK_LIMIT] = loop_now_ms(a->env->loop);
+	if (end->refresh_refused && a->grant && !end->grant) {
+		struct oauth_grant *grant = oauth_grant_copy(a->grant);
+		grant->token.refresh = NULL;
+		grant->token.renew_ms = 0;
+		set_grant(a, grant);
+		save(a);
+	}
 	if (end->grant) {
 		a->renewed_at_ms = end->renewed ? loop_now_ms(a->env->loop) : 0;
 		set_grant(a, oauth_grant_copy(end->grant));

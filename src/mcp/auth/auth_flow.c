@@ -164,32 +164,14 @@ static const char *adjust_offline_scope(struct auth_flow *f, const char *scope)
 	return oauth_scope_without(&f->arena, scope, name);
 }
 
-static const char *choose_scope(struct auth_flow *f)
-{
-	const char *scope = f->server->oauth.scopes;
-
-	if (!scope)
-		scope = f->challenge.scope ? f->challenge.scope : f->resource.scopes;
-	if (f->more && f->had) {
-		scope = oauth_scope_union(&f->arena, f->had->token.scope, scope);
-		scope = oauth_scope_union(&f->arena, scope, f->challenge.scope);
-	}
-	return adjust_offline_scope(f, oauth_scope_union(&f->arena, scope, NULL));
-}
-
 /* ---- who we are ---- */
-
-static bool is_document(const char *client_id)
-{
-	return !strncmp(client_id, "https://", strlen("https://"));
-}
 
 /* The id that stands in the configuration. False: there is none, or it means nothing to this server. */
 static bool use_configured_client(struct auth_flow *f)
 {
 	const struct mcp_oauth *o = &f->server->oauth;
 
-	if (!o->client_id || (is_document(o->client_id) && !f->issuer.client_documents))
+	if (!o->client_id || (!strncmp(o->client_id, "https://", strlen("https://")) && !f->issuer.client_documents))
 		return false;
 	f->grant.client = (struct oauth_client){
 		.id = o->client_id,
@@ -212,19 +194,6 @@ static bool can_reuse_registration(const struct auth_flow *f)
 static bool needs_person(const struct auth_flow *f)
 {
 	return f->kind == AUTH_CODE && !f->env->open_url && !env_is_on("CADRE_MCP_AUTH_FOLLOW");
-}
-
-static void choose_grant_kind(struct auth_flow *f)
-{
-	const struct mcp_oauth *o = &f->server->oauth;
-	bool secret = o->client_secret || o->private_key;
-
-	if (o->idp_token_url && o->idp_token)
-		f->kind = AUTH_ASSERTION;
-	else if (secret && (o->machine || (f->issuer.client_credentials && !f->issuer.code_grant)))
-		f->kind = AUTH_CLIENT_CREDENTIALS;
-	else
-		f->kind = AUTH_CODE;
 }
 
 /* The port that was registered, if there is one and it is free; else the configured one. */
@@ -272,8 +241,22 @@ static enum auth_step auth_step_client(struct auth_flow *f)
 	f->grant.issuer = f->issuer.issuer ? f->issuer.issuer : f->issuer.token_url;
 	f->grant.token_url = f->issuer.token_url;
 	f->grant.resource = f->resource.resource;
-	f->grant.scope = choose_scope(f);
-	choose_grant_kind(f);
+	const char *scope = f->server->oauth.scopes;
+	if (!scope)
+		scope = f->challenge.scope ? f->challenge.scope : f->resource.scopes;
+	if (f->more && f->had) {
+		scope = oauth_scope_union(&f->arena, f->had->token.scope, scope);
+		scope = oauth_scope_union(&f->arena, scope, f->challenge.scope);
+	}
+	f->grant.scope = adjust_offline_scope(f, oauth_scope_union(&f->arena, scope, NULL));
+	const struct mcp_oauth *o = &f->server->oauth;
+	bool secret = o->client_secret || o->private_key;
+	if (o->idp_token_url && o->idp_token)
+		f->kind = AUTH_ASSERTION;
+	else if (secret && (o->machine || (f->issuer.client_credentials && !f->issuer.code_grant)))
+		f->kind = AUTH_CLIENT_CREDENTIALS;
+	else
+		f->kind = AUTH_CODE;
 	if (is_vain(f)) {
 		err_set(&f->err, ERR_DENIED, "the server wants the scopes %.120s, which were asked for already",
 			f->grant.scope ? f->grant.scope : "(none)");
@@ -295,28 +278,23 @@ static enum auth_step auth_step_client(struct auth_flow *f)
 
 /* ---- registration ---- */
 
-static enum auth_step register_start(struct auth_flow *f)
-{
-	AUTO_BUF struct buf body = { 0 };
-
-	if (!f->issuer.register_url) {
-		err_set(&f->err, ERR_DENIED,
-			"the authorisation server knows only clients that were registered there by hand: set oauth.clientId");
-		return auth_flow_fail(f);
-	}
-	oauth_register_write(&body, auth_flow_redirect_uri(f), f->issuer.methods, f->grant.scope);
-	auth_flow_post(f, f->issuer.register_url, "application/json", NULL, buf_str(&body));
-	return AUTH_WAIT;
-}
-
 /* auth_flow.c */
 static enum auth_step auth_step_register(struct auth_flow *f)
 {
 	int status = 0;
 	struct str answer;
 
-	if (!f->fetch)
-		return register_start(f);
+	if (!f->fetch) {
+		AUTO_BUF struct buf body = { 0 };
+		if (!f->issuer.register_url) {
+			err_set(&f->err, ERR_DENIED,
+				"the authorisation server knows only clients that were registered there by hand: set oauth.clientId");
+			return auth_flow_fail(f);
+		}
+		oauth_register_write(&body, auth_flow_redirect_uri(f), f->issuer.methods, f->grant.scope);
+		auth_flow_post(f, f->issuer.register_url, "application/json", NULL, buf_str(&body));
+		return AUTH_WAIT;
+	}
 	if (!oauth_fetch_over(f->fetch))
 		return AUTH_WAIT;
 	int rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
@@ -355,34 +333,6 @@ static const char *authorize_url(struct auth_flow *f)
 	return arena_dup(&f->arena, url.p, url.n);
 }
 
-/* Plain GETs in place of a browser, for authorisation servers of tests: they ask nobody. */
-static enum auth_step consent_follow(struct auth_flow *f, const char *url)
-{
-	struct oauth_url parts;
-
-	if (oauth_url_parse(&f->arena, url, &parts, &f->err) < 0)
-		return auth_flow_fail(f);
-	if (!parts.loopback) {
-		err_set(&f->err, ERR_DENIED, "CADRE_MCP_AUTH_FOLLOW is for test servers on this machine only");
-		return auth_flow_fail(f);
-	}
-	f->fetch = oauth_fetch_start(f->env->loop, f->env->http,
-				     &(struct oauth_request){ .url = url, .redirects = OAUTH_LOOPBACK },
-				     auth_flow_notify, f);
-	return AUTH_WAIT;
-}
-
-static enum auth_step consent_start(struct auth_flow *f)
-{
-	const char *url = authorize_url(f);
-
-	timer_start(f->env->loop, &f->limit, CONSENT_MS);
-	if (env_is_on("CADRE_MCP_AUTH_FOLLOW"))
-		return consent_follow(f, url);
-	f->env->open_url(f->env->data, url);
-	return AUTH_WAIT;
-}
-
 /* RFC 9207: an answer of another authorisation server must not be taken for one of ours. */
 static bool is_of_issuer(const struct auth_flow *f, const struct oauth_reply *reply)
 {
@@ -407,27 +357,42 @@ static enum auth_step consent_take_reply(struct auth_flow *f, const struct oauth
 	return auth_flow_enter(f, AUTH_GRANT);
 }
 
-static enum auth_step consent_take_dead_end(struct auth_flow *f)
-{
-	int status = 0;
-	struct str body;
-
-	if (oauth_fetch_answer(f->fetch, &status, &body, &f->err) == 0)
-		err_set(&f->err, ERR_DENIED, "the authorisation endpoint led to status %d, not back to us", status);
-	return auth_flow_fail(f);
-}
-
 /* auth_flow.c */
 static enum auth_step auth_step_consent(struct auth_flow *f)
 {
 	const struct oauth_reply *reply = oauth_callback_reply(f->callback);
 
-	if (!f->verifier)
-		return consent_start(f);
+	if (!f->verifier) {
+		const char *url = authorize_url(f);
+		timer_start(f->env->loop, &f->limit, CONSENT_MS);
+		if (env_is_on("CADRE_MCP_AUTH_FOLLOW")) {
+			/* Plain GETs in place of a browser, for authorisation servers of tests: they ask nobody. */
+			struct oauth_url parts;
+			if (oauth_url_parse(&f->arena, url, &parts, &f->err) < 0)
+				return auth_flow_fail(f);
+			if (!parts.loopback) {
+				err_set(&f->err, ERR_DENIED,
+					"CADRE_MCP_AUTH_FOLLOW is for test servers on this machine only");
+				return auth_flow_fail(f);
+			}
+			f->fetch = oauth_fetch_start(f->env->loop, f->env->http,
+						     &(struct oauth_request){ .url = url, .redirects = OAUTH_LOOPBACK },
+						     auth_flow_notify, f);
+			return AUTH_WAIT;
+		}
+		f->env->open_url(f->env->data, url);
+		return AUTH_WAIT;
+	}
 	if (reply)
 		return consent_take_reply(f, reply);
-	if (f->fetch && oauth_fetch_over(f->fetch))
-		return consent_take_dead_end(f);
+	if (f->fetch && oauth_fetch_over(f->fetch)) {
+		int status = 0;
+		struct str body;
+		if (oauth_fetch_answer(f->fetch, &status, &body, &f->err) == 0)
+			err_set(&f->err, ERR_DENIED, "the authorisation endpoint led to status %d, not back to us",
+				status);
+		return auth_flow_fail(f);
+	}
 	if (!f->late)
 		return AUTH_WAIT;
 	err_set(&f->err, ERR_DENIED, "nobody signed in within %d minutes", CONSENT_MS / 60000);

@@ -83,14 +83,6 @@ static const char *jwt_algorithm(const EVP_PKEY *key)
 	return EVP_PKEY_is_a(key, "RSA") ? "RS256" : NULL;
 }
 
-static void jwt_add_head(struct buf *out, const char *alg)
-{
-	AUTO_BUF struct buf json = { 0 };
-
-	buf_addf(&json, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", alg);
-	oauth_base64url(out, json.p, json.n);
-}
-
 static void jwt_add_claims(struct buf *out, const char *client_id, const char *audience)
 {
 	AUTO_BUF struct buf json = { 0 };
@@ -110,19 +102,6 @@ static void jwt_add_claims(struct buf *out, const char *client_id, const char *a
 	oauth_base64url(out, json.p, json.n);
 }
 
-/* OpenSSL gives the two numbers of an elliptic signature as DER; a JWT wants them side by side. */
-static bool jwt_add_pair(struct buf *out, const unsigned char *der, size_t n)
-{
-	CLEANUP(free_pairp) ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &der, (long)n);
-	unsigned char numbers[2 * P256_NUMBER_BYTES];
-
-	if (!pair || BN_bn2binpad(ECDSA_SIG_get0_r(pair), numbers, P256_NUMBER_BYTES) < 0 ||
-	    BN_bn2binpad(ECDSA_SIG_get0_s(pair), numbers + P256_NUMBER_BYTES, P256_NUMBER_BYTES) < 0)
-		return false;
-	oauth_base64url(out, numbers, sizeof numbers);
-	return true;
-}
-
 static bool jwt_sign(struct buf *out, EVP_PKEY *key, struct str text)
 {
 	CLEANUP(free_contextp) EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -135,8 +114,17 @@ static bool jwt_sign(struct buf *out, EVP_PKEY *key, struct str text)
 	AUTO_FREE unsigned char *signature = xmalloc(n);
 	if (EVP_DigestSign(context, signature, &n, bytes, text.n) != 1)
 		return false;
-	if (EVP_PKEY_is_a(key, "EC"))
-		return jwt_add_pair(out, signature, n);
+	if (EVP_PKEY_is_a(key, "EC")) {
+		/* OpenSSL gives the two numbers of an elliptic signature as DER; a JWT wants them side by side. */
+		const unsigned char *der = signature;
+		CLEANUP(free_pairp) ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &der, (long)n);
+		unsigned char numbers[2 * P256_NUMBER_BYTES];
+		if (!pair || BN_bn2binpad(ECDSA_SIG_get0_r(pair), numbers, P256_NUMBER_BYTES) < 0 ||
+		    BN_bn2binpad(ECDSA_SIG_get0_s(pair), numbers + P256_NUMBER_BYTES, P256_NUMBER_BYTES) < 0)
+			return false;
+		oauth_base64url(out, numbers, sizeof numbers);
+		return true;
+	}
 	oauth_base64url(out, signature, n);
 	return true;
 }
@@ -162,7 +150,9 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 	if (!alg)
 		return err_set(err, ERR_USAGE,
 			       "the client's private key is no PEM of an RSA key or an elliptic key on P-256");
-	jwt_add_head(&jwt, alg);
+	AUTO_BUF struct buf json = { 0 };
+	buf_addf(&json, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", alg);
+	oauth_base64url(&jwt, json.p, json.n);
 	buf_addch(&jwt, '.');
 	jwt_add_claims(&jwt, client_id, audience);
 	if (!jwt_sign(&signature, key, buf_str(&jwt)))
@@ -210,20 +200,6 @@ enum oauth_method oauth_client_method(const struct oauth_client *client, unsigne
 	return OAUTH_BASIC; /* what RFC 8414 means by silence */
 }
 
-/* Both parts are encoded as in a form before they are put together (RFC 6749, 2.3.1). */
-static const char *basic_header(const struct oauth_client *client, struct arena *arena)
-{
-	AUTO_BUF struct buf pair = { 0 };
-	AUTO_BUF struct buf header = { 0 };
-
-	oauth_percent(&pair, str_from(client->id));
-	buf_addch(&pair, ':');
-	oauth_percent(&pair, str_from(client->secret));
-	buf_addstr(&header, "Authorization: Basic ");
-	base64_add(&header, buf_str(&pair));
-	return arena_dup(arena, header.p, header.n);
-}
-
 int oauth_client_prove(const struct oauth_client *client, const char *issuer, struct arena *arena, struct buf *form,
 		       const char **ret_header, struct err *err)
 {
@@ -231,7 +207,15 @@ int oauth_client_prove(const struct oauth_client *client, const char *issuer, st
 
 	*ret_header = NULL;
 	if (client->method == OAUTH_BASIC && client->secret) {
-		*ret_header = basic_header(client, arena);
+		/* Both parts are encoded as in a form before they are put together (RFC 6749, 2.3.1). */
+		AUTO_BUF struct buf pair = { 0 };
+		AUTO_BUF struct buf header = { 0 };
+		oauth_percent(&pair, str_from(client->id));
+		buf_addch(&pair, ':');
+		oauth_percent(&pair, str_from(client->secret));
+		buf_addstr(&header, "Authorization: Basic ");
+		base64_add(&header, buf_str(&pair));
+		*ret_header = arena_dup(arena, header.p, header.n);
 		return 0;
 	}
 	oauth_form_add(form, "client_id", client->id);

@@ -43,27 +43,22 @@ static bool is_unquoted(char c)
 	return c != ',' && c != ' ' && c != '\t';
 }
 
-static const char *challenge_quoted(struct challenge_reader *r)
-{
-	AUTO_BUF struct buf text = { 0 };
-	size_t i = 1;
-
-	for (; i < r->rest.n && r->rest.p[i] != '"'; i++) {
-		if (r->rest.p[i] == '\\' && i + 1 < r->rest.n)
-			i++;
-		buf_addch(&text, r->rest.p[i]);
-	}
-	i = MIN(i + 1, r->rest.n);
-	r->rest.p += i;
-	r->rest.n -= i;
-	return arena_dup(r->arena, text.n ? text.p : "", text.n);
-}
-
 static const char *challenge_value(struct challenge_reader *r)
 {
 	challenge_skip(r, " \t");
-	if (r->rest.n && r->rest.p[0] == '"')
-		return challenge_quoted(r);
+	if (r->rest.n && r->rest.p[0] == '"') {
+		AUTO_BUF struct buf text = { 0 };
+		size_t i = 1;
+		for (; i < r->rest.n && r->rest.p[i] != '"'; i++) {
+			if (r->rest.p[i] == '\\' && i + 1 < r->rest.n)
+				i++;
+			buf_addch(&text, r->rest.p[i]);
+		}
+		i = MIN(i + 1, r->rest.n);
+		r->rest.p += i;
+		r->rest.n -= i;
+		return arena_dup(r->arena, text.n ? text.p : "", text.n);
+	}
 	return arena_str(r->arena, challenge_take(r, is_unquoted)).p;
 }
 

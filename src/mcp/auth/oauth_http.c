@@ -291,17 +291,6 @@ static void on_limit(struct timer *timer)
 	http_cancel(f->req);
 }
 
-static void fetch_set_headers(struct oauth_fetch *f, const struct oauth_request *request)
-{
-	size_t n = 0;
-
-	f->headers[n++] = "Accept: application/json";
-	if (request->body_type)
-		f->headers[n++] = arena_printf(&f->arena, "Content-Type: %s", request->body_type);
-	if (request->authorization)
-		f->headers[n++] = arena_strdup(&f->arena, request->authorization);
-}
-
 struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, const struct oauth_request *request,
 				      void (*notify)(void *data), void *data)
 {
@@ -315,7 +304,12 @@ struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, cons
 	f->url = arena_strdup(&f->arena, request->url);
 	f->is_post = request->body_type != NULL;
 	buf_add(&f->body, request->body.p, request->body.n);
-	fetch_set_headers(f, request);
+	size_t n = 0;
+	f->headers[n++] = "Accept: application/json";
+	if (request->body_type)
+		f->headers[n++] = arena_printf(&f->arena, "Content-Type: %s", request->body_type);
+	if (request->authorization)
+		f->headers[n++] = arena_strdup(&f->arena, request->authorization);
 	f->limit.fire = on_limit;
 	timer_start(loop, &f->limit, LIMIT_MS);
 	fetch_begin(f);

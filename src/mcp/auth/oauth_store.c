@@ -124,31 +124,6 @@ static void put_some(struct json_out *w, const char *key, const char *value)
 		json_kcstr(w, key, value);
 }
 
-static void put_client(struct json_out *w, const struct oauth_client *c)
-{
-	json_key(w, "client");
-	json_open(w, '{');
-	json_kcstr(w, "id", c->id);
-	put_some(w, "secret", c->secret);
-	json_kcstr(w, "method", oauth_method_word(c->method));
-	json_kbool(w, "registered", c->registered);
-	json_ki64(w, "port", c->port);
-	json_ki64(w, "expires_ms", c->expires_ms);
-	json_close(w);
-}
-
-static void put_token(struct json_out *w, const struct oauth_token *t)
-{
-	json_key(w, "token");
-	json_open(w, '{');
-	put_some(w, "access", t->access);
-	put_some(w, "refresh", t->refresh);
-	put_some(w, "scope", t->scope);
-	json_ki64(w, "expires_ms", t->expires_ms);
-	json_ki64(w, "renew_ms", t->renew_ms);
-	json_close(w);
-}
-
 static void put_entry(struct json_out *w, const char *key, const char *url, const struct oauth_grant *g)
 {
 	json_key(w, key);
@@ -158,8 +133,23 @@ static void put_entry(struct json_out *w, const char *key, const char *url, cons
 	put_some(w, "token_url", g->token_url);
 	put_some(w, "resource", g->resource);
 	put_some(w, "scope", g->scope);
-	put_client(w, &g->client);
-	put_token(w, &g->token);
+	json_key(w, "client");
+	json_open(w, '{');
+	json_kcstr(w, "id", g->client.id);
+	put_some(w, "secret", g->client.secret);
+	json_kcstr(w, "method", oauth_method_word(g->client.method));
+	json_kbool(w, "registered", g->client.registered);
+	json_ki64(w, "port", g->client.port);
+	json_ki64(w, "expires_ms", g->client.expires_ms);
+	json_close(w);
+	json_key(w, "token");
+	json_open(w, '{');
+	put_some(w, "access", g->token.access);
+	put_some(w, "refresh", g->token.refresh);
+	put_some(w, "scope", g->token.scope);
+	json_ki64(w, "expires_ms", g->token.expires_ms);
+	json_ki64(w, "renew_ms", g->token.renew_ms);
+	json_close(w);
 	json_close(w);
 }
 

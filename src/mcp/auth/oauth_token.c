@@ -167,18 +167,6 @@ static const struct json *parse_answer(struct json_reader *reader, struct str an
 	return json_parse(reader, answer.p, answer.n, &root, NULL) < 0 ? NULL : root;
 }
 
-static void token_set_life(struct oauth_token *token, const struct json *root, struct arena *arena)
-{
-	const struct json *life = json_get(root, "expires_in");
-	int64_t seconds = 0;
-
-	if (!json_i64(life, &seconds) && !str_to_i64(json_str(life, arena), &seconds))
-		return;
-	int64_t life_ms = MAX(0, MIN(seconds, LIFE_LIMIT_S)) * 1000;
-	token->expires_ms = id_wall_ms() + life_ms;
-	token->renew_ms = token->expires_ms - MIN(EARLY_MS, life_ms / 4);
-}
-
 int oauth_token_read(struct arena *arena, int status, struct str answer, const char *asked, const char *old_refresh,
 		     struct oauth_token *ret_token, const char **ret_refused, struct err *err)
 {
@@ -198,7 +186,13 @@ int oauth_token_read(struct arena *arena, int status, struct str answer, const c
 		.refresh = refresh && refresh[0] ? refresh : old_refresh,
 		.scope = scope && scope[0] ? scope : asked,
 	};
-	token_set_life(&token, root, arena);
+	const struct json *life = json_get(root, "expires_in");
+	int64_t seconds = 0;
+	if (json_i64(life, &seconds) || str_to_i64(json_str(life, arena), &seconds)) {
+		int64_t life_ms = MAX(0, MIN(seconds, LIFE_LIMIT_S)) * 1000;
+		token.expires_ms = id_wall_ms() + life_ms;
+		token.renew_ms = token.expires_ms - MIN(EARLY_MS, life_ms / 4);
+	}
 	if (!token.refresh)
 		token.renew_ms = 0;
 	*ret_token = token;
@@ -272,18 +266,6 @@ static enum auth_step renew_start(struct auth_flow *f)
 	return AUTH_WAIT;
 }
 
-/* The refresh token is worth nothing: from the beginning, unless nobody wants to be asked now. */
-static enum auth_step renew_refused(struct auth_flow *f)
-{
-	if (take_from_store(f))
-		return auth_flow_enter(f, AUTH_END);
-	f->refresh_refused = true;
-	if (f->only_renew)
-		return auth_flow_fail(f);
-	f->err = (struct err){ 0 };
-	return auth_flow_enter(f, AUTH_RESOURCE);
-}
-
 enum auth_step auth_step_renew(struct auth_flow *f)
 {
 	int status = 0;
@@ -304,7 +286,14 @@ enum auth_step auth_step_renew(struct auth_flow *f)
 	if (oauth_token_read(&f->arena, status, answer, f->had->token.scope, f->had->token.refresh, &f->grant.token,
 			     &refused, &f->err) < 0) {
 		f->client_is_gone = !strcmp(refused, "invalid_client");
-		return renew_refused(f);
+		/* The refresh token is worth nothing: from the beginning, unless nobody wants to be asked now. */
+		if (take_from_store(f))
+			return auth_flow_enter(f, AUTH_END);
+		f->refresh_refused = true;
+		if (f->only_renew)
+			return auth_flow_fail(f);
+		f->err = (struct err){ 0 };
+		return auth_flow_enter(f, AUTH_RESOURCE);
 	}
 	f->renewed = true;
 	return auth_flow_enter(f, AUTH_END);

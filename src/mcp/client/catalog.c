@@ -274,26 +274,6 @@ static void read_arguments(struct mcp_prompt *p, const struct json *list, struct
 	p->arguments = out;
 }
 
-static void read_prompt(struct mcp_prompt *p, const struct json *v, struct arena *a)
-{
-	p->name = text_of(v, "name", a);
-	p->title = text_of(v, "title", a);
-	p->description = text_of(v, "description", a);
-	read_arguments(p, json_get(v, "arguments"), a);
-}
-
-static void read_resource(struct mcp_resource *r, const struct json *v, struct arena *a)
-{
-	struct str raw = json_raw(v);
-
-	r->uri = text_of(v, "uri", a);
-	r->name = text_of(v, "name", a);
-	r->title = text_of(v, "title", a);
-	r->description = text_of(v, "description", a);
-	r->mime_type = text_of(v, "mimeType", a);
-	r->json = arena_dup(a, raw.p, raw.n);
-}
-
 /* The members by which entries are told apart, checked before anything is kept of them. */
 static bool is_new(struct map *seen, const struct json *v, const char *member)
 {
@@ -326,8 +306,13 @@ static void read_prompts(struct mcp_catalog *c, const struct json *list)
 
 	c->prompts = arena_calloc(&c->arena, list->count * sizeof *c->prompts);
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (is_new(&seen, v, "name"))
-			read_prompt(&c->prompts[c->prompt_count++], v, &c->arena);
+		if (is_new(&seen, v, "name")) {
+			struct mcp_prompt *p = &c->prompts[c->prompt_count++];
+			p->name = text_of(v, "name", &c->arena);
+			p->title = text_of(v, "title", &c->arena);
+			p->description = text_of(v, "description", &c->arena);
+			read_arguments(p, json_get(v, "arguments"), &c->arena);
+		}
 	map_release(&seen);
 }
 
@@ -337,8 +322,16 @@ static void read_resources(struct mcp_catalog *c, const struct json *list)
 
 	c->resources = arena_calloc(&c->arena, list->count * sizeof *c->resources);
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (is_new(&seen, v, "uri"))
-			read_resource(&c->resources[c->resource_count++], v, &c->arena);
+		if (is_new(&seen, v, "uri")) {
+			struct mcp_resource *r = &c->resources[c->resource_count++];
+			struct str raw = json_raw(v);
+			r->uri = text_of(v, "uri", &c->arena);
+			r->name = text_of(v, "name", &c->arena);
+			r->title = text_of(v, "title", &c->arena);
+			r->description = text_of(v, "description", &c->arena);
+			r->mime_type = text_of(v, "mimeType", &c->arena);
+			r->json = arena_dup(&c->arena, raw.p, raw.n);
+		}
 	map_release(&seen);
 }
 

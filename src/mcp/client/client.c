@@ -59,33 +59,20 @@ static void on_returned(void *data, int64_t id)
 		mcp_rpc_returned(&c->rpc, id);
 }
 
-/* Says in c->error why the connection is over, unless we have ended it ourselves and said so. */
-static void note_end(struct mcp_client *c, const struct err *err)
-{
-	if (c->phase == MCP_PHASE_ENDING)
-		return;
-	c->error = (struct err){ 0 };
-	if (err) {
-		c->error = *err;
-	} else {
-		(void)err_set(&c->error, ERR_IO, "the connection was closed");
-	}
-}
-
-static void describe_lost(const struct mcp_client *c, struct err *why)
-{
-	(void)err_set(why, ERR_IO,
-		      c->server->kind == MCP_STDIO ? "the server %.60s died during the call: %s"
-						   : "the connection to the server %.60s was lost during the call: %s",
-		      c->server->name, c->error.text);
-}
-
 static void on_closed(void *data, const struct err *err, bool needs_auth, bool again)
 {
 	struct mcp_client *c = data;
 	struct err why = { 0 };
 
-	note_end(c, err);
+	/* Says in c->error why the connection is over, unless we have ended it ourselves and said so. */
+	if (c->phase != MCP_PHASE_ENDING) {
+		c->error = (struct err){ 0 };
+		if (err) {
+			c->error = *err;
+		} else {
+			(void)err_set(&c->error, ERR_IO, "the connection was closed");
+		}
+	}
 	c->transport = NULL;
 	c->needs_auth = needs_auth;
 	c->again = again;
@@ -94,7 +81,11 @@ static void on_closed(void *data, const struct err *err, bool needs_auth, bool a
 	if (c->closing)
 		mcp_client_say_closed(c, &why);
 	else
-		describe_lost(c, &why);
+		(void)err_set(&why, ERR_IO,
+			      c->server->kind == MCP_STDIO
+				      ? "the server %.60s died during the call: %s"
+				      : "the connection to the server %.60s was lost during the call: %s",
+			      c->server->name, c->error.text);
 	mcp_rpc_disconnect(&c->rpc, &why);
 	mcp_lists_stop(c);
 	mcp_elicitations_drop(c);
@@ -107,14 +98,6 @@ static const struct mcp_transport_handlers transport_handlers = {
 	.on_returned = on_returned,
 	.on_closed = on_closed,
 };
-
-/* From our side. What follows is decided when the transport is gone. */
-static void client_hang_up(struct mcp_client *c, const struct err *why)
-{
-	c->error = *why;
-	mcp_client_set_phase(c, MCP_PHASE_ENDING);
-	mcp_transport_close(c->transport);
-}
 
 static bool is_remote(const struct mcp_client *c)
 {
@@ -149,7 +132,10 @@ static void on_initialized(void *data, const struct json *result, const struct e
 		err = &why;
 	}
 	if (err) {
-		client_hang_up(c, err);
+		/* From our side. What follows is decided when the transport is gone. */
+		c->error = *err;
+		mcp_client_set_phase(c, MCP_PHASE_ENDING);
+		mcp_transport_close(c->transport);
 		return;
 	}
 	buf_clear(&c->hello);
@@ -230,16 +216,6 @@ static bool is_worth_a_try(const struct mcp_client *c)
 	       (c->error.kind == ERR_IO || c->error.kind == ERR_TIMEOUT);
 }
 
-static void client_go_down(struct mcp_client *c)
-{
-	struct err why = { 0 };
-
-	(void)err_set(&why, ERR_IO, "the server %.60s is not connected: %s", c->server->name, c->error.text);
-	mcp_client_log(c, "error", "not connected: %s", c->error.text);
-	mcp_client_set_phase(c, MCP_PHASE_DOWN);
-	mcp_rpc_fail_all(&c->rpc, &why);
-}
-
 static void client_disconnected(struct mcp_client *c)
 {
 	bool ready = c->phase == MCP_PHASE_READY;
@@ -253,7 +229,11 @@ static void client_disconnected(struct mcp_client *c)
 	}
 	c->failures = held_ms >= HELD_MS ? 1 : c->failures + 1;
 	if (c->needs_auth || !is_worth_a_try(c)) {
-		client_go_down(c);
+		struct err why = { 0 };
+		(void)err_set(&why, ERR_IO, "the server %.60s is not connected: %s", c->server->name, c->error.text);
+		mcp_client_log(c, "error", "not connected: %s", c->error.text);
+		mcp_client_set_phase(c, MCP_PHASE_DOWN);
+		mcp_rpc_fail_all(&c->rpc, &why);
 		return;
 	}
 	delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
@@ -316,18 +296,6 @@ static void client_notify(struct mcp_client *c)
 	}
 }
 
-static void client_free(struct mcp_client *c)
-{
-	kick_cancel(&c->kick);
-	timer_stop(c->loop, &c->timer);
-	mcp_lists_release(c);
-	mcp_rpc_release(&c->rpc);
-	buf_release(&c->hello);
-	mcp_catalog_unref(c->catalog);
-	mcp_server_unref(c->server);
-	free(c);
-}
-
 /* how calls end when we close it */
 static void mcp_client_say_closed(const struct mcp_client *c, struct err *err)
 {
@@ -349,7 +317,14 @@ static void finish_closing(struct mcp_client *c)
 	}
 	if (c->transport)
 		return; /* its end kicks */
-	client_free(c);
+	kick_cancel(&c->kick);
+	timer_stop(c->loop, &c->timer);
+	mcp_lists_release(c);
+	mcp_rpc_release(&c->rpc);
+	buf_release(&c->hello);
+	mcp_catalog_unref(c->catalog);
+	mcp_server_unref(c->server);
+	free(c);
 	if (closed)
 		closed(data);
 }
@@ -459,11 +434,6 @@ void mcp_client_roots_changed(struct mcp_client *c)
 		mcp_rpc_notify(&c->rpc, "notifications/roots/list_changed", STR(""));
 }
 
-static bool is_down(const struct mcp_client *c)
-{
-	return c->closing || c->phase == MCP_PHASE_DOWN;
-}
-
 struct mcp_request *mcp_client_call(struct mcp_client *c, const struct mcp_call *call)
 {
 	uint64_t timeout_ms = call->timeout_ms        ? call->timeout_ms
@@ -472,7 +442,7 @@ struct mcp_request *mcp_client_call(struct mcp_client *c, const struct mcp_call 
 	struct mcp_request *r = mcp_rpc_call(&c->rpc, call, timeout_ms, c->idle_ms, false);
 	struct err err = { 0 };
 
-	if (is_down(c)) {
+	if (c->closing || c->phase == MCP_PHASE_DOWN) {
 		(void)err_set(&err, ERR_IO, "the server %.60s is not connected%s%s", c->server->name,
 			      c->error.text[0] ? ": " : "", c->error.text);
 		mcp_request_refuse(r, &err);

@@ -100,14 +100,6 @@ static void list_fetch_later(struct mcp_list *l)
 	timer_start(l->client->loop, &l->timer, (uint64_t)DEBOUNCE_MS << MIN(l->changes, (unsigned)DOUBLINGS));
 }
 
-static void count_change(struct mcp_list *l)
-{
-	uint64_t now_ms = loop_now_ms(l->client->loop);
-
-	l->changes = l->changed_ms && now_ms - l->changed_ms < CALM_MS ? l->changes + 1 : 0;
-	l->changed_ms = now_ms;
-}
-
 static void list_finish(struct mcp_list *l)
 {
 	l->busy = false;
@@ -129,24 +121,11 @@ static void list_complete(struct mcp_list *l)
 		l->text = text;
 		text = (struct buf){ 0 };
 		l->client->lists_differ = true;
-		count_change(l);
+		uint64_t now_ms = loop_now_ms(l->client->loop);
+		l->changes = l->changed_ms && now_ms - l->changed_ms < CALM_MS ? l->changes + 1 : 0;
+		l->changed_ms = now_ms;
 	}
 	list_finish(l);
-}
-
-static void cut_short(struct mcp_list *l, const char *why)
-{
-	mcp_client_log(l->client, "warning", "%s: %s; the rest is left out", classes[l->kind].method, why);
-}
-
-static void add_items(struct mcp_list *l, const struct json *list)
-{
-	for (const struct json *v = json_first(list); v && l->count < ITEM_LIMIT; v = json_next(list, v)) {
-		struct str raw = json_raw(v);
-		if (l->count++)
-			buf_addch(&l->items, ',');
-		buf_add(&l->items, raw.p, raw.n);
-	}
 }
 
 /* What forbids another page, or NULL. */
@@ -193,7 +172,13 @@ static void on_page(void *data, const struct json *result, const struct err *err
 		list_page_failed(l, err);
 		return;
 	}
-	add_items(l, json_get(result, classes[l->kind].member));
+	const struct json *list = json_get(result, classes[l->kind].member);
+	for (const struct json *v = json_first(list); v && l->count < ITEM_LIMIT; v = json_next(list, v)) {
+		struct str raw = json_raw(v);
+		if (l->count++)
+			buf_addch(&l->items, ',');
+		buf_add(&l->items, raw.p, raw.n);
+	}
 	l->pages++;
 	if (!json_is(next, JSON_STRING)) {
 		list_complete(l);
@@ -201,7 +186,7 @@ static void on_page(void *data, const struct json *result, const struct err *err
 	}
 	const char *limit = limit_passed(l, json_raw(next));
 	if (limit) {
-		cut_short(l, limit);
+		mcp_client_log(l->client, "warning", "%s: %s; the rest is left out", classes[l->kind].method, limit);
 		list_complete(l);
 		return;
 	}

@@ -74,14 +74,6 @@ static void elicitation_start(struct mcp_client *c, struct str id, const struct 
 	events->on_elicitation(c, events->data, &e->public);
 }
 
-static void put_content(struct json_out *w, const struct json *content, struct arena *arena)
-{
-	for (struct json_member m = json_members(content); m.key; m = json_member_next(content, m)) {
-		json_key_str(w, json_str(m.key, arena));
-		json_put_raw(w, json_raw(m.value));
-	}
-}
-
 static void put_defaults(struct json_out *w, const struct json *schema, const struct json *content, struct arena *arena)
 {
 	const struct json *properties = json_get(schema, "properties");
@@ -109,7 +101,10 @@ static void put_accepted(struct json_out *w, struct str schema_text, struct str 
 		(void)json_parse(&content_reader, content_text.p, content_text.n, &content, NULL);
 	json_key(w, "content");
 	json_open(w, '{');
-	put_content(w, content, &a);
+	for (struct json_member m = json_members(content); m.key; m = json_member_next(content, m)) {
+		json_key_str(w, json_str(m.key, &a));
+		json_put_raw(w, json_raw(m.value));
+	}
 	put_defaults(w, schema, content, &a);
 	json_close(w);
 }
@@ -158,16 +153,6 @@ static bool is_address(const struct json *params)
 	return json_str_is(json_get(params, "mode"), "url") && json_is(json_get(params, "url"), JSON_STRING);
 }
 
-static void ask_for(struct mcp_client *c, struct mcp_request *r, const struct json *params)
-{
-	const struct mcp_client_events *events = &c->options.events;
-	struct elicitation *e = elicitation_new(c, STR(""), params);
-
-	e->held = r;
-	mcp_request_hold(r);
-	events->on_elicitation(c, events->data, &e->public);
-}
-
 static bool elicitation_hold_request(struct mcp_client *c, struct mcp_request *r, const struct json *error)
 {
 	const struct json *list = json_get(json_get(error, "data"), "elicitations");
@@ -179,8 +164,13 @@ static bool elicitation_hold_request(struct mcp_client *c, struct mcp_request *r
 	if (!count || !c->options.events.on_elicitation || c->elicitation_count + count > OPEN_LIMIT)
 		return false;
 	mcp_request_hold(r); /* an answer may come at once: nothing is sent before all were asked */
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		ask_for(c, r, v);
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		const struct mcp_client_events *events = &c->options.events;
+		struct elicitation *e = elicitation_new(c, STR(""), v);
+		e->held = r;
+		mcp_request_hold(r);
+		events->on_elicitation(c, events->data, &e->public);
+	}
 	mcp_request_resume(r);
 	return true;
 }
@@ -195,18 +185,6 @@ static void elicitation_drop(struct elicitation *e)
 	if (events->on_elicitation_gone)
 		events->on_elicitation_gone(e->client, events->data, &e->public);
 	elicitation_free(e);
-}
-
-static void elicitation_cancelled(struct mcp_client *c, const struct json *id)
-{
-	if (!id)
-		return;
-	for (struct elicitation *e = c->elicitations; e; e = e->next)
-		if (str_eq(e->request_id, json_raw(id))) {
-			elicitation_detach(e);
-			elicitation_drop(e);
-			return;
-		}
 }
 
 static void elicitation_drop_held(struct mcp_client *c, const struct mcp_request *r)
@@ -314,7 +292,15 @@ static void note_progress(struct mcp_client *c, const struct json *params)
 
 static void note_cancelled(struct mcp_client *c, const struct json *params)
 {
-	elicitation_cancelled(c, json_get(params, "requestId"));
+	const struct json *id = json_get(params, "requestId");
+	if (!id)
+		return;
+	for (struct elicitation *e = c->elicitations; e; e = e->next)
+		if (str_eq(e->request_id, json_raw(id))) {
+			elicitation_detach(e);
+			elicitation_drop(e);
+			return;
+		}
 }
 
 /* The levels of the protocol are those of syslog; one that is not among them must not reach a log as if it were. */

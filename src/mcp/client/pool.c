@@ -73,17 +73,6 @@ static void lane_remove(struct mcp_conn *conn)
 		lane->last = conn->prev;
 }
 
-static void lane_add(struct mcp_conn *conn)
-{
-	struct lane *lane = &conn->pool->lanes[conn->lane];
-
-	conn->waiting = true;
-	conn->next = NULL;
-	conn->prev = lane->last;
-	*lane->last = conn;
-	lane->last = &conn->next;
-}
-
 static void lane_advance(struct lane *lane)
 {
 	while (lane->first && lane->connecting < lane->limit) {
@@ -231,7 +220,12 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 	conn->grace.fire = on_grace;
 	conn->client = mcp_client_new(&options);
 	map_set(&p->conns, str_from(server->key), conn);
-	lane_add(conn);
+	struct lane *lane = &conn->pool->lanes[conn->lane];
+	conn->waiting = true;
+	conn->next = NULL;
+	conn->prev = lane->last;
+	*lane->last = conn;
+	lane->last = &conn->next;
 	lane_advance(&p->lanes[conn->lane]);
 	return conn;
 }
@@ -301,16 +295,6 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_e
 	return p;
 }
 
-/* Links that are still there lose their connection, which cancels their calls. */
-static void cut_links(struct mcp_conn *conn)
-{
-	while (conn->leases) {
-		struct mcp_lease *l = conn->leases;
-		conn_detach(l);
-		lease_changed(l);
-	}
-}
-
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 {
 	p->draining = true;
@@ -321,7 +305,12 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e)) {
 		struct mcp_conn *conn = e->value;
 		lane_remove(conn);
-		cut_links(conn);
+		/* Links that are still there lose their connection, which cancels their calls. */
+		while (conn->leases) {
+			struct mcp_lease *l = conn->leases;
+			conn_detach(l);
+			lease_changed(l);
+		}
 		conn_close(conn);
 	}
 	check_drained(p);

@@ -31,14 +31,9 @@ static const char *extension_of(struct str mime)
 	return "bin";
 }
 
-static size_t padding_of(struct str s)
-{
-	return s.n < 2 || s.p[s.n - 1] != '=' ? 0 : s.p[s.n - 2] == '=' ? 2 : 1;
-}
-
 static bool is_base64(struct str s)
 {
-	size_t end = s.n - padding_of(s);
+	size_t end = s.n - (s.n < 2 || s.p[s.n - 1] != '=' ? 0 : s.p[s.n - 2] == '=' ? 2 : 1);
 
 	for (size_t i = 0; i < end; i++) {
 		char c = s.p[i];
@@ -268,16 +263,6 @@ static void put_piece(struct json_out *w, const struct piece *p)
 	json_close(w);
 }
 
-static void put_blocks(const struct mapping *m)
-{
-	struct json_out w = json_out(&m->call->result_blocks);
-
-	json_open(&w, '[');
-	for (size_t i = 0; i < m->count; i++)
-		put_piece(&w, &m->pieces[i]);
-	json_close(&w);
-}
-
 /* People read of an image that there is one. */
 static void put_words(const struct mapping *m)
 {
@@ -299,8 +284,13 @@ static void finish_result(struct mapping *m, size_t limit, bool is_error)
 	end_run(m);
 	if (m->text_bytes > limit)
 		persist_text(m);
-	if (m->images)
-		put_blocks(m);
+	if (m->images) {
+		struct json_out w = json_out(&m->call->result_blocks);
+		json_open(&w, '[');
+		for (size_t i = 0; i < m->count; i++)
+			put_piece(&w, &m->pieces[i]);
+		json_close(&w);
+	}
 	put_words(m);
 	buf_release(&m->text);
 	free(m->pieces);

@@ -35,17 +35,12 @@ struct mcp_request {
 /* So many messages in a second that answer nothing are looked at; a server that floods costs its parsing and no more. */
 enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16, URL_ELICITATION_REQUIRED = -32042 };
 
-/* A line break in JSON is never inside a string, but it would end a message on stdio. */
-static void join_lines(struct buf *b)
-{
-	for (size_t i = 0; i < b->n; i++)
-		if (b->p[i] == '\n' || b->p[i] == '\r')
-			b->p[i] = ' ';
-}
-
 static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
 {
-	join_lines(message);
+	/* A line break in JSON is never inside a string, but it would end a message on stdio. */
+	for (size_t i = 0; i < message->n; i++)
+		if (message->p[i] == '\n' || message->p[i] == '\r')
+			message->p[i] = ' ';
 	mcp_transport_send(rpc->transport, id, buf_str(message));
 }
 
@@ -115,24 +110,19 @@ static struct mcp_request *rpc_find(const struct mcp_rpc *rpc, int64_t id)
 	return r && r->id == id && !r->over ? r : NULL;
 }
 
-/* Two ids that differ in the old table differ in one of twice its size, so nothing collides. */
-static void grow_slots(struct mcp_rpc *rpc)
-{
-	struct mcp_request **old = rpc->slots;
-	size_t old_cap = rpc->cap;
-
-	rpc->cap = old_cap ? old_cap * 2 : FIRST_SLOTS;
-	rpc->slots = xcalloc(rpc->cap, sizeof *rpc->slots);
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i])
-			rpc->slots[slot_of(rpc, old[i]->id)] = old[i];
-	free(old);
-}
-
 static void take_slot(struct mcp_rpc *rpc, struct mcp_request *r)
 {
-	if (rpc->count * 2 >= rpc->cap)
-		grow_slots(rpc);
+	if (rpc->count * 2 >= rpc->cap) {
+		/* Two ids that differ in the old table differ in one of twice its size, so nothing collides. */
+		struct mcp_request **old = rpc->slots;
+		size_t old_cap = rpc->cap;
+		rpc->cap = old_cap ? old_cap * 2 : FIRST_SLOTS;
+		rpc->slots = xcalloc(rpc->cap, sizeof *rpc->slots);
+		for (size_t i = 0; i < old_cap; i++)
+			if (old[i])
+				rpc->slots[slot_of(rpc, old[i]->id)] = old[i];
+		free(old);
+	}
 	do
 		rpc->last_id++;
 	while (rpc->slots[slot_of(rpc, rpc->last_id)]);
@@ -232,35 +222,13 @@ void mcp_request_cancel(struct mcp_request *r, const char *reason)
 	mcp_request_refuse(r, &why);
 }
 
-/* The members of an object, without its braces. */
-static struct str members_of(struct str object)
-{
-	struct str s = str_trim(object);
-
-	return s.n < 2 ? STR("") : str_trim((struct str){ s.p + 1, s.n - 2 });
-}
-
-static void put_members(struct json_out *w, struct str members)
-{
-	buf_add(w->buf, members.p, members.n);
-	w->comma = members.n;
-}
-
-static void put_meta(struct json_out *w, const struct mcp_request *r)
-{
-	json_key(w, "_meta");
-	json_open(w, '{');
-	if (r->tool_use_id)
-		json_kcstr(w, "claudecode/toolUseId", r->tool_use_id);
-	if (r->progress)
-		json_ki64(w, "progressToken", r->id);
-	json_close(w);
-}
-
 static void write_message(struct buf *out, const struct mcp_request *r)
 {
 	struct json_out w = json_out(out);
-	struct str members = members_of(buf_str(&r->params));
+	/* The members of an object, without its braces. */
+	struct str object = buf_str(&r->params);
+	struct str s = str_trim(object);
+	struct str members = s.n < 2 ? STR("") : str_trim((struct str){ s.p + 1, s.n - 2 });
 	bool has_meta = r->tool_use_id || r->progress;
 
 	json_open(&w, '{');
@@ -270,9 +238,17 @@ static void write_message(struct buf *out, const struct mcp_request *r)
 	if (members.n || has_meta) {
 		json_key(&w, "params");
 		json_open(&w, '{');
-		put_members(&w, members);
-		if (has_meta)
-			put_meta(&w, r);
+		buf_add(w.buf, members.p, members.n);
+		w.comma = members.n;
+		if (has_meta) {
+			json_key(&w, "_meta");
+			json_open(&w, '{');
+			if (r->tool_use_id)
+				json_kcstr(&w, "claudecode/toolUseId", r->tool_use_id);
+			if (r->progress)
+				json_ki64(&w, "progressToken", r->id);
+			json_close(&w);
+		}
 		json_close(&w);
 	}
 	json_close(&w);

@@ -120,13 +120,6 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 	return arena_dup(a, out.p, out.n);
 }
 
-/* What a server says of its own tool opens no door: it may run beside others, it is still asked about. */
-static unsigned flags_of(const struct mcp_toolset *b, const struct mcp_tool *t)
-{
-	return TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) | (t->needs_user ? TOOL_NEEDS_USER : 0) |
-	       (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT);
-}
-
 static void toolset_add(struct mcp_toolset *b, const struct mcp_tool *t, struct map *names)
 {
 	AUTO_BUF struct buf name = { 0 };
@@ -138,7 +131,10 @@ static void toolset_add(struct mcp_toolset *b, const struct mcp_tool *t, struct 
 	b->ctxs[i] = (struct mcp_tool_ctx){ .set = b, .tool = t };
 	b->tools[i].name = arena_dup(&b->arena, name.p, name.n);
 	b->tools[i].definition = write_definition(b->tools[i].name, t, &b->arena);
-	b->tools[i].flags = flags_of(b, t);
+	/* What a server says of its own tool opens no door: it may run beside others, it is still asked about. */
+	b->tools[i].flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
+			    (t->needs_user ? TOOL_NEEDS_USER : 0) |
+			    (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT);
 	b->tools[i].ctx = &b->ctxs[i];
 	b->tools[i].start = tool_run_start;
 	b->tools[i].cancel = tool_run_cancel;

@@ -27,28 +27,13 @@ static const char *real_path(struct arena *a, const char *path)
 	return arena_strdup(a, found ? found : path);
 }
 
-static void add_local(struct mcp_locations *locations, struct arena *a, const char *cwd, const char *state_file)
+static void add_project(struct mcp_locations *locations, struct arena *a, const char *cwd)
 {
-	const char *here = real_path(a, cwd);
-	const char *root = real_path(a, trust_folder(a, cwd));
-
-	add_location(locations, MCP_SCOPE_LOCAL, state_file, here);
-	if (strcmp(here, root) != 0)
-		add_location(locations, MCP_SCOPE_LOCAL, state_file, root);
-}
-
-/* The home directory as a repository would make its file everybody's. */
-static const char *project_top(struct arena *a, const char *cwd)
-{
+	/* The home directory as a repository would make its file everybody's. */
 	const char *home = getenv("HOME");
 	const char *root = git_root(a, cwd);
 
-	return root && !(home && !strcmp(root, home)) ? root : cwd;
-}
-
-static void add_project(struct mcp_locations *locations, struct arena *a, const char *cwd)
-{
-	const char *top = project_top(a, cwd);
+	const char *top = root && !(home && !strcmp(root, home)) ? root : cwd;
 	char *dir = arena_strdup(a, cwd);
 
 	for (;;) {
@@ -69,8 +54,13 @@ void mcp_locations_find(struct mcp_locations *ret_locations, struct arena *a, co
 	for (const char *p = cwd; *p; p++)
 		most += *p == '/';
 	locations.list = arena_alloc(a, most * sizeof *locations.list);
-	if (sources & SETTINGS_LOCAL)
-		add_local(&locations, a, cwd, state_file);
+	if (sources & SETTINGS_LOCAL) {
+		const char *here = real_path(a, cwd);
+		const char *root = real_path(a, trust_folder(a, cwd));
+		add_location(&locations, MCP_SCOPE_LOCAL, state_file, here);
+		if (strcmp(here, root) != 0)
+			add_location(&locations, MCP_SCOPE_LOCAL, state_file, root);
+	}
 	if (sources & SETTINGS_PROJECT)
 		add_project(&locations, a, cwd);
 	if (sources & SETTINGS_USER)
@@ -487,15 +477,6 @@ void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool 
 			decide_shadow(c, &c->items[i]);
 }
 
-static void decide_all(struct mcp_config *c, const struct mcp_config_spec *spec)
-{
-	for (size_t i = 0; i < c->count; i++)
-		decide_item(c, &c->items[i], spec);
-	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].standing == MCP_COUNTS)
-			decide_shadow(c, &c->items[i]);
-}
-
 /* ---- the configuration ---- */
 
 const char *mcp_standing_word(enum mcp_standing standing)
@@ -531,7 +512,11 @@ int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_
 		mcp_config_free(c);
 		return status;
 	}
-	decide_all(c, spec);
+	for (size_t i = 0; i < c->count; i++)
+		decide_item(c, &c->items[i], spec);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].standing == MCP_COUNTS)
+			decide_shadow(c, &c->items[i]);
 	*ret_config = c;
 	return 0;
 }

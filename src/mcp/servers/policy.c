@@ -265,23 +265,19 @@ void mcp_policy_free(struct mcp_policy *p)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-static bool command_fits(const char *const *command, const struct mcp_server *s)
-{
-	size_t i = 0;
-
-	if (!s->command || strcmp(command[0], s->command) != 0)
-		return false;
-	while (s->args[i] && command[i + 1] && !strcmp(s->args[i], command[i + 1]))
-		i++;
-	return !s->args[i] && !command[i + 1];
-}
-
 static bool rule_fits(const struct rule *rule, const struct mcp_server *s)
 {
 	if (rule->name)
 		return !strcmp(rule->name, s->name);
-	if (rule->command)
-		return command_fits(rule->command, s);
+	if (rule->command) {
+		const char *const *command = rule->command;
+		size_t i = 0;
+		if (!s->command || strcmp(command[0], s->command) != 0)
+			return false;
+		while (s->args[i] && command[i + 1] && !strcmp(s->args[i], command[i + 1]))
+			i++;
+		return !s->args[i] && !command[i + 1];
+	}
 	return s->url && policy_url_fits(str_from(rule->url), s->url);
 }
 

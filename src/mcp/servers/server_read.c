@@ -119,15 +119,6 @@ struct entry_reader {
 	struct err *err;
 };
 
-static void add_place(struct buf *out, const struct mcp_entry *entry)
-{
-	if (entry->file)
-		buf_addstr(out, entry->file);
-	if (entry->file && entry->line)
-		buf_addf(out, ":%u", entry->line);
-	buf_addf(out, "%sserver '" STR_FMT "'", entry->file ? ": " : "", STR_ARG(utf8_cut(entry->name, 60)));
-}
-
 static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...) printf_like(3, 4);
 static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...)
 {
@@ -531,7 +522,11 @@ int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp
 	s->line = entry->line;
 	s->believed = entry->believed;
 	s->of_project = entry->of_project;
-	add_place(&place, entry);
+	if (entry->file)
+		buf_addstr(&place, entry->file);
+	if (entry->file && entry->line)
+		buf_addf(&place, ":%u", entry->line);
+	buf_addf(&place, "%sserver '" STR_FMT "'", entry->file ? ": " : "", STR_ARG(utf8_cut(entry->name, 60)));
 	r.place = place.p;
 	if (read_entry(&r) < 0) {
 		mcp_server_unref(s);

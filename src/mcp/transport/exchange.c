@@ -216,7 +216,7 @@ static void prepare_again(struct exchange *x)
 	prepare(x);
 }
 
-static void keep_place(struct exchange *x)
+static void finish_transfer(struct exchange *x)
 {
 	if (x->sse.last_id.n && x->sse.last_id.n < HEADER_BYTES) {
 		buf_clear(&x->last_id);
@@ -225,11 +225,6 @@ static void keep_place(struct exchange *x)
 	if (x->sse.retry_ms)
 		x->retry_ms = x->sse.retry_ms;
 	sse_release(&x->sse);
-}
-
-static void finish_transfer(struct exchange *x)
-{
-	keep_place(x);
 	if (!x->is_last && !x->error) {
 		if (wants_authorisation(x) && ask_for_authorisation(x)) {
 			prepare_again(x);

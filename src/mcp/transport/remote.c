@@ -12,8 +12,6 @@ static void remote_helper_stop(struct remote *r);
 
 static int remote_helper_start(struct remote *r, struct err *err);
 
-static void remote_helper_release(struct remote *r);
-
 enum { OWN_HEADERS = 8 };
 
 static void kick_all(struct remote *r)
@@ -138,16 +136,6 @@ void remote_challenge(struct remote *r, const struct exchange *x)
 		remote_authorise(r, x->status, buf_str(&x->challenge));
 }
 
-static void remote_helper_done(struct remote *r)
-{
-	if (r->helper.failed)
-		remote_close(r, &r->helper.err);
-	r->auth_round++;
-	r->auth_error = (struct err){ 0 };
-	kick_all(r);
-	remote_settle(r);
-}
-
 /* ---- its life ---- */
 
 int remote_start(struct remote *r, struct err *err)
@@ -182,7 +170,8 @@ void remote_settle(struct remote *r)
 void remote_release(struct remote *r)
 {
 	mcp_auth_free(r->auth);
-	remote_helper_release(r);
+	arena_release(&r->helper.arena);
+	buf_release(&r->helper.out);
 	buf_release(&r->session_id);
 	buf_release(&r->version);
 	free(r->url);
@@ -277,7 +266,12 @@ static void on_helper_exit(struct child *c, int status)
 	else if (!h->failed)
 		helper_read_headers(r);
 	buf_release(&h->out);
-	remote_helper_done(r);
+	if (r->helper.failed)
+		remote_close(r, &r->helper.err);
+	r->auth_round++;
+	r->auth_error = (struct err){ 0 };
+	kick_all(r);
+	remote_settle(r);
 }
 
 static void on_helper_timeout(struct timer *timer)
@@ -331,10 +325,4 @@ static void remote_helper_stop(struct remote *r)
 {
 	if (r->helper.child)
 		child_kill(r->helper.child, SIGKILL);
-}
-
-static void remote_helper_release(struct remote *r)
-{
-	arena_release(&r->helper.arena);
-	buf_release(&r->helper.out);
 }

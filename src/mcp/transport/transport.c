@@ -100,11 +100,6 @@ int mcp_core_message(struct mcp_core *c, struct str text, int64_t id, bool *ret_
 
 /* ---- the log ---- */
 
-static void core_log_line(struct mcp_core *c, struct str line)
-{
-	c->t.handlers.on_log(c->t.data, utf8_cut(line, LOG_LINE_BYTES));
-}
-
 static bool log_has_room(struct mcp_core *c)
 {
 	uint64_t now_ms = loop_now_ms(c->t.env->loop);
@@ -132,7 +127,8 @@ void mcp_core_log(struct mcp_core *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	core_log_line(c, str_from(text));
+	struct str line = str_from(text);
+	c->t.handlers.on_log(c->t.data, utf8_cut(line, LOG_LINE_BYTES));
 }
 
 /* ---- losses and the end ---- */

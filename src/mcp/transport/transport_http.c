@@ -230,11 +230,6 @@ static bool is_answered(struct exchange *x)
 	return x->answered;
 }
 
-static bool can_resume(struct exchange *x)
-{
-	return x->id && x->last_id.n && !is_refused(x) && may_try_again(x);
-}
-
 static void end_post(struct exchange *x)
 {
 	struct remote *r = x->remote;
@@ -246,7 +241,7 @@ static void end_post(struct exchange *x)
 		take_forgotten(x);
 	} else if (is_answered(x) || (!x->id && exchange_is_ok(x))) {
 		exchange_free(x);
-	} else if (can_resume(x)) {
+	} else if (x->id && x->last_id.n && !is_refused(x) && may_try_again(x)) {
 		exchange_again(x, pause_ms(x));
 	} else if (!r->proven) {
 		close_with(x);

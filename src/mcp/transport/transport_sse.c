@@ -21,11 +21,6 @@ struct sse_transport {
 	struct timer patience;
 };
 
-static struct sse_transport *sse_of(struct remote *r)
-{
-	return CONTAINER_OF(r, struct sse_transport, remote);
-}
-
 static void fail(struct sse_transport *s, enum err_kind kind, const char *text)
 {
 	struct err err;
@@ -121,7 +116,7 @@ static void on_stream_event(struct exchange *x, struct str name, struct str payl
 	if (!x->is_stream)
 		return; /* its end says so */
 	if (str_is(name, "endpoint"))
-		take_endpoint(sse_of(x->remote), payload);
+		take_endpoint(CONTAINER_OF(x->remote, struct sse_transport, remote), payload);
 	else if ((!name.n || str_is(name, "message")) && mcp_core_message(core, payload, 0, NULL, &err) < 0)
 		mcp_core_log(core, "what came is not a message: %s", err.text);
 }

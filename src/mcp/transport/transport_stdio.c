@@ -171,17 +171,6 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 		end_softly(s);
 }
 
-static void describe_exit(const struct stdio *s, int status, struct err *err)
-{
-	const char *before = s->last_words[0] ? ": " : "";
-
-	if (WIFSIGNALED(status))
-		err_set(err, ERR_IO, "the server was killed by signal %d%s%s", WTERMSIG(status), before, s->last_words);
-	else
-		err_set(err, ERR_IO, "the server exited with status %d%s%s", WEXITSTATUS(status), before,
-			s->last_words);
-}
-
 static void on_exit_of_child(struct child *c, int status)
 {
 	struct stdio *s = child_data(c);
@@ -191,7 +180,13 @@ static void on_exit_of_child(struct child *c, int status)
 	s->child = NULL;
 	timer_stop(env->loop, &s->patience);
 	spawner_kill_group(env->spawner, child_pid(c));
-	describe_exit(s, status, &err);
+	const char *before = s->last_words[0] ? ": " : "";
+	if (WIFSIGNALED(status))
+		err_set(&err, ERR_IO, "the server was killed by signal %d%s%s", WTERMSIG(status), before,
+			s->last_words);
+	else
+		err_set(&err, ERR_IO, "the server exited with status %d%s%s", WEXITSTATUS(status), before,
+			s->last_words);
 	(void)mcp_core_close(&s->core, &err);
 	mcp_core_over(&s->core);
 }
@@ -231,17 +226,6 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);
 }
 
-/* A line end between two tokens is only space in JSON, but on this wire it would end the message. */
-static void add_line(struct buf *line, struct str json)
-{
-	buf_reserve(line, json.n + 1);
-	buf_add(line, json.p, json.n);
-	for (size_t i = 0; i < line->n; i++)
-		if (line->p[i] == '\n' || line->p[i] == '\r')
-			line->p[i] = ' ';
-	buf_addch(line, '\n');
-}
-
 static void stdio_send(struct mcp_transport *t, int64_t id, struct str json)
 {
 	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
@@ -255,7 +239,13 @@ static void stdio_send(struct mcp_transport *t, int64_t id, struct str json)
 		mcp_core_lose(&s->core, id, &err);
 		return;
 	}
-	add_line(&line, json);
+	/* A line end between two tokens is only space in JSON, but on this wire it would end the message. */
+	buf_reserve(&line, json.n + 1);
+	buf_add(&line, json.p, json.n);
+	for (size_t i = 0; i < line.n; i++)
+		if (line.p[i] == '\n' || line.p[i] == '\r')
+			line.p[i] = ' ';
+	buf_addch(&line, '\n');
 	child_write(s->child, line.p, line.n);
 }
 

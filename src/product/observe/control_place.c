@@ -31,27 +31,19 @@ static char *choose_dir(struct arena *a)
 	return dir && has_room(dir) ? dir : arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid());
 }
 
-/* A directory that somebody else made, or can write to, is no place to tell or believe anything. */
-static int check_dir(const char *dir, struct err *err)
-{
-	struct stat st;
-
-	if (lstat(dir, &st) < 0)
-		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", dir);
-	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 077))
-		return err_set(err, ERR_DENIED, "%s must be a directory of yours that is closed to others (mode 0700)",
-			       dir);
-	return 0;
-}
-
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err)
 {
 	char *dir = choose_dir(a);
 
 	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_set(err, ERR_IO, "cannot make %s: %m", dir);
-	if (check_dir(dir, err) < 0)
-		return -(int)err->kind;
+	/* A directory that somebody else made, or can write to, is no place to tell or believe anything. */
+	struct stat st;
+	if (lstat(dir, &st) < 0)
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", dir);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 077))
+		return err_set(err, ERR_DENIED, "%s must be a directory of yours that is closed to others (mode 0700)",
+			       dir);
 	*ret_dir = dir;
 	return 0;
 }

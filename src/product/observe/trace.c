@@ -198,22 +198,19 @@ static void trace_event(struct trace *t, const char *session, const struct event
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void track_free(struct track *k)
-{
-	for (unsigned lane = 0; lane < k->lane_count; lane++)
-		free(k->lanes[lane]);
-	free(k->lanes);
-	free(k->title);
-	free(k);
-}
-
 static void trace_free(struct observer *o)
 {
 	struct trace *t = CONTAINER_OF(o, struct trace, observer);
 
 	trace_finish(t);
-	for (struct map_entry *e = map_next(&t->tracks, NULL); e; e = map_next(&t->tracks, e))
-		track_free(e->value);
+	for (struct map_entry *e = map_next(&t->tracks, NULL); e; e = map_next(&t->tracks, e)) {
+		struct track *k = e->value;
+		for (unsigned lane = 0; lane < k->lane_count; lane++)
+			free(k->lanes[lane]);
+		free(k->lanes);
+		free(k->title);
+		free(k);
+	}
 	map_release(&t->tracks);
 	map_release(&t->sessions);
 	free(t->alive);

@@ -17,13 +17,6 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 		wire_later_reply(later, json_raw(result));
 }
 
-static struct mcp_lease *find_server(const struct wire_request *r, struct str name)
-{
-	const struct mcp_selection *set = r->wire->session->tree.main.servers;
-
-	return set && name.n ? mcp_selection_find(set, name) : NULL;
-}
-
 /* ---- a resource -------------------------------------------------------------------------------------------------- */
 
 /* Only what is made to be shown: everything else the model reads, by the rules. What lives in the client it can ask itself. */
@@ -31,7 +24,8 @@ void wire_mcp_resource(const struct wire_request *r)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
 	struct str uri = json_str(json_get(r->body, "uri"), r->arena);
-	struct mcp_lease *link = find_server(r, name);
+	const struct mcp_selection *set = r->wire->session->tree.main.servers;
+	struct mcp_lease *link = set && name.n ? mcp_selection_find(set, name) : NULL;
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out out = json_out(&params);
 

@@ -52,15 +52,6 @@ static int read_head(const char *target, size_t limit, struct buf *out, struct e
 	return 0;
 }
 
-static size_t limit_of(const struct wire_request *r)
-{
-	int64_t most;
-
-	if (!json_i64(json_get(r->body, "max_bytes"), &most) || most < 0)
-		most = USUAL_BYTES;
-	return (size_t)MIN(most, (int64_t)MOST_BYTES);
-}
-
 static void put_contents(struct json_out *out, struct str bytes, bool as_base64)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -82,7 +73,10 @@ void wire_read_file(const struct wire_request *r)
 	struct json_out out = json_out(&payload);
 	struct str wish = json_str(json_get(r->body, "path"), r->arena);
 	const char *path = path_absolute(r->arena, r->wire->session->tree.main.env.cwd, wish);
-	size_t limit = limit_of(r);
+	int64_t most;
+	if (!json_i64(json_get(r->body, "max_bytes"), &most) || most < 0)
+		most = USUAL_BYTES;
+	size_t limit = (size_t)MIN(most, (int64_t)MOST_BYTES);
 	struct err err = { 0 };
 
 	if (!wish.n || memchr(wish.p, '\0', wish.n)) {

@@ -13,13 +13,6 @@
 #include "core/model/catalog.h"
 #include "defs/skill/listing.h"
 
-static void end_frame(struct json_out *w, const struct cadre_event *e)
-{
-	json_kcstr(w, "session_id", e->session->id);
-	json_kcstr(w, "uuid", e->uuid);
-	json_close(w);
-}
-
 static const char *key_source(const struct services *sv)
 {
 	const struct provider_env *env = &sv->endpoints.usual->env;
@@ -29,16 +22,6 @@ static const char *key_source(const struct services *sv)
 	return env->api_key && (sv->options.api_key || getenv(env->api_key)) ? env->api_key : "none";
 }
 
-static void put_agents(struct json_out *w, const struct agent_registry *r)
-{
-	json_key(w, "agents");
-	json_open(w, '[');
-	for (size_t i = 0; i < r->active_count; i++)
-		if (!agent_denied(&r->denied, str_from(r->active[i]->definition->name)))
-			json_put_cstr(w, r->active[i]->definition->name);
-	json_close(w);
-}
-
 static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum skill_view view)
 {
 	const struct skill_registry *r = t->skills.registry;
@@ -46,14 +29,6 @@ static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum
 	for (size_t i = 0; r && i < r->active_count; i++)
 		if (skill_views(r->active[i], t->skills.overrides) & view)
 			json_put_cstr(w, r->active[i]->name);
-}
-
-static void put_skills(struct json_out *w, const struct agent_tree *t)
-{
-	json_key(w, "skills");
-	json_open(w, '[');
-	put_skill_names(w, t, SKILL_FOR_MODEL);
-	json_close(w);
 }
 
 static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
@@ -141,8 +116,17 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "apiKeySource", key_source(s->services));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
 	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
-	put_agents(w, s->tree.registry);
-	put_skills(w, &s->tree);
+	const struct agent_registry *r = s->tree.registry;
+	json_key(w, "agents");
+	json_open(w, '[');
+	for (size_t i = 0; i < r->active_count; i++)
+		if (!agent_denied(&r->denied, str_from(r->active[i]->definition->name)))
+			json_put_cstr(w, r->active[i]->definition->name);
+	json_close(w);
+	json_key(w, "skills");
+	json_open(w, '[');
+	put_skill_names(w, &s->tree, SKILL_FOR_MODEL);
+	json_close(w);
 	app_put_plugins(w, s->services->plugins);
 	put_server_errors(w, s->services->mcp_config);
 }
@@ -375,5 +359,7 @@ void frame_write(struct cadre_event *e)
 	struct json_out w = json_out(&e->frame);
 	json_open(&w, '{');
 	writer(&w, e);
-	end_frame(&w, e);
+	json_kcstr(&w, "session_id", e->session->id);
+	json_kcstr(&w, "uuid", e->uuid);
+	json_close(&w);
 }

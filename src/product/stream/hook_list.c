@@ -107,18 +107,6 @@ static size_t count_managed(const struct hook_set *set)
 	return n;
 }
 
-static void put_policy(struct json_out *out, const struct policy *p)
-{
-	json_key(out, "policy");
-	json_open(out, '{');
-	json_kbool(out, "disabledByPolicy", p->hook_policy.disable_managed);
-	json_kbool(out, "managedOnly", p->hook_policy.managed_only);
-	json_kbool(out, "pluginOnly", app_plugins_only(p->settings, "hooks"));
-	json_kbool(out, "allDisabled", p->hook_policy.disable_all);
-	json_ki64(out, "policyHookCount", (int64_t)count_managed(p->hooks));
-	json_close(out);
-}
-
 void wire_list_hooks(const struct wire_request *r)
 {
 	const struct policy *p = &r->wire->services->policy;
@@ -133,7 +121,14 @@ void wire_list_hooks(const struct wire_request *r)
 		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next)
 			put_hook(&out, h, &p->hook_policy);
 	json_close(&out);
-	put_policy(&out, p);
+	json_key(&out, "policy");
+	json_open(&out, '{');
+	json_kbool(&out, "disabledByPolicy", p->hook_policy.disable_managed);
+	json_kbool(&out, "managedOnly", p->hook_policy.managed_only);
+	json_kbool(&out, "pluginOnly", app_plugins_only(p->settings, "hooks"));
+	json_kbool(&out, "allDisabled", p->hook_policy.disable_all);
+	json_ki64(&out, "policyHookCount", (int64_t)count_managed(p->hooks));
+	json_close(&out);
 	json_close(&out);
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }

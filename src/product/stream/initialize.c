@@ -85,18 +85,6 @@ static int take_managed(const struct wire_request *r, struct err *err)
 	return set(r, "managed-settings", arena_str(r->arena, json_raw(managed)).p, err);
 }
 
-static void take_servers(const struct wire_request *r)
-{
-	const struct json *names = json_get(r->body, "sdkMcpServers");
-	const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
-
-	for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
-		struct str name = json_str(v, r->arena);
-		if (name.n)
-			wire_add_server(r->wire, name, json_get_str(manifests, name));
-	}
-}
-
 /* ---- what it is told --------------------------------------------------------------------------------------------- */
 
 void wire_put_agents(struct json_out *out, const struct agent_registry *r)
@@ -236,8 +224,15 @@ void wire_initialize(const struct wire_request *r)
 	struct err err = { 0 };
 
 	bool again = w->session != NULL;
-	if (!again)
-		take_servers(r);
+	if (!again) {
+		const struct json *names = json_get(r->body, "sdkMcpServers");
+		const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
+		for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
+			struct str name = json_str(v, r->arena);
+			if (name.n)
+				wire_add_server(r->wire, name, json_get_str(manifests, name));
+		}
+	}
 	if ((again ? renew_hooks(r, &err) : open_as_said(r, &err)) < 0) {
 		wire_reply_error(w, r->id, NULL, "%s", err.text);
 		if (!again)

@@ -10,15 +10,6 @@ struct model_switch {
 	char *wish, *from; /* wish: NULL for the model of the start */
 };
 
-static void switch_free(struct model_switch *m)
-{
-	free(m->session_id);
-	free(m->request_id);
-	free(m->wish);
-	free(m->from);
-	free(m);
-}
-
 static void write_fields(struct buf *out, const char *from, const char *to, const char *wish)
 {
 	struct json_out w = json_out(out);
@@ -31,18 +22,6 @@ static void write_fields(struct buf *out, const char *from, const char *to, cons
 	json_close(&w);
 }
 
-static void tell_after(struct cadre_session *s, const char *from, const char *wish)
-{
-	struct hook_fire_spec spec = { .event = HOOK_POST_MODEL_SWITCH };
-	AUTO_BUF struct buf fields = { 0 };
-
-	if (!agent_has_hooks(&s->tree.main, &spec))
-		return;
-	write_fields(&fields, from, s->tree.main.model, wish);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(&s->tree.main, &spec);
-}
-
 static void change(struct cadre_wire *w, struct str id, const char *from, const char *wish)
 {
 	char why[240] = "";
@@ -52,7 +31,14 @@ static void change(struct cadre_wire *w, struct str id, const char *from, const 
 		return;
 	}
 	wire_reply(w, id, STR(""));
-	tell_after(w->session, from, wish);
+	struct cadre_session *s = w->session;
+	struct hook_fire_spec spec = { .event = HOOK_POST_MODEL_SWITCH };
+	AUTO_BUF struct buf fields = { 0 };
+	if (!agent_has_hooks(&s->tree.main, &spec))
+		return;
+	write_fields(&fields, from, s->tree.main.model, wish);
+	spec.fields = buf_str(&fields);
+	agent_notify_hooks(&s->tree.main, &spec);
 }
 
 static struct cadre_wire *wire_of(const struct model_switch *m)
@@ -77,7 +63,11 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 				 STR_ARG(outcome->permission_reason));
 	else if (w)
 		change(w, id, m->from, m->wish);
-	switch_free(m);
+	free(m->session_id);
+	free(m->request_id);
+	free(m->wish);
+	free(m->from);
+	free(m);
 }
 
 /* The id that an alias stands for; what cannot be resolved is refused when it is set. */

@@ -2,19 +2,6 @@
  * queue.c - user messages that wait for their turn: `now` before `next` before `later`, each in the order of coming. */
 #include "product/stream/wire_int.h"
 
-static enum wire_priority priority_of(const struct json *message)
-{
-	const struct json *word = json_get(message, "priority");
-
-	return json_str_is(word, "now") ? WIRE_NOW : json_str_is(word, "later") ? WIRE_LATER : WIRE_NEXT;
-}
-
-static void add_block(struct wire_message *m, struct segment *block)
-{
-	m->blocks = xrealloc(m->blocks, (m->block_count + 1) * sizeof *m->blocks);
-	m->blocks[m->block_count++] = block;
-}
-
 static void drop_blocks(struct wire_message *m)
 {
 	for (size_t i = 0; i < m->block_count; i++)
@@ -38,8 +25,11 @@ static void read_content(struct wire_message *m, const struct json *content)
 		struct str text = json_str(json_get(v, "text"), &a);
 		if (is_text && text.n)
 			buf_addf(&m->text, "%s" STR_FMT, m->text.n ? "\n" : "", STR_ARG(text));
-		if (is_text ? text.n > 0 : json_is(json_get(v, "type"), JSON_STRING))
-			add_block(m, is_text ? segment_text(text) : segment_new(SEGMENT_OTHER, json_raw(v)));
+		if (is_text ? text.n > 0 : json_is(json_get(v, "type"), JSON_STRING)) {
+			struct segment *block = is_text ? segment_text(text) : segment_new(SEGMENT_OTHER, json_raw(v));
+			m->blocks = xrealloc(m->blocks, (m->block_count + 1) * sizeof *m->blocks);
+			m->blocks[m->block_count++] = block;
+		}
 	}
 	if (m->block_count == 1 && m->text.n)
 		drop_blocks(m); /* the text says it all */
@@ -53,17 +43,6 @@ static void message_free(struct wire_message *m)
 }
 
 /* ---- the line ---------------------------------------------------------------------------------------------------- */
-
-static void enqueue(struct cadre_wire *w, struct wire_message *m)
-{
-	struct wire_message **at = &w->queue;
-
-	while (*at && (*at)->priority <= m->priority)
-		at = &(*at)->next;
-	m->next = *at;
-	*at = m;
-	w->queued++;
-}
 
 static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m)
 {
@@ -125,7 +104,8 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	struct err err = { 0 };
 
 	read_content(m, json_get(json_get(message, "message"), "content"));
-	m->priority = priority_of(message);
+	const struct json *word = json_get(message, "priority");
+	m->priority = json_str_is(word, "now") ? WIRE_NOW : json_str_is(word, "later") ? WIRE_LATER : WIRE_NEXT;
 	if (id_is_uuid(uuid))
 		snprintf(m->uuid, sizeof m->uuid, STR_FMT, STR_ARG(uuid));
 	else
@@ -142,7 +122,12 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	}
 	if (w->replay)
 		replay(w, message, m);
-	enqueue(w, m);
+	struct wire_message **at = &w->queue;
+	while (*at && (*at)->priority <= m->priority)
+		at = &(*at)->next;
+	m->next = *at;
+	*at = m;
+	w->queued++;
 	if (m->priority == WIRE_NOW && w->working)
 		cadre_interrupt(w->session);
 	loop_kick(w->services->loop, &w->kick);

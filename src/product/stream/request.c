@@ -101,16 +101,6 @@ void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, con
 	wire_send(w, &line);
 }
 
-static void run(const struct wire_request *r, size_t i)
-{
-	struct err err = { 0 };
-
-	if (subtypes[i].needs_session && wire_open_session(r->wire, &err) < 0)
-		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
-	else
-		subtypes[i].take(r);
-}
-
 void wire_take_request(struct cadre_wire *w, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -123,7 +113,11 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 	for (size_t i = 0; i < COUNT_OF(subtypes); i++) {
 		if (!json_str_is(subtype, subtypes[i].subtype))
 			continue;
-		run(&r, i);
+		struct err err = { 0 };
+		if (subtypes[i].needs_session && wire_open_session(r.wire, &err) < 0)
+			wire_reply_error(r.wire, r.id, NULL, "%s", err.text);
+		else
+			subtypes[i].take(&r);
 		return;
 	}
 	struct str name = json_str(subtype, &a);

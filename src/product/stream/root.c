@@ -25,22 +25,6 @@ static int check(const struct wire_request *r, const char *dir, struct err *err)
 	return inside ? 0 : err_set(err, ERR_DENIED, "%s is outside of the working directories", dir);
 }
 
-static void tell(struct cadre_session *s, const char *dir)
-{
-	struct hook_fire_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out out = json_out(&fields);
-
-	if (!agent_has_hooks(&s->tree.main, &spec))
-		return;
-	json_open(&out, '{');
-	json_kcstr(&out, "directory", dir);
-	json_kstr(&out, "source", spec.subject);
-	json_close(&out);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(&s->tree.main, &spec);
-}
-
 void wire_register_root(const struct wire_request *r)
 {
 	struct cadre_session *s = r->wire->session;
@@ -60,5 +44,15 @@ void wire_register_root(const struct wire_request *r)
 	if (json_bool(json_get(r->body, "reload_skills")) && s->tree.skills.registry)
 		skill_registry_refresh(s->tree.skills.registry);
 	wire_reply(r->wire, r->id, STR(""));
-	tell(s, real);
+	struct hook_fire_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out out = json_out(&fields);
+	if (!agent_has_hooks(&s->tree.main, &spec))
+		return;
+	json_open(&out, '{');
+	json_kcstr(&out, "directory", real);
+	json_kstr(&out, "source", spec.subject);
+	json_close(&out);
+	spec.fields = buf_str(&fields);
+	agent_notify_hooks(&s->tree.main, &spec);
 }

@@ -245,25 +245,21 @@ static struct mcp_server *describe(struct str name)
 	return server;
 }
 
-/* Sessions that are opened from now on have it. */
-static void offer(struct services *sv, struct str name)
-{
-	struct mcp_server *server = describe(name);
-
-	if (!server)
-		return;
-	struct host_server *h = xcalloc(1, sizeof *h);
-	*h = (struct host_server){ .next = sv->host_servers, .server = server };
-	sv->host_servers = h;
-}
-
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest)
 {
 	struct wire_server *s = xcalloc(1, sizeof *s);
 	struct str json = manifest ? json_raw(manifest) : STR("");
 
-	if (!w->session)
-		offer(w->services, name);
+	if (!w->session) {
+		/* Sessions that are opened from now on have it. */
+		struct services *sv = w->services;
+		struct mcp_server *server = describe(name);
+		if (server) {
+			struct host_server *h = xcalloc(1, sizeof *h);
+			*h = (struct host_server){ .next = sv->host_servers, .server = server };
+			sv->host_servers = h;
+		}
+	}
 
 	s->name = xstrndup(name.p, name.n);
 	buf_add(&s->manifest, json.p, json.n);

@@ -230,12 +230,6 @@ static void leave_old(struct json_out *out, const struct wire_request *r, const 
 	json_close(out);
 }
 
-static void remember(struct cadre_wire *w, struct str name)
-{
-	if (!was_named(w, name))
-		map_set(&w->named_servers, arena_str(&w->arena, name), w);
-}
-
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
@@ -248,8 +242,11 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	if (mcp_server_read(&entry, &notes, &server, NULL, err) < 0)
 		return -(int)err->kind;
 	int status = mcp_config_admit(r->wire->services->mcp_config, server, err);
-	if (status == 0)
-		remember(r->wire, name);
+	if (status == 0) {
+		struct cadre_wire *w = r->wire;
+		if (!was_named(w, name))
+			map_set(&w->named_servers, arena_str(&w->arena, name), w);
+	}
 	if (status == 0 && !mcp_selection_find(set, name)) {
 		*ret_added = true;
 		mcp_selection_join(set, server);
@@ -268,19 +265,6 @@ static void note_added(struct wire_settling *s, struct str name)
 	s->added = longer;
 }
 
-static void join_all(const struct wire_request *r, struct wire_settling *s, const struct json *wanted)
-{
-	for (struct json_member m = json_members(wanted); m.key; m = json_member_next(wanted, m)) {
-		struct str name = json_str(m.key, r->arena);
-		struct err err = { 0 };
-		bool added;
-		if (join_new(r, m, &added, &err) < 0)
-			put_error(&s->errors, name, err.text);
-		else if (added)
-			note_added(s, name);
-	}
-}
-
 void wire_mcp_set(const struct wire_request *r)
 {
 	const struct json *wanted = json_get(r->body, "servers");
@@ -290,7 +274,15 @@ void wire_mcp_set(const struct wire_request *r)
 	json_open(&out, '{');
 	leave_old(&out, r, wanted);
 	buf_addch(&s->errors, '{');
-	join_all(r, s, wanted);
+	for (struct json_member m = json_members(wanted); m.key; m = json_member_next(wanted, m)) {
+		struct str name = json_str(m.key, r->arena);
+		struct err err = { 0 };
+		bool added;
+		if (join_new(r, m, &added, &err) < 0)
+			put_error(&s->errors, name, err.text);
+		else if (added)
+			note_added(s, name);
+	}
 	json_key(&out, "added");
 	json_open(&out, '[');
 	for (size_t i = 0; i < s->added_count; i++)

@@ -26,17 +26,6 @@ void wire_interrupt(const struct wire_request *r)
 	wire_reply(w, r->id, buf_str(&payload));
 }
 
-/* An option of the session; NULL takes it back to what it was at the start. */
-static void set(const struct wire_request *r, const char *option, const char *value)
-{
-	char why[240] = "";
-
-	if (cadre_session_set(r->wire->session, option, value, why, sizeof why) < 0)
-		wire_reply_error(r->wire, r->id, NULL, "%s", why);
-	else
-		wire_reply(r->wire, r->id, STR(""));
-}
-
 /* Whoever watches learns of it at once. */
 static void tell_mode(struct cadre_wire *w)
 {
@@ -61,7 +50,13 @@ void wire_set_mode(const struct wire_request *r)
 	enum permission_mode before = permission_mode(&r->wire->session->tree.main.permission);
 	const char *mode = json_cstr(json_get(r->body, "mode"), r->arena);
 
-	set(r, "permission-mode", mode ? mode : "");
+	/* An option of the session; NULL takes it back to what it was at the start. */
+	const char *value = mode ? mode : "";
+	char why[240] = "";
+	if (cadre_session_set(r->wire->session, "permission-mode", value, why, sizeof why) < 0)
+		wire_reply_error(r->wire, r->id, NULL, "%s", why);
+	else
+		wire_reply(r->wire, r->id, STR(""));
 	if (permission_mode(&r->wire->session->tree.main.permission) != before)
 		tell_mode(r->wire);
 }

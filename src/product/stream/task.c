@@ -58,17 +58,6 @@ void wire_background(const struct wire_request *r)
 
 /* ---- what it has done -------------------------------------------------------------------------------------------- */
 
-/* The end of its report, or of its transcript while it runs. */
-static void add_output(struct buf *out, const struct agent_record *record)
-{
-	struct err err = { 0 };
-
-	if (record->report.n)
-		buf_add(out, record->report.p, record->report.n);
-	else if (record->transcript)
-		(void)file_read(record->transcript, LARGEST_TRANSCRIPT, out, &err);
-}
-
 void wire_task_output(const struct wire_request *r)
 {
 	struct agent_record *record = find(r);
@@ -78,7 +67,12 @@ void wire_task_output(const struct wire_request *r)
 
 	if (!record)
 		return;
-	add_output(&text, record);
+	/* The end of its report, or of its transcript while it runs. */
+	struct err err = { 0 };
+	if (record->report.n)
+		buf_add(&text, record->report.p, record->report.n);
+	else if (record->transcript)
+		(void)file_read(record->transcript, LARGEST_TRANSCRIPT, &text, &err);
 	size_t from = text.n > OUTPUT_TAIL ? text.n - OUTPUT_TAIL : 0;
 	json_open(&out, '{');
 	json_kstr(&out, "output", (struct str){ text.n ? text.p + from : "", text.n - from });

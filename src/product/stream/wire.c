@@ -229,13 +229,6 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 
 /* ---- its life ---------------------------------------------------------------------------------------------------- */
 
-static void close_session(struct cadre_wire *w)
-{
-	w->closing = true;
-	wire_asks_end(w, "the input is over");
-	cadre_close(TAKE(w->session));
-}
-
 bool wire_is_idle(const struct cadre_wire *w)
 {
 	return !w->session || (!w->working && !w->queue && !w->session->counted);
@@ -243,8 +236,11 @@ bool wire_is_idle(const struct cadre_wire *w)
 
 static void finish(struct cadre_wire *w)
 {
-	if (w->session)
-		close_session(w);
+	if (w->session) {
+		w->closing = true;
+		wire_asks_end(w, "the input is over");
+		cadre_close(TAKE(w->session));
+	}
 	if (w->finishing)
 		services_busy(w->services, -1);
 	w->finishing = false;
