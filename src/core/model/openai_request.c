@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * openai_request.c - from blocks to messages. Strings of JSON are passed on as they are written, escapes and all; only the
+ * openai_request.c - a request of chat completions: head, messages, calls and their results. */
+#include "core/model/openai_request.h"
+#include "lib/json/json_write.h"
+#include "core/model/head_json.h"
+#include "core/model/openai_calls.h"
+#include "lib/base/id.h"
+
+/* ---- from blocks to messages ------------------------------------------------------------------------------------- */
+
+/* Strings of JSON are passed on as they are written, escapes and all; only the
  * arguments of calls have to be written anew, because there they are JSON inside a string.
  *
  * An answer's blocks come as one run: first its texts, then its calls, as the members of the message want it. Results come
  * before everything else of a user's run, and images in them behind the last one, in a user's message: role tool has only
  * text. */
-#include "core/model/openai_request.h"
-#include "lib/json/json_write.h"
 
 /* One run on its way */
 struct chat_writer {
@@ -306,4 +313,184 @@ struct translation *chat_tail(const struct transcript *t, uint32_t count, struct
 	close_message(&w);
 	finish(&w);
 	return w.out;
+}
+
+/* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
+
+static void openai_head_add(struct translation *out, const char *constant)
+{
+	translation_add(out, str_from(constant));
+}
+
+static void add_member(struct translation *out, const char *name, const struct json *value)
+{
+	if (!value)
+		return;
+	openai_head_add(out, name);
+	translation_add(out, json_raw(value));
+}
+
+/* A tool that runs at the server of another API has no schema: it cannot be offered here. */
+static bool add_tool(struct translation *out, const struct json *tool, bool first)
+{
+	const struct json *schema = json_get(tool, "input_schema");
+
+	if (!schema)
+		return false;
+	openai_head_add(out, first ? "\"tools\":[" : ",");
+	add_member(out, "{\"type\":\"function\",\"function\":{\"name\":", json_get(tool, "name"));
+	add_member(out, ",\"description\":", json_get(tool, "description"));
+	add_member(out, ",\"parameters\":", schema);
+	openai_head_add(out, "}}");
+	return true;
+}
+
+static void add_system(struct translation *out, const struct json *system)
+{
+	out->state = CHAT_FIRST;
+	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
+		const struct json *text = json_get(b, "text");
+		if (!json_is(text, JSON_STRING))
+			continue;
+		openai_head_add(out, out->state == CHAT_FIRST ? "{\"role\":\"system\",\"content\":\"" : "\\n\\n");
+		translation_add(out, (struct str){ text->text, text->len });
+		out->state = CHAT_CLOSED;
+	}
+	if (out->state == CHAT_CLOSED)
+		openai_head_add(out, "\"}");
+}
+
+static struct translation *translate(struct str bytes)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct translation *out = translation_new();
+	const struct json *root = head_parse(&reader, &out->arena, bytes);
+	struct chat_head *facts = arena_calloc(&out->arena, sizeof *facts);
+
+	facts->model = json_str(json_get(root, "model"), &out->arena);
+	/* Ours has two words above "high" that other servers do not know. */
+	struct str effort = json_str(json_get(json_get(root, "output_config"), "effort"), &out->arena);
+	facts->effort = str_is(effort, "max") || str_is(effort, "xhigh") ? STR("high") : effort;
+	(void)json_i64(json_get(root, "max_tokens"), &facts->max_tokens);
+	out->facts = facts;
+	add_member(out, "{\"model\":", json_get(root, "model"));
+	openai_head_add(out, ",");
+	const struct json *tools = json_get(root, "tools");
+	bool any = false;
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t))
+		any = add_tool(out, t, !any) || any;
+	if (any)
+		openai_head_add(out, "],");
+	facts->has_tools = any;
+	openai_head_add(out, "\"messages\":[");
+	add_system(out, json_get(root, "system"));
+	return out;
+}
+
+const struct chat_head *chat_head(struct head *h)
+{
+	if (!h->translation)
+		h->translation = translate(h->bytes);
+	return h->translation->facts;
+}
+
+/* ---- pieces of calls find their call, calls get ids that are theirs alone ---------------------------------------- */
+
+enum { LONGEST_ID = 128, MADE_DIGITS = 24, MOST_CALLS = 1024 };
+
+/* Pieces belong together by their index. Without one they belong to the call before, unless they name a tool. Some servers
+ * give every call the same index, and a new id. */
+static struct chat_call *find_call(struct chat_calls *c, int64_t index, struct str id, bool named)
+{
+	for (uint32_t i = c->count; i-- > 0;) {
+		struct chat_call *call = &c->list[i];
+		bool other_id = id.n && call->id.n && !str_eq(id, buf_str(&call->id));
+		if (call->index == index && !other_id && (index >= 0 || !named || (id.n && call->id.n)))
+			return call;
+	}
+	if (c->count == MOST_CALLS)
+		return NULL;
+	if (c->count == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 4;
+		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
+	}
+	struct chat_call *call = &c->list[c->count++];
+	*call = (struct chat_call){ .index = index };
+	return call;
+}
+
+int chat_calls_add(struct chat_calls *c, const struct json *piece, struct arena *scratch, size_t *ret_bytes)
+{
+	const struct json *function = json_get(piece, "function");
+	const struct json *arguments = json_get(function, "arguments");
+	struct str id = json_str(json_get(piece, "id"), scratch);
+	struct str name = json_str(json_get(function, "name"), scratch);
+	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, scratch);
+	int64_t index = -1;
+
+	(void)json_i64(json_get(piece, "index"), &index);
+	struct chat_call *call = find_call(c, index, id, name.n > 0);
+	if (!call)
+		return -ERR_LIMIT;
+	if (!call->id.n)
+		buf_add(&call->id, id.p, id.n);
+	if (!call->name.n)
+		buf_add(&call->name, name.p, name.n);
+	buf_add(&call->arguments, text.p, text.n);
+	*ret_bytes = text.n;
+	return 0;
+}
+
+static bool holds(struct str bytes, const struct buf *quoted)
+{
+	return memmem(bytes.p, bytes.n, quoted->p, quoted->n) != NULL;
+}
+
+/* A text that quotes the id counts too: then a new one is made without need. */
+static bool is_in_history(const struct transcript *t, struct str id)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+	bool found = false;
+
+	json_add_quoted(&quoted, id);
+	for (uint32_t i = 0; t && i < t->shelf_count && !found; i++)
+		found = holds((struct str){ t->shelves[i]->bytes, t->shelves[i]->len }, &quoted);
+	for (uint32_t i = 0; t && i < t->tail_count && !found; i++)
+		found = holds(segment_json(t->tail[i].segment), &quoted);
+	return found;
+}
+
+static bool is_usable(const struct chat_calls *c, uint32_t call, const struct transcript *history)
+{
+	struct str id = buf_str(&c->list[call].id);
+
+	if (!id.n || id.n > LONGEST_ID || is_in_history(history, id))
+		return false;
+	for (uint32_t i = 0; i < call; i++)
+		if (str_eq(buf_str(&c->list[i].id), id))
+			return false;
+	return true;
+}
+
+void chat_calls_settle_ids(struct chat_calls *c, const struct transcript *history)
+{
+	char digits[MADE_DIGITS + 1];
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (is_usable(c, i, history))
+			continue;
+		id_random(digits, MADE_DIGITS, "0123456789abcdefghijklmnopqrstuvwxyz");
+		buf_clear(&c->list[i].id);
+		buf_addf(&c->list[i].id, "call_%s", digits);
+	}
+}
+
+void chat_calls_release(struct chat_calls *c)
+{
+	for (uint32_t i = 0; i < c->count; i++) {
+		buf_release(&c->list[i].id);
+		buf_release(&c->list[i].name);
+		buf_release(&c->list[i].arguments);
+	}
+	free(c->list);
 }

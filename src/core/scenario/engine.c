@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * engine.c - takes a request, decides whether there is room for it and whether it is valid, finds its answer. */
+ * engine.c - takes a request, decides whether there is room for it and whether it is valid, finds the rule that
+ * answers it, and counts. */
 #include "lib/json/json_write.h"
 #include "core/scenario/chat_request.h"
 #include "core/scenario/engine_int.h"
+
+static const struct rule *match_rule(struct asking *a);
+
+/* ---- takes a request, decides whether there is room for it and whether it is valid, finds its a ------------------ */
 
 enum { BYTES_PER_TOKEN = 4, KEEP_SCRATCH_BYTES = 1 << 20 };
 
@@ -218,4 +223,176 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	if (e->chat_body.cap > KEEP_SCRATCH_BYTES)
 		buf_release(&e->chat_body);
 	return r;
+}
+
+/* ---- which rule wants a request ---------------------------------------------------------------------------------- */
+
+/* Conditions on the request come first; nth, every and chance count only the
+ * requests for which those hold. */
+
+static bool any_has(struct texts texts, struct str part)
+{
+	for (size_t i = 0; i < texts.n; i++)
+		if (str_has(texts.items[i], part))
+			return true;
+	return false;
+}
+
+static bool in_range(const struct range *r, uint64_t value)
+{
+	return value >= r->from && value <= r->to;
+}
+
+static bool holds(const struct asking *a, const struct condition *c)
+{
+	struct arena *arena = &a->engine->scratch;
+	struct str agent = a->ask->agent.n ? a->ask->agent : STR("main");
+
+	switch (c->kind) {
+	case CONDITION_AGENT:
+		return str_eq(agent, c->text);
+	case CONDITION_MODEL:
+		return str_eq(a->request->model, c->text);
+	case CONDITION_TURN:
+		return in_range(&c->range, a->request->turn);
+	case CONDITION_CONTAINS:
+		return any_has(request_texts(a->request, c->source, arena), c->text);
+	case CONDITION_LACKS:
+		return !any_has(request_texts(a->request, c->source, arena), c->text);
+	}
+	return false;
+}
+
+static size_t value_len(const struct capture *c, struct str s)
+{
+	size_t n = 0;
+
+	if (c->end == CAPTURE_UNTIL) {
+		const char *end = s.n ? memmem(s.p, s.n, c->until.p, c->until.n) : NULL;
+		return end ? (size_t)(end - s.p) : s.n;
+	}
+	while (n < s.n && s.p[n] != '\n' && (c->end == CAPTURE_LINE || (s.p[n] != ' ' && s.p[n] != '\t')))
+		n++;
+	return n;
+}
+
+static bool find_value(const struct capture *c, struct str text, struct str *ret)
+{
+	const char *hit = c->mark.n ? memmem(text.p, text.n, c->mark.p, c->mark.n) : text.p;
+
+	if (!hit)
+		return false;
+	struct str rest = { hit + c->mark.n, text.n - (size_t)(hit - text.p) - c->mark.n };
+	while (rest.n && (rest.p[0] == ' ' || rest.p[0] == '\t')) {
+		rest.p++;
+		rest.n--;
+	}
+	*ret = (struct str){ rest.p, value_len(c, rest) };
+	return true;
+}
+
+static bool take_capture(struct asking *a, const struct capture *c)
+{
+	struct arena *arena = &a->engine->scratch;
+	struct texts texts = request_texts(a->request, c->source, arena);
+	struct str value;
+
+	for (size_t i = 0; i < texts.n; i++) {
+		if (!find_value(c, texts.items[i], &value))
+			continue;
+		struct captured *captured = arena_alloc(arena, sizeof *captured);
+		*captured = (struct captured){ .next = a->captured, .capture = c, .text = value };
+		a->captured = captured;
+		return true;
+	}
+	return false;
+}
+
+static bool wants(struct asking *a, const struct rule *rule)
+{
+	a->captured = NULL;
+	for (const struct condition *c = rule->conditions; c; c = c->next)
+		if (!holds(a, c))
+			return false;
+	for (const struct capture *c = rule->captures; c; c = c->next)
+		if (!take_capture(a, c))
+			return false;
+	a->n = ++a->engine->rules[rule->index].seen;
+	if (rule->nth.from && !in_range(&rule->nth, a->n))
+		return false;
+	if (rule->every && a->n % rule->every)
+		return false;
+	return rule->chance < 0 || (double)(digest_random(&a->engine->random) >> 11) * 0x1p-53 < rule->chance;
+}
+
+/* NULL: no rule wants it. Fills n and captured */
+static const struct rule *match_rule(struct asking *a)
+{
+	const struct rule *rule = a->engine->scenario->rules;
+
+	while (rule && !wants(a, rule))
+		rule = rule->next;
+	if (rule)
+		a->engine->rules[rule->index].matched++;
+	return rule;
+}
+
+/* ---- what an engine has counted, as JSON ------------------------------------------------------------------------- */
+
+static void put_cache(struct json_out *w, const struct counters *c)
+{
+	uint64_t first = c->recent_count > RECENT_REQUESTS ? c->recent_count - RECENT_REQUESTS : 0;
+
+	json_key(w, "cache");
+	json_open(w, '{');
+	json_ki64(w, "prefix_bytes", (int64_t)c->prefix_bytes);
+	json_ki64(w, "read_bytes", (int64_t)c->read_bytes);
+	json_key(w, "requests");
+	json_open(w, '[');
+	for (uint64_t i = first; i < c->recent_count; i++) {
+		const struct recent *r = &c->recent[i % RECENT_REQUESTS];
+		json_open(w, '{');
+		json_ki64(w, "request", (int64_t)r->number);
+		json_ki64(w, "prefix_bytes", (int64_t)r->prefix_bytes);
+		json_ki64(w, "read_bytes", (int64_t)r->read_bytes);
+		json_close(w);
+	}
+	json_close(w);
+	json_close(w);
+}
+
+static void put_rules(struct json_out *w, const struct engine *e)
+{
+	json_key(w, "rules");
+	json_open(w, '[');
+	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next) {
+		json_open(w, '{');
+		json_kstr(w, "name", rule->name);
+		json_ki64(w, "line", rule->line);
+		json_ki64(w, "seen", (int64_t)e->rules[rule->index].seen);
+		json_ki64(w, "matched", (int64_t)e->rules[rule->index].matched);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+void engine_stats(const struct engine *e, struct buf *out_json)
+{
+	const struct counters *c = &e->counters;
+	struct json_out w = json_out(out_json);
+
+	json_open(&w, '{');
+	json_ki64(&w, "requests", (int64_t)c->requests);
+	json_ki64(&w, "answered", (int64_t)c->answered);
+	json_ki64(&w, "invalid", (int64_t)c->invalid);
+	json_ki64(&w, "limited", (int64_t)c->limited);
+	json_ki64(&w, "unmatched", (int64_t)c->unmatched);
+	json_ki64(&w, "in_flight", (int64_t)e->in_flight);
+	json_ki64(&w, "in_flight_max", (int64_t)c->in_flight_max);
+	json_ki64(&w, "bytes_in", (int64_t)c->bytes_in);
+	json_ki64(&w, "bytes_out", (int64_t)c->bytes_out);
+	json_kcstr(&w, "last_invalid", c->last_invalid.kind ? c->last_invalid.text : NULL);
+	put_cache(&w, c);
+	put_rules(&w, e);
+	json_close(&w);
 }

@@ -76,9 +76,7 @@ struct asking {
 	struct captured *captured;
 };
 
-const struct rule *match_rule(struct asking *a); /* NULL: no rule wants it. Fills n and captured */
 void expand(const struct asking *a, const struct text_template *t, struct buf *out);
-uint64_t range_pick(const struct range *r, uint64_t *random);
 
 struct usage {
 	uint64_t input, output, cache_read, cache_write;

@@ -42,9 +42,7 @@ int take_range(struct parser *p, struct range *ret, struct err *err); /* 3, 1-3,
 int take_time(struct parser *p, struct range *ret, struct err *err);  /* 50, 50ms, 2s, 100..300ms */
 int take_string(struct parser *p, struct str *ret, struct err *err);  /* "..." with JSON's escapes */
 int take_text(struct parser *p, struct str *ret, struct err *err);    /* rest of the line, "..." or <<WORD block */
-int take_end(struct parser *p, struct err *err);
-bool take_given(struct parser *p, const char *word); /* takes it if it is the next one */
-bool next_line(struct parser *p);                    /* false at the end of the file */
+bool take_given(struct parser *p, const char *word);                  /* takes it if it is the next one */
 
 /* template.c. json: the text is a JSON value, values inside its strings are escaped and the whole is checked. */
 int template_parse(struct parser *p, struct str text, bool json, struct text_template *ret, struct err *err);

@@ -48,7 +48,7 @@ void checker_free(struct checker *c);
 /* -ERR_PARSE: the text is the message of a 400; -ERR_LIMIT: of a 413. Borrows the body. */
 int request_check(struct checker *c, struct str body, unsigned flags, struct request *ret, struct err *err);
 
-/* request_text.c: the texts of a source, decoded into the arena where needed. */
+/* The texts of a source, decoded into the arena where needed. */
 struct texts {
 	struct str *items;
 	size_t n;

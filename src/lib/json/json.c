@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * json.c - walking the nodes. */
+ * json.c - values: numbers, strings, comparison, looking up members. */
 #include "lib/json/json.h"
+#include <locale.h>
 #include "lib/json/json_int.h"
+#include "lib/base/utf8.h"
+
+static bool json_str_eq(const struct json *v, struct str s);
+
+/* ---- walking the nodes ------------------------------------------------------------------------------------------- */
 
 bool json_is(const struct json *v, enum json_type type)
 {
@@ -63,4 +69,369 @@ const struct json *json_get_str(const struct json *object, struct str key)
 const struct json *json_get(const struct json *object, const char *key)
 {
 	return json_get_str(object, str_from(key));
+}
+
+/* ---- numbers are text until somebody asks ------------------------------------------------------------------------ */
+
+/* Whole numbers are found exactly, without a detour
+ * over double: 1.0 and 25e2 are whole, as JSON Schema has it. */
+
+struct decimal {
+	bool minus;
+	struct str mantissa; /* digits, perhaps with a point */
+	int64_t exponent;
+};
+
+/* More than any text we read has digits, so that a larger exponent makes no difference. */
+#define EXPONENT_MAX INT64_C(1000000000000)
+#define ALL_ZERO     INT64_MAX
+
+static int64_t read_exponent(struct str s)
+{
+	bool minus = s.n && s.p[0] == '-';
+	int64_t v = 0;
+
+	for (size_t i = s.n && (minus || s.p[0] == '+'); i < s.n; i++)
+		v = MIN(v * 10 + (s.p[i] - '0'), EXPONENT_MAX);
+	return minus ? -v : v;
+}
+
+static struct decimal split(const struct json *v)
+{
+	struct str s = { v->text, v->len };
+	struct decimal d = { .minus = s.p[0] == '-' };
+
+	s.p += d.minus;
+	s.n -= d.minus;
+	size_t n = 0;
+	while (n < s.n && s.p[n] != 'e' && s.p[n] != 'E')
+		n++;
+	d.mantissa = (struct str){ s.p, n };
+	if (n < s.n)
+		d.exponent = read_exponent((struct str){ s.p + n + 1, s.n - n - 1 });
+	return d;
+}
+
+/* The power of ten that the last digit other than 0 stands for; ALL_ZERO if there is none. */
+static int64_t lowest_power(const struct decimal *d)
+{
+	const char *point = memchr(d->mantissa.p, '.', d->mantissa.n);
+	size_t whole = point ? (size_t)(point - d->mantissa.p) : d->mantissa.n;
+
+	for (size_t i = d->mantissa.n; i-- > 0;) {
+		if (d->mantissa.p[i] != '0' && d->mantissa.p[i] != '.')
+			return d->exponent + (i < whole ? (int64_t)(whole - 1 - i) : (int64_t)whole - (int64_t)i);
+	}
+	return ALL_ZERO;
+}
+
+bool json_is_whole(const struct json *v)
+{
+	if (!json_is(v, JSON_NUMBER))
+		return false;
+	struct decimal d = split(v);
+	return lowest_power(&d) >= 0;
+}
+
+static bool times_ten_plus(uint64_t *v, uint64_t digit)
+{
+	return !__builtin_mul_overflow(*v, 10, v) && !__builtin_add_overflow(*v, digit, v);
+}
+
+/* The absolute value, if it is whole and fits. */
+static bool magnitude(const struct decimal *d, uint64_t *ret)
+{
+	int64_t power = lowest_power(d);
+	uint64_t v = 0;
+	size_t zeros = 0; /* pending: those at the end of the mantissa are part of the power */
+
+	if (power < 0)
+		return false;
+	if (power == ALL_ZERO) {
+		*ret = 0;
+		return true;
+	}
+	for (size_t i = 0; i < d->mantissa.n; i++) {
+		char c = d->mantissa.p[i];
+		if (c == '.')
+			continue;
+		if (c == '0') {
+			zeros += v != 0;
+			continue;
+		}
+		for (; zeros; zeros--) {
+			if (!times_ten_plus(&v, 0))
+				return false;
+		}
+		if (!times_ten_plus(&v, (uint64_t)(c - '0')))
+			return false;
+	}
+	for (; power; power--) {
+		if (!times_ten_plus(&v, 0))
+			return false;
+	}
+	*ret = v;
+	return true;
+}
+
+bool json_u64(const struct json *v, uint64_t *ret)
+{
+	uint64_t n;
+
+	if (!json_is(v, JSON_NUMBER))
+		return false;
+	struct decimal d = split(v);
+	if (!magnitude(&d, &n) || (d.minus && n))
+		return false;
+	*ret = n;
+	return true;
+}
+
+bool json_i64(const struct json *v, int64_t *ret)
+{
+	uint64_t n;
+
+	if (!json_is(v, JSON_NUMBER))
+		return false;
+	struct decimal d = split(v);
+	if (!magnitude(&d, &n) || n > (uint64_t)INT64_MAX + d.minus)
+		return false;
+	*ret = d.minus ? (int64_t)(0 - n) : (int64_t)n;
+	return true;
+}
+
+double json_double(const struct json *v)
+{
+	if (!json_is(v, JSON_NUMBER))
+		return 0;
+	char small[64];
+	AUTO_FREE char *big = v->len < sizeof small ? NULL : xmalloc((size_t)v->len + 1);
+	char *text = big ? big : small;
+	memcpy(text, v->text, v->len);
+	text[v->len] = '\0';
+
+	/* The host may have set a locale with a decimal comma. The C locale is a constant of the C library:
+	 * nothing to free. */
+	return strtod_l(text, NULL, newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+/* ---- the values of strings --------------------------------------------------------------------------------------- */
+
+/* The parser has checked every escape, so nothing here can fail. A
+ * decoded text is never longer than its escaped form. */
+
+enum { REPLACEMENT = 0xfffd };
+
+const char json_escapes[256] = {
+	['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
+};
+
+static uint32_t hex4(const char *p)
+{
+	uint32_t v = 0;
+
+	for (int i = 0; i < 4; i++) /* '0' is 0x30, 'a' is 0x61, 'A' is 0x41 */
+		v = v << 4 | (uint32_t)((p[i] & 0xf) + 9 * (p[i] >> 6));
+	return v;
+}
+
+/* The character of the \u escape at *at and, if it is the first half of a pair, of the next one too. */
+static uint32_t code_point(const char **at, const char *end)
+{
+	uint32_t cp = hex4(*at + 2);
+
+	*at += 6;
+	if (cp < 0xd800 || cp > 0xdfff)
+		return cp;
+	if (cp < 0xdc00 && end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u') {
+		uint32_t low = hex4(*at + 2);
+		if (low >= 0xdc00 && low <= 0xdfff) {
+			*at += 6;
+			return 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00);
+		}
+	}
+	return REPLACEMENT;
+}
+
+/* Decodes the escape at *at into out, moves behind it and returns the number of bytes. */
+static size_t unescape(const char **at, const char *end, char out[4])
+{
+	char letter = (*at)[1];
+
+	if (letter == 'u')
+		return utf8_encode(code_point(at, end), out);
+	out[0] = json_escapes[(unsigned char)letter];
+	*at += 2;
+	return 1;
+}
+
+/* Copies up to the next backslash and returns the length. Whole blocks are stored before they are looked at,
+ * which is safe as long as out has the room of the rest of the source. */
+static size_t copy_plain(char *out, const char *p, const char *end)
+{
+	const char *start = p;
+
+#ifdef __SSE2__
+	const __m128i backslash = _mm_set1_epi8('\\');
+	for (; end - p >= 16; p += 16, out += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		_mm_storeu_si128((__m128i *)(void *)out, v);
+		unsigned stop = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, backslash));
+		if (stop)
+			return (size_t)(p - start) + (size_t)__builtin_ctz(stop);
+	}
+#endif
+	for (uint64_t w; end - p >= 8; p += 8, out += 8) {
+		memcpy(&w, p, sizeof w);
+		uint64_t other = w ^ JSON_EACH_BYTE('\\');
+		if ((other - JSON_EACH_BYTE(1)) & ~other & JSON_EACH_BYTE(0x80))
+			break;
+		memcpy(out, &w, sizeof w);
+	}
+	while (p < end && *p != '\\')
+		*out++ = *p++;
+	return (size_t)(p - start);
+}
+
+/* out has room for v->len bytes. */
+static size_t decode(const struct json *v, char *out)
+{
+	const char *p = v->text, *end = p + v->len;
+	size_t n = 0;
+
+	for (;;) {
+		size_t run = copy_plain(out + n, p, end);
+		n += run;
+		p += run;
+		if (p == end)
+			return n;
+		n += unescape(&p, end, out + n);
+	}
+}
+
+struct str json_str(const struct json *v, struct arena *arena)
+{
+	if (!json_is(v, JSON_STRING))
+		return STR("");
+	if (!v->escaped)
+		return (struct str){ v->text, v->len };
+	char *out = arena_alloc(arena, v->len);
+	return (struct str){ out, decode(v, out) };
+}
+
+char *json_cstr(const struct json *v, struct arena *arena)
+{
+	if (!json_is(v, JSON_STRING))
+		return NULL;
+	if (!v->escaped)
+		return arena_dup(arena, v->text, v->len);
+	char *out = arena_alloc(arena, (size_t)v->len + 1);
+	size_t n = decode(v, out);
+	out[n] = '\0';
+	return memchr(out, '\0', n) ? NULL : out;
+}
+
+/* Compares the decoded value of a string without allocating. */
+static bool json_str_eq(const struct json *v, struct str s)
+{
+	if (!json_is(v, JSON_STRING))
+		return false;
+	if (!v->escaped)
+		return str_eq((struct str){ v->text, v->len }, s);
+	for (const char *p = v->text, *end = p + v->len; p < end;) {
+		char out[4] = { *p };
+		size_t n = 1;
+		if (*p == '\\')
+			n = unescape(&p, end, out);
+		else
+			p++;
+		if (s.n < n || memcmp(s.p, out, n))
+			return false;
+		s.p += n;
+		s.n -= n;
+	}
+	return !s.n;
+}
+
+bool json_str_is(const struct json *v, const char *text)
+{
+	return json_str_eq(v, str_from(text));
+}
+
+/* ---- equality of values, not of texts ---------------------------------------------------------------------------- */
+
+/* Recursion is bounded by the depth limit of the reader. */
+
+static bool equal(const struct json *a, const struct json *b, struct arena *arena);
+
+static bool equal_numbers(const struct json *a, const struct json *b)
+{
+	int64_t ia, ib;
+	uint64_t ua, ub;
+
+	if (str_eq(json_raw(a), json_raw(b)))
+		return true;
+	if (json_i64(a, &ia) && json_i64(b, &ib))
+		return ia == ib;
+	if (json_u64(a, &ua) && json_u64(b, &ub))
+		return ua == ub;
+	return json_is_whole(a) == json_is_whole(b) && json_double(a) == json_double(b);
+}
+
+static bool equal_arrays(const struct json *a, const struct json *b, struct arena *arena)
+{
+	const struct json *x = json_first(a), *y = json_first(b);
+
+	if (a->count != b->count)
+		return false;
+	for (; x; x = json_next(a, x), y = json_next(b, y)) {
+		if (!equal(x, y, arena))
+			return false;
+	}
+	return true;
+}
+
+/* Each key of a is in b with an equal value. Of several members with one key only the last counts. */
+static bool covers(const struct json *a, const struct json *b, struct arena *arena)
+{
+	for (struct json_member m = json_members(a); m.key; m = json_member_next(a, m)) {
+		struct str key = json_str(m.key, arena);
+		if (json_get_str(a, key) == m.value && !equal(m.value, json_get_str(b, key), arena))
+			return false;
+	}
+	return true;
+}
+
+static bool has_all_keys(const struct json *object, const struct json *of, struct arena *arena)
+{
+	for (struct json_member m = json_members(of); m.key; m = json_member_next(of, m)) {
+		if (!json_get_str(object, json_str(m.key, arena)))
+			return false;
+	}
+	return true;
+}
+
+static bool equal(const struct json *a, const struct json *b, struct arena *arena)
+{
+	if (!a || !b || a->type != b->type)
+		return a == b;
+	switch ((enum json_type)a->type) {
+	case JSON_NUMBER:
+		return equal_numbers(a, b);
+	case JSON_STRING:
+		return json_str_eq(a, json_str(b, arena));
+	case JSON_ARRAY:
+		return equal_arrays(a, b, arena);
+	case JSON_OBJECT:
+		return covers(a, b, arena) && has_all_keys(a, b, arena);
+	default:
+		return true;
+	}
+}
+
+bool json_same(const struct json *a, const struct json *b)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+
+	return equal(a, b, &arena);
 }

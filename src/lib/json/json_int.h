@@ -12,8 +12,6 @@
 /* The byte a one-letter escape stands for, 0 where there is no such escape (\u is not in it). */
 extern const char json_escapes[256];
 
-/* Compares the decoded value of a string without allocating. */
-bool json_str_eq(const struct json *v, struct str s);
 /* True for 1, 1.0 and 10e-1, false for 1.5 and what is not a number. The size does not matter. */
 bool json_is_whole(const struct json *v);
 

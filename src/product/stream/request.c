@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * request.c - what the client asks for: one table. Each subtype has an effect; what is not in the table is refused. */
+ * request.c - requests in both directions: the table of what a client may ask for, answers that come later, and
+ * what we ask the client. */
 #include "product/stream/wire_int.h"
+
+static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
+
+/* ---- what the client asks for ------------------------------------------------------------------------------------ */
+
+/* Each subtype has an effect; what is not in the table is refused. */
 
 static const struct {
 	const char *subtype;
@@ -123,4 +130,194 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 	struct str name = json_str(subtype, &a);
 	wire_reply_error(w, r.id, "unsupported_request", "Unsupported control request subtype: %.100s",
 			 arena_str(&a, name).p);
+}
+
+/* ---- requests of the client that are answered later -------------------------------------------------------------- */
+
+struct wire_later {
+	struct wire_later *next, **prev;
+	struct cadre_wire *wire; /* NULL: nobody waits any more */
+	char *id;
+};
+
+static void let_go(struct wire_later *l)
+{
+	if (!l->wire)
+		return;
+	l->wire = NULL;
+	*l->prev = l->next;
+	if (l->next)
+		l->next->prev = l->prev;
+}
+
+static void later_free(struct wire_later *l)
+{
+	let_go(l);
+	free(l->id);
+	free(l);
+}
+
+struct wire_later *wire_later(const struct wire_request *r)
+{
+	struct cadre_wire *w = r->wire;
+	struct wire_later *l = xcalloc(1, sizeof *l);
+
+	*l = (struct wire_later){ .next = w->laters, .prev = &w->laters, .wire = w, .id = xstrndup(r->id.p, r->id.n) };
+	if (w->laters)
+		w->laters->prev = &l->next;
+	w->laters = l;
+	return l;
+}
+
+void wire_later_reply(struct wire_later *l, struct str payload)
+{
+	if (l->wire)
+		wire_reply(l->wire, str_from(l->id), payload);
+	later_free(l);
+}
+
+void wire_later_fail(struct wire_later *l, const char *why)
+{
+	if (l->wire)
+		wire_reply_error(l->wire, str_from(l->id), NULL, "%s", why);
+	later_free(l);
+}
+
+void wire_withdraw(struct cadre_wire *w, const struct json *message)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str id = json_str(json_get(message, "request_id"), &a);
+	struct wire_later *l = w->laters;
+
+	while (l && !str_is(id, l->id))
+		l = l->next;
+	if (l)
+		let_go(l);
+}
+
+void wire_laters_end(struct cadre_wire *w)
+{
+	while (w->laters)
+		let_go(w->laters);
+}
+
+/* ---- what we ask the client for ---------------------------------------------------------------------------------- */
+
+struct wire_ask {
+	struct cadre_wire *wire;
+	struct wire_ask *next, **prev;
+	char id[32];
+	enum wire_ask_kind kind;
+	struct buf line; /* as it was sent; empty: nobody will want to see it again */
+	wire_answer_fn *done;
+	void *data;
+};
+
+static void unlink_ask(struct wire_ask *ask)
+{
+	*ask->prev = ask->next;
+	if (ask->next)
+		ask->next->prev = ask->prev;
+}
+
+static void ask_free(struct wire_ask *ask)
+{
+	buf_release(&ask->line);
+	free(ask);
+}
+
+struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
+			  void *data)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+	struct wire_ask *ask = xcalloc(1, sizeof *ask);
+
+	*ask = (struct wire_ask){
+		.wire = w, .next = w->asks, .prev = &w->asks, .kind = kind, .done = done, .data = data
+	};
+	snprintf(ask->id, sizeof ask->id, "cadre-%llu", (unsigned long long)++w->next_ask);
+	if (w->asks)
+		w->asks->prev = &ask->next;
+	w->asks = ask;
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "control_request");
+	json_kcstr(&out, "request_id", ask->id);
+	json_kraw(&out, "request", request);
+	json_close(&out);
+	if (kind != WIRE_ASK_OTHER)
+		buf_add(&ask->line, line.p, line.n);
+	wire_send(w, &line);
+	if (w->input_over)
+		loop_kick(w->services->loop, &w->kick); /* nobody can answer any more */
+	return ask;
+}
+
+/* an array of requests */
+static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind)
+{
+	json_open(out, '[');
+	for (const struct wire_ask *ask = w->asks; ask; ask = ask->next)
+		if (ask->kind == kind)
+			json_put_raw(out, buf_str(&ask->line));
+	json_close(out);
+}
+
+void wire_ask_take_back(struct wire_ask *ask)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "control_cancel_request");
+	json_kcstr(&out, "request_id", ask->id);
+	json_close(&out);
+	wire_send(ask->wire, &line);
+	unlink_ask(ask);
+	ask_free(ask);
+}
+
+void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
+		     void (*release)(void *data))
+{
+	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
+		void *data = ask->data;
+		next = ask->next;
+		if (ask->kind != kind || !is_over(data))
+			continue;
+		wire_ask_take_back(ask);
+		release(data);
+	}
+}
+
+static void finish(struct wire_ask *ask, const struct json *payload, struct str why)
+{
+	unlink_ask(ask);
+	ask->done(ask->data, payload, why);
+	ask_free(ask);
+}
+
+void wire_take_answer(struct cadre_wire *w, const struct json *message)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *response = json_get(message, "response");
+	struct str id = json_str(json_get(response, "request_id"), &a);
+	struct wire_ask *ask = w->asks;
+
+	while (ask && !str_is(id, ask->id))
+		ask = ask->next;
+	if (!ask)
+		return; /* answered already, taken back, or never asked */
+	if (json_str_is(json_get(response, "subtype"), "success")) {
+		finish(ask, json_get(response, "response"), STR(""));
+		return;
+	}
+	struct str why = json_str(json_get(response, "error"), &a);
+	finish(ask, NULL, why.n ? why : STR("the client answered with an error"));
+}
+
+void wire_asks_end(struct cadre_wire *w, const char *why)
+{
+	while (w->asks)
+		finish(w->asks, NULL, str_from(why));
 }

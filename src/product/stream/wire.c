@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * wire.c - lines in, frames out. */
+ * wire.c - one client: lines in, frames out. It also sends errors of the model's service as messages of the
+ * assistant, and, with --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
+#include "core/model/failure.h"
+
+static void wire_tell_failure(struct cadre_wire *w);
+
+static void wire_mirror(struct services *sv);
+
+/* ---- lines in, frames out ---------------------------------------------------------------------------------------- */
 
 enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
 
@@ -360,4 +368,96 @@ void cadre_wire_free(struct cadre_wire *w)
 	buf_release(&w->error);
 	arena_release(&w->arena);
 	free(w);
+}
+
+/* ---- an error of the model's service as a message of the assistant, which clients show in the c ------------------ */
+
+static void put_message(struct json_out *out, struct str text)
+{
+	char id[UUID_LEN + 1];
+
+	id_uuid(id);
+	json_key(out, "message");
+	json_open(out, '{');
+	json_kcstr(out, "id", id);
+	json_kcstr(out, "type", "message");
+	json_kcstr(out, "role", "assistant");
+	json_kcstr(out, "model", "<synthetic>");
+	json_key(out, "content");
+	json_open(out, '[');
+	json_open(out, '{');
+	json_kcstr(out, "type", "text");
+	json_kstr(out, "text", text);
+	json_close(out);
+	json_close(out);
+	json_kcstr(out, "stop_reason", "stop_sequence");
+	json_kcstr(out, "stop_sequence", "");
+	json_key(out, "usage");
+	usage_write(out, &(struct usage){ 0 });
+	json_close(out);
+}
+
+/* failure.c */
+static void wire_tell_failure(struct cadre_wire *w)
+{
+	const struct query *q = &w->session->tree.main.query;
+	AUTO_BUF struct buf line = { 0 }, text = { 0 };
+	struct json_out out = json_out(&line);
+	char uuid[UUID_LEN + 1];
+
+	if (q->end != QUERY_MODEL_ERROR)
+		return;
+	id_uuid(uuid);
+	buf_addf(&text, "API Error: %s", q->failure.text);
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "assistant");
+	put_message(&out, buf_str(&text));
+	json_kcstr(&out, "parent_tool_use_id", NULL);
+	json_kcstr(&out, "error", failure_name(&q->failure));
+	json_kcstr(&out, "session_id", w->session->id);
+	json_kcstr(&out, "uuid", uuid);
+	json_close(&out);
+	wire_send(w, &line);
+}
+
+/* ---- --session-mirror -------------------------------------------------------------------------------------------- */
+
+/* A line is
+ * told after it is on disk and before the frame that it belongs to. */
+
+static struct cadre_wire *wire_of(struct services *sv, const char *path)
+{
+	struct cadre_wire *w = sv->wires;
+
+	while (w && (!w->session_id[0] || !strstr(path, w->session_id)))
+		w = w->next;
+	return w;
+}
+
+static void on_line(void *data, const char *path, struct str line)
+{
+	struct cadre_wire *w = wire_of(data, path);
+	AUTO_BUF struct buf frame = { 0 };
+	struct json_out out = json_out(&frame);
+
+	if (!w)
+		return;
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "transcript_mirror");
+	json_kcstr(&out, "filePath", path);
+	json_key(&out, "entries");
+	json_open(&out, '[');
+	json_put_raw(&out, line);
+	json_close(&out);
+	json_close(&out);
+	wire_send(w, &frame);
+}
+
+/* mirror.c */
+static void wire_mirror(struct services *sv)
+{
+	if (!sv->options.session_mirror)
+		return;
+	sv->store.on_line = on_line;
+	sv->store.data = sv;
 }

@@ -97,26 +97,19 @@ void wire_take_request(struct cadre_wire *w, const struct json *message);
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
 void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with what the client was asked */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
-wire_request_fn wire_set_model;                                                          /* model_switch.c */
-wire_request_fn wire_initialize;                                                         /* initialize.c */
-wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking;                        /* steer.c */
-wire_request_fn wire_cancel_message;                                                     /* steer.c */
-wire_request_fn wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read;  /* change.c */
-wire_request_fn wire_read_file;                                                          /* file.c */
-wire_request_fn wire_register_root;                                                      /* root.c */
-wire_request_fn wire_reload_plugins, wire_reload_skills, wire_reload_styles;             /* reload.c */
-wire_request_fn wire_list_hooks;                                                         /* hook_list.c */
-void wire_keep_title(struct cadre_wire *w);                                              /* change.c: on disk */
-wire_request_fn wire_rewind;                                                             /* rewind.c */
-wire_request_fn wire_stop_task, wire_background, wire_task_output;                       /* task.c */
-wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version; /* tell.c */
-wire_request_fn wire_list_rules;                                                         /* tell.c */
-wire_request_fn wire_get_cost, wire_get_usage;                                           /* usage.c */
-wire_request_fn wire_mcp_call, wire_mcp_resource;                                        /* call.c */
-wire_request_fn wire_mcp_override;                                                       /* steer.c */
+wire_request_fn wire_initialize; /* initialize.c */
+wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
+	wire_set_model, wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read, wire_register_root,
+	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind; /* change.c */
+void wire_keep_title(struct cadre_wire *w);                                       /* change.c: on disk */
+wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version, wire_list_rules,
+	wire_list_hooks, wire_get_cost, wire_get_usage;                                               /* show.c */
+wire_request_fn wire_read_file;                                                                       /* file.c */
+wire_request_fn wire_stop_task, wire_background, wire_task_output;                                    /* task.c */
+wire_request_fn wire_mcp_call, wire_mcp_resource;                                                     /* call.c */
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
-/* later.c: a request that is answered later, exactly once. The client may withdraw it and the wire may end meanwhile: then
+/* A request that is answered later, exactly once. The client may withdraw it and the wire may end meanwhile: then
  * nobody is told. */
 struct wire_later *wire_later(const struct wire_request *r);
 void wire_later_reply(struct wire_later *l, struct str payload); /* takes l */
@@ -124,15 +117,13 @@ void wire_later_fail(struct wire_later *l, const char *why);     /* takes l */
 void wire_withdraw(struct cadre_wire *w, const struct json *message);
 void wire_laters_end(struct cadre_wire *w);
 
-/* ask.c. Those of a kind are told to a client that says `initialize` again. */
+/* Those of a kind are told to a client that says `initialize` again. */
 enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
 struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
 			  void *data);
 /* Takes back those of a kind that nobody waits for any more; release gets the data of each. */
 void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
 		     void (*release)(void *data));
-void wire_list_asks(struct json_out *out, const struct cadre_wire *w,
-		    enum wire_ask_kind kind);  /* an array of requests */
 void wire_ask_take_back(struct wire_ask *ask); /* tells the client; done does not come */
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
@@ -142,11 +133,6 @@ void wire_ask_permission(struct cadre_wire *w, const struct event *event);
 void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
-/* mirror.c */
-void wire_mirror(struct services *sv); /* the store is there; if it is asked for */
-/* failure.c */
-void wire_tell_failure(
-	struct cadre_wire *w); /* if the turn of the main agent ended with an error of the model's service */
 /* hook.c */
 struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * segment.c - one content block as JSON bytes. */
+ * message.c - segments, usage and heads: what a request is made of. */
+#include <assert.h>
 #include "core/message/segment.h"
 #include "lib/json/json_write.h"
+#include "core/message/head.h"
+#include "core/message/usage.h"
+#include "core/message/translation.h"
+
+/* ---- one content block as JSON bytes ----------------------------------------------------------------------------- */
 
 struct segment *segment_new(enum segment_kind kind, struct str json)
 {
@@ -150,4 +156,142 @@ struct segment *segment_lost_result(struct str call_id)
 				   STR("The program ended before this call had a result. It may or may not have run: "
 				       "look at the state of things before you do it again."),
 				   true);
+}
+
+/* ---- interned request heads -------------------------------------------------------------------------------------- */
+
+struct head *head_intern(struct head_pool *pool, struct str bytes)
+{
+	struct head *h = map_get(&pool->heads, bytes);
+
+	if (h)
+		return head_ref(h);
+	h = xcalloc(1, sizeof *h);
+	map_set(&pool->heads, bytes, h);
+	/* The map's copy of the key is the copy: the last entry is the new one. */
+	h->bytes = (struct str){ pool->heads.entries[pool->heads.used - 1].key, bytes.n };
+	h->pool = pool;
+	h->refs = 1;
+	return h;
+}
+
+struct head *head_ref(struct head *h)
+{
+	h->refs++;
+	return h;
+}
+
+void head_unref(struct head *h)
+{
+	if (!h || --h->refs)
+		return;
+	map_remove(&h->pool->heads, h->bytes);
+	translation_free(h->translation);
+	free(h);
+}
+
+void head_pool_release(struct head_pool *pool)
+{
+	assert(!pool->heads.count);
+	map_release(&pool->heads);
+}
+
+/* ---- token counts in and out of JSON ----------------------------------------------------------------------------- */
+
+#define MOST_TOKENS (INT64_C(1) << 48) /* more is no count of tokens; sums of less never overflow */
+
+static const struct {
+	const char *name;
+	const char *inside; /* NULL: top level */
+	size_t offset;
+} fields[] = {
+	{ "input_tokens", NULL, offsetof(struct usage, input) },
+	{ "cache_creation_input_tokens", NULL, offsetof(struct usage, cache_write) },
+	{ "cache_read_input_tokens", NULL, offsetof(struct usage, cache_read) },
+	{ "output_tokens", NULL, offsetof(struct usage, output) },
+	{ "ephemeral_5m_input_tokens", "cache_creation", offsetof(struct usage, cache_write_5m) },
+	{ "ephemeral_1h_input_tokens", "cache_creation", offsetof(struct usage, cache_write_1h) },
+	{ "web_search_requests", "server_tool_use", offsetof(struct usage, web_searches) },
+};
+
+static int64_t *field(struct usage *u, size_t i)
+{
+	return (int64_t *)(void *)((char *)u + fields[i].offset);
+}
+
+void usage_merge(struct usage *u, const struct json *object)
+{
+	for (size_t i = 0; i < COUNT_OF(fields); i++) {
+		const struct json *from = fields[i].inside ? json_get(object, fields[i].inside) : object;
+		int64_t v;
+		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
+			*field(u, i) = v;
+	}
+	u->estimated = u->estimated || json_bool(json_get(object, "estimated"));
+}
+
+void usage_add(struct usage *sum, const struct usage *u)
+{
+	struct usage copy = *u;
+
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		*field(sum, i) += *field(&copy, i);
+	sum->estimated = sum->estimated || u->estimated;
+}
+
+void usage_write(struct json_out *w, const struct usage *u)
+{
+	struct usage copy = *u;
+	const char *inside = NULL;
+
+	json_open(w, '{');
+	for (size_t i = 0; i < COUNT_OF(fields); i++) {
+		if (fields[i].inside && (!inside || strcmp(inside, fields[i].inside) != 0)) {
+			if (inside)
+				json_close(w);
+			inside = fields[i].inside;
+			json_key(w, inside);
+			json_open(w, '{');
+		}
+		json_ki64(w, fields[i].name, *field(&copy, i));
+	}
+	if (inside)
+		json_close(w);
+	if (u->estimated)
+		json_kbool(w, "estimated", true);
+	json_close(w);
+}
+
+/* ---- a list of pieces -------------------------------------------------------------------------------------------- */
+
+struct translation *translation_new(void)
+{
+	return xcalloc(1, sizeof(struct translation));
+}
+
+void translation_free(struct translation *t)
+{
+	if (!t)
+		return;
+	arena_release(&t->arena);
+	free(t->pieces);
+	free(t);
+}
+
+void translation_add(struct translation *t, struct str piece)
+{
+	if (!piece.n)
+		return;
+	if (t->count == t->cap) {
+		t->cap = t->cap ? t->cap * 2 : 16;
+		t->pieces = xrealloc(t->pieces, t->cap * sizeof *t->pieces);
+	}
+	t->pieces[t->count++] = piece;
+	t->size += piece.n;
+}
+
+void translation_append(struct translation *t, const struct translation *other)
+{
+	for (size_t i = 0; i < other->count; i++)
+		translation_add(t, other->pieces[i]);
 }
