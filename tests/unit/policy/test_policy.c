@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * test_policy.c - settings files as a policy: what is compiled, when a change is seen, and what an adopted, declined or broken
+ * change leaves behind. */
+#include <cadre.h>
+#include "defs/policy/permissions.h"
+#include "defs/policy/services.h"
+#include "unit.h"
+
+struct stage {
+	char dir[FOLDER_MAX], user[96];
+	struct cadre *c;
+	struct services *sv;
+};
+
+static void stage_open(struct stage *s, const char *settings)
+{
+	folder_make(s->dir);
+	snprintf(s->user, sizeof s->user, "%s/config/settings.json", s->dir);
+	file_put(s->user, str_from(settings));
+	s->c = cadre_new(NULL, 0);
+	char config[96];
+	snprintf(config, sizeof config, "%s/config", s->dir);
+	CHECK_INT(cadre_set(s->c, "config-dir", config, NULL, 0), 0);
+	CHECK_INT(cadre_set(s->c, "cwd", s->dir, NULL, 0), 0);
+	s->sv = cadre_services(s->c);
+}
+
+static void stage_close(struct stage *s)
+{
+	cadre_free(s->c);
+	folder_remove(s->dir);
+}
+
+static bool has_hooks(const struct stage *s)
+{
+	return s->sv->policy.hooks != NULL;
+}
+
+/* A file that was written within the clock's last tick counts as changed until the tick is over. */
+static void stage_settle(struct stage *s, void (*take)(struct services *sv, struct policy *changed))
+{
+	struct policy *changed;
+	int status;
+
+	while ((status = policy_look(s->sv, &changed, NULL)) == 1)
+		take(s->sv, changed);
+	CHECK_INT(status, 0);
+}
+
+#define HOOKS "\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}]}"
+
+TEST(a_bad_file_is_refused_with_its_place)
+{
+	struct stage s;
+	struct err err = { 0 };
+
+	stage_open(&s, "{\n  \"permissions\": {\"deny\": [3]}\n}");
+	CHECK_INT(policy_load(s.sv, &err), -ERR_USAGE);
+	CHECK(str_has(str_from(err.text), STR("settings.json:2")));
+	stage_close(&s);
+}
+
+TEST(a_change_is_seen_once_and_counts_when_it_is_adopted)
+{
+	struct stage s;
+	struct err err = { 0 };
+	struct policy *changed;
+
+	stage_open(&s, "{}");
+	CHECK_INT(policy_load(s.sv, &err), 0);
+	CHECK(!has_hooks(&s));
+	stage_settle(&s, policy_adopt);
+	unsigned before = s.sv->policy.generation;
+	file_put(s.user, STR("{" HOOKS "}"));
+	CHECK_INT(policy_look(s.sv, &changed, &err), 1);
+	CHECK(!has_hooks(&s)); /* until it is adopted */
+	policy_adopt(s.sv, changed);
+	CHECK(has_hooks(&s));
+	CHECK(s.sv->policy.generation > before);
+	stage_settle(&s, policy_adopt);
+	stage_close(&s);
+}
+
+TEST(a_declined_change_is_not_offered_again)
+{
+	struct stage s;
+	struct err err = { 0 };
+	struct policy *changed;
+
+	stage_open(&s, "{}");
+	CHECK_INT(policy_load(s.sv, &err), 0);
+	file_put(s.user, STR("{" HOOKS "}"));
+	CHECK_INT(policy_look(s.sv, &changed, &err), 1);
+	policy_decline(s.sv, changed);
+	stage_settle(&s, policy_decline);
+	CHECK(!has_hooks(&s));
+	file_put(s.user, STR("{" HOOKS ",\"model\":\"opus\"}"));
+	CHECK_INT(policy_look(s.sv, &changed, &err), 1);
+	policy_adopt(s.sv, changed);
+	CHECK(has_hooks(&s));
+	stage_close(&s);
+}
+
+TEST(a_file_that_breaks_leaves_the_old_policy)
+{
+	struct stage s;
+	struct err err = { 0 };
+	struct policy *changed;
+
+	stage_open(&s, "{" HOOKS "}");
+	CHECK_INT(policy_load(s.sv, &err), 0);
+	file_put(s.user, STR("{\"hooks\":"));
+	CHECK(policy_look(s.sv, &changed, &err) < 0);
+	CHECK(has_hooks(&s));
+	stage_close(&s);
+}
+
+/* Which mode a session starts in: the option, else the setting, and never one that is switched off. */
+TEST(the_mode_at_the_start)
+{
+	static const struct {
+		const char *settings, *option, *mode; /* mode NULL: refused */
+	} rows[] = {
+		{ "{}", NULL, "default" },
+		{ "{\"permissions\":{\"defaultMode\":\"plan\"}}", NULL, "plan" },
+		{ "{\"permissions\":{\"defaultMode\":\"plan\"}}", "acceptEdits", "acceptEdits" },
+		{ "{\"permissions\":{\"defaultMode\":\"bypassPermissions\",\"disableBypassPermissionsMode\":\"disable\"}}",
+		  NULL, NULL },
+		{ "{\"permissions\":{\"disableBypassPermissionsMode\":\"disable\"}}", "acceptEdits", "acceptEdits" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct stage s;
+		struct err err = { 0 };
+		enum permission_mode mode;
+
+		stage_open(&s, rows[i].settings);
+		if (rows[i].option)
+			CHECK_INT(cadre_set(s.c, "permission-mode", rows[i].option, NULL, 0), 0);
+		CHECK_INT(policy_load(s.sv, &err), 0);
+		int status = app_start_mode(s.sv->policy.settings, &s.sv->options, &mode, &err);
+		CHECK_INT(status, rows[i].mode ? 0 : -ERR_USAGE);
+		if (rows[i].mode)
+			CHECK_CSTR(permission_mode_name(mode), rows[i].mode);
+		else
+			CHECK(str_has(str_from(err.text), STR("settings.json:1")));
+		stage_close(&s);
+	}
+}
+
+TEST(deny_rules_of_settings_and_options_join)
+{
+	struct stage s;
+	struct err err = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct app_permission p;
+
+	stage_open(&s, "{\"permissions\":{\"deny\":[\"Read\"],\"allow\":[\"WebFetch\"]}}");
+	CHECK_INT(cadre_set(s.c, "disallowed-tools", "Bash", NULL, 0), 0);
+	CHECK_INT(app_permission_open(s.sv, &a, &p, NULL, NULL, &err), 0);
+	CHECK(permission_forbids(&p.permission, &(struct tool){ .name = "Read" }));
+	CHECK(permission_forbids(&p.permission, &(struct tool){ .name = "Bash" }));
+	CHECK(!permission_forbids(&p.permission, &(struct tool){ .name = "WebFetch" }));
+	app_permission_release(&p);
+	stage_close(&s);
+}
+
+int main(void)
+{
+	RUN_TESTS(T(a_bad_file_is_refused_with_its_place), T(a_change_is_seen_once_and_counts_when_it_is_adopted),
+		  T(a_declined_change_is_not_offered_again), T(a_file_that_breaks_leaves_the_old_policy),
+		  T(the_mode_at_the_start), T(deny_rules_of_settings_and_options_join));
+	return tests_run();
+}
