@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_args.c - the command line: the input's lines are the arguments. Also proves that what the parser
  * returns lies in the arguments or in its arena, by reading all of it. */
-#include "../src/face/cli/option_table.c"
-#include "../src/face/cli/args.c"
-#include "../src/face/cli/render.c"
+#include "../src/face/cli/flag_table.c"
+#include "../src/lib/args/args.c"
 
 enum { ARGS_MAX = 256 };
 
@@ -11,12 +10,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static size_t read_everything(const struct args *args)
 {
-	size_t n = args->prompt ? strlen(args->prompt) : 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < args->word_count; i++)
+		n += strlen(args->words[i]);
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const char *value = args->given[i].value;
 		n += value ? strlen(value) : 0;
-		if (!value && args->given[i].option->arg != OPTION_OPTIONAL)
+		if (!value && args->given[i].option->arg != CADRE_OPTION_OPTIONAL)
 			abort();
 	}
 	return n;
@@ -25,11 +27,14 @@ static size_t read_everything(const struct args *args)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_FREE char *copy = xstrndup((const char *)data, size);
-	char *argv[ARGS_MAX] = { copy };
-	int argc = 1;
+	const char *argv[ARGS_MAX];
+	const struct cadre_option *options[COUNT_OF(flag_table) + 1] = { 0 };
+	int argc = 0;
 	struct args args = { 0 };
 	struct err err = { 0 };
 
+	for (size_t i = 0; i < flag_count; i++)
+		options[i] = &flag_table[i].option;
 	for (char *at = copy; at && argc < ARGS_MAX;) {
 		char *end = strchr(at, '\n');
 		if (end)
@@ -37,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		argv[argc++] = at;
 		at = end;
 	}
-	if (args_parse(argc, argv, &args, &err) == 0) {
+	if (args_parse(argc, argv, options, "cadre", &args, &err) == 0) {
 		volatile size_t seen = read_everything(&args);
 		(void)seen;
 	} else if (err.kind != ERR_USAGE || !err.text[0]) {

@@ -20,6 +20,7 @@
  *   returned: a turn that then fails ends with CADRE_TURN_ENDED, and a session that is closed is freed later.
  * - Functions that block (their comments say so) wait for programs, servers or other processes. Inside of cadre_run() and of
  *   callbacks they do nothing and return CADRE_BUSY.
+ * - The subcommands of the program (agents, mcp, config and others) are in cadre_command.h.
  * - Nothing is printed, no signal handler is installed, no global state is kept. */
 #ifndef CADRE_H
 #define CADRE_H
@@ -39,7 +40,6 @@ extern "C" {
 struct cadre;         /* a runtime: the loop, the registries, the model endpoint, options */
 struct cadre_session; /* one conversation with its main agent */
 struct cadre_event;
-struct cadre_report;
 struct cadre_writer;
 
 enum cadre_status {
@@ -218,173 +218,6 @@ CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_fig
 /* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
 CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
 
-/* ---- agents -------------------------------------------------------------------------------------------------- */
-
-/* A report is an answer for programs (JSON) and for people (rows of cells, which the face aligns). */
-enum cadre_tone {
-	CADRE_PLAIN,
-	CADRE_HEAD, /* titles of the columns of the rows below */
-	CADRE_GOOD,
-	CADRE_NOTE,
-	CADRE_WARN,
-	CADRE_BAD
-};
-CADRE_API const char *cadre_report_json(const struct cadre_report *r, size_t *ret_n); /* without a line end */
-CADRE_API size_t cadre_report_rows(const struct cadre_report *r);
-CADRE_API enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row);
-CADRE_API size_t cadre_report_cells(const struct cadre_report *r,
-				    size_t row); /* one cell: a line of its own, or several */
-CADRE_API const char *cadre_report_cell(const struct cadre_report *r, size_t row,
-					size_t column);       /* "" beyond the last */
-CADRE_API int cadre_report_bad(const struct cadre_report *r); /* it tells of something that was refused */
-CADRE_API void cadre_report_free(struct cadre_report *r);
-
-/* What the options find: {"activeAgents":[..],"allAgents":[..],"failedFiles":[..]}, with what overrides what. The disk is
- * read with each call. CADRE_USAGE if a settings file or the option agents is not what it should be. */
-CADRE_API int cadre_agents_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-/* One definition: each field with the line it comes from, the resolved tools and model. An exact name goes before any
- * other match. */
-CADRE_API int cadre_agents_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
-				size_t why_size);
-/* Every file: loaded or not, and each leniency and problem with its line. Paths are files and directories; without any,
- * all places are checked. */
-CADRE_API int cadre_agents_check(struct cadre *c, const char *const *paths, size_t count,
-				 struct cadre_report **ret_report, char *why, size_t why_size);
-/* Copies the user memory of an agent (memory: user) into the project: .claude/agent-memory-snapshots/NAME, which fills the empty
- * memory of others who trust the project. */
-CADRE_API int cadre_agents_memory(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
-				  size_t why_size);
-/* Writes a first version of .claude/agents/NAME.md below the working directory; an existing file is left alone. */
-CADRE_API int cadre_agents_new(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
-			       size_t why_size);
-
-/* ---- plugins ------------------------------------------------------------------------------------------------- */
-
-/* [{"name":..,"id":"name@marketplace","version":..,"path":..,"state":"enabled"|"disabled"|"failed","why":..,"trusted":..,
- * "agents":[..],..,"errors":[{"type":..,"file":..,"line":..,"message":..}],"notes":[..]}]: all that options and settings
- * find, with what they bring. */
-CADRE_API int cadre_plugins_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-/* The same for one directory or zip file, or for every plugin inside a marketplace; every file of it is read. The report is
- * bad if something is wrong. */
-CADRE_API int cadre_plugins_validate(struct cadre *c, const char *path, struct cadre_report **ret_report, char *why,
-				     size_t why_size);
-enum cadre_plugin_change {
-	CADRE_PLUGIN_INSTALL, /* what: a path, or NAME@MARKETPLACE; it is enabled too, unless its manifest says otherwise */
-	CADRE_PLUGIN_UNINSTALL,
-	CADRE_PLUGIN_ENABLE,
-	CADRE_PLUGIN_DISABLE,
-	CADRE_PLUGIN_TRUST, /* hooks and MCP servers of its agents may run */
-	CADRE_PLUGIN_FORGET /* not any more */
-};
-/* what: its name or id. scope: whose settings say so, "user" (the same as NULL), "project" or "local". Blocks: a
- * repository or a package may have to be fetched. */
-CADRE_API int cadre_plugins_change(struct cadre *c, enum cadre_plugin_change change, const char *what,
-				   const char *scope, struct cadre_report **ret_report, char *why, size_t why_size);
-/* [{"name":..,"source":{..},"dir":..,"error":..,"plugins":[{"name":..,"version":..,"description":..}]}] */
-CADRE_API int cadre_marketplaces_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-enum cadre_marketplace_change {
-	CADRE_MARKETPLACE_ADD,    /* what: a directory, the address of a repository with #REF perhaps, or OWNER/NAME */
-	CADRE_MARKETPLACE_REMOVE, /* what: its name */
-	CADRE_MARKETPLACE_UPDATE  /* what: its name; NULL: all */
-};
-/* CADRE_DENIED: managed settings do not allow it. Blocks: a repository may have to be fetched. */
-CADRE_API int cadre_marketplaces_change(struct cadre *c, enum cadre_marketplace_change change, const char *what,
-					struct cadre_report **ret_report, char *why, size_t why_size);
-
-/* ---- skills -------------------------------------------------------------------------------------------------- */
-
-/* {"skills":[{"name":..,"kind":"skill","source":..,"file":..,"description":..,"model":true,"user":true}],"hidden":[..],
- * "failedFiles":[..]}: the skills and commands of this project, what hides what, what cannot be read. */
-CADRE_API int cadre_skills_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-/* One of them with all its fields. CADRE_NOT_FOUND names those that look like it. */
-CADRE_API int cadre_skills_show(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
-				size_t why_size);
-/* Every file: what was forgiven, ignored or refused, with its line. The report is bad if one is refused. */
-CADRE_API int cadre_skills_check(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-
-/* ---- agents at work ------------------------------------------------------------------------------------------ */
-
-/* The children of sessions as a tree, with what they did and cost: {"sessions":[{"sessionId":..,"running":..,
- * "tasks":[..]}]}. A session that runs, in whatever process, is asked; of another one the disk is. session: its id or the
- * beginning of one; NULL: those of the working directory's project that run, or if none does the newest that had
- * children; all: every session of the project that had any. CADRE_NOT_FOUND if nothing is found. Blocks. */
-CADRE_API int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
-			  size_t why_size);
-/* Ends a child that runs, in whatever process, for the user: agents cannot take it up again. agent: its id, the beginning of
- * one, or its name; NULL: all that run in session or, if that is NULL, in the project. Blocks until they have
- * ended. CADRE_NOT_FOUND: there is none, or it does not run; CADRE_USAGE: several match. */
-CADRE_API int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session,
-			       struct cadre_report **ret_report, char *why, size_t why_size);
-/* The transcript of a child, line by line: the JSON of a piece is the line, its rows are what it says to people. agent as
- * above. follow: goes on until the child ends. fn returns other than 0 to stop early. Blocks. */
-typedef int cadre_log_fn(const struct cadre_report *piece, void *data);
-CADRE_API int cadre_logs(struct cadre *c, const char *agent, int follow, cadre_log_fn *fn, void *data, char *why,
-			 size_t why_size);
-
-/* ---- files as they were ------------------------------------------------------------------------------------------ */
-
-enum cadre_rewind_flags {
-	CADRE_REWIND_DRY = 1,  /* only says what would be done */
-	CADRE_REWIND_FORCE = 2 /* also where somebody else has changed a file */
-};
-/* Brings the files that agents of a session changed back as they were when a message came: {"sessionId":..,"to":..,
- * "rewound":..,"undo":..,"files":[..],"insertions":..,"deletions":..}. session: its id or the beginning of one; message: the
- * uuid of its line, NULL: the last one that changed files. The report is bad if nothing was done because of others' changes.
- * CADRE_NOT_FOUND: nothing was kept for it; CADRE_BUSY: the session is at work. */
-CADRE_API int cadre_rewind(struct cadre *c, const char *session, const char *message, unsigned flags,
-			   struct cadre_report **ret_report, char *why, size_t why_size);
-/* The messages that can be named: {"sessionId":..,"messages":[{"uuid":..,"time":..,"files":..,"isRewind":..}]}. */
-CADRE_API int cadre_rewind_list(struct cadre *c, const char *session, struct cadre_report **ret_report, char *why,
-				size_t why_size);
-
-/* ---- sessions on disk ---------------------------------------------------------------------------------------- */
-
-/* The sessions of the working directory's project, the newest first: [{"sessionId":..,"title":..,"firstPrompt":..,
- * "lastModified":..,"messages":..,"bytes":..}]. text: only those in which user or model said it, in any case; NULL: all. */
-CADRE_API int cadre_sessions_list(struct cadre *c, const char *text, struct cadre_report **ret_report, char *why,
-				  size_t why_size);
-/* One of them, by its id, the beginning of one, or its title: its lines as JSON, and for people as `cadre logs` shows them or,
- * whole, as Markdown. CADRE_NOT_FOUND; CADRE_USAGE if several match. */
-CADRE_API int cadre_sessions_show(struct cadre *c, const char *session, int markdown, struct cadre_report **ret_report,
-				  char *why, size_t why_size);
-/* Removes those that have not changed for so long, with all that belongs to them (transcripts of their agents, files as they
- * were, task lists), and what is left of sessions that are gone: [{"sessionId":..,"bytes":..,"removed":..}], of the latter with
- * the path as "orphan". older_than_s: below 0 as the setting cleanupPeriodDays says. dry_run: only tells. One that is in use is
- * kept. The report is bad if one could not be removed. */
-CADRE_API int cadre_sessions_prune(struct cadre *c, int64_t older_than_s, int dry_run, struct cadre_report **ret_report,
-				   char *why, size_t why_size);
-
-/* ---- permissions --------------------------------------------------------------------------------------------- */
-
-/* Every rule that holds, with its list and where it stands, and those that have no effect. CADRE_USAGE if a settings file or
- * a rule that denies or asks cannot be understood. */
-CADRE_API int cadre_permissions_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-/* Would this call run? call is "Bash(git push)" or JSON {"tool_name": .., "tool_input": {..}}; agent (NULL: the main agent) a
- * type of agent that makes it. Tells the decision, the step and the rule that decided, its file, and the mode. The report
- * is bad (cadre_report_bad) if the call is denied. */
-CADRE_API int cadre_permissions_test(struct cadre *c, const char *call, const char *agent,
-				     struct cadre_report **ret_report, char *why, size_t why_size);
-
-/* ---- settings and trust -------------------------------------------------------------------------------------- */
-
-/* The merged settings with where each comes from, the files that were looked for, and what has no effect. CADRE_USAGE with
- * "FILE:LINE:COLUMN: what" if a file is bad; that holds for the next two as well. */
-CADRE_API int cadre_config_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-/* The value of "permissions.deny"; its default if nobody set it; CADRE_NOT_FOUND if there is none. */
-CADRE_API int cadre_config_get(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why,
-			       size_t why_size);
-/* What every layer says about a key, and which one wins. */
-CADRE_API int cadre_config_explain(struct cadre *c, const char *key, struct cadre_report **ret_report, char *why,
-				   size_t why_size);
-/* Every key that is known, with what it expects and means. */
-CADRE_API int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-
-/* Records the user's consent (trusted) for a folder, or takes it back. dir NULL: the root of the repository around the
- * working directory, or that directory. */
-CADRE_API int cadre_trust_set(struct cadre *c, const char *dir, int trusted, struct cadre_report **ret_report,
-			      char *why, size_t why_size);
-CADRE_API int cadre_trust_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-
 /* ---- stream-json both ways ----------------------------------------------------------------------------------- */
 
 /* The protocol of the agent SDKs on a pair of byte streams: user messages and control requests in, frames, answers and
@@ -405,36 +238,6 @@ CADRE_API void cadre_wire_free(struct cadre_wire *w);
 
 /* ---- MCP servers --------------------------------------------------------------------------------------------- */
 
-/* Every server that is configured, wherever: {"servers":[{"name":..,"scope":..,"type":..,"file":..,"state":..}],..}, the
- * highest scope first, with what shadows or refuses it. Nothing is started. CADRE_USAGE with "FILE:LINE:COLUMN: what" if a
- * file is bad; a bad entry is told in the report. */
-CADRE_API int cadre_mcp_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size);
-/* One of them: that which counts, or else the highest. The report is bad if it is refused. */
-CADRE_API int cadre_mcp_get(struct cadre *c, const char *name, struct cadre_report **ret_report, char *why,
-			    size_t why_size);
-/* Writes a server down; CADRE_USAGE if its scope has one of that name. scope: "local" (the same as NULL: this user in this
- * folder), "project" (.mcp.json in the working directory) or "user". transport: "stdio" (NULL), "http" or "sse". words: the
- * program and its arguments, or one address. env: NAME=value, headers: "Name: value". Lists end with NULL; env and headers
- * may be NULL. All other bytes of the file stay as they are. */
-CADRE_API int cadre_mcp_add(struct cadre *c, const char *name, const char *scope, const char *transport,
-			    const char *const *words, const char *const *env, const char *const *headers,
-			    struct cadre_report **ret_report, char *why, size_t why_size);
-/* The same with the entry as a JSON object. */
-CADRE_API int cadre_mcp_add_json(struct cadre *c, const char *name, const char *scope, const char *json,
-				 struct cadre_report **ret_report, char *why, size_t why_size);
-/* scope NULL: the one scope that has it; CADRE_USAGE if several have, CADRE_NOT_FOUND if none has. */
-CADRE_API int cadre_mcp_remove(struct cadre *c, const char *name, const char *scope, struct cadre_report **ret_report,
-			       char *why, size_t why_size);
-
-/* Called with an address that the user has to visit to sign in. Returns other than 0: a browser is to be opened with it. */
-typedef int cadre_visit_fn(const char *url, void *data);
-/* Connects to one server, tells what it offers, and hangs up: {"name":..,"state":"connected","serverInfo":{..},"tools":[..],
- * "prompts":[..],"resources":[..]}. name: one that is configured, or NULL with transport ("stdio", "http" or "sse") and words (the
- * program and its arguments, or one address, then NULL). visit NULL: nobody can sign in. What signing in gives is stored. The
- * report is bad if it is not connected. Blocks. */
-CADRE_API int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, const char *const *words,
-			     cadre_visit_fn *visit, void *data, struct cadre_report **ret_report, char *why,
-			     size_t why_size);
 /* Offers Bash, Edit, Glob, Grep, Read, Write and the like to another program, and `agent`, which runs a subagent: an MCP server
  * on two descriptors, a message a line. Nobody is asked: what the rules and the mode do not allow is denied. Blocks until the
  * input is over, nobody reads the output any more, or cadre_stop(). */

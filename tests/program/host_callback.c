@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * host_callback.c - a host that calls every function that blocks, from each event callback and outside of them. In a callback
  * each must say CADRE_BUSY and no event may come before it returns; outside none may say so. Prints what is wrong. */
-#include <cadre.h>
+#include <cadre_command.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct host {
 	struct cadre *c;
@@ -12,64 +13,54 @@ struct host {
 	int wrong;
 };
 
-static int on_log(const struct cadre_report *piece, void *data)
-{
-	(void)piece;
-	(void)data;
-	return 0;
-}
+enum { WORDS_MAX = 12 };
 
-enum { FUNCTIONS = 7 };
-
-/* *ret_name tells which one it was. */
-static int call(struct cadre *c, int which, const char **ret_name)
+/* Calls the command with as many words as it wants; returns 1 if it says CADRE_BUSY. */
+static int call_word(struct cadre *c, const struct cadre_command *command, const struct cadre_command_word *word)
 {
-	static const char *const names[] = { "plugins_change", "marketplaces_change", "mcp_test", "logs",
-					     "tasks",          "tasks_stop",          "mcp_serve" };
-	static const char *const words[] = { "false", NULL };
+	const char *argv[WORDS_MAX];
+	char name[64], operands[64];
 	struct cadre_report *report = NULL;
-	int status = 0;
+	int argc = 0;
+	char *one;
 
-	*ret_name = names[which];
-	switch (which) {
-	case 0:
-		status = cadre_plugins_change(c, CADRE_PLUGIN_INSTALL, "a@none", NULL, &report, NULL, 0);
-		break;
-	case 1:
-		status = cadre_marketplaces_change(c, CADRE_MARKETPLACE_ADD, "file:///none", &report, NULL, 0);
-		break;
-	case 2:
-		status = cadre_mcp_test(c, NULL, "stdio", words, NULL, NULL, &report, NULL, 0);
-		break;
-	case 3:
-		status = cadre_logs(c, "none", 1, on_log, NULL, NULL, 0);
-		break;
-	case 4:
-		status = cadre_tasks(c, NULL, 0, &report, NULL, 0);
-		break;
-	case 5:
-		status = cadre_tasks_stop(c, "none", NULL, &report, NULL, 0);
-		break;
-	case 6:
-		status = cadre_mcp_serve(c, open("/dev/null", O_RDONLY), open("/dev/null", O_WRONLY), NULL, 0);
-		break;
-	}
+	snprintf(name, sizeof name, "%s", word->name);
+	snprintf(operands, sizeof operands, "%s", word->operands);
+	argv[argc++] = command->name;
+	for (one = strtok(name, " "); one; one = strtok(NULL, " "))
+		argv[argc++] = one;
+	for (one = strtok(operands, " "); one; one = strtok(NULL, " "))
+		if (one[0] != '-')
+			argv[argc++] = "none";
+	int status = cadre_command(c, argc, argv, NULL, &report, NULL, 0);
 	cadre_report_free(report);
-	return status;
+	return status == CADRE_BUSY;
 }
 
+/* Every command that blocks, and cadre_mcp_serve(). */
 static void call_all(struct host *h, int busy)
 {
-	int i;
+	const struct cadre_command *command = NULL;
+	const struct cadre_command_word *word;
+	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+	int count = 0;
 
-	for (i = 0; i < FUNCTIONS; i++) {
-		const char *name;
-		int status = call(h->c, i, &name);
-		if ((status == CADRE_BUSY) == busy)
-			continue;
-		printf("%s: %d %s\n", name, status, busy ? "in a callback" : "outside");
+	while ((command = cadre_command_next(command)))
+		for (word = command->words; word->name; word++) {
+			if (!(word->flags & CADRE_COMMAND_BLOCKS))
+				continue;
+			count++;
+			if (call_word(h->c, command, word) == busy)
+				continue;
+			printf("%s %s %s\n", command->name, word->name, busy ? "in a callback" : "outside");
+			h->wrong = 1;
+		}
+	if ((cadre_mcp_serve(h->c, in, out, NULL, 0) == CADRE_BUSY) != busy || count < 14) {
+		printf("mcp_serve, and %d commands %s\n", count, busy ? "in a callback" : "outside");
 		h->wrong = 1;
 	}
+	close(in);
+	close(out);
 }
 
 static void on_event(const struct cadre_event *event, void *data)

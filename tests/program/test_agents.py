@@ -226,14 +226,14 @@ def colours_are_for_terminals_only(lab):
     assert "\x1b" not in lab.cadre("agents", "check", env={"TERM": "xterm"}).out
 
 
-def help_is_there_for_the_verb(lab):
+def help_is_there_for_the_command(lab):
     done = lab.cadre("agents", "--help")
     assert done.code == 0 and "cadre agents check [PATH...]" in done.out and "--plugin-dir" in done.out, done
     assert "cadre agents" in lab.cadre("--help").out
     done = lab.cadre("agents", "remove", "x")
-    assert done.code == 2 and "expected show, check, memory or new" in done.err, done
+    assert done.code == 2 and "expected list, check, memory, new or show" in done.err, done
     done = lab.cadre("agents", "--max-turns", "3")
-    assert done.code == 2 and "has no meaning for `cadre agents`" in done.err, done
+    assert done.code == 2 and "unknown option '--max-turns' (cadre agents --help lists them)" in done.err, done
 
 
 if __name__ == "__main__":
@@ -253,4 +253,4 @@ if __name__ == "__main__":
          denied_agents_are_marked,
          a_hostile_name_or_description_cannot_act_on_the_terminal,
          colours_are_for_terminals_only,
-         help_is_there_for_the_verb)
+         help_is_there_for_the_command)

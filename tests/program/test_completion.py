@@ -108,7 +108,7 @@ def session(lab, title):
     return json.loads(done.out)["session_id"]
 
 
-def bash_completes_flags_values_verbs_and_their_words(lab):
+def bash_completes_flags_values_commands_and_their_words(lab):
     assert in_bash(lab, "cadre", "--mo") == ["--model"]
     assert in_bash(lab, "cadre", "--output-format", "j") == ["json"]
     assert in_bash(lab, "cadre", "--output-format", "=", "st") == ["stream-json"]
@@ -119,7 +119,7 @@ def bash_completes_flags_values_verbs_and_their_words(lab):
     assert in_bash(lab, "cadre", "--settings", "no") == ["notes.txt"]
 
 
-def fish_completes_flags_values_verbs_and_their_words(lab):
+def fish_completes_flags_values_commands_and_their_words(lab):
     assert in_fish(lab, "cadre --mo") == ["--model"]
     assert in_fish(lab, "cadre --output-format j") == ["json"]
     assert in_fish(lab, "cadre se") == ["sessions"]
@@ -129,7 +129,7 @@ def fish_completes_flags_values_verbs_and_their_words(lab):
     assert in_fish(lab, "cadre --settings no") == ["notes.txt"]
 
 
-def zsh_completes_flags_values_verbs_and_their_words(lab):
+def zsh_completes_flags_values_commands_and_their_words(lab):
     assert "--model" in in_zsh(lab, "cadre --mo")
     assert in_zsh(lab, "cadre --output-format j") == ["json"]
     assert in_zsh(lab, "cadre se") == ["sessions"]
@@ -165,6 +165,6 @@ def the_manual_page_is_formatted_without_a_warning(lab):
 
 
 if __name__ == "__main__":
-    main(bash_completes_flags_values_verbs_and_their_words, fish_completes_flags_values_verbs_and_their_words,
-         zsh_completes_flags_values_verbs_and_their_words, every_shell_completes_the_ids_of_sessions,
+    main(bash_completes_flags_values_commands_and_their_words, fish_completes_flags_values_commands_and_their_words,
+         zsh_completes_flags_values_commands_and_their_words, every_shell_completes_the_ids_of_sessions,
          the_manual_page_is_formatted_without_a_warning)

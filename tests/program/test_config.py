@@ -169,13 +169,13 @@ def a_broken_state_file_is_never_overwritten(lab):
 
 
 def words_that_make_no_sense_are_told(lab):
-    for words, expected in ((("config", "set", "a"), "expected list, get, explain or keys"), (("config", "get"), "expected one key"),
-                            (("trust", "a", "b"), "expected one directory"), (("trust", "nowhere"), "nowhere: No such file"),
-                            (("trust", "--list", "x"), "--list stands alone"), (("-p", "x", "--forget"), "belongs to `cadre trust`")):
+    for words, expected in ((("config", "set", "a"), "expected list, explain, get or keys"), (("config", "get"), "expected: cadre config get KEY"),
+                            (("trust", "a", "b"), "expected: cadre trust [DIR]"), (("trust", "nowhere"), "nowhere: No such file"),
+                            (("trust", "--list", "x"), "--list stands alone"), (("-p", "x", "--forget"), "--forget belongs to `cadre plugin` and `cadre trust`")):
         done = lab.cadre(*words)
         assert done.code == 2 and done.out == "" and expected in done.err, done
-    for verb in ("config", "trust"):
-        assert "cadre %s" % verb in lab.cadre(verb, "--help").out and "cadre %s" % verb in lab.cadre("--help").out
+    for command in ("config", "trust"):
+        assert "cadre %s" % command in lab.cadre(command, "--help").out and "cadre %s" % command in lab.cadre("--help").out
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def commands_of(text):
 
 
 def help_mentions_every_option_of_the_table(lab):
-    table = (ROOT / "src" / "face" / "cli" / "option_table.c").read_text()
-    options = re.findall(r'^\t\{ "([\w-]+)", (?:NULL|"\w+"), (?:0|\'(\w)\')', table, re.M)
+    table = (ROOT / "src" / "face" / "cli" / "flag_table.c").read_text()
+    options = re.findall(r'^\t\{ \{ "([\w-]+)", (?:NULL|"\w+"), (?:0|\'(\w)\')', table, re.M)
     shown = set(FLAG.findall(help_text(lab)))
     assert len(options) == table.count('.help = "') and len(options) > 20, options
     for name, letter in options:
@@ -96,8 +96,9 @@ def the_readme_names_only_targets_that_exist(lab):
 
 
 def the_readme_names_only_flags_that_exist(lab):
-    known = set(FLAG.findall(help_text(lab)))
     lines = [line for line in commands_of(readme()) if re.match(r"(\S*/)?cadre\b", line)]
+    texts = [help_text(lab)] + [lab.cadre(line.split()[1], "--help").out for line in lines if re.match(r"\S*cadre [a-z]+", line)]
+    known = {flag for text in texts for flag in FLAG.findall(text)}
     used = {flag for line in lines for flag in FLAG.findall(re.sub(r"""(["']).*?\1""", "", line.split("#")[0]))}
     assert not used - known, used - known
 

@@ -182,7 +182,7 @@ def who_is_meant_must_be_clear(lab):
     for words, code, text in ((["stop", "nobody"], 1, "there is no agent 'nobody'"), (["logs", "nobody"], 1, "cadre tasks --all"),
                               (["stop", "twin"], 2, "several agents match 'twin': %s (First twin), %s" % (one, two)),
                               (["stop", "a"], 2, "several agents match"), (["stop"], 2, "expected one agent"),
-                              (["logs"], 2, "expected one agent"), (["stop", "--all", "x"], 2, "expected one agent")):
+                              (["logs"], 2, "expected: cadre logs AGENT"), (["stop", "--all", "x"], 2, "expected one agent")):
         done = lab.cadre(*words)
         assert done.code == code and text in done.err, (words, done)
     assert lab.cadre("stop", "--all").code == 0

@@ -2,10 +2,10 @@
  * completion.c - `cadre completion` and `cadre manual`, and what all the texts have in common. */
 #include "face/cli/completion.h"
 
-static int run_completion(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err);
-static int run_manual(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err);
+static const struct cadre_option no_options[] = { { .name = NULL } };
+static const char *const no_settings[] = { NULL };
 
-const struct verb verb_completion = {
+const struct cadre_command completion_command = {
 	.name = "completion",
 	.summary = "print what a shell needs to complete the words of this program",
 	.help = "Usage: cadre completion bash    eval \"$(cadre completion bash)\" in ~/.bashrc\n"
@@ -13,17 +13,20 @@ const struct verb verb_completion = {
 		"       cadre completion fish    into ~/.config/fish/completions/cadre.fish\n"
 		"\n"
 		"An installed cadre has brought all three to their usual places.\n",
-	.words = (const char *const[]){ "bash", "fish", "zsh", NULL },
-	.options = (const char *const[]){ NULL },
-	.run = run_completion,
+	.words =
+		(const struct cadre_command_word[]){
+			{ .name = "bash" }, { .name = "fish" }, { .name = "zsh" }, { .name = NULL } },
+	.options = no_options,
+	.settings = no_settings,
 };
 
-const struct verb verb_manual = {
+const struct cadre_command manual_command = {
 	.name = "manual",
 	.summary = "print the manual page, as man reads it",
 	.help = "Usage: cadre manual | man -l -\n",
-	.options = (const char *const[]){ NULL },
-	.run = run_manual,
+	.words = (const struct cadre_command_word[]){ { .name = "" }, { .name = NULL } },
+	.options = no_options,
+	.settings = no_settings,
 };
 
 const struct completion_shell completion_shells[] = {
@@ -33,86 +36,107 @@ const struct completion_shell completion_shells[] = {
 	{ NULL, NULL },
 };
 
-static int print(const struct args *args, const struct buf *text, struct err *err)
+int completion_run(const struct cadre_command *command, const struct args *args, struct buf *out, struct err *err)
 {
-	if (args->json)
+	if (args_has(args, "json"))
 		return err_set(err, ERR_USAGE, "--json has no meaning here: the text is for another program");
-	if (fwrite(text->p, 1, text->n, stdout) == text->n && fflush(stdout) == 0)
+	if (command == &manual_command) {
+		if (args->word_count)
+			return err_set(err, ERR_USAGE, "expected: cadre manual");
+		manual_write(out);
 		return 0;
-	return err_set(err, ERR_IO, "cannot write to standard output: %m");
-}
-
-static int run_completion(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err)
-{
-	AUTO_BUF struct buf out = { 0 };
-
-	(void)c, (void)ret_report;
+	}
 	for (size_t i = 0; args->word_count == 1 && completion_shells[i].name; i++) {
 		if (strcmp(args->words[0], completion_shells[i].name) != 0)
 			continue;
-		completion_shells[i].write(&out);
-		return print(args, &out, err);
+		completion_shells[i].write(out);
+		return 0;
 	}
 	return err_set(err, ERR_USAGE, "expected: cadre completion bash, fish or zsh");
 }
 
-static int run_manual(struct cadre *c, const struct args *args, struct cadre_report **ret_report, struct err *err)
-{
-	AUTO_BUF struct buf out = { 0 };
-
-	(void)c, (void)ret_report;
-	if (args->word_count)
-		return err_set(err, ERR_USAGE, "expected: cadre manual");
-	manual_write(&out);
-	return print(args, &out, err);
-}
-
 /* ---- what the texts have in common ------------------------------------------------------------------------------- */
 
-/* Flags of the last group belong to verbs, but for two. */
-static bool stands_alone(const struct option *option)
+/* Is this the first command that has an option of that name? */
+static bool is_first(const struct cadre_command *command, const char *name)
 {
-	return option->group != GROUP_OTHER || !strcmp(option->name, "help") || !strcmp(option->name, "version");
+	for (const struct cadre_command *c = NULL; (c = command_next(c)) && c != command;)
+		for (const struct cadre_option *o = c->options; o->name; o++)
+			if (!strcmp(o->name, name))
+				return false;
+	return true;
 }
 
-void completion_flags(const struct verb *verb, void (*fn)(struct buf *out, const struct option *option),
-		      struct buf *out)
+void completion_each_option(struct buf *out, void (*fn)(void *out, const struct cadre_option *option))
 {
-	for (size_t i = 0; !verb && i < option_count; i++)
-		if (stands_alone(&option_table[i]))
-			fn(out, &option_table[i]);
-	for (size_t i = 0; verb && verb->options[i]; i++)
-		fn(out, option_find(str_from(verb->options[i])));
-	if (verb) {
-		fn(out, option_find(STR("json")));
-		fn(out, option_find(STR("help")));
-	}
+	for (size_t i = 0; i < flag_count; i++)
+		fn(out, &flag_table[i].option);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));)
+		for (const struct cadre_option *o = c->options; o->name; o++)
+			if (is_first(c, o->name))
+				fn(out, o);
 }
 
-bool completion_takes_path(const struct option *option)
+bool completion_takes_path(const struct cadre_option *option)
 {
 	return option->value && (strstr(option->value, "file") || strstr(option->value, "dir"));
 }
 
-bool completion_takes_session(const struct option *option)
+bool completion_takes_session(const struct cadre_option *option)
 {
 	return option->value && !strcmp(option->value, "session");
 }
 
-void completion_add_words(struct buf *out, const char *const *words)
+void completion_add_choices(struct buf *out, const char *const *choices)
 {
-	for (size_t i = 0; words && words[i]; i++)
-		buf_addf(out, "%s%s", i ? " " : "", words[i]);
+	for (size_t i = 0; choices[i]; i++)
+		buf_addf(out, "%s%s", i ? " " : "", choices[i]);
 }
 
-void completion_add_holders(struct buf *out, const struct verb *verb, const char *between)
+bool completion_has_words(const struct cadre_command *command)
 {
-	for (size_t i = 0; verb->session_words && verb->session_words[i]; i++)
-		buf_addf(out, "%s%s", i ? between : "",
-			 verb->session_words[i][0] ? verb->session_words[i] : verb->name);
+	return command->words[0].name[0] != '\0';
 }
 
-struct str completion_gist(const struct option *option)
+static bool takes_session(const struct cadre_command_word *word)
+{
+	return word->operands && strstr(word->operands, "SESSION");
+}
+
+bool completion_has_sessions(const struct cadre_command *command)
+{
+	for (const struct cadre_command_word *w = command->words; w->name; w++)
+		if (takes_session(w))
+			return true;
+	return false;
+}
+
+/* Of words that belong together, as marketplace add, the first one stands alone. */
+void completion_add_words(struct buf *out, const struct cadre_command *command)
+{
+	const char *between = "";
+
+	for (const struct cadre_command_word *w = command->words; w->name && w->name[0]; w++) {
+		if (strchr(w->name, ' '))
+			continue;
+		buf_addf(out, "%s%s", between, w->name);
+		between = " ";
+	}
+}
+
+void completion_add_holders(struct buf *out, const struct cadre_command *command, const char *between)
+{
+	const char *gap = "";
+
+	for (const struct cadre_command_word *w = command->words; w->name; w++) {
+		if (!takes_session(w))
+			continue;
+		buf_addf(out, "%s%s", gap, w->name[0] ? w->name : command->name);
+		gap = between;
+	}
+}
+
+struct str completion_gist(const struct cadre_option *option)
 {
 	struct str help = str_from(option->help);
 	const char *end = strstr(option->help, ". ");

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * completion.h - texts for other programs, made from the tables of flags and verbs: what shells complete, and the manual page.
+ * completion.h - texts for other programs, made from the tables of flags and commands: what shells complete, and the manual page.
  *
  * To add a shell: 1. completion_NAME.c with a function that writes its script; 2. a row in completion.c. */
 #pragma once
-#include "face/cli/verb.h"
+#include "face/cli/command.h"
+
+extern const struct cadre_command completion_command, manual_command;
+/* Runs one of the two. */
+int completion_run(const struct cadre_command *command, const struct args *args, struct buf *out, struct err *err);
 
 struct completion_shell {
 	const char *name;
@@ -16,14 +20,17 @@ void completion_fish(struct buf *out);
 void completion_zsh(struct buf *out);
 void manual_write(struct buf *out); /* cadre.1, for man(1) */
 
-/* Calls fn for each flag that may follow the verb; NULL: that may stand without one. */
-void completion_flags(const struct verb *verb, void (*fn)(struct buf *out, const struct option *option),
-		      struct buf *out);
-bool completion_takes_path(const struct option *option);
-bool completion_takes_session(const struct option *option);
-void completion_add_words(struct buf *out, const char *const *words); /* with spaces between; NULL: none */
-/* What a session stands behind, the same way: words of the verb, or its name. */
-void completion_add_holders(struct buf *out, const struct verb *verb, const char *between);
-struct str completion_gist(const struct option *option); /* the first sentence of its help, without the full stop */
-void completion_add_escaped(struct buf *out, struct str text,
-			    const char *special); /* a backslash before each of special */
+/* Calls fn once for each option of the program and of commands, by name. */
+void completion_each_option(struct buf *out, void (*fn)(void *out, const struct cadre_option *option));
+bool completion_takes_path(const struct cadre_option *option);
+bool completion_takes_session(const struct cadre_option *option);
+void completion_add_choices(struct buf *out, const char *const *choices);        /* with spaces between */
+bool completion_has_words(const struct cadre_command *command);                  /* one of several words follows it */
+bool completion_has_sessions(const struct cadre_command *command);               /* a session may be an operand */
+void completion_add_words(struct buf *out, const struct cadre_command *command); /* with spaces between */
+/* What a session stands behind, the same way: words of the command, or its name. */
+void completion_add_holders(struct buf *out, const struct cadre_command *command, const char *between);
+/* The first sentence of its help, without the full stop */
+struct str completion_gist(const struct cadre_option *option);
+/* A backslash before each of special */
+void completion_add_escaped(struct buf *out, struct str text, const char *special);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * completion_bash.c - one function: what stands before the cursor decides, then the verb. */
+ * completion_bash.c - one function: what stands before the cursor decides, then the command. */
 #include "face/cli/completion.h"
 
 /* What bash takes for a word of its own in --flag=value is put together again. */
@@ -21,8 +21,10 @@ static const char end[] = "\tesac\n"
 			  "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
 			  "complete -o filenames -F _cadre cadre\n";
 
-static void add_name(struct buf *out, const struct option *option)
+static void add_name(void *data, const struct cadre_option *option)
 {
+	struct buf *out = data;
+
 	buf_addf(out, " --%s", option->name);
 	if (option->alias)
 		buf_addf(out, " --%s", option->alias);
@@ -31,7 +33,7 @@ static void add_name(struct buf *out, const struct option *option)
 }
 
 /* `-p|--print` as a pattern of case */
-static void add_pattern(struct buf *out, const struct option *option)
+static void add_pattern(struct buf *out, const struct cadre_option *option)
 {
 	buf_addf(out, "\t--%s", option->name);
 	if (option->alias)
@@ -41,9 +43,11 @@ static void add_pattern(struct buf *out, const struct option *option)
 	buf_addstr(out, ")");
 }
 
-static void add_value(struct buf *out, const struct option *option)
+static void add_value(void *data, const struct cadre_option *option)
 {
-	if (option->arg != OPTION_REQUIRED && !completion_takes_session(option))
+	struct buf *out = data;
+
+	if (option->arg != CADRE_OPTION_REQUIRED && !completion_takes_session(option))
 		return;
 	add_pattern(out, option);
 	if (completion_takes_session(option)) {
@@ -52,7 +56,7 @@ static void add_value(struct buf *out, const struct option *option)
 	}
 	if (option->choices) {
 		buf_addstr(out, " _cadre_reply '");
-		completion_add_words(out, option->choices);
+		completion_add_choices(out, option->choices);
 		buf_addstr(out, "';");
 	} else if (completion_takes_path(option)) {
 		buf_addstr(out, " COMPREPLY=($(compgen -f -- \"$cur\"));");
@@ -60,35 +64,27 @@ static void add_value(struct buf *out, const struct option *option)
 	buf_addstr(out, " return ;;\n");
 }
 
-static void add_verb(struct buf *out, const struct verb *verb)
-{
-	buf_addf(out, "\t1:%s) flags='", verb->name);
-	completion_flags(verb, add_name, out);
-	buf_addstr(out, "' words='");
-	completion_add_words(out, verb->words);
-	buf_addstr(out, "' sessions='");
-	completion_add_holders(out, verb, " ");
-	buf_addstr(out, "' ;;\n");
-}
-
-static void add_no_verb(struct buf *out)
-{
-	buf_addstr(out, "\t*) flags='");
-	completion_flags(NULL, add_name, out);
-	buf_addstr(out, "' words='");
-	for (size_t i = 0; verb_table[i]; i++)
-		buf_addf(out, "%s%s", i ? " " : "", verb_table[i]->name);
-	buf_addstr(out, "'; ((COMP_CWORD == 1)) || words= ;;\n");
-}
-
 void completion_bash(struct buf *out)
 {
 	buf_addstr(out, beginning);
-	for (size_t i = 0; i < option_count; i++)
-		add_value(out, &option_table[i]);
+	completion_each_option(out, add_value);
 	buf_addstr(out, "\tesac\n\tcase $((COMP_CWORD > 1)):${COMP_WORDS[1]} in\n");
-	for (size_t i = 0; verb_table[i]; i++)
-		add_verb(out, verb_table[i]);
-	add_no_verb(out);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+		buf_addf(out, "\t1:%s) flags='", c->name);
+		command_options(c, add_name, out);
+		buf_addstr(out, "' words='");
+		completion_add_words(out, c);
+		buf_addstr(out, "' sessions='");
+		completion_add_holders(out, c, " ");
+		buf_addstr(out, "' ;;\n");
+	}
+	buf_addstr(out, "\t*) flags='");
+	command_options(NULL, add_name, out);
+	buf_addstr(out, "' words='");
+	for (const struct cadre_command *c = command_next(NULL), *next; c; c = next) {
+		next = command_next(c);
+		buf_addf(out, "%s%s", c->name, next ? " " : "");
+	}
+	buf_addstr(out, "'; ((COMP_CWORD == 1)) || words= ;;\n");
 	buf_addstr(out, end);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * completion_fish.c - one `complete` a line; its condition says behind which verb it holds. */
+ * completion_fish.c - one `complete` a line; its condition says behind which command it holds. */
 #include "face/cli/completion.h"
 
 static void add_quoted(struct buf *out, struct str text)
@@ -9,22 +9,24 @@ static void add_quoted(struct buf *out, struct str text)
 	buf_addch(out, '\'');
 }
 
-static void add_value(struct buf *out, const struct option *option)
+static void add_value(struct buf *out, const struct cadre_option *option)
 {
 	if (completion_takes_session(option))
 		buf_addstr(out, " -x -a '(cadre sessions ids 2>/dev/null)'");
-	else if (option->arg == OPTION_REQUIRED)
+	else if (option->arg == CADRE_OPTION_REQUIRED)
 		buf_addstr(out, completion_takes_path(option) ? " -rF" : " -x");
 	if (!option->choices)
 		return;
 	buf_addstr(out, " -a '");
-	completion_add_words(out, option->choices);
+	completion_add_choices(out, option->choices);
 	buf_addch(out, '\'');
 }
 
 /* All of a line but its condition, which a variable holds */
-static void add_flag(struct buf *out, const struct option *option)
+static void add_flag(void *data, const struct cadre_option *option)
 {
+	struct buf *out = data;
+
 	buf_addf(out, "complete -c cadre $when -l %s", option->name);
 	if (option->letter)
 		buf_addf(out, " -s %c", option->letter);
@@ -34,51 +36,47 @@ static void add_flag(struct buf *out, const struct option *option)
 	buf_addch(out, '\n');
 	if (option->alias)
 		buf_addf(out, "complete -c cadre $when -l %s%s\n", option->alias,
-			 option->arg == OPTION_REQUIRED ? " -x" : "");
+			 option->arg == CADRE_OPTION_REQUIRED ? " -x" : "");
 }
 
-/* What follows a verb: one of its words, a session behind one of those. */
-static void add_words(struct buf *out, const struct verb *verb)
+/* What follows a command: one of its words, a session behind one of those. */
+static void add_words(struct buf *out, const struct cadre_command *command)
 {
-	if (verb->words) {
+	if (completion_has_words(command)) {
 		buf_addf(
 			out,
 			"complete -c cadre -f -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from ",
-			verb->name);
-		completion_add_words(out, verb->words);
+			command->name);
+		completion_add_words(out, command);
 		buf_addstr(out, "' -a '");
-		completion_add_words(out, verb->words);
+		completion_add_words(out, command);
 		buf_addstr(out, "'\n");
 	}
-	if (verb->session_words) {
+	if (completion_has_sessions(command)) {
 		buf_addf(out,
 			 "complete -c cadre -f -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from ",
-			 verb->name);
-		completion_add_holders(out, verb, " ");
+			 command->name);
+		completion_add_holders(out, command, " ");
 		buf_addstr(out, "' -a '(cadre sessions ids 2>/dev/null)'\n");
 	}
-}
-
-static void add_verb(struct buf *out, const struct verb *verb)
-{
-	add_words(out, verb);
-	buf_addf(out, "set when -n '__fish_seen_subcommand_from %s'\n", verb->name);
-	completion_flags(verb, add_flag, out);
 }
 
 void completion_fish(struct buf *out)
 {
 	buf_addstr(out, "# fish completion of cadre\n");
-	for (size_t i = 0; verb_table[i]; i++) {
-		buf_addf(out, "complete -c cadre -n __fish_use_subcommand -a %s -d ", verb_table[i]->name);
-		add_quoted(out, str_from(verb_table[i]->summary));
+	for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+		buf_addf(out, "complete -c cadre -n __fish_use_subcommand -a %s -d ", c->name);
+		add_quoted(out, str_from(c->summary));
 		buf_addch(out, '\n');
 	}
 	buf_addstr(out, "set -l when -n 'not __fish_seen_subcommand_from");
-	for (size_t i = 0; verb_table[i]; i++)
-		buf_addf(out, " %s", verb_table[i]->name);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));)
+		buf_addf(out, " %s", c->name);
 	buf_addstr(out, "'\n");
-	completion_flags(NULL, add_flag, out);
-	for (size_t i = 0; verb_table[i]; i++)
-		add_verb(out, verb_table[i]);
+	command_options(NULL, add_flag, out);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+		add_words(out, c);
+		buf_addf(out, "set when -n '__fish_seen_subcommand_from %s'\n", c->name);
+		command_options(c, add_flag, out);
+	}
 }

@@ -2,7 +2,7 @@
  * configure.h - from what was said on the command line to the settings of a runtime. */
 #pragma once
 #include <cadre.h>
-#include "face/cli/args.h"
+#include "face/cli/flag.h"
 
 /* Flags that make no sense together. interactive: a person at a terminal, not --print. */
 int configure_check(const struct args *args, bool interactive, struct err *err);
@@ -11,9 +11,8 @@ enum configure_flags {
 	CONFIGURE_INTERACTIVE = 1 << 0, /* somebody answers questions */
 	CONFIGURE_FRESH = 1 << 1,       /* without the flags that chose the session to begin with */
 };
-/* Hands every setting to the runtime; reads the files that are named. err says which flag is at fault. */
-int configure_apply(struct cadre *c, const struct args *args, unsigned flags, struct err *err);
-/* The same with a new runtime; returns it owned. */
+/* Makes a runtime and hands every setting to it; reads the files that are named. Returns it owned; err says which flag is at
+ * fault. */
 int configure_runtime(const struct args *args, unsigned flags, struct cadre **ret_c, struct err *err);
 /* cadre_set() with our kind of error. */
 int configure_set(struct cadre *c, const char *name, const char *value, struct err *err);

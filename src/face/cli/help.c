@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * help.c - the text of --help, made from the option table. */
-#include "face/cli/args.h"
-#include "face/cli/verb.h"
+ * help.c - the text of --help, made from the tables of flags and commands. */
+#include "face/cli/command.h"
 
 enum { HELP_WIDTH = 100, HELP_INDENT = 38 };
 
@@ -47,7 +46,7 @@ const char *const help_group_titles[GROUP_COUNT] = {
 	[GROUP_OTHER] = "Other",
 };
 
-static void add_left_column(struct buf *out, const struct option *opt)
+static void add_left_column(struct buf *out, const struct cadre_option *opt)
 {
 	size_t start = out->n;
 
@@ -57,7 +56,7 @@ static void add_left_column(struct buf *out, const struct option *opt)
 		buf_addstr(out, "      ");
 	buf_addf(out, "--%s", opt->name);
 	if (opt->value)
-		buf_addf(out, opt->arg == OPTION_OPTIONAL ? " [%s]" : " <%s>", opt->value);
+		buf_addf(out, opt->arg == CADRE_OPTION_OPTIONAL ? " [%s]" : " <%s>", opt->value);
 	if (out->n - start >= HELP_INDENT) {
 		buf_addch(out, '\n');
 		start = out->n;
@@ -84,8 +83,9 @@ static void add_wrapped(struct buf *out, struct str text)
 	}
 }
 
-static void add_option(struct buf *out, const struct option *opt)
+static void add_option(void *data, const struct cadre_option *opt)
 {
+	struct buf *out = data;
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addstr(&text, opt->help);
@@ -96,30 +96,23 @@ static void add_option(struct buf *out, const struct option *opt)
 	buf_addch(out, '\n');
 }
 
-static void add_verbs(struct buf *out)
+void help_write_command(struct buf *out, const struct cadre_command *command)
 {
-	buf_addstr(out, "\nCommands (each with --help and --json):\n");
-	for (size_t i = 0; verb_table[i]; i++)
-		buf_addf(out, "  cadre %-*s%s\n", HELP_INDENT - 8, verb_table[i]->name, verb_table[i]->summary);
-}
-
-void verb_write_help(struct buf *out, const struct verb *verb)
-{
-	buf_addf(out, "%s\nFlags:\n", verb->help);
-	for (size_t i = 0; verb->options[i]; i++)
-		add_option(out, option_find(str_from(verb->options[i])));
-	add_option(out, option_find(STR("json")));
+	buf_addf(out, "%s\nFlags:\n", command->help);
+	command_options(command, add_option, out);
 }
 
 void help_write(struct buf *out)
 {
 	buf_addstr(out, help_intro);
-	add_verbs(out);
+	buf_addstr(out, "\nCommands (each with --help and --json):\n");
+	for (const struct cadre_command *c = NULL; (c = command_next(c));)
+		buf_addf(out, "  cadre %-*s%s\n", HELP_INDENT - 8, c->name, c->summary);
 	for (int group = 0; group < GROUP_COUNT; group++) {
 		buf_addf(out, "\n%s:\n", help_group_titles[group]);
-		for (size_t i = 0; i < option_count; i++)
-			if ((int)option_table[i].group == group)
-				add_option(out, &option_table[i]);
+		for (size_t i = 0; i < flag_count; i++)
+			if ((int)flag_table[i].group == group)
+				add_option(out, &flag_table[i].option);
 	}
 	buf_addch(out, '\n');
 	buf_addstr(out, help_outro);

@@ -369,7 +369,7 @@ static void switch_session(struct line *l)
 
 static int start(struct line *l, struct err *err)
 {
-	const char *prompt = l->args->prompt;
+	const char *prompt = flags_prompt(l->args);
 
 	edit_init(&l->edit);
 	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -378,7 +378,7 @@ static int start(struct line *l, struct err *err)
 	int rc = line_open(l, err);
 	if (rc < 0)
 		return rc;
-	view_init(&l->view, l->c, &face_line, l->args->verbose);
+	view_init(&l->view, l->c, &face_line, args_has(l->args, "verbose"));
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(l->session))
 		submit(l, str_from(prompt));
 	else
@@ -401,7 +401,7 @@ static void say_goodbye(struct line *l)
 	AUTO_BUF struct buf b = { 0 };
 
 	buf_addf(&b, "This session goes on with: cadre --resume %s", cadre_session_id(l->session));
-	if (l->worked && !args_find(l->args, "no-session-persistence"))
+	if (l->worked && !args_has(l->args, "no-session-persistence"))
 		line_say(l, b.p);
 	(void)view_flush(&l->view, FLUSH_MS, NULL);
 }

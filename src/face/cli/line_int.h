@@ -3,7 +3,7 @@
 #pragma once
 #include <cadre.h>
 #include <termios.h>
-#include "face/cli/args.h"
+#include "face/cli/flag.h"
 #include "face/cli/edit.h"
 #include "face/cli/view.h"
 

@@ -2,10 +2,10 @@
  * main.c - the program `cadre`: a thin face over libcadre. */
 #include <cadre.h>
 #include <signal.h>
+#include "face/cli/command.h"
 #include "face/cli/configure.h"
 #include "face/cli/render.h"
 #include "face/cli/run.h"
-#include "face/cli/verb.h"
 
 int run_fail(const struct err *err)
 {
@@ -65,8 +65,10 @@ static int say_version(void)
 
 static int run(const struct args *args)
 {
-	bool wired = args->input_format && !strcmp(args->input_format, "stream-json");
-	bool interactive = !wired && !args->print && !args->init_only && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const char *input = args_value(args, "input-format");
+	bool wired = input && !strcmp(input, "stream-json");
+	bool interactive = !wired && !args_has(args, "print") && !args_has(args, "init-only") && isatty(STDIN_FILENO) &&
+			   isatty(STDOUT_FILENO);
 	struct err err = { 0 };
 
 	if (configure_check(args, interactive, &err) < 0)
@@ -76,18 +78,19 @@ static int run(const struct args *args)
 
 int main(int argc, char **argv)
 {
+	const char *const *words = (const char *const *)argv;
 	AUTO_ARGS struct args args = { 0 };
 	struct err err = { 0 };
 
 	prepare_signals();
-	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
-	if (verb)
-		return verb_run(verb, argc, argv);
-	if (args_parse(argc, argv, &args, &err) < 0)
+	const struct cadre_command *command = argc > 1 ? command_find(words[1]) : NULL;
+	if (command)
+		return command_run(command, argc, words);
+	if (flags_parse(argc, words, &args, &err) < 0)
 		return run_fail(&err);
-	if (args.help)
+	if (args_has(&args, "help"))
 		return say_help();
-	if (args.version)
+	if (args_has(&args, "version"))
 		return say_version();
 	return run(&args);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * manual.c - the manual page: the words of --help in the form of man(7). */
-#include <cadre.h>
 #include "face/cli/completion.h"
 
 /* Text for roff: nothing in it is a command. */
@@ -37,7 +36,7 @@ static void add_name(struct buf *out, const char *dashes, const char *name)
 	buf_addstr(out, "\\fR");
 }
 
-static void add_option(struct buf *out, const struct option *option)
+static void add_option(struct buf *out, const struct cadre_option *option)
 {
 	buf_addstr(out, ".TP\n");
 	if (option->letter) {
@@ -50,21 +49,13 @@ static void add_option(struct buf *out, const struct option *option)
 		add_name(out, "--", option->alias);
 	}
 	if (option->value) {
-		buf_addstr(out, option->arg == OPTION_OPTIONAL ? " [\\fI" : " \\fI");
+		buf_addstr(out, option->arg == CADRE_OPTION_OPTIONAL ? " [\\fI" : " \\fI");
 		add_text(out, str_from(option->value));
-		buf_addstr(out, option->arg == OPTION_OPTIONAL ? "\\fR]" : "\\fR");
+		buf_addstr(out, option->arg == CADRE_OPTION_OPTIONAL ? "\\fR]" : "\\fR");
 	}
 	buf_addch(out, '\n');
 	add_text(out, str_from(option->help));
 	buf_addch(out, '\n');
-}
-
-static void add_verb(struct buf *out, const struct verb *verb)
-{
-	buf_addf(out, ".SS \"cadre %s\"\n", verb->name);
-	add_text(out, str_from(verb->summary));
-	buf_addstr(out, ".\n.PP\n");
-	add_lines(out, verb->help);
 }
 
 void manual_write(struct buf *out)
@@ -78,13 +69,19 @@ void manual_write(struct buf *out)
 	buf_addstr(out, ".SH OPTIONS\n");
 	for (int group = 0; group < GROUP_COUNT; group++) {
 		buf_addf(out, ".SS \"%s\"\n", help_group_titles[group]);
-		for (size_t i = 0; i < option_count; i++)
-			if ((int)option_table[i].group == group)
-				add_option(out, &option_table[i]);
+		for (size_t i = 0; i < flag_count; i++)
+			if ((int)flag_table[i].group == group)
+				add_option(out, &flag_table[i].option);
 	}
 	buf_addstr(out, ".SH COMMANDS\nEach takes \\-\\-help, and most take \\-\\-json.\n");
-	for (size_t i = 0; verb_table[i]; i++)
-		add_verb(out, verb_table[i]);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+		buf_addf(out, ".SS \"cadre %s\"\n", c->name);
+		add_text(out, str_from(c->summary));
+		buf_addstr(out, ".\n.PP\n");
+		add_lines(out, c->help);
+		for (const struct cadre_option *o = c->options; o->name; o++)
+			add_option(out, o);
+	}
 	buf_addstr(out, ".SH \"ENVIRONMENT AND EXIT STATUS\"\n");
 	add_lines(out, help_outro);
 }

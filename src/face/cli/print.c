@@ -88,7 +88,7 @@ static int finish(struct print *p)
 static const char *swallowed_prompt(const struct args *args)
 {
 	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].option->flags & (OPTION_LIST | OPTION_VARIADIC))
+		if (args->given[i].option->flags & (CADRE_OPTION_LIST | CADRE_OPTION_VARIADIC))
 			return args->given[i].option->name;
 	return NULL;
 }
@@ -130,11 +130,12 @@ static int prepare(struct print *p, struct err *err)
 static int start(struct print *p, const struct args *args, struct err *err)
 {
 	AUTO_BUF struct buf prompt = { 0 };
-	bool resumed = args_find(args, "resume") || args_find(args, "continue");
-	bool may_be_empty = resumed || args_find(args, "agent"); /* it may bring one */
+	const char *given = flags_prompt(args);
+	bool resumed = args_has(args, "resume") || args_has(args, "continue");
+	bool may_be_empty = resumed || args_has(args, "agent"); /* it may bring one */
 	char why[sizeof err->text] = "";
 
-	int rc = input_prompt(args->prompt, args->prompt || may_be_empty, &prompt, err);
+	int rc = input_prompt(given, given || may_be_empty, &prompt, err);
 	if (rc < 0)
 		return rc;
 	bool empty = !str_trim(buf_str(&prompt)).n;
@@ -165,7 +166,7 @@ static int run(struct print *p, const struct args *args)
 {
 	struct err err = { 0 };
 
-	if ((args->init_only ? prepare(p, &err) : start(p, args, &err)) < 0)
+	if ((args_has(args, "init-only") ? prepare(p, &err) : start(p, args, &err)) < 0)
 		return run_fail(&err);
 	cadre_run(p->c);
 	close_session(p);
@@ -174,13 +175,14 @@ static int run(struct print *p, const struct args *args)
 
 int print_run(const struct args *args)
 {
-	const struct face *face = face_find(args->output_format ? args->output_format : "text");
+	const char *format = args_value(args, "output-format");
+	const struct face *face = face_find(format ? format : "text");
 	struct print p = { 0 };
 	struct err err = { 0 };
 
 	if (configure_runtime(args, 0, &p.c, &err) < 0)
 		return run_fail(&err);
-	view_init(&p.view, p.c, face, args->verbose);
+	view_init(&p.view, p.c, face, args_has(args, "verbose"));
 	cadre_writer_on_failure(p.view.out, on_unread, &p);
 	int code = run(&p, args);
 	cadre_close(p.session);

@@ -2,7 +2,7 @@
  * run.h - the ways to use the program. All return its exit code; what went wrong was told on standard
  * error. */
 #pragma once
-#include "face/cli/args.h"
+#include "face/cli/flag.h"
 
 enum exit_code { EXIT_ANSWER = 0, EXIT_RUN = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * table.c - a report for people: columns as wide as their widest cell, a blank line before each head but the first. */
 #include "face/cli/render.h"
-#include "face/cli/verb.h"
+#include "face/cli/command.h"
 
 enum { MOST_COLUMNS = 8, GAP = 2, WIDEST = 60 };
 
@@ -32,7 +32,7 @@ static size_t measure(const struct cadre_report *r, size_t first, size_t widths[
 	size_t end = first;
 
 	memset(widths, 0, MOST_COLUMNS * sizeof *widths);
-	for (; end < rows && (end == first || cadre_report_tone(r, end) != CADRE_HEAD); end++)
+	for (; end < rows && (end == first || cadre_report_style(r, end) != CADRE_HEAD); end++)
 		for (size_t k = 0;
 		     cadre_report_cells(r, end) > 1 && k + 1 < cadre_report_cells(r, end) && k < MOST_COLUMNS; k++) {
 			AUTO_BUF struct buf cell = { 0 };
@@ -59,7 +59,7 @@ static void write_cells(struct buf *out, const struct cadre_report *r, size_t ro
 static void write_row(struct buf *out, const struct cadre_report *r, size_t row, const size_t widths[MOST_COLUMNS],
 		      bool colour)
 {
-	const char *start = colours[cadre_report_tone(r, row)];
+	const char *start = colours[cadre_report_style(r, row)];
 
 	if (colour && start)
 		buf_addstr(out, start);
@@ -79,7 +79,7 @@ void table_write(struct buf *out, const struct cadre_report *report, bool colour
 	for (size_t row = 0; row < rows; row++) {
 		if (row == end)
 			end = measure(report, row, widths);
-		if (row && cadre_report_tone(report, row) == CADRE_HEAD)
+		if (row && cadre_report_style(report, row) == CADRE_HEAD)
 			buf_addch(out, '\n');
 		write_row(out, report, row, widths, colour);
 	}

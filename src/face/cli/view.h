@@ -2,7 +2,7 @@
  * view.h - where a face writes, and the faces. A face makes one kind of output of a session's events.
  *
  * To add a face: 1. face_NAME.c with a const struct face; 2. its line in face_table.c; 3. if users choose
- * it, its name among the choices of --output-format in option_table.c. */
+ * it, its name among the choices of --output-format in flag_table.c. */
 #pragma once
 #include <cadre.h>
 #include "lib/base/buf.h"

@@ -146,7 +146,7 @@ int wire_run(const struct args *args)
 	(void)cadre_watch_signal(f.c, SIGTERM, on_signal, &f);
 	listen(&f);
 	cadre_run(f.c);
-	int code = finish(&f, args->print);
+	int code = finish(&f, args_has(args, "print"));
 	cadre_wire_free(f.wire);
 	cadre_free(f.c);
 	return code;

@@ -1,15 +1,61 @@
 /* SPDX-License-Identifier: MIT
- * agents.c - `cadre agents`: which agents there are and what hides what. */
-#include "product/command/report.h"
+ * agents.c - `cadre agents`: which agents there are and what hides what, one definition with the origin of each part, what is
+ * wrong with files, a first file that is not, and a memory that is shared. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "product/command/command.h"
 #include "defs/agentdef/color.h"
 #include "defs/agentdef/describe.h"
 #include "agents/profile/roster.h"
-#include "defs/policy/sources.h"
 #include "defs/policy/plugins.h"
+#include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "config/settings/env_switch.h"
+#include "defs/agentdef/guide.h"
+#include "agents/profile/memory.h"
+#include "agents/profile/model_choice.h"
+#include "agents/profile/tool_choice.h"
+#include "core/model/catalog.h"
+#include "defs/agentdef/check.h"
+#include "config/catalog/tree.h"
+#include "product/session/texts.h"
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+enum { LARGEST_FILE = 1 << 20, LONGEST_NAME = 64 };
+
+static int agents_list(struct cadre_call *call);
+static int agents_check(struct cadre_call *call);
+static int agents_memory(struct cadre_call *call);
+static int agents_new(struct cadre_call *call);
+static int agents_show(struct cadre_call *call);
+
+const struct cadre_command command_agents = {
+	.name = "agents",
+	.summary = "list, show, check and create agents, share their memory",
+	.help = "Usage: cadre agents [list]             the agents that can be called, and what overrides what\n"
+		"       cadre agents show NAME          one of them: each field with its origin, its tools and model\n"
+		"       cadre agents check [PATH...]    every file, or those named: what was read, forgiven, refused\n"
+		"       cadre agents memory NAME        copy its user memory into the project, for others who work on it\n"
+		"       cadre agents new NAME           write a first .claude/agents/NAME.md\n"
+		"\n"
+		"Agents are looked for in plugins, in the user's and the project's settings and agents directories,\n"
+		"in --agents and in the managed directory; a later place overrides an earlier one by name.\n"
+		"check ends with 1 if a file is refused.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, agents_list },
+			{ "check", "[PATH...]", 0, agents_check },
+			{ "memory", "NAME", 0, agents_memory },
+			{ "new", "NAME", 0, agents_new },
+			{ "show", "NAME", 0, agents_show },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ "add-dir", "agents", "model", "plugin-dir", "setting-sources", "settings",
+					   "trust-project", NULL },
+};
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static void put_overrides(struct json_out *w, const struct agent_registry *r, const struct agent_entry *winner)
 {
@@ -47,7 +93,7 @@ static void put_active(struct json_out *w, const struct agent_registry *r, const
 	json_close(w);
 }
 
-static void put_all(struct json_out *w, const struct agent_entry *e)
+static void put_hidden(struct json_out *w, const struct agent_entry *e)
 {
 	json_open(w, '{');
 	json_kcstr(w, "name", e->definition->name);
@@ -62,7 +108,7 @@ static void put_failed(struct json_out *w, const struct failed_file *f)
 	json_open(w, '{');
 	json_kcstr(w, "path", f->path);
 	json_kcstr(w, "source", agent_source_name(f->source));
-	app_put_line(w, f->line);
+	report_put_line(w, f->line);
 	json_kcstr(w, "error", f->message);
 	json_close(w);
 }
@@ -80,7 +126,7 @@ static void put_list(struct buf *out, const struct agent_registry *r)
 	json_key(&w, "allAgents");
 	json_open(&w, '[');
 	for (size_t i = 0; i < r->all_count; i++)
-		put_all(&w, &r->all[i]);
+		put_hidden(&w, &r->all[i]);
 	json_close(&w);
 	json_key(&w, "failedFiles");
 	json_open(&w, '[');
@@ -90,8 +136,6 @@ static void put_list(struct buf *out, const struct agent_registry *r)
 	json_kbool(&w, "pluginsOnly", r->plugins_only);
 	json_close(&w);
 }
-
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static void add_active_rows(struct cadre_report *report, const struct agent_registry *r)
 {
@@ -125,39 +169,478 @@ static void add_hidden_rows(struct cadre_report *report, const struct agent_regi
 	}
 }
 
-static void add_failed_rows(struct cadre_report *report, const struct agent_registry *r)
+static int agents_list(struct cadre_call *call)
 {
+	AUTO_ARENA struct arena a = { 0 };
+	struct cadre_report *report = call->report;
+	struct agent_registry *r;
+	int status = app_agents(call->services, &a, &r, call->err);
+
+	if (status < 0)
+		return status;
+	put_list(&report->json, r);
+	add_active_rows(report, r);
+	add_hidden_rows(report, r);
 	if (r->plugins_only)
 		report_line(report, CADRE_NOTE,
 			    "Managed settings allow agents of plugins only: those of the user, the "
 			    "project and --agents are left out.");
-	for (size_t i = 0; i < r->failed_count; i++) {
-		const struct failed_file *f = &r->failed[i];
-		if (f->line)
-			report_line(report, CADRE_BAD, "%s:%u: %s", f->path, f->line, f->message);
-		else
-			report_line(report, CADRE_BAD, "%s: %s", f->path, f->message);
-	}
+	for (size_t i = 0; i < r->failed_count; i++)
+		report_place(report, CADRE_BAD, r->failed[i].path, r->failed[i].line, r->failed[i].message);
+	agent_registry_free(r);
+	return 0;
 }
 
-int cadre_agents_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+/* ---- show -------------------------------------------------------------------------------------------------------- */
+
+struct show {
+	struct cadre_report *report;
+	struct json_out w;
+	const struct agent_registry *registry;
+	const struct agent_entry *entry;
+	const struct settings *settings;
+	struct arena *arena;
+};
+
+static void show_put_field(void *data, const struct agent_fact *fact)
 {
-	struct services *sv = cadre_services(c);
+	struct show *s = data;
+	const char *file = s->entry->definition->file;
+
+	json_open(&s->w, '{');
+	json_kcstr(&s->w, "field", fact->field);
+	json_kraw(&s->w, "value", fact->json);
+	json_kcstr(&s->w, "from", fact->given ? file : NULL);
+	report_put_line(&s->w, fact->line);
+	json_close(&s->w);
+}
+
+static void show_add_field(void *data, const struct agent_fact *fact)
+{
+	struct show *s = data;
+	char from[32];
+
+	if (!fact->given && !fact->text.n)
+		return;
+	snprintf(from, sizeof from, "line %u", fact->line);
+	report_row(s->report, CADRE_PLAIN, fact->field,
+		   fact->line    ? from
+		   : fact->given ? "given"
+				 : "default",
+		   fact->text.n ? fact->text.p : "(no effect)", NULL);
+}
+
+static void put_tool_names(struct json_out *w, const char *key, const struct tool_names *names)
+{
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < names->count; i++)
+		json_put_cstr(w, names->list[i]);
+	json_close(w);
+}
+
+static void put_tool_limits(struct json_out *w, const char *key, const struct tool_limits *limits)
+{
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < limits->count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "tool", limits->list[i].tool);
+		json_kcstr(w, "specifier", limits->list[i].specifier);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void add_names_row(struct cadre_report *r, const char *title, const struct tool_names *names,
+			  enum cadre_style tone)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	for (size_t i = 0; i < names->count; i++)
+		buf_addf(&text, "%s%s", i ? ", " : "", names->list[i]);
+	if (names->count)
+		report_row(r, tone, title, "", text.p, NULL);
+}
+
+static void show_tools(struct show *s)
+{
+	const struct agent_definition *d = s->entry->definition;
+	AUTO_BUF struct buf text = { 0 };
+	struct tool_set pool = { 0 };
+	struct tool_choice choice;
+
+	for (size_t i = 0; tool_table[i]; i++)
+		tool_set_add(&pool, tool_table[i]);
+	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool, .background = d->background, .memory = true },
+		    &choice);
+	json_key(&s->w, "resolvedTools");
+	json_open(&s->w, '[');
+	for (size_t i = 0; i < choice.tools.count; i++) {
+		json_put_cstr(&s->w, choice.tools.tools[i]->name);
+		buf_addf(&text, "%s%s", i ? ", " : "", choice.tools.tools[i]->name);
+	}
+	json_close(&s->w);
+	put_tool_limits(&s->w, "onlyWith", &choice.only);
+	put_tool_limits(&s->w, "neverWith", &choice.never);
+	put_tool_names(&s->w, "unknownTools", &choice.unknown);
+	put_tool_names(&s->w, "withheldTools", &choice.withheld);
+	put_tool_names(&s->w, "missingTools", &choice.missing);
+	report_row(s->report, CADRE_PLAIN, "tools it gets", "", text.n ? text.p : "none", NULL);
+	add_names_row(s->report, "unknown tools", &choice.unknown, CADRE_WARN);
+	add_names_row(s->report, "withheld tools", &choice.withheld, CADRE_NOTE);
+	add_names_row(s->report, "not in this session", &choice.missing, CADRE_NOTE);
+	tool_choice_release(&choice);
+	tool_set_release(&pool);
+}
+
+static void show_model(struct show *s, const struct options *o)
+{
+	const struct agent_definition *d = s->entry->definition;
+	struct model_choice choice;
+	const char *parent = o->model ? o->model : model_default();
+
+	(void)model_resolve(s->arena, parent, &parent, NULL); /* a name that nobody knows is shown as it is */
+	model_choose(s->arena,
+		     &(struct model_wishes){ .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+					     .definition = d->model,
+					     .allowed = settings_get(s->settings, "availableModels", NULL),
+					     .parent = parent,
+					     .shares_context = d->fork_context },
+		     &choice);
+	json_key(&s->w, "resolvedModel");
+	json_open(&s->w, '{');
+	json_kcstr(&s->w, "id", choice.id);
+	json_kcstr(&s->w, "from", choice.origin);
+	json_kcstr(&s->w, "note", choice.note);
+	json_close(&s->w);
+	report_row(s->report, CADRE_PLAIN, "model it runs on", choice.origin, choice.id, NULL);
+	if (choice.note)
+		report_row(s->report, CADRE_NOTE, "", "note", choice.note, NULL);
+}
+
+static void show_overridden(struct show *s)
+{
+	const struct agent_registry *r = s->registry;
+
+	json_key(&s->w, "overrides");
+	json_open(&s->w, '[');
+	for (size_t i = 0; i < r->all_count; i++) {
+		if (r->all[i].hidden_by != s->entry)
+			continue;
+		json_put_cstr(&s->w, r->all[i].definition->file);
+		report_row(s->report, CADRE_NOTE, "overrides", agent_source_name(r->all[i].definition->source),
+			   r->all[i].definition->file, NULL);
+	}
+	json_close(&s->w);
+}
+
+static void show_prompt(struct show *s)
+{
+	const struct agent_definition *d = s->entry->definition;
+	const char *guide = builtin_alias(STR("claude-code-guide"));
+	AUTO_BUF struct buf prompt = { 0 };
+
+	if (d->source == AGENT_BUILT_IN && !strcmp(d->name, guide))
+		guide_prompt(&prompt, d, s->registry, &(struct guide_facts){ 0 });
+	else
+		buf_add(&prompt, d->prompt, d->prompt_len);
+	json_kstr(&s->w, "prompt", buf_str(&prompt));
+	report_line(s->report, CADRE_HEAD, "PROMPT");
+	report_line(s->report, CADRE_PLAIN, "%s", buf_str(&prompt).p);
+}
+
+static void write_show(struct show *s, const struct options *o)
+{
+	const struct agent_definition *d = s->entry->definition;
+
+	report_row(s->report, CADRE_HEAD, "FIELD", "FROM", "VALUE", NULL);
+	report_row(s->report, CADRE_PLAIN, "source", agent_source_name(d->source), d->file, NULL);
+	agent_describe(d, show_add_field, s);
+	json_open(&s->w, '{');
+	json_kcstr(&s->w, "name", d->name);
+	json_kcstr(&s->w, "source", agent_source_name(d->source));
+	json_kcstr(&s->w, "file", d->file);
+	json_kcstr(&s->w, "plugin", d->plugin);
+	json_kcstr(&s->w, "shownColor", agent_color(d));
+	json_key(&s->w, "fields");
+	json_open(&s->w, '[');
+	agent_describe(d, show_put_field, s);
+	json_close(&s->w);
+	show_model(s, o);
+	show_tools(s);
+	show_overridden(s);
+	report_put_diagnostics(&s->w, d->diagnostics, d->diagnostic_count);
+	report_diagnostics(s->report, d->file, d->diagnostics, d->diagnostic_count);
+	show_prompt(s);
+	json_close(&s->w);
+}
+
+static int agents_show(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct settings *settings = NULL;
+	struct agent_registry *r = NULL;
+	int status = app_settings(call->services, &settings, call->err);
+
+	if (status == 0)
+		status = app_agents(call->services, &a, &r, call->err);
+	if (status == 0) {
+		struct show s = { .report = call->report,
+				  .w = json_out(&call->report->json),
+				  .registry = r,
+				  .entry = agent_registry_find(r, str_from(call->operands[0])),
+				  .settings = settings,
+				  .arena = &a };
+		if (s.entry)
+			write_show(&s, &call->services->options);
+		else
+			status = err_set(call->err, ERR_NOT_FOUND,
+					 "there is no agent '%.80s'; `cadre agents` lists them", call->operands[0]);
+		agent_registry_free(r);
+	}
+	settings_unref(settings);
+	return status;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------- */
+
+struct check {
+	struct cadre_report *report;
+	struct json_out w;
+	unsigned loaded, skipped, refused;
+};
+
+static void check_definition(struct check *k, const struct agent_definition *d)
+{
+	agent_check_json(&k->w, d);
+	if (d->refused)
+		report_line(k->report, CADRE_BAD, "%s: refused", d->file);
+	else if (!d->is_agent)
+		report_line(k->report, CADRE_NOTE, "%s: not an agent", d->file);
+	else
+		report_line(k->report, CADRE_GOOD, "%s: loaded as %s", d->file, d->name);
+	report_diagnostics(k->report, d->file, d->diagnostics, d->diagnostic_count);
+	k->refused += d->refused;
+	k->skipped += !d->refused && !d->is_agent;
+	k->loaded += !d->refused && d->is_agent;
+}
+
+/* A file without a definition: it could not even be read. */
+static void check_problem(struct check *k, const char *path, unsigned line, const char *message)
+{
+	json_open(&k->w, '{');
+	json_kcstr(&k->w, "file", path);
+	json_kbool(&k->w, "loaded", false);
+	json_kbool(&k->w, "is_agent", false);
+	json_key(&k->w, "diagnostics");
+	json_open(&k->w, '[');
+	json_open(&k->w, '{');
+	json_kcstr(&k->w, "level", "error");
+	report_put_line(&k->w, line);
+	json_kcstr(&k->w, "message", message);
+	json_close(&k->w);
+	json_close(&k->w);
+	json_close(&k->w);
+	report_line(k->report, CADRE_BAD, "%s: %s", path, message);
+	k->refused++;
+}
+
+static void check_fd(struct check *k, const char *path, int fd)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+	const char *slash = strrchr(path, '/');
+	struct str stem = str_from(slash ? slash + 1 : path);
+
+	if (file_read_fd(fd, LARGEST_FILE, &text, &err) < 0) {
+		check_problem(k, path, 0, err.text);
+		return;
+	}
+	if (str_ends(stem, STR(".md")))
+		stem.n -= 3;
+	struct agent_definition *d = agent_from_markdown(AGENT_PROJECT, path, arena_str(&a, stem).p, buf_str(&text));
+	check_definition(k, d);
+	agent_unref(d);
+}
+
+static void check_file(struct check *k, const char *path, int dir, const char *name)
+{
+	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		check_problem(k, path, 0, strerror(errno));
+	else
+		check_fd(k, path, fd);
+}
+
+static void check_on_file(void *data, const struct tree_file *file)
+{
+	check_file(data, file->path, file->dir, file->name);
+}
+
+static void check_on_problem(void *data, const char *path, const char *message)
+{
+	check_problem(data, path, 0, message);
+}
+
+static int check_path(struct check *k, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, ERR_USAGE, "%s: %m", path);
+	if (S_ISDIR(st.st_mode))
+		tree_walk(&(struct tree_walk){ .on_file = check_on_file, .on_problem = check_on_problem, .data = k },
+			  path);
+	else if (S_ISREG(st.st_mode))
+		check_file(k, path, AT_FDCWD, path);
+	else
+		return err_set(err, ERR_USAGE, "%s: neither a file nor a directory", path);
+	return 0;
+}
+
+static bool has_definition(const struct agent_registry *r, const char *path)
+{
+	for (size_t i = 0; i < r->looked_at_count; i++)
+		if (!strcmp(r->looked_at[i]->file, path))
+			return true;
+	return false;
+}
+
+static int check_places(struct check *k, struct services *sv, struct err *err)
+{
 	AUTO_ARENA struct arena a = { 0 };
 	struct agent_registry *r;
-	struct err err = { 0 };
+	int status = app_agents(sv, &a, &r, err);
 
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	int status = app_agents(sv, &a, &r, &err);
 	if (status < 0)
-		return api_status(status, &err, why, why_size);
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	put_list(&report->json, r);
-	add_active_rows(report, r);
-	add_hidden_rows(report, r);
-	add_failed_rows(report, r);
+		return status;
+	for (size_t i = 0; i < r->looked_at_count; i++)
+		if (r->looked_at[i]->source != AGENT_BUILT_IN)
+			check_definition(k, r->looked_at[i]);
+	for (size_t i = 0; i < r->failed_count; i++)
+		if (!has_definition(r, r->failed[i].path))
+			check_problem(k, r->failed[i].path, r->failed[i].line, r->failed[i].message);
+	for (size_t i = 0; i < r->all_count; i++)
+		if (r->all[i].hidden_by && r->all[i].hidden_by->place == r->all[i].place)
+			report_line(k->report, CADRE_WARN, "%s: not used: %s in the same place is an agent '%s' too",
+				    r->all[i].definition->file, r->all[i].hidden_by->definition->file,
+				    r->all[i].definition->name);
 	agent_registry_free(r);
-	*ret_report = report;
+	return 0;
+}
+
+static int agents_check(struct cadre_call *call)
+{
+	struct check k = { .report = call->report, .w = json_out(&call->report->json) };
+	int status = 0;
+
+	json_open(&k.w, '[');
+	for (size_t i = 0; status == 0 && i < call->count; i++)
+		status = check_path(&k, call->operands[i], call->err);
+	if (!call->count)
+		status = check_places(&k, call->services, call->err);
+	json_close(&k.w);
+	k.report->bad = k.refused > 0;
+	report_line(k.report, k.refused ? CADRE_BAD : CADRE_PLAIN, "%u loaded, %u not agents, %u refused", k.loaded,
+		    k.skipped, k.refused);
+	return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static int agents_memory(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct memory_places places = { 0 };
+	struct agent_registry *r = NULL;
+	const char *name = call->operands[0];
+	const char *cwd;
+	size_t files = 0;
+
+	if (options_directories(&call->services->options, &a, &cwd, &places.config_dir, call->err) < 0 ||
+	    app_agents(call->services, &a, &r, call->err) < 0)
+		return -(int)call->err->kind;
+	const char *root = git_root(&a, cwd);
+	places.project_dir = root ? root : cwd;
+	const struct agent_entry *entry = agent_registry_find(r, str_from(name));
+	int status =
+		entry ? agent_memory_save_snapshot(entry->definition, &places, &files, call->err)
+		      : err_set(call->err, ERR_NOT_FOUND, "there is no agent '%.80s'; `cadre agents` lists them", name);
+	if (status == 0) {
+		struct json_out w = json_out(&call->report->json);
+		json_open(&w, '{');
+		json_kcstr(&w, "name", entry->definition->name);
+		json_ki64(&w, "files", (int64_t)files);
+		json_close(&w);
+		report_line(call->report, CADRE_GOOD,
+			    "The memory of %s is in the project now, in .claude/agent-memory-snapshots: %zu file(s).",
+			    entry->definition->name, files);
+	}
+	agent_registry_free(r);
+	return status;
+}
+
+/* ---- new --------------------------------------------------------------------------------------------------------- */
+
+/* It becomes a file's name and a type that people write in calls and rules. */
+static bool is_good_name(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!letter && (i == 0 || (c != '-' && c != '_')))
+			return false;
+	}
+	return name.n > 0 && name.n <= LONGEST_NAME;
+}
+
+static int write_new(const char *path, struct str text, struct err *err)
+{
+	int status = file_make_parents(path, err);
+
+	if (status < 0)
+		return status;
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0 && errno == EEXIST)
+		return err_set(err, ERR_USAGE, "%s is there already", path);
+	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
+		return err_set(err, ERR_IO, "cannot write %s: %m", path);
+	return 0;
+}
+
+static int agents_new(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const char *name = call->operands[0];
+	const char *gap = strstr(agent_template_text, "NAME");
+	struct agent_sources sources;
+	int status = app_agent_sources(call->services, &a, &sources, call->err);
+
+	if (status < 0)
+		return status;
+	if (!is_good_name(str_from(name)))
+		return err_set(call->err, ERR_USAGE,
+			       "'%.80s' cannot be the name of an agent: expected letters, digits, "
+			       "'-' and '_', %d at most, the first a letter or digit",
+			       name, LONGEST_NAME);
+	const char *path = arena_printf(&a, "%s/.claude/agents/%s.md", sources.cwd, name);
+	buf_add(&text, agent_template_text, (size_t)(gap - agent_template_text));
+	buf_addf(&text, "%s%s", name, gap + strlen("NAME"));
+	status = write_new(path, buf_str(&text), call->err);
+	if (status < 0)
+		return status;
+	struct json_out w = json_out(&call->report->json);
+	json_open(&w, '{');
+	json_kcstr(&w, "name", name);
+	json_kcstr(&w, "file", path);
+	json_close(&w);
+	report_line(call->report, CADRE_GOOD,
+		    "%s is written. Edit its description and its text, then run "
+		    "`cadre agents check`.",
+		    path);
 	return 0;
 }

@@ -1,18 +1,56 @@
 /* SPDX-License-Identifier: MIT
- * config.c - `cadre config`: the settings that hold, and the keys that are known. */
-#include "product/command/config.h"
-#include "product/command/report.h"
+ * config.c - `cadre config`: the settings that hold, one key with what every layer says about it, and the keys that are known. */
+#include <strings.h>
+#include "product/command/command.h"
 #include "lib/io/file.h"
 #include "config/settings/settings_key.h"
 
-void app_put_origin(struct json_out *w, const struct settings_origin *origin)
+static int config_list(struct cadre_call *call);
+static int config_explain(struct cadre_call *call);
+static int config_get(struct cadre_call *call);
+static int config_keys(struct cadre_call *call);
+
+const struct cadre_command command_config = {
+	.name = "config",
+	.summary = "list, get and explain settings",
+	.help = "Usage: cadre config [list]          what is set, from which file and line; files that were looked for\n"
+		"       cadre config get KEY         one value, or its default; ends with 1 if there is none\n"
+		"       cadre config explain KEY     what every layer says about a key, and which one wins\n"
+		"       cadre config keys            every setting that is known, its default and meaning\n"
+		"\n"
+		"A key is a path such as model, permissions.deny or worktree.baseRef. The layers, the highest first:\n"
+		"  managed   /etc/claude-code/managed-settings.json, then managed-settings.d/*.json\n"
+		"  flag      --settings\n"
+		"  local     .claude/settings.local.json, here and at the root of the repository\n"
+		"  project   .claude/settings.json\n"
+		"  user      settings.json in CLAUDE_CONFIG_DIR, or in ~/.claude\n"
+		"Of texts, numbers and switches the highest one counts; objects are merged; lists are joined.\n"
+		"A file that is not valid JSON, or has a value of a wrong type, ends every command with 2.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre config explain permissions.allow\n"
+		"  cadre config get subagents.maxDepth\n"
+		"  cadre config list --setting-sources user\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, config_list },
+			{ "explain", "KEY", 0, config_explain },
+			{ "get", "KEY", 0, config_get },
+			{ "keys", "", 0, config_keys },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ "setting-sources", "settings", "trust-project", NULL },
+};
+
+static void put_origin(struct json_out *w, const struct settings_origin *origin)
 {
 	json_kcstr(w, "layer", settings_layer_name(origin->layer));
 	json_kcstr(w, "file", origin->file);
-	app_put_line(w, origin->line);
+	report_put_line(w, origin->line);
 }
 
-void app_origin_text(struct buf *out, const struct settings_origin *origin)
+static void add_origin(struct buf *out, const struct settings_origin *origin)
 {
 	buf_addstr(out, origin->file);
 	if (origin->line)
@@ -27,7 +65,7 @@ struct list {
 	const struct settings *settings;
 };
 
-static void count_parts(void *data, const struct settings_view *view)
+static void count_joined(void *data, const struct settings_view *view)
 {
 	*(size_t *)data += view->effect == EFFECT_JOINS;
 }
@@ -54,13 +92,13 @@ static void list_setting(void *data, const char *path, const struct setting_key 
 		list_odd(l, path, value);
 		return;
 	}
-	settings_explain(l->settings, path, count_parts, &more);
+	settings_explain(l->settings, path, count_joined, &more);
 	json_open(&l->w, '{');
 	json_kcstr(&l->w, "key", path);
 	json_kraw(&l->w, "value", json_raw(value));
-	app_put_origin(&l->w, &origin);
+	put_origin(&l->w, &origin);
 	json_close(&l->w);
-	app_origin_text(&from, &origin);
+	add_origin(&from, &origin);
 	if (more)
 		buf_addf(&from, " and %zu more", more - 1);
 	buf_add(&text, json_raw(value).p, json_raw(value).n);
@@ -89,48 +127,39 @@ static void list_notes(struct list *l)
 	for (size_t i = 0; i < count; i++) {
 		const struct settings_origin *at = &notes[i].origin;
 		json_open(&l->w, '{');
-		app_put_origin(&l->w, at);
+		put_origin(&l->w, at);
 		json_kcstr(&l->w, "message", notes[i].message);
 		json_close(&l->w);
 		report_line(l->report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column, notes[i].message);
 	}
 }
 
-static void list_all(struct list *l)
+static int config_list(struct cadre_call *call)
 {
-	json_open(&l->w, '{');
-	json_key(&l->w, "settings");
-	json_open(&l->w, '[');
-	report_row(l->report, CADRE_HEAD, "KEY", "LAYER", "FROM", "VALUE", NULL);
-	settings_each_set(l->settings, list_setting, l);
-	json_close(&l->w);
-	json_key(&l->w, "files");
-	json_open(&l->w, '[');
-	report_row(l->report, CADRE_HEAD, "LAYER", "STATE", "FILE, the highest first", NULL);
-	settings_explain(l->settings, "", list_file, l);
-	json_close(&l->w);
-	json_key(&l->w, "notes");
-	json_open(&l->w, '[');
-	list_notes(l);
-	json_close(&l->w);
-	json_close(&l->w);
-}
-
-int cadre_config_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
-{
-	struct services *sv = cadre_services(c);
+	struct list l = { .report = call->report, .w = json_out(&call->report->json) };
 	struct settings *s;
-	struct err err = { 0 };
+	int status = app_settings(call->services, &s, call->err);
 
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	int status = app_settings(sv, &s, &err);
 	if (status < 0)
-		return api_status(status, &err, why, why_size);
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	list_all(&(struct list){ report, json_out(&report->json), s });
+		return status;
+	l.settings = s;
+	json_open(&l.w, '{');
+	json_key(&l.w, "settings");
+	json_open(&l.w, '[');
+	report_row(l.report, CADRE_HEAD, "KEY", "LAYER", "FROM", "VALUE", NULL);
+	settings_each_set(s, list_setting, &l);
+	json_close(&l.w);
+	json_key(&l.w, "files");
+	json_open(&l.w, '[');
+	report_row(l.report, CADRE_HEAD, "LAYER", "STATE", "FILE, the highest first", NULL);
+	settings_explain(s, "", list_file, &l);
+	json_close(&l.w);
+	json_key(&l.w, "notes");
+	json_open(&l.w, '[');
+	list_notes(&l);
+	json_close(&l.w);
+	json_close(&l.w);
 	settings_unref(s);
-	*ret_report = report;
 	return 0;
 }
 
@@ -152,15 +181,12 @@ static void put_key(struct json_out *w, const struct setting_key *key, const cha
 	json_close(w);
 }
 
-int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
+static int config_keys(struct cadre_call *call)
 {
-	struct services *sv = cadre_services(c);
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	struct json_out w = json_out(&report->json);
+	struct json_out w = json_out(&call->report->json);
+
 	json_open(&w, '[');
-	report_row(report, CADRE_HEAD, "KEY", "DEFAULT", "MEANING", NULL);
+	report_row(call->report, CADRE_HEAD, "KEY", "DEFAULT", "MEANING", NULL);
 	for (size_t i = 0; i < setting_count; i++) {
 		const struct setting_key *key = &setting_table[i];
 		AUTO_BUF struct buf expected = { 0 };
@@ -169,10 +195,206 @@ int cadre_config_keys(struct cadre *c, struct cadre_report **ret_report, char *w
 		bool inert = key->flags & SETTING_NO_EFFECT;
 		AUTO_BUF struct buf meaning = { 0 };
 		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
-		report_row(report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path, key->fallback ? key->fallback : "",
-			   meaning.p, NULL);
+		report_row(call->report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path,
+			   key->fallback ? key->fallback : "", meaning.p, NULL);
 	}
 	json_close(&w);
-	*ret_report = report;
 	return 0;
+}
+
+static const char *const effects[] = {
+	[EFFECT_NO_FILE] = "no file",
+	[EFFECT_SILENT] = "-",
+	[EFFECT_IGNORED] = "ignored",
+	[EFFECT_HELD] = "held",
+	[EFFECT_OVERRIDDEN] = "overridden",
+	[EFFECT_JOINS] = "joined",
+	[EFFECT_WINS] = "wins",
+};
+
+/* The known key whose last name was given, or that was spelled in another case. */
+static const char *nearest_key(const char *name)
+{
+	for (size_t i = 0; i < setting_count; i++) {
+		const char *path = setting_table[i].path;
+		const char *dot = strrchr(path, '.');
+		if (!strcasecmp(path, name) || (dot && !strcasecmp(dot + 1, name)))
+			return path;
+	}
+	return NULL;
+}
+
+static int fail_unknown_key(const char *name, struct err *err)
+{
+	const char *near = nearest_key(name);
+
+	if (near)
+		return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (did you mean %s?)", name, near);
+	return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (cadre config keys lists them)", name);
+}
+
+/* A key that is neither known nor set. */
+static bool is_no_setting(const struct settings *s, const char *name)
+{
+	struct str path = str_from(name);
+
+	return !settings_get(s, name, NULL) && !setting_at_or_above(path) && !setting_is_group(path);
+}
+
+/* ---- get --------------------------------------------------------------------------------------------------------- */
+
+static void write_get(struct cadre_report *report, const struct settings *s, const char *name, const struct json *value,
+		      const char *fallback)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	struct json_out w = json_out(&report->json);
+	struct settings_origin origin;
+	struct str raw = value ? json_raw(value) : str_from(fallback);
+	struct str text = json_is(value, JSON_STRING) ? json_str(value, &scratch) : raw;
+
+	if (!value && raw.n > 1 && raw.p[0] == '"')
+		text = (struct str){ raw.p + 1, raw.n - 2 };
+	json_open(&w, '{');
+	json_kcstr(&w, "key", name);
+	json_kraw(&w, "value", raw);
+	if (settings_get(s, name, &origin))
+		put_origin(&w, &origin);
+	else
+		json_kcstr(&w, "layer", "default");
+	json_close(&w);
+	report_line(report, CADRE_PLAIN, STR_FMT, STR_ARG(text));
+}
+
+static int get_value(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
+{
+	const struct setting_key *key = setting_find(str_from(name));
+	const struct json *value = settings_get(s, name, NULL);
+
+	if (!value && !(key && key->fallback))
+		return err_set(err, ERR_NOT_FOUND, "%.80s is not set", name);
+	write_get(report, s, name, value, key ? key->fallback : NULL);
+	return 0;
+}
+
+/* ---- explain ----------------------------------------------------------------------------------------------------- */
+
+struct explain {
+	struct cadre_report *report;
+	struct json_out w;
+};
+
+static void explain_view(void *data, const struct settings_view *view)
+{
+	struct explain *e = data;
+	AUTO_BUF struct buf from = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct str raw = json_raw(view->value);
+
+	json_open(&e->w, '{');
+	put_origin(&e->w, &view->origin);
+	json_kraw(&e->w, "value", raw.n ? raw : STR("null"));
+	json_kcstr(&e->w, "effect", view->effect == EFFECT_SILENT ? "silent" : effects[view->effect]);
+	json_kcstr(&e->w, "why", view->why);
+	json_close(&e->w);
+	add_origin(&from, &view->origin);
+	buf_add(&text, raw.p, raw.n);
+	if (view->why)
+		buf_addf(&text, " (%s)", view->why);
+	report_row(e->report,
+		   view->effect == EFFECT_WINS ? CADRE_GOOD
+		   : view->value               ? CADRE_PLAIN
+					       : CADRE_NOTE,
+		   settings_layer_name(view->origin.layer), effects[view->effect], from.p, buf_str(&text).p, NULL);
+}
+
+static void explain_unknown(struct cadre_report *report, const char *name)
+{
+	const struct setting_key *map = setting_at_or_above(str_from(name));
+
+	if (map)
+		report_line(report, CADRE_PLAIN, "%s, part of %s: %s", name, map->path, map->summary);
+	else if (setting_is_group(str_from(name)))
+		report_line(report, CADRE_PLAIN, "%s: a group of settings", name);
+	else
+		report_line(report, CADRE_WARN, "%s: not a setting that is known here; it has no effect", name);
+}
+
+static void explain_key(struct explain *e, const char *name, const struct setting_key *key)
+{
+	AUTO_BUF struct buf expected = { 0 };
+
+	json_kcstr(&e->w, "key", name);
+	json_kbool(&e->w, "known", setting_at_or_above(str_from(name)) || setting_is_group(str_from(name)));
+	json_kbool(&e->w, "effect", !key || !(key->flags & SETTING_NO_EFFECT));
+	json_kcstr(&e->w, "summary", key ? key->summary : NULL);
+	json_kraw(&e->w, "default", key && key->fallback ? str_from(key->fallback) : STR("null"));
+	if (!key) {
+		explain_unknown(e->report, name);
+		return;
+	}
+	setting_expected(&expected, key);
+	report_line(e->report, CADRE_PLAIN, "%s: %s", key->path, key->summary);
+	report_line(e->report, CADRE_NOTE, "expects %s%s%s", expected.p, key->fallback ? "; default " : "",
+		    key->fallback ? key->fallback : "");
+	if (key->flags & SETTING_NO_EFFECT)
+		report_line(e->report, CADRE_WARN,
+			    "no effect: other programs have this setting, this version does not act on it");
+	if (key->strictness)
+		report_line(e->report, CADRE_NOTE, "the strictest value counts, whichever layer says it");
+	if (key->flags & SETTING_OURS)
+		report_line(e->report, CADRE_NOTE, "cadre's own: other programs ignore it");
+	if (key->flags & SETTING_AT_START)
+		report_line(e->report, CADRE_NOTE, "a change counts for the next session");
+}
+
+static int explain_layers(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
+{
+	struct explain e = { report, json_out(&report->json) };
+	const struct setting_key *key = setting_find(str_from(name));
+	struct str value = json_raw(settings_get(s, name, NULL));
+
+	json_open(&e.w, '{');
+	explain_key(&e, name, key);
+	json_kraw(&e.w, "value", value.n ? value : STR("null"));
+	json_key(&e.w, "layers");
+	json_open(&e.w, '[');
+	report_row(report, CADRE_HEAD, "LAYER", "EFFECT", "FROM", "VALUE", NULL);
+	settings_explain(s, name, explain_view, &e);
+	json_close(&e.w);
+	json_close(&e.w);
+	if (value.n)
+		report_line(report, CADRE_PLAIN, "in force: " STR_FMT, STR_ARG(value));
+	else if (key && key->fallback)
+		report_line(report, CADRE_PLAIN, "in force: %s (the default)", key->fallback);
+	else
+		report_line(report, CADRE_PLAIN, "not set");
+	(void)err;
+	return 0;
+}
+
+/* Runs fn with the settings and the key that was named. */
+static int with_key(struct cadre_call *call,
+		    int (*fn)(const struct settings *s, const char *key, struct cadre_report *report, struct err *err))
+{
+	struct settings *s;
+	int status = app_settings(call->services, &s, call->err);
+
+	if (status < 0)
+		return status;
+	if (is_no_setting(s, call->operands[0]))
+		status = fail_unknown_key(call->operands[0], call->err);
+	else
+		status = fn(s, call->operands[0], call->report, call->err);
+	settings_unref(s);
+	return status;
+}
+
+static int config_get(struct cadre_call *call)
+{
+	return with_key(call, get_value);
+}
+
+static int config_explain(struct cadre_call *call)
+{
+	return with_key(call, explain_layers);
 }

@@ -1,36 +1,200 @@
 /* SPDX-License-Identifier: MIT
  * logs.c - `cadre logs`: the transcript of a child, as it is or as it grows. A follower waits for the file to change; it looks
  * at the process only when nothing has changed for a while, because one that was killed changes nothing any more. */
-#include "product/command/logs.h"
-#include "product/command/report.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
+#include "product/command/command.h"
+#include "product/command/logs.h"
 #include "product/observe/control.h"
 #include "product/command/tasks.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json.h"
 
 enum { QUIET_MS = 1000, CHUNK = 65536 };
+enum { INPUT_LIMIT = 120, RESULT_LIMIT = 400, RESULT_LINES = 6, THOUGHT_LIMIT = 300 };
+
+static int logs_run(struct cadre_call *call);
+
+const struct cadre_command command_logs = {
+	.name = "logs",
+	.summary = "what an agent said and did",
+	.help = "Usage: cadre logs AGENT       its transcript for people: texts, tools, results cut short\n"
+		"       cadre logs -f AGENT    follows it until it ends\n"
+		"\n"
+		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. With --json the lines of the\n"
+		"transcript are printed as they are.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "", "AGENT", CADRE_COMMAND_BLOCKS, logs_run },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { "follow", NULL, 'f', .help = "Follow the agent until it ends." },
+						  { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+/* ---- what a line says --------------------------------------------------------------------------------------------- */
+
+/* At most so many lines and bytes, each behind indent; says how much is left out. */
+static void add_cut(struct buf *out, struct str text, size_t limit, unsigned lines, const char *indent)
+{
+	struct str rest = utf8_cut(str_trim(text), limit);
+	size_t shown = 0;
+
+	for (; rest.p && lines; lines--) {
+		struct str line = str_cut(&rest, '\n');
+		buf_addf(out, "%s%s" STR_FMT, out->n ? "\n" : "", indent, STR_ARG(line));
+		shown += line.n + 1;
+	}
+	size_t all = str_trim(text).n;
+	if (shown < all) {
+		buf_addf(out, "\n%s... (", indent);
+		buf_addcount(out, (int64_t)(all - shown));
+		buf_addstr(out, " more bytes)");
+	}
+}
+
+static void add_said(struct cadre_report *piece, const char *who, struct str text)
+{
+	text = str_trim(text);
+	if (!text.n)
+		return;
+	report_line(piece, CADRE_HEAD, "%s", who);
+	report_line(piece, CADRE_PLAIN, STR_FMT, STR_ARG(text));
+}
+
+static void add_thought(struct cadre_report *piece, struct str text)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	if (!str_trim(text).n)
+		return;
+	add_cut(&b, text, THOUGHT_LIMIT, RESULT_LINES, "  ");
+	report_line(piece, CADRE_NOTE, "%s", b.p);
+}
+
+/* The first text of the input says the most: a path, a command, a pattern. */
+static void add_call(struct cadre_report *piece, const struct json *block, struct arena *a)
+{
+	const struct json *input = json_get(block, "input");
+	struct str text = { "", 0 };
+
+	for (struct json_member m = json_members(input); m.key && !text.n; m = json_member_next(input, m))
+		text = str_trim(json_str(m.value, a));
+	struct str rest = text;
+	struct str line = utf8_cut(str_cut(&rest, '\n'), INPUT_LIMIT);
+	report_line(piece, CADRE_GOOD, "* " STR_FMT " " STR_FMT "%s", STR_ARG(json_str(json_get(block, "name"), a)),
+		    STR_ARG(line), line.n < text.n ? " ..." : "");
+}
+
+static struct str result_text(const struct json *content, struct arena *a)
+{
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
+		if (json_str_is(json_get(b, "type"), "text"))
+			return json_str(json_get(b, "text"), a);
+	return json_str(content, a);
+}
+
+static void add_result(struct cadre_report *piece, const struct json *block, struct arena *a)
+{
+	struct str text = result_text(json_get(block, "content"), a);
+	AUTO_BUF struct buf b = { 0 };
+
+	add_cut(&b, text, RESULT_LIMIT, RESULT_LINES, "  | ");
+	report_line(piece, json_bool(json_get(block, "is_error")) ? CADRE_BAD : CADRE_NOTE, "%s", buf_str(&b).p);
+}
+
+static void add_line_block(struct cadre_report *piece, const char *who, const struct json *block, struct arena *a)
+{
+	const struct json *type = json_get(block, "type");
+
+	if (json_str_is(type, "text"))
+		add_said(piece, who, json_str(json_get(block, "text"), a));
+	else if (json_str_is(type, "thinking"))
+		add_thought(piece, json_str(json_get(block, "thinking"), a));
+	else if (json_str_is(type, "tool_use"))
+		add_call(piece, block, a);
+	else if (json_str_is(type, "tool_result"))
+		add_result(piece, block, a);
+}
+
+static void add_line_message(struct cadre_report *piece, const char *who, const struct json *root, struct arena *a)
+{
+	const struct json *content = json_get(json_get(root, "message"), "content");
+
+	if (json_is(content, JSON_STRING))
+		add_said(piece, who, json_str(content, a));
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
+		add_line_block(piece, who, b, a);
+}
+
+static void add_end(struct cadre_report *piece, const struct json *end, struct arena *a)
+{
+	AUTO_BUF struct buf b = { 0 };
+	int64_t turns = 0, tool_uses = 0;
+
+	(void)json_i64(json_get(end, "turns"), &turns);
+	(void)json_i64(json_get(end, "toolUses"), &tool_uses);
+	buf_addf(&b, "Ended: " STR_FMT " (%lld turns, %lld tool calls", STR_ARG(json_str(json_get(end, "state"), a)),
+		 (long long)turns, (long long)tool_uses);
+	buf_addf(&b, ", $%.4f)", json_double(json_get(end, "costUSD")));
+	report_line(piece, CADRE_HEAD, "%s", b.p);
+}
+
+void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
+		return;
+	const struct json *type = json_get(root, "type");
+	if (json_str_is(type, "agent-end")) {
+		*ret_end = true;
+		add_end(piece, json_get(root, "end"), &a);
+		return;
+	}
+	*ret_end = false;
+	if (json_str_is(type, "fork-origin"))
+		report_line(piece, CADRE_NOTE, "(goes on from the conversation of its parent)");
+	else if (json_str_is(type, "user") && json_bool(json_get(root, "isMeta")) && !json_get(root, "origin"))
+		return; /* the environment and instructions, the same for all */
+	else if (json_str_is(type, "user"))
+		add_line_message(piece, json_get(root, "origin") ? "notification" : "user", root, &a);
+	else if (json_str_is(type, "assistant"))
+		add_line_message(piece, "assistant", root, &a);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 struct logs {
 	int fd;
 	struct buf in; /* a line that is not whole yet */
 	bool ended;    /* the last line says so */
-	bool stopped;  /* whoever listens has had enough */
-	cadre_log_fn *fn;
-	void *data;
+	bool stopped;  /* the host has had enough */
+	struct cadre_call *call;
+	struct json_out w; /* of the report, if the host does not take pieces */
 };
 
 static void give_line(struct logs *l, struct str line)
 {
-	struct cadre_report piece = { 0 };
+	struct cadre_call *call = l->call;
 
-	buf_add(&piece.json, line.p, line.n);
-	logs_line(&piece, line, &l->ended);
-	l->stopped = l->fn(&piece, l->data) != 0;
-	buf_release(&piece.json);
-	free(piece.rows);
-	arena_release(&piece.arena);
+	if (!call->io->on_piece) {
+		json_put_raw(&l->w, line);
+		logs_line(call->report, line, &l->ended);
+		return;
+	}
+	struct cadre_report *piece = xcalloc(1, sizeof *piece);
+	buf_add(&piece->json, line.p, line.n);
+	logs_line(piece, line, &l->ended);
+	l->stopped = call->io->on_piece(piece, call->io->data) != 0;
+	cadre_report_free(piece);
 }
 
 static void give_lines(struct logs *l)
@@ -89,7 +253,7 @@ static bool session_lives(const char *socket)
 	return fd >= 0;
 }
 
-static int follow(struct logs *l, const char *path, const char *socket, struct err *err)
+static int follow_file(struct logs *l, const char *path, const char *socket, struct err *err)
 {
 	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC);
 
@@ -109,51 +273,33 @@ static int follow(struct logs *l, const char *path, const char *socket, struct e
 	return 0;
 }
 
-static int find(struct services *sv, struct task_list *l, const char *agent, struct found_task *ret, struct err *err)
-{
-	struct task_places places;
-
-	if (task_places(sv, &l->arena, &places, err) < 0 || task_list_add_live(l, err) < 0 ||
-	    task_list_add_past(l, places.config_dir, err) < 0)
-		return -(int)err->kind;
-	task_list_add_forgotten(l, places.project_dir, false);
-	if (task_list_find(l, agent, NULL, ret, err) < 0)
-		return -(int)err->kind;
-	if (!ret->row->transcript[0])
-		return err_set(err, ERR_NOT_FOUND, "agent %s keeps no transcript (--no-session-persistence)",
-			       ret->row->agent);
-	return 0;
-}
-
-static int logs(struct services *sv, const char *agent, bool follows, struct logs *l, struct err *err)
+static int logs_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list list = { 0 };
+	struct logs l = { .call = call, .w = json_out(&call->report->json) };
+	struct task_places places;
 	struct found_task found;
+	struct err *err = call->err;
 
-	if (find(sv, &list, agent, &found, err) < 0)
+	if (task_places(call->services, &list.arena, &places, err) < 0 || task_list_add_live(&list, err) < 0 ||
+	    task_list_add_past(&list, places.config_dir, err) < 0)
 		return -(int)err->kind;
-	l->fd = open(found.row->transcript, O_RDONLY | O_CLOEXEC);
-	if (l->fd < 0)
+	task_list_add_forgotten(&list, places.project_dir, false);
+	if (task_list_find(&list, call->operands[0], NULL, &found, err) < 0)
+		return -(int)err->kind;
+	if (!found.row->transcript[0])
+		return err_set(err, ERR_NOT_FOUND, "agent %s keeps no transcript (--no-session-persistence)",
+			       found.row->agent);
+	l.fd = open(found.row->transcript, O_RDONLY | O_CLOEXEC);
+	if (l.fd < 0)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", found.row->transcript);
-	int status = read_on(l, err);
-	if (status == 0 && follows && task_is_running(&found) && !l->stopped)
-		status = follow(l, found.row->transcript, found.session->socket, err);
-	close(l->fd);
-	buf_release(&l->in);
+	call->told = call->io->on_piece != NULL;
+	json_open(&l.w, '[');
+	int status = read_on(&l, err);
+	if (status == 0 && args_has(&call->args, "follow") && task_is_running(&found) && !l.stopped)
+		status = follow_file(&l, found.row->transcript, found.session->socket, err);
+	json_close(&l.w);
+	close(l.fd);
+	buf_release(&l.in);
 	return status;
-}
-
-int cadre_logs(struct cadre *c, const char *agent, int follow_it, cadre_log_fn *fn, void *data, char *why,
-	       size_t why_size)
-{
-	struct services *sv = cadre_services(c);
-	struct logs l = { .fn = fn, .data = data };
-	struct err err = { 0 };
-
-	if (!sv || !agent || !fn)
-		return CADRE_USAGE;
-	int status = services_may_block(sv, &err);
-	if (status == 0)
-		status = logs(sv, agent, follow_it, &l, &err);
-	return api_status(status, &err, why, why_size);
 }

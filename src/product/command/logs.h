@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * logs.h - a line of a transcript for people, between logs.c and logs_line.c. */
+ * logs.h - a line of a transcript for people. */
 #pragma once
 #include "product/command/report.h"
 #include "lib/base/str.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * marketplaces.c - gets marketplaces, checks them against managed settings, and records them. */
+ * marketplaces.c - `cadre plugin marketplace`: gets marketplaces, checks them against managed settings, records and lists them. */
+#include <sys/stat.h>
+#include "product/command/command.h"
 #include "product/command/marketplaces.h"
-#include "defs/policy/sources.h"
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/git_clone.h"
 #include "defs/plugin/market_policy.h"
 #include "defs/plugin/npm_pack.h"
-#include <sys/stat.h>
 
 /* ---- the room ---------------------------------------------------------------------------------------------------- */
 
@@ -117,8 +117,9 @@ static bool is_shorthand(struct str what)
 	return plugin_name_is_good(owner) && what.p && plugin_name_is_good(what);
 }
 
-/* `ADDRESS#REF`. Repositories at GitHub are known by owner and name, so that rules about them fit whatever was typed. */
-int market_source_write(struct market_room *room, const char *what, struct buf *out, struct err *err)
+/* From the words of a person: a directory, `ADDRESS#REF`, or OWNER/NAME; out gets the source as JSON. Repositories at GitHub are
+ * known by owner and name, so that rules about them fit whatever was typed. */
+static int market_source_write(struct market_room *room, const char *what, struct buf *out, struct err *err)
 {
 	static const char github[] = "https://github.com/";
 	struct str ref = str_from(what);
@@ -154,8 +155,8 @@ static int check_allowed(struct market_room *room, const char *name, const struc
 		   : 0;
 }
 
-static int check_name(struct market_room *room, const struct marketplace *m, const struct json *source,
-		      const char *expected, struct err *err)
+static int check_market_name(struct market_room *room, const struct marketplace *m, const struct json *source,
+			     const char *expected, struct err *err)
 {
 	const struct known_marketplace *known = plugin_records_market(&room->records, m->name);
 
@@ -168,8 +169,8 @@ static int check_name(struct market_room *room, const struct marketplace *m, con
 	return check_allowed(room, m->name, source, err);
 }
 
-static int record(struct market_room *room, struct marketplace *m, const struct json *source, const char *dir,
-		  const char **ret_name, struct err *err)
+static int record_found(struct market_room *room, struct marketplace *m, const struct json *source, const char *dir,
+			const char **ret_name, struct err *err)
 {
 	int status = record_market(room->plugins_dir, m->name, json_raw(source), dir, err);
 
@@ -187,8 +188,8 @@ static int add_directory(struct market_room *room, const struct json *source, co
 		return err_set(err, ERR_USAGE, "the source of a marketplace needs an absolute path");
 	int status = marketplace_read(&m, path, err);
 	if (status == 0)
-		status = check_name(room, &m, source, expected, err);
-	return status < 0 ? status : record(room, &m, source, m.dir, ret_name, err);
+		status = check_market_name(room, &m, source, expected, err);
+	return status < 0 ? status : record_found(room, &m, source, m.dir, ret_name, err);
 }
 
 static int put_clone(struct market_room *room, const struct json *source, const char *temp, const char *expected,
@@ -198,12 +199,12 @@ static int put_clone(struct market_room *room, const struct json *source, const 
 	int status = marketplace_read(&m, temp, err);
 
 	if (status == 0)
-		status = check_name(room, &m, source, expected, err);
+		status = check_market_name(room, &m, source, expected, err);
 	if (status < 0)
 		return status;
 	const char *home = arena_printf(&room->arena, "%s/marketplaces/%s", room->plugins_dir, m.name);
 	status = directory_put(temp, home, err);
-	return status < 0 ? status : record(room, &m, source, home, ret_name, err);
+	return status < 0 ? status : record_found(room, &m, source, home, ret_name, err);
 }
 
 static int add_repository(struct market_room *room, const struct json *source, const char *expected,
@@ -223,8 +224,10 @@ static int add_repository(struct market_room *room, const struct json *source, c
 	return status;
 }
 
-int market_add(struct market_room *room, struct str source_json, const char *expected, const char **ret_name,
-	       struct err *err)
+/* Gets, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in
+ * the room's arena. */
+static int market_add(struct market_room *room, struct str source_json, const char *expected, const char **ret_name,
+		      struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct str text = arena_str(&room->arena, source_json);
@@ -272,4 +275,150 @@ int market_open(struct market_room *room, const char *name, struct marketplace *
 			       "there is no marketplace %s: cadre plugin marketplace add PATH or ADDRESS", name);
 	status = check_allowed(room, name, known->source, err);
 	return status < 0 ? status : marketplace_read(ret_market, known->dir, err);
+}
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+static void put_offers(struct json_out *w, const struct marketplace *m)
+{
+	json_key(w, "plugins");
+	json_open(w, '[');
+	for (size_t i = 0; i < m->count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "name", m->plugins[i].name);
+		json_kcstr(w, "version", m->plugins[i].version);
+		json_kcstr(w, "description", m->plugins[i].description);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void add_offers(struct cadre_report *r, const struct marketplace *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		AUTO_BUF struct buf id = { 0 };
+		buf_addf(&id, "  %s@%s", m->plugins[i].name, m->name);
+		report_row(r, CADRE_PLAIN, id.p, m->plugins[i].version ? m->plugins[i].version : "",
+			   m->plugins[i].description ? m->plugins[i].description : "", NULL);
+	}
+}
+
+static void list_market(struct cadre_report *r, struct json_out *w, const struct known_marketplace *k)
+{
+	AUTO_MARKETPLACE struct marketplace m = { 0 };
+	struct err err = { 0 };
+	int status = marketplace_read(&m, k->dir, &err);
+
+	json_open(w, '{');
+	json_kcstr(w, "name", k->name);
+	json_kraw(w, "source", json_raw(k->source));
+	json_kcstr(w, "dir", k->dir);
+	json_kcstr(w, "error", status < 0 ? err.text : NULL);
+	put_offers(w, &m);
+	json_close(w);
+	report_line(r, CADRE_HEAD, "%s (%s)", k->name, k->dir);
+	if (status < 0)
+		report_line(r, CADRE_BAD, "  %s", err.text);
+	add_offers(r, &m);
+}
+
+int marketplace_list(struct cadre_call *call)
+{
+	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	struct json_out w = json_out(&call->report->json);
+
+	if (market_room_open(&room, call->services, call->err) < 0)
+		return -(int)call->err->kind;
+	json_open(&w, '[');
+	for (size_t i = 0; i < room.records.known_count; i++)
+		list_market(call->report, &w, &room.records.known[i]);
+	json_close(&w);
+	if (!room.records.known_count)
+		report_line(call->report, CADRE_NOTE,
+			    "No marketplace is known: cadre plugin marketplace add PATH or ADDRESS.");
+	return 0;
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
+
+static void tell_market(struct cadre_report *r, const char *name, const char *did)
+{
+	struct json_out w = json_out(&r->json);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "name", name);
+	json_kcstr(&w, "did", did);
+	json_close(&w);
+	report_line(r, CADRE_GOOD, "The marketplace %s was %s.", name, did);
+}
+
+int marketplace_add(struct cadre_call *call)
+{
+	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	AUTO_BUF struct buf source = { 0 };
+	const char *name;
+
+	if (market_room_open(&room, call->services, call->err) < 0 ||
+	    market_source_write(&room, call->operands[0], &source, call->err) < 0 ||
+	    market_add(&room, buf_str(&source), NULL, &name, call->err) < 0)
+		return -(int)call->err->kind;
+	tell_market(call->report, name, "added");
+	return 0;
+}
+
+/* A clone is ours and goes with it; a directory of the user stays. */
+int marketplace_remove(struct cadre_call *call)
+{
+	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	const char *name = call->operands[0];
+
+	if (market_room_open(&room, call->services, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct known_marketplace *known = plugin_records_market(&room.records, name);
+	const char *ours = path_join(&room.arena, room.plugins_dir, "marketplaces");
+	if (!known)
+		return err_set(call->err, ERR_NOT_FOUND, "there is no marketplace %s", name);
+	int status = record_no_market(room.plugins_dir, name, call->err);
+	if (status == 0 && path_is_inside(known->dir, ours) && strcmp(known->dir, ours) != 0)
+		status = directory_remove(known->dir, call->err);
+	if (status == 0)
+		tell_market(call->report, name, "removed");
+	return status;
+}
+
+static int update_one(struct market_room *room, const char *name, struct err *err)
+{
+	const struct known_marketplace *known = plugin_records_market(&room->records, name);
+
+	if (!known)
+		return err_set(err, ERR_NOT_FOUND, "there is no marketplace %s", name);
+	return market_add(room, json_raw(known->source), name, &name, err);
+}
+
+/* Each is tried; one that cannot be reached does not keep the others old. */
+int marketplace_update(struct cadre_call *call)
+{
+	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	struct json_out w = json_out(&call->report->json);
+	const char *name = call->operands[0];
+
+	if (market_room_open(&room, call->services, call->err) < 0)
+		return -(int)call->err->kind;
+	size_t count = name ? 1 : room.records.known_count;
+	const char **names = arena_calloc(&room.arena, (count + 1) * sizeof *names);
+	for (size_t i = 0; i < count; i++)
+		names[i] = name ? name : arena_strdup(&room.arena, room.records.known[i].name);
+	json_open(&w, '[');
+	for (size_t i = 0; i < count; i++) {
+		struct err why = { 0 };
+		int status = update_one(&room, names[i], &why);
+		json_open(&w, '{');
+		json_kcstr(&w, "name", names[i]);
+		json_kcstr(&w, "error", status < 0 ? why.text : NULL);
+		json_close(&w);
+		call->report->bad |= status < 0;
+		report_line(call->report, status < 0 ? CADRE_BAD : CADRE_GOOD, "%s: %s", names[i],
+			    status < 0 ? why.text : "updated");
+	}
+	json_close(&w);
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * marketplaces.h - how a runtime gets hold of marketplaces and of what they offer. */
 #pragma once
+#include "product/command/command.h"
 #include "defs/policy/plugins.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/record.h"
@@ -22,11 +23,11 @@ void market_room_release(struct market_room *room);
  * directory below it. */
 int market_fetch(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
 		 struct err *err);
-/* From the words of a person: a directory, an address, or OWNER/NAME; out gets the source as JSON. */
-int market_source_write(struct market_room *room, const char *what, struct buf *out, struct err *err);
-/* Gets, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in
- * the room's arena. */
-int market_add(struct market_room *room, struct str source_json, const char *expected, const char **ret_name,
-	       struct err *err);
 /* A known marketplace, or one that extraKnownMarketplaces declares, which is then added. */
 int market_open(struct market_room *room, const char *name, struct marketplace *ret_market, struct err *err);
+
+/* The words of `cadre plugin marketplace` */
+int marketplace_list(struct cadre_call *call);
+int marketplace_add(struct cadre_call *call);
+int marketplace_remove(struct cadre_call *call);
+int marketplace_update(struct cadre_call *call);

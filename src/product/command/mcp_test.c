@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, tells what it offers, and hangs up. A server
- * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. */
-#include "product/command/report.h"
+ * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. And `cadre mcp serve`. */
+#include "product/command/command.h"
 #include "product/session/mcp_config.h"
 #include "product/session/servers.h"
 #include "lib/git/git_head.h"
+#include "product/command/mcp.h"
 
 enum { MOST_LOG_BYTES = 4096 };
 
@@ -13,15 +14,14 @@ struct trial {
 	struct mcp_env env;
 	struct mcp_server *server; /* reference */
 	struct mcp_client *client; /* owned until it is closed */
-	cadre_visit_fn *visit;
-	void *data;
+	const struct cadre_command_io *io;
 	struct buf log; /* the server's last words, a line each */
 	bool over;      /* it is known how it ends */
 };
 
 /* ---- which server ------------------------------------------------------------------------------------------------ */
 
-static void write_entry(struct buf *out, const char *transport, const char *const *words)
+static void write_test_entry(struct buf *out, const char *transport, const char *const *words)
 {
 	struct json_out w = json_out(out);
 	bool stdio = !strcmp(transport, "stdio");
@@ -46,7 +46,7 @@ static int make_server(struct trial *t, const char *transport, const char *const
 	AUTO_BUF struct buf json = { 0 };
 	struct mcp_entry entry = { .name = STR("test"), .scope = MCP_SCOPE_FLAG };
 
-	write_entry(&json, transport, words);
+	write_test_entry(&json, transport, words);
 	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
 	    mcp_server_read(&entry, NULL, &t->server, NULL, err) < 0)
 		return -(int)err->kind;
@@ -103,7 +103,7 @@ static void open_url(void *data, const char *url)
 	struct child *child;
 	struct err err = { 0 };
 
-	if (t->visit(url, t->data))
+	if (t->io->on_visit(url, t->io->data))
 		(void)spawn_start(t->services->spawner, &(struct child_options){ .argv = argv }, &handlers, NULL,
 				  &child, &err);
 }
@@ -137,7 +137,7 @@ static void hang_up(struct trial *t)
 
 /* ---- what it offers, for programs -------------------------------------------------------------------------------- */
 
-static void text_if(struct json_out *w, const char *key, const char *text)
+static void put_text_if(struct json_out *w, const char *key, const char *text)
 {
 	if (text[0])
 		json_kcstr(w, key, text);
@@ -151,8 +151,8 @@ static void put_tools(struct json_out *w, const struct mcp_catalog *c)
 		const struct mcp_tool *tool = &c->tools[i];
 		json_open(w, '{');
 		json_kcstr(w, "name", tool->name);
-		text_if(w, "title", tool->title);
-		text_if(w, "description", tool->description);
+		put_text_if(w, "title", tool->title);
+		put_text_if(w, "description", tool->description);
 		json_kraw(w, "inputSchema", str_from(tool->schema));
 		json_kbool(w, "readOnly", tool->read_only);
 		json_close(w);
@@ -168,8 +168,8 @@ static void put_prompts(struct json_out *w, const struct mcp_catalog *c)
 		const struct mcp_prompt *prompt = &c->prompts[i];
 		json_open(w, '{');
 		json_kcstr(w, "name", prompt->name);
-		text_if(w, "title", prompt->title);
-		text_if(w, "description", prompt->description);
+		put_text_if(w, "title", prompt->title);
+		put_text_if(w, "description", prompt->description);
 		json_key(w, "arguments");
 		json_open(w, '[');
 		for (size_t k = 0; k < prompt->argument_count; k++) {
@@ -200,7 +200,7 @@ static void put_offer(struct json_out *w, const struct mcp_catalog *c)
 	json_kcstr(w, "name", c->server_name);
 	json_kcstr(w, "version", c->server_version);
 	json_close(w);
-	text_if(w, "instructions", c->instructions);
+	put_text_if(w, "instructions", c->instructions);
 	put_tools(w, c);
 	put_prompts(w, c);
 	put_resources(w, c);
@@ -223,7 +223,7 @@ static void put_trial(struct json_out *w, const struct trial *t, const struct mc
 
 /* ---- the same for people ----------------------------------------------------------------------------------------- */
 
-static void row_of(struct cadre_report *r, const char *kind, const char *name, const char *text)
+static void add_offer_row(struct cadre_report *r, const char *kind, const char *name, const char *text)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct str rest = str_from(text);
@@ -235,13 +235,13 @@ static void row_of(struct cadre_report *r, const char *kind, const char *name, c
 
 static void tell_offer(struct cadre_report *r, const struct mcp_catalog *c)
 {
-	row_of(r, "server", c->server_name, c->server_version);
+	add_offer_row(r, "server", c->server_name, c->server_version);
 	for (size_t i = 0; i < c->tool_count; i++)
-		row_of(r, "tool", c->tools[i].name, c->tools[i].description);
+		add_offer_row(r, "tool", c->tools[i].name, c->tools[i].description);
 	for (size_t i = 0; i < c->prompt_count; i++)
-		row_of(r, "prompt", c->prompts[i].name, c->prompts[i].description);
+		add_offer_row(r, "prompt", c->prompts[i].name, c->prompts[i].description);
 	for (size_t i = 0; i < c->resource_count; i++)
-		row_of(r, "resource", c->resources[i].uri, c->resources[i].name);
+		add_offer_row(r, "resource", c->resources[i].uri, c->resources[i].name);
 }
 
 static void tell_log(struct cadre_report *r, const struct trial *t)
@@ -286,40 +286,61 @@ static int open_place(struct services *sv, struct arena *a, const char **ret_cwd
 	return app_open_servers(sv, err);
 }
 
-static void try_server(struct trial *t, struct arena *a, const char *cwd, struct cadre_report *report)
+static void try_server(struct trial *t, struct arena *a, const char *cwd, bool can_visit, struct cadre_report *report)
 {
 	const char *root = git_root(a, cwd);
 
 	t->env = t->services->server_env;
 	t->env.cwd = cwd;
 	t->env.project_dir = root ? root : cwd;
-	t->env.open_url = t->visit ? open_url : NULL;
+	t->env.open_url = can_visit ? open_url : NULL;
 	t->env.data = t;
 	connect_now(t);
 	report_trial(report, t);
 	hang_up(t);
 }
 
-int cadre_mcp_test(struct cadre *c, const char *name, const char *transport, const char *const *words,
-		   cadre_visit_fn *visit, void *data, struct cadre_report **ret_report, char *why, size_t why_size)
+int mcp_test(struct cadre_call *call)
 {
-	struct services *sv = cadre_services(c);
 	AUTO_ARENA struct arena a = { 0 };
-	struct trial t = { .services = sv, .visit = visit, .data = data };
-	struct err err = { 0 };
+	struct trial t = { .services = call->services, .io = call->io };
+	const char *transport = args_value(&call->args, "transport");
+	const char *url = args_value(&call->args, "url");
+	bool login = !strcmp(call->word->name, "login");
+	bool is_program = !url && call->args.plain_words == 1 && call->count;
 	const char *cwd;
 
-	if (!sv || !ret_report || !name == !(transport && words && words[0]))
-		return CADRE_USAGE;
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = services_may_block(sv, &err);
+	if (url ? call->count > 0 : !is_program && call->count != 1)
+		return command_fail_usage(call, "NAME, --url URL, or -- COMMAND [ARG...]");
+	int status = open_place(call->services, &a, &cwd, call->err);
+	if (status == 0 && url)
+		status = make_server(&t, transport ? transport : "http", (const char *const[]){ url, NULL }, call->err);
+	else if (status == 0)
+		status = is_program ? make_server(&t, "stdio", call->operands, call->err)
+				    : find_server(&t, call->operands[0], call->err);
 	if (status == 0)
-		status = open_place(sv, &a, &cwd, &err);
-	if (status == 0)
-		status = name ? find_server(&t, name, &err) : make_server(&t, transport, words, &err);
-	if (status == 0)
-		try_server(&t, &a, cwd, report);
+		try_server(&t, &a, cwd, call->io->on_visit && (login || call->io->attended), call->report);
 	mcp_server_unref(t.server);
 	buf_release(&t.log);
-	return app_give_report(status, report, ret_report, &err, why, why_size);
+	return status;
+}
+
+/* Servers of the place are left out: one of them may be this very command. */
+int mcp_serve(struct cadre_call *call)
+{
+	struct cadre *c = call->services->owner;
+	char why[sizeof call->err->text] = "";
+	int in, out;
+
+	if (!call->io->on_serve)
+		return err_set(call->err, ERR_USAGE,
+			       "there is nothing to serve on: cadre_mcp_serve() takes two descriptors");
+	call->told = true;
+	call->io->on_serve(c, &in, &out, call->io->data);
+	int status = cadre_set(c, "interactive", NULL, why, sizeof why);
+	if (status == 0)
+		status = cadre_set(c, "strict-mcp-config", "", why, sizeof why);
+	if (status == 0)
+		status = cadre_mcp_serve(c, in, out, why, sizeof why);
+	return status < 0 ? err_set(call->err, (enum err_kind) - status, "%s", why) : 0;
 }

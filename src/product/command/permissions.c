@@ -1,43 +1,90 @@
 /* SPDX-License-Identifier: MIT
- * permissions.c - `cadre permissions`: the rules that hold. */
+ * permissions.c - `cadre permissions`: the rules that hold, and what they say about a call. */
+#include "product/command/command.h"
 #include "defs/policy/permissions.h"
-#include "product/command/report.h"
-#include "product/command/permissions.h"
+#include "agents/profile/tool_choice.h"
+#include "guard/permission/rule_set.h"
 
-struct listing {
+static int permissions_list(struct cadre_call *call);
+static int permissions_test(struct cadre_call *call);
+
+const struct cadre_command command_permissions = {
+	.name = "permissions",
+	.summary = "list permission rules, and test what they say about a call",
+	.help = "Usage: cadre permissions [list]               every rule that holds, and the file it stands in\n"
+		"       cadre permissions test CALL [AGENT]    would it run? which rule, file, mode and step decide\n"
+		"\n"
+		"CALL is a tool with what its rules look at, or JSON with the whole input. AGENT is a type of agent that\n"
+		"makes the call; without one it is the main agent. Rules are read from the settings (see `cadre config\n"
+		"explain permissions.deny`), --allowedTools and --disallowedTools. deny goes before ask, ask before allow,\n"
+		"whichever file they stand in. test ends with 1 if the call is denied.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre permissions test 'Bash(git push origin main)'\n"
+		"  cadre permissions test 'Edit(src/main.c)' reviewer --permission-mode acceptEdits\n"
+		"  cadre permissions test '{\"tool_name\": \"WebFetch\", \"tool_input\": {\"url\": \"https://x.org\"}}' --json\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, permissions_list },
+			{ "test", "CALL [AGENT]", 0, permissions_test },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ "add-dir", "agents", "allowed-tools", "disallowed-tools", "permission-mode",
+					   "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
+};
+
+/* What the rules make somebody say; as rows and as JSON. */
+struct warnings {
 	struct cadre_report *report;
-	struct json_out w;
-	struct buf warnings; /* JSON texts with commas between */
+	enum cadre_style style;
+	struct buf json; /* texts with commas between */
 };
 
 static void note_warning(void *data, const char *message)
 {
-	struct listing *l = data;
+	struct warnings *w = data;
 
-	if (l->warnings.n)
-		buf_addch(&l->warnings, ',');
-	json_add_quoted(&l->warnings, str_from(message));
-	report_line(l->report, CADRE_WARN, "%s", message);
+	if (w->json.n)
+		buf_addch(&w->json, ',');
+	json_add_quoted(&w->json, str_from(message));
+	report_line(w->report, w->style, "%s", message);
 }
 
-void app_rule_origin(struct buf *out, const struct rule *r)
+static void put_warnings(struct json_out *w, const struct warnings *warnings)
+{
+	json_key(w, "warnings");
+	json_open(w, '[');
+	if (warnings->json.n)
+		json_put_raw(w, buf_str(&warnings->json));
+	json_close(w);
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+struct listing {
+	struct cadre_report *report;
+	struct json_out w;
+};
+
+static void add_rule_origin(struct buf *out, const struct rule *r)
 {
 	buf_addstr(out, r->origin->file ? r->origin->file : r->origin->layer);
 	if (r->origin->line)
 		buf_addf(out, ":%u", r->origin->line);
 }
 
-static void list_rule(struct listing *l, const struct rule *r)
+static void list_one_rule(struct listing *l, const struct rule *r)
 {
 	AUTO_BUF struct buf from = { 0 };
 
-	app_rule_origin(&from, r);
+	add_rule_origin(&from, r);
 	json_open(&l->w, '{');
 	json_kcstr(&l->w, "list", rule_list_name(r->list));
 	json_kcstr(&l->w, "rule", r->text);
 	json_kcstr(&l->w, "source", r->origin->layer);
 	json_kcstr(&l->w, "file", r->origin->file);
-	app_put_line(&l->w, r->origin->line);
+	report_put_line(&l->w, r->origin->line);
 	json_kbool(&l->w, "effective", r->kind != RULE_INERT);
 	json_close(&l->w);
 	report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list), r->text,
@@ -48,46 +95,243 @@ static void list_set(struct listing *l, const struct rule_set *set, enum rule_li
 {
 	for (size_t i = 0; set && i < set->all.count; i++)
 		if (set->all.list[i]->list == list)
-			list_rule(l, set->all.list[i]);
+			list_one_rule(l, set->all.list[i]);
 }
 
-static int list_all(struct services *sv, struct listing *l, struct err *err)
+static int permissions_list(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_APP_PERMISSION struct app_permission p = { 0 };
+	struct listing l = { .report = call->report, .w = json_out(&call->report->json) };
+	struct warnings warnings = { .report = call->report, .style = CADRE_WARN };
 
-	if (app_permission_open(sv, &a, &p, note_warning, l, err) < 0)
-		return -(int)err->kind;
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "mode", permission_mode_name(p.permission.mode));
-	json_kbool(&l->w, "trusted", p.trusted);
-	json_key(&l->w, "rules");
-	json_open(&l->w, '[');
-	report_row(l->report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
-	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
-		list_set(l, p.permission.rules, list);
-		list_set(l, p.permission.own, list);
+	if (app_permission_open(call->services, &a, &p, note_warning, &warnings, call->err) < 0) {
+		buf_release(&warnings.json);
+		return -(int)call->err->kind;
 	}
-	json_close(&l->w);
-	json_key(&l->w, "warnings");
-	json_open(&l->w, '[');
-	if (l->warnings.n)
-		json_put_raw(&l->w, buf_str(&l->warnings));
-	json_close(&l->w);
-	json_close(&l->w);
+	json_open(&l.w, '{');
+	json_kcstr(&l.w, "mode", permission_mode_name(p.permission.mode));
+	json_kbool(&l.w, "trusted", p.trusted);
+	json_key(&l.w, "rules");
+	json_open(&l.w, '[');
+	report_row(l.report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
+	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
+		list_set(&l, p.permission.rules, list);
+		list_set(&l, p.permission.own, list);
+	}
+	json_close(&l.w);
+	put_warnings(&l.w, &warnings);
+	json_close(&l.w);
+	buf_release(&warnings.json);
 	return 0;
 }
 
-int cadre_permissions_list(struct cadre *c, struct cadre_report **ret_report, char *why, size_t why_size)
-{
-	struct services *sv = cadre_services(c);
-	struct err err = { 0 };
+/* ---- test: the call -------------------------------------------------------------------------------------------------- */
 
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	struct listing l = { .report = report, .w = json_out(&report->json) };
-	int status = list_all(sv, &l, &err);
-	buf_release(&l.warnings);
-	return app_give_report(status, report, ret_report, &err, why, why_size);
+struct trial {
+	struct arena arena;
+	struct json_reader reader;
+	struct tool_call call;
+	struct tool other; /* one that is not built in */
+	struct warnings warnings;
+	struct cadre_report *report;
+};
+
+static const struct tool *find_tool(struct trial *t, struct str name)
+{
+	struct tool_set all = { 0 };
+
+	for (size_t i = 0; tool_table[i]; i++)
+		tool_set_add(&all, tool_table[i]);
+	const struct tool *tool = tool_set_find(&all, tool_current_name(name));
+	tool_set_release(&all);
+	if (tool)
+		return tool;
+	t->other = (struct tool){ .name = arena_str(&t->arena, tool_current_name(name)).p, .definition = "{}" };
+	return &t->other;
+}
+
+static int set_call(struct trial *t, struct str name, struct str input, struct err *err)
+{
+	const struct json *root;
+
+	input = arena_str(&t->arena, input);
+	if (json_parse(&t->reader, input.p, input.n, &root, err) < 0)
+		return -(int)err->kind;
+	t->call.tool = find_tool(t, name);
+	t->call.name = arena_dup(&t->arena, name.p, name.n);
+	t->call.input = root;
+	t->call.flags = t->call.tool->flags;
+	return 0;
+}
+
+/* {"tool_name": .., "tool_input": {..}} as hooks get it; "name" and "input" as the model says it. */
+static int read_json(struct trial *t, struct str text, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, text.p, text.n, &root, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "the call is not JSON");
+	}
+	const struct json *name = json_get(root, "tool_name") ? json_get(root, "tool_name") : json_get(root, "name");
+	const struct json *input =
+		json_get(root, "tool_input") ? json_get(root, "tool_input") : json_get(root, "input");
+	if (!json_is(name, JSON_STRING) || (input && !json_is(input, JSON_OBJECT)))
+		return err_set(err, ERR_USAGE, "expected {\"tool_name\": \"Bash\", \"tool_input\": {...}}");
+	return set_call(t, json_str(name, &t->arena), input ? json_raw(input) : STR("{}"), err);
+}
+
+/* "Bash(git push)": what is in the parentheses is the member that rules look at. */
+static int read_short(struct trial *t, struct str text, struct err *err)
+{
+	AUTO_BUF struct buf input = { 0 };
+	struct str rest = text;
+	struct str name = tool_current_name(str_trim(str_cut(&rest, '(')));
+	const struct tool_facts *subject = tool_facts_find(name);
+
+	if (!name.n || (rest.p && (!rest.n || rest.p[rest.n - 1] != ')')))
+		return err_set(err, ERR_USAGE, "expected a call such as 'Bash(git push)', or JSON");
+	if (rest.p && !(subject && subject->primary))
+		return err_set(err, ERR_USAGE, "what " STR_FMT " is called with must be given as JSON", STR_ARG(name));
+	if (!rest.p)
+		return set_call(t, name, STR("{}"), err);
+	struct json_out w = json_out(&input);
+	json_open(&w, '{');
+	json_kstr(&w, subject->primary, (struct str){ rest.p, rest.n - 1 });
+	json_close(&w);
+	return set_call(t, name, buf_str(&input), err);
+}
+
+static int read_call(struct trial *t, const char *text, struct err *err)
+{
+	struct str s = str_trim(str_from(text));
+
+	return str_starts(s, STR("{")) ? read_json(t, s, err) : read_short(t, s, err);
+}
+
+/* ---- the agent ------------------------------------------------------------------------------------------------- */
+
+static void derive_child(struct permission *child, const struct app_permission *p, const struct agent_definition *d)
+{
+	struct tool_set pool = { 0 };
+	struct tool_choice choice;
+	bool trusted = d->source != AGENT_PROJECT || p->trusted;
+
+	for (size_t i = 0; tool_table[i]; i++)
+		tool_set_add(&pool, tool_table[i]);
+	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool }, &choice);
+	permission_derive(child, &p->permission,
+			  &(struct permission_birth){
+				  .mode = d->permission_mode,
+				  .mode_invalid = d->permission_mode_invalid,
+				  .mode_may_widen = d->source != AGENT_PLUGIN && trusted,
+				  .can_ask = true,
+				  .only = choice.only.list,
+				  .only_count = choice.only.count,
+				  .never = choice.never.list,
+				  .never_count = choice.never.count,
+			  });
+	tool_choice_release(&choice);
+	tool_set_release(&pool);
+}
+
+/* *ret_child need not be initialised. */
+static int derive_agent(struct services *sv, struct trial *t, const struct app_permission *p, const char *type,
+			struct permission *ret_child, struct err *err)
+{
+	struct agent_registry *registry;
+
+	if (app_agents(sv, &t->arena, &registry, err) < 0)
+		return -(int)err->kind;
+	const struct agent_entry *e = agent_registry_find(registry, str_from(type));
+	int status = e ? 0 : err_set(err, ERR_NOT_FOUND, "there is no agent '%s'", type);
+	if (e)
+		derive_child(ret_child, p, e->definition);
+	agent_registry_free(registry);
+	return status;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name, *text;
+	enum cadre_style style;
+} decisions[] = {
+	[PERMISSION_ALLOW] = { "allow", "runs", CADRE_GOOD },
+	[PERMISSION_ASK] = { "ask", "is asked about, and denied if nobody is there to answer", CADRE_WARN },
+	[PERMISSION_DENY] = { "deny", "does not run", CADRE_BAD },
+};
+
+static void put_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
+{
+	struct json_out w = json_out(&t->report->json);
+	const struct rule *r = v->rule;
+
+	json_open(&w, '{');
+	json_kcstr(&w, "tool", t->call.tool->name);
+	json_kraw(&w, "input", json_raw(t->call.input));
+	json_kcstr(&w, "agent", agent);
+	json_kcstr(&w, "decision", decisions[v->decision].name);
+	json_kcstr(&w, "step", permission_step_name(v->step));
+	json_kcstr(&w, "mode", permission_mode_name(v->mode));
+	json_kcstr(&w, "rule", r ? r->text : NULL);
+	json_kcstr(&w, "list", r ? rule_list_name(r->list) : NULL);
+	json_kcstr(&w, "source", r ? r->origin->layer : NULL);
+	json_kcstr(&w, "file", r ? r->origin->file : NULL);
+	report_put_line(&w, r ? r->origin->line : 0);
+	json_kstr(&w, "reason", buf_str(&v->reason));
+	put_warnings(&w, &t->warnings);
+	json_close(&w);
+}
+
+static void add_rows(struct trial *t, const struct permission_verdict *v, const char *agent)
+{
+	struct cadre_report *report = t->report;
+	AUTO_BUF struct buf from = { 0 };
+
+	report_line(report, decisions[v->decision].style, "%s: %s %s", decisions[v->decision].name, t->call.tool->name,
+		    decisions[v->decision].text);
+	report_row(report, CADRE_PLAIN, "agent", agent ? agent : "(main)", NULL);
+	report_row(report, CADRE_PLAIN, "mode", permission_mode_name(v->mode), NULL);
+	report_row(report, CADRE_PLAIN, "decided by", permission_step_name(v->step), NULL);
+	if (v->rule) {
+		add_rule_origin(&from, v->rule);
+		report_row(report, CADRE_PLAIN, "rule", v->rule->text, NULL);
+		report_row(report, CADRE_PLAIN, "from", from.p, NULL);
+	}
+	if (v->reason.n)
+		report_row(report, CADRE_PLAIN, "reason", v->reason.p, NULL);
+	report->bad = v->decision == PERMISSION_DENY;
+}
+
+static int run_trial(struct services *sv, struct trial *t, const char *call, const char *agent, struct err *err)
+{
+	AUTO_APP_PERMISSION struct app_permission p = { 0 };
+	struct permission child = { 0 };
+	struct permission_verdict v = { 0 };
+
+	if (read_call(t, call, err) < 0 || app_permission_open(sv, &t->arena, &p, note_warning, &t->warnings, err) < 0)
+		return -(int)err->kind;
+	if (agent && derive_agent(sv, t, &p, agent, &child, err) < 0)
+		return -(int)err->kind;
+	t->call.env = &p.env;
+	permission_explain(agent ? &child : &p.permission, &t->call, PERMISSION_HINT_NONE, &v);
+	put_verdict(t, &v, agent);
+	add_rows(t, &v, agent);
+	permission_verdict_release(&v);
+	permission_release(&child);
+	return 0;
+}
+
+static int permissions_test(struct cadre_call *call)
+{
+	struct trial t = { .report = call->report, .warnings = { .report = call->report, .style = CADRE_NOTE } };
+	int status = run_trial(call->services, &t, call->operands[0], call->operands[1], call->err);
+
+	json_reader_release(&t.reader);
+	buf_release(&t.warnings.json);
+	arena_release(&t.arena);
+	return status;
 }

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT
  * report.c - an answer for programs and for people. */
+#include "config/catalog/diagnostic.h"
 #include "product/command/report.h"
 
-static struct report_row *add_row(struct cadre_report *r, enum cadre_tone tone)
+static struct report_row *add_row(struct cadre_report *r, enum cadre_style style)
 {
 	if (r->count == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 16;
 		r->rows = xrealloc(r->rows, r->cap * sizeof *r->rows);
 	}
 	struct report_row *row = &r->rows[r->count++];
-	*row = (struct report_row){ .tone = tone };
+	*row = (struct report_row){ .style = style };
 	return row;
 }
 
-void report_row(struct cadre_report *r, enum cadre_tone tone, ...)
+void report_row(struct cadre_report *r, enum cadre_style style, ...)
 {
-	struct report_row *row = add_row(r, tone);
+	struct report_row *row = add_row(r, style);
 	va_list counted;
 	va_list cells;
 
-	va_start(counted, tone);
+	va_start(counted, style);
 	while (va_arg(counted, const char *))
 		row->count++;
 	va_end(counted);
 	row->cells = arena_alloc(&r->arena, row->count * sizeof *row->cells);
-	va_start(cells, tone);
+	va_start(cells, style);
 	for (size_t i = 0; i < row->count; i++)
 		row->cells[i] = arena_strdup(&r->arena, va_arg(cells, const char *));
 	va_end(cells);
 }
 
-void report_line(struct cadre_report *r, enum cadre_tone tone, const char *fmt, ...)
+void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
 	va_list args;
@@ -39,7 +40,7 @@ void report_line(struct cadre_report *r, enum cadre_tone tone, const char *fmt, 
 	if (vasprintf(&text, fmt, args) < 0)
 		base_oom(strlen(fmt));
 	va_end(args);
-	report_row(r, tone, text, NULL);
+	report_row(r, style, text, NULL);
 }
 
 const char *cadre_report_json(const struct cadre_report *r, size_t *ret_n)
@@ -54,9 +55,9 @@ size_t cadre_report_rows(const struct cadre_report *r)
 	return r->count;
 }
 
-enum cadre_tone cadre_report_tone(const struct cadre_report *r, size_t row)
+enum cadre_style cadre_report_style(const struct cadre_report *r, size_t row)
 {
-	return row < r->count ? r->rows[row].tone : CADRE_PLAIN;
+	return row < r->count ? r->rows[row].style : CADRE_PLAIN;
 }
 
 size_t cadre_report_cells(const struct cadre_report *r, size_t row)
@@ -84,17 +85,7 @@ void cadre_report_free(struct cadre_report *r)
 	free(r);
 }
 
-int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,
-		    char *why, size_t why_size)
-{
-	if (status < 0)
-		cadre_report_free(report);
-	else
-		*ret_report = report;
-	return api_status(status, err, why, why_size);
-}
-
-void app_put_line(struct json_out *w, unsigned line)
+void report_put_line(struct json_out *w, unsigned line)
 {
 	json_key(w, "line");
 	if (line)
@@ -103,16 +94,38 @@ void app_put_line(struct json_out *w, unsigned line)
 		json_put_null(w);
 }
 
-void app_report_diagnostics(struct cadre_report *r, const struct agent_definition *d)
+void report_place(struct cadre_report *r, enum cadre_style style, const char *file, unsigned line, const char *text)
 {
-	static const enum cadre_tone tones[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
+	if (line)
+		report_line(r, style, "%s:%u: %s", file, line, text);
+	else
+		report_line(r, style, "%s: %s", file, text);
+}
 
-	for (size_t i = 0; i < d->diagnostic_count; i++) {
-		const struct diagnostic *g = &d->diagnostics[i];
-		const char *level = diagnostic_level_name(g->level);
-		if (g->line)
-			report_line(r, tones[g->level], "  %s:%u: %s: %s", d->file, g->line, level, g->message);
+void report_diagnostics(struct cadre_report *r, const char *file, const struct diagnostic *list, size_t count)
+{
+	static const enum cadre_style styles[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
+
+	for (size_t i = 0; i < count; i++) {
+		const char *level = diagnostic_level_name(list[i].level);
+		if (list[i].line)
+			report_line(r, styles[list[i].level], "  %s:%u: %s: %s", file, list[i].line, level,
+				    list[i].message);
 		else
-			report_line(r, tones[g->level], "  %s: %s: %s", d->file, level, g->message);
+			report_line(r, styles[list[i].level], "  %s: %s: %s", file, level, list[i].message);
 	}
+}
+
+void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count)
+{
+	json_key(w, "diagnostics");
+	json_open(w, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "level", diagnostic_level_name(list[i].level));
+		report_put_line(w, list[i].line);
+		json_kcstr(w, "message", list[i].message);
+		json_close(w);
+	}
+	json_close(w);
 }

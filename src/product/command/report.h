@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * report.h - how the files of this room put a report together. */
+ * report.h - how commands put a report together. */
 #pragma once
-#include <cadre.h>
+#include <cadre_command.h>
 #include "lib/json/json_write.h"
 #include "defs/policy/sources.h"
 #include "product/session/session.h"
 
 struct report_row {
-	enum cadre_tone tone;
+	enum cadre_style style;
 	const char **cells;
 	size_t count;
 };
@@ -21,11 +21,13 @@ struct cadre_report {
 };
 
 /* The cells end with NULL; they are copied. */
-void report_row(struct cadre_report *r, enum cadre_tone tone, ...) __attribute__((sentinel));
-void report_line(struct cadre_report *r, enum cadre_tone tone, const char *fmt, ...) printf_like(3, 4); /* one cell */
+void report_row(struct cadre_report *r, enum cadre_style style, ...) __attribute__((sentinel));
+void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt, ...) printf_like(3, 4); /* one cell */
 
-void app_put_line(struct json_out *w, unsigned line); /* "line": null if 0 */
-void app_report_diagnostics(struct cadre_report *r, const struct agent_definition *d);
-/* Ends a function of the API: the report is handed out, or freed with the error in why. */
-int app_give_report(int status, struct cadre_report *report, struct cadre_report **ret_report, const struct err *err,
-		    char *why, size_t why_size);
+void report_put_line(struct json_out *w, unsigned line); /* "line": null if 0 */
+/* "FILE:LINE: TEXT" as a row; without the line if that is 0. */
+void report_place(struct cadre_report *r, enum cadre_style style, const char *file, unsigned line, const char *text);
+/* What was found in a definition: rows, and the value of "diagnostics". */
+struct diagnostic;
+void report_diagnostics(struct cadre_report *r, const char *file, const struct diagnostic *list, size_t count);
+void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count);

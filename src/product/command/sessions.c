@@ -1,16 +1,58 @@
 /* SPDX-License-Identifier: MIT
- * sessions.c - `cadre sessions`: what conversations there are. */
-#include "product/command/sessions.h"
-#include "product/command/report.h"
+ * sessions.c - `cadre sessions`: what conversations there are, one of them as text, and the removal of old ones. */
+#include <dirent.h>
+#include <fts.h>
+#include "product/command/command.h"
 #include "product/command/logs.h"
-#include "lib/json/json_write.h"
+#include "lib/json/json.h"
+#include "lib/base/map.h"
+#include "defs/plugin/copy.h"
+#include "core/store/lock.h"
+#include "product/session/session_list.h"
 
-static struct cadre_report *report_new(void)
-{
-	return xcalloc(1, sizeof(struct cadre_report));
-}
+enum { DAY_S = 86400, YOUNGEST_ORPHAN_S = 3600 }; /* a session makes its places before the first line is written */
 
-const char *session_shown_name(const struct session_entry *e)
+static int sessions_list(struct cadre_call *call);
+static int sessions_show(struct cadre_call *call);
+static int sessions_ids(struct cadre_call *call);
+static int sessions_prune(struct cadre_call *call);
+
+const struct cadre_command command_sessions = {
+	.name = "sessions",
+	.summary = "list, search, show, export, prune conversations here",
+	.help = "Usage: cadre sessions [list]                         the newest first\n"
+		"       cadre sessions search TEXT                    those in which user or model said it\n"
+		"       cadre sessions show SESSION                   one of them, for people\n"
+		"       cadre sessions export SESSION [--format FORMAT]\n"
+		"                                                     all of it: markdown (the default) or json\n"
+		"       cadre sessions ids                            ids and titles with a tab between, for shells\n"
+		"       cadre sessions prune [--older-than AGE] [--dry-run]\n"
+		"                                                     remove what has not changed for so long\n"
+		"\n"
+		"SESSION is an id, the beginning of one, or a title. An AGE is a number with s, m, h, d or w: 30d; without one it is\n"
+		"the setting cleanupPeriodDays. With a session goes all that belongs to it: transcripts of its agents, files as\n"
+		"they were, task lists; and what is left of sessions that are gone. One that somebody works on is never removed.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, sessions_list },
+			{ "export", "SESSION", 0, sessions_show },
+			{ "ids", "", 0, sessions_ids },
+			{ "prune", "", 0, sessions_prune },
+			{ "search", "TEXT", 0, sessions_list },
+			{ "show", "SESSION", 0, sessions_show },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { "dry-run", .help = "With prune: say what would be done." },
+						  { "format", NULL, 0, CADRE_OPTION_REQUIRED, 0, "format",
+						    OPTION_CHOICES("markdown", "json"),
+						    .help = "With export: markdown (the default) or json." },
+						  { "older-than", NULL, 0, CADRE_OPTION_REQUIRED, 0, "age",
+						    .help = "With prune: how long nothing has changed, such as 30d." },
+						  { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+static const char *shown_name(const struct session_entry *e)
 {
 	return e->title[0] ? e->title : e->prompt[0] ? e->prompt : "(no prompt)";
 }
@@ -42,7 +84,7 @@ static void add_entry(struct cadre_report *r, const struct session_entry *e)
 	buf_addsize(&size, e->bytes);
 	buf_addspan(&age, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
 	buf_addf(&messages, "%u", e->messages);
-	report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, session_shown_name(e), NULL);
+	report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, shown_name(e), NULL);
 }
 
 static void describe_list(struct cadre_report *r, const struct session_list *l)
@@ -64,22 +106,107 @@ static void describe_list(struct cadre_report *r, const struct session_list *l)
 			    l->count ? "holds this text" : "is on disk");
 }
 
-int cadre_sessions_list(struct cadre *c, const char *text, struct cadre_report **ret_report, char *why, size_t why_size)
+static int sessions_list(struct cadre_call *call)
 {
-	struct services *sv = cadre_services(c);
 	AUTO_SESSIONS struct session_list list = { 0 };
-	struct err err = { 0 };
+	const char *text = call->operands[0];
 
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	if (session_list_read(sv, text && text[0] ? text : NULL, &list, &err) < 0)
-		return api_status(-(int)err.kind, &err, why, why_size);
-	*ret_report = report_new();
-	describe_list(*ret_report, &list);
-	return CADRE_OK;
+	if (session_list_read(call->services, text && text[0] ? text : NULL, &list, call->err) < 0)
+		return -(int)call->err->kind;
+	describe_list(call->report, &list);
+	return 0;
+}
+
+/* For shells: a line for each, the id and the title with a tab between. */
+static int sessions_ids(struct cadre_call *call)
+{
+	AUTO_SESSIONS struct session_list list = { 0 };
+	struct json_out w = json_out(&call->report->json);
+
+	if (session_list_read(call->services, NULL, &list, call->err) < 0)
+		return -(int)call->err->kind;
+	json_open(&w, '[');
+	for (size_t i = 0; i < list.count; i++) {
+		AUTO_BUF struct buf title = { 0 };
+		buf_addfolded(&title, str_from(shown_name(&list.entries[i])));
+		report_line(call->report, CADRE_PLAIN, "%s\t%s", list.entries[i].id, title.p);
+		put_entry(&w, &list.entries[i]);
+	}
+	json_close(&w);
+	return 0;
 }
 
 /* ---- one of them ------------------------------------------------------------------------------------------------- */
+
+/* Code in a fence that is longer than any run of backquotes in it */
+static void markdown_code(struct buf *out, const char *language, struct str text)
+{
+	size_t run = 0, longest = 2;
+
+	for (size_t i = 0; i < text.n; i++) {
+		run = text.p[i] == '`' ? run + 1 : 0;
+		longest = MAX(longest, run);
+	}
+	for (size_t i = 0; i <= longest; i++)
+		buf_addch(out, '`');
+	buf_addf(out, "%s\n" STR_FMT "%s", language, STR_ARG(text), str_ends(text, STR("\n")) ? "" : "\n");
+	for (size_t i = 0; i <= longest; i++)
+		buf_addch(out, '`');
+	buf_addstr(out, "\n\n");
+}
+
+static void markdown_text(struct buf *out, const char *who, struct str text)
+{
+	text = str_trim(text);
+	if (text.n)
+		buf_addf(out, "## %s\n\n" STR_FMT "\n\n", who, STR_ARG(text));
+}
+
+static void markdown_result(struct buf *out, const struct json *block, struct arena *a)
+{
+	const struct json *content = json_get(block, "content");
+
+	buf_addf(out, "%s:\n\n", json_bool(json_get(block, "is_error")) ? "Error" : "Result");
+	if (json_is(content, JSON_STRING))
+		markdown_code(out, "", json_str(content, a));
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
+		markdown_code(out, "", json_get(b, "text") ? json_str(json_get(b, "text"), a) : STR("(not text)"));
+}
+
+static void markdown_block(struct buf *out, const char *who, const struct json *block, struct arena *a)
+{
+	const struct json *type = json_get(block, "type");
+
+	if (json_str_is(type, "text")) {
+		markdown_text(out, who, json_str(json_get(block, "text"), a));
+	} else if (json_str_is(type, "tool_use")) {
+		buf_addf(out, "**" STR_FMT "**\n\n", STR_ARG(json_str(json_get(block, "name"), a)));
+		markdown_code(out, "json", json_raw(json_get(block, "input")));
+	} else if (json_str_is(type, "tool_result")) {
+		markdown_result(out, block, a);
+	}
+}
+
+static void add_markdown_of(struct buf *out, struct str line)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 || json_bool(json_get(root, "isMeta")))
+		return;
+	bool of_user = json_str_is(json_get(root, "type"), "user");
+	if (!of_user && !json_str_is(json_get(root, "type"), "assistant"))
+		return;
+	const char *who = of_user ? "User" : "Assistant";
+	const struct json *content = json_get(json_get(root, "message"), "content");
+	if (json_is(content, JSON_STRING))
+		markdown_text(out, who, json_str(content, &a));
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
+		markdown_block(out, who, b, &a);
+}
 
 struct telling {
 	struct cadre_report *report;
@@ -91,7 +218,7 @@ static void add_markdown(struct cadre_report *r, struct str line)
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	session_line_markdown(&text, line);
+	add_markdown_of(&text, line);
 	if (!text.n)
 		return;
 	for (struct str rest = { text.p, text.n - 1 }; rest.p;) {
@@ -117,37 +244,285 @@ static int tell_line(void *data, struct str line)
 	return 0;
 }
 
-static int tell(struct services *sv, const char *name, bool markdown, struct cadre_report *r, struct err *err)
+static int sessions_show(struct cadre_call *call)
 {
 	AUTO_SESSIONS struct session_list list = { 0 };
+	struct cadre_report *r = call->report;
+	struct telling t = { .report = r, .json = json_out(&r->json), .markdown = !strcmp(call->word->name, "export") };
 	const struct session_entry *e;
-	struct telling t = { .report = r, .json = json_out(&r->json), .markdown = markdown };
 
-	if (session_list_read(sv, NULL, &list, err) < 0 || session_list_find(&list, name, &e, err) < 0)
-		return -(int)err->kind;
-	if (markdown) {
-		report_line(r, CADRE_PLAIN, "# %s", session_shown_name(e));
+	if (!call->operands[0][0])
+		return command_fail_usage(call, call->word->operands);
+	if (session_list_read(call->services, NULL, &list, call->err) < 0 ||
+	    session_list_find(&list, call->operands[0], &e, call->err) < 0)
+		return -(int)call->err->kind;
+	if (t.markdown) {
+		report_line(r, CADRE_PLAIN, "# %s", shown_name(e));
 		report_line(r, CADRE_PLAIN, "%s", "");
 	}
 	json_open(&t.json, '[');
-	int status = session_each_line(e->path, tell_line, &t, err);
+	int status = session_each_line(e->path, tell_line, &t, call->err);
 	json_close(&t.json);
 	return status;
 }
 
-int cadre_sessions_show(struct cadre *c, const char *session, int markdown, struct cadre_report **ret_report, char *why,
-			size_t why_size)
+/* ---- prune -------------------------------------------------------------------------------------------------------
+ * Old sessions are removed with all that belongs to them:
+ *
+ *     <config>/projects/<key>/<session>.jsonl      the transcript, last: until it is gone the session is listed
+ *     <config>/projects/<key>/<session>/           of its agents, and large results
+ *     <config>/file-history/<session>/             files as they were
+ *     <config>/tasks/<session>/, <config>/todos/<session>-agent-*.json
+ *
+ * What of these is left of a session that has no transcript in any project is an orphan and goes as well. A task list that was
+ * named by somebody is no session's. */
+
+struct belonging {
+	char id[UUID_LEN + 1];
+	const char *path;
+	uint64_t bytes;
+	int64_t changed_ms;
+};
+
+struct pruning {
+	struct services *services;
+	bool dry;
+	int64_t limit_ms;
+	struct session_list sessions; /* of this project */
+	struct map known;             /* ids of all projects */
+	struct belonging *belongings;
+	size_t count, cap;
+	struct arena arena; /* holds the paths */
+	struct cadre_report *report;
+	struct json_out json;
+	uint64_t bytes; /* that went, or would go */
+};
+
+static void pruning_release(struct pruning *p)
 {
-	struct services *sv = cadre_services(c);
+	session_list_release(&p->sessions);
+	map_release(&p->known);
+	free(p->belongings);
+	arena_release(&p->arena);
+}
+
+/* ---- what there is ----------------------------------------------------------------------------------------------- */
+
+static void measure_belonging(struct belonging *b)
+{
+	char *const roots[] = { (char *)b->path, NULL };
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+
+	for (FTSENT *e; walk && (e = fts_read(walk));) {
+		if (e->fts_info == FTS_DP || !e->fts_statp)
+			continue;
+		const struct timespec *t = &e->fts_statp->st_mtim;
+		b->changed_ms = MAX(b->changed_ms, (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000);
+		if (e->fts_info == FTS_F)
+			b->bytes += (uint64_t)e->fts_statp->st_size;
+	}
+	if (walk)
+		fts_close(walk);
+}
+
+static void add_belonging(struct pruning *p, const char *dir, const char *name)
+{
+	if (p->count == p->cap) {
+		p->cap = p->cap ? p->cap * 2 : 16;
+		p->belongings = xrealloc(p->belongings, p->cap * sizeof *p->belongings);
+	}
+	struct belonging *b = &p->belongings[p->count++];
+	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
+	memcpy(b->id, name, UUID_LEN);
+	measure_belonging(b);
+}
+
+/* Names that are an id, or begin with one and then suffix. */
+static void find_belongings(struct pruning *p, const char *dir, const char *suffix)
+{
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		if (name.n >= UUID_LEN && id_is_uuid((struct str){ name.p, UUID_LEN }) &&
+		    (suffix ? str_starts((struct str){ name.p + UUID_LEN, name.n - UUID_LEN }, str_from(suffix))
+			    : name.n == UUID_LEN))
+			add_belonging(p, dir, e->d_name);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void know_project(struct pruning *p, const char *dir)
+{
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct str name = str_from(e->d_name), id = { name.p, name.n - MIN(name.n, strlen(".jsonl")) };
+		if (str_ends(name, STR(".jsonl")) && id_is_uuid(id))
+			map_set(&p->known, id, p);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void know_all(struct pruning *p, const char *config)
+{
+	const char *projects = arena_printf(&p->arena, "%s/projects", config);
+	DIR *d = opendir(projects);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			know_project(p, arena_printf(&p->arena, "%s/%s", projects, e->d_name));
+	if (d)
+		closedir(d);
+}
+
+static int find_all(struct pruning *p, struct err *err)
+{
+	const char *cwd, *config;
+
+	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
+	    session_list_read(p->services, NULL, &p->sessions, err) < 0)
+		return -(int)err->kind;
+	know_all(p, config);
+	find_belongings(p, p->sessions.project_dir, NULL);
+	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
+	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);
+	find_belongings(p, arena_printf(&p->arena, "%s/todos", config), "-agent-");
+	return 0;
+}
+
+/* ---- what goes --------------------------------------------------------------------------------------------------- */
+
+static void tell_pruned(struct pruning *p, const char *id, const char *orphan, uint64_t bytes, const char *name,
+			const struct err *err)
+{
+	AUTO_BUF struct buf size = { 0 };
+	bool kept = err->kind != 0;
+
+	json_open(&p->json, '{');
+	json_kcstr(&p->json, "sessionId", id);
+	if (orphan)
+		json_kcstr(&p->json, "orphan", orphan);
+	json_ki64(&p->json, "bytes", (int64_t)bytes);
+	json_kbool(&p->json, "removed", !p->dry && !kept);
+	if (kept)
+		json_kcstr(&p->json, "error", err->text);
+	json_close(&p->json);
+	buf_addsize(&size, bytes);
+	p->bytes += kept ? 0 : bytes;
+	p->report->bad = p->report->bad || (kept && err->kind != ERR_BUSY);
+	report_row(p->report, kept ? CADRE_WARN : CADRE_PLAIN,
+		   kept     ? "kept"
+		   : p->dry ? "would be removed"
+			    : "removed",
+		   orphan ? orphan : id, size.p, kept ? err->text : name, NULL);
+}
+
+/* One that somebody works on stays, however old its file is. */
+static int remove_session(struct pruning *p, const struct session_entry *e, struct err *err)
+{
+	const char *dir = p->sessions.project_dir;
+	int status = session_lock(&p->services->locks, dir, e->id, err);
+
+	if (status < 0)
+		return status;
+	for (size_t i = 0; status == 0 && i < p->count; i++)
+		if (!strcmp(p->belongings[i].id, e->id))
+			status = directory_remove(p->belongings[i].path, err);
+	if (status == 0 && unlink(e->path) < 0)
+		status = err_set(err, ERR_IO, "cannot remove %s: %m", e->path);
+	session_unlock(&p->services->locks, dir, e->id);
+	return status;
+}
+
+static void prune_session(struct pruning *p, const struct session_entry *e)
+{
+	struct err err = { 0 };
+	uint64_t bytes = e->bytes;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->belongings[i].id, e->id))
+			bytes += p->belongings[i].bytes;
+	if (!p->dry)
+		(void)remove_session(p, e, &err);
+	tell_pruned(p, e->id, NULL, bytes, shown_name(e), &err);
+}
+
+static void prune_orphan(struct pruning *p, const struct belonging *b)
+{
 	struct err err = { 0 };
 
-	if (!sv || !session || !session[0] || !ret_report)
-		return api_status(err_set(&err, ERR_USAGE, "which session?"), &err, why, why_size);
-	struct cadre_report *r = report_new();
-	int status = tell(sv, session, markdown, r, &err);
-	if (status == 0)
-		*ret_report = r;
+	if (!p->dry)
+		(void)directory_remove(b->path, &err);
+	tell_pruned(p, b->id, b->path, b->bytes, "its session is gone", &err);
+}
+
+static void prune_all(struct pruning *p)
+{
+	int64_t orphan_limit_ms = MIN(p->limit_ms, id_wall_ms() - (int64_t)YOUNGEST_ORPHAN_S * 1000);
+	AUTO_BUF struct buf size = { 0 };
+
+	json_open(&p->json, '[');
+	for (size_t i = 0; i < p->sessions.count; i++)
+		if (p->sessions.entries[i].changed_ms < p->limit_ms)
+			prune_session(p, &p->sessions.entries[i]);
+	for (size_t i = 0; i < p->count; i++)
+		if (!map_get(&p->known, str_from(p->belongings[i].id)) && p->belongings[i].changed_ms < orphan_limit_ms)
+			prune_orphan(p, &p->belongings[i]);
+	json_close(&p->json);
+	buf_addsize(&size, p->bytes);
+	if (p->report->count)
+		report_line(p->report, CADRE_NOTE, "%s in all", size.p);
 	else
-		cadre_report_free(r);
-	return api_status(status, &err, why, why_size);
+		report_line(p->report, CADRE_NOTE, "no session of this project is that old");
+}
+
+static int parse_age(const char *text, int64_t *ret_seconds, struct err *err)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 } };
+	struct str number = str_from(text);
+	int64_t n;
+
+	for (size_t i = 0; number.n && i < COUNT_OF(units); i++) {
+		if (number.p[number.n - 1] != units[i].unit)
+			continue;
+		if (!str_to_i64((struct str){ number.p, number.n - 1 }, &n) || n < 0 || n > 1000000)
+			break;
+		*ret_seconds = n * units[i].seconds;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "--older-than expects an age such as 30d, 12h or 2w, not '%.40s'", text);
+}
+
+static int sessions_prune(struct cadre_call *call)
+{
+	CLEANUP(pruning_release)
+	struct pruning p = { .services = call->services,
+			     .dry = args_has(&call->args, "dry-run"),
+			     .report = call->report,
+			     .json = json_out(&call->report->json) };
+	const char *older_than = args_value(&call->args, "older-than");
+	struct settings *settings;
+	int64_t seconds = 0;
+
+	if (older_than) {
+		if (parse_age(older_than, &seconds, call->err) < 0)
+			return -ERR_USAGE;
+	} else {
+		if (app_settings(call->services, &settings, call->err) < 0)
+			return -(int)call->err->kind;
+		seconds = settings_i64(settings, "cleanupPeriodDays", 30) * DAY_S;
+		settings_unref(settings);
+	}
+	if (find_all(&p, call->err) < 0)
+		return -(int)call->err->kind;
+	int64_t now_ms = id_wall_ms();
+	p.limit_ms = seconds < now_ms / 1000 ? now_ms - seconds * 1000 : 0;
+	prune_all(&p);
+	return 0;
 }

@@ -1,11 +1,130 @@
 /* SPDX-License-Identifier: MIT
  * tasks.c - `cadre tasks` and `cadre stop`: the agents of sessions, seen from outside. */
+#include "product/command/command.h"
 #include "product/command/tasks.h"
-#include "product/command/report.h"
 #include "product/observe/control.h"
 #include "product/observe/task_json.h"
+#include "lib/base/utf8.h"
 
 enum { STOP_MS = 180000 };
+enum { MOST_TITLE = 48, SHOWN_ID = 8 };
+
+static int tasks_run(struct cadre_call *call);
+
+const struct cadre_command command_tasks = {
+	.name = "tasks",
+	.summary = "the agents of sessions that run, or ran, as a tree",
+	.help = "Usage: cadre tasks              sessions of this project that run, or the newest that had agents\n"
+		"       cadre tasks --all        every session of this project that had agents\n"
+		"       cadre tasks SESSION      one session, by its id or the beginning of it\n"
+		"\n"
+		"Each agent stands below the one that started it, with its state, turns, tokens, cost, time and last tool.\n"
+		"A session that runs is asked, whichever process it is in; of another one the disk tells.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "", "[SESSION]", CADRE_COMMAND_BLOCKS, tasks_run },
+			{ .name = NULL },
+		},
+	.options =
+		(const struct cadre_option[]){ { "all", .help = "Every session of this project." }, { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+static int stop_run(struct cadre_call *call);
+
+const struct cadre_command command_stop = {
+	.name = "stop",
+	.summary = "end an agent that runs",
+	.help = "Usage: cadre stop AGENT [--session ID]    one agent and all below it\n"
+		"       cadre stop --all [--session ID]    every agent that runs in this project, or in that session\n"
+		"\n"
+		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. It is stopped for you: its parent\n"
+		"is told, and no agent takes it up again. The command returns when it has ended, and ends with 1 if there\n"
+		"is no such agent or it does not run.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "", "[AGENT]", CADRE_COMMAND_BLOCKS, stop_run },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { "all", .help = "Every agent that runs." },
+						  { "session", NULL, 0, CADRE_OPTION_REQUIRED, 0, "session",
+						    .help = "Only in this session." },
+						  { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+/* A task in the tree: indices into the session's tasks + 1; 0: none */
+struct node {
+	size_t first, last, next;
+};
+
+/* One whose parent is not known stands at the top. */
+static struct node *make_nodes(const struct task_session *s)
+{
+	struct node *nodes = xcalloc(s->count + 1, sizeof *nodes); /* the last one is the main agent */
+	struct map by_id = { 0 };
+
+	for (size_t i = 0; i < s->count; i++)
+		map_set(&by_id, str_from(s->tasks[i].agent), (void *)(i + 1));
+	for (size_t i = 0; i < s->count; i++) {
+		size_t parent = (size_t)map_get(&by_id, str_from(s->tasks[i].parent));
+		struct node *above = &nodes[parent && parent != i + 1 ? parent - 1 : s->count];
+		if (above->last)
+			nodes[above->last - 1].next = i + 1;
+		else
+			above->first = i + 1;
+		above->last = i + 1;
+	}
+	map_release(&by_id);
+	return nodes;
+}
+
+static enum cadre_style style_of(const struct task_row *row)
+{
+	static const struct {
+		const char *state;
+		enum cadre_style style;
+	} styles[] = {
+		{ "running", CADRE_GOOD }, { "completed", CADRE_PLAIN }, { "suspended", CADRE_NOTE },
+		{ "killed", CADRE_WARN },  { "turn_limit", CADRE_WARN }, { "interrupted", CADRE_WARN },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(styles); i++)
+		if (!strcmp(row->state, styles[i].state))
+			return styles[i].style;
+	return CADRE_BAD;
+}
+
+static void add_task_row(struct cadre_report *r, const struct task_row *row, unsigned depth)
+{
+	AUTO_BUF struct buf title = { 0 }, state = { 0 }, turns = { 0 }, tokens = { 0 }, cost = { 0 }, span = { 0 };
+	struct str text = utf8_cut(str_from(row->description), MOST_TITLE);
+	char id[SHOWN_ID + 1];
+
+	buf_addf(&title, "%*s" STR_FMT, (int)MIN(depth, 20u) * 2, "", STR_ARG(text));
+	if (row->name[0])
+		buf_addf(&title, " [%s]", row->name);
+	snprintf(id, sizeof id, "%s", row->agent);
+	buf_addf(&state, "%s%s%s", row->state, row->verdict[0] ? " " : "", row->verdict);
+	buf_addf(&turns, "%lld", (long long)row->turns);
+	buf_addcount(&tokens, task_row_tokens(row));
+	buf_addf(&cost, "$%.4f", row->cost_usd);
+	buf_addspan(&span, task_row_duration_ms(row));
+	report_row(r, style_of(row), title.p, id, row->type, state.p, turns.p, tokens.p, cost.p, span.p, row->last_tool,
+		   NULL);
+}
+
+static void add_tasks_below(struct cadre_report *r, const struct task_session *s, const struct node *nodes, size_t at,
+			    unsigned depth)
+{
+	for (size_t i = nodes[at].first; i; i = nodes[i - 1].next) {
+		add_task_row(r, &s->tasks[i - 1], depth);
+		if (depth < 100)
+			add_tasks_below(r, s, nodes, i - 1, depth + 1);
+	}
+}
 
 static void put_session(struct json_out *w, const struct task_session *s)
 {
@@ -27,6 +146,8 @@ static void put_session(struct json_out *w, const struct task_session *s)
 
 static void report_session(struct cadre_report *r, const struct task_session *s)
 {
+	AUTO_FREE struct node *nodes = make_nodes(s);
+
 	if (r->count)
 		report_line(r, CADRE_PLAIN, "%s", "");
 	if (s->socket)
@@ -34,7 +155,8 @@ static void report_session(struct cadre_report *r, const struct task_session *s)
 			    s->cost_usd);
 	else
 		report_line(r, CADRE_NOTE, "Session %s does not run", s->id);
-	task_tree_rows(r, s);
+	report_row(r, CADRE_HEAD, "AGENT", "ID", "TYPE", "STATE", "TURNS", "TOKENS", "COST", "TIME", "LAST TOOL", NULL);
+	add_tasks_below(r, s, nodes, s->count, 0);
 }
 
 /* ---- which sessions ---------------------------------------------------------------------------------------------- */
@@ -97,7 +219,8 @@ static int choose_of_project(struct task_list *l, const char *project_dir, bool 
 	return 0;
 }
 
-static int choose(struct task_list *l, const struct task_places *places, const char *session, bool all, struct err *err)
+static int choose_sessions(struct task_list *l, const struct task_places *places, const char *session, bool all,
+			   struct err *err)
 {
 	AUTO_FREE bool *wanted = xcalloc(l->count + 1, sizeof *wanted);
 	int status = session ? choose_named(l, session, wanted, err)
@@ -108,7 +231,7 @@ static int choose(struct task_list *l, const struct task_places *places, const c
 	return status;
 }
 
-static int collect(struct services *sv, struct task_list *l, struct task_places *ret_places, struct err *err)
+static int collect_tasks(struct services *sv, struct task_list *l, struct task_places *ret_places, struct err *err)
 {
 	int status = task_places(sv, &l->arena, ret_places, err);
 
@@ -119,47 +242,36 @@ static int collect(struct services *sv, struct task_list *l, struct task_places 
 	return status;
 }
 
-static int tasks(struct services *sv, const char *session, bool all, struct cadre_report *r, struct err *err)
+static int tasks_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list l = { 0 };
 	struct task_places places;
+	const char *session = call->operands[0];
+	bool all = args_has(&call->args, "all");
 
-	if (collect(sv, &l, &places, err) < 0)
-		return -(int)err->kind;
+	if (session && all)
+		return err_set(call->err, ERR_USAGE, "expected one session, or --all: cadre tasks [SESSION]");
+	if (collect_tasks(call->services, &l, &places, call->err) < 0)
+		return -(int)call->err->kind;
 	if (!session)
 		task_list_add_forgotten(&l, places.project_dir, all);
-	int status = choose(&l, &places, session, all, err);
+	int status = choose_sessions(&l, &places, session, all, call->err);
 	if (status == -ERR_NOT_FOUND && session && id_is_uuid(str_from(session)) &&
 	    task_list_add_meta(&l, places.project_dir, session))
-		status = choose(&l, &places, session, all, err);
+		status = choose_sessions(&l, &places, session, all, call->err);
 	if (status < 0)
 		return status;
-	struct json_out w = json_out(&r->json);
+	struct json_out w = json_out(&call->report->json);
 	json_open(&w, '{');
 	json_key(&w, "sessions");
 	json_open(&w, '[');
 	for (size_t i = 0; i < l.count; i++) {
 		put_session(&w, &l.sessions[i]);
-		report_session(r, &l.sessions[i]);
+		report_session(call->report, &l.sessions[i]);
 	}
 	json_close(&w);
 	json_close(&w);
 	return 0;
-}
-
-int cadre_tasks(struct cadre *c, const char *session, int all, struct cadre_report **ret_report, char *why,
-		size_t why_size)
-{
-	struct services *sv = cadre_services(c);
-	struct err err = { 0 };
-
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = services_may_block(sv, &err);
-	if (status == 0)
-		status = tasks(sv, session, all, report, &err);
-	return app_give_report(status, report, ret_report, &err, why, why_size);
 }
 
 /* ---- stopping ---------------------------------------------------------------------------------------------------- */
@@ -200,7 +312,7 @@ static int stop_one(const struct task_list *l, const char *agent, const char *se
 static int stop_all(struct task_list *l, const struct task_places *places, const char *session, struct task_list *ended,
 		    struct err *err)
 {
-	if (choose(l, places, session, false, err) < 0)
+	if (choose_sessions(l, places, session, false, err) < 0)
 		return -(int)err->kind;
 	for (size_t i = 0; i < l->count; i++)
 		if (l->sessions[i].socket && stop_in(&l->sessions[i], NULL, ended, err) < 0)
@@ -229,33 +341,22 @@ static void report_ended(struct cadre_report *r, const struct task_list *ended)
 		report_line(r, CADRE_NOTE, "No agent runs.");
 }
 
-static int stop(struct services *sv, const char *agent, const char *session, struct cadre_report *r, struct err *err)
+static int stop_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list l = { 0 };
 	AUTO_TASKS struct task_list ended = { 0 };
 	struct task_places places;
+	const char *session = args_value(&call->args, "session");
 
-	int status = collect(sv, &l, &places, err);
-	if (status == 0 && agent)
-		status = stop_one(&l, agent, session, &ended, err);
+	if (args_has(&call->args, "all") == (call->count == 1))
+		return err_set(call->err, ERR_USAGE,
+			       "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
+	int status = collect_tasks(call->services, &l, &places, call->err);
+	if (status == 0 && call->count)
+		status = stop_one(&l, call->operands[0], session, &ended, call->err);
 	else if (status == 0)
-		status = stop_all(&l, &places, session, &ended, err);
+		status = stop_all(&l, &places, session, &ended, call->err);
 	if (status == 0)
-		report_ended(r, &ended);
+		report_ended(call->report, &ended);
 	return status;
-}
-
-int cadre_tasks_stop(struct cadre *c, const char *agent, const char *session, struct cadre_report **ret_report,
-		     char *why, size_t why_size)
-{
-	struct services *sv = cadre_services(c);
-	struct err err = { 0 };
-
-	if (!sv || !ret_report)
-		return CADRE_USAGE;
-	struct cadre_report *report = xcalloc(1, sizeof *report);
-	int status = services_may_block(sv, &err);
-	if (status == 0)
-		status = stop(sv, agent, session, report, &err);
-	return app_give_report(status, report, ret_report, &err, why, why_size);
 }

@@ -52,7 +52,3 @@ struct task_places {
 	const char *config_dir, *project_dir;
 };
 int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err);
-
-/* tasks_tree.c: rows of a report, children below their parents. */
-struct cadre_report;
-void task_tree_rows(struct cadre_report *r, const struct task_session *s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * show.c - requests that only want to know something: settings, context, models, rules, hooks, cost. */
+#include <cadre_command.h>
 #include "defs/policy/permissions.h"
 #include "core/model/catalog.h"
 #include "guard/permission/rule_set.h"
@@ -145,11 +146,12 @@ void wire_get_version(const struct wire_request *r)
 
 void wire_list_rules(const struct wire_request *r)
 {
+	static const char *const argv[] = { "permissions" };
 	struct cadre_report *report = NULL;
 	char why[240] = "";
 	size_t n = 0;
 
-	if (cadre_permissions_list(r->wire->services->owner, &report, why, sizeof why) < 0) {
+	if (cadre_command(r->wire->services->owner, 1, argv, NULL, &report, why, sizeof why) < 0) {
 		wire_reply_error(r->wire, r->id, NULL, "%s", why);
 		return;
 	}

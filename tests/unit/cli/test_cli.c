@@ -5,16 +5,15 @@
 
 int main(void)
 {
-	const struct test_group *groups[] = { &args_tests,   &choice_tests, &completion_tests, &editor_tests,
+	const struct test_group *groups[] = { &flag_tests,   &choice_tests, &completion_tests, &editor_tests,
 					      &render_tests, &screen_tests, &input_tests,      &face_tests,
-					      &tree_tests,   &verb_tests };
+					      &tree_tests,   &table_tests };
 
 	setlocale(LC_CTYPE, "C.UTF-8"); /* as edit.c does */
 
 	for (size_t i = 0; i < COUNT_OF(groups); i++)
 		tests_add(groups[i]->tests, groups[i]->count);
 	int failed = tests_run();
-	buf_release(&fake_out);
-	buf_release(&fake_settings);
+	out_close();
 	return failed;
 }

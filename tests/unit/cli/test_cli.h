@@ -1,40 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * test_cli.h - the tests of this room by subject, and the library that stands in for libcadre. */
+ * test_cli.h - the tests of this room by subject, events made by hand. */
 #pragma once
 #include "unit.h"
-#include <cadre.h>
+#include <cadre_command.h>
+#include "agents/query/query.h"
+#include "face/cli/view.h"
 
 struct test_group {
 	const struct CMUnitTest *tests;
 	size_t count;
 };
-extern const struct test_group args_tests, choice_tests, completion_tests, editor_tests, face_tests, input_tests,
-	render_tests, screen_tests, tree_tests, verb_tests;
+extern const struct test_group choice_tests, completion_tests, editor_tests, face_tests, flag_tests, input_tests,
+	render_tests, screen_tests, table_tests, tree_tests;
 #define GROUP(...)                                                                                     \
 	{                                                                                              \
 		(const struct CMUnitTest[]){ __VA_ARGS__ },                                            \
 			sizeof((const struct CMUnitTest[]){ __VA_ARGS__ }) / sizeof(struct CMUnitTest) \
 	}
 
-/* An event made by hand; members that are not set are "". */
-struct cadre_event {
+/* An event made by hand. One with an agent is about a child of type Explore with 3 turns and 1,234 tokens. */
+struct made {
 	enum cadre_event_kind kind;
-	const char *name;
-	const char *text;
-	const char *subtype;
-	const char *frame;
-	int is_error;
-	const char *agent, *details[CADRE_DETAIL_LAST_TOOL + 1];
-	int64_t figures[CADRE_FIGURE_MS + 1];
+	const char *name, *text, *frame;
+	enum query_end end; /* of the turn that ended */
+	bool is_error;
+	const char *agent, *parent;
+	unsigned depth;
 	int64_t time_ms;
 };
+void event_make(const struct made *m, void (*fn)(const struct cadre_event *e, void *data), void *data);
+void view_show(struct view *v, const struct made *m);
 
-extern struct buf fake_out;      /* everything written by cadre_write() */
-extern struct buf fake_settings; /* "name=value;" for each cadre_set() */
-
-/* Of the report that every verb gets */
-struct fake_row {
-	enum cadre_tone tone;
-	const char *cells[3]; /* NULL: no more */
-};
-void fake_set_rows(const struct fake_row *rows, size_t count);
+void out_open(struct view *v);                         /* gives it an empty file to write to */
+void out_expect(struct view *v, const char *expected); /* all that was written */
+void out_close(void);                                  /* after the last test */

@@ -7,7 +7,7 @@ static const struct {
 	const char *name;
 	void (*write)(struct buf *out);
 	const char *flag; /* how a flag is spelled in it */
-	const char *verb;
+	const char *command;
 } texts[] = {
 	{ "bash", completion_bash, " --%s", "\t1:%s) flags=" },
 	{ "fish", completion_fish, " -l %s ", "-a %s -d" },
@@ -25,17 +25,20 @@ static void expect(const struct buf *text, const char *where, const char *format
 		fail_msg("%s does not have: %s", where, wanted.p);
 }
 
-TEST(every_script_names_every_flag_and_every_verb)
+TEST(every_script_names_every_flag_and_every_command)
 {
 	for (size_t k = 0; k < COUNT_OF(texts); k++) {
 		AUTO_BUF struct buf text = { 0 };
 
 		texts[k].write(&text);
 
-		for (size_t i = 0; i < option_count; i++)
-			expect(&text, texts[k].name, texts[k].flag, option_table[i].name);
-		for (size_t i = 0; verb_table[i]; i++)
-			expect(&text, texts[k].name, texts[k].verb, verb_table[i]->name);
+		for (size_t i = 0; i < flag_count; i++)
+			expect(&text, texts[k].name, texts[k].flag, flag_table[i].option.name);
+		for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+			expect(&text, texts[k].name, texts[k].command, c->name);
+			for (const struct cadre_option *o = c->options; o->name; o++)
+				expect(&text, texts[k].name, texts[k].flag, o->name);
+		}
 	}
 }
 
@@ -59,20 +62,28 @@ static void add_roff(struct buf *out, const char *name)
 	buf_addstr(out, "\\fR");
 }
 
-TEST(the_manual_names_every_flag_and_every_verb)
+static void expect_in_manual(const struct buf *text, const char *name)
+{
+	AUTO_BUF struct buf spelled = { 0 };
+
+	add_roff(&spelled, name);
+	if (!strstr(text->p, spelled.p))
+		fail_msg("the manual does not have %s", name);
+}
+
+TEST(the_manual_names_every_flag_and_every_command)
 {
 	AUTO_BUF struct buf text = { 0 };
 
 	manual_write(&text);
 
-	for (size_t i = 0; i < option_count; i++) {
-		AUTO_BUF struct buf name = { 0 };
-		add_roff(&name, option_table[i].name);
-		if (!strstr(text.p, name.p))
-			fail_msg("the manual does not have %s", option_table[i].name);
+	for (size_t i = 0; i < flag_count; i++)
+		expect_in_manual(&text, flag_table[i].option.name);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+		expect(&text, "the manual", ".SS \"cadre %s\"", c->name);
+		for (const struct cadre_option *o = c->options; o->name; o++)
+			expect_in_manual(&text, o->name);
 	}
-	for (size_t i = 0; verb_table[i]; i++)
-		expect(&text, "the manual", ".SS \"cadre %s\"", verb_table[i]->name);
 }
 
 TEST(no_line_of_the_manual_is_a_command_by_accident)
@@ -92,5 +103,5 @@ TEST(no_line_of_the_manual_is_a_command_by_accident)
 }
 
 const struct test_group completion_tests =
-	GROUP(T(every_script_names_every_flag_and_every_verb), T(every_shell_of_the_table_has_a_script_of_its_own),
-	      T(the_manual_names_every_flag_and_every_verb), T(no_line_of_the_manual_is_a_command_by_accident));
+	GROUP(T(every_script_names_every_flag_and_every_command), T(every_shell_of_the_table_has_a_script_of_its_own),
+	      T(the_manual_names_every_flag_and_every_command), T(no_line_of_the_manual_is_a_command_by_accident));

@@ -3,27 +3,28 @@
 #include "test_cli.h"
 #include "face/cli/view.h"
 
-static const struct cadre_event conversation[] = {
+static const struct made conversation[] = {
 	{ .kind = CADRE_SESSION_STARTED, .frame = "{\"type\":\"system\"}" },
 	{ .kind = CADRE_DELTA, .name = "thinking", .text = "hm" },
 	{ .kind = CADRE_DELTA, .name = "text", .text = "I will " },
 	{ .kind = CADRE_DELTA, .name = "text", .text = "look\033[2J." },
 	{ .kind = CADRE_MESSAGE, .frame = "{\"type\":\"assistant\"}" },
 	{ .kind = CADRE_TOOL_STARTED, .name = "Read", .text = "src/x.c" },
-	{ .kind = CADRE_TOOL_ENDED, .name = "Read", .text = "no such file\nsecond line", .is_error = 1 },
+	{ .kind = CADRE_TOOL_ENDED, .name = "Read", .text = "no such file\nsecond line", .is_error = true },
 	{ .kind = CADRE_RETRY, .text = "529, again in 2 s", .frame = "{\"type\":\"retry\"}" },
 	{ .kind = CADRE_DELTA, .name = "text", .text = "Done.\n" },
-	{ .kind = CADRE_TURN_ENDED, .text = "Done.", .subtype = "success", .frame = "{\"type\":\"result\"}" },
+	{ .kind = CADRE_TURN_ENDED, .text = "Done.", .frame = "{\"type\":\"result\"}" },
 };
 
-static void show(struct view *v, const struct cadre_event *events, size_t n)
+static void show_all(struct view *v, const struct made *events, size_t n, const char *expected)
 {
-	buf_clear(&fake_out);
+	out_open(v);
 	if (v->face->start)
 		v->face->start(v);
 	for (size_t i = 0; i < n; i++)
-		view_event(v, &events[i]);
+		view_show(v, &events[i]);
 	view_end(v);
+	out_expect(v, expected);
 	view_release(v);
 }
 
@@ -37,7 +38,7 @@ TEST(each_face_shows_the_conversation_in_its_way)
 		{ "json", "{\"type\":\"result\"}\n" },
 		{ "stream-json", "{\"type\":\"system\"}\n{\"type\":\"assistant\"}\n"
 				 "{\"type\":\"retry\"}\n{\"type\":\"result\"}\n" },
-		{ "line", "cadre 9.8.7 - /help for help, Ctrl-D to leave\n"
+		{ "line", "cadre " CADRE_VERSION " - /help for help, Ctrl-D to leave\n"
 			  "I will look\\x1b[2J.\n"
 			  "* Read src/x.c\n"
 			  "  no such file\n"
@@ -47,8 +48,7 @@ TEST(each_face_shows_the_conversation_in_its_way)
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
 		struct view v = { .face = face_find(table[i].face) };
-		show(&v, conversation, COUNT_OF(conversation));
-		CHECK_STR(buf_str(&fake_out), table[i].out);
+		show_all(&v, conversation, COUNT_OF(conversation), table[i].out);
 	}
 	CHECK(!face_find("xml"));
 }
@@ -56,83 +56,80 @@ TEST(each_face_shows_the_conversation_in_its_way)
 TEST(text_shows_every_end_of_a_turn_on_standard_output)
 {
 	static const struct {
-		struct cadre_event end;
+		struct made end;
 		bool terminal;
 		const char *out;
 	} table[] = {
-		{ { .text = "42", .subtype = "success" }, false, "42\n" },
-		{ { .text = "42\n", .subtype = "success" }, false, "42\n" },
-		{ { .text = "", .subtype = "success" }, false, "" },
-		{ { .text = "raw\033", .subtype = "success" }, false, "raw\033\n" },
-		{ { .text = "raw\033", .subtype = "success" }, true, "raw\\x1b\n" },
-		{ { .text = "API Error: 500 x", .subtype = "success", .is_error = 1 }, false, "API Error: 500 x\n" },
-		{ { .text = "Reached max turns (2)", .subtype = "error_max_turns", .is_error = 1 },
+		{ { .text = "42" }, false, "42\n" },
+		{ { .text = "42\n" }, false, "42\n" },
+		{ { .text = "" }, false, "" },
+		{ { .text = "raw\033" }, false, "raw\033\n" },
+		{ { .text = "raw\033" }, true, "raw\\x1b\n" },
+		{ { .text = "API Error: 500 x", .end = QUERY_MODEL_ERROR, .is_error = true },
+		  false,
+		  "API Error: 500 x\n" },
+		{ { .text = "Reached max turns (2)", .end = QUERY_MAX_TURNS, .is_error = true },
 		  false,
 		  "Error: Reached max turns (2)\n" },
-		{ { .subtype = "error_during_execution", .is_error = 1 }, false, "Error: error_during_execution\n" },
+		{ { .end = QUERY_CANCELLED, .is_error = true }, false, "Error: error_during_execution\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
-		struct cadre_event end = table[i].end;
+		struct made end = table[i].end;
 		struct view v = { .face = &face_text, .terminal = table[i].terminal };
 		end.kind = CADRE_TURN_ENDED;
-		show(&v, &end, 1);
-		CHECK_STR(buf_str(&fake_out), table[i].out);
+		show_all(&v, &end, 1, table[i].out);
 	}
 }
 
 TEST(only_the_last_of_several_turns_is_the_result)
 {
-	static const struct cadre_event turns[] = {
-		{ .kind = CADRE_TURN_ENDED, .text = "first", .subtype = "success", .frame = "{\"n\":1}" },
-		{ .kind = CADRE_TURN_ENDED, .text = "second", .subtype = "success", .frame = "{\"n\":2}" },
+	static const struct made turns[] = {
+		{ .kind = CADRE_TURN_ENDED, .text = "first", .frame = "{\"n\":1}" },
+		{ .kind = CADRE_TURN_ENDED, .text = "second", .frame = "{\"n\":2}" },
 	};
 	struct view text = { .face = &face_text };
 	struct view json = { .face = &face_json };
 
-	show(&text, turns, COUNT_OF(turns));
-	CHECK_STR(buf_str(&fake_out), "second\n");
-	show(&json, turns, COUNT_OF(turns));
-	CHECK_STR(buf_str(&fake_out), "{\"n\":2}\n");
+	show_all(&text, turns, COUNT_OF(turns), "second\n");
+	show_all(&json, turns, COUNT_OF(turns), "{\"n\":2}\n");
 }
 
 TEST(output_is_held_back_while_the_input_line_is_shown)
 {
 	struct view v = { .face = &face_line, .hold = true };
-	struct cadre_event note = { .kind = CADRE_NOTIFICATION, .text = "a task ended" };
-	buf_clear(&fake_out);
+	struct made note = { .kind = CADRE_NOTIFICATION, .text = "a task ended" };
+	out_open(&v);
 
-	view_event(&v, &note);
-	CHECK_INT(fake_out.n, 0);
+	view_show(&v, &note);
+	out_expect(&v, "");
 	view_release_held(&v);
 
-	CHECK_STR(buf_str(&fake_out), "a task ended\n");
+	out_expect(&v, "a task ended\n");
 	view_release(&v);
 }
 
 TEST(colours_surround_our_lines_only_where_they_are_wanted)
 {
-	static const struct cadre_event tool = { .kind = CADRE_TOOL_STARTED, .name = "Bash", .text = "ls" };
+	static const struct made tool = { .kind = CADRE_TOOL_STARTED, .name = "Bash", .text = "ls" };
 	struct view v = { .face = &face_line, .colour = true };
-	buf_clear(&fake_out);
+	out_open(&v);
 
-	view_event(&v, &tool);
+	view_show(&v, &tool);
 
-	CHECK_STR(buf_str(&fake_out), "\033[36m* Bash ls\033[0m\n");
+	out_expect(&v, "\033[36m* Bash ls\033[0m\n");
 	view_release(&v);
 }
 
 TEST(a_turn_that_the_user_ended_is_not_shown_as_an_error)
 {
-	static const struct cadre_event end = { .kind = CADRE_TURN_ENDED,
-						.subtype = "error_during_execution",
-						.is_error = 1 };
+	static const struct made end = { .kind = CADRE_TURN_ENDED, .end = QUERY_CANCELLED, .is_error = true };
 	struct view v = { .face = &face_line, .cancelled = true };
-	buf_clear(&fake_out);
+	out_open(&v);
 
-	view_event(&v, &end);
+	view_show(&v, &end);
 
-	CHECK_STR(buf_str(&fake_out), "Interrupted. Say how to go on.\n");
+	out_expect(&v, "Interrupted. Say how to go on.\n");
 	CHECK(!v.cancelled);
 	view_release(&v);
 }

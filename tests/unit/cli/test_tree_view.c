@@ -4,27 +4,41 @@
 #include "face/cli/tree_view.h"
 #include "face/cli/view.h"
 
-static struct cadre_event event(enum cadre_event_kind kind, const char *agent, const char *parent, int64_t depth)
+static struct made about(enum cadre_event_kind kind, const char *agent, const char *parent, unsigned depth)
 {
-	return (struct cadre_event){ .kind = kind,
-				     .agent = agent,
-				     .details = { [CADRE_DETAIL_TYPE] = "Explore",
-						  [CADRE_DETAIL_DESCRIPTION] = agent,
-						  [CADRE_DETAIL_PARENT] = parent,
-						  [CADRE_DETAIL_COLOR] = "cyan",
-						  [CADRE_DETAIL_END] = "finished",
-						  [CADRE_DETAIL_LAST_TOOL] = "Read" },
-				     .figures = { [CADRE_FIGURE_DEPTH] = depth,
-						  [CADRE_FIGURE_TURNS] = 3,
-						  [CADRE_FIGURE_TOKENS] = 1234,
-						  [CADRE_FIGURE_MS] = 4000 } };
+	return (struct made){ .kind = kind, .agent = agent, .parent = parent, .depth = depth };
 }
 
-static void tell(struct tree_view *t, enum cadre_event_kind kind, const char *agent, const char *parent, int64_t depth)
+static void hear(const struct cadre_event *e, void *data)
 {
-	struct cadre_event e = event(kind, agent, parent, depth);
+	tree_view_event(data, e);
+}
 
-	tree_view_event(t, &e);
+static void tell(struct tree_view *t, enum cadre_event_kind kind, const char *agent, const char *parent, unsigned depth)
+{
+	struct made m = about(kind, agent, parent, depth);
+
+	event_make(&m, hear, t);
+}
+
+struct due {
+	struct tree_view *tree;
+	bool is_due;
+};
+
+static void ask_due(const struct cadre_event *e, void *data)
+{
+	struct due *d = data;
+
+	d->is_due = tree_view_is_due(d->tree, e);
+}
+
+static bool is_due(struct tree_view *t, const struct made *m)
+{
+	struct due d = { .tree = t };
+
+	event_make(m, ask_due, &d);
+	return d.is_due;
 }
 
 /* What stands on the terminal after it was drawn. */
@@ -95,7 +109,7 @@ TEST(a_line_never_reaches_the_last_column)
 TEST(many_children_take_eight_lines_and_are_drawn_with_patience)
 {
 	struct tree_view t = { 0 };
-	struct cadre_event late = event(CADRE_AGENT_PROGRESS, "c0", "", 1);
+	struct made late = about(CADRE_AGENT_PROGRESS, "c0", "", 1);
 	char id[16];
 
 	for (int i = 0; i < 100; i++) {
@@ -104,10 +118,10 @@ TEST(many_children_take_eight_lines_and_are_drawn_with_patience)
 	}
 	CHECK(str_ends(str_from(drawn(&t, 80)), STR("Explore: c6  0 turns, 0 tokens\n  and 93 more\n")));
 	CHECK_INT(t.drawn, 8);
-	tree_view_event(&t, &late);
-	CHECK(!tree_view_is_due(&t, &late));
+	event_make(&late, hear, &t);
+	CHECK(!is_due(&t, &late));
 	late.time_ms = 1000;
-	CHECK(tree_view_is_due(&t, &late));
+	CHECK(is_due(&t, &late));
 	tree_view_release(&t);
 }
 
@@ -140,51 +154,51 @@ TEST(colours_are_those_of_the_types_and_foreign_text_is_harmless)
 
 TEST(the_line_face_shows_the_end_of_a_child_and_not_its_tools)
 {
-	struct cadre_event tool = event(CADRE_TOOL_STARTED, "a", "", 1);
-	struct cadre_event end = event(CADRE_AGENT_ENDED, "a", "", 1);
-	struct cadre_event retry = event(CADRE_RETRY, "a", "", 1);
+	struct made tool = about(CADRE_TOOL_STARTED, "a", "", 1);
+	struct made end = about(CADRE_AGENT_ENDED, "a", "", 1);
+	struct made retry = about(CADRE_RETRY, "a", "", 1);
 	struct view v = { .face = &face_line };
-	buf_clear(&fake_out);
+	out_open(&v);
 
 	retry.text = "529, again in 2 s";
-	view_event(&v, &tool);
-	view_event(&v, &retry);
-	view_event(&v, &end);
+	view_show(&v, &tool);
+	view_show(&v, &retry);
+	view_show(&v, &end);
 
-	CHECK_STR(buf_str(&fake_out), "agent \"a\" (Explore): 529, again in 2 s\n"
-				      "Agent \"a\" finished (3 turns, 1.2 k tokens, 4.0 s)\n");
+	out_expect(&v, "agent \"a\" (Explore): 529, again in 2 s\n"
+		       "Agent \"a\" finished (3 turns, 1.2 k tokens, 4.0 s)\n");
 	view_release(&v);
 }
 
 TEST(the_tree_is_erased_before_other_output_and_drawn_behind_it)
 {
-	struct cadre_event start = event(CADRE_AGENT_STARTED, "a", "", 1);
-	static const struct cadre_event note = { .kind = CADRE_NOTIFICATION, .text = "a task ended" };
+	struct made start = about(CADRE_AGENT_STARTED, "a", "", 1);
+	static const struct made note = { .kind = CADRE_NOTIFICATION, .text = "a task ended" };
 	struct view v = { .face = &face_line, .live = true };
-	buf_clear(&fake_out);
+	out_open(&v);
 
-	view_event(&v, &start);
-	view_event(&v, &note);
+	view_show(&v, &start);
+	view_show(&v, &note);
 
-	CHECK_STR(buf_str(&fake_out), "  Explore: a  0 turns, 0 tokens\n"
-				      "\033[1A\r\033[Ja task ended\n"
-				      "  Explore: a  0 turns, 0 tokens\n");
+	out_expect(&v, "  Explore: a  0 turns, 0 tokens\n"
+		       "\033[1A\r\033[Ja task ended\n"
+		       "  Explore: a  0 turns, 0 tokens\n");
 	view_release(&v);
 }
 
 TEST(the_tree_waits_for_the_end_of_a_line_and_of_input)
 {
-	struct cadre_event start = event(CADRE_AGENT_STARTED, "a", "", 1);
-	static const struct cadre_event piece = { .kind = CADRE_DELTA, .name = "text", .text = "half" };
+	struct made start = about(CADRE_AGENT_STARTED, "a", "", 1);
+	static const struct made piece = { .kind = CADRE_DELTA, .name = "text", .text = "half" };
 	struct view v = { .face = &face_line, .live = true, .hold = true };
-	buf_clear(&fake_out);
+	out_open(&v);
 
-	view_event(&v, &start);
-	CHECK_INT(fake_out.n, 0);
+	view_show(&v, &start);
+	out_expect(&v, "");
 	view_release_held(&v);
-	view_event(&v, &piece);
+	view_show(&v, &piece);
 
-	CHECK_STR(buf_str(&fake_out), "half");
+	out_expect(&v, "half");
 	view_release(&v);
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * command.h - `cadre COMMAND ...`: subcommands inspect or change configuration without starting a session. The library knows and
+ * runs them (cadre_command.h); the program adds the two that are about its own flags, and prints what they answer. */
+#pragma once
+#include <cadre_command.h>
+#include "face/cli/flag.h"
+
+/* All commands, those of the library and the program's own, in the order of the alphabet; NULL as cadre_command_next(). */
+const struct cadre_command *command_next(const struct cadre_command *before);
+const struct cadre_command *command_find(const char *name); /* NULL: there is none */
+/* argv[1] is its name; returns the exit code. */
+int command_run(const struct cadre_command *command, int argc, const char *const *argv);
+
+/* What may follow a command: flags of the program, its own options, --json and --help. Calls fn for each; command NULL: for each
+ * that may stand without one. */
+void command_options(const struct cadre_command *command, void (*fn)(void *data, const struct cadre_option *option),
+		     void *data);
+
+/* help.c */
+void help_write(struct buf *out); /* the text of --help */
+void help_write_command(struct buf *out, const struct cadre_command *command);
+extern const char help_intro[], help_outro[]; /* its beginning and its end */
+extern const char *const help_group_titles[GROUP_COUNT];
+
+/* table.c: rows with several cells are aligned with those above and below. */
+void table_write(struct buf *out, const struct cadre_report *report, bool colour);

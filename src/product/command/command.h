@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * command.h - the subcommands behind cadre_command(). docs/internals/command.md tells the life of a call, command_list.h how to add
+ * a command. */
+#pragma once
+#include "lib/args/args.h"
+#include "product/command/report.h"
+
+struct cadre_call {
+	struct services *services;
+	const struct cadre_command *command;
+	const struct cadre_command_word *word;
+	struct args args;            /* options and words, read */
+	const char *const *operands; /* behind the word: as many as word->operands says; NULL behind the last */
+	size_t count;
+	const struct cadre_command_io *io; /* never NULL */
+	struct cadre_report *report;       /* to be filled */
+	bool told;                         /* io->on_piece got the answer */
+	struct err *err;                   /* says why, if the function returns below 0 */
+};
+
+/* "expected: cadre mcp get NAME"; returns -ERR_USAGE. */
+int command_fail_usage(struct cadre_call *call, const char *usage);
+
+#define COMMAND(name) extern const struct cadre_command command_##name;
+#include "product/command/command_list.h"
+#undef COMMAND
+
+#define OPTION_CHOICES(...)              \
+	.choices = (const char *const[]) \
+	{                                \
+		__VA_ARGS__, NULL        \
+	}
+#define OPTION_SCOPE                                                                                               \
+	{                                                                                                          \
+		"scope", NULL, 's', CADRE_OPTION_REQUIRED, 0, "scope", OPTION_CHOICES("local", "project", "user"), \
+			.help = "For whom it is: local, project or user."                                          \
+	}
+#define NAMES(...)                \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT
+ * mcp.c - `cadre mcp`: which servers are configured, where, and which of them count; adding and removing them. */
+#include "product/command/command.h"
+#include "product/session/mcp_config.h"
+#include "product/command/mcp.h"
+
+static int mcp_list(struct cadre_call *call);
+static int mcp_add(struct cadre_call *call);
+static int mcp_add_json(struct cadre_call *call);
+static int mcp_get(struct cadre_call *call);
+static int mcp_remove(struct cadre_call *call);
+
+const struct cadre_command command_mcp = {
+	.name = "mcp",
+	.summary = "list, add, remove and test MCP servers, or be one",
+	.help = "Usage: cadre mcp [list]                       every server, where it stands, and whether it counts\n"
+		"       cadre mcp get NAME                     one of them\n"
+		"       cadre mcp add NAME -- COMMAND [ARG...] a program that is started, which speaks MCP on its pipes\n"
+		"       cadre mcp add NAME --transport http URL\n"
+		"       cadre mcp add-json NAME JSON           the same with the entry as it is written in files\n"
+		"       cadre mcp remove NAME\n"
+		"       cadre mcp test NAME                    connects, and tells what the server offers\n"
+		"       cadre mcp test --url URL | -- COMMAND  the same for one that is not configured\n"
+		"       cadre mcp login NAME                   the same, and sends you to where you sign in, if it wants that\n"
+		"       cadre mcp serve                        is a server itself, on standard input and output\n"
+		"\n"
+		"A scope says for whom a server is: local (the default) for you in this folder, project for everybody who\n"
+		"works on it, in .mcp.json, and user for you everywhere. local goes before project, project before user;\n"
+		"--mcp-config goes before all of them, servers of plugins come last. Of two with one name the first counts.\n"
+		"A conversation on the terminal asks before it uses a server of a project for the first time and keeps the\n"
+		"answer in .claude/settings.local.json. ${NAME} and ${NAME:-default} in an entry are taken from the environment, so that keys need not\n"
+		"be in a file. Only test, login and serve start anything. get ends with 1 if the server is refused, test and\n"
+		"login if it cannot be connected to.\n"
+		"\n"
+		"serve offers the tools that read, change and run things here, and `agent`, which gives a task to a subagent.\n"
+		"Nobody is asked: what the rules of the settings, --allowed-tools and --permission-mode do not allow is denied.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
+		"  cadre mcp add db --scope project --env 'DB_URL=${DB_URL}' -- ./tools/db-server --read-only\n"
+		"  cadre mcp add tickets --transport http --header 'X-Key: ${TICKETS_KEY}' -- https://tickets.example.com/mcp\n"
+		"  cadre mcp add-json build '{\"command\": \"./build-server\", \"timeout\": 60000}' --scope user\n"
+		"  cadre mcp remove db --scope project\n"
+		"  cadre mcp test -- npx -y @modelcontextprotocol/server-memory\n"
+		"  cadre mcp serve --allowed-tools 'Bash(git *)' Edit --add-dir ../docs\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, mcp_list },
+			{ "add", "NAME -- COMMAND [ARG...]", 0, mcp_add },
+			{ "add-json", "NAME JSON", 0, mcp_add_json },
+			{ "get", "NAME", 0, mcp_get },
+			{ "login", "[NAME...]", CADRE_COMMAND_BLOCKS, mcp_test },
+			{ "remove", "NAME", 0, mcp_remove },
+			{ "serve", "", CADRE_COMMAND_BLOCKS, mcp_serve },
+			{ "test", "[NAME...]", CADRE_COMMAND_BLOCKS, mcp_test },
+			{ .name = NULL },
+		},
+	.options =
+		(const struct cadre_option[]){ OPTION_SCOPE,
+					       { "transport", NULL, 't', CADRE_OPTION_REQUIRED, 0, "kind",
+						 OPTION_CHOICES("stdio", "http", "sse"),
+						 .help = "How a server is reached: stdio (the default), http or sse." },
+					       { "url", NULL, 0, CADRE_OPTION_REQUIRED, 0, "address",
+						 .help = "With test: a server that need not be configured." },
+					       { "env", NULL, 'e', CADRE_OPTION_REQUIRED, CADRE_OPTION_VARIADIC,
+						 "name=value...",
+						 .help = "With add: variables of the program that is started." },
+					       { "header", NULL, 'H', CADRE_OPTION_REQUIRED, CADRE_OPTION_VARIADIC,
+						 "name: value...", .help = "With add: headers of every request." },
+					       { .name = NULL } },
+	.settings = (const char *const[]){ "mcp-config", "plugin-dir", "setting-sources", "settings", "trust-project",
+					   "strict-mcp-config", "add-dir", "agents", "allowed-tools",
+					   "disallowed-tools", "max-budget-usd", "model", "permission-mode", "provider",
+					   "retry-deadline", "scenario", "tools", NULL },
+};
+
+/* FILE:LINE; "" if nobody knows. */
+static void add_place(struct buf *out, const struct mcp_item *item)
+{
+	buf_addstr(out, item->file ? item->file : "");
+	if (item->file && item->line)
+		buf_addf(out, ":%u", item->line);
+}
+
+static const char *kind_of(const struct mcp_item *item)
+{
+	return item->server ? mcp_kind_word(item->server->kind) : "-";
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void put_by(struct json_out *w, const struct mcp_item *by)
+{
+	json_key(w, "shadowedBy");
+	if (!by) {
+		json_put_null(w);
+		return;
+	}
+	json_open(w, '{');
+	json_kcstr(w, "name", by->name);
+	json_kcstr(w, "scope", mcp_scope_word(by->scope));
+	json_kcstr(w, "file", by->file);
+	report_put_line(w, by->line);
+	json_close(w);
+}
+
+static void put_item(struct json_out *w, const struct mcp_item *item)
+{
+	json_open(w, '{');
+	json_kcstr(w, "name", item->name);
+	json_kcstr(w, "scope", mcp_scope_word(item->scope));
+	json_kcstr(w, "type", item->server ? mcp_kind_word(item->server->kind) : NULL);
+	json_kcstr(w, "file", item->file);
+	report_put_line(w, item->line);
+	json_kcstr(w, "state", mcp_standing_word(item->standing));
+	json_kcstr(w, "reason", item->reason[0] ? item->reason : NULL);
+	json_kcstr(w, "error", item->error_type);
+	put_by(w, item->by);
+	json_kraw(w, "config", item->json);
+	json_close(w);
+}
+
+static void put_notes(struct json_out *w, const struct mcp_config *config)
+{
+	json_key(w, "notes");
+	json_open(w, '[');
+	for (struct str rest = buf_str(&config->notes); rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		if (line.n)
+			json_put_str(w, line);
+	}
+	json_close(w);
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+static const enum cadre_style styles[] = { [MCP_COUNTS] = CADRE_PLAIN,
+					   [MCP_SHADOWED] = CADRE_NOTE,
+					   [MCP_UNAPPROVED] = CADRE_WARN,
+					   [MCP_REFUSED] = CADRE_BAD };
+
+static void list_item(struct cadre_report *r, const struct mcp_item *item)
+{
+	AUTO_BUF struct buf place = { 0 };
+	AUTO_BUF struct buf state = { 0 };
+
+	add_place(&place, item);
+	buf_addstr(&state, mcp_standing_word(item->standing));
+	if (item->standing == MCP_SHADOWED) {
+		buf_addf(&state, " by %s ", mcp_scope_word(item->by->scope));
+		add_place(&state, item->by);
+	}
+	report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope), kind_of(item), state.p,
+		   buf_str(&place).p, NULL);
+}
+
+/* Rows say that something does not count; these lines say why. */
+static void list_reasons(struct cadre_report *r, const struct mcp_config *config)
+{
+	for (size_t i = 0; i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		AUTO_BUF struct buf place = { 0 };
+		add_place(&place, item);
+		if (item->error_type) /* the error names its place itself */
+			report_line(r, CADRE_BAD, "%s", item->reason);
+		else if (item->standing == MCP_REFUSED || item->standing == MCP_UNAPPROVED)
+			report_line(r, styles[item->standing], "%s: server '%s': %s", buf_str(&place).p, item->name,
+				    item->reason);
+	}
+	for (struct str rest = buf_str(&config->notes); rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		if (line.n)
+			report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
+	}
+}
+
+static void report_list(struct cadre_report *r, const struct mcp_config *config)
+{
+	struct json_out w = json_out(&r->json);
+
+	json_open(&w, '{');
+	json_key(&w, "servers");
+	json_open(&w, '[');
+	if (config->count)
+		report_row(r, CADRE_HEAD, "NAME", "SCOPE", "TYPE", "STATE", "WHERE", NULL);
+	else
+		report_line(r, CADRE_NOTE, "No MCP server is configured. `cadre mcp add --help` tells how.");
+	for (size_t i = 0; i < config->count; i++) {
+		put_item(&w, &config->items[i]);
+		list_item(r, &config->items[i]);
+	}
+	json_close(&w);
+	json_kcstr(&w, "managedFile", config->managed_file);
+	put_notes(&w, config);
+	json_close(&w);
+	list_reasons(r, config);
+}
+
+static int mcp_list(struct cadre_call *call)
+{
+	struct mcp_config *config = NULL;
+	int status = app_mcp_look(call->services, &config, call->err);
+
+	if (status == 0)
+		report_list(call->report, config);
+	mcp_config_free(config);
+	return status;
+}
+
+/* ---- get --------------------------------------------------------------------------------------------------------- */
+
+static void add_arguments(struct buf *out, const char *const *list, char before)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		buf_addf(out, "%s%s", i || before ? " " : "", list[i]);
+}
+
+/* Values may be secrets: the names are enough to recognise them. */
+static void add_names_of(struct buf *out, const char *const *list, char end)
+{
+	for (size_t i = 0; list && list[i]; i++) {
+		struct str rest = str_from(list[i]);
+		struct str name = str_cut(&rest, end);
+		buf_addf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(name));
+	}
+}
+
+static void row_if(struct cadre_report *r, const char *word, const struct buf *text)
+{
+	if (text->n)
+		report_row(r, CADRE_PLAIN, word, text->p, NULL);
+}
+
+static void get_server(struct cadre_report *r, const struct mcp_server *s)
+{
+	AUTO_BUF struct buf what = { 0 };
+	AUTO_BUF struct buf env = { 0 };
+	AUTO_BUF struct buf headers = { 0 };
+
+	buf_addstr(&what, s->command ? s->command : s->url ? s->url : "");
+	add_arguments(&what, s->args, ' ');
+	add_names_of(&env, s->env, '=');
+	add_names_of(&headers, s->headers, ':');
+	row_if(r, s->command ? "command" : "url", &what);
+	row_if(r, "env", &env);
+	row_if(r, "headers", &headers);
+	if (s->headers_helper)
+		report_row(r, s->believed ? CADRE_PLAIN : CADRE_WARN, "headersHelper",
+			   s->believed ? s->headers_helper : "does not run: the folder is not trusted", NULL);
+}
+
+static void get_item(struct cadre_report *r, const struct mcp_item *item)
+{
+	AUTO_BUF struct buf place = { 0 };
+
+	add_place(&place, item);
+	report_row(r, CADRE_PLAIN, "name", item->name, NULL);
+	report_row(r, CADRE_PLAIN, "scope", mcp_scope_word(item->scope), NULL);
+	report_row(r, CADRE_PLAIN, "type", kind_of(item), NULL);
+	row_if(r, "where", &place);
+	report_row(r, styles[item->standing], "state", mcp_standing_word(item->standing), NULL);
+	if (item->reason[0])
+		report_row(r, styles[item->standing], "why", item->reason, NULL);
+	if (item->server)
+		get_server(r, item->server);
+}
+
+static int mcp_get(struct cadre_call *call)
+{
+	struct mcp_config *config = NULL;
+	struct json_out w = json_out(&call->report->json);
+
+	if (app_mcp_look(call->services, &config, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct mcp_item *item = app_mcp_item(config, call->operands[0]);
+	if (item) {
+		put_item(&w, item);
+		get_item(call->report, item);
+		call->report->bad = item->standing == MCP_REFUSED;
+	}
+	mcp_config_free(config);
+	return item ? 0
+		    : err_set(call->err, ERR_NOT_FOUND, "there is no MCP server '%.80s'; `cadre mcp list` lists them",
+			      call->operands[0]);
+}
+
+static const struct {
+	const char *word;
+	enum mcp_scope scope;
+} scopes[] = { { "local", MCP_SCOPE_LOCAL }, { "project", MCP_SCOPE_PROJECT }, { "user", MCP_SCOPE_USER } };
+
+static int find_scope(const char *word, enum mcp_scope *ret_scope, struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(scopes); i++)
+		if (!strcmp(word, scopes[i].word)) {
+			*ret_scope = scopes[i].scope;
+			return 0;
+		}
+	return err_set(err, ERR_USAGE, "unknown scope '%.60s': expected local, project or user", word);
+}
+
+/* Names in files may be anything; one that is made here can be written in rules and on the command line as it is. */
+static int check_server_name(const char *name, struct err *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
+	if (name[0] && !name[strspn(name, letters)])
+		return 0;
+	return err_set(err, ERR_USAGE, "'%.60s' cannot be the name of a server: expected letters, digits, '-' and '_'",
+		       name);
+}
+
+/* What `cadre mcp add` was told; lists end with NULL, env and headers may be NULL */
+struct wanted_server {
+	const char *transport;
+	const char *const *words; /* program and arguments, or an address */
+	const char *const *env, *const *headers;
+};
+
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
+
+static int put_env(struct json_out *w, const char *const *list, struct err *err)
+{
+	if (!list || !list[0])
+		return 0;
+	json_key(w, "env");
+	json_open(w, '{');
+	for (size_t i = 0; list[i]; i++) {
+		struct str value = str_from(list[i]);
+		struct str name = str_cut(&value, '=');
+		if (!value.p || !name.n)
+			return err_set(err, ERR_USAGE,
+				       "env: expected NAME=value, not '%.60s' (the server's name goes before --env)",
+				       list[i]);
+		json_key_str(w, name);
+		json_put_str(w, value);
+	}
+	json_close(w);
+	return 0;
+}
+
+static int put_headers(struct json_out *w, const char *const *list, struct err *err)
+{
+	if (!list || !list[0])
+		return 0;
+	json_key(w, "headers");
+	json_open(w, '{');
+	for (size_t i = 0; list[i]; i++) {
+		struct str value = str_from(list[i]);
+		struct str name = str_trim(str_cut(&value, ':'));
+		if (!value.p || !name.n)
+			return err_set(err, ERR_USAGE,
+				       "header: expected 'Name: value', not '%.60s' (the server's name goes before "
+				       "--header)",
+				       list[i]);
+		json_key_str(w, name);
+		json_put_str(w, str_trim(value));
+	}
+	json_close(w);
+	return 0;
+}
+
+static int put_stdio(struct json_out *w, const struct wanted_server *e, struct err *err)
+{
+	if (e->headers && e->headers[0])
+		return err_set(err, ERR_USAGE, "a program that is started has no headers; --transport http has");
+	if (str_starts(str_from(e->words[0]), STR("http://")) || str_starts(str_from(e->words[0]), STR("https://")))
+		return err_set(err, ERR_USAGE, "%.120s is an address: add --transport http (or sse)", e->words[0]);
+	json_kcstr(w, "command", e->words[0]);
+	json_key(w, "args");
+	json_open(w, '[');
+	for (size_t i = 1; e->words[i]; i++)
+		json_put_cstr(w, e->words[i]);
+	json_close(w);
+	return put_env(w, e->env, err);
+}
+
+static int put_remote(struct json_out *w, const struct wanted_server *e, struct err *err)
+{
+	if (e->words[1])
+		return err_set(err, ERR_USAGE, "expected one address, but there is '%.60s' behind it", e->words[1]);
+	if (e->env && e->env[0])
+		return err_set(err, ERR_USAGE, "a server that is reached by its address has no env; stdio has");
+	json_kcstr(w, "url", e->words[0]);
+	return put_headers(w, e->headers, err);
+}
+
+static int write_entry(struct buf *out, const struct wanted_server *e, struct err *err)
+{
+	bool stdio = !strcmp(e->transport, "stdio");
+	struct json_out w = json_out(out);
+
+	if (!stdio && strcmp(e->transport, "http") != 0 && strcmp(e->transport, "sse") != 0)
+		return err_set(err, ERR_USAGE, "unknown transport '%.60s': expected stdio, http or sse", e->transport);
+	if (!e->words[0] || !e->words[0][0])
+		return err_set(err, ERR_USAGE,
+			       stdio ? "expected the program to start" : "expected the address of the server");
+	json_open(&w, '{');
+	json_kcstr(&w, "type", e->transport);
+	int status = stdio ? put_stdio(&w, e, err) : put_remote(&w, e, err);
+	if (status == 0)
+		json_close(&w);
+	return status;
+}
+
+/* The entry must be one that counts when it is read again. */
+static int check_entry(const char *name, enum mcp_scope scope, struct str json, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *value;
+	struct mcp_server *server;
+	struct mcp_entry entry = { .name = str_from(name), .scope = scope };
+
+	if (json_parse(&reader, json.p, json.n, &value, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "not JSON");
+	}
+	entry.value = value;
+	if (mcp_server_read(&entry, NULL, &server, NULL, err) < 0)
+		return -ERR_USAGE;
+	mcp_server_unref(server);
+	return 0;
+}
+
+/* ---- add --------------------------------------------------------------------------------------------------------- */
+
+/* An entry that is there but does not count would be a surprise later. */
+static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_location *place,
+			    const char *name)
+{
+	struct mcp_config *config = NULL;
+	struct err err = { 0 };
+
+	if (app_mcp_look(sv, &config, &err) < 0) {
+		report_line(r, CADRE_WARN, "%s", err.text);
+		return;
+	}
+	for (size_t i = 0; i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		if (item->scope == place->scope && !strcmp(item->name, name) && item->standing != MCP_COUNTS) {
+			report_line(r, CADRE_WARN, "It does not count yet (%s): %s.", mcp_standing_word(item->standing),
+				    item->reason);
+			break;
+		}
+	}
+	mcp_config_free(config);
+}
+
+static void report_change(struct cadre_report *r, const struct mcp_location *place, const char *name, const char *done)
+{
+	struct json_out w = json_out(&r->json);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "name", name);
+	json_kcstr(&w, "scope", mcp_scope_word(place->scope));
+	json_kcstr(&w, "file", place->file);
+	json_kcstr(&w, "folder", place->folder);
+	json_kcstr(&w, "done", done);
+	json_close(&w);
+	report_line(r, CADRE_GOOD, "Server %s is %s (scope %s).", name, done, mcp_scope_word(place->scope));
+	if (place->folder)
+		report_line(r, CADRE_NOTE, "Changed: %s, for the folder %s.", place->file, place->folder);
+	else
+		report_line(r, CADRE_NOTE, "Changed: %s.", place->file);
+}
+
+static int add_entry(struct services *sv, const char *name, const char *scope_word, struct str json,
+		     struct cadre_report *r, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct mcp_locations places;
+	enum mcp_scope scope = MCP_SCOPE_LOCAL;
+	bool there;
+
+	if (check_server_name(name, err) < 0 || find_scope(scope_word ? scope_word : "local", &scope, err) < 0 ||
+	    check_entry(name, scope, json, err) < 0 || app_mcp_locations(sv, &a, &places, err) < 0)
+		return -(int)err->kind;
+	const struct mcp_location *place = mcp_locations_first(&places, scope);
+	int status = mcp_location_has(place, str_from(name), &there, err);
+	if (status == 0 && there)
+		status = err_set(err, ERR_USAGE, "%s has a server '%s' already (scope %s); remove it first",
+				 place->file, name, mcp_scope_word(scope));
+	if (status == 0)
+		status = mcp_location_set(place, str_from(name), json, err);
+	if (status < 0)
+		return status;
+	report_change(r, place, name, "added");
+	report_standing(sv, r, place, name);
+	return 0;
+}
+
+static int mcp_add(struct cadre_call *call)
+{
+	const char *transport = args_value(&call->args, "transport");
+	const struct wanted_server wanted = { transport ? transport : "stdio", call->operands + 1,
+					      args_values(&call->args, "env"), args_values(&call->args, "header") };
+	AUTO_BUF struct buf json = { 0 };
+	int status = write_entry(&json, &wanted, call->err);
+
+	return status < 0 ? status
+			  : add_entry(call->services, call->operands[0], args_value(&call->args, "scope"),
+				      buf_str(&json), call->report, call->err);
+}
+
+static int mcp_add_json(struct cadre_call *call)
+{
+	AUTO_BUF struct buf line = { 0 };
+
+	/* Line ends stand between values only: those in a string are escaped. */
+	for (const char *p = call->operands[1]; *p; p++)
+		buf_addch(&line, *p == '\n' || *p == '\r' || *p == '\t' ? ' ' : *p);
+	return add_entry(call->services, call->operands[0], args_value(&call->args, "scope"), str_trim(buf_str(&line)),
+			 call->report, call->err);
+}
+
+/* ---- remove ------------------------------------------------------------------------------------------------------ */
+
+/* The one place that has it; with a scope the highest one of that scope. */
+static int find_entry(const struct mcp_locations *places, const char *name, const char *scope_word,
+		      const struct mcp_location **ret_place, struct err *err)
+{
+	const struct mcp_location *found = NULL;
+	enum mcp_scope scope = MCP_SCOPE_LOCAL;
+
+	if (scope_word && find_scope(scope_word, &scope, err) < 0)
+		return -ERR_USAGE;
+	for (size_t i = 0; i < places->count; i++) {
+		const struct mcp_location *place = &places->list[i];
+		bool there = false;
+		if (scope_word && place->scope != scope)
+			continue;
+		if (mcp_location_has(place, str_from(name), &there, err) < 0)
+			return -(int)err->kind;
+		if (there && found && found->scope != place->scope)
+			return err_set(err, ERR_USAGE,
+				       "server '%.60s' is there with scope %s and scope %s: say which one with --scope",
+				       name, mcp_scope_word(found->scope), mcp_scope_word(place->scope));
+		if (there && !found)
+			found = place;
+	}
+	if (!found)
+		return err_set(err, ERR_NOT_FOUND, "there is no server '%.60s'%s%s; `cadre mcp list` lists them", name,
+			       scope_word ? " with scope " : "", scope_word ? scope_word : "");
+	*ret_place = found;
+	return 0;
+}
+
+static int mcp_remove(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct mcp_location *place = NULL;
+	struct mcp_locations places;
+	const char *name = call->operands[0];
+
+	if (app_mcp_locations(call->services, &a, &places, call->err) < 0 ||
+	    find_entry(&places, name, args_value(&call->args, "scope"), &place, call->err) < 0 ||
+	    mcp_location_set(place, str_from(name), (struct str){ 0 }, call->err) < 0)
+		return -(int)call->err->kind;
+	report_change(call->report, place, name, "removed");
+	return 0;
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT
+ * plugin.c - `cadre plugin`: which plugins there are, what is wrong with them, and changes to them. */
+#include "product/command/command.h"
+#include "defs/policy/plugins.h"
+#include "lib/io/file.h"
+#include "defs/plugin/zip_cache.h"
+#include "defs/plugin/marketplace.h"
+#include "defs/plugin/validate.h"
+#include "product/command/marketplaces.h"
+#include "defs/plugin/copy.h"
+#include "defs/plugin/install.h"
+#include "defs/plugin/market_policy.h"
+#include "config/settings/settings_store.h"
+
+static int plugin_list_run(struct cadre_call *call);
+static int plugin_change_run(struct cadre_call *call);
+static int plugin_validate_run(struct cadre_call *call);
+
+const struct cadre_command command_plugin = {
+	.name = "plugin",
+	.summary = "list, check, install, enable and trust plugins",
+	.help = "Usage: cadre plugin [list]                 the plugins, what they bring, and what is wrong with them\n"
+		"       cadre plugin validate PATH          a plugin or a marketplace: every file is looked at\n"
+		"       cadre plugin install PATH|NAME@MARKETPLACE [--scope user|project|local]\n"
+		"       cadre plugin uninstall NAME\n"
+		"       cadre plugin enable NAME [--scope user|project|local]\n"
+		"       cadre plugin disable NAME [--scope user|project|local]\n"
+		"       cadre plugin trust NAME [--forget]  hooks and MCP servers of its agents may run, or not any more\n"
+		"       cadre plugin marketplace [list]     the marketplaces that are known, and what they offer\n"
+		"       cadre plugin marketplace add PATH|ADDRESS[#REF]|OWNER/NAME\n"
+		"       cadre plugin marketplace remove NAME\n"
+		"       cadre plugin marketplace update [NAME]\n"
+		"\n"
+		"What is installed is copied; a change of the original counts after installing it again. enabledPlugins of\n"
+		"the settings says which plugins count, --plugin-dir adds one for a single run. validate ends with 1 if\n"
+		"something is wrong.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, plugin_list_run },
+			{ "disable", "NAME", CADRE_COMMAND_BLOCKS, plugin_change_run },
+			{ "enable", "NAME", CADRE_COMMAND_BLOCKS, plugin_change_run },
+			{ "install", "PATH|NAME@MARKETPLACE", CADRE_COMMAND_BLOCKS, plugin_change_run },
+			{ "marketplace", "", 0, marketplace_list },
+			{ "marketplace list", "", 0, marketplace_list },
+			{ "marketplace add", "SOURCE", CADRE_COMMAND_BLOCKS, marketplace_add },
+			{ "marketplace remove", "NAME", CADRE_COMMAND_BLOCKS, marketplace_remove },
+			{ "marketplace update", "[NAME]", CADRE_COMMAND_BLOCKS, marketplace_update },
+			{ "trust", "NAME", CADRE_COMMAND_BLOCKS, plugin_change_run },
+			{ "uninstall", "NAME", CADRE_COMMAND_BLOCKS, plugin_change_run },
+			{ "validate", "PATH", 0, plugin_validate_run },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { "forget", .help = "With trust: it is not trusted any more." },
+						  OPTION_SCOPE,
+						  { .name = NULL } },
+	.settings = (const char *const[]){ "plugin-dir", "plugin-dir-no-mcp", "plugin-url", "setting-sources",
+					   "settings", "trust-project", NULL },
+};
+
+static const char *state_name(const struct plugin *p)
+{
+	static const char *const names[] = {
+		[PLUGIN_ENABLED] = "enabled", [PLUGIN_DISABLED] = "disabled", [PLUGIN_FAILED] = "failed"
+	};
+
+	return names[p->state];
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void put_errors(struct json_out *w, const struct plugin *p)
+{
+	json_key(w, "errors");
+	json_open(w, '[');
+	for (size_t i = 0; i < p->error_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "type", plugin_fault_name(p->errors[i].fault));
+		json_kcstr(w, "file", p->errors[i].file);
+		report_put_line(w, p->errors[i].line);
+		json_kcstr(w, "message", p->errors[i].message);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void put_notes(struct json_out *w, const struct plugin *p)
+{
+	json_key(w, "notes");
+	json_open(w, '[');
+	for (size_t i = 0; i < p->notes.count; i++) {
+		json_open(w, '{');
+		report_put_line(w, p->notes.list[i].line);
+		json_kcstr(w, "message", p->notes.list[i].message);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void put_paths(struct json_out *w, const char *key, const struct plugin_paths *paths)
+{
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < paths->count; i++)
+		json_put_cstr(w, paths->list[i].path);
+	json_close(w);
+}
+
+/* The names in the objects: events, or servers. */
+static void put_names(struct json_out *w, const char *key, const struct plugin_parts *parts)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < parts->count; i++)
+		for (struct json_member m = json_members(parts->list[i].value); m.key;
+		     m = json_member_next(parts->list[i].value, m))
+			json_put_str(w, json_str(m.key, &a));
+	json_close(w);
+}
+
+static void put_plugin(struct json_out *w, const struct plugin *p)
+{
+	json_open(w, '{');
+	json_kcstr(w, "name", p->name);
+	json_kcstr(w, "id", p->id);
+	json_kcstr(w, "version", p->version);
+	json_kcstr(w, "description", p->description);
+	json_kcstr(w, "path", p->root);
+	json_kcstr(w, "dataDir", p->data_dir);
+	json_kcstr(w, "state", state_name(p));
+	json_kcstr(w, "why", p->why);
+	json_kbool(w, "trusted", p->trusted);
+	put_paths(w, "agents", &p->agents);
+	put_paths(w, "skills", &p->skills);
+	put_paths(w, "commands", &p->commands);
+	put_paths(w, "outputStyles", &p->styles);
+	put_names(w, "hooks", &p->hooks);
+	put_names(w, "mcpServers", &p->mcp);
+	json_kcstr(w, "bin", p->bin);
+	json_kcstr(w, "agent", p->agent);
+	put_errors(w, p);
+	put_notes(w, p);
+	json_close(w);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void add_count(struct buf *out, size_t n, const char *what)
+{
+	if (n)
+		buf_addf(out, "%s%zu %s%s", out->n ? ", " : "", n, what, n > 1 ? "s" : "");
+}
+
+static size_t count_members(const struct plugin_parts *parts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < parts->count; i++)
+		n += parts->list[i].value->count;
+	return n;
+}
+
+static void describe_plugin(struct buf *out, const struct plugin *p)
+{
+	if (p->state == PLUGIN_DISABLED) {
+		buf_addstr(out, p->why);
+		return;
+	}
+	add_count(out, p->agents.count, "place of agents");
+	add_count(out, p->skills.count, "place of skills");
+	add_count(out, p->commands.count, "place of commands");
+	add_count(out, count_members(&p->hooks), "event with hooks");
+	add_count(out, count_members(&p->mcp), "MCP server");
+	if (p->bin)
+		buf_addf(out, "%sprograms", out->n ? ", " : "");
+	if (p->trusted)
+		buf_addf(out, "%strusted", out->n ? ", " : "");
+}
+
+static void report_errors(struct cadre_report *r, const struct plugin *p)
+{
+	for (size_t i = 0; i < p->error_count; i++)
+		report_place(r, CADRE_BAD, p->errors[i].file, p->errors[i].line, p->errors[i].message);
+}
+
+static void add_rows(struct cadre_report *r, const struct plugin_list *list)
+{
+	static const enum cadre_style tones[] = { CADRE_PLAIN, CADRE_NOTE, CADRE_BAD };
+
+	if (!list->count)
+		report_line(r, CADRE_NOTE, "There are no plugins: cadre plugin install PATH, or NAME@MARKETPLACE.");
+	else
+		report_row(r, CADRE_HEAD, "PLUGIN", "VERSION", "STATE", "WHAT", NULL);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct plugin *p = list->all[i];
+		AUTO_BUF struct buf what = { 0 };
+		describe_plugin(&what, p);
+		report_row(r, tones[p->state], p->id, p->version ? p->version : "", state_name(p), what.n ? what.p : "",
+			   NULL);
+	}
+	for (size_t i = 0; i < list->count; i++)
+		report_errors(r, list->all[i]);
+}
+
+static int plugin_list_run(struct cadre_call *call)
+{
+	struct settings *settings;
+	struct plugin_list *list;
+	int status = app_settings(call->services, &settings, call->err);
+
+	if (status < 0)
+		return status;
+	status = app_plugins_find(call->services, settings, &list, call->err);
+	settings_unref(settings);
+	if (status < 0)
+		return status;
+	struct json_out w = json_out(&call->report->json);
+	json_open(&w, '[');
+	for (size_t i = 0; i < list->count; i++)
+		put_plugin(&w, list->all[i]);
+	json_close(&w);
+	add_rows(call->report, list);
+	plugin_list_unref(list);
+	return 0;
+}
+
+/* ---- validate ---------------------------------------------------------------------------------------------------- */
+
+static void report_plugin(struct cadre_report *r, struct json_out *w, struct plugin *p)
+{
+	plugin_validate(p);
+	put_plugin(w, p);
+	report_errors(r, p);
+	for (size_t i = 0; i < p->notes.count; i++)
+		report_line(r, CADRE_NOTE, "%s:%u: note: %s", p->manifest ? p->manifest : p->root,
+			    p->notes.list[i].line, p->notes.list[i].message);
+	if (p->error_count) {
+		r->bad = true;
+		report_line(r, CADRE_BAD, "%s is not valid: %zu error%s.", p->name, p->error_count,
+			    p->error_count > 1 ? "s" : "");
+	} else {
+		report_line(r, CADRE_GOOD, "%s is valid.", p->name);
+	}
+	plugin_free(p);
+}
+
+/* A marketplace with every plugin that it has inside. */
+static void validate_market(struct cadre_report *r, struct json_out *w, struct marketplace *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		struct err err = { 0 };
+		const char *dir;
+		if (!json_is(m->plugins[i].source, JSON_STRING))
+			continue;
+		if (marketplace_plugin_dir(m, &m->plugins[i], &dir, &err) == 0) {
+			report_plugin(r, w, plugin_read(dir, PLUGIN_INSTALLED, m->name));
+			continue;
+		}
+		r->bad = true;
+		report_line(r, CADRE_BAD, "%s", err.text);
+	}
+	report_line(r, r->bad ? CADRE_BAD : CADRE_GOOD, "The marketplace %s offers %zu plugin%s.", m->name, m->count,
+		    m->count == 1 ? "" : "s");
+}
+
+static int plugin_validate_run(struct cadre_call *call)
+{
+	struct services *sv = call->services;
+	struct cadre_report *report = call->report;
+	struct err *err = call->err;
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_MARKETPLACE struct marketplace market = { 0 };
+	struct json_out w = json_out(&report->json);
+	const char *dir = path_absolute(&a, sv->options.cwd ? sv->options.cwd : ".", str_from(call->operands[0]));
+	const char *plugins_dir;
+	int status = app_plugins_dir(sv, &a, &plugins_dir, err);
+
+	if (status == 0 && str_ends(str_from(dir), STR(".zip")))
+		status = zip_cache_open(&a, plugins_dir, dir, &dir, err);
+	if (status < 0)
+		return status;
+	status = marketplace_read(&market, dir, err);
+	if (status < 0 && status != -ERR_NOT_FOUND)
+		return status;
+	json_open(&w, '[');
+	if (status == 0)
+		validate_market(report, &w, &market);
+	else
+		report_plugin(report, &w, plugin_read(dir, PLUGIN_INLINE, "inline"));
+	json_close(&w);
+	return 0;
+}
+
+struct change {
+	struct market_room room;
+	struct cadre_report *report;
+	const char *what;
+	const char *scope;
+	bool on; /* enable or trust, not the opposite */
+};
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+static int settings_path(struct change *k, const char **ret_path, struct err *err)
+{
+	struct market_room *room = &k->room;
+	struct settings_spec spec;
+	int status = app_settings_spec(room->services, &room->arena, &spec, err);
+
+	if (status < 0)
+		return status;
+	if (!strcmp(k->scope, "user"))
+		*ret_path = path_join(&room->arena, room->config_dir, "settings.json");
+	else if (!strcmp(k->scope, "project"))
+		*ret_path = path_join(&room->arena, room->cwd, ".claude/settings.json");
+	else if (!strcmp(k->scope, "local"))
+		*ret_path = settings_local_path(&room->arena, &spec);
+	else
+		return err_set(err, ERR_USAGE, "--scope expects user, project or local, not '%.40s'", k->scope);
+	return 0;
+}
+
+enum wish { ENABLED, DISABLED, UNSAID };
+
+static int set_wish(struct change *k, const char *id, enum wish wish, struct err *err)
+{
+	static const struct str words[] = { [ENABLED] = STR("true"), [DISABLED] = STR("false"), [UNSAID] = { 0 } };
+	const struct str names[] = { STR("enabledPlugins"), str_from(id) };
+	const char *path = NULL;
+	int status = settings_path(k, &path, err);
+
+	if (status == 0)
+		status = settings_set_member(path, names, COUNT_OF(names), words[wish], err);
+	if (status == 0)
+		report_line(k->report, CADRE_NOTE, "Recorded in %s.", path);
+	return status;
+}
+
+/* What there is now: another layer may say otherwise, or the plugin fail. */
+static int tell_change(struct change *k, const char *id, const char *did, struct err *err)
+{
+	struct json_out w = json_out(&k->report->json);
+	struct settings *settings;
+	struct plugin_list *list;
+
+	if (app_settings(k->room.services, &settings, err) < 0)
+		return -(int)err->kind;
+	int status = app_plugins_find(k->room.services, settings, &list, err);
+	settings_unref(settings);
+	if (status < 0)
+		return status;
+	const struct plugin *p = plugin_list_find(list, id);
+	bool enabled = p && p->state == PLUGIN_ENABLED;
+	json_open(&w, '{');
+	json_kcstr(&w, "id", id);
+	json_kcstr(&w, "did", did);
+	json_kbool(&w, "enabled", enabled);
+	json_kcstr(&w, "path", p ? p->root : NULL);
+	json_close(&w);
+	report_line(k->report, CADRE_GOOD, "%s was %s.", id, did);
+	if (p && p->state == PLUGIN_DISABLED)
+		report_line(k->report, CADRE_NOTE, "It is disabled: %s.", p->why);
+	for (size_t i = 0; p && i < p->error_count; i++)
+		report_line(k->report, CADRE_BAD, "%s:%u: %s", p->errors[i].file, p->errors[i].line,
+			    p->errors[i].message);
+	plugin_list_unref(list);
+	return 0;
+}
+
+/* ---- install ----------------------------------------------------------------------------------------------------- */
+
+static int finish_install(struct change *k, const struct install *install, struct err *err)
+{
+	struct installed_plugin installed;
+	const char *path = NULL;
+	int status = settings_path(k, &path, err); /* a bad scope leaves nothing behind */
+
+	if (status == 0)
+		status = plugin_install(&k->room.arena, install, &installed, err);
+	if (status < 0)
+		return status;
+	struct plugin *p = plugin_read(installed.path, PLUGIN_INSTALLED, install->marketplace);
+	bool on = p->default_enabled;
+	plugin_free(p);
+	if (on)
+		status = set_wish(k, installed.id, ENABLED, err);
+	return status < 0 ? status : tell_change(k, installed.id, "installed", err);
+}
+
+static int install_directory(struct change *k, const char *dir, struct err *err)
+{
+	const char *why = market_forbidden(k->room.settings, "local", NULL);
+
+	if (why)
+		return err_set(err, ERR_DENIED, "plugins cannot be installed from a path: %s", why);
+	return finish_install(k, &(struct install){ k->room.plugins_dir, dir, "local", NULL, k->scope }, err);
+}
+
+/* A plugin in a repository of its own, in a directory of one, or in a package. */
+static int install_far(struct change *k, const struct marketplace *m, const struct market_plugin *offer,
+		       struct err *err)
+{
+	struct market_room *room = &k->room;
+	const char *place = arena_printf(&room->arena, "%s/cache/x", room->plugins_dir);
+	const char *temp;
+
+	if (directory_begin(&room->arena, place, &temp, err) < 0)
+		return -(int)err->kind;
+	const char *dir = path_join(&room->arena, temp, offer->name);
+	int status = file_make_dirs(dir, 0700, err);
+	if (status == 0)
+		status = market_fetch(room, offer->source, dir, &dir, err);
+	if (status == 0)
+		status = finish_install(k, &(struct install){ room->plugins_dir, dir, m->name, offer, k->scope }, err);
+	(void)directory_remove(temp, NULL);
+	return status;
+}
+
+static int install_offer(struct change *k, const char *name, const char *market, struct err *err)
+{
+	AUTO_MARKETPLACE struct marketplace m = { 0 };
+	const char *dir;
+	int status = market_open(&k->room, market, &m, err);
+
+	if (status < 0)
+		return status;
+	const struct market_plugin *offer = marketplace_find(&m, name);
+	if (!offer)
+		return err_set(err, ERR_NOT_FOUND, "the marketplace %s does not offer %s", market, name);
+	if (json_is(offer->source, JSON_OBJECT))
+		return install_far(k, &m, offer, err);
+	status = marketplace_plugin_dir(&m, offer, &dir, err);
+	if (status < 0)
+		return status;
+	return finish_install(k, &(struct install){ k->room.plugins_dir, dir, m.name, offer, k->scope }, err);
+}
+
+static int install_plugin(struct change *k, struct err *err)
+{
+	struct arena *a = &k->room.arena;
+	const char *path = path_absolute(a, k->room.cwd, str_from(k->what));
+	const char *at = strchr(k->what, '@');
+
+	if (file_exists(path) && str_ends(str_from(path), STR(".zip")) &&
+	    zip_cache_open(a, k->room.plugins_dir, path, &path, err) < 0)
+		return -(int)err->kind;
+	if (file_exists(path))
+		return install_directory(k, path, err);
+	if (!at)
+		return err_set(err, ERR_NOT_FOUND, "'%.100s' is neither a path nor NAME@MARKETPLACE", k->what);
+	return install_offer(k, arena_dup(a, k->what, (size_t)(at - k->what)), at + 1, err);
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------------- */
+
+/* The plugin that was named; its texts are in the room's arena. */
+static int find_plugin(struct change *k, const char **ret_id, const char **ret_root, struct err *err)
+{
+	struct plugin_list *list;
+	int status = app_plugins_find(k->room.services, k->room.settings, &list, err);
+
+	if (status < 0)
+		return status;
+	const struct plugin *p = plugin_list_find(list, k->what);
+	if (p) {
+		*ret_id = arena_strdup(&k->room.arena, p->id);
+		*ret_root = arena_strdup(&k->room.arena, p->root);
+	} else {
+		status = err_set(err, ERR_NOT_FOUND, "there is no plugin %s: cadre plugin list", k->what);
+	}
+	plugin_list_unref(list);
+	return status;
+}
+
+static int uninstall_plugin(struct change *k, struct err *err)
+{
+	const char *id = NULL;
+	const char *root = NULL;
+	int status = find_plugin(k, &id, &root, err);
+
+	if (status == 0)
+		status = plugin_uninstall(k->room.plugins_dir, id, err);
+	if (status == 0)
+		status = set_wish(k, id, UNSAID, err);
+	return status < 0 ? status : tell_change(k, id, "uninstalled", err);
+}
+
+/* `cadre plugin enable` and `disable` */
+static int switch_plugin(struct change *k, struct err *err)
+{
+	const char *id = NULL;
+	const char *root = NULL;
+	int status = find_plugin(k, &id, &root, err);
+
+	if (status == 0)
+		status = set_wish(k, id, k->on ? ENABLED : DISABLED, err);
+	return status < 0 ? status : tell_change(k, id, k->on ? "enabled" : "disabled", err);
+}
+
+static int trust_plugin(struct change *k, struct err *err)
+{
+	const char *id = NULL;
+	const char *root = NULL;
+	int status = find_plugin(k, &id, &root, err);
+
+	if (status == 0)
+		status = record_trust(k->room.plugins_dir, id, k->on ? root : NULL, err);
+	if (status == 0 && k->on) {
+		report_line(k->report, CADRE_PLAIN,
+			    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
+		report_line(k->report, CADRE_PLAIN, "%s alone: another version asks again.", root);
+	}
+	return status < 0 ? status : tell_change(k, id, k->on ? "trusted" : "forgotten", err);
+}
+
+static int plugin_change_run(struct cadre_call *call)
+{
+	static const struct {
+		const char *word;
+		int (*change)(struct change *k, struct err *err);
+		bool on;
+	} changes[] = {
+		{ "disable", switch_plugin, false },      { "enable", switch_plugin, true },
+		{ "install", install_plugin, true },      { "trust", trust_plugin, true },
+		{ "uninstall", uninstall_plugin, false },
+	};
+	const char *scope = args_value(&call->args, "scope");
+	struct change k = { .report = call->report, .what = call->operands[0], .scope = scope ? scope : "user" };
+	size_t i = 0;
+
+	while (strcmp(changes[i].word, call->word->name) != 0)
+		i++;
+	k.on = changes[i].on && !args_has(&call->args, "forget");
+	int status = market_room_open(&k.room, call->services, call->err);
+	if (status == 0)
+		status = changes[i].change(&k, call->err);
+	market_room_release(&k.room);
+	return status;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ * skills.c - `cadre skills`: which there are, what one says, what is wrong with files. */
+#include "product/command/command.h"
+#include "product/session/skills.h"
+#include "defs/skill/listing.h"
+#include "config/catalog/diagnostic.h"
+
+static int skills_list(struct cadre_call *call);
+static int skills_check(struct cadre_call *call);
+static int skills_show(struct cadre_call *call);
+
+const struct cadre_command command_skills = {
+	.name = "skills",
+	.summary = "list, show and check skills and commands",
+	.help = "Usage: cadre skills [list]            the skills and commands that there are, and what hides what\n"
+		"       cadre skills show NAME         one of them: its fields and what is untidy in it\n"
+		"       cadre skills check             every file: what was read, forgiven, refused\n"
+		"\n"
+		"Skills are looked for in plugins, in .claude/skills and .claude/commands of the project and of the\n"
+		"user, and in the managed directory; a later place hides an earlier one by name, a skill hides a command.\n"
+		"check ends with 1 if a file is refused.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", 0, skills_list },
+			{ "check", "", 0, skills_check },
+			{ "show", "NAME", 0, skills_show },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings =
+		(const char *const[]){ "add-dir", "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
+};
+
+/* The registry, and what the settings say. */
+struct skill_shelf {
+	struct arena arena;
+	struct skill_registry *registry;
+	const struct json *overrides;
+};
+
+static int shelf_open(struct services *sv, struct skill_shelf *shelf, struct err *err)
+{
+	struct skill_sources sources;
+
+	*shelf = (struct skill_shelf){ 0 };
+	if (app_skill_sources(sv, &shelf->arena, &sources, err) < 0)
+		return -(int)err->kind;
+	shelf->registry = skill_registry_new(&sources);
+	shelf->overrides = settings_get(sv->policy.settings, "skillOverrides", NULL);
+	return 0;
+}
+
+static void shelf_release(struct skill_shelf *shelf)
+{
+	skill_registry_free(shelf->registry);
+	arena_release(&shelf->arena);
+}
+
+static const char *kind_of(const struct skill *s)
+{
+	return s->is_command ? "command" : "skill";
+}
+
+static const char *users_of(unsigned views)
+{
+	static const char *const words[] = { "nobody", "model", "user", "model, user" };
+
+	return words[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)];
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+static void put_entry(struct json_out *w, const struct skill_entry *e, unsigned views)
+{
+	json_open(w, '{');
+	json_kcstr(w, "name", e->name);
+	json_kcstr(w, "kind", kind_of(e->skill));
+	json_kcstr(w, "source", skill_source_name(e->skill->source));
+	json_kcstr(w, "plugin", e->skill->plugin);
+	json_kcstr(w, "file", e->skill->file);
+	json_kcstr(w, "description", e->skill->description);
+	json_kbool(w, "model", views & SKILL_FOR_MODEL);
+	json_kbool(w, "user", views & SKILL_FOR_USER);
+	if (e->hidden_by)
+		json_kcstr(w, "hiddenBy", e->hidden_by->skill->file);
+	json_close(w);
+}
+
+static void put_failed(struct json_out *w, const struct skill_registry *r)
+{
+	json_key(w, "failedFiles");
+	json_open(w, '[');
+	for (size_t i = 0; i < r->failed_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "path", r->failed[i].path);
+		json_kcstr(w, "source", skill_source_name(r->failed[i].source));
+		report_put_line(w, r->failed[i].line);
+		json_kcstr(w, "error", r->failed[i].message);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void put_list(struct buf *out, const struct skill_shelf *shelf)
+{
+	const struct skill_registry *r = shelf->registry;
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	json_key(&w, "skills");
+	json_open(&w, '[');
+	for (size_t i = 0; i < r->active_count; i++)
+		put_entry(&w, r->active[i], skill_views(r->active[i], shelf->overrides));
+	json_close(&w);
+	json_key(&w, "hidden");
+	json_open(&w, '[');
+	for (size_t i = 0; i < r->all_count; i++)
+		if (r->all[i].hidden_by)
+			put_entry(&w, &r->all[i], 0);
+	json_close(&w);
+	put_failed(&w, r);
+	json_close(&w);
+}
+
+static void report_failed(struct cadre_report *report, const struct skill_registry *r)
+{
+	for (size_t i = 0; i < r->failed_count; i++)
+		report_place(report, CADRE_BAD, r->failed[i].path, r->failed[i].line, r->failed[i].message);
+}
+
+static void add_rows(struct cadre_report *report, const struct skill_shelf *shelf)
+{
+	const struct skill_registry *r = shelf->registry;
+
+	if (r->active_count)
+		report_row(report, CADRE_HEAD, "NAME", "KIND", "SOURCE", "FOR", "DESCRIPTION", NULL);
+	else
+		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
+	for (size_t i = 0; i < r->active_count; i++) {
+		const struct skill_entry *e = r->active[i];
+		AUTO_BUF struct buf line = { 0 };
+		buf_addfolded(&line, str_from(e->skill->description));
+		report_row(report, CADRE_PLAIN, e->name, kind_of(e->skill), skill_source_name(e->skill->source),
+			   users_of(skill_views(e, shelf->overrides)), line.n ? line.p : "", NULL);
+	}
+	for (size_t i = 0; i < r->all_count; i++)
+		if (r->all[i].hidden_by)
+			report_line(report, CADRE_NOTE, "%s is hidden by %s", r->all[i].skill->file,
+				    r->all[i].hidden_by->skill->file);
+	report_failed(report, r);
+}
+
+static int skills_list(struct cadre_call *call)
+{
+	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
+	int status = shelf_open(call->services, &shelf, call->err);
+
+	if (status == 0) {
+		put_list(&call->report->json, &shelf);
+		add_rows(call->report, &shelf);
+	}
+	return status;
+}
+
+/* ---- show -------------------------------------------------------------------------------------------------------- */
+
+struct show {
+	struct cadre_report *report;
+	struct json_out w;
+};
+
+static void show_text(struct show *s, const char *field, const char *text)
+{
+	if (!text)
+		return;
+	json_kcstr(&s->w, field, text);
+	report_row(s->report, CADRE_PLAIN, field, text, NULL);
+}
+
+static void show_names(struct show *s, const char *field, const struct name_list *names)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!names->present)
+		return;
+	json_key(&s->w, field);
+	json_open(&s->w, '[');
+	for (size_t i = 0; i < names->count; i++) {
+		json_put_cstr(&s->w, names->names[i]);
+		buf_addf(&text, "%s%s", i ? ", " : "", names->names[i]);
+	}
+	json_close(&s->w);
+	report_row(s->report, CADRE_PLAIN, field, text.n ? text.p : "(none)", NULL);
+}
+
+static void show_fields(struct show *s, const struct skill_entry *e)
+{
+	const struct skill *k = e->skill;
+
+	show_text(s, "name", e->name);
+	show_text(s, "kind", kind_of(k));
+	show_text(s, "source", skill_source_name(k->source));
+	show_text(s, "file", k->file);
+	show_text(s, "plugin", k->plugin);
+	show_text(s, "title", k->title);
+	show_text(s, "description", k->description);
+	show_text(s, "when_to_use", k->when_to_use);
+	show_text(s, "argument-hint", k->argument_hint);
+	show_names(s, "arguments", &k->arguments);
+	show_names(s, "allowed-tools", &k->allowed_tools);
+	show_names(s, "disallowed-tools", &k->disallowed_tools);
+	show_names(s, "paths", &k->paths);
+	show_text(s, "model", k->model);
+	show_text(s, "effort", k->effort);
+	show_text(s, "context", k->is_fork ? "fork" : NULL);
+	show_text(s, "agent", k->agent);
+	show_text(s, "background", k->in_foreground ? "false" : NULL);
+	show_text(s, "hooks", k->hooks);
+}
+
+static int show_skill(const struct skill_shelf *shelf, const char *name, struct cadre_report *report, struct err *err)
+{
+	const struct skill_entry *e = skill_registry_find(shelf->registry, str_from(name));
+	AUTO_BUF struct buf near = { 0 };
+	struct show s = { .report = report, .w = json_out(&report->json) };
+
+	if (!e) {
+		skill_registry_add_near(&near, shelf->registry, str_from(name));
+		return err_set(err, ERR_NOT_FOUND, "there is no skill '%.60s'%s%.120s", name,
+			       near.n ? "; there are " : "", near.n ? near.p : "");
+	}
+	json_open(&s.w, '{');
+	show_fields(&s, e);
+	json_kstr(&s.w, "text", e->skill->body);
+	json_close(&s.w);
+	report_diagnostics(report, e->skill->file, e->skill->diagnostics, e->skill->diagnostic_count);
+	return 0;
+}
+
+static int skills_show(struct cadre_call *call)
+{
+	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
+	int status = shelf_open(call->services, &shelf, call->err);
+
+	if (status == 0)
+		status = show_skill(&shelf, call->operands[0], call->report, call->err);
+	return status;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------- */
+
+static void check_files(const struct skill_shelf *shelf, struct cadre_report *report)
+{
+	const struct skill_registry *r = shelf->registry;
+	struct json_out w = json_out(&report->json);
+	size_t refused = 0;
+
+	json_open(&w, '{');
+	json_key(&w, "files");
+	json_open(&w, '[');
+	for (size_t i = 0; i < r->looked_at_count; i++) {
+		const struct skill *s = r->looked_at[i];
+		report_line(report, s->refused ? CADRE_BAD : CADRE_PLAIN, "%s: %s", s->file,
+			    s->refused ? "refused" : s->name);
+		report_diagnostics(report, s->file, s->diagnostics, s->diagnostic_count);
+		json_open(&w, '{');
+		json_kcstr(&w, "name", s->name);
+		json_kcstr(&w, "file", s->file);
+		json_kbool(&w, "refused", s->refused);
+		report_put_diagnostics(&w, s->diagnostics, s->diagnostic_count);
+		json_close(&w);
+		refused += s->refused;
+	}
+	json_close(&w);
+	put_failed(&w, r);
+	json_close(&w);
+	report_failed(report, r);
+	report_line(report, CADRE_PLAIN, "%zu files, %zu refused, %zu not readable", r->looked_at_count, refused,
+		    r->failed_count - refused);
+	report->bad = r->failed_count > 0;
+}
+
+static int skills_check(struct cadre_call *call)
+{
+	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
+	int status = shelf_open(call->services, &shelf, call->err);
+
+	if (status == 0)
+		check_files(&shelf, call->report);
+	return status;
+}
