@@ -87,13 +87,12 @@ static int compare_pids(const void *a, const void *b)
 static void adopt_orphans(struct spawner *s)
 {
 	struct pid_list children = { 0 };
-	/* Sorted; returns owned, never NULL. */
-	pid_t *leaders = xmalloc(s->active * sizeof *leaders);
+	AUTO_FREE pid_t *leaders = xmalloc(s->active * sizeof *leaders); /* sorted */
 	size_t n = 0;
+
 	for (const struct child *c = s->children; c; c = c->next)
 		leaders[n++] = c->pid;
 	qsort(leaders, n, sizeof *leaders, compare_pids);
-
 	s->adopted_ms = loop_now_ms(s->loop);
 	(void)orphan_children(&children);
 	for (size_t i = 0; i < children.count; i++) {
