@@ -25,7 +25,7 @@ static bool add_rule(struct permission *p, struct str line)
 	return false;
 }
 
-static void check(const struct permission *parent, const struct tool_call *call)
+static void check(const struct permission *parent, struct tool_use use)
 {
 	static const char *const allow[] = { "Bash", "Read", "Edit", "Write", "WebFetch" };
 	struct permission child;
@@ -37,8 +37,8 @@ static void check(const struct permission *parent, const struct tool_call *call)
 						      .mode_may_widen = true,
 						      .allow = allow,
 						      .allow_count = COUNT_OF(allow) });
-	permission_explain(parent, call, PERMISSION_HINT_ALLOW, &above);
-	permission_explain(&child, call, PERMISSION_HINT_ALLOW, &below);
+	permission_explain(parent, use, PERMISSION_HINT_ALLOW, &above);
+	permission_explain(&child, use, PERMISSION_HINT_ALLOW, &below);
 	if (above.decision == PERMISSION_DENY && above.step == PERMISSION_STEP_DENY_RULE &&
 	    below.decision != PERMISSION_DENY)
 		abort();
@@ -62,10 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		line = str_cut(&rest, '\n');
 	AUTO_FREE char *name = xstrndup(line.p, line.n);
 	struct tool tool = { .name = name, .definition = "{}" };
-	struct tool_call call = { .tool = &tool, .env = &env };
-	if (rest.p && json_parse(&reader, rest.p, rest.n, &call.input, NULL) < 0)
-		call.input = NULL;
-	check(&p, &call);
+	struct tool_use use = { .tool = &tool, .env = &env };
+	if (rest.p && json_parse(&reader, rest.p, rest.n, &use.input, NULL) < 0)
+		use.input = NULL;
+	check(&p, use);
 	permission_release(&p);
 	return 0;
 }

@@ -63,7 +63,7 @@ static bool matches_rule(void *data, struct str rule)
 	bool fits = true;
 
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
-		permission_explain(&alone, call, PERMISSION_HINT_NONE, &v);
+		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 		fits = v.decision == PERMISSION_DENY && v.step == PERMISSION_STEP_DENY_RULE;
 		permission_verdict_release(&v);
 	}
@@ -155,7 +155,7 @@ static void ask_host(struct agent *a, struct tool_call *call, struct str why)
 		return;
 	notify(a, call);
 	question_describe(call, &text);
-	const char *rule = permission_suggest(&call->arena, &a->permission, call);
+	const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
 	agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
@@ -171,7 +171,7 @@ static void allow(struct agent *a, struct tool_call *call)
 {
 	struct permission_verdict v = { 0 };
 
-	permission_explain(&a->permission, call, PERMISSION_HINT_ALLOW, &v);
+	permission_explain(&a->permission, tool_call_use(call), PERMISSION_HINT_ALLOW, &v);
 	permission_bind(call, &v);
 	if (v.decision == PERMISSION_DENY && !v.unanswerable)
 		deny(a, call, buf_str(&v.reason));
@@ -267,7 +267,7 @@ static bool request(struct agent *a, struct tool_call *call, struct str why)
 	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
 		return false;
 	tool_event_open(&w, a, call);
-	const char *rule = permission_suggest(&call->arena, &a->permission, call);
+	const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
 	if (rule)
 		question_put_suggestions(&w, &rule, 1);
 	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested)->reason = arena_str(&call->arena, why);
@@ -308,7 +308,7 @@ static void on_classified(void *data, enum classifier_word word, struct str reas
 	if (!call)
 		return;
 	agent_note_word(a, word);
-	permission_explain(&a->permission, call, PERMISSION_HINT_NONE, &v);
+	permission_explain(&a->permission, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 	permission_bind(call, &v);
 	if (!v.classify || word == CLASSIFIER_UNSURE) {
 		conclude(a, call, &v);
@@ -341,7 +341,7 @@ static void decide(struct agent *a, struct tool_call *call, enum permission_hint
 		return;
 	}
 	plan_open_file(a);
-	permission_explain(&a->permission, call, hint, &v);
+	permission_explain(&a->permission, tool_call_use(call), hint, &v);
 	permission_bind(call, &v);
 	if (is_answered(call, hint, &v))
 		tool_call_decided(call, TOOL_ALLOW, STR(""));

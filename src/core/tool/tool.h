@@ -83,6 +83,14 @@ struct tool_kit {
 	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */
 };
 
+/* A tool and an input for it: what permission rules look at. Borrows everything. */
+struct tool_use {
+	const struct tool *tool;
+	const struct json *input;   /* the parsed input object */
+	const struct tool_env *env; /* whose directories paths are about; NULL: nobody's */
+	unsigned flags;             /* of the tool with this input */
+};
+
 enum tool_verdict { TOOL_ALLOW, TOOL_DENY };
 
 /* The gate stands before each call and behind it. It answers now or later, exactly once. */
@@ -142,6 +150,7 @@ void tool_call_start(struct tool_call *call);  /* leads to call->done exactly on
 void tool_call_cancel(struct tool_call *call); /* a request: done still comes */
 void tool_call_free(struct tool_call *call);   /* only when finished or never started */
 
+struct tool_use tool_call_use(const struct tool_call *call);
 /* One line about the call for people: its subject, else its input as JSON. In the call's arena. */
 struct str tool_call_summary(struct tool_call *call);
 

@@ -101,6 +101,11 @@ void tool_call_start(struct tool_call *call)
 		call->gate->ask(call->gate, call);
 }
 
+struct tool_use tool_call_use(const struct tool_call *call)
+{
+	return (struct tool_use){ .tool = call->tool, .input = call->input, .env = call->env, .flags = call->flags };
+}
+
 struct str tool_call_summary(struct tool_call *call)
 {
 	const struct json *subject =

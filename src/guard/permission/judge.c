@@ -16,7 +16,7 @@ const char *permission_step_name(enum permission_step step)
 
 struct str judge_text(struct judge *j, const char *member)
 {
-	return json_str(json_get(j->call->input, member), &j->arena);
+	return json_str(json_get(j->use.input, member), &j->arena);
 }
 
 bool judge_decide(struct judge *j, enum permission_decision decision, enum permission_step step,
@@ -49,9 +49,9 @@ const struct rule *judge_find(struct judge *j, enum rule_list list, judge_find_f
 
 const struct rule *judge_find_bare(struct judge *j, const struct rule_set *set, enum rule_list list)
 {
-	const struct rule *r = rule_set_tool(set, list, j->tool, j->call->input);
+	const struct rule *r = rule_set_tool(set, list, j->tool, j->use.input);
 
-	return r || !j->leader ? r : rule_set_tool(set, list, j->leader, j->call->input);
+	return r || !j->leader ? r : rule_set_tool(set, list, j->leader, j->use.input);
 }
 
 static const struct rule *find_any(struct judge *j, const struct rule_set *set, enum rule_list list)
@@ -74,7 +74,7 @@ static bool by_deny_rule(struct judge *j)
 			 STR_ARG(judge_text(j, "subagent_type")), r->text, r->origin->layer);
 	else
 		buf_addf(&j->v->reason, "Permission to use %s was denied by the rule \"%s\" of %s.",
-			 j->call->tool->name, r->text, r->origin->file ? r->origin->file : r->origin->layer);
+			 j->use.tool->name, r->text, r->origin->file ? r->origin->file : r->origin->layer);
 	return judge_decide(j, PERMISSION_DENY, PERMISSION_STEP_DENY_RULE, r);
 }
 
@@ -92,7 +92,7 @@ static bool by_limit(struct judge *j)
 		buf_addf(
 			&j->v->reason,
 			"Permission to use %s was denied: this call is outside the limits that the agent's tools set for it.",
-			j->call->tool->name);
+			j->use.tool->name);
 		return judge_decide(j, PERMISSION_DENY, PERMISSION_STEP_LIMIT, NULL);
 	}
 	return false;
@@ -167,7 +167,7 @@ static bool (*const steps[])(struct judge *j) = { by_deny_rule, by_limit,  by_pl
 static void settle_question(struct judge *j)
 {
 	struct permission_verdict *v = j->v;
-	const char *tool = j->call->tool->name;
+	const char *tool = j->use.tool->name;
 	bool silent = j->mode == PERMISSION_DONT_ASK;
 
 	if (v->decision != PERMISSION_ASK || (!silent && permission_can_ask(j->p)))
@@ -215,7 +215,7 @@ static const struct inspector *find_inspector(const struct tool_facts *s)
 
 static void set_anchors(struct judge *j)
 {
-	const struct tool_env *env = j->call->env;
+	const struct tool_env *env = j->use.env;
 
 	if (env) {
 		path_anchors_add(&j->narrow, &j->arena, env->root ? env->root : env->cwd);
@@ -228,25 +228,25 @@ static void set_anchors(struct judge *j)
 
 static void set_out(struct judge *j)
 {
-	struct str name = tool_current_name(str_from(j->call->tool->name));
+	struct str name = tool_current_name(str_from(j->use.tool->name));
 
 	j->subject = tool_facts_find(name);
-	j->tool = lower_name(&j->arena, j->call->tool->name);
+	j->tool = lower_name(&j->arena, j->use.tool->name);
 	if (j->subject && j->subject->kind == SUBJECT_EDIT)
 		j->leader = "edit";
 	else if (j->subject && j->subject->kind == SUBJECT_READ)
 		j->leader = "read";
 	j->inspector = find_inspector(j->subject);
-	j->mode = j->v->mode = permission_mode_for(j->p, j->call->tool->name);
+	j->mode = j->v->mode = permission_mode_for(j->p, j->use.tool->name);
 	set_anchors(j);
 	if (j->inspector->prepare)
 		j->inspector->prepare(j);
 }
 
-void permission_explain(const struct permission *p, const struct tool_call *call, enum permission_hint hint,
+void permission_explain(const struct permission *p, struct tool_use use, enum permission_hint hint,
 			struct permission_verdict *ret)
 {
-	struct judge j = { .p = p, .call = call, .hint = hint, .v = ret };
+	struct judge j = { .p = p, .use = use, .hint = hint, .v = ret };
 
 	set_out(&j);
 	for (size_t i = 0; i < COUNT_OF(steps); i++)
@@ -273,18 +273,6 @@ void permission_verdict_release(struct permission_verdict *v)
 	buf_release(&v->reason);
 	free(TAKE(v->file));
 	free(TAKE(v->file_target));
-}
-
-enum permission_decision permission_decide(const struct permission *p, struct tool_call *call, struct buf *reason)
-{
-	struct permission_verdict v = { 0 };
-
-	permission_explain(p, call, PERMISSION_HINT_NONE, &v);
-	permission_bind(call, &v);
-	if (v.decision == PERMISSION_DENY)
-		buf_add(reason, v.reason.p, v.reason.n);
-	permission_verdict_release(&v);
-	return v.decision;
 }
 
 static bool forbids(const struct rule_set *set, const char *name)

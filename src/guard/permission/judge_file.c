@@ -28,7 +28,7 @@ static bool edits(const struct judge *j)
 
 static const char *cwd_of(const struct judge *j)
 {
-	return j->call->env && j->call->env->cwd ? j->call->env->cwd : "/";
+	return j->use.env && j->use.env->cwd ? j->use.env->cwd : "/";
 }
 
 /* A search by name looks where its pattern leads, which need not be below its path. */
@@ -100,7 +100,7 @@ static bool is_inside_any(struct judge *j, const struct place *place, const char
 /* A worktree was made for its agent, wherever it lies: for it and those below it, it counts as one of the directories. */
 bool judge_is_working_dir(struct judge *j, const struct place *place)
 {
-	const struct tool_env *env = j->call->env;
+	const struct tool_env *env = j->use.env;
 	bool in_worktree = false;
 
 	if (!env || !(is_inside_any(j, place, env->dirs) ||
@@ -122,7 +122,7 @@ bool judge_is_memory(struct judge *j, const struct place *place)
 /* What earlier calls left for this agent to read. */
 static bool is_own_output(struct judge *j, const struct place *place)
 {
-	const struct tool_env *env = j->call->env;
+	const struct tool_env *env = j->use.env;
 
 	return env && ((env->results_dir && place_is_inside(&j->arena, place, env->results_dir)) ||
 		       (env->tasks_dir && place_is_inside(&j->arena, place, env->tasks_dir)));
@@ -184,7 +184,7 @@ static bool file_fits(struct judge *j, const struct rule_set *set)
 		limited = true;
 		if (r->kind == RULE_BARE)
 			return true;
-		if (r->kind == RULE_PARAMETER && rule_parameter_match(r, j->call->input))
+		if (r->kind == RULE_PARAMETER && rule_parameter_match(r, j->use.input))
 			return true;
 		if (r->kind != RULE_PATH || !j->place.target)
 			continue;
@@ -199,12 +199,12 @@ static const char *leaves_memory(struct judge *j)
 {
 	const char *const *tools = j->p->memory_tools;
 
-	while (tools && *tools && strcmp(*tools, j->call->tool->name) != 0)
+	while (tools && *tools && strcmp(*tools, j->use.tool->name) != 0)
 		tools++;
 	if (!tools || !*tools || judge_is_memory(j, &j->place))
 		return NULL;
 	return arena_printf(&j->arena, "This agent has %s for its memory in %s alone, and %s is not there.",
-			    j->call->tool->name, j->p->memory_dir, j->place.path);
+			    j->use.tool->name, j->p->memory_dir, j->place.path);
 }
 
 static const char *file_leaves(struct judge *j)

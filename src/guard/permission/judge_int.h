@@ -24,7 +24,7 @@ extern const struct inspector inspect_name, inspect_file, inspect_shell;
 
 struct judge {
 	const struct permission *p;
-	const struct tool_call *call;
+	struct tool_use use;
 	const struct tool_facts *subject; /* NULL: known by name alone */
 	const struct inspector *inspector;
 	const char *tool;   /* today's name, lower case */

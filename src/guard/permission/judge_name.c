@@ -57,7 +57,7 @@ static bool limit_holds(struct judge *j, const struct rule *r)
 	case RULE_SKILL:
 		return skill_rule_match(r, skill_name(j), has_arguments(j));
 	case RULE_PARAMETER:
-		return rule_parameter_match(r, j->call->input);
+		return rule_parameter_match(r, j->use.input);
 	default:
 		return false;
 	}
@@ -88,9 +88,9 @@ static const struct rule *find_allow(struct judge *j, const struct rule_set *set
 /* A server's own word that its tool only reads is no reason to trust it. */
 static bool is_harmless(const struct judge *j)
 {
-	if (j->call->flags & TOOL_NO_ASK)
+	if (j->use.flags & TOOL_NO_ASK)
 		return true;
-	return (j->call->flags & TOOL_READ_ONLY) && !str_starts(str_from(j->tool), STR("mcp__"));
+	return (j->use.flags & TOOL_READ_ONLY) && !str_starts(str_from(j->tool), STR("mcp__"));
 }
 
 static bool name_passes(struct judge *j, struct buf *why)

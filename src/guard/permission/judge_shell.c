@@ -84,7 +84,7 @@ static void list_forms(struct judge *j)
 static void shell_prepare(struct judge *j)
 {
 	struct shell_case *k = arena_calloc(&j->arena, sizeof *k);
-	const struct tool_env *env = j->call->env;
+	const struct tool_env *env = j->use.env;
 
 	j->shell = k;
 	k->text = str_trim(judge_text(j, j->subject->primary));
@@ -182,7 +182,7 @@ static bool command_fits(struct judge *j, const struct rule_set *set, const stru
 		const struct rule *r = set->limits.list[i];
 		if (strcmp(r->tool, j->tool) != 0)
 			continue;
-		if (r->kind == RULE_BARE || (r->kind == RULE_PARAMETER && rule_parameter_match(r, j->call->input)))
+		if (r->kind == RULE_BARE || (r->kind == RULE_PARAMETER && rule_parameter_match(r, j->use.input)))
 			return true;
 		bool exact = r->kind == RULE_COMMAND && r->command.shape == COMMAND_EXACT;
 		if (r->kind != RULE_COMMAND || c->hides || s.assignment_count || (shell_needs_exact_rule(c) && !exact))
@@ -257,7 +257,7 @@ static bool may_be_root(struct str text)
 /* Everything in the root, in the home directory, or in a directory that was added. */
 static bool takes_all_of(struct judge *j, const struct operand *o)
 {
-	const struct tool_env *env = j->call->env;
+	const struct tool_env *env = j->use.env;
 	const char *home = getenv("HOME");
 	const char *dir = o->place.path;
 	const char *slash = o->text.n ? memrchr(o->text.p, '/', o->text.n) : NULL;

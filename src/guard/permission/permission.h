@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * permission.h - may this call run? The one place that decides, for the main agent and for every child.
+ * permission.h - may this tool be used with this input? The one place that decides, for the main agent and for every child.
  *
  * Each agent has one struct permission, which it owns; a child's points to its parent's. A decision looks at the whole line
  * up to the main agent:
@@ -121,9 +121,6 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
 bool permission_can_ask(const struct permission *p);
 
-/* reason gets a text for the model when denied; the call gets the file that was judged. */
-enum permission_decision permission_decide(const struct permission *p, struct tool_call *call, struct buf *reason);
-
 /* A deny rule in the line is about every use of the tool, so that nobody need offer it. */
 bool permission_forbids(const struct permission *p, const struct tool *tool);
 
@@ -160,7 +157,7 @@ struct permission_verdict {
 	struct buf reason;                   /* DENY: for the model; ASK: for the person; ALLOW: empty */
 	char *file, *file_target;            /* what was judged (tool.h), owned; NULL: no file, or a loop of links */
 };
-void permission_explain(const struct permission *p, const struct tool_call *call, enum permission_hint hint,
+void permission_explain(const struct permission *p, struct tool_use use, enum permission_hint hint,
 			struct permission_verdict *ret);
 void permission_verdict_release(struct permission_verdict *v);
 /* The verdict is the one by which the call may run, now or after a question: its file is the call's. */

@@ -57,9 +57,9 @@ static void write_path(struct buf *out, const struct tool_facts *s, struct arena
 	buf_addstr(out, is_directory(absolute) ? "/**)" : ")");
 }
 
-static void write_rule(struct buf *out, const struct tool_call *call, const struct tool_facts *s, struct arena *a)
+static void write_rule(struct buf *out, struct tool_use use, const struct tool_facts *s, struct arena *a)
 {
-	struct str primary = s && s->primary ? str_trim(json_str(json_get(call->input, s->primary), a)) : STR("");
+	struct str primary = s && s->primary ? str_trim(json_str(json_get(use.input, s->primary), a)) : STR("");
 
 	switch (s ? s->kind : SUBJECT_NAME) {
 	case SUBJECT_READ:
@@ -70,7 +70,7 @@ static void write_rule(struct buf *out, const struct tool_call *call, const stru
 		buf_addf(out, "%s(domain:" STR_FMT ")", s->name, STR_ARG(host_of_url(a, primary)));
 		return;
 	case SUBJECT_NAME:
-		buf_addstr(out, call->tool->name);
+		buf_addstr(out, use.tool->name);
 		return;
 	case SUBJECT_SHELL:
 		if (hides_something(primary))
@@ -131,14 +131,14 @@ static bool reads_back(struct str text, const struct tool_facts *s)
 }
 
 /* What would be decided if the rule stood in the session: asked of a child that differs from the agent in nothing else. */
-static bool would_allow(const struct permission *p, const struct tool_call *call, struct str text)
+static bool would_allow(const struct permission *p, struct tool_use use, struct str text)
 {
 	struct permission with;
 	struct permission_verdict v = { 0 };
 
 	permission_derive(&with, p, &(struct permission_birth){ .can_ask = true });
 	(void)permission_add_rule(&with, RULE_ALLOW, text, &origin, NULL, NULL, NULL);
-	permission_explain(&with, call, PERMISSION_HINT_NONE, &v);
+	permission_explain(&with, use, PERMISSION_HINT_NONE, &v);
 	permission_verdict_release(&v);
 	permission_release(&with);
 	return v.decision == PERMISSION_ALLOW;
@@ -153,15 +153,15 @@ static bool hears_session(const struct permission *p)
 	return true;
 }
 
-const char *permission_suggest(struct arena *a, const struct permission *p, const struct tool_call *call)
+const char *permission_suggest(struct arena *a, const struct permission *p, struct tool_use use)
 {
-	const struct tool_facts *s = tool_facts_find(tool_current_name(str_from(call->tool->name)));
+	const struct tool_facts *s = tool_facts_find(tool_current_name(str_from(use.tool->name)));
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!hears_session(p))
 		return NULL;
-	write_rule(&text, call, s, a);
-	if (!is_readable(buf_str(&text)) || !reads_back(buf_str(&text), s) || !would_allow(p, call, buf_str(&text)))
+	write_rule(&text, use, s, a);
+	if (!is_readable(buf_str(&text)) || !reads_back(buf_str(&text), s) || !would_allow(p, use, buf_str(&text)))
 		return NULL;
 	return arena_str(a, buf_str(&text)).p;
 }

@@ -131,7 +131,7 @@ static int permissions_list(struct cadre_call *call)
 struct trial {
 	struct arena arena;
 	struct json_reader reader;
-	struct tool_call call;
+	struct tool_use use;
 	struct tool other; /* one that is not built in */
 	struct warnings warnings;
 	struct cadre_report *report;
@@ -151,17 +151,16 @@ static const struct tool *find_tool(struct trial *t, struct str name)
 	return &t->other;
 }
 
-static int set_call(struct trial *t, struct str name, struct str input, struct err *err)
+static int set_use(struct trial *t, struct str name, struct str input, struct err *err)
 {
 	const struct json *root;
 
 	input = arena_str(&t->arena, input);
 	if (json_parse(&t->reader, input.p, input.n, &root, err) < 0)
 		return -(int)err->kind;
-	t->call.tool = find_tool(t, name);
-	t->call.name = arena_dup(&t->arena, name.p, name.n);
-	t->call.input = root;
-	t->call.flags = t->call.tool->flags;
+	t->use.tool = find_tool(t, name);
+	t->use.input = root;
+	t->use.flags = t->use.tool->flags;
 	return 0;
 }
 
@@ -180,7 +179,7 @@ static int read_json(struct trial *t, struct str text, struct err *err)
 		json_get(root, "tool_input") ? json_get(root, "tool_input") : json_get(root, "input");
 	if (!json_is(name, JSON_STRING) || (input && !json_is(input, JSON_OBJECT)))
 		return err_set(err, ERR_USAGE, "expected {\"tool_name\": \"Bash\", \"tool_input\": {...}}");
-	return set_call(t, json_str(name, &t->arena), input ? json_raw(input) : STR("{}"), err);
+	return set_use(t, json_str(name, &t->arena), input ? json_raw(input) : STR("{}"), err);
 }
 
 /* "Bash(git push)": what is in the parentheses is the member that rules look at. */
@@ -196,12 +195,12 @@ static int read_short(struct trial *t, struct str text, struct err *err)
 	if (rest.p && !(subject && subject->primary))
 		return err_set(err, ERR_USAGE, "what " STR_FMT " is called with must be given as JSON", STR_ARG(name));
 	if (!rest.p)
-		return set_call(t, name, STR("{}"), err);
+		return set_use(t, name, STR("{}"), err);
 	struct json_out w = json_out(&input);
 	json_open(&w, '{');
 	json_kstr(&w, subject->primary, (struct str){ rest.p, rest.n - 1 });
 	json_close(&w);
-	return set_call(t, name, buf_str(&input), err);
+	return set_use(t, name, buf_str(&input), err);
 }
 
 static int read_call(struct trial *t, const char *text, struct err *err)
@@ -270,8 +269,8 @@ static void put_verdict(struct trial *t, const struct permission_verdict *v, con
 	const struct rule *r = v->rule;
 
 	json_open(&w, '{');
-	json_kcstr(&w, "tool", t->call.tool->name);
-	json_kraw(&w, "input", json_raw(t->call.input));
+	json_kcstr(&w, "tool", t->use.tool->name);
+	json_kraw(&w, "input", json_raw(t->use.input));
 	json_kcstr(&w, "agent", agent);
 	json_kcstr(&w, "decision", decisions[v->decision].name);
 	json_kcstr(&w, "step", permission_step_name(v->step));
@@ -291,7 +290,7 @@ static void add_rows(struct trial *t, const struct permission_verdict *v, const 
 	struct cadre_report *report = t->report;
 	AUTO_BUF struct buf from = { 0 };
 
-	report_line(report, decisions[v->decision].style, "%s: %s %s", decisions[v->decision].name, t->call.tool->name,
+	report_line(report, decisions[v->decision].style, "%s: %s %s", decisions[v->decision].name, t->use.tool->name,
 		    decisions[v->decision].text);
 	report_row(report, CADRE_PLAIN, "agent", agent ? agent : "(main)", NULL);
 	report_row(report, CADRE_PLAIN, "mode", permission_mode_name(v->mode), NULL);
@@ -316,8 +315,8 @@ static int run_trial(struct services *sv, struct trial *t, const char *call, con
 		return -(int)err->kind;
 	if (agent && derive_agent(sv, t, &p, agent, &child, err) < 0)
 		return -(int)err->kind;
-	t->call.env = &p.env;
-	permission_explain(agent ? &child : &p.permission, &t->call, PERMISSION_HINT_NONE, &v);
+	t->use.env = &p.env;
+	permission_explain(agent ? &child : &p.permission, t->use, PERMISSION_HINT_NONE, &v);
 	put_verdict(t, &v, agent);
 	add_rows(t, &v, agent);
 	permission_verdict_release(&v);

@@ -64,7 +64,7 @@ static int allow_from_now_on(struct cadre_session *s, struct agent *agent, struc
 			     enum cadre_scope scope, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };
-	const char *rule = permission_suggest(&call->arena, &agent->permission, call);
+	const char *rule = permission_suggest(&call->arena, &agent->permission, tool_call_use(call));
 
 	if (!rule)
 		return 0;

@@ -13,7 +13,10 @@ static const char *find_readable(const struct wire_request *r, const char *path)
 {
 	struct agent *a = &r->wire->session->tree.main;
 	const struct tool *read = tool_set_find(&a->tools, STR("Read"));
-	AUTO_BUF struct buf input = { 0 }, reason = { 0 };
+	struct tool_use use = { .tool = read, .env = &a->env };
+	struct permission_verdict v = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf input = { 0 };
 	struct json_out w = json_out(&input);
 
 	if (!read)
@@ -21,10 +24,13 @@ static const char *find_readable(const struct wire_request *r, const char *path)
 	json_open(&w, '{');
 	json_kcstr(&w, "file_path", path);
 	json_close(&w);
-	struct tool_call *call = tool_call_new(&a->env, NULL, read, r->id, STR("Read"), buf_str(&input));
-	bool allowed = permission_decide(&a->permission, call, &reason) == PERMISSION_ALLOW;
-	const char *target = allowed && call->file_target ? arena_strdup(r->arena, call->file_target) : NULL;
-	tool_call_free(call);
+	use.flags = read->flags;
+	if (json_parse(&reader, input.p, input.n, &use.input, NULL) < 0)
+		return NULL;
+	permission_explain(&a->permission, use, PERMISSION_HINT_NONE, &v);
+	bool allowed = v.decision == PERMISSION_ALLOW && v.file_target;
+	const char *target = allowed ? arena_strdup(r->arena, v.file_target) : NULL;
+	permission_verdict_release(&v);
 	return target;
 }
 

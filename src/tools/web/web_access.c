@@ -18,19 +18,19 @@ unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *u
 	return ADDRESS_NOT_PUBLIC & ~(unsigned)(kind ? kind : ADDRESS_PRIVATE);
 }
 
-/* The same call for another address, as far as rules look at it. */
+/* What the rules say of the same tool with another address. */
 static void judge(const struct tool_call *call, const struct web_url *url, struct permission_verdict *verdict)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	struct tool_call other = { .tool = call->tool, .env = call->env, .flags = call->flags };
+	struct tool_use other = tool_call_use(call);
 
 	json_open(&w, '{');
 	json_kcstr(&w, "url", url->text);
 	json_close(&w);
 	if (call->env->permission && json_parse(&reader, text.p, text.n, &other.input, NULL) == 0)
-		permission_explain(call->env->permission, &other, PERMISSION_HINT_NONE, verdict);
+		permission_explain(call->env->permission, other, PERMISSION_HINT_NONE, verdict);
 }
 
 static bool has_usual_port(const struct web_url *url)

@@ -78,19 +78,18 @@ static const struct json *parse(struct stage *s, struct str text)
 							    reader.used * sizeof *reader.nodes);
 }
 
-static struct tool_call *make_call(struct stage *s, const char *tool, struct str input)
+static struct tool_use *make_call(struct stage *s, const char *tool, struct str input)
 {
-	struct tool_call *call = arena_calloc(&s->arena, sizeof *call);
+	struct tool_use *call = arena_calloc(&s->arena, sizeof *call);
 
 	call->tool = find_tool(s, tool);
-	call->name = arena_strdup(&s->arena, tool);
 	call->flags = call->tool->flags;
 	call->env = &s->env;
 	call->input = parse(s, input);
 	return call;
 }
 
-struct tool_call *stage_call(struct stage *s, const char *tool, const char *input)
+struct tool_use *stage_call(struct stage *s, const char *tool, const char *input)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -103,7 +102,7 @@ struct tool_call *stage_call(struct stage *s, const char *tool, const char *inpu
 	return make_call(s, tool, buf_str(&text));
 }
 
-struct tool_call *stage_bash(struct stage *s, const char *command)
+struct tool_use *stage_bash(struct stage *s, const char *command)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -143,20 +142,20 @@ void stage_rules(struct stage *s, struct permission *p, const char *rules)
 	}
 }
 
-enum permission_decision stage_decide(const struct permission *p, const struct tool_call *call)
+enum permission_decision stage_decide(const struct permission *p, const struct tool_use *call)
 {
 	struct permission_verdict v = { 0 };
 
-	permission_explain(p, call, PERMISSION_HINT_NONE, &v);
+	permission_explain(p, *call, PERMISSION_HINT_NONE, &v);
 	permission_verdict_release(&v);
 	return v.decision;
 }
 
-const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_call *call)
+const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_use *call)
 {
 	struct permission_verdict v = { 0 };
 
-	permission_explain(p, call, PERMISSION_HINT_NONE, &v);
+	permission_explain(p, *call, PERMISSION_HINT_NONE, &v);
 	const char *text = arena_strdup(&s->arena, buf_str(&v.reason).p);
 	permission_verdict_release(&v);
 	return text;

@@ -19,10 +19,10 @@ void stage_close(struct stage *s);
 	stage_open(&s)
 
 /* input: JSON with ' for ", and @ for the stage's directory. Frees nothing: all is in the stage's arena. */
-struct tool_call *stage_call(struct stage *s, const char *tool, const char *input);
-struct tool_call *stage_bash(struct stage *s, const char *command);
+struct tool_use *stage_call(struct stage *s, const char *tool, const char *input);
+struct tool_use *stage_bash(struct stage *s, const char *command);
 /* rules: "deny Bash(rm *); allow Bash"; separated by newlines or " ;; ". Fails the test if one is not understood. */
 void stage_rules(struct stage *s, struct permission *p, const char *rules);
 void stage_allow_tool(struct permission *p, struct str name); /* a rule of the session; a bad name adds none */
-enum permission_decision stage_decide(const struct permission *p, const struct tool_call *call);
-const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_call *call);
+enum permission_decision stage_decide(const struct permission *p, const struct tool_use *call);
+const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_use *call);

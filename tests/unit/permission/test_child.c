@@ -169,7 +169,7 @@ TEST(limits_of_a_definition_hold_for_it_and_below_it)
 	permission_derive(&grandchild, &child, &(struct permission_birth){ 0 });
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct tool_call *call = stage_call(&stage, cases[i].tool, cases[i].input);
+		struct tool_use *call = stage_call(&stage, cases[i].tool, cases[i].input);
 		if ((int)stage_decide(&child, call) != cases[i].expected ||
 		    (int)stage_decide(&grandchild, call) != cases[i].expected)
 			fail_msg("%s", cases[i].input);
@@ -221,7 +221,7 @@ TEST(a_worktree_agent_writes_only_there)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct tool_call *call = stage_call(&stage, cases[i].tool, cases[i].input);
+		struct tool_use *call = stage_call(&stage, cases[i].tool, cases[i].input);
 		if ((int)stage_decide(&child, call) != cases[i].expected ||
 		    (int)stage_decide(&grandchild, call) != cases[i].expected)
 			fail_msg("%s", cases[i].input);
@@ -290,7 +290,7 @@ TEST(a_parents_rule_without_anchor_starts_at_the_parent_too)
 	struct permission child;
 	stage_rules(&stage, &main_agent, "deny Read(a/secrets/**)");
 	permission_derive(&child, &main_agent, &(struct permission_birth){ 0 });
-	struct tool_call *call = stage_call(&stage, "Read", "{'file_path':'@/a/secrets/k'}");
+	struct tool_use *call = stage_call(&stage, "Read", "{'file_path':'@/a/secrets/k'}");
 	struct tool_env elsewhere = stage.env;
 	elsewhere.cwd = elsewhere.root = "/var";
 	call->env = &elsewhere;
@@ -330,8 +330,8 @@ TEST(rules_of_the_session_can_be_taken_away_and_others_not)
 	static const struct rule_origin session = { .layer = "session" };
 	STAGE(stage);
 	struct permission p = { .can_ask = true };
-	struct tool_call *one = stage_bash(&stage, "one");
-	struct tool_call *two = stage_bash(&stage, "two");
+	struct tool_use *one = stage_bash(&stage, "one");
+	struct tool_use *two = stage_bash(&stage, "two");
 	stage_rules(&stage, &p, "deny Bash(three)");
 	CHECK_INT(permission_add_rule(&p, RULE_ALLOW, STR("Bash(one)"), &session, NULL, NULL, NULL), 0);
 	CHECK_INT(permission_add_rule(&p, RULE_ALLOW, STR("Bash(two)"), &session, NULL, NULL, NULL), 0);

@@ -24,9 +24,9 @@ static void check_all(const struct judge_case *cases, size_t count)
 		struct permission_verdict v = { 0 };
 		CHECK(permission_mode_parse(str_from(c->mode), &p.mode));
 		stage_rules(&stage, &p, c->rules);
-		struct tool_call *call = c->tool ? stage_call(&stage, c->tool, c->input) : stage_bash(&stage, c->input);
+		struct tool_use *call = c->tool ? stage_call(&stage, c->tool, c->input) : stage_bash(&stage, c->input);
 
-		permission_explain(&p, call, PERMISSION_HINT_NONE, &v);
+		permission_explain(&p, *call, PERMISSION_HINT_NONE, &v);
 
 		if ((int)v.decision != c->expected || v.step != c->step) {
 			print_message("# %s: %s, %s: %d by %s: %s\n", c->mode, c->rules, c->input, v.decision,
@@ -210,7 +210,7 @@ TEST(removing_a_critical_path_is_always_asked_about)
 		struct permission p = { .mode = PERMISSION_BYPASS, .can_ask = true };
 		struct permission_verdict v = { 0 };
 		stage_rules(&stage, &p, "allow Bash\nallow Bash(rm *)");
-		permission_explain(&p, stage_bash(&stage, commands[i]), PERMISSION_HINT_ALLOW, &v);
+		permission_explain(&p, *stage_bash(&stage, commands[i]), PERMISSION_HINT_ALLOW, &v);
 		if (v.decision != PERMISSION_ASK || v.step != PERMISSION_STEP_SAFETY)
 			fail_msg("%s: %s", commands[i], permission_step_name(v.step));
 		permission_verdict_release(&v);
@@ -335,10 +335,8 @@ TEST(a_tool_that_is_only_concurrent_is_asked_about)
 	struct permission p = { .can_ask = true };
 
 	for (size_t i = 0; i < COUNT_OF(tools); i++) {
-		struct tool_call *call =
-			tool_call_new(&stage.env, NULL, &tools[i], STR("t"), str_from(tools[i].name), STR("{}"));
-		CHECK_INT(stage_decide(&p, call), expected[i]);
-		tool_call_free(call);
+		struct tool_use use = { .tool = &tools[i], .env = &stage.env, .flags = tools[i].flags };
+		CHECK_INT(stage_decide(&p, &use), expected[i]);
 	}
 }
 
@@ -391,7 +389,7 @@ TEST(a_hook_allows_only_what_no_rule_forbids_or_asks_about)
 		struct permission p = { .can_ask = true };
 		struct permission_verdict v = { 0 };
 		stage_rules(&stage, &p, cases[i].rules);
-		permission_explain(&p, stage_call(&stage, "Write", cases[i].input), PERMISSION_HINT_ALLOW, &v);
+		permission_explain(&p, *stage_call(&stage, "Write", cases[i].input), PERMISSION_HINT_ALLOW, &v);
 		CHECK_INT(v.decision, cases[i].expected);
 		permission_verdict_release(&v);
 		permission_release(&p);
@@ -453,7 +451,7 @@ TEST(a_verdict_names_the_rule_and_its_file)
 	struct permission_verdict v = { 0 };
 	stage_rules(&stage, &p, "deny Bash(rm *)");
 
-	permission_explain(&p, stage_bash(&stage, "rm f"), PERMISSION_HINT_NONE, &v);
+	permission_explain(&p, *stage_bash(&stage, "rm f"), PERMISSION_HINT_NONE, &v);
 
 	CHECK_CSTR(v.rule->text, "Bash(rm *)");
 	CHECK_CSTR(v.rule->origin->file, "inline");
@@ -463,7 +461,7 @@ TEST(a_verdict_names_the_rule_and_its_file)
 	permission_release(&p);
 }
 
-static double measure_us(const struct permission *p, const struct tool_call *call)
+static double measure_us(const struct permission *p, const struct tool_use *call)
 {
 	enum { ROUNDS = 500 };
 	struct timespec from;
@@ -515,7 +513,7 @@ TEST(a_thousand_rules_change_no_outcome_of_calls_they_do_not_name)
 	add_many_rules(&many);
 
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
-		struct tool_call *call = stage_call(&stage, calls[i].tool, calls[i].input);
+		struct tool_use *call = stage_call(&stage, calls[i].tool, calls[i].input);
 		CHECK_INT(stage_decide(&many, call), stage_decide(&none, call));
 		print_message("# %s %s: %.1f us, with 1000 rules %.1f us\n", calls[i].tool, calls[i].input,
 			      measure_us(&none, call), measure_us(&many, call));

@@ -33,16 +33,18 @@ TEST(mode_flags_and_allowed_names_decide)
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
 		struct permission p = { .mode = table[i].mode, .can_ask = table[i].can_ask };
-		struct tool_call call = { .tool = &custom, .flags = table[i].flags };
-		AUTO_BUF struct buf reason = { 0 };
+		struct tool_use use = { .tool = &custom, .flags = table[i].flags };
+		struct permission_verdict v = { 0 };
 		print_message("# %s\n", table[i].what);
 		stage_allow_tool(&p, str_from(table[i].allowed));
 
-		CHECK_INT(permission_decide(&p, &call, &reason), table[i].expected);
+		permission_explain(&p, use, PERMISSION_HINT_NONE, &v);
 
-		CHECK_INT(reason.n > 0, table[i].expected == PERMISSION_DENY);
+		CHECK_INT(v.decision, table[i].expected);
+		CHECK_INT(v.reason.n > 0, table[i].expected == PERMISSION_DENY);
 		if (table[i].expected == PERMISSION_DENY && table[i].mode == PERMISSION_DEFAULT)
-			CHECK(strstr(reason.p, "--allowedTools Custom") != NULL);
+			CHECK(strstr(v.reason.p, "--allowedTools Custom") != NULL);
+		permission_verdict_release(&v);
 		permission_release(&p);
 	}
 }
@@ -54,12 +56,11 @@ TEST(a_very_long_name_is_handled)
 	memset(name, 'N', sizeof name - 1);
 	name[sizeof name - 1] = '\0';
 	struct tool tool = { .name = name, .definition = "{}" };
-	struct tool_call call = { .tool = &tool };
-	AUTO_BUF struct buf reason = { 0 };
+	struct tool_use use = { .tool = &tool };
 
-	CHECK_INT(permission_decide(&p, &call, &reason), PERMISSION_DENY);
+	CHECK_INT(stage_decide(&p, &use), PERMISSION_DENY);
 	stage_allow_tool(&p, str_from(name));
-	CHECK_INT(permission_decide(&p, &call, &reason), PERMISSION_ALLOW);
+	CHECK_INT(stage_decide(&p, &use), PERMISSION_ALLOW);
 	permission_release(&p);
 }
 

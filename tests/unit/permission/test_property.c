@@ -151,7 +151,7 @@ struct score {
 };
 
 /* A line of agents from the main one down; the one with the rule is anywhere above the last. */
-static void run_case(struct dice *d, const struct box *b, struct tool_call *const calls[], struct score *score)
+static void run_case(struct dice *d, const struct box *b, struct tool_use *const calls[], struct score *score)
 {
 	struct permission line[DEEPEST] = { 0 };
 	size_t depth = 2 + roll(d, DEEPEST - 1);
@@ -171,7 +171,7 @@ static void run_case(struct dice *d, const struct box *b, struct tool_call *cons
 	for (size_t i = 0; i < depth; i++)
 		permission_use_rules(&line[i], i == with_rule ? b->narrow[list][pair] : b->noise[roll(d, SETS)]);
 
-	permission_explain(&line[depth - 1], calls[pair], (enum permission_hint)roll(d, 3), &v);
+	permission_explain(&line[depth - 1], *calls[pair], (enum permission_hint)roll(d, 3), &v);
 
 	score->reached[pair]++;
 	score->denied += list == RULE_DENY;
@@ -200,7 +200,7 @@ TEST(no_child_may_do_what_an_ancestors_rules_deny_or_ask_about)
 	struct dice d = { 0x9e3779b97f4a7c15 };
 	struct box box;
 	struct score score = { 0 };
-	struct tool_call *calls[COUNT_OF(pairs)];
+	struct tool_use *calls[COUNT_OF(pairs)];
 	box_fill(&box, &d);
 	for (size_t i = 0; i < COUNT_OF(pairs); i++)
 		calls[i] = stage_call(&stage, pairs[i].tool, pairs[i].input);
@@ -216,7 +216,7 @@ TEST(no_child_may_do_what_an_ancestors_rules_deny_or_ask_about)
 }
 
 /* What the parent may not do for a reason other than a rule: only a wider mode changes it. */
-static void check_safety(struct dice *d, struct stage *s, struct tool_call *call)
+static void check_safety(struct dice *d, struct stage *s, struct tool_use *call)
 {
 	struct permission parent = { .mode = (enum permission_mode)roll(d, PERMISSION_MODE_COUNT), .can_ask = true };
 	struct permission child;
@@ -227,8 +227,8 @@ static void check_safety(struct dice *d, struct stage *s, struct tool_call *call
 	random_birth(d, &birth);
 	birth.memory_dir = NULL;
 	permission_derive(&child, &parent, &birth);
-	permission_explain(&parent, call, PERMISSION_HINT_ALLOW, &above);
-	permission_explain(&child, call, PERMISSION_HINT_ALLOW, &below);
+	permission_explain(&parent, *call, PERMISSION_HINT_ALLOW, &above);
+	permission_explain(&child, *call, PERMISSION_HINT_ALLOW, &below);
 	if (above.step == PERMISSION_STEP_SAFETY && below.mode != PERMISSION_BYPASS)
 		CHECK(below.decision != PERMISSION_ALLOW);
 	permission_verdict_release(&above);
@@ -240,7 +240,7 @@ TEST(protected_and_critical_paths_stay_so_in_children)
 {
 	STAGE(stage);
 	struct dice d = { 0xdeadbeefcafe };
-	struct tool_call *calls[] = {
+	struct tool_use *calls[] = {
 		stage_call(&stage, "Write", "{'file_path':'.git/config'}"),
 		stage_call(&stage, "Edit", "{'file_path':'.claude/settings.json'}"),
 		stage_bash(&stage, "rm -rf ."),

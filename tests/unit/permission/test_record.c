@@ -145,9 +145,9 @@ static void compare(const struct permission *born, struct stage *st, struct dice
 {
 	for (size_t i = 0; i < CALLS; i++) {
 		size_t n = roll(d, COUNT_OF(calls));
-		const struct tool_call *call = stage_call(st, calls[n].tool, calls[n].input);
+		const struct tool_use *call = stage_call(st, calls[n].tool, calls[n].input);
 		struct permission_verdict before = { 0 };
-		permission_explain(born, call, PERMISSION_HINT_NONE, &before);
+		permission_explain(born, *call, PERMISSION_HINT_NONE, &before);
 		enum permission_decision after = stage_decide(again, call);
 		bool forbidden = before.decision == PERMISSION_DENY && before.step <= PERMISSION_STEP_LIMIT;
 		if ((forbidden && after != PERMISSION_DENY) || (same && after != before.decision) ||
@@ -225,9 +225,9 @@ TEST(limits_of_birth_hold_although_definitions_have_changed)
 		if (restore(&t.line[t.depth - 1], &other, &line, &err) == 0) {
 			permission_derive(&again, line_end(&line, &other), &t.births[t.depth].spec);
 			for (size_t i = 0; i < COUNT_OF(calls); i++) {
-				const struct tool_call *call = stage_call(&st, calls[i].tool, calls[i].input);
+				const struct tool_use *call = stage_call(&st, calls[i].tool, calls[i].input);
 				struct permission_verdict v = { 0 };
-				permission_explain(&t.line[t.depth], call, PERMISSION_HINT_NONE, &v);
+				permission_explain(&t.line[t.depth], *call, PERMISSION_HINT_NONE, &v);
 				if (v.decision == PERMISSION_DENY && v.step <= PERMISSION_STEP_LIMIT &&
 				    stage_decide(&again, call) != PERMISSION_DENY)
 					fail_msg("%s %s passes", calls[i].tool, calls[i].input);

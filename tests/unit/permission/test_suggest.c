@@ -5,10 +5,10 @@
 #include "tests.h"
 #include "unit.h"
 
-static void check_rule(struct stage *s, const struct tool_call *call, const char *expected)
+static void check_rule(struct stage *s, const struct tool_use *call, const char *expected)
 {
 	struct permission p = { .can_ask = true };
-	const char *rule = permission_suggest(&s->arena, &p, call);
+	const char *rule = permission_suggest(&s->arena, &p, *call);
 
 	if (!expected)
 		assert_null(rule);
@@ -17,12 +17,12 @@ static void check_rule(struct stage *s, const struct tool_call *call, const char
 }
 
 /* With the rule that is suggested for call, what is decided about other? */
-static enum permission_decision decide_after(struct stage *s, const struct tool_call *call,
-					     const struct tool_call *other)
+static enum permission_decision decide_after(struct stage *s, const struct tool_use *call,
+					     const struct tool_use *other)
 {
 	static const struct rule_origin origin = { .layer = "session" };
 	struct permission p = { .can_ask = true };
-	const char *rule = permission_suggest(&s->arena, &p, call);
+	const char *rule = permission_suggest(&s->arena, &p, *call);
 
 	assert_non_null(rule);
 	CHECK_INT(stage_decide(&p, other), PERMISSION_ASK);
@@ -57,7 +57,7 @@ TEST(a_command_is_suggested_word_for_word_and_no_neighbour_is_allowed)
 	STAGE(s);
 
 	for (size_t i = 0; i < COUNT_OF(commands); i++) {
-		const struct tool_call *call = stage_bash(&s, commands[i].command);
+		const struct tool_use *call = stage_bash(&s, commands[i].command);
 		const char *text = commands[i].rule ? commands[i].rule : commands[i].command;
 		print_message("# %s\n", commands[i].command);
 		check_rule(&s, call, arena_printf(&s.arena, "Bash(%s)", text));
@@ -133,7 +133,7 @@ TEST(a_call_is_suggested_by_its_place_host_or_name)
 	STAGE(s);
 
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
-		const struct tool_call *call = stage_call(&s, calls[i].tool, calls[i].input);
+		const struct tool_use *call = stage_call(&s, calls[i].tool, calls[i].input);
 		AUTO_BUF struct buf rule = { 0 };
 		print_message("# %s %s\n", calls[i].tool, calls[i].input);
 		for (const char *c = calls[i].rule; c && *c; c++)
@@ -152,8 +152,8 @@ TEST(what_an_ask_rule_asks_about_is_asked_every_time)
 	struct permission p = { .can_ask = true };
 	stage_rules(&s, &p, "ask Bash(make)");
 
-	assert_null(permission_suggest(&s.arena, &p, stage_bash(&s, "make")));
-	CHECK_CSTR(permission_suggest(&s.arena, &p, stage_bash(&s, "cc x.c")), "Bash(cc x.c)");
+	assert_null(permission_suggest(&s.arena, &p, *stage_bash(&s, "make")));
+	CHECK_CSTR(permission_suggest(&s.arena, &p, *stage_bash(&s, "cc x.c")), "Bash(cc x.c)");
 
 	permission_release(&p);
 }
@@ -165,7 +165,7 @@ TEST(a_child_that_brings_its_own_rules_gets_none_of_the_session)
 	struct permission child;
 	permission_derive(&child, &p, &(struct permission_birth){ .can_ask = true, .replaces_allow = true });
 
-	assert_null(permission_suggest(&s.arena, &child, stage_bash(&s, "make")));
+	assert_null(permission_suggest(&s.arena, &child, *stage_bash(&s, "make")));
 
 	permission_release(&child);
 }

@@ -174,7 +174,7 @@ TEST(observed_calls_have_the_observed_outcome)
 		struct permission p = { 0 };
 		CHECK(permission_mode_parse(str_from(v->mode), &p.mode));
 		stage_rules(&stage, &p, v->rules);
-		struct tool_call *call = v->tool ? stage_call(&stage, v->tool, v->input) : stage_bash(&stage, v->input);
+		struct tool_use *call = v->tool ? stage_call(&stage, v->tool, v->input) : stage_bash(&stage, v->input);
 
 		int decision = (int)stage_decide(&p, call);
 		const char *reason = stage_reason(&stage, &p, call);
