@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes C from the files NAME.json of src/tools, each of which says all that is known about a tool but its code:
+"""Makes C from the files NAME.json below src/tools, each of which says all that is known about a tool but its code:
 
+    tools.py find FOLDER                             prints their paths
     tools.py facts OUT.c OTHERS.json NAME.json...    core/tool/tool_facts.h: the table of all known names of tools
-    tools.py table OUT.c OUT.h NAME.json...          the table of built-in tools; what tool_NAME.c includes
+    tools.py list OUT.h NAME.json...                 core/tool/tool_list.h: what tool_NAME.c includes
+    tools.py table OUT.c NAME.json...                the table of built-in tools
 
 The member "facts" is for the program, the rest is what the model sees:
 
@@ -89,24 +91,32 @@ def c_bytes(text):
     return ",\n\t".join(rows)
 
 
-def write_table(target, header, *paths):
-    tools = sorted(map(Tool, paths), key=lambda t: t.name.encode())
-    head, code, table = "#pragma once\n#include \"core/tool/tool.h\"\n", '#include "tools/tools.h"\n#include "tools/tool_list.h"\n', ""
-    for t in tools:
+def write_list(target, *paths):
+    head = '#pragma once\n#include "core/tool/tool.h"\n'
+    for t in map(Tool, paths):
         head += (
             f"\nextern const char tool_{t.file}_json[];\nextern const struct tool tool_{t.file};\n"
             f"#define TOOL_{t.file.upper()}_FACTS \\\n\t.name = {quoted(t.name)}, .definition = tool_{t.file}_json, "
             f".flags = {flags(t.facts)}, \\\n\t.subject = {quoted(t.facts.get('summary'))}, "
             f".aliases = {names(t.facts.get('former_names', []) + t.facts.get('aliases', []))}\n")
+    pathlib.Path(target).write_text(head)
+
+
+def write_table(target, *paths):
+    code, table = '#include "tools/tools.h"\n#include "core/tool/tool_list.h"\n', ""
+    for t in sorted(map(Tool, paths), key=lambda t: t.name.encode()):
         code += f"\nconst char tool_{t.file}_json[] = {{\n\t{c_bytes(t.definition)}\n}};\n"
         table += f"\t&tool_{t.file},\n"
-    pathlib.Path(header).write_text(head)
     pathlib.Path(target).write_text(f"{code}\nconst struct tool *const tool_table[] = {{\n{table}\tNULL,\n}};\n")
+
+
+def find(folder):
+    print(*sorted(map(str, pathlib.Path(folder).rglob("*.json"))), sep="\n")
 
 
 if __name__ == "__main__":
     what, *args = sys.argv[1:] or [""]
-    made = {"facts": write_facts, "table": write_table}.get(what)
-    if not made or len(args) < 3:
+    made = {"find": find, "facts": write_facts, "list": write_list, "table": write_table}.get(what)
+    if not made or not args:
         sys.exit(__doc__)
     made(*args)

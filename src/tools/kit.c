@@ -2,9 +2,9 @@
  * kit.c - what this room keeps for each agent. */
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "tools/file_state.h"
-#include "tools/shell_set.h"
-#include "tools/todo.h"
+#include "tools/files/text_file.h"
+#include "tools/shell/shell_set.h"
+#include "tools/tasks/todo_list.h"
 #include "tools/tools.h"
 
 enum { LARGEST_KNOWN_FILE = 4 << 20, MOST_LISTED_FILES = 20 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * tool.h - what a tool is. tool_NAME.c defines one const struct tool; NAME.json beside it says all else that is known.
+ * tool.h - what a tool is. Its C file defines one const struct tool; NAME.json beside it says all else that is known.
  *
- * How to add one:
- *   1. src/tools/NAME.json: name, description and input_schema exactly as the model sees them, and "facts" for the program:
+ * How to add one, in the room of src/tools with its subject:
+ *   1. NAME.json: name, description and input_schema exactly as the model sees them, and "facts" for the program:
  *      flags (enum tool_flags), what rules look at, older names (scripts/tools.py explains them).
- *   2. src/tools/tool_NAME.c: includes "tools/tool_list.h", which the build makes, and defines
+ *   2. tool_NAME.c: includes "core/tool/tool_list.h", which the build makes, and defines
  *      `const struct tool tool_NAME = { TOOL_NAME_FACTS, .start = ... }` before its start function.
  *   3. tests/unit/tools/test_NAME.c.
  * The table of tools and every list of their names are made from the JSON files; no other file changes.
@@ -47,15 +47,15 @@ struct tool_env {
 	const char *session_id;
 	const char *results_dir;       /* <config>/projects/<key>/<session>/tool-results; made when first needed */
 	const char *tasks_dir;         /* output files of background shells; made when first needed */
-	const char *todo_dir;          /* the task list of the session (tools/todo_list.h); NULL: none is kept */
+	const char *todo_dir;          /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
 	const char *todo_file;         /* the agent's own list (TodoWrite); NULL: the same */
 	const char *const *envp;       /* environment of child processes */
 	const char *env_dir;           /* *.sh in it are read by each shell first; need not be there; NULL: none */
 	const char *no_shell;          /* why Bash must not run; NULL: it may */
 	const char *temp_dir;          /* their TMPDIR; NULL: as the environment says */
 	int landlock_fd;               /* ruleset that confines them; 0: none */
-	struct file_state *files;      /* what this agent has read (tools/file_state.h) */
-	struct shell_set *shells;      /* its background shells (tools/shell_set.h) */
+	struct file_state *files;      /* what this agent has read (tools/files/text_file.h) */
+	struct shell_set *shells;      /* its background shells (tools/shell/shell_set.h) */
 	struct mcp_selection *servers; /* what it has joined (mcp/client/selection.h); NULL: none */
 	struct web *web;               /* the way to pages and searches (tools/web/web.h); NULL: there is none */
 	struct deferral *deferral;     /* which of its tools wait (core/tool/deferral.h); NULL: none */
@@ -69,6 +69,11 @@ struct tool_env {
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	void *owner; /* the agent: struct agent of the room subagent */
 };
+
+/* The value of a variable in the agent's environment, or NULL. */
+const char *tool_env_get(const struct tool_env *env, const char *name);
+/* Path as a person would write it: relative to the agent's directory when it lies inside, else absolute. */
+const char *tool_env_shown_path(const struct tool_env *env, const char *path);
 
 /* What the room `tools` keeps for each agent (files it has seen, its shells). The rooms below it, which bring agents to life,
  * reach it through this. */

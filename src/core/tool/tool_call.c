@@ -11,6 +11,10 @@
 #include "lib/json/json_schema.h"
 #include "lib/json/json_write.h"
 #include "core/tool/deferral.h"
+#include "core/tool/tool_scheduler.h"
+#include "lib/io/file.h"
+
+enum { PREVIEW = 2048, HEAD_AND_TAIL = 5000 };
 
 static void on_kick(struct kick *kick)
 {
@@ -239,4 +243,78 @@ void tool_call_reject(struct tool_call *call, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfail(call, "<tool_use_error>", "</tool_use_error>", fmt, ap);
 	va_end(ap);
+}
+
+/* ---- results that are too large go to a file that the model can read in parts ----------------------------------- */
+
+/* Call ids come from the model's side: only their harmless characters become part of a path. */
+char *tool_result_path(struct tool_call *call)
+{
+	char *name = arena_strdup(&call->arena, call->id);
+
+	if (!call->env->results_dir)
+		return NULL;
+	for (char *c = name; *c; c++)
+		if (!char_in(*c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"))
+			*c = '_';
+	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
+}
+
+void tool_add_persisted(struct buf *out, uint64_t size, const char *path, struct str text)
+{
+	buf_addstr(out, "<persisted-output>\nOutput too large (");
+	buf_addsize(out, size);
+	buf_addf(out, "). Full output saved to: %s\n\nPreview (first 2KB):\n", path);
+	utf8_add_repaired(out, utf8_cut(text, PREVIEW));
+	buf_addstr(out, "\n...\n</persisted-output>");
+}
+
+static void add_ends(struct buf *out, struct str text, const char *why)
+{
+	struct str head = utf8_cut(text, HEAD_AND_TAIL);
+	size_t tail_at = text.n - MIN(text.n, (size_t)HEAD_AND_TAIL);
+
+	while (tail_at < text.n && ((unsigned char)text.p[tail_at] & 0xc0) == 0x80)
+		tail_at++;
+	utf8_add_repaired(out, head);
+	buf_addstr(out, "\n\n[... ");
+	buf_addsize(out, text.n);
+	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", why[0] ? " because " : "", why);
+	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
+}
+
+void tool_persist(struct tool_call *call, struct str text, struct buf *out)
+{
+	struct err err = { 0 };
+	char *path = tool_result_path(call);
+
+	if (path && file_make_parents(path, &err) == 0 && file_replace(path, text.p, text.n, &err) == 0)
+		tool_add_persisted(out, text.n, path, text);
+	else
+		add_ends(out, text, err.text);
+}
+
+/* ---- which calls run at the same time --------------------------------------------------------------------------- */
+
+bool tool_scheduler_pass(struct tool_scheduler *pass, const struct tool_call *call)
+{
+	bool shares = call->flags & (TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_DELEGATES);
+	bool delegates = call->flags & TOOL_DELEGATES;
+	bool may_run = shares ? !pass->exclusive_ahead : pass->ahead == 0;
+
+	if ((call->flags & TOOL_AFTER_ANSWER) && pass->in_answer)
+		may_run = false;
+	if (pass->limit && pass->counted >= pass->limit && !delegates)
+		may_run = false;
+	pass->ahead++;
+	pass->counted += !delegates;
+	pass->exclusive_ahead |= !shares;
+	return may_run && !call->started;
+}
+
+void tool_scheduler_cancel(struct tool_call *call)
+{
+	tool_call_cancel(call);
+	if (!call->started)
+		tool_call_start(call);
 }

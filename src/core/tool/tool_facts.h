@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_facts.h - what is known about tools by their name, also about those that this program does not have but that rules and
- * definitions name. The build makes the table from src/tools/NAME.json and other_tools.json (scripts/tools.py). A tool of an MCP
+ * definitions name. The build makes the table from NAME.json below src/tools and other_tools.json (scripts/tools.py). A tool of an MCP
  * server is not in it. */
 #pragma once
 #include "lib/base/str.h"

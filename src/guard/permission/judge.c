@@ -73,8 +73,8 @@ static bool by_deny_rule(struct judge *j)
 		buf_addf(&j->v->reason, "Agent type '" STR_FMT "' has been denied by permission rule '%s' from %s.",
 			 STR_ARG(judge_text(j, "subagent_type")), r->text, r->origin->layer);
 	else
-		buf_addf(&j->v->reason, "Permission to use %s was denied by the rule \"%s\" of %s.",
-			 j->use.tool->name, r->text, r->origin->file ? r->origin->file : r->origin->layer);
+		buf_addf(&j->v->reason, "Permission to use %s was denied by the rule \"%s\" of %s.", j->use.tool->name,
+			 r->text, r->origin->file ? r->origin->file : r->origin->layer);
 	return judge_decide(j, PERMISSION_DENY, PERMISSION_STEP_DENY_RULE, r);
 }
 

@@ -17,8 +17,7 @@ static void check_rule(struct stage *s, const struct tool_use *call, const char 
 }
 
 /* With the rule that is suggested for call, what is decided about other? */
-static enum permission_decision decide_after(struct stage *s, const struct tool_use *call,
-					     const struct tool_use *other)
+static enum permission_decision decide_after(struct stage *s, const struct tool_use *call, const struct tool_use *other)
 {
 	static const struct rule_origin origin = { .layer = "session" };
 	struct permission p = { .can_ask = true };

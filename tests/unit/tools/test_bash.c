@@ -11,8 +11,8 @@
 #include "lib/json/json_write.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/bash_text.h"
-#include "tools/shell_set.h"
+#include "tools/shell/bash_text.h"
+#include "tools/shell/shell_set.h"
 
 struct shellbox {
 	struct toolbox box;

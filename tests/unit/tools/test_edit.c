@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/text_replace.h"
+#include "tools/files/text_replace.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

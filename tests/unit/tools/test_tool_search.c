@@ -4,7 +4,7 @@
 #include "tests.h"
 #include "core/tool/deferral.h"
 #include "toolbox.h"
-#include "tools/tool_rank.h"
+#include "tools/agents/tool_rank.h"
 
 #define TOOL(tool_name, text)                                                                                 \
 	{                                                                                                     \

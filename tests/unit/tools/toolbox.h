@@ -9,7 +9,7 @@
  *     CHECK_STR(toolbox_text(&box), "1\tone\n2\t");                                                              */
 #pragma once
 #include "core/tool/tool.h"
-#include "tools/file_state.h"
+#include "tools/files/text_file.h"
 #include "unit.h"
 
 struct toolbox {

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * tool_user.c - the tools that need the user: AskUserQuestion, EnterPlanMode and ExitPlanMode. The permission to run one of the last
+ * two is the user's agreement, to plan first or to the plan (agents/agent/plan.h). */
+#include "agents/agent/plan.h"
+#include "agents/agent/question.h"
+#include "lib/json/json_write.h"
+#include "core/tool/tool_list.h"
+
+/* ---- AskUserQuestion: from any agent, at any depth; it waits as a question of the agent ------------------------- */
+
+static void question_start(struct tool_call *call);
+static void question_cancel(struct tool_call *call);
+
+const struct tool tool_ask_user_question = {
+	TOOL_ASK_USER_QUESTION_FACTS,
+	.start = question_start,
+	.cancel = question_cancel,
+};
+
+static void question_start(struct tool_call *call)
+{
+	/* A model that answers its own questions is not heard: only a hook or the host may fill them in. */
+	const struct json *answers = call->amended ? json_get(call->input, "answers") : NULL;
+
+	if (answers)
+		question_answer(call, answers);
+	else if (!question_ask(call))
+		tool_call_fail(call,
+			       "Nobody is there to answer. Take the most likely answer, and say which one you took.");
+}
+
+static void question_cancel(struct tool_call *call)
+{
+	tool_call_fail(call, "The question was withdrawn before it was answered.");
+}
+
+/* ---- EnterPlanMode ---------------------------------------------------------------------------------------------- */
+
+static void enter_start(struct tool_call *call);
+
+const struct tool tool_enter_plan_mode = {
+	TOOL_ENTER_PLAN_MODE_FACTS,
+	.start = enter_start,
+};
+
+static void enter_start(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+
+	if (plan_is_on(a)) {
+		tool_call_fail(call, "Plan mode is on already.");
+		return;
+	}
+	plan_enter(a);
+	plan_explain(a, &call->result);
+	tool_call_end(call, false);
+}
+
+/* ---- ExitPlanMode ----------------------------------------------------------------------------------------------- */
+
+static void exit_start(struct tool_call *call);
+
+const struct tool tool_exit_plan_mode = {
+	TOOL_EXIT_PLAN_MODE_FACTS,
+	.start = exit_start,
+};
+
+static void exit_start(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+	struct json_out w = json_out(&call->result_json);
+
+	if (!plan_present(a, call))
+		return;
+	plan_leave(a);
+	json_open(&w, '{');
+	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &call->arena));
+	json_kbool(&w, "isAgent", a->parent != NULL);
+	json_kcstr(&w, "filePath", plan_path(a));
+	json_close(&w);
+	buf_addf(&call->result,
+		 "The user approved the plan, and plan mode is over%s. The plan is kept in %s. Begin with it.",
+		 permission_mode(&a->permission) == PERMISSION_ACCEPT_EDITS ? "; edits are accepted without asking"
+									    : "",
+		 plan_path(a));
+	tool_call_end(call, false);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * file_tool.c - what the file tools share. */
+#include "tools/files/file_tool.h"
+#include "lib/io/file.h"
+#include "guard/permission/place.h"
+
+char *file_tool_path(struct tool_call *call, const char *parameter)
+{
+	struct str path = json_str(json_get(call->input, parameter), &call->arena);
+
+	if (!path.n || memchr(path.p, '\0', path.n)) {
+		tool_call_reject(call, "%s must be a path, not an empty text or one with a NUL in it.", parameter);
+		return NULL;
+	}
+	return path_absolute(&call->arena, call->env->cwd, path);
+}
+
+bool file_tool_find(struct tool_call *call, const char *parameter, char **ret_path, const char **ret_target)
+{
+	char *path = file_tool_path(call, parameter);
+
+	if (!path)
+		return false;
+	*ret_path = call->file ? arena_strdup(&call->arena, call->file) : path;
+	*ret_target = call->file ? call->file_target : place_find(&call->arena, "/", str_from(path)).target;
+	if (!*ret_target)
+		tool_call_fail(call, "cannot open %s: too many levels of symbolic links", path);
+	return *ret_target;
+}
+
+void file_tool_missing(struct tool_call *call, bool reject)
+{
+	(reject ? tool_call_reject : tool_call_fail)(
+		call, "File does not exist. Note: your current working directory is %s.", call->env->cwd);
+}
+
+static int keep(struct tool_env *env, const char *target, const struct text_file *file, struct str text,
+		struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+
+	if (!env->before_change)
+		return 0;
+	text_file_encode(file, text, &bytes);
+	return env->before_change(env, target, buf_str(&bytes), err);
+}
+
+int file_tool_save(struct tool_call *call, const char *target, const struct text_file *file, struct str text,
+		   struct file_stamp *ret_stamp, struct err *err)
+{
+	if (keep(call->env, target, file, text, err) < 0)
+		return -(int)err->kind;
+	return text_file_save(target, file, text, ret_stamp, err);
+}

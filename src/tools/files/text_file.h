@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * text_file.h - a text file as the file tools see it: its bytes, its text without byte order mark, how it looked on disk.
+ * Text of a UTF-8 file is the bytes themselves, valid or not, so that an edit leaves everything else as it was. */
+#pragma once
+#include <sys/stat.h>
+#include "lib/base/map.h"
+#include "lib/base/utf16.h"
+
+/* What one agent knows about files: which it has read or written, and how they looked then. Edit and Write
+ * ask here before they change a file, so that no agent overwrites what it has not seen, be it an old file or the work of
+ * another agent. The state belongs to the agent and is used on the loop only. */
+struct file_stamp {
+	int64_t mtime_ns;
+	int64_t size;
+	uint64_t hash; /* of the bytes; valid when has_hash */
+	bool has_hash; /* false: only a range of a large file was read */
+	bool partial;  /* a first page was shown in place of the whole file: not enough for an edit */
+	uint64_t look; /* number of this look among all; set by file_state_note */
+};
+
+struct file_state {
+	struct map stamps; /* absolute path -> owned struct file_stamp */
+	uint64_t looks;    /* so far */
+};
+
+enum file_known {
+	FILE_UNREAD,  /* never read, or only a partial view of it */
+	FILE_CURRENT, /* as it was when the agent saw it */
+	FILE_CHANGED, /* somebody wrote to it since */
+};
+
+struct file_stamp file_stamp_of(const struct stat *st, struct str bytes);                  /* with the hash */
+void file_state_note(struct file_state *state, const char *path, struct file_stamp stamp); /* copies both */
+/* now needs no hash; it is compared when it is there. A new time with the same bytes (touch) is no change. */
+enum file_known file_state_check(const struct file_state *state, const char *path, struct file_stamp now);
+/* The paths of the last files that were looked at, the latest last, a line each. */
+void file_state_list(const struct file_state *state, size_t most, struct buf *out);
+void file_state_release(struct file_state *state); /* the state is empty and usable afterwards */
+
+/* ---- text files ---- */
+
+struct text_file {
+	bool exists;
+	struct buf text; /* without the mark; UTF-16 is decoded */
+	enum text_encoding encoding;
+	bool exact;              /* the text encodes back to the bytes; false: it must not be edited */
+	struct file_stamp stamp; /* with the hash of the bytes */
+};
+
+enum { TEXT_FILE_LIMIT = 64 * 1024 * 1024 };
+
+void text_file_release(struct text_file *file);
+#define AUTO_TEXT_FILE CLEANUP(text_file_release)
+
+/* Paths here are targets (file_tool.h): absolute, and no link in them is followed.
+ *
+ * A missing file is no failure: exists is false. Directories and what is no regular file are ERR_USAGE. */
+int text_file_load(const char *path, struct text_file *file, struct err *err);
+void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes); /* as it would be written */
+/* Writes text in the encoding of `file` (made when it did not exist, its parents as well), but only if the file on disk
+ * is still the one that was loaded (ERR_BUSY). *ret_stamp is the new state of the file. */
+int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
+		   struct err *err);
+
+/* An open descriptor of a regular file and its state. ERR_NOT_FOUND, or ERR_USAGE when it is something else. Never
+ * blocks on a pipe. */
+int text_file_open(const char *path, int *ret_fd, struct stat *ret_st, struct err *err);
+/* Whether a file that begins with these bytes is no text: a NUL, or too much that is not UTF-8. */
+bool text_looks_binary(struct str head);

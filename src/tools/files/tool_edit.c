@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ * tool_edit.c - Edit and Write: change a text file that the agent has seen, or make a new one. */
+#include "lib/json/json_write.h"
+#include "tools/files/file_tool.h"
+#include "tools/files/line_diff.h"
+#include "tools/files/text_replace.h"
+#include "core/tool/tool_list.h"
+
+/* ---- finding and replacing text --------------------------------------------------------------------------------- */
+
+static bool text_uses_crlf(struct str text)
+{
+	size_t crlf = 0;
+	size_t lines = 0;
+
+	for (struct str rest = text; rest.n;) {
+		const char *end = memchr(rest.p, '\n', rest.n);
+		if (!end)
+			break;
+		lines++;
+		crlf += end > rest.p && end[-1] == '\r';
+		rest.n -= (size_t)(end + 1 - rest.p);
+		rest.p = end + 1;
+	}
+	return crlf * 2 > lines;
+}
+
+/* Length of the text at p that needle matches, LF matching CRLF as well; 0: no match. */
+static size_t match_at(const char *p, size_t n, struct str needle)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < needle.n; i++) {
+		if (needle.p[i] == '\n' && at + 1 < n && p[at] == '\r' && p[at + 1] == '\n')
+			at++;
+		if (at >= n || p[at] != needle.p[i])
+			return 0;
+		at++;
+	}
+	return at;
+}
+
+/* The first match at or after from; n == 0: none. */
+static struct str find_match(struct str text, size_t from, struct str needle)
+{
+	if (from >= text.n)
+		return (struct str){ NULL, 0 };
+	const char *nl = memchr(needle.p, '\n', needle.n);
+	if (!nl) {
+		const char *hit = memmem(text.p + from, text.n - from, needle.p, needle.n);
+		return (struct str){ hit, hit ? needle.n : 0 };
+	}
+	/* The first line of the needle is searched for; when it is empty, every line end is a candidate. */
+	struct str head = { needle.p, (size_t)(nl - needle.p) };
+	for (const char *p = text.p + from, *end = text.p + text.n; p < end; p++) {
+		p = head.n ? memmem(p, (size_t)(end - p), head.p, head.n) : memchr(p, '\n', (size_t)(end - p));
+		if (!p)
+			break;
+		const char *start = !head.n && p > text.p + from && p[-1] == '\r' ? p - 1 : p;
+		size_t n = match_at(start, (size_t)(end - start), needle);
+		if (n)
+			return (struct str){ start, n };
+	}
+	return (struct str){ NULL, 0 };
+}
+
+size_t text_count(struct str text, struct str needle)
+{
+	size_t count = 0;
+	struct str hit;
+
+	for (size_t from = 0; (hit = find_match(text, from, needle)).n; count++)
+		from = (size_t)(hit.p - text.p) + hit.n;
+	return count;
+}
+
+static void add_with_line_ends(struct buf *out, struct str text, bool crlf)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (crlf && text.p[i] == '\n' && (i == 0 || text.p[i - 1] != '\r'))
+			buf_addch(out, '\r');
+		buf_addch(out, text.p[i]);
+	}
+}
+
+void text_replace(struct str text, struct str needle, struct str with, size_t count, struct buf *out)
+{
+	bool crlf = text_uses_crlf(text);
+	size_t from = 0;
+
+	for (; count; count--) {
+		struct str hit = find_match(text, from, needle);
+		if (!hit.n)
+			break;
+		buf_add(out, text.p + from, (size_t)(hit.p - text.p) - from);
+		add_with_line_ends(out, with, crlf);
+		from = (size_t)(hit.p - text.p) + hit.n;
+	}
+	buf_add(out, text.p + from, text.n - from);
+}
+
+/* ---- Edit ------------------------------------------------------------------------------------------------------- */
+
+static void edit_start(struct tool_call *call);
+
+const struct tool tool_edit = {
+	TOOL_EDIT_FACTS,
+	.start = edit_start,
+};
+
+struct edit {
+	struct tool_call *call;
+	char *path;
+	const char *target;
+	struct str old, new;
+	bool all;
+	struct text_file file;
+	enum file_known known;
+	size_t matches;
+	struct buf text; /* after the edit */
+};
+
+static void edit_release(struct edit *e)
+{
+	text_file_release(&e->file);
+	buf_release(&e->text);
+}
+
+/* Each check answers the call and returns false, or returns true. Their order is part of the tool's behaviour. */
+static bool check_strings(struct edit *e)
+{
+	if (!str_eq(e->old, e->new))
+		return true;
+	tool_call_reject(e->call, "No changes to make: old_string and new_string are exactly the same.");
+	return false;
+}
+
+/* An empty old_string means a new file, or a file with nothing in it. */
+static bool check_creation(struct edit *e)
+{
+	struct str text = str_trim(buf_str(&e->file.text));
+
+	if (e->old.n || !e->file.exists || !text.n)
+		return true;
+	tool_call_reject(e->call,
+			 "Cannot create the file: %s exists and is not empty. Give the text to replace as "
+			 "old_string.",
+			 e->path);
+	return false;
+}
+
+static bool check_known(struct edit *e)
+{
+	if (!e->file.exists && e->old.n) {
+		file_tool_missing(e->call, true);
+		return false;
+	}
+	if (!e->file.exists || !e->old.n || e->known != FILE_UNREAD)
+		return true;
+	tool_call_reject(e->call, "File has not been read yet. Read it first before writing to it.");
+	return false;
+}
+
+static bool check_encoding(struct edit *e)
+{
+	if (e->file.exact)
+		return true;
+	tool_call_reject(e->call, "%s has UTF-16 text with errors in it; an edit would change other parts of the file.",
+			 e->path);
+	return false;
+}
+
+static bool check_matches(struct edit *e)
+{
+	if (!e->old.n)
+		return true;
+	e->matches = text_count(buf_str(&e->file.text), e->old);
+	if (e->known == FILE_CHANGED && e->matches != 1) {
+		tool_call_reject(e->call,
+				 "File has been modified since it was read, and old_string does not name one place "
+				 "in it now. Read it again before editing it.");
+		return false;
+	}
+	if (!e->matches) {
+		tool_call_reject(e->call, "String to replace not found in file.\nString: " STR_FMT, STR_ARG(e->old));
+		return false;
+	}
+	if (e->matches > 1 && !e->all) {
+		tool_call_reject(
+			e->call,
+			"Found %zu matches of the string to replace, but replace_all is false. To replace all of them "
+			"set replace_all to true; to replace one of them give more of the text around it.\n"
+			"String: " STR_FMT,
+			e->matches, STR_ARG(e->old));
+		return false;
+	}
+	return true;
+}
+
+static void put_edited(struct edit *e)
+{
+	struct json_out w = json_out(&e->call->result_json);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "filePath", e->path);
+	json_kstr(&w, "oldString", e->old);
+	json_kstr(&w, "newString", e->new);
+	json_kstr(&w, "originalFile", buf_str(&e->file.text));
+	json_key(&w, "structuredPatch");
+	line_diff_put(&w, buf_str(&e->file.text), buf_str(&e->text));
+	json_kbool(&w, "userModified", false);
+	json_kbool(&w, "replaceAll", e->all);
+	json_close(&w);
+}
+
+static void edit_apply(struct edit *e)
+{
+	struct err err = { 0 };
+	struct file_stamp stamp;
+
+	if (e->old.n)
+		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
+	else
+		buf_add(&e->text, e->new.p, e->new.n);
+	if (file_tool_save(e->call, e->target, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
+		tool_call_fail(e->call, "%s", err.text);
+		return;
+	}
+	/* An edit of a changed file shows the model one place of it, not the rest. */
+	if (e->known != FILE_CHANGED || !e->old.n)
+		file_state_note(e->call->env->files, e->path, stamp);
+	put_edited(e);
+	buf_addf(&e->call->result, "The file %s has been updated successfully.", e->path);
+	if (e->known == FILE_CHANGED && e->old.n)
+		buf_addstr(&e->call->result,
+			   " (note: the file had been modified since you read it; your edit matched one place "
+			   "and was applied, Read it again to see the other changes)");
+	else
+		buf_addstr(&e->call->result,
+			   " (file state is current in your context \xe2\x80\x94 no need to Read it back)");
+	tool_call_end(e->call, false);
+}
+
+static void edit_start(struct tool_call *call)
+{
+	CLEANUP(edit_release) struct edit e = { .call = call };
+	struct err err = { 0 };
+
+	if (!file_tool_find(call, "file_path", &e.path, &e.target))
+		return;
+	e.old = json_str(json_get(call->input, "old_string"), &call->arena);
+	e.new = json_str(json_get(call->input, "new_string"), &call->arena);
+	e.all = json_bool(json_get(call->input, "replace_all"));
+	if (!check_strings(&e))
+		return;
+	if (text_file_load(e.target, &e.file, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	e.known = file_state_check(call->env->files, e.path, e.file.stamp);
+	if (check_creation(&e) && check_known(&e) && check_encoding(&e) && check_matches(&e))
+		edit_apply(&e);
+}
+
+/* ---- Write ------------------------------------------------------------------------------------------------------ */
+
+static void write_start(struct tool_call *call);
+
+const struct tool tool_write = {
+	TOOL_WRITE_FACTS,
+	.start = write_start,
+};
+
+static void put_written(struct tool_call *call, const char *path, const struct text_file *file, struct str content)
+{
+	struct json_out w = json_out(&call->result_json);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", file->exists ? "update" : "create");
+	json_kcstr(&w, "filePath", path);
+	json_kstr(&w, "content", content);
+	json_key(&w, "structuredPatch");
+	if (file->exists) {
+		line_diff_put(&w, buf_str(&file->text), content);
+		json_kstr(&w, "originalFile", buf_str(&file->text));
+	} else {
+		json_put_raw(&w, STR("[]"));
+		json_key(&w, "originalFile");
+		json_put_null(&w);
+	}
+	json_close(&w);
+}
+
+/* True when the agent may replace the file; otherwise the call has been answered. */
+static bool may_replace(struct tool_call *call, const char *path, const struct text_file *file)
+{
+	enum file_known known = file_state_check(call->env->files, path, file->stamp);
+
+	if (!file->exists || known == FILE_CURRENT)
+		return true;
+	if (known == FILE_UNREAD)
+		tool_call_reject(call, "File has not been read yet. Read it first before writing to it.");
+	else
+		tool_call_reject(call, "File has been modified since it was read, by somebody else or by a program. "
+				       "Read it again before writing to it.");
+	return false;
+}
+
+static void write_start(struct tool_call *call)
+{
+	AUTO_TEXT_FILE struct text_file file = { 0 };
+	struct file_stamp stamp;
+	struct err err = { 0 };
+	const char *target;
+	char *path;
+
+	if (!file_tool_find(call, "file_path", &path, &target))
+		return;
+	struct str content = json_str(json_get(call->input, "content"), &call->arena);
+	if (text_file_load(target, &file, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	if (!may_replace(call, path, &file))
+		return;
+	if (file_tool_save(call, target, &file, content, &stamp, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	file_state_note(call->env->files, path, stamp);
+	put_written(call, path, &file, content);
+	buf_addf(&call->result,
+		 file.exists ? "The file %s has been updated successfully." : "File created successfully at: %s", path);
+	buf_addstr(&call->result, " (file state is current in your context \xe2\x80\x94 no need to Read it back)");
+	tool_call_end(call, false);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ * tool_grep.c - Grep: searches the contents of files (docs/internals/search.md). */
+#include "lib/json/json_write.h"
+#include "tools/files/file_tool.h"
+#include "tools/search/file_type.h"
+#include "tools/search/grep.h"
+#include "core/tool/tool_job.h"
+#include "core/tool/tool_list.h"
+
+static void grep_start(struct tool_call *call);
+
+const struct tool tool_grep = {
+	TOOL_GREP_FACTS,
+	.start = grep_start,
+	.cancel = tool_job_cancel,
+};
+
+enum { DEFAULT_LIMIT = 250, MAX_CONTEXT = 1000, TIME_LIMIT_MS = 60000 };
+
+struct grep_job {
+	struct tool_job job;
+	struct grep_query query; /* its texts are in the call's arena, which nobody changes while the job runs */
+	struct gitignore globs, types;
+	struct hidden_files *denied;
+	uint64_t limit, offset; /* entries: lines or files; limit 0: all */
+	bool limited;           /* entries were left out behind the last one shown */
+	size_t shown;           /* entries */
+	int rc;
+	struct err err;
+	struct grep_results results;
+};
+
+static void grep_run_job(struct tool_job *job)
+{
+	struct grep_job *g = CONTAINER_OF(job, struct grep_job, job);
+
+	g->rc = grep_run(&g->query, &g->results, &g->err);
+}
+
+/* Whether entry number i is on the page that was asked for. */
+static bool on_page(struct grep_job *g, uint64_t i)
+{
+	if (i < g->offset)
+		return false;
+	if (g->limit && i - g->offset >= g->limit) {
+		g->limited = true;
+		return false;
+	}
+	g->shown++;
+	return true;
+}
+
+/* The lines of one file; *entry counts on. */
+static void add_lines(struct grep_job *g, struct str text, uint64_t *entry, struct buf *out)
+{
+	while (text.n) {
+		size_t n = (size_t)((const char *)memchr(text.p, '\n', text.n) - text.p) + 1;
+		if (on_page(g, (*entry)++))
+			buf_add(out, text.p, n);
+		text = (struct str){ text.p + n, text.n - n };
+	}
+}
+
+static void add_content(struct grep_job *g, struct buf *out)
+{
+	bool groups = g->query.want.before || g->query.want.after;
+	uint64_t entry = 0;
+
+	for (size_t i = 0; i < g->results.count && !g->limited; i++) {
+		if (i && groups)
+			add_lines(g, STR("--\n"), &entry, out);
+		add_lines(g, buf_str(&g->results.files[i].hits.text), &entry, out);
+	}
+}
+
+static void add_entries(struct grep_job *g, struct buf *out)
+{
+	bool counts = g->query.want.mode == GREP_COUNT;
+
+	if (g->query.want.mode == GREP_CONTENT) {
+		add_content(g, out);
+	} else {
+		for (size_t i = 0; i < g->results.count; i++) {
+			if (!on_page(g, i))
+				continue;
+			buf_addstr(out, g->results.files[i].path);
+			if (counts)
+				buf_addf(out, ":%llu", (unsigned long long)g->results.files[i].hits.matches);
+			buf_addch(out, '\n');
+		}
+	}
+	if (out->n)
+		out->p[--out->n] = '\0';
+}
+
+static uint64_t total_matches(const struct grep_job *g)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < g->results.count; i++)
+		total += g->results.files[i].hits.matches;
+	return total;
+}
+
+static void put_result(struct grep_job *g, struct str entries)
+{
+	static const char *const modes[] = {
+		[GREP_FILES] = "files_with_matches",
+		[GREP_CONTENT] = "content",
+		[GREP_COUNT] = "count",
+	};
+	enum grep_mode mode = g->query.want.mode;
+	struct json_out w = json_out(&g->job.call->result_json);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "mode", modes[mode]);
+	json_ki64(&w, "numFiles", mode == GREP_CONTENT ? 0 : (int64_t)g->results.count);
+	json_key(&w, "filenames");
+	json_open(&w, '[');
+	for (struct str rest = entries; mode == GREP_FILES && rest.n;)
+		json_put_str(&w, str_cut(&rest, '\n'));
+	json_close(&w);
+	if (mode != GREP_FILES)
+		json_kstr(&w, "content", entries);
+	if (mode == GREP_CONTENT)
+		json_ki64(&w, "numLines", (int64_t)g->shown);
+	if (mode == GREP_COUNT)
+		json_ki64(&w, "numMatches", (int64_t)total_matches(g));
+	if (g->limited)
+		json_ki64(&w, "appliedLimit", (int64_t)g->limit);
+	if (g->offset)
+		json_ki64(&w, "appliedOffset", (int64_t)g->offset);
+	json_close(&w);
+}
+
+/* Which part of the entries this is, when it is not all of them. */
+static void add_page_note(const struct grep_job *g, struct buf *out)
+{
+	if (!g->limited && !g->offset)
+		return;
+	buf_addstr(out, "\n\n[Showing results with pagination = ");
+	if (g->limited)
+		buf_addf(out, "limit: %llu%s", (unsigned long long)g->limit, g->offset ? ", " : "");
+	if (g->offset)
+		buf_addf(out, "offset: %llu", (unsigned long long)g->offset);
+	buf_addch(out, ']');
+}
+
+static void add_report(struct grep_job *g, struct str entries, struct buf *out)
+{
+	size_t files = g->results.count;
+
+	if (!files) {
+		buf_addstr(out, g->query.want.mode == GREP_FILES ? "No files found" : "No matches found");
+		return;
+	}
+	if (!g->shown) {
+		buf_addf(out, "No entries at this offset (%llu).", (unsigned long long)g->offset);
+		return;
+	}
+	if (g->query.want.mode == GREP_FILES)
+		buf_addf(out, "Found %zu file%s\n", files, files == 1 ? "" : "s");
+	buf_add(out, entries.p, entries.n);
+	add_page_note(g, out);
+	if (g->query.want.mode == GREP_COUNT) {
+		uint64_t total = total_matches(g);
+		buf_addf(out, "\n\nFound %llu total occurrence%s across %zu file%s.", (unsigned long long)total,
+			 total == 1 ? "" : "s", files, files == 1 ? "" : "s");
+	}
+}
+
+static void grep_report(struct tool_job *job)
+{
+	struct grep_job *g = CONTAINER_OF(job, struct grep_job, job);
+	AUTO_BUF struct buf entries = { 0 };
+
+	if (g->rc == -ERR_NOT_FOUND) {
+		tool_call_reject(job->call, "Path does not exist: %s. Note: your current working directory is %s.",
+				 g->query.path, job->call->env->cwd);
+		return;
+	}
+	if (g->rc < 0) {
+		tool_call_fail(job->call, "%s", g->err.text);
+		return;
+	}
+	add_entries(g, &entries);
+	put_result(g, buf_str(&entries));
+	add_report(g, buf_str(&entries), &job->call->result);
+	tool_call_end(job->call, false);
+}
+
+static void grep_release(struct tool_job *job)
+{
+	struct grep_job *g = CONTAINER_OF(job, struct grep_job, job);
+
+	grep_results_release(&g->results);
+	gitignore_release(&g->globs);
+	gitignore_release(&g->types);
+	hidden_files_free(g->denied);
+}
+
+/* Patterns are separated by blanks and commas; a comma inside of braces belongs to the pattern. */
+static void split_globs(struct str text, struct gitignore *list)
+{
+	size_t start = 0;
+	size_t depth = 0;
+
+	for (size_t i = 0; i <= text.n; i++) {
+		char c = i < text.n ? text.p[i] : ' ';
+		depth += c == '{';
+		depth -= c == '}' && depth;
+		if (c != ' ' && (c != ',' || depth))
+			continue;
+		gitignore_add(list, (struct str){ text.p + start, i - start });
+		start = i + 1;
+	}
+}
+
+static uint64_t number(struct tool_call *call, const char *key, uint64_t otherwise)
+{
+	uint64_t value;
+
+	return json_u64(json_get(call->input, key), &value) ? value : otherwise;
+}
+
+static void set_want(struct grep_job *g, struct tool_call *call)
+{
+	const struct json *mode = json_get(call->input, "output_mode");
+	struct grep_want *want = &g->query.want;
+
+	want->mode = json_str_is(mode, "content") ? GREP_CONTENT : json_str_is(mode, "count") ? GREP_COUNT : GREP_FILES;
+	g->offset = number(call, "offset", 0);
+	g->limit = number(call, "head_limit", DEFAULT_LIMIT);
+	if (want->mode != GREP_CONTENT)
+		return;
+	uint64_t around = number(call, "-C", number(call, "context", 0));
+	want->before = (size_t)MIN(number(call, "-B", around), (uint64_t)MAX_CONTEXT);
+	want->after = (size_t)MIN(number(call, "-A", around), (uint64_t)MAX_CONTEXT);
+	want->numbers = !json_is(json_get(call->input, "-n"), JSON_FALSE);
+	want->only_matching = json_bool(json_get(call->input, "-o"));
+	/* One more than is shown, to know that there is more. */
+	if (g->limit && g->offset < SIZE_MAX / 2 && g->limit < SIZE_MAX / 2)
+		want->max_lines = (size_t)(g->offset + g->limit + 1);
+}
+
+/* False: the call has been rejected. */
+static bool set_query(struct grep_job *g, struct tool_call *call)
+{
+	struct grep_query *q = &g->query;
+	struct str globs = json_str(json_get(call->input, "glob"), &call->arena);
+	struct str type = json_str(json_get(call->input, "type"), &call->arena);
+	struct stat st;
+
+	q->pattern = json_str(json_get(call->input, "pattern"), &call->arena);
+	q->flags = (json_bool(json_get(call->input, "-i")) ? REGEX_NOCASE : 0) |
+		   (json_bool(json_get(call->input, "multiline")) ? REGEX_MULTILINE : 0);
+	q->base = arena_strdup(&call->arena, call->env->cwd);
+	q->path = json_get(call->input, "path") ? file_tool_path(call, "path") : (char *)q->base;
+	if (!q->path)
+		return false;
+	q->denied = g->denied = hidden_files_find(call->env, q->path);
+	q->want.with_path = stat(q->path, &st) < 0 || !S_ISREG(st.st_mode);
+	q->home = tool_env_get(call->env, "HOME");
+	q->config_home = tool_env_get(call->env, "XDG_CONFIG_HOME");
+	q->limit_ms = TIME_LIMIT_MS;
+	q->stop = &g->job.stop;
+	if (globs.n)
+		split_globs(globs, &g->globs);
+	q->globs = g->globs.count ? &g->globs : NULL;
+	q->types = type.n ? &g->types : NULL;
+	if (!type.n || file_type_add(type, &g->types))
+		return true;
+	tool_call_reject(call, "unrecognized file type: " STR_FMT, STR_ARG(type));
+	return false;
+}
+
+static void grep_start(struct tool_call *call)
+{
+	struct grep_job *g = arena_calloc(&call->arena, sizeof *g);
+
+	g->job = (struct tool_job){ .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call };
+	set_want(g, call);
+	if (set_query(g, call))
+		tool_job_start(&g->job, call);
+	else
+		grep_release(&g->job);
+}

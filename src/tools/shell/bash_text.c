@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ * bash_text.c - a look at the text of a command. */
+#include "tools/shell/bash_text.h"
+
+static const struct {
+	const char *program;
+	const char *verb; /* of git; NULL: any */
+	const char *meaning;
+} answers[] = {
+	{ "grep", NULL, "No matches found" },   { "egrep", NULL, "No matches found" },
+	{ "fgrep", NULL, "No matches found" },  { "rg", NULL, "No matches found" },
+	{ "git", "grep", "No matches found" },  { "find", NULL, "Some directories could not be read" },
+	{ "diff", NULL, "Files differ" },       { "git", "diff", "Files differ" },
+	{ "test", NULL, "Condition is false" }, { "[", NULL, "Condition is false" },
+};
+
+/* Walks over the text and tells quoted characters from others. */
+struct scan {
+	struct str text;
+	size_t at;
+	char quote; /* 0, ' or " */
+};
+
+/* The next character outside of quotes, 0 at the end. */
+static char scan_next(struct scan *s)
+{
+	while (s->at < s->text.n) {
+		char c = s->text.p[s->at++];
+		if (c == '\\' && s->quote != '\'') {
+			s->at += s->at < s->text.n;
+		} else if (s->quote) {
+			s->quote = c == s->quote ? 0 : s->quote;
+		} else if (c == '\'' || c == '"') {
+			s->quote = c;
+		} else {
+			return c;
+		}
+	}
+	return 0;
+}
+
+/* The & of 2>&1 and &> belongs to a redirection. */
+static bool is_separator(const struct scan *s, char c)
+{
+	char before = s->at > 1 ? s->text.p[s->at - 2] : 0;
+	char after = s->at < s->text.n ? s->text.p[s->at] : 0;
+
+	if (c == '&')
+		return before != '>' && before != '<' && after != '>';
+	return c == ';' || c == '\n' || (c == '|' && before != '>') || c == '(' || c == ')';
+}
+
+static struct str last_command(struct str command)
+{
+	struct scan s = { .text = command };
+	struct str last = command;
+	size_t start = 0;
+	char c;
+
+	while ((c = scan_next(&s))) {
+		if (!is_separator(&s, c))
+			continue;
+		struct str part = str_trim((struct str){ command.p + start, s.at - 1 - start });
+		last = part.n ? part : last;
+		start = s.at;
+	}
+	struct str part = str_trim((struct str){ command.p + start, command.n - start });
+	return part.n ? part : last;
+}
+
+static struct str next_word(struct str *rest)
+{
+	*rest = str_trim(*rest);
+	size_t n = 0;
+
+	while (n < rest->n && !char_in(rest->p[n], " \t\n"))
+		n++;
+	struct str word = { rest->p, n };
+	*rest = (struct str){ rest->p + n, rest->n - n };
+	return word;
+}
+
+static bool is_assignment(struct str word)
+{
+	const char *equals = memchr(word.p, '=', word.n);
+
+	return equals && equals != word.p && word.p[0] != '-';
+}
+
+static struct str program_of(struct str *rest)
+{
+	struct str word = next_word(rest);
+
+	while (word.n && (is_assignment(word) || str_is(word, "{") || str_is(word, "!") || str_is(word, "command")))
+		word = next_word(rest);
+	const char *slash = word.n ? memrchr(word.p, '/', word.n) : NULL;
+	return slash ? (struct str){ slash + 1, word.n - (size_t)(slash + 1 - word.p) } : word;
+}
+
+static struct str verb_of(struct str rest)
+{
+	struct str word = next_word(&rest);
+
+	while (word.n && word.p[0] == '-') {
+		if (str_is(word, "-C") || str_is(word, "-c"))
+			(void)next_word(&rest);
+		word = next_word(&rest);
+	}
+	return word;
+}
+
+const char *bash_exit_meaning(struct str command, int code)
+{
+	struct str rest = last_command(command);
+	struct str program = program_of(&rest);
+
+	if (code != 1)
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(answers); i++)
+		if (str_is(program, answers[i].program) && (!answers[i].verb || str_is(verb_of(rest), answers[i].verb)))
+			return answers[i].meaning;
+	return NULL;
+}
+
+static bool is_word_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool has_word(struct str s, struct str word)
+{
+	for (size_t at = 0; at + word.n <= s.n; at++) {
+		bool begins = at == 0 || !is_word_byte(s.p[at - 1]);
+		bool ends = at + word.n == s.n || !is_word_byte(s.p[at + word.n]);
+		if (begins && ends && !memcmp(s.p + at, word.p, word.n))
+			return true;
+	}
+	return false;
+}
+
+bool bash_may_move(struct str command)
+{
+	struct scan s = { .text = command };
+	struct str rest = command;
+
+	while (scan_next(&s))
+		;
+	return !s.quote && !str_is(program_of(&rest), "sleep") && !has_word(command, STR("git"));
+}
+
+void bash_add_duration(struct buf *out, uint64_t ms)
+{
+	if (ms < 60000)
+		buf_addf(out, "%gs", (double)ms / 1000);
+	else
+		buf_addf(out, "%um %us", (unsigned)(ms / 60000), (unsigned)(ms / 1000 % 60));
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT
+ * shell_set.c - the shells of one agent, and what they print. */
+#include "tools/shell/shell_set.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+#include "lib/io/file_at.h"
+#include "lib/io/spawn.h"
+#include "tools/shell/bash_text.h"
+#include "tools/files/file_tool.h"
+
+/* ---- output ----------------------------------------------------------------------------------------------------- */
+
+void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path)
+{
+	*o = (struct shell_output){ .keep_bytes = keep_bytes, .fd = -1 };
+	o->spill_path = spill_path ? xstrdup(spill_path) : NULL;
+}
+
+/* A full disk ends the file, not the command. */
+static int write_file(struct shell_output *o, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(o->fd, p, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0) {
+			err_set(&o->err, ERR_IO, "cannot write %s: %m", o->path);
+			close(o->fd);
+			o->fd = -1;
+			return -ERR_IO;
+		}
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+int shell_output_save(struct shell_output *o, const char *path, struct err *err)
+{
+	if (o->path)
+		return 0;
+	int rc = file_make_parents(path, err);
+	if (rc < 0)
+		return rc;
+	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (o->fd < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %m", path);
+	o->path = xstrdup(path);
+	if (write_file(o, o->head.p, o->head.n) < 0 && err)
+		*err = o->err;
+	return -(int)o->err.kind;
+}
+
+static void keep_tail(struct shell_output *o, const char *p, size_t n)
+{
+	if (n > SHELL_TAIL_BYTES) {
+		p += n - SHELL_TAIL_BYTES;
+		n = SHELL_TAIL_BYTES;
+	}
+	buf_add(&o->tail, p, n);
+	if (o->tail.n > 4 * SHELL_TAIL_BYTES)
+		buf_drop(&o->tail, o->tail.n - SHELL_TAIL_BYTES);
+}
+
+void shell_output_add(struct shell_output *o, const char *p, size_t n)
+{
+	size_t fits = MIN(n, o->keep_bytes - o->head.n);
+
+	o->total += n;
+	if (o->fd >= 0)
+		(void)write_file(o, p, n);
+	buf_add(&o->head, p, fits);
+	if (fits == n)
+		return;
+	if (!o->path && !o->err.text[0] && o->spill_path && shell_output_save(o, o->spill_path, &o->err) == 0)
+		(void)write_file(o, p + fits, n - fits); /* the rest is in head */
+	keep_tail(o, p + fits, n - fits);
+}
+
+struct str shell_output_end(const struct shell_output *o, size_t n)
+{
+	const struct buf *from = o->tail.n ? &o->tail : &o->head;
+	size_t at = from->n - MIN(from->n, n);
+
+	while (at && at < from->n && ((unsigned char)from->p[at] & 0xc0) == 0x80)
+		at++;
+	return from->n ? (struct str){ from->p + at, from->n - at } : STR("");
+}
+
+void shell_output_release(struct shell_output *o)
+{
+	buf_release(&o->head);
+	buf_release(&o->tail);
+	if (o->fd >= 0)
+		close(o->fd);
+	free(o->path);
+	free(o->spill_path);
+	*o = (struct shell_output){ .fd = -1 };
+}
+
+/* ---- shells ----------------------------------------------------------------------------------------------------- */
+
+static const uint64_t flood_default = 5ULL << 30;
+
+/* $1: file for the last directory, $2: the command, $3: directory with lines of hooks, or empty. The trap leaves the exit code alone and holds for `exit`
+ * too; a command that sets its own EXIT trap, or execs, only loses the new directory. */
+static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2 __cadre_env=$3; shift 3\n"
+			      "trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
+			      "if [ -r \"${CLAUDE_ENV_FILE-}\" ]; then . \"$CLAUDE_ENV_FILE\"; fi\n"
+			      "for __cadre_file in \"${__cadre_env:-/dev/null}\"/*.sh; do\n"
+			      "if [ -r \"$__cadre_file\" ]; then . \"$__cadre_file\"; fi; done\n"
+			      "eval \"$__cadre_command\"";
+
+struct shell_set *shell_set_new(struct tool_env *env)
+{
+	struct shell_set *set = xcalloc(1, sizeof *set);
+
+	set->env = env;
+	set->flood_bytes = flood_default;
+	return set;
+}
+
+int shell_exit_code(const struct shell *shell)
+{
+	return WIFSIGNALED(shell->status) ? 128 + WTERMSIG(shell->status) : WEXITSTATUS(shell->status);
+}
+
+/* ---- notification ---- */
+
+static void add_escaped(struct buf *out, const char *s)
+{
+	for (; *s; s++) {
+		switch (*s) {
+		case '<':
+			buf_addstr(out, "&lt;");
+			break;
+		case '>':
+			buf_addstr(out, "&gt;");
+			break;
+		case '&':
+			buf_addstr(out, "&amp;");
+			break;
+		default:
+			buf_addch(out, *s);
+		}
+	}
+}
+
+static void add_summary(struct buf *out, const struct shell *shell)
+{
+	buf_addstr(out, "<summary>Background command \"");
+	add_escaped(out, shell->label);
+	buf_addstr(out, "\" ");
+	switch (shell->reason) {
+	case SHELL_TIMED_OUT:
+		buf_addstr(out, "was stopped because it ran for ");
+		bash_add_duration(out, shell->limit_ms);
+		break;
+	case SHELL_FLOODED:
+		buf_addstr(out, "was stopped because it printed too much");
+		break;
+	case SHELL_STOPPED:
+		buf_addstr(out, "was stopped");
+		break;
+	default:
+		buf_addf(out, "%s (exit code %d)", shell->status ? "failed" : "completed", shell_exit_code(shell));
+	}
+	if (shell->output.err.text[0]) {
+		buf_addstr(out, "; its output is not complete: ");
+		add_escaped(out, shell->output.err.text);
+	}
+	buf_addstr(out, "</summary>\n");
+}
+
+static void notify_end(const struct shell *shell)
+{
+	struct tool_env *env = shell->set->env;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!env->notify)
+		return;
+	buf_addf(&text, "<task-notification>\n<task-id>%s</task-id>\n", shell->id);
+	buf_addf(&text, "<tool-use-id>%s</tool-use-id>\n", shell->call_id);
+	buf_addf(&text, "<output-file>%s</output-file>\n", shell->output.path);
+	buf_addf(&text, "<status>%s</status>\n",
+		 shell->reason != SHELL_ENDED ? "killed"
+		 : shell->status              ? "failed"
+					      : "completed");
+	add_summary(&text, shell);
+	buf_addstr(&text, "</task-notification>");
+	env->notify(env, buf_str(&text));
+}
+
+/* ---- the end ---- */
+
+static void shell_free(struct shell *shell)
+{
+	timer_stop(shell->loop, &shell->timer);
+	shell_output_release(&shell->output);
+	free(shell->label);
+	free(shell->call_id);
+	free(shell->cwd_file);
+	free(shell->last_dir);
+	free(shell);
+}
+
+static void shell_unlink(struct shell *shell)
+{
+	*shell->prev = shell->next;
+	if (shell->next)
+		shell->next->prev = shell->prev;
+}
+
+static void read_last_dir(struct shell *shell)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!shell->cwd_file)
+		return;
+	AUTO_FREE char *dir = xstrndup(shell->cwd_file, (size_t)(strrchr(shell->cwd_file, '/') - shell->cwd_file));
+	const char *name = shell->cwd_file + strlen(dir) + 1;
+	if (file_below_read(dir, name, 64 * 1024, &text, NULL) == 0 && text.n > 1 && text.p[text.n - 1] == '\n')
+		shell->last_dir = xstrndup(text.p, text.n - 1);
+	(void)file_below_remove(dir, name, NULL);
+}
+
+/* Processes that outlive the shell (`server &`) may go on until the agent ends. */
+static void remember_group(struct shell_set *set, pid_t group)
+{
+	size_t kept = 0;
+
+	if (!spawner_group_left(set->env->spawner, group))
+		return;
+	for (size_t i = 0; i < set->group_count; i++)
+		if (spawner_group_left(set->env->spawner, set->groups[i]))
+			set->groups[kept++] = set->groups[i];
+	if (kept == set->group_cap) {
+		set->group_cap = kept ? 2 * kept : 4;
+		set->groups = xrealloc(set->groups, set->group_cap * sizeof *set->groups);
+	}
+	set->groups[kept++] = group;
+	set->group_count = kept;
+}
+
+static void on_exit_of_child(struct child *c, int status)
+{
+	struct shell *shell = child_data(c);
+
+	shell->child = NULL;
+	shell->status = status;
+	read_last_dir(shell);
+	if (shell->set) {
+		remember_group(shell->set, child_pid(c));
+		shell_unlink(shell);
+		if (shell->background)
+			notify_end(shell);
+		else
+			shell->on_end(shell);
+	}
+	shell_free(shell);
+}
+
+static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct shell *shell = child_data(c);
+
+	(void)is_stderr;
+	if (!shell->set || shell->reason == SHELL_FLOODED)
+		return;
+	shell_output_add(&shell->output, p, n);
+	if (shell->output.total > shell->set->flood_bytes)
+		shell_stop(shell, SHELL_FLOODED);
+}
+
+static const struct child_handlers shell_handlers = { on_output, on_exit_of_child };
+
+void shell_stop(struct shell *shell, enum shell_reason reason)
+{
+	if (shell->reason == SHELL_ENDED)
+		shell->reason = reason;
+	timer_stop(shell->loop, &shell->timer);
+	child_kill(shell->child, reason == SHELL_FLOODED ? SIGKILL : SIGTERM);
+}
+
+static void on_timer(struct timer *timer)
+{
+	struct shell *shell = CONTAINER_OF(timer, struct shell, timer);
+
+	if (shell->background)
+		shell_stop(shell, SHELL_TIMED_OUT);
+	else
+		shell->on_time(shell);
+}
+
+/* ---- the start ---- */
+
+static bool is_own_variable(const char *entry)
+{
+	static const char *const names[] = { "CLAUDECODE=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strncmp(entry, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static const char *const *shell_env(const struct tool_env *env, struct arena *a)
+{
+	const char *const *old = env->envp ? env->envp : (const char *const *)environ;
+	size_t count = 0;
+	size_t at = 0;
+
+	while (old[count])
+		count++;
+	const char **envp = arena_alloc(a, (count + 5) * sizeof *envp);
+	for (size_t i = 0; i < count; i++)
+		if (!is_own_variable(old[i]) && !(env->temp_dir && !strncmp(old[i], "TMPDIR=", 7)))
+			envp[at++] = old[i];
+	envp[at++] = "CLAUDECODE=1";
+	envp[at++] = "CLAUDE_CODE_CHILD_SESSION=1";
+	if (env->session_id)
+		envp[at++] = arena_printf(a, "CLAUDE_CODE_SESSION_ID=%s", env->session_id);
+	if (env->temp_dir)
+		envp[at++] = arena_printf(a, "TMPDIR=%s", env->temp_dir);
+	envp[at] = NULL;
+	return envp;
+}
+
+static int spawn_shell(struct shell *shell, const struct shell_options *o, struct err *err)
+{
+	const struct tool_env *env = shell->set->env;
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *chosen = tool_env_get(env, "CLAUDE_CODE_SHELL");
+	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
+	bool any = !chosen || !*chosen;
+	const char *env_dir = env->env_dir && file_exists(env->env_dir) ? env->env_dir : "";
+	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, env_dir, NULL };
+	struct child_options options = { .argv = argv,
+					 .envp = shell_env(env, &arena),
+					 .cwd = o->cwd,
+					 .merge = true,
+					 .landlock_fd = env->landlock_fd };
+
+	int rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
+	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */
+		argv[0] = argv[3] = "sh";
+		rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
+	}
+	return rc;
+}
+
+static char *task_path(const struct shell *shell, const char *ending)
+{
+	AUTO_BUF struct buf path = { 0 };
+
+	buf_addf(&path, "%s/%s.%s", shell->set->env->tasks_dir, shell->id, ending);
+	return buf_take(&path, NULL);
+}
+
+static int save_output(struct shell *shell, struct err *err)
+{
+	if (!shell->set->env->tasks_dir)
+		return err_set(err, ERR_USAGE, "there is no directory for the output of background commands");
+	AUTO_FREE char *path = task_path(shell, "output");
+	return shell_output_save(&shell->output, path, err);
+}
+
+static struct shell *shell_new(struct shell_set *set, const struct shell_options *o)
+{
+	struct shell *shell = xcalloc(1, sizeof *shell);
+
+	shell->set = set;
+	shell->loop = set->env->loop;
+	shell->id[0] = 'b';
+	id_random(shell->id + 1, SHELL_ID_LEN - 1, "0123456789abcdefghijklmnopqrstuvwxyz");
+	shell->label = xstrdup(o->description && *o->description ? o->description : o->command);
+	shell->call_id = xstrdup(o->call_id);
+	shell->limit_ms = o->limit_ms;
+	shell->timer.fire = on_timer;
+	shell->background = o->background;
+	shell->on_end = o->on_end;
+	shell->on_time = o->on_time;
+	shell->data = o->data;
+	shell_output_init(&shell->output, o->keep_bytes, o->spill_path);
+	if (!o->background && set->env->tasks_dir && file_make_dirs(set->env->tasks_dir, 0700, NULL) == 0)
+		shell->cwd_file = task_path(shell, "cwd");
+	return shell;
+}
+
+int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err)
+{
+	struct shell *shell = shell_new(set, options);
+
+	int rc = options->background ? save_output(shell, err) : 0;
+	if (rc == 0)
+		rc = spawn_shell(shell, options, err);
+	if (rc < 0) {
+		if (shell->output.path)
+			(void)unlink(shell->output.path);
+		shell_free(shell);
+		return rc;
+	}
+	shell->next = set->shells;
+	shell->prev = &set->shells;
+	if (shell->next)
+		shell->next->prev = &shell->next;
+	set->shells = shell;
+	timer_start(shell->loop, &shell->timer, shell->limit_ms);
+	*ret_shell = shell;
+	return 0;
+}
+
+int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err)
+{
+	int rc = save_output(shell, err);
+	if (rc < 0)
+		return rc;
+	shell->background = true;
+	shell->limit_ms = limit_ms;
+	timer_start(shell->loop, &shell->timer, limit_ms);
+	return 0;
+}
+
+/* ---- the set ---- */
+
+struct shell *shell_set_find(const struct shell_set *set, struct str id)
+{
+	for (struct shell *shell = set->shells; shell; shell = shell->next)
+		if (shell->background && str_is(id, shell->id))
+			return shell;
+	return NULL;
+}
+
+void shell_set_free(struct shell_set *set)
+{
+	if (!set)
+		return;
+	for (struct shell *shell = set->shells, *next; shell; shell = next) {
+		next = shell->next;
+		shell->set = NULL;
+		timer_stop(shell->loop, &shell->timer);
+		child_kill(shell->child, SIGKILL);
+	}
+	for (size_t i = 0; i < set->group_count; i++)
+		spawner_kill_group(set->env->spawner, set->groups[i]);
+	free(set->groups);
+	free(set);
+}

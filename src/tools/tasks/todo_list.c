@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ * todo_list.c - the task list of a session. */
+#include "tools/tasks/todo_list.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include "lib/io/file.h"
+#include "lib/json/json.h"
+
+enum { LARGEST_ITEM = 1 << 20 };
+
+static const char *const status_names[] = {
+	[TODO_PENDING] = "pending",
+	[TODO_IN_PROGRESS] = "in_progress",
+	[TODO_COMPLETED] = "completed",
+};
+
+const char *todo_status_name(enum todo_status status)
+{
+	return status_names[status];
+}
+
+bool todo_status_find(struct str name, enum todo_status *ret_status)
+{
+	for (size_t i = 0; i < COUNT_OF(status_names); i++) {
+		if (!str_is(name, status_names[i]))
+			continue;
+		*ret_status = (enum todo_status)i;
+		return true;
+	}
+	return false;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static bool read_id(struct str text, unsigned *ret_id)
+{
+	uint64_t id;
+
+	if (!str_to_u64(text, &id) || id < 1 || id > INT32_MAX)
+		return false;
+	*ret_id = (unsigned)id;
+	return true;
+}
+
+static bool todo_ids_has(const struct todo_ids *ids, unsigned id)
+{
+	for (size_t i = 0; i < ids->count; i++)
+		if (ids->ids[i] == id)
+			return true;
+	return false;
+}
+
+static bool add_id(struct todo_list *l, struct todo_ids *ids, unsigned id)
+{
+	if (todo_ids_has(ids, id))
+		return false;
+	unsigned *more = arena_alloc(&l->arena, (ids->count + 1) * sizeof *more);
+	if (ids->count)
+		memcpy(more, ids->ids, ids->count * sizeof *more);
+	more[ids->count++] = id;
+	ids->ids = more;
+	return true;
+}
+
+static bool drop_id(struct todo_ids *ids, unsigned id)
+{
+	for (size_t i = 0; i < ids->count; i++) {
+		if (ids->ids[i] != id)
+			continue;
+		memmove(ids->ids + i, ids->ids + i + 1, (--ids->count - i) * sizeof *ids->ids);
+		return true;
+	}
+	return false;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void read_ids(struct todo_list *l, const struct json *list, struct todo_ids *ret)
+{
+	unsigned id;
+
+	if (!json_is(list, JSON_ARRAY))
+		return;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		if (read_id(json_str(v, &l->arena), &id))
+			add_id(l, ret, id);
+}
+
+static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_ITEM, .depth = 64 } };
+	const struct json *root;
+
+	if (file_read(arena_printf(&l->arena, "%s/%u.json", l->dir, id), LARGEST_ITEM, &text, NULL) < 0 ||
+	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return false;
+	*ret = (struct todo){ .id = id,
+			      .subject = json_cstr(json_get(root, "subject"), &l->arena),
+			      .description = json_cstr(json_get(root, "description"), &l->arena),
+			      .active_form = json_cstr(json_get(root, "activeForm"), &l->arena),
+			      .owner = json_cstr(json_get(root, "owner"), &l->arena) };
+	if (!ret->subject || !todo_status_find(json_str(json_get(root, "status"), &l->arena), &ret->status))
+		return false;
+	if (!ret->description)
+		ret->description = "";
+	read_ids(l, json_get(root, "blocks"), &ret->blocks);
+	read_ids(l, json_get(root, "blockedBy"), &ret->blocked_by);
+	const struct json *metadata = json_get(root, "metadata");
+	if (json_is(metadata, JSON_OBJECT))
+		ret->metadata = arena_str(&l->arena, json_raw(metadata));
+	return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct todo *x = a;
+	const struct todo *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void read_items(struct todo_list *l)
+{
+	size_t cap = 0;
+	DIR *d = opendir(l->dir);
+
+	for (struct dirent *e; d && l->count < TODO_MOST && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		unsigned id;
+		if (!str_ends(name, STR(".json")) || !read_id((struct str){ name.p, name.n - 5 }, &id))
+			continue;
+		if (l->count == cap) {
+			cap = cap ? cap * 2 : 16;
+			l->items = xrealloc(l->items, cap * sizeof *l->items);
+		}
+		l->highest = MAX(l->highest, id);
+		l->count += read_item(l, id, &l->items[l->count]);
+	}
+	if (d)
+		closedir(d);
+	if (l->count)
+		qsort(l->items, l->count, sizeof *l->items, by_id);
+}
+
+static int take_lock(struct todo_list *l, struct err *err)
+{
+	char text[16] = "";
+	unsigned highest;
+
+	if (file_make_dirs(l->dir, 0700, err) < 0)
+		return -(int)err->kind;
+	l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (l->lock < 0)
+		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
+	if (flock(l->lock, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
+	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
+	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
+		l->highest = highest;
+	return 0;
+}
+
+int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err)
+{
+	*l = (struct todo_list){ .lock = -1 };
+	l->dir = arena_strdup(&l->arena, dir);
+	if (to_change && take_lock(l, err) < 0)
+		return -(int)err->kind;
+	read_items(l);
+	return 0;
+}
+
+void todo_list_close(struct todo_list *l)
+{
+	if (l->dir && l->lock >= 0)
+		close(l->lock);
+	free(l->items);
+	arena_release(&l->arena);
+	*l = (struct todo_list){ .lock = -1 };
+}
+
+struct todo *todo_find(const struct todo_list *l, struct str id)
+{
+	unsigned wanted;
+
+	if (str_starts(id, STR("#")))
+		id = (struct str){ id.p + 1, id.n - 1 };
+	if (!read_id(id, &wanted))
+		return NULL;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].id == wanted)
+			return &l->items[i];
+	return NULL;
+}
+
+bool todo_is_open(const struct todo_list *l, unsigned id)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].id == id)
+			return l->items[i].status != TODO_COMPLETED;
+	return false;
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
+{
+	bool new = add_id(l, &blocker->blocks, blocked->id);
+
+	return add_id(l, &blocked->blocked_by, blocker->id) || new;
+}
+
+unsigned todo_next_id(const struct todo_list *l)
+{
+	return l->highest + 1;
+}
+
+/* The number is taken before the item is there: after a crash it is lost, never given twice. */
+static int take_number(struct todo_list *l, unsigned id, struct err *err)
+{
+	char text[16];
+	int n = snprintf(text, sizeof text, "%u\n", id);
+
+	if (id <= l->highest)
+		return 0;
+	if (pwrite(l->lock, text, (size_t)n, 0) != n)
+		return err_set(err, ERR_IO, "cannot write to the task list in %s: %m", l->dir);
+	l->highest = id;
+	return 0;
+}
+
+int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+
+	if (l->count >= TODO_MOST && t->id > l->highest)
+		return err_set(err, ERR_LIMIT, "the task list is full: %d items", TODO_MOST);
+	if (take_number(l, t->id, err) < 0)
+		return -(int)err->kind;
+	todo_put(&w, t, true);
+	buf_addch(&text, '\n');
+	return file_replace(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id), text.p, text.n, err);
+}
+
+int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		struct todo *other = &l->items[i];
+		bool named = drop_id(&other->blocks, t->id);
+		named = drop_id(&other->blocked_by, t->id) || named;
+		if (named && other != t && todo_write(l, other, err) < 0)
+			return -(int)err->kind;
+	}
+	if (unlink(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id)) < 0 && errno != ENOENT)
+		return err_set(err, ERR_IO, "cannot remove an item of the task list in %s: %m", l->dir);
+	return 0;
+}
+
+/* ---- for the tools ---------------------------------------------------------------------------------------------- */
+
+bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change)
+{
+	struct err err = { 0 };
+
+	if (!call->env->todo_dir)
+		tool_call_fail(call, "There is no task list: the session is not kept on disk.");
+	else if (todo_list_open(l, call->env->todo_dir, to_change, &err) < 0)
+		tool_call_fail(call, "%s", err.text);
+	else
+		return true;
+	return false;
+}
+
+/* An array of texts. */
+static void put_ids(struct json_out *w, const char *key, const struct todo_ids *ids)
+{
+	char text[16];
+
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < ids->count; i++) {
+		snprintf(text, sizeof text, "%u", ids->ids[i]);
+		json_put_cstr(w, text);
+	}
+	json_close(w);
+}
+
+void todo_put(struct json_out *w, const struct todo *t, bool whole)
+{
+	char id[16];
+
+	snprintf(id, sizeof id, "%u", t->id);
+	json_open(w, '{');
+	json_kcstr(w, "id", id);
+	json_kcstr(w, "subject", t->subject);
+	json_kcstr(w, "description", t->description);
+	if (whole && t->active_form)
+		json_kcstr(w, "activeForm", t->active_form);
+	if (whole && t->owner)
+		json_kcstr(w, "owner", t->owner);
+	json_kcstr(w, "status", todo_status_name(t->status));
+	put_ids(w, "blocks", &t->blocks);
+	put_ids(w, "blockedBy", &t->blocked_by);
+	if (whole && t->metadata.n)
+		json_kraw(w, "metadata", t->metadata);
+	json_close(w);
+}
+
+void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids)
+{
+	size_t start = out->n;
+
+	for (size_t i = 0; i < ids->count; i++)
+		if (todo_is_open(l, ids->ids[i]))
+			buf_addf(out, "%s#%u", out->n > start ? ", " : "", ids->ids[i]);
+}
+
+/* ---- what is left to do, for a conversation that was compacted -------------------------------------------------- */
+
+enum { LARGEST_LIST = 1 << 20, MOST_RECALLED = 100 };
+
+/* The agent's own list (TodoWrite) */
+static void list_own_todos(const char *path, struct buf *out)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (file_read(path, LARGEST_LIST, &text, NULL) < 0 || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return;
+	for (const struct json *t = json_first(root); t; t = json_next(root, t)) {
+		if (json_str_is(json_get(t, "status"), "completed"))
+			continue;
+		buf_addf(out, "- [" STR_FMT "] " STR_FMT "\n", STR_ARG(json_str(json_get(t, "status"), &a)),
+			 STR_ARG(json_str(json_get(t, "content"), &a)));
+	}
+}
+
+/* The session's task list */
+static void list_open_tasks(const char *dir, struct buf *out)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	size_t shown = 0;
+
+	if (todo_list_open(&l, dir, false, NULL) < 0)
+		return;
+	for (size_t i = 0; i < l.count && shown < MOST_RECALLED; i++) {
+		const struct todo *t = &l.items[i];
+		if (t->status == TODO_COMPLETED)
+			continue;
+		buf_addf(out, "- [%s] #%u %s\n", todo_status_name(t->status), t->id, t->subject);
+		shown++;
+	}
+}
+
+void todo_recall(const struct tool_env *env, struct buf *out)
+{
+	if (env->todo_file)
+		list_own_todos(env->todo_file, out);
+	if (env->todo_dir)
+		list_open_tasks(env->todo_dir, out);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * todo_list.h - the task list of a session: what its agents have to do, in files that other programs read and write too.
+ *
+ *     <dir>/1.json, 2.json, ...    {"id":"1","subject":..,"description":..,"activeForm":..,"owner":..,"status":"pending",
+ *                                   "blocks":["2"],"blockedBy":[],"metadata":{}}
+ *     <dir>/.lock                  held by whoever changes the list; holds the highest number that was ever given
+ *
+ * The files are the list: it is read for each call and nothing is kept in memory, so that all agents of a session, resumed
+ * ones, and other processes see the same. */
+#pragma once
+#include "lib/json/json_write.h"
+#include "core/tool/tool.h"
+
+enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, TODO_STATUS_COUNT };
+enum { TODO_MOST = 10000 };
+
+struct todo_ids {
+	unsigned *ids; /* in the list's arena */
+	size_t count;
+};
+
+struct todo {
+	unsigned id;
+	const char *subject, *description;
+	const char *active_form, *owner; /* NULL: not said */
+	enum todo_status status;
+	struct todo_ids blocks, blocked_by;
+	struct str metadata; /* a JSON object; n == 0: none */
+};
+
+struct todo_list {
+	struct arena arena; /* holds all texts */
+	const char *dir;
+	int lock;           /* descriptor; -1: the list is only read */
+	struct todo *items; /* by their numbers */
+	size_t count;
+	unsigned highest; /* number that was ever given */
+};
+
+const char *todo_status_name(enum todo_status status);
+bool todo_status_find(struct str name, enum todo_status *ret_status);
+
+/* Reads all items; one that cannot be understood is passed over. to_change: takes the lock, -ERR_BUSY if another process has
+ * it. A list that is not there is empty. dir is copied. */
+int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err);
+void todo_list_close(struct todo_list *l); /* also of one that could not be opened; gives the lock back */
+#define AUTO_TODO_LIST CLEANUP(todo_list_close)
+
+struct todo *todo_find(const struct todo_list *l, struct str id); /* NULL: there is none */
+/* `blocker` comes first, in both items. True: that is new. Neither is written. */
+bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
+bool todo_is_open(const struct todo_list *l, unsigned id); /* it is there and not completed */
+
+/* The list must be locked for these. */
+unsigned todo_next_id(const struct todo_list *l);
+int todo_write(struct todo_list *l, const struct todo *t, struct err *err);  /* a new one or a changed one */
+int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* from what it blocks as well */
+
+/* ---- for the tools ---- */
+
+/* The list of the call's session. False: the call has been answered. */
+bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
+/* The item as an object; whole: with what only the file has. */
+void todo_put(struct json_out *w, const struct todo *t, bool whole);
+/* "#1, #3": those of them that are open. Nothing if none is. */
+void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids);
+/* What is open in both lists of this agent, a line each. */
+void todo_recall(const struct tool_env *env, struct buf *out);

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ * tool_tasks.c - the tools of the task list (TaskCreate, TaskGet, TaskList, TaskUpdate) and TodoWrite, the agent's own list. Hooks
+ * see a new item and one that is about to be completed; while they look nothing is locked, so the list is read again. */
+#include "agents/agent/hooks.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+#include "tools/tasks/todo_list.h"
+#include "core/tool/tool_list.h"
+
+/* ---- TaskCreate: a new item, which hooks can have removed ------------------------------------------------------- */
+
+static void create_start(struct tool_call *call);
+
+const struct tool tool_task_create = {
+	TOOL_TASK_CREATE_FACTS,
+	.start = create_start,
+	.cancel = todo_show_cancel,
+};
+
+static void remove_refused(struct tool_call *call, const char *id, struct str why)
+{
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	struct err err = { 0 };
+
+	buf_clear(&call->result);
+	buf_clear(&call->result_json);
+	if (!todo_open(call, &list, true))
+		return;
+	const struct todo *t = todo_find(&list, str_from(id));
+	if (t && todo_remove(&list, t, &err) < 0)
+		tool_call_fail(call, "%s", err.text);
+	else
+		tool_call_fail(call, "The task was not created: " STR_FMT, STR_ARG(why));
+}
+
+static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
+{
+	if (refusal.p)
+		remove_refused(call, id, refusal);
+	else
+		tool_call_end(call, false);
+}
+
+static void put_created(struct tool_call *call, const char *id, const struct todo *t)
+{
+	struct json_out w = json_out(&call->result_json);
+
+	json_open(&w, '{');
+	json_key(&w, "task");
+	json_open(&w, '{');
+	json_kcstr(&w, "id", id);
+	json_kcstr(&w, "subject", t->subject);
+	json_kcstr(&w, "description", t->description);
+	json_close(&w);
+	json_close(&w);
+	buf_addf(&call->result, "Task #%s created successfully: %s", id, t->subject);
+}
+
+static bool write_item(struct tool_call *call, struct todo *t)
+{
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	struct err err = { 0 };
+
+	if (!todo_open(call, &list, true))
+		return false;
+	t->id = todo_next_id(&list);
+	if (todo_write(&list, t, &err) == 0)
+		return true;
+	tool_call_fail(call, "%s", err.text);
+	return false;
+}
+
+static void create_start(struct tool_call *call)
+{
+	const struct json *metadata = json_get(call->input, "metadata");
+	struct todo t = {
+		.subject = json_cstr(json_get(call->input, "subject"), &call->arena),
+		.description = json_cstr(json_get(call->input, "description"), &call->arena),
+		.active_form = json_cstr(json_get(call->input, "activeForm"), &call->arena),
+		.metadata = metadata ? json_raw(metadata) : (struct str){ 0 },
+	};
+	char id[16];
+
+	if (!t.subject || !str_trim(str_from(t.subject)).n || !t.description) {
+		tool_call_reject(call, "InputValidationError: subject must be a text that says something.");
+		return;
+	}
+	if (!write_item(call, &t))
+		return;
+	snprintf(id, sizeof id, "%u", t.id);
+	put_created(call, id, &t);
+	todo_show(call, false, &(struct todo_words){ id, t.subject, t.description }, on_creation_seen);
+}
+
+/* ---- TaskGet ---------------------------------------------------------------------------------------------------- */
+
+static void get_start(struct tool_call *call);
+
+const struct tool tool_task_get = {
+	TOOL_TASK_GET_FACTS,
+	.start = get_start,
+};
+
+static void add_item_text(struct buf *out, const struct todo_list *l, const struct todo *t)
+{
+	AUTO_BUF struct buf open = { 0 };
+
+	buf_addf(out, "Task #%u: %s\nStatus: %s\nDescription: %s", t->id, t->subject, todo_status_name(t->status),
+		 t->description);
+	if (t->owner)
+		buf_addf(out, "\nOwner: %s", t->owner);
+	todo_add_open(&open, l, &t->blocked_by);
+	if (open.n)
+		buf_addf(out, "\nBlocked by: %s", open.p);
+	buf_clear(&open);
+	todo_add_open(&open, l, &t->blocks);
+	if (open.n)
+		buf_addf(out, "\nBlocks: %s", open.p);
+}
+
+static void get_start(struct tool_call *call)
+{
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	struct json_out w = json_out(&call->result_json);
+
+	if (!todo_open(call, &list, false))
+		return;
+	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
+	json_open(&w, '{');
+	json_key(&w, "task");
+	if (t) {
+		todo_put(&w, t, false);
+		add_item_text(&call->result, &list, t);
+	} else {
+		json_put_null(&w);
+		buf_addstr(&call->result, "Task not found");
+	}
+	json_close(&w);
+	tool_call_end(call, false);
+}
+
+/* ---- TaskList --------------------------------------------------------------------------------------------------- */
+
+static void list_start(struct tool_call *call);
+
+const struct tool tool_task_list = {
+	TOOL_TASK_LIST_FACTS,
+	.start = list_start,
+};
+
+/* Only what is still open stands in the way. */
+static void put_blockers(struct json_out *w, const struct todo_list *l, const struct todo *t)
+{
+	char id[16];
+
+	json_key(w, "blockedBy");
+	json_open(w, '[');
+	for (size_t i = 0; i < t->blocked_by.count; i++) {
+		snprintf(id, sizeof id, "%u", t->blocked_by.ids[i]);
+		if (todo_is_open(l, t->blocked_by.ids[i]))
+			json_put_cstr(w, id);
+	}
+	json_close(w);
+}
+
+static void put_listed(struct json_out *w, const struct todo_list *l, const struct todo *t)
+{
+	char id[16];
+
+	snprintf(id, sizeof id, "%u", t->id);
+	json_open(w, '{');
+	json_kcstr(w, "id", id);
+	json_kcstr(w, "subject", t->subject);
+	json_kcstr(w, "status", todo_status_name(t->status));
+	if (t->owner)
+		json_kcstr(w, "owner", t->owner);
+	put_blockers(w, l, t);
+	json_close(w);
+}
+
+static void add_item_line(struct buf *out, const struct todo_list *l, const struct todo *t)
+{
+	AUTO_BUF struct buf blockers = { 0 };
+
+	buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
+	if (t->owner)
+		buf_addf(out, " (%s)", t->owner);
+	todo_add_open(&blockers, l, &t->blocked_by);
+	if (blockers.n)
+		buf_addf(out, " [blocked by %s]", blockers.p);
+}
+
+static void list_start(struct tool_call *call)
+{
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	struct json_out w = json_out(&call->result_json);
+
+	if (!todo_open(call, &list, false))
+		return;
+	json_open(&w, '{');
+	json_key(&w, "tasks");
+	json_open(&w, '[');
+	for (size_t i = 0; i < list.count; i++) {
+		put_listed(&w, &list, &list.items[i]);
+		add_item_line(&call->result, &list, &list.items[i]);
+	}
+	json_close(&w);
+	json_close(&w);
+	if (!list.count)
+		buf_addstr(&call->result, "No tasks found");
+	tool_call_end(call, false);
+}
+
+/* ---- TaskUpdate ------------------------------------------------------------------------------------------------- */
+
+static void update_start(struct tool_call *call);
+
+const struct tool tool_task_update = {
+	TOOL_TASK_UPDATE_FACTS,
+	.start = update_start,
+	.cancel = todo_show_cancel,
+};
+
+struct update {
+	struct tool_call *call;
+	struct todo_list list;
+	struct todo *item;
+	struct buf fields; /* JSON texts with commas between: what was changed */
+	struct buf names;  /* the same for the model */
+	enum todo_status before;
+	bool removed;
+};
+
+static void update_release(struct update *u)
+{
+	todo_list_close(&u->list);
+	buf_release(&u->fields);
+	buf_release(&u->names);
+}
+
+static void update_note(struct update *u, const char *field)
+{
+	buf_addf(&u->fields, "%s\"%s\"", u->fields.n ? "," : "", field);
+	buf_addf(&u->names, "%s%s", u->names.n ? ", " : " ", field);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static void put_updated(struct tool_call *call, const struct update *u, const char *why)
+{
+	struct json_out w = json_out(&call->result_json);
+
+	json_open(&w, '{');
+	json_kbool(&w, "success", !why);
+	json_kstr(&w, "taskId", json_str(json_get(call->input, "taskId"), &call->arena));
+	json_key(&w, "updatedFields");
+	json_open(&w, '[');
+	if (u && u->fields.n)
+		json_put_raw(&w, buf_str(&u->fields));
+	json_close(&w);
+	if (why)
+		json_kcstr(&w, "error", why);
+	if (u && u->item && (u->removed || u->item->status != u->before)) {
+		json_key(&w, "statusChange");
+		json_open(&w, '{');
+		json_kcstr(&w, "from", todo_status_name(u->before));
+		json_kcstr(&w, "to", u->removed ? "deleted" : todo_status_name(u->item->status));
+		json_close(&w);
+	}
+	json_close(&w);
+}
+
+static void update_not_found(struct tool_call *call)
+{
+	put_updated(call, NULL, "Task not found");
+	buf_addstr(&call->result, "Task not found");
+	tool_call_end(call, false);
+}
+
+/* ---- the change -------------------------------------------------------------------------------------------------- */
+
+static void update_text(struct update *u, const char *field, const char **at)
+{
+	const char *text = json_cstr(json_get(u->call->input, field), &u->call->arena);
+
+	if (!text || (*at && !strcmp(*at, text)))
+		return;
+	*at = text;
+	update_note(u, field);
+}
+
+static void update_status(struct update *u, struct str name)
+{
+	if (todo_status_find(name, &u->item->status) && u->item->status != u->before)
+		update_note(u, "status");
+}
+
+/* Keys of the input replace those that are there; null takes one away. */
+static void merge_metadata(struct update *u)
+{
+	const struct json *more = json_get(u->call->input, "metadata");
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *old = NULL;
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+
+	if (!more)
+		return;
+	if (u->item->metadata.n)
+		(void)json_parse(&reader, u->item->metadata.p, u->item->metadata.n, &old, NULL);
+	json_open(&w, '{');
+	for (struct json_member m = json_members(old); m.key; m = json_member_next(old, m)) {
+		struct str key = json_str(m.key, &u->call->arena);
+		if (json_get_str(more, key))
+			continue;
+		json_key_str(&w, key);
+		json_put_raw(&w, json_raw(m.value));
+	}
+	for (struct json_member m = json_members(more); m.key; m = json_member_next(more, m)) {
+		if (json_is(m.value, JSON_NULL))
+			continue;
+		json_key_str(&w, json_str(m.key, &u->call->arena));
+		json_put_raw(&w, json_raw(m.value));
+	}
+	json_close(&w);
+	u->item->metadata = arena_str(&u->list.arena, buf_str(&text));
+	update_note(u, "metadata");
+}
+
+/* field: "addBlocks" or "addBlockedBy". The other items are written at once, this one with the rest. */
+static int add_blocks(struct update *u, const char *field, bool blocks, struct err *err)
+{
+	const struct json *list = json_get(u->call->input, field);
+	bool any = false;
+
+	for (const struct json *v = list ? json_first(list) : NULL; v; v = json_next(list, v)) {
+		struct str id = json_str(v, &u->call->arena);
+		struct todo *other = todo_find(&u->list, id);
+		if (!other || other == u->item)
+			return err_set(err, ERR_USAGE, "%s: there is no other task " STR_FMT, field, STR_ARG(id));
+		if (!todo_block(&u->list, blocks ? u->item : other, blocks ? other : u->item))
+			continue;
+		any = true;
+		if (todo_write(&u->list, other, err) < 0)
+			return -(int)err->kind;
+	}
+	if (any)
+		update_note(u, blocks ? "blocks" : "blockedBy");
+	return 0;
+}
+
+static int update_apply(struct update *u, struct err *err)
+{
+	struct str status = json_str(json_get(u->call->input, "status"), &u->call->arena);
+
+	if (str_is(status, "deleted")) {
+		u->removed = true;
+		update_note(u, "deleted");
+		return todo_remove(&u->list, u->item, err);
+	}
+	update_text(u, "subject", &u->item->subject);
+	update_text(u, "description", &u->item->description);
+	update_text(u, "activeForm", &u->item->active_form);
+	update_text(u, "owner", &u->item->owner);
+	update_status(u, status);
+	merge_metadata(u);
+	if (add_blocks(u, "addBlocks", true, err) < 0 || add_blocks(u, "addBlockedBy", false, err) < 0)
+		return -(int)err->kind;
+	return u->fields.n ? todo_write(&u->list, u->item, err) : 0;
+}
+
+static void update_commit(struct tool_call *call)
+{
+	CLEANUP(update_release) struct update u = { .call = call, .list = { .lock = -1 } };
+	struct err err = { 0 };
+
+	if (!todo_open(call, &u.list, true))
+		return;
+	u.item = todo_find(&u.list, json_str(json_get(call->input, "taskId"), &call->arena));
+	if (!u.item) {
+		update_not_found(call);
+		return;
+	}
+	u.before = u.item->status;
+	int status = update_apply(&u, &err);
+	if (status < 0) {
+		(status == -ERR_USAGE ? tool_call_reject : tool_call_fail)(call, "%s", err.text);
+		return;
+	}
+	put_updated(call, &u, NULL);
+	buf_addf(&call->result, "Updated task #%u%s", u.item->id, u.names.n ? u.names.p : ": nothing was different");
+	tool_call_end(call, false);
+}
+
+static void on_completion_seen(struct tool_call *call, const char *id, struct str refusal)
+{
+	if (refusal.p)
+		tool_call_fail(call, "Task #%s was not completed: " STR_FMT, id, STR_ARG(refusal));
+	else
+		update_commit(call);
+}
+
+static void update_start(struct tool_call *call)
+{
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	char id[16];
+
+	if (!json_str_is(json_get(call->input, "status"), "completed")) {
+		update_commit(call);
+		return;
+	}
+	if (!todo_open(call, &list, false))
+		return;
+	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
+	if (!t || t->status == TODO_COMPLETED) {
+		update_commit(call);
+		return;
+	}
+	snprintf(id, sizeof id, "%u", t->id);
+	todo_show(call, true, &(struct todo_words){ id, t->subject, t->description }, on_completion_seen);
+}
+
+/* ---- TodoWrite: an array of {"content", "status", "activeForm"}, replaced as a whole ---------------------------- */
+
+enum { LARGEST_LIST = 1 << 20 };
+
+static void todo_write_start(struct tool_call *call);
+
+const struct tool tool_todo_write = {
+	TOOL_TODO_WRITE_FACTS,
+	.start = todo_write_start,
+};
+
+/* An array; what cannot be read is none. */
+static void read_todo_file(const struct tool_call *call, struct buf *out)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (file_read(call->env->todo_file, LARGEST_LIST, out, NULL) == 0 &&
+	    json_parse(&reader, out->p, out->n, &root, NULL) == 0 && json_is(root, JSON_ARRAY))
+		return;
+	buf_clear(out);
+	buf_addstr(out, "[]");
+}
+
+static int save_todo_file(const char *path, struct str list, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (list.n > LARGEST_LIST)
+		return err_set(err, ERR_LIMIT, "the list is larger than %d bytes", LARGEST_LIST);
+	buf_addf(&text, STR_FMT "\n", STR_ARG(list));
+	if (file_make_parents(path, err) < 0)
+		return -(int)err->kind;
+	return file_replace(path, text.p, text.n, err);
+}
+
+static void todo_write_start(struct tool_call *call)
+{
+	AUTO_BUF struct buf old = { 0 };
+	struct str list = json_raw(json_get(call->input, "todos"));
+	struct json_out w = json_out(&call->result_json);
+	struct err err = { 0 };
+
+	if (!call->env->todo_file) {
+		tool_call_fail(call, "There is no list: the session is not kept on disk.");
+		return;
+	}
+	read_todo_file(call, &old);
+	if (save_todo_file(call->env->todo_file, list, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	json_open(&w, '{');
+	json_kraw(&w, "oldTodos", str_trim(buf_str(&old)));
+	json_kraw(&w, "newTodos", list);
+	json_close(&w);
+	buf_addstr(&call->result,
+		   "The list was replaced. Keep it true while you work: one item in progress at a time, and each "
+		   "one completed as soon as it is.");
+	tool_call_end(call, false);
+}
