@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_background.c - TaskOutput and TaskStop: agents and shells that work in the background. */
+#include <fcntl.h>
 #include "agents/subagent/report.h"
-#include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "tools/agents/task.h"
 #include "core/tool/tool_list.h"
@@ -97,19 +97,30 @@ static void wait_start(struct tool_call *call, struct agent_record *record, uint
 	timer_start(call->env->loop, &w->timer, limit_ms);
 }
 
-/* A shell's output is in its file; its end is told by a notification, so there is nothing to wait for. */
+/* The last bytes of a file, from a whole character on. */
+static void add_file_end(struct buf *out, const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char bytes[SHELL_TAIL];
+	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+	ssize_t n = size > 0 ? pread(fd, bytes, sizeof bytes, MAX(size - SHELL_TAIL, 0)) : 0;
+	ssize_t from = 0;
+
+	while (size > SHELL_TAIL && from < n && ((unsigned char)bytes[from] & 0xc0) == 0x80)
+		from++;
+	if (n > 0)
+		buf_add(out, bytes + from, (size_t)(n - from));
+}
+
+/* A shell's output is in its file. A notification reports its end, so there is nothing to wait for. */
 static void show_shell(struct tool_call *call, const struct shell *shell)
 {
-	AUTO_BUF struct buf text = { 0 };
-	struct err err = { 0 };
-
 	buf_addf(&call->result, "<task_id>%s</task_id>\n<task_type>local_bash</task_type>\n<status>running</status>\n",
 		 shell->id);
-	if (shell->output.path && file_read(shell->output.path, (size_t)64 << 20, &text, &err) == 0) {
-		struct str all = buf_str(&text);
-		size_t skip = all.n > SHELL_TAIL ? all.n - SHELL_TAIL : 0;
-		buf_addf(&call->result, "<output_file>%s</output_file>\n<output>\n" STR_FMT "\n</output>\n",
-			 shell->output.path, STR_ARG(((struct str){ all.p + skip, all.n - skip })));
+	if (shell->output.path) {
+		buf_addf(&call->result, "<output_file>%s</output_file>\n<output>\n", shell->output.path);
+		add_file_end(&call->result, shell->output.path);
+		buf_addstr(&call->result, "\n</output>\n");
 	}
 	tool_call_end(call, false);
 }
