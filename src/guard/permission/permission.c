@@ -265,3 +265,74 @@ bool permission_can_ask(const struct permission *p)
 		return permission_can_ask(p->parent);
 	return p->can_ask;
 }
+
+/* ---- modes ------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	int width;
+} modes[] = {
+#define X(mode, mode_name, mode_width) [PERMISSION_##mode] = { mode_name, mode_width },
+	PERMISSION_MODES(X)
+#undef X
+};
+
+bool permission_mode_parse(struct str name, enum permission_mode *ret_mode)
+{
+	if (str_is_nocase(name, "manual"))
+		name = STR("default");
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
+		if (!str_is_nocase(name, modes[i].name))
+			continue;
+		*ret_mode = (enum permission_mode)i;
+		return true;
+	}
+	return false;
+}
+
+const char *permission_mode_name(enum permission_mode mode)
+{
+	return modes[mode].name;
+}
+
+int permission_check_mode(enum permission_mode mode, struct err *err)
+{
+	const char *sandbox = getenv("IS_SANDBOX");
+
+	if (mode != PERMISSION_BYPASS || geteuid() != 0 || (sandbox && !strcmp(sandbox, "1")))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "permissions are not bypassed for root: run as another user, or set IS_SANDBOX=1 in a "
+		       "container made for this");
+}
+
+bool permission_mode_is_wider(enum permission_mode a, enum permission_mode b)
+{
+	return modes[a].width > modes[b].width;
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+
+static bool set_names(const struct rule_set *set, struct str host)
+{
+	const struct rule_row *row = set ? &set->lists[RULE_ALLOW].hosts : NULL;
+
+	for (size_t i = 0; row && i < row->count; i++)
+		if (!str_is(row->list[i]->host, "*") && host_rule_match(row->list[i]->host, host))
+			return true;
+	return false;
+}
+
+bool permission_names_host(const struct permission *p, struct str host)
+{
+	for (; p; p = p->parent) {
+		if (set_names(p->own, host) || set_names(p->rules, host))
+			return true;
+		for (const struct permission_grant *g = p->grants; g; g = g->next)
+			if (set_names(g->rules, host))
+				return true;
+		if (p->replaces_allow)
+			break;
+	}
+	return false;
+}

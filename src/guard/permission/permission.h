@@ -162,3 +162,7 @@ void permission_explain(const struct permission *p, struct tool_use use, enum pe
 void permission_verdict_release(struct permission_verdict *v);
 /* The verdict is the one by which the call may run, now or after a question: its file is the call's. */
 void permission_bind(struct tool_call *call, const struct permission_verdict *v);
+
+/* An allow rule of the agent's line is about this host (normal, see rule_pattern.h) or a part of the net that it is in. A rule
+ * for all hosts names none. */
+bool permission_names_host(const struct permission *p, struct str host);

@@ -12,9 +12,7 @@
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
-#include "guard/permission/command_rule.h"
-#include "guard/permission/host_rule.h"
-#include "guard/permission/path_rule.h"
+#include "guard/permission/rule_pattern.h"
 #include "core/tool/tool_facts.h"
 
 enum rule_list {

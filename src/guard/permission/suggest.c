@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * suggest.c - a rule that would allow a call. It is written down first and then tried, by the reader and the judge of all
+ * suggest.c - a rule that would allow a call. It is written down first and then tried, by the reader and the evaluation of all
  * rules: what they would take for more, or would not accept, is not suggested. */
 #include "guard/permission/suggest.h"
 #include <sys/stat.h>

@@ -4,6 +4,287 @@
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_parse_int.h"
 
+/* ---- words that hide what runs ---------------------------------------------------------------------------------- */
+
+/* Commands whose words do not say what runs: they run a text, change how the rest is read, or take a value
+ * for the name of a variable, where a[$(cmd)] runs cmd. One table, one row per builtin. */
+
+typedef const char *hide_fn(const struct shell_command *c, size_t name);
+
+static const char *const takes_names = "it takes an argument for the name of a variable, which can hold a command";
+
+static bool is_plain_name(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!shell_is_name_char(s.p[i]))
+			return false;
+	return s.n && !shell_is_digit(s.p[0]);
+}
+
+bool shell_name_is_dangerous(struct str name)
+{
+	static const char *const names[] = { "PATH",           "IFS",    "ENV",        "PS4",        "SHELLOPTS",
+					     "PROMPT_COMMAND", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT",
+					     "HOME",           "SHELL" };
+	static const char *const prefixes[] = { "BASH", "LD_", "DYLD_" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (str_is(name, names[i]))
+			return true;
+	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+		if (str_starts(name, str_from(prefixes[i])))
+			return true;
+	return false;
+}
+
+static bool is_option(const struct shell_word *w)
+{
+	return w->literal && w->text.n > 1 && w->text.p[0] == '-';
+}
+
+static bool has_option(const struct shell_command *c, size_t name, char letter)
+{
+	for (size_t i = name + 1; i < c->word_count; i++)
+		if (!c->words[i].literal ||
+		    (is_option(&c->words[i]) && memchr(c->words[i].text.p, letter, c->words[i].text.n)))
+			return true;
+	return false;
+}
+
+/* NAME or NAME=value, whatever the value is. */
+static const char *check_name(const struct shell_word *w)
+{
+	struct str name = w->literal ? w->text : w->source;
+	const char *equals = memchr(name.p, '=', name.n);
+
+	if (!w->literal && !equals)
+		return takes_names;
+	if (equals)
+		name.n = (size_t)(equals - name.p);
+	if (name.n && name.p[name.n - 1] == '+')
+		name.n--;
+	if (!is_plain_name(name))
+		return takes_names;
+	return shell_name_is_dangerous(name) ? "it sets a variable that decides what runs" : NULL;
+}
+
+static const char *hide_names(const struct shell_command *c, size_t name)
+{
+	/* Only behind a declaration that is written as such is NAME=$x one word. */
+	bool plain = !name && shell_declares(c->words[0].source);
+
+	for (size_t i = name + 1; i < c->word_count; i++) {
+		const char *why = is_option(&c->words[i]) ? NULL : check_name(&c->words[i]);
+		if (!why && c->words[i].splits && !plain)
+			why = takes_names;
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+/* -i makes every later assignment arithmetic, -n makes the variable another one's name. */
+static const char *hide_declare(const struct shell_command *c, size_t name)
+{
+	for (size_t i = name + 1; i < c->word_count; i++)
+		if (is_option(&c->words[i]) && (memchr(c->words[i].text.p, 'i', c->words[i].text.n) ||
+						memchr(c->words[i].text.p, 'n', c->words[i].text.n)))
+			return "it changes what assignments mean";
+	return hide_names(c, name);
+}
+
+/* -aNAME, also behind other letters. */
+static bool has_glued_array(struct str option)
+{
+	size_t i = 1;
+
+	while (i < option.n && !char_in(option.p[i], "adinNptu"))
+		i++;
+	return i + 1 < option.n && option.p[i] == 'a';
+}
+
+/* The options of read that have an argument make it look like a name, which is as good as one. */
+static const char *hide_read(const struct shell_command *c, size_t name)
+{
+	for (size_t i = name + 1; i < c->word_count; i++) {
+		const struct shell_word *w = &c->words[i];
+		if (!w->literal || (is_option(w) && has_glued_array(w->text)))
+			return takes_names;
+		if (is_option(w) && char_in(w->text.p[w->text.n - 1], "adinNptu"))
+			i++;
+		else if (!is_option(w) && check_name(w))
+			return check_name(w);
+		if (is_option(w) && w->text.p[w->text.n - 1] == 'a' && i < c->word_count && check_name(&c->words[i]))
+			return check_name(&c->words[i]);
+	}
+	return NULL;
+}
+
+/* Can the first argument of printf become -v? In double quotes only what begins with an expansion or a dash can. */
+static bool may_become_option(const struct shell_word *w)
+{
+	bool quoted = w->source.p[0] == '"' && w->source.n > 1;
+	char begin = w->source.p[quoted];
+
+	if (w->literal)
+		return str_starts(w->text, STR("-v"));
+	if (quoted && begin == '\\')
+		return w->source.n > 2 && w->source.p[2] == '\n';
+	return strchr(quoted ? "$`-\"" : "$`-\"'\\{*?[~", begin) != NULL;
+}
+
+static const char *hide_printf(const struct shell_command *c, size_t name)
+{
+	if (c->word_count <= name + 1)
+		return NULL;
+	return may_become_option(&c->words[name + 1]) ? takes_names : NULL;
+}
+
+/* test: only shapes where no word can turn into -v. */
+static const char *hide_test(const struct shell_command *c, size_t name)
+{
+	size_t count = c->word_count - name - 1;
+	bool known = true;
+
+	if (str_is(c->words[name].text, "[") && count)
+		count--;
+	const struct shell_word *w = &c->words[name + 1];
+	for (size_t i = 0; i < count; i++) {
+		known = known && w[i].literal;
+		if (w[i].splits)
+			return "an argument of test can become several, and -v of them takes a variable's name";
+		if (w[i].literal && (str_is(w[i].text, "-v") || str_is(w[i].text, "-R")))
+			return takes_names;
+	}
+	if (count && w[0].literal && str_is(w[0].text, "!"))
+		w++, count--;
+	if (known || count <= 1 || (count <= 3 && w[count == 2 ? 0 : 1].literal))
+		return NULL;
+	return "it is not known which argument of test is the operator";
+}
+
+static const char *hide_set(const struct shell_command *c, size_t name)
+{
+	static const char *const known[] = { "pipefail", "errexit", "nounset", "xtrace", "noglob" };
+
+	for (size_t i = name + 1; i < c->word_count; i++) {
+		const struct shell_word *w = &c->words[i];
+		bool good = w->literal && w->text.n > 1 && (w->text.p[0] == '-' || w->text.p[0] == '+');
+		for (size_t k = 1; good && k < w->text.n; k++)
+			good = char_in(w->text.p[k], "euxo");
+		for (size_t k = 0; !good && k < COUNT_OF(known); k++)
+			good = w->literal && str_is(w->text, known[k]);
+		if (w->literal && str_is(w->text, "--"))
+			return NULL;
+		if (!good)
+			return "it changes how the shell reads";
+	}
+	return NULL;
+}
+
+static const char *hide_jobs(const struct shell_command *c, size_t name)
+{
+	return has_option(c, name, 'x') ? "jobs -x runs its arguments" : NULL;
+}
+
+static const char *hide_wait(const struct shell_command *c, size_t name)
+{
+	return has_option(c, name, 'p') ? takes_names : NULL;
+}
+
+static const char *hide_env(const struct shell_command *c, size_t name)
+{
+	return has_option(c, name, 'S') || has_option(c, name, 's') ? "env -S splits a text into a command" : NULL;
+}
+
+static const struct {
+	const char *name;
+	const char *always;
+	hide_fn *check;
+} hiding[] = {
+	{ ".", "it runs a file in this shell", NULL },
+	{ "[", NULL, hide_test },
+	{ "alias", "it changes what names mean", NULL },
+	{ "bind", "it can run a text", NULL },
+	{ "compgen", "it can run a text", NULL },
+	{ "complete", "it can run a text", NULL },
+	{ "compopt", "it can run a text", NULL },
+	{ "declare", NULL, hide_declare },
+	{ "enable", "it changes what names mean", NULL },
+	{ "env", NULL, hide_env },
+	{ "eval", "eval runs a text", NULL },
+	{ "exec", "exec replaces the shell or its files", NULL },
+	{ "export", NULL, hide_declare },
+	{ "fc", "it runs a command of the history", NULL },
+	{ "getopts", NULL, hide_names },
+	{ "hash", "it changes what names mean", NULL },
+	{ "history", "it changes what names mean", NULL },
+	{ "jobs", NULL, hide_jobs },
+	{ "let", "arithmetic can run what a variable holds", NULL },
+	{ "local", NULL, hide_declare },
+	{ "mapfile", "it can run a text", NULL },
+	{ "printf", NULL, hide_printf },
+	{ "read", NULL, hide_read },
+	{ "readarray", "it can run a text", NULL },
+	{ "readonly", NULL, hide_declare },
+	{ "set", NULL, hide_set },
+	{ "shopt", "it changes how the shell reads", NULL },
+	{ "source", "it runs a file in this shell", NULL },
+	{ "test", NULL, hide_test },
+	{ "trap", "trap runs a text later", NULL },
+	{ "typeset", NULL, hide_declare },
+	{ "unalias", "it changes what names mean", NULL },
+	{ "unset", NULL, hide_names },
+	{ "wait", NULL, hide_wait },
+};
+
+/* command and builtin in front of a builtin change nothing about it. */
+static size_t name_index(const struct shell_command *c)
+{
+	size_t i = 0;
+
+	while (i + 1 < c->word_count && c->words[i].literal &&
+	       (str_is(c->words[i].text, "command") || str_is(c->words[i].text, "builtin")))
+		for (i++; i + 1 < c->word_count && is_option(&c->words[i]); i++)
+			;
+	return i;
+}
+
+static const char *hides_by_words(const struct shell_command *c)
+{
+	size_t name = name_index(c);
+
+	if (!c->words[name].literal)
+		return "the name of the command is known only when it runs";
+	struct str text = c->words[name].text;
+	for (size_t i = 0; i < COUNT_OF(hiding); i++)
+		if (str_is(text, hiding[i].name))
+			return hiding[i].always ? hiding[i].always : hiding[i].check(c, name);
+	return NULL;
+}
+
+static const char *hides_by_redirect(const struct shell_redirect *r)
+{
+	struct str target = r->target.text;
+
+	if (str_starts(target, STR("/dev/tcp/")) || str_starts(target, STR("/dev/udp/")))
+		return "a redirection opens a connection";
+	return NULL;
+}
+
+const char *shell_hides(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->assignment_count; i++)
+		if (shell_name_is_dangerous(c->assignments[i].name))
+			return "it sets a variable that decides what runs";
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (hides_by_redirect(&c->redirects[i]))
+			return hides_by_redirect(&c->redirects[i]);
+	return c->word_count ? hides_by_words(c) : NULL;
+}
+
+/* ---- all that may start ----------------------------------------------------------------------------------------- */
+
 enum { MAX_COMMANDS = 512, MAX_LEVELS = 20 };
 
 struct listing {

@@ -58,7 +58,7 @@ struct shell_program {
 
 /* ret_first: the word behind its name. NULL: not known. */
 const struct shell_program *shell_find_program(const struct shell_command *c, size_t *ret_first);
-const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first); /* shell_git.c */
+const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first); /* shell_read_only.c */
 
 /* ---- parts ---- */
 

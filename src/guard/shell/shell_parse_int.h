@@ -109,11 +109,9 @@ void shell_add_variable(struct shell_parser *p, struct str name);          /* so
 size_t shell_read_list(struct shell_parser *p); /* up to a closing word or ")"; returns the number of commands */
 struct str shell_peek_word(const struct shell_parser *p); /* the next word if nothing in it is special, else empty */
 
-/* shell_blank.c */
+/* shell_word.c */
 void shell_skip_blanks(struct shell_parser *p);   /* and continued lines */
 void shell_skip_newlines(struct shell_parser *p); /* and comments; reads the pending here-documents */
-
-/* shell_word.c */
 bool shell_read_word(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *ret); /* false: none here */
 void shell_read_quoted(struct shell_parser *p, struct shell_word *w); /* from a " or ' to behind its partner */
 
@@ -130,14 +128,12 @@ void shell_read_body(struct shell_parser *p);
 /* shell_arithmetic.c: behind "((" to behind "))"; false if that is more than numbers, names and operators */
 bool shell_read_expression(struct shell_parser *p, bool loop);
 
-/* shell_number.c: the names that hold numbers. A name is borrowed as long as the text. */
+/* The names that hold numbers. A name is borrowed as long as the text. */
 bool shell_is_decimal(struct str s); /* as bash writes numbers: no leading zero, never too large */
 bool shell_declares(struct str word);
 void shell_set_name(struct shell_parser *p, struct str name, bool number);
-void shell_set_in_arithmetic(struct shell_parser *p, struct str name);
-void shell_use_name(struct shell_parser *p, struct str name); /* arithmetic evaluates it */
-void shell_know(struct shell_parser *p, struct str name);     /* from here on it is set */
-void shell_end_line(struct shell_parser *p);                  /* of the text, not of one inside it */
+void shell_know(struct shell_parser *p, struct str name); /* from here on it is set */
+void shell_end_line(struct shell_parser *p);              /* of the text, not of one inside it */
 void shell_note_simple(struct shell_parser *p, const struct shell_command *c);
 void shell_check_names(struct shell_parser *p);
 
@@ -150,9 +146,6 @@ bool shell_read_compound(struct shell_parser *p); /* false: none here */
 void shell_read_function_body(struct shell_parser *p, struct str name);
 void shell_read_array(struct shell_parser *p); /* from "(" to behind ")" */
 
-/* shell_condition.c: behind "[[" to behind "]]" */
-void shell_read_condition(struct shell_parser *p);
-
-/* shell_hide.c: NULL, or why the words of c do not say what runs */
+/* shell_deny.c: NULL, or why the words of c do not say what runs */
 const char *shell_hides(const struct shell_command *c);
 bool shell_name_is_dangerous(struct str name); /* a variable that decides what runs */

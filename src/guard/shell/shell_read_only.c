@@ -1,8 +1,246 @@
 /* SPDX-License-Identifier: MIT
- * shell_read_only.c - commands that change nothing and run nothing. shell_programs.c says which programs these are, and with
+ * shell_read_only.c - commands that change nothing and run nothing. shell_options.c says which programs these are, and with
  * which options; here are the checks of operands that matter, and of the words that an expansion may become. */
 #include "guard/shell/shell_read_only.h"
 #include <ctype.h>
+#include "guard/shell/shell_options.h"
+
+/* ---- git -------------------------------------------------------------------------------------------------------- */
+
+/* The forms of git that only read. Options before the subcommand can name another repository or set what git
+ * runs, so nearly all of them take a command out. The lists below leave out what
+ *
+ *     runs a program      --ext-diff --textconv --filters --show-signature --remerge-diff, -O of grep
+ *     enters submodules   --submodule --recurse-submodules: git runs there, by the configuration it finds there
+ *     writes              --output
+ *     reads other files   --no-index --contents --ignore-revs-file --exclude-from --file, -O of diff, -S of blame
+ *
+ * To add an option: look at how this subcommand reads it. Most take --name VALUE as well, but log has only --format=VALUE. */
+
+#define DIFF_LETTERS "p u s R a b w z W D r t c m S: G: I: l: U? M? C? B?"
+#define DIFF_WORDS                                                                                                    \
+	"patch no-patch unified? raw patch-with-raw patch-with-stat stat? stat-width: stat-name-width: stat-count: "  \
+	"stat-graph-width: numstat shortstat dirstat? cumulative dirstat-by-file? compact-summary summary name-only " \
+	"name-status color? no-color color-moved? no-color-moved color-moved-ws: no-color-moved-ws word-diff? "       \
+	"word-diff-regex: color-words? no-renames rename-empty no-rename-empty check ws-error-highlight: full-index " \
+	"binary abbrev? no-abbrev break-rewrites? find-renames? find-copies? find-copies-harder irreversible-delete " \
+	"diff-filter: pickaxe-all pickaxe-regex relative? no-relative text ignore-cr-at-eol ignore-space-at-eol "     \
+	"ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines: inter-hunk-context: "         \
+	"function-context exit-code quiet no-ext-diff no-textconv ignore-submodules? src-prefix: dst-prefix: "        \
+	"no-prefix default-prefix line-prefix: ita-invisible-in-index ita-visible-in-index minimal patience "         \
+	"histogram diff-algorithm: anchored: indent-heuristic no-indent-heuristic output-indicator-new: "             \
+	"output-indicator-old: output-indicator-context: cc combined-all-paths "
+
+#define REV_LETTERS "i E F P g #"
+#define REV_WORDS                                                                                                     \
+	"max-count: skip: since: after: until: before: since-as-filter: author: committer: grep: grep-reflog: "       \
+	"all-match invert-grep regexp-ignore-case basic-regexp extended-regexp fixed-strings perl-regexp merges "     \
+	"no-merges min-parents? max-parents? no-min-parents no-max-parents first-parent not all branches? tags? "     \
+	"remotes? glob: exclude: exclude-first-parent-only reflog walk-reflogs cherry-pick cherry cherry-mark "       \
+	"left-only right-only left-right boundary simplify-by-decoration simplify-merges full-history dense sparse "  \
+	"ancestry-path? show-pulls date-order author-date-order topo-order reverse no-walk? do-walk pretty? format? " \
+	"oneline abbrev-commit no-abbrev-commit encoding? expand-tabs? no-expand-tabs notes? no-notes date: "         \
+	"relative-date parents children graph no-graph show-linear-break? merge ignore-missing remove-empty "
+
+#define LOG_LETTERS "n: L: q " REV_LETTERS " " DIFF_LETTERS
+#define LOG_WORDS                                                                                                      \
+	REV_WORDS DIFF_WORDS "full-diff follow no-follow decorate? no-decorate decorate-refs: decorate-refs-exclude: " \
+			     "clear-decorations source mailmap use-mailmap no-mailmap log-size root"
+
+#define LIST_WORDS                                                                                               \
+	" contains: no-contains: merged: no-merged: points-at: sort: format: column? no-column color? no-color " \
+	"ignore-case"
+
+/* %G? and %(signature) run the program that checks signatures. git reads most options with code of its own: a word with a
+ * dash behind -- may still be one, if an option before took the -- for its value. */
+static bool check_git_part(const struct shell_part *part, size_t operands)
+{
+	static const char *const signatures[] = { "%G", "%+G", "%-G", "% G", "signature)", "signature:" };
+
+	if (part->kind == PART_OPERAND || (part->kind == PART_PATTERN && !*part->marks))
+		return part->text.n < 2 || part->text.p[0] != '-';
+	for (size_t i = 0; i < COUNT_OF(signatures); i++)
+		if (part->kind == PART_TEXT && str_has(part->text, str_from(signatures[i])))
+			return false;
+	return true;
+}
+
+#define GIT(name, flags, letters, words)                                         \
+	{                                                                        \
+		name, PROGRAM_READS | (flags), 0, letters, words, check_git_part \
+	}
+#define BARE PROGRAM_NO_OPERANDS
+
+/* A name of two words stands before its first word alone. */
+static const struct shell_program subcommands[] = {
+	GIT("blame", 0, "b f n p c t l s e w C? M? L:",
+	    "incremental root show-stats progress no-progress score-debug show-name show-number porcelain line-porcelain "
+	    "show-email ignore-rev: color-lines color-by-age minimal abbrev? date: since? first-parent reverse"),
+	GIT("branch", BARE, "a r v i l+", "all remotes verbose show-current list+ abbrev? no-abbrev" LIST_WORDS),
+	GIT("cat-file", 0, "t s p e", "batch? batch-check? batch-all-objects buffer unordered use-mailmap"),
+	GIT("check-ignore", 0, "q v z n", "quiet verbose non-matching no-index stdin"),
+	GIT("config", BARE, "l+ z",
+	    "get+ get-all+ get-regexp+ get-urlmatch+ list+ null name-only show-origin show-scope type: bool int path "
+	    "bool-or-int default: global local system worktree includes no-includes"),
+	GIT("count-objects", BARE, "v H", "verbose human-readable"),
+	GIT("describe", 0, "",
+	    "all tags contains abbrev? candidates: exact-match long match: exclude: always first-parent dirty? broken?"),
+	GIT("diff", 0, "0 1 2 3 q " DIFF_LETTERS, DIFF_WORDS "cached staged merge-base base ours theirs"),
+	GIT("diff-index", 0, DIFF_LETTERS, DIFF_WORDS "cached merge-base"),
+	GIT("diff-tree", 0, "v " DIFF_LETTERS,
+	    DIFF_WORDS "root pretty? format? oneline no-commit-id always merge-base"),
+	GIT("for-each-ref", 0, "s p", "count: shell perl python tcl" LIST_WORDS),
+	{ "grep", PROGRAM_READS, 1, "a I i w v h H E G F P n l L c z o p W q r A: B: C: m: e:! f<! #",
+	  "cached untracked exclude-standard no-exclude-standard text ignore-case word-regexp invert-match full-name "
+	  "extended-regexp basic-regexp fixed-strings perl-regexp line-number column files-with-matches name-only "
+	  "files-without-match count null only-matching color? no-color break heading show-function function-context "
+	  "context: after-context: before-context: threads: and or not all-match quiet max-count: max-depth: recursive "
+	  "no-recursive",
+	  check_git_part },
+	GIT("log", 0, LOG_LETTERS, LOG_WORDS),
+	GIT("ls-files", 0, "c d o i s u k m z t v f x:",
+	    "cached deleted others ignored stage unmerged killed modified directory no-empty-directory exclude: "
+	    "exclude-standard error-unmatch with-tree: full-name abbrev? eol deduplicate sparse format: resolve-undo"),
+	GIT("ls-tree", 0, "d r t l z", "long name-only name-status object-only full-name full-tree abbrev? format:"),
+	GIT("merge-base", 0, "a", "all octopus is-ancestor fork-point independent"),
+	GIT("name-rev", 0, "", "tags name-only refs: exclude: all always undefined no-undefined"),
+	GIT("reflog show", 0, LOG_LETTERS, LOG_WORDS),
+	GIT("reflog", BARE, LOG_LETTERS, LOG_WORDS),
+	GIT("remote get-url", 0, "", "push all"),
+	GIT("remote", BARE, "v", "verbose"),
+	GIT("rev-list", 0, "n: " REV_LETTERS,
+	    REV_WORDS "count timestamp header quiet objects objects-edge no-object-names disk-usage? no-commit-header "
+		      "commit-header abbrev? no-abbrev bisect bisect-all"),
+	GIT("rev-parse", 0, "q",
+	    "show-toplevel show-cdup show-prefix show-superproject-working-tree git-dir git-common-dir absolute-git-dir "
+	    "git-path: is-inside-git-dir is-inside-work-tree is-bare-repository is-shallow-repository abbrev-ref? short? "
+	    "verify quiet symbolic symbolic-full-name all branches? tags? remotes? glob? exclude? disambiguate? revs-only "
+	    "no-revs flags no-flags default: sq not path-format? show-object-format? since? after? until? before?"),
+	GIT("shortlog", 0, "n s e c w? " REV_LETTERS, "numbered summary email committer group: " REV_WORDS),
+	GIT("show", 0, LOG_LETTERS, LOG_WORDS),
+	GIT("show-ref", 0, "q d s?", "head heads tags branches verify quiet dereference hash? abbrev?"),
+	GIT("stash list", 0, LOG_LETTERS, LOG_WORDS),
+	GIT("stash show", 0, DIFF_LETTERS, DIFF_WORDS "include-untracked no-include-untracked only-untracked"),
+	GIT("status", 0, "s b v z u? M?",
+	    "short branch show-stash porcelain? long verbose null untracked-files? ignored? ignore-submodules? column? "
+	    "no-column ahead-behind no-ahead-behind renames no-renames find-renames?"),
+	GIT("tag", BARE, "l+ n? i", "list+" LIST_WORDS),
+	GIT("version", BARE, "", "build-options"),
+	GIT("whatchanged", 0, LOG_LETTERS, LOG_WORDS),
+	GIT("worktree list", BARE, "v z", "verbose porcelain"),
+};
+
+/* How many words the name has, if the command begins with it. */
+static size_t match_name(const char *name, const struct shell_word *words, size_t count)
+{
+	struct str rest = str_from(name);
+	size_t n = 0;
+
+	for (; rest.p; n++)
+		if (n == count || !str_eq(str_cut(&rest, ' '), words[n].text))
+			return 0;
+	return n;
+}
+
+const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first)
+{
+	size_t at = 1;
+
+	while (at < c->word_count && (str_is(c->words[at].text, "--no-pager") || str_is(c->words[at].text, "-P")))
+		at++;
+	for (size_t i = 0; i < COUNT_OF(subcommands); i++) {
+		size_t n = match_name(subcommands[i].name, c->words + at, c->word_count - at);
+		*ret_first = at + n;
+		if (n)
+			return &subcommands[i];
+	}
+	return NULL;
+}
+
+/* ---- sed -------------------------------------------------------------------------------------------------------- */
+
+/* Sed without -i, with a script that only prints and changes the text on its way:
+ *
+ *     script := command { (";" | newline) command }      command := [ address [ "," address ] ] [ "!" ] verb
+ *     address := number | "$" | "/" text "/"             verb := one of =dDgGhHlnNpPqx, or s/text/text/flags */
+
+static bool skip_delimited(struct str *s, char delimiter)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->p[i] == '\\')
+			i++;
+		else if (s->p[i] == '\n')
+			return false;
+		else if (s->p[i] == delimiter) {
+			*s = (struct str){ s->p + i + 1, s->n - i - 1 };
+			return true;
+		}
+	}
+	return false;
+}
+
+static void skip_any(struct str *s, const char *set)
+{
+	while (s->n && char_in(s->p[0], set))
+		*s = (struct str){ s->p + 1, s->n - 1 };
+}
+
+static bool skip_address(struct str *s)
+{
+	if (!s->n || s->p[0] != '/') {
+		skip_any(s, "0123456789$~+");
+		return true;
+	}
+	*s = (struct str){ s->p + 1, s->n - 1 };
+	return skip_delimited(s, '/');
+}
+
+static bool skip_command(struct str *s)
+{
+	if (!skip_address(s))
+		return false;
+	if (s->n && s->p[0] == ',') {
+		*s = (struct str){ s->p + 1, s->n - 1 };
+		if (!skip_address(s))
+			return false;
+	}
+	skip_any(s, " !");
+	if (!s->n)
+		return false;
+	char verb = s->p[0];
+	*s = (struct str){ s->p + 1, s->n - 1 };
+	if (verb != 's')
+		return char_in(verb, "=dDgGhHlnNpPqx");
+	char delimiter = s->n ? s->p[0] : '\\';
+	if (delimiter == '\\' || delimiter == '\n')
+		return false;
+	*s = (struct str){ s->p + 1, s->n - 1 };
+	if (!skip_delimited(s, delimiter) || !skip_delimited(s, delimiter))
+		return false;
+	skip_any(s, "gpiI0123456789");
+	return true;
+}
+
+static bool script_only_prints(struct str s)
+{
+	for (;;) {
+		skip_any(&s, " \t\n;");
+		if (!s.n)
+			return true;
+		if (!skip_command(&s))
+			return false;
+		skip_any(&s, " \t");
+		if (s.n && s.p[0] != ';' && s.p[0] != '\n')
+			return false;
+	}
+}
+
+bool check_sed_part(const struct shell_part *part, size_t operands)
+{
+	return part->kind == PART_READ ? false : part->kind != PART_PATTERN || script_only_prints(part->text);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
 
 /* ---- checks of parts ---- */
 

@@ -7,5 +7,3 @@
 /* words: with blanks between; one with + in front must be found. At most `most` tools go into ret_best, the best first; returns
  * how many. A tool in which none of the words is found fits not at all. */
 size_t tool_rank(const struct tool_set *set, struct str words, size_t most, const struct tool **ret_best);
-/* Of its definition; in the arena. */
-struct str tool_description(const struct tool *tool, struct arena *arena);

@@ -76,7 +76,7 @@ static void read_words(struct words *w, struct arena *arena, struct str text)
 		add_words(w, arena, str_cut(&rest, ' '));
 }
 
-struct str tool_description(const struct tool *tool, struct arena *arena)
+static struct str tool_description(const struct tool *tool, struct arena *arena)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * read.h - what Read can show, one function for each kind of file. tool_read.c looks at the file's first bytes and calls one of
- * them; it leads to the end of the call, at once or later. args is in the call's arena. */
+ * read.h - Read of media, one function for each kind of file. It leads to the end of the call, at once or later. args is in the call's arena. */
 #pragma once
 #include "core/tool/tool.h"
 
@@ -17,7 +16,6 @@ struct read_args {
 
 enum { READ_BYTES_PER_TOKEN = 4 }; /* an estimate: text of programs has 3 to 4 */
 
-void read_text(struct tool_call *call, const struct read_args *args);
 void read_image(struct tool_call *call, const struct read_args *args);
 void read_pdf(struct tool_call *call, const struct read_args *args);
 void read_notebook(struct tool_call *call, const struct read_args *args);

@@ -276,7 +276,7 @@ static void text_release(struct tool_job *job)
 	buf_release(&r->numbered);
 }
 
-void read_text(struct tool_call *call, const struct read_args *args)
+static void read_text(struct tool_call *call, const struct read_args *args)
 {
 	struct read_job *r = arena_calloc(&call->arena, sizeof *r);
 	struct stat st;

@@ -3,7 +3,7 @@
 #include "tools/web/web_access.h"
 #include "lib/io/address.h"
 #include "lib/json/json_write.h"
-#include "guard/permission/named_host.h"
+#include "guard/permission/permission.h"
 #include "tools/web/web.h"
 
 unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *url)

@@ -3,7 +3,7 @@
 #include "tools/web/web_url.h"
 #include "lib/io/address.h"
 #include "lib/io/url.h"
-#include "guard/permission/host_rule.h"
+#include "guard/permission/rule_pattern.h"
 
 enum { TEXT_LIMIT_BYTES = 4096 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_path_rule.c - anchors and depth of path rules, and the paths that are special by themselves. */
 #include "unit.h"
-#include "guard/permission/path_rule.h"
+#include "guard/permission/rule_pattern.h"
 #include "guard/permission/place.h"
 #include "tests.h"
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * path_rule.h - the path in Read(...) and Edit(...), written as in .gitignore.
+ * rule_pattern.h - the patterns in the parentheses of rules: paths, commands and hosts. */
+#pragma once
+#include "lib/base/arena.h"
+#include "lib/match/glob.h"
+
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
+
+/* The path in Read(...) and Edit(...), written as in .gitignore.
  *
  *   //x    from the root of the file system      x, x/y   from where the agent works
  *   ~/x    from the home directory               x        without a slash: at any depth below that
@@ -8,9 +15,6 @@
  *
  * A pattern whose last part has no wildcard, or that ends in a slash or two stars, means everything below as well. Of
  * rules that allow, others mean just what they match; rules that forbid or ask always mean what is below. */
-#pragma once
-#include "lib/base/arena.h"
-#include "lib/match/glob.h"
 
 /* Absolute directories that a rule without an anchor of its own may start from; any of them will do. */
 struct path_anchors {
@@ -47,3 +51,39 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
  * compared with that, wherever it starts. */
 bool path_relative(const char *path, const char *dir, struct str *ret_relative);
 bool path_rule_match_relative(const struct path_rule *r, struct str relative);
+
+/* ---- commands --------------------------------------------------------------------------------------------------- */
+
+enum command_shape {
+	COMMAND_EXACT,
+	COMMAND_WORDS, /* begins with these words: "npm run *" */
+	COMMAND_WILD,  /* * is any text */
+};
+
+struct command_rule {
+	enum command_shape shape;
+	bool words;       /* COMMAND_WILD: more words may follow */
+	struct str text;  /* without what the shape says */
+	struct str first; /* its first word; empty: a * is in it */
+	struct str last;  /* COMMAND_WILD: what every match ends with */
+};
+
+/* A simple command to compare with */
+struct command_text {
+	struct str words; /* one blank between words (shell_command_text) */
+	struct str exact; /* as it was written; an exact rule does not overlook a blank */
+};
+
+void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern);
+bool command_rule_match(const struct command_rule *r, const struct command_text *command);
+struct str command_first_word(struct str words);
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+
+/* The host in WebFetch(domain:...): "example.com" is itself, "*.example.com" any host below it but not itself,
+ * "*" all; any other * stays within one label. Case and a dot at the end do not count. */
+
+struct str host_normal(struct arena *a, struct str host);  /* lower case, without the dot at the end */
+bool host_rule_match(struct str pattern, struct str host); /* both normal */
+/* The host of an address, normal; empty if it has none, or if it is written so that readers could differ about it. */
+struct str host_of_url(struct arena *a, struct str url);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * path_rule.c - from a pattern of .gitignore with an anchor to something that is compared fast: most patterns are a name or
- * a directory. */
-#include "guard/permission/path_rule.h"
+ * rule_pattern.c - the patterns in the parentheses of rules: paths, commands and hosts. */
+#include "guard/permission/rule_pattern.h"
+#include <ctype.h>
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
+#include "lib/match/wildcard.h"
+
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
+
+/* From a pattern of .gitignore with an anchor to something that is compared fast: most patterns are a name or
+ * a directory. */
 
 void path_anchors_add(struct path_anchors *anchors, struct arena *a, const char *dir)
 {
@@ -218,4 +224,149 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
 		if (path_relative(path, anchors->list[i], &relative) && path_rule_match_relative(r, relative))
 			return true;
 	return false;
+}
+
+/* ---- commands --------------------------------------------------------------------------------------------------- */
+
+static struct str one_blank(struct arena *a, struct str text)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	for (size_t i = 0; i < text.n; i++) {
+		bool blank = text.p[i] == ' ' || text.p[i] == '\t';
+		if (!blank)
+			buf_addch(&out, text.p[i]);
+		else if (out.n && out.p[out.n - 1] != ' ')
+			buf_addch(&out, ' ');
+	}
+	return arena_str(a, buf_str(&out));
+}
+
+struct str command_first_word(struct str words)
+{
+	struct str rest = words;
+
+	return str_cut(&rest, ' ');
+}
+
+/* What stands behind the last *; empty if more words may follow, or if something in it is escaped. */
+static struct str literal_end(const struct command_rule *r)
+{
+	const char *star = r->text.n ? memrchr(r->text.p, '*', r->text.n) : NULL;
+
+	if (!star || r->words || memchr(r->text.p, '\\', r->text.n))
+		return STR("");
+	return (struct str){ star + 1, r->text.n - (size_t)(star + 1 - r->text.p) };
+}
+
+void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern)
+{
+	struct str text = str_trim(pattern);
+	bool words = str_ends(text, STR(":*")) || str_ends(text, STR(" *"));
+
+	if (words)
+		text.n -= 2;
+	*r = (struct command_rule){ .words = words };
+	if (!wildcard_is_plain(text))
+		r->shape = COMMAND_WILD;
+	else
+		r->shape = words ? COMMAND_WORDS : COMMAND_EXACT;
+	r->text = r->shape == COMMAND_EXACT ? arena_str(a, text) : one_blank(a, str_trim(text));
+	struct str first = command_first_word(r->text);
+	if (wildcard_is_plain(first))
+		r->first = first;
+	r->last = literal_end(r);
+}
+
+static bool match_wild(const struct command_rule *r, struct str words)
+{
+	if (!str_ends(words, r->last))
+		return false;
+	if (wildcard_match(r->text, words))
+		return true;
+	/* "* --version *" with words behind: the pattern must end where a word does. */
+	for (size_t i = 0; r->words && i < words.n; i++)
+		if (words.p[i] == ' ' && wildcard_match(r->text, (struct str){ words.p, i }))
+			return true;
+	return false;
+}
+
+bool command_rule_match(const struct command_rule *r, const struct command_text *command)
+{
+	struct str words = command->words;
+
+	switch (r->shape) {
+	case COMMAND_EXACT:
+		return str_eq(r->text, command->exact);
+	case COMMAND_WORDS:
+		return str_starts(words, r->text) && (words.n == r->text.n || words.p[r->text.n] == ' ');
+	case COMMAND_WILD:
+		break;
+	}
+	return match_wild(r, words);
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+
+struct str host_normal(struct arena *a, struct str host)
+{
+	host = str_trim(host);
+	while (host.n && host.p[host.n - 1] == '.')
+		host.n--;
+	char *copy = arena_dup(a, host.p, host.n);
+	for (size_t i = 0; i < host.n; i++)
+		copy[i] = (char)tolower((unsigned char)copy[i]);
+	return (struct str){ copy, host.n };
+}
+
+static bool match_labels(struct str pattern, struct str host)
+{
+	while (pattern.p && host.p) {
+		struct str label = str_cut(&host, '.');
+		struct str wanted = str_cut(&pattern, '.');
+		if (!label.n || !wildcard_match(wanted, label))
+			return false;
+	}
+	return !pattern.p && !host.p;
+}
+
+bool host_rule_match(struct str pattern, struct str host)
+{
+	if (!host.n)
+		return false;
+	if (str_is(pattern, "*"))
+		return true;
+	if (!str_starts(pattern, STR("*.")))
+		return match_labels(pattern, host);
+	struct str tail = { pattern.p + 2, pattern.n - 2 };
+	for (size_t i = 1; i < host.n; i++)
+		if (host.p[i - 1] == '.' && match_labels(tail, (struct str){ host.p + i, host.n - i }))
+			return true;
+	return false;
+}
+
+static bool is_host_char(char c)
+{
+	return c && (isalnum((unsigned char)c) || char_in(c, "-._:[]") || (c & 0x80));
+}
+
+struct str host_of_url(struct arena *a, struct str url)
+{
+	struct str rest = str_trim(url);
+	const char *scheme = rest.n ? memmem(rest.p, rest.n, "://", 3) : NULL;
+
+	if (!scheme)
+		return STR("");
+	rest = (struct str){ scheme + 3, rest.n - (size_t)(scheme + 3 - rest.p) };
+	size_t n = 0;
+	while (n < rest.n && is_host_char(rest.p[n]))
+		n++;
+	struct str host = { rest.p, n };
+	/* A user name, an escape or a backslash: programs disagree about which part is the host. */
+	if (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '#')
+		return STR("");
+	const char *port = host.n ? memrchr(host.p, ':', host.n) : NULL;
+	if (port && !memchr(port, ']', (size_t)(host.p + host.n - port)))
+		host.n = (size_t)(port - host.p);
+	return host_normal(a, host);
 }

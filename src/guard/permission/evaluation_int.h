@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * evaluation_int.h - one decision while it is made. The steps are in evaluate.c; what a step means for a kind of tool is that kind's
+ * checker. */
+#pragma once
+#include "guard/permission/permission.h"
+#include "guard/permission/place.h"
+
+struct evaluation;
+
+struct tool_checker {
+	void (*prepare)(struct evaluation *ev); /* reads the input, once; may be NULL */
+	/* A rule of this set that denies or asks, bare ones and those about parameters apart. */
+	const struct rule *(*matches)(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
+	bool (*fits)(struct evaluation *ev,
+		     const struct rule_set *set); /* one limit for this tool holds for all of the call */
+	const char *(*leaves)(
+		struct evaluation *ev); /* why it leaves its worktree or its memory, or NULL; may be NULL */
+	const char *(*plans)(struct evaluation *ev); /* what it would write although it plans, or NULL; may be NULL */
+	const char *(*danger)(struct evaluation *ev,
+			      bool *ret_critical); /* why somebody must look, or NULL; may be NULL */
+	/* Rules allow it, it changes nothing, or the mode lets it pass: sets step and rule and returns true. Otherwise it
+	 * may say why not, for the person or the model. */
+	bool (*passes)(struct evaluation *ev, struct buf *why);
+};
+extern const struct tool_checker check_file, check_shell;
+
+struct evaluation {
+	const struct permission *p;
+	struct tool_use use;
+	const struct tool_facts *subject; /* NULL: known by name alone */
+	const struct tool_checker *checker;
+	const char *tool;   /* today's name, lower case */
+	const char *leader; /* the tool whose bare rules hold for this one too; NULL: none */
+	enum permission_mode mode;
+	enum permission_hint hint;
+	struct arena arena;
+	struct path_anchors wide;   /* where paths of rules that deny or ask may start */
+	struct path_anchors narrow; /* and those of rules that allow */
+	struct permission_verdict *v;
+	struct place place;       /* a file's */
+	struct shell_case *shell; /* a command's */
+};
+
+/* The value of an input member; empty if it is none. */
+struct str eval_text(struct evaluation *ev, const char *member);
+bool eval_decide(struct evaluation *ev, enum permission_decision decision, enum permission_step step,
+		 const struct rule *rule);
+typedef const struct rule *eval_find_fn(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
+/* The first rule of the agent's line; remembers whose it is. Allow rules end where an agent brought its own. */
+const struct rule *eval_find(struct evaluation *ev, enum rule_list list, eval_find_fn *find);
+const struct rule *eval_find_bare(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
+/* A rule that denies or asks about this place, or about what it links to. */
+const struct rule *eval_find_place(struct evaluation *ev, const struct rule_set *set, enum rule_list list, bool edits,
+				   const struct place *place);
+/* An allow rule of the line for this place, if there is one for what it links to as well. */
+const struct rule *eval_allows_place(struct evaluation *ev, bool edits, const struct place *place);
+/* Inside the working directories of the agent and of all above it. */
+bool eval_is_working_dir(struct evaluation *ev, const struct place *place);
+/* There, or in the results of earlier calls, or by a rule. */
+bool eval_may_read(struct evaluation *ev, const struct place *place);
+bool eval_accepts_edit(struct evaluation *ev, const struct place *place);            /* the mode does, there */
+const char *eval_outside_worktree(struct evaluation *ev, const struct place *place); /* why, or NULL */
+bool eval_is_memory(struct evaluation *ev, const struct place *place);
