@@ -12,4 +12,6 @@ bool file_tool_find(struct tool_call *call, const char *parameter, char **ret_pa
 /* text_file_save() for a tool: what is there now is kept before, where that is wanted. */
 int file_tool_save(struct tool_call *call, const char *target, const struct text_file *file, struct str text,
 		   struct file_stamp *ret_stamp, struct err *err);
+/* How often needle (not empty) occurs in text, without overlaps; LF matches CRLF too. */
+size_t text_count(struct str text, struct str needle);
 void file_tool_missing(struct tool_call *call, bool reject); /* ends the call: there is no such file */

@@ -3,10 +3,12 @@
 #include "lib/json/json_write.h"
 #include "tools/files/file_tool.h"
 #include "tools/files/line_diff.h"
-#include "tools/files/text_replace.h"
 #include "core/tool/tool_list.h"
 
 /* ---- finding and replacing text --------------------------------------------------------------------------------- */
+
+/* The model sees LF only: a line end in its text stands for LF and for CRLF alike, and what it puts in gets the line ends of the
+ * file. Bytes outside the matches never change. */
 
 static bool text_uses_crlf(struct str text)
 {
@@ -83,7 +85,8 @@ static void add_with_line_ends(struct buf *out, struct str text, bool crlf)
 	}
 }
 
-void text_replace(struct str text, struct str needle, struct str with, size_t count, struct buf *out)
+/* Appends text with the first `count` occurrences replaced. */
+static void text_replace(struct str text, struct str needle, struct str with, size_t count, struct buf *out)
 {
 	bool crlf = text_uses_crlf(text);
 	size_t from = 0;
