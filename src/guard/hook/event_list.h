@@ -3,8 +3,8 @@
  *
  *     EVENT(NAME, name, subject, fields, flags, types, refusal, timeout_ms)    struct hook_event_info explains them
  *
- * How to add one: a row here, the call that fires it (agent_run_hooks or agent_notify_hooks, agents/agent/hooks.h), a row in the tests' table
- * of inputs (tests/unit/hook/test_input.c), a line in docs/hooks.md. */
+ * How to add one: a row here, the call that runs its hooks (agent_run_hooks or agent_notify_hooks, agents/agent/hooks.h), a scenario in
+ * tests/scenarios/hooks, a line in docs/hooks.md. */
 
 EVENT(SESSION_START, "SessionStart", "source",
       CONTEXT | BIT(HOOK_INITIAL_MESSAGE) | BIT(HOOK_SESSION_TITLE) | BIT(HOOK_WATCH_PATHS) | BIT(HOOK_RELOAD_SKILLS),

@@ -6,7 +6,7 @@
 
 #define COMMON "\"session_id\":\"s1\",\"transcript_path\":\"/t.jsonl\",\"cwd\":\"/tmp\""
 
-/* The members of each event, as the core gives them */
+/* Members of events, as the core gives them; an event without a row has none here, and a scenario of its own */
 static const char *const own_fields[HOOK_EVENT_COUNT] = {
 	[HOOK_SESSION_START] = "\"source\":\"startup\",\"model\":\"m\"",
 	[HOOK_SETUP] = "\"trigger\":\"init\"",
@@ -46,6 +46,11 @@ static const char *const own_fields[HOOK_EVENT_COUNT] = {
 	[HOOK_SESSION_END] = "\"reason\":\"other\"",
 };
 
+static const char *fields_of(enum hook_event event)
+{
+	return own_fields[event] ? own_fields[event] : "";
+}
+
 static void check_input(struct stage *st, enum hook_event event, const char *fields, const char *want)
 {
 	struct hook_fire_spec spec = stage_spec(st, event, "");
@@ -65,10 +70,10 @@ TEST(every_event_has_exactly_its_input_on_stdin)
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
 		AUTO_BUF struct buf fields = { 0 };
 		AUTO_BUF struct buf want = { 0 };
-		CHECK(own_fields[i]);
-		buf_addf(&fields, "{%s}", own_fields[i]);
+		const char *own = fields_of(i);
+		buf_addf(&fields, "{%s}", own);
 		buf_addf(&want, "{" COMMON ",\"hook_event_name\":\"%s\"%s%s}\n", hook_event_info(i)->name,
-			 *own_fields[i] ? "," : "", own_fields[i]);
+			 *own ? "," : "", own);
 		check_input(&st, i, fields.p, want.p);
 	}
 	stage_release(&st);
@@ -84,11 +89,11 @@ TEST(inside_a_subagent_every_event_names_it)
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
 		AUTO_BUF struct buf fields = { 0 };
 		AUTO_BUF struct buf want = { 0 };
-		buf_addf(&fields, "{%s}", own_fields[i]);
+		buf_addf(&fields, "{%s}", fields_of(i));
 		buf_addf(&want,
 			 "{" COMMON ",\"agent_id\":\"a0123456789abcdef\",\"agent_type\":\"Explore\","
 			 "\"hook_event_name\":\"%s\"%s%s}\n",
-			 hook_event_info(i)->name, *own_fields[i] ? "," : "", own_fields[i]);
+			 hook_event_info(i)->name, *fields_of(i) ? "," : "", fields_of(i));
 		check_input(&st, i, fields.p, want.p);
 	}
 	stage_release(&st);
