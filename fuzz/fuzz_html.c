@@ -3,7 +3,6 @@
  * Markdown is valid UTF-8 and within its limit. */
 #include "lib/base/utf8.h"
 #include "tools/web/html_markdown.h"
-#include "tools/web/web_charset.h"
 #include "tools/web/web_page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

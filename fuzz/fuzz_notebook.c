@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_notebook.c - any bytes as a notebook. It can be shown or it is refused; and each change of each kind leaves valid JSON in
  * which all other cells are the same bytes. */
-#include "tools/media/notebook_change.h"
-#include "tools/media/notebook_show.h"
+#include "tools/media/notebook.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 #include "tools/files/file_tool.h"
-#include "tools/media/notebook_change.h"
+#include "tools/media/notebook.h"
 #include "core/tool/tool_list.h"
 
 static void notebook_edit_start(struct tool_call *call);

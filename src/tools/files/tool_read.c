@@ -11,7 +11,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "tools/files/file_tool.h"
-#include "tools/media/image_head.h"
+#include "tools/media/image.h"
 #include "tools/files/read.h"
 #include "core/tool/tool_job.h"
 #include "core/tool/tool_list.h"

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * notebook.c - the cells of a notebook. */
+ * notebook.c - Jupyter notebooks: reading them, changing one cell, showing them. */
 #include "tools/media/notebook.h"
+#include "lib/base/base64.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
+#include "tools/media/image.h"
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 void notebook_release(struct notebook *n)
 {
@@ -42,7 +48,8 @@ int notebook_open(struct notebook *n, struct str text, struct err *err)
 	return 0;
 }
 
-void notebook_add_cell_name(struct buf *out, const struct json *cell, size_t index)
+/* A cell's name is its id, or cell-N, counted from 0, where it has none. */
+static void notebook_add_cell_name(struct buf *out, const struct json *cell, size_t index)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct str id = json_str(json_get(cell, "id"), &scratch);
@@ -104,4 +111,524 @@ bool notebook_has_ids(const struct notebook *n)
 	(void)json_i64(json_get(n->root, "nbformat"), &major);
 	(void)json_i64(json_get(n->root, "nbformat_minor"), &minor);
 	return major > 4 || (major == 4 && minor >= 5);
+}
+
+/* ---- changing --------------------------------------------------------------------------------------------------- */
+
+/* A notebook with one cell changed, added or removed.
+ *
+ * A gap is the blank text before a value or a key: "\n   " where lines are indented, " " or nothing where all is on one line.
+ * It is all that there is to know about how a neighbour is laid out. */
+
+/* How the cells of this notebook are laid out */
+struct layout {
+	struct buf cell; /* gap before a cell */
+	struct buf key;  /* before each member of a cell */
+	struct buf line; /* before each line of a source */
+};
+
+static void layout_release(struct layout *l)
+{
+	buf_release(&l->cell);
+	buf_release(&l->key);
+	buf_release(&l->line);
+}
+
+/* ---- places in the text ---- */
+
+static const char *start_of(const struct json *v)
+{
+	return json_raw(v).p;
+}
+
+static const char *end_of(const struct json *v)
+{
+	struct str raw = json_raw(v);
+
+	return raw.p + raw.n;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* What stands before a value that is not the first thing in the text */
+static struct str gap_before(const char *p)
+{
+	const char *from = p;
+
+	while (is_blank(from[-1]))
+		from--;
+	return (struct str){ from, (size_t)(p - from) };
+}
+
+static void add_between(struct buf *out, const char *from, const char *to)
+{
+	buf_add(out, from, (size_t)(to - from));
+}
+
+static void add(struct buf *out, struct str s)
+{
+	buf_add(out, s.p, s.n);
+}
+
+/* ---- layout ---- */
+
+/* outer and inner are gaps of neighbouring levels: the next level is indented by as much again. */
+static void add_deeper(struct buf *out, struct str outer, struct str inner)
+{
+	add(out, inner);
+	if (inner.n > outer.n && memchr(inner.p, '\n', inner.n))
+		buf_add(out, inner.p + outer.n, inner.n - outer.n);
+}
+
+/* The part of a gap that ends a line */
+static struct str line_end_of(struct str gap)
+{
+	const char *end = memrchr(gap.p, '\n', gap.n);
+
+	return (struct str){ gap.p, end ? (size_t)(end - gap.p) + 1 : 0 };
+}
+
+static struct layout layout_of(const struct notebook *n)
+{
+	const struct json *cell = json_first(n->cells);
+	struct str list = gap_before(start_of(json_first(n->root))); /* of "cells" and its like, in the notebook */
+	struct layout l = { 0 };
+
+	if (cell)
+		add(&l.cell, gap_before(start_of(cell)));
+	else
+		add_deeper(&l.cell, line_end_of(list), list);
+	if (cell && json_first(cell))
+		add(&l.key, gap_before(start_of(json_first(cell))));
+	else
+		add_deeper(&l.key, list, buf_str(&l.cell));
+	add_deeper(&l.line, buf_str(&l.cell), buf_str(&l.key));
+	return l;
+}
+
+/* ---- a source ---- */
+
+/* As Jupyter writes it: a list of lines with their line ends. */
+static void add_lines(struct buf *out, struct str source, struct str line_gap, struct str end_gap)
+{
+	size_t count = 0;
+
+	buf_addch(out, '[');
+	while (source.n) {
+		const char *end = memchr(source.p, '\n', source.n);
+		size_t n = end ? (size_t)(end - source.p) + 1 : source.n;
+		if (count++)
+			buf_addch(out, ',');
+		add(out, line_gap);
+		json_add_quoted(out, (struct str){ source.p, n });
+		source = (struct str){ source.p + n, source.n - n };
+	}
+	if (count)
+		add(out, end_gap);
+	buf_addch(out, ']');
+}
+
+/* In the form that the old one has: one text, or a list. */
+static void add_source(struct buf *out, const struct layout *l, const struct json *old, struct str source)
+{
+	const struct json *line = json_is(old, JSON_ARRAY) ? json_first(old) : NULL;
+
+	if (json_is(old, JSON_STRING))
+		json_add_quoted(out, source);
+	else if (line)
+		add_lines(out, source, gap_before(start_of(line)), gap_before(end_of(old) - 1));
+	else
+		add_lines(out, source, buf_str(&l->line), buf_str(&l->key));
+}
+
+/* ---- a cell ---- */
+
+/* count: members before it */
+static void add_member(struct buf *out, size_t *count, struct str gap, const char *name, const char *value)
+{
+	if ((*count)++)
+		buf_addch(out, ',');
+	add(out, gap);
+	buf_addf(out, "\"%s\": %s", name, value);
+}
+
+/* The new value of a member; false: it stays as it is. A changed cell has not been run. */
+static bool add_new_value(struct buf *out, const struct layout *l, const struct notebook_edit *edit, bool is_code,
+			  struct json_member m)
+{
+	if (json_str_is(m.key, "source"))
+		add_source(out, l, m.value, edit->source);
+	else if (edit->type && json_str_is(m.key, "cell_type"))
+		json_add_quoted(out, str_from(edit->type));
+	else if (is_code && json_str_is(m.key, "outputs"))
+		buf_addstr(out, "[]");
+	else if (is_code && json_str_is(m.key, "execution_count"))
+		buf_addstr(out, "null");
+	else
+		return false;
+	return true;
+}
+
+/* Only code is run. */
+static bool is_of_code(const struct json *key)
+{
+	return json_str_is(key, "outputs") || json_str_is(key, "execution_count");
+}
+
+static void add_missing(struct buf *out, size_t *count, const struct layout *l, const struct notebook_edit *edit,
+			bool is_code)
+{
+	const struct json *first = json_first(edit->cell);
+	struct str gap = first ? gap_before(start_of(first)) : buf_str(&l->key);
+	AUTO_BUF struct buf source = { 0 };
+
+	if (!json_get(edit->cell, "cell_type"))
+		add_member(out, count, gap, "cell_type", is_code ? "\"code\"" : "\"markdown\"");
+	if (is_code && !json_get(edit->cell, "execution_count"))
+		add_member(out, count, gap, "execution_count", "null");
+	if (is_code && !json_get(edit->cell, "outputs"))
+		add_member(out, count, gap, "outputs", "[]");
+	if (!json_get(edit->cell, "source")) {
+		json_add_quoted(&source, edit->source);
+		add_member(out, count, gap, "source", source.p);
+	}
+}
+
+/* The old cell, member by member */
+static void add_changed_cell(struct buf *out, const struct layout *l, const struct notebook_edit *edit)
+{
+	const struct json *cell = edit->cell;
+	bool is_code = edit->type ? !strcmp(edit->type, "code") : notebook_cell_is(cell, "code");
+	size_t count = 0;
+
+	buf_addch(out, '{');
+	for (struct json_member m = json_members(cell); m.key; m = json_member_next(cell, m)) {
+		if (!is_code && is_of_code(m.key))
+			continue;
+		if (count++)
+			buf_addch(out, ',');
+		add(out, gap_before(start_of(m.key)));
+		add_between(out, start_of(m.key), start_of(m.value));
+		if (!add_new_value(out, l, edit, is_code, m))
+			add(out, json_raw(m.value));
+	}
+	add_missing(out, &count, l, edit, is_code);
+	add(out, gap_before(end_of(cell) - 1));
+	buf_addch(out, '}');
+}
+
+static void add_new_cell(struct buf *out, const struct layout *l, const struct notebook_edit *edit)
+{
+	struct str gap = buf_str(&l->key);
+	bool is_code = !strcmp(edit->type, "code");
+	AUTO_BUF struct buf type = { 0 };
+	AUTO_BUF struct buf id = { 0 };
+	AUTO_BUF struct buf source = { 0 };
+	size_t count = 0;
+
+	json_add_quoted(&type, str_from(edit->type));
+	json_add_quoted(&id, str_from(edit->id));
+	add_lines(&source, edit->source, buf_str(&l->line), gap);
+	buf_addch(out, '{');
+	add_member(out, &count, gap, "cell_type", type.p);
+	if (is_code)
+		add_member(out, &count, gap, "execution_count", "null");
+	if (edit->id)
+		add_member(out, &count, gap, "id", id.p);
+	add_member(out, &count, gap, "metadata", "{}");
+	if (is_code)
+		add_member(out, &count, gap, "outputs", "[]");
+	add_member(out, &count, gap, "source", source.p);
+	add(out, buf_str(&l->cell));
+	buf_addch(out, '}');
+}
+
+/* ---- the list of cells ---- */
+
+/* The text behind `from`, to its end */
+static void add_rest(struct buf *out, const struct notebook *n, const char *from)
+{
+	add_between(out, from, n->text.p + n->text.n);
+}
+
+static void insert(const struct notebook *n, const struct layout *l, const struct notebook_edit *edit, struct buf *out)
+{
+	const struct json *first = json_first(n->cells);
+	const char *at = edit->cell ? end_of(edit->cell) : start_of(n->cells) + 1;
+
+	add_between(out, n->text.p, at);
+	if (edit->cell)
+		buf_addch(out, ',');
+	add(out, buf_str(&l->cell));
+	add_new_cell(out, l, edit);
+	if (!edit->cell && first)
+		buf_addch(out, ',');
+	if (first) {
+		add_rest(out, n, at);
+		return;
+	}
+	struct str gap = gap_before(start_of(json_first(n->root)));
+	add(out, gap);
+	add_rest(out, n, end_of(n->cells) - 1);
+}
+
+/* The cell, and the comma that is too much without it */
+static void remove_cell(const struct notebook *n, const struct json *cell, struct buf *out)
+{
+	const struct json *before = NULL, *next = json_next(n->cells, cell);
+
+	for (const struct json *c = json_first(n->cells); c != cell; c = json_next(n->cells, c))
+		before = c;
+	if (next) {
+		add_between(out, n->text.p, start_of(cell));
+		add_rest(out, n, start_of(next));
+	} else if (before) {
+		add_between(out, n->text.p, end_of(before));
+		add_rest(out, n, end_of(cell));
+	} else {
+		add_between(out, n->text.p, start_of(n->cells) + 1);
+		add_rest(out, n, end_of(n->cells) - 1);
+	}
+}
+
+void notebook_change(const struct notebook *n, const struct notebook_edit *edit, struct buf *out)
+{
+	CLEANUP(layout_release) struct layout l = layout_of(n);
+
+	switch (edit->verb) {
+	case NOTEBOOK_INSERT:
+		insert(n, &l, edit, out);
+		break;
+	case NOTEBOOK_DELETE:
+		remove_cell(n, edit->cell, out);
+		break;
+	case NOTEBOOK_REPLACE:
+		add_between(out, n->text.p, start_of(edit->cell));
+		add_changed_cell(out, &l, edit);
+		add_rest(out, n, end_of(edit->cell));
+		break;
+	}
+}
+
+/* ---- showing ---------------------------------------------------------------------------------------------------- */
+
+enum {
+	OUTPUT_LIMIT = 10000, /* bytes of text of one output */
+	MOST_OUTPUTS = 100,   /* of a cell */
+	MOST_PICTURES = 20,
+	PICTURES_LIMIT = 8 << 20, /* bytes of base64 */
+};
+
+struct shower {
+	struct notebook_view *view;
+	struct json_out object; /* writes view->cells */
+	size_t text_bytes;      /* of all cells so far */
+};
+
+void notebook_view_release(struct notebook_view *view)
+{
+	read_blocks_release(&view->blocks);
+	buf_release(&view->cells);
+}
+
+/* ---- texts ---- */
+
+/* Colours of a terminal say nothing to the model. ESC [ ... letter. */
+static void add_plain(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] != '\x1b') {
+			buf_addch(out, text.p[i]);
+			continue;
+		}
+		if (i + 1 < text.n && text.p[i + 1] == '[')
+			for (i += 2; i < text.n && (text.p[i] < '@' || text.p[i] > '~'); i++)
+				;
+	}
+}
+
+static void add_cut(struct buf *out, struct str text, size_t limit)
+{
+	struct str head = utf8_cut(text, limit);
+
+	buf_add(out, head.p, head.n);
+	if (head.n < text.n)
+		buf_addf(out, "\n[%zu more bytes were left out]", text.n - head.n);
+}
+
+static void show_text(struct shower *s, struct str type, struct str text)
+{
+	AUTO_BUF struct buf plain = { 0 };
+	AUTO_BUF struct buf shown = { 0 };
+	AUTO_BUF struct buf tagged = { 0 };
+
+	add_plain(&plain, text);
+	add_cut(&shown, buf_str(&plain), OUTPUT_LIMIT);
+	buf_addstr(&tagged, "<output>\n");
+	buf_add(&tagged, buf_str(&shown).p, shown.n);
+	buf_addstr(&tagged, "\n</output>");
+	read_blocks_text(&s->view->blocks, buf_str(&tagged));
+	s->text_bytes += shown.n;
+	json_open(&s->object, '{');
+	json_kstr(&s->object, "output_type", type);
+	json_kstr(&s->object, "text", buf_str(&shown));
+	json_close(&s->object);
+}
+
+/* ---- pictures ---- */
+
+/* Why it cannot be shown is said in its place. */
+static void show_picture(struct shower *s, const char *media_type, const struct json *data)
+{
+	AUTO_FITTED_IMAGE struct fitted_image image = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	struct read_blocks *blocks = &s->view->blocks;
+	struct err err = { 0 };
+
+	notebook_add_text(&text, data);
+	if (blocks->media >= MOST_PICTURES || blocks->blocks.n > PICTURES_LIMIT)
+		err_set(&err, ERR_LIMIT, "there are too many pictures; read fewer cells at once with offset and limit");
+	else if (text.n > (size_t)base64_len(IMAGE_FILE_LIMIT))
+		err_set(&err, ERR_LIMIT, "too large");
+	else if (base64_decode(&bytes, buf_str(&text), &err) == 0)
+		(void)image_fit(buf_str(&bytes), &image, &err);
+	json_open(&s->object, '{');
+	json_kcstr(&s->object, "output_type", "display_data");
+	json_kcstr(&s->object, "media_type", media_type);
+	json_close(&s->object);
+	if (err.kind)
+		read_blocks_textf(blocks, "[%s, left out: %s]", media_type, err.text);
+	else
+		read_blocks_media(blocks, "image", image_media_type(image.type), buf_str(&image.bytes), "[image]");
+}
+
+/* ---- outputs ---- */
+
+/* A value that has a picture is shown as that, else as text; other forms of it are for browsers. */
+static void show_data(struct shower *s, struct str type, const struct json *data)
+{
+	static const char *const pictures[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
+	static const char *const texts[] = { "text/plain", "text/markdown", "text/html", "image/svg+xml" };
+	AUTO_BUF struct buf text = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(pictures); i++) {
+		if (!json_get(data, pictures[i]))
+			continue;
+		show_picture(s, pictures[i], json_get(data, pictures[i]));
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(texts) && !text.n; i++)
+		notebook_add_text(&text, json_get(data, texts[i]));
+	if (text.n)
+		show_text(s, type, buf_str(&text));
+}
+
+static void show_error(struct shower *s, struct str type, const struct json *output)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const struct json *trace = json_get(output, "traceback");
+	struct str name = json_str(json_get(output, "ename"), &scratch);
+	struct str value = json_str(json_get(output, "evalue"), &scratch);
+
+	buf_addf(&text, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
+	for (const struct json *line = json_is(trace, JSON_ARRAY) ? json_first(trace) : NULL; line;
+	     line = json_next(trace, line)) {
+		struct str words = json_str(line, &scratch);
+		buf_addch(&text, '\n');
+		buf_add(&text, words.p, words.n);
+	}
+	show_text(s, type, buf_str(&text));
+}
+
+static void show_output(struct shower *s, const struct json *output)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct str type = json_str(json_get(output, "output_type"), &scratch);
+
+	if (str_is(type, "stream")) {
+		notebook_add_text(&text, json_get(output, "text"));
+		show_text(s, type, buf_str(&text));
+	} else if (str_is(type, "error")) {
+		show_error(s, type, output);
+	} else {
+		show_data(s, type, json_get(output, "data"));
+	}
+}
+
+static void show_outputs(struct shower *s, const struct json *outputs)
+{
+	const struct json *list = json_is(outputs, JSON_ARRAY) ? json_first(outputs) : NULL;
+	size_t count = 0;
+
+	json_key(&s->object, "outputs");
+	json_open(&s->object, '[');
+	for (const struct json *o = list; o && count < MOST_OUTPUTS && s->text_bytes <= s->view->cap_bytes; count++) {
+		show_output(s, o);
+		o = json_next(outputs, o);
+	}
+	json_close(&s->object);
+	if (list && outputs->count > count)
+		read_blocks_textf(&s->view->blocks, "[%zu more outputs were left out]", outputs->count - count);
+}
+
+/* ---- cells ---- */
+
+static void put_cell(struct shower *s, const struct json *cell, struct str name, struct str type, struct str source)
+{
+	json_open(&s->object, '{');
+	json_kstr(&s->object, "cell_id", name);
+	json_kstr(&s->object, "cellType", type);
+	json_kstr(&s->object, "source", source);
+	if (json_is(json_get(cell, "execution_count"), JSON_NUMBER))
+		json_kraw(&s->object, "execution_count", json_raw(json_get(cell, "execution_count")));
+}
+
+/* False: it does not fit any more. */
+static bool show_cell(struct shower *s, const struct json *cell, size_t index)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf source = { 0 };
+	AUTO_BUF struct buf name = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct str type = json_str(json_get(cell, "cell_type"), &scratch);
+
+	notebook_add_cell_name(&name, cell, index);
+	notebook_add_text(&source, json_get(cell, "source"));
+	if (s->view->shown && source.n + s->text_bytes > s->view->cap_bytes)
+		return false;
+	buf_addstr(&text, "<cell id=");
+	json_add_quoted(&text, utf8_cut(buf_str(&name), 200));
+	buf_addstr(&text, " type=");
+	json_add_quoted(&text, utf8_cut(type, 40));
+	buf_addstr(&text, ">\n");
+	add_cut(&text, buf_str(&source), s->view->cap_bytes);
+	buf_addstr(&text, "\n</cell>");
+	read_blocks_text(&s->view->blocks, buf_str(&text));
+	s->text_bytes += text.n;
+	put_cell(s, cell, buf_str(&name), type, buf_str(&source));
+	show_outputs(s, json_get(cell, "outputs"));
+	json_close(&s->object);
+	s->view->shown++;
+	return true;
+}
+
+void notebook_show(const struct notebook *n, struct notebook_view *view)
+{
+	struct shower s = { .view = view, .object = json_out(&view->cells) };
+	size_t index = 0;
+
+	view->total = n->cells->count;
+	json_open(&s.object, '[');
+	for (const struct json *c = json_first(n->cells); c && !view->cut; c = json_next(n->cells, c), index++) {
+		if (index + 1 < view->first || (view->limit && index + 1 >= view->first + view->limit))
+			continue;
+		view->cut = s.text_bytes > view->cap_bytes || !show_cell(&s, c, index);
+	}
+	json_close(&s.object);
 }

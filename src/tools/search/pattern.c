@@ -1,6 +1,183 @@
 /* SPDX-License-Identifier: MIT
  * pattern.c - a compiled search pattern: PCRE2 with its JIT compiler where there is one, and limits on its work. */
 #include "tools/search/pattern.h"
+
+/* ---- a text that every match has -------------------------------------------------------------------------------- */
+
+/* Fast search for a fixed text: two of its bytes, the rarest ones, are compared at 16 or 32 places at once,
+ * and only where both are there the whole text is. On machines without SSE2 the C library does the work. */
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+/* The commonest bytes of source text, commonest first; what is not here is rarer. */
+static const char common[] = " etaonirslcdpumfh\tg\n_y,bvwk()-.x;=\"01/>TSE*2:ACIRN'OPLDqj{}Mz3<FB4$U5";
+
+static unsigned rarity(char c)
+{
+	const char *at = c ? strchr(common, c) : NULL;
+
+	return at ? (unsigned)(at - common) : (unsigned)sizeof common;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* Text is copied, not empty */
+static void literal_init(struct literal *l, struct str text, bool nocase)
+{
+	*l = (struct literal){ .text = xstrndup(text.p, text.n), .n = text.n, .nocase = nocase };
+	for (size_t i = 0; nocase && i < l->n; i++)
+		l->text[i] = lower(l->text[i]);
+	for (size_t i = 1; i < l->n; i++)
+		if (rarity(l->text[i]) > rarity(l->text[l->rare]))
+			l->rare = i;
+	l->rare2 = l->rare ? 0 : l->n - 1;
+	for (size_t i = 0; i < l->n; i++)
+		if (i != l->rare && rarity(l->text[i]) > rarity(l->text[l->rare2]))
+			l->rare2 = i;
+}
+
+static void literal_release(struct literal *l)
+{
+	free(l->text);
+	*l = (struct literal){ 0 };
+}
+
+static bool is_here(const struct literal *l, const char *p)
+{
+	if (!l->nocase)
+		return !memcmp(p, l->text, l->n);
+	for (size_t i = 0; i < l->n; i++)
+		if (lower(p[i]) != l->text[i])
+			return false;
+	return true;
+}
+
+static const char *find_slowly(const struct literal *l, const char *p, size_t n)
+{
+	if (!l->nocase)
+		return n ? memmem(p, n, l->text, l->n) : NULL;
+	for (size_t at = 0; at + l->n <= n; at++)
+		if (is_here(l, p + at))
+			return p + at;
+	return NULL;
+}
+
+#ifdef __SSE2__
+/* Letters are compared with bit 5 set; that lets some other bytes pass, which is_here() then refuses. */
+static char case_bit(const struct literal *l, size_t at)
+{
+	return l->nocase && l->text[at] >= 'a' && l->text[at] <= 'z' ? 0x20 : 0;
+}
+
+/* Both return the place of the text, or NULL and in *at how far they came. */
+static const char *find_sse2(const struct literal *l, const char *p, size_t n, size_t *at)
+{
+	const __m128i want1 = _mm_set1_epi8(l->text[l->rare]);
+	const __m128i want2 = _mm_set1_epi8(l->text[l->rare2]);
+	const __m128i fold1 = _mm_set1_epi8(case_bit(l, l->rare));
+	const __m128i fold2 = _mm_set1_epi8(case_bit(l, l->rare2));
+
+	for (; *at + l->n + 15 <= n; *at += 16) {
+		const char *here = p + *at;
+		__m128i have1 = _mm_loadu_si128((const __m128i *)(const void *)(here + l->rare));
+		__m128i have2 = _mm_loadu_si128((const __m128i *)(const void *)(here + l->rare2));
+		__m128i same = _mm_and_si128(_mm_cmpeq_epi8(_mm_or_si128(have1, fold1), want1),
+					     _mm_cmpeq_epi8(_mm_or_si128(have2, fold2), want2));
+		for (unsigned bits = (unsigned)_mm_movemask_epi8(same); bits; bits &= bits - 1)
+			if (is_here(l, here + __builtin_ctz(bits)))
+				return here + __builtin_ctz(bits);
+	}
+	return NULL;
+}
+
+__attribute__((target("avx2"))) static const char *find_avx2(const struct literal *l, const char *p, size_t n,
+							     size_t *at)
+{
+	const __m256i want1 = _mm256_set1_epi8(l->text[l->rare]);
+	const __m256i want2 = _mm256_set1_epi8(l->text[l->rare2]);
+	const __m256i fold1 = _mm256_set1_epi8(case_bit(l, l->rare));
+	const __m256i fold2 = _mm256_set1_epi8(case_bit(l, l->rare2));
+
+	for (; *at + l->n + 31 <= n; *at += 32) {
+		const char *here = p + *at;
+		__m256i have1 = _mm256_loadu_si256((const __m256i *)(const void *)(here + l->rare));
+		__m256i have2 = _mm256_loadu_si256((const __m256i *)(const void *)(here + l->rare2));
+		__m256i same = _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_or_si256(have1, fold1), want1),
+						_mm256_cmpeq_epi8(_mm256_or_si256(have2, fold2), want2));
+		for (unsigned bits = (unsigned)_mm256_movemask_epi8(same); bits; bits &= bits - 1)
+			if (is_here(l, here + __builtin_ctz(bits)))
+				return here + __builtin_ctz(bits);
+	}
+	return NULL;
+}
+
+const char *literal_find(const struct literal *l, const char *p, size_t n)
+{
+	size_t at = 0;
+	const char *hit = __builtin_cpu_supports("avx2") ? find_avx2(l, p, n, &at) : NULL;
+
+	if (!hit)
+		hit = find_sse2(l, p, n, &at);
+	return hit || n < l->n ? hit : find_slowly(l, p + at, n - at);
+}
+
+size_t count_line_feeds(const char *p, size_t n)
+{
+	const __m128i want = _mm_set1_epi8('\n');
+	const __m128i zero = _mm_setzero_si128();
+	size_t count = 0;
+	size_t at = 0;
+
+	while (at + 16 <= n) {
+		/* Sixteen counters of one byte: they must be added up before one of them can overflow. */
+		__m128i counts = zero;
+		for (size_t end = MIN(n, at + 255 * 16); at + 16 <= end; at += 16) {
+			__m128i have = _mm_loadu_si128((const __m128i *)(const void *)(p + at));
+			counts = _mm_sub_epi8(counts, _mm_cmpeq_epi8(have, want));
+		}
+		__m128i sums = _mm_sad_epu8(counts, zero);
+		count += (size_t)_mm_cvtsi128_si64(sums) + (size_t)_mm_cvtsi128_si64(_mm_srli_si128(sums, 8));
+	}
+	for (; at < n; at++)
+		count += p[at] == '\n';
+	return count;
+}
+#else
+const char *literal_find(const struct literal *l, const char *p, size_t n)
+{
+	return find_slowly(l, p, n);
+}
+
+size_t count_line_feeds(const char *p, size_t n)
+{
+	size_t count = 0;
+
+	for (size_t at = 0; at < n; at++)
+		count += p[at] == '\n';
+	return count;
+}
+#endif
+
+const char *find_non_ascii(const char *p, const char *end)
+{
+	for (; end - p >= 32; p += 32) {
+		uint64_t words[4];
+		memcpy(words, p, sizeof words);
+		if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+			break;
+	}
+	while (p < end && !(*p & 0x80))
+		p++;
+	return p;
+}
+
+/* ---- patterns --------------------------------------------------------------------------------------------------- */
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 

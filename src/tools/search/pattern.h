@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: MIT
  * pattern.h - a compiled search pattern, shared by all threads of a search, and what each thread needs to use it. */
 #pragma once
-#include "tools/search/literal.h"
+#include "lib/base/base.h"
+#include "lib/base/str.h"
 #include "tools/search/regex_translate.h"
+
+/* ---- a text that every match has -------------------------------------------------------------------------------- */
+
+struct literal {
+	char *text; /* owned; lower case when nocase */
+	size_t n;
+	bool nocase;
+	size_t rare, rare2; /* places in text of the two bytes that are least likely in source text */
+};
+
+const char *literal_find(const struct literal *l, const char *p, size_t n); /* the first one, or NULL */
+
+size_t count_line_feeds(const char *p, size_t n);
+const char *find_non_ascii(const char *p, const char *end); /* the first such byte, or end */
+
+/* ---- patterns --------------------------------------------------------------------------------------------------- */
 
 struct pcre2_real_code_8;
 

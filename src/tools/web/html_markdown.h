@@ -14,3 +14,7 @@ struct html_page {
 
 /* Appends. A page that was not read to its end says so in its last line. */
 int html_to_markdown(const struct html_page *page, struct buf *out, struct err *err);
+
+/* The number of an element that becomes something; -1: one whose text is all there is to it. name: lower case. */
+enum { HTML_ELEMENTS_MAX = 64 };
+int html_element_find(struct str name);

@@ -2,6 +2,7 @@
  * html_parse.h - a page as a run of events. No tree is built, so depth costs nothing but time, and time is limited. */
 #pragma once
 #include <stdatomic.h>
+#include "lib/base/buf.h"
 #include "lib/base/str.h"
 
 /* Every begin has its end, also where the page forgets it. Slices are borrowed until return. */
@@ -20,6 +21,14 @@ struct html_limits {
 
 enum html_end { HTML_END, HTML_FULL, HTML_TOO_DEEP, HTML_TOO_SLOW, HTML_STOPPED };
 
-/* page: clean (html_clean.h). *ret_end says whether all of it was read. -ERR_NOT_FOUND: libxml2 is not installed. */
+/* page: clean (html_clean()). *ret_end says whether all of it was read. -ERR_NOT_FOUND: libxml2 is not installed. */
 int html_parse(struct str page, const struct html_limits *limits, const struct html_handlers *handlers, void *data,
 	       enum html_end *ret_end, struct err *err);
+
+/* ---- cleaning --------------------------------------------------------------------------------------------------- */
+
+/* A page in plain words: its tags without what nobody looks at, no comments, no scripts. The parser behind it
+ * repairs structure in a time that an author of thousands of attributes or wrong ends could choose; it never gets them. */
+
+/* Appends. Takes time and room in proportion to the page. page: valid UTF-8. NUL becomes a blank, other control characters go. */
+void html_clean(struct str page, struct buf *out);

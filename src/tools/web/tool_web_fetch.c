@@ -9,17 +9,213 @@
  *
  * Whatever happens in GET, READ or ASK, a cancel too, comes back in one callback, and each of them ends the call or goes to
  * the next state. */
-#include "tools/files/file_tool.h"
-#include "lib/base/utf8.h"
-#include "lib/json/json_write.h"
-#include "lib/io/address.h"
-#include "lib/io/url.h"
 #include "core/tool/tool_job.h"
 #include "core/tool/tool_list.h"
+#include "lib/base/base.h"
+#include "lib/base/utf8.h"
+#include "lib/io/address.h"
+#include "lib/io/url.h"
+#include "lib/json/json_write.h"
+#include "tools/files/file_tool.h"
 #include "tools/web/web_access.h"
-#include "tools/web/web_get.h"
 #include "tools/web/web_page.h"
-#include "tools/web/web_status.h"
+#include "tools/web/web.h"
+
+enum { WEB_GET_LIMIT_BYTES = 10 << 20 }; /* of an answer, unpacked */
+
+/* Zeroed but for done: ready for web_get_start, and again after each done. */
+struct web_get {
+	void (*done)(struct web_get *g); /* exactly once after a start, from the loop */
+	/* what came; valid from done on */
+	int status;
+	struct buf type, location; /* values of headers; empty: there was none */
+	struct buf body;
+	enum err_kind failure; /* 0: there is an answer, whatever its status */
+	char why[240];
+	/* its own */
+	struct loop *loop;
+	struct http_req *req;
+	struct timer limit;
+	bool late;
+};
+
+/* ---- what a status means ---------------------------------------------------------------------------------------- */
+
+static const struct {
+	int status;
+	const char *text;
+} words[] = {
+	{ 200, "OK" },
+	{ 201, "Created" },
+	{ 202, "Accepted" },
+	{ 203, "Non-Authoritative Information" },
+	{ 204, "No Content" },
+	{ 206, "Partial Content" },
+	{ 301, "Moved Permanently" },
+	{ 302, "Found" },
+	{ 303, "See Other" },
+	{ 304, "Not Modified" },
+	{ 307, "Temporary Redirect" },
+	{ 308, "Permanent Redirect" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 402, "Payment Required" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 406, "Not Acceptable" },
+	{ 408, "Request Timeout" },
+	{ 410, "Gone" },
+	{ 418, "I'm a teapot" },
+	{ 429, "Too Many Requests" },
+	{ 451, "Unavailable For Legal Reasons" },
+	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
+	{ 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" },
+	{ 504, "Gateway Timeout" },
+};
+
+/* "Not Found"; "" if it is not known */
+static const char *web_status_text(int status)
+{
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (words[i].status == status)
+			return words[i].text;
+	return "";
+}
+
+/* The page is somewhere else. */
+static bool web_status_moves(int status)
+{
+	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+/* ---- one request ------------------------------------------------------------------------------------------------ */
+
+enum { STALL_MS = 20000, HEADER_VALUE_LIMIT = 8192 };
+
+static void keep(struct buf *out, struct str value)
+{
+	buf_clear(out);
+	buf_add(out, value.p, MIN(value.n, (size_t)HEADER_VALUE_LIMIT));
+}
+
+static void on_header(struct http_req *r, struct str name, struct str value)
+{
+	struct web_get *g = http_data(r);
+
+	if (str_is_nocase(name, "content-type"))
+		keep(&g->type, value);
+	else if (str_is_nocase(name, "location"))
+		keep(&g->location, value);
+}
+
+static void on_head(struct http_req *r, int status)
+{
+	struct web_get *g = http_data(r);
+
+	g->status = status;
+}
+
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct web_get *g = http_data(r);
+
+	buf_add(&g->body, p, n);
+	return true;
+}
+
+static enum err_kind kind_of(enum http_error error)
+{
+	switch (error) {
+	case HTTP_OK:
+		return 0;
+	case HTTP_TOO_LARGE:
+		return ERR_LIMIT;
+	case HTTP_DENIED:
+		return ERR_DENIED;
+	case HTTP_STALLED:
+		return ERR_TIMEOUT;
+	case HTTP_CANCELLED:
+		return ERR_CANCELLED;
+	default:
+		return ERR_IO;
+	}
+}
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct web_get *g = http_data(r);
+
+	g->req = NULL;
+	timer_stop(g->loop, &g->limit);
+	g->failure = g->late ? ERR_TIMEOUT : kind_of(error);
+	snprintf(g->why, sizeof g->why, "%s", g->late ? "it took too long" : text);
+	g->done(g);
+}
+
+static void on_limit(struct timer *timer)
+{
+	struct web_get *g = CONTAINER_OF(timer, struct web_get, limit);
+
+	g->late = true;
+	http_cancel(g->req);
+}
+
+/* Not while it runs */
+static void web_get_release(struct web_get *g)
+{
+	buf_release(&g->type);
+	buf_release(&g->location);
+	buf_release(&g->body);
+	*g = (struct web_get){ .done = g->done };
+}
+
+/* refused: kinds of addresses (lib/io/address.h). -ERR_DENIED: the host itself is one of them. */
+static int web_get_start(struct web_get *g, struct web *web, const char *url, unsigned refused, uint64_t limit_ms,
+			 struct err *err)
+{
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	static const char *const headers[] = { "Accept: text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5",
+					       NULL };
+	struct http_request request = { .method = "GET",
+					.url = url,
+					.headers = headers,
+					.stall_ms = MIN(limit_ms, (uint64_t)STALL_MS),
+					.limit_bytes = WEB_GET_LIMIT_BYTES,
+					.unpacks = true,
+					.refused = refused };
+
+	web_get_release(g);
+	g->loop = web->loop;
+	int rc = http_start(web->http, &request, &handlers, g, &g->req, err);
+	if (rc < 0)
+		return rc;
+	g->limit.fire = on_limit;
+	timer_start(g->loop, &g->limit, limit_ms);
+	return 0;
+}
+
+/* A request: done still comes. Also when nothing runs */
+static void web_get_cancel(struct web_get *g)
+{
+	if (g->req)
+		http_cancel(g->req);
+}
+
+/* ---- the tool --------------------------------------------------------------------------------------------------- */
+
+/* WebFetch: reads a page and lets a small model answer a prompt about it.
+ *
+ *     start -> GET -> READ -> ASK -> end        a page
+ *       |       |^     |
+ *       |       ++     +--> end                 a file, an empty page, no model
+ *       |       redirect on the same host
+ *       +-----> ASK                             read a short while ago
+ *
+ * Whatever happens in GET, READ or ASK, a cancel too, comes back in one callback, and each of them ends the call or goes to
+ * the next state. */
 
 static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);

@@ -2,6 +2,101 @@
  * web.c - what the tools of the web share. */
 #include "tools/web/web.h"
 
+/* ---- pages that were fetched a moment ago ----------------------------------------------------------------------- */
+
+enum { MOST_PAGES = 128, MOST_BYTES = 16 << 20 };
+
+struct web_entry {
+	struct web_entry *older, *newer;
+	struct web_cached page; /* of the texts below */
+	char *key, *url, *text;
+};
+
+static size_t cost_of(const char *key, const struct web_cached *page)
+{
+	return sizeof(struct web_entry) + strlen(key) + strlen(page->url) + page->text.n;
+}
+
+static void unlink_entry(struct web_cache *c, struct web_entry *e)
+{
+	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+	*(e->newer ? &e->newer->older : &c->newest) = e->older;
+}
+
+static void link_newest(struct web_cache *c, struct web_entry *e)
+{
+	e->older = c->newest;
+	e->newer = NULL;
+	*(c->newest ? &c->newest->newer : &c->oldest) = e;
+	c->newest = e;
+}
+
+static void drop(struct web_cache *c, struct web_entry *e)
+{
+	unlink_entry(c, e);
+	map_remove(&c->pages, str_from(e->key));
+	c->held_bytes -= cost_of(e->key, &e->page);
+	free(e->key);
+	free(e->url);
+	free(e->text);
+	free(e);
+}
+
+const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uint64_t now_ms)
+{
+	struct web_entry *e = map_get(&c->pages, str_from(key));
+
+	if (!e)
+		return NULL;
+	if (e->page.until_ms <= now_ms) {
+		drop(c, e);
+		return NULL;
+	}
+	unlink_entry(c, e);
+	link_newest(c, e);
+	return &e->page;
+}
+
+static struct web_entry *copy_of(const char *key, const struct web_cached *page)
+{
+	struct web_entry *e = xcalloc(1, sizeof *e);
+
+	e->key = xstrdup(key);
+	e->url = xstrdup(page->url);
+	e->text = xstrndup(page->text.p, page->text.n);
+	e->page = *page;
+	e->page.url = e->url;
+	e->page.text.p = e->text;
+	return e;
+}
+
+void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page)
+{
+	struct web_entry *old = map_get(&c->pages, str_from(key));
+	size_t cost = cost_of(key, page);
+
+	if (old)
+		drop(c, old);
+	if (cost > MOST_BYTES)
+		return;
+	struct web_entry *e = copy_of(key, page);
+	map_set(&c->pages, str_from(e->key), e);
+	link_newest(c, e);
+	c->held_bytes += cost;
+	while (c->pages.count > MOST_PAGES || c->held_bytes > MOST_BYTES)
+		drop(c, c->oldest);
+}
+
+void web_cache_release(struct web_cache *c)
+{
+	while (c->oldest)
+		drop(c, c->oldest);
+	map_release(&c->pages);
+	*c = (struct web_cache){ 0 };
+}
+
+/* ---- the way to pages and searches ------------------------------------------------------------------------------ */
+
 struct web *web_new(struct loop *loop)
 {
 	struct http_options options = { .user_agent = "cadre/" CADRE_VERSION " (a user's agent reads a page)" };

@@ -2,9 +2,39 @@
  * web.h - what the tools of the web share in a runtime: a client of their own, so that no connection of theirs is one of the
  * model's; the pages of the last minutes; and the way to a model (docs/internals/web.md). */
 #pragma once
-#include "lib/io/http.h"
 #include "core/tool/tool.h"
-#include "tools/web/web_cache.h"
+#include "lib/base/map.h"
+#include "lib/io/http.h"
+
+/* ---- pages that were fetched a moment ago ----------------------------------------------------------------------- */
+
+struct web_entry;
+
+struct web_cached {
+	const char *url; /* where the page was found in the end */
+	struct str text;
+	uint64_t bytes; /* that the server sent */
+	int status;
+	uint64_t until_ms; /* of the loop's clock */
+};
+
+/* Zeroed: empty */
+struct web_cache {
+	struct map pages; /* key -> struct web_entry */
+	struct web_entry *oldest, *newest;
+	size_t held_bytes;
+};
+
+/* NULL: it is not there, or too old. Borrowed until the next put or release. */
+const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uint64_t now_ms);
+/* Copies all texts; one with the same key is replaced. A page that is too large for the cache is not kept. */
+void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page);
+void web_cache_release(struct web_cache *c);
+
+/* ---- the way to pages and searches ------------------------------------------------------------------------------ */
+
+/* What the tools of the web share in a runtime: a client of their own, so that no connection of theirs is one of the
+ * model's; the pages of the last minutes; and the way to a model (docs/internals/web.md). */
 
 /* One question of a tool to a model, beside the conversation. The tool owns it and keeps it until done. */
 struct web_question {

@@ -1,8 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * web_access.h - where a call may go: which addresses it may connect to, and whether it may follow an answer elsewhere. */
+ * web_access.h - addresses, and where a call may go. */
 #pragma once
 #include "core/tool/tool.h"
-#include "tools/web/web_url.h"
+#include "lib/base/arena.h"
+
+/* ---- addresses -------------------------------------------------------------------------------------------------- */
+
+struct web_url {
+	const char *text; /* normal, without the part behind # */
+	const char *host; /* lower case, without a dot at the end */
+	const char *port;
+	bool https;
+};
+
+/* http and https, without a user name. Texts are in the arena. A host that programs could read differently (an escape, an
+ * address in a form of its own, letters outside ASCII) is refused: what rules say about it would mean nothing. */
+int web_url_parse(struct arena *a, struct str text, struct web_url *ret_url, struct err *err);
+void web_url_upgrade(struct arena *a,
+		     struct web_url *url); /* https in place of http, on its own port if there is one */
+/* A host that is on this machine or its network by its name or number alone. */
+bool web_url_is_local(const struct web_url *url);
+
+/* ---- where a call may go ---------------------------------------------------------------------------------------- */
 
 /* Kinds of addresses (lib/io/address.h) that must not be connected to. All that is not public, unless a setting of the user
  * opens it or an allow rule names the host: a number or localhost is opened as what it is, any other name as far as

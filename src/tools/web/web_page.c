@@ -1,9 +1,181 @@
 /* SPDX-License-Identifier: MIT
  * web_page.c - what a server sent, by its type: HTML, other text, or a file. */
 #include "tools/web/web_page.h"
+#include <errno.h>
+#include <iconv.h>
+#include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "tools/web/html_markdown.h"
-#include "tools/web/web_charset.h"
+
+/* ---- charsets --------------------------------------------------------------------------------------------------- */
+
+/* Text of a server as UTF-8. Only encodings of this table are used: the name comes from the server, and the
+ * C library knows some that a stranger must not choose. */
+
+enum { META_WITHIN_BYTES = 4096, PIECE_BYTES = 16 << 10 };
+
+/* Names that pages use, as browsers understand them: the older standards mean their supersets on Windows. */
+static const struct {
+	const char *label, *encoding;
+} encodings[] = {
+	{ "utf-8", "UTF-8" },
+	{ "utf8", "UTF-8" },
+	{ "us-ascii", "CP1252" },
+	{ "ascii", "CP1252" },
+	{ "iso-8859-1", "CP1252" },
+	{ "iso8859-1", "CP1252" },
+	{ "latin1", "CP1252" },
+	{ "windows-1252", "CP1252" },
+	{ "cp1252", "CP1252" },
+	{ "windows-1250", "CP1250" },
+	{ "windows-1251", "CP1251" },
+	{ "cp1251", "CP1251" },
+	{ "windows-1253", "CP1253" },
+	{ "windows-1254", "CP1254" },
+	{ "iso-8859-9", "CP1254" },
+	{ "windows-1255", "CP1255" },
+	{ "windows-1256", "CP1256" },
+	{ "windows-1257", "CP1257" },
+	{ "windows-1258", "CP1258" },
+	{ "iso-8859-2", "ISO-8859-2" },
+	{ "iso-8859-5", "ISO-8859-5" },
+	{ "iso-8859-7", "ISO-8859-7" },
+	{ "iso-8859-8", "ISO-8859-8" },
+	{ "iso-8859-15", "ISO-8859-15" },
+	{ "koi8-r", "KOI8-R" },
+	{ "koi8-u", "KOI8-U" },
+	{ "gb2312", "GB18030" },
+	{ "gbk", "GB18030" },
+	{ "gb18030", "GB18030" },
+	{ "big5", "BIG5-HKSCS" },
+	{ "euc-jp", "EUC-JP" },
+	{ "shift_jis", "CP932" },
+	{ "sjis", "CP932" },
+	{ "euc-kr", "CP949" },
+	{ "utf-16", "UTF-16LE" },
+	{ "utf-16le", "UTF-16LE" },
+	{ "utf-16be", "UTF-16BE" },
+};
+
+/* NULL: not one of ours. */
+static const char *find_encoding(struct str label)
+{
+	for (size_t i = 0; i < COUNT_OF(encodings); i++)
+		if (str_is_nocase(str_trim(label), encodings[i].label))
+			return encodings[i].encoding;
+	return NULL;
+}
+
+static bool is_utf16(const char *encoding)
+{
+	return !strncmp(encoding, "UTF-16", 6);
+}
+
+static const char *take_mark(struct str *bytes)
+{
+	static const struct {
+		struct str mark;
+		const char *encoding;
+	} marks[] = { { { "\xef\xbb\xbf", 3 }, "UTF-8" },
+		      { { "\xff\xfe", 2 }, "UTF-16LE" },
+		      { { "\xfe\xff", 2 }, "UTF-16BE" } };
+
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
+		if (!str_starts(*bytes, marks[i].mark))
+			continue;
+		*bytes = (struct str){ bytes->p + marks[i].mark.n, bytes->n - marks[i].mark.n };
+		return marks[i].encoding;
+	}
+	return NULL;
+}
+
+static struct str behind(struct str text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= text.n; i++)
+		if (!strncasecmp(text.p + i, word, n))
+			return (struct str){ text.p + i + n, text.n - i - n };
+	return (struct str){ 0 };
+}
+
+/* <meta charset="x"> or <meta ... content="text/html; charset=x"> near the beginning. A page that can be read so far is not
+ * in UTF-16, whatever it says. */
+static const char *find_meta(struct str bytes)
+{
+	struct str rest = { bytes.p, MIN(bytes.n, (size_t)META_WITHIN_BYTES) };
+
+	while ((rest = behind(rest, "<meta")).p) {
+		struct str tag = rest;
+		struct str name = behind(str_cut(&tag, '>'), "charset");
+		while (name.n && char_in(name.p[0], "= \t\r\n\"'"))
+			name = (struct str){ name.p + 1, name.n - 1 };
+		size_t n = 0;
+		while (n < name.n && !char_in(name.p[n], "\"'; \t\r\n/"))
+			n++;
+		const char *encoding = n ? find_encoding((struct str){ name.p, n }) : NULL;
+		if (encoding)
+			return is_utf16(encoding) ? "UTF-8" : encoding;
+	}
+	return NULL;
+}
+
+/* Some encodings hold a character back until the next one shows whether both are one. */
+static void add_held_back(iconv_t how, struct buf *out)
+{
+	char piece[64];
+	char *to = piece;
+	size_t room = sizeof piece;
+
+	(void)iconv(how, NULL, NULL, &to, &room);
+	buf_add(out, piece, sizeof piece - room);
+}
+
+/* unit: bytes that are skipped where nothing can be made of them */
+static void convert(iconv_t how, size_t unit, struct str bytes, size_t limit_bytes, struct buf *out)
+{
+	char *in = (char *)(uintptr_t)bytes.p; /* iconv does not write there */
+	size_t left = bytes.n;
+	size_t from = out->n;
+
+	while (left && out->n - from < limit_bytes) {
+		char piece[PIECE_BYTES];
+		char *to = piece;
+		size_t room = sizeof piece;
+		size_t rc = iconv(how, &in, &left, &to, &room);
+		buf_add(out, piece, sizeof piece - room);
+		if (rc != (size_t)-1 || errno == E2BIG)
+			continue;
+		add_held_back(how, out);
+		buf_addstr(out, "\xef\xbf\xbd");
+		in += MIN(left, unit);
+		left -= MIN(left, unit);
+	}
+	add_held_back(how, out);
+}
+
+void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit_bytes, struct buf *out)
+{
+	const char *encoding = take_mark(&bytes);
+	size_t from = out->n;
+
+	if (!encoding)
+		encoding = find_encoding(charset);
+	if (!encoding && is_html)
+		encoding = find_meta(bytes);
+	if (!encoding)
+		encoding = utf8_valid(bytes) ? "UTF-8" : "CP1252";
+	iconv_t how = strcmp(encoding, "UTF-8") ? iconv_open("UTF-8", encoding) : (iconv_t)-1;
+	if (how == (iconv_t)-1) { /* also where the system lacks the encoding */
+		utf8_add_repaired(out, utf8_cut(bytes, limit_bytes));
+	} else {
+		convert(how, is_utf16(encoding) ? 2 : 1, bytes, limit_bytes, out);
+		iconv_close(how);
+	}
+	out->n = from + utf8_cut((struct str){ out->p + from, out->n - from }, limit_bytes).n;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------------------ */
 
 enum { LOOKED_AT_BYTES = 4096, DECODED_LIMIT_BYTES = 16 << 20, TIME_LIMIT_MS = 2000 };
 

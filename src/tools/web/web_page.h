@@ -4,6 +4,15 @@
 #include <stdatomic.h>
 #include "lib/base/buf.h"
 
+/* ---- charsets --------------------------------------------------------------------------------------------------- */
+
+/* Appends at most limit_bytes. What decides, the first that says something: a byte order mark, charset (of the Content-Type;
+ * may be empty), the page itself if it is HTML, and the bytes: UTF-8 if they are valid, else windows-1252. Bytes that mean
+ * nothing become U+FFFD. */
+void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit_bytes, struct buf *out);
+
+/* ---- pages ------------------------------------------------------------------------------------------------------ */
+
 enum { WEB_PAGE_LIMIT_BYTES = 1 << 20 }; /* of the text */
 
 struct web_source {

@@ -3,7 +3,7 @@
 #include "picture.h"
 #include <zlib.h>
 #include "unit.h"
-#include "tools/media/image_codec.h"
+#include "tools/media/image.h"
 
 static void add_big32(struct buf *out, uint32_t v)
 {

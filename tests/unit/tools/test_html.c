@@ -3,9 +3,9 @@
 #include "unit.h"
 #include "lib/base/utf8.h"
 #include "tests.h"
-#include "tools/web/html_clean.h"
+#include "tools/web/html_parse.h"
 #include "tools/web/html_markdown.h"
-#include "tools/web/web_charset.h"
+#include "tools/web/web_page.h"
 
 enum { LIMIT_MS = 20000 };
 

@@ -4,7 +4,7 @@
 #include "lib/base/base64.h"
 #include "picture.h"
 #include "tests.h"
-#include "tools/media/image_fit.h"
+#include "tools/media/image.h"
 
 /* Made only here: a JPEG of one segment that says 16 x 8, and a scan. */
 static const char jpeg[] =

@@ -5,7 +5,7 @@
 #include "picture.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/media/notebook_change.h"
+#include "tools/media/notebook.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

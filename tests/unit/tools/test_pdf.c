@@ -5,7 +5,7 @@
 #include "lib/io/spawn.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/media/pdf_pages.h"
+#include "tools/media/pdf.h"
 
 /* A box with child processes */
 struct pdf_box {

@@ -8,7 +8,6 @@
 #include "tools/web/web.h"
 #include "tools/web/web_access.h"
 #include "tools/web/web_page.h"
-#include "tools/web/web_url.h"
 
 /* A model that answers with the next turn of the loop, or when it is cancelled */
 struct stage {

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT
+ * image.c - images: what their first bytes say, decoding and encoding, and how they fit into a request. */
+#include "tools/media/image.h"
+#include <gd.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <zlib.h>
+#include "lib/base/base64.h"
+#include "lib/base/library.h"
+
+/* ---- headers: type and size before anything is decoded ---------------------------------------------------------- */
+
+/* The outer structure of PNG, JPEG, GIF and WebP files. A reader that runs past the end fails; nothing here
+ * allocates. */
+
+/* What is left of the file */
+struct scan {
+	const unsigned char *p;
+	size_t n;
+};
+
+static bool skip(struct scan *s, size_t n)
+{
+	if (s->n < n)
+		return false;
+	s->p += n;
+	s->n -= n;
+	return true;
+}
+
+static uint32_t big16(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static uint32_t big32(const unsigned char *p)
+{
+	return big16(p) << 16 | big16(p + 2);
+}
+
+static uint32_t little16(const unsigned char *p)
+{
+	return (uint32_t)p[1] << 8 | p[0];
+}
+
+static uint32_t little24(const unsigned char *p)
+{
+	return (uint32_t)p[2] << 16 | little16(p);
+}
+
+static uint32_t little32(const unsigned char *p)
+{
+	return little16(p + 2) << 16 | little16(p);
+}
+
+/* ---- PNG: a signature, then chunks: length, name, data, CRC ---- */
+
+enum { PNG_SIGNATURE_LEN = 8, CHUNK_FRAME = 12 };
+
+static bool read_png(struct scan s, struct image_head *h)
+{
+	if (!skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
+		return false;
+	h->width = big32(s.p + 8);
+	h->height = big32(s.p + 12);
+	while (s.n >= CHUNK_FRAME) {
+		size_t n = big32(s.p);
+		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != big32(s.p + 8 + n))
+			return false;
+		h->moves = h->moves || !memcmp(s.p + 4, "acTL", 4);
+		if (!memcmp(s.p + 4, "IEND", 4))
+			return true;
+		(void)skip(&s, n + CHUNK_FRAME);
+	}
+	return false;
+}
+
+/* ---- JPEG: segments FF xx with a length, up to the compressed data, which ends with FF D9 ---- */
+
+static bool has_size(unsigned char marker)
+{
+	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+/* EXIF is a TIFF directory in a segment: "Exif", byte order, place of the directory, entries of 12 bytes. */
+enum { EXIF_HEAD = 6, EXIF_ENTRY = 12, EXIF_ORIENTATION = 0x0112 };
+
+static uint8_t orientation_of(struct scan s)
+{
+	if (s.n < EXIF_HEAD + 8 || memcmp(s.p, "Exif\0\0", EXIF_HEAD) != 0)
+		return 0;
+	(void)skip(&s, EXIF_HEAD);
+	bool is_big = s.p[0] == 'M';
+	uint32_t (*number16)(const unsigned char *) = is_big ? big16 : little16;
+	if (!skip(&s, is_big ? big32(s.p + 4) : little32(s.p + 4)) || s.n < 2)
+		return 0;
+	uint32_t count = number16(s.p);
+	for ((void)skip(&s, 2); count && s.n >= EXIF_ENTRY; count--, (void)skip(&s, EXIF_ENTRY))
+		if (number16(s.p) == EXIF_ORIENTATION)
+			return number16(s.p + 8) <= 8 ? (uint8_t)number16(s.p + 8) : 0;
+	return 0;
+}
+
+/* Bytes may follow the end: cameras write a second, smaller picture there. */
+static bool has_end(struct scan s)
+{
+	for (const unsigned char *p; s.n > 1 && (p = memchr(s.p, 0xff, s.n - 1)); skip(&s, (size_t)(p - s.p) + 1))
+		if (p[1] == 0xd9)
+			return true;
+	return false;
+}
+
+static bool read_jpeg(struct scan s, struct image_head *h)
+{
+	if (!skip(&s, 2))
+		return false;
+	while (s.n >= 4 && s.p[0] == 0xff) {
+		unsigned char marker = s.p[1];
+		if (marker == 0xff) { /* padding */
+			(void)skip(&s, 1);
+			continue;
+		}
+		size_t n = big16(s.p + 2);
+		if (marker == 0xda)
+			return h->width && has_end(s);
+		if (n < 2 || s.n < n + 2)
+			return false;
+		if (marker == 0xe1 && !h->held)
+			h->held = orientation_of((struct scan){ s.p + 4, n - 2 });
+		if (has_size(marker) && n >= 8) {
+			h->height = big16(s.p + 5);
+			h->width = big16(s.p + 7);
+		}
+		(void)skip(&s, n + 2);
+	}
+	return false;
+}
+
+/* ---- GIF: a screen, then pictures and extensions as runs of blocks, then a semicolon ---- */
+
+static bool skip_blocks(struct scan *s)
+{
+	while (s->n && s->p[0])
+		if (!skip(s, (size_t)s->p[0] + 1))
+			return false;
+	return skip(s, 1);
+}
+
+static size_t color_table_len(unsigned char flags)
+{
+	return flags & 0x80 ? (size_t)3 << ((flags & 7) + 1) : 0;
+}
+
+static bool skip_picture(struct scan *s)
+{
+	return s->n >= 10 && skip(s, 10 + color_table_len(s->p[9])) && skip(s, 1) && skip_blocks(s);
+}
+
+static bool read_gif(struct scan s, struct image_head *h)
+{
+	size_t pictures = 0;
+
+	if (s.n < 13)
+		return false;
+	h->width = little16(s.p + 6);
+	h->height = little16(s.p + 8);
+	if (!skip(&s, 13 + color_table_len(s.p[10])))
+		return false;
+	while (s.n && s.p[0] != ';') {
+		bool is_picture = s.p[0] == ',';
+		pictures += is_picture;
+		if (!is_picture && s.p[0] != '!')
+			return false;
+		if (!(is_picture ? skip_picture(&s) : skip(&s, 2) && skip_blocks(&s)))
+			return false;
+	}
+	h->moves = pictures > 1;
+	return s.n && pictures;
+}
+
+/* ---- WebP: a RIFF file whose first chunk says what it is ---- */
+
+enum { RIFF_HEAD = 12, WEBP_FIRST = 30 };
+
+static bool read_webp(struct scan s, struct image_head *h)
+{
+	if (s.n < WEBP_FIRST || little32(s.p + 4) > s.n - 8)
+		return false;
+	const unsigned char *data = s.p + RIFF_HEAD + 8;
+	if (!memcmp(s.p + RIFF_HEAD, "VP8X", 4)) {
+		h->moves = data[0] & 2;
+		h->width = little24(data + 4) + 1;
+		h->height = little24(data + 7) + 1;
+	} else if (!memcmp(s.p + RIFF_HEAD, "VP8L", 4) && data[0] == 0x2f) {
+		uint32_t bits = little32(data + 1);
+		h->width = (bits & 0x3fff) + 1;
+		h->height = (bits >> 14 & 0x3fff) + 1;
+	} else if (!memcmp(s.p + RIFF_HEAD, "VP8 ", 4)) {
+		h->width = little16(data + 6) & 0x3fff;
+		h->height = little16(data + 8) & 0x3fff;
+	}
+	return h->width != 0;
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+	const char *name, *media_type;
+	bool (*read)(struct scan s, struct image_head *h);
+} types[] = {
+	[IMAGE_PNG] = { "PNG", "image/png", read_png },
+	[IMAGE_JPEG] = { "JPEG", "image/jpeg", read_jpeg },
+	[IMAGE_GIF] = { "GIF", "image/gif", read_gif },
+	[IMAGE_WEBP] = { "WebP", "image/webp", read_webp },
+};
+
+enum image_type image_type_of(struct str head)
+{
+	if (str_starts(head, STR("\x89PNG\r\n\x1a\n")))
+		return IMAGE_PNG;
+	if (str_starts(head, STR("\xff\xd8\xff")))
+		return IMAGE_JPEG;
+	if (str_starts(head, STR("GIF87a")) || str_starts(head, STR("GIF89a")))
+		return IMAGE_GIF;
+	if (str_starts(head, STR("RIFF")) && head.n >= RIFF_HEAD && !memcmp(head.p + 8, "WEBP", 4))
+		return IMAGE_WEBP;
+	return IMAGE_NONE;
+}
+
+const char *image_media_type(enum image_type type)
+{
+	return types[type].media_type;
+}
+
+int image_head_read(struct str bytes, struct image_head *ret_head, struct err *err)
+{
+	struct image_head h = { .type = image_type_of(bytes) };
+	struct scan s = { (const unsigned char *)bytes.p, bytes.n };
+
+	if (!h.type)
+		return err_set(err, ERR_PARSE, "not a PNG, JPEG, GIF or WebP image");
+	if (!types[h.type].read(s, &h) || !h.width || !h.height)
+		return err_set(err, ERR_PARSE, "a damaged or incomplete %s image", types[h.type].name);
+	*ret_head = h;
+	return 0;
+}
+
+/* ---- decoding and encoding -------------------------------------------------------------------------------------- */
+
+struct gd {
+	__typeof__(gdImageCreateFromPngPtr) *from_png;
+	__typeof__(gdImageCreateFromJpegPtr) *from_jpeg;
+	__typeof__(gdImageCreateFromGifPtr) *from_gif;
+	__typeof__(gdImageCreateFromWebpPtr) *from_webp;
+	__typeof__(gdImageCreateTrueColor) *create;
+	__typeof__(gdImageDestroy) *destroy;
+	__typeof__(gdImageCopyResampled) *resample;
+	__typeof__(gdImageRotateInterpolated) *rotate;
+	__typeof__(gdImageFlipHorizontal) *mirror;
+	__typeof__(gdImageFilledRectangle) *fill;
+	__typeof__(gdImageAlphaBlending) *set_blending;
+	__typeof__(gdImageSaveAlpha) *set_save_alpha;
+	__typeof__(gdImageCopy) *copy;
+	__typeof__(gdImagePngPtr) *to_png;
+	__typeof__(gdImageJpegPtr) *to_jpeg;
+	__typeof__(gdFree) *free;
+	__typeof__(gdSetErrorMethod) *set_error_method;
+};
+
+#define SYMBOL(name, member)                        \
+	{                                           \
+#name, offsetof(struct gd, member), \
+	}
+static const struct library_symbol symbols[] = {
+	SYMBOL(gdImageCreateFromPngPtr, from_png),
+	SYMBOL(gdImageCreateFromJpegPtr, from_jpeg),
+	SYMBOL(gdImageCreateFromGifPtr, from_gif),
+	SYMBOL(gdImageCreateFromWebpPtr, from_webp),
+	SYMBOL(gdImageCreateTrueColor, create),
+	SYMBOL(gdImageDestroy, destroy),
+	SYMBOL(gdImageCopyResampled, resample),
+	SYMBOL(gdImageRotateInterpolated, rotate),
+	SYMBOL(gdImageFlipHorizontal, mirror),
+	SYMBOL(gdImageFilledRectangle, fill),
+	SYMBOL(gdImageAlphaBlending, set_blending),
+	SYMBOL(gdImageSaveAlpha, set_save_alpha),
+	SYMBOL(gdImageCopy, copy),
+	SYMBOL(gdImagePngPtr, to_png),
+	SYMBOL(gdImageJpegPtr, to_jpeg),
+	SYMBOL(gdFree, free),
+	SYMBOL(gdSetErrorMethod, set_error_method),
+};
+static const char *const files[] = { "libgd.so.3", NULL };
+static const struct library library = { files, "libgd3", symbols, COUNT_OF(symbols) };
+
+struct image_codec {
+	struct gd gd;
+	gdImagePtr image;
+};
+
+/* The turn belongs to the process, like the memory that it bounds. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+/* libgd would print to standard error. */
+static void stay_quiet(int priority, const char *format, va_list args)
+{
+	(void)priority;
+	(void)format;
+	(void)args;
+}
+
+/* Only the chunks that hold the picture: profiles and texts are compressed as well, to any size, and libpng complains about
+ * them on standard error. */
+static void add_bare_png(struct buf *out, struct str png)
+{
+	static const char *const wanted[] = { "IHDR", "PLTE", "tRNS", "IDAT", "IEND" };
+	const unsigned char *p = (const unsigned char *)png.p;
+
+	buf_reserve(out, png.n);
+	buf_add(out, png.p, 8);
+	for (size_t at = 8, n; at + 12 <= png.n; at += n) {
+		n = 12 + ((size_t)p[at] << 24 | (size_t)p[at + 1] << 16 | (size_t)p[at + 2] << 8 | p[at + 3]);
+		for (size_t i = 0; i < COUNT_OF(wanted) && n <= png.n - at; i++)
+			if (!memcmp(p + at + 4, wanted[i], 4))
+				buf_add(out, p + at, n);
+	}
+}
+
+static gdImagePtr decode(const struct gd *gd, struct str bytes, enum image_type type)
+{
+	AUTO_BUF struct buf bare = { 0 };
+	void *p = (void *)(uintptr_t)bytes.p;
+
+	switch (type) {
+	case IMAGE_PNG:
+		add_bare_png(&bare, bytes);
+		return gd->from_png((int)bare.n, bare.p);
+	case IMAGE_JPEG:
+		return gd->from_jpeg((int)bytes.n, p);
+	case IMAGE_GIF:
+		return gd->from_gif((int)bytes.n, p);
+	case IMAGE_WEBP:
+		return gd->from_webp((int)bytes.n, p);
+	default:
+		return NULL;
+	}
+}
+
+int image_codec_open(struct str bytes, const struct image_head *head, struct image_codec **ret_codec, struct err *err)
+{
+	struct gd gd;
+
+	if ((uint64_t)head->width * head->height > IMAGE_PIXEL_LIMIT || bytes.n > INT32_MAX)
+		return err_set(err, ERR_LIMIT, "%u x %u pixels are more than can be decoded here (%d million)",
+			       head->width, head->height, IMAGE_PIXEL_LIMIT / 1000000);
+	pthread_mutex_lock(&turn);
+	int rc = library_load(&library, &gd, err);
+	if (rc == 0) {
+		gd.set_error_method(stay_quiet);
+		gdImagePtr image = decode(&gd, bytes, head->type);
+		if (image) {
+			*ret_codec = xmalloc(sizeof **ret_codec);
+			**ret_codec = (struct image_codec){ gd, image };
+			return 0; /* with the turn */
+		}
+		rc = err_set(err, ERR_PARSE, "it cannot be decoded");
+	}
+	pthread_mutex_unlock(&turn);
+	return rc;
+}
+
+void image_codec_close(struct image_codec *c)
+{
+	if (!c)
+		return;
+	c->gd.destroy(c->image);
+	free(c);
+	/* An image is thousands of rows, each an allocation: the worker's heap would keep all of it. */
+	(void)malloc_trim(0);
+	pthread_mutex_unlock(&turn);
+}
+
+/* In place */
+static void image_codec_scale(struct image_codec *c, uint32_t width, uint32_t height)
+{
+	gdImagePtr scaled = c->gd.create((int)width, (int)height);
+
+	if (!scaled)
+		base_oom((size_t)width * height * sizeof(int));
+	c->gd.set_blending(scaled, 0); /* transparency is copied, not painted */
+	c->gd.set_save_alpha(scaled, 1);
+	c->gd.resample(scaled, c->image, 0, 0, 0, 0, (int)width, (int)height, gdImageSX(c->image), gdImageSY(c->image));
+	c->gd.destroy(c->image);
+	c->image = scaled;
+}
+
+/* As image_head.held says; 5 to 8 swap width and height */
+static void image_codec_turn(struct image_codec *c, uint8_t held)
+{
+	/* Against the clock; four of the eight are mirrored as well. */
+	static const float degrees[9] = { [3] = 180, [4] = 180, [5] = 270, [6] = 270, [7] = 90, [8] = 90 };
+	gdImagePtr turned = degrees[held] > 0 ? c->gd.rotate(c->image, degrees[held], 0) : NULL;
+
+	if (turned) {
+		c->gd.destroy(c->image);
+		c->image = turned;
+	}
+	if (held == 2 || held == 4 || held == 5 || held == 7)
+		c->gd.mirror(c->image);
+}
+
+static gdImagePtr on_white(const struct gd *gd, gdImagePtr image)
+{
+	int width = gdImageSX(image), height = gdImageSY(image);
+	gdImagePtr page = gd->create(width, height);
+
+	if (!page)
+		base_oom((size_t)width * (size_t)height * sizeof(int));
+	gd->fill(page, 0, 0, width - 1, height - 1, gdTrueColor(255, 255, 255));
+	gd->copy(page, image, 0, 0, 0, 0, width, height);
+	return page;
+}
+
+int image_codec_encode(struct image_codec *c, int quality, struct buf *out, struct err *err)
+{
+	int n = 0;
+	void *bytes;
+
+	if (quality) {
+		gdImagePtr page = on_white(&c->gd, c->image);
+		bytes = c->gd.to_jpeg(page, &n, quality);
+		c->gd.destroy(page);
+	} else {
+		bytes = c->gd.to_png(c->image, &n);
+	}
+	if (!bytes)
+		return err_set(err, ERR_IO, "it cannot be encoded again");
+	buf_clear(out);
+	buf_add(out, bytes, (size_t)n);
+	c->gd.free(bytes);
+	return 0;
+}
+
+/* ---- fitting into a request ------------------------------------------------------------------------------------- */
+
+void fitted_image_release(struct fitted_image *image)
+{
+	buf_release(&image->bytes);
+}
+
+static bool is_good(const struct image_head *h, size_t n)
+{
+	return n <= IMAGE_GOOD_BYTES && MAX(h->width, h->height) <= IMAGE_GOOD_EDGE;
+}
+
+static bool is_allowed(const struct image_head *h, size_t n)
+{
+	return base64_len(n) <= IMAGE_BASE64_LIMIT && MAX(h->width, h->height) <= IMAGE_EDGE_LIMIT;
+}
+
+static int keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
+{
+	*ret = (struct fitted_image){ .type = h->type, .width = h->width, .height = h->height, .original = *h };
+	buf_add(&ret->bytes, bytes.p, bytes.n);
+	return 0;
+}
+
+static void scale(struct image_codec *codec, struct fitted_image *image, uint32_t longest)
+{
+	uint64_t now = MAX(image->width, image->height);
+
+	image->width = (uint32_t)MAX(image->width * (uint64_t)longest / now, (uint64_t)1);
+	image->height = (uint32_t)MAX(image->height * (uint64_t)longest / now, (uint64_t)1);
+	image_codec_scale(codec, image->width, image->height);
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+	uint32_t was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+static void turn_upright(struct image_codec *codec, struct fitted_image *image)
+{
+	image_codec_turn(codec, image->original.held);
+	if (image->original.held < 5)
+		return;
+	swap(&image->width, &image->height);
+	swap(&image->original.width, &image->original.height);
+}
+
+/* Drawings stay sharp as PNG where that is small; photographs are JPEG, as good as the size allows. */
+static int encode(struct image_codec *codec, struct fitted_image *image, struct err *err)
+{
+	static const int qualities[] = { 0, 85, 70, 50, 30 };
+	size_t first = image->original.type == IMAGE_JPEG;
+	int rc = 0;
+
+	for (size_t i = first; i < COUNT_OF(qualities) && rc == 0; i++) {
+		rc = image_codec_encode(codec, qualities[i], &image->bytes, err);
+		image->type = qualities[i] ? IMAGE_JPEG : IMAGE_PNG;
+		if (image->bytes.n <= IMAGE_GOOD_BYTES)
+			break;
+	}
+	return rc;
+}
+
+static int shrink(struct str bytes, const struct image_head *h, struct fitted_image *ret, struct err *err)
+{
+	AUTO_IMAGE_CODEC struct image_codec *codec = NULL;
+	AUTO_FITTED_IMAGE struct fitted_image image = { .width = h->width, .height = h->height, .original = *h };
+	uint32_t longest = MAX(h->width, h->height);
+
+	int rc = image_codec_open(bytes, h, &codec, err);
+	if (rc == 0 && longest > IMAGE_GOOD_EDGE)
+		scale(codec, &image, longest = IMAGE_GOOD_EDGE);
+	if (rc == 0)
+		turn_upright(codec, &image); /* what is written anew says no more how the camera was held */
+	if (rc == 0)
+		rc = encode(codec, &image, err);
+	/* Noise is heavy at any quality. */
+	while (rc == 0 && image.bytes.n > IMAGE_GOOD_BYTES) {
+		scale(codec, &image, longest = longest * 2 / 3);
+		rc = encode(codec, &image, err);
+	}
+	if (rc < 0)
+		return rc;
+	*ret = image;
+	image.bytes = (struct buf){ 0 };
+	return 0;
+}
+
+static int refuse(const struct image_head *h, size_t n, const struct err *why, struct err *err)
+{
+	if (why->kind == ERR_PARSE)
+		return err_set(err, ERR_PARSE, "a damaged image: %s", why->text);
+	return err_set(
+		err, ERR_LIMIT,
+		"an image of %u x %u pixels and %zu KB, too large for the model, which cannot be scaled down here: "
+		"%s. Make a smaller copy with another program and read that",
+		h->width, h->height, n / 1024, why->text);
+}
+
+int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err)
+{
+	struct err why = { 0 };
+	struct image_head h;
+
+	int rc = image_head_read(bytes, &h, err);
+	if (rc < 0)
+		return rc;
+	if (is_good(&h, bytes.n))
+		return keep(bytes, &h, ret_image);
+	/* A picture that moves would lose all but its first moment. */
+	if (h.moves)
+		rc = err_set(&why, ERR_LIMIT, "it is animated");
+	else
+		rc = shrink(bytes, &h, ret_image, &why);
+	if (rc == 0)
+		return 0;
+	if (is_allowed(&h, bytes.n) && why.kind != ERR_PARSE)
+		return keep(bytes, &h, ret_image);
+	return refuse(&h, bytes.n, &why, err);
+}
