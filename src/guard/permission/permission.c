@@ -70,7 +70,7 @@ void permission_revoke(struct permission *p, struct permission_grant *grant)
 	}
 }
 
-static const char *keep(struct permission *p, const char *text)
+static const char *copy_text(struct permission *p, const char *text)
 {
 	return text ? arena_strdup(&own_rules(p)->arena, text) : NULL;
 }
@@ -80,8 +80,8 @@ void permission_give_memory(struct permission *p, const char *dir, const char *c
 	const char **names = tool_count ? arena_calloc(&own_rules(p)->arena, (tool_count + 1) * sizeof *names) : NULL;
 
 	for (size_t i = 0; i < tool_count; i++)
-		names[i] = keep(p, tools[i]);
-	p->memory_dir = keep(p, dir);
+		names[i] = copy_text(p, tools[i]);
+	p->memory_dir = copy_text(p, dir);
 	p->memory_tools = names;
 }
 
@@ -157,8 +157,8 @@ void permission_derive(struct permission *child, const struct permission *parent
 	permission_add_limits(child, RULE_DENY, birth->never, birth->never_count);
 	for (size_t i = 0; i < birth->allow_count; i++)
 		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->allow[i]), &call_origin, NULL, NULL, NULL);
-	child->write_root = keep(child, birth->write_root);
-	child->main_checkout = keep(child, birth->main_checkout);
+	child->write_root = copy_text(child, birth->write_root);
+	child->main_checkout = copy_text(child, birth->main_checkout);
 	permission_give_memory(child, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);
 }
 

@@ -233,7 +233,7 @@ bool command_is_cd(const struct shell_command *c)
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
 
-static struct operand *add(struct operands *o, struct arena *a)
+static struct operand *operand_add(struct operands *o, struct arena *a)
 {
 	if (o->count == o->cap) {
 		size_t cap = o->cap ? o->cap * 2 : 8;
@@ -258,7 +258,7 @@ static struct str before_glob(struct str text)
 }
 
 /* The forms of one command share most of their words. */
-static const struct operand *find(const struct operands *o, const struct operand *same)
+static const struct operand *operand_find(const struct operands *o, const struct operand *same)
 {
 	for (size_t i = 0; o && i < o->count; i++) {
 		const struct operand *e = &o->list[i];
@@ -278,11 +278,11 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 		    !memchr(w->source.p, '$', w->source.n);
 	for (; *cwds; cwds++) {
 		one.from = *cwds;
-		if (find(o, &one))
+		if (operand_find(o, &one))
 			continue;
-		const struct operand *before = find(o->earlier, &one);
+		const struct operand *before = operand_find(o->earlier, &one);
 		one.place = before ? before->place : place_find_raw(a, *cwds, one.globs ? before_glob(text) : text);
-		*add(o, a) = one;
+		*operand_add(o, a) = one;
 	}
 }
 
@@ -353,7 +353,7 @@ void operands_expand(struct operands *o, struct arena *a, const struct operand *
 
 	if (glob(text, GLOB_NOSORT | GLOB_BRACE, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc && i < EXPANDED_MAX; i++) {
-			struct operand *more = add(o, a);
+			struct operand *more = operand_add(o, a);
 			*more = one;
 			more->known = true;
 			more->globs = false;

@@ -241,7 +241,7 @@ static int skip_allow(struct draft *d, const struct rule *r, const char *why)
 /* ---- one rule -------------------------------------------------------------------------------------------------- */
 
 /* Rules that widen are dropped when in doubt; rules that narrow are an error. */
-static int fail(struct draft *d, const struct rule *r, struct err *err)
+static int rule_fail(struct draft *d, const struct rule *r, struct err *err)
 {
 	if (r->list == RULE_ALLOW)
 		return skip_allow(d, r, err->text);
@@ -261,7 +261,7 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 	if (memchr(text.p, '\0', text.n))
 		return err_set(err, ERR_PARSE, "a rule has a NUL in it");
 	if (split(&d, str_from(r.text), err) < 0)
-		return fail(&d, &r, err);
+		return rule_fail(&d, &r, err);
 	find_tool(&d, &r);
 	check_known(&d, &r);
 	if (list == RULE_ALLOW && r.several && !names_server(r.tool))
@@ -270,7 +270,7 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 	if (list == RULE_ALLOW && d.specifier.p && !d.specifier.n)
 		return skip_allow(&d, &r, "its parentheses are empty");
 	if (d.specifier.n && !str_is(d.specifier, "*") && read_specifier(&d, &r, err) < 0)
-		return fail(&d, &r, err);
+		return rule_fail(&d, &r, err);
 	if (r.kind == RULE_PARAMETER && list == RULE_ALLOW)
 		return skip_allow(&d, &r, "rules about a parameter can only deny or ask");
 	*ret_rule = r;

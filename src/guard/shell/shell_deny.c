@@ -321,7 +321,7 @@ static struct str base_name(struct str path)
 	return (struct str){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
 }
 
-static void add(struct listing *l, const struct shell_command *c)
+static void add_form(struct listing *l, const struct shell_command *c)
 {
 	l->commands = shell_grow(l->arena, l->commands, l->count, sizeof *c);
 	l->commands[l->count++] = *c;
@@ -335,7 +335,7 @@ static void add_by_base_name(struct listing *l, const struct shell_command *c)
 	named.words = arena_alloc(l->arena, c->word_count * sizeof *c->words);
 	memcpy(named.words, c->words, c->word_count * sizeof *c->words);
 	named.words[0].text = named.words[0].source = base_name(c->words[0].text);
-	add(l, &named);
+	add_form(l, &named);
 }
 
 /* Several readings can come to the same words. */
@@ -479,7 +479,7 @@ static void list(struct listing *l, const struct shell_command *c, unsigned leve
 		l->overflow = true;
 		return;
 	}
-	add(l, c);
+	add_form(l, c);
 	if (!c->word_count)
 		return;
 	if (c->words[0].literal && memchr(c->words[0].text.p, '/', c->words[0].text.n))
@@ -502,7 +502,7 @@ bool shell_list_for_deny(struct arena *a, const struct shell_command *c, struct 
 	list(&l, c, 0);
 	if (c->assignment_count && c->word_count) {
 		bare.assignment_count = 0;
-		add(&l, &bare);
+		add_form(&l, &bare);
 	}
 	*ret_commands = l.commands;
 	*ret_count = l.count;

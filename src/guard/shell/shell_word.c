@@ -135,7 +135,7 @@ struct braces {
 	char last; /* the byte before, if it was not quoted */
 };
 
-static void keep(struct shell_parser *p, char c)
+static void keep_byte(struct shell_parser *p, char c)
 {
 	buf_addch(&p->sink->scratch, c);
 }
@@ -148,7 +148,7 @@ static void read_single_quoted(struct shell_parser *p, struct shell_word *w)
 			p->at++;
 			return;
 		}
-		keep(p, shell_peek(p, 0));
+		keep_byte(p, shell_peek(p, 0));
 	}
 	shell_fail(p, "a single quote is not closed");
 }
@@ -170,10 +170,10 @@ static void read_double_quoted(struct shell_parser *p, struct shell_word *w)
 			shell_read_backticks(p, SHELL_DOUBLE_QUOTED, w);
 		} else if (c == '\\' && char_in(next, "$`\"\\\n")) {
 			if (next != '\n')
-				keep(p, next);
+				keep_byte(p, next);
 			p->at += 2;
 		} else {
-			keep(p, c);
+			keep_byte(p, c);
 			p->at++;
 		}
 	}
@@ -217,7 +217,7 @@ static void keep_code(struct shell_parser *p, uint32_t code, bool is_byte)
 	if (!code || (!is_byte && (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))))
 		shell_fail(p, "an escape in $'...' has no character");
 	else if (is_byte)
-		keep(p, (char)code);
+		keep_byte(p, (char)code);
 	else
 		buf_add(&p->sink->scratch, utf8, utf8_encode(code, utf8));
 }
@@ -232,7 +232,7 @@ static void read_ansi_escape(struct shell_parser *p)
 	uint32_t code;
 
 	if (at) {
-		keep(p, to[at - from]);
+		keep_byte(p, to[at - from]);
 		p->at++;
 	} else if (c >= '0' && c <= '7') {
 		read_number(p, 8, 3, &code);
@@ -262,7 +262,7 @@ static void read_ansi_quoted(struct shell_parser *p, struct shell_word *w)
 		if (c == '\\')
 			read_ansi_escape(p);
 		else
-			keep(p, c);
+			keep_byte(p, c);
 	}
 	shell_fail(p, "a $' quote is not closed");
 }
@@ -284,7 +284,7 @@ static bool read_escape(struct shell_parser *p, struct shell_word *w)
 	if (!next)
 		shell_fail(p, "a backslash stands at the end");
 	else
-		keep(p, next);
+		keep_byte(p, next);
 	w->quoted = true;
 	p->at += next ? 2 : 1;
 	return true;
@@ -335,7 +335,7 @@ static void read_plain(struct shell_parser *p, struct shell_word *w, struct brac
 		check_unusual(p);
 	note_special(w, b, c, first);
 	b->last = c;
-	keep(p, c);
+	keep_byte(p, c);
 	p->at++;
 }
 
@@ -351,7 +351,7 @@ static bool read_pattern_meta(struct shell_parser *p, enum shell_word_mode mode,
 		return false;
 	*depth += opens;
 	*depth -= c == ')';
-	keep(p, c);
+	keep_byte(p, c);
 	p->at++;
 	return true;
 }

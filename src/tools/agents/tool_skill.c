@@ -51,7 +51,7 @@ static void put_fields(struct tool_call *call, const struct skill *s)
 	json_close(&w);
 }
 
-static void finish(struct tool_call *call, const struct skill *s, const struct skill_result *result)
+static void skill_finish(struct tool_call *call, const struct skill *s, const struct skill_result *result)
 {
 	put_fields(call, s);
 	if (result->is_known)
@@ -73,7 +73,7 @@ static void on_ready(void *data, const struct skill_result *result)
 	else if (s->is_fork)
 		skill_use_fork(k->call->env->owner, s, result->text, k->call);
 	else
-		finish(k->call, s, result);
+		skill_finish(k->call, s, result);
 	skill_unref(s);
 }
 

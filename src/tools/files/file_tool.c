@@ -34,7 +34,7 @@ void file_tool_missing(struct tool_call *call, bool reject)
 		call, "File does not exist. Note: your current working directory is %s.", call->env->cwd);
 }
 
-static int keep(struct tool_env *env, const char *target, const struct text_file *file, struct str text,
+static int keep_before_change(struct tool_env *env, const char *target, const struct text_file *file, struct str text,
 		struct err *err)
 {
 	AUTO_BUF struct buf bytes = { 0 };
@@ -48,7 +48,7 @@ static int keep(struct tool_env *env, const char *target, const struct text_file
 int file_tool_save(struct tool_call *call, const char *target, const struct text_file *file, struct str text,
 		   struct file_stamp *ret_stamp, struct err *err)
 {
-	if (keep(call->env, target, file, text, err) < 0)
+	if (keep_before_change(call->env, target, file, text, err) < 0)
 		return -(int)err->kind;
 	return text_file_save(target, file, text, ret_stamp, err);
 }

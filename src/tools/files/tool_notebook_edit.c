@@ -82,7 +82,7 @@ static bool check_known(struct change *c)
 	return false;
 }
 
-static bool load(struct change *c)
+static bool load_notebook(struct change *c)
 {
 	struct err err = { 0 };
 
@@ -147,7 +147,7 @@ static void put_result(struct change *c)
 	json_close(&w);
 }
 
-static void say(struct change *c)
+static void add_edit_text(struct change *c)
 {
 	struct buf *out = &c->call->result;
 
@@ -183,7 +183,7 @@ static void apply(struct change *c)
 	}
 	file_state_note(c->call->env->files, c->path, stamp);
 	put_result(c);
-	say(c);
+	add_edit_text(c);
 	tool_call_end(c->call, false);
 }
 
@@ -191,6 +191,6 @@ static void notebook_edit_start(struct tool_call *call)
 {
 	CLEANUP(change_release) struct change c = { .call = call };
 
-	if (take_input(&c) && load(&c) && find_cell(&c))
+	if (take_input(&c) && load_notebook(&c) && find_cell(&c))
 		apply(&c);
 }

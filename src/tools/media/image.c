@@ -458,14 +458,14 @@ static bool is_allowed(const struct image_head *h, size_t n)
 	return base64_len(n) <= IMAGE_BASE64_LIMIT && MAX(h->width, h->height) <= IMAGE_EDGE_LIMIT;
 }
 
-static int keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
+static int image_keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
 {
 	*ret = (struct fitted_image){ .type = h->type, .width = h->width, .height = h->height, .original = *h };
 	buf_add(&ret->bytes, bytes.p, bytes.n);
 	return 0;
 }
 
-static void scale(struct image_codec *codec, struct fitted_image *image, uint32_t longest)
+static void image_scale(struct image_codec *codec, struct fitted_image *image, uint32_t longest)
 {
 	uint64_t now = MAX(image->width, image->height);
 
@@ -492,7 +492,7 @@ static void turn_upright(struct image_codec *codec, struct fitted_image *image)
 }
 
 /* Drawings stay sharp as PNG where that is small; photographs are JPEG, as good as the size allows. */
-static int encode(struct image_codec *codec, struct fitted_image *image, struct err *err)
+static int image_encode(struct image_codec *codec, struct fitted_image *image, struct err *err)
 {
 	static const int qualities[] = { 0, 85, 70, 50, 30 };
 	size_t first = image->original.type == IMAGE_JPEG;
@@ -507,24 +507,25 @@ static int encode(struct image_codec *codec, struct fitted_image *image, struct 
 	return rc;
 }
 
-static int shrink(struct str bytes, const struct image_head *h, struct fitted_image *ret, struct err *err)
+static int image_shrink(struct str bytes, const struct image_head *h, struct fitted_image *ret, struct err *err)
 {
-	AUTO_IMAGE_CODEC struct image_codec *codec = NULL;
+	struct image_codec *codec = NULL;
 	AUTO_FITTED_IMAGE struct fitted_image image = { .width = h->width, .height = h->height, .original = *h };
 	uint32_t longest = MAX(h->width, h->height);
 
 	int rc = image_codec_open(bytes, h, &codec, err);
 	if (rc == 0 && longest > IMAGE_GOOD_EDGE)
-		scale(codec, &image, longest = IMAGE_GOOD_EDGE);
+		image_scale(codec, &image, longest = IMAGE_GOOD_EDGE);
 	if (rc == 0)
 		turn_upright(codec, &image); /* what is written anew says no more how the camera was held */
 	if (rc == 0)
-		rc = encode(codec, &image, err);
+		rc = image_encode(codec, &image, err);
 	/* Noise is heavy at any quality. */
 	while (rc == 0 && image.bytes.n > IMAGE_GOOD_BYTES) {
-		scale(codec, &image, longest = longest * 2 / 3);
-		rc = encode(codec, &image, err);
+		image_scale(codec, &image, longest = longest * 2 / 3);
+		rc = image_encode(codec, &image, err);
 	}
+	image_codec_close(codec);
 	if (rc < 0)
 		return rc;
 	*ret = image;
@@ -532,7 +533,7 @@ static int shrink(struct str bytes, const struct image_head *h, struct fitted_im
 	return 0;
 }
 
-static int refuse(const struct image_head *h, size_t n, const struct err *why, struct err *err)
+static int image_refuse(const struct image_head *h, size_t n, const struct err *why, struct err *err)
 {
 	if (why->kind == ERR_PARSE)
 		return err_set(err, ERR_PARSE, "a damaged image: %s", why->text);
@@ -552,15 +553,15 @@ int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (is_good(&h, bytes.n))
-		return keep(bytes, &h, ret_image);
+		return image_keep(bytes, &h, ret_image);
 	/* A picture that moves would lose all but its first moment. */
 	if (h.moves)
 		rc = err_set(&why, ERR_LIMIT, "it is animated");
 	else
-		rc = shrink(bytes, &h, ret_image, &why);
+		rc = image_shrink(bytes, &h, ret_image, &why);
 	if (rc == 0)
 		return 0;
 	if (is_allowed(&h, bytes.n) && why.kind != ERR_PARSE)
-		return keep(bytes, &h, ret_image);
-	return refuse(&h, bytes.n, &why, err);
+		return image_keep(bytes, &h, ret_image);
+	return image_refuse(&h, bytes.n, &why, err);
 }

@@ -43,11 +43,6 @@ int image_codec_open(struct str bytes, const struct image_head *head, struct ima
 /* quality 1 to 100: JPEG on a white ground; 0: PNG. out is replaced. */
 int image_codec_encode(struct image_codec *c, int quality, struct buf *out, struct err *err);
 void image_codec_close(struct image_codec *c);
-static inline void image_codec_closep(struct image_codec **c)
-{
-	image_codec_close(*c);
-}
-#define AUTO_IMAGE_CODEC CLEANUP(image_codec_closep)
 
 /* ---- fitting into a request ------------------------------------------------------------------------------------- */
 

@@ -168,7 +168,7 @@ static void add_between(struct buf *out, const char *from, const char *to)
 	buf_add(out, from, (size_t)(to - from));
 }
 
-static void add(struct buf *out, struct str s)
+static void add_bytes(struct buf *out, struct str s)
 {
 	buf_add(out, s.p, s.n);
 }
@@ -178,7 +178,7 @@ static void add(struct buf *out, struct str s)
 /* outer and inner are gaps of neighbouring levels: the next level is indented by as much again. */
 static void add_deeper(struct buf *out, struct str outer, struct str inner)
 {
-	add(out, inner);
+	add_bytes(out, inner);
 	if (inner.n > outer.n && memchr(inner.p, '\n', inner.n))
 		buf_add(out, inner.p + outer.n, inner.n - outer.n);
 }
@@ -198,11 +198,11 @@ static struct layout layout_of(const struct notebook *n)
 	struct layout l = { 0 };
 
 	if (cell)
-		add(&l.cell, gap_before(start_of(cell)));
+		add_bytes(&l.cell, gap_before(start_of(cell)));
 	else
 		add_deeper(&l.cell, line_end_of(list), list);
 	if (cell && json_first(cell))
-		add(&l.key, gap_before(start_of(json_first(cell))));
+		add_bytes(&l.key, gap_before(start_of(json_first(cell))));
 	else
 		add_deeper(&l.key, list, buf_str(&l.cell));
 	add_deeper(&l.line, buf_str(&l.cell), buf_str(&l.key));
@@ -222,12 +222,12 @@ static void add_lines(struct buf *out, struct str source, struct str line_gap, s
 		size_t n = end ? (size_t)(end - source.p) + 1 : source.n;
 		if (count++)
 			buf_addch(out, ',');
-		add(out, line_gap);
+		add_bytes(out, line_gap);
 		json_add_quoted(out, (struct str){ source.p, n });
 		source = (struct str){ source.p + n, source.n - n };
 	}
 	if (count)
-		add(out, end_gap);
+		add_bytes(out, end_gap);
 	buf_addch(out, ']');
 }
 
@@ -251,7 +251,7 @@ static void add_member(struct buf *out, size_t *count, struct str gap, const cha
 {
 	if ((*count)++)
 		buf_addch(out, ',');
-	add(out, gap);
+	add_bytes(out, gap);
 	buf_addf(out, "\"%s\": %s", name, value);
 }
 
@@ -310,13 +310,13 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 			continue;
 		if (count++)
 			buf_addch(out, ',');
-		add(out, gap_before(start_of(m.key)));
+		add_bytes(out, gap_before(start_of(m.key)));
 		add_between(out, start_of(m.key), start_of(m.value));
 		if (!add_new_value(out, l, edit, is_code, m))
-			add(out, json_raw(m.value));
+			add_bytes(out, json_raw(m.value));
 	}
 	add_missing(out, &count, l, edit, is_code);
-	add(out, gap_before(end_of(cell) - 1));
+	add_bytes(out, gap_before(end_of(cell) - 1));
 	buf_addch(out, '}');
 }
 
@@ -342,7 +342,7 @@ static void add_new_cell(struct buf *out, const struct layout *l, const struct n
 	if (is_code)
 		add_member(out, &count, gap, "outputs", "[]");
 	add_member(out, &count, gap, "source", source.p);
-	add(out, buf_str(&l->cell));
+	add_bytes(out, buf_str(&l->cell));
 	buf_addch(out, '}');
 }
 
@@ -362,7 +362,7 @@ static void insert(const struct notebook *n, const struct layout *l, const struc
 	add_between(out, n->text.p, at);
 	if (edit->cell)
 		buf_addch(out, ',');
-	add(out, buf_str(&l->cell));
+	add_bytes(out, buf_str(&l->cell));
 	add_new_cell(out, l, edit);
 	if (!edit->cell && first)
 		buf_addch(out, ',');
@@ -371,7 +371,7 @@ static void insert(const struct notebook *n, const struct layout *l, const struc
 		return;
 	}
 	struct str gap = gap_before(start_of(json_first(n->root)));
-	add(out, gap);
+	add_bytes(out, gap);
 	add_rest(out, n, end_of(n->cells) - 1);
 }
 

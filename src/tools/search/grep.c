@@ -35,7 +35,7 @@ static size_t line_end(const struct grep_printer *p, size_t at, size_t to)
 	return lf ? (size_t)(lf - p->window) + 1 : to;
 }
 
-static char *put(char *at, const char *p, size_t n)
+static char *printer_put(char *at, const char *p, size_t n)
 {
 	memcpy(at, p, n);
 	return at + n;
@@ -49,7 +49,7 @@ static char *put_number(char *at, uint64_t number)
 	do
 		digits[--from] = (char)('0' + number % 10);
 	while (number /= 10);
-	return put(at, digits + from, sizeof digits - from);
+	return printer_put(at, digits + from, sizeof digits - from);
 }
 
 /* A search may print millions of lines: one check for room in the buffer, no formatting functions. */
@@ -62,14 +62,14 @@ static void print_text(struct grep_printer *p, char mark, size_t line_from, stru
 	buf_reserve(out, p->path.n + shown.n + 32);
 	char *at = out->p + out->n;
 	if (p->want->with_path) {
-		at = put(at, p->path.p, p->path.n);
+		at = printer_put(at, p->path.p, p->path.n);
 		*at++ = mark;
 	}
 	if (p->want->numbers) {
 		at = put_number(at, number_of(p, line_from));
 		*at++ = mark;
 	}
-	at = put(at, shown.p, shown.n);
+	at = printer_put(at, shown.p, shown.n);
 	out->n = (size_t)(at - out->p);
 	if (shown.n < text.n)
 		buf_addf(out, " [... %zu more bytes in this line]", text.n - shown.n);

@@ -28,7 +28,7 @@ struct translator {
 	struct err *err;
 };
 
-static int fail(struct translator *t, const char *why)
+static int translate_fail(struct translator *t, const char *why)
 {
 	return err_set(t->err, ERR_PARSE, "regex parse error at byte %zu of '%.*s': %s", t->at,
 		       (int)utf8_cut(t->in, 120).n, t->in.p, why);
@@ -97,7 +97,7 @@ static void add_literal(struct translator *t, uint32_t cp)
 static int add_char(struct translator *t, uint32_t cp)
 {
 	if (cp == '\n' && !t->multiline)
-		return fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
+		return translate_fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
 	t->regex->crosses = t->regex->crosses || cp == '\n';
 	add_literal(t, cp);
 	return 0;
@@ -119,10 +119,10 @@ static int parse_hex(struct translator *t, size_t digits, uint32_t *ret_cp)
 		cp = cp << 4 | digit;
 	}
 	if (!seen || seen > 8 || (!braces && seen < digits) || (braces && peek(t, 0) != '}'))
-		return fail(t, "invalid hexadecimal escape");
+		return translate_fail(t, "invalid hexadecimal escape");
 	t->at += braces;
 	if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
-		return fail(t, "not a Unicode character");
+		return translate_fail(t, "not a Unicode character");
 	*ret_cp = cp;
 	return 0;
 }
@@ -158,10 +158,10 @@ static int copy_property(struct translator *t)
 	if (peek(t, 1) == '{') {
 		const char *end = memchr(t->in.p + t->at, '}', t->in.n - t->at);
 		if (!end)
-			return fail(t, "unclosed property name");
+			return translate_fail(t, "unclosed property name");
 		n = (size_t)(end - t->in.p) - t->at + 1;
 	} else if (!peek(t, 1)) {
-		return fail(t, "property name missing");
+		return translate_fail(t, "property name missing");
 	}
 	t->regex->ascii = false;
 	buf_addch(t->out, '\\');
@@ -249,7 +249,7 @@ static int translate_escape(struct translator *t)
 	int rc = parse_char_escape(t, &cp, &known);
 	if (rc < 0)
 		return rc;
-	return known ? add_char(t, cp) : fail(t, "unrecognized escape sequence");
+	return known ? add_char(t, cp) : translate_fail(t, "unrecognized escape sequence");
 }
 
 /* What a class has besides plain characters. */
@@ -275,7 +275,7 @@ static int class_escape(struct translator *t, struct class_state *s, uint32_t *r
 		return copy_property(t);
 	} else {
 		int rc = parse_char_escape(t, ret_cp, ret_is_char);
-		return rc < 0 ? rc : *ret_is_char ? 0 : fail(t, "unrecognized escape sequence in a class");
+		return rc < 0 ? rc : *ret_is_char ? 0 : translate_fail(t, "unrecognized escape sequence in a class");
 	}
 	s->has_escape = s->has_escape || c != 'd';
 	buf_addf(t->out, "\\%c", c);
@@ -342,7 +342,7 @@ static int class_range(struct translator *t, struct class_state *s)
 	if (rc < 0)
 		return rc;
 	if (!is_char || to < from)
-		return fail(t, "invalid range in a class");
+		return translate_fail(t, "invalid range in a class");
 	s->empty = false;
 	s->may_match_lf = s->may_match_lf || (from <= '\n' && to >= '\n');
 	add_class_char(t, from);
@@ -393,9 +393,9 @@ static int class_items(struct translator *t, struct class_state *s)
 {
 	for (bool first = true; first || peek(t, 0) != ']'; first = false) {
 		if (t->at >= t->in.n)
-			return fail(t, "unclosed character class");
+			return translate_fail(t, "unclosed character class");
 		if (peek(t, 0) == '&' && peek(t, 1) == '&')
-			return fail(t, "intersections of classes (&&) are not supported");
+			return translate_fail(t, "intersections of classes (&&) are not supported");
 		int rc = class_named(t, s) ? 0 : class_range(t, s);
 		if (rc < 0)
 			return rc;
@@ -420,7 +420,7 @@ static int translate_class(struct translator *t)
 	if (rc < 0)
 		return rc;
 	if (s.empty && !s.negated)
-		return fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
+		return translate_fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
 	note_start(t, s.negated || s.has_escape);
 	bool narrow = !t->multiline && !s.negated && s.may_match_lf;
 	if (t->multiline && (s.negated ? !s.has_lf : s.may_match_lf || s.has_lf))
@@ -436,7 +436,7 @@ static int translate_flags(struct translator *t)
 	buf_addstr(t->out, "(?");
 	for (char c; (c = peek(t, 0)) != ')' && c != ':'; t->at++) {
 		if (!char_in(c, "imsU-"))
-			return fail(t, "unsupported flag or group");
+			return translate_fail(t, "unsupported flag or group");
 		t->no_needles = t->no_needles || c == 'i';
 		t->regex->alone = t->regex->alone || c == '-'; /* (?-m): then ^ is the start of what is searched */
 		if (c != 's' || t->multiline)                  /* without multiline a dot never matches a line feed */
@@ -452,7 +452,7 @@ static int open_group(struct translator *t)
 	size_t copied = 0;
 
 	if (t->depth == MAX_DEPTH)
-		return fail(t, "groups are nested too deeply");
+		return translate_fail(t, "groups are nested too deeply");
 	begin_atom(t);
 	t->groups[t->depth] = t->out->n;
 	if (rest.n && rest.p[0] == '?') {
@@ -462,7 +462,7 @@ static int open_group(struct translator *t)
 		if (!copied && (str_starts(rest, STR("?P<")) || str_starts(rest, STR("?<")))) {
 			const char *end = memchr(rest.p, '>', rest.n);
 			if (!end)
-				return fail(t, "unclosed group name");
+				return translate_fail(t, "unclosed group name");
 			copied = (size_t)(end - rest.p) + 1;
 		}
 		if (!copied) {
@@ -488,7 +488,7 @@ static int open_group(struct translator *t)
 static int close_group(struct translator *t)
 {
 	if (!t->depth)
-		return fail(t, "unopened group");
+		return translate_fail(t, "unopened group");
 	begin_atom(t);
 	t->atom = t->groups[--t->depth];
 	buf_addch(t->out, ')');
@@ -543,7 +543,7 @@ static void wrap_atom(struct translator *t)
 static int translate_repetition(struct translator *t, size_t n, uint64_t least)
 {
 	if (t->atom == SIZE_MAX)
-		return fail(t, "repetition operator missing expression");
+		return translate_fail(t, "repetition operator missing expression");
 	if (t->repeated)
 		wrap_atom(t);
 	if (!least)
@@ -620,7 +620,7 @@ static int translate_all(struct translator *t)
 			return rc;
 	}
 	if (t->depth)
-		return fail(t, "unclosed group");
+		return translate_fail(t, "unclosed group");
 	end_branch(t);
 	if (t->no_needles)
 		t->regex->needle_count = 0;

@@ -637,7 +637,7 @@ static const char *const endings[] = {
 };
 
 /* Room for the ending is taken from the text. */
-static void finish(struct markdown *m, enum html_end end)
+static void page_finish(struct markdown *m, enum html_end end)
 {
 	struct buf *out = m->writer.out;
 	size_t room = m->limit_bytes - MIN(m->limit_bytes, endings[end] ? strlen(endings[end]) + 2 : 0);
@@ -665,7 +665,7 @@ int html_to_markdown(const struct html_page *page, struct buf *out, struct err *
 	int rc = html_parse(buf_str(&clean), &page->limits, &handlers, &m, &end, err);
 
 	if (rc == 0)
-		finish(&m, end);
+		page_finish(&m, end);
 	while (m.count)
 		free(m.open[--m.count].link);
 	free(m.open);

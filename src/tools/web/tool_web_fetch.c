@@ -286,7 +286,7 @@ static void release(struct fetch *f)
 	buf_release(&f->note);
 }
 
-static void finish(struct fetch *f, struct str text)
+static void fetch_finish(struct fetch *f, struct str text)
 {
 	struct tool_call *call = f->job.call;
 
@@ -297,7 +297,7 @@ static void finish(struct fetch *f, struct str text)
 	tool_call_end(call, false);
 }
 
-static void fail(struct fetch *f, const char *why)
+static void fetch_fail(struct fetch *f, const char *why)
 {
 	struct tool_call *call = f->job.call;
 
@@ -320,7 +320,7 @@ static void fail_denied(struct fetch *f, enum err_kind kind, const char *why)
 			", and such addresses are refused. A user can allow it with the rule WebFetch(domain:%s) or the "
 			"setting webFetch.allowPrivate",
 			f->url.host);
-	fail(f, text.n ? text.p : "no answer came");
+	fetch_fail(f, text.n ? text.p : "no answer came");
 }
 
 /* ---- ASK --------------------------------------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ static void on_answer(struct web_question *q, bool failed, struct str answer)
 	struct tool_call *call = f->job.call;
 
 	if (!failed) {
-		finish(f, answer);
+		fetch_finish(f, answer);
 		return;
 	}
 	if (call->cancelled)
@@ -383,7 +383,7 @@ static bool cut_part(struct fetch *f, struct str *ret_part)
 	return true;
 }
 
-static void ask(struct fetch *f)
+static void fetch_ask(struct fetch *f)
 {
 	struct tool_call *call = f->job.call;
 	AUTO_BUF struct buf text = { 0 };
@@ -394,7 +394,7 @@ static void ask(struct fetch *f)
 		return;
 	}
 	if (!str_trim(part).n || !f->web->ask) {
-		finish(f, part.n ? part : STR("The page has no text."));
+		fetch_finish(f, part.n ? part : STR("The page has no text."));
 		return;
 	}
 	buf_addf(&text, "The page %s:\n<page>\n" STR_FMT "\n</page>\n\nWhat the agent wants to know:\n" STR_FMT,
@@ -442,12 +442,12 @@ static void read_report(struct tool_job *job)
 
 	web_get_release(&f->get);
 	if (f->rc < 0) {
-		fail(f, f->err.text);
+		fetch_fail(f, f->err.text);
 	} else if (f->is_file) {
-		finish(f, buf_str(&f->text));
+		fetch_finish(f, buf_str(&f->text));
 	} else {
 		keep_page(f);
-		ask(f);
+		fetch_ask(f);
 	}
 }
 
@@ -482,13 +482,13 @@ static void set_out_for(struct fetch *f, struct web_url *url)
 		web_url_upgrade(&f->job.call->arena, url);
 }
 
-static void get(struct fetch *f)
+static void fetch_get(struct fetch *f)
 {
 	uint64_t now_ms = loop_now_ms(f->web->loop);
 
 	f->state = FETCH_GET;
 	if (now_ms >= f->give_up_ms)
-		fail(f, "it took too long");
+		fetch_fail(f, "it took too long");
 	else if (web_get_start(&f->get, f->web, f->url.text, f->refused, f->give_up_ms - now_ms, &f->err) < 0)
 		fail_denied(f, f->err.kind, f->err.text);
 }
@@ -501,7 +501,7 @@ static void report_redirect(struct fetch *f, const struct web_url *to)
 		 "The page leads to another host and was not followed.\nAsked for: %s\nLeads to: %s\nStatus: %d %s\n\n"
 		 "To read it, call WebFetch again with url \"%s\" and the same prompt.",
 		 f->url.text, to->text, f->status, web_status_text(f->status), to->text);
-	finish(f, buf_str(&text));
+	fetch_finish(f, buf_str(&text));
 }
 
 static void follow(struct fetch *f)
@@ -512,7 +512,7 @@ static void follow(struct fetch *f)
 	struct web_url to;
 
 	if (!link || web_url_parse(a, str_from(link), &to, &f->err) < 0) {
-		fail(f, "it leads to an address that cannot be fetched");
+		fetch_fail(f, "it leads to an address that cannot be fetched");
 		return;
 	}
 	set_out_for(f, &to);
@@ -520,12 +520,12 @@ static void follow(struct fetch *f)
 	if (way == WEB_REPORT) {
 		report_redirect(f, &to);
 	} else if (way == WEB_REFUSE) {
-		fail(f, reason.p);
+		fetch_fail(f, reason.p);
 	} else if (++f->redirects > MOST_REDIRECTS) {
-		fail(f, "it leads from one address to the next without an end");
+		fetch_fail(f, "it leads from one address to the next without an end");
 	} else {
 		f->url = to;
-		get(f);
+		fetch_get(f);
 	}
 }
 
@@ -542,7 +542,7 @@ static void on_got(struct web_get *g)
 		follow(f);
 	} else if (g->status >= 400) {
 		snprintf(why, sizeof why, "the server answered %d %s", g->status, web_status_text(g->status));
-		fail(f, why);
+		fetch_fail(f, why);
 	} else {
 		read_page(f);
 	}
@@ -591,9 +591,9 @@ static void fetch_start(struct tool_call *call)
 	f->give_up_ms = loop_now_ms(f->web->loop) + time_limit_ms(call->env);
 	f->key = arena_printf(&call->arena, "%x %s", f->refused, f->url.text);
 	if (recall(f))
-		ask(f);
+		fetch_ask(f);
 	else
-		get(f);
+		fetch_get(f);
 }
 
 static void fetch_cancel(struct tool_call *call)

@@ -177,7 +177,7 @@ static unsigned session_limit(const struct tool_env *env)
 	return wish && str_to_u64(str_from(wish), &limit) && limit < UINT32_MAX ? (unsigned)limit : MOST_IN_SESSION;
 }
 
-static void ask(struct search *s)
+static void search_ask(struct search *s)
 {
 	struct tool_call *call = s->call;
 	struct web *web = call->env->web;
@@ -219,7 +219,7 @@ static void search_start(struct tool_call *call)
 		return;
 	}
 	call->state = s;
-	ask(s);
+	search_ask(s);
 }
 
 static void search_cancel(struct tool_call *call)

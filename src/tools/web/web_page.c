@@ -260,7 +260,7 @@ static struct str charset_of(struct str parameters)
 	return STR("");
 }
 
-static int save(const struct web_source *s, struct str type, struct buf *out, struct err *err)
+static int save_page(const struct web_source *s, struct str type, struct buf *out, struct err *err)
 {
 	AUTO_BUF struct buf path = { 0 };
 
@@ -286,7 +286,7 @@ int web_page_read(const struct web_source *source, struct buf *out, bool *ret_is
 
 	*ret_is_file = kind == PAGE_FILE;
 	if (kind == PAGE_FILE)
-		return save(source, type.n ? type : STR("of an unknown type"), out, err);
+		return save_page(source, type.n ? type : STR("of an unknown type"), out, err);
 	web_decode(source->bytes, charset_of(parameters), is_html, is_html ? DECODED_LIMIT_BYTES : WEB_PAGE_LIMIT_BYTES,
 		   is_html ? &text : out);
 	if (!is_html)

@@ -63,7 +63,7 @@ void picture_png_claim(struct buf *out, uint32_t width, uint32_t height)
 
 void picture_jpeg(struct buf *out, struct picture p)
 {
-	AUTO_IMAGE_CODEC struct image_codec *codec = NULL;
+	struct image_codec *codec = NULL;
 	AUTO_BUF struct buf png = { 0 };
 	struct image_head head;
 	struct err err = { 0 };
@@ -72,6 +72,7 @@ void picture_jpeg(struct buf *out, struct picture p)
 	if (image_head_read(buf_str(&png), &head, &err) < 0 ||
 	    image_codec_open(buf_str(&png), &head, &codec, &err) < 0 || image_codec_encode(codec, 95, out, &err) < 0)
 		fail_msg("%s", err.text);
+	image_codec_close(codec);
 }
 
 void picture_gif(struct buf *out, unsigned pictures, size_t comment_bytes)
