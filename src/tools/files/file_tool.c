@@ -35,7 +35,7 @@ void file_tool_missing(struct tool_call *call, bool reject)
 }
 
 static int keep_before_change(struct tool_env *env, const char *target, const struct text_file *file, struct str text,
-		struct err *err)
+			      struct err *err)
 {
 	AUTO_BUF struct buf bytes = { 0 };
 

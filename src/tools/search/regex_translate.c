@@ -97,7 +97,8 @@ static void add_literal(struct translator *t, uint32_t cp)
 static int add_char(struct translator *t, uint32_t cp)
 {
 	if (cp == '\n' && !t->multiline)
-		return translate_fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
+		return translate_fail(t,
+				      "a line feed is not allowed in the pattern; set multiline to match across lines");
 	t->regex->crosses = t->regex->crosses || cp == '\n';
 	add_literal(t, cp);
 	return 0;
@@ -420,7 +421,8 @@ static int translate_class(struct translator *t)
 	if (rc < 0)
 		return rc;
 	if (s.empty && !s.negated)
-		return translate_fail(t, "a line feed is not allowed in the pattern; set multiline to match across lines");
+		return translate_fail(t,
+				      "a line feed is not allowed in the pattern; set multiline to match across lines");
 	note_start(t, s.negated || s.has_escape);
 	bool narrow = !t->multiline && !s.negated && s.may_match_lf;
 	if (t->multiline && (s.negated ? !s.has_lf : s.may_match_lf || s.has_lf))
