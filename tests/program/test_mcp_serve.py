@@ -69,6 +69,22 @@ def tools_follow_the_rules_and_nobody_is_asked(lab):
     assert done.code == 0 and done.err == "", done
 
 
+def a_hook_and_a_deny_rule_hold_for_a_served_call(lab):
+    hook = {"type": "command", "command": "grep -q secret && { echo not this one >&2; exit 2; }; exit 0"}
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [hook]}]}, "permissions": {"deny": ["Read(./log.txt)"]}}
+    for name in ("secret.txt", "log.txt", "notes.txt"):
+        with open(os.path.join(lab.work, name), "w") as f:
+            f.write("42\n")
+    client = serving(lab, "--settings", json.dumps(settings))
+    text, failed = client.call("Read", file_path=os.path.join(lab.work, "secret.txt"))
+    assert failed and text == "A PreToolUse hook refused this call: not this one", text
+    text, failed = client.call("Read", file_path=os.path.join(lab.work, "log.txt"))
+    assert failed and "denied by the rule" in text, text
+    text, failed = client.call("Read", file_path=os.path.join(lab.work, "notes.txt"))
+    assert not failed and "42" in text, text
+    client.leave()
+
+
 def an_agent_reports_and_has_a_transcript(lab):
     client = serving(lab)
     text, failed = client.call("agent", description="Some work", prompt="Work")
@@ -151,7 +167,7 @@ def a_server_that_cannot_be_had_is_told_with_its_last_words(lab):
 
 
 if __name__ == "__main__":
-    main(tools_follow_the_rules_and_nobody_is_asked, an_agent_reports_and_has_a_transcript,
+    main(tools_follow_the_rules_and_nobody_is_asked, a_hook_and_a_deny_rule_hold_for_a_served_call, an_agent_reports_and_has_a_transcript,
          what_was_asked_for_before_the_end_of_the_input_is_answered, a_signal_ends_calls_agents_and_processes,
          a_call_that_is_withdrawn_is_not_answered, a_server_that_is_configured_here_is_not_started,
          tools_need_no_key_and_an_agent_says_that_it_does,

@@ -274,21 +274,16 @@ static const struct rule *find_allow(struct evaluation *ev, const struct rule_se
 	return r ? r : name_matches(ev, set, list);
 }
 
-/* A server's own word that its tool only reads is no reason to trust it. */
-static bool is_harmless(const struct evaluation *ev)
-{
-	if (ev->use.flags & TOOL_NO_ASK)
-		return true;
-	return (ev->use.flags & TOOL_READ_ONLY) && !str_starts(str_from(ev->tool), STR("mcp__"));
-}
-
 static bool name_passes(struct evaluation *ev, struct buf *why)
 {
 	const struct rule *r = eval_find(ev, RULE_ALLOW, find_allow);
 
 	if (r)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, r);
-	return is_harmless(ev) && eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
+	/* That a server says its tool only reads is not enough. */
+	bool reads = (ev->use.flags & TOOL_READ_ONLY) && !str_starts(str_from(ev->tool), STR("mcp__"));
+	return (reads || (ev->use.flags & TOOL_NO_ASK)) &&
+	       eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
 }
 
 /* ---- setting out ----------------------------------------------------------------------------------------------- */

@@ -26,15 +26,10 @@ static bool edits(const struct evaluation *ev)
 	return ev->subject->kind == SUBJECT_EDIT;
 }
 
-static const char *cwd_of(const struct evaluation *ev)
-{
-	return ev->use.env && ev->use.env->cwd ? ev->use.env->cwd : "/";
-}
-
 /* A search by name looks where its pattern leads, which need not be below its path. */
 static void file_prepare(struct evaluation *ev)
 {
-	const char *from = cwd_of(ev);
+	const char *from = ev->use.env && ev->use.env->cwd ? ev->use.env->cwd : "/";
 	struct str path = eval_text(ev, ev->subject->primary);
 
 	if (ev->subject->flags & TOOL_LISTS_NAMES) {

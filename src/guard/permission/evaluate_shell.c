@@ -412,11 +412,6 @@ static bool may_become_option(const struct operand *o)
 	return found;
 }
 
-static bool has_no_surprise(const struct operand *o)
-{
-	return o->known || (o->globs && is_tame_glob(o->text) && !may_become_option(o));
-}
-
 /* xargs among the wrappers: its files come from another command, and nobody knows which. */
 static bool gets_operands(const struct shell_command *c, const struct shell_command *stripped)
 {
@@ -447,7 +442,8 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 		const struct operand *o = &files.list[i];
 		bool good = o->use == OPERAND_WRITE ? edits && eval_is_working_dir(ev, &o->place)
 						    : eval_may_read(ev, &o->place);
-		if (!good || !has_no_surprise(o))
+		bool certain = o->known || (o->globs && is_tame_glob(o->text) && !may_become_option(o));
+		if (!good || !certain)
 			return false;
 	}
 	p->mode = p->mode || edits;
@@ -550,16 +546,12 @@ static bool pass_all(struct evaluation *ev, struct passing *p, struct buf *why)
 	return script->count > 0;
 }
 
-/* On entering auto mode the classifier takes the place of rules that allow any command. */
-static const struct rule *find_bare(struct evaluation *ev)
-{
-	return ev->mode == PERMISSION_AUTO ? NULL : eval_find(ev, RULE_ALLOW, eval_find_bare);
-}
-
 static bool shell_passes(struct evaluation *ev, struct buf *why)
 {
 	struct passing p = { 0 };
-	const struct rule *bare = ev->shell->script.understood ? find_bare(ev) : NULL;
+	/* In auto mode the classifier takes the place of rules that allow any command. */
+	bool may_be_bare = ev->shell->script.understood && ev->mode != PERMISSION_AUTO;
+	const struct rule *bare = may_be_bare ? eval_find(ev, RULE_ALLOW, eval_find_bare) : NULL;
 
 	if (bare)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, bare);

@@ -96,11 +96,6 @@ static void move_memory(struct permission *p)
 		permission_give_memory(p, p->memory_dir, p->memory_tools, count);
 }
 
-static bool is_dropped(const struct rule *r, enum rule_list list, const char *text)
-{
-	return r->list == list && !strcmp(r->origin->layer, session_origin.layer) && (!text || !strcmp(r->text, text));
-}
-
 void permission_drop_rules(struct permission *p, enum rule_list list, const char *text)
 {
 	struct rule_set *old = p->own;
@@ -109,7 +104,8 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 	p->own = rule_set_new();
 	for (size_t i = 0; old && i < old->all.count; i++) {
 		const struct rule *r = old->all.list[i];
-		if (!is_dropped(r, list, text))
+		bool of_session = r->list == list && !strcmp(r->origin->layer, session_origin.layer);
+		if (!of_session || (text && strcmp(r->text, text) != 0))
 			(void)rule_set_add(p->own, r->list, str_from(r->text), r->origin, NULL, NULL, NULL);
 	}
 	move_memory(p);

@@ -56,12 +56,6 @@ static void show_agent(struct tool_call *call, struct agent_record *record)
 	tool_call_end(call, false);
 }
 
-static void wait_stop(struct waiting *w)
-{
-	timer_stop(w->call->env->loop, &w->timer);
-	agent_wait_remove(w->record, &w->wait);
-}
-
 static void on_agent_end(struct agent_wait *wait)
 {
 	struct waiting *w = CONTAINER_OF(wait, struct waiting, wait);
@@ -80,8 +74,12 @@ static void on_wait_over(struct timer *timer)
 
 static void output_cancel(struct tool_call *call)
 {
-	if (call->state)
-		wait_stop(call->state);
+	struct waiting *w = call->state;
+
+	if (w) {
+		timer_stop(call->env->loop, &w->timer);
+		agent_wait_remove(w->record, &w->wait);
+	}
 	tool_call_fail(call, "The call was cancelled.");
 }
 

@@ -182,12 +182,6 @@ static void add_resources(struct listing *l)
 	mcp_catalog_unref(catalog);
 }
 
-static void add_templates(struct listing *l, const struct json *list)
-{
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		listing_add(l, json_str(json_get(v, "uriTemplate"), &l->call->arena), json_raw(v));
-}
-
 static void listing_end(struct listing *l)
 {
 	json_close(&l->w);
@@ -206,15 +200,15 @@ static void request_templates(struct listing *l, const struct json *cursor);
 static void on_page(void *data, const struct json *result, const struct err *err)
 {
 	struct listing *l = data;
-	const struct json *next = json_get(result, "nextCursor");
+	const struct json *next = json_get(result, "nextCursor"), *list = json_get(result, "resourceTemplates");
 
 	l->request = NULL;
 	if (l->call->cancelled) {
 		tool_call_fail(l->call, "The call was cancelled.");
 		return;
 	}
-	if (!err)
-		add_templates(l, json_get(result, "resourceTemplates"));
+	for (const struct json *v = json_first(list); !err && v; v = json_next(list, v))
+		listing_add(l, json_str(json_get(v, "uriTemplate"), &l->call->arena), json_raw(v));
 	if (!err && json_is(next, JSON_STRING) && ++l->pages < MOST_PAGES)
 		request_templates(l, next);
 	else

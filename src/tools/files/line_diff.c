@@ -39,11 +39,6 @@ struct part {
 	size_t from, count;
 };
 
-static bool same_line(const struct part *a, size_t x, const struct part *b, size_t y)
-{
-	return str_eq(a->lines->at[a->from + x], b->lines->at[b->from + y]);
-}
-
 /* How far each diagonal k reaches after d edits is kept for all d, d * d + d + k being its place: the way back needs it. */
 static size_t slot(long d, long k)
 {
@@ -80,7 +75,8 @@ static bool advance(const struct part *a, const struct part *b, uint32_t *reach,
 			x = down ? (long)reach[slot(d - 1, k + 1)] : (long)reach[slot(d - 1, k - 1)] + 1;
 		}
 		long y = x - k;
-		while (x < (long)a->count && y >= 0 && y < (long)b->count && same_line(a, (size_t)x, b, (size_t)y)) {
+		while (x < (long)a->count && y >= 0 && y < (long)b->count &&
+		       str_eq(a->lines->at[a->from + (size_t)x], b->lines->at[b->from + (size_t)y])) {
 			x++;
 			y++;
 		}

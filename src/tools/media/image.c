@@ -448,16 +448,6 @@ void fitted_image_release(struct fitted_image *image)
 	buf_release(&image->bytes);
 }
 
-static bool is_good(const struct image_head *h, size_t n)
-{
-	return n <= IMAGE_GOOD_BYTES && MAX(h->width, h->height) <= IMAGE_GOOD_EDGE;
-}
-
-static bool is_allowed(const struct image_head *h, size_t n)
-{
-	return base64_len(n) <= IMAGE_BASE64_LIMIT && MAX(h->width, h->height) <= IMAGE_EDGE_LIMIT;
-}
-
 static int image_keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
 {
 	*ret = (struct fitted_image){ .type = h->type, .width = h->width, .height = h->height, .original = *h };
@@ -552,7 +542,7 @@ int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err)
 	int rc = image_head_read(bytes, &h, err);
 	if (rc < 0)
 		return rc;
-	if (is_good(&h, bytes.n))
+	if (bytes.n <= IMAGE_GOOD_BYTES && MAX(h.width, h.height) <= IMAGE_GOOD_EDGE)
 		return image_keep(bytes, &h, ret_image);
 	/* A picture that moves would lose all but its first moment. */
 	if (h.moves)
@@ -561,7 +551,8 @@ int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err)
 		rc = image_shrink(bytes, &h, ret_image, &why);
 	if (rc == 0)
 		return 0;
-	if (is_allowed(&h, bytes.n) && why.kind != ERR_PARSE)
+	bool allowed = base64_len(bytes.n) <= IMAGE_BASE64_LIMIT && MAX(h.width, h.height) <= IMAGE_EDGE_LIMIT;
+	if (allowed && why.kind != ERR_PARSE)
 		return image_keep(bytes, &h, ret_image);
 	return image_refuse(&h, bytes.n, &why, err);
 }

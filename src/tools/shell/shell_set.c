@@ -207,13 +207,6 @@ static void shell_free(struct shell *shell)
 	free(shell);
 }
 
-static void shell_unlink(struct shell *shell)
-{
-	*shell->prev = shell->next;
-	if (shell->next)
-		shell->next->prev = shell->prev;
-}
-
 static void read_last_dir(struct shell *shell)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -254,7 +247,9 @@ static void on_exit_of_child(struct child *c, int status)
 	read_last_dir(shell);
 	if (shell->set) {
 		remember_group(shell->set, child_pid(c));
-		shell_unlink(shell);
+		*shell->prev = shell->next;
+		if (shell->next)
+			shell->next->prev = shell->prev;
 		if (shell->background)
 			notify_end(shell);
 		else

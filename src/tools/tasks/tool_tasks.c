@@ -270,13 +270,6 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 	json_close(&w);
 }
 
-static void update_not_found(struct tool_call *call)
-{
-	put_updated(call, NULL, "Task not found");
-	buf_addstr(&call->result, "Task not found");
-	tool_call_end(call, false);
-}
-
 /* ---- the change -------------------------------------------------------------------------------------------------- */
 
 static void update_text(struct update *u, const char *field, const char **at)
@@ -287,12 +280,6 @@ static void update_text(struct update *u, const char *field, const char **at)
 		return;
 	*at = text;
 	update_note(u, field);
-}
-
-static void update_status(struct update *u, struct str name)
-{
-	if (todo_status_find(name, &u->item->status) && u->item->status != u->before)
-		update_note(u, "status");
 }
 
 /* Keys of the input replace those that are there; null takes one away. */
@@ -362,7 +349,8 @@ static int update_apply(struct update *u, struct err *err)
 	update_text(u, "description", &u->item->description);
 	update_text(u, "activeForm", &u->item->active_form);
 	update_text(u, "owner", &u->item->owner);
-	update_status(u, status);
+	if (todo_status_find(status, &u->item->status) && u->item->status != u->before)
+		update_note(u, "status");
 	merge_metadata(u);
 	if (add_blocks(u, "addBlocks", true, err) < 0 || add_blocks(u, "addBlockedBy", false, err) < 0)
 		return -(int)err->kind;
@@ -378,7 +366,9 @@ static void update_commit(struct tool_call *call)
 		return;
 	u.item = todo_find(&u.list, json_str(json_get(call->input, "taskId"), &call->arena));
 	if (!u.item) {
-		update_not_found(call);
+		put_updated(call, NULL, "Task not found");
+		buf_addstr(&call->result, "Task not found");
+		tool_call_end(call, false);
 		return;
 	}
 	u.before = u.item->status;

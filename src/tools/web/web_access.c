@@ -103,11 +103,6 @@ static bool has_usual_port(const struct web_url *url)
 	return !strcmp(url->port, url->https ? "443" : "80");
 }
 
-static bool is_same_port(const struct web_url *a, const struct web_url *b)
-{
-	return !strcmp(a->port, b->port) || (has_usual_port(a) && has_usual_port(b));
-}
-
 static const char *without_www(const char *host)
 {
 	return strncmp(host, "www.", 4) ? host : host + 4;
@@ -125,7 +120,7 @@ enum web_way web_judge_redirect(const struct tool_call *call, const struct web_u
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
 		buf_add(reason, verdict.reason.p, verdict.reason.n);
 		way = WEB_REFUSE;
-	} else if (is_same_port(from, to)) {
+	} else if (!strcmp(from->port, to->port) || (has_usual_port(from) && has_usual_port(to))) {
 		bool is_near = !strcmp(without_www(from->host), without_www(to->host));
 		if (!strcmp(from->host, to->host) || (is_near && verdict.decision == PERMISSION_ALLOW))
 			way = WEB_FOLLOW;
