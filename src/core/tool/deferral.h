@@ -26,7 +26,7 @@ struct deferral {
 struct deferral_policy deferral_policy_read(const char *text);
 size_t deferral_bytes(const struct tool_set *tools); /* of the definitions that may wait */
 
-/* Finds out anew what is known and loaded, as tools are now. is_out (may be NULL): a tool that nobody shall hear of. */
+/* Rebuilds what is known and loaded from the current tools. is_out (may be NULL): excludes a tool. */
 void deferral_arrange(struct deferral *d, const struct tool_set *tools,
 		      bool (*is_out)(void *data, const struct tool *tool), void *data);
 /* It joins the loaded ones when they are next arranged. The name is copied; a second time does nothing. */

@@ -64,8 +64,8 @@ struct tool_env {
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
-	/* A tool is about to make these bytes the content of a file, whose path has no link in it. Whoever wants to bring files back keeps what is there now;
-	 * below 0 the file must stay as it is. NULL: nobody does. */
+	/* A tool is about to make these bytes the content of a file, whose path has no link in it. The owner of the history keeps what is there now;
+	 * below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	void *owner; /* the agent: struct agent of the room subagent */
 };
@@ -92,7 +92,7 @@ struct tool_kit {
 struct tool_use {
 	const struct tool *tool;
 	const struct json *input;   /* the parsed input object */
-	const struct tool_env *env; /* whose directories paths are about; NULL: nobody's */
+	const struct tool_env *env; /* whose directories paths are about; NULL: none */
 	unsigned flags;             /* of the tool with this input */
 };
 
@@ -111,7 +111,7 @@ struct tool_gate {
 struct gate_policy {
 	bool apart; /* not of the conversation: a denial is not listed, what hooks add or stop does not reach the model */
 	bool chosen;      /* a person or the configuration chose this very call: it needs no permission */
-	bool no_question; /* what no rule allows is denied; nobody and no classifier is asked */
+	bool no_question; /* what no rule allows is denied, without a question to a person or the classifier */
 	bool by_hook; /* a hook makes it: hooks of the types agent and mcp_tool do not look at it, or they would call each
 			   * other without end */
 };
@@ -148,7 +148,7 @@ struct tool_call {
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
- * fit the schema is no failure of this function: the call is prepared so that start answers with an error result. */
+ * fit the schema is not a failure of this function: the call is prepared so that start answers with an error result. */
 struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
 				struct str name, struct str input_json);
 void tool_call_start(struct tool_call *call);  /* leads to call->done exactly once, never from inside this function */

@@ -128,7 +128,7 @@ struct str tool_call_summary(struct tool_call *call)
 void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason)
 {
 	if (call->finished)
-		return; /* cancelled while somebody was being asked */
+		return; /* cancelled while the question was open */
 	if (verdict == TOOL_DENY) {
 		call->denied = true;
 		buf_clear(&call->result);

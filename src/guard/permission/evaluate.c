@@ -164,7 +164,7 @@ static bool (*const steps[])(struct evaluation *ev) = { by_deny_rule, by_limit, 
 
 /* ---- questions ------------------------------------------------------------------------------------------------- */
 
-/* A question that nobody may or can answer is a no. */
+/* A question that cannot be answered counts as denied. */
 static void settle_question(struct evaluation *ev)
 {
 	struct permission_verdict *v = ev->v;

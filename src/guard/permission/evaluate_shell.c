@@ -22,7 +22,7 @@ struct shell_case {
 	bool expanded;
 	const char *cwds[CWDS_MAX + 1]; /* where its commands may run, NULL-terminated */
 	size_t cwd_count;
-	bool lost;                 /* nobody knows where: cd to an expansion */
+	bool lost;                 /* the directory is not known: cd to an expansion */
 	struct command_text asked; /* the one that rules are looked for */
 	bool exact_only;
 };
@@ -412,7 +412,7 @@ static bool may_become_option(const struct operand *o)
 	return found;
 }
 
-/* xargs among the wrappers: its files come from another command, and nobody knows which. */
+/* xargs among the wrappers: its files come from another command and are not known. */
 static bool gets_operands(const struct shell_command *c, const struct shell_command *stripped)
 {
 	for (size_t i = 0; i + stripped->word_count < c->word_count; i++)

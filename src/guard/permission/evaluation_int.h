@@ -17,7 +17,7 @@ struct tool_checker {
 		struct evaluation *ev); /* why it leaves its worktree or its memory, or NULL; may be NULL */
 	const char *(*plans)(struct evaluation *ev); /* what it would write although it plans, or NULL; may be NULL */
 	const char *(*danger)(struct evaluation *ev,
-			      bool *ret_critical); /* why somebody must look, or NULL; may be NULL */
+			      bool *ret_critical); /* why a person must decide, or NULL; may be NULL */
 	/* Rules allow it, it changes nothing, or the mode lets it pass: sets step and rule and returns true. Otherwise it
 	 * may say why not, for the person or the model. */
 	bool (*passes)(struct evaluation *ev, struct buf *why);

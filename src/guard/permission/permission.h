@@ -11,7 +11,7 @@
  *     a hook allows, or bypass                     -> ALLOW
  *     allow rules                                  -> ALLOW
  *     reading, working directories, the mode       -> ALLOW
- *     otherwise                                    -> ASK, and DENY if nobody can be asked
+ *     otherwise                                    -> ASK, and DENY if no one can be asked
  *
  * Nothing that a child brings can make an earlier line of this list disappear. Only the mode may be wider than the
  * parent's, and the allow rules may be others. docs/internals/permission.md has the details. */
@@ -35,12 +35,12 @@ struct permission_narrowing {
 	char tools[];
 };
 
-/* Zeroed: default mode, no rules, nobody to ask. */
+/* Zeroed: default mode, no rules, no one to ask. */
 struct permission {
 	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
-	bool can_ask;              /* somebody answers questions */
+	bool can_ask;              /* questions can be answered */
 	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
-	bool bypass_off, auto_off; /* of the main agent: modes that nobody in the session may be in */
+	bool bypass_off, auto_off; /* of the main agent: modes that no agent of the session may be in */
 	const char *root;          /* where the agent started; NULL: as the call says. Borrowed */
 	const char *const *dirs;   /* its working directories, NULL-terminated; NULL: as the call says. Borrowed */
 	const char *default_agent; /* type of an Agent call that names none; NULL: general-purpose. Borrowed */
@@ -71,7 +71,7 @@ struct permission_limit {
 struct permission_birth {
 	const char *mode; /* the definition's; NULL: the parent's holds, live */
 	bool mode_invalid;
-	bool mode_may_widen; /* the folder is trusted, it is no plugin, no managed switch forbids it */
+	bool mode_may_widen; /* the folder is trusted, it is not a plugin, and no managed switch forbids it */
 	bool can_ask;
 	const struct permission_limit *only; /* of a tool in here, one specifier must match */
 	size_t only_count;
@@ -105,7 +105,7 @@ void permission_add_limits(struct permission *p, enum rule_list list, const stru
 			   size_t count);
 /* Its memory: both are copied. */
 void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count);
-/* child need not be initialised. A limit that is no valid rule forbids its tool. */
+/* child need not be initialised. A limit that is not a valid rule forbids its tool. */
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth);
 
 enum permission_mode permission_mode(const struct permission *p); /* that holds now */
@@ -121,7 +121,7 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
 bool permission_can_ask(const struct permission *p);
 
-/* A deny rule in the line is about every use of the tool, so that nobody need offer it. */
+/* A deny rule in the line is about every use of the tool, so that it need not be offered. */
 bool permission_forbids(const struct permission *p, const struct tool *tool);
 
 /* What hooks said about the call. Theirs is never the last word: deny and ask rules come first. */
@@ -153,7 +153,7 @@ struct permission_verdict {
 	const struct rule *rule;             /* that decided, borrowed from the context; NULL: none */
 	const struct permission *rule_owner; /* whose rule it is: the agent's own context or an ancestor's */
 	bool classify;                       /* auto mode: a classifier may decide instead of a person */
-	bool unanswerable;                   /* it is DENY because nobody can be asked */
+	bool unanswerable;                   /* it is DENY because no one can be asked */
 	struct buf reason;                   /* DENY: for the model; ASK: for the person; ALLOW: empty */
 	char *file, *file_target;            /* what was judged (tool.h), owned; NULL: no file, or a loop of links */
 };

@@ -5,7 +5,7 @@
  *     [{"mode":"plan","deny":["Bash(touch:*)"]}, {"only":["Bash(echo:*)"],"writeRoot":"/r/.claude/worktrees/agent-a1"}]
  *
  * One object for each ancestor below the main agent, outermost first: what its definition and its call took away. Rules of the
- * settings and of the session are not in it: those of the session that goes on hold. A record can only take away: allow rules are
+ * settings and of the session are not in it: those of the resumed session hold. A record can only take away: allow rules are
  * not in it, and a mode in it never widens. */
 #pragma once
 #include "lib/json/json_write.h"
@@ -14,7 +14,7 @@
 /* The line that ends with p, as an array. */
 void permission_record_write(struct json_out *w, const struct permission *p);
 
-/* Ancestors that are gone: between an agent that is there and one that goes on. Zeroed: none. */
+/* Ancestors that are gone: between a running agent and one that is resumed. Zeroed: none. */
 struct permission_line {
 	struct permission *list; /* owned; each points to the one before it, the first to the agent that is there */
 	size_t count;

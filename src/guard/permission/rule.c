@@ -126,12 +126,6 @@ static bool names_server(const char *name)
 	return end && end > rest.p && !memchr(rest.p, '*', (size_t)(end - rest.p));
 }
 
-static void check_known(struct draft *d, const struct rule *r)
-{
-	if (!r->several && !strchr(r->tool, '_') && !tool_facts_find(str_from(r->tool)))
-		warn(d, r, "names no tool that is known");
-}
-
 /* "parameter:value". False: the specifier is something else. */
 static bool read_parameter(struct draft *d, struct rule *r)
 {
@@ -263,7 +257,8 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 	if (split(&d, str_from(r.text), err) < 0)
 		return rule_fail(&d, &r, err);
 	find_tool(&d, &r);
-	check_known(&d, &r);
+	if (!r.several && !strchr(r.tool, '_') && !tool_facts_find(str_from(r.tool)))
+		warn(&d, &r, "names no tool that is known");
 	if (list == RULE_ALLOW && r.several && !names_server(r.tool))
 		return skip_allow(&d, &r,
 				  "several tools are allowed at once only below one MCP server: mcp__SERVER__*");

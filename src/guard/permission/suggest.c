@@ -45,7 +45,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Rules for Read and Edit hold for all tools that read and edit. Whoever lists names does not ask for contents. */
+/* Rules for Read and Edit hold for all tools that read and edit. A tool that lists names does not ask for contents. */
 static void write_path(struct buf *out, const struct tool_facts *s, struct arena *a, struct str path)
 {
 	const char *absolute = arena_str(a, path).p;

@@ -16,12 +16,6 @@
 
 static const char why_not[] = "arithmetic with more than numbers can run what a variable holds";
 
-/* Bash keeps these as numbers itself and ignores what it inherits for them. */
-static bool is_number_of_bash(struct str name)
-{
-	return str_is(name, "RANDOM") || str_is(name, "SECONDS") || str_is(name, "LINENO");
-}
-
 /* Bash writes to these by itself, or refuses that they are set. */
 static bool is_owned_by_bash(struct str name)
 {
@@ -84,7 +78,9 @@ static void shell_use_name(struct shell_parser *p, struct str name)
 	find_name(p->sink, name)->used = true;
 	while (k && !str_eq(k->name, name))
 		k = k->before;
-	if (!k && !is_number_of_bash(name))
+	/* Bash keeps some as numbers itself and ignores what it inherits for them. */
+	bool of_bash = str_is(name, "RANDOM") || str_is(name, "SECONDS") || str_is(name, "LINENO");
+	if (!k && !of_bash)
 		shell_fail(p, why_not);
 }
 

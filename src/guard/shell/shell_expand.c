@@ -185,19 +185,6 @@ static void read_subscript(struct shell_parser *p, struct shell_word *w)
 		p->at += n + 1;
 }
 
-/* ${x:1:2}: numbers only. */
-static void skip_range(struct shell_parser *p)
-{
-	while (char_in(shell_peek(p, 0), " -:0123456789"))
-		p->at++;
-}
-
-static void read_transformation(struct shell_parser *p)
-{
-	if (char_in(shell_peek(p, 1), "QEAaUuLKk"))
-		p->at += 2;
-}
-
 static void read_operation(struct shell_parser *p, enum shell_quoting quoting, struct str name, struct shell_word *w)
 {
 	char c = shell_peek(p, 0);
@@ -213,9 +200,10 @@ static void read_operation(struct shell_parser *p, enum shell_quoting quoting, s
 		shell_skip(p, colon ? 2 : 1);
 		read_parameter_word(p, quoting, w);
 	} else if (c == ':') {
-		skip_range(p);
+		while (char_in(shell_peek(p, 0), " -:0123456789")) /* ${x:1:2}: numbers only */
+			p->at++;
 	} else if (c == '@') {
-		read_transformation(p);
+		p->at += char_in(shell_peek(p, 1), "QEAaUuLKk") ? 2 : 0;
 	}
 }
 
@@ -299,7 +287,7 @@ static void read_dollar_paren(struct shell_parser *p)
 
 	p->at += arithmetic ? 3 : 2;
 	bool done = arithmetic && shell_read_arithmetic(p, false);
-	p->known = known; /* nobody knows whether this word is expanded at all */
+	p->known = known; /* this word may not be expanded at all */
 	if (done) {
 		p->arithmetic = shell_slice(p, from);
 		return;

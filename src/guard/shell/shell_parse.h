@@ -44,7 +44,7 @@ struct shell_redirect {
 	int fd;
 	struct shell_word target; /* of a here-document: its delimiter */
 	const struct str *body;   /* of a here-document: its lines, as they were written; else NULL */
-	bool writes_file;         /* target is opened for writing; true as well when nobody knows what target will be */
+	bool writes_file;         /* target is opened for writing; true as well when target is not known */
 };
 
 struct shell_assignment {

@@ -5,7 +5,7 @@
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
-/* xargs stood before the command: it adds words that nobody has seen. */
+/* xargs stood before the command: it adds words that are not known. */
 bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped);
 
 bool check_date_part(const struct shell_part *part, size_t operands);

@@ -224,11 +224,6 @@ static bool read_argument(struct shell_parser *p, struct shell_command *c)
 	return true;
 }
 
-static bool read_part(struct shell_parser *p, struct shell_command *c)
-{
-	return shell_read_redirect(p, c) || (!c->word_count && read_assignment(p, c)) || read_argument(p, c);
-}
-
 /* Is this NAME ( ), with the cursor behind the name? A parenthesis that is anything else ends the command. */
 static bool skip_function_head(struct shell_parser *p, const struct shell_command *c)
 {
@@ -263,7 +258,7 @@ void shell_read_simple(struct shell_parser *p)
 	check_first_word(p);
 	size_t from = p->at;
 	size_t end = from;
-	while (read_part(p, &c)) {
+	while (shell_read_redirect(p, &c) || (!c.word_count && read_assignment(p, &c)) || read_argument(p, &c)) {
 		end = p->at;
 		shell_skip_blanks(p);
 		if (skip_function_head(p, &c)) {

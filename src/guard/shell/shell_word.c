@@ -8,7 +8,7 @@
 /* What stands between tokens: blanks, continued lines, comments, newlines, and behind a newline the bodies
  * of here-documents. */
 
-/* A line may be continued between two tokens. Inside one bash joins the halves (& \ & is &&), and nobody writes that. */
+/* A line may be continued between two tokens. Inside one bash joins the halves (& \ & is &&), which is not understood here. */
 static void skip_continuation(struct shell_parser *p)
 {
 	char before = p->at ? p->text.p[p->at - 1] : '\n';
@@ -52,15 +52,6 @@ static bool is_continued(struct str line)
 	return n % 2;
 }
 
-/* Bash joins a continued line with the next one before it looks for the delimiter. */
-static void check_continued(struct shell_parser *p, const struct shell_here *h, struct str line)
-{
-	struct str piece = { line.p, line.n - 1 };
-
-	if (str_starts(h->delimiter, piece))
-		shell_fail(p, "the end of a here-document may be a continued line");
-}
-
 /* Returns false at the end of the text: the delimiter never came. */
 static bool read_here_lines(struct shell_parser *p, const struct shell_here *h)
 {
@@ -76,8 +67,9 @@ static bool read_here_lines(struct shell_parser *p, const struct shell_here *h)
 			return true;
 		}
 		joined = !h->quoted && is_continued(line);
-		if (joined)
-			check_continued(p, h, line);
+		/* Bash joins a continued line with the next one before it looks for the delimiter. */
+		if (joined && str_starts(h->delimiter, (struct str){ line.p, line.n - 1 }))
+			shell_fail(p, "the end of a here-document may be a continued line");
 	}
 	h->body->n = (size_t)(p->text.p + p->text.n - h->body->p);
 	return false;

@@ -20,7 +20,7 @@ struct serve_call {
 	char *id, *token;       /* JSON, of the request and for its progress; token NULL: none is wanted */
 	unsigned told;          /* steps of its progress */
 	bool done;
-	bool withdrawn; /* nobody wants the answer any more */
+	bool withdrawn; /* the answer is not wanted any more */
 };
 
 struct serve {
@@ -234,7 +234,7 @@ static void finish_done(struct serve *s)
 			answer(c);
 		free_call(c);
 	}
-	agent_tree_forget_denials(&s->session->tree); /* each was an answer; nobody asks for a list */
+	agent_tree_forget_denials(&s->session->tree); /* each was an answer; no list of them is needed */
 }
 
 static void serve_step(struct kick *kick)
@@ -521,7 +521,7 @@ static void watch(struct serve *s, bool on)
 
 /* ---- its life ----------------------------------------------------------------------------------------------------- */
 
-/* Nobody reads our answers any more. */
+/* The other side does not read our answers any more. */
 static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct serve *s = data;

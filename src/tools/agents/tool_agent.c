@@ -83,7 +83,7 @@ const struct tool tool_send_message = {
 	.start = send_start,
 };
 
-/* task: who gets it; NULL: nobody. */
+/* record: the recipient; NULL: there is none. */
 static void send_answer(struct tool_call *call, struct str message, const struct agent_record *record, bool resumed)
 {
 	struct json_out w = json_out(&call->result);
@@ -120,7 +120,7 @@ static void send_to_main(struct tool_call *call, struct agent *from, struct str 
 		tool_call_finish(call, STR("{\"success\":true,\"message\":\"Message queued for delivery to main.\"}"));
 }
 
-/* To one that runs, or that goes on with it. */
+/* An agent that has ended is resumed with the message. */
 static void send_to_agent(struct tool_call *call, struct agent *from, struct agent_record *record, struct str text)
 {
 	const char *name = record->name ? record->name : record->id;

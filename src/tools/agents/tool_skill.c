@@ -24,7 +24,7 @@ struct skill_call {
 	struct skill *skill;   /* reference until then */
 };
 
-/* A skill that brings no rights and no hooks is only a text to read: nobody need be asked. */
+/* A skill that brings no rights and no hooks is only a text to read: it needs no permission. */
 static unsigned skill_flags(const struct tool_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };

@@ -206,14 +206,6 @@ static void put_found(const struct finding *f, struct str query, size_t total)
 	json_close(&w);
 }
 
-static void add_tool_line(struct tool_call *call, const struct tool *tool)
-{
-	struct str text = str_trim(tool_description(tool, &call->arena));
-	struct str line = utf8_cut(str_cut(&text, '\n'), DESCRIPTION_BYTES);
-
-	buf_addf(&call->result, "- %s%s" STR_FMT "\n", tool->name, line.n ? ": " : "", STR_ARG(line));
-}
-
 static void add_found_text(const struct finding *f)
 {
 	struct tool_call *call = f->call;
@@ -222,8 +214,11 @@ static void add_found_text(const struct finding *f)
 
 	if (f->tools.count)
 		buf_addstr(out, "These tools are in your list from now on, and you can call them:\n");
-	for (size_t i = 0; i < f->tools.count; i++)
-		add_tool_line(call, f->tools.tools[i]);
+	for (size_t i = 0; i < f->tools.count; i++) {
+		struct str text = str_trim(tool_description(f->tools.tools[i], &call->arena));
+		struct str line = utf8_cut(str_cut(&text, '\n'), DESCRIPTION_BYTES);
+		buf_addf(out, "- %s%s" STR_FMT "\n", f->tools.tools[i]->name, line.n ? ": " : "", STR_ARG(line));
+	}
 	if (f->unknown.n)
 		buf_addf(out, "Not found: %s. What is in your list already need not be loaded.\n", f->unknown.p);
 	else if (!f->tools.count)

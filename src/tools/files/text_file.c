@@ -123,7 +123,7 @@ int text_file_load(const char *path, struct text_file *file, struct err *err)
 	return 0;
 }
 
-/* The last look before the rename: whoever wrote after our load is not overwritten. */
+/* The last look before the rename: what was written after our load is not overwritten. */
 static int check_unchanged(const struct file_at *at, const struct text_file *file, struct err *err)
 {
 	struct stat st;

@@ -26,7 +26,7 @@ struct file_state {
 enum file_known {
 	FILE_UNREAD,  /* never read, or only a partial view of it */
 	FILE_CURRENT, /* as it was when the agent saw it */
-	FILE_CHANGED, /* somebody wrote to it since */
+	FILE_CHANGED, /* it was written to since */
 };
 
 struct file_stamp file_stamp_of(const struct stat *st, struct str bytes);                  /* with the hash */
@@ -54,7 +54,7 @@ void text_file_release(struct text_file *file);
 
 /* Paths here are targets (file_tool.h): absolute, and no link in them is followed.
  *
- * A missing file is no failure: exists is false. Directories and what is no regular file are ERR_USAGE. */
+ * A missing file is not a failure: exists is false. Whatever is not a regular file is ERR_USAGE. */
 int text_file_load(const char *path, struct text_file *file, struct err *err);
 void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes); /* as it would be written */
 /* Writes text in the encoding of `file` (made when it did not exist, its parents as well), but only if the file on disk
@@ -65,5 +65,5 @@ int text_file_save(const char *path, const struct text_file *file, struct str te
 /* An open descriptor of a regular file and its state. ERR_NOT_FOUND, or ERR_USAGE when it is something else. Never
  * blocks on a pipe. */
 int text_file_open(const char *path, int *ret_fd, struct stat *ret_st, struct err *err);
-/* Whether a file that begins with these bytes is no text: a NUL, or too much that is not UTF-8. */
+/* Whether a file that begins with these bytes is not text: a NUL, or too much that is not UTF-8. */
 bool text_looks_binary(struct str head);

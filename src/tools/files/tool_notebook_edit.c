@@ -110,14 +110,6 @@ static bool find_cell(struct change *c)
 	return false;
 }
 
-static void put_old_source(struct json_out *w, const struct json *cell)
-{
-	AUTO_BUF struct buf source = { 0 };
-
-	notebook_add_text(&source, json_get(cell, "source"));
-	json_kstr(w, "old_source", buf_str(&source));
-}
-
 static void put_text(struct json_out *w, const char *name, struct str text)
 {
 	json_kstr(w, name, text.n <= TOLD_LIMIT ? text : STR(""));
@@ -130,8 +122,11 @@ static void put_result(struct change *c)
 
 	json_open(&w, '{');
 	json_kstr(&w, "new_source", c->edit.source);
-	if (c->edit.verb != NOTEBOOK_INSERT)
-		put_old_source(&w, c->edit.cell);
+	if (c->edit.verb != NOTEBOOK_INSERT) {
+		AUTO_BUF struct buf source = { 0 };
+		notebook_add_text(&source, json_get(c->edit.cell, "source"));
+		json_kstr(&w, "old_source", buf_str(&source));
+	}
 	if (c->edit.verb != NOTEBOOK_INSERT || c->edit.id)
 		json_kstr(&w, "cell_id", c->edit.verb == NOTEBOOK_INSERT ? str_from(c->edit.id) : c->cell_name);
 	json_kcstr(&w, "cell_type", is_code ? "code" : "markdown");

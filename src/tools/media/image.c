@@ -507,7 +507,7 @@ static int image_shrink(struct str bytes, const struct image_head *h, struct fit
 	if (rc == 0 && longest > IMAGE_GOOD_EDGE)
 		image_scale(codec, &image, longest = IMAGE_GOOD_EDGE);
 	if (rc == 0)
-		turn_upright(codec, &image); /* what is written anew says no more how the camera was held */
+		turn_upright(codec, &image); /* the new file does not say how the camera was held */
 	if (rc == 0)
 		rc = image_encode(codec, &image, err);
 	/* Noise is heavy at any quality. */

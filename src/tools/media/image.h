@@ -22,7 +22,7 @@ struct image_head {
 
 enum image_type image_type_of(struct str head);
 const char *image_media_type(enum image_type type); /* "image/png" */
-/* Walks through the whole file. -ERR_PARSE: it is no image of its type, it is damaged, or its end is missing; such a file must
+/* Walks through the whole file. -ERR_PARSE: it is not an image of its type, it is damaged, or its end is missing; such a file must
  * not be sent, because the API refuses the whole conversation that holds it. */
 int image_head_read(struct str bytes, struct image_head *ret_head, struct err *err);
 
@@ -47,7 +47,7 @@ void image_codec_close(struct image_codec *c);
 /* ---- fitting into a request ------------------------------------------------------------------------------------- */
 
 /* An image as the model can be shown it. What is small enough stays as it is, byte for byte; the rest is scaled
- * down and written anew. Only for workers. */
+ * down and written again. Only for workers. */
 
 enum {
 	IMAGE_FILE_LIMIT = 32 << 20,   /* that are looked at */

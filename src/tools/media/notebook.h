@@ -7,7 +7,7 @@
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* A Jupyter notebook (format 4) as its text says it: a JSON object with an array of cells. Nothing is copied:
- * whoever changes a notebook changes the text around these nodes. */
+ * a change of a notebook changes the text around these nodes. */
 
 enum {
 	NOTEBOOK_LIMIT = 100 << 20,     /* bytes */

@@ -72,7 +72,7 @@ size_t pdf_least_pages(struct str bytes)
 
 /* One run of a program of poppler.
  *
- * A shell stands between: it sets the limit on memory, which has no place in struct child_options because nobody else needs
+ * A shell stands between: it sets the limit on memory, which has no place in struct child_options because nothing else needs
  * one, and its exit status 127 tells a missing program from one that fails. The words are its arguments, never its text. */
 
 enum { MOST_WORDS = 16, ERRORS_LIMIT = 4096, NOT_FOUND = 127 };

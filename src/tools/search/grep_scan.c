@@ -361,12 +361,6 @@ static void roll(struct grep_scanner *s)
 	s->offset += drop;
 }
 
-static void skip_mark(struct grep_scanner *s, size_t mark_len)
-{
-	memmove(s->window, s->window + mark_len, s->filled - mark_len);
-	s->filled -= mark_len;
-}
-
 /* The file in pieces; the first one is in the window. */
 static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 {
@@ -409,7 +403,8 @@ static int scan_open_file(struct grep_scanner *s, int fd, const char *path)
 			return 0;
 		return s->pattern->multiline ? scan_whole(s) : scan_lines(s, s->filled);
 	}
-	skip_mark(s, mark_len);
+	memmove(s->window, s->window + mark_len, s->filled - mark_len);
+	s->filled -= mark_len;
 	return scan_pieces(s, fd, path);
 }
 

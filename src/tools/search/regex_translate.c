@@ -284,15 +284,10 @@ static int class_escape(struct translator *t, struct class_state *s, uint32_t *r
 	return 0;
 }
 
-static size_t utf8_len(unsigned char lead)
-{
-	return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
-
 static uint32_t take_char(struct translator *t)
 {
 	const unsigned char *p = (const unsigned char *)t->in.p + t->at;
-	size_t n = utf8_len(*p);
+	size_t n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
 	uint32_t cp = n == 1 ? *p : *p & (0x7fu >> n);
 
 	for (size_t i = 1; i < n; i++)

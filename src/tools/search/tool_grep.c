@@ -19,7 +19,7 @@ enum { DEFAULT_LIMIT = 250, MAX_CONTEXT = 1000, TIME_LIMIT_MS = 60000 };
 
 struct grep_job {
 	struct tool_job job;
-	struct grep_query query; /* its texts are in the call's arena, which nobody changes while the job runs */
+	struct grep_query query; /* its texts are in the call's arena, which does not change while the job runs */
 	struct gitignore globs, types;
 	struct hidden_files *denied;
 	uint64_t limit, offset; /* entries: lines or files; limit 0: all */

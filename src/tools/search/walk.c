@@ -3,7 +3,7 @@
  *
  * The threads share one stack of tasks; a task is a directory to list or a batch of files to visit. Who lists a
  * directory pushes its subdirectories and full batches and visits the last, incomplete batch itself. The walk is over
- * when the stack is empty and nobody works. */
+ * when the stack is empty and all threads are idle. */
 #include "tools/search/walk.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -248,12 +248,6 @@ static void ignore_tree_release(struct ignore_tree *tree)
 }
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
-
-/* All files below a directory, on several threads.
- *
- * The threads share one stack of tasks; a task is a directory to list or a batch of files to visit. Who lists a
- * directory pushes its subdirectories and full batches and visits the last, incomplete batch itself. The walk is over
- * when the stack is empty and nobody works. */
 
 enum { MAX_THREADS = 16, BATCH_FILES = 32, TASKS_PER_THREAD = 2 };
 

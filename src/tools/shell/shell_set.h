@@ -82,13 +82,13 @@ struct shell_options {
 };
 
 struct shell_set *shell_set_new(struct tool_env *env);
-/* Kills all shells and what they left; nobody is notified. No call may wait for one. The processes are gone
+/* Kills all shells and what they left; without a notification. No call may wait for one. The processes are gone
  * only when spawner_active() says so: the loop must run until then. */
 void shell_set_free(struct shell_set *set);
 struct shell *shell_set_find(const struct shell_set *set, struct str id); /* background shells only */
 
 int shell_start(struct shell_set *set, const struct shell_options *options, struct shell **ret_shell, struct err *err);
 void shell_stop(struct shell *shell, enum shell_reason reason); /* the end comes later, as for every shell */
-/* Nobody waits any more: the output goes to a file (shell->output.path), the life is limited anew. */
+/* No call waits for it any more: the output goes to a file (shell->output.path), and a new time limit holds. */
 int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err);
 int shell_exit_code(const struct shell *shell); /* as in $?: 128 + signal when killed */

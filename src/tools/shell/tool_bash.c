@@ -323,7 +323,7 @@ static void bash_cancel(struct tool_call *call)
 
 /* ---- the start ---- */
 
-/* A directory that somebody removed must not end all Bash calls: back to where the session started. */
+/* When the directory was removed, Bash returns to where the session started. */
 static const char *start_dir(struct tool_call *call)
 {
 	struct tool_env *env = call->env;

@@ -3,7 +3,7 @@
  *
  *     <dir>/1.json, 2.json, ...    {"id":"1","subject":..,"description":..,"activeForm":..,"owner":..,"status":"pending",
  *                                   "blocks":["2"],"blockedBy":[],"metadata":{}}
- *     <dir>/.lock                  held by whoever changes the list; holds the highest number that was ever given
+ *     <dir>/.lock                  held while the list is changed; holds the highest number that was ever given
  *
  * The files are the list: it is read for each call and nothing is kept in memory, so that all agents of a session, resumed
  * ones, and other processes see the same. */

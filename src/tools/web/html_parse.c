@@ -329,9 +329,6 @@ static int html_library_load(struct html_library *ret_library, struct err *err)
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
-/* Libxml2's HTML parser with handlers of our own. It repairs what pages do wrong, and some repairs take as
- * long as the page is deep, so depth has a limit and the clock is looked at in every callback, that of errors too. */
-
 enum { DEPTH_LIMIT = 2000, EVENTS_PER_LOOK = 256 };
 
 struct parse {
@@ -342,7 +339,7 @@ struct parse {
 	void *data;
 	uint64_t started_ms;
 	unsigned events, depth;
-	enum html_end end; /* HTML_END: it goes on */
+	enum html_end end; /* HTML_END: not yet */
 };
 
 static uint64_t cpu_ms(void)

@@ -27,7 +27,7 @@ int html_parse(struct str page, const struct html_limits *limits, const struct h
 
 /* ---- cleaning --------------------------------------------------------------------------------------------------- */
 
-/* A page in plain words: its tags without what nobody looks at, no comments, no scripts. The parser behind it
+/* A page in plain words: without unused attributes, comments and scripts. The parser behind it
  * repairs structure in a time that an author of thousands of attributes or wrong ends could choose; it never gets them. */
 
 /* Appends. Takes time and room in proportion to the page. page: valid UTF-8. NUL becomes a blank, other control characters go. */

@@ -206,17 +206,6 @@ static void web_get_cancel(struct web_get *g)
 
 /* ---- the tool --------------------------------------------------------------------------------------------------- */
 
-/* WebFetch: reads a page and lets a small model answer a prompt about it.
- *
- *     start -> GET -> READ -> ASK -> end        a page
- *       |       |^     |
- *       |       ++     +--> end                 a file, an empty page, no model
- *       |       redirect on the same host
- *       +-----> ASK                             read a short while ago
- *
- * Whatever happens in GET, READ or ASK, a cancel too, comes back in one callback, and each of them ends the call or goes to
- * the next state. */
-
 static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);
 

@@ -33,9 +33,6 @@ void web_cache_release(struct web_cache *c);
 
 /* ---- the way to pages and searches ------------------------------------------------------------------------------ */
 
-/* What the tools of the web share in a runtime: a client of their own, so that no connection of theirs is one of the
- * model's; the pages of the last minutes; and the way to a model (docs/internals/web.md). */
-
 /* One question of a tool to a model, beside the conversation. The tool owns it and keeps it until done. */
 struct web_question {
 	const char *label, *instructions; /* constants */

@@ -108,8 +108,8 @@ static const char *without_www(const char *host)
 	return strncmp(host, "www.", 4) ? host : host + 4;
 }
 
-/* Nobody is asked in the middle of a call: what would have to be asked about is reported, and a question that nobody could
- * answer is no rule against the host that this call was allowed for. */
+/* A call cannot ask while it runs: what would need a question is reported to the model. A question that cannot be answered is not a
+ * rule against the host that this call was allowed for. */
 enum web_way web_judge_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
 				struct buf *reason)
 {

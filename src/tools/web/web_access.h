@@ -30,7 +30,7 @@ unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *u
 
 enum web_way {
 	WEB_FOLLOW,
-	WEB_REPORT, /* another host: the model is told and may ask for it */
+	WEB_REPORT, /* another host: reported to the model, which may ask for it */
 	WEB_REFUSE, /* a rule forbids it */
 };
 /* Of an answer that leads elsewhere. reason: of WEB_REFUSE. */
