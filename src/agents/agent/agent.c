@@ -43,7 +43,7 @@ void agent_emit(void *data, const struct event *event)
 
 void agent_kick(struct agent *a)
 {
-	loop_kick(a->tree->loop, &a->kick);
+	loop_kick(a->tree->services->loop, &a->kick);
 }
 
 void agent_step_done(struct agent *a, const struct err *err)
@@ -177,21 +177,21 @@ static void open_env(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
 
-	a->env.loop = t->loop;
-	a->env.spawner = t->spawner;
+	a->env.loop = t->services->loop;
+	a->env.spawner = t->services->spawner;
 	a->env.cwd = a->env.root = a->cwd;
 	a->env.session_id = t->session_id;
 	a->env.results_dir = t->results_dir;
 	a->env.tasks_dir = t->tasks_dir;
 	a->env.todo_dir = t->todo_dir;
 	a->env.todo_file = todo_file(a);
-	a->env.envp = t->envp;
+	a->env.envp = t->services->policy.envp;
 	a->env.env_dir = t->env_dir;
 	a->env.no_shell = t->no_shell;
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.deferral = &a->deferral;
-	a->env.web = t->web;
+	a->env.web = t->services->web;
 	a->env.main_thread = !a->parent;
 	a->env.set_cwd = set_cwd;
 	a->env.notify = notify;
@@ -224,9 +224,10 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 		.entrypoint = t->entrypoint,
 		.agent_id = a->parent ? a->who.id : NULL,
 	};
-	a->recorder = (struct recorder){ .journal = a->journal, .store = t->store, .context = &a->record_context };
+	a->recorder =
+		(struct recorder){ .journal = a->journal, .store = &t->services->store, .context = &a->record_context };
 	query_init(&a->query, &(struct query_config){
-				      .loop = t->loop,
+				      .loop = t->services->loop,
 				      .endpoint = a->endpoint,
 				      .head = spec->head,
 				      .tools = &a->tools,
@@ -302,7 +303,7 @@ struct fork_base *agent_fork_base(struct agent *a)
 	if (a->forks.gate && a->forks.count == count)
 		return &a->forks;
 	agent_drop_fork_base(a);
-	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->loop), .count = count };
+	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->services->loop), .count = count };
 	transcript_fork(&q->transcript, &a->forks.history);
 	for (uint32_t i = 0; i < q->call_count; i++)
 		transcript_add(&a->forks.history, ROLE_USER, fork_placeholder(q->calls[i]->id));

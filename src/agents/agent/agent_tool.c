@@ -52,7 +52,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 		buf_addstr(&text,
 			   "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
 			   "a short prompt is enough. It always works in the background.\n\n");
-	roster_write(&text, t->registry,
+	roster_write(&text, t->services->registry,
 		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
 					    .mcp_servers = servers_ready(t, &a),
 					    .background_off = !is_offered(t, STR("run_in_background")) });

@@ -11,7 +11,7 @@ static bool has_stepped_back(const struct agent_tree *t)
 struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data)
 {
-	struct classifier *c = a->tree->classifier;
+	struct classifier *c = a->tree->services->classifier;
 
 	return c && !has_stepped_back(a->tree) ? c->ask(c, a, call, done, data) : NULL;
 }

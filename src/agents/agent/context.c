@@ -105,7 +105,7 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 				   .task_budget = a->parent ? 0 : a->tree->task_budget,
 				   .tools = agent_definitions(a, &arena),
 			   });
-	return head_intern(a->tree->heads, buf_str(&bytes));
+	return head_intern(&a->tree->services->heads, buf_str(&bytes));
 }
 
 struct head *context_head_like(struct agent *a, const struct head *before)

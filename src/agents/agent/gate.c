@@ -480,7 +480,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 		json_kraw(&w, "tool_response", buf_str(&call->result_json));
 	else
 		json_kstr(&w, "tool_response", buf_str(&call->result));
-	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->loop) - call->started_ms));
+	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->services->loop) - call->started_ms));
 	fire(a, call, event, &w, on_seen);
 }
 
@@ -497,7 +497,7 @@ void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 	if (p->firing)
 		hook_cancel(p->firing);
 	else
-		p->agent->tree->classifier->cancel(p->question);
+		p->agent->tree->services->classifier->cancel(p->question);
 	if (call->running)
 		return;
 	p->call = NULL;

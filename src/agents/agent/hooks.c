@@ -58,7 +58,7 @@ enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
 
 static void find_sets(const struct agent *a, struct hook_set *sets[SET_COUNT])
 {
-	sets[0] = a->tree->hook_set;
+	sets[0] = a->tree->services->policy.hooks;
 	sets[1] = a->hooks;
 	for (size_t i = 0; i < MOST_SKILL_HOOKS; i++)
 		sets[2 + i] = a->tree->skill_hooks[i].set;
@@ -72,7 +72,7 @@ bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec)
 	find_sets(a, sets);
 	all.sets = sets;
 	all.set_count = SET_COUNT;
-	return a->tree->hooks && hook_wanted(&all);
+	return a->tree->services->hooks && hook_wanted(&all);
 }
 
 static void describe_agent(const struct agent *a, struct hook_context *ret)
@@ -87,7 +87,7 @@ static void describe_agent(const struct agent *a, struct hook_context *ret)
 		.agent_id = a->parent ? a->who.id : NULL,
 		.agent_type = a->who.type,
 		.project_dir = t->project_dir,
-		.envp = t->envp,
+		.envp = t->services->policy.envp,
 		.results_dir = t->results_dir,
 	};
 }
@@ -104,7 +104,7 @@ struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec
 	spec->sets = sets;
 	spec->set_count = SET_COUNT;
 	spec->context = &context;
-	return hook_fire(a->tree->hooks, spec, done, data);
+	return hook_fire(a->tree->services->hooks, spec, done, data);
 }
 
 /* ---- without waiting ------------------------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static void agent_register_hooks(struct agent *a, const struct agent_definition 
 	a->hooks = hook_set_parse(
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },
-		str_from(d->hooks), t->hook_policy, &problems);
+		str_from(d->hooks), &t->services->policy.hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		buf_addf(notes, "%s\n", problems.list[i].message);
 	if (!trusted)
@@ -225,8 +225,8 @@ int agent_step_hooks(struct agent *a, struct err *err)
 int agent_unregister_hooks(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (a->tree->hooks)
-		hook_engine_end_agent(a->tree->hooks, a->tree->session_id, a->record->id);
+	if (a->tree->services->hooks)
+		hook_engine_end_agent(a->tree->services->hooks, a->tree->session_id, a->record->id);
 	hook_set_unref(TAKE(a->hooks));
 	return 0;
 }

@@ -33,7 +33,7 @@ static int step_record(struct agent *a, struct err *err)
 	crash_point(agent_recorded);
 	agent_record_note(a->record);
 	if (a->record->transcript)
-		a->journal = journal_new(a->tree->store, a->record->transcript);
+		a->journal = journal_new(&a->tree->services->store, a->record->transcript);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int step_model(struct agent *a, struct err *err)
 
 	model_choose(&a->arena,
 		     &(struct model_wishes){
-			     .provider = a->tree->endpoints->usual,
+			     .provider = a->tree->services->endpoints.usual,
 			     .allowed = a->tree->allowed_models,
 			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
 			     .call = a->record->request.model,
@@ -90,7 +90,7 @@ static int step_model(struct agent *a, struct err *err)
 	a->record->model = arena_strdup(&a->record->arena, a->model);
 	if (a->model_choice.note)
 		add_note(a, a->model_choice.note);
-	return endpoints_find(a->tree->endpoints, a->model, &a->endpoint, err);
+	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
 }
 
 /* ---- where it works ---------------------------------------------------------------------------------------------- */
@@ -141,10 +141,10 @@ static int step_take_worktree(struct agent *a, struct err *err)
 		return 0;
 	if (worktree_hook_is_there(a))
 		return worktree_hook_take(a, err);
-	if (!t->worktrees)
+	if (!t->services->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
-	a->job = a->record->base ? worktree_adopt(t->worktrees, &spec, a->record->base, on_worktree, a)
-				 : worktree_take(t->worktrees, &spec, on_worktree, a);
+	a->job = a->record->base ? worktree_adopt(t->services->worktrees, &spec, a->record->base, on_worktree, a)
+				 : worktree_take(t->services->worktrees, &spec, on_worktree, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -167,7 +167,7 @@ int agent_release_worktree(struct agent *a, struct err *err)
 		return 0;
 	if (a->worktree->by_hook)
 		return worktree_hook_release(a, err);
-	a->job = worktree_release(a->tree->worktrees, TAKE(a->worktree), on_released, a);
+	a->job = worktree_release(a->tree->services->worktrees, TAKE(a->worktree), on_released, a);
 	return STEP_TAKES_TIME;
 }
 

@@ -29,7 +29,7 @@ static const char *refusal(const struct joining *j)
 static struct mcp_selection *own_set(struct agent *a)
 {
 	if (!a->servers)
-		a->servers = mcp_selection_new(a->tree->server_pool);
+		a->servers = mcp_selection_new(a->tree->services->server_pool);
 	return a->servers;
 }
 
@@ -77,7 +77,7 @@ static void agent_join_declared(struct agent *a, const struct agent_definition *
 	struct joining j = { a, d, notes };
 	const struct json *list;
 
-	if (!d->mcp_servers || !a->tree->server_pool ||
+	if (!d->mcp_servers || !a->tree->services->server_pool ||
 	    json_parse(&reader, d->mcp_servers, strlen(d->mcp_servers), &list, NULL) < 0)
 		return; /* it was normalised when it was read */
 	const char *why = refusal(&j);
@@ -219,7 +219,7 @@ bool servers_lacking(const struct agent_tree *t, const struct agent_definition *
 	AUTO_ARENA struct arena arena = { 0 };
 
 	if (!d->required_mcp_servers.count ||
-	    roster_has(t->registry, d, &(struct roster_spec){ .mcp_servers = servers_ready(t, &arena) }))
+	    roster_has(t->services->registry, d, &(struct roster_spec){ .mcp_servers = servers_ready(t, &arena) }))
 		return false;
 	buf_addf(why, "Agent '%s' needs MCP servers that are connected and offer tools: ", d->name);
 	for (size_t i = 0; i < d->required_mcp_servers.count; i++)

@@ -23,7 +23,7 @@ struct skill_use {
 /* For all calls that come in one turn of the loop the disk is looked at once. */
 static struct skill_registry *look(struct agent_tree *t)
 {
-	uint64_t turn = loop_now_ms(t->loop) + 1;
+	uint64_t turn = loop_now_ms(t->services->loop) + 1;
 
 	if (t->skills.registry && t->skills_looked != turn)
 		skill_registry_refresh(t->skills.registry);
@@ -208,7 +208,7 @@ static void register_hooks(struct agent *a, const struct skill *s)
 								     .plugin_root = s->plugin_root,
 								     .plugin_data = s->plugin_data,
 								     .trusted = is_trusted(a, s) },
-					      str_from(s->hooks), t->hook_policy, &problems);
+					      str_from(s->hooks), &t->services->policy.hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		say(a, s->file, problems.list[i].message);
 	if (!is_trusted(a, s))

@@ -17,7 +17,7 @@ void agent_tree_open(struct agent_tree *t)
 {
 	t->records_end = &t->records;
 	t->tasks_timer.fire = on_tasks_timer;
-	slot_pool_init(&t->slots, t->loop, t->limits.alive);
+	slot_pool_init(&t->slots, t->services->loop, t->limits.alive);
 	agent_init(&t->main, t, NULL);
 }
 
@@ -33,8 +33,8 @@ void agent_tree_release(struct agent_tree *t)
 {
 	buf_release(&t->hook_notes);
 	assert(!t->alive);
-	if (t->loop)
-		timer_stop(t->loop, &t->tasks_timer);
+	if (t->services->loop)
+		timer_stop(t->services->loop, &t->tasks_timer);
 	agent_release(&t->main);
 	tool_set_release(&t->own_pool);
 	for (struct agent_record *record = t->records, *next; record; record = next) {
@@ -256,7 +256,7 @@ void agent_tree_tell_tasks(struct agent_tree *t)
 		return;
 	t->tasks_changed = false;
 	t->on_event(t->data, &(struct event){ .kind = EVENT_TASKS_CHANGED, .agent = &t->main.who });
-	timer_start(t->loop, &t->tasks_timer, TASKS_PAUSE_MS);
+	timer_start(t->services->loop, &t->tasks_timer, TASKS_PAUSE_MS);
 }
 
 /* Who wants to know gets the whole list each time: with a thousand of them that cannot be for each one. */

@@ -3,6 +3,7 @@
  * of them together, and a record of each one that ever was (docs/internals/subagent.md). */
 #pragma once
 #include "lib/base/map.h"
+#include "defs/policy/services.h"
 #include "agents/agent/agent.h"
 #include "agents/agent/end_state.h"
 
@@ -96,19 +97,12 @@ struct model_spending {
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
 struct agent_tree {
-	struct loop *loop;
-	struct spawner *spawner;
-	struct endpoints *endpoints;
-	struct head_pool *heads;
-	struct store *store;
-	struct state *state; /* NULL: nothing is noted */
+	struct services *services; /* borrowed */
+	struct state *state;       /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
-	struct agent_registry *registry; /* NULL: no agents can be started */
 	const struct tool_kit *kit;
-	const struct tool_set *pool; /* that children choose their tools from; NULL: those of the main agent */
-	struct worktree_pool *worktrees;
-	struct mcp_pool *server_pool;   /* NULL: none can be joined */
+	const struct tool_set *pool;    /* that children choose their tools from; NULL: those of the main agent */
 	uint64_t server_wait_ms;        /* how long an agent waits for its servers */
 	void (*on_servers)(void *data); /* servers of the session may have come up: main.tools is brought up to date */
 	int (*admit_server)(void *data, const struct mcp_server *server, struct err *err); /* NULL: any may be used */
@@ -117,11 +111,6 @@ struct agent_tree {
 		bool fresh;
 		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
 	} worktree;                                                    /* as in worktree.h */
-	struct web *web;                                               /* tools/web/web.h; NULL: there is none */
-	struct classifier *classifier;                                 /* of auto mode; NULL: none */
-	struct hook_engine *hooks;                                     /* NULL: none run */
-	struct hook_set *hook_set;                                     /* of the session; NULL: none */
-	const struct hook_policy *hook_policy;
 	const struct json *allowed_models; /* the setting availableModels; NULL: agents and skills may name any */
 	struct {
 		struct skill_registry *registry; /* NULL: there are none */
@@ -136,10 +125,9 @@ struct agent_tree {
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
-	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
-	const char *no_shell; /* why Bash must not run; NULL: it may */
-	const char *env_dir;  /* what hooks leave for shells (env_file.h); NULL: no place for it */
-	const char *const *envp;
+	const char *todo_dir;             /* <config>/tasks/<list>; NULL: nothing is kept */
+	const char *no_shell;             /* why Bash must not run; NULL: it may */
+	const char *env_dir;              /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *append_system_prompt; /* to every child but forks; NULL: none */
 	const char *default_model;        /* configured for children; NULL: none */
 	int64_t task_budget;              /* of the main agent, as in head_spec */

@@ -48,7 +48,7 @@ static void complain(struct agent *a, const struct skill *s, const char *why)
 /* False: the agent keeps the model that it has. */
 static bool take_model(struct agent *a, const struct skill *s)
 {
-	struct endpoints *all = a->tree->endpoints;
+	struct endpoints *all = &a->tree->services->endpoints;
 	struct endpoint *endpoint;
 	struct err err = { 0 };
 	const char *id;

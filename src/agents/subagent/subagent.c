@@ -81,7 +81,7 @@ static void subagent_unlink(struct agent *a)
 static void subagent_free(struct agent *a)
 {
 	kick_cancel(&a->kick);
-	timer_stop(a->tree->loop, &a->hook_limit);
+	timer_stop(a->tree->services->loop, &a->hook_limit);
 	agent_release(a);
 	free(a);
 }
@@ -181,7 +181,7 @@ static void on_hooks_late(struct timer *timer)
 static void limit_hooks(struct agent *a)
 {
 	if ((a->stop_asked || a->suspend_asked) && a->firing && !timer_running(&a->hook_limit))
-		timer_start(a->tree->loop, &a->hook_limit, STOPPED_HOOKS_MS);
+		timer_start(a->tree->services->loop, &a->hook_limit, STOPPED_HOOKS_MS);
 }
 
 static bool go_down(struct agent *a);

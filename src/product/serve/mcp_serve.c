@@ -154,7 +154,7 @@ static void put_agent(struct json_out *w, const struct serve *s)
 	buf_addstr(&text,
 		   "Gives a task to a subagent, which works on it alone, with tools of its own, and reports when it "
 		   "is done. Agents:\n\n");
-	roster_write(&text, s->session->tree.registry,
+	roster_write(&text, s->session->tree.services->registry,
 		     &(struct roster_spec){ .background_off = true, .one_at_a_time = true });
 	json_open(w, '{');
 	json_kcstr(w, "name", agent_name);

@@ -104,7 +104,7 @@ static void on_timer(struct timer *timer)
 
 void session_watch_files(struct cadre_session *s)
 {
-	const struct hook_set *set = s->tree.hook_set;
+	const struct hook_set *set = s->tree.services->policy.hooks;
 
 	if (!set || !set->events[HOOK_FILE_CHANGED])
 		return;

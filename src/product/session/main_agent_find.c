@@ -63,7 +63,7 @@ static int miss(struct cadre_session *s, const struct wish *w, struct err *err)
 {
 	AUTO_BUF struct buf available = { 0 };
 
-	add_available(&available, s->tree.registry);
+	add_available(&available, s->tree.services->registry);
 	if (!w->who)
 		return err_set(err, ERR_USAGE, "--agent '%s' not found.%s", w->name, buf_str(&available).p);
 	buf_addf(&s->tree.main.notes, "%s the agent '%s', which does not exist: the usual one runs.\n", w->who,
@@ -101,8 +101,8 @@ int session_find_agent(struct cadre_session *s, struct err *err)
 
 	if (!w.name)
 		return 0;
-	agent_registry_refresh(s->tree.registry);
-	struct agent_definition *d = find(s->tree.registry, str_from(w.name));
+	agent_registry_refresh(s->tree.services->registry);
+	struct agent_definition *d = find(s->tree.services->registry, str_from(w.name));
 	if (!d)
 		return miss(s, &w, err);
 	become(s, d);

@@ -207,7 +207,6 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 		sv->server_env.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
 		sv->server_env.session_id = arena_strdup(&sv->options.arena, s->id);
 	}
-	t->server_pool = sv->server_pool;
 	t->server_wait_ms = app_server_wait_ms();
 	t->admit_server = admit;
 	t->on_servers = on_change;

@@ -199,7 +199,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 	const struct options *o = &sv->options;
 	struct agent *a = &s->tree.main;
 
-	s->tree.loop = sv->loop;
+	s->tree.services = sv;
 	agent_tree_open(&s->tree);
 	turn_attach(s);
 	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || find_working_dirs(s, o, err) < 0 ||
@@ -255,7 +255,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	struct agent *from = &s->tree.main, *a = &f->tree.main;
 	struct options plain = { .no_persistence = from->journal == NULL };
 
-	f->tree.loop = s->services->loop;
+	f->tree.services = s->services;
 	agent_tree_open(&f->tree);
 	turn_attach(f);
 	a->cwd = arena_strdup(&f->arena, from->cwd);

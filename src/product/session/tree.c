@@ -83,9 +83,6 @@ void session_use_policy(struct cadre_session *s)
 	s->services->most_children = t->limits.alive;
 	app_adjust_governor(s->services);
 	t->switches.trusted = p->trusted;
-	t->hook_set = p->hooks;
-	t->hook_policy = &p->hook_policy;
-	t->envp = p->envp;
 	t->main.env.envp = p->envp;
 	s->services->store.power = !strcmp(settings_cstr(p->settings, "durability", &s->arena, "process"), "power");
 	t->no_shell = t->main.env.no_shell = app_sandbox_refusal(p->settings);
@@ -197,16 +194,8 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 	session_use_policy(s);
 	if (!sv->classifier)
 		sv->classifier = classifier_new(sv);
-	t->classifier = sv->classifier;
-	t->hooks = sv->hooks;
-	t->spawner = sv->spawner;
-	t->endpoints = &sv->endpoints;
-	t->heads = &sv->heads;
-	t->store = &sv->store;
 	t->state = t->session_dir ? sv->state : NULL;
-	t->registry = sv->registry;
 	t->kit = &tool_kit;
-	t->worktrees = sv->worktrees;
 	t->entrypoint = o->entrypoint ? o->entrypoint : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;
 	t->parallel_calls = env_number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);

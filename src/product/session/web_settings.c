@@ -48,7 +48,6 @@ void session_use_web(struct cadre_session *s)
 		sv->web->data = sv;
 	}
 	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
-	s->tree.web = sv->web;
 }
 
 bool session_can_search(const struct cadre_session *s)

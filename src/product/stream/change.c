@@ -468,13 +468,13 @@ void wire_reload_plugins(const struct wire_request *r)
 		wire_reply_error(w, r->id, NULL, "plugins are added when a session is opened: --plugin-dir");
 		return;
 	}
-	agent_registry_refresh(s->tree.registry);
+	agent_registry_refresh(s->tree.services->registry);
 	if (s->tree.skills.registry)
 		skill_registry_refresh(s->tree.skills.registry);
 	json_open(&out, '{');
 	json_key(&out, "commands");
 	session_put_commands(&out, s);
-	wire_put_agents(&out, s->tree.registry);
+	wire_put_agents(&out, s->tree.services->registry);
 	app_put_plugins(&out, w->services->plugins);
 	wire_put_servers(&out, w);
 	json_ki64(&out, "error_count", (int64_t)count_errors(w->services->plugins));

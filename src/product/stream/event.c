@@ -97,7 +97,7 @@ const char *cadre_event_subtype(const struct cadre_event *e)
 /* A fork has the colour of nobody. */
 static const char *color_of(const struct cadre_event *e)
 {
-	const struct agent_registry *r = e->session->tree.registry;
+	const struct agent_registry *r = e->session->tree.services->registry;
 	const struct agent_entry *entry = r ? agent_registry_find(r, str_from(e->event->agent->type)) : NULL;
 
 	return entry ? agent_color(entry->definition) : NULL;

@@ -145,7 +145,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "apiKeySource", key_source(s->services));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
 	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
-	const struct agent_registry *r = s->tree.registry;
+	const struct agent_registry *r = s->tree.services->registry;
 	json_key(w, "agents");
 	json_open(w, '[');
 	for (size_t i = 0; i < r->active_count; i++)

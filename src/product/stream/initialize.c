@@ -173,7 +173,7 @@ static void write_answer(struct buf *payload, const struct wire_request *r)
 	json_open(&out, '{');
 	json_key(&out, "commands");
 	session_put_commands(&out, s);
-	wire_put_agents(&out, s->tree.registry);
+	wire_put_agents(&out, s->tree.services->registry);
 	session_put_styles(&out, s);
 	wire_put_models(&out, &w->services->options);
 	json_key(&out, "account");

@@ -7,6 +7,7 @@
 
 struct office {
 	struct classifier classifier;
+	struct services services;
 	struct agent_tree tree;
 	struct agent agent;
 	unsigned asked, said;
@@ -32,7 +33,8 @@ static void on_event(void *data, const struct event *event)
 static void office_open(struct office *o)
 {
 	*o = (struct office){ .classifier.ask = ask };
-	o->tree.classifier = &o->classifier;
+	o->services.classifier = &o->classifier;
+	o->tree.services = &o->services;
 	o->tree.on_event = on_event;
 	o->tree.data = o;
 	o->agent.tree = &o->tree;
@@ -51,7 +53,7 @@ TEST(without_a_classifier_nobody_is_asked)
 {
 	struct office o;
 	office_open(&o);
-	o.tree.classifier = NULL;
+	o.tree.services->classifier = NULL;
 
 	CHECK(!is_asked(&o));
 }

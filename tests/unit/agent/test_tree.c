@@ -22,7 +22,7 @@ static void on_event(void *data, const struct event *event)
 static void start_listening(struct tree_stage *st, struct listener *l)
 {
 	tree_stage_init(st);
-	*l = (struct listener){ .loop = st->tree.loop };
+	*l = (struct listener){ .loop = st->tree.services->loop };
 	st->tree.on_event = on_event;
 	st->tree.data = l;
 	st->tree.alive_count = 1;
@@ -45,12 +45,12 @@ TEST(changes_that_follow_soon_are_told_together_a_moment_later)
 	struct tree_stage st;
 	struct listener l;
 	start_listening(&st, &l);
-	uint64_t start = loop_now_ms(st.tree.loop);
+	uint64_t start = loop_now_ms(st.tree.services->loop);
 
 	for (int i = 0; i < 1000; i++)
 		agent_tree_tasks_changed(&st.tree);
 	CHECK_INT(l.told, 1);
-	loop_run(st.tree.loop);
+	loop_run(st.tree.services->loop);
 
 	CHECK_INT(l.told, 2);
 	CHECK_INT(l.last_ms - start, 100);
@@ -67,7 +67,7 @@ TEST(when_no_child_is_left_nothing_waits)
 
 	agent_tree_tasks_changed(&st.tree);
 	CHECK_INT(l.told, 2);
-	loop_run(st.tree.loop);
+	loop_run(st.tree.services->loop);
 
 	CHECK_INT(l.told, 2);
 	tree_stage_release(&st);

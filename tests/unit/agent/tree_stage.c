@@ -16,7 +16,8 @@ static void open_tree(struct tree_stage *st)
 {
 	struct loop *loop = loop_new(LOOP_VIRTUAL_CLOCK);
 
-	st->tree = (struct agent_tree){ .loop = loop,
+	st->services = (struct services){ .loop = loop };
+	st->tree = (struct agent_tree){ .services = &st->services,
 					.kit = &no_kit,
 					.session_id = "11111111-2222-4333-8444-555555555555",
 					.session_dir = tree_stage_path(st, "session"),
@@ -28,8 +29,8 @@ static void open_tree(struct tree_stage *st)
 
 static void close_tree(struct tree_stage *st)
 {
-	struct loop *loop = st->tree.loop;
-	struct agent_registry *registry = st->tree.registry;
+	struct loop *loop = st->tree.services->loop;
+	struct agent_registry *registry = st->tree.services->registry;
 
 	agent_tree_release(&st->tree);
 	agent_registry_free(registry);
@@ -75,7 +76,7 @@ void tree_stage_load_agents(struct tree_stage *st)
 	struct err err = { 0 };
 
 	CHECK_INT(file_make_dirs(sources.cwd, 0755, &err), 0);
-	if (agent_registry_new(&sources, &st->tree.registry, &err) < 0)
+	if (agent_registry_new(&sources, &st->tree.services->registry, &err) < 0)
 		fail_msg("%s", err.text);
 }
 

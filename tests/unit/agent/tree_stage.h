@@ -7,6 +7,7 @@
 struct tree_stage {
 	char dir[FOLDER_MAX]; /* everything of the test is below it */
 	struct arena arena;
+	struct services services;
 	struct agent_tree tree; /* registry: the built-in agents and those of dir/project/.claude/agents */
 	struct tool_env env;
 	struct tool_gate gate;
