@@ -2,7 +2,7 @@
  * agent.h - an agent that runs: the main agent of a session, or a child. Both are this struct; they differ only in what
  * is in it (docs/internals/subagent.md).
  *
- *     agent_init -> fill cwd, model, tools, permission -> agent_open -> turns by query_start -> agent_release */
+ *     agent_init -> life[] up (life.h) -> turns by query_start -> life[] down -> agent_release */
 #pragma once
 #include "defs/agentdef/registry.h"
 #include "lib/base/map.h"
@@ -15,7 +15,7 @@
 #include "agents/profile/model_choice.h"
 #include "agents/profile/tool_choice.h"
 #include "core/store/recorder.h"
-#include "agents/agent/turn_model.h"
+#include "agents/agent/model.h"
 #include "core/tool/deferral.h"
 
 struct agent_tree;
@@ -58,7 +58,11 @@ struct agent {
 	struct deferral deferral;
 	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
-	bool is_fork;            /* it runs on its parent's history, and starts no forks */
+	bool is_fork;            /* a child with its parent's history, prompt and tools; it starts no forks */
+	/* Whose history it begins with: its parent, or of a forked session the other main agent, until it is up. NULL: none */
+	struct agent *origin;
+	struct fork_origin from; /* the same, for its file; session_id NULL: it is no fork */
+	bool from_recorded;
 	struct tool_env env;
 	struct tool_gate gate;
 	struct permission permission;
@@ -110,7 +114,7 @@ struct agent {
 	struct buf failure;        /* why it failed or was not started */
 	struct tool_call *call;    /* of its parent, waits for its end; NULL: none */
 	struct buf message;        /* of a resumed one: what to continue with; empty: its interrupted turn */
-	struct session_load *load; /* owned; of a resumed one until it runs */
+	struct session_load *load; /* owned; of a resumed one until its first turn */
 	const char *root;          /* the same: where it works; NULL: where its parent is */
 
 	/* What the steps made */
@@ -143,6 +147,12 @@ struct agent_query_spec {
 	bool want_deltas, want_raw;
 	bool needs_slot; /* it counts against the cap on agents at work */
 };
+
+/* It has prompt, tools and head of its origin, too. */
+static inline bool agent_is_copy(const struct agent *a)
+{
+	return a->origin && (a->is_fork || !a->parent);
+}
 
 void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);
 void agent_open(struct agent *a, const struct agent_query_spec *spec); /* cwd, model, journal, tools are set */

@@ -164,22 +164,6 @@ static void add_reminder(struct transcript *out, const char *what, struct str te
 	add(out, buf_str(&b));
 }
 
-static void add_context(struct agent *a, struct transcript *out)
-{
-	const struct agent_definition *d = a->parent ? a->definition : NULL;
-	AUTO_BUF struct buf environment = { 0 };
-	AUTO_BUF struct buf servers = { 0 };
-
-	context_environment(&environment, a);
-	add(out, buf_str(&environment));
-	struct segment *instructions = context_instructions(a->tree, d && d->omit_claude_md);
-	if (instructions)
-		transcript_add(out, ROLE_USER, instructions);
-	if (!a->parent)
-		servers_describe(&servers, a);
-	add(out, buf_str(&servers));
-}
-
 static void add_task(const struct agent *a, struct transcript *out)
 {
 	if (a->parent)
@@ -233,9 +217,12 @@ static void add_skills(struct agent *a, struct transcript *out)
 static void keep(struct query *q, struct transcript *out, void *data)
 {
 	struct agent *a = data;
+	struct segment *context[CONTEXT_BLOCKS];
+	size_t count = context_blocks(a, context);
 
 	(void)q;
-	add_context(a, out);
+	for (size_t i = 0; i < count; i++)
+		transcript_add(out, ROLE_USER, context[i]);
 	add_task(a, out);
 	add_plan(a, out);
 	add_todos(a, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * context.c - what an agent knows before its first prompt. */
+ * context.c - what an agent knows before its first prompt: its system prompt, the head of its requests, and its context. */
 #include "agents/agent/context.h"
 #include <sys/utsname.h>
 #include "lib/json/json_write.h"
@@ -8,12 +8,15 @@
 #include "config/settings/instructions.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
+#include "agents/agent/servers.h"
 #include "agents/agent/tool_load.h"
 #include "agents/agent/tree.h"
 
 enum { USUAL_MAX_TOKENS = 32000 };
 
-void context_environment(struct buf *out, struct agent *a)
+/* ---- context ----------------------------------------------------------------------------------------------------- */
+
+static void write_environment(struct buf *out, struct agent *a)
 {
 	struct utsname system;
 	char now[ISO_TIME_LEN + 1];
@@ -79,7 +82,8 @@ static struct segment *collect(struct agent_tree *t, bool managed_only)
 	return segment_text(buf_str(&text));
 }
 
-struct segment *context_instructions(struct agent_tree *t, bool managed_only)
+/* Collected once for all agents of a tree: a reference, or NULL. managed_only: what nobody may leave out. */
+static struct segment *find_instructions(struct agent_tree *t, bool managed_only)
 {
 	struct tree_instructions *i = &t->instructions[managed_only];
 
@@ -88,6 +92,77 @@ struct segment *context_instructions(struct agent_tree *t, bool managed_only)
 	i->collected = true;
 	return i->text ? segment_ref(i->text) : NULL;
 }
+
+size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS])
+{
+	AUTO_BUF struct buf environment = { 0 };
+	AUTO_BUF struct buf servers = { 0 };
+	size_t n = 0;
+
+	write_environment(&environment, a);
+	ret_blocks[n++] = segment_text(buf_str(&environment));
+	struct segment *instructions = find_instructions(a->tree, a->definition && a->definition->omit_claude_md);
+	if (instructions)
+		ret_blocks[n++] = instructions;
+	if (!a->parent)
+		servers_describe(&servers, a);
+	if (servers.n)
+		ret_blocks[n++] = segment_text(buf_str(&servers));
+	return n;
+}
+
+/* ---- system prompt ------------------------------------------------------------------------------------------------ */
+
+bool agent_memory_places(const struct agent *a, struct memory_places *ret_places)
+{
+	const struct agent_tree *t = a->tree;
+
+	*ret_places = (struct memory_places){ t->config_dir, t->project_dir, t->switches.trusted };
+	return a->definition && t->switches.memory_on && a->definition->memory != MEMORY_NONE;
+}
+
+int agent_make_prompt(struct agent *a, struct err *err)
+{
+	const struct agent_definition *d = a->definition;
+	struct memory_places places;
+	bool memory = agent_memory_places(a, &places);
+
+	if (!d)
+		return 0; /* the usual main agent; a fork has its parent's, to the byte */
+	if (memory && agent_memory_prepare(d, &places, err) < 0)
+		return a->parent ? -(int)err->kind : err_wrap(err, "agent %s", d->name);
+	if (!a->parent && a->origin) {
+		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
+		return 0;
+	}
+	buf_add(&a->system, d->prompt, d->prompt_len);
+	if (a->parent)
+		buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
+	else if (memory)
+		buf_addstr(&a->system, a->system.n ? "\n\n" : "");
+	if (memory) /* read once: a prompt that changed with it would cost the whole prefix */
+		agent_memory_prompt(&a->system, d, &places);
+	return 0;
+}
+
+/* Of the main agent options and style come to it. An empty prompt of the host leaves the agent its own. */
+static void write_system(struct buf *out, const struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+	const struct options *o = &t->services->options;
+	const char *more = a->parent ? t->append_system_prompt : o->append_system_prompt;
+
+	if (a->parent || (a->definition && (!o->system_prompt || !o->system_prompt[0])))
+		buf_add(out, a->system.p, a->system.n);
+	else if (o->system_prompt || !t->style.on || t->style.keeps_prompt)
+		buf_addstr(out, o->system_prompt ? o->system_prompt : system_prompt_text);
+	if (!a->parent && t->style.on && !o->system_prompt)
+		buf_addf(out, "%s" STR_FMT, out->n ? "\n\n" : "", STR_ARG(t->style.prompt));
+	if (more && more[0])
+		buf_addf(out, "%s%s", out->n ? "\n\n" : "", more);
+}
+
+/* ---- the head of its requests ------------------------------------------------------------------------------------ */
 
 struct head *context_head(struct agent *a, struct str system, const char *effort)
 {
@@ -114,4 +189,45 @@ struct head *context_head_like(struct agent *a, const struct head *before)
 	struct head_texts texts = head_read(&arena, before->bytes);
 
 	return context_head(a, texts.system, texts.effort);
+}
+
+static const char *find_effort(const struct agent *a)
+{
+	const char *own = a->definition ? a->definition->effort : NULL;
+
+	if (a->parent)
+		return a->record->request.effort ? a->record->request.effort : own;
+	const char *option = a->tree->services->options.effort;
+	return option ? option : own ? own : a->tree->effort;
+}
+
+static struct head *write_own_head(struct agent *a)
+{
+	AUTO_BUF struct buf system = { 0 };
+
+	write_system(&system, a);
+	return context_head(a, buf_str(&system), agent_turn_effort(a, find_effort(a)));
+}
+
+struct head *agent_first_head(struct agent *a)
+{
+	if (a->load)
+		agent_recall_tools(a, a->load);
+	if (!agent_is_copy(a)) {
+		if (a->parent)
+			agent_defer_tools(a); /* the main agent's servers are not up yet */
+		return write_own_head(a);
+	}
+	const struct query *q = &a->origin->query;
+	struct head *theirs = a->load && q->next_head ? q->next_head : q->config.head;
+	agent_defer_like(a, a->origin);
+	if (a->deferral.loaded.count > a->origin->deferral.loaded.count)
+		return context_head_like(a, theirs);
+	return head_ref(theirs);
+}
+
+void agent_renew_head(struct agent *a)
+{
+	query_set_head(&a->query, write_own_head(a), a->model);
+	query_set_endpoint(&a->query, a->endpoint);
 }

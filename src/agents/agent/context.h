@@ -3,15 +3,27 @@
  * into the first message, never into the system prompt, so that the prompt's prefix stays the same for the cache. */
 #pragma once
 #include "agents/agent/agent.h"
+#include "agents/profile/memory.h"
 
-/* Environment, date, model of this agent, as a system reminder. */
-void context_environment(struct buf *out, struct agent *a);
-/* CLAUDE.md and the like, collected once for all agents of a tree: a reference, or NULL. managed_only: what nobody may
- * leave out. Files that cannot be read are told by an event, once. */
-struct segment *context_instructions(struct agent_tree *t, bool managed_only);
+/* Environment with date and model, CLAUDE.md and the like (collected once for all agents of a tree; files that cannot be read
+ * are reported, once), of the main agent what its servers say: messages of a new conversation and of a compacted one. Returns how
+ * many; each owned. */
+enum { CONTEXT_BLOCKS = 3 };
+size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS]);
+
+/* The step of life[]: the prompt of its definition with the rules of a child and its memory. */
+int agent_make_prompt(struct agent *a, struct err *err);
+bool agent_memory_places(const struct agent *a, struct memory_places *ret_places); /* true: it has a memory */
+/* The usual prompt of a main agent */
+extern const char system_prompt_text[];
 /* The rules of a child's life, behind its own prompt. */
 extern const char subagent_rules_text[];
 /* Interns the head of an agent's requests from its model and tools. Returns a reference. */
 struct head *context_head(struct agent *a, struct str system, const char *effort);
 /* The same with the system prompt and the effort of a head that it had before. */
 struct head *context_head_like(struct agent *a, const struct head *before);
+/* The head that it begins with. A copy has its origin's, to the byte, unless it had loaded tools of its own before it was resumed;
+ * a resumed origin that has not asked yet has the one that it will ask with. Returns a reference. */
+struct head *agent_first_head(struct agent *a);
+void agent_renew_head(
+	struct agent *a); /* of the main agent: prompt, model or tools have changed, from the next request on */

@@ -225,7 +225,7 @@ int agent_step_hooks(struct agent *a, struct err *err)
 int agent_unregister_hooks(struct agent *a, struct err *err)
 {
 	(void)err;
-	if (a->tree->services->hooks)
+	if (a->parent && a->tree->services->hooks)
 		hook_engine_end_agent(a->tree->services->hooks, a->tree->session_id, a->record->id);
 	hook_set_unref(TAKE(a->hooks));
 	return 0;
@@ -287,9 +287,10 @@ static int run_child_hooks(struct agent *a, struct hook_fire_spec *spec, hook_do
 
 int agent_start_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = spec_of_child(a, HOOK_SUBAGENT_START);
-
 	(void)err;
+	if (!a->parent)
+		return 0; /* SessionStart is a part of its first turn */
+	struct hook_fire_spec spec = spec_of_child(a, HOOK_SUBAGENT_START);
 	a->start_fired = true;
 	return agent_has_hooks(a, &spec) ? run_child_hooks(a, &spec, on_start_hooks) : 0;
 }
@@ -302,7 +303,7 @@ int agent_check_start_hooks(struct agent *a, struct err *err)
 /* One that did not come to life has no end of its own: its start is told all the same, so its stop is. */
 int agent_undo_start_hooks(struct agent *a, struct err *err)
 {
-	return a->lived ? 0 : agent_stop_hooks(a, err);
+	return a->lived || !a->parent ? 0 : agent_stop_hooks(a, err);
 }
 
 /* For every end of an agent whose start was told, whatever the end. */

@@ -91,53 +91,69 @@ static int add_prompt(struct agent *a, struct str text, struct err *err)
 	return add_block(a, block, false, err);
 }
 
-/* Such a child is made while the call that wants it is open: its parent's conversation must not move on before. */
-bool agent_shares_history(const struct agent *a)
+/* Its parent's conversation, with every open call answered by the same words; or that of an idle session. */
+static void share_history(struct agent *a)
 {
-	return a->is_fork || a->definition->fork_context;
-}
+	struct agent *origin = a->origin;
+	struct fork_base *base = agent_fork_base(origin);
 
-/* The parent's conversation, with every open call answered by the same words. */
-static int share_history(struct agent *a, struct err *err)
-{
-	struct agent *parent = a->parent;
-	struct fork_base *base = agent_fork_base(parent);
-	struct fork_origin origin = { .session_id = a->tree->session_id,
-				      .agent_id = parent->parent ? parent->who.id : NULL,
-				      .uuid = parent->recorder.last,
-				      .placeholder = fork_placeholder_text };
-
+	a->from = (struct fork_origin){ .session_id = arena_strdup(&a->arena, origin->tree->session_id),
+					.agent_id = origin->parent ? arena_strdup(&a->arena, origin->who.id) : NULL,
+					.uuid = arena_strdup(&a->arena, origin->recorder.last),
+					.placeholder = a->parent ? fork_placeholder_text : NULL };
 	transcript_fork(&base->history, &a->query.transcript);
-	if (a->is_fork) { /* its head is its parent's too: the whole prefix is in the server's cache */
-		a->query.last_mark = parent->query.last_mark;
+	if (agent_is_copy(a)) { /* its head is the same too: the whole prefix is in the server's cache */
+		a->query.last_mark = origin->query.last_mark;
 		a->query.fork_gate = fork_gate_ref(base->gate);
 	}
-	return recorder_fork_origin(&a->recorder, &origin, err);
 }
 
-/* Those that it can use, and the text of those that it has from birth. */
-static int add_skills(struct agent *a, struct err *err)
+int agent_find_history(struct agent *a, struct err *err)
+{
+	(void)err;
+	if (a->load && !a->parent && a->from.session_id) {
+		transcript_fork(&a->load->transcript,
+				&a->query.transcript); /* its marks are those of every other fork */
+	} else if (a->load) {
+		a->query.transcript = a->load->transcript;
+		a->load->transcript = (struct transcript){ 0 };
+		memcpy(a->recorder.last, a->load->last, sizeof a->recorder.last);
+	} else if (a->origin) {
+		share_history(a);
+	}
+	return 0;
+}
+
+int agent_record_origin(struct agent *a, struct err *err)
+{
+	if (!a->from.session_id || a->from_recorded)
+		return 0;
+	a->from_recorded = true;
+	return recorder_fork_origin(&a->recorder, &a->from, err);
+}
+
+int agent_add_skills(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf list = { 0 };
 
 	agent_list_skills(a, &list);
-	if (list.n && add_text(a, buf_str(&list), true, err) < 0)
-		return -(int)err->kind;
-	return a->skills.n ? add_text(a, buf_str(&a->skills), true, err) : 0;
+	return list.n ? add_text(a, buf_str(&list), true, err) : 0;
 }
 
-static int add_context(struct agent *a, struct err *err)
+int agent_add_context(struct agent *a, struct err *err)
 {
-	AUTO_BUF struct buf environment = { 0 };
-	bool omit = a->definition->omit_claude_md;
+	struct segment *blocks[CONTEXT_BLOCKS];
+	size_t count = context_blocks(a, blocks);
+	int status = 0;
 
-	context_environment(&environment, a);
-	if (add_text(a, buf_str(&environment), true, err) < 0)
-		return -(int)err->kind;
-	struct segment *instructions = context_instructions(a->tree, omit);
-	if (instructions && add_block(a, instructions, true, err) < 0)
-		return -(int)err->kind;
-	return add_skills(a, err);
+	for (size_t i = 0; i < count; i++)
+		if (status == 0)
+			status = add_block(a, blocks[i], true, err);
+		else
+			segment_unref(blocks[i]);
+	if (status == 0 && a->parent)
+		status = agent_add_skills(a, err); /* the main agent hears of them with each prompt */
+	return status == 0 && a->skills.n ? add_text(a, buf_str(&a->skills), true, err) : status;
 }
 
 static int add_task(struct agent *a, struct err *err)
@@ -154,16 +170,16 @@ static int add_task(struct agent *a, struct err *err)
 			buf_addf(&text, "%s\n\n", initial);
 		buf_addstr(&text, a->record->prompt);
 	}
-	if (a->worktree && agent_shares_history(a))
+	if (a->worktree && a->origin)
 		fork_worktree_notice(&text, a->parent->cwd, a->worktree->path);
 	return add_prompt(a, buf_str(&text), err);
 }
 
 static int begin_new(struct agent *a, struct err *err)
 {
-	if (agent_shares_history(a) && share_history(a, err) < 0)
+	if (agent_record_origin(a, err) < 0)
 		return -(int)err->kind;
-	if (!a->is_fork && add_context(a, err) < 0)
+	if (!a->is_fork && agent_add_context(a, err) < 0)
 		return -(int)err->kind;
 	if (a->start_context.n && agent_remind(a, buf_str(&a->start_context), err) < 0)
 		return -(int)err->kind;
@@ -205,23 +221,13 @@ static void take_last_answer(struct agent *a)
 
 /* ---- a stored transcript ------------------------------------------------------------------------------------------- */
 
-void agent_restore_history(struct agent *a, struct session_load *l)
+int agent_restore(struct agent *a, bool run, struct err *err)
 {
-	a->query.transcript = l->transcript;
-	l->transcript = (struct transcript){ 0 };
-	memcpy(a->recorder.last, l->last, sizeof a->recorder.last);
-}
-
-void agent_restore_messages(struct agent *a, const struct session_load *l)
-{
-	for (size_t i = 0; i < l->waiting_count; i++)
-		query_notice(&a->query, l->waiting[i].id, l->waiting[i].text);
-}
-
-int agent_restore_work(struct agent *a, const struct session_load *l, bool run, struct err *err)
-{
+	const struct session_load *l = a->load;
 	int status = 0;
 
+	for (size_t i = 0; !a->from.session_id && i < l->waiting_count; i++)
+		query_notice(&a->query, l->waiting[i].id, l->waiting[i].text);
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
 		agent_recall_touch(a, l->files[i].path);
@@ -244,8 +250,7 @@ static int begin_again(struct agent *a, struct err *err)
 	const struct session_load *l = a->load;
 	bool goes_on = !a->message.n, over = goes_on && !l->interrupted;
 
-	agent_restore_messages(a, l);
-	int status = agent_restore_work(a, l, goes_on, err);
+	int status = agent_restore(a, goes_on, err);
 	if (status == 0 && a->start_context.n && !over)
 		status = agent_remind(a, buf_str(&a->start_context), err);
 	if (status == 0 && !goes_on)

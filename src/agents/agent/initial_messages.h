@@ -16,16 +16,17 @@ void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *w
 /* The history holds the directive of a fork: whoever it belongs to is one. */
 bool fork_is_marked(const struct transcript *t);
 
-/* It has its parent's conversation: a fork, or a definition with forkContext. Such a child is made while the call that wants it
- * is open, so that its parent's conversation does not continue before. */
-bool agent_shares_history(const struct agent *a);
+/* The step of life[]: the stored conversation of one that continues, or its origin's. */
+int agent_find_history(struct agent *a, struct err *err);
+int agent_record_origin(struct agent *a, struct err *err); /* of a fork, before its first message; once */
+/* The context of a new conversation: environment, instructions, servers, skills that it has from birth. */
+int agent_add_context(struct agent *a, struct err *err);
+int agent_add_skills(struct agent *a, struct err *err); /* those that it can use, if the model does not know of them */
 int child_initial_messages(struct agent *a, struct err *err); /* on disk when it returns */
 int agent_remind(struct agent *a, struct str text, struct err *err);
 void agent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
 
-/* A stored transcript is taken up: the conversation; words that no request has carried yet; files that it has seen, and open
- * calls (run: those without a result are started again). */
-void agent_restore_history(struct agent *a, struct session_load *l);
-void agent_restore_messages(struct agent *a, const struct session_load *l);
-int agent_restore_work(struct agent *a, const struct session_load *l, bool run, struct err *err);
+/* A stored transcript is taken up, behind its history: words that no request has carried yet (not of a fork, whose origin has
+ * them), files that it has seen, and open calls. run: those without a result are started again. */
+int agent_restore(struct agent *a, bool run, struct err *err);
 void agent_drop_load(struct agent *a);

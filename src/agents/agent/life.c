@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT
  * life.c - how an agent comes to life: one table of steps, each with a way up and, where something is to be undone, a way
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
+#include "agents/agent/life.h"
 #include <assert.h>
-#include "agents/profile/memory.h"
-#include "mcp/client/selection.h"
+#include <sys/stat.h>
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/json/json_write.h"
-#include "lib/git/git_head.h"
-#include "agents/agent/agent_tool.h"
 #include "agents/agent/context.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/grant.h"
 #include "agents/agent/hooks.h"
+#include "agents/agent/initial_messages.h"
 #include "agents/agent/record.h"
-#include "agents/agent/skill_use.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/life.h"
-#include "agents/agent/tool_load.h"
+#include "agents/agent/skill_use.h"
 #include "agents/agent/worktree_hook.h"
 
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 
-/* The edge from parent to child is on disk before the child does anything. */
+/* The edge from parent to child is on disk before the child does anything. The main agent's file is its session's; when that is
+ * continued, its children become known. What cannot be read is reported with the first turn, which reads it once more. */
 static int step_record(struct agent *a, struct err *err)
 {
+	AUTO_BUF struct buf notes = { 0 };
+
+	if (!a->parent) {
+		if (a->load && !a->from.session_id)
+			meta_read_all(a->tree, true, &notes);
+		return 0;
+	}
 	if (!a->load) {
 		meta_place(a->record);
 		if (meta_write(a->record, err) < 0)
@@ -51,6 +55,8 @@ static int step_take_slot(struct agent *a, struct err *err)
 	struct agent_slot *slot = &a->query.agent_slot;
 
 	(void)err;
+	if (!a->parent)
+		return 0; /* only children are counted */
 	slot->on_taken = on_slot_taken;
 	slot_wait(slots, slot, SLOT_NEW);
 	return STEP_TAKES_TIME;
@@ -59,38 +65,9 @@ static int step_take_slot(struct agent *a, struct err *err)
 static int step_leave_slot(struct agent *a, struct err *err)
 {
 	(void)err;
-	slot_leave(&a->tree->slots, &a->query.agent_slot);
+	if (a->parent)
+		slot_leave(&a->tree->slots, &a->query.agent_slot);
 	return 0;
-}
-
-/* ---- what it runs on --------------------------------------------------------------------------------------------- */
-
-static void add_note(struct agent *a, const char *text)
-{
-	buf_addf(&a->notes, "%s\n", text);
-}
-
-static int step_model(struct agent *a, struct err *err)
-{
-	const struct agent_definition *d = a->definition;
-
-	model_choose(&a->arena,
-		     &(struct model_wishes){
-			     .provider = a->tree->services->endpoints.usual,
-			     .allowed = a->tree->allowed_models,
-			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
-			     .call = a->record->request.model,
-			     .definition = d ? d->model : NULL,
-			     .configured = a->tree->default_model,
-			     .parent = a->parent->model,
-			     .shares_context = !d || d->fork_context,
-		     },
-		     &a->model_choice);
-	a->model = a->model_choice.id;
-	a->record->model = arena_strdup(&a->record->arena, a->model);
-	if (a->model_choice.note)
-		add_note(a, a->model_choice.note);
-	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
 }
 
 /* ---- where it works ---------------------------------------------------------------------------------------------- */
@@ -186,7 +163,8 @@ static int confine(struct agent *a, struct err *err)
 		return rc;
 	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
 	if (fd == -ERR_LIMIT) {
-		add_note(a, "this kernel has no Landlock: commands of the agent are not held to its worktree");
+		buf_addstr(&a->notes,
+			   "this kernel has no Landlock: commands of the agent are not held to its worktree\n");
 		return 0;
 	}
 	if (fd > 0)
@@ -194,12 +172,66 @@ static int confine(struct agent *a, struct err *err)
 	return fd < 0 ? fd : 0;
 }
 
+struct directories {
+	struct agent *agent;
+	const char **list;
+	size_t count;
+};
+
+static void add_directory(struct directories *d, const char *dir)
+{
+	const char **more = arena_alloc(&d->agent->arena, (d->count + 2) * sizeof *more);
+
+	if (d->count)
+		memcpy(more, d->list, d->count * sizeof *more);
+	more[d->count++] = dir;
+	more[d->count] = NULL;
+	d->list = more;
+}
+
+/* One that is not there grants nothing. */
+static void add_from_settings(void *data, const struct settings_item *item)
+{
+	struct directories *d = data;
+	struct arena *arena = &d->agent->arena;
+	const char *text = json_cstr(item->value, arena);
+
+	if (text)
+		add_directory(d, path_absolute(arena, d->agent->cwd, str_from(text)));
+}
+
+/* Where a session is was known before its settings were. Its fork has directories of its own: it may outlive it. */
+static int find_main_directories(struct agent *a, struct err *err)
+{
+	const struct services *sv = a->tree->services;
+	const struct options *o = &sv->options;
+	struct directories d = { .agent = a };
+	struct stat st;
+
+	for (size_t i = 0; a->origin && a->origin->env.dirs[i]; i++)
+		add_directory(&d, arena_strdup(&a->arena, a->origin->env.dirs[i]));
+	if (!a->origin)
+		add_directory(&d, a->cwd);
+	for (size_t i = 0; !a->origin && i < o->add_dir_count; i++) {
+		char *dir = path_absolute(&a->arena, a->cwd, str_from(o->add_dirs[i]));
+		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
+		add_directory(&d, dir);
+	}
+	if (!a->origin)
+		settings_each(sv->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
+	a->env.dirs = d.list;
+	return 0;
+}
+
 /* The place is known: directories, branch, and what its own processes may write. */
 static int step_cwd(struct agent *a, struct err *err)
 {
 	struct agent_record *t = a->record;
-	const char *const *parent_dirs = a->parent->env.dirs;
 
+	if (!a->parent)
+		return find_main_directories(a, err);
+	const char *const *parent_dirs = a->parent->env.dirs;
 	a->cwd = arena_strdup(&a->arena, a->worktree ? a->worktree->path : a->root ? a->root : a->parent->env.cwd);
 	a->branch = a->parent->branch;
 	a->env.dirs = parent_dirs;
@@ -232,231 +264,40 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 	return 0;
 }
 
-/* ---- what it is told --------------------------------------------------------------------------------------------- */
-
-static struct memory_places memory_places(const struct agent_tree *t)
-{
-	return (struct memory_places){ t->config_dir, t->project_dir, t->switches.trusted };
-}
-
-static bool has_memory(const struct agent *a)
-{
-	return a->definition && a->tree->switches.memory_on && a->definition->memory != MEMORY_NONE;
-}
-
-static int step_prompt(struct agent *a, struct err *err)
-{
-	const struct agent_definition *d = a->definition;
-	const struct agent_tree *t = a->tree;
-
-	if (!d)
-		return 0; /* the usual main agent; a fork has its parent's, to the byte */
-	struct memory_places places = memory_places(t);
-	bool memory = has_memory(a);
-
-	if (memory && agent_memory_prepare(d, &places, err) < 0)
-		return a->parent ? -(int)err->kind : err_wrap(err, "agent %s", d->name);
-	if (a->system.n)
-		return 0; /* a forked session has it from its origin */
-	buf_add(&a->system, d->prompt, d->prompt_len);
-	if (a->parent)
-		buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
-	else if (memory)
-		buf_addstr(&a->system, a->system.n ? "\n\n" : "");
-	if (memory) /* read once: a prompt that changed with it would cost the whole prefix */
-		agent_memory_prompt(&a->system, d, &places);
-	if (a->parent && t->append_system_prompt && t->append_system_prompt[0])
-		buf_addf(&a->system, "\n\n%s", t->append_system_prompt);
-	return 0;
-}
-
-/* ---- what it can do ---------------------------------------------------------------------------------------------- */
-
-/* What servers of its own bring is there, even if the session has none. */
-static void find_pool(const struct agent *a, struct tool_set *out)
-{
-	const struct tool_set *from = a->definition ? agent_tree_pool(a->tree) : &a->parent->tools;
-
-	for (size_t i = 0; i < from->count; i++)
-		tool_set_add(out, from->tools[i]);
-	if (a->definition)
-		servers_bring_tools(a->tree, a->servers, out);
-}
-
-void agent_choose_tools(struct agent *a)
-{
-	const struct mcp_selection *set = a->servers;
-	CLEANUP(tool_set_release) struct tool_set own = { 0 };
-
-	if (!a->definition)
-		return;
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		if (mcp_lease_server(mcp_selection_at(set, i))->scope == MCP_SCOPE_AGENT)
-			mcp_lease_tools(mcp_selection_at(set, i), &own);
-	tool_choice_release(&a->choice);
-	tool_choose(a->definition,
-		    &(struct tool_choice_spec){ .pool = agent_tree_pool(a->tree),
-						.own = &own,
-						.memory = a->tree->switches.memory_on,
-						.main_thread = true },
-		    &a->choice);
-	tool_set_release(&a->tools);
-	for (size_t i = 0; i < a->choice.tools.count; i++)
-		tool_set_add(&a->tools, a->choice.tools.tools[i]);
-	a->agent_types = tool_choice_types(&a->choice, &a->arena);
-	agent_tool_limit(a);
-}
-
-static int step_tools(struct agent *a, struct err *err)
-{
-	const struct agent_tree *t = a->tree;
-	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
-	AUTO_BUF struct buf why = { 0 };
-
-	if (!a->parent) {
-		agent_choose_tools(a);
-		return 0;
-	}
-	find_pool(a, &pool);
-	tool_choose(a->definition,
-		    &(struct tool_choice_spec){
-			    .pool = &pool,
-			    .own = agent_server_tools(a),
-			    .background = a->record->background,
-			    .deepest = a->who.depth >= t->limits.depth,
-			    .memory = t->switches.memory_on,
-			    .whole = !a->definition,
-		    },
-		    &a->choice);
-	if (a->definition &&
-	    (tool_choice_refuses(&a->choice, a->definition, &why) || tool_choice_lacks(&a->choice, &why))) {
-		buf_add(&a->failure, why.p, why.n);
-		return err_set(err, ERR_USAGE, "%s", why.p);
-	}
-	for (size_t i = 0; i < a->choice.tools.count; i++)
-		tool_set_add(&a->tools, a->choice.tools.tools[i]);
-	for (size_t i = 0; i < a->choice.unknown.count; i++)
-		buf_addf(&a->notes, "the definition names a tool that does not exist: %s\n", a->choice.unknown.list[i]);
-	a->agent_types = tool_choice_types(&a->choice, &a->arena);
-	if (!a->definition)
-		a->agent_types = a->parent->agent_types;
-	agent_tool_limit(a);
-	return 0;
-}
-
-/* Its rules and its mode are the session's; what its definition says with specifiers, and its memory, come to them. */
-void agent_apply_limits(struct agent *a)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	const struct tool_choice *c = &a->choice;
-	struct memory_places places = memory_places(a->tree);
-	const struct permission_limit *only;
-	size_t only_count = tool_choice_limits(c, &arena, &only);
-
-	if (!a->definition)
-		return;
-	if (only_count + c->never.count != a->limit_count) { /* the others are of tools that were there before */
-		permission_add_limits(&a->permission, RULE_ONLY, only, only_count);
-		permission_add_limits(&a->permission, RULE_DENY, c->never.list, c->never.count);
-		a->limit_count = only_count + c->never.count;
-	}
-	if (has_memory(a))
-		permission_give_memory(&a->permission, agent_memory_dir(&arena, a->definition, &places),
-				       c->for_memory.list, c->for_memory.count);
-}
-
-static int step_permission(struct agent *a, struct err *err)
-{
-	const struct agent_definition *d = a->definition;
-	const struct tool_choice *c = &a->choice;
-	const struct permission_limit *only;
-	size_t only_count = tool_choice_limits(c, &a->arena, &only);
-	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
-	bool memory = has_memory(a);
-	struct memory_places places = memory_places(a->tree);
-
-	(void)err;
-	if (!a->parent) {
-		agent_apply_limits(a);
-		return 0;
-	}
-	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
-			  &(struct permission_birth){
-				  .mode = d ? d->permission_mode : NULL,
-				  .mode_invalid = d && d->permission_mode_invalid,
-				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
-				  .can_ask = a->parent->permission.can_ask,
-				  .only = only,
-				  .only_count = only_count,
-				  .never = c->never.list,
-				  .never_count = c->never.count,
-				  .write_root = a->worktree ? a->worktree->path : NULL,
-				  .main_checkout = a->worktree ? a->worktree->root : NULL,
-				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
-				  .memory_tools = c->for_memory.list,
-				  .memory_tool_count = c->for_memory.count,
-			  });
-	if (d && d->permission_mode && !trusted)
-		add_note(a,
-			 "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
-			 "`cadre trust` to record consent");
-	return 0;
-}
-
-static int step_drop_tools(struct agent *a, struct err *err)
-{
-	(void)err;
-	tool_choice_release(&a->choice);
-	return 0;
-}
-
 /* ---- its own things ---------------------------------------------------------------------------------------------- */
 
 static unsigned turn_limit(const struct agent *a)
 {
-	int64_t n = a->record->request.max_turns;
+	int64_t n = a->parent ? a->record->request.max_turns : a->tree->services->options.max_turns;
 
 	if (!n && a->definition)
 		n = a->definition->max_turns;
 	return (unsigned)MIN(n, (int64_t)1 << 30);
 }
 
-/* A fork has its parent's, to the byte, unless it had loaded tools of its own before it was resumed. A resumed parent that has
- * not asked yet has the one that it will ask with. */
-static struct head *make_head(struct agent *a)
-{
-	const struct agent_definition *d = a->definition;
-	const struct query *q = &a->parent->query;
-	struct head *parent_head = a->load && q->next_head ? q->next_head : q->config.head;
-	const char *effort = a->record->request.effort ? a->record->request.effort : d ? d->effort : NULL;
-
-	if (a->load)
-		agent_recall_tools(a, a->load);
-	if (d) {
-		agent_defer_tools(a);
-		return context_head(a, buf_str(&a->system), effort);
-	}
-	agent_defer_like(a, a->parent);
-	if (a->deferral.loaded.count > a->parent->deferral.loaded.count)
-		return context_head_like(a, parent_head);
-	return head_ref(parent_head);
-}
-
 static int step_query(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
+	const struct agent_tree *t = a->tree;
+	bool is_main = !a->parent;
 
 	(void)err;
-	a->record->turn_limit = turn_limit(a);
-	a->budget.limit_usd = a->tree->limits.agent_usd;
-	a->budget.limit_tokens = a->tree->limits.agent_tokens;
+	if (!is_main) {
+		a->record->turn_limit = turn_limit(a);
+		a->budget.limit_usd = t->limits.agent_usd;
+		a->budget.limit_tokens = t->limits.agent_tokens;
+	}
 	agent_open(a, &(struct agent_query_spec){
-			      .head = make_head(a),
+			      .head = agent_first_head(a),
+			      .interrupt_note = is_main ? "[Request interrupted by user]" : NULL,
 			      .reminder = d ? d->reminder : NULL,
 			      .max_turns = turn_limit(a),
-			      .want_deltas = a->tree->switches.forward_text,
-			      .needs_slot = true,
+			      .want_deltas = is_main || t->switches.forward_text,
+			      .want_raw = is_main && t->services->options.partial_messages,
+			      .needs_slot = !is_main,
 		      });
+	if (is_main)
+		return 0; /* it keeps its prompt: its head is written again when tools change */
 	buf_release(&a->system);
 	a->query.agent_slot.taken = true; /* ours until here */
 	return 0;
@@ -474,6 +315,8 @@ static int step_announce(struct agent *a, struct err *err)
 	struct event_task task;
 
 	(void)err;
+	if (!a->parent)
+		return 0; /* each of its turns says that the session is there */
 	agent_record_event(a->record, &task);
 	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
 	if (a->record->background)
@@ -486,6 +329,8 @@ static int step_announce_end(struct agent *a, struct err *err)
 	struct event_task task;
 
 	(void)err;
+	if (!a->parent)
+		return 0;
 	agent_record_event(a->record, &task);
 	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_ENDED,
 				       .task = &task,
@@ -495,37 +340,48 @@ static int step_announce_end(struct agent *a, struct err *err)
 }
 
 const struct life_step life[] = {
-	{ "record", true, step_record, NULL },
-	{ "slot", true, step_take_slot, step_leave_slot },
-	{ "model", true, step_model, NULL },
-	{ "worktree", false, step_take_worktree, agent_release_worktree },
-	{ "cwd", true, step_cwd, step_leave_cwd },
-	{ "prompt", false, step_prompt, NULL },
-	{ "servers", false, agent_join_servers, agent_leave_servers },
-	{ "tools", false, step_tools, step_drop_tools },
-	{ "permission", false, step_permission, NULL },
-	{ "query", true, step_query, step_end_shells },
-	{ "skills", true, agent_preload, NULL },
-	{ "hooks", false, agent_step_hooks, agent_unregister_hooks },
-	{ "start hooks", true, agent_start_hooks, agent_undo_start_hooks },
-	{ "check start hooks", true, agent_check_start_hooks, NULL },
-	{ "announce", true, step_announce, step_announce_end },
+	{ "record", step_record, NULL },
+	{ "slot", step_take_slot, step_leave_slot },
+	{ "model", agent_choose_model, NULL },
+	{ "worktree", step_take_worktree, agent_release_worktree },
+	{ "cwd", step_cwd, step_leave_cwd },
+	{ "prompt", agent_make_prompt, NULL },
+	{ "servers", agent_join_servers, agent_leave_servers },
+	{ "tools", agent_grant_tools, agent_drop_tools },
+	{ "permission", agent_grant_permission, NULL },
+	{ "query", step_query, step_end_shells },
+	{ "history", agent_find_history, NULL },
+	{ "skills", agent_preload, NULL },
+	{ "hooks", agent_step_hooks, agent_unregister_hooks },
+	{ "start hooks", agent_start_hooks, agent_undo_start_hooks },
+	{ "check start hooks", agent_check_start_hooks, NULL },
+	{ "announce", step_announce, step_announce_end },
 };
 const size_t life_count = COUNT_OF(life);
 
 int agent_come_up(struct agent *a, struct err *err)
 {
+	while (a->step < life_count) {
+		int status = life[a->step].up(a, err);
+		assert(status != STEP_TAKES_TIME);
+		if (status < 0) {
+			agent_go_down(a);
+			return status;
+		}
+		a->step++;
+	}
+	a->origin = NULL; /* it may be closed before this one */
+	return 0;
+}
+
+void agent_go_down(struct agent *a)
+{
 	struct err ignored = { 0 };
 
-	for (size_t i = 0; i < life_count; i++) {
-		int status = life[i].child_only ? 0 : life[i].up(a, err);
+	while (a->step > 0) {
+		const struct life_step *step = &life[--a->step];
+		int status = step->down ? step->down(a, &ignored) : 0;
 		assert(status != STEP_TAKES_TIME);
-		if (status == 0)
-			continue;
-		while (i-- > 0)
-			if (!life[i].child_only && life[i].down)
-				(void)life[i].down(a, &ignored);
-		return status;
+		(void)status;
 	}
-	return 0;
 }

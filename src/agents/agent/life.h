@@ -10,18 +10,16 @@
 enum { STEP_TAKES_TIME = 1 };
 struct life_step {
 	const char *name;
-	bool child_only; /* the main agent has nothing to do there, or does it in its session's opening or first turn */
 	int (*up)(struct agent *a, struct err *err);
 	int (*down)(struct agent *a, struct err *err); /* NULL: nothing to undo */
 };
 extern const struct life_step life[];
 extern const size_t life_count;
 
-/* All steps of the main agent; each is done at once. On failure what was up is taken down. */
+/* All steps of the main agent, up and down; each is done at once. On failure what was up is taken down. What takes time (its
+ * servers, skills, start hooks) is part of its first turn. A child is driven through the table by agents/subagent. */
 int agent_come_up(struct agent *a, struct err *err);
-/* The main agent's tools and limits from its definition, again when the pool has changed. Without a definition it has the pool. */
-void agent_choose_tools(struct agent *a);
-void agent_apply_limits(struct agent *a);
+void agent_go_down(struct agent *a); /* also when it is down */
 
 void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it from the loop */
 void agent_step_done(struct agent *a, const struct err *err); /* of a step that took time; err may be NULL */

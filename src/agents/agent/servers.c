@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * servers.c - which servers a child has, and what it waits for. */
+ * servers.c - which servers an agent has, and what it waits for. */
 #include "agents/agent/servers.h"
 #include "agents/profile/roster.h"
 #include "mcp/client/selection.h"
+#include "mcp/servers/config.h"
+
+enum { DEFAULT_WAIT_MS = 30000 };
 
 /* ---- what a definition declares ---------------------------------------------------------------------------------- */
 
@@ -26,10 +29,15 @@ static const char *refusal(const struct joining *j)
 	return NULL;
 }
 
-static struct mcp_selection *own_set(struct agent *a)
+struct mcp_selection *agent_own_servers(struct agent *a)
 {
-	if (!a->servers)
-		a->servers = mcp_selection_new(a->tree->services->server_pool);
+	if (a->servers)
+		return a->servers;
+	a->servers = mcp_selection_new(a->tree->services->server_pool);
+	if (!a->parent) {
+		a->env.servers = a->servers;
+		mcp_selection_on_change(a->servers, a->tree->on_servers, a->tree->data);
+	}
 	return a->servers;
 }
 
@@ -63,10 +71,10 @@ static void join_inline(struct joining *j, struct json_member m)
 	}
 	buf_add(j->notes, notes.p, notes.n);
 	const struct agent_tree *t = j->agent->tree;
-	if (t->admit_server && t->admit_server(t->data, server, &err) < 0)
+	if (t->services->mcp_config && mcp_config_admit(t->services->mcp_config, server, &err) < 0)
 		buf_addf(j->notes, "mcpServers: %s\n", err.text);
 	else
-		mcp_selection_join(own_set(j->agent), server);
+		mcp_selection_join(agent_own_servers(j->agent), server);
 	mcp_server_unref(server);
 }
 
@@ -116,7 +124,7 @@ static void share_session(struct agent *a)
 	const struct mcp_selection *session = a->tree->main.servers;
 
 	for (size_t i = 0; i < mcp_selection_count(session); i++)
-		mcp_selection_share(own_set(a), session,
+		mcp_selection_share(agent_own_servers(a), session,
 				    str_from(mcp_lease_server(mcp_selection_at(session, i))->name));
 }
 
@@ -134,12 +142,37 @@ static void on_servers_up(void *data)
 	agent_step_done(a, NULL);
 }
 
+/* Of the main agent: what is configured, and what the host brings. */
+static void join_configured(struct agent *a)
+{
+	const struct services *sv = a->tree->services;
+	const struct mcp_config *config = sv->mcp_config;
+
+	for (size_t i = 0; config && i < config->count; i++)
+		if (config->items[i].standing == MCP_COUNTS)
+			mcp_selection_join(agent_own_servers(a), config->items[i].server);
+	for (struct host_server *h = sv->host_servers; h; h = h->next)
+		mcp_selection_join(agent_own_servers(a), h->server);
+	if (a->definition && a->definition->mcp_servers)
+		(void)agent_own_servers(a); /* so that a change of any of them is heard */
+}
+
+uint64_t servers_wait_ms(void)
+{
+	const char *text = getenv("MCP_TIMEOUT");
+	uint64_t ms;
+
+	return text && str_to_u64(str_from(text), &ms) && ms ? ms : DEFAULT_WAIT_MS;
+}
+
 int agent_join_servers(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
 	const struct mcp_selection *session = t->main.servers;
 
 	(void)err;
+	if (!a->parent)
+		join_configured(a);
 	if (a->definition)
 		agent_join_declared(a, a->definition, &a->notes);
 	if (!a->parent)
@@ -150,7 +183,7 @@ int agent_join_servers(struct agent *a, struct err *err)
 	if (!a->servers)
 		return 0;
 	a->awaits_servers = true;
-	mcp_selection_wait(a->servers, t->server_wait_ms, on_servers_up, a);
+	mcp_selection_wait(a->servers, servers_wait_ms(), on_servers_up, a);
 	return STEP_TAKES_TIME;
 }
 

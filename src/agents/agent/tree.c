@@ -4,6 +4,7 @@
 #include <assert.h>
 #include "core/model/catalog.h"
 #include "core/store/state.h"
+#include "defs/plugin/list.h"
 #include "agents/agent/life.h"
 
 enum { TASKS_PAUSE_MS = 100 };
@@ -36,7 +37,7 @@ void agent_tree_release(struct agent_tree *t)
 	if (t->services->loop)
 		timer_stop(t->services->loop, &t->tasks_timer);
 	agent_release(&t->main);
-	tool_set_release(&t->own_pool);
+	tool_set_release(&t->pool);
 	for (struct agent_record *record = t->records, *next; record; record = next) {
 		next = record->next;
 		task_free(record);
@@ -112,7 +113,9 @@ struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_na
 
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
 {
-	return t->trusts_plugin && name && t->trusts_plugin(t->data, name);
+	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;
+
+	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
 
 struct agent *agent_tree_find(struct agent_tree *t, const char *id)

@@ -102,11 +102,7 @@ struct agent_tree {
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
 	const struct tool_kit *kit;
-	const struct tool_set *pool;    /* that children choose their tools from; NULL: those of the main agent */
-	uint64_t server_wait_ms;        /* how long an agent waits for its servers */
 	void (*on_servers)(void *data); /* servers of the session may have come up: main.tools is brought up to date */
-	int (*admit_server)(void *data, const struct mcp_server *server, struct err *err); /* NULL: any may be used */
-	bool (*trusts_plugin)(void *data, const char *name); /* its agents' hooks and servers may run; NULL: none */
 	struct {
 		bool fresh;
 		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
@@ -130,9 +126,15 @@ struct agent_tree {
 	const char *env_dir;              /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *append_system_prompt; /* to every child but forks; NULL: none */
 	const char *default_model;        /* configured for children; NULL: none */
-	int64_t task_budget;              /* of the main agent, as in head_spec */
-	const char *thinking;             /* of all agents, as in head_spec; NULL: the model's own */
-	const char *thinking_display;     /* the same */
+	const char *effort;               /* configured for the main agent; NULL: none */
+	struct {
+		bool on, keeps_prompt; /* it is added to the usual prompt; otherwise it stands in its place */
+		struct str prompt;
+	} style;                        /* of the main agent */
+	const struct tool *answer_tool; /* of the main agent, whatever it chooses (StructuredOutput); NULL: none */
+	int64_t task_budget;            /* of the main agent, as in head_spec */
+	const char *thinking;           /* of all agents, as in head_spec; NULL: the model's own */
+	const char *thinking_display;   /* the same */
 	unsigned parallel_calls;
 	uint64_t retry_deadline_ms;
 	int64_t max_tokens; /* of an answer; 0: the model's own limit */
@@ -153,8 +155,9 @@ struct agent_tree {
 
 	/* its own */
 	struct agent main;
-	struct tool_set own_pool; /* all tools of a session whose main agent chooses from them: pool points here */
-	struct buf hook_notes;    /* classifierContext of hooks, the newest last */
+	struct tool_set pool;  /* all tools of the session, which agents choose from (grant.c) */
+	size_t pool_own;       /* the first ones; those of servers follow */
+	struct buf hook_notes; /* classifierContext of hooks, the newest last */
 	struct slot_pool slots;
 	struct budget budget;
 	struct agent *alive; /* list by next */
@@ -189,10 +192,6 @@ struct agent_tree {
 
 void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
 void agent_tree_release(struct agent_tree *t); /* no child may be alive */
-static inline const struct tool_set *agent_tree_pool(const struct agent_tree *t)
-{
-	return t->pool ? t->pool : &t->main.tools;
-}
 
 /* The main agent's side: children that are not waited for, alive. */
 /* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
@@ -202,8 +201,8 @@ void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agen
 struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
-bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name);
-struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
+bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
+struct agent *agent_tree_find(struct agent_tree *t, const char *id);         /* alive; "" is the main agent */
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */

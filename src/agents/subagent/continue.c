@@ -326,7 +326,7 @@ bool agent_to_background(struct agent *a)
 {
 	struct err err = { 0 };
 
-	if (!a->call || a->tree->switches.background_off || agent_shares_history(a))
+	if (!a->call || a->tree->switches.background_off || a->origin)
 		return false;
 	a->record->background = true;
 	if (meta_write(a->record, &err) < 0) { /* after a crash nobody would look for it */

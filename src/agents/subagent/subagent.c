@@ -42,6 +42,7 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	a->on_turn_end = on_turn_end;
 	a->on_notice = on_notice;
 	a->is_fork = !definition;
+	a->origin = !definition || definition->fork_context ? parent : NULL;
 	a->who = (struct event_agent){ .id = record->id,
 				       .type = record->type,
 				       .name = record->name,
@@ -93,10 +94,8 @@ static void begin(struct agent *a)
 	struct err err = { 0 };
 
 	a->lived = true;
-	if (a->load) {
-		agent_restore_history(a, a->load);
+	if (a->load)
 		agent_tree_restore(a, &a->load->delivered);
-	}
 	if (child_initial_messages(a, &err) < 0) {
 		buf_addf(&a->failure, "%s", err.text);
 		subagent_begin_end(a, AGENT_FAILED);
@@ -208,8 +207,7 @@ static void go_up(struct agent *a)
 		expedite_step(a);
 	while (a->step < life_count) {
 		if (!run_step(a, life[a->step].up, &err)) {
-			if (slots->taken + slots->waiting > slots->cap && a->query.agent_slot.waiting &&
-			    !agent_shares_history(a))
+			if (slots->taken + slots->waiting > slots->cap && a->query.agent_slot.waiting && !a->origin)
 				subagent_launched(a); /* its call need not wait for a slot */
 			return;
 		}

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
 #include "product/session/session_int.h"
-#include "product/session/main_agent.h"
-#include "core/model/allowed.h"
-#include "core/model/catalog.h"
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
 
@@ -100,11 +97,14 @@ static int admit_provider(void *data, const struct provider *p, struct err *err)
 	return 0;
 }
 
-static int choose_provider(struct services *sv, struct arena *a, struct err *err)
+int app_open_endpoints(struct services *sv, struct err *err)
 {
-	const char *setting = settings_cstr(sv->policy.settings, "provider", a, NULL);
+	AUTO_ARENA struct arena a = { 0 };
+	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, NULL);
 	const char *name = sv->options.provider ? sv->options.provider : setting ? setting : "anthropic";
 
+	if (sv->endpoints.usual)
+		return 0;
 	sv->endpoints.usual = provider_find(str_from(name));
 	if (!sv->endpoints.usual)
 		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);
@@ -113,54 +113,6 @@ static int choose_provider(struct services *sv, struct arena *a, struct err *err
 	sv->endpoints.admit = admit_provider;
 	sv->endpoints.data = sv;
 	return 0;
-}
-
-/* What nobody named may be outside availableModels, unless that is enforced. */
-static int resolve_model(struct cadre_session *s, const char *name, bool named, const char **ret_id, struct err *err)
-{
-	const struct settings *settings = s->services->policy.settings;
-	bool checked = named || settings_bool(settings, "enforceAvailableModels", false);
-
-	s->tree.allowed_models = settings_get(settings, "availableModels", NULL);
-	return model_resolve_allowed(&s->arena, checked ? s->tree.allowed_models : NULL, s->services->endpoints.usual,
-				     name, ret_id, err);
-}
-
-int session_set_model(struct cadre_session *s, const char *name, struct err *err)
-{
-	struct services *sv = s->services;
-	struct agent *a = &s->tree.main;
-	struct endpoint *endpoint;
-	const char *model;
-
-	if (!name)
-		name = sv->options.model ? sv->options.model : a->model_choice.id;
-	bool named = name;
-	const char *setting = settings_cstr(sv->policy.settings, "model", &s->arena, NULL);
-	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)
-		return -(int)err->kind;
-	if (resolve_model(s, name, named, &model, err) < 0)
-		return -(int)err->kind;
-	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
-		if (!sv->lends_tools)
-			return -(int)err->kind;
-		endpoint = NULL; /* a child that needs one is told what is wrong */
-		*err = (struct err){ 0 };
-	}
-	a->model = model;
-	a->endpoint = endpoint;
-	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
-	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
-	a->turn_model.endpoint = endpoint;
-	return 0;
-}
-
-int session_choose_model(struct cadre_session *s, struct err *err)
-{
-	if (!s->services->endpoints.usual && choose_provider(s->services, &s->arena, err) < 0)
-		return -(int)err->kind;
-	app_adjust_governor(s->services);
-	return session_set_model(s, NULL, err);
 }
 
 /* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a

@@ -84,12 +84,13 @@ static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
 
 static int load(struct cadre_session *s, const char *dir, const char *id, struct str until, struct err *err)
 {
-	s->load = xcalloc(1, sizeof *s->load);
-	int status = session_load_until(session_path(s, dir, id, ".jsonl"), until, s->load, err);
+	struct session_load *l = xcalloc(1, sizeof *l);
+	int status = session_load_until(session_path(s, dir, id, ".jsonl"), until, l, err);
 
+	s->tree.main.load = l;
 	if (status == 0)
 		return 0;
-	free(TAKE(s->load));
+	free(TAKE(s->tree.main.load));
 	if (status == -ERR_NOT_FOUND)
 		return err_set(err, ERR_USAGE, "No conversation found with session ID: %s", id);
 	return err_wrap(err, "session %s", id);
@@ -115,10 +116,9 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		return -(int)err->kind;
 	if (wanted && load(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
 		return -(int)err->kind;
-	if (wanted && fork) {
-		s->origin_id = arena_strdup(&s->arena, wanted);
-		memcpy(s->origin_uuid, s->load->last, sizeof s->origin_uuid);
-	}
+	if (wanted && fork)
+		s->tree.main.from = (struct fork_origin){ .session_id = arena_strdup(&s->arena, wanted),
+							  .uuid = arena_strdup(&s->arena, s->tree.main.load->last) };
 	if (!o->no_persistence)
 		s->tree.main.journal = journal_new(&s->services->store, session_path(s, project_dir, s->id, ".jsonl"));
 	return 0;
@@ -134,32 +134,21 @@ static void tell_damage(struct cadre_session *s, const struct session_load *l)
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
-/* What cannot be read is told with the first turn, which reads it once more. */
-void session_find_children(struct cadre_session *s)
-{
-	AUTO_BUF struct buf notes = { 0 };
-
-	meta_read_all(&s->tree, true, &notes);
-}
-
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
 {
-	struct session_load *l = s->load;
 	struct agent *a = &s->tree.main;
 	AUTO_BUF struct buf notes = { 0 };
 
-	if (!l)
+	if (!a->load)
 		return 0;
-	tell_damage(s, l);
-	if (!s->origin_id) { /* a fork has no children of its own yet */
+	tell_damage(s, a->load);
+	if (!a->from.session_id) { /* a fork has no children of its own yet */
 		meta_read_all(&s->tree, true, &notes);
-		agent_tree_restore(a, &l->delivered);
-		agent_restore_messages(a, l);
+		agent_tree_restore(a, &a->load->delivered);
 	}
 	if (notes.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
-	int status = agent_restore_work(a, l, run, err);
-	session_load_release(l);
-	free(TAKE(s->load));
+	int status = agent_restore(a, run, err);
+	agent_drop_load(a);
 	return status;
 }

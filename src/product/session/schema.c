@@ -2,7 +2,6 @@
  * schema.c - StructuredOutput. An input that does not fit is refused by the path of every call; this file counts, keeps what
  * fits, and asks again when the model stops without it. */
 #include "product/session/schema.h"
-#include "product/session/main_agent.h"
 #include "lib/io/file.h"
 #include "lib/json/json_schema.h"
 #include "lib/json/json_write.h"
@@ -91,14 +90,8 @@ int session_open_schema(struct cadre_session *s, struct err *err)
 					 .flags = TOOL_READ_ONLY | TOOL_NO_ASK,
 					 .ctx = s,
 					 .start = output_start };
-	schema_offer(s, session_pool(s));
+	s->tree.answer_tool = &s->schema->tool;
 	return 0;
-}
-
-void schema_offer(const struct cadre_session *s, struct tool_set *tools)
-{
-	if (s->schema && tool_set_find(tools, str_from(tool_name)) != &s->schema->tool)
-		tool_set_add(tools, &s->schema->tool);
 }
 
 void session_release_schema(struct cadre_session *s)

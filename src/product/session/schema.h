@@ -10,10 +10,8 @@ struct schema {
 	unsigned tries;    /* of this turn that led to nothing */
 };
 
-/* Reads the option, if it is given: s->schema, and its tool among those of the main agent. ERR_USAGE: it is no schema. */
+/* Reads the option, if it is given: s->schema, and its tool for the main agent: no definition has to name it. ERR_USAGE: it is no schema. */
 int session_open_schema(struct cadre_session *s, struct err *err);
-/* Adds the tool, if there is one and it is not in the set: no definition of an agent has to name it. */
-void schema_offer(const struct cadre_session *s, struct tool_set *tools);
 void session_release_schema(struct cadre_session *s);
 void schema_begin(struct cadre_session *s);                                          /* a turn */
 void structured_output_on_event(struct cadre_session *s, const struct event *event); /* every event of the session */

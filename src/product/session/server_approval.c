@@ -12,6 +12,7 @@
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"
+#include "agents/agent/servers.h"
 
 enum verdict { NOT_NOW, YES, ALL, NO };
 
@@ -127,14 +128,14 @@ static void rejoin(struct cadre_session *s)
 
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
-		struct mcp_selection *set = session_servers(s);
+		struct mcp_selection *set = agent_own_servers(&s->tree.main);
 		struct mcp_lease *link = mcp_selection_find(set, str_from(item->name));
 		if (item->standing != MCP_COUNTS && link && mcp_lease_server(link) == item->server)
 			mcp_selection_leave(set, str_from(item->name));
 	}
 	for (size_t i = 0; i < config->count; i++)
 		if (config->items[i].standing == MCP_COUNTS)
-			mcp_selection_join(session_servers(s), config->items[i].server);
+			mcp_selection_join(agent_own_servers(&s->tree.main), config->items[i].server);
 }
 
 static void apply(struct cadre_session *s, size_t at, enum verdict verdict)

@@ -2,21 +2,9 @@
  * servers.c - the MCP servers of a runtime and of its sessions. */
 #include "product/session/session_int.h"
 #include "product/session/servers.h"
-#include "product/session/main_agent.h"
 #include "product/session/mcp_config.h"
-#include "agents/agent/agent_tool.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/tool_load.h"
-
-enum { DEFAULT_WAIT_MS = 30000 };
-
-static uint64_t app_server_wait_ms(void)
-{
-	const char *text = getenv("MCP_TIMEOUT");
-	uint64_t ms;
-
-	return text && str_to_u64(str_from(text), &ms) && ms ? ms : DEFAULT_WAIT_MS;
-}
+#include "agents/agent/grant.h"
 
 /* ---- of the runtime ---------------------------------------------------------------------------------------------- */
 
@@ -107,37 +95,6 @@ void app_close_servers(struct services *sv)
 
 /* ---- of a session ------------------------------------------------------------------------------------------------ */
 
-static bool same_tools(const struct tool_set *a, const struct tool_set *b)
-{
-	if (a->count != b->count)
-		return false;
-	return !a->count || memcmp(a->tools, b->tools, a->count * sizeof *a->tools) == 0;
-}
-
-void session_update_tools(struct cadre_session *s)
-{
-	struct agent *a = &s->tree.main;
-	struct tool_set *pool = session_pool(s);
-	struct tool_set now = { 0 };
-
-	if (!a->servers)
-		return;
-	for (size_t i = 0; i < s->own_tools; i++)
-		tool_set_add(&now, pool->tools[i]);
-	mcp_selection_tools(a->servers, &now);
-	servers_bring_tools(&s->tree, a->servers, &now);
-	if (same_tools(pool, &now)) {
-		tool_set_release(&now);
-		return;
-	}
-	tool_set_release(pool);
-	*pool = now;
-	agent_tool_renew(&s->tree); /* agents that need a server appear with it */
-	session_choose_tools(s);
-	agent_defer_tools(a);
-	session_renew_head(s);
-}
-
 static void log_states(const struct cadre_session *s)
 {
 	const struct mcp_selection *set = s->tree.main.servers;
@@ -152,31 +109,12 @@ static void on_change(void *data)
 	struct cadre_session *s = data;
 
 	log_states(s);
-	session_update_tools(s);
+	agent_tree_renew_pool(&s->tree);
 	if (s->services->on_servers)
 		s->services->on_servers(s->services);
 }
 
-static int admit(void *data, const struct mcp_server *server, struct err *err)
-{
-	const struct cadre_session *s = data;
-
-	return mcp_config_admit(s->services->mcp_config, server, err);
-}
-
-struct mcp_selection *session_servers(struct cadre_session *s)
-{
-	struct agent *a = &s->tree.main;
-
-	if (!a->servers) {
-		a->servers = mcp_selection_new(s->services->server_pool);
-		a->env.servers = a->servers;
-		mcp_selection_on_change(a->servers, on_change, s);
-	}
-	return a->servers;
-}
-
-static void find_roots(struct cadre_session *s)
+void session_find_roots(struct cadre_session *s)
 {
 	const char *const *dirs = s->tree.main.env.dirs;
 	size_t n = 0;
@@ -190,7 +128,7 @@ static void find_roots(struct cadre_session *s)
 
 void session_renew_roots(struct cadre_session *s)
 {
-	find_roots(s);
+	session_find_roots(s);
 	mcp_pool_roots_changed(s->services->server_pool);
 }
 
@@ -201,30 +139,21 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 
 	if (app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
-	find_roots(s);
 	if (!sv->server_env.cwd) {
 		sv->server_env.cwd = arena_strdup(&sv->options.arena, t->main.cwd);
 		sv->server_env.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
 		sv->server_env.session_id = arena_strdup(&sv->options.arena, s->id);
 	}
-	t->server_wait_ms = app_server_wait_ms();
-	t->admit_server = admit;
 	t->on_servers = on_change;
 	t->deferral = deferral_policy_read(
 		settings_getenv(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
-	s->own_tools = session_pool(s)->count;
-	for (size_t i = 0; i < sv->mcp_config->count; i++)
-		if (sv->mcp_config->items[i].standing == MCP_COUNTS)
-			mcp_selection_join(session_servers(s), sv->mcp_config->items[i].server);
-	for (struct host_server *h = sv->host_servers; h; h = h->next)
-		mcp_selection_join(session_servers(s), h->server);
 	return 0;
 }
 
 void session_release_servers(struct cadre_session *s)
 {
 	session_drop_elicitations(s);
-	mcp_selection_free(TAKE(s->tree.main.servers));
+	agent_go_down(&s->tree.main);
 }
 
 /* ---- before the first request ------------------------------------------------------------------------------------ */
@@ -241,7 +170,7 @@ bool session_await_servers(struct cadre_session *s)
 
 	s->servers_awaited = true;
 	if (waits)
-		mcp_selection_wait(set, app_server_wait_ms(), on_settled, s);
+		mcp_selection_wait(set, servers_wait_ms(), on_settled, s);
 	return waits;
 }
 

@@ -9,7 +9,7 @@
 int app_open_servers(struct services *sv, struct err *err); /* reads the configuration, once */
 void app_close_servers(struct services *sv);                /* ends all connections and waits for it */
 
-/* The main agent joins what is configured. Its tools are known later: session_await_servers. */
+/* Before the main agent comes up, which joins what is configured. Its tools are known later: session_await_servers. */
 int session_open_servers(struct cadre_session *s, struct err *err);
 /* True: its servers are starting, and turn_work_over() comes when they are up or their time is over; only before the first
  * turn. */
@@ -17,9 +17,7 @@ bool session_await_servers(struct cadre_session *s);
 void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
 void session_renew_roots(struct cadre_session *s);   /* its directories are others: servers are told */
 void session_release_servers(struct cadre_session *s);
-struct mcp_selection *session_servers(struct cadre_session *s); /* of the main agent; made if it has none */
-/* The main agent's tools and the head of its requests, as its servers are now. */
-void session_update_tools(struct cadre_session *s);
+void session_find_roots(struct cadre_session *s); /* its directories are known */
 
 /* elicit.c: what a server wants to know of the user. Hooks are asked first, then the host; nobody there: it is declined. */
 void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);

@@ -1,161 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
 #include "product/session/session_int.h"
-#include <sys/stat.h>
-#include "defs/policy/permissions.h"
-#include "product/session/main_agent.h"
 #include "product/session/schema.h"
 #include "product/session/server_approval.h"
 #include "product/session/servers.h"
 #include "product/session/styles.h"
-#include "product/session/todos.h"
-#include "product/session/web_settings.h"
-#include "lib/io/file.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
-#include "agents/agent/agent_tool.h"
-#include "agents/agent/context.h"
-#include "agents/agent/hooks.h"
-#include "agents/agent/tool_load.h"
+#include "agents/agent/grant.h"
+#include "agents/profile/main_definition.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
-
-struct directories {
-	struct cadre_session *session;
-	const char **list;
-	size_t count;
-};
-
-static void add_directory(struct directories *d, const char *dir)
-{
-	const char **more = arena_alloc(&d->session->arena, (d->count + 2) * sizeof *more);
-
-	if (d->count)
-		memcpy(more, d->list, d->count * sizeof *more);
-	more[d->count++] = dir;
-	more[d->count] = NULL;
-	d->list = more;
-}
-
-/* One that is not there grants nothing. */
-static void add_from_settings(void *data, const struct settings_item *item)
-{
-	struct directories *d = data;
-	struct cadre_session *s = d->session;
-	const char *text = json_cstr(item->value, &s->arena);
-
-	if (text)
-		add_directory(d, path_absolute(&s->arena, s->tree.main.cwd, str_from(text)));
-}
-
-static int find_working_dirs(struct cadre_session *s, const struct options *o, struct err *err)
-{
-	struct agent *a = &s->tree.main;
-	struct directories d = { .session = s };
-	struct stat st;
-
-	add_directory(&d, a->cwd);
-	for (size_t i = 0; i < o->add_dir_count; i++) {
-		char *dir = path_absolute(&s->arena, a->cwd, str_from(o->add_dirs[i]));
-		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
-		add_directory(&d, dir);
-	}
-	settings_each(s->services->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
-	a->env.dirs = d.list;
-	return 0;
-}
-
-static bool is_offered(const struct cadre_session *s, const struct tool *tool)
-{
-	if (tool == &tool_skill && !s->tree.skills.registry)
-		return false;
-	if (tool->flags & (TOOL_NEEDS_SERVERS | TOOL_FINDS_TOOLS))
-		return false; /* they come with a server: session_update_tools() */
-	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !session_offers_list(s, tool))
-		return false;
-	if ((tool->flags & TOOL_NEEDS_SEARCH) && !session_can_search(s))
-		return false;
-	return options_can_ask(&s->services->options) || !(tool->flags & TOOL_NEEDS_USER);
-}
-
-/* NULL: all; "": none; "default": all; otherwise a list, in the order of the table. */
-static int choose_tools(struct cadre_session *s, const char *list, struct err *err)
-{
-	struct tool_set all = { 0 };
-	bool everything = !list || !strcmp(list, "default");
-	struct map wanted = { 0 };
-	int status = 0;
-
-	for (size_t i = 0; tool_table[i]; i++)
-		tool_set_add(&all,
-			     tool_table[i] == &tool_agent ? agent_tool_make(&s->tree, &tool_agent) : tool_table[i]);
-	struct str rest = everything ? (struct str){ 0 } : str_from(list);
-	while (rest.p && status == 0) {
-		struct str name = str_trim(str_cut(&rest, ','));
-		const struct tool *tool = name.n ? tool_set_find(&all, name) : NULL;
-		if (name.n && !tool)
-			status = err_set(err, ERR_USAGE, "--tools: there is no tool '" STR_FMT "'", STR_ARG(name));
-		else if (tool)
-			map_set(&wanted, str_from(tool->name), s);
-	}
-	for (size_t i = 0; i < all.count; i++)
-		if ((everything && is_offered(s, all.tools[i])) || map_get(&wanted, str_from(all.tools[i]->name)))
-			tool_set_add(session_pool(s), all.tools[i]);
-	map_release(&wanted);
-	tool_set_release(&all);
-	return status;
-}
-
-static int make_permission(struct cadre_session *s, const struct options *o, struct err *err)
-{
-	struct permission *p = &s->tree.main.permission;
-
-	p->can_ask = options_can_ask(o);
-	p->root = s->tree.main.cwd;
-	p->dirs = s->tree.main.env.dirs;
-	app_add_flag_rules(p, o, NULL, NULL);
-	if (app_start_mode(s->services->policy.settings, o, &p->mode, err) < 0)
-		return -(int)err->kind;
-	session_agent_mode(s, &p->mode);
-	return 0;
-}
-
-static struct head *make_head(struct cadre_session *s)
-{
-	const struct options *o = &s->services->options;
-	AUTO_BUF struct buf system = { 0 };
-
-	context_system_prompt(&system, s);
-	const char *own = s->tree.main.definition ? s->tree.main.definition->effort : NULL;
-	const char *effort = o->effort ? o->effort : own ? own : s->effort;
-	return context_head(&s->tree.main, buf_str(&system), agent_turn_effort(&s->tree.main, effort));
-}
-
-void session_renew_head(struct cadre_session *s)
-{
-	query_set_head(&s->tree.main.query, make_head(s), s->tree.main.model);
-	query_set_endpoint(&s->tree.main.query, s->tree.main.endpoint);
-}
-
-/* head: takes the reference; NULL: one is made. */
-static void open_main(struct cadre_session *s, struct head *head)
-{
-	const struct options *o = &s->services->options;
-	const struct agent_definition *d = s->tree.main.definition;
-	int64_t max_turns = o->max_turns ? o->max_turns : d ? d->max_turns : 0;
-
-	session_watch_states(s);
-	agent_open(&s->tree.main, &(struct agent_query_spec){
-					  .head = head ? head : make_head(s),
-					  .interrupt_note = "[Request interrupted by user]",
-					  .reminder = d ? d->reminder : NULL,
-					  .max_turns = (unsigned)MIN(max_turns, (int64_t)1 << 30),
-					  .want_deltas = true,
-					  .want_raw = o->partial_messages,
-				  });
-}
 
 static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
 {
@@ -164,6 +20,9 @@ static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on
 	s->services = sv;
 	s->on_event = on_event;
 	s->data = data;
+	s->tree.services = sv;
+	agent_tree_open(&s->tree);
+	turn_attach(s);
 	return s;
 }
 
@@ -193,44 +52,53 @@ static int find_place(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
+static int open_services(struct cadre_session *s, const struct options *o, struct err *err)
+{
+	struct services *sv = s->services;
+	char *project_dir = store_project_dir(&s->arena, sv->store.config_dir, s->tree.main.cwd);
+
+	if (app_open_endpoints(sv, err) < 0 || session_find(s, o, project_dir, err) < 0 ||
+	    session_open_tree(s, project_dir, err) < 0 || session_open_schema(s, err) < 0 ||
+	    session_open_servers(s, err) < 0)
+		return -(int)err->kind;
+	app_adjust_governor(sv);
+	return 0;
+}
+
+static void use_definition(struct cadre_session *s, struct agent_definition *d)
+{
+	s->tree.main.definition = d;
+	if (d)
+		s->tree.main.who.type = d->name;
+}
+
 static int open_session(struct cadre_session *s, struct err *err)
 {
 	struct services *sv = s->services;
 	const struct options *o = &sv->options;
 	struct agent *a = &s->tree.main;
+	struct agent_definition *d;
 
-	s->tree.services = sv;
-	agent_tree_open(&s->tree);
-	turn_attach(s);
-	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || find_working_dirs(s, o, err) < 0 ||
-	    session_choose_model(s, err) < 0)
+	/* Whom to ask is looked at before anything is written: who cannot ask leaves no trace. */
+	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 ||
+	    agent_set_model(a, NULL, err) < 0 || open_services(s, o, err) < 0)
 		return -(int)err->kind;
-	char *project_dir = store_project_dir(&s->arena, sv->store.config_dir, a->cwd);
-	if (session_find(s, o, project_dir, err) < 0 || session_open_tree(s, project_dir, err) < 0 ||
-	    session_find_agent(s, err) < 0 || choose_tools(s, o->tools, err) < 0 || session_open_schema(s, err) < 0 ||
-	    session_open_fallback(s, err) < 0 || make_permission(s, o, err) < 0 || session_open_servers(s, err) < 0 ||
-	    session_become_agent(s, err) < 0)
+	const char *stored = a->load ? a->load->agent : NULL;
+	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
-	session_open_approval(s);
-	s->effort = settings_cstr(sv->policy.settings, "effortLevel", &s->arena, NULL);
+	use_definition(s, d);
+	s->agent_recorded = d && stored && !a->from.session_id && !strcmp(stored, d->name);
+	s->tree.effort = settings_cstr(sv->policy.settings, "effortLevel", &s->arena, NULL);
 	s->tree.thinking = o->thinking;
 	s->tree.thinking_display = o->thinking_display;
 	s->tree.task_budget = o->task_budget;
-	if (o->channels)
-		buf_addf(&s->tree.main.notes, "no server can push messages: --channels has no effect\n");
 	session_find_style(s);
-	open_main(s, NULL);
-	if (s->load)
-		agent_recall_tools(a, s->load);
-	if (s->load && s->origin_id) {
-		transcript_fork(&s->load->transcript,
-				&a->query.transcript); /* its marks are those of every other fork */
-	} else if (s->load) {
-		a->query.transcript = s->load->transcript;
-		s->load->transcript = (struct transcript){ 0 };
-		memcpy(a->recorder.last, s->load->last, sizeof a->recorder.last);
-		session_find_children(s);
-	}
+	if (agent_come_up(a, err) < 0)
+		return -(int)err->kind;
+	if (o->channels)
+		buf_addf(&a->notes, "no server can push messages: --channels has no effect\n");
+	session_find_roots(s);
+	session_open_approval(s);
 	return 0;
 }
 
@@ -255,38 +123,22 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	struct agent *from = &s->tree.main, *a = &f->tree.main;
 	struct options plain = { .no_persistence = from->journal == NULL };
 
-	f->tree.services = s->services;
-	agent_tree_open(&f->tree);
-	turn_attach(f);
 	a->cwd = arena_strdup(&f->arena, from->cwd);
-	a->model = arena_strdup(&f->arena, from->model);
-	a->endpoint = from->endpoint;
 	a->branch = arena_strdup(&f->arena, from->branch);
-	a->env.dirs = from->env.dirs;
-	char *project_dir = store_project_dir(&f->arena, s->services->store.config_dir, a->cwd);
-	if (session_find(f, &plain, project_dir, err) < 0 || session_open_tree(f, project_dir, err) < 0)
+	if (open_services(f, &plain, err) < 0)
 		return -(int)err->kind;
-	f->tree.allowed_models = s->tree.allowed_models;
-	session_share_agent(f, s);
-	for (size_t i = 0; i < s->own_tools; i++) {
-		const struct tool *tool = session_pool(s)->tools[i];
-		if (s->schema && tool == &s->schema->tool)
-			continue; /* each session has its own */
-		tool_set_add(session_pool(f),
-			     tool == &s->tree.agent_tool ? agent_tool_make(&f->tree, &tool_agent) : tool);
-	}
-	if (session_open_schema(f, err) < 0 || session_open_fallback(f, err) < 0 ||
-	    make_permission(f, &s->services->options, err) < 0 || session_open_servers(f, err) < 0 ||
-	    session_become_agent(f, err) < 0)
-		return -(int)err->kind;
-	f->effort = s->effort ? arena_strdup(&f->arena, s->effort) : NULL;
-	f->tree.thinking = s->tree.thinking;
+	use_definition(f, from->definition ? agent_ref(from->definition) : NULL);
+	f->agent_told = from->definition;
+	f->tree.effort = s->tree.effort ? arena_strdup(&f->arena, s->tree.effort) : NULL;
+	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;
 	f->tree.thinking_display = s->tree.thinking_display;
 	f->tree.task_budget = s->tree.task_budget;
 	session_find_style(f);
-	open_main(f, head_ref(from->query.config.head));
-	agent_defer_like(a, from);
-	session_update_tools(f); /* the same connections, so the same tools */
+	a->origin = from;
+	if (agent_come_up(a, err) < 0)
+		return -(int)err->kind;
+	session_find_roots(f);
+	agent_tree_renew_pool(&f->tree); /* the same connections, so the same tools */
 	return 0;
 }
 
@@ -305,12 +157,6 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 		session_free(f);
 		return api_status(-(int)err.kind, &err, why, why_size);
 	}
-	struct fork_base *base = agent_fork_base(&s->tree.main);
-	f->origin_id = arena_strdup(&f->arena, s->id);
-	memcpy(f->origin_uuid, s->tree.main.recorder.last, sizeof f->origin_uuid);
-	transcript_fork(&base->history, &f->tree.main.query.transcript);
-	f->tree.main.query.last_mark = s->tree.main.query.last_mark;
-	f->tree.main.query.fork_gate = fork_gate_ref(base->gate);
 	link_session(f);
 	*ret_session = f;
 	return CADRE_OK;
@@ -327,10 +173,6 @@ void session_free(struct cadre_session *s)
 		s->services->session_count--;
 		app_adjust_governor(s->services);
 		break;
-	}
-	if (s->load) {
-		session_load_release(s->load);
-		free(s->load);
 	}
 	session_unwatch_files(s);
 	turn_release(s);

@@ -22,16 +22,12 @@ struct cadre_session {
 	void *data;
 	struct arena arena; /* texts that live as long as the session */
 	char id[UUID_LEN + 1];
-	struct session_load *load;   /* of a resumed session, until its first turn; owned */
 	struct kick kick;            /* its one step (turn.c) */
 	bool closing, closing_begun; /* it is freed when nothing of it runs */
 	bool counted;                /* among what keeps cadre_run() going */
 	bool gave_up;                /* waiting for children in the background took too long */
 	bool servers_awaited;        /* before its first turn */
 	const char *locked_in;       /* directory of its lock; NULL: not locked */
-	const char *origin_id;       /* forked from this session; NULL: not a fork */
-	char origin_uuid[UUID_LEN + 1];
-	bool origin_recorded;
 	uint64_t seq;
 	unsigned results;              /* turns that have ended */
 	const unsigned *queued;        /* messages of the host that wait for a turn; NULL: it has no queue */
@@ -40,12 +36,10 @@ struct cadre_session {
 	struct timer async_hooks_wait; /* when nothing else is left */
 	struct turn turn;
 	struct agent_tree tree;          /* its agents; the main one is tree.main */
-	bool agent_recorded;             /* which agent it runs as (main_agent.h) is in its file */
+	bool agent_recorded;             /* which agent it runs as is in its file */
 	bool preloaded, preload_stopped; /* skills of that agent: they were begun; they were cut short */
 	void (*after_preload)(struct cadre_session *s, bool cancelled);
 	bool agent_told;                  /* what is known about it at the start was said */
-	size_t own_tools;                 /* of its pool: the first ones; those of servers follow */
-	const char *effort;               /* that the settings said at the start; NULL: nothing */
 	bool name_kept;                   /* the option name is on disk */
 	const struct output_style *style; /* of the main agent (styles.h); NULL: the usual one */
 	struct schema *schema;            /* that its answers have to fit (schema.h); owned; NULL: none */
@@ -74,7 +68,6 @@ struct cadre_event {
 
 struct cadre_session *session_by_id(struct services *sv, const char *id);          /* NULL: there is none */
 int session_set_title(struct cadre_session *s, struct str title, struct err *err); /* on disk */
-void session_renew_head(struct cadre_session *s); /* model, tools or thinking have changed: from the next request on */
 /* A prompt: its text, which hooks see and commands are found in; the blocks that the model gets, if it is more than text; and
  * the id of its line, if the host has given it one. */
 struct session_prompt {

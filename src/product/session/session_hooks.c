@@ -108,7 +108,7 @@ bool session_run_start_hooks(struct cadre_session *s)
 {
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
-	const char *source = s->origin_id ? "fork" : s->load ? "resume" : "startup";
+	const char *source = s->tree.main.from.session_id ? "fork" : s->tree.main.load ? "resume" : "startup";
 
 	if (s->turn.start_hooks_ran)
 		return false;

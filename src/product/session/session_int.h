@@ -7,16 +7,8 @@
 void session_watch_states(struct cadre_session *s); /* before its agents are open */
 
 /* endpoint.c */
-int session_choose_model(struct cadre_session *s, struct err *err); /* provider, model and endpoint of the main agent */
-/* name: NULL for that of the options, the environment or the settings. On failure nothing has changed. */
-int session_set_model(struct cadre_session *s, const char *name, struct err *err);
+int app_open_endpoints(struct services *sv, struct err *err); /* the provider of the run, once */
 void app_adjust_governor(struct services *sv);
-
-/* steer.c: models that stand in for others, for all agents, if some are named. ERR_USAGE: a name means nothing. */
-int session_open_fallback(struct cadre_session *s, struct err *err);
-
-/* context.c */
-void context_system_prompt(struct buf *out, const struct cadre_session *s);
 
 /* tree.c */
 void session_use_policy(struct cadre_session *s); /* what the settings say now */
@@ -31,9 +23,14 @@ int session_check_prompt(struct cadre_session *s, const struct session_prompt *p
 void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p);
 void session_drop_prompt(struct cadre_session *s);
 bool session_has_prompt(const struct cadre_session *s);
-int session_record_origin(struct cadre_session *s, struct err *err); /* of a fork; once */
+/* What stands before the first prompt of a new session: the definition's initialPrompt; empty: nothing. */
+struct str session_initial_prompt(const struct cadre_session *s);
+/* Skills of the definition, before the first prompt of a new session. True: they are being made ready, and turn_work_over()
+ * comes. */
+bool session_preload(struct cadre_session *s);
+void session_stop_preload(struct cadre_session *s); /* also when nothing goes on */
+void session_tell_agent(struct cadre_session *s);   /* what is to be said about its agent, once */
 int session_add_prompt(struct cadre_session *s, struct err *err);
-int session_add_reminder(struct cadre_session *s, struct str text, struct err *err);
 int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
 
 /* session_hooks.c. True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
@@ -66,6 +63,5 @@ int session_check_dropped(const char *path, const struct options *o, struct err 
 
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);
-void session_find_children(struct cadre_session *s); /* those of an earlier process become known */
 int session_take_load(struct cadre_session *s, bool run,
 		      struct err *err); /* the interrupted turn becomes the query's */

@@ -2,93 +2,114 @@
  * session_prompt.c - what a turn begins with: the prompt while hooks look at it, and on disk with the title of the session and
  * the context that the model needs before it. */
 #include "product/session/session_int.h"
-#include "product/session/main_agent.h"
 #include "product/session/mention.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/context.h"
+#include "agents/agent/initial_messages.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 
-/* ---- what goes on disk first --------------------------------------------------------------------------------- */
+/* ---- what its agent brings ------------------------------------------------------------------------------------ */
 
-int session_record_origin(struct cadre_session *s, struct err *err)
+struct str session_initial_prompt(const struct cadre_session *s)
+{
+	const char *text = s->tree.main.definition ? s->tree.main.definition->initial_prompt : NULL;
+	bool is_new = !s->tree.main.load && !s->tree.main.from.session_id &&
+		      !transcript_count(&s->tree.main.query.transcript);
+
+	return text && is_new ? str_trim(str_from(text)) : STR("");
+}
+
+/* What the steps of its life noted */
+static void emit_notes(struct cadre_session *s)
+{
+	struct str rest = str_trim(buf_str(&s->tree.main.notes));
+
+	while (rest.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
+	buf_clear(&s->tree.main.notes);
+}
+
+static void on_preloaded(void *data)
+{
+	struct cadre_session *s = data;
+
+	s->tree.main.preload = NULL;
+	emit_notes(s);
+	turn_work_over(s);
+}
+
+bool session_preload(struct cadre_session *s)
 {
 	struct agent *a = &s->tree.main;
 
-	if (!s->origin_id || s->origin_recorded || !a->journal)
-		return 0;
-	s->origin_recorded = true;
-	return recorder_fork_origin(&a->recorder,
-				    &(struct fork_origin){ .session_id = s->origin_id, .uuid = s->origin_uuid }, err);
+	if (!a->definition || !a->definition->skills.count || s->preloaded || a->load ||
+	    transcript_count(&a->query.transcript))
+		return false;
+	turn_announce(s);
+	s->preloaded = true;
+	a->preload = preload_start(&(struct preload_spec){ .agent = a,
+							   .names = &a->definition->skills,
+							   .skills = &a->skills,
+							   .notes = &a->notes,
+							   .done = on_preloaded,
+							   .data = s });
+	if (!a->preload)
+		emit_notes(s); /* none of them is there */
+	return a->preload;
 }
 
-static int add_text(struct cadre_session *s, const struct buf *text, struct err *err)
+void session_stop_preload(struct cadre_session *s)
 {
-	struct segment *block = segment_text(buf_str(text));
-
-	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+	if (s->tree.main.preload)
+		preload_stop(s->tree.main.preload);
 }
 
-static int add_context(struct cadre_session *s, struct err *err)
+/* Servers are up by now, or will not be. */
+static void add_tool_notes(struct cadre_session *s)
 {
-	AUTO_BUF struct buf environment = { 0 };
-	struct query *q = &s->tree.main.query;
+	const struct agent *m = &s->tree.main;
+	struct buf *notes = &s->tree.main.notes;
 
-	context_environment(&environment, &s->tree.main);
-	struct segment *block = segment_text(buf_str(&environment));
-	if (query_add_user(q, &block, 1, true, err) < 0)
-		return -(int)err->kind;
-	block = context_instructions(&s->tree, s->tree.main.definition && s->tree.main.definition->omit_claude_md);
-	if (block && query_add_user(q, &block, 1, true, err) < 0)
-		return -(int)err->kind;
-	AUTO_BUF struct buf servers = { 0 };
-	servers_describe(&servers, &s->tree.main);
-	if (servers.n && add_text(s, &servers, err) < 0)
-		return -(int)err->kind;
-	return s->tree.main.skills.n ? add_text(s, &s->tree.main.skills, err) : 0;
+	for (size_t i = 0; i < m->choice.unknown.count; i++)
+		buf_addf(notes, "%s names a tool that does not exist: %s\n", m->definition->name,
+			 m->choice.unknown.list[i]);
+	if (servers_lacking(&s->tree, m->definition, notes))
+		buf_addch(notes, '\n');
+	if (tool_choice_lacks(&m->choice, notes))
+		buf_addch(notes, '\n');
 }
 
-int session_add_reminder(struct cadre_session *s, struct str text, struct err *err)
+void session_tell_agent(struct cadre_session *s)
 {
-	AUTO_BUF struct buf b = { 0 };
-
-	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
-	struct segment *block = segment_text(buf_str(&b));
-	return query_add_user(&s->tree.main.query, &block, 1, true, err);
+	if (s->agent_told)
+		return;
+	s->agent_told = true;
+	if (s->tree.main.definition)
+		add_tool_notes(s);
+	emit_notes(s);
 }
 
-/* When there are others than the model knows of. */
-static int add_skills(struct cadre_session *s, struct err *err)
-{
-	AUTO_BUF struct buf list = { 0 };
-
-	agent_list_skills(&s->tree.main, &list);
-	return list.n ? add_text(s, &list, err) : 0;
-}
-
-static int add_opening(struct cadre_session *s, struct err *err)
-{
-	struct segment *block = segment_text(buf_str(&s->turn.opening));
-
-	return query_add_user(&s->tree.main.query, &block, 1, false, err);
-}
+/* ---- what goes on disk first --------------------------------------------------------------------------------- */
 
 /* Where a hook speaks first, that alone: the prompt follows when it is answered. */
 int session_add_prompt(struct cadre_session *s, struct err *err)
 {
-	struct query *q = &s->tree.main.query;
+	struct agent *a = &s->tree.main;
+	struct query *q = &a->query;
 	struct turn *t = &s->turn;
 
-	if (!transcript_count(&q->transcript) && add_context(s, err) < 0)
+	if (!transcript_count(&q->transcript) && agent_add_context(a, err) < 0)
 		return -(int)err->kind;
-	if (add_skills(s, err) < 0)
+	if (agent_add_skills(a, err) < 0)
 		return -(int)err->kind;
-	if (t->context.n && session_add_reminder(s, buf_str(&t->context), err) < 0)
+	if (t->context.n && agent_remind(a, buf_str(&t->context), err) < 0)
 		return -(int)err->kind;
-	if (t->opening.n)
-		return add_opening(s, err);
+	if (t->opening.n) {
+		struct segment *block = segment_text(buf_str(&t->opening));
+		return query_add_user(q, &block, 1, false, err);
+	}
 	if (t->suppressed)
 		return 0;
 	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
@@ -136,14 +157,25 @@ static int record_name(struct cadre_session *s, struct err *err)
 	return session_set_title(s, str_from(name), err);
 }
 
+/* Which agent it runs as, once. */
+static int record_agent(struct cadre_session *s, struct err *err)
+{
+	struct agent *a = &s->tree.main;
+
+	if (!a->definition || s->agent_recorded)
+		return 0;
+	s->agent_recorded = true;
+	return recorder_agent(&a->recorder, a->definition->name, err);
+}
+
 /* The prompt was let through. */
 int session_commit(struct cadre_session *s, struct err *err)
 {
 	bool asks = session_has_prompt(s);
-	int status = session_record_origin(s, err);
+	int status = agent_record_origin(&s->tree.main, err);
 
 	if (status == 0)
-		status = session_record_agent(s, err);
+		status = record_agent(s, err);
 	if (status == 0)
 		status = record_name(s, err);
 	if (status == 0)
@@ -161,7 +193,7 @@ int cadre_has_initial_prompt(const struct cadre_session *s)
 
 int cadre_has_interrupted_turn(const struct cadre_session *s)
 {
-	const struct session_load *l = s ? s->load : NULL;
+	const struct session_load *l = s ? s->tree.main.load : NULL;
 
 	return l && (l->interrupted || l->waiting_count || agent_tree_unfinished(&s->tree, &l->delivered));
 }

@@ -189,11 +189,17 @@ void session_find_style(struct cadre_session *s)
 	struct search search = { s, json_cstr(setting, &s->arena) };
 
 	s->style = NULL;
+	s->tree.style.on = false;
 	if (!search.name || !search.name[0] || !strcasecmp(search.name, "default"))
 		return;
 	walk_all(s, &(struct walk){ &s->arena, is_wanted, &search });
-	if (!s->style)
+	if (s->style) {
+		s->tree.style.on = true;
+		s->tree.style.keeps_prompt = s->style->keeps_prompt;
+		s->tree.style.prompt = s->style->prompt;
+	} else {
 		buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", search.name);
+	}
 }
 
 struct listing {

@@ -151,14 +151,6 @@ void session_leave_places(struct cadre_session *s)
 		*strrchr(path, '/') = '\0';
 }
 
-static bool trusts_plugin(void *data, const char *name)
-{
-	const struct plugin_list *list = ((struct cadre_session *)data)->services->plugins;
-	const struct plugin *p = list ? plugin_list_find(list, name) : NULL;
-
-	return p && p->state == PLUGIN_ENABLED && p->trusted;
-}
-
 static void on_permissions(struct agent_tree *t, const struct json *updates)
 {
 	session_update_permissions(t->data, updates);
@@ -207,8 +199,8 @@ int session_open_tree(struct cadre_session *s, const char *project_dir, struct e
 	t->on_permissions = on_permissions;
 	t->on_async_hook = on_async_hook;
 	t->on_idle = on_idle;
-	t->trusts_plugin = trusts_plugin;
 	t->data = s;
+	session_watch_states(s);
 	session_open_checkpoint(s);
 	return 0;
 }

@@ -16,7 +16,6 @@
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
 #include "product/session/compact.h"
-#include "product/session/main_agent.h"
 #include "product/session/mention.h"
 #include "product/session/schema.h"
 #include "product/session/server_approval.h"
@@ -25,6 +24,8 @@
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
 #include "agents/agent/hooks.h"
+#include "agents/agent/grant.h"
+#include "agents/agent/initial_messages.h"
 
 /* ASYNC_HOOKS_WAIT_MS: a hook that is not waited for may still end its work when everything else is done. */
 enum { CHILDREN_WAIT_MS = 10 * 60 * 1000, ASYNC_HOOKS_WAIT_MS = 5000 };
@@ -195,14 +196,14 @@ static enum step step_approval(struct cadre_session *s)
 /* Without a question only children were cut off: a turn begins when one of them has something to tell. */
 static bool has_question(const struct cadre_session *s)
 {
-	return session_has_prompt(s) || (s->load && s->load->interrupted);
+	return session_has_prompt(s) || (s->tree.main.load && s->tree.main.load->interrupted);
 }
 
 static enum step step_servers(struct cadre_session *s)
 {
 	if (turn_starts(s, session_await_servers))
 		return STEP_WAIT;
-	session_update_tools(s); /* one may be up whose change is still to be heard of */
+	agent_tree_renew_pool(&s->tree); /* one may be up whose change is still to be heard of */
 	if (has_question(s))
 		return turn_set_state(s, TURN_SETUP);
 	s->turn.start_hooks_ran = true;
@@ -312,7 +313,7 @@ static enum step step_compact(struct cadre_session *s)
 	turn_announce(s);
 	s->turn.compacts = true;
 	buf_clear(&s->turn.opening);
-	if (session_record_origin(s, &err) < 0 || session_take_load(s, false, &err) < 0)
+	if (agent_record_origin(&s->tree.main, &err) < 0 || session_take_load(s, false, &err) < 0)
 		return turn_give_up(s, QUERY_DISK_ERROR, str_from(err.text));
 	if (!q->config.compact.possible)
 		return turn_finish(s, QUERY_REJECTED, STR("Compaction is switched off (DISABLE_COMPACT)"));
@@ -361,7 +362,7 @@ static bool turn_obeys_stop_hooks(struct cadre_session *s)
 	t->context = (struct buf){ 0 };
 	struct str text = buf_str(t->hooks_block ? &t->hook_reason : &context);
 	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
-	    session_add_reminder(s, text, &err) < 0)
+	    agent_remind(&s->tree.main, text, &err) < 0)
 		return false;
 	query_go_on(&s->tree.main.query);
 	return true;

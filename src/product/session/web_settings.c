@@ -49,10 +49,3 @@ void session_use_web(struct cadre_session *s)
 	}
 	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
 }
-
-bool session_can_search(const struct cadre_session *s)
-{
-	const struct provider *usual = s->services->endpoints.usual;
-
-	return usual && usual->searches_web;
-}

@@ -7,5 +7,4 @@
 
 struct cadre_session;
 
-void session_use_web(struct cadre_session *s);          /* as the settings are now */
-bool session_can_search(const struct cadre_session *s); /* its usual provider searches the web */
+void session_use_web(struct cadre_session *s); /* as the settings are now */

@@ -12,6 +12,7 @@
 #include "config/settings/settings_store.h"
 #include "core/model/catalog.h"
 #include "agents/agent/hooks.h"
+#include "agents/agent/context.h"
 #include "product/session/permission_update.h"
 #include "defs/skill/registry.h"
 #include "defs/agentdef/registry.h"
@@ -195,7 +196,7 @@ static int use_stored(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	app_use_policy(s->services, changed);
 	session_find_style(s);
-	session_renew_head(s);
+	agent_renew_head(&s->tree.main);
 	return 0;
 }
 
@@ -437,7 +438,7 @@ void wire_reload_styles(const struct wire_request *r)
 	struct json_out out = json_out(&payload);
 
 	session_find_style(s);
-	session_renew_head(s);
+	agent_renew_head(&s->tree.main);
 	json_open(&out, '{');
 	session_put_styles(&out, s);
 	json_close(&out);

@@ -3,6 +3,8 @@
 #include "product/session/servers.h"
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/grant.h"
 
 static struct mcp_selection *servers_of(struct cadre_wire *w)
 {
@@ -94,7 +96,7 @@ void wire_mcp_toggle(const struct wire_request *r)
 	if (!link)
 		return;
 	mcp_lease_enable(link, json_bool(json_get(r->body, "enabled")));
-	session_update_tools(r->wire->session);
+	agent_tree_renew_pool(&r->wire->session->tree);
 	wire_reply(r->wire, r->id, STR(""));
 }
 
@@ -233,7 +235,7 @@ static void leave_old(struct json_out *out, const struct wire_request *r, const 
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
-	struct mcp_selection *set = session_servers(r->wire->session);
+	struct mcp_selection *set = agent_own_servers(&r->wire->session->tree.main);
 	struct str name = json_str(m.key, r->arena);
 	struct mcp_server *server;
 	struct mcp_entry entry = { .name = name, .value = m.value, .scope = MCP_SCOPE_FLAG, .believed = true };
@@ -288,6 +290,6 @@ void wire_mcp_set(const struct wire_request *r)
 	for (size_t i = 0; i < s->added_count; i++)
 		json_put_cstr(&out, s->added[i]);
 	json_close(&out);
-	session_update_tools(r->wire->session);
+	agent_tree_renew_pool(&r->wire->session->tree);
 	wire_servers_changed(r->wire);
 }

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * turn_model.h - another model for the rest of a turn: that of a skill, or a fallback for one that cannot answer. The next
- * turn begins with the usual one again. A fallback stands above the model of a skill: it is left first. */
+ * model.h - the model of an agent, and another one for the rest of a turn: that of a skill, or a fallback for one that cannot
+ * answer. The next turn begins with the usual one again. A fallback stands above the model of a skill: it is left first. */
 #pragma once
 #include "lib/base/base.h"
 
 struct agent;
 struct endpoint;
 struct skill;
+
+/* The step of life[]: call, definition, settings, parent; of the main agent option, definition, settings, and the fallbacks of
+ * all agents. */
+int agent_choose_model(struct agent *a, struct err *err);
+/* Of the main agent, also while it runs. name: NULL for that of the option, the definition or the settings. On failure nothing
+ * has changed. */
+int agent_set_model(struct agent *a, const char *name, struct err *err);
+
+/* ---- for the rest of a turn --------------------------------------------------------------------------------------- */
 
 /* Of an agent: what it goes back to, and what it has meanwhile */
 struct turn_model {
@@ -23,9 +32,6 @@ void agent_leave_turn_model(struct agent *a); /* the turn is over */
 const char *agent_turn_effort(struct agent *a, const char *own);
 
 /* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
-
-struct agent;
-struct endpoint;
 
 struct fallback_model {
 	const char *name; /* resolved; lives as long as the tree */

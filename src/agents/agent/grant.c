@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT
+ * grant.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
+ * from, or a choice from it. */
+#include "agents/agent/grant.h"
+#include "config/settings/env_switch.h"
+#include "defs/policy/permissions.h"
+#include "mcp/client/selection.h"
+#include "agents/agent/agent_tool.h"
+#include "agents/agent/context.h"
+#include "agents/agent/servers.h"
+#include "agents/agent/tool_load.h"
+
+/* ---- the pool of a session ---------------------------------------------------------------------------------------- */
+
+/* Beginnings of the names of models that keep track of their work by themselves */
+static const char *const planners[] = {
+	"claude-opus-4-8", "claude-opus-4-9", "claude-opus-5", "claude-sonnet-5", "claude-fable", "claude-mythos",
+};
+
+static bool plans_alone(const char *model)
+{
+	for (size_t i = 0; i < COUNT_OF(planners); i++)
+		if (str_starts(str_from(model), str_from(planners[i])))
+			return true;
+	return false;
+}
+
+static bool is_named(const char *rules, const char *tool)
+{
+	struct str rest = rules ? str_from(rules) : (struct str){ 0 };
+
+	while (rest.p)
+		if (str_is(str_trim(str_cut(&rest, ',')), tool))
+			return true;
+	return false;
+}
+
+/* Of a tool with TOOL_TASK_LIST or TOOL_TODOS: CLAUDE_CODE_ENABLE_TASKS=0 says TodoWrite in place of the task list;
+ * CLAUDE_CODE_ENABLE_TODO_TOOLS=1 offers it to models that plan without one, as an allow rule for the tool does. */
+static bool offers_list(const struct agent_tree *t, const struct tool *tool)
+{
+	const char *tasks = getenv("CLAUDE_CODE_ENABLE_TASKS");
+	bool by_tasks = !tasks || !tasks[0] || env_is_on("CLAUDE_CODE_ENABLE_TASKS");
+
+	if (!t->session_dir)
+		return false; /* lists are files of a session */
+	if (is_named(t->services->options.allowed_tools, tool->name))
+		return true;
+	if (by_tasks != ((tool->flags & TOOL_TASK_LIST) != 0))
+		return false;
+	return env_is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS") || !plans_alone(t->main.model);
+}
+
+static bool is_offered(const struct agent_tree *t, const struct tool *tool)
+{
+	const struct services *sv = t->services;
+
+	if (!strcmp(tool->name, "Skill") && !t->skills.registry)
+		return false;
+	if (tool->flags & (TOOL_NEEDS_SERVERS | TOOL_FINDS_TOOLS))
+		return false; /* they come with a server: servers_bring_tools() */
+	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !offers_list(t, tool))
+		return false;
+	if ((tool->flags & TOOL_NEEDS_SEARCH) && !(sv->endpoints.usual && sv->endpoints.usual->searches_web))
+		return false;
+	return options_can_ask(&sv->options) || !(tool->flags & TOOL_NEEDS_USER);
+}
+
+/* list: NULL: all; "": none; "default": all; otherwise names, whose tools come in the order of the table. */
+static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
+{
+	CLEANUP(tool_set_release) struct tool_set all = { 0 };
+	const struct tool *const *table = t->kit->table;
+	bool everything = !list || !strcmp(list, "default");
+	struct map wanted = { 0 };
+	int status = 0;
+
+	for (size_t i = 0; table[i]; i++)
+		tool_set_add(&all, strcmp(table[i]->name, "Agent") == 0 ? agent_tool_make(t, table[i]) : table[i]);
+	struct str rest = everything ? (struct str){ 0 } : str_from(list);
+	while (rest.p && status == 0) {
+		struct str name = str_trim(str_cut(&rest, ','));
+		const struct tool *tool = name.n ? tool_set_find(&all, name) : NULL;
+		if (name.n && !tool)
+			status = err_set(err, ERR_USAGE, "--tools: there is no tool '" STR_FMT "'", STR_ARG(name));
+		else if (tool)
+			map_set(&wanted, str_from(tool->name), t);
+	}
+	for (size_t i = 0; i < all.count && status == 0; i++)
+		if ((everything && is_offered(t, all.tools[i])) || map_get(&wanted, str_from(all.tools[i]->name)))
+			tool_set_add(&t->pool, all.tools[i]);
+	map_release(&wanted);
+	return status;
+}
+
+/* The tools that the session has itself; those of servers, and the one for the answer, are its own again. */
+static void copy_pool(struct agent_tree *t, const struct agent_tree *from)
+{
+	struct tool base = from->agent_tool;
+
+	base.definition = from->agent_base;
+	for (size_t i = 0; i < from->pool_own; i++) {
+		const struct tool *tool = from->pool.tools[i];
+		if (tool != from->answer_tool)
+			tool_set_add(&t->pool, tool == &from->agent_tool ? agent_tool_make(t, &base) : tool);
+	}
+}
+
+static void apply_limits(struct agent *a);
+
+/* ---- tools -------------------------------------------------------------------------------------------------------- */
+
+static void take_choice(struct agent *a)
+{
+	tool_set_release(&a->tools);
+	for (size_t i = 0; i < a->choice.tools.count; i++)
+		tool_set_add(&a->tools, a->choice.tools.tools[i]);
+	a->agent_types = tool_choice_types(&a->choice, &a->arena);
+	if (a->is_fork)
+		a->agent_types = a->parent->agent_types;
+	agent_tool_limit(a);
+}
+
+/* Of the main agent, which has the pool if it has no definition. */
+static void choose_from_pool(struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+	const struct mcp_selection *set = a->servers;
+	CLEANUP(tool_set_release) struct tool_set own = { 0 };
+
+	if (!a->definition) {
+		tool_set_release(&a->tools);
+		for (size_t i = 0; i < t->pool.count; i++)
+			tool_set_add(&a->tools, t->pool.tools[i]);
+		return;
+	}
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		if (mcp_lease_server(mcp_selection_at(set, i))->scope == MCP_SCOPE_AGENT)
+			mcp_lease_tools(mcp_selection_at(set, i), &own);
+	tool_choice_release(&a->choice);
+	tool_choose(a->definition,
+		    &(struct tool_choice_spec){
+			    .pool = &t->pool, .own = &own, .memory = t->switches.memory_on, .main_thread = true },
+		    &a->choice);
+	take_choice(a);
+	if (t->answer_tool && tool_set_find(&a->tools, str_from(t->answer_tool->name)) != t->answer_tool)
+		tool_set_add(&a->tools, t->answer_tool); /* the host wants it, whatever the agent chose */
+}
+
+static int choose_main_tools(struct agent *a, struct err *err)
+{
+	struct agent_tree *t = a->tree;
+
+	if (a->origin)
+		copy_pool(t, a->origin->tree);
+	else if (fill_pool(t, t->services->options.tools, err) < 0)
+		return -(int)err->kind;
+	if (t->answer_tool)
+		tool_set_add(&t->pool, t->answer_tool);
+	t->pool_own = t->pool.count;
+	choose_from_pool(a);
+	return 0;
+}
+
+/* What servers of its own bring is there, even if the session has none. A fork has its parent's. */
+static void find_pool(const struct agent *a, struct tool_set *out)
+{
+	const struct tool_set *from = a->is_fork ? &a->parent->tools : &a->tree->pool;
+
+	for (size_t i = 0; i < from->count; i++)
+		tool_set_add(out, from->tools[i]);
+	if (!a->is_fork)
+		servers_bring_tools(a->tree, a->servers, out);
+}
+
+int agent_grant_tools(struct agent *a, struct err *err)
+{
+	const struct agent_tree *t = a->tree;
+	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
+	AUTO_BUF struct buf why = { 0 };
+
+	if (!a->parent)
+		return choose_main_tools(a, err);
+	find_pool(a, &pool);
+	tool_choose(a->definition,
+		    &(struct tool_choice_spec){
+			    .pool = &pool,
+			    .own = agent_server_tools(a),
+			    .background = a->record->background,
+			    .deepest = a->who.depth >= t->limits.depth,
+			    .memory = t->switches.memory_on,
+			    .whole = a->is_fork,
+		    },
+		    &a->choice);
+	if (!a->is_fork &&
+	    (tool_choice_refuses(&a->choice, a->definition, &why) || tool_choice_lacks(&a->choice, &why))) {
+		tool_choice_release(&a->choice);
+		buf_add(&a->failure, why.p, why.n);
+		return err_set(err, ERR_USAGE, "%s", why.p);
+	}
+	for (size_t i = 0; i < a->choice.unknown.count; i++)
+		buf_addf(&a->notes, "the definition names a tool that does not exist: %s\n", a->choice.unknown.list[i]);
+	take_choice(a);
+	return 0;
+}
+
+int agent_drop_tools(struct agent *a, struct err *err)
+{
+	(void)err;
+	tool_choice_release(&a->choice);
+	if (!a->parent)
+		tool_set_release(&a->tree->pool);
+	return 0;
+}
+
+static bool same_tools(const struct tool_set *a, const struct tool_set *b)
+{
+	if (a->count != b->count)
+		return false;
+	return !a->count || memcmp(a->tools, b->tools, a->count * sizeof *a->tools) == 0;
+}
+
+void agent_tree_renew_pool(struct agent_tree *t)
+{
+	struct agent *a = &t->main;
+	struct tool_set now = { 0 };
+
+	if (!a->servers)
+		return;
+	for (size_t i = 0; i < t->pool_own; i++)
+		tool_set_add(&now, t->pool.tools[i]);
+	mcp_selection_tools(a->servers, &now);
+	servers_bring_tools(t, a->servers, &now);
+	if (same_tools(&t->pool, &now)) {
+		tool_set_release(&now);
+		return;
+	}
+	tool_set_release(&t->pool);
+	t->pool = now;
+	agent_tool_renew(t); /* agents that need a server appear with it */
+	choose_from_pool(a);
+	apply_limits(a);
+	agent_defer_tools(a);
+	agent_renew_head(a);
+}
+
+/* ---- permission --------------------------------------------------------------------------------------------------- */
+
+/* Of the main agent: what its definition says with specifiers, and its memory, come to the rules of the session. */
+static void apply_limits(struct agent *a)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct tool_choice *c = &a->choice;
+	struct memory_places places;
+	bool memory = agent_memory_places(a, &places);
+	const struct permission_limit *only;
+	size_t only_count = tool_choice_limits(c, &arena, &only);
+
+	if (!a->definition)
+		return;
+	if (only_count + c->never.count != a->limit_count) { /* the others are of tools that were there before */
+		permission_add_limits(&a->permission, RULE_ONLY, only, only_count);
+		permission_add_limits(&a->permission, RULE_DENY, c->never.list, c->never.count);
+		a->limit_count = only_count + c->never.count;
+	}
+	if (memory)
+		permission_give_memory(&a->permission, agent_memory_dir(&arena, a->definition, &places),
+				       c->for_memory.list, c->for_memory.count);
+}
+
+static bool is_off(const struct permission *p, enum permission_mode mode)
+{
+	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
+}
+
+/* As for a child: a mode may always be narrower; wider only by the word of somebody whom the user believes. */
+static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
+{
+	const struct services *sv = a->tree->services;
+	const struct agent_definition *d = a->definition;
+	enum permission_mode wish;
+
+	if (!d || sv->options.mode_given)
+		return;
+	if (d->permission_mode_invalid && permission_mode_is_wider(*mode, PERMISSION_DEFAULT))
+		*mode = PERMISSION_DEFAULT;
+	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
+	    wish == PERMISSION_BUBBLE)
+		return;
+	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || sv->policy.trusted);
+	if (permission_mode_is_wider(wish, *mode) && !believed)
+		buf_addf(&a->notes,
+			 "this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
+			 "record consent\n",
+			 d->name);
+	else if (is_off(&a->permission, wish))
+		buf_addf(&a->notes, "the permissionMode %s of %s is not available here\n", d->permission_mode, d->name);
+	else
+		*mode = wish;
+}
+
+/* Rules of the settings are there already: agent_tree's owner renews them when settings change. */
+static int grant_main_permission(struct agent *a, struct err *err)
+{
+	const struct services *sv = a->tree->services;
+	struct permission *p = &a->permission;
+
+	p->can_ask = options_can_ask(&sv->options);
+	p->root = a->cwd;
+	p->dirs = a->env.dirs;
+	app_add_flag_rules(p, &sv->options, NULL, NULL);
+	if (app_start_mode(sv->policy.settings, &sv->options, &p->mode, err) < 0)
+		return -(int)err->kind;
+	use_mode_of_definition(a, &p->mode);
+	apply_limits(a);
+	return 0;
+}
+
+int agent_grant_permission(struct agent *a, struct err *err)
+{
+	const struct agent_definition *d = a->definition;
+	const struct tool_choice *c = &a->choice;
+	const struct permission_limit *only;
+	size_t only_count = tool_choice_limits(c, &a->arena, &only);
+	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
+	struct memory_places places;
+	bool memory = agent_memory_places(a, &places);
+
+	if (!a->parent)
+		return grant_main_permission(a, err);
+	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
+			  &(struct permission_birth){
+				  .mode = d ? d->permission_mode : NULL,
+				  .mode_invalid = d && d->permission_mode_invalid,
+				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
+				  .can_ask = a->parent->permission.can_ask,
+				  .only = only,
+				  .only_count = only_count,
+				  .never = c->never.list,
+				  .never_count = c->never.count,
+				  .write_root = a->worktree ? a->worktree->path : NULL,
+				  .main_checkout = a->worktree ? a->worktree->root : NULL,
+				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
+				  .memory_tools = c->for_memory.list,
+				  .memory_tool_count = c->for_memory.count,
+			  });
+	if (d && d->permission_mode && !trusted)
+		buf_addstr(&a->notes,
+			 "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
+			 "`cadre trust` to record consent\n");
+	return 0;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * model.c - which model answers an agent: its own, that of a skill for a turn, or one in place of one that cannot answer. */
+#include "agents/agent/model.h"
+#include "core/model/allowed.h"
+#include "core/model/catalog.h"
+#include "core/model/head_json.h"
+#include "defs/skill/skill.h"
+#include "agents/agent/context.h"
+#include "agents/agent/tree.h"
+
+/* ---- its own ------------------------------------------------------------------------------------------------------ */
+
+/* What nobody named may be outside availableModels, unless that is enforced. */
+int agent_set_model(struct agent *a, const char *name, struct err *err)
+{
+	struct agent_tree *t = a->tree;
+	struct services *sv = t->services;
+	const struct settings *settings = sv->policy.settings;
+	struct endpoint *endpoint;
+	const char *model;
+
+	if (!name)
+		name = sv->options.model ? sv->options.model : a->model_choice.id;
+	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
+	const char *setting = settings_cstr(settings, "model", &a->arena, NULL);
+	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)
+		return -(int)err->kind;
+	t->allowed_models = settings_get(settings, "availableModels", NULL);
+	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, name, &model,
+				  err) < 0)
+		return -(int)err->kind;
+	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
+		if (!sv->lends_tools)
+			return -(int)err->kind;
+		endpoint = NULL; /* a child that needs one is told what is wrong */
+		*err = (struct err){ 0 };
+	}
+	a->model = model;
+	a->endpoint = endpoint;
+	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
+	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
+	a->turn_model.endpoint = endpoint;
+	return 0;
+}
+
+static int add_fallback(struct agent_tree *t, const char *from, struct str name, struct err *err)
+{
+	struct fallback_list *list = &t->fallbacks;
+	struct endpoints *all = &t->services->endpoints;
+	struct arena *arena = &t->main.arena;
+	struct fallback_model m;
+
+	if (!name.n)
+		return 0;
+	if (model_resolve_allowed(arena, t->allowed_models, all->usual, arena_str(arena, name).p, &m.name, err) < 0 ||
+	    endpoints_find(all, m.name, &m.endpoint, err) < 0)
+		return err_wrap(err, "%s", from);
+	list->models[list->count++] = m;
+	return 0;
+}
+
+/* Models that stand in for others, for all agents: the option, or else the setting: one name, or a list. */
+static int find_fallbacks(struct agent_tree *t, struct err *err)
+{
+	const char *option = t->services->options.fallback_model, *from = "the setting fallbackModel";
+	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", NULL);
+	struct arena *arena = &t->main.arena;
+	int status = 0;
+
+	if (option && option[0]) {
+		t->fallbacks.models = arena_calloc(arena, strlen(option) * sizeof *t->fallbacks.models);
+		for (struct str rest = str_from(option); rest.p && status == 0;)
+			status = add_fallback(t, "--fallback-model", str_trim(str_cut(&rest, ',')), err);
+		return status;
+	}
+	if (!setting)
+		return 0;
+	t->fallbacks.models = arena_calloc(arena, json_raw(setting).n * sizeof *t->fallbacks.models);
+	if (json_is(setting, JSON_STRING))
+		return add_fallback(t, from, json_str(setting, arena), err);
+	for (const struct json *name = json_first(setting); name && status == 0; name = json_next(setting, name))
+		status = add_fallback(t, from, str_trim(json_str(name, arena)), err);
+	return status;
+}
+
+static int choose_main_model(struct agent *a, struct err *err)
+{
+	const struct agent_definition *d = a->definition;
+	const struct agent *from = a->origin;
+
+	if (from) {
+		a->model = arena_strdup(&a->arena, from->model);
+		a->endpoint = from->endpoint;
+		a->model_choice.id = from->model_choice.id ? arena_strdup(&a->arena, from->model_choice.id) : NULL;
+		a->tree->allowed_models = from->tree->allowed_models;
+		return find_fallbacks(a->tree, err);
+	}
+	if (agent_set_model(a, NULL, err) < 0)
+		return -(int)err->kind;
+	if (d && d->model && !a->tree->services->options.model) {
+		model_choose(&a->arena,
+			     &(struct model_wishes){ .provider = a->tree->services->endpoints.usual,
+						     .allowed = a->tree->allowed_models,
+						     .definition = d->model,
+						     .parent = a->model },
+			     &a->model_choice);
+		if (a->model_choice.note)
+			buf_addf(&a->notes, "%s\n", a->model_choice.note);
+		if (agent_set_model(a, NULL, err) < 0)
+			return -(int)err->kind;
+	}
+	return find_fallbacks(a->tree, err);
+}
+
+int agent_choose_model(struct agent *a, struct err *err)
+{
+	const struct agent_definition *d = a->definition;
+
+	if (!a->parent)
+		return choose_main_model(a, err);
+	model_choose(&a->arena,
+		     &(struct model_wishes){
+			     .provider = a->tree->services->endpoints.usual,
+			     .allowed = a->tree->allowed_models,
+			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+			     .call = a->record->request.model,
+			     .definition = d ? d->model : NULL,
+			     .configured = a->tree->default_model,
+			     .parent = a->parent->model,
+			     .shares_context = a->origin,
+		     },
+		     &a->model_choice);
+	a->model = a->model_choice.id;
+	a->record->model = arena_strdup(&a->record->arena, a->model);
+	if (a->model_choice.note)
+		buf_addf(&a->notes, "%s\n", a->model_choice.note);
+	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
+}
+
+/* ---- of a skill --------------------------------------------------------------------------------------------------- */
+
+static const struct head *head_now(const struct agent *a)
+{
+	return a->query.next_head ? a->query.next_head : a->query.config.head;
+}
+
+static void renew(struct agent *a, const char *effort)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	struct head_texts texts = head_read(&scratch, head_now(a)->bytes);
+
+	query_set_head(&a->query, context_head(a, texts.system, effort), a->model);
+	query_set_endpoint(&a->query, a->endpoint);
+}
+
+static void begin(struct agent *a)
+{
+	struct turn_model *t = &a->turn_model;
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	if (t->on)
+		return;
+	const char *effort = head_read(&scratch, head_now(a)->bytes).effort;
+	*t = (struct turn_model){ .on = true,
+				  .model = a->model,
+				  .endpoint = a->endpoint,
+				  .own_effort = effort ? arena_strdup(&a->arena, effort) : NULL };
+}
+
+static void complain(struct agent *a, const struct skill *s, const char *why)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s: %s; the turn goes on with %s", s->file, why, a->model);
+	agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+}
+
+/* False: the agent keeps the model that it has. */
+static bool take_model(struct agent *a, const struct skill *s)
+{
+	struct endpoints *all = &a->tree->services->endpoints;
+	struct endpoint *endpoint;
+	struct err err = { 0 };
+	const char *id;
+
+	if (!s->model || str_is_nocase(str_from(s->model), "inherit"))
+		return false;
+	if (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual, s->model, &id, &err) < 0 ||
+	    endpoints_find(all, id, &endpoint, &err) < 0) {
+		complain(a, s, err.text);
+		return false;
+	}
+	begin(a);
+	a->model = id;
+	a->endpoint = endpoint;
+	return true;
+}
+
+void agent_take_turn_model(struct agent *a, const struct skill *s)
+{
+	bool changed = take_model(a, s) || s->effort;
+
+	if (!changed)
+		return;
+	begin(a);
+	struct turn_model *t = &a->turn_model;
+	if (s->effort)
+		t->effort = arena_strdup(&a->arena, s->effort);
+	renew(a, t->effort ? t->effort : t->own_effort);
+}
+
+void agent_leave_turn_model(struct agent *a)
+{
+	struct turn_model own = a->turn_model;
+
+	if (!own.on)
+		return;
+	a->turn_model = (struct turn_model){ 0 };
+	a->model = own.model;
+	a->endpoint = own.endpoint;
+	renew(a, own.own_effort);
+}
+
+const char *agent_turn_effort(struct agent *a, const char *own)
+{
+	struct turn_model *t = &a->turn_model;
+
+	if (!t->on)
+		return own;
+	t->own_effort = own ? arena_strdup(&a->arena, own) : NULL;
+	return t->effort ? t->effort : own;
+}
+
+/* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
+
+static void use_fallback(struct agent *a, struct fallback_model m)
+{
+	const struct query *q = &a->query;
+	const struct head *head = q->next_head ? q->next_head : q->config.head;
+
+	a->model = m.name;
+	a->endpoint = m.endpoint;
+	query_set_head(&a->query, context_head_like(a, head), a->model);
+	query_set_endpoint(&a->query, a->endpoint);
+}
+
+bool agent_fall_back(struct agent *a)
+{
+	const struct fallback_list *list = &a->tree->fallbacks;
+	struct fallback *f = &a->fallback;
+
+	while (f->next < list->count) {
+		struct fallback_model m = list->models[f->next++];
+		if (!strcmp(m.name, a->model))
+			continue;
+		if (!f->usual.name)
+			f->usual = (struct fallback_model){ a->model, a->endpoint };
+		use_fallback(a, m);
+		return true;
+	}
+	return false;
+}
+
+void agent_leave_fallback(struct agent *a)
+{
+	struct fallback_model usual = a->fallback.usual;
+
+	a->fallback = (struct fallback){ 0 };
+	if (usual.name)
+		use_fallback(a, usual);
+}
