@@ -8,8 +8,9 @@
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/skill_wake.h"
-#include "agents/agent/life.h"
+#include "agents/agent/tree.h"
 #include "agents/agent/tool_load.h"
+#include "agents/worktree/worktree.h"
 
 /* ---- what happens to it -------------------------------------------------------------------------------------- */
 

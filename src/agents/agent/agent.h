@@ -158,6 +158,10 @@ void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);
 void agent_open(struct agent *a, const struct agent_query_spec *spec); /* cwd, model, journal, tools are set */
 void agent_release(struct agent *a);                                   /* no turn may run */
 
+void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it from the loop */
+/* A step of its life: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
+enum { STEP_TAKES_TIME = 1 };
+void agent_step_done(struct agent *a, const struct err *err); /* err may be NULL */
 /* A text for the model, when it comes to the next request; an idle agent is woken by on_notice. id may be NULL. */
 void agent_notice(struct agent *a, const char *id, struct str text);
 event_fn agent_emit; /* data is the agent */

@@ -3,7 +3,6 @@
 #include "agents/agent/hooks.h"
 #include <unistd.h>
 #include "lib/io/file.h"
-#include "agents/agent/life.h"
 #include "lib/json/json_write.h"
 #include "core/tool/tool_facts.h"
 #include "agents/agent/plan.h"

@@ -4,7 +4,7 @@
 #pragma once
 #include "guard/hook/hook.h"
 #include "agents/agent/agent.h"
-#include "agents/agent/life.h"
+#include "agents/agent/tree.h"
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
 #include "guard/hook/event.h"

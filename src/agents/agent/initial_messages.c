@@ -4,9 +4,11 @@
 #include "agents/agent/initial_messages.h"
 #include "lib/base/crash.h"
 #include "agents/agent/context.h"
-#include "agents/agent/life.h"
+#include "agents/agent/tree.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/skill_wake.h"
+#include "agents/worktree/worktree.h"
+#include "core/store/load.h"
 
 /* ---- forks -------------------------------------------------------------------------------------------------------- */
 

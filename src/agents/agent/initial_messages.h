@@ -2,7 +2,7 @@
  * initial_messages.h - what an agent is told before its first request, and the words that make a child out of its parent's
  * conversation. All forks of one answer get the same bytes up to their directive, which is what the server's prompt cache needs. */
 #pragma once
-#include "agents/agent/life.h"
+#include "agents/agent/tree.h"
 
 #define FORK_TYPE "fork"
 #define FORK_TAG  "<fork-boilerplate>"

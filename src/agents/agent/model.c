@@ -47,7 +47,7 @@ static int add_fallback(struct agent_tree *t, const char *from, struct str name,
 {
 	struct fallback_list *list = &t->fallbacks;
 	struct endpoints *all = &t->services->endpoints;
-	struct arena *arena = &t->main.arena;
+	struct arena *arena = t->arena;
 	struct fallback_model m;
 
 	if (!name.n)
@@ -64,7 +64,7 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 {
 	const char *option = t->services->options.fallback_model, *from = "the setting fallbackModel";
 	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", NULL);
-	struct arena *arena = &t->main.arena;
+	struct arena *arena = t->arena;
 	int status = 0;
 
 	if (option && option[0]) {

@@ -2,7 +2,7 @@
  * servers.h - the MCP servers of agents. Those of the session belong to the main agent and are shared by all; a definition may
  * bring servers of its own, which live as long as an agent that has them (docs/internals/mcp.md). */
 #pragma once
-#include "agents/agent/life.h"
+#include "agents/agent/tree.h"
 
 struct mcp_selection *agent_own_servers(struct agent *a); /* that it joins itself; made if it has none */
 uint64_t servers_wait_ms(void);                           /* how long an agent waits for its servers */

@@ -4,7 +4,7 @@
 #pragma once
 #include "defs/skill/listing.h"
 #include "defs/skill/render.h"
-#include "agents/agent/life.h"
+#include "agents/agent/tree.h"
 
 struct skill_use;
 

@@ -5,6 +5,7 @@
 #include "lib/io/file.h"
 #include "core/tool/tool_facts.h"
 #include "agents/agent/skill_use.h"
+#include "agents/worktree/worktree.h"
 
 struct skill_wake {
 	struct map dirs;  /* that were looked at */

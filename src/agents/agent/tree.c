@@ -5,7 +5,6 @@
 #include "core/model/catalog.h"
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
-#include "agents/agent/life.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 

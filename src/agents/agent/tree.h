@@ -98,6 +98,7 @@ struct model_spending {
 struct hook_outcome;
 struct agent_tree {
 	struct services *services; /* borrowed */
+	struct arena *arena;       /* the same: texts that live as long as the session */
 	struct state *state;       /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */

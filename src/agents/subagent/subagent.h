@@ -7,7 +7,7 @@
  * it is finished with the child's report, or at once with "launched" for one in the background, whose end becomes a
  * notification. */
 #pragma once
-#include "agents/agent/life.h"
+#include "agents/life/life.h"
 
 /* Texts are borrowed until return */
 struct spawn_request {

@@ -4,7 +4,6 @@
 #pragma once
 #include "product/session/session_int.h"
 
-void session_use_compact(struct cadre_session *s); /* what settings and environment say now */
 /* The prompt of this turn is "/compact", with or without instructions. */
 bool session_asks_compact(const struct cadre_session *s);
 struct str session_compact_instructions(const struct cadre_session *s); /* of such a prompt */

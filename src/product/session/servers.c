@@ -4,7 +4,7 @@
 #include "product/session/servers.h"
 #include "product/session/mcp_config.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/grant.h"
+#include "agents/life/grant.h"
 
 /* ---- of the runtime ---------------------------------------------------------------------------------------------- */
 
@@ -132,13 +132,11 @@ void session_renew_roots(struct cadre_session *s)
 	mcp_pool_roots_changed(s->services->server_pool);
 }
 
-int session_open_servers(struct cadre_session *s, struct err *err)
+void session_open_servers(struct cadre_session *s)
 {
 	struct services *sv = s->services;
 	struct agent_tree *t = &s->tree;
 
-	if (app_open_servers(sv, err) < 0)
-		return -(int)err->kind;
 	if (!sv->server_env.cwd) {
 		sv->server_env.cwd = arena_strdup(&sv->options.arena, t->main.cwd);
 		sv->server_env.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
@@ -147,7 +145,6 @@ int session_open_servers(struct cadre_session *s, struct err *err)
 	t->on_servers = on_change;
 	t->deferral = deferral_policy_read(
 		settings_getenv(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
-	return 0;
 }
 
 void session_release_servers(struct cadre_session *s)

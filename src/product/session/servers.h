@@ -10,7 +10,7 @@ int app_open_servers(struct services *sv, struct err *err); /* reads the configu
 void app_close_servers(struct services *sv);                /* ends all connections and waits for it */
 
 /* Before the main agent comes up, which joins what is configured. Its tools are known later: session_await_servers. */
-int session_open_servers(struct cadre_session *s, struct err *err);
+void session_open_servers(struct cadre_session *s);
 /* True: its servers are starting, and turn_work_over() comes when they are up or their time is over; only before the first
  * turn. */
 bool session_await_servers(struct cadre_session *s);

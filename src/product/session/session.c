@@ -5,10 +5,18 @@
 #include "product/session/server_approval.h"
 #include "product/session/servers.h"
 #include "product/session/styles.h"
+#include "product/session/classifier.h"
+#include "product/session/permission_update.h"
+#include "product/session/rewind.h"
+#include "product/session/skills.h"
+#include "product/session/web_settings.h"
+#include "core/store/state.h"
+#include "defs/policy/sources.h"
+#include "agents/life/tree_settings.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
-#include "agents/agent/grant.h"
+#include "agents/life/grant.h"
 #include "agents/profile/main_definition.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
@@ -21,6 +29,7 @@ static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on
 	s->on_event = on_event;
 	s->data = data;
 	s->tree.services = sv;
+	s->tree.arena = &s->arena;
 	agent_tree_open(&s->tree);
 	turn_attach(s);
 	return s;
@@ -52,17 +61,71 @@ static int find_place(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
-static int open_services(struct cadre_session *s, const struct options *o, struct err *err)
+static void on_permissions(struct agent_tree *t, const struct json *updates)
+{
+	session_update_permissions(t->data, updates);
+}
+
+static void on_async_hook(struct agent_tree *t, const struct hook_outcome *outcome)
+{
+	session_watch_more(t->data, outcome);
+}
+
+static void on_idle(struct agent_tree *t)
+{
+	session_kick(t->data);
+}
+
+void session_use_policy(struct cadre_session *s)
 {
 	struct services *sv = s->services;
-	char *project_dir = store_project_dir(&s->arena, sv->store.config_dir, s->tree.main.cwd);
 
-	if (app_open_endpoints(sv, err) < 0 || session_find(s, o, project_dir, err) < 0 ||
-	    session_open_tree(s, project_dir, err) < 0 || session_open_schema(s, err) < 0 ||
-	    session_open_servers(s, err) < 0)
-		return -(int)err->kind;
+	agent_tree_use_policy(&s->tree);
+	sv->most_children = s->tree.limits.alive;
 	app_adjust_governor(sv);
+	sv->store.power = !strcmp(settings_cstr(sv->policy.settings, "durability", &s->arena, "process"), "power");
+	session_use_web(s);
+}
+
+/* What the runtime makes with its first session */
+static int open_services(struct services *sv, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) ||
+	    app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
+		return -(int)err->kind;
+	if (!sv->state)
+		sv->state = state_new(sv->loop, sv->store.config_dir);
+	if (!sv->worktrees)
+		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
+	if (!sv->classifier)
+		sv->classifier = classifier_new(sv);
 	return 0;
+}
+
+/* All that its agents share. o: which session it is. */
+static int open_tree(struct cadre_session *s, const struct options *o, struct err *err)
+{
+	struct services *sv = s->services;
+	struct agent_tree *t = &s->tree;
+
+	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
+	if (session_find(s, o, s->project_dir, err) < 0 || open_services(sv, err) < 0)
+		return -(int)err->kind;
+	t->kit = &tool_kit;
+	t->on_event = session_emit;
+	t->on_permissions = on_permissions;
+	t->on_async_hook = on_async_hook;
+	t->on_idle = on_idle;
+	t->data = s;
+	agent_tree_configure(t, s->id, s->project_dir);
+	session_use_policy(s);
+	session_watch_states(s);
+	session_open_checkpoint(s);
+	session_find_style(s);
+	session_open_servers(s);
+	return session_open_schema(s, err);
 }
 
 static void use_definition(struct cadre_session *s, struct agent_definition *d)
@@ -81,18 +144,13 @@ static int open_session(struct cadre_session *s, struct err *err)
 
 	/* Whom to ask is looked at before anything is written: who cannot ask leaves no trace. */
 	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 ||
-	    agent_set_model(a, NULL, err) < 0 || open_services(s, o, err) < 0)
+	    agent_set_model(a, NULL, err) < 0 || open_tree(s, o, err) < 0)
 		return -(int)err->kind;
 	const char *stored = a->load ? a->load->agent : NULL;
 	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
 	use_definition(s, d);
 	s->agent_recorded = d && stored && !a->from.session_id && !strcmp(stored, d->name);
-	s->tree.effort = settings_cstr(sv->policy.settings, "effortLevel", &s->arena, NULL);
-	s->tree.thinking = o->thinking;
-	s->tree.thinking_display = o->thinking_display;
-	s->tree.task_budget = o->task_budget;
-	session_find_style(s);
 	if (agent_come_up(a, err) < 0)
 		return -(int)err->kind;
 	if (o->channels)
@@ -125,7 +183,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 
 	a->cwd = arena_strdup(&f->arena, from->cwd);
 	a->branch = arena_strdup(&f->arena, from->branch);
-	if (open_services(f, &plain, err) < 0)
+	if (open_tree(f, &plain, err) < 0)
 		return -(int)err->kind;
 	use_definition(f, from->definition ? agent_ref(from->definition) : NULL);
 	f->agent_told = from->definition;
@@ -133,7 +191,6 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;
 	f->tree.thinking_display = s->tree.thinking_display;
 	f->tree.task_budget = s->tree.task_budget;
-	session_find_style(f);
 	a->origin = from;
 	if (agent_come_up(a, err) < 0)
 		return -(int)err->kind;
@@ -186,7 +243,7 @@ void session_free(struct cadre_session *s)
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);
 	session_release_schema(s);
-	session_leave_places(s);
+	agent_tree_leave_places(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);
 	arena_release(&s->arena);

@@ -10,12 +10,8 @@ void session_watch_states(struct cadre_session *s); /* before its agents are ope
 int app_open_endpoints(struct services *sv, struct err *err); /* the provider of the run, once */
 void app_adjust_governor(struct services *sv);
 
-/* tree.c */
-void session_use_policy(struct cadre_session *s); /* what the settings say now */
-int session_open_tree(struct cadre_session *s, const char *project_dir, struct err *err); /* all but the main agent */
-void session_leave_places(struct cadre_session *s); /* directories that are not needed any more */
-
 /* session.c */
+void session_use_policy(struct cadre_session *s); /* what the settings say now */
 void session_free(struct cadre_session *s);
 
 /* session_prompt.c */

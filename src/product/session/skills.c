@@ -43,16 +43,3 @@ int app_open_skills(struct services *sv, struct err *err)
 	sv->skills = skill_registry_new(&sources);
 	return 0;
 }
-
-void session_use_skills(struct cadre_session *s)
-{
-	const struct settings *settings = s->services->policy.settings;
-	struct agent_tree *t = &s->tree;
-
-	t->skills.registry = s->services->skills;
-	t->skills.overrides = settings_get(settings, "skillOverrides", NULL);
-	t->skills.no_commands = settings_bool(settings, "disableSkillShellExecution", false);
-	t->skills.fork_in_background = s->services->options.interactive;
-	t->skills.listing_part = settings_double(settings, "skillListingBudgetFraction", 0.01);
-	t->skills.listing_chars = settings_i64(settings, "skillListingMaxDescChars", 0);
-}

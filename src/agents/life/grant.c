@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * grant.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
  * from, or a choice from it. */
-#include "agents/agent/grant.h"
+#include "agents/life/grant.h"
 #include "config/settings/env_switch.h"
 #include "defs/policy/permissions.h"
 #include "mcp/client/selection.h"
-#include "agents/agent/agent_tool.h"
+#include "agents/life/agent_tool.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/tool_load.h"
+#include "agents/worktree/worktree.h"
 
 /* ---- the pool of a session ---------------------------------------------------------------------------------------- */
 

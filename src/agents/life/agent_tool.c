@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * agent_tool.c - the Agent tool as the model sees it. */
-#include "agents/agent/agent_tool.h"
+#include "agents/life/agent_tool.h"
 #include <assert.h>
 #include "agents/profile/roster.h"
 #include "lib/json/json_write.h"

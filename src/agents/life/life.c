@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * life.c - how an agent comes to life: one table of steps, each with a way up and, where something is to be undone, a way
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
-#include "agents/agent/life.h"
+#include "agents/life/life.h"
 #include <assert.h>
 #include <sys/stat.h>
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "agents/agent/context.h"
-#include "agents/agent/grant.h"
+#include "agents/life/grant.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/worktree_hook.h"
+#include "agents/life/worktree_hook.h"
 
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * place of git: nothing is known of the copy but its directory, and only a WorktreeRemove hook takes it away. What is
  * there when the agent has ended is reported as kept. */
 #pragma once
-#include "agents/agent/life.h"
+#include "agents/life/life.h"
 
 bool worktree_hook_is_there(struct agent *a); /* otherwise git has to do it */
 /* Steps, as in life.c */

@@ -6,8 +6,6 @@
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 
-/* Steps: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
-enum { STEP_TAKES_TIME = 1 };
 struct life_step {
 	const char *name;
 	int (*up)(struct agent *a, struct err *err);
@@ -21,6 +19,4 @@ extern const size_t life_count;
 int agent_come_up(struct agent *a, struct err *err);
 void agent_go_down(struct agent *a); /* also when it is down */
 
-void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it from the loop */
-void agent_step_done(struct agent *a, const struct err *err); /* of a step that took time; err may be NULL */
 int agent_release_worktree(struct agent *a, struct err *err);

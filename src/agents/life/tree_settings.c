@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ * tree_settings.c - what the agents of a session share, from options, settings and environment. */
+#include "agents/life/tree_settings.h"
+#include "config/settings/env_switch.h"
+#include "core/store/store.h"
+#include "defs/policy/permissions.h"
+#include "defs/policy/sources.h"
+#include "lib/git/git_head.h"
+#include "agents/agent/hooks.h"
+#include "agents/profile/memory.h"
+#include "lib/io/file.h"
+
+enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
+enum { TASKS_DEPTH = 4 }; /* directories of a session's tasks that are ours */
+enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
+
+/* ---- limits and switches ----------------------------------------------------------------------------------------- */
+
+static unsigned env_number(const char *variable, unsigned least, unsigned most, unsigned otherwise)
+{
+	const char *text = getenv(variable);
+	uint64_t n;
+
+	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
+}
+
+/* A variable of the environment is closer to the run than a file. */
+static void find_limits(const struct settings *s, struct tree_limits *l)
+{
+	unsigned depth = (unsigned)settings_i64(s, "subagents.maxDepth", DEFAULT_DEPTH);
+	unsigned alive = (unsigned)settings_i64(s, "subagents.maxAlive", DEFAULT_ALIVE);
+
+	l->depth = env_number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth);
+	l->alive = env_number("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive);
+	l->total = (unsigned)settings_i64(s, "subagents.maxTotal", DEFAULT_TOTAL);
+	l->agent_usd = settings_double(s, "subagents.maxBudgetUsd", 0);
+	l->agent_tokens = settings_i64(s, "subagents.maxTokens", 0);
+}
+
+/* Forks are implied only where a person watches and no workers are coordinated; the environment has the last word. */
+static bool fork_mode(const struct options *o, const struct settings *s)
+{
+	const char *variable = getenv("CLAUDE_CODE_FORK_SUBAGENT");
+
+	if (!o->interactive || env_is_on("CLAUDE_CODE_COORDINATOR_MODE"))
+		return false;
+	return variable && variable[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
+				       : settings_bool(s, "subagents.fork", false);
+}
+
+static void find_switches(const struct options *o, const struct policy *p, struct tree_switches *w)
+{
+	w->fork_mode = fork_mode(o, p->settings);
+	w->coordinator = env_is_on("CLAUDE_CODE_COORDINATOR_MODE");
+	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
+	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
+	w->memory_on = agent_memory_is_on(settings_get(p->settings, "autoMemoryEnabled", NULL));
+	w->trusted = p->trusted;
+	w->forward_text = o->forward_subagent_text;
+}
+
+static int64_t find_window(const struct settings *settings)
+{
+	const char *text = getenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW");
+	int64_t n;
+
+	if (text && str_to_i64(str_from(text), &n))
+		return MAX(LEAST_WINDOW, MIN(n, MOST_WINDOW));
+	return settings_i64(settings, "autoCompactWindow", 0);
+}
+
+static double find_percent(void)
+{
+	const char *text = getenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
+	double percent;
+
+	return text && str_to_double(str_from(text), &percent) && percent > 0 && percent <= 100 ? percent : 0;
+}
+
+static void use_compact(struct agent_tree *t)
+{
+	const struct settings *settings = t->services->policy.settings;
+	struct compact_policy *p = &t->compact;
+
+	p->possible = !env_is_on("DISABLE_COMPACT");
+	p->automatic = p->possible && !env_is_on("DISABLE_AUTO_COMPACT") &&
+		       settings_bool(settings, "autoCompactEnabled", true);
+	p->window = find_window(settings);
+	p->percent = find_percent();
+	t->main.query.config.compact = *p;
+}
+
+static void use_skills(struct agent_tree *t)
+{
+	const struct settings *settings = t->services->policy.settings;
+
+	t->skills.registry = t->services->skills;
+	t->skills.overrides = settings_get(settings, "skillOverrides", NULL);
+	t->skills.no_commands = settings_bool(settings, "disableSkillShellExecution", false);
+	t->skills.fork_in_background = t->services->options.interactive;
+	t->skills.listing_part = settings_double(settings, "skillListingBudgetFraction", 0.01);
+	t->skills.listing_chars = settings_i64(settings, "skillListingMaxDescChars", 0);
+}
+
+void agent_tree_use_policy(struct agent_tree *t)
+{
+	const struct policy *p = &t->services->policy;
+	const char *base = settings_cstr(p->settings, "worktree.baseRef", t->arena, "head");
+	const char *model = settings_cstr(p->settings, "subagents.defaultModel", t->arena, NULL);
+
+	permission_use_rules(&t->main.permission, p->rules);
+	app_limit_modes(&t->main.permission, p->settings);
+	find_limits(p->settings, &t->limits);
+	t->slots.cap = t->limits.alive;
+	t->switches.trusted = p->trusted;
+	t->main.env.envp = p->envp;
+	t->no_shell = t->main.env.no_shell = app_sandbox_refusal(p->settings);
+	t->worktree.fresh = !strcmp(base, "fresh");
+	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", t->arena);
+	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", t->arena);
+	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
+	use_skills(t);
+	use_compact(t);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+/* Inside the project, or nowhere: a setting of the project must not lead elsewhere. */
+static const char *find_plans(struct agent_tree *t)
+{
+	const char *wish = settings_cstr(t->services->policy.settings, "plansDirectory", t->arena, NULL);
+	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->project_dir, str_from(wish)) : NULL;
+	AUTO_FREE char *real = dir ? realpath(dir, NULL) : NULL;
+	AUTO_FREE char *root = realpath(t->project_dir, NULL);
+
+	if (dir && path_is_inside(dir, t->project_dir) && (!real || (root && path_is_inside(real, root))))
+		return dir;
+	return arena_printf(t->arena, "%s/plans", t->config_dir);
+}
+
+/* Several sessions may share a list. The name becomes a directory. */
+static const char *find_todos(struct agent_tree *t)
+{
+	const char *list = getenv("CLAUDE_CODE_TASK_LIST_ID");
+	bool usable = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
+
+	return arena_printf(t->arena, "%s/tasks/%s", t->config_dir, usable ? list : t->session_id);
+}
+
+static void find_places(struct agent_tree *t, const char *session_id, const char *project_dir)
+{
+	AUTO_BUF struct buf key = { 0 };
+	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
+	const char *given = t->services->options.config_root;
+	const char *root =
+		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
+
+	store_project_key(&key, str_from(t->main.cwd));
+	t->session_id = session_id;
+	t->config_dir = t->services->store.config_dir;
+	t->project_dir = root ? root : t->main.cwd;
+	t->plans_dir = find_plans(t);
+	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
+	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
+	t->todo_dir = t->session_dir ? find_todos(t) : NULL;
+	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
+	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);
+	t->tasks_dir = arena_printf(t->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
+				    (unsigned)getuid(), key.p, t->session_id);
+}
+
+/* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
+void agent_tree_leave_places(struct agent_tree *t)
+{
+	env_files_remove(t);
+	char *path = t->tasks_dir ? arena_strdup(t->arena, t->tasks_dir) : NULL;
+
+	for (int i = 0; i < TASKS_DEPTH && path && rmdir(path) == 0; i++)
+		*strrchr(path, '/') = '\0';
+}
+
+void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
+{
+	const struct options *o = &t->services->options;
+	const char *limit = getenv("CLAUDE_CODE_MAX_OUTPUT_TOKENS");
+
+	find_places(t, session_id, project_dir);
+	env_files_remove(t); /* of a run that was cut off */
+	find_switches(o, &t->services->policy, &t->switches);
+	t->state = t->session_dir ? t->services->state : NULL;
+	t->entrypoint = o->entrypoint ? o->entrypoint : "sdk-cli";
+	t->append_system_prompt = o->append_subagent_system_prompt;
+	t->parallel_calls = env_number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
+	t->retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000;
+	t->budget.limit_usd = o->max_budget_usd;
+	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))
+		t->max_tokens = 0;
+	t->effort = settings_cstr(t->services->policy.settings, "effortLevel", t->arena, NULL);
+	t->thinking = o->thinking;
+	t->thinking_display = o->thinking_display;
+	t->task_budget = o->task_budget;
+}
