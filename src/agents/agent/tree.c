@@ -5,6 +5,7 @@
 #include "core/model/catalog.h"
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
+#include "agents/agent/classifier.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 
@@ -19,6 +20,8 @@ void agent_tree_open(struct agent_tree *t)
 	t->tasks_timer.fire = on_tasks_timer;
 	slot_pool_init(&t->slots, t->services->loop, t->limits.alive);
 	agent_init(&t->main, t, NULL);
+	t->next = t->services->trees;
+	t->services->trees = t;
 }
 
 static void task_free(struct agent_record *record)
@@ -31,7 +34,13 @@ static void task_free(struct agent_record *record)
 
 void agent_tree_release(struct agent_tree *t)
 {
+	for (struct agent_tree **at = &t->services->trees; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
 	buf_release(&t->hook_notes);
+	recent_prompts_release(&t->recent_prompts);
 	assert(!t->alive);
 	if (t->services->loop)
 		timer_stop(t->services->loop, &t->tasks_timer);
@@ -123,6 +132,14 @@ struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 		return &t->main;
 	struct agent_record *record = map_get(&t->by_id, str_from(id));
 	return record && record->live ? record->live : NULL;
+}
+
+struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id)
+{
+	for (struct agent_tree *t = sv->trees; t; t = t->next)
+		if (t->session_id && !strcmp(t->session_id, session_id))
+			return agent_tree_find(t, agent_id ? agent_id : "");
+	return NULL;
 }
 
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait)

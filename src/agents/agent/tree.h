@@ -83,6 +83,13 @@ struct agent_wait {
 	void (*on_end)(struct agent_wait *wait);
 };
 
+/* What the user said, oldest first, for the classifier. A zeroed struct is empty. */
+enum { MOST_RECENT_PROMPTS = 10 };
+struct recent_prompts {
+	char *texts[MOST_RECENT_PROMPTS]; /* owned */
+	size_t count;
+};
+
 /* For the result's permission_denials */
 struct denial {
 	char *tool, *id, *agent; /* agent: "" for the main agent */
@@ -97,6 +104,7 @@ struct model_spending {
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
 struct agent_tree {
+	struct agent_tree *next;   /* of the same runtime: services->trees */
 	struct services *services; /* borrowed */
 	struct arena *arena;       /* the same: texts that live as long as the session */
 	struct state *state;       /* NULL: nothing is noted */
@@ -184,6 +192,7 @@ struct agent_tree {
 	size_t skill_hook_count;
 	uint64_t skills_looked;         /* as looked_turn */
 	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (hooks.h) */
+	struct recent_prompts recent_prompts;
 	struct denial *denials;
 	size_t denial_count;
 	unsigned classifier_denials, denials_in_a_row; /* classifier.h */
@@ -204,6 +213,8 @@ struct agent_record *agent_record_new(struct agent_tree *t, const char *id);    
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
 struct agent *agent_tree_find(struct agent_tree *t, const char *id);         /* alive; "" is the main agent */
+/* Of any session of a runtime; agent_id NULL or "": its main agent. NULL: it is gone. */
+struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id);
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */

@@ -290,10 +290,11 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 		return;
 	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || sv->policy.trusted);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
-		buf_addf(&a->notes,
-			 "this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
-			 "record consent\n",
-			 d->name);
+		buf_addf(
+			&a->notes,
+			"this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
+			"record consent\n",
+			d->name);
 	else if (is_off(&a->permission, wish))
 		buf_addf(&a->notes, "the permissionMode %s of %s is not available here\n", d->permission_mode, d->name);
 	else
@@ -346,8 +347,9 @@ int agent_grant_permission(struct agent *a, struct err *err)
 				  .memory_tool_count = c->for_memory.count,
 			  });
 	if (d && d->permission_mode && !trusted)
-		buf_addstr(&a->notes,
-			 "this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
-			 "`cadre trust` to record consent\n");
+		buf_addstr(
+			&a->notes,
+			"this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
+			"`cadre trust` to record consent\n");
 	return 0;
 }

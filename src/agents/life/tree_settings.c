@@ -11,7 +11,7 @@
 #include "lib/io/file.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
-enum { TASKS_DEPTH = 4 }; /* directories of a session's tasks that are ours */
+enum { TASKS_DEPTH = 4 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
 /* ---- limits and switches ----------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "defs/policy/policy.h"
 
 struct agent_registry;
+struct agent_tree;
 struct cadre_session;
 struct cadre_wire;
 struct classifier;
@@ -79,6 +80,7 @@ struct services {
 	void (*on_servers)(struct services *sv); /* a server of a session has changed its state; the same */
 	bool lends_tools;                        /* sessions have no turns: their main agents ask no questions */
 	struct cadre_session *sessions;          /* list by next */
+	struct agent_tree *trees;                /* of these sessions; list by next */
 	size_t session_count;
 	size_t descriptor_limit;
 	size_t most_children;       /* at work at a time, as the settings say */

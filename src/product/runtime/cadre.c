@@ -11,6 +11,7 @@
 #include "tools/web/web.h"
 #include <fcntl.h>
 #include <sys/resource.h>
+#include "agents/agent/classifier.h"
 
 enum { FEWEST_DESCRIPTORS = 16 };
 

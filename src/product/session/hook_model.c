@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * hook_model.c - hooks of type prompt and agent: a question to a model, and its answer to the hook engine. */
 #include "product/session/hook_model.h"
-#include "product/session/one_shot.h"
+#include "agents/agent/one_shot.h"
 
 static const char rules[] =
 	"You check one event in the run of another agent. The message says what to check and shows the "

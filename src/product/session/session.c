@@ -5,7 +5,6 @@
 #include "product/session/server_approval.h"
 #include "product/session/servers.h"
 #include "product/session/styles.h"
-#include "product/session/classifier.h"
 #include "product/session/permission_update.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
@@ -18,6 +17,7 @@
 #include "lib/git/git_head.h"
 #include "agents/life/grant.h"
 #include "agents/profile/main_definition.h"
+#include "agents/agent/classifier.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
+#include "agents/agent/classifier.h"
 
 /* ---- what its agent brings ------------------------------------------------------------------------------------ */
 
@@ -114,7 +115,7 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 		return 0;
 	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
 		return -(int)err->kind;
-	recent_prompts_add(&t->recent_prompts, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
+	recent_prompts_add(&s->tree.recent_prompts, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
 	struct user_line line = { .blocks = t->blocks ? t->blocks : &text,
 				  .count = t->blocks ? t->block_count : 1,

@@ -604,7 +604,6 @@ void turn_release(struct cadre_session *s)
 		hook_engine_end_agent(s->services->hooks, s->id, NULL);
 	session_drop_change(s);
 	session_drop_prompt(s);
-	recent_prompts_release(&t->recent_prompts);
 	buf_release(&t->prompt);
 	buf_release(&t->answer);
 	buf_release(&t->hook_reason);

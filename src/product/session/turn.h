@@ -4,7 +4,6 @@
 #pragma once
 #include "lib/base/buf.h"
 #include "lib/base/id.h"
-#include "product/session/classifier.h"
 
 struct cadre_session;
 struct config_change;
@@ -56,11 +55,10 @@ struct turn {
 	size_t initial;          /* bytes at its beginning that are the agent's, not the user's */
 	struct segment **blocks; /* that the model gets in place of the prompt's text; owned; NULL: the text */
 	size_t block_count;
-	char uuid[UUID_LEN + 1];              /* that the prompt's line is to have; "": any */
-	bool suppressed;                      /* a hook's context stands in place of the prompt */
-	struct recent_prompts recent_prompts; /* for the classifier */
-	struct mentions *mentions;            /* files that the prompt names (mention.h); NULL: none */
-	struct expansion *expansion;          /* of a prompt that names a skill (skills.h); NULL: none */
+	char uuid[UUID_LEN + 1];     /* that the prompt's line is to have; "": any */
+	bool suppressed;             /* a hook's context stands in place of the prompt */
+	struct mentions *mentions;   /* files that the prompt names (mention.h); NULL: none */
+	struct expansion *expansion; /* of a prompt that names a skill (skills.h); NULL: none */
 	enum expansion_end expansion_end;
 	struct buf answer; /* text of that end */
 

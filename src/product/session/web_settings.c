@@ -2,7 +2,7 @@
  * web.c - the web for the tools of a session. */
 #include "product/session/web_settings.h"
 #include "product/session/session_int.h"
-#include "product/session/one_shot.h"
+#include "agents/agent/one_shot.h"
 #include "tools/web/web.h"
 
 enum { RETRY_MS = 60 * 1000 }; /* somebody waits for the page */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * one_shot.c - one question to a model. Where it may use tools, they only read, and what the agent that it is about may not
  * read, it may not read either. */
-#include "product/session/one_shot.h"
-#include "product/session/session_int.h"
+#include "agents/agent/one_shot.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/gate.h"
+#include "agents/agent/tree.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 
@@ -15,6 +15,7 @@ struct one_shot {
 	one_shot_done_fn *done;
 	void *data;
 	struct arena arena;
+	const struct tool_kit *kit; /* borrowed; NULL: its env is not open */
 	const char *session_id, *agent_id, *model;
 	struct endpoint *endpoint; /* borrowed */
 	struct tool_set tools;
@@ -28,9 +29,7 @@ struct one_shot {
 
 static struct agent *about(const struct one_shot *q)
 {
-	struct cadre_session *s = session_by_id(q->services, q->session_id);
-
-	return s ? agent_tree_find(&s->tree, q->agent_id) : NULL;
+	return agent_find(q->services, q->session_id, q->agent_id);
 }
 
 /* ---- what it may do ------------------------------------------------------------------------------------------ */
@@ -57,12 +56,13 @@ static const char *const *copy_dirs(struct one_shot *q, const char *const *dirs)
 	return list;
 }
 
-static void give_tools(struct one_shot *q)
+static void give_tools(struct one_shot *q, const struct tool_kit *kit)
 {
-	for (size_t i = 0; tool_table[i]; i++)
-		if (tool_table[i]->flags & TOOL_SIDE_QUERY)
-			tool_set_add(&q->tools, tool_table[i]);
-	tool_kit.open(&q->env);
+	for (size_t i = 0; kit->table[i]; i++)
+		if (kit->table[i]->flags & TOOL_SIDE_QUERY)
+			tool_set_add(&q->tools, kit->table[i]);
+	q->kit = kit;
+	kit->open(&q->env);
 }
 
 static void take_place(struct one_shot *q, const struct tool_env *from)
@@ -91,7 +91,8 @@ static void shot_free(struct one_shot *q)
 {
 	if (q->query.config.loop)
 		query_release(&q->query);
-	tool_kit.close(&q->env);
+	if (q->kit)
+		q->kit->close(&q->env);
 	tool_set_release(&q->tools);
 	arena_release(&q->arena);
 	free(q);
@@ -200,7 +201,7 @@ static int prepare(struct one_shot *q, const struct one_shot_spec *spec, struct 
 		return -(int)err->kind;
 	take_place(q, &a->env);
 	if (spec->reads)
-		give_tools(q);
+		give_tools(q, a->tree->kit);
 	open_query(q, spec);
 	return 0;
 }
