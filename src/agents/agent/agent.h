@@ -11,7 +11,6 @@
 #include "core/model/endpoints.h"
 #include "guard/permission/record.h"
 #include "agents/query/query.h"
-#include "agents/agent/end_state.h"
 #include "agents/profile/model_choice.h"
 #include "agents/profile/tool_choice.h"
 #include "core/store/recorder.h"
@@ -32,6 +31,31 @@ struct preload;
 struct session_load;
 struct worktree;
 struct worktree_job;
+
+/* ---- how it ended (record.c) ---- */
+enum end_state {
+	AGENT_RUNNING,
+	AGENT_COMPLETED,
+	AGENT_TURN_LIMIT, /* stopped at its turn limit: what it has is a part */
+	AGENT_FAILED,     /* the API, the disk, or an answer without text */
+	AGENT_REFUSED,    /* the model would not */
+	AGENT_BUDGET,     /* nothing was left to spend */
+	AGENT_KILLED,     /* somebody stopped it */
+	AGENT_SUSPENDED,  /* its session was closed: it goes on when that is resumed, and has no end on disk */
+};
+
+struct end_words {
+	const char *state;   /* in our own files and events */
+	const char *status;  /* of a notification: completed, failed or killed */
+	const char *summary; /* behind: Agent "DESCRIPTION" */
+	bool is_error;       /* of the result of a call that waited */
+	bool has_report;     /* what it said counts, if only as a part */
+};
+
+const struct end_words *end_words(enum end_state state);
+enum end_state end_state_of(const struct query *q);      /* of a turn that is over */
+void end_reason(struct buf *out, const struct query *q); /* why a turn failed; nothing if it did not */
+bool end_state_parse(struct str name, enum end_state *ret_state);
 
 /* What several forks of one answer share: the history with every open call answered by the same words. */
 struct fork_base {

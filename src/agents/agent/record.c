@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * record.c - what is known of a child, also after its end: in memory, in its meta file and in state.db. */
-#include "agents/agent/end_state.h"
 #include "agents/agent/record.h"
 #include <dirent.h>
 #include <errno.h>

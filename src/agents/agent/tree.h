@@ -5,7 +5,6 @@
 #include "lib/base/map.h"
 #include "defs/policy/services.h"
 #include "agents/agent/agent.h"
-#include "agents/agent/end_state.h"
 
 struct checkpoint;
 struct classifier;

@@ -41,7 +41,7 @@ struct event_agent {
 /* How it stands with a child, in EVENT_AGENT_* and in a notification about one. NULL: it has none. */
 struct event_task {
 	const char *run_id; /* another one each time it goes on; sorts by time */
-	const char *state;  /* running, completed, failed, killed, ... (agents/agent/end_state.h) */
+	const char *state;  /* running, completed, failed, killed, ... (agents/agent/agent.h) */
 	const char *prompt, *model, *output_file, *last_tool, *worktree, *branch;
 	const char *verdict; /* PASS, FAIL or PARTIAL of an agent that checks */
 	bool background;

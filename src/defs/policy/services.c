@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * services.c - see services.h. */
 #include "defs/policy/services.h"
+#include "core/store/session_list.h"
 
 void services_observe(struct services *sv, struct observer *o)
 {
@@ -46,4 +47,14 @@ int api_status(int status, const struct err *err, char *why, size_t why_size)
 	if (status < 0 && why && why_size)
 		snprintf(why, why_size, "%s", err->text);
 	return status;
+}
+
+int services_list_sessions(struct services *sv, const char *text, struct session_list *ret, struct err *err)
+{
+	const char *cwd, *config;
+
+	if (options_directories(&sv->options, &ret->arena, &cwd, &config, err) < 0)
+		return -(int)err->kind;
+	session_list_read(store_project_dir(&ret->arena, config, cwd), text, ret);
+	return 0;
 }

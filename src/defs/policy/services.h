@@ -25,6 +25,7 @@ struct mcp_server;
 struct mcp_transport;
 struct mcp_transport_handlers;
 struct plugin_list;
+struct session_list;
 struct skill_registry;
 struct state;
 struct web;
@@ -97,5 +98,7 @@ void services_log(struct services *sv, const char *subject, const char *fmt, ...
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
 /* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */
 int services_may_block(const struct services *sv, struct err *err);
+/* All sessions of the working directory's project; as session_list_read(). */
+int services_list_sessions(struct services *sv, const char *text, struct session_list *ret, struct err *err);
 /* For the functions of cadre.h: err into why. Returns status. */
 int api_status(int status, const struct err *err, char *why, size_t why_size);

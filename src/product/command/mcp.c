@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp.c - `cadre mcp`: which servers are configured, where, and which of them count; adding and removing them. */
 #include "product/command/command.h"
-#include "product/session/mcp_config.h"
+#include "defs/policy/mcp_config.h"
 #include "product/command/mcp.h"
 
 static int mcp_list(struct cadre_call *call);

@@ -2,7 +2,7 @@
  * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, tells what it offers, and hangs up. A server
  * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. And `cadre mcp serve`. */
 #include "product/command/command.h"
-#include "product/session/mcp_config.h"
+#include "defs/policy/mcp_config.h"
 #include "product/session/servers.h"
 #include "lib/git/git_head.h"
 #include "product/command/mcp.h"

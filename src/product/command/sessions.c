@@ -8,7 +8,7 @@
 #include "lib/base/map.h"
 #include "defs/plugin/copy.h"
 #include "core/store/lock.h"
-#include "product/session/session_list.h"
+#include "core/store/session_list.h"
 
 enum { DAY_S = 86400, YOUNGEST_ORPHAN_S = 3600 }; /* a session makes its places before the first line is written */
 
@@ -111,7 +111,7 @@ static int sessions_list(struct cadre_call *call)
 	AUTO_SESSIONS struct session_list list = { 0 };
 	const char *text = call->operands[0];
 
-	if (session_list_read(call->services, text && text[0] ? text : NULL, &list, call->err) < 0)
+	if (services_list_sessions(call->services, text && text[0] ? text : NULL, &list, call->err) < 0)
 		return -(int)call->err->kind;
 	describe_list(call->report, &list);
 	return 0;
@@ -123,7 +123,7 @@ static int sessions_ids(struct cadre_call *call)
 	AUTO_SESSIONS struct session_list list = { 0 };
 	struct json_out w = json_out(&call->report->json);
 
-	if (session_list_read(call->services, NULL, &list, call->err) < 0)
+	if (services_list_sessions(call->services, NULL, &list, call->err) < 0)
 		return -(int)call->err->kind;
 	json_open(&w, '[');
 	for (size_t i = 0; i < list.count; i++) {
@@ -253,7 +253,7 @@ static int sessions_show(struct cadre_call *call)
 
 	if (!call->operands[0][0])
 		return command_fail_usage(call, call->word->operands);
-	if (session_list_read(call->services, NULL, &list, call->err) < 0 ||
+	if (services_list_sessions(call->services, NULL, &list, call->err) < 0 ||
 	    session_list_find(&list, call->operands[0], &e, call->err) < 0)
 		return -(int)call->err->kind;
 	if (t.markdown) {
@@ -383,7 +383,7 @@ static int find_all(struct pruning *p, struct err *err)
 	const char *cwd, *config;
 
 	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
-	    session_list_read(p->services, NULL, &p->sessions, err) < 0)
+	    services_list_sessions(p->services, NULL, &p->sessions, err) < 0)
 		return -(int)err->kind;
 	know_all(p, config);
 	find_belongings(p, p->sessions.project_dir, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * emit.c - events on their way out: to the observers of the runtime, then, numbered and with a time, to the host. */
+ * emit.c - events on their way out: to the observers of the runtime, then, numbered and with a time, to the host. Also how a turn
+ * ended, in the words of the outside: one table. */
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_call.h"
@@ -56,4 +57,72 @@ void session_watch_states(struct cadre_session *s)
 	for (const struct observer *o = s->services->observers; o; o = o->next)
 		if (o->on_state)
 			s->tree.on_state = on_state;
+}
+
+/* ---- how a turn ended, in the words of the outside -------------------------------------------------------------------- */
+
+static const struct ending {
+	const char *subtype;
+	bool is_error;
+	const char *text; /* NULL: the answer itself */
+} endings[] = {
+	[QUERY_DONE] = { "success", false, NULL },
+	[QUERY_MAX_TURNS] = { "error_max_turns", true, "Reached max turns" },
+	[QUERY_MODEL_ERROR] = { "success", true, "API Error: " },
+	[QUERY_REFUSED] = { "error_during_execution", true, "The model refused to answer" },
+	[QUERY_EMPTY] = { "error_during_execution", true, "The model gave an empty answer" },
+	[QUERY_CUT_OFF] = { "error_during_execution", true, "The answer was cut off at the output limit:\n\n" },
+	[QUERY_CONTEXT_FULL] = { "error_during_execution", true,
+				 "The conversation no longer fits into the model's context" },
+	[QUERY_CANCELLED] = { "error_during_execution", true, "Interrupted" },
+	[QUERY_HALTED] = { "success", false, NULL },
+	[QUERY_BLOCKED] = { "error_during_execution", true, "A hook did not let the prompt through: " },
+	[QUERY_REJECTED] = { "error_during_execution", true, NULL },
+	[QUERY_BUDGET] = { "error_max_budget_usd", true, "Reached maximum budget" },
+	[QUERY_DISK_ERROR] = { "error_during_execution", true, "The session cannot be written: " },
+	[QUERY_UNSTRUCTURED] = { "error_max_structured_output_retries", true,
+				 "The model gave no answer that fits the JSON Schema" },
+};
+
+static const struct ending waited_too_long = {
+	"error_during_execution", true,
+	"Agents in the background were still at work when the time to wait for them was over. They go on when the session is "
+	"resumed: cadre --resume "
+};
+
+static const struct ending *ending_of(const struct cadre_session *s)
+{
+	return s->gave_up ? &waited_too_long : &endings[s->tree.main.query.end];
+}
+
+const char *turn_subtype(const struct cadre_session *s)
+{
+	return ending_of(s)->subtype;
+}
+
+bool turn_is_error(const struct cadre_session *s)
+{
+	return ending_of(s)->is_error;
+}
+
+struct str turn_text(const struct cadre_session *s, struct buf *scratch)
+{
+	const struct query *q = &s->tree.main.query;
+
+	if (!ending_of(s)->text)
+		return q->text.n ? buf_str(&q->text) : schema_output(s);
+	buf_addstr(scratch, ending_of(s)->text);
+	if (s->gave_up) {
+		buf_addstr(scratch, s->id);
+		return buf_str(scratch);
+	}
+	if (q->end == QUERY_MAX_TURNS)
+		buf_addf(scratch, " (%u)", q->config.max_turns);
+	if (q->end == QUERY_MODEL_ERROR || q->end == QUERY_DISK_ERROR || q->end == QUERY_BLOCKED)
+		buf_addstr(scratch, q->failure.text);
+	if (q->end == QUERY_REFUSED && q->failure.text[0])
+		buf_addf(scratch, " (%s)", q->failure.text);
+	if (q->end == QUERY_CUT_OFF)
+		buf_add(scratch, q->text.p, q->text.n);
+	return buf_str(scratch);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * hooks.c - the hook engine of a runtime, and what it tells its sessions. */
+ * hook_engine.c - the hook engine of a runtime, what it tells its sessions, and hooks that are no commands. */
 #include "product/session/session_int.h"
-#include "product/session/hook_model.h"
 #include "product/session/server_call.h"
+#include "agents/agent/one_shot.h"
 
 struct cadre_session *session_by_id(struct services *sv, const char *id)
 {
@@ -91,6 +91,96 @@ static void on_ended(void *data, const struct hook_report *report)
 	emit(data, EVENT_HOOK_ENDED, report);
 }
 
+/* ---- hooks that are a question to a model, or a tool of a server ------------------------------------------------------ */
+
+/* Freed as one piece: hooks stays first. */
+struct runner {
+	struct hook_runner hooks;
+	struct services *services;
+};
+
+/* Type prompt: one answer; type agent: it may read files first. They count as spending of the session. */
+static const char model_rules[] =
+	"You check one event in the run of another agent. The message says what to check and shows the "
+	"event as JSON. Answer with one JSON object and nothing else: {\"ok\": true} if all is as it "
+	"should be, otherwise {\"ok\": false, \"reason\": \"...\"} with a reason that the other agent can "
+	"act on. If what is wanted cannot be done at all, add \"impossible\": true.";
+
+static void on_model_answer(void *data, bool failed, struct str answer)
+{
+	struct hook_call *call = data;
+
+	call->state = NULL;
+	hook_call_finish(call, failed, answer);
+}
+
+static void start_model_hook(struct hook_runner *runner, struct hook_call *call)
+{
+	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
+	struct one_shot_spec spec = { .services = r->services,
+				      .session_id = call->session_id,
+				      .agent_id = call->agent_id,
+				      .label = "hook",
+				      .instructions = model_rules,
+				      .model = call->hook->model,
+				      .text = call->text,
+				      .reads = call->hook->type == HOOK_AGENT };
+	struct err err = { 0 };
+
+	call->state = one_shot_start(&spec, on_model_answer, call, &err);
+	if (!call->state)
+		hook_call_finish(call, true, str_from(err.text));
+}
+
+static void cancel_model_hook(struct hook_runner *runner, struct hook_call *call)
+{
+	(void)runner;
+	if (call->state)
+		one_shot_cancel(call->state);
+}
+
+/* Type mcp_tool: what the tool says is the hook's output. */
+static void on_tool_done(void *data, const struct server_reply *reply)
+{
+	struct hook_call *call = data;
+
+	call->state = NULL;
+	hook_call_finish(call, reply->failed, reply->text);
+}
+
+static void start_tool_hook(struct hook_runner *runner, struct hook_call *call)
+{
+	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
+	struct cadre_session *s = session_by_id(r->services, call->session_id);
+	struct err err = { 0 };
+
+	if (s)
+		call->state = server_call_start(
+			s,
+			&(struct server_call_spec){ .server = str_from(call->hook->server),
+						    .tool = str_from(call->hook->tool),
+						    .arguments = call->text.n ? call->text : STR("{}"),
+						    .policy = { .apart = true, .chosen = true, .by_hook = true } },
+			on_tool_done, call, &err);
+	if (!call->state)
+		hook_call_finish(call, true, s ? str_from(err.text) : STR("the session is gone"));
+}
+
+static void cancel_tool_hook(struct hook_runner *runner, struct hook_call *call)
+{
+	(void)runner;
+	if (call->state)
+		server_call_cancel(call->state);
+}
+
+static struct hook_runner *runner_new(struct services *sv, const struct hook_runner *hooks)
+{
+	struct runner *r = xcalloc(1, sizeof *r);
+
+	*r = (struct runner){ .hooks = *hooks, .services = sv };
+	return &r->hooks;
+}
+
 /* ---- its life -------------------------------------------------------------------------------------------------- */
 
 int app_open_hooks(struct services *sv, struct err *err)
@@ -105,8 +195,8 @@ int app_open_hooks(struct services *sv, struct err *err)
 	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
 	if (!sv->hook_http)
 		return -(int)err->kind;
-	sv->hook_model = hook_model_new(sv);
-	sv->hook_server = hook_server_new(sv);
+	sv->hook_model = runner_new(sv, &(struct hook_runner){ start_model_hook, cancel_model_hook });
+	sv->hook_server = runner_new(sv, &(struct hook_runner){ start_tool_hook, cancel_tool_hook });
 	sv->hooks = hook_engine_new(&(struct hook_engine_options){
 		.loop = sv->loop,
 		.spawner = sv->spawner,
@@ -142,7 +232,7 @@ void app_close_hooks(struct services *sv)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);
 	}
-	hook_model_free(sv->hook_model);
+	free(sv->hook_model);
 	free(sv->hook_callback);
 	free(sv->hook_server);
 	if (sv->hook_http)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mention.c - see mention.h. Each file is a call of Read that the model did not make: the same limits hold, and the file counts
  * as seen. Its gate is the agent's, but nobody is asked (docs/internals/mention.md). */
-#include "product/session/mention.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include "product/session/session_int.h"

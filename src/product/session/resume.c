@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
 #include "product/session/session_int.h"
-#include "product/session/session_list.h"
+#include "core/store/session_list.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "core/store/list.h"
@@ -24,7 +24,7 @@ static int refuse_name(struct err *err)
 }
 
 /* What is no id is the beginning of one, or a title: all files of the project are looked at for it. */
-static int find_named(struct cadre_session *s, const char *name, const char **ret_id, struct err *err)
+static int find_named(struct cadre_session *s, const char *dir, const char *name, const char **ret_id, struct err *err)
 {
 	AUTO_SESSIONS struct session_list list = { 0 };
 	const struct session_entry *e;
@@ -33,8 +33,7 @@ static int find_named(struct cadre_session *s, const char *name, const char **re
 		*ret_id = name;
 		return 0;
 	}
-	if (session_list_read(s->services, NULL, &list, err) < 0)
-		return -(int)err->kind;
+	session_list_read(dir, NULL, &list);
 	if (session_list_find(&list, name, &e, err) < 0)
 		return refuse_name(err);
 	*ret_id = arena_strdup(&s->arena, e->id);
@@ -46,7 +45,7 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 			  struct err *err)
 {
 	*ret_id = NULL;
-	if (o->resume && find_named(s, o->resume, ret_id, err) < 0)
+	if (o->resume && find_named(s, dir, o->resume, ret_id, err) < 0)
 		return -(int)err->kind;
 	if (o->continue_newest && !o->resume) {
 		*ret_id = session_newest(&s->arena, dir);
@@ -96,6 +95,44 @@ static int load(struct cadre_session *s, const char *dir, const char *id, struct
 	return err_wrap(err, "session %s", id);
 }
 
+/* --resume-drops-turn: what --resume-session-at leaves out must be the one turn that the host knows of. A prompt or a notification
+ * that came behind its back would otherwise be lost. */
+enum { LARGEST_TRANSCRIPT = 1 << 30 };
+
+/* A line that somebody said, not a tool and not we. */
+static bool is_said(const struct json *line)
+{
+	const struct json *content = json_get(json_get(line, "message"), "content");
+	const struct json *first = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
+
+	return json_str_is(json_get(line, "type"), "user") && !json_bool(json_get(line, "isMeta")) &&
+	       !json_bool(json_get(line, "isSidechain")) && !json_str_is(json_get(first, "type"), "tool_result");
+}
+
+static int check_dropped(const char *path, const struct options *o, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	bool behind = false;
+
+	if (file_read(path, LARGEST_TRANSCRIPT, &bytes, err) < 0)
+		return -(int)err->kind;
+	for (struct str rest = buf_str(&bytes); rest.p;) {
+		AUTO_JSON struct json_reader reader = { 0 };
+		struct str text = str_cut(&rest, '\n');
+		const struct json *line;
+		if (!text.n || json_parse(&reader, text.p, text.n, &line, NULL) < 0)
+			continue;
+		const struct json *uuid = json_get(line, "uuid");
+		if (behind && is_said(line) && !json_str_is(uuid, o->resume_drops))
+			return err_set(err, ERR_USAGE,
+				       "Resume rejected by --resume-drops-turn: behind message %s there is more than "
+				       "the turn of %s",
+				       o->resume_at, o->resume_drops);
+		behind = behind || json_str_is(uuid, o->resume_at);
+	}
+	return 0;
+}
+
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err)
 {
 	const char *wanted;
@@ -111,8 +148,7 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		id_uuid(s->id);
 	if (!o->no_persistence && take_lock(s, project_dir, err) < 0)
 		return -(int)err->kind;
-	if (wanted && o->resume_drops &&
-	    session_check_dropped(session_path(s, project_dir, wanted, ".jsonl"), o, err) < 0)
+	if (wanted && o->resume_drops && check_dropped(session_path(s, project_dir, wanted, ".jsonl"), o, err) < 0)
 		return -(int)err->kind;
 	if (wanted && load(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
 		return -(int)err->kind;

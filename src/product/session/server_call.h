@@ -31,8 +31,6 @@ void server_call_cancel(struct server_call *c);
 void session_cancel_server_calls(
 	struct cadre_session *s); /* the session is being closed; those of hooks end with their hooks */
 
-/* hook_server.c: hooks of the type mcp_tool */
-struct hook_runner *hook_server_new(struct services *sv); /* returns owned: free() */
-/* prompt_tool.c: --permission-prompt-tool mcp__server__tool. Asks it about the call of this event. */
+/* answer.c: --permission-prompt-tool mcp__server__tool. Asks it about the call of this event. */
 bool prompt_tool_is_given(const struct cadre_session *s);
 void prompt_tool_ask(struct cadre_session *s, const struct event *event);

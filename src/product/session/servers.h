@@ -19,6 +19,16 @@ void session_renew_roots(struct cadre_session *s);   /* its directories are othe
 void session_release_servers(struct cadre_session *s);
 void session_find_roots(struct cadre_session *s); /* its directories are known */
 
+/* ---- the user's word on the servers that a project brings --------------------------------------------------------- */
+
+/* Asks about those that are pending, from the loop; nothing where nobody can be asked. After session_open_servers(). */
+void session_open_approval(struct cadre_session *s);
+/* True: questions are open, and turn_work_over() comes when they are answered, if the turn still waits. */
+bool session_await_approval(struct cadre_session *s);
+/* -ERR_NOT_FOUND: nobody asks this. answers[0]: "yes", "all" or "no"; anything else, or count 0: not now. */
+int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
+void session_drop_approval(struct cadre_session *s);
+
 /* elicit.c: what a server wants to know of the user. Hooks are asked first, then the host; nobody there: it is declined. */
 void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
 void app_elicit_gone(void *data, struct mcp_elicitation *e);

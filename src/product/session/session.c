@@ -2,13 +2,11 @@
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
-#include "product/session/server_approval.h"
 #include "product/session/servers.h"
 #include "product/session/styles.h"
 #include "product/session/permission_update.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
-#include "product/session/web_settings.h"
 #include "core/store/state.h"
 #include "defs/policy/sources.h"
 #include "agents/life/tree_settings.h"
@@ -18,6 +16,7 @@
 #include "agents/life/grant.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
+#include "defs/policy/endpoints.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 

@@ -6,10 +6,6 @@
 /* emit.c */
 void session_watch_states(struct cadre_session *s); /* before its agents are open */
 
-/* endpoint.c */
-int app_open_endpoints(struct services *sv, struct err *err); /* the provider of the run, once */
-void app_adjust_governor(struct services *sv);
-
 /* session.c */
 void session_use_policy(struct cadre_session *s); /* what the settings say now */
 void session_free(struct cadre_session *s);
@@ -19,15 +15,16 @@ int session_check_prompt(struct cadre_session *s, const struct session_prompt *p
 void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p);
 void session_drop_prompt(struct cadre_session *s);
 bool session_has_prompt(const struct cadre_session *s);
-/* What stands before the first prompt of a new session: the definition's initialPrompt; empty: nothing. */
-struct str session_initial_prompt(const struct cadre_session *s);
 /* Skills of the definition, before the first prompt of a new session. True: they are being made ready, and turn_work_over()
  * comes. */
 bool session_preload(struct cadre_session *s);
 void session_stop_preload(struct cadre_session *s); /* also when nothing goes on */
 void session_tell_agent(struct cadre_session *s);   /* what is to be said about its agent, once */
 int session_add_prompt(struct cadre_session *s, struct err *err);
-int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
+/* The prompt of this turn is "/compact", with or without instructions. */
+bool session_asks_compact(const struct cadre_session *s);
+struct str session_compact_instructions(const struct cadre_session *s); /* of such a prompt */
+int session_commit(struct cadre_session *s, struct err *err);           /* the prompt, as it is now, on disk */
 
 /* session_hooks.c. True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
@@ -54,10 +51,21 @@ struct builtin_command {
 };
 const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i);
 
-/* dropped_turn.c */
-int session_check_dropped(const char *path, const struct options *o, struct err *err);
-
 /* resume.c */
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err);
 int session_take_load(struct cadre_session *s, bool run,
 		      struct err *err); /* the interrupted turn becomes the query's */
+
+/* mention.c: files that a prompt names as @path or @"path with blanks": the model gets them with the prompt, as Read would show
+ * them, a directory as a list of names. What the rules do not allow to read is not attached, and the model is told so. */
+enum { MOST_MENTIONS = 20 };
+
+/* Reads what the prompt names into s->turn.mentions. True: turn_work_over() comes when all of it was read. */
+bool session_read_mentions(struct cadre_session *s);
+/* Records what was read, a message for all; only when the query is idle. */
+int session_add_mentions(struct cadre_session *s, struct err *err);
+void session_stop_mentions(struct cadre_session *s); /* its calls end soon; also when nothing is read */
+void session_drop_mentions(struct cadre_session *s); /* no call of them may run */
+
+/* web.c: the web for the tools of a session: one client and cache for the runtime, and the way from a tool to a model */
+void session_use_web(struct cadre_session *s); /* as the settings are now */

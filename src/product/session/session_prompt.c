@@ -2,7 +2,6 @@
  * session_prompt.c - what a turn begins with: the prompt while hooks look at it, and on disk with the title of the session and
  * the context that the model needs before it. */
 #include "product/session/session_int.h"
-#include "product/session/mention.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
@@ -13,7 +12,8 @@
 
 /* ---- what its agent brings ------------------------------------------------------------------------------------ */
 
-struct str session_initial_prompt(const struct cadre_session *s)
+/* What stands before the first prompt of a new session: the definition's initialPrompt; empty: nothing. */
+static struct str session_initial_prompt(const struct cadre_session *s)
 {
 	const char *text = s->tree.main.definition ? s->tree.main.definition->initial_prompt : NULL;
 	bool is_new = !s->tree.main.load && !s->tree.main.from.session_id &&
@@ -259,4 +259,30 @@ void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p
 		t->blocks[t->block_count++] = segment_text((struct str){ t->prompt.p, t->initial });
 	for (size_t i = 0; i < p->block_count; i++)
 		t->blocks[t->block_count++] = segment_ref(p->blocks[i]);
+}
+
+/* ---- /compact --------------------------------------------------------------------------------------------------------- */
+
+/* What the user typed; an agent's own words may stand before it. */
+static struct str typed(const struct cadre_session *s)
+{
+	struct str prompt = buf_str(&s->turn.prompt);
+
+	return str_trim((struct str){ prompt.p + s->turn.initial, prompt.n - s->turn.initial });
+}
+
+bool session_asks_compact(const struct cadre_session *s)
+{
+	struct str text = typed(s), word = STR("/compact");
+
+	return !s->services->options.no_slash_commands && str_starts(text, word) &&
+	       (text.n == word.n || char_in(text.p[word.n], " \t\r\n"));
+}
+
+struct str session_compact_instructions(const struct cadre_session *s)
+{
+	struct str text = typed(s);
+	size_t word = strlen("/compact");
+
+	return str_trim((struct str){ text.p + word, text.n - word });
 }

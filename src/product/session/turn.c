@@ -15,10 +15,7 @@
  * so a host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
-#include "product/session/compact.h"
-#include "product/session/mention.h"
 #include "product/session/schema.h"
-#include "product/session/server_approval.h"
 #include "product/session/server_call.h"
 #include "product/session/servers.h"
 #include "product/session/skills.h"

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <dirent.h>
 #include "lib/io/file.h"
-#include "agents/agent/end_state.h"
+#include "agents/agent/agent.h"
 #include "tests.h"
 
 enum { STATE_COUNT = AGENT_SUSPENDED + 1, LARGEST_SOURCE = 1 << 20 };

@@ -29,8 +29,9 @@ void event_make(const struct made *m, void (*fn)(const struct cadre_event *e, vo
 			       .text = m->text ? str_from(m->text) : (struct str){ 0 },
 			       .is_error = m->is_error };
 	struct cadre_event e = { .event = &event, .session = session, .time_ms = m->time_ms };
+	struct services services = { .registry = &registry };
 
-	session->tree.registry = &registry;
+	session->tree.services = &services;
 	session->tree.main.query.end = m->end ? m->end : QUERY_DONE;
 	buf_reserve(&e.frame, 1); /* so that none is built */
 	buf_addstr(&e.frame, m->frame ? m->frame : "");

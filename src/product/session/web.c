@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * web.c - the web for the tools of a session. */
-#include "product/session/web_settings.h"
 #include "product/session/session_int.h"
 #include "agents/agent/one_shot.h"
 #include "tools/web/web.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * endpoint.c - whom a runtime asks: providers and models, from options, settings and environment. */
-#include "product/session/session_int.h"
+ * endpoints.c - whom a runtime asks: providers and models, from options, settings and environment. */
+#include "defs/policy/endpoints.h"
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * session_list.h - the sessions of a project as their files tell of them. */
 #pragma once
-#include "product/session/session.h"
+#include "lib/base/arena.h"
+#include "lib/base/str.h"
 
 struct session_entry {
 	const char *id, *path;
@@ -22,8 +23,8 @@ struct session_list {
 	size_t count, cap;
 };
 
-/* All sessions of the working directory's project. text: looked for in what user and model said, in any case; NULL: none. */
-int session_list_read(struct services *sv, const char *text, struct session_list *ret, struct err *err);
+/* All sessions of a project, as far as its directory can be read. text: looked for in what user and model said, in any case; NULL: none. */
+void session_list_read(const char *project_dir, const char *text, struct session_list *ret);
 void session_list_release(struct session_list *l);
 #define AUTO_SESSIONS CLEANUP(session_list_release)
 /* By its id, the beginning of one, or its title in any case. -ERR_NOT_FOUND; -ERR_USAGE, which names them, if several match. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp_config.h - from the options of a runtime to its MCP servers. */
 #pragma once
-#include "product/session/session_int.h"
+#include "defs/policy/services.h"
 #include "mcp/servers/config.h"
 
 /* As the disk is now. Borrows settings and plugins (NULL: none) until return. Returns owned; -ERR_USAGE names file and line. */

@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
-#include "product/session/session_list.h"
+#include "core/store/session_list.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "lib/json/json.h"
+#include "lib/base/id.h"
 
 enum { LONGEST_PROMPT = 200, MOST_NAMED = 5 };
 
@@ -199,19 +201,14 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-int session_list_read(struct services *sv, const char *text, struct session_list *ret, struct err *err)
+void session_list_read(const char *project_dir, const char *text, struct session_list *ret)
 {
-	const char *cwd, *config;
-
-	if (options_directories(&sv->options, &ret->arena, &cwd, &config, err) < 0)
-		return -(int)err->kind;
-	ret->project_dir = store_project_dir(&ret->arena, config, cwd);
+	ret->project_dir = arena_strdup(&ret->arena, project_dir);
 	find_files(ret);
 	if (ret->count)
 		qsort(ret->entries, ret->count, sizeof *ret->entries, newest_first);
 	for (size_t i = 0; i < ret->count; i++)
 		read_one(ret, &ret->entries[i], text);
-	return 0;
 }
 
 void session_list_release(struct session_list *l)
