@@ -23,7 +23,7 @@ struct skill_use {
 /* For all calls that come in one turn of the loop the disk is looked at once. */
 static struct skill_registry *look(struct agent_tree *t)
 {
-	uint64_t turn = loop_now_ms(t->services->loop) + 1;
+	uint64_t turn = loop_turn(t->services->loop);
 
 	if (t->skills.registry && t->skills_looked != turn)
 		skill_registry_refresh(t->skills.registry);

@@ -61,7 +61,7 @@ static bool may_fork(const struct agent *parent, struct buf *why)
 /* The calls of one answer come in few turns of the loop: for all that come in one the disk is looked at once. */
 static void look_again(struct agent_tree *t)
 {
-	uint64_t turn = loop_now_ms(t->services->loop) + 1;
+	uint64_t turn = loop_turn(t->services->loop);
 
 	if (t->looked_turn != turn)
 		agent_registry_refresh(t->services->registry);

@@ -12,8 +12,10 @@ enum { VIRTUAL_START_MS = 1000, NEVER_MS = INT32_MAX };
 
 struct loop {
 	uv_loop_t uv;
-	uv_idle_t idle;      /* active while a kick is queued: keeps libuv from waiting */
-	uv_timer_t timer;    /* runs to the first timer of the heap */
+	uv_idle_t idle;   /* active while a kick is queued: keeps libuv from waiting */
+	uv_timer_t timer; /* runs to the first timer of the heap */
+	uv_check_t check; /* counts the turns; keeps nothing alive */
+	uint64_t turn;
 	struct kick queue;   /* head of the ring */
 	struct timer **heap; /* earliest first */
 	size_t count, cap;
@@ -65,6 +67,16 @@ static void on_idle(uv_idle_t *idle)
 	}
 	if (ring_empty(&loop->queue))
 		uv_idle_stop(&loop->idle);
+}
+
+static void on_turn_over(uv_check_t *check)
+{
+	((struct loop *)check->data)->turn++;
+}
+
+uint64_t loop_turn(const struct loop *loop)
+{
+	return loop->turn;
 }
 
 void loop_kick(struct loop *loop, struct kick *kick)
@@ -197,8 +209,13 @@ struct loop *loop_new(unsigned flags)
 	loop->uv.data = loop;
 	uv_idle_init(&loop->uv, &loop->idle);
 	uv_timer_init(&loop->uv, &loop->timer);
+	uv_check_init(&loop->uv, &loop->check);
+	uv_check_start(&loop->check, on_turn_over);
+	uv_unref((uv_handle_t *)&loop->check);
 	loop->idle.data = loop;
 	loop->timer.data = loop;
+	loop->check.data = loop;
+	loop->turn = 1;
 	ring_init(&loop->queue);
 	loop->is_virtual = flags & LOOP_VIRTUAL_CLOCK;
 	loop->virtual_ms = VIRTUAL_START_MS;
@@ -215,6 +232,7 @@ void loop_free(struct loop *loop)
 		heap_remove(loop, loop->heap[0]);
 	uv_close((uv_handle_t *)&loop->idle, NULL);
 	uv_close((uv_handle_t *)&loop->timer, NULL);
+	uv_close((uv_handle_t *)&loop->check, NULL);
 	uv_run(&loop->uv, UV_RUN_NOWAIT); /* finishes what is closing, ours and the owner's */
 	int left = uv_loop_close(&loop->uv);
 	assert(left == 0);

@@ -12,6 +12,7 @@ int main(void)
 	test_fork();
 	test_report();
 	test_skill_recall();
+	test_life();
 	test_meta();
 	test_tree();
 	test_agent_tool();
