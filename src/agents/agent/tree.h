@@ -163,7 +163,7 @@ struct agent_tree {
 
 	/* its own */
 	struct agent main;
-	struct tool_set pool;  /* all tools of the session, which agents choose from (grant.c) */
+	struct tool_set pool;  /* all tools of the session, which agents choose from (access.c) */
 	size_t pool_own;       /* the first ones; those of servers follow */
 	struct buf hook_notes; /* classifierContext of hooks, the newest last */
 	struct slot_pool slots;

@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "agents/agent/context.h"
-#include "agents/life/grant.h"
+#include "agents/life/access.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/record.h"
@@ -347,8 +347,8 @@ const struct life_step life[] = {
 	{ "cwd", step_cwd, step_leave_cwd },
 	{ "prompt", agent_make_prompt, NULL },
 	{ "servers", agent_join_servers, agent_leave_servers },
-	{ "tools", agent_grant_tools, agent_drop_tools },
-	{ "permission", agent_grant_permission, NULL },
+	{ "tools", agent_choose_tools, agent_drop_tools },
+	{ "permission", agent_make_permission, NULL },
 	{ "query", step_query, step_end_shells },
 	{ "history", agent_find_history, NULL },
 	{ "skills", agent_preload, NULL },

@@ -13,7 +13,7 @@
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
-#include "agents/life/grant.h"
+#include "agents/life/access.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
 #include "defs/policy/endpoints.h"

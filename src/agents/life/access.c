@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * grant.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
+ * access.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
  * from, or a choice from it. */
-#include "agents/life/grant.h"
+#include "agents/life/access.h"
 #include "config/settings/env_switch.h"
 #include "defs/policy/permissions.h"
 #include "mcp/client/selection.h"
@@ -174,7 +174,7 @@ static void find_pool(const struct agent *a, struct tool_set *out)
 		servers_bring_tools(a->tree, a->servers, out);
 }
 
-int agent_grant_tools(struct agent *a, struct err *err)
+int agent_choose_tools(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
@@ -302,7 +302,7 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 }
 
 /* Rules of the settings are there already: agent_tree's owner renews them when settings change. */
-static int grant_main_permission(struct agent *a, struct err *err)
+static int make_main_permission(struct agent *a, struct err *err)
 {
 	const struct services *sv = a->tree->services;
 	struct permission *p = &a->permission;
@@ -318,7 +318,7 @@ static int grant_main_permission(struct agent *a, struct err *err)
 	return 0;
 }
 
-int agent_grant_permission(struct agent *a, struct err *err)
+int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
 	const struct tool_choice *c = &a->choice;
@@ -329,7 +329,7 @@ int agent_grant_permission(struct agent *a, struct err *err)
 	bool memory = agent_memory_places(a, &places);
 
 	if (!a->parent)
-		return grant_main_permission(a, err);
+		return make_main_permission(a, err);
 	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
 			  &(struct permission_birth){
 				  .mode = d ? d->permission_mode : NULL,
