@@ -4,7 +4,7 @@
 #include "lib/json/json_write.h"
 #include "core/store/checkpoint.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/compact.h"
+#include "agents/agent/context.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/skill_wake.h"

@@ -27,3 +27,7 @@ struct head *context_head_like(struct agent *a, const struct head *before);
 struct head *agent_first_head(struct agent *a);
 void agent_renew_head(
 	struct agent *a); /* of the main agent: prompt, model or tools have changed, from the next request on */
+
+/* compact.c: its part in the compaction of its conversation (docs/internals/compact.md) */
+extern const struct compact_owner agent_compact_owner; /* of queries whose data is the agent */
+void agent_drop_compact(struct agent *a); /* the turn is over: what hooks still say about it does not count */

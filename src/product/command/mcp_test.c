@@ -3,7 +3,7 @@
  * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. And `cadre mcp serve`. */
 #include "product/command/command.h"
 #include "defs/policy/mcp_config.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "lib/git/git_head.h"
 #include "product/command/mcp.h"
 

@@ -2,7 +2,7 @@
  * cadre.c - the runtime: loop, registries, options. */
 #include "defs/agentdef/registry.h"
 #include "product/runtime/runtime.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "product/observe/control.h"
 #include "product/observe/debug.h"
 #include "product/observe/trace.h"

@@ -2,7 +2,7 @@
  * answer.c - answers to questions of agents, whichever agent asks: the host's, and those of a permission prompt tool. */
 #include "product/session/session_int.h"
 #include "defs/policy/sources.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/suggest.h"
 #include "config/settings/settings_store.h"

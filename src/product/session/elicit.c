@@ -5,7 +5,7 @@
  *
  * The server is shared, so the question goes to the newest session that has it. */
 #include "product/session/session_int.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "defs/policy/services.h"
 #include "defs/policy/sources.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * server_prompt.c - prompts of MCP servers as commands. */
 #include "product/session/server_prompt.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/result.h"
 

@@ -2,7 +2,7 @@
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "product/session/styles.h"
 #include "product/session/permission_update.h"
 #include "product/session/rewind.h"

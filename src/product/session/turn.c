@@ -17,7 +17,7 @@
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_call.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
 #include "agents/agent/hooks.h"

@@ -8,7 +8,7 @@
 #include "product/session/server_prompt.h"
 #include "defs/policy/plugins.h"
 #include "product/session/schema.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "product/session/styles.h"
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"

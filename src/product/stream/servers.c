@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - requests about the MCP servers of the session. */
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 #include "agents/agent/servers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * servers.c - the MCP servers of a runtime and of its sessions. */
+ * server_pool.c - the MCP servers of a runtime and of its sessions. */
 #include "product/session/session_int.h"
-#include "product/session/servers.h"
+#include "product/session/server_pool.h"
 #include "defs/policy/mcp_config.h"
 #include "agents/agent/servers.h"
 #include "agents/life/access.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * servers.h - the MCP servers of a runtime and of its sessions: the configuration, the pool of connections, and what the main
+ * server_pool.h - the MCP servers of a runtime and of its sessions: the configuration, the pool of connections, and what the main
  * agent has of them. docs/internals/mcp.md. */
 #pragma once
 #include "product/session/session.h"
