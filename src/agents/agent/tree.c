@@ -34,15 +34,16 @@ static void task_free(struct agent_record *record)
 
 void agent_tree_release(struct agent_tree *t)
 {
-	for (struct agent_tree **at = &t->services->trees; *at; at = &(*at)->next)
-		if (*at == t) {
-			*at = t->next;
-			break;
-		}
+	struct agent_tree **at = t->services ? &t->services->trees : NULL; /* NULL: it only has records */
+
+	while (at && *at && *at != t)
+		at = &(*at)->next;
+	if (at && *at)
+		*at = t->next;
 	buf_release(&t->hook_notes);
 	recent_prompts_release(&t->recent_prompts);
 	assert(!t->alive);
-	if (t->services->loop)
+	if (t->services && t->services->loop)
 		timer_stop(t->services->loop, &t->tasks_timer);
 	agent_release(&t->main);
 	tool_set_release(&t->pool);
