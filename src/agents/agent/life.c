@@ -371,7 +371,7 @@ static int step_permission(struct agent *a, struct err *err)
 	const struct tool_choice *c = &a->choice;
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
-	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
+	bool trusted = !d || d->source != SOURCE_PROJECT || a->tree->switches.trusted;
 	bool memory = has_memory(a);
 	struct memory_places places = memory_places(a->tree);
 
@@ -384,7 +384,7 @@ static int step_permission(struct agent *a, struct err *err)
 			  &(struct permission_birth){
 				  .mode = d ? d->permission_mode : NULL,
 				  .mode_invalid = d && d->permission_mode_invalid,
-				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
+				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted,
 				  .can_ask = a->parent->permission.can_ask,
 				  .only = only,
 				  .only_count = only_count,

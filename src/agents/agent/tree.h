@@ -16,7 +16,7 @@ struct hook_set;
 struct async_hook;
 struct worktree_pool;
 struct settings;
-struct skill_registry;
+struct catalog;
 struct state;
 struct task_row;
 
@@ -103,8 +103,8 @@ struct agent_tree {
 	struct store *store;
 	struct state *state; /* NULL: nothing is noted */
 	struct checkpoint
-		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
-	struct agent_registry *registry; /* NULL: no agents can be started */
+		*checkpoint;      /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
+	struct catalog *registry; /* NULL: no agents can be started */
 	const struct tool_kit *kit;
 	const struct tool_set *pool; /* that children choose their tools from; NULL: those of the main agent */
 	struct worktree_pool *worktrees;
@@ -124,12 +124,12 @@ struct agent_tree {
 	const struct hook_policy *hook_policy;
 	const struct json *allowed_models; /* the setting availableModels; NULL: agents and skills may name any */
 	struct {
-		struct skill_registry *registry; /* NULL: there are none */
-		const struct json *overrides;    /* the setting skillOverrides; NULL: none */
-		bool no_commands;                /* they run none */
-		bool fork_in_background;         /* somebody watches: a skill that forks is not waited for */
-		double listing_part;             /* of the model's context that their list may take */
-		int64_t listing_chars;           /* of a description in it */
+		struct catalog *registry;     /* NULL: there are none */
+		const struct json *overrides; /* the setting skillOverrides; NULL: none */
+		bool no_commands;             /* they run none */
+		bool fork_in_background;      /* somebody watches: a skill that forks is not waited for */
+		double listing_part;          /* of the model's context that their list may take */
+		int64_t listing_chars;        /* of a description in it */
 	} skills;
 	const char *session_id, *entrypoint, *config_dir, *project_dir;
 	const char *managed_dir; /* NULL: none */

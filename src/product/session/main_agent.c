@@ -29,7 +29,7 @@ void session_agent_mode(struct cadre_session *s, enum permission_mode *mode)
 	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
 	    wish == PERMISSION_BUBBLE)
 		return;
-	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || s->services->policy.trusted);
+	bool believed = d->source != SOURCE_PLUGIN && (d->source != SOURCE_PROJECT || s->services->policy.trusted);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
 		buf_addf(
 			&s->tree.main.notes,

@@ -21,14 +21,14 @@ static struct str short_name(const struct agent_definition *d)
 }
 
 /* An agent of a plugin may be named without the plugin, as long as only one is meant. */
-static struct agent_definition *find(const struct agent_registry *r, struct str name)
+static struct agent_definition *find(const struct catalog *r, struct str name)
 {
-	const struct agent_entry *e = agent_registry_find(r, name);
+	const struct catalog_entry *e = agent_registry_find(r, name);
 	struct agent_definition *only = NULL;
 
 	for (size_t i = 0; !e && i < r->active_count; i++) {
 		struct agent_definition *d = r->active[i]->definition;
-		if (d->source != AGENT_PLUGIN || !agent_type_same(short_name(d), name))
+		if (d->source != SOURCE_PLUGIN || !agent_type_same(short_name(d), name))
 			continue;
 		if (only)
 			return NULL;
@@ -53,7 +53,7 @@ static struct wish wish_of(struct cadre_session *s)
 	return (struct wish){ plugin, "a plugin's settings name" };
 }
 
-static void add_available(struct buf *out, const struct agent_registry *r)
+static void add_available(struct buf *out, const struct catalog *r)
 {
 	for (size_t i = 0; i < r->active_count; i++)
 		buf_addf(out, "%s%s", i ? ", " : " Available agents: ", r->active[i]->definition->name);
@@ -101,7 +101,7 @@ int session_find_agent(struct cadre_session *s, struct err *err)
 
 	if (!w.name)
 		return 0;
-	agent_registry_refresh(s->tree.registry);
+	catalog_refresh(s->tree.registry);
 	struct agent_definition *d = find(s->tree.registry, str_from(w.name));
 	if (!d)
 		return miss(s, &w, err);

@@ -5,7 +5,7 @@
 #include "product/session/skills.h"
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
@@ -72,13 +72,13 @@ static void put_prompt(void *data, const char *name, const struct mcp_prompt *pr
 
 void session_put_commands(struct json_out *w, const struct cadre_session *s)
 {
-	const struct skill_registry *r = s->tree.skills.registry;
+	const struct catalog *r = s->tree.skills.registry;
 
 	json_open(w, '[');
 	for (size_t i = 0; session_builtin(s, i); i++)
 		put_builtin(w, session_builtin(s, i));
 	for (size_t i = 0; r && i < r->active_count; i++) {
-		const struct skill_entry *e = r->active[i];
+		const struct catalog_entry *e = r->active[i];
 		if (!(skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER))
 			continue;
 		json_open(w, '{');
@@ -388,7 +388,7 @@ static bool tell_hooks(struct expansion *e)
 	json_kcstr(&w, "expansion_type", c->skill ? "slash_command" : "mcp_prompt");
 	json_kcstr(&w, "command_name", c->name);
 	json_kstr(&w, "command_args", c->arguments);
-	json_kcstr(&w, "command_source", c->skill ? skill_source_name(c->skill->source) : "mcp");
+	json_kcstr(&w, "command_source", c->skill ? definition_source_name(c->skill->source) : "mcp");
 	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
@@ -425,7 +425,7 @@ static void add_command(struct expansion *e, const char *name, struct skill *ski
 static bool read_word(struct expansion *e, struct str word)
 {
 	struct agent *a = &e->session->tree.main;
-	const struct skill_entry *k = agent_skill(a, word);
+	const struct catalog_entry *k = agent_skill(a, word);
 	struct str name = without_slash(word);
 
 	if (k && !(agent_skill_views(a, k) & SKILL_FOR_USER))
