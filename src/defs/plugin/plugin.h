@@ -148,3 +148,7 @@ enum plugin_text {
 /* The value of a name as in ${NAME}: CLAUDE_PLUGIN_ROOT, CLAUDE_PLUGIN_DATA, CLAUDE_PROJECT_DIR and, in a configuration,
  * user_config.KEY. NULL: none. Borrowed from the plugin. */
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where);
+
+/* A closer look than loading needs: every component file is read too. Adds what is wrong with the components to the plugin's
+ * errors, what is untidy to its notes. */
+void plugin_validate(struct plugin *p);
