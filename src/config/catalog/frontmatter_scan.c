@@ -16,16 +16,6 @@ struct source_pos {
 
 /* ---- from bytes to text -------------------------------------------------------------------------------------------- */
 
-static struct str from_utf16(struct arena *arena, struct str bytes, enum text_encoding encoding, struct diagnostics *d)
-{
-	AUTO_BUF struct buf out = { 0 };
-	bool exact;
-
-	utf16_decode(bytes, encoding, &out, &exact);
-	diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
-	return arena_str(arena, buf_str(&out));
-}
-
 static struct str repaired(struct arena *arena, struct str text, struct diagnostics *d)
 {
 	AUTO_BUF struct buf out = { 0 };
@@ -60,38 +50,30 @@ static struct str decode_text(struct arena *arena, struct str bytes, struct diag
 	enum text_encoding encoding = text_encoding_of(text, &mark_len);
 
 	text = (struct str){ text.p + mark_len, text.n - mark_len };
-	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE)
-		text = from_utf16(arena, text, encoding, d);
+	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
+		AUTO_BUF struct buf out = { 0 };
+		bool exact;
+		utf16_decode(text, encoding, &out, &exact);
+		diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
+		text = arena_str(arena, buf_str(&out));
+	}
 	if (!utf8_valid(text))
 		text = repaired(arena, text, d);
 	return text.n && memchr(text.p, '\r', text.n) ? with_lf(arena, text) : text;
 }
 
-/* Bytes of the blank character at the start of s, 0 if there is none. */
-static size_t blank_at_start(struct str s)
-{
-	if (s.n && char_in(s.p[0], " \t\n\r\v\f"))
-		return 1;
-	if (str_starts(s, STR("\xc2\xa0")))
-		return 2;
-	return str_starts(s, STR("\xef\xbb\xbf")) ? 3 : 0;
-}
-
-static size_t blank_at_end(struct str s)
-{
-	if (s.n && char_in(s.p[s.n - 1], " \t\n\r\v\f"))
-		return 1;
-	if (str_ends(s, STR("\xc2\xa0")))
-		return 2;
-	return str_ends(s, STR("\xef\xbb\xbf")) ? 3 : 0;
-}
-
 struct str fm_trim(struct str s)
 {
-	for (size_t n; (n = blank_at_start(s)); s.p += n)
-		s.n -= n;
-	for (size_t n; (n = blank_at_end(s));)
-		s.n -= n;
+	static const char *const blanks[] = { " ", "\t", "\n", "\r", "\v", "\f", "\xc2\xa0", "\xef\xbb\xbf" };
+
+	for (size_t i = 0; i < COUNT_OF(blanks);) {
+		struct str blank = str_from(blanks[i++]);
+		bool first = str_starts(s, blank);
+		if (!first && !str_ends(s, blank))
+			continue;
+		s = (struct str){ s.p + (first ? blank.n : 0), s.n - blank.n };
+		i = 0;
+	}
 	return s;
 }
 
@@ -106,20 +88,6 @@ static const char *const prose[] = {
 	"notes", "tip",       "warning",  "result",    "question", "important", "answer",   "response",   "reasoning",
 	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
 };
-
-static bool is_prose(struct str word)
-{
-	for (size_t i = 0; i < COUNT_OF(prose); i++)
-		if (str_is_nocase(word, prose[i]))
-			return true;
-	return false;
-}
-
-static bool is_word_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-	       c == '.';
-}
 
 static struct str skip(struct str s, size_t n)
 {
@@ -146,7 +114,7 @@ static bool take_word(struct str s, struct str *ret_word, struct str *rest)
 
 	if (quote)
 		s = skip(s, 1);
-	while (n < s.n && is_word_char(s.p[n]))
+	while (n < s.n && (((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z') || char_in(s.p[n], "0123456789_-.")))
 		n++;
 	if (!n || s.p[0] == '-' || s.p[0] == '.' || (quote && (n == s.n || s.p[n] != quote)))
 		return false;
@@ -160,7 +128,10 @@ static bool looks_like_key(struct str word, struct str after)
 {
 	bool apart = !after.n || fm_blank(after.p[0]) || str_starts(after, STR("\xc2\xa0"));
 
-	return apart && word.p[0] >= 'a' && word.p[0] <= 'z' && !is_prose(word);
+	for (size_t i = 0; i < COUNT_OF(prose); i++)
+		if (str_is_nocase(word, prose[i]))
+			return false;
+	return apart && word.p[0] >= 'a' && word.p[0] <= 'z';
 }
 
 bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret)
@@ -403,16 +374,6 @@ static struct str without_fence(struct str body)
 	return body;
 }
 
-static void find_body(struct source_pos *place, const struct cursor *after, bool fenced)
-{
-	place->body = after->rest.p ? fm_trim(after->rest) : STR("");
-	place->body_line = after->line;
-	for (const char *p = after->rest.p; p && p < place->body.p; p++)
-		place->body_line += *p == '\n';
-	if (fenced)
-		place->body = without_fence(place->body);
-}
-
 static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 {
 	struct source_pos place = { .body = fm_trim(text) };
@@ -437,7 +398,12 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 	if (!end) /* the run goes to the end of the file */
 		end = text.p + text.n;
 	place.text = dedented(r->arena, (struct str){ from, (size_t)(end - from) });
-	find_body(&place, &after, fenced);
+	place.body = after.rest.p ? fm_trim(after.rest) : STR("");
+	place.body_line = after.line;
+	for (const char *p = after.rest.p; p && p < place.body.p; p++)
+		place.body_line += *p == '\n';
+	if (fenced)
+		place.body = without_fence(place.body);
 	if (c.line > 2 || indent)
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c.line - 1,
 				"the frontmatter does not begin in the first line and column");
@@ -446,32 +412,22 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
-static bool became_field(const struct fm_reader *r, struct str key, unsigned line)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (r->fields[i].line == line && str_eq(r->fields[i].key, key))
-			return true;
-	return false;
-}
-
-static void add_lost(struct frontmatter *fm, struct arena *arena, struct str key, unsigned line)
-{
-	enum { LIMIT = 32 };
-
-	if (!fm->lost)
-		fm->lost = arena_alloc(arena, LIMIT * sizeof *fm->lost);
-	if (fm->lost_count < LIMIT)
-		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(arena, key), line };
-}
-
 /* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can
  * be perfectly good YAML. */
 static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str text, unsigned line)
 {
+	enum { MOST_LOST = 32 };
+
 	for (struct str rest = text; rest.p; line++) {
 		struct str key, at = str_cut(&rest, '\n');
-		if (key_is_restriction(at, r->flags_of, &key) && !became_field(r, key, line))
-			add_lost(fm, r->arena, key, line);
+		bool lost = key_is_restriction(at, r->flags_of, &key);
+		for (size_t i = 0; lost && i < r->count; i++)
+			lost = r->fields[i].line != line || !str_eq(r->fields[i].key, key);
+		if (!lost || fm->lost_count == MOST_LOST)
+			continue;
+		if (!fm->lost)
+			fm->lost = arena_alloc(r->arena, MOST_LOST * sizeof *fm->lost);
+		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(r->arena, key), line };
 	}
 }
 

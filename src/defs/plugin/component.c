@@ -112,37 +112,20 @@ static void add_named(struct manifest *m, const struct kind *kind, const struct 
 		add_found(m, kind, path, value);
 }
 
-static void add_usual(struct manifest *m, const struct kind *kind)
-{
-	const char *path = component_locate(m, kind->place, NULL, kind->key);
-
-	if (path && is_directory(path))
-		add_path(kind->to, path, true);
-	else if (path)
-		add_found(m, kind, path, NULL);
-}
-
 /* What the manifest names stands in place of the usual directory; skills are added to it. */
 static void find_kind(struct manifest *m, const struct kind *kind)
 {
 	const struct json *named = json_get(m->root, kind->key);
 
-	if (!named || kind->skills)
-		add_usual(m, kind);
+	const char *usual = !named || kind->skills ? component_locate(m, kind->place, NULL, kind->key) : NULL;
+	if (usual && is_directory(usual))
+		add_path(kind->to, usual, true);
+	else if (usual)
+		add_found(m, kind, usual, NULL);
 	if (json_is(named, JSON_STRING))
 		add_named(m, kind, named);
 	for (const struct json *v = json_is(named, JSON_ARRAY) ? json_first(named) : NULL; v; v = json_next(named, v))
 		add_named(m, kind, v);
-}
-
-static void find_skills(struct manifest *m)
-{
-	struct plugin *p = m->plugin;
-	const struct kind kind = { "skills", "skills", &p->skills, true };
-
-	find_kind(m, &kind);
-	if (!p->skills.count && !json_get(m->root, "skills") && is_file(path_join(&p->arena, p->root, "SKILL.md")))
-		add_found(m, &kind, p->root, NULL);
 }
 
 /* ---- hooks and MCP servers, in files of their own or in the manifest ----------------------------------------------- */
@@ -155,15 +138,6 @@ struct part_kind {
 	bool bare_allowed; /* a file may be the object itself */
 };
 
-static void add_part(struct plugin_parts *to, const struct plugin_part *part)
-{
-	if (to->count == to->cap) {
-		to->cap = to->cap ? to->cap * 2 : 2;
-		to->list = xrealloc(to->list, to->cap * sizeof *to->list);
-	}
-	to->list[to->count++] = *part;
-}
-
 /* An object {"KEY": {...}}, with a description perhaps, or what should be in it alone. */
 static void add_part_object(struct manifest *m, const struct part_kind *kind, const struct settings_file *file,
 			    const struct json *object)
@@ -172,7 +146,9 @@ static void add_part_object(struct manifest *m, const struct part_kind *kind, co
 	bool bare = kind->bare_allowed || file == m->file;
 
 	if (inner ? json_is(inner, JSON_OBJECT) : bare) {
-		add_part(kind->to, &(struct plugin_part){ file->path, file, inner ? inner : object });
+		struct plugin_parts *to = kind->to;
+		to->list = xrealloc(to->list, (to->count + 1) * sizeof *to->list);
+		to->list[to->count++] = (struct plugin_part){ file->path, file, inner ? inner : object };
 		return;
 	}
 	plugin_complain(m->plugin, kind->fault, file->path, settings_line(file, inner ? inner : object),
@@ -260,7 +236,7 @@ static void find_settings(struct manifest *m)
 		read_setting(m, &file, &f);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+/* ---- all of them ---------------------------------------------------------------------------------------------------- */
 
 /* What a plugin may have and a runtime without a window does not use. */
 static void note_unused(struct manifest *m)
@@ -282,11 +258,14 @@ static void note_unused(struct manifest *m)
 void component_find_all(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
+	const struct kind skills = { "skills", "skills", &p->skills, true };
 
 	find_kind(m, &(struct kind){ "agents", "agents", &p->agents, false });
 	find_kind(m, &(struct kind){ "commands", "commands", &p->commands, false });
 	find_kind(m, &(struct kind){ "outputStyles", "output-styles", &p->styles, false });
-	find_skills(m);
+	find_kind(m, &skills);
+	if (!p->skills.count && !json_get(m->root, "skills") && is_file(path_join(&p->arena, p->root, "SKILL.md")))
+		add_found(m, &skills, p->root, NULL);
 	find_parts(m, &(struct part_kind){ "hooks", "hooks/hooks.json", PLUGIN_BAD_HOOKS, &p->hooks, false });
 	find_parts(m, &(struct part_kind){ "mcpServers", ".mcp.json", PLUGIN_BAD_MCP, &p->mcp, true });
 	find_settings(m);

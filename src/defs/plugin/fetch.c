@@ -181,12 +181,6 @@ static bool npm_is_package(struct str name)
 	return npm_is_part((struct str){ scope.p + 1, scope.n - 1 }) && name.p && npm_is_part(name);
 }
 
-/* What has a slash or a colon could be an address or a path, which npm would take as well. */
-static bool npm_is_version(struct str version)
-{
-	return has_only(version, ".+-^~*<>=| ") && version.p[0] != '-' && version.n <= 100;
-}
-
 int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err)
 {
 	struct npm_source s = { .package = json_cstr(json_get(source, "package"), a),
@@ -195,7 +189,10 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 
 	if (!s.package || !npm_is_package(str_from(s.package)))
 		return err_set(err, ERR_USAGE, "package: expected the name of an npm package");
-	if (json_get(source, "version") && (!s.version || !npm_is_version(str_from(s.version))))
+	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
+	struct str version = str_from(s.version);
+	if (json_get(source, "version") &&
+	    (!has_only(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
 		return err_set(err, ERR_USAGE, "version: expected a version, a range or a tag");
 	struct str address = str_from(s.registry);
 	bool is_registry = str_starts(address, STR("https://")) || str_starts(address, STR("http://127.0.0.1:")) ||

@@ -135,7 +135,7 @@ int record_no_market(const char *plugins_dir, const char *name, struct err *err)
 	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, (struct str){ 0 }, err);
 }
 
-int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err)
+static int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err)
 {
 	const struct str version[] = { STR("version") };
 	const struct str names[] = { STR("plugins"), str_from(entry->id) };
@@ -156,7 +156,7 @@ int record_installed(const char *plugins_dir, const struct installed_plugin *ent
 			  : record_set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);
 }
 
-int record_uninstalled(const char *plugins_dir, const char *id, struct err *err)
+static int record_uninstalled(const char *plugins_dir, const char *id, struct err *err)
 {
 	const struct str names[] = { STR("plugins"), str_from(id) };
 
@@ -176,14 +176,6 @@ int record_trust(const char *plugins_dir, const char *id, const char *root, stru
 
 /* ---- what is installed --------------------------------------------------------------------------------------------- */
 
-/* It becomes the name of a directory. */
-static bool is_directory_name(const char *version)
-{
-	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
-
-	return n && n <= 64 && !version[n] && version[0] != '.';
-}
-
 static const char *choose_version(const struct plugin *p, const struct market_plugin *offer)
 {
 	if (p->version && p->version[0])
@@ -192,17 +184,6 @@ static const char *choose_version(const struct plugin *p, const struct market_pl
 }
 
 /* ---- the entry as a manifest ------------------------------------------------------------------------------------- */
-
-/* Members of an entry that are about the offer, not about the plugin. */
-static bool is_of_offer(const struct json *key)
-{
-	static const char *const names[] = { "source", "strict", "category", "tags" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (json_str_is(key, names[i]))
-			return true;
-	return false;
-}
 
 static int write_manifest(const char *dir, const struct market_plugin *offer, struct err *err)
 {
@@ -215,8 +196,9 @@ static int write_manifest(const char *dir, const struct market_plugin *offer, st
 		return 0;
 	json_open(&w, '{');
 	for (struct json_member m = json_members(offer->entry); m.key; m = json_member_next(offer->entry, m)) {
-		if (is_of_offer(m.key))
-			continue;
+		if (json_str_is(m.key, "source") || json_str_is(m.key, "strict") || json_str_is(m.key, "category") ||
+		    json_str_is(m.key, "tags"))
+			continue; /* about the offer, not about the plugin */
 		json_key_str(&w, json_str(m.key, &a));
 		json_put_raw(&w, json_raw(m.value));
 	}
@@ -239,9 +221,10 @@ static int install_check(const struct plugin *p, const struct install *what, str
 	if (what->offer && strcmp(what->offer->name, p->name) != 0)
 		return err_set(err, ERR_USAGE, "the marketplace offers it as %s, but it calls itself %s",
 			       what->offer->name, p->name);
-	if (!is_directory_name(choose_version(p, what->offer)))
-		return err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory",
-			       choose_version(p, what->offer));
+	const char *version = choose_version(p, what->offer);
+	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
+	if (!n || n > 64 || version[n] || version[0] == '.')
+		return err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory", version);
 	return 0;
 }
 

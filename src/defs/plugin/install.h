@@ -42,8 +42,6 @@ bool plugin_records_trust(const struct plugin_records *r, const char *id, const 
 /* Each changes one entry on disk. */
 int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err);
 int record_no_market(const char *plugins_dir, const char *name, struct err *err);
-int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err);
-int record_uninstalled(const char *plugins_dir, const char *id, struct err *err);
 int record_trust(const char *plugins_dir, const char *id, const char *root,
 		 struct err *err); /* root NULL: not any more */
 

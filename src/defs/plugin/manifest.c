@@ -27,7 +27,8 @@ static unsigned line_of(const struct manifest *m, const struct json *value)
 	return m->file && value ? settings_line(m->file, value) : 0;
 }
 
-void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...)
+/* Fails the plugin with the line of value, "KEY: ..." */
+printf_like(3, 4) static void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...)
 {
 	char text[300];
 	va_list args;
@@ -72,16 +73,6 @@ static const struct json *path_misfit(const struct json *v, enum value_form form
 	return NULL;
 }
 
-static const struct json *text_misfit(const struct json *list)
-{
-	if (!json_is(list, JSON_ARRAY))
-		return list;
-	for (const struct json *e = json_first(list); e; e = json_next(list, e))
-		if (!json_is(e, JSON_STRING))
-			return e;
-	return NULL;
-}
-
 static const struct json *misfit(const struct json *v, enum value_form form)
 {
 	switch (form) {
@@ -90,7 +81,12 @@ static const struct json *misfit(const struct json *v, enum value_form form)
 	case FORM_TEXT:
 		return json_is(v, JSON_STRING) ? NULL : v;
 	case FORM_TEXTS:
-		return text_misfit(v);
+		if (!json_is(v, JSON_ARRAY))
+			return v;
+		for (const struct json *e = json_first(v); e; e = json_next(v, e))
+			if (!json_is(e, JSON_STRING))
+				return e;
+		return NULL;
 	case FORM_BOOL:
 		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? NULL : v;
 	case FORM_OBJECT:
@@ -139,24 +135,6 @@ static void read_author(struct manifest *m, const struct json *author)
 
 /* ---- userConfig -------------------------------------------------------------------------------------------------- */
 
-static const char *const option_types[] = { "string", "number", "boolean", "directory", "file" };
-
-/* It becomes the name of an environment variable. */
-static bool is_option_key(const char *key)
-{
-	size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
-
-	return n && n <= 64 && !key[n] && !(key[0] >= '0' && key[0] <= '9');
-}
-
-static const char *find_type(const struct json *value)
-{
-	for (size_t i = 0; i < COUNT_OF(option_types); i++)
-		if (json_str_is(value, option_types[i]))
-			return option_types[i];
-	return NULL;
-}
-
 static bool read_switch(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key)
 {
 	const struct json *v = json_get(object, key);
@@ -176,29 +154,26 @@ static double read_bound(struct manifest *m, const struct plugin_option *o, cons
 	return json_is(v, JSON_NUMBER) ? json_double(v) : otherwise;
 }
 
-static void read_texts(struct manifest *m, struct plugin_option *o, const struct json *object)
-{
-	static const char *const keys[] = { "title", "description" };
-
-	for (size_t i = 0; i < COUNT_OF(keys); i++) {
-		const struct json *v = json_get(object, keys[i]);
-		if (v && !json_is(v, JSON_STRING))
-			manifest_fail(m, v, "userConfig.%s.%s: expected a text", o->key, keys[i]);
-	}
-	o->title = json_cstr(json_get(object, "title"), &m->plugin->arena);
-}
-
 static void read_option(struct manifest *m, struct plugin_option *o, const struct json *object)
 {
+	static const char *const types[] = { "string", "number", "boolean", "directory", "file" };
+	static const char *const texts[] = { "title", "description" };
 	struct err err = { 0 };
 
-	o->type = find_type(json_get(object, "type"));
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (json_str_is(json_get(object, "type"), types[i]))
+			o->type = types[i];
 	if (!o->type) {
 		manifest_fail(m, object, "userConfig.%s.type: expected string, number, boolean, directory or file",
 			      o->key);
 		return;
 	}
-	read_texts(m, o, object);
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		const struct json *v = json_get(object, texts[i]);
+		if (v && !json_is(v, JSON_STRING))
+			manifest_fail(m, v, "userConfig.%s.%s: expected a text", o->key, texts[i]);
+	}
+	o->title = json_cstr(json_get(object, "title"), &m->plugin->arena);
 	o->required = read_switch(m, o, object, "required");
 	o->sensitive = read_switch(m, o, object, "sensitive");
 	o->multiple = read_switch(m, o, object, "multiple");
@@ -214,8 +189,10 @@ static void read_option_member(struct manifest *m, const struct json_member *mem
 {
 	struct plugin *p = m->plugin;
 	const char *key = json_cstr(member->key, &p->arena);
+	size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
 
-	if (!is_option_key(key)) {
+	/* It becomes the name of an environment variable. */
+	if (!n || n > 64 || key[n] || (key[0] >= '0' && key[0] <= '9')) {
 		manifest_fail(m, member->key, "userConfig: expected names of letters, digits and '_'");
 	} else if (!json_is(member->value, JSON_OBJECT)) {
 		manifest_fail(m, member->value, "userConfig.%s: expected an object", key);
@@ -241,30 +218,22 @@ static void read_options(struct manifest *m, const struct json *map)
 
 /* ---- dependencies ------------------------------------------------------------------------------------------------ */
 
-static bool split_name(struct plugin_dependency *d, struct arena *a, const char *text)
-{
-	const char *at = strchr(text, '@');
-	struct str name = { text, at ? (size_t)(at - text) : strlen(text) };
-
-	if (!plugin_name_is_good(name) || (at && !plugin_name_is_good(str_from(at + 1))))
-		return false;
-	d->name = arena_str(a, name).p;
-	d->marketplace = at ? arena_strdup(a, at + 1) : NULL;
-	return true;
-}
-
 static void read_dependency(struct manifest *m, const struct json *value)
 {
 	struct plugin *p = m->plugin;
 	bool plain = json_is(value, JSON_STRING);
 	const char *name = json_cstr(plain ? value : json_get(value, "name"), &p->arena);
 	const struct json *range = plain ? NULL : json_get(value, "version");
-	struct plugin_dependency d = { .line = settings_line(m->file, value) };
+	const char *at = name ? strchr(name, '@') : NULL;
+	struct str bare = { name, at ? (size_t)(at - name) : name ? strlen(name) : 0 };
 
-	if (!name || !split_name(&d, &p->arena, name)) {
+	if (!plugin_name_is_good(bare) || (at && !plugin_name_is_good(str_from(at + 1)))) {
 		manifest_fail(m, value, "dependencies: expected the name of a plugin, or an object with one");
 		return;
 	}
+	struct plugin_dependency d = { .name = arena_str(&p->arena, bare).p,
+				       .marketplace = at ? arena_strdup(&p->arena, at + 1) : NULL,
+				       .line = settings_line(m->file, value) };
 	d.range = json_cstr(range, &p->arena);
 	if (range && (!d.range || !version_range_is_good(str_from(d.range)))) {
 		manifest_fail(m, range, "dependencies: %s: expected a range of versions, such as ^1.2.0", d.name);
@@ -319,20 +288,15 @@ static const struct field {
 	{ "workflows", FORM_PATHS, NULL },
 };
 
-static const struct field *find_field(struct str key)
-{
-	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		if (str_is(key, fields[i].key))
-			return &fields[i];
-	return NULL;
-}
-
 static void read_field(struct manifest *m, const struct json_member *member)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str key = json_str(member->key, &a);
-	const struct field *f = find_field(key);
+	const struct field *f = NULL;
 
+	for (size_t i = 0; i < COUNT_OF(fields) && !f; i++)
+		if (str_is(key, fields[i].key))
+			f = &fields[i];
 	if (!f) {
 		manifest_note(m, member->key, "%.*s: not known, and without effect", (int)MIN(key.n, 80), key.p);
 		return;
@@ -350,15 +314,6 @@ static void read_field(struct manifest *m, const struct json_member *member)
 	} else if (f->read) {
 		f->read(m, member->value);
 	}
-}
-
-static bool is_kebab(struct str name)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if (!(name.p[i] >= 'a' && name.p[i] <= 'z') && !(name.p[i] >= '0' && name.p[i] <= '9') &&
-		    name.p[i] != '-')
-			return false;
-	return true;
 }
 
 /* Without a manifest the directory's name is the plugin's. */
@@ -384,28 +339,8 @@ static void read_name(struct manifest *m)
 		return;
 	}
 	p->name = name;
-	if (!is_kebab(str_from(name)))
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		manifest_note(m, given, "name: small letters, digits and '-' are usual");
-}
-
-static const char *text_of(struct manifest *m, const char *key)
-{
-	return json_cstr(json_get(m->root, key), &m->plugin->arena);
-}
-
-static void read_fields(struct manifest *m)
-{
-	struct plugin *p = m->plugin;
-
-	for (struct json_member f = json_members(m->root); f.key; f = json_member_next(m->root, f))
-		read_field(m, &f);
-	read_name(m);
-	if (p->state == PLUGIN_FAILED)
-		return;
-	p->version = text_of(m, "version");
-	p->description = text_of(m, "description");
-	p->default_enabled = !json_is(json_get(m->root, "defaultEnabled"), JSON_FALSE);
-	component_find_all(m);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -445,5 +380,13 @@ void manifest_read(struct plugin *p)
 		m.file = plugin_keep_file(p, &file);
 		m.root = m.file->root;
 	}
-	read_fields(&m);
+	for (struct json_member f = json_members(m.root); f.key; f = json_member_next(m.root, f))
+		read_field(&m, &f);
+	read_name(&m);
+	if (p->state == PLUGIN_FAILED)
+		return;
+	p->version = json_cstr(json_get(m.root, "version"), &p->arena);
+	p->description = json_cstr(json_get(m.root, "description"), &p->arena);
+	p->default_enabled = !json_is(json_get(m.root, "defaultEnabled"), JSON_FALSE);
+	component_find_all(&m);
 }

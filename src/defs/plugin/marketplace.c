@@ -25,14 +25,6 @@ static bool is_address(struct str url)
 	return false;
 }
 
-static bool is_commit(struct str sha)
-{
-	for (size_t i = 0; i < sha.n; i++)
-		if (!char_in(sha.p[i], "0123456789abcdefABCDEF"))
-			return false;
-	return sha.n == 40 || sha.n == 64;
-}
-
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
 	struct str repo = json_str(json_get(source, "repo"), a);
@@ -52,7 +44,8 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 			       STR_ARG(json_raw(source)));
 	if (s.ref && (!s.ref[0] || s.ref[0] == '-' || strlen(s.ref) >= 256))
 		return err_set(err, ERR_USAGE, "ref: expected the name of a branch or a tag");
-	if (json_get(source, "sha") && (!s.sha || !is_commit(str_from(s.sha))))
+	size_t digits = s.sha ? strspn(s.sha, "0123456789abcdefABCDEF") : 0;
+	if (json_get(source, "sha") && ((digits != 40 && digits != 64) || s.sha[digits]))
 		return err_set(err, ERR_USAGE, "sha: expected the 40 or 64 hexadecimal digits of a commit");
 	*ret_source = s;
 	return 0;

@@ -65,7 +65,7 @@ struct plugin_part {
 
 struct plugin_parts {
 	struct plugin_part *list;
-	size_t count, cap;
+	size_t count;
 };
 
 struct plugin_dependency {

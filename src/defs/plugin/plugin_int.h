@@ -13,8 +13,6 @@ struct manifest {
 
 /* manifest.c. Finds and reads the manifest; unless that fails, the components follow. */
 void manifest_read(struct plugin *p);
-/* Fails the plugin with the line of value, "KEY: ..." */
-void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...) printf_like(3, 4);
 void manifest_note(struct manifest *m, const struct json *value, const char *fmt, ...) printf_like(3, 4);
 
 /* plugin.c: the user's values for userConfig, pluginConfigs.ID.options of user, flag and managed settings. A project says

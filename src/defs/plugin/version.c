@@ -154,18 +154,13 @@ static enum operator cut_operator(struct str *s)
 	return OP_EQUAL;
 }
 
-static bool is_exact(enum operator op, const struct version *v)
-{
-	return op == OP_EQUAL && v->given == PARTS;
-}
-
 static bool fits_comparison(const struct version *v, enum operator op, const struct version *limit)
 {
 	struct version end = next_after(limit, op == OP_CARET ? caret_parts(limit) : MIN(MAX(limit->given, 1U), 2U));
 
 	if (!limit->given)
 		return op != OP_ABOVE && op != OP_BELOW;
-	if (is_exact(op, limit))
+	if (op == OP_EQUAL && limit->given == PARTS)
 		return compare(v, limit) == 0;
 	if (op == OP_EQUAL)
 		end = next_after(limit, limit->given);
