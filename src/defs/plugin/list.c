@@ -104,23 +104,18 @@ static void load_finish(struct loading *load, struct plugin *p)
 
 /* ---- --plugin-dir ------------------------------------------------------------------------------------------------ */
 
-static int unpack_given(struct loading *load, const struct plugin_given *given, const char **ret_dir, struct err *err)
-{
-	struct arena *a = &load->list->arena;
-	size_t n = strlen(given->path);
-	bool zip = n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip");
-
-	if (given->is_url)
-		return zip_cache_open_url(a, load->spec->plugins_dir, given->path, ret_dir, err);
-	return zip ? zip_cache_open(a, load->spec->plugins_dir, given->path, ret_dir, err) : 0;
-}
-
 static struct plugin *read_given(struct loading *load, const struct plugin_given *given, bool forbidden)
 {
 	const char *dir = given->path;
+	const char *home = load->spec->plugins_dir;
+	size_t n = strlen(dir);
 	struct err err = { 0 };
-	int status = forbidden ? 0 : unpack_given(load, given, &dir, &err);
+	int status = 0;
 
+	if (!forbidden && given->is_url)
+		status = zip_cache_open_url(&load->list->arena, home, given->path, &dir, &err);
+	else if (!forbidden && n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip"))
+		status = zip_cache_open(&load->list->arena, home, given->path, &dir, &err);
 	struct plugin *p = plugin_read(status < 0 ? given->path : dir, PLUGIN_INLINE, "inline");
 	if (status < 0) {
 		p->error_count = 0; /* that a file is no directory is not what is wrong */
@@ -233,18 +228,6 @@ static void load_all_installed(struct loading *load)
 
 /* ---- skills directories ------------------------------------------------------------------------------------------ */
 
-static void load_skill_plugin(struct loading *load, const struct plugin_skills_dir *place, const char *dir)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (!file_exists(path_join(&a, dir, ".claude-plugin/plugin.json")))
-		return;
-	struct plugin *p = plugin_read(dir, PLUGIN_SKILLS_DIR, "skills-dir");
-	if (place->needs_trust && !(load->spec->trust && trust_has(load->spec->trust, place->needs_trust)))
-		plugin_disable(p, "its folder is not trusted (`cadre trust` records consent)");
-	load_finish(load, p);
-}
-
 static int is_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
@@ -257,8 +240,14 @@ static void load_skills_dir(struct loading *load, const struct plugin_skills_dir
 	int count = scandir(place->path, &names, is_visible, alphasort);
 
 	for (int i = 0; i < count; i++) {
-		load_skill_plugin(load, place, path_join(&a, place->path, names[i]->d_name));
+		const char *dir = path_join(&a, place->path, names[i]->d_name);
 		free(names[i]);
+		if (!file_exists(path_join(&a, dir, ".claude-plugin/plugin.json")))
+			continue;
+		struct plugin *p = plugin_read(dir, PLUGIN_SKILLS_DIR, "skills-dir");
+		if (place->needs_trust && !(load->spec->trust && trust_has(load->spec->trust, place->needs_trust)))
+			plugin_disable(p, "its folder is not trusted (`cadre trust` records consent)");
+		load_finish(load, p);
 	}
 	if (count >= 0)
 		free(names);

@@ -174,29 +174,21 @@ const char *plugin_value(const struct plugin *p, struct str name, enum plugin_te
 
 /* ---- the user's options -------------------------------------------------------------------------------------------- */
 
-static bool option_fits(const struct plugin_option *o, const struct json *v)
+static int option_check_one(const struct plugin_option *o, const struct json *v, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (!strcmp(o->type, "boolean"))
-		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE);
-	if (!strcmp(o->type, "number"))
-		return json_is(v, JSON_NUMBER) && json_double(v) >= o->least && json_double(v) <= o->most;
-	return json_cstr(v, &a) != NULL; /* a NUL cannot be in an environment */
-}
-
-static int option_check_one(const struct plugin_option *o, const struct json *v, struct err *err)
-{
-	if (option_fits(o, v))
-		return 0;
-	if (strcmp(o->type, "number") != 0)
-		return err_set(err, ERR_USAGE, "expected a %s",
-			       strcmp(o->type, "boolean") != 0 ? "text" : "boolean: true or false");
-	if (json_is(v, JSON_NUMBER) && json_double(v) < o->least)
+		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE)
+			       ? 0
+			       : err_set(err, ERR_USAGE, "expected a boolean: true or false");
+	if (strcmp(o->type, "number") != 0) /* a NUL cannot be in an environment */
+		return json_cstr(v, &a) ? 0 : err_set(err, ERR_USAGE, "expected a text");
+	if (!json_is(v, JSON_NUMBER))
+		return err_set(err, ERR_USAGE, "expected a number");
+	if (json_double(v) < o->least)
 		return err_set(err, ERR_USAGE, "expected a number, at least %g", o->least);
-	if (json_is(v, JSON_NUMBER))
-		return err_set(err, ERR_USAGE, "expected a number, at most %g", o->most);
-	return err_set(err, ERR_USAGE, "expected a number");
+	return json_double(v) <= o->most ? 0 : err_set(err, ERR_USAGE, "expected a number, at most %g", o->most);
 }
 
 int plugin_option_check(const struct plugin_option *o, const struct json *value, struct err *err)
