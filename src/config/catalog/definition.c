@@ -81,14 +81,6 @@ const char *definition_text(struct definition_reader *r, const struct json *valu
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-const struct definition_field *definition_field_find(const struct definition_format *format, struct str key)
-{
-	for (const struct definition_field *f = format->fields; f->name; f++)
-		if (frontmatter_key_is(key, f->name, f->aliases))
-			return f;
-	return NULL;
-}
-
 void definition_read_begin(struct definition_reader *r, struct definition *d, const struct definition_format *format)
 {
 	*r = (struct definition_reader){ .d = d, .format = format, .diagnostics = { .arena = &d->arena } };
@@ -159,10 +151,10 @@ void definition_read_markdown(struct definition_reader *r, struct str text, stru
 {
 	struct frontmatter *fm = ret;
 
-	frontmatter_read(fm, &r->scratch, text, r->format->flags_of, &r->diagnostics);
+	frontmatter_read(fm, &r->scratch, text, r->format->fields, &r->diagnostics);
 	const struct definition_field **known = arena_alloc(&r->scratch, fm->field_count * sizeof *known);
 	for (size_t i = 0; i < fm->field_count; i++)
-		known[i] = definition_field_find(r->format, fm->fields[i].key);
+		known[i] = definition_field_find(r->format->fields, fm->fields[i].key);
 	for (size_t i = 0; i < fm->field_count; i++) {
 		r->line = fm->fields[i].line;
 		if (!known[i])

@@ -67,23 +67,11 @@ struct definition_reader {
 	struct arena scratch; /* released with the reader */
 };
 
-/* A row of a kind's table. at: the member of the definition that the row names. */
-struct definition_field {
-	const char *name;
-	const char *aliases[FRONTMATTER_ALIASES];
-	unsigned flags;                                                                /* enum frontmatter_flags */
-	void (*read)(struct definition_reader *r, const struct json *value, void *at); /* NULL: known, without effect */
-	size_t offset;
-};
-
 struct definition_format {
 	const char *noun;                      /* "agent" */
 	const struct definition_field *fields; /* ends with a row without a name */
-	frontmatter_key_fn *flags_of;          /* of this table */
 	bool terse;                            /* no notes about aliases and about fields without effect */
 };
-
-const struct definition_field *definition_field_find(const struct definition_format *format, struct str key);
 
 /* d is kept, not owned. Between both calls the reader collects diagnostics; definition_read_end() gives them to d. */
 void definition_read_begin(struct definition_reader *r, struct definition *d, const struct definition_format *format);

@@ -217,18 +217,6 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 			"%s: its list is not YAML; each line was taken as it stands", f->key.p);
 }
 
-/* A restriction is taken by its word only if all of it stands on its own line and nothing was opened there. */
-static bool is_doubtful(struct str value)
-{
-	struct str s = fm_trim(value);
-
-	if (!s.n)
-		return false;
-	if (memchr(s.p, '\n', s.n) || char_in(s.p[0], "{|>&?"))
-		return true;
-	return s.p[0] == '[' && s.p[s.n - 1] != ']';
-}
-
 /* Fields such as model are words of one line; prose that follows them belongs to something else. */
 static struct str one_line(struct fm_reader *r, const struct chunk *c, struct str value)
 {
@@ -254,7 +242,10 @@ static void read_as_words(struct fm_reader *r, const struct chunk *c)
 	json_put_str(&w, fm_trim(buf_str(&words)));
 	f->json = arena_str(r->arena, buf_str(&r->json));
 	f->literal = true;
-	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && is_doubtful(value);
+	/* A restriction is taken by its word only if all of it stands on its own line and nothing was opened there. */
+	struct str s = fm_trim(value);
+	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && s.n &&
+		      (memchr(s.p, '\n', s.n) || char_in(s.p[0], "{|>&?") || (s.p[0] == '[' && s.p[s.n - 1] != ']'));
 	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
 			"%s: its value is not YAML and was taken as it stands", f->key.p);
 }
@@ -286,7 +277,7 @@ void fm_recover(struct fm_reader *r, struct str text, unsigned line)
 	for (; rest.p; line++) {
 		struct str at = str_cut(&rest, '\n');
 		struct fm_key key;
-		if (fm_key(at, r->flags_of, &key) && (key.flags || !open_examples)) {
+		if (fm_key(at, r->known, &key) && (key.flags || !open_examples)) {
 			if (c.line)
 				read_chunk(r, &c);
 			c = (struct chunk){ key, at, line };

@@ -123,32 +123,26 @@ static bool take_word(struct str s, struct str *ret_word, struct str *rest)
 	return true;
 }
 
-/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
-static bool looks_like_key(struct str word, struct str after)
-{
-	bool apart = !after.n || fm_blank(after.p[0]) || str_starts(after, STR("\xc2\xa0"));
-
-	for (size_t i = 0; i < COUNT_OF(prose); i++)
-		if (str_is_nocase(word, prose[i]))
-			return false;
-	return apart && word.p[0] >= 'a' && word.p[0] <= 'z';
-}
-
-bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret)
+bool fm_key(struct str line, const struct definition_field *known, struct fm_key *ret)
 {
 	struct str word, rest;
 
 	if (!take_word(line, &word, &rest) || !rest.n || rest.p[0] != ':')
 		return false;
 	rest = skip(rest, 1);
-	unsigned flags = flags_of(word);
-	if (!flags && !looks_like_key(word, rest))
+	unsigned flags = fm_flags(known, word);
+	/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
+	bool apart = !rest.n || fm_blank(rest.p[0]) || str_starts(rest, STR("\xc2\xa0"));
+	if (!flags && (!apart || word.p[0] < 'a' || word.p[0] > 'z'))
 		return false;
+	for (size_t i = 0; !flags && i < COUNT_OF(prose); i++)
+		if (str_is_nocase(word, prose[i]))
+			return false;
 	*ret = (struct fm_key){ word, flags, skip_blanks(rest) };
 	return true;
 }
 
-static bool key_is_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *ret_key)
+static bool key_is_restriction(struct str line, const struct definition_field *known, struct str *ret_key)
 {
 	bool explicit = line.n > 1 && line.p[0] == '?' && fm_blank(line.p[1]);
 	struct str word, rest;
@@ -158,7 +152,7 @@ static bool key_is_restriction(struct str line, frontmatter_key_fn *flags_of, st
 	if (!take_word(line, &word, &rest) || !(rest.n ? rest.p[0] == ':' : explicit))
 		return false;
 	*ret_key = word;
-	return flags_of(word) & FRONTMATTER_RESTRICTION;
+	return fm_flags(known, word) & FRONTMATTER_RESTRICTION;
 }
 
 /* ---- where it begins and ends -------------------------------------------------------------------------------------- */
@@ -265,7 +259,7 @@ static bool find_open(struct cursor *c, bool *ret_fenced, size_t *ret_indent)
 }
 
 struct look {
-	frontmatter_key_fn *flags_of;
+	const struct definition_field *known;
 	bool any_key;
 	bool after_blank;
 };
@@ -283,14 +277,14 @@ static bool looks_tidy(struct look *look, struct str line)
 		return !after_blank;
 	if (look->any_key && (fm_blank(line.p[0]) || str_starts(line, STR("- "))))
 		return true;
-	look->any_key = fm_key(line, look->flags_of, &key) || look->any_key;
-	return fm_key(line, look->flags_of, &key);
+	look->any_key = fm_key(line, look->known, &key) || look->any_key;
+	return fm_key(line, look->known, &key);
 }
 
 /* Behind four dashes: do more keys follow, up to a proper close? Then the dashes were an ornament between keys. */
-static bool keys_go_on(struct cursor at, size_t indent, frontmatter_key_fn *flags_of)
+static bool keys_go_on(struct cursor at, size_t indent, const struct definition_field *known)
 {
-	struct look look = { .flags_of = flags_of };
+	struct look look = { .known = known };
 
 	while (at.rest.p) {
 		struct str line = unindented(next_line(&at), indent);
@@ -303,25 +297,25 @@ static bool keys_go_on(struct cursor at, size_t indent, frontmatter_key_fn *flag
 }
 
 /* Leaves *c behind the closing line and gives the end of the text before it; NULL if nothing closes. */
-static const char *find_close(struct cursor *c, size_t indent, frontmatter_key_fn *flags_of)
+static const char *find_close(struct cursor *c, size_t indent, const struct definition_field *known)
 {
-	struct look look = { .flags_of = flags_of };
+	struct look look = { .known = known };
 	bool tidy = true;
 
 	while (c->rest.p) {
 		struct str whole = next_line(c), line = unindented(whole, indent);
 		if (is_close(line))
 			return whole.p;
-		if (dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, flags_of))
+		if (dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, known))
 			return whole.p;
 		tidy = tidy && looks_tidy(&look, line);
 	}
 	return NULL;
 }
 
-static const char *find_run(struct cursor *c, size_t indent, frontmatter_key_fn *flags_of)
+static const char *find_run(struct cursor *c, size_t indent, const struct definition_field *known)
 {
-	struct look look = { .flags_of = flags_of };
+	struct look look = { .known = known };
 	struct cursor end = *c;
 
 	for (struct cursor at = *c; at.rest.p;) {
@@ -385,13 +379,13 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 		return place;
 	const char *from = c.rest.p ? c.rest.p : text.p + text.n;
 	struct cursor after = c;
-	const char *end = find_close(&after, indent, r->flags_of);
+	const char *end = find_close(&after, indent, r->known);
 	place.found = true;
 	place.line = c.line;
 	place.closed = end != NULL;
 	if (!end) {
 		after = c;
-		end = find_run(&after, indent, r->flags_of);
+		end = find_run(&after, indent, r->known);
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
 				"the frontmatter is never closed with ---; the lines that look like keys were taken");
 	}
@@ -420,7 +414,7 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 
 	for (struct str rest = text; rest.p; line++) {
 		struct str key, at = str_cut(&rest, '\n');
-		bool lost = key_is_restriction(at, r->flags_of, &key);
+		bool lost = key_is_restriction(at, r->known, &key);
 		for (size_t i = 0; lost && i < r->count; i++)
 			lost = r->fields[i].line != line || !str_eq(r->fields[i].key, key);
 		if (!lost || fm->lost_count == MOST_LOST)
@@ -429,17 +423,6 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 			fm->lost = arena_alloc(r->arena, MOST_LOST * sizeof *fm->lost);
 		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(r->arena, key), line };
 	}
-}
-
-/* A mapping in braces has no lines that recovery could go by. */
-static bool is_in_braces(struct str text)
-{
-	while (text.p) {
-		struct str line = str_trim(str_cut(&text, '\n'));
-		if (line.n && line.p[0] != '#')
-			return line.p[0] == '{';
-	}
-	return false;
 }
 
 static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struct source_pos *place)
@@ -453,7 +436,11 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 	}
 	if (fm_yaml(r, place->text, place->line, &why))
 		return;
-	if (is_in_braces(place->text)) {
+	/* A mapping in braces has no lines that recovery could use. */
+	struct str rest = place->text, line = { 0 };
+	while (rest.p && (!line.n || line.p[0] == '#'))
+		line = str_trim(str_cut(&rest, '\n'));
+	if (line.n && line.p[0] == '{') {
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, why.line, "the frontmatter is not YAML: %s",
 				why.what);
 		return;
@@ -463,10 +450,10 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 	fm_recover(r, place->text, place->line);
 }
 
-void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
-		      struct diagnostics *diagnostics)
+void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes,
+		      const struct definition_field *fields, struct diagnostics *diagnostics)
 {
-	struct fm_reader r = { .arena = arena, .flags_of = flags_of, .diagnostics = diagnostics };
+	struct fm_reader r = { .arena = arena, .known = fields, .diagnostics = diagnostics };
 	struct source_pos place = find_frontmatter(&r, decode_text(arena, bytes, diagnostics));
 
 	*ret = (struct frontmatter){ .found = place.found, .body = place.body };
@@ -483,16 +470,25 @@ void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str b
 
 /* ---- for tables of fields ------------------------------------------------------------------------------------------ */
 
-bool frontmatter_key_is(struct str key, const char *name, const char *const aliases[FRONTMATTER_ALIASES])
+const struct definition_field *definition_field_find(const struct definition_field *fields, struct str key)
 {
-	if (!key.n || (key.p[0] | 0x20) != (name[0] | 0x20))
-		return false;
-	if (str_is_nocase(key, name))
-		return true;
-	for (size_t i = 0; i < FRONTMATTER_ALIASES && aliases[i]; i++)
-		if (str_is_nocase(key, aliases[i]))
-			return true;
-	return false;
+	for (const struct definition_field *f = fields; key.n && f->name; f++) {
+		if ((key.p[0] | 0x20) != (f->name[0] | 0x20))
+			continue;
+		if (str_is_nocase(key, f->name))
+			return f;
+		for (size_t i = 0; i < FRONTMATTER_ALIASES && f->aliases[i]; i++)
+			if (str_is_nocase(key, f->aliases[i]))
+				return f;
+	}
+	return NULL;
+}
+
+unsigned fm_flags(const struct definition_field *known, struct str key)
+{
+	const struct definition_field *f = known ? definition_field_find(known, key) : NULL;
+
+	return f ? f->flags : known ? 0 : FRONTMATTER_KNOWN;
 }
 
 const char *frontmatter_text(const struct json *value, struct arena *arena, struct arena *scratch)

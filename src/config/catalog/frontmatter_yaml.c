@@ -196,7 +196,7 @@ static bool read_field(struct yaml *y)
 	place(y, &y->event.start_mark);
 	struct frontmatter_field *f = fm_add(y->r, scalar(&y->event), y->line);
 	size_t key_end = place(y, &y->event.end_mark);
-	unsigned flags = y->r->flags_of(f->key);
+	unsigned flags = fm_flags(y->r->known, f->key);
 
 	buf_clear(&y->r->json);
 	struct json_out w = json_out(&y->r->json);

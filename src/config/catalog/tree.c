@@ -123,28 +123,21 @@ static void walk_entry(struct walker *w, const struct entry *e, int dir, const c
 			       depth + 1);
 }
 
-static bool is_entered(struct walker *w, int dir)
-{
-	struct stat st;
-	char key[64];
-
-	if (fstat(dir, &st) < 0)
-		return true;
-	snprintf(key, sizeof key, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
-	return map_set(&w->entered, str_from(key), w);
-}
-
 static void walk_directory(struct walker *w, const char *path, const char *below, unsigned depth)
 {
 	CLEANUP(listing_release) struct listing l = { 0 };
 	DIR *dir = opendir(path);
+	struct stat st = { 0 };
+	char key[64];
 
 	if (!dir) {
 		if (errno != ENOENT && errno != ENOTDIR)
 			w->walk->on_problem(w->walk->data, path, strerror(errno));
 		return;
 	}
-	if (!is_entered(w, dirfd(dir))) {
+	bool known = fstat(dirfd(dir), &st) < 0;
+	snprintf(key, sizeof key, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	if (!known && !map_set(&w->entered, str_from(key), w)) {
 		for (const struct dirent *e; (e = readdir(dir));)
 			add_entry(&l, dirfd(dir), e);
 		if (l.count)

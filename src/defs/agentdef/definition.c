@@ -513,14 +513,7 @@ static const struct definition_field fields[] = {
 	{ 0 },
 };
 
-static unsigned field_flags(struct str key)
-{
-	const struct definition_field *f = definition_field_find(&agent_format, key);
-
-	return f ? f->flags : 0;
-}
-
-const struct definition_format agent_format = { .noun = "agent", .fields = fields, .flags_of = field_flags };
+const struct definition_format agent_format = { .noun = "agent", .fields = fields };
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
@@ -560,7 +553,7 @@ struct agent_definition *agent_from_json(enum definition_source source, const ch
 		definition_refuse(&r, "must be an object with description and prompt");
 	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
 		struct str key = json_str(m.key, &r.scratch);
-		const struct definition_field *f = definition_field_find(&agent_format, key);
+		const struct definition_field *f = definition_field_find(fields, key);
 		if (str_is(key, "prompt")) {
 			struct str text = str_trim(json_str(m.value, &r.scratch));
 			d->prompt = text.n ? arena_dup(&d->arena, text.p, text.n) : NULL;

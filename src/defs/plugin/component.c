@@ -309,12 +309,6 @@ static void check_servers(struct plugin *p, const struct plugin_part *part)
 
 /* ---- checking: files with a head ------------------------------------------------------------------------------------------- */
 
-static unsigned any_key(struct str key)
-{
-	(void)key;
-	return FRONTMATTER_KNOWN;
-}
-
 static void check_file(struct plugin *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -327,7 +321,7 @@ static void check_file(struct plugin *p, const char *path)
 		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, 0, "%s", err.text);
 		return;
 	}
-	frontmatter_read(&head, &a, buf_str(&text), any_key, &found);
+	frontmatter_read(&head, &a, buf_str(&text), NULL, &found);
 	for (size_t i = 0; i < found.count; i++) {
 		if (found.list[i].level != DIAGNOSTIC_ERROR && !head.recovered)
 			continue;

@@ -24,47 +24,31 @@ enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };
 
 /* ---- libarchive -------------------------------------------------------------------------------------------------- */
 
-struct libarchive {
-	__typeof__(archive_read_new) *read_new;
-	__typeof__(archive_read_free) *read_free;
-	__typeof__(archive_read_support_filter_gzip) *support_gzip;
-	__typeof__(archive_read_support_format_tar) *support_tar;
-	__typeof__(archive_read_support_format_zip_seekable) *support_zip;
-	__typeof__(archive_read_open_memory) *open_memory;
-	__typeof__(archive_read_next_header) *next_header;
-	__typeof__(archive_read_data) *read_data;
-	__typeof__(archive_filter_bytes) *filter_bytes;
-	__typeof__(archive_format_name) *format_name;
-	__typeof__(archive_error_string) *error_string;
-	__typeof__(archive_entry_pathname) *pathname;
-	__typeof__(archive_entry_hardlink) *hardlink;
-	__typeof__(archive_entry_mode) *mode;
-	__typeof__(archive_entry_size) *size;
-	__typeof__(archive_entry_is_encrypted) *is_encrypted;
-};
+/* What is used of it: function, member */
+#define LIBARCHIVE(X)                                            \
+	X(archive_read_new, read_new)                            \
+	X(archive_read_free, read_free)                          \
+	X(archive_read_support_filter_gzip, support_gzip)        \
+	X(archive_read_support_format_tar, support_tar)          \
+	X(archive_read_support_format_zip_seekable, support_zip) \
+	X(archive_read_open_memory, open_memory)                 \
+	X(archive_read_next_header, next_header)                 \
+	X(archive_read_data, read_data)                          \
+	X(archive_filter_bytes, filter_bytes)                    \
+	X(archive_format_name, format_name)                      \
+	X(archive_error_string, error_string)                    \
+	X(archive_entry_pathname, pathname)                      \
+	X(archive_entry_hardlink, hardlink)                      \
+	X(archive_entry_mode, mode)                              \
+	X(archive_entry_size, size)                              \
+	X(archive_entry_is_encrypted, is_encrypted)
+#define MEMBER(name, member) __typeof__(name) *member;
+#define SYMBOL(name, member) { #name, offsetof(struct libarchive, member) },
 
-#define SYMBOL(name, member)                                \
-	{                                                   \
-#name, offsetof(struct libarchive, member), \
-	}
-static const struct library_symbol symbols[] = {
-	SYMBOL(archive_read_new, read_new),
-	SYMBOL(archive_read_free, read_free),
-	SYMBOL(archive_read_support_filter_gzip, support_gzip),
-	SYMBOL(archive_read_support_format_tar, support_tar),
-	SYMBOL(archive_read_support_format_zip_seekable, support_zip),
-	SYMBOL(archive_read_open_memory, open_memory),
-	SYMBOL(archive_read_next_header, next_header),
-	SYMBOL(archive_read_data, read_data),
-	SYMBOL(archive_filter_bytes, filter_bytes),
-	SYMBOL(archive_format_name, format_name),
-	SYMBOL(archive_error_string, error_string),
-	SYMBOL(archive_entry_pathname, pathname),
-	SYMBOL(archive_entry_hardlink, hardlink),
-	SYMBOL(archive_entry_mode, mode),
-	SYMBOL(archive_entry_size, size),
-	SYMBOL(archive_entry_is_encrypted, is_encrypted),
+struct libarchive {
+	LIBARCHIVE(MEMBER)
 };
+static const struct library_symbol symbols[] = { LIBARCHIVE(SYMBOL) };
 static const char *const files[] = { "libarchive.so.13", NULL };
 static const struct library library = { files, "libarchive13", symbols, COUNT_OF(symbols) };
 

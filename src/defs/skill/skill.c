@@ -244,17 +244,7 @@ static const struct definition_field fields[] = {
 	{ 0 },
 };
 
-static unsigned field_flags(struct str key);
-static const struct definition_format format = {
-	.noun = "skill", .fields = fields, .flags_of = field_flags, .terse = true
-};
-
-static unsigned field_flags(struct str key)
-{
-	const struct definition_field *f = definition_field_find(&format, key);
-
-	return f ? f->flags : 0;
-}
+static const struct definition_format format = { .noun = "skill", .fields = fields, .terse = true };
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 

@@ -51,17 +51,7 @@ static const struct definition_field style_fields[] = {
 	{ 0 },
 };
 
-static unsigned style_field_flags(struct str key);
-static const struct definition_format style_format = {
-	.noun = "output style", .fields = style_fields, .flags_of = style_field_flags, .terse = true
-};
-
-static unsigned style_field_flags(struct str key)
-{
-	const struct definition_field *f = definition_field_find(&style_format, key);
-
-	return f ? f->flags : 0;
-}
+static const struct definition_format style_format = { .noun = "output style", .fields = style_fields, .terse = true };
 
 static struct definition *parse_style(const struct catalog_place *place, const struct tree_file *file, struct str text,
 				      struct err *err)

@@ -212,7 +212,7 @@ TEST(aliases_begin_with_the_letter_of_their_field)
 {
 	for (const struct definition_field *f = agent_format.fields; f->name; f++)
 		for (size_t i = 0; i < COUNT_OF(f->aliases) && f->aliases[i]; i++)
-			CHECK(definition_field_find(&agent_format, str_from(f->aliases[i])) == f);
+			CHECK(definition_field_find(agent_format.fields, str_from(f->aliases[i])) == f);
 }
 
 TEST(keys_without_a_meaning_are_said)

@@ -35,15 +35,7 @@ static const struct definition_field fields[] = {
 	{ 0 },
 };
 
-static unsigned flags_of(struct str key);
-static const struct definition_format format = { .noun = "note", .fields = fields, .flags_of = flags_of };
-
-static unsigned flags_of(struct str key)
-{
-	const struct definition_field *f = definition_field_find(&format, key);
-
-	return f ? f->flags : 0;
-}
+static const struct definition_format format = { .noun = "note", .fields = fields };
 
 static struct definition *parse_note(const struct catalog_place *place, const struct tree_file *file, struct str text,
 				     struct err *err)
