@@ -20,20 +20,16 @@ struct skill_use {
 
 /* ---- which there are --------------------------------------------------------------------------------------------- */
 
-/* For all calls that come in one turn of the loop the disk is looked at once. */
-static struct catalog *look(struct agent_tree *t)
+/* NULL: there are none. */
+static struct catalog *refreshed_skills(struct agent_tree *t)
 {
-	uint64_t turn = loop_now_ms(t->loop) + 1;
-
-	if (t->skills.registry && t->skills_looked != turn)
-		catalog_refresh(t->skills.registry);
-	t->skills_looked = turn;
+	catalog_refresh_once(t->skills.registry, t->loop);
 	return t->skills.registry;
 }
 
 const struct catalog_entry *agent_skill(struct agent *a, struct str name)
 {
-	const struct catalog *r = look(a->tree);
+	const struct catalog *r = refreshed_skills(a->tree);
 
 	return r ? skill_registry_find(r, name) : NULL;
 }
@@ -111,7 +107,7 @@ static bool write_list(struct agent *a, const struct catalog *r, struct buf *out
 void agent_list_skills(struct agent *a, struct buf *out)
 {
 	AUTO_BUF struct buf list = { 0 };
-	const struct catalog *r = tool_set_find(&a->tools, STR("Skill")) ? look(a->tree) : NULL;
+	const struct catalog *r = tool_set_find(&a->tools, STR("Skill")) ? refreshed_skills(a->tree) : NULL;
 	bool was_told = a->skills_listed;
 
 	if (!r || a->skills_listed == r->generation + 1 || !write_list(a, r, &list))
@@ -145,8 +141,8 @@ void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct c
 
 void agent_tree_reload_skills(struct agent_tree *t)
 {
-	t->skills_looked = 0;
-	(void)look(t);
+	if (t->skills.registry)
+		catalog_refresh(t->skills.registry);
 }
 
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */

@@ -177,7 +177,6 @@ struct agent_tree {
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
 	bool tasks_changed;       /* since then */
 	bool closing;             /* children are suspended, not ended */
-	uint64_t looked_turn;     /* of the loop, when the registry last looked at the disk; 0: never */
 	struct tree_instructions {
 		bool collected;
 		struct segment *text; /* owned; NULL: there are none */
@@ -190,7 +189,6 @@ struct agent_tree {
 		struct hook_set *set;
 	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
 	size_t skill_hook_count;
-	uint64_t skills_looked;         /* as looked_turn */
 	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (hooks.h) */
 	struct denial *denials;
 	size_t denial_count;

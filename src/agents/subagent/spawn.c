@@ -58,22 +58,12 @@ static bool may_fork(const struct agent *parent, struct buf *why)
 	return !why->n;
 }
 
-/* The calls of one answer come in few turns of the loop: for all that come in one the disk is looked at once. */
-static void look_again(struct agent_tree *t)
-{
-	uint64_t turn = loop_now_ms(t->loop) + 1;
-
-	if (t->looked_turn != turn)
-		catalog_refresh(t->registry);
-	t->looked_turn = turn;
-}
-
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why)
 {
 	struct catalog *r = parent->tree->registry;
 	struct err err = { 0 };
 
-	look_again(parent->tree);
+	catalog_refresh_once(r, parent->tree->loop);
 	struct agent_definition *d = agent_registry_get(r, str_from(type ? type : general_purpose), &err);
 	if (!d && err.kind == ERR_DENIED) {
 		buf_addstr(why, err.text);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <time.h>
 #include "lib/io/file.h"
+#include "lib/io/loop.h"
 
 enum { SETTLE_MS = 100, MOST_INODE_KEY = 128 };
 
@@ -368,6 +369,16 @@ void catalog_refresh(struct catalog *c)
 	view_release(c);
 	view_build(c);
 	c->generation++;
+}
+
+void catalog_refresh_once(struct catalog *c, struct loop *loop)
+{
+	uint64_t turn = loop_now_ms(loop) + 1;
+
+	if (!c || c->looked_turn == turn)
+		return;
+	c->looked_turn = turn;
+	catalog_refresh(c);
 }
 
 static const char *copy_text(struct arena *a, const char *text)

@@ -200,6 +200,7 @@ struct catalog {
 	struct map inodes;              /* of this scan: see `once` */
 	struct buf text;                /* of the file that is being read */
 	bool changed;
+	uint64_t looked_turn; /* of the loop, when catalog_refresh_once() looked last; 0: never */
 };
 
 /* Copies the sources. -ERR_USAGE if a place of the kind's own (PLACE_OWN) cannot be read; later it is among the failures and
@@ -208,3 +209,6 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 		struct err *err);
 void catalog_free(struct catalog *c);
 void catalog_refresh(struct catalog *c);
+/* For lookups that come in one turn of the loop the disk is looked at once. c may be NULL. */
+struct loop;
+void catalog_refresh_once(struct catalog *c, struct loop *loop);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "config/catalog/catalog.h"
 #include "lib/io/file.h"
+#include "lib/io/loop.h"
 #include "unit.h"
 
 /* ---- notes: files with a name, a colour and a limit --------------------------------------------------------------- */
@@ -304,6 +305,32 @@ TEST(the_users_own_directory_is_not_a_project)
 	CHECK_INT(s.catalog->all[0].item->source, SOURCE_USER);
 }
 
+static void on_timer(struct timer *timer)
+{
+	(void)timer;
+}
+
+TEST(in_one_turn_of_the_loop_the_disk_is_looked_at_once)
+{
+	AUTO_STAGE struct stage s = { 0 };
+	struct loop *loop = loop_new(0);
+	struct timer timer = { .fire = on_timer };
+	folder_make(s.dir);
+	CHECK_INT(stage_open(&s, &kind, NULL), 0);
+
+	catalog_refresh_once(s.catalog, loop);
+	stage_put(&s, "config/notes/x.md", "x", "red");
+	catalog_refresh_once(s.catalog, loop);
+	CHECK_CSTR(stage_active(&s), "");
+
+	timer_start(loop, &timer, 2);
+	loop_run(loop);
+	catalog_refresh_once(s.catalog, loop);
+	CHECK_CSTR(stage_active(&s), "x=red");
+	catalog_refresh_once(NULL, loop);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	RUN_TESTS(T(a_later_place_wins_and_the_earlier_one_is_hidden_by_it),
@@ -311,6 +338,7 @@ int main(void)
 		  T(what_came_changed_or_went_is_seen_and_what_did_not_is_not_read_again),
 		  T(refused_unreadable_and_too_large_files_are_failures_and_other_files_are_not),
 		  T(a_file_of_the_kinds_own_stops_the_start_and_later_keeps_what_it_said),
-		  T(links_to_one_file_count_once_where_the_kind_says_so), T(the_users_own_directory_is_not_a_project));
+		  T(links_to_one_file_count_once_where_the_kind_says_so), T(the_users_own_directory_is_not_a_project),
+		  T(in_one_turn_of_the_loop_the_disk_is_looked_at_once));
 	return tests_run();
 }
