@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * plugin.h - one plugin: somebody else's directory with agents, skills, commands, hooks, MCP servers and programs.
+ * plugin.h - one plugin: a foreign directory with agents, skills, commands, hooks, MCP servers and programs.
  *
  * Nothing that a plugin says may lead out of its root, neither by "..", nor by an absolute path, nor by a link. A manifest
  * that is not what it should be fails the whole plugin; a component that is missing or unreadable is an error of that
