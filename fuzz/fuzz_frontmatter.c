@@ -3,7 +3,7 @@
  * a frontmatter, then the definition has that field, or it is refused, or it is no agent. The lines are looked for
  * here in the simplest way, and only where there is nothing to argue about: plain text that begins with dashes in
  * column 0. */
-#include "defs/agentdef/check.h"
+#include "defs/agentdef/describe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -64,7 +64,7 @@ static bool is_argued_about(struct str text)
 
 static void check_limits(const struct agent_definition *d, struct str text)
 {
-	if (!d->is_agent || d->refused || is_argued_about(text))
+	if (d->ignored || d->refused || is_argued_about(text))
 		return;
 	str_cut(&text, '\n');
 	while (text.p) {
@@ -84,7 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_out w = json_out(&report);
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
-	struct agent_definition *d = agent_from_markdown(size % 2 ? AGENT_USER : AGENT_PLUGIN, "fuzz.md", "fuzz", text);
+	struct agent_definition *d =
+		agent_from_markdown(size % 2 ? SOURCE_USER : SOURCE_PLUGIN, "fuzz.md", "fuzz", text);
 
 	check_limits(d, text);
 	agent_check_json(&w, d);

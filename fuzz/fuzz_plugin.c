@@ -10,7 +10,7 @@
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/unpack.h"
-#include "defs/plugin/validate.h"
+#include "defs/plugin/plugin.h"
 #include "defs/plugin/version.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *nul = memchr(data, '\0', size);
 	struct str text = { (const char *)data, nul ? (size_t)(nul - (const char *)data) : size };
 	struct str arguments = nul ? (struct str){ nul + 1, size - text.n - 1 } : STR("");
-	struct skill_origin origin = { .source = SKILL_PROJECT, .file = "/s/x/SKILL.md", .name = "x" };
+	struct skill_origin origin = { .source = SOURCE_PROJECT, .file = "/s/x/SKILL.md", .name = "x" };
 	struct skill *s = skill_from_markdown(&origin, text);
 
 	if (!s->description || !s->name)

@@ -101,7 +101,7 @@ def every_known_key_is_in_the_documentation(lab):
 
 
 READERS = {  # of keys whose path is not the argument of a settings_*() call
-    "agents": ("src/defs/agentdef/unit.c", 'json_get(file.root, "agents")'),
+    "agents": ("src/defs/agentdef/registry.c", 'json_get(file.root, "agents")'),
     "env": ("src/defs/policy/policy.c", "settings_env_each("),
     "permissions.allow": ("src/defs/policy/permissions.c", '[RULE_ALLOW] = "permissions.allow"'),
     "permissions.ask": ("src/defs/policy/permissions.c", '[RULE_ASK] = "permissions.ask"'),

@@ -195,9 +195,9 @@ static void agent_register_hooks(struct agent *a, const struct agent_definition 
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
 	const struct agent_tree *t = a->tree;
-	bool trusted = d->source == AGENT_PROJECT  ? t->switches.trusted
-		       : d->source == AGENT_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
-						   : true;
+	bool trusted = d->source == SOURCE_PROJECT  ? t->switches.trusted
+		       : d->source == SOURCE_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
+						    : true;
 
 	if (!d->hooks)
 		return;
@@ -209,8 +209,8 @@ static void agent_register_hooks(struct agent *a, const struct agent_definition 
 		buf_addf(notes, "%s\n", problems.list[i].message);
 	if (!trusted)
 		buf_addf(notes, "hooks of %s do not run: %s\n", d->name,
-			 d->source == AGENT_PLUGIN ? "its plugin is not trusted"
-						   : "this folder is not trusted (`cadre trust` records consent)");
+			 d->source == SOURCE_PLUGIN ? "its plugin is not trusted"
+						    : "this folder is not trusted (`cadre trust` records consent)");
 }
 
 int agent_step_hooks(struct agent *a, struct err *err)

@@ -22,9 +22,9 @@ static const char *refusal(const struct joining *j)
 	const struct agent_definition *d = j->definition;
 	const struct agent_tree *t = j->agent->tree;
 
-	if (d->source == AGENT_PROJECT && !t->switches.trusted)
+	if (d->source == SOURCE_PROJECT && !t->switches.trusted)
 		return "this folder is not trusted (`cadre trust` records consent)";
-	if (d->source == AGENT_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
+	if (d->source == SOURCE_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
 		return "its plugin is not trusted (`cadre plugin trust` records consent)";
 	return NULL;
 }
@@ -63,7 +63,7 @@ static void join_inline(struct joining *j, struct json_member m)
 				   .scope = MCP_SCOPE_AGENT,
 				   .file = j->definition->file,
 				   .believed = true,
-				   .of_project = j->definition->source == AGENT_PROJECT };
+				   .of_project = j->definition->source == SOURCE_PROJECT };
 
 	if (mcp_server_read(&entry, &notes, &server, NULL, &err) < 0) {
 		buf_addf(j->notes, "mcpServers: %s\n", err.text);

@@ -20,30 +20,26 @@ struct skill_use {
 
 /* ---- which there are --------------------------------------------------------------------------------------------- */
 
-/* For all calls that come in one turn of the loop the disk is looked at once. */
-static struct skill_registry *look(struct agent_tree *t)
+/* NULL: there are none. */
+static struct catalog *refreshed_skills(struct agent_tree *t)
 {
-	uint64_t turn = loop_turn(t->services->loop);
-
-	if (t->skills.registry && t->skills_looked != turn)
-		skill_registry_refresh(t->skills.registry);
-	t->skills_looked = turn;
+	catalog_refresh_once(t->skills.registry, t->services->loop);
 	return t->skills.registry;
 }
 
-const struct skill_entry *agent_skill(struct agent *a, struct str name)
+const struct catalog_entry *agent_skill(struct agent *a, struct str name)
 {
-	const struct skill_registry *r = look(a->tree);
+	const struct catalog *r = refreshed_skills(a->tree);
 
 	return r ? skill_registry_find(r, name) : NULL;
 }
 
-unsigned agent_skill_views(const struct agent *a, const struct skill_entry *e)
+unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e)
 {
 	return skill_views(e, a->tree->skills.overrides);
 }
 
-static void add_failed(struct buf *out, const struct skill_registry *r, struct str name)
+static void add_failed(struct buf *out, const struct catalog *r, struct str name)
 {
 	for (size_t i = 0; i < r->failed_count; i++)
 		if (str_has(str_from(r->failed[i].path), name)) {
@@ -54,7 +50,7 @@ static void add_failed(struct buf *out, const struct skill_registry *r, struct s
 
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
 {
-	const struct skill_registry *r = a->tree->skills.registry;
+	const struct catalog *r = a->tree->skills.registry;
 	AUTO_BUF struct buf near = { 0 };
 
 	buf_addf(out, "Unknown skill: " STR_FMT ".", STR_ARG(name));
@@ -88,13 +84,13 @@ static struct skill_listing_spec listing_of(const struct agent *a)
 					    .most_chars = chars > 0 ? (size_t)chars : 0 };
 }
 
-static bool is_up(void *data, const struct skill_entry *e)
+static bool is_up(void *data, const struct catalog_entry *e)
 {
 	return !agent_skill_sleeps(data, e);
 }
 
 /* What the agent is to know now. True: it is not what it was told last. */
-static bool write_list(struct agent *a, const struct skill_registry *r, struct buf *out)
+static bool write_list(struct agent *a, const struct catalog *r, struct buf *out)
 {
 	struct skill_listing_spec spec = listing_of(a);
 	uint64_t before = a->skills_list_hash;
@@ -111,7 +107,7 @@ static bool write_list(struct agent *a, const struct skill_registry *r, struct b
 void agent_list_skills(struct agent *a, struct buf *out)
 {
 	AUTO_BUF struct buf list = { 0 };
-	const struct skill_registry *r = tool_set_find(&a->tools, STR("Skill")) ? look(a->tree) : NULL;
+	const struct catalog *r = tool_set_find(&a->tools, STR("Skill")) ? refreshed_skills(a->tree) : NULL;
 	bool was_told = a->skills_listed;
 
 	if (!r || a->skills_listed == r->generation + 1 || !write_list(a, r, &list))
@@ -122,13 +118,13 @@ void agent_list_skills(struct agent *a, struct buf *out)
 		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
 }
 
-void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct skill_entry *e), void *data)
+void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_BUF struct buf all = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct skill_listing_spec spec = listing_of(a);
-	const struct skill_registry *r = a->tree->skills.registry;
+	const struct catalog *r = a->tree->skills.registry;
 
 	if (!a->skills_listed)
 		return; /* its first list will have them */
@@ -145,8 +141,8 @@ void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct s
 
 void agent_tree_reload_skills(struct agent_tree *t)
 {
-	t->skills_looked = 0;
-	(void)look(t);
+	if (t->skills.registry)
+		catalog_refresh(t->skills.registry);
 }
 
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */
@@ -176,9 +172,9 @@ static void forbid_its_tools(struct skill_use *u)
 
 static bool is_trusted(const struct agent *a, const struct skill *s)
 {
-	if (s->source == SKILL_PROJECT)
+	if (s->source == SOURCE_PROJECT)
 		return a->tree->switches.trusted;
-	return s->source != SKILL_PLUGIN || s->plugin_trusted;
+	return s->source != SOURCE_PLUGIN || s->plugin_trusted;
 }
 
 static void say(const struct agent *a, const char *file, const char *what)
@@ -323,7 +319,7 @@ static void on_preloaded(void *data, const struct skill_result *result)
 		p->spec.done(p->spec.data);
 }
 
-static void preload_one(struct preload *p, const struct skill_entry *e, struct str arguments, struct buf *out)
+static void preload_one(struct preload *p, const struct catalog_entry *e, struct str arguments, struct buf *out)
 {
 	p->name = arena_strdup(&p->spec.agent->arena, e->name);
 	p->out = out;
@@ -338,7 +334,7 @@ static bool preload_listed(struct preload *p)
 
 	while (p->at < names->count) {
 		const char *name = names->names[p->at++];
-		const struct skill_entry *e = agent_skill(a, str_from(name));
+		const struct catalog_entry *e = agent_skill(a, str_from(name));
 		if (!e)
 			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
 		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
@@ -359,7 +355,7 @@ static bool preload_initial(struct preload *p)
 	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
 		return false;
 	struct str name = str_cut(&rest, ' ');
-	const struct skill_entry *e = agent_skill(p->spec.agent, name);
+	const struct catalog_entry *e = agent_skill(p->spec.agent, name);
 	if (!e) {
 		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
 			 STR_ARG(name));

@@ -2,7 +2,7 @@
  * skill_use.h - an agent uses a skill, and has some from its birth: those that its definition names, and of a child the one
  * that its initial prompt begins with. */
 #pragma once
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 #include "defs/skill/render.h"
 #include "agents/agent/tree.h"
 
@@ -17,8 +17,8 @@ struct skill_result {
 typedef void skill_use_fn(void *data, const struct skill_result *result);
 
 /* The skill of this name as the disk has it now; NULL: there is none. Good until the loop turns. */
-const struct skill_entry *agent_skill(struct agent *a, struct str name);
-unsigned agent_skill_views(const struct agent *a, const struct skill_entry *e); /* enum skill_view */
+const struct catalog_entry *agent_skill(struct agent *a, struct str name);
+unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e); /* enum skill_view */
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 
@@ -33,7 +33,7 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 /* The list of skills as a system reminder, if the agent can use them and has not been told this list yet. */
 void agent_list_skills(struct agent *a, struct buf *out);
 /* An agent that was told a list hears with its next request of those that have come to it: shows says which. */
-void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct skill_entry *e), void *data);
+void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
 void agent_tree_reload_skills(struct agent_tree *t); /* whatever was looked at when */
 
 /* ---- from birth --------------------------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static bool is_awake(const struct agent *a, const char *key)
 	return false;
 }
 
-bool agent_skill_sleeps(const struct agent *a, const struct skill_entry *e)
+bool agent_skill_sleeps(const struct agent *a, const struct catalog_entry *e)
 {
 	return (e->nested && !is_awake(a, e->nested)) || (e->skill->path_rules.count && !is_awake(a, e->skill->file));
 }
@@ -66,7 +66,7 @@ static bool is_foreign(struct str path)
 	return false;
 }
 
-static void look_at(struct touch *t, struct skill_registry *r, const char *dir)
+static void look_at(struct touch *t, struct catalog *r, const char *dir)
 {
 	AUTO_BUF struct buf skills = { 0 };
 
@@ -78,7 +78,7 @@ static void look_at(struct touch *t, struct skill_registry *r, const char *dir)
 }
 
 /* From the file up to the working directory, whose own skills everybody has; above a known one all are known. */
-static void look_around(struct touch *t, struct skill_registry *r, const char *root)
+static void look_around(struct touch *t, struct catalog *r, const char *root)
 {
 	AUTO_FREE char *dir = xstrdup(t->path);
 	size_t from = strlen(root) + 1;
@@ -108,13 +108,13 @@ static bool wants_below(const struct touch *t, const struct skill *s, const char
 /* Patterns are about the working directory; those of a project's skill also about the directory that has it. */
 static bool wants(const struct touch *t, const struct skill *s, const char *root)
 {
-	const char *claude = s->source == SKILL_PROJECT ? strstr(s->dir, "/.claude/") : NULL;
+	const char *claude = s->source == SOURCE_PROJECT ? strstr(s->dir, "/.claude/") : NULL;
 
 	return wants_below(t, s, root, strlen(root)) ||
 	       (claude && wants_below(t, s, s->dir, (size_t)(claude - s->dir)));
 }
 
-static void wake_by_path(struct touch *t, const struct skill_registry *r, const char *root)
+static void wake_by_path(struct touch *t, const struct catalog *r, const char *root)
 {
 	for (size_t i = 0; !t->is_dir && i < r->active_count; i++) {
 		const struct skill *s = r->active[i]->skill;
@@ -141,7 +141,7 @@ static void touch(struct touch *t, const char *path)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct agent *a = t->agent;
-	struct skill_registry *r = a->tree->skills.registry;
+	struct catalog *r = a->tree->skills.registry;
 	const char *root = a->tree->main.cwd;
 
 	path = path_in_project(a, &scratch, path);
@@ -152,11 +152,11 @@ static void touch(struct touch *t, const char *path)
 	t->path = path;
 	look_around(t, r, root);
 	if (t->found)
-		skill_registry_refresh(r);
+		catalog_refresh(r);
 	wake_by_path(t, r, root);
 }
 
-static bool is_news(void *data, const struct skill_entry *e)
+static bool is_news(void *data, const struct catalog_entry *e)
 {
 	const struct touch *t = data;
 

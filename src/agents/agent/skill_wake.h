@@ -13,5 +13,5 @@ void agent_touch(struct agent *a, const struct tool_call *call);
 /* A file that the agent had seen in an earlier process: nothing is told, because the list will be. */
 void agent_recall_touch(struct agent *a, const char *path);
 /* Not for its model, by now. */
-bool agent_skill_sleeps(const struct agent *a, const struct skill_entry *e);
+bool agent_skill_sleeps(const struct agent *a, const struct catalog_entry *e);
 void skill_wake_free(struct skill_wake *w);

@@ -16,7 +16,7 @@ struct hook_set;
 struct async_hook;
 struct worktree_pool;
 struct settings;
-struct skill_registry;
+struct catalog;
 struct state;
 struct task_row;
 
@@ -117,12 +117,12 @@ struct agent_tree {
 	} worktree;                                                    /* as in worktree.h */
 	const struct json *allowed_models; /* the setting availableModels; NULL: agents and skills may name any */
 	struct {
-		struct skill_registry *registry; /* NULL: there are none */
-		const struct json *overrides;    /* the setting skillOverrides; NULL: none */
-		bool no_commands;                /* they run none */
-		bool fork_in_background;         /* somebody watches: a skill that forks is not waited for */
-		double listing_part;             /* of the model's context that their list may take */
-		int64_t listing_chars;           /* of a description in it */
+		struct catalog *registry;     /* NULL: there are none */
+		const struct json *overrides; /* the setting skillOverrides; NULL: none */
+		bool no_commands;             /* they run none */
+		bool fork_in_background;      /* somebody watches: a skill that forks is not waited for */
+		double listing_part;          /* of the model's context that their list may take */
+		int64_t listing_chars;        /* of a description in it */
 	} skills;
 	const char *session_id, *entrypoint, *config_dir, *project_dir;
 	const char *managed_dir; /* NULL: none */
@@ -176,7 +176,6 @@ struct agent_tree {
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
 	bool tasks_changed;       /* since then */
 	bool closing;             /* children are suspended, not ended */
-	uint64_t looked_turn;     /* of the loop, when the registry last looked at the disk; 0: never */
 	struct tree_instructions {
 		bool collected;
 		struct segment *text; /* owned; NULL: there are none */
@@ -189,7 +188,6 @@ struct agent_tree {
 		struct hook_set *set;
 	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
 	size_t skill_hook_count;
-	uint64_t skills_looked;         /* as looked_turn */
 	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (hooks.h) */
 	struct recent_prompts recent_prompts;
 	struct denial *denials;

@@ -288,7 +288,7 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
 	    wish == PERMISSION_BUBBLE)
 		return;
-	bool believed = d->source != AGENT_PLUGIN && (d->source != AGENT_PROJECT || sv->policy.trusted);
+	bool believed = d->source != SOURCE_PLUGIN && (d->source != SOURCE_PROJECT || sv->policy.trusted);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
 		buf_addf(
 			&a->notes,
@@ -324,7 +324,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const struct tool_choice *c = &a->choice;
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
-	bool trusted = !d || d->source != AGENT_PROJECT || a->tree->switches.trusted;
+	bool trusted = !d || d->source != SOURCE_PROJECT || a->tree->switches.trusted;
 	struct memory_places places;
 	bool memory = agent_memory_places(a, &places);
 
@@ -334,7 +334,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 			  &(struct permission_birth){
 				  .mode = d ? d->permission_mode : NULL,
 				  .mode_invalid = d && d->permission_mode_invalid,
-				  .mode_may_widen = d && d->source != AGENT_PLUGIN && trusted,
+				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted,
 				  .can_ask = a->parent->permission.can_ask,
 				  .only = only,
 				  .only_count = only_count,

@@ -20,14 +20,14 @@ static struct str short_name(const struct agent_definition *d)
 }
 
 /* An agent of a plugin may be named without the plugin, as long as only one is meant. */
-static struct agent_definition *find_named(const struct agent_registry *r, struct str name)
+static struct agent_definition *find_named(const struct catalog *r, struct str name)
 {
-	const struct agent_entry *e = agent_registry_find(r, name);
+	const struct catalog_entry *e = agent_registry_find(r, name);
 	struct agent_definition *only = NULL;
 
 	for (size_t i = 0; !e && i < r->active_count; i++) {
 		struct agent_definition *d = r->active[i]->definition;
-		if (d->source != AGENT_PLUGIN || !agent_type_same(short_name(d), name))
+		if (d->source != SOURCE_PLUGIN || !agent_type_same(short_name(d), name))
 			continue;
 		if (only)
 			return NULL;
@@ -55,13 +55,13 @@ int main_definition_find(const struct services *sv, const char *stored, struct b
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct wish w = find_wish(sv, stored, &arena);
-	struct agent_registry *r = sv->registry;
+	struct catalog *r = sv->registry;
 	AUTO_BUF struct buf available = { 0 };
 
 	*ret_definition = NULL;
 	if (!w.name)
 		return 0;
-	agent_registry_refresh(r);
+	catalog_refresh(r);
 	struct agent_definition *d = find_named(r, str_from(w.name));
 	if (d) {
 		*ret_definition = agent_ref(d);

@@ -31,9 +31,9 @@ static bool is_listed(struct str list, struct str type)
 	return false;
 }
 
-bool roster_has(const struct agent_registry *r, const struct agent_definition *d, const struct roster_spec *spec)
+bool roster_has(const struct catalog *r, const struct agent_definition *d, const struct roster_spec *spec)
 {
-	if (agent_denied(&r->denied, str_from(d->name)))
+	if (agent_denied(r, str_from(d->name)))
 		return false;
 	if (spec->only.p && !is_listed(spec->only, str_from(d->name)))
 		return false;
@@ -110,7 +110,7 @@ static struct str tail_of(struct arena *a, const struct agent_definition *d, boo
 
 /* ---- within the budget ------------------------------------------------------------------------------------------- */
 
-static void collect(struct roster *l, const struct agent_registry *r, const struct roster_spec *spec)
+static void collect(struct roster *l, const struct catalog *r, const struct roster_spec *spec)
 {
 	l->items = xcalloc(r->active_count + 1, sizeof *l->items);
 	for (size_t i = 0; i < r->active_count; i++) {
@@ -158,7 +158,7 @@ static void add_notes(struct buf *out, const struct roster *l, const struct rost
 				"short prompt is enough.\n");
 }
 
-void roster_write(struct buf *out, const struct agent_registry *r, const struct roster_spec *spec)
+void roster_write(struct buf *out, const struct catalog *r, const struct roster_spec *spec)
 {
 	AUTO_BUF struct buf notes = { 0 };
 	struct roster l = { 0 };

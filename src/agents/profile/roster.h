@@ -18,8 +18,8 @@ struct roster_spec {
 };
 
 /* Nobody to call: nothing is appended. */
-void roster_write(struct buf *out, const struct agent_registry *r, const struct roster_spec *spec);
+void roster_write(struct buf *out, const struct catalog *r, const struct roster_spec *spec);
 /* Not denied, not left out by `only`, and every MCP server that it requires is there. */
-bool roster_has(const struct agent_registry *r, const struct agent_definition *d, const struct roster_spec *spec);
+bool roster_has(const struct catalog *r, const struct agent_definition *d, const struct roster_spec *spec);
 /* "Read, Grep", "All tools except Edit", "All tools" or "None". */
 void roster_tools(struct buf *out, const struct agent_definition *d);

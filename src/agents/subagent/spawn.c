@@ -23,7 +23,7 @@ static const char general_purpose[] = "general-purpose";
 static void add_available(struct buf *out, const struct agent *parent)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct agent_registry *r = parent->tree->services->registry;
+	const struct catalog *r = parent->tree->services->registry;
 	struct roster_spec spec = { .only = parent->agent_types ? str_from(parent->agent_types) : (struct str){ 0 },
 				    .mcp_servers = servers_ready(parent->tree, &arena) };
 	bool any = false;
@@ -46,7 +46,7 @@ static bool is_fork(const struct agent *parent, const struct spawn_request *requ
 
 static bool may_fork(const struct agent *parent, struct buf *why)
 {
-	const struct agent_denial *denial = agent_denied(&parent->tree->services->registry->denied, STR(FORK_TYPE));
+	const struct agent_denial *denial = agent_denied(parent->tree->services->registry, STR(FORK_TYPE));
 
 	if (parent->is_fork || fork_is_marked(&parent->query.transcript))
 		buf_addstr(why, "A fork cannot fork again: do the work yourself, or name a subagent_type.");
@@ -58,22 +58,12 @@ static bool may_fork(const struct agent *parent, struct buf *why)
 	return !why->n;
 }
 
-/* The calls of one answer come in few turns of the loop: for all that come in one the disk is looked at once. */
-static void look_again(struct agent_tree *t)
-{
-	uint64_t turn = loop_turn(t->services->loop);
-
-	if (t->looked_turn != turn)
-		agent_registry_refresh(t->services->registry);
-	t->looked_turn = turn;
-}
-
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why)
 {
-	struct agent_registry *r = parent->tree->services->registry;
+	struct catalog *r = parent->tree->services->registry;
 	struct err err = { 0 };
 
-	look_again(parent->tree);
+	catalog_refresh_once(r, parent->tree->services->loop);
 	struct agent_definition *d = agent_registry_get(r, str_from(type ? type : general_purpose), &err);
 	if (!d && err.kind == ERR_DENIED) {
 		buf_addstr(why, err.text);
@@ -152,7 +142,7 @@ static bool wants_background(const struct agent *parent, const struct spawn_requ
 /* Explore and Plan answer once: nobody goes on with them. */
 static bool is_one_shot(const struct agent_definition *d)
 {
-	return d && d->source == AGENT_BUILT_IN && (!strcmp(d->name, "Explore") || !strcmp(d->name, "Plan"));
+	return d && d->source == SOURCE_BUILT_IN && (!strcmp(d->name, "Explore") || !strcmp(d->name, "Plan"));
 }
 
 static const char *copy(struct arena *a, const char *text)
@@ -178,7 +168,7 @@ static struct agent_record *make_task(struct agent *parent, const struct spawn_r
 	t->background = wants_background(parent, r, d);
 	t->one_shot = is_one_shot(d);
 	t->is_fork = !d;
-	t->built_in = !d || d->source == AGENT_BUILT_IN;
+	t->built_in = !d || d->source == SOURCE_BUILT_IN;
 	t->started_ms = id_wall_ms();
 	t->request.model = copy(a, r->model);
 	t->request.effort = copy(a, r->effort);
@@ -250,10 +240,10 @@ void agent_spawn(struct agent *parent, const struct spawn_request *request, stru
 bool agent_needs_history(const struct agent *parent, const char *type)
 {
 	struct spawn_request request = { .type = type };
-	const struct agent_entry *e = is_fork(parent, &request)
-					      ? NULL
-					      : agent_registry_find(parent->tree->services->registry,
-								    str_from(type ? type : general_purpose));
+	const struct catalog_entry *e = is_fork(parent, &request)
+						? NULL
+						: agent_registry_find(parent->tree->services->registry,
+								      str_from(type ? type : general_purpose));
 
 	return is_fork(parent, &request) || (e && e->definition->fork_context);
 }

@@ -3,38 +3,27 @@
 #include "config/catalog/diagnostic.h"
 #include "lib/base/utf8.h"
 
-static void make_room(struct diagnostics *d)
-{
-	if (d->count < d->cap)
-		return;
-	d->cap = d->cap ? d->cap * 2 : 8;
-	struct diagnostic *list = arena_alloc(d->arena, d->cap * sizeof *list);
-	if (d->count)
-		memcpy(list, d->list, d->count * sizeof *list);
-	d->list = list;
-}
-
-/* Messages quote foreign text: they are kept to one line of valid UTF-8, whatever stood in the file. */
-static const char *tidy(struct arena *arena, char *text)
-{
-	AUTO_BUF struct buf out = { 0 };
-
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20)
-			*p = ' ';
-	utf8_add_repaired(&out, str_from(text));
-	return arena_dup(arena, out.p, out.n);
-}
-
 void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
 {
+	AUTO_BUF struct buf tidy = { 0 };
 	char text[400];
 
 	if (d->count >= DIAGNOSTICS_LIMIT * (level == DIAGNOSTIC_ERROR ? 2 : 1))
 		return;
+	if (d->count == d->cap) {
+		d->cap = d->cap ? d->cap * 2 : 8;
+		struct diagnostic *list = arena_alloc(d->arena, d->cap * sizeof *list);
+		if (d->count)
+			memcpy(list, d->list, d->count * sizeof *list);
+		d->list = list;
+	}
+	/* Messages quote foreign text: they are kept to one line of valid UTF-8, whatever stood in the file. */
 	vsnprintf(text, sizeof text, fmt, args);
-	make_room(d);
-	d->list[d->count++] = (struct diagnostic){ level, line, tidy(d->arena, text) };
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20)
+			*p = ' ';
+	utf8_add_repaired(&tidy, str_from(text));
+	d->list[d->count++] = (struct diagnostic){ level, line, arena_dup(d->arena, tidy.p, tidy.n) };
 }
 
 void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, ...)

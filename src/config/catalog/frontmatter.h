@@ -14,8 +14,21 @@ enum frontmatter_flags {
 	FRONTMATTER_RESTRICTION = 1 << 2, /* limits power: losing its line must not go unseen */
 };
 
-/* The flags of a key in any case; 0: unknown. */
-typedef unsigned frontmatter_key_fn(struct str key);
+/* A row of a kind's table of fields, which ends with a row without a name. Aliases (NULL: no more of them) begin with the
+ * letter of the name: every key of every file is looked up, and one look at that letter spares nearly all comparisons. */
+enum { FRONTMATTER_ALIASES = 2 };
+struct definition_reader;
+struct definition_field {
+	const char *name;
+	const char *aliases[FRONTMATTER_ALIASES];
+	unsigned flags; /* enum frontmatter_flags */
+	/* For definition.h. at: the member of the definition that the row names. NULL: known, without effect. */
+	void (*read)(struct definition_reader *r, const struct json *value, void *at);
+	size_t offset;
+};
+
+const struct definition_field *definition_field_find(const struct definition_field *fields,
+						     struct str key); /* any case */
 
 struct frontmatter_field {
 	struct str key;  /* as written, without quotes */
@@ -46,14 +59,10 @@ enum {
 	FRONTMATTER_LIMIT_FIELDS = 1000,
 };
 
-/* Reads any bytes and never fails. Everything in *ret is in the arena, or borrowed from bytes. */
-void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
-		      struct diagnostics *diagnostics);
-
-/* For the tables of fields. Aliases (NULL: no more of them) begin with the letter of the name: every key of every file comes
- * through here, and one look at that letter spares nearly all comparisons. Any case counts. */
-enum { FRONTMATTER_ALIASES = 2 };
-bool frontmatter_key_is(struct str key, const char *name, const char *const aliases[FRONTMATTER_ALIASES]);
+/* Reads any bytes and never fails. Everything in *ret is in the arena, or borrowed from bytes. fields
+ * NULL: every key is known. */
+void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes,
+		      const struct definition_field *fields, struct diagnostics *diagnostics);
 
 /* The text of a scalar, trimmed, in the arena; NULL for null, lists and maps. */
 const char *frontmatter_text(const struct json *value, struct arena *arena, struct arena *scratch);

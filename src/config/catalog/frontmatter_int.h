@@ -6,7 +6,7 @@
 
 struct fm_reader {
 	struct arena *arena;
-	frontmatter_key_fn *flags_of;
+	const struct definition_field *known; /* the table; NULL: every key is known */
 	struct diagnostics *diagnostics;
 	struct frontmatter_field *fields;
 	size_t count, cap;
@@ -22,7 +22,8 @@ struct fm_key {
 	unsigned flags;
 	struct str value; /* what follows the colon, blanks and no-break spaces skipped */
 };
-bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret);
+bool fm_key(struct str line, const struct definition_field *known, struct fm_key *ret);
+unsigned fm_flags(const struct definition_field *known, struct str key); /* 0: unknown */
 
 /* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and
  * *ret_why, unless NULL, says why. line is that of the first line of text. */

@@ -38,16 +38,6 @@ void fm_fold(struct buf *out, struct str plain)
 	}
 }
 
-static bool is_block_mark(struct str s)
-{
-	if (!s.n || (s.p[0] != '|' && s.p[0] != '>'))
-		return false;
-	for (size_t i = 1; i < s.n; i++)
-		if (!char_in(s.p[i], "+-0123456789"))
-			return false;
-	return s.n <= 3;
-}
-
 static size_t common_indentation(struct str lines)
 {
 	size_t common = SIZE_MAX;
@@ -131,8 +121,11 @@ void fm_literal(struct buf *out, struct str value)
 {
 	struct str rest = value, first = fm_trim(before_comment(str_cut(&rest, '\n')));
 	struct str all = fm_trim(value);
+	bool is_block_mark = first.n && first.n <= 3 && char_in(first.p[0], "|>");
 
-	if (is_block_mark(first)) {
+	for (size_t i = 1; is_block_mark && i < first.n; i++)
+		is_block_mark = char_in(first.p[i], "+-0123456789");
+	if (is_block_mark) {
 		if (rest.p)
 			add_lines(out, rest, false);
 	} else if (all.n && (all.p[0] == '"' || all.p[0] == '\'') && quote_is_around(all)) {
@@ -224,18 +217,6 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 			"%s: its list is not YAML; each line was taken as it stands", f->key.p);
 }
 
-/* A restriction is taken by its word only if all of it stands on its own line and nothing was opened there. */
-static bool is_doubtful(struct str value)
-{
-	struct str s = fm_trim(value);
-
-	if (!s.n)
-		return false;
-	if (memchr(s.p, '\n', s.n) || char_in(s.p[0], "{|>&?"))
-		return true;
-	return s.p[0] == '[' && s.p[s.n - 1] != ']';
-}
-
 /* Fields such as model are words of one line; prose that follows them belongs to something else. */
 static struct str one_line(struct fm_reader *r, const struct chunk *c, struct str value)
 {
@@ -261,7 +242,10 @@ static void read_as_words(struct fm_reader *r, const struct chunk *c)
 	json_put_str(&w, fm_trim(buf_str(&words)));
 	f->json = arena_str(r->arena, buf_str(&r->json));
 	f->literal = true;
-	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && is_doubtful(value);
+	/* A restriction is taken by its word only if all of it stands on its own line and nothing was opened there. */
+	struct str s = fm_trim(value);
+	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && s.n &&
+		      (memchr(s.p, '\n', s.n) || char_in(s.p[0], "{|>&?") || (s.p[0] == '[' && s.p[s.n - 1] != ']'));
 	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
 			"%s: its value is not YAML and was taken as it stands", f->key.p);
 }
@@ -284,19 +268,6 @@ static void read_chunk(struct fm_reader *r, const struct chunk *c)
 }
 
 /* Dialogue inside <example> has lines such as `user:`; only known keys end an example that is still open. */
-static void watch_examples(struct str line, int *open)
-{
-	if (str_has(line, STR("<example")))
-		++*open;
-	if (*open > 0 && str_has(line, STR("</example")))
-		--*open;
-}
-
-static bool starts_chunk(struct fm_reader *r, struct str line, int open_examples, struct fm_key *ret)
-{
-	return fm_key(line, r->flags_of, ret) && (ret->flags || !open_examples);
-}
-
 void fm_recover(struct fm_reader *r, struct str text, unsigned line)
 {
 	struct str rest = text;
@@ -306,7 +277,7 @@ void fm_recover(struct fm_reader *r, struct str text, unsigned line)
 	for (; rest.p; line++) {
 		struct str at = str_cut(&rest, '\n');
 		struct fm_key key;
-		if (starts_chunk(r, at, open_examples, &key)) {
+		if (fm_key(at, r->known, &key) && (key.flags || !open_examples)) {
 			if (c.line)
 				read_chunk(r, &c);
 			c = (struct chunk){ key, at, line };
@@ -317,7 +288,8 @@ void fm_recover(struct fm_reader *r, struct str text, unsigned line)
 			diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, line,
 					"this line belongs to no key and was ignored");
 		}
-		watch_examples(at, &open_examples);
+		open_examples += str_has(at, STR("<example"));
+		open_examples -= open_examples > 0 && str_has(at, STR("</example"));
 	}
 	if (c.line)
 		read_chunk(r, &c);

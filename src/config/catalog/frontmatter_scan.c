@@ -16,16 +16,6 @@ struct source_pos {
 
 /* ---- from bytes to text -------------------------------------------------------------------------------------------- */
 
-static struct str from_utf16(struct arena *arena, struct str bytes, enum text_encoding encoding, struct diagnostics *d)
-{
-	AUTO_BUF struct buf out = { 0 };
-	bool exact;
-
-	utf16_decode(bytes, encoding, &out, &exact);
-	diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
-	return arena_str(arena, buf_str(&out));
-}
-
 static struct str repaired(struct arena *arena, struct str text, struct diagnostics *d)
 {
 	AUTO_BUF struct buf out = { 0 };
@@ -60,38 +50,30 @@ static struct str decode_text(struct arena *arena, struct str bytes, struct diag
 	enum text_encoding encoding = text_encoding_of(text, &mark_len);
 
 	text = (struct str){ text.p + mark_len, text.n - mark_len };
-	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE)
-		text = from_utf16(arena, text, encoding, d);
+	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
+		AUTO_BUF struct buf out = { 0 };
+		bool exact;
+		utf16_decode(text, encoding, &out, &exact);
+		diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
+		text = arena_str(arena, buf_str(&out));
+	}
 	if (!utf8_valid(text))
 		text = repaired(arena, text, d);
 	return text.n && memchr(text.p, '\r', text.n) ? with_lf(arena, text) : text;
 }
 
-/* Bytes of the blank character at the start of s, 0 if there is none. */
-static size_t blank_at_start(struct str s)
-{
-	if (s.n && char_in(s.p[0], " \t\n\r\v\f"))
-		return 1;
-	if (str_starts(s, STR("\xc2\xa0")))
-		return 2;
-	return str_starts(s, STR("\xef\xbb\xbf")) ? 3 : 0;
-}
-
-static size_t blank_at_end(struct str s)
-{
-	if (s.n && char_in(s.p[s.n - 1], " \t\n\r\v\f"))
-		return 1;
-	if (str_ends(s, STR("\xc2\xa0")))
-		return 2;
-	return str_ends(s, STR("\xef\xbb\xbf")) ? 3 : 0;
-}
-
 struct str fm_trim(struct str s)
 {
-	for (size_t n; (n = blank_at_start(s)); s.p += n)
-		s.n -= n;
-	for (size_t n; (n = blank_at_end(s));)
-		s.n -= n;
+	static const char *const blanks[] = { " ", "\t", "\n", "\r", "\v", "\f", "\xc2\xa0", "\xef\xbb\xbf" };
+
+	for (size_t i = 0; i < COUNT_OF(blanks);) {
+		struct str blank = str_from(blanks[i++]);
+		bool first = str_starts(s, blank);
+		if (!first && !str_ends(s, blank))
+			continue;
+		s = (struct str){ s.p + (first ? blank.n : 0), s.n - blank.n };
+		i = 0;
+	}
 	return s;
 }
 
@@ -106,20 +88,6 @@ static const char *const prose[] = {
 	"notes", "tip",       "warning",  "result",    "question", "important", "answer",   "response",   "reasoning",
 	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
 };
-
-static bool is_prose(struct str word)
-{
-	for (size_t i = 0; i < COUNT_OF(prose); i++)
-		if (str_is_nocase(word, prose[i]))
-			return true;
-	return false;
-}
-
-static bool is_word_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-	       c == '.';
-}
 
 static struct str skip(struct str s, size_t n)
 {
@@ -146,7 +114,7 @@ static bool take_word(struct str s, struct str *ret_word, struct str *rest)
 
 	if (quote)
 		s = skip(s, 1);
-	while (n < s.n && is_word_char(s.p[n]))
+	while (n < s.n && (((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z') || char_in(s.p[n], "0123456789_-.")))
 		n++;
 	if (!n || s.p[0] == '-' || s.p[0] == '.' || (quote && (n == s.n || s.p[n] != quote)))
 		return false;
@@ -155,29 +123,26 @@ static bool take_word(struct str s, struct str *ret_word, struct str *rest)
 	return true;
 }
 
-/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
-static bool looks_like_key(struct str word, struct str after)
-{
-	bool apart = !after.n || fm_blank(after.p[0]) || str_starts(after, STR("\xc2\xa0"));
-
-	return apart && word.p[0] >= 'a' && word.p[0] <= 'z' && !is_prose(word);
-}
-
-bool fm_key(struct str line, frontmatter_key_fn *flags_of, struct fm_key *ret)
+bool fm_key(struct str line, const struct definition_field *known, struct fm_key *ret)
 {
 	struct str word, rest;
 
 	if (!take_word(line, &word, &rest) || !rest.n || rest.p[0] != ':')
 		return false;
 	rest = skip(rest, 1);
-	unsigned flags = flags_of(word);
-	if (!flags && !looks_like_key(word, rest))
+	unsigned flags = fm_flags(known, word);
+	/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
+	bool apart = !rest.n || fm_blank(rest.p[0]) || str_starts(rest, STR("\xc2\xa0"));
+	if (!flags && (!apart || word.p[0] < 'a' || word.p[0] > 'z'))
 		return false;
+	for (size_t i = 0; !flags && i < COUNT_OF(prose); i++)
+		if (str_is_nocase(word, prose[i]))
+			return false;
 	*ret = (struct fm_key){ word, flags, skip_blanks(rest) };
 	return true;
 }
 
-static bool key_is_restriction(struct str line, frontmatter_key_fn *flags_of, struct str *ret_key)
+static bool key_is_restriction(struct str line, const struct definition_field *known, struct str *ret_key)
 {
 	bool explicit = line.n > 1 && line.p[0] == '?' && fm_blank(line.p[1]);
 	struct str word, rest;
@@ -187,7 +152,7 @@ static bool key_is_restriction(struct str line, frontmatter_key_fn *flags_of, st
 	if (!take_word(line, &word, &rest) || !(rest.n ? rest.p[0] == ':' : explicit))
 		return false;
 	*ret_key = word;
-	return flags_of(word) & FRONTMATTER_RESTRICTION;
+	return fm_flags(known, word) & FRONTMATTER_RESTRICTION;
 }
 
 /* ---- where it begins and ends -------------------------------------------------------------------------------------- */
@@ -294,7 +259,7 @@ static bool find_open(struct cursor *c, bool *ret_fenced, size_t *ret_indent)
 }
 
 struct look {
-	frontmatter_key_fn *flags_of;
+	const struct definition_field *known;
 	bool any_key;
 	bool after_blank;
 };
@@ -312,14 +277,14 @@ static bool looks_tidy(struct look *look, struct str line)
 		return !after_blank;
 	if (look->any_key && (fm_blank(line.p[0]) || str_starts(line, STR("- "))))
 		return true;
-	look->any_key = fm_key(line, look->flags_of, &key) || look->any_key;
-	return fm_key(line, look->flags_of, &key);
+	look->any_key = fm_key(line, look->known, &key) || look->any_key;
+	return fm_key(line, look->known, &key);
 }
 
 /* Behind four dashes: do more keys follow, up to a proper close? Then the dashes were an ornament between keys. */
-static bool keys_go_on(struct cursor at, size_t indent, frontmatter_key_fn *flags_of)
+static bool keys_go_on(struct cursor at, size_t indent, const struct definition_field *known)
 {
-	struct look look = { .flags_of = flags_of };
+	struct look look = { .known = known };
 
 	while (at.rest.p) {
 		struct str line = unindented(next_line(&at), indent);
@@ -332,25 +297,25 @@ static bool keys_go_on(struct cursor at, size_t indent, frontmatter_key_fn *flag
 }
 
 /* Leaves *c behind the closing line and gives the end of the text before it; NULL if nothing closes. */
-static const char *find_close(struct cursor *c, size_t indent, frontmatter_key_fn *flags_of)
+static const char *find_close(struct cursor *c, size_t indent, const struct definition_field *known)
 {
-	struct look look = { .flags_of = flags_of };
+	struct look look = { .known = known };
 	bool tidy = true;
 
 	while (c->rest.p) {
 		struct str whole = next_line(c), line = unindented(whole, indent);
 		if (is_close(line))
 			return whole.p;
-		if (dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, flags_of))
+		if (dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, known))
 			return whole.p;
 		tidy = tidy && looks_tidy(&look, line);
 	}
 	return NULL;
 }
 
-static const char *find_run(struct cursor *c, size_t indent, frontmatter_key_fn *flags_of)
+static const char *find_run(struct cursor *c, size_t indent, const struct definition_field *known)
 {
-	struct look look = { .flags_of = flags_of };
+	struct look look = { .known = known };
 	struct cursor end = *c;
 
 	for (struct cursor at = *c; at.rest.p;) {
@@ -403,16 +368,6 @@ static struct str without_fence(struct str body)
 	return body;
 }
 
-static void find_body(struct source_pos *place, const struct cursor *after, bool fenced)
-{
-	place->body = after->rest.p ? fm_trim(after->rest) : STR("");
-	place->body_line = after->line;
-	for (const char *p = after->rest.p; p && p < place->body.p; p++)
-		place->body_line += *p == '\n';
-	if (fenced)
-		place->body = without_fence(place->body);
-}
-
 static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 {
 	struct source_pos place = { .body = fm_trim(text) };
@@ -424,20 +379,25 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 		return place;
 	const char *from = c.rest.p ? c.rest.p : text.p + text.n;
 	struct cursor after = c;
-	const char *end = find_close(&after, indent, r->flags_of);
+	const char *end = find_close(&after, indent, r->known);
 	place.found = true;
 	place.line = c.line;
 	place.closed = end != NULL;
 	if (!end) {
 		after = c;
-		end = find_run(&after, indent, r->flags_of);
+		end = find_run(&after, indent, r->known);
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c.line - 1,
 				"the frontmatter is never closed with ---; the lines that look like keys were taken");
 	}
 	if (!end) /* the run goes to the end of the file */
 		end = text.p + text.n;
 	place.text = dedented(r->arena, (struct str){ from, (size_t)(end - from) });
-	find_body(&place, &after, fenced);
+	place.body = after.rest.p ? fm_trim(after.rest) : STR("");
+	place.body_line = after.line;
+	for (const char *p = after.rest.p; p && p < place.body.p; p++)
+		place.body_line += *p == '\n';
+	if (fenced)
+		place.body = without_fence(place.body);
 	if (c.line > 2 || indent)
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c.line - 1,
 				"the frontmatter does not begin in the first line and column");
@@ -446,44 +406,23 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
-static bool became_field(const struct fm_reader *r, struct str key, unsigned line)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (r->fields[i].line == line && str_eq(r->fields[i].key, key))
-			return true;
-	return false;
-}
-
-static void add_lost(struct frontmatter *fm, struct arena *arena, struct str key, unsigned line)
-{
-	enum { LIMIT = 32 };
-
-	if (!fm->lost)
-		fm->lost = arena_alloc(arena, LIMIT * sizeof *fm->lost);
-	if (fm->lost_count < LIMIT)
-		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(arena, key), line };
-}
-
 /* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can
  * be perfectly good YAML. */
 static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str text, unsigned line)
 {
+	enum { MOST_LOST = 32 };
+
 	for (struct str rest = text; rest.p; line++) {
 		struct str key, at = str_cut(&rest, '\n');
-		if (key_is_restriction(at, r->flags_of, &key) && !became_field(r, key, line))
-			add_lost(fm, r->arena, key, line);
+		bool lost = key_is_restriction(at, r->known, &key);
+		for (size_t i = 0; lost && i < r->count; i++)
+			lost = r->fields[i].line != line || !str_eq(r->fields[i].key, key);
+		if (!lost || fm->lost_count == MOST_LOST)
+			continue;
+		if (!fm->lost)
+			fm->lost = arena_alloc(r->arena, MOST_LOST * sizeof *fm->lost);
+		fm->lost[fm->lost_count++] = (struct frontmatter_line){ arena_str(r->arena, key), line };
 	}
-}
-
-/* A mapping in braces has no lines that recovery could go by. */
-static bool is_in_braces(struct str text)
-{
-	while (text.p) {
-		struct str line = str_trim(str_cut(&text, '\n'));
-		if (line.n && line.p[0] != '#')
-			return line.p[0] == '{';
-	}
-	return false;
 }
 
 static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struct source_pos *place)
@@ -497,7 +436,11 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 	}
 	if (fm_yaml(r, place->text, place->line, &why))
 		return;
-	if (is_in_braces(place->text)) {
+	/* A mapping in braces has no lines that recovery could use. */
+	struct str rest = place->text, line = { 0 };
+	while (rest.p && (!line.n || line.p[0] == '#'))
+		line = str_trim(str_cut(&rest, '\n'));
+	if (line.n && line.p[0] == '{') {
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, why.line, "the frontmatter is not YAML: %s",
 				why.what);
 		return;
@@ -507,10 +450,10 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 	fm_recover(r, place->text, place->line);
 }
 
-void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes, frontmatter_key_fn *flags_of,
-		      struct diagnostics *diagnostics)
+void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes,
+		      const struct definition_field *fields, struct diagnostics *diagnostics)
 {
-	struct fm_reader r = { .arena = arena, .flags_of = flags_of, .diagnostics = diagnostics };
+	struct fm_reader r = { .arena = arena, .known = fields, .diagnostics = diagnostics };
 	struct source_pos place = find_frontmatter(&r, decode_text(arena, bytes, diagnostics));
 
 	*ret = (struct frontmatter){ .found = place.found, .body = place.body };
@@ -527,16 +470,25 @@ void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str b
 
 /* ---- for tables of fields ------------------------------------------------------------------------------------------ */
 
-bool frontmatter_key_is(struct str key, const char *name, const char *const aliases[FRONTMATTER_ALIASES])
+const struct definition_field *definition_field_find(const struct definition_field *fields, struct str key)
 {
-	if (!key.n || (key.p[0] | 0x20) != (name[0] | 0x20))
-		return false;
-	if (str_is_nocase(key, name))
-		return true;
-	for (size_t i = 0; i < FRONTMATTER_ALIASES && aliases[i]; i++)
-		if (str_is_nocase(key, aliases[i]))
-			return true;
-	return false;
+	for (const struct definition_field *f = fields; key.n && f->name; f++) {
+		if ((key.p[0] | 0x20) != (f->name[0] | 0x20))
+			continue;
+		if (str_is_nocase(key, f->name))
+			return f;
+		for (size_t i = 0; i < FRONTMATTER_ALIASES && f->aliases[i]; i++)
+			if (str_is_nocase(key, f->aliases[i]))
+				return f;
+	}
+	return NULL;
+}
+
+unsigned fm_flags(const struct definition_field *known, struct str key)
+{
+	const struct definition_field *f = known ? definition_field_find(known, key) : NULL;
+
+	return f ? f->flags : known ? 0 : FRONTMATTER_KNOWN;
 }
 
 const char *frontmatter_text(const struct json *value, struct arena *arena, struct arena *scratch)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * frontmatter_yaml.c - a YAML mapping as fields, by libyaml's events.
  *
- * Two things differ from YAML. Anchors, aliases and tags are text as they stand: nobody means them in a file like
- * this, and aliases that expand are a way to fill memory. And the prose of a plain name or description is read
+ * Two things differ from YAML. Anchors, aliases and tags are text as they stand: a file like this does not mean
+ * them, and aliases that expand are a way to fill memory. And the prose of a plain name or description is read
  * from the source, because YAML would cut it at ` #x` and drop `!x`. */
 #include "config/catalog/frontmatter_int.h"
 #include <yaml.h>
@@ -94,16 +94,6 @@ static struct str scalar(const yaml_event_t *e)
 	return (struct str){ (const char *)e->data.scalar.value, e->data.scalar.length };
 }
 
-static void put_scalar(struct yaml *y, struct json_out *w)
-{
-	if (has_sigil(&y->event))
-		json_put_str(w, source(y));
-	else if (y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-		put_plain(w, scalar(&y->event));
-	else
-		json_put_str(w, scalar(&y->event));
-}
-
 static bool put_value(struct yaml *y, struct json_out *w);
 
 static bool put_list(struct yaml *y, struct json_out *w)
@@ -146,7 +136,12 @@ static bool put_value(struct yaml *y, struct json_out *w)
 	switch (y->event.type) {
 	case YAML_SCALAR_EVENT:
 	case YAML_ALIAS_EVENT:
-		put_scalar(y, w);
+		if (has_sigil(&y->event))
+			json_put_str(w, source(y));
+		else if (y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+			put_plain(w, scalar(&y->event));
+		else
+			json_put_str(w, scalar(&y->event));
 		return true;
 	case YAML_SEQUENCE_START_EVENT:
 		return put_list(y, w);
@@ -155,13 +150,6 @@ static bool put_value(struct yaml *y, struct json_out *w)
 	default:
 		return give_up(y, "a value is missing");
 	}
-}
-
-static size_t line_end(struct str text, size_t at)
-{
-	const char *eol = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
-
-	return eol ? (size_t)(eol - text.p) : text.n;
 }
 
 static size_t behind_colon(struct str text, size_t key_end)
@@ -176,7 +164,9 @@ static void put_source_text(struct yaml *y, struct json_out *w, size_t key_end)
 {
 	AUTO_BUF struct buf text = { 0 };
 	size_t from = behind_colon(y->text, key_end);
-	size_t end = line_end(y->text, MAX(place(y, &y->event.end_mark), from));
+	size_t at = MAX(place(y, &y->event.end_mark), from);
+	const char *eol = at < y->text.n ? memchr(y->text.p + at, '\n', y->text.n - at) : NULL;
+	size_t end = eol ? (size_t)(eol - y->text.p) : y->text.n;
 
 	fm_fold(&text, (struct str){ y->text.p + from, end - from });
 	json_put_str(w, buf_str(&text));
@@ -197,19 +187,6 @@ static bool put_map_as_text(struct yaml *y, struct json_out *w, size_t key_end)
 	return true;
 }
 
-static bool is_prose(const struct yaml *y, unsigned flags)
-{
-	bool plain = y->event.type == YAML_ALIAS_EVENT ||
-		     (y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
-
-	return y->block && plain && (flags & FRONTMATTER_TEXT);
-}
-
-static bool is_prose_in_a_map(const struct yaml *y, unsigned flags)
-{
-	return y->block && y->event.type == YAML_MAPPING_START_EVENT && (flags & FRONTMATTER_TEXT);
-}
-
 static bool read_field(struct yaml *y)
 {
 	if (y->event.type != YAML_SCALAR_EVENT)
@@ -219,7 +196,7 @@ static bool read_field(struct yaml *y)
 	place(y, &y->event.start_mark);
 	struct frontmatter_field *f = fm_add(y->r, scalar(&y->event), y->line);
 	size_t key_end = place(y, &y->event.end_mark);
-	unsigned flags = y->r->flags_of(f->key);
+	unsigned flags = fm_flags(y->r->known, f->key);
 
 	buf_clear(&y->r->json);
 	struct json_out w = json_out(&y->r->json);
@@ -228,9 +205,13 @@ static bool read_field(struct yaml *y)
 	if (has_sigil(&y->event))
 		diagnostics_add(y->r->diagnostics, DIAGNOSTIC_NOTE, f->line,
 				"%s: &, * and ! at the start are taken as text", f->key.p);
-	if (is_prose(y, flags))
+	bool is_prose = y->block && (flags & FRONTMATTER_TEXT);
+	bool is_plain = y->event.type == YAML_ALIAS_EVENT ||
+			(y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
+	bool is_map = y->event.type == YAML_MAPPING_START_EVENT;
+	if (is_prose && is_plain)
 		put_source_text(y, &w, key_end);
-	else if (!(is_prose_in_a_map(y, flags) ? put_map_as_text(y, &w, key_end) : put_value(y, &w)))
+	else if (!(is_prose && is_map ? put_map_as_text(y, &w, key_end) : put_value(y, &w)))
 		return false;
 	f->json = arena_str(y->r->arena, buf_str(&y->r->json));
 	return true;

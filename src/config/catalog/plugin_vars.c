@@ -2,18 +2,10 @@
  * plugin_vars.c - ${NAME} in texts of plugins. */
 #include "config/catalog/plugin_vars.h"
 
-static const char *find_option(const char *const *list, struct str key)
-{
-	for (; list && *list; list++)
-		if (str_starts(str_from(*list), key) && (*list)[key.n] == '=')
-			return *list + key.n + 1;
-	return NULL;
-}
-
 const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bool with_options)
 {
-	static const char option[] = "user_config.";
-	size_t n = sizeof option - 1;
+	static const char prefix[] = "user_config.";
+	size_t n = sizeof prefix - 1;
 
 	if (str_is(name, "CLAUDE_PLUGIN_ROOT"))
 		return vars->root;
@@ -21,19 +13,16 @@ const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bo
 		return vars->data;
 	if (str_is(name, "CLAUDE_PROJECT_DIR"))
 		return vars->project;
-	if (with_options && str_starts(name, str_from(option)))
-		return find_option(vars->options, (struct str){ name.p + n, name.n - n });
+	if (!with_options || !str_starts(name, str_from(prefix)))
+		return NULL;
+	struct str key = { name.p + n, name.n - n };
+	for (const char *const *option = vars->options; option && *option; option++)
+		if (str_starts(str_from(*option), key) && (*option)[key.n] == '=')
+			return *option + key.n + 1;
 	return NULL;
 }
 
-/* A place is "${", a name without braces, "}". */
-static struct str name_at(struct str s)
-{
-	const char *end = s.n > 3 && s.p[0] == '$' && s.p[1] == '{' ? memchr(s.p, '}', s.n) : NULL;
-
-	return end ? (struct str){ s.p + 2, (size_t)(end - s.p) - 2 } : STR("");
-}
-
+/* A variable is "${", a name without braces, "}". */
 void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_vars *vars, bool with_options)
 {
 	while (text.n) {
@@ -43,13 +32,11 @@ void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_va
 		text = (struct str){ text.p + before, text.n - before };
 		if (!text.n)
 			return;
-		struct str name = name_at(text);
-		const char *value = name.n ? plugin_vars_find(vars, name, with_options) : NULL;
-		size_t used = value ? name.n + 3 : 1;
-		if (value)
-			buf_addstr(out, value);
-		else
-			buf_addch(out, '$');
+		const char *end = text.n > 3 && text.p[1] == '{' ? memchr(text.p, '}', text.n) : NULL;
+		size_t n = end ? (size_t)(end - text.p) - 2 : 0;
+		const char *value = n ? plugin_vars_find(vars, (struct str){ text.p + 2, n }, with_options) : NULL;
+		size_t used = value ? n + 3 : 1;
+		buf_addstr(out, value ? value : "$");
 		text = (struct str){ text.p + used, text.n - used };
 	}
 }

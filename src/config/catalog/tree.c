@@ -37,10 +37,7 @@ bool tree_is_inside(const char *path, const char *dir)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct entry *x = a;
-	const struct entry *y = b;
-
-	return strcmp(x->name, y->name);
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
 /* What is neither a file nor a directory (a pipe, a link to nothing) does not count. */
@@ -73,41 +70,12 @@ static void listing_release(struct listing *l)
 	arena_release(&l->arena);
 }
 
-static void list_directory(struct listing *l, DIR *dir)
+static bool may_follow(struct walker *w, bool is_link, const char *path)
 {
-	const struct dirent *e;
-
-	while ((e = readdir(dir)))
-		add_entry(l, dirfd(dir), e);
-	if (l->count)
-		qsort(l->list, l->count, sizeof *l->list, by_name);
-}
-
-static bool enter(struct walker *w, int dir)
-{
-	struct stat st;
-	char key[64];
-
-	if (fstat(dir, &st) < 0)
-		return false;
-	snprintf(key, sizeof key, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
-	return !map_set(&w->entered, str_from(key), w);
-}
-
-static bool may_follow(struct walker *w, const struct entry *e, const char *path)
-{
-	if (!e->link || !w->walk->inside || tree_is_inside(path, w->walk->inside))
+	if (!is_link || !w->walk->inside || tree_is_inside(path, w->walk->inside))
 		return true;
 	w->walk->on_problem(w->walk->data, path, "is a link that leads out of its plugin: not read");
 	return false;
-}
-
-/* Asked only where it matters. */
-static bool is_link(int dir, const char *name, const char *inside)
-{
-	struct stat st;
-
-	return inside && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
 static void give_file(struct walker *w, const struct tree_file *file)
@@ -119,6 +87,23 @@ static void give_file(struct walker *w, const struct tree_file *file)
 		w->walk->on_file(w->walk->data, file);
 }
 
+/* The one file of a directory below the root, which is reached without opening that directory. */
+static void give_leaf(struct walker *w, const struct entry *e, int dir, const char *root)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *name = arena_printf(&arena, "%s/%s", e->name, w->walk->leaf);
+	const char *path = path_join(&arena, root, name);
+	struct stat st;
+	struct stat link;
+
+	if (e->type != DT_DIR || fstatat(dir, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+		return;
+	bool is_link = e->link || (w->walk->inside && fstatat(dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+				   S_ISLNK(link.st_mode));
+	if (may_follow(w, is_link, path))
+		give_file(w, &(struct tree_file){ .dir = dir, .name = name, .path = path, .below = e->name });
+}
+
 static void walk_directory(struct walker *w, const char *path, const char *below, unsigned depth);
 
 static void walk_entry(struct walker *w, const struct entry *e, int dir, const char *path, const char *below,
@@ -127,7 +112,7 @@ static void walk_entry(struct walker *w, const struct entry *e, int dir, const c
 	AUTO_ARENA struct arena arena = { 0 };
 	const char *child = path_join(&arena, path, e->name);
 
-	if (!may_follow(w, e, child))
+	if (!may_follow(w, e->link, child))
 		return;
 	if (e->type == DT_REG)
 		give_file(w, &(struct tree_file){ .dir = dir, .name = e->name, .path = child, .below = below });
@@ -142,54 +127,30 @@ static void walk_directory(struct walker *w, const char *path, const char *below
 {
 	CLEANUP(listing_release) struct listing l = { 0 };
 	DIR *dir = opendir(path);
+	struct stat st = { 0 };
+	char key[64];
 
 	if (!dir) {
 		if (errno != ENOENT && errno != ENOTDIR)
 			w->walk->on_problem(w->walk->data, path, strerror(errno));
 		return;
 	}
-	if (enter(w, dirfd(dir))) {
-		list_directory(&l, dir);
-		for (size_t i = 0; i < l.count; i++)
-			if (l.list[i].type == DT_REG)
-				walk_entry(w, &l.list[i], dirfd(dir), path, below, depth);
-		for (size_t i = 0; i < l.count; i++)
-			if (l.list[i].type == DT_DIR)
-				walk_entry(w, &l.list[i], dirfd(dir), path, below, depth);
+	bool known = fstat(dirfd(dir), &st) < 0;
+	snprintf(key, sizeof key, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	if (!known && !map_set(&w->entered, str_from(key), w)) {
+		for (const struct dirent *e; (e = readdir(dir));)
+			add_entry(&l, dirfd(dir), e);
+		if (l.count)
+			qsort(l.list, l.count, sizeof *l.list, by_name);
 	}
-	closedir(dir);
-}
-
-/* ---- one file in each directory ------------------------------------------------------------------------------- */
-
-/* The directory below is not opened: its file is reached from the root. */
-static void give_leaf(struct walker *w, const struct entry *e, int dir, const char *root)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	const char *name = arena_printf(&arena, "%s/%s", e->name, w->walk->leaf);
-	const char *path = path_join(&arena, root, name);
-	struct stat st;
-
-	if (e->type != DT_DIR || fstatat(dir, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
-		return;
-	struct entry file = { .link = e->link || is_link(dir, name, w->walk->inside) };
-	if (may_follow(w, &file, path))
-		give_file(w, &(struct tree_file){ .dir = dir, .name = name, .path = path, .below = e->name });
-}
-
-static void walk_leaves(struct walker *w, const char *root)
-{
-	CLEANUP(listing_release) struct listing l = { 0 };
-	DIR *dir = opendir(root);
-
-	if (!dir) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			w->walk->on_problem(w->walk->data, root, strerror(errno));
-		return;
-	}
-	list_directory(&l, dir);
-	for (size_t i = 0; i < l.count; i++)
-		give_leaf(w, &l.list[i], dirfd(dir), root);
+	for (size_t i = 0; i < l.count && w->walk->leaf; i++)
+		give_leaf(w, &l.list[i], dirfd(dir), path);
+	for (size_t i = 0; i < l.count && !w->walk->leaf; i++)
+		if (l.list[i].type == DT_REG)
+			walk_entry(w, &l.list[i], dirfd(dir), path, below, depth);
+	for (size_t i = 0; i < l.count && !w->walk->leaf && !w->walk->flat; i++)
+		if (l.list[i].type == DT_DIR)
+			walk_entry(w, &l.list[i], dirfd(dir), path, below, depth);
 	closedir(dir);
 }
 
@@ -197,9 +158,6 @@ void tree_walk(const struct tree_walk *walk, const char *root)
 {
 	struct walker w = { .walk = walk, .limit = walk->limit ? walk->limit : MOST_FILES };
 
-	if (walk->leaf)
-		walk_leaves(&w, root);
-	else
-		walk_directory(&w, root, "", 0);
+	walk_directory(&w, root, "", 0);
 	map_release(&w.entered);
 }

@@ -17,6 +17,7 @@ struct tree_walk {
 	void *data;
 	const char *inside; /* real path that no link may leave; NULL: anywhere */
 	const char *leaf;   /* only the file of this name in each directory right below the root; NULL: all of them */
+	bool flat;          /* no directories */
 	size_t limit;       /* of files; 0: 100,000 */
 };
 

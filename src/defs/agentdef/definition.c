@@ -1,210 +1,569 @@
 /* SPDX-License-Identifier: MIT
- * definition.c - one agent definition from a file or from JSON, and the rules that hold for all its fields: the
- * last of a doubled key wins, an unknown key is said, and a restriction that cannot be read with certainty refuses
- * the agent. */
+ * definition.c - the fields of an agent: their names, what they limit, how they are read. A list that limits what an agent
+ * may do is read with certainty or not at all: what is cut off, unbalanced or of an unknown shape refuses the agent. */
 #include "defs/agentdef/definition.h"
-#include "defs/agentdef/definition_int.h"
+#include "core/tool/tool_facts.h"
+#include "lib/json/json_write.h"
 
-struct agent_definition *agent_ref(struct agent_definition *d)
+enum { LONGEST_NAME = 200, LONGEST_TIMEOUT_S = 600 };
+
+static struct agent_definition *agent_of(const struct definition_reader *r)
 {
-	d->refs++;
-	return d;
+	return (struct agent_definition *)r->d;
 }
 
-void agent_unref(struct agent_definition *d)
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static void read_name(struct definition_reader *r, const struct json *value, void *at)
 {
-	if (!d || --d->refs)
+	const char *text = definition_text(r, value);
+	struct str rest = str_from(text), first = str_trim(text ? str_cut(&rest, '\n') : STR(""));
+
+	if (!first.n || first.n > LONGEST_NAME) {
+		definition_note(r, DIAGNOSTIC_WARNING, "name: %s; the agent is called by its file",
+				first.n ? "longer than 200 bytes" : "not a text");
 		return;
-	arena_release(&d->arena);
-	free(d);
+	}
+	if (rest.p && str_trim(rest).n)
+		definition_note(r, DIAGNOSTIC_WARNING, "name: only the first line counts");
+	if (first.p[0] == '-' || memchr(first.p, ':', first.n) || memchr(first.p, '/', first.n))
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"name: letters, digits and hyphens are safer than '-' in front, ':' or '/'");
+	*(const char **)at = arena_dup(&r->d->arena, first.p, first.n);
+	agent_of(r)->name_given = true;
 }
 
-void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...)
+static void add_prose(struct definition_reader *r, struct buf *out, const struct json *value)
 {
-	va_list args;
+	const char *text = definition_text(r, value);
 
-	va_start(args, fmt);
-	diagnostics_addv(&r->diagnostics, level, r->line, fmt, args);
-	va_end(args);
+	if (text)
+		buf_addf(out, "%s%s", out->n ? "\n" : "", text);
 }
 
-void definition_refuse(struct definition_reader *r, const char *fmt, ...)
+/* A list becomes one text, and `\n` a line end: people who were asked for one line write it. */
+static const char *prose_of(struct definition_reader *r, const struct json *value)
 {
-	va_list args;
+	AUTO_BUF struct buf out = { 0 };
+	size_t n = 0;
 
-	va_start(args, fmt);
-	diagnostics_addv(&r->diagnostics, DIAGNOSTIC_ERROR, r->line, fmt, args);
-	va_end(args);
-	r->d->refused = true;
+	if (json_is(value, JSON_ARRAY)) {
+		for (const struct json *v = json_first(value); v; v = json_next(value, v))
+			add_prose(r, &out, v);
+		definition_note(r, DIAGNOSTIC_NOTE, "%s: a list was joined to one text", r->key);
+	} else {
+		add_prose(r, &out, value);
+	}
+	for (size_t i = 0; i < out.n; i++) {
+		bool coded = out.p[i] == '\\' && i + 1 < out.n && out.p[i + 1] == 'n';
+		out.p[n++] = coded ? '\n' : out.p[i];
+		i += coded;
+	}
+	struct str text = str_trim((struct str){ out.p, n });
+	return text.n ? arena_dup(&r->d->arena, text.p, text.n) : NULL;
 }
 
-const char *definition_text(struct definition_reader *r, const struct json *value)
+static void read_description(struct definition_reader *r, const struct json *value, void *at)
 {
-	return frontmatter_text(value, &r->d->arena, &r->scratch);
+	*(const char **)at = prose_of(r, value);
+	if (json_is(value, JSON_OBJECT))
+		definition_ignore(r, "a text");
 }
 
-static struct agent_definition *begin(struct definition_reader *r, enum agent_source source, const char *file,
-				      const char *name)
+/* For plugins only, and only if nothing better is there. */
+static void read_when_to_use(struct definition_reader *r, const struct json *value, void *at)
 {
-	struct agent_definition *d = xcalloc(1, sizeof *d);
-
-	d->refs = 1;
-	d->source = source;
-	d->file = arena_strdup(&d->arena, file);
-	d->name = arena_strdup(&d->arena, name);
-	*r = (struct definition_reader){ .d = d, .diagnostics = { .arena = &d->arena } };
-	return d;
+	if (r->d->source != SOURCE_PLUGIN)
+		definition_note(r, DIAGNOSTIC_WARNING, "when-to-use: has a meaning in plugins only; use description");
+	else if (!*(const char **)at)
+		*(const char **)at = prose_of(r, value);
 }
 
-static struct agent_definition *finish(struct definition_reader *r)
+static void read_text(struct definition_reader *r, const struct json *value, void *at)
 {
-	r->d->diagnostics = r->diagnostics.list;
-	r->d->diagnostic_count = r->diagnostics.count;
-	arena_release(&r->scratch);
-	return r->d;
+	*(const char **)at = definition_text(r, value);
+	if (!*(const char **)at)
+		definition_ignore(r, "a text");
 }
 
-static void remember_field(struct agent_definition *d, const char *name, unsigned line, size_t limit)
+static void read_model(struct definition_reader *r, const struct json *value, void *at)
 {
-	if (!d->fields)
-		d->fields = arena_alloc(&d->arena, limit * sizeof *d->fields);
-	d->fields[d->field_count].field = name;
-	d->fields[d->field_count++].line = line;
+	if (json_is(value, JSON_ARRAY)) {
+		definition_note(r, DIAGNOSTIC_NOTE, "model: of a list the first is taken");
+		value = json_first(value);
+	}
+	*(const char **)at = definition_text(r, value);
+	if (!*(const char **)at && value && !json_is(value, JSON_NULL))
+		definition_ignore(r, "the name of a model");
 }
 
-static void read_value(struct definition_reader *r, const struct agent_field *f, const struct json *value)
+/* ---- words, numbers, switches ------------------------------------------------------------------------------------ */
+
+static void read_effort(struct definition_reader *r, const struct json *value, void *at)
 {
-	if (r->doubtful && (f->flags & FRONTMATTER_RESTRICTION))
-		definition_refuse(r, "%s: its value cannot be read, so the agent is refused", f->name);
-	else if (f->read)
-		f->read(r, value);
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
+	struct str text = str_from(definition_text(r, value));
+	int64_t number;
+
+	if (text.n && str_is_nocase(text, "normal")) {
+		definition_note(r, DIAGNOSTIC_NOTE, "effort: normal was read as medium");
+		text = STR("medium");
+	}
+	for (size_t i = 0; text.n && i < COUNT_OF(levels); i++) {
+		if (str_is_nocase(text, levels[i])) {
+			*(const char **)at = levels[i];
+			return;
+		}
+	}
+	if (text.n && str_to_i64(text, &number) && number > 0)
+		*(const char **)at = text.p;
 	else
-		definition_note(r, DIAGNOSTIC_NOTE, "%s: known, but without effect in this program", f->name);
+		definition_ignore(r, "low, medium, high, xhigh, max or a number");
 }
 
-static void read_field(struct definition_reader *r, const struct agent_field *f, const struct frontmatter_field *field)
+static void read_count(struct definition_reader *r, const struct json *value, void *at)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *value = NULL;
-	struct err err;
+	struct str text = str_from(definition_text(r, value));
+	int64_t n = 0;
 
-	if (!str_is(field->key, f->name))
-		definition_note(r, DIAGNOSTIC_NOTE, "%s was read as %s", field->key.p, f->name);
-	if (json_parse(&reader, field->json.p, field->json.n, &value, &err) < 0)
-		definition_refuse(r, "%s: %s", f->name, err.text);
+	if ((json_is(value, JSON_NUMBER) ? json_i64(value, &n) : text.n && str_to_i64(text, &n)) && n > 0)
+		*(int64_t *)at = n;
 	else
-		read_value(r, f, value);
+		definition_ignore(r, "a number above 0");
 }
 
-/* The last of several wins. But where lines were guessed, two different restrictions may be one of the author and
- * one of an example in prose, and nobody knows which is which. */
-static bool is_replaced(struct definition_reader *r, const struct frontmatter *fm, size_t at,
-			const struct agent_field *const *known)
+static void read_bool(struct definition_reader *r, const struct json *value, void *at)
 {
-	const struct frontmatter_field *field = &fm->fields[at];
-	const struct agent_field *f = known[at];
+	struct str text = str_from(definition_text(r, value));
 
-	for (size_t i = at + 1; i < fm->field_count; i++) {
-		if (known[i] != f)
+	if (text.n && (str_is_nocase(text, "true") || str_is_nocase(text, "false")))
+		*(bool *)at = str_is_nocase(text, "true");
+	else
+		definition_ignore(r, "true or false");
+}
+
+/* A mode that is wider than the default must be spelled exactly; one that is narrower is honoured in any case. */
+static void read_permission_mode(struct definition_reader *r, const struct json *value, void *at)
+{
+	static const struct {
+		const char *name;
+		bool wider;
+	} modes[] = {
+		{ "default", false }, { "manual", false },     { "plan", false }, { "dontAsk", false },
+		{ "bubble", false },  { "acceptEdits", true }, { "auto", true },  { "bypassPermissions", true },
+	};
+	struct str text = str_from(definition_text(r, value));
+	const char *mode = NULL;
+
+	for (size_t i = 0; text.n && !mode && i < COUNT_OF(modes); i++)
+		if (str_is(text, modes[i].name) || (!modes[i].wider && str_is_nocase(text, modes[i].name)))
+			mode = modes[i].name;
+	*(const char **)at = NULL;
+	agent_of(r)->permission_mode_invalid = !mode;
+	if (!mode)
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"permissionMode: not a mode; the stricter of the parent's and default applies");
+	else if (r->d->source == SOURCE_PLUGIN)
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"permissionMode: %s does not apply, because a plugin cannot set it", mode);
+	else
+		*(const char **)at = mode;
+}
+
+/* The index of text in a list of names that ends with NULL, any case; -1 if it is none of them. */
+static int word_index(struct definition_reader *r, const struct json *value, const char *const *words)
+{
+	struct str text = str_from(definition_text(r, value));
+
+	for (int i = 0; text.n && words[i]; i++) {
+		if (!str_is_nocase(text, words[i]))
 			continue;
-		if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) && !str_eq(field->json, fm->fields[i].json))
-			definition_refuse(r, "%s: stands there twice with different values, so the agent is refused",
-					  f->name);
-		else
-			definition_note(r, DIAGNOSTIC_WARNING, "%s: stands there twice; the last one counts", f->name);
+		if (!str_is(text, words[i]))
+			definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text),
+					words[i]);
+		return i;
+	}
+	return -1;
+}
+
+static void read_isolation(struct definition_reader *r, const struct json *value, void *at)
+{
+	static const char *const words[] = { "worktree", "remote", NULL };
+	int i = word_index(r, value, words);
+
+	if (i < 0)
+		definition_refuse(r, "isolation: must be worktree or remote, so the agent is refused");
+	else
+		*(enum agent_isolation *)at = i == 0 ? ISOLATION_WORKTREE : ISOLATION_REMOTE;
+}
+
+static void read_memory(struct definition_reader *r, const struct json *value, void *at)
+{
+	static const char *const words[] = { "user", "project", "local", NULL };
+	int i = word_index(r, value, words);
+
+	if (i < 0)
+		definition_ignore(r, "user, project or local");
+	else
+		*(enum agent_memory *)at = (enum agent_memory)(MEMORY_USER + i);
+}
+
+static void read_color(struct definition_reader *r, const struct json *value, void *at)
+{
+	static const char *const words[] = {
+		"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", NULL
+	};
+	int i = word_index(r, value, words);
+
+	if (i >= 0)
+		*(const char **)at = words[i];
+	else
+		definition_note(r, DIAGNOSTIC_NOTE, "color: none of ours; one is chosen");
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+bool agent_tool_is_known(struct str name)
+{
+	struct str rest = name, base = str_trim(str_cut(&rest, '('));
+
+	return str_starts(base, STR("mcp__")) || tool_facts_find(base);
+}
+
+static void warn_unknown_tools(struct definition_reader *r, const struct name_list *list, const char *effect)
+{
+	AUTO_BUF struct buf unknown = { 0 };
+
+	for (size_t i = 0; i < list->count; i++)
+		if (!str_is(str_from(list->names[i]), "*") && !agent_tool_is_known(str_from(list->names[i])))
+			buf_addf(&unknown, "%s%s", unknown.n ? ", " : "", list->names[i]);
+	if (unknown.n)
+		definition_note(r, DIAGNOSTIC_WARNING, "%s: not the name of a tool, %s: %s", r->key, effect, unknown.p);
+}
+
+static void read_tools(struct definition_reader *r, const struct json *value, void *at)
+{
+	const struct name_list *list = at;
+
+	(void)definition_names(r, value, at, NAMES_REFUSE);
+	warn_unknown_tools(r, list, "grants nothing");
+	if (!list->count)
+		definition_note(r, DIAGNOSTIC_NOTE, "tools: the list is empty: the agent has no tools");
+}
+
+static void read_disallowed_tools(struct definition_reader *r, const struct json *value, void *at)
+{
+	const struct name_list *list = at;
+
+	(void)definition_names(r, value, at, NAMES_REFUSE);
+	for (size_t i = 0; i < list->count; i++)
+		if (char_in(list->names[i][0], "*&") && list->names[i][1])
+			definition_refuse(r, "disallowedTools: the YAML alias %s is not followed", list->names[i]);
+	warn_unknown_tools(r, list, "takes nothing away");
+}
+
+static void read_names(struct definition_reader *r, const struct json *value, void *at)
+{
+	(void)definition_names(r, value, at, NAMES_WARN);
+}
+
+static void warn_allowed_tools(struct definition_reader *r, const struct json *value, void *at)
+{
+	(void)value;
+	(void)at;
+	definition_note(r, DIAGNOSTIC_WARNING, "%s: belongs to skills and commands and limits nothing here; use tools",
+			r->key);
+}
+
+/* ---- hooks and MCP servers, brought to the form that settings files have -------------------------------------------
+ *
+ *     hooks:       {Event: [{"matcher": m, "hooks": [{"type": "command", "command": c, "timeout": seconds}]}]}
+ *     mcpServers:  ["name", {"name": {config}}] */
+
+static bool is_text(const struct json *v)
+{
+	return json_is(v, JSON_STRING) && v->len > 0;
+}
+
+/* A handler as it stands, but for its type and for a timeout that can only be milliseconds. */
+static void put_handler(struct definition_reader *r, struct json_out *w, const struct json *handler)
+{
+	int64_t timeout;
+
+	json_open(w, '{');
+	if (!json_get(handler, "type"))
+		json_kcstr(w, "type", "command");
+	for (struct json_member m = json_members(handler); m.key; m = json_member_next(handler, m)) {
+		if (json_str_is(m.key, "matcher") || json_str_is(m.key, "hooks"))
+			continue;
+		json_key_str(w, json_str(m.key, &r->scratch));
+		if (json_str_is(m.key, "timeout") && json_i64(m.value, &timeout) && timeout > LONGEST_TIMEOUT_S) {
+			definition_note(r, DIAGNOSTIC_NOTE, "hooks: a timeout of %lld was read as milliseconds",
+					(long long)timeout);
+			json_put_double(w, (double)timeout / 1000);
+		} else {
+			json_put_raw(w, json_raw(m.value));
+		}
+	}
+	json_close(w);
+}
+
+static bool is_handler(const struct json *v)
+{
+	return is_text(json_get(v, "command")) || is_text(json_get(v, "url")) || is_text(json_get(v, "prompt")) ||
+	       (is_text(json_get(v, "server")) && is_text(json_get(v, "tool")));
+}
+
+static bool put_handlers(struct definition_reader *r, struct json_out *w, const struct json *entry)
+{
+	const struct json *hooks = json_get(entry, "hooks");
+
+	if (!hooks && is_handler(entry)) {
+		definition_note(r, DIAGNOSTIC_NOTE, "hooks: an entry without a list of hooks was read as one hook");
+		put_handler(r, w, entry);
 		return true;
 	}
-	return false;
-}
-
-static void report_lost(struct definition_reader *r, const struct frontmatter *fm)
-{
-	for (size_t i = 0; i < fm->lost_count; i++) {
-		r->line = fm->lost[i].line;
-		definition_refuse(r,
-				  "%s: this line limits the agent but could not be read as a field, so the "
-				  "agent is refused",
-				  fm->lost[i].key.p);
+	if (!json_is(hooks, JSON_ARRAY))
+		return false;
+	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h)) {
+		if (!is_handler(h))
+			return false;
+		put_handler(r, w, h);
 	}
+	return true;
 }
 
-static void read_fields(struct definition_reader *r, const struct frontmatter *fm)
+static bool put_entry(struct definition_reader *r, struct json_out *w, const struct json *entry)
 {
-	const struct agent_field **known = arena_alloc(&r->scratch, fm->field_count * sizeof *known);
+	const struct json *matcher = json_get(entry, "matcher");
 
-	for (size_t i = 0; i < fm->field_count; i++)
-		known[i] = agent_field_find(fm->fields[i].key);
-	for (size_t i = 0; i < fm->field_count; i++) {
-		const struct frontmatter_field *field = &fm->fields[i];
-		const struct agent_field *f = known[i];
-		r->line = field->line;
-		r->doubtful = field->doubtful;
-		if (!f) {
-			definition_note(r, DIAGNOSTIC_NOTE, "%s: unknown key", field->key.p);
+	if (!json_is(entry, JSON_OBJECT) || (matcher && !json_is(matcher, JSON_STRING)))
+		return false;
+	json_open(w, '{');
+	if (matcher)
+		json_kraw(w, "matcher", json_raw(matcher));
+	json_key(w, "hooks");
+	json_open(w, '[');
+	if (!put_handlers(r, w, entry))
+		return false;
+	json_close(w);
+	json_close(w);
+	return true;
+}
+
+static bool put_event(struct definition_reader *r, struct json_out *w, const struct json *entries)
+{
+	json_open(w, '[');
+	if (json_is(entries, JSON_OBJECT)) {
+		if (!put_entry(r, w, entries))
+			return false;
+	} else if (json_is(entries, JSON_ARRAY)) {
+		for (const struct json *e = json_first(entries); e; e = json_next(entries, e))
+			if (!put_entry(r, w, e))
+				return false;
+	} else if (!json_is(entries, JSON_NULL)) {
+		return false;
+	}
+	json_close(w);
+	return true;
+}
+
+static void read_hooks(struct definition_reader *r, const struct json *value, void *at)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	if (json_is(value, JSON_NULL)) {
+		definition_note(r, DIAGNOSTIC_NOTE, "hooks: there are none");
+		return;
+	}
+	if (!json_is(value, JSON_OBJECT)) {
+		definition_refuse(r, "hooks: must be a map of events, so the agent is refused");
+		return;
+	}
+	json_open(&w, '{');
+	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
+		struct str event = json_str(m.key, &r->scratch);
+		json_key_str(&w, event);
+		if (!put_event(r, &w, m.value)) {
+			definition_refuse(r, "hooks: " STR_FMT " is not a list of hooks, so the agent is refused",
+					  STR_ARG(event));
+			return;
+		}
+	}
+	json_close(&w);
+	*(const char **)at = arena_dup(&r->d->arena, out.p, out.n);
+}
+
+/* {"name": n, "transport": t, ...} becomes {n: {"type": t, ...}}. */
+static void put_named_server(struct definition_reader *r, struct json_out *w, const struct json *server)
+{
+	const struct json *transport = json_get(server, "transport");
+
+	json_open(w, '{');
+	json_key_str(w, json_str(json_get(server, "name"), &r->scratch));
+	json_open(w, '{');
+	if (transport && !json_get(server, "type"))
+		json_kraw(w, "type", json_raw(transport));
+	for (struct json_member m = json_members(server); m.key; m = json_member_next(server, m)) {
+		if (json_str_is(m.key, "name") || json_str_is(m.key, "transport"))
+			continue;
+		json_key_str(w, json_str(m.key, &r->scratch));
+		json_put_raw(w, json_raw(m.value));
+	}
+	json_close(w);
+	json_close(w);
+}
+
+static void put_server_map(struct definition_reader *r, struct json_out *w, const struct json *map)
+{
+	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		struct str name = json_str(m.key, &r->scratch);
+		if (json_is(m.value, JSON_NULL)) {
+			json_put_str(w, name);
 			continue;
 		}
-		if (is_replaced(r, fm, i, known))
+		if (!json_is(m.value, JSON_OBJECT)) {
+			definition_note(r, DIAGNOSTIC_WARNING, "mcpServers: " STR_FMT " has no settings and is ignored",
+					STR_ARG(name));
 			continue;
-		r->key = f->name;
-		remember_field(r->d, f->name, field->line, fm->field_count);
-		read_field(r, f, field);
+		}
+		json_open(w, '{');
+		json_key_str(w, name);
+		json_put_raw(w, json_raw(m.value));
+		json_close(w);
 	}
-	report_lost(r, fm);
-	r->line = 0;
 }
 
-struct agent_definition *agent_from_markdown(enum agent_source source, const char *file, const char *fallback_name,
+static void put_names(struct definition_reader *r, struct json_out *w, const struct json *value)
+{
+	struct name_list names;
+
+	(void)definition_names(r, value, &names, NAMES_WARN);
+	for (size_t i = 0; i < names.count; i++)
+		json_put_cstr(w, names.names[i]);
+}
+
+static void put_servers(struct definition_reader *r, struct json_out *w, const struct json *value)
+{
+	if (json_is(value, JSON_OBJECT) && is_text(json_get(value, "name")))
+		put_named_server(r, w, value);
+	else if (json_is(value, JSON_OBJECT))
+		put_server_map(r, w, value);
+	else if (json_is(value, JSON_STRING))
+		put_names(r, w, value);
+	else
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"mcpServers: an entry is neither a name nor a map and is ignored");
+}
+
+static void read_mcp_servers(struct definition_reader *r, const struct json *value, void *at)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	if (json_is(value, JSON_NULL))
+		return;
+	json_open(&w, '[');
+	if (json_is(value, JSON_ARRAY))
+		for (const struct json *v = json_first(value); v; v = json_next(value, v))
+			put_servers(r, &w, v);
+	else
+		put_servers(r, &w, value);
+	json_close(&w);
+	if (out.n > 2)
+		*(const char **)at = arena_dup(&r->d->arena, out.p, out.n);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };
+#define AT(member) offsetof(struct agent_definition, member)
+
+static const struct definition_field fields[] = {
+	{ "name", { 0 }, TEXT, read_name, AT(name) },
+	{ "description", { 0 }, TEXT, read_description, AT(description) },
+	{ "when-to-use", { "whenToUse" }, TEXT, read_when_to_use, AT(description) },
+	{ "tools", { 0 }, LIMIT, read_tools, AT(tools) },
+	{ "disallowedTools",
+	  { "disallowed-tools", "disallowed_tools" },
+	  LIMIT,
+	  read_disallowed_tools,
+	  AT(disallowed_tools) },
+	{ "model", { 0 }, KNOWN, read_model, AT(model) },
+	{ "effort", { 0 }, KNOWN, read_effort, AT(effort) },
+	{ "maxTurns", { "max-turns", "max_turns" }, KNOWN, read_count, AT(max_turns) },
+	{ "permissionMode", { 0 }, LIMIT, read_permission_mode, AT(permission_mode) },
+	{ "background", { 0 }, KNOWN, read_bool, AT(background) },
+	{ "initialPrompt", { 0 }, TEXT, read_text, AT(initial_prompt) },
+	{ "isolation", { 0 }, LIMIT, read_isolation, AT(isolation) },
+	{ "memory", { 0 }, KNOWN, read_memory, AT(memory) },
+	{ "mcpServers", { 0 }, KNOWN, read_mcp_servers, AT(mcp_servers) },
+	{ "requiredMcpServers", { 0 }, KNOWN, read_names, AT(required_mcp_servers) },
+	{ "hooks", { 0 }, LIMIT, read_hooks, AT(hooks) },
+	{ "skills", { 0 }, KNOWN, read_names, AT(skills) },
+	{ "color", { 0 }, KNOWN, read_color, AT(color) },
+	{ "forkContext", { 0 }, KNOWN, read_bool, AT(fork_context) },
+	{ "omitClaudeMd", { 0 }, KNOWN, read_bool, AT(omit_claude_md) },
+	{ "criticalSystemReminder_EXPERIMENTAL", { 0 }, TEXT, read_text, AT(reminder) },
+	{ "allowed-tools", { "allowedTools", "allowed_tools" }, KNOWN, warn_allowed_tools, 0 },
+	{ "autoCompactWindow", { 0 }, KNOWN, read_count, AT(compact_window) },
+	{ "observer", { 0 }, KNOWN, NULL, 0 },
+	{ "observerMessage", { 0 }, KNOWN, NULL, 0 },
+	{ 0 },
+};
+
+const struct definition_format agent_format = { .noun = "agent", .fields = fields };
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+struct agent_definition *agent_from_markdown(enum definition_source source, const char *file, const char *fallback_name,
 					     struct str text)
 {
+	struct agent_definition *d = definition_new(sizeof *d, source, file, fallback_name);
 	struct definition_reader r;
-	struct agent_definition *d = begin(&r, source, file, fallback_name);
 	struct frontmatter fm;
 
-	frontmatter_read(&fm, &r.scratch, text, agent_field_flags, &r.diagnostics);
+	definition_read_begin(&r, &d->common, &agent_format);
+	definition_read_markdown(&r, text, &fm);
 	d->prompt = arena_dup(&d->arena, fm.body.p, fm.body.n);
 	d->prompt_len = fm.body.n;
-	read_fields(&r, &fm);
-	d->is_agent = d->description != NULL;
-	d->refused = d->refused && d->is_agent;
+	d->ignored = !d->description;
+	d->refused = d->refused && !d->ignored;
 	if (!fm.found)
 		definition_note(&r, DIAGNOSTIC_NOTE, "no frontmatter: not an agent");
-	else if (!d->is_agent)
+	else if (d->ignored)
 		definition_note(&r, DIAGNOSTIC_WARNING, "no description: not an agent");
 	else if (!d->name_given)
 		definition_note(&r, DIAGNOSTIC_NOTE, "no name: the agent is called %s, as its file", d->name);
-	return finish(&r);
-}
-
-static void read_member(struct definition_reader *r, struct json_member m, size_t count)
-{
-	struct str key = json_str(m.key, &r->scratch);
-	const struct agent_field *f = agent_field_find(key);
-
-	if (str_is(key, "prompt")) {
-		struct str text = str_trim(json_str(m.value, &r->scratch));
-		r->d->prompt = text.n ? arena_dup(&r->d->arena, text.p, text.n) : NULL;
-		r->d->prompt_len = text.n;
-	} else if (!f || str_is(key, "name")) {
-		definition_note(r, DIAGNOSTIC_NOTE, STR_FMT ": unknown key", STR_ARG(key));
-	} else {
-		r->key = f->name;
-		remember_field(r->d, f->name, 0, count);
-		read_value(r, f, m.value);
-	}
+	definition_read_end(&r);
+	return d;
 }
 
 /* What a program wrote is not guessed at: both texts must be there. */
-struct agent_definition *agent_from_json(enum agent_source source, const char *file, const char *name,
+struct agent_definition *agent_from_json(enum definition_source source, const char *file, const char *name,
 					 const struct json *value)
 {
+	struct agent_definition *d = definition_new(sizeof *d, source, file, name);
 	struct definition_reader r;
-	struct agent_definition *d = begin(&r, source, file, name);
 
+	definition_read_begin(&r, &d->common, &agent_format);
 	d->name_given = true;
 	if (!json_is(value, JSON_OBJECT))
 		definition_refuse(&r, "must be an object with description and prompt");
-	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
-		read_member(&r, m, value->count);
+	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
+		struct str key = json_str(m.key, &r.scratch);
+		const struct definition_field *f = definition_field_find(fields, key);
+		if (str_is(key, "prompt")) {
+			struct str text = str_trim(json_str(m.value, &r.scratch));
+			d->prompt = text.n ? arena_dup(&d->arena, text.p, text.n) : NULL;
+			d->prompt_len = text.n;
+		} else if (!f || str_is(key, "name")) {
+			definition_note(&r, DIAGNOSTIC_NOTE, STR_FMT ": unknown key", STR_ARG(key));
+		} else {
+			definition_read_member(&r, f, m.value, value->count);
+		}
+	}
 	if (json_is(value, JSON_OBJECT) && !d->description)
 		definition_refuse(&r, "description: missing or not a text");
 	if (json_is(value, JSON_OBJECT) && !d->prompt)
@@ -213,6 +572,6 @@ struct agent_definition *agent_from_json(enum agent_source source, const char *f
 		definition_refuse(&r, "the name is empty");
 	if (!d->prompt)
 		d->prompt = "";
-	d->is_agent = true;
-	return finish(&r);
+	definition_read_end(&r);
+	return d;
 }

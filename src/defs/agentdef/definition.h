@@ -1,40 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * definition.h - what an agent is: the meaning of one agent file, or of one entry of a settings file. Immutable once made,
- * shared by reference. Reading is forgiving where a file is untidy and strict where forgiveness would widen what the
- * agent may do; everything that was forgiven or refused is a diagnostic. */
+ * definition.h - what an agent is: the meaning of one agent file, or of one entry of a settings file.
+ *
+ * To add a field: a member here, a row in definition.c, a row in docs/agents.md and in tests/unit/agentdef/test_fields.c. */
 #pragma once
-#include "lib/base/arena.h"
 #include "lib/base/buf.h"
-#include "lib/json/json.h"
-#include "config/catalog/diagnostic.h"
-#include "config/catalog/name_list.h"
-
-/* Lowest priority first */
-enum agent_source {
-	AGENT_BUILT_IN,
-	AGENT_PLUGIN,
-	AGENT_USER,
-	AGENT_PROJECT,
-	AGENT_FLAG,
-	AGENT_POLICY,
-	AGENT_SOURCE_COUNT
-};
+#include "config/catalog/definition.h"
 
 enum agent_isolation { ISOLATION_NONE, ISOLATION_WORKTREE, ISOLATION_REMOTE };
 enum agent_memory { MEMORY_NONE, MEMORY_USER, MEMORY_PROJECT, MEMORY_LOCAL };
 
-/* Texts are in the arena; NULL: not given */
+/* name: agent type, given or the stem of the file. NULL: not given. */
 struct agent_definition {
-	unsigned refs;
-	struct arena arena;
-	enum agent_source source;
-	const char *file;   /* path, or "settings.json#agents.NAME", or "built-in" */
-	const char *plugin; /* name of the plugin it comes from */
-	const char *name;   /* agent type: given, or the stem of the file */
+	DEFINITION_HEAD;
 	bool name_given;
-	const char *description; /* when to use it */
-	const char *prompt;      /* the body, line ends LF, trimmed */
-	size_t prompt_len;       /* a body may hold NULs */
+	const char *prompt; /* the body, line ends LF, trimmed */
+	size_t prompt_len;  /* a body may hold NULs */
 	struct name_list tools, disallowed_tools, skills, required_mcp_servers;
 	const char *model;            /* verbatim */
 	const char *effort;           /* "low".."max" after reading "normal" as medium, or an integer as text */
@@ -48,26 +28,28 @@ struct agent_definition {
 	enum agent_memory memory;
 	const char *mcp_servers; /* JSON array of names and objects, normalised; NULL: none */
 	const char *hooks;       /* JSON object in the form of settings, normalised; NULL: none */
-	struct {
-		const char *field;
-		unsigned line;
-	} * fields; /* where each known field was found; for `agents show` */
-	size_t field_count;
-	struct diagnostic *diagnostics;
-	size_t diagnostic_count;
-	bool is_agent; /* false: no frontmatter or no description: skipped, not wrong */
-	bool refused;  /* it is an agent file, but may not be loaded: a restriction could not be read */
 };
 
-/* Never fails: what cannot be read is in is_agent, refused and the diagnostics. fallback_name: stem of the file. Returns
- * a reference. text is any bytes. */
-struct agent_definition *agent_from_markdown(enum agent_source source, const char *file, const char *fallback_name,
+extern const struct definition_format agent_format;
+
+/* Never fails: what cannot be read is in ignored (no frontmatter or no description), refused and the diagnostics.
+ * fallback_name: stem of the file. Returns a reference. text is any bytes. */
+struct agent_definition *agent_from_markdown(enum definition_source source, const char *file, const char *fallback_name,
 					     struct str text);
 /* An entry of settings `agents` or --agents: {"description","prompt","tools",...}. */
-struct agent_definition *agent_from_json(enum agent_source source, const char *file, const char *name,
+struct agent_definition *agent_from_json(enum definition_source source, const char *file, const char *name,
 					 const struct json *value);
-struct agent_definition *agent_ref(struct agent_definition *d);
-void agent_unref(struct agent_definition *d);
 
-/* Known names of tools for the report of unknown ones; case ignored. Matches are by exact name before any other. */
+static inline struct agent_definition *agent_ref(struct agent_definition *d)
+{
+	d->refs++;
+	return d;
+}
+
+static inline void agent_unref(struct agent_definition *d)
+{
+	definition_unref(d ? &d->common : NULL);
+}
+
+/* Whether it is the name of a tool; case ignored. */
 bool agent_tool_is_known(struct str name);

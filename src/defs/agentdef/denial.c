@@ -4,11 +4,6 @@
 #include "defs/agentdef/builtin.h"
 #include "core/tool/tool_facts.h"
 
-static bool is_separator(char c)
-{
-	return c == ' ' || c == '-' || c == '_';
-}
-
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
@@ -20,9 +15,9 @@ bool agent_type_same(struct str a, struct str b)
 	size_t k = 0;
 
 	for (;;) {
-		while (i < a.n && is_separator(a.p[i]))
+		while (i < a.n && char_in(a.p[i], " -_"))
 			i++;
-		while (k < b.n && is_separator(b.p[k]))
+		while (k < b.n && char_in(b.p[k], " -_"))
 			k++;
 		if (i == a.n || k == b.n)
 			return i == a.n && k == b.n;
@@ -31,7 +26,7 @@ bool agent_type_same(struct str a, struct str b)
 	}
 }
 
-static void add(struct agent_denials *d, struct str type, const char *origin)
+static void add_denial(struct agent_denials *d, struct str type, const char *origin)
 {
 	if (d->count == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 8;
@@ -44,24 +39,20 @@ static void add(struct agent_denials *d, struct str type, const char *origin)
 	};
 }
 
-/* A name before a single colon may be a parameter of the call; it is one if the tool has it. */
-static bool is_parameter(struct str text)
-{
-	struct str name = str_trim(str_cut(&text, ':'));
-
-	return text.p && tool_has_parameter(tool_facts_find(STR("Agent")), name);
-}
-
 static void add_types(struct agent_denials *d, struct str list, const char *origin)
 {
-	if (is_parameter(list))
+	struct str value = list;
+	struct str name = str_trim(str_cut(&value, ':'));
+
+	/* A name before a single colon may be a parameter of the call; it is one if the tool has it. */
+	if (value.p && tool_has_parameter(tool_facts_find(STR("Agent")), name))
 		return;
 	while (list.p) {
 		struct str type = str_trim(str_cut(&list, ','));
 		if (str_is(type, "*"))
-			add(d, (struct str){ 0 }, origin);
+			add_denial(d, (struct str){ 0 }, origin);
 		else if (type.n)
-			add(d, type, origin);
+			add_denial(d, type, origin);
 	}
 }
 
@@ -78,7 +69,7 @@ void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char
 	if (!is_agent_tool(str_trim(tool)))
 		return;
 	if (!rest.p)
-		add(d, (struct str){ 0 }, origin);
+		add_denial(d, (struct str){ 0 }, origin);
 	else if (rest.n && rest.p[rest.n - 1] == ')')
 		add_types(d, (struct str){ rest.p, rest.n - 1 }, origin);
 }
@@ -91,7 +82,7 @@ static void add_object(struct agent_denials *d, const struct json *rule, const c
 	if (!is_agent_tool(json_str(json_get(rule, "tool"), &scratch)))
 		return;
 	if (!args)
-		add(d, (struct str){ 0 }, origin);
+		add_denial(d, (struct str){ 0 }, origin);
 	else if (json_is(args, JSON_STRING))
 		add_types(d, json_str(args, &scratch), origin);
 	for (const struct json *v = json_is(args, JSON_ARRAY) ? json_first(args) : NULL; v; v = json_next(args, v))
@@ -117,7 +108,7 @@ void agent_denials_release(struct agent_denials *d)
 	*d = (struct agent_denials){ 0 };
 }
 
-const struct agent_denial *agent_denied(const struct agent_denials *d, struct str type)
+const struct agent_denial *agent_denials_find(const struct agent_denials *d, struct str type)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const char *denied = d->list[i].type;

@@ -3,7 +3,8 @@
  * the object form {"tool": "Task", "args": "Explore"}. Rules about other tools, and about parameters of a call such as
  * "Agent(model:opus)", are the permission engine's. */
 #pragma once
-#include "defs/agentdef/definition.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
 
 struct agent_denial {
 	const char *type;   /* NULL: every type */
@@ -24,7 +25,7 @@ void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char
 void agent_denials_release(struct agent_denials *d);
 /* The rule that takes this type away, or NULL. Types match as they do in a call: case and separators are ignored, and an
  * alias is the agent that it stands for. */
-const struct agent_denial *agent_denied(const struct agent_denials *d, struct str type);
+const struct agent_denial *agent_denials_find(const struct agent_denials *d, struct str type);
 
 /* Whether two agent types are the same to a caller: "Code Reviewer" is code-reviewer. */
 bool agent_type_same(struct str a, struct str b);

@@ -1,40 +1,45 @@
 /* SPDX-License-Identifier: MIT
- * describe.c - the fields of a definition. */
+ * describe.c - what is said about definitions: field by field, checked, in colour, and in the prompt of the guide. */
 #include "defs/agentdef/describe.h"
-#include "lib/json/json_write.h"
+#include <openssl/evp.h>
+#include "lib/base/utf8.h"
 
-enum kind { TEXT, NAMES, SWITCH, NUMBER, WORD, JSON_TEXT };
+/* ---- field by field --------------------------------------------------------------------------------------------------- */
+
+enum fact_kind { TEXT, NAMES, SWITCH, NUMBER, WORD, JSON_TEXT };
+
+#define AT(member) offsetof(struct agent_definition, member)
 
 static const char *const isolations[] = { NULL, "worktree", "remote" };
 static const char *const memories[] = { NULL, "user", "project", "local" };
 
-static const struct row {
+static const struct fact_row {
 	const char *field;
-	enum kind kind;
+	enum fact_kind kind;
 	size_t offset;
 	const char *const *words; /* of a WORD, by its number */
 } rows[] = {
-	{ "name", TEXT, offsetof(struct agent_definition, name), NULL },
-	{ "description", TEXT, offsetof(struct agent_definition, description), NULL },
-	{ "tools", NAMES, offsetof(struct agent_definition, tools), NULL },
-	{ "disallowedTools", NAMES, offsetof(struct agent_definition, disallowed_tools), NULL },
-	{ "model", TEXT, offsetof(struct agent_definition, model), NULL },
-	{ "effort", TEXT, offsetof(struct agent_definition, effort), NULL },
-	{ "maxTurns", NUMBER, offsetof(struct agent_definition, max_turns), NULL },
-	{ "autoCompactWindow", NUMBER, offsetof(struct agent_definition, compact_window), NULL },
-	{ "permissionMode", TEXT, offsetof(struct agent_definition, permission_mode), NULL },
-	{ "background", SWITCH, offsetof(struct agent_definition, background), NULL },
-	{ "isolation", WORD, offsetof(struct agent_definition, isolation), isolations },
-	{ "memory", WORD, offsetof(struct agent_definition, memory), memories },
-	{ "skills", NAMES, offsetof(struct agent_definition, skills), NULL },
-	{ "mcpServers", JSON_TEXT, offsetof(struct agent_definition, mcp_servers), NULL },
-	{ "requiredMcpServers", NAMES, offsetof(struct agent_definition, required_mcp_servers), NULL },
-	{ "hooks", JSON_TEXT, offsetof(struct agent_definition, hooks), NULL },
-	{ "initialPrompt", TEXT, offsetof(struct agent_definition, initial_prompt), NULL },
-	{ "color", TEXT, offsetof(struct agent_definition, color), NULL },
-	{ "forkContext", SWITCH, offsetof(struct agent_definition, fork_context), NULL },
-	{ "omitClaudeMd", SWITCH, offsetof(struct agent_definition, omit_claude_md), NULL },
-	{ "criticalSystemReminder_EXPERIMENTAL", TEXT, offsetof(struct agent_definition, reminder), NULL },
+	{ "name", TEXT, AT(name), NULL },
+	{ "description", TEXT, AT(description), NULL },
+	{ "tools", NAMES, AT(tools), NULL },
+	{ "disallowedTools", NAMES, AT(disallowed_tools), NULL },
+	{ "model", TEXT, AT(model), NULL },
+	{ "effort", TEXT, AT(effort), NULL },
+	{ "maxTurns", NUMBER, AT(max_turns), NULL },
+	{ "autoCompactWindow", NUMBER, AT(compact_window), NULL },
+	{ "permissionMode", TEXT, AT(permission_mode), NULL },
+	{ "background", SWITCH, AT(background), NULL },
+	{ "isolation", WORD, AT(isolation), isolations },
+	{ "memory", WORD, AT(memory), memories },
+	{ "skills", NAMES, AT(skills), NULL },
+	{ "mcpServers", JSON_TEXT, AT(mcp_servers), NULL },
+	{ "requiredMcpServers", NAMES, AT(required_mcp_servers), NULL },
+	{ "hooks", JSON_TEXT, AT(hooks), NULL },
+	{ "initialPrompt", TEXT, AT(initial_prompt), NULL },
+	{ "color", TEXT, AT(color), NULL },
+	{ "forkContext", SWITCH, AT(fork_context), NULL },
+	{ "omitClaudeMd", SWITCH, AT(omit_claude_md), NULL },
+	{ "criticalSystemReminder_EXPERIMENTAL", TEXT, AT(reminder), NULL },
 };
 
 static void add_names(struct buf *text, struct buf *json, const struct name_list *list)
@@ -63,7 +68,7 @@ static void add_text(struct buf *text, struct buf *json, const char *value)
 	buf_addstr(text, value ? value : "");
 }
 
-static void add_value(struct buf *text, struct buf *json, const struct agent_definition *d, const struct row *row)
+static void add_value(struct buf *text, struct buf *json, const struct agent_definition *d, const struct fact_row *row)
 {
 	const void *at = (const char *)d + row->offset;
 
@@ -88,15 +93,6 @@ static void add_value(struct buf *text, struct buf *json, const struct agent_def
 	}
 }
 
-static void find_field(const struct agent_definition *d, struct agent_fact *fact)
-{
-	for (size_t i = 0; i < d->field_count; i++)
-		if (!strcmp(d->fields[i].field, fact->field)) {
-			fact->given = true;
-			fact->line = d->fields[i].line;
-		}
-}
-
 void agent_describe(const struct agent_definition *d, void (*fn)(void *data, const struct agent_fact *fact), void *data)
 {
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -106,7 +102,126 @@ void agent_describe(const struct agent_definition *d, void (*fn)(void *data, con
 		add_value(&text, &json, d, &rows[i]);
 		fact.text = buf_str(&text);
 		fact.json = buf_str(&json);
-		find_field(d, &fact);
+		for (size_t k = 0; k < d->field_count; k++)
+			if (!strcmp(d->fields[k].field, fact.field)) {
+				fact.given = true;
+				fact.line = d->fields[k].line;
+			}
 		fn(data, &fact);
 	}
+}
+
+/* ---- one file checked ------------------------------------------------------------------------------------------------- */
+
+static void put_list(struct json_out *w, const char *key, const struct name_list *list)
+{
+	json_key(w, key);
+	if (!list->present) {
+		json_put_null(w);
+		return;
+	}
+	json_open(w, '[');
+	for (size_t i = 0; i < list->count; i++)
+		json_put_cstr(w, list->names[i]);
+	json_close(w);
+}
+
+void agent_check_json(struct json_out *w, const struct agent_definition *d)
+{
+	unsigned char digest[32];
+	char hex[65];
+
+	if (EVP_Digest(d->prompt, d->prompt_len, digest, NULL, EVP_sha256(), NULL) != 1)
+		base_oom(0);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	json_open(w, '{');
+	json_kcstr(w, "file", d->file);
+	json_kbool(w, "loaded", !d->ignored && !d->refused);
+	json_kbool(w, "is_agent", !d->ignored);
+	json_kcstr(w, "name", d->name);
+	json_kcstr(w, "description", d->description);
+	json_kcstr(w, "model", d->model);
+	put_list(w, "tools", &d->tools);
+	put_list(w, "disallowedTools", &d->disallowed_tools);
+	json_kcstr(w, "body_sha256", hex);
+	json_key(w, "diagnostics");
+	json_open(w, '[');
+	for (size_t i = 0; i < d->diagnostic_count; i++) {
+		const struct diagnostic *g = &d->diagnostics[i];
+		json_open(w, '{');
+		json_kcstr(w, "level", diagnostic_level_name(g->level));
+		json_key(w, "line");
+		if (g->line)
+			json_put_u64(w, g->line);
+		else
+			json_put_null(w);
+		json_kcstr(w, "message", g->message);
+		json_close(w);
+	}
+	json_close(w);
+	json_close(w);
+}
+
+/* FNV-1a: the colour of a type must be the same in every run and every version, which str_hash() does not promise. */
+const char *agent_color(const struct agent_definition *d)
+{
+	static const char *const colors[] = { "red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
+	uint32_t hash = 2166136261U;
+
+	for (const char *p = d->name; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 16777619U;
+	hash ^= hash >> 16;
+	return d->color ? d->color : colors[hash % COUNT_OF(colors)];
+}
+
+/* ---- the guide -------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_NAMES = 50, LONGEST_DESCRIPTION = 120 };
+
+static void add_list(struct buf *out, const char *title, const char *const *names)
+{
+	size_t i = 0;
+
+	for (; names && names[i] && i < MOST_NAMES; i++)
+		buf_addf(out, "%s%s", i ? ", " : title, names[i]);
+	if (i && names[i])
+		buf_addstr(out, " and more");
+	if (i)
+		buf_addch(out, '\n');
+}
+
+static void add_agents(struct buf *out, const struct catalog *r)
+{
+	size_t shown = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->active_count; i++) {
+		const struct agent_definition *d = r->active[i]->definition;
+		if (d->source == SOURCE_BUILT_IN || count++ >= MOST_NAMES)
+			continue;
+		struct str text = str_from(d->description);
+		struct str line = utf8_cut(str_cut(&text, '\n'), LONGEST_DESCRIPTION);
+		buf_addf(out, "%s- %s (%s): " STR_FMT "\n", shown++ ? "" : "Agents:\n", d->name,
+			 definition_source_name(d->source), STR_ARG(line));
+	}
+	if (count > shown)
+		buf_addf(out, "- and %zu more; `cadre agents` lists them\n", count - shown);
+	if (r->failed_count)
+		buf_addf(out, "Agent files that could not be loaded: %zu; `cadre agents check` says why.\n",
+			 r->failed_count);
+}
+
+void guide_prompt(struct buf *out, const struct agent_definition *guide, const struct catalog *r,
+		  const struct guide_facts *facts)
+{
+	AUTO_BUF struct buf here = { 0 };
+
+	buf_addstr(out, guide->prompt ? guide->prompt : "");
+	add_agents(&here, r);
+	add_list(&here, "Settings files: ", facts->settings_files);
+	add_list(&here, "MCP servers: ", facts->mcp_servers);
+	add_list(&here, "Skills: ", facts->skills);
+	add_list(&here, "Plugins: ", facts->plugins);
+	buf_addf(out, "\n\n# Configured here\n\n%s", here.n ? here.p : "Nothing beyond the defaults.\n");
 }

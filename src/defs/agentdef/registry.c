@@ -1,324 +1,335 @@
 /* SPDX-License-Identifier: MIT
- * registry.c - scans the places, keeps what has not changed, finds agents. */
+ * registry.c - where agents are looked for, how a file or a settings entry becomes one, and lookup. */
 #include "defs/agentdef/registry.h"
-#include <errno.h>
-#include <fcntl.h>
-#include "defs/agentdef/registry_int.h"
+#include "config/settings/settings_file.h"
+#include "defs/agentdef/builtin.h"
+#include "guard/permission/rule.h"
 #include "lib/base/utf8.h"
+#include "lib/git/git_head.h"
 #include "lib/io/file.h"
 
-/* ---- units ------------------------------------------------------------------------------------------------------- */
-
-static struct unit *unit_find(struct registry_scan *s, const char *path, const char *prefix)
-{
-	AUTO_BUF struct buf key = { 0 };
-
-	buf_addf(&key, "%d:%s:%s", (int)s->at->source, prefix, path);
-	struct unit *u = map_get(&s->units, buf_str(&key));
-	if (u)
-		return u;
-	u = xcalloc(1, sizeof *u);
-	u->kind = s->at->kind;
-	u->source = s->at->source;
-	u->path = xstrdup(path);
-	u->key = xstrdup(key.p);
-	map_set(&s->units, buf_str(&key), u);
-	return u;
-}
-
-static void keep(struct registry_scan *s, struct unit *u)
-{
-	if (u->seen == s->number)
-		return;
-	if (s->count == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 64;
-		s->order = xrealloc(s->order, s->cap * sizeof(struct unit *));
-	}
-	s->order[s->count++] = u;
-	s->changed |= !u->seen || u->place != s->at->group;
-	u->seen = s->number;
-	u->place = s->at->group;
-}
-
-static void keep_problem(struct registry_scan *s, const char *path, unsigned line, const char *message)
-{
-	struct unit *u = unit_find(s, path, message);
-
-	if (!u->error)
-		unit_fail(u, line, message);
-	keep(s, u);
-}
+enum { LARGEST_FILE = 1 << 20 };
+enum agent_own { OWN_BUILT_IN, OWN_SETTINGS, OWN_FLAG };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-/* A manifest may name what the agents directory has already. */
-static bool is_double(struct registry_scan *s, const struct tree_file *file)
+static void add_own(struct catalog_places *p, enum agent_own own, enum definition_source source, const char *path)
 {
-	char key[128];
-	struct stat st;
+	struct catalog_place *place = catalog_add_place(p, PLACE_OWN, source, path);
 
-	if (!s->at->plugin || fstatat(file->dir, file->name, &st, 0) < 0)
-		return false;
-	snprintf(key, sizeof key, "%.64s:%ju:%ju", s->at->plugin->name, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
-	return map_set(&s->plugin_files, str_from(key), s) != NULL;
+	place->own = own;
+	place->in_memory = own == OWN_BUILT_IN || path[0] == '{';
+	place->must_exist = own == OWN_FLAG;
 }
 
-static void read_file(struct registry_scan *s, struct unit *u, const struct tree_file *file)
+static void add_plugin(struct catalog_places *places, const struct catalog_plugin *p)
 {
-	struct stat st;
-	AUTO_CLOSE int fd = openat(file->dir, file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	unsigned group = places->groups; /* a file of several of its places counts where it comes first */
 
-	s->changed = true;
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		unit_clear(u);
-		unit_fail(u, 0, strerror(errno));
+	for (size_t i = 0; i < p->path_count; i++) {
+		struct catalog_place *place = catalog_add_place(places, p->paths[i].is_dir ? PLACE_TREE : PLACE_FILE,
+								SOURCE_PLUGIN, p->paths[i].path);
+		place->plugin = p;
+		place->group = group;
+	}
+	for (size_t i = 0; i < p->problem_count; i++) {
+		struct catalog_place *place =
+			catalog_add_place(places, PLACE_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
+		place->plugin = p;
+		place->problem = p->problems[i];
+	}
+}
+
+/* A directory that is named twice counts where it is nearest. */
+static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
+{
+	const char *path = path_join(&p->arena, claude_dir, "agents");
+
+	(void)below;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].kind == PLACE_TREE && !strcmp(p->list[i].path, path)) {
+			memmove(&p->list[i], &p->list[i + 1], (p->count - i - 1) * sizeof *p->list);
+			p->count--;
+			break;
+		}
+	catalog_add_place(p, PLACE_TREE, SOURCE_PROJECT, path);
+}
+
+static void add_settings(struct catalog_places *p, const struct settings_places *settings, enum settings_layer first,
+			 enum settings_layer last, enum definition_source source)
+{
+	for (size_t i = 0; i < settings->count; i++)
+		if (settings->list[i].layer >= first && settings->list[i].layer <= last)
+			add_own(p, OWN_SETTINGS, source, settings->list[i].path);
+}
+
+static void find_agent_places(struct catalog_places *p, const struct catalog_sources *s)
+{
+	unsigned chosen = s->bare ? 0 : s->setting_sources;
+	struct settings_places settings = { .arena = &p->arena };
+	struct err err = { 0 };
+	struct settings_spec spec = {
+		.cwd = s->cwd,
+		.config_dir = s->config_dir,
+		.managed_dir = s->managed_dir,
+		.flag = s->settings,
+		.sources = s->setting_sources,
+		.bare = s->bare,
+		.sdk = s->sdk,
+	};
+
+	if (settings_places_find(&settings, &spec, &err) < 0)
+		catalog_add_place(p, PLACE_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
+			(struct catalog_problem){ s->managed_dir, 0, arena_strdup(&p->arena, err.text) };
+	add_own(p, OWN_BUILT_IN, SOURCE_BUILT_IN, "built-in");
+	for (size_t i = 0; i < s->plugin_count; i++)
+		add_plugin(p, &s->plugins[i]);
+	add_settings(p, &settings, LAYER_USER, LAYER_USER, SOURCE_USER);
+	if (chosen & SETTINGS_USER)
+		catalog_add_place(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "agents"));
+	add_settings(p, &settings, LAYER_PROJECT, LAYER_LOCAL, SOURCE_PROJECT);
+	if (chosen & SETTINGS_PROJECT) {
+		const char *root = git_root(&p->arena, s->cwd);
+		const char *main_root = root ? git_main_checkout(&p->arena, root) : NULL;
+		const char *main_claude = main_root ? path_join(&p->arena, main_root, ".claude") : s->config_dir;
+		if (strcmp(main_claude, s->config_dir) != 0)
+			add_project(p, main_claude, "");
+		catalog_each_project(p, s, root, add_project);
+	}
+	add_settings(p, &settings, LAYER_FLAG, LAYER_FLAG, SOURCE_FLAG);
+	struct str flag = str_trim(str_from(s->flag));
+	if (s->flag)
+		add_own(p, OWN_FLAG, SOURCE_FLAG,
+			str_starts(flag, STR("{")) ? flag.p : path_absolute(&p->arena, s->cwd, str_from(s->flag)));
+	add_settings(p, &settings, LAYER_MANAGED, LAYER_MANAGED, SOURCE_MANAGED);
+	if (s->managed_dir)
+		catalog_add_place(p, PLACE_TREE, SOURCE_MANAGED,
+				  path_join(&p->arena, s->managed_dir, ".claude/agents"));
+}
+
+/* ---- one Markdown file ------------------------------------------------------------------------------------------- */
+
+/* A plugin's agent has its plugin and its directories in its type. Its file needs no frontmatter; but one whose frontmatter
+ * lost a restriction is not a file without frontmatter. */
+static void finish_plugin_agent(struct agent_definition *d, const struct catalog_plugin *plugin, const char *below)
+{
+	AUTO_BUF struct buf filled = { 0 };
+	struct diagnostics all = {
+		.arena = &d->arena, .list = d->diagnostics, .count = d->diagnostic_count, .cap = d->diagnostic_count
+	};
+	unsigned line;
+
+	d->plugin = arena_strdup(&d->arena, plugin->name);
+	d->name = arena_printf(&d->arena, "%s:%s%s%s", plugin->name, below, below[0] ? ":" : "", d->name);
+	if (d->prompt_len && memmem(d->prompt, d->prompt_len, "${", 2)) {
+		plugin_vars_expand(&filled, (struct str){ d->prompt, d->prompt_len }, &plugin->vars, false);
+		d->prompt = arena_dup(&d->arena, filled.p, filled.n);
+		d->prompt_len = filled.n;
+	}
+	if (!d->ignored)
+		return;
+	d->ignored = false;
+	d->refused = definition_first_error(&d->common, &line) != NULL;
+	d->description = arena_printf(&d->arena, "Agent from %s plugin", plugin->name);
+	diagnostics_add(&all, DIAGNOSTIC_NOTE, 0, "no description: the name of its plugin stands in for it");
+	d->diagnostics = all.list;
+	d->diagnostic_count = all.count;
+}
+
+static struct definition *parse_agent(const struct catalog_place *place, const struct tree_file *file, struct str text,
+				      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *slash = strrchr(file->path, '/');
+	struct str stem = str_from(slash ? slash + 1 : file->path);
+
+	(void)err;
+	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
+	struct agent_definition *d = agent_from_markdown(place->source, file->path, arena_str(&a, stem).p, text);
+	if (place->plugin)
+		finish_plugin_agent(d, place->plugin, file->below);
+	return &d->common;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void add_members(struct catalog_file *f, const struct json *agents, const char *path, const char *member)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	for (struct json_member m = json_members(agents); m.key; m = json_member_next(agents, m)) {
+		const char *name = json_cstr(m.key, &scratch);
+		if (!name)
+			name = "";
+		const char *file = arena_printf(&scratch, "%s#%s%s", path, member, name);
+		catalog_file_add(f, &agent_from_json(f->source, file, name, m.value)->common);
+	}
+}
+
+static void read_settings(struct catalog *c, struct catalog_file *f, bool in_memory)
+{
+	struct settings_file file;
+	struct err err = { 0 };
+	const char *name = in_memory ? "--settings" : f->path;
+
+	if ((in_memory ? settings_file_parse(&file, name, str_from(f->path), &err)
+		       : settings_file_read(&file, name, &err)) < 0) {
+		catalog_file_fail(f, 0, err.text);
 		return;
 	}
-	stamp_take(&u->stamp, &st);
-	unit_read_markdown(u, s->at, file, fd, &s->text);
+	catalog_file_clear(c, f);
+	struct settings_file *kept = xmalloc(sizeof *kept);
+	*kept = file;
+	f->state = kept;
+	const struct json *agents = json_get(file.root, "agents");
+	if (json_is(agents, JSON_OBJECT))
+		add_members(f, agents, name, "agents.");
+	else if (agents)
+		catalog_file_fail(f, settings_line(&file, agents), "agents: expected an object");
 }
 
-static void on_file(void *data, const struct tree_file *file)
+static void release_settings(void *state)
 {
-	struct registry_scan *s = data;
-	char prefix[256];
-	struct stat st;
-
-	if (is_double(s, file))
-		return;
-	snprintf(prefix, sizeof prefix, "%s/%s", s->at->plugin ? s->at->plugin->name : "",
-		 s->at->plugin ? file->below : "");
-	struct unit *u = unit_find(s, file->path, prefix);
-	bool known = u->seen && fstatat(file->dir, file->name, &st, 0) == 0 && stamp_holds(&u->stamp, &st);
-	if (!known && u->seen != s->number)
-		read_file(s, u, file);
-	keep(s, u);
+	settings_file_release(state);
+	free(state);
 }
 
-static void on_problem(void *data, const char *path, const char *message)
+/* All or nothing: a program that starts us with agents relies on each of them. */
+static void read_flag(struct catalog *c, struct catalog_file *f, bool in_memory)
 {
-	keep_problem(data, path, 0, message);
-}
+	struct settings_file file;
+	struct err err = { 0 };
+	char text[400];
+	unsigned line;
+	int status = in_memory ? settings_file_parse(&file, "--agents", str_from(f->path), &err)
+			       : settings_file_read(&file, f->path, &err);
 
-static void scan_tree(struct registry_scan *s)
-{
-	tree_walk(
-		&(struct tree_walk){ .on_file = on_file, .on_problem = on_problem, .data = s, .inside = s->at->inside },
-		s->at->path);
-}
-
-static void scan_settings(struct registry_scan *s)
-{
-	struct stat st = { 0 };
-	bool is_file = s->at->path[0] != '{';
-
-	if (is_file && stat(s->at->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return;
-	struct unit *u = unit_find(s, s->at->path, "settings");
-	if (!u->seen || (is_file && !stamp_holds(&u->stamp, &st))) {
-		s->changed = true;
-		stamp_take(&u->stamp, &st);
-		unit_read_settings(u);
+	if (status == 0 && !file.root) {
+		settings_file_release(&file);
+		status = err_set(&err, ERR_USAGE, "there is no file %s", f->path);
 	}
-	keep(s, u);
-}
-
-static void scan_flag(struct registry_scan *s)
-{
-	struct stat st = { 0 };
-	char *path = path_absolute(&s->arena, s->sources.cwd, str_from(s->sources.flag));
-	bool is_file = !str_starts(str_trim(str_from(s->sources.flag)), STR("{")) && stat(path, &st) == 0;
-	struct unit *u = unit_find(s, path, "flag");
-
-	if (!u->seen || (is_file && !stamp_holds(&u->stamp, &st))) {
-		s->changed = true;
-		stamp_take(&u->stamp, &st);
-		unit_read_flag(u, &s->sources);
+	if (status < 0) {
+		snprintf(text, sizeof text, "Invalid --agents configuration: %s", err.text);
+		catalog_file_fail(f, 0, text);
+		return;
 	}
-	keep(s, u);
+	catalog_file_clear(c, f);
+	add_members(f, file.root, in_memory ? "--agents" : f->path, "");
+	settings_file_release(&file);
+	for (size_t i = 0; i < f->count; i++) {
+		const char *why = definition_first_error(f->list[i], &line);
+		if (!why)
+			continue;
+		snprintf(text, sizeof text, "Invalid --agents configuration: %s: %s", f->list[i]->name, why);
+		catalog_file_clear(c, f);
+		catalog_file_fail(f, 0, text);
+	}
 }
 
 static void add_builtin(void *data, struct agent_definition *d)
 {
-	unit_add(data, d);
+	catalog_file_add(data, &d->common);
 }
 
-static void scan_builtin(struct registry_scan *s)
+static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
 {
-	struct unit *u = unit_find(s, "built-in", "");
-
-	if (!u->seen)
-		builtin_each(&s->sources.builtin, add_builtin, u);
-	keep(s, u);
+	if (place->own == OWN_BUILT_IN)
+		builtin_each(c->sources.builtin, add_builtin, f);
+	else if (place->own == OWN_SETTINGS)
+		read_settings(c, f, place->in_memory);
+	else
+		read_flag(c, f, place->in_memory);
 }
 
-static void scan_place(struct registry_scan *s)
-{
-	switch (s->at->kind) {
-	case PLACE_BUILT_IN:
-		return scan_builtin(s);
-	case PLACE_TREE:
-		return scan_tree(s);
-	case PLACE_FILE:
-		return on_file(s, &(struct tree_file){
-					  .dir = AT_FDCWD, .name = s->at->path, .path = s->at->path, .below = "" });
-	case PLACE_SETTINGS:
-		return scan_settings(s);
-	case PLACE_FLAG:
-		return scan_flag(s);
-	case PLACE_PROBLEM:
-		return keep_problem(s, s->at->path, s->at->line, s->at->problem);
-	}
-}
+/* ---- rules of settings files ------------------------------------------------------------------------------------- */
 
-static void drop_unseen(struct registry_scan *s)
+/* permissions.deny of all of them; strictPluginOnlyCustomization of a managed one: true, or an object or list that names
+ * agents. */
+static void open_rules(struct catalog *c)
 {
-	for (struct map_entry *e = map_next(&s->units, NULL); e; e = map_next(&s->units, e)) {
-		struct unit *u = e->value;
-		if (u->seen == s->number)
+	struct agent_denials *denied = c->rules = xcalloc(1, sizeof *denied);
+
+	for (size_t i = 0; i < c->order_count; i++) {
+		const struct catalog_file *f = c->order[i];
+		const struct json *root = f->state ? ((const struct settings_file *)f->state)->root : NULL;
+		const struct json *lock = json_get(root, "strictPluginOnlyCustomization");
+		agent_denials_add(denied, json_get(json_get(root, "permissions"), "deny"),
+				  definition_source_name(f->source));
+		if (f->source != SOURCE_MANAGED)
 			continue;
-		s->changed |= u->seen > 0;
-		map_remove(&s->units, (struct str){ e->key, e->key_len });
-		unit_free(u);
+		for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v;
+		     v = json_next(lock, v))
+			c->plugins_only |= json_str_is(v, "agents");
+		c->plugins_only |= json_bool(lock) || json_bool(json_get(lock, "agents"));
 	}
+	for (struct str rules = str_from(c->sources.denied); rules.p;)
+		agent_denials_add_rule(denied, rule_cut(&rules), "cliArg");
 }
 
-static void scan(struct registry_scan *s)
+static void close_rules(struct catalog *c)
 {
-	CLEANUP(agent_places_release) struct agent_places places = { 0 };
-
-	agent_places_find(&places, &s->sources);
-	s->number++;
-	s->count = 0;
-	for (size_t i = 0; i < places.count; i++) {
-		s->at = &places.list[i];
-		scan_place(s);
-	}
-	s->at = NULL;
-	buf_release(&s->text);
-	map_release(&s->plugin_files);
-	drop_unseen(s);
+	if (c->rules)
+		agent_denials_release(c->rules);
+	free(TAKE(c->rules));
 }
 
-void agent_registry_refresh(struct agent_registry *r)
+static bool admits_agent(const struct catalog *c, const struct definition *d)
 {
-	struct registry_scan *s = r->scan;
-
-	s->changed = false;
-	scan(s);
-	if (!s->changed)
-		return;
-	registry_release_view(r);
-	registry_build(r);
-	r->generation++;
+	return !c->plugins_only ||
+	       (d->source != SOURCE_USER && d->source != SOURCE_PROJECT && d->source != SOURCE_FLAG);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+static const struct catalog_kind agent_kind = {
+	.largest = LARGEST_FILE,
+	.once = ONE_INODE_IN_PLUGIN,
+	.find_places = find_agent_places,
+	.parse = parse_agent,
+	.read_own = read_own,
+	.release_state = release_settings,
+	.open_rules = open_rules,
+	.close_rules = close_rules,
+	.admits = admits_agent,
+};
 
-static const char *const *copy_list(struct arena *a, const char *const *list, size_t count)
+int agent_registry_new(const struct catalog_sources *sources, struct catalog **ret_registry, struct err *err)
 {
-	const char **copy = arena_alloc(a, (count + 1) * sizeof *copy);
-
-	for (size_t i = 0; i < count; i++)
-		copy[i] = arena_strdup(a, list[i]);
-	copy[count] = NULL;
-	return copy;
-}
-
-static const char *copy(struct arena *a, const char *text)
-{
-	return text ? arena_strdup(a, text) : NULL;
-}
-
-static struct registry_scan *scan_new(const struct agent_sources *from)
-{
-	struct registry_scan *s = xcalloc(1, sizeof *s);
-	struct arena *a = &s->arena;
-
-	s->sources = *from;
-	s->sources.cwd = copy(a, from->cwd);
-	s->sources.config_dir = copy(a, from->config_dir);
-	s->sources.managed_dir = copy(a, from->managed_dir);
-	s->sources.settings = copy(a, from->settings);
-	s->sources.flag = copy(a, from->flag);
-	s->sources.denied = copy(a, from->denied);
-	s->sources.add_dirs = copy_list(a, from->add_dirs, from->add_dir_count);
-	s->sources.plugins = agent_plugins_copy(a, from->plugins, from->plugin_count);
-	return s;
-}
-
-/* At the start a broken settings file is a reason not to start. */
-static int check_settings(const struct registry_scan *s, struct err *err)
-{
-	for (size_t i = 0; i < s->count; i++) {
-		const struct unit *u = s->order[i];
-		if (!u->error || (u->kind != PLACE_SETTINGS && u->kind != PLACE_FLAG))
-			continue;
-		if (u->error_line)
-			return err_set(err, ERR_USAGE, "%s:%u: %s", u->path, u->error_line, u->error);
-		return err_set(err, ERR_USAGE, "%s", u->error);
-	}
-	return 0;
-}
-
-int agent_registry_new(const struct agent_sources *sources, struct agent_registry **ret_registry, struct err *err)
-{
-	struct agent_registry *r = xcalloc(1, sizeof *r);
-
-	r->scan = scan_new(sources);
-	agent_registry_refresh(r);
-	int status = check_settings(r->scan, err);
-	if (status < 0) {
-		agent_registry_free(r);
-		return status;
-	}
-	*ret_registry = r;
-	return 0;
-}
-
-void agent_registry_free(struct agent_registry *r)
-{
-	if (!r)
-		return;
-	registry_release_view(r);
-	for (struct map_entry *e = map_next(&r->scan->units, NULL); e; e = map_next(&r->scan->units, e))
-		unit_free(e->value);
-	map_release(&r->scan->units);
-	free(r->scan->order);
-	arena_release(&r->scan->arena);
-	free(r->scan);
-	free(r);
+	return catalog_new(&agent_kind, sources, ret_registry, err);
 }
 
 /* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
-const struct agent_entry *agent_registry_find(const struct agent_registry *r, struct str type)
+const struct catalog_entry *agent_registry_find(const struct catalog *r, struct str type)
 {
 	const char *alias = builtin_alias(type);
 
 	for (size_t i = 0; i < r->active_count; i++)
-		if (str_is(type, r->active[i]->definition->name))
+		if (str_is(type, r->active[i]->name))
 			return r->active[i];
 	for (size_t i = 0; alias && i < r->active_count; i++)
-		if (!strcmp(alias, r->active[i]->definition->name))
+		if (!strcmp(alias, r->active[i]->name))
 			return r->active[i];
 	for (size_t i = 0; i < r->active_count; i++)
-		if (agent_type_same(type, str_from(r->active[i]->definition->name)))
+		if (agent_type_same(type, str_from(r->active[i]->name)))
 			return r->active[i];
 	return NULL;
 }
 
-struct agent_definition *agent_registry_get(const struct agent_registry *r, struct str type, struct err *err)
+const struct agent_denial *agent_denied(const struct catalog *r, struct str type)
 {
-	const struct agent_entry *e = agent_registry_find(r, type);
+	return agent_denials_find(r->rules, type);
+}
+
+struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err)
+{
+	const struct catalog_entry *e = agent_registry_find(r, type);
 	if (!e) {
 		err_set(err, ERR_NOT_FOUND, "Agent type '" STR_FMT "' not found", STR_ARG(utf8_cut(type, 80)));
 		return NULL;
 	}
-	const struct agent_denial *denial = agent_denied(&r->denied, str_from(e->definition->name));
+	const struct agent_denial *denial = agent_denied(r, str_from(e->name));
 	if (denial) {
 		err_set(err, ERR_DENIED, "Agent type '%.80s' has been denied by permission rule '%.60s' from %s.",
-			e->definition->name, denial->rule, denial->origin);
+			e->name, denial->rule, denial->origin);
 		return NULL;
 	}
 	return agent_ref(e->definition);

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * component.c - what a plugin's directory has: the usual places, and those that its manifest names. */
+ * component.c - what a plugin's directory has: the usual places, and those that its manifest names; and a closer look
+ * at them (`cadre plugin validate`). */
 #include "defs/plugin/plugin_int.h"
+#include <dirent.h>
 #include <sys/stat.h>
+#include "config/catalog/frontmatter.h"
+#include "config/catalog/tree.h"
+#include "guard/hook/set.h"
 #include "lib/io/file.h"
+
+enum { LARGEST_FILE = 1 << 20 };
 
 bool component_path_is_good(struct str path, bool root_allowed)
 {
@@ -105,48 +112,131 @@ static void add_named(struct manifest *m, const struct kind *kind, const struct 
 		add_found(m, kind, path, value);
 }
 
-static void add_usual(struct manifest *m, const struct kind *kind)
-{
-	const char *path = component_locate(m, kind->place, NULL, kind->key);
-
-	if (path && is_directory(path))
-		add_path(kind->to, path, true);
-	else if (path)
-		add_found(m, kind, path, NULL);
-}
-
 /* What the manifest names stands in place of the usual directory; skills are added to it. */
 static void find_kind(struct manifest *m, const struct kind *kind)
 {
 	const struct json *named = json_get(m->root, kind->key);
 
-	if (!named || kind->skills)
-		add_usual(m, kind);
+	const char *usual = !named || kind->skills ? component_locate(m, kind->place, NULL, kind->key) : NULL;
+	if (usual && is_directory(usual))
+		add_path(kind->to, usual, true);
+	else if (usual)
+		add_found(m, kind, usual, NULL);
 	if (json_is(named, JSON_STRING))
 		add_named(m, kind, named);
 	for (const struct json *v = json_is(named, JSON_ARRAY) ? json_first(named) : NULL; v; v = json_next(named, v))
 		add_named(m, kind, v);
 }
 
-static void find_skills(struct manifest *m)
+/* ---- hooks and MCP servers, in files of their own or in the manifest ----------------------------------------------- */
+
+struct part_kind {
+	const char *key;   /* of the manifest, and of the object in a file */
+	const char *usual; /* file that is read without being named */
+	enum plugin_fault fault;
+	struct plugin_parts *to;
+	bool bare_allowed; /* a file may be the object itself */
+};
+
+/* An object {"KEY": {...}}, with a description perhaps, or what should be in it alone. */
+static void add_part_object(struct manifest *m, const struct part_kind *kind, const struct settings_file *file,
+			    const struct json *object)
+{
+	const struct json *inner = json_get(object, kind->key);
+	bool bare = kind->bare_allowed || file == m->file;
+
+	if (inner ? json_is(inner, JSON_OBJECT) : bare) {
+		struct plugin_parts *to = kind->to;
+		to->list = xrealloc(to->list, (to->count + 1) * sizeof *to->list);
+		to->list[to->count++] = (struct plugin_part){ file->path, file, inner ? inner : object };
+		return;
+	}
+	plugin_complain(m->plugin, kind->fault, file->path, settings_line(file, inner ? inner : object),
+			inner ? "%s: expected an object" : "expected an object with \"%s\"", kind->key);
+}
+
+static void add_part_file(struct manifest *m, const struct part_kind *kind, const char *path)
 {
 	struct plugin *p = m->plugin;
-	const struct kind kind = { "skills", "skills", &p->skills, true };
+	struct settings_file file = { 0 };
+	struct err err = { 0 };
 
-	find_kind(m, &kind);
-	if (!p->skills.count && !json_get(m->root, "skills") && is_file(path_join(&p->arena, p->root, "SKILL.md")))
-		add_found(m, &kind, p->root, NULL);
+	for (size_t i = 0; i < kind->to->count; i++)
+		if (!strcmp(kind->to->list[i].file, path))
+			return; /* the manifest names the usual one */
+	if (settings_file_read(&file, path, &err) < 0) {
+		plugin_complain_err(p, kind->fault, path, &err);
+		return;
+	}
+	if (!file.root) {
+		settings_file_release(&file);
+		return;
+	}
+	const struct settings_file *kept = plugin_keep_file(p, &file);
+	add_part_object(m, kind, kept, kept->root);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
-
-static void find_bin(struct manifest *m)
+static void add_part_value(struct manifest *m, const struct part_kind *kind, const struct json *value)
 {
-	const char *path = component_locate(m, "bin", NULL, "bin");
-
-	if (path && is_directory(path))
-		m->plugin->bin = path;
+	if (json_is(value, JSON_OBJECT)) {
+		add_part_object(m, kind, m->file, value);
+		return;
+	}
+	const char *path = component_locate(m, json_cstr(value, &m->plugin->arena), value, kind->key);
+	if (path)
+		add_part_file(m, kind, path);
 }
+
+static void find_parts(struct manifest *m, const struct part_kind *kind)
+{
+	const struct json *named = json_get(m->root, kind->key);
+	const char *usual = component_locate(m, kind->usual, NULL, kind->key);
+
+	if (usual)
+		add_part_file(m, kind, usual);
+	if (named && !json_is(named, JSON_ARRAY))
+		add_part_value(m, kind, named);
+	for (const struct json *v = json_is(named, JSON_ARRAY) ? json_first(named) : NULL; v; v = json_next(named, v))
+		add_part_value(m, kind, v);
+}
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+static void read_setting(struct manifest *m, const struct settings_file *file, const struct json_member *member)
+{
+	struct plugin *p = m->plugin;
+	struct str key = json_str(member->key, &p->arena);
+
+	if (str_is(key, "subagentStatusLine"))
+		return;
+	if (!str_is(key, "agent")) {
+		manifest_note(m, NULL, "settings.json: %.*s: a plugin cannot set it", (int)MIN(key.n, 80), key.p);
+		return;
+	}
+	p->agent = json_cstr(member->value, &p->arena);
+	if (!p->agent)
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, file->path, settings_line(file, member->value),
+				"agent: expected the name of an agent");
+}
+
+static void find_settings(struct manifest *m)
+{
+	struct plugin *p = m->plugin;
+	AUTO_SETTINGS_FILE struct settings_file file = { 0 };
+	const char *path = component_locate(m, "settings.json", NULL, "settings");
+	struct err err = { 0 };
+
+	if (!path)
+		return;
+	if (settings_file_read(&file, path, &err) < 0) {
+		plugin_complain_err(p, PLUGIN_BAD_COMPONENT, path, &err);
+		return;
+	}
+	for (struct json_member f = json_members(file.root); f.key; f = json_member_next(file.root, f))
+		read_setting(m, &file, &f);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------------------- */
 
 /* What a plugin may have and a runtime without a window does not use. */
 static void note_unused(struct manifest *m)
@@ -168,14 +258,147 @@ static void note_unused(struct manifest *m)
 void component_find_all(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
+	const struct kind skills = { "skills", "skills", &p->skills, true };
 
 	find_kind(m, &(struct kind){ "agents", "agents", &p->agents, false });
 	find_kind(m, &(struct kind){ "commands", "commands", &p->commands, false });
 	find_kind(m, &(struct kind){ "outputStyles", "output-styles", &p->styles, false });
-	find_skills(m);
-	component_find_hooks(m);
-	component_find_servers(m);
-	component_find_settings(m);
-	find_bin(m);
+	find_kind(m, &skills);
+	if (!p->skills.count && !json_get(m->root, "skills") && is_file(path_join(&p->arena, p->root, "SKILL.md")))
+		add_found(m, &skills, p->root, NULL);
+	find_parts(m, &(struct part_kind){ "hooks", "hooks/hooks.json", PLUGIN_BAD_HOOKS, &p->hooks, false });
+	find_parts(m, &(struct part_kind){ "mcpServers", ".mcp.json", PLUGIN_BAD_MCP, &p->mcp, true });
+	find_settings(m);
+	const char *bin = component_locate(m, "bin", NULL, "bin");
+	if (bin && is_directory(bin))
+		p->bin = bin;
 	note_unused(m);
+}
+
+/* ---- checking: hooks and servers ------------------------------------------------------------------------------------------- */
+
+static void check_hooks(struct plugin *p, const struct plugin_part *part)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct diagnostics found = { .arena = &a };
+	struct hook_source source = { .layer = HOOK_FROM_PLUGIN,
+				      .file = part->file,
+				      .hooks = part->value,
+				      .lines = part->lines,
+				      .trusted = true };
+	size_t prefix = strlen(part->file) + 2; /* "FILE: " */
+
+	hook_set_unref(hook_set_new(&source, 1, NULL, &found));
+	for (size_t i = 0; i < found.count; i++)
+		if (found.list[i].level != DIAGNOSTIC_NOTE)
+			plugin_complain(p, PLUGIN_BAD_HOOKS, part->file, found.list[i].line, "%s",
+					found.list[i].message + prefix);
+}
+
+static void check_servers(struct plugin *p, const struct plugin_part *part)
+{
+	for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m)) {
+		bool has_command = json_is(json_get(m.value, "command"), JSON_STRING);
+		bool has_url = json_is(json_get(m.value, "url"), JSON_STRING);
+		if (!has_command && !has_url)
+			plugin_complain(p, PLUGIN_BAD_MCP, part->file, settings_line(part->lines, m.key),
+					"mcpServers." STR_FMT ": expected an object with a command or a url",
+					STR_ARG(json_str(m.key, &p->arena)));
+	}
+}
+
+/* ---- checking: files with a head ------------------------------------------------------------------------------------------- */
+
+static void check_file(struct plugin *p, const char *path)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct diagnostics found = { .arena = &a };
+	struct frontmatter head;
+	struct err err = { 0 };
+
+	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, 0, "%s", err.text);
+		return;
+	}
+	frontmatter_read(&head, &a, buf_str(&text), NULL, &found);
+	for (size_t i = 0; i < found.count; i++) {
+		if (found.list[i].level != DIAGNOSTIC_ERROR && !head.recovered)
+			continue;
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, found.list[i].line, "%s", found.list[i].message);
+		return; /* what follows is what the first one led to */
+	}
+}
+
+static void on_checked_file(void *data, const struct tree_file *file)
+{
+	check_file(data, file->path);
+}
+
+static void on_checked_problem(void *data, const char *path, const char *message)
+{
+	plugin_complain(data, PLUGIN_BAD_PATH, path, 0, "%s", message);
+}
+
+static void check_paths(struct plugin *p, const struct plugin_paths *paths)
+{
+	const struct tree_walk walk = {
+		.on_file = on_checked_file, .on_problem = on_checked_problem, .data = p, .inside = p->root
+	};
+
+	for (size_t i = 0; i < paths->count; i++)
+		if (paths->list[i].is_dir)
+			tree_walk(&walk, paths->list[i].path);
+		else
+			check_file(p, paths->list[i].path);
+}
+
+/* ---- checking: skills ------------------------------------------------------------------------------------------------------ */
+
+static int is_visible(const struct dirent *e)
+{
+	return e->d_name[0] != '.' && e->d_type != DT_REG;
+}
+
+static void check_skill(struct plugin *p, const char *dir)
+{
+	const char *file = path_join(&p->arena, dir, "SKILL.md");
+	AUTO_FREE char *real = realpath(file, NULL);
+
+	if (!real)
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, dir, 0, "a skill needs a SKILL.md");
+	else if (!path_is_inside(real, p->root))
+		plugin_complain(p, PLUGIN_BAD_PATH, file, 0, "is a link that leads out of the plugin");
+	else
+		check_file(p, file);
+}
+
+static void check_skills_in(struct plugin *p, const char *dir)
+{
+	struct dirent **names;
+	int count = scandir(dir, &names, is_visible, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		check_skill(p, path_join(&p->arena, dir, names[i]->d_name));
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+void plugin_validate(struct plugin *p)
+{
+	if (p->state == PLUGIN_FAILED)
+		return;
+	for (size_t i = 0; i < p->hooks.count; i++)
+		check_hooks(p, &p->hooks.list[i]);
+	for (size_t i = 0; i < p->mcp.count; i++)
+		check_servers(p, &p->mcp.list[i]);
+	check_paths(p, &p->agents);
+	check_paths(p, &p->commands);
+	for (size_t i = 0; i < p->skills.count; i++)
+		if (p->skills.list[i].is_dir)
+			check_skills_in(p, p->skills.list[i].path);
+		else
+			check_file(p, p->skills.list[i].path);
 }

@@ -17,31 +17,23 @@ struct copy {
 
 /* ---- copying ----------------------------------------------------------------------------------------------------- */
 
-static int copy_bytes(struct copy *c, int in, int out, const char *from)
-{
-	char block[64 << 10];
-
-	for (;;) {
-		ssize_t n = read(in, block, sizeof block);
-		if (n == 0)
-			return 0;
-		if (n < 0 || write(out, block, (size_t)n) != n)
-			return err_set(c->err, ERR_IO, "cannot copy %s: %m", from);
-		c->bytes += (size_t)n;
-		if (c->bytes > COPY_BYTE_LIMIT)
-			return err_set(c->err, ERR_LIMIT, "more than %d MB", COPY_BYTE_LIMIT >> 20);
-	}
-}
-
 static int copy_file(struct copy *c, const char *from, const char *to, mode_t mode)
 {
+	char block[64 << 10];
 	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
 		return err_set(c->err, ERR_IO, "cannot open %s: %m", from);
 	AUTO_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & S_IXUSR ? 0755 : 0644);
 	if (out < 0)
 		return err_set(c->err, ERR_IO, "cannot write %s: %m", to);
-	return copy_bytes(c, in, out, from);
+	for (ssize_t n; (n = read(in, block, sizeof block));) {
+		if (n < 0 || write(out, block, (size_t)n) != n)
+			return err_set(c->err, ERR_IO, "cannot copy %s: %m", from);
+		c->bytes += (size_t)n;
+		if (c->bytes > COPY_BYTE_LIMIT)
+			return err_set(c->err, ERR_LIMIT, "more than %d MB", COPY_BYTE_LIMIT >> 20);
+	}
+	return 0;
 }
 
 static int copy_directory(struct copy *c, const char *from, const char *to, unsigned depth);

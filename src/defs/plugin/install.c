@@ -1,18 +1,180 @@
 /* SPDX-License-Identifier: MIT
- * install.c - puts plugins into the cache and takes them out. */
+ * install.c - the records of what was installed, read and changed; puts plugins into the cache and takes them out. */
 #include "defs/plugin/install.h"
+#include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "config/settings/settings_store.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/plugin.h"
 
-/* It becomes the name of a directory. */
-static bool is_version(const char *version)
-{
-	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
+static const char known_name[] = "known_marketplaces.json";
+static const char installed_name[] = "installed_plugins.json";
+static const char trusted_name[] = "trusted_plugins.json";
 
-	return n && n <= 64 && !version[n] && version[0] != '.';
+/* ---- records: reading ----------------------------------------------------------------------------------------------------- */
+
+static void records_read_known(struct plugin_records *r)
+{
+	const struct json *root = r->known_file.root;
+
+	if (!root)
+		return;
+	r->known = arena_calloc(&r->arena, (root->count + 1) * sizeof *r->known);
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct known_marketplace k = {
+			.name = json_cstr(m.key, &r->arena),
+			.dir = json_cstr(json_get(m.value, "installLocation"), &r->arena),
+			.source = json_get(m.value, "source"),
+		};
+		if (k.name && plugin_name_is_good(str_from(k.name)) && k.dir && k.dir[0] == '/' &&
+		    json_is(k.source, JSON_OBJECT))
+			r->known[r->known_count++] = k;
+	}
 }
+
+/* An older form has one object where there is a list now; of a list the first entry is the one that was installed first. */
+static void records_read_installed(struct plugin_records *r)
+{
+	const struct json *map = json_get(r->installed_file.root, "plugins");
+
+	if (!json_is(map, JSON_OBJECT))
+		return;
+	r->installed = arena_calloc(&r->arena, (map->count + 1) * sizeof *r->installed);
+	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		const struct json *v = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : m.value;
+		const char *scope = json_cstr(json_get(v, "scope"), &r->arena);
+		struct installed_plugin i = {
+			.id = json_cstr(m.key, &r->arena),
+			.path = json_cstr(json_get(v, "installPath"), &r->arena),
+			.scope = scope ? scope : "user",
+			.version = json_cstr(json_get(v, "version"), &r->arena),
+		};
+		if (i.id && i.path && i.path[0] == '/')
+			r->installed[r->installed_count++] = i;
+	}
+}
+
+int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
+{
+	*r = (struct plugin_records){ 0 };
+	if (settings_file_read(&r->known_file, path_join(&r->arena, plugins_dir, known_name), err) < 0 ||
+	    settings_file_read(&r->installed_file, path_join(&r->arena, plugins_dir, installed_name), err) < 0 ||
+	    settings_file_read(&r->trusted_file, path_join(&r->arena, plugins_dir, trusted_name), err) < 0) {
+		plugin_records_release(r);
+		return -(int)err->kind;
+	}
+	records_read_known(r);
+	records_read_installed(r);
+	return 0;
+}
+
+void plugin_records_release(struct plugin_records *r)
+{
+	settings_file_release(&r->known_file);
+	settings_file_release(&r->installed_file);
+	settings_file_release(&r->trusted_file);
+	arena_release(&r->arena);
+	*r = (struct plugin_records){ 0 };
+}
+
+const struct known_marketplace *plugin_records_market(const struct plugin_records *r, const char *name)
+{
+	for (size_t i = 0; i < r->known_count; i++)
+		if (!strcmp(r->known[i].name, name))
+			return &r->known[i];
+	return NULL;
+}
+
+const struct installed_plugin *plugin_records_installed(const struct plugin_records *r, const char *id)
+{
+	for (size_t i = 0; i < r->installed_count; i++)
+		if (!strcmp(r->installed[i].id, id))
+			return &r->installed[i];
+	return NULL;
+}
+
+bool plugin_records_trust(const struct plugin_records *r, const char *id, const char *root)
+{
+	return json_str_is(json_get(json_get(r->trusted_file.root, "plugins"), id), root);
+}
+
+/* ---- records: changing ---------------------------------------------------------------------------------------------------- */
+
+static void put_now(struct json_out *w, const char *key)
+{
+	char now[ISO_TIME_LEN + 1];
+
+	id_iso_time(id_wall_ms(), now);
+	json_kcstr(w, key, now);
+}
+
+static int record_set(const char *plugins_dir, const char *file, const struct str *names, size_t count, struct str json,
+		      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	return settings_set_member(path_join(&a, plugins_dir, file), names, count, json, err);
+}
+
+int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	json_open(&w, '{');
+	json_kraw(&w, "source", source_json);
+	json_kcstr(&w, "installLocation", dir);
+	put_now(&w, "lastUpdated");
+	json_close(&w);
+	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, buf_str(&out), err);
+}
+
+int record_no_market(const char *plugins_dir, const char *name, struct err *err)
+{
+	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, (struct str){ 0 }, err);
+}
+
+static int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err)
+{
+	const struct str version[] = { STR("version") };
+	const struct str names[] = { STR("plugins"), str_from(entry->id) };
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_kcstr(&w, "scope", entry->scope);
+	json_kcstr(&w, "installPath", entry->path);
+	json_kcstr(&w, "version", entry->version);
+	put_now(&w, "installedAt");
+	put_now(&w, "lastUpdated");
+	json_close(&w);
+	json_close(&w);
+	int status = record_set(plugins_dir, installed_name, version, 1, STR("2"), err);
+	return status < 0 ? status
+			  : record_set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);
+}
+
+static int record_uninstalled(const char *plugins_dir, const char *id, struct err *err)
+{
+	const struct str names[] = { STR("plugins"), str_from(id) };
+
+	return record_set(plugins_dir, installed_name, names, COUNT_OF(names), (struct str){ 0 }, err);
+}
+
+int record_trust(const char *plugins_dir, const char *id, const char *root, struct err *err)
+{
+	const struct str names[] = { STR("plugins"), str_from(id) };
+	AUTO_BUF struct buf out = { 0 };
+
+	if (root)
+		json_add_quoted(&out, str_from(root));
+	return record_set(plugins_dir, trusted_name, names, COUNT_OF(names), root ? buf_str(&out) : (struct str){ 0 },
+			  err);
+}
+
+/* ---- what is installed --------------------------------------------------------------------------------------------- */
 
 static const char *choose_version(const struct plugin *p, const struct market_plugin *offer)
 {
@@ -22,17 +184,6 @@ static const char *choose_version(const struct plugin *p, const struct market_pl
 }
 
 /* ---- the entry as a manifest ------------------------------------------------------------------------------------- */
-
-/* Members of an entry that are about the offer, not about the plugin. */
-static bool is_of_offer(const struct json *key)
-{
-	static const char *const names[] = { "source", "strict", "category", "tags" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (json_str_is(key, names[i]))
-			return true;
-	return false;
-}
 
 static int write_manifest(const char *dir, const struct market_plugin *offer, struct err *err)
 {
@@ -45,8 +196,9 @@ static int write_manifest(const char *dir, const struct market_plugin *offer, st
 		return 0;
 	json_open(&w, '{');
 	for (struct json_member m = json_members(offer->entry); m.key; m = json_member_next(offer->entry, m)) {
-		if (is_of_offer(m.key))
-			continue;
+		if (json_str_is(m.key, "source") || json_str_is(m.key, "strict") || json_str_is(m.key, "category") ||
+		    json_str_is(m.key, "tags"))
+			continue; /* about the offer, not about the plugin */
 		json_key_str(&w, json_str(m.key, &a));
 		json_put_raw(&w, json_raw(m.value));
 	}
@@ -58,7 +210,7 @@ static int write_manifest(const char *dir, const struct market_plugin *offer, st
 
 /* ---- installing -------------------------------------------------------------------------------------------------- */
 
-static int check(const struct plugin *p, const struct install *what, struct err *err)
+static int install_check(const struct plugin *p, const struct install *what, struct err *err)
 {
 	const struct plugin_error *e = p->errors;
 
@@ -69,15 +221,16 @@ static int check(const struct plugin *p, const struct install *what, struct err 
 	if (what->offer && strcmp(what->offer->name, p->name) != 0)
 		return err_set(err, ERR_USAGE, "the marketplace offers it as %s, but it calls itself %s",
 			       what->offer->name, p->name);
-	if (!is_version(choose_version(p, what->offer)))
-		return err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory",
-			       choose_version(p, what->offer));
+	const char *version = choose_version(p, what->offer);
+	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
+	if (!n || n > 64 || version[n] || version[0] == '.')
+		return err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory", version);
 	return 0;
 }
 
 /* The copy is what gets checked: what happens to the original meanwhile does not matter. */
-static int copy_and_check(struct arena *a, const struct install *what, const char *temp,
-			  struct installed_plugin *ret_installed, struct err *err)
+static int install_copy(struct arena *a, const struct install *what, const char *temp,
+			struct installed_plugin *ret_installed, struct err *err)
 {
 	int status = directory_copy(what->dir, temp, err);
 
@@ -86,7 +239,7 @@ static int copy_and_check(struct arena *a, const struct install *what, const cha
 	if (status < 0)
 		return status;
 	struct plugin *p = plugin_read(temp, PLUGIN_INSTALLED, what->marketplace);
-	status = check(p, what, err);
+	status = install_check(p, what, err);
 	if (status == 0) {
 		const char *version = choose_version(p, what->offer);
 		*ret_installed = (struct installed_plugin){
@@ -113,7 +266,7 @@ int plugin_install(struct arena *a, const struct install *what, struct installed
 		return status;
 	/* Without a manifest the directory's name is the plugin's: it keeps it. */
 	const char *temp = path_join(a, parent, slash && slash[1] ? slash + 1 : "plugin");
-	status = copy_and_check(a, what, temp, &installed, err);
+	status = install_copy(a, what, temp, &installed, err);
 	if (status == 0)
 		status = file_make_parents(installed.path, err);
 	if (status == 0)

@@ -1,9 +1,51 @@
 /* SPDX-License-Identifier: MIT
- * install.h - copies a plugin to where it is used from: plugins_dir/cache/MARKETPLACE/NAME/VERSION. */
+ * install.h - what was installed, from where, and what the user consented to; and how it gets there. Plain files in <config>/plugins that other
+ * programs read and write as well, each replaced whole or not at all, with everything that is not ours left as it stands:
+ *
+ *     known_marketplaces.json  {"NAME": {"source": {...}, "installLocation": DIR, "lastUpdated": TIME}}
+ *     installed_plugins.json   {"version": 2, "plugins": {ID: [{"scope", "installPath", "version", "installedAt", ...}]}}
+ *     trusted_plugins.json     {"plugins": {ID: ROOT}}        of cadre alone: agents of this very copy may bring hooks */
 #pragma once
+#include "config/settings/settings_file.h"
 #include "defs/plugin/marketplace.h"
-#include "defs/plugin/record.h"
 
+struct known_marketplace {
+	const char *name;
+	const char *dir;           /* installLocation */
+	const struct json *source; /* {"source": "directory" | "git" | "github" | ..., ...} */
+};
+
+struct installed_plugin {
+	const char *id, *path, *scope;
+	const char *version; /* NULL: not said */
+};
+
+/* A zeroed struct is empty. Entries that cannot be used are left out. */
+struct plugin_records {
+	struct arena arena;
+	struct settings_file known_file, installed_file, trusted_file;
+	struct known_marketplace *known;
+	size_t known_count;
+	struct installed_plugin *installed;
+	size_t installed_count;
+};
+
+/* Files that are not there are empty. A bad one is -ERR_USAGE with file and line. On failure *r is empty. */
+int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err);
+void plugin_records_release(struct plugin_records *r);
+#define AUTO_PLUGIN_RECORDS CLEANUP(plugin_records_release)
+
+const struct known_marketplace *plugin_records_market(const struct plugin_records *r, const char *name);
+const struct installed_plugin *plugin_records_installed(const struct plugin_records *r, const char *id);
+bool plugin_records_trust(const struct plugin_records *r, const char *id, const char *root);
+
+/* Each changes one entry on disk. */
+int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err);
+int record_no_market(const char *plugins_dir, const char *name, struct err *err);
+int record_trust(const char *plugins_dir, const char *id, const char *root,
+		 struct err *err); /* root NULL: not any more */
+
+/* Copies a plugin to where it is used from: plugins_dir/cache/MARKETPLACE/NAME/VERSION. */
 struct install {
 	const char *plugins_dir;
 	const char *dir;                   /* where the plugin is now */

@@ -3,11 +3,11 @@
 #include "defs/plugin/list.h"
 #include <dirent.h>
 #include "lib/io/file.h"
-#include "defs/plugin/zip_cache.h"
-#include "defs/plugin/dependency.h"
-#include "defs/plugin/market_policy.h"
-#include "defs/plugin/option.h"
-#include "defs/plugin/record.h"
+#include "defs/plugin/install.h"
+#include "defs/plugin/marketplace.h"
+#include "defs/plugin/plugin_int.h"
+#include "defs/plugin/unpack.h"
+#include "defs/plugin/version.h"
 
 struct loading {
 	struct plugin_list *list;
@@ -15,7 +15,7 @@ struct loading {
 	struct plugin_records records;
 };
 
-static void add(struct plugin_list *l, struct plugin *p)
+static void list_add(struct plugin_list *l, struct plugin *p)
 {
 	if (l->count == l->cap) {
 		l->cap = l->cap ? l->cap * 2 : 8;
@@ -24,7 +24,7 @@ static void add(struct plugin_list *l, struct plugin *p)
 	l->all[l->count++] = p;
 }
 
-static void disable(struct plugin *p, const char *why)
+static void plugin_disable(struct plugin *p, const char *why)
 {
 	if (p->state == PLUGIN_ENABLED) {
 		p->state = PLUGIN_DISABLED;
@@ -36,11 +36,11 @@ static void disable(struct plugin *p, const char *why)
 
 struct wish {
 	const char *id;
-	const struct json *said; /* by the highest layer that counts so far; NULL: nobody says anything */
+	const struct json *said; /* by the highest layer that counts so far; NULL: none says anything */
 	struct settings_origin origin;
 };
 
-static void hear_wish(void *data, const struct settings_item *item)
+static void on_wish(void *data, const struct settings_item *item)
 {
 	struct wish *w = data;
 
@@ -55,21 +55,19 @@ static struct wish find_wish(const struct plugin_spec *spec, const char *id)
 	struct wish w = { .id = id };
 
 	if (spec->settings)
-		settings_each(spec->settings, "enabledPlugins", hear_wish, &w);
+		settings_each(spec->settings, "enabledPlugins", on_wish, &w);
 	return w;
 }
 
-static void apply_wish(struct loading *load, struct plugin *p)
+static void apply_wish(struct plugin *p, struct wish w)
 {
-	struct wish w = find_wish(load->spec, p->id);
-
 	if (w.said && !json_is(w.said, JSON_TRUE) && !json_is(w.said, JSON_FALSE))
 		plugin_fail(p, PLUGIN_BAD_CONFIG, w.origin.file, w.origin.line,
 			    "enabledPlugins.%s: expected true or false", p->id);
 	else if (json_is(w.said, JSON_FALSE))
-		disable(p, arena_printf(&p->arena, "by %s settings", settings_layer_name(w.origin.layer)));
+		plugin_disable(p, arena_printf(&p->arena, "by %s settings", settings_layer_name(w.origin.layer)));
 	else if (!w.said && !p->default_enabled)
-		disable(p, "by its manifest, until enabledPlugins names it");
+		plugin_disable(p, "by its manifest, until enabledPlugins names it");
 }
 
 /* ---- one plugin -------------------------------------------------------------------------------------------------- */
@@ -88,7 +86,7 @@ static const char *data_dir(struct plugin *p, const char *plugins_dir)
 	return arena_printf(&p->arena, "%s/data/%s", plugins_dir, name);
 }
 
-static void finish(struct loading *load, struct plugin *p)
+static void load_finish(struct loading *load, struct plugin *p)
 {
 	const struct plugin_spec *spec = load->spec;
 
@@ -98,31 +96,26 @@ static void finish(struct loading *load, struct plugin *p)
 	p->trusted = plugin_records_trust(&load->records, p->id, p->root);
 	if (p->no_mcp)
 		p->mcp.count = 0;
-	apply_wish(load, p);
+	apply_wish(p, find_wish(load->spec, p->id));
 	if (p->state == PLUGIN_ENABLED)
 		plugin_options_apply(p, spec->settings);
-	add(load->list, p);
+	list_add(load->list, p);
 }
 
 /* ---- --plugin-dir ------------------------------------------------------------------------------------------------ */
 
-static int unpack_given(struct loading *load, const struct plugin_given *given, const char **ret_dir, struct err *err)
-{
-	struct arena *a = &load->list->arena;
-	size_t n = strlen(given->path);
-	bool zip = n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip");
-
-	if (given->is_url)
-		return zip_cache_open_url(a, load->spec->plugins_dir, given->path, ret_dir, err);
-	return zip ? zip_cache_open(a, load->spec->plugins_dir, given->path, ret_dir, err) : 0;
-}
-
 static struct plugin *read_given(struct loading *load, const struct plugin_given *given, bool forbidden)
 {
 	const char *dir = given->path;
+	const char *home = load->spec->plugins_dir;
+	size_t n = strlen(dir);
 	struct err err = { 0 };
-	int status = forbidden ? 0 : unpack_given(load, given, &dir, &err);
+	int status = 0;
 
+	if (!forbidden && given->is_url)
+		status = zip_cache_open_url(&load->list->arena, home, given->path, &dir, &err);
+	else if (!forbidden && n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip"))
+		status = zip_cache_open(&load->list->arena, home, given->path, &dir, &err);
 	struct plugin *p = plugin_read(status < 0 ? given->path : dir, PLUGIN_INLINE, "inline");
 	if (status < 0) {
 		p->error_count = 0; /* that a file is no directory is not what is wrong */
@@ -145,7 +138,7 @@ static void load_given(struct loading *load)
 			plugin_fail(p, PLUGIN_BLOCKED, load->spec->given[i].path, 0,
 				    "--plugin-dir is not allowed: disableSideloadFlags of managed settings");
 		}
-		finish(load, p);
+		load_finish(load, p);
 	}
 }
 
@@ -164,15 +157,6 @@ static struct plugin *not_installed(const struct settings_origin *origin, const 
 	return p;
 }
 
-static void check_market(struct loading *load, struct plugin *p, const char *market)
-{
-	const struct known_marketplace *known = plugin_records_market(&load->records, market);
-	const char *why = market_forbidden(load->spec->settings, market, known ? known->source : NULL);
-
-	if (why)
-		plugin_fail(p, PLUGIN_BLOCKED, p->root, 0, "the marketplace %s is not allowed: %s", market, why);
-}
-
 static void load_installed(struct loading *load, const struct installed_plugin *installed)
 {
 	const char *at = strchr(installed->id, '@');
@@ -186,8 +170,11 @@ static void load_installed(struct loading *load, const struct installed_plugin *
 	p->id = arena_strdup(&p->arena, installed->id);
 	if (!p->version && installed->version)
 		p->version = arena_strdup(&p->arena, installed->version);
-	check_market(load, p, market);
-	finish(load, p);
+	const struct known_marketplace *known = plugin_records_market(&load->records, market);
+	const char *why = market_forbidden(load->spec->settings, market, known ? known->source : NULL);
+	if (why)
+		plugin_fail(p, PLUGIN_BLOCKED, p->root, 0, "the marketplace %s is not allowed: %s", market, why);
+	load_finish(load, p);
 }
 
 static bool is_id(const char *id)
@@ -206,8 +193,8 @@ static bool is_listed(const struct plugin_list *l, const char *id)
 	return false;
 }
 
-/* In the order in which settings name them; what they name and nobody installed is an error. */
-static void hear_enabled(void *data, const struct settings_item *item)
+/* In the order in which settings name them; what they name and is not installed is an error. */
+static void on_enabled(void *data, const struct settings_item *item)
 {
 	struct loading *load = data;
 	AUTO_ARENA struct arena a = { 0 };
@@ -220,7 +207,7 @@ static void hear_enabled(void *data, const struct settings_item *item)
 	if (installed)
 		load_installed(load, installed);
 	else if (json_is(find_wish(load->spec, id).said, JSON_TRUE))
-		add(load->list, not_installed(&item->origin, id));
+		list_add(load->list, not_installed(&item->origin, id));
 }
 
 /* What no setting names is installed and switched off. */
@@ -229,29 +216,17 @@ static void load_all_installed(struct loading *load)
 	struct plugin_list *l = load->list;
 
 	if (load->spec->settings)
-		settings_each(load->spec->settings, "enabledPlugins", hear_enabled, load);
+		settings_each(load->spec->settings, "enabledPlugins", on_enabled, load);
 	for (size_t i = 0; i < load->records.installed_count; i++) {
 		const struct installed_plugin *installed = &load->records.installed[i];
 		if (!is_id(installed->id) || is_listed(l, installed->id))
 			continue;
 		load_installed(load, installed);
-		disable(l->all[l->count - 1], "enabledPlugins does not name it");
+		plugin_disable(l->all[l->count - 1], "enabledPlugins does not name it");
 	}
 }
 
 /* ---- skills directories ------------------------------------------------------------------------------------------ */
-
-static void load_skill_plugin(struct loading *load, const struct plugin_skills_dir *place, const char *dir)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (!file_exists(path_join(&a, dir, ".claude-plugin/plugin.json")))
-		return;
-	struct plugin *p = plugin_read(dir, PLUGIN_SKILLS_DIR, "skills-dir");
-	if (place->needs_trust && !(load->spec->trust && trust_has(load->spec->trust, place->needs_trust)))
-		disable(p, "its folder is not trusted (`cadre trust` records consent)");
-	finish(load, p);
-}
 
 static int is_visible(const struct dirent *e)
 {
@@ -265,30 +240,66 @@ static void load_skills_dir(struct loading *load, const struct plugin_skills_dir
 	int count = scandir(place->path, &names, is_visible, alphasort);
 
 	for (int i = 0; i < count; i++) {
-		load_skill_plugin(load, place, path_join(&a, place->path, names[i]->d_name));
+		const char *dir = path_join(&a, place->path, names[i]->d_name);
 		free(names[i]);
+		if (!file_exists(path_join(&a, dir, ".claude-plugin/plugin.json")))
+			continue;
+		struct plugin *p = plugin_read(dir, PLUGIN_SKILLS_DIR, "skills-dir");
+		if (place->needs_trust && !(load->spec->trust && trust_has(load->spec->trust, place->needs_trust)))
+			plugin_disable(p, "its folder is not trusted (`cadre trust` records consent)");
+		load_finish(load, p);
 	}
 	if (count >= 0)
 		free(names);
 }
 
+/* ---- dependencies -------------------------------------------------------------------------------------------------- */
+
+/* Given on the command line, a plugin stands in for that of any marketplace. */
+static bool dependency_is_meant(const struct plugin_dependency *d, const struct plugin *by, const struct plugin *p)
+{
+	if (strcmp(d->name, p->name) != 0 || p == by)
+		return false;
+	if (p->origin != PLUGIN_INSTALLED)
+		return true;
+	if (!d->marketplace && by->origin != PLUGIN_INSTALLED)
+		return true;
+	return !strcmp(strchr(p->id, '@') + 1, d->marketplace ? d->marketplace : strchr(by->id, '@') + 1);
+}
+
+static bool dependency_holds(const struct plugin_list *l, struct plugin *p, const struct plugin_dependency *d)
+{
+	static const char *const states[] = { [PLUGIN_DISABLED] = "is disabled", [PLUGIN_FAILED] = "has failed" };
+	const struct plugin *other = NULL;
+
+	for (size_t i = 0; i < l->count && !(other && other->state == PLUGIN_ENABLED); i++)
+		if (dependency_is_meant(d, p, l->all[i]))
+			other = l->all[i];
+	if (!other || other->state != PLUGIN_ENABLED)
+		plugin_fail(p, PLUGIN_BAD_DEPENDENCY, p->manifest, d->line, "needs the plugin %s, which %s", d->name,
+			    other ? states[other->state] : "is not there");
+	else if (d->range && !version_fits(str_from(other->version ? other->version : ""), str_from(d->range)))
+		plugin_fail(p, PLUGIN_BAD_DEPENDENCY, p->manifest, d->line,
+			    "needs version %s of the plugin %s, which has %s", d->range, d->name,
+			    other->version ? other->version : "none");
+	return p->state == PLUGIN_ENABLED;
+}
+
+/* Fails every enabled plugin that needs one which is not enabled or has a version outside the range, until nothing changes:
+ * what fails here is missing for others. Those that need each other in a circle are fine. */
+static void check_dependencies(struct plugin_list *l)
+{
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (size_t i = 0; i < l->count; i++) {
+			struct plugin *p = l->all[i];
+			for (size_t k = 0; k < p->dependency_count && p->state == PLUGIN_ENABLED; k++)
+				changed |= !dependency_holds(l, p, &p->dependencies[k]);
+		}
+	}
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
-
-static void choose_enabled(struct plugin_list *l)
-{
-	l->enabled = arena_calloc(&l->arena, (l->count + 1) * sizeof(struct plugin *));
-	for (size_t i = 0; i < l->count; i++)
-		if (l->all[i]->state == PLUGIN_ENABLED)
-			l->enabled[l->enabled_count++] = l->all[i];
-}
-
-static void hide_doubles(struct plugin_list *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		for (size_t k = 0; k < i; k++)
-			if (l->all[k]->state == PLUGIN_ENABLED && !strcmp(l->all[i]->name, l->all[k]->name))
-				disable(l->all[i], arena_printf(&l->arena, "%s has the same name", l->all[k]->id));
-}
 
 struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 {
@@ -300,7 +311,7 @@ struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 	if (plugin_records_read(&load.records, spec->plugins_dir, &err) < 0) {
 		struct plugin *p = plugin_read(spec->plugins_dir, PLUGIN_INSTALLED, "records");
 		plugin_fail(p, PLUGIN_NOT_FOUND, spec->plugins_dir, 0, "%s", err.text);
-		add(l, p);
+		list_add(l, p);
 	}
 	load_given(&load);
 	if (!spec->bare) {
@@ -309,9 +320,16 @@ struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 			load_skills_dir(&load, &spec->skills_dirs[i]);
 	}
 	plugin_records_release(&load.records);
-	hide_doubles(l);
-	dependencies_check(l);
-	choose_enabled(l);
+	for (size_t i = 0; i < l->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (l->all[k]->state == PLUGIN_ENABLED && !strcmp(l->all[i]->name, l->all[k]->name))
+				plugin_disable(l->all[i],
+					       arena_printf(&l->arena, "%s has the same name", l->all[k]->id));
+	check_dependencies(l);
+	l->enabled = arena_calloc(&l->arena, (l->count + 1) * sizeof(struct plugin *));
+	for (size_t i = 0; i < l->count; i++)
+		if (l->all[i]->state == PLUGIN_ENABLED)
+			l->enabled[l->enabled_count++] = l->all[i];
 	return l;
 }
 

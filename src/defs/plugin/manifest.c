@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * manifest.c - .claude-plugin/plugin.json: one table says which keys there are and what they hold.
  *
- * A known key with a wrong value fails the plugin: somebody meant something by it, and half of it is not what he meant. A key
+ * A known key with a wrong value fails the plugin: its author meant something by it, and half of it is not that. A key
  * that is not known is a note, because newer programs may know it. To add a key: a row here, and in docs/plugins.md. */
 #include "defs/plugin/plugin_int.h"
+#include <math.h>
 #include "lib/io/file.h"
+#include "defs/plugin/version.h"
+
+enum { MOST_OPTIONS = 100, MOST_DEPENDENCIES = 100 };
 
 enum value_form {
 	FORM_ANY,
@@ -18,43 +22,13 @@ enum value_form {
 	FORM_PATHS_OR_OBJECT,
 };
 
-static const struct field {
-	const char *key;
-	enum value_form form;
-	void (*read)(struct manifest *m, const struct json *value);
-} fields[] = {
-	{ "$schema", FORM_ANY, NULL },
-	{ "agents", FORM_PATHS, NULL },
-	{ "author", FORM_OBJECT, manifest_read_author },
-	{ "channels", FORM_LIST, NULL },
-	{ "commands", FORM_PATHS, NULL },
-	{ "defaultEnabled", FORM_BOOL, NULL },
-	{ "dependencies", FORM_LIST, manifest_read_dependencies },
-	{ "description", FORM_TEXT, NULL },
-	{ "displayName", FORM_TEXT, NULL },
-	{ "experimental", FORM_ANY, NULL },
-	{ "homepage", FORM_TEXT, NULL },
-	{ "hooks", FORM_PATHS_OR_OBJECT, NULL },
-	{ "keywords", FORM_TEXTS, NULL },
-	{ "license", FORM_TEXT, NULL },
-	{ "lspServers", FORM_PATHS_OR_OBJECT, NULL },
-	{ "mcpServers", FORM_PATHS_OR_OBJECT, NULL },
-	{ "metadata", FORM_ANY, NULL },
-	{ "name", FORM_TEXT, NULL },
-	{ "outputStyles", FORM_PATHS, NULL },
-	{ "repository", FORM_TEXT, NULL },
-	{ "skills", FORM_SKILL_PATHS, NULL },
-	{ "userConfig", FORM_OBJECT, manifest_read_options },
-	{ "version", FORM_TEXT, NULL },
-	{ "workflows", FORM_PATHS, NULL },
-};
-
 static unsigned line_of(const struct manifest *m, const struct json *value)
 {
 	return m->file && value ? settings_line(m->file, value) : 0;
 }
 
-void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...)
+/* Fails the plugin with the line of value, "KEY: ..." */
+printf_like(3, 4) static void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...)
 {
 	char text[300];
 	va_list args;
@@ -99,16 +73,6 @@ static const struct json *path_misfit(const struct json *v, enum value_form form
 	return NULL;
 }
 
-static const struct json *text_misfit(const struct json *list)
-{
-	if (!json_is(list, JSON_ARRAY))
-		return list;
-	for (const struct json *e = json_first(list); e; e = json_next(list, e))
-		if (!json_is(e, JSON_STRING))
-			return e;
-	return NULL;
-}
-
 static const struct json *misfit(const struct json *v, enum value_form form)
 {
 	switch (form) {
@@ -117,7 +81,12 @@ static const struct json *misfit(const struct json *v, enum value_form form)
 	case FORM_TEXT:
 		return json_is(v, JSON_STRING) ? NULL : v;
 	case FORM_TEXTS:
-		return text_misfit(v);
+		if (!json_is(v, JSON_ARRAY))
+			return v;
+		for (const struct json *e = json_first(v); e; e = json_next(v, e))
+			if (!json_is(e, JSON_STRING))
+				return e;
+		return NULL;
 	case FORM_BOOL:
 		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? NULL : v;
 	case FORM_OBJECT:
@@ -149,22 +118,185 @@ static const char *expected(enum value_form form)
 	return texts[form];
 }
 
+/* ---- author ------------------------------------------------------------------------------------------------------ */
+
+static void read_author(struct manifest *m, const struct json *author)
+{
+	static const char *const keys[] = { "name", "email", "url" };
+
+	for (size_t i = 0; i < COUNT_OF(keys); i++) {
+		const struct json *v = json_get(author, keys[i]);
+		if (v && !json_is(v, JSON_STRING))
+			manifest_fail(m, v, "author.%s: expected a text", keys[i]);
+	}
+	if (!json_get(author, "name"))
+		manifest_fail(m, author, "author.name: is missing");
+}
+
+/* ---- userConfig -------------------------------------------------------------------------------------------------- */
+
+static bool read_switch(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key)
+{
+	const struct json *v = json_get(object, key);
+
+	if (v && !json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE))
+		manifest_fail(m, v, "userConfig.%s.%s: expected true or false", o->key, key);
+	return json_bool(v);
+}
+
+static double read_bound(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key,
+			 double otherwise)
+{
+	const struct json *v = json_get(object, key);
+
+	if (v && !json_is(v, JSON_NUMBER))
+		manifest_fail(m, v, "userConfig.%s.%s: expected a number", o->key, key);
+	return json_is(v, JSON_NUMBER) ? json_double(v) : otherwise;
+}
+
+static void read_option(struct manifest *m, struct plugin_option *o, const struct json *object)
+{
+	static const char *const types[] = { "string", "number", "boolean", "directory", "file" };
+	static const char *const texts[] = { "title", "description" };
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (json_str_is(json_get(object, "type"), types[i]))
+			o->type = types[i];
+	if (!o->type) {
+		manifest_fail(m, object, "userConfig.%s.type: expected string, number, boolean, directory or file",
+			      o->key);
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		const struct json *v = json_get(object, texts[i]);
+		if (v && !json_is(v, JSON_STRING))
+			manifest_fail(m, v, "userConfig.%s.%s: expected a text", o->key, texts[i]);
+	}
+	o->title = json_cstr(json_get(object, "title"), &m->plugin->arena);
+	o->required = read_switch(m, o, object, "required");
+	o->sensitive = read_switch(m, o, object, "sensitive");
+	o->multiple = read_switch(m, o, object, "multiple");
+	o->least = read_bound(m, o, object, "min", -INFINITY);
+	o->most = read_bound(m, o, object, "max", INFINITY);
+	o->otherwise = json_get(object, "default");
+	o->line = settings_line(m->file, object);
+	if (o->otherwise && plugin_option_check(o, o->otherwise, &err) < 0)
+		manifest_fail(m, o->otherwise, "userConfig.%s.default: %s", o->key, err.text);
+}
+
+static void read_option_member(struct manifest *m, const struct json_member *member)
+{
+	struct plugin *p = m->plugin;
+	const char *key = json_cstr(member->key, &p->arena);
+	size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+
+	/* It becomes the name of an environment variable. */
+	if (!n || n > 64 || key[n] || (key[0] >= '0' && key[0] <= '9')) {
+		manifest_fail(m, member->key, "userConfig: expected names of letters, digits and '_'");
+	} else if (!json_is(member->value, JSON_OBJECT)) {
+		manifest_fail(m, member->value, "userConfig.%s: expected an object", key);
+	} else {
+		struct plugin_option *o = &p->options[p->option_count++];
+		o->key = key;
+		read_option(m, o, member->value);
+	}
+}
+
+static void read_options(struct manifest *m, const struct json *map)
+{
+	struct plugin *p = m->plugin;
+
+	if (map->count > MOST_OPTIONS) {
+		manifest_fail(m, map, "userConfig: more than %d options", MOST_OPTIONS);
+		return;
+	}
+	p->options = xcalloc(map->count + 1, sizeof *p->options);
+	for (struct json_member e = json_members(map); e.key; e = json_member_next(map, e))
+		read_option_member(m, &e);
+}
+
+/* ---- dependencies ------------------------------------------------------------------------------------------------ */
+
+static void read_dependency(struct manifest *m, const struct json *value)
+{
+	struct plugin *p = m->plugin;
+	bool plain = json_is(value, JSON_STRING);
+	const char *name = json_cstr(plain ? value : json_get(value, "name"), &p->arena);
+	const struct json *range = plain ? NULL : json_get(value, "version");
+	const char *at = name ? strchr(name, '@') : NULL;
+	struct str bare = { name, at ? (size_t)(at - name) : name ? strlen(name) : 0 };
+
+	if (!plugin_name_is_good(bare) || (at && !plugin_name_is_good(str_from(at + 1)))) {
+		manifest_fail(m, value, "dependencies: expected the name of a plugin, or an object with one");
+		return;
+	}
+	struct plugin_dependency d = { .name = arena_str(&p->arena, bare).p,
+				       .marketplace = at ? arena_strdup(&p->arena, at + 1) : NULL,
+				       .line = settings_line(m->file, value) };
+	d.range = json_cstr(range, &p->arena);
+	if (range && (!d.range || !version_range_is_good(str_from(d.range)))) {
+		manifest_fail(m, range, "dependencies: %s: expected a range of versions, such as ^1.2.0", d.name);
+		return;
+	}
+	p->dependencies[p->dependency_count++] = d;
+}
+
+static void read_dependencies(struct manifest *m, const struct json *list)
+{
+	struct plugin *p = m->plugin;
+
+	if (list->count > MOST_DEPENDENCIES) {
+		manifest_fail(m, list, "dependencies: more than %d", MOST_DEPENDENCIES);
+		return;
+	}
+	p->dependencies = xcalloc(list->count + 1, sizeof *p->dependencies);
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		read_dependency(m, v);
+}
+
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-static const struct field *find_field(struct str key)
-{
-	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		if (str_is(key, fields[i].key))
-			return &fields[i];
-	return NULL;
-}
+static const struct field {
+	const char *key;
+	enum value_form form;
+	void (*read)(struct manifest *m, const struct json *value);
+} fields[] = {
+	{ "$schema", FORM_ANY, NULL },
+	{ "agents", FORM_PATHS, NULL },
+	{ "author", FORM_OBJECT, read_author },
+	{ "channels", FORM_LIST, NULL },
+	{ "commands", FORM_PATHS, NULL },
+	{ "defaultEnabled", FORM_BOOL, NULL },
+	{ "dependencies", FORM_LIST, read_dependencies },
+	{ "description", FORM_TEXT, NULL },
+	{ "displayName", FORM_TEXT, NULL },
+	{ "experimental", FORM_ANY, NULL },
+	{ "homepage", FORM_TEXT, NULL },
+	{ "hooks", FORM_PATHS_OR_OBJECT, NULL },
+	{ "keywords", FORM_TEXTS, NULL },
+	{ "license", FORM_TEXT, NULL },
+	{ "lspServers", FORM_PATHS_OR_OBJECT, NULL },
+	{ "mcpServers", FORM_PATHS_OR_OBJECT, NULL },
+	{ "metadata", FORM_ANY, NULL },
+	{ "name", FORM_TEXT, NULL },
+	{ "outputStyles", FORM_PATHS, NULL },
+	{ "repository", FORM_TEXT, NULL },
+	{ "skills", FORM_SKILL_PATHS, NULL },
+	{ "userConfig", FORM_OBJECT, read_options },
+	{ "version", FORM_TEXT, NULL },
+	{ "workflows", FORM_PATHS, NULL },
+};
 
 static void read_field(struct manifest *m, const struct json_member *member)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str key = json_str(member->key, &a);
-	const struct field *f = find_field(key);
+	const struct field *f = NULL;
 
+	for (size_t i = 0; i < COUNT_OF(fields) && !f; i++)
+		if (str_is(key, fields[i].key))
+			f = &fields[i];
 	if (!f) {
 		manifest_note(m, member->key, "%.*s: not known, and without effect", (int)MIN(key.n, 80), key.p);
 		return;
@@ -182,15 +314,6 @@ static void read_field(struct manifest *m, const struct json_member *member)
 	} else if (f->read) {
 		f->read(m, member->value);
 	}
-}
-
-static bool is_kebab(struct str name)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if (!(name.p[i] >= 'a' && name.p[i] <= 'z') && !(name.p[i] >= '0' && name.p[i] <= '9') &&
-		    name.p[i] != '-')
-			return false;
-	return true;
 }
 
 /* Without a manifest the directory's name is the plugin's. */
@@ -216,28 +339,8 @@ static void read_name(struct manifest *m)
 		return;
 	}
 	p->name = name;
-	if (!is_kebab(str_from(name)))
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		manifest_note(m, given, "name: small letters, digits and '-' are usual");
-}
-
-static const char *text_of(struct manifest *m, const char *key)
-{
-	return json_cstr(json_get(m->root, key), &m->plugin->arena);
-}
-
-static void read_fields(struct manifest *m)
-{
-	struct plugin *p = m->plugin;
-
-	for (struct json_member f = json_members(m->root); f.key; f = json_member_next(m->root, f))
-		read_field(m, &f);
-	read_name(m);
-	if (p->state == PLUGIN_FAILED)
-		return;
-	p->version = text_of(m, "version");
-	p->description = text_of(m, "description");
-	p->default_enabled = !json_is(json_get(m->root, "defaultEnabled"), JSON_FALSE);
-	component_find_all(m);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -277,5 +380,13 @@ void manifest_read(struct plugin *p)
 		m.file = plugin_keep_file(p, &file);
 		m.root = m.file->root;
 	}
-	read_fields(&m);
+	for (struct json_member f = json_members(m.root); f.key; f = json_member_next(m.root, f))
+		read_field(&m, &f);
+	read_name(&m);
+	if (p->state == PLUGIN_FAILED)
+		return;
+	p->version = json_cstr(json_get(m.root, "version"), &p->arena);
+	p->description = json_cstr(json_get(m.root, "description"), &p->arena);
+	p->default_enabled = !json_is(json_get(m.root, "defaultEnabled"), JSON_FALSE);
+	component_find_all(&m);
 }

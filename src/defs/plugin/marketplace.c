@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * marketplace.c - reads what a marketplace offers. */
+ * marketplace.c - reads what a marketplace offers, and holds its source against the two lists of managed settings. */
 #include "defs/plugin/marketplace.h"
+#include <regex.h>
 #include "lib/io/file.h"
 #include "defs/plugin/plugin_int.h"
 
 enum { MOST_PLUGINS = 10000 };
 
-static int fail(struct marketplace *m, const struct json *value, struct err *err, const char *what)
+static int market_fail(struct marketplace *m, const struct json *value, struct err *err, const char *what)
 {
 	return err_set(err, ERR_USAGE, "%s:%u: %s", m->file.path, settings_line(&m->file, value), what);
 }
 
 /* ---- repositories ------------------------------------------------------------------------------------------------ */
-
-static bool is_repo(struct str repo)
-{
-	struct str owner = str_cut(&repo, '/');
-
-	return plugin_name_is_good(owner) && repo.p && plugin_name_is_good(repo);
-}
 
 /* A text that git could take for an option, or for a program to run, is no address. */
 static bool is_address(struct str url)
@@ -31,19 +25,6 @@ static bool is_address(struct str url)
 	return false;
 }
 
-static bool is_ref(struct str ref)
-{
-	return ref.n && ref.p[0] != '-' && ref.n < 256;
-}
-
-static bool is_commit(struct str sha)
-{
-	for (size_t i = 0; i < sha.n; i++)
-		if (!char_in(sha.p[i], "0123456789abcdefABCDEF"))
-			return false;
-	return sha.n == 40 || sha.n == 64;
-}
-
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
 	struct str repo = json_str(json_get(source, "repo"), a);
@@ -53,14 +34,18 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 				.sha = json_cstr(json_get(source, "sha"), a),
 				.path = json_cstr(json_get(source, "path"), a) };
 
-	if (json_str_is(json_get(source, "source"), "github") && is_repo(repo))
+	struct str name = repo;
+	struct str owner = str_cut(&name, '/');
+	if (json_str_is(json_get(source, "source"), "github") && plugin_name_is_good(owner) && name.p &&
+	    plugin_name_is_good(name))
 		s.url = arena_printf(a, "https://github.com/" STR_FMT ".git", STR_ARG(repo));
 	if (!s.url || !is_address(str_from(s.url)))
 		return err_set(err, ERR_USAGE, "the source names no repository that git can reach: " STR_FMT,
 			       STR_ARG(json_raw(source)));
-	if (s.ref && !is_ref(str_from(s.ref)))
+	if (s.ref && (!s.ref[0] || s.ref[0] == '-' || strlen(s.ref) >= 256))
 		return err_set(err, ERR_USAGE, "ref: expected the name of a branch or a tag");
-	if (json_get(source, "sha") && (!s.sha || !is_commit(str_from(s.sha))))
+	size_t digits = s.sha ? strspn(s.sha, "0123456789abcdefABCDEF") : 0;
+	if (json_get(source, "sha") && ((digits != 40 && digits != 64) || s.sha[digits]))
 		return err_set(err, ERR_USAGE, "sha: expected the 40 or 64 hexadecimal digits of a commit");
 	*ret_source = s;
 	return 0;
@@ -74,11 +59,12 @@ static int read_plugin(struct marketplace *m, const struct json *entry, struct e
 	const struct json *source = json_get(entry, "source");
 
 	if (!name || !plugin_name_is_good(str_from(name)))
-		return fail(m, entry, err, "plugins: an entry needs a name of letters, digits, '-', '_' and '.'");
+		return market_fail(m, entry, err,
+				   "plugins: an entry needs a name of letters, digits, '-', '_' and '.'");
 	if (!json_is(source, JSON_STRING) && !json_is(source, JSON_OBJECT))
-		return fail(m, entry, err, "plugins: an entry needs a source, a path or an object");
+		return market_fail(m, entry, err, "plugins: an entry needs a source, a path or an object");
 	if (marketplace_find(m, name))
-		return fail(m, entry, err, "plugins: two entries have the same name");
+		return market_fail(m, entry, err, "plugins: two entries have the same name");
 	m->plugins[m->count++] = (struct market_plugin){
 		.name = name,
 		.version = json_cstr(json_get(entry, "version"), &m->arena),
@@ -91,21 +77,17 @@ static int read_plugin(struct marketplace *m, const struct json *entry, struct e
 	return 0;
 }
 
-static bool is_reserved(const char *name)
-{
-	return !strcmp(name, "inline") || !strcmp(name, "local") || !strcmp(name, "skills-dir") || !strcmp(name, "zip");
-}
-
 static int read_all(struct marketplace *m, struct err *err)
 {
 	const struct json *plugins = json_get(m->file.root, "plugins");
 
-	m->name = json_cstr(json_get(m->file.root, "name"), &m->arena);
-	if (!m->name || !plugin_name_is_good(str_from(m->name)) || is_reserved(m->name))
-		return fail(m, m->file.root, err,
-			    "name: expected letters, digits, '-', '_' and '.', and no word of ours");
+	const char *name = m->name = json_cstr(json_get(m->file.root, "name"), &m->arena);
+	if (!name || !plugin_name_is_good(str_from(name)) || !strcmp(name, "inline") || !strcmp(name, "local") ||
+	    !strcmp(name, "skills-dir") || !strcmp(name, "zip"))
+		return market_fail(m, m->file.root, err,
+				   "name: expected letters, digits, '-', '_' and '.', and no word of ours");
 	if (!json_is(plugins, JSON_ARRAY) || plugins->count > MOST_PLUGINS)
-		return fail(m, plugins ? plugins : m->file.root, err, "plugins: expected a list");
+		return market_fail(m, plugins ? plugins : m->file.root, err, "plugins: expected a list");
 	m->plugins = arena_calloc(&m->arena, (plugins->count + 1) * sizeof *m->plugins);
 	for (const struct json *e = json_first(plugins); e; e = json_next(plugins, e))
 		if (read_plugin(m, e, err) < 0)
@@ -158,16 +140,121 @@ int marketplace_plugin_dir(struct marketplace *m, const struct market_plugin *pl
 		    (!base || component_path_is_good(str_from(base), true));
 
 	if (!good)
-		return fail(m, plugin->source, err, "source: expected a path that begins with ./ and has no ..");
+		return market_fail(m, plugin->source, err, "source: expected a path that begins with ./ and has no ..");
 	const char *root = base ? path_absolute(a, m->dir, str_from(base)) : m->dir;
 	const char *dir = path_absolute(a, root, str_from(source));
 	if (base && !file_exists(dir))
 		dir = path_absolute(a, m->dir, str_from(source));
 	AUTO_FREE char *real = realpath(dir, NULL);
 	if (!real)
-		return fail(m, plugin->source, err, "source: is not there");
+		return market_fail(m, plugin->source, err, "source: is not there");
 	if (!path_is_inside(real, m->dir))
-		return fail(m, plugin->source, err, "source: is a link that leads out of the marketplace");
+		return market_fail(m, plugin->source, err, "source: is a link that leads out of the marketplace");
 	*ret_dir = arena_strdup(a, real);
 	return 0;
+}
+
+/* ---- what managed settings allow ----------------------------------------------------------------------------------- */
+
+/* The host of "https://user@HOST:1/x" or "user@HOST:x". */
+static struct str host_of(struct str url)
+{
+	const char *scheme = url.n ? memmem(url.p, url.n, "://", 3) : NULL;
+	struct str rest = scheme ? (struct str){ scheme + 3, url.n - (size_t)(scheme + 3 - url.p) } : url;
+	struct str host = str_cut(&rest, '/');
+	const char *at = host.n ? memrchr(host.p, '@', host.n) : NULL;
+
+	if (at)
+		host = (struct str){ at + 1, host.n - (size_t)(at + 1 - host.p) };
+	return str_cut(&host, ':');
+}
+
+static bool fits_regex(struct str text, const char *pattern)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	regex_t regex;
+
+	if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	bool policy_fits = regexec(&regex, arena_str(&a, text).p, 0, NULL, 0) == 0;
+	regfree(&regex);
+	return policy_fits;
+}
+
+static bool fits_pattern(struct arena *a, const struct json *entry, const struct json *source)
+{
+	struct str path = json_str(json_get(source, "path"), a);
+	struct str url = json_str(json_get(source, "url"), a);
+
+	if (json_str_is(json_get(entry, "source"), "pathPattern"))
+		return path.n && fits_regex(path, json_cstr(json_get(entry, "pathPattern"), a));
+	if (json_str_is(json_get(source, "source"), "github"))
+		url = STR("https://github.com/");
+	return url.n && fits_regex(host_of(url), json_cstr(json_get(entry, "hostPattern"), a));
+}
+
+/* One spelling for the ways to name a repository_of. Empty: it is none. */
+static struct str repository_of(struct arena *a, const struct json *source)
+{
+	struct str repo = json_str(json_get(source, "repo"), a);
+	struct str url = json_str(json_get(source, "url"), a);
+
+	if (repo.n)
+		url = str_from(arena_printf(a, "https://github.com/" STR_FMT, STR_ARG(repo)));
+	if (str_starts(url, STR("git@github.com:")))
+		url = str_from(arena_printf(a, "https://github.com/" STR_FMT, (int)url.n - 15, url.p + 15));
+	while (str_ends(url, STR("/")))
+		url.n--;
+	if (str_ends(url, STR(".git")))
+		url.n -= 4;
+	return url;
+}
+
+/* Everything that the entry says must be said by the source as well. */
+static bool fits_members(struct arena *a, const struct json *entry, const struct json *source)
+{
+	struct str mine = repository_of(a, entry);
+	bool same = mine.n && str_eq(mine, repository_of(a, source));
+
+	for (struct json_member m = json_members(entry); m.key; m = json_member_next(entry, m)) {
+		bool covered = json_str_is(m.key, "source") || json_str_is(m.key, "repo") || json_str_is(m.key, "url");
+		const struct json *v = json_get_str(source, json_str(m.key, a));
+		if (!(same && covered) && (!v || !json_same(m.value, v)))
+			return false;
+	}
+	return entry->count > 0;
+}
+
+static bool policy_fits(const struct json *entry, const char *name, const struct json *source)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *kind = json_get(entry, "source");
+
+	if (json_is(entry, JSON_STRING))
+		return json_str_is(entry, name);
+	if (!json_is(entry, JSON_OBJECT) || !source)
+		return false;
+	if (json_str_is(kind, "hostPattern") || json_str_is(kind, "pathPattern"))
+		return fits_pattern(&a, entry, source);
+	return fits_members(&a, entry, source);
+}
+
+static bool policy_lists(const struct json *list, const char *name, const struct json *source)
+{
+	for (const struct json *e = json_first(list); e; e = json_next(list, e))
+		if (policy_fits(e, name, source))
+			return true;
+	return false;
+}
+
+const char *market_forbidden(const struct settings *settings, const char *name, const struct json *source)
+{
+	const struct json *blocked = settings ? settings_get(settings, "blockedMarketplaces", NULL) : NULL;
+	const struct json *strict = settings ? settings_get(settings, "strictKnownMarketplaces", NULL) : NULL;
+
+	if (blocked && policy_lists(blocked, name, source))
+		return "blockedMarketplaces of managed settings names it";
+	if (strict && !policy_lists(strict, name, source))
+		return "strictKnownMarketplaces of managed settings does not name it";
+	return NULL;
 }

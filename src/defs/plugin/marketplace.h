@@ -6,8 +6,9 @@
  *
  * A source is a path inside the marketplace, or an object that names a repository,
  * {"source": "github", "repo": "owner/name"} or {"source": "git" | "url" | "git-subdir", "url": ...}, with "ref", "sha" and
- * "path", or a package: {"source": "npm", "package": "@scope/name", "version": "^1.0.0", "registry": ADDRESS} (npm_pack.h). */
+ * "path", or a package: {"source": "npm", "package": "@scope/name", "version": "^1.0.0", "registry": ADDRESS} (fetch.h). */
 #pragma once
+#include "config/settings/settings.h"
 #include "config/settings/settings_file.h"
 
 struct market_plugin {
@@ -47,3 +48,14 @@ struct git_source {
 };
 /* -ERR_USAGE: it names none, or asks for something that is not done. Texts are in the arena. */
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err);
+
+/* Which marketplaces managed settings allow: strictKnownMarketplaces (a list: only these; an empty one: none) and
+ * blockedMarketplaces (never these, and goes first). An entry is a source as marketplaces have it,
+ *
+ *     {"source": "github", "repo": "owner/name"}     {"source": "git", "url": "https://..."}     {"source": "url", "url": ...}
+ *     {"source": "directory", "path": "/dir"}        {"source": "file", "path": ...}
+ *     {"source": "hostPattern", "hostPattern": REGEX}   {"source": "pathPattern", "pathPattern": REGEX}
+ *
+ * or the name of a marketplace. Returns why plugins of this marketplace may not be used; NULL: they may. source may be NULL
+ * (then only names fit). settings may be NULL. */
+const char *market_forbidden(const struct settings *settings, const char *name, const struct json *source);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * plugin.c - the life of a plugin, its errors, and its variables. */
+ * plugin.c - the life of a plugin, its errors, its variables and the user's values for its options. */
 #include "defs/plugin/plugin_int.h"
 #include <sys/stat.h>
+#include "config/settings/settings.h"
 #include "lib/io/file.h"
 
 enum { LONGEST_NAME = 64, MOST_ERRORS = 200 };
@@ -100,14 +101,6 @@ bool plugin_name_is_good(struct str name)
 	return true;
 }
 
-/* Known before the manifest is: errors need somebody to belong to. */
-static void name_after_directory(struct plugin *p)
-{
-	const char *slash = strrchr(p->root, '/');
-
-	p->name = slash && slash[1] ? arena_strdup(&p->arena, slash + 1) : "";
-}
-
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static bool find_root(struct plugin *p, const char *dir)
@@ -116,7 +109,9 @@ static bool find_root(struct plugin *p, const char *dir)
 	struct stat st;
 
 	p->root = arena_strdup(&p->arena, real ? real : dir);
-	name_after_directory(p);
+	/* Known before the manifest is: errors belong to a name. */
+	const char *slash = strrchr(p->root, '/');
+	p->name = slash && slash[1] ? arena_strdup(&p->arena, slash + 1) : "";
 	if (real && stat(real, &st) == 0 && S_ISDIR(st.st_mode))
 		return true;
 	plugin_fail(p, PLUGIN_NOT_FOUND, dir, 0, real ? "is not a directory" : "is not there");
@@ -175,4 +170,112 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
 {
 	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);
+}
+
+/* ---- the user's options -------------------------------------------------------------------------------------------- */
+
+static int option_check_one(const struct plugin_option *o, const struct json *v, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!strcmp(o->type, "boolean"))
+		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE)
+			       ? 0
+			       : err_set(err, ERR_USAGE, "expected a boolean: true or false");
+	if (strcmp(o->type, "number") != 0) /* a NUL cannot be in an environment */
+		return json_cstr(v, &a) ? 0 : err_set(err, ERR_USAGE, "expected a text");
+	if (!json_is(v, JSON_NUMBER))
+		return err_set(err, ERR_USAGE, "expected a number");
+	if (json_double(v) < o->least)
+		return err_set(err, ERR_USAGE, "expected a number, at least %g", o->least);
+	return json_double(v) <= o->most ? 0 : err_set(err, ERR_USAGE, "expected a number, at most %g", o->most);
+}
+
+int plugin_option_check(const struct plugin_option *o, const struct json *value, struct err *err)
+{
+	if (!o->multiple)
+		return option_check_one(o, value, err);
+	if (!json_is(value, JSON_ARRAY))
+		return err_set(err, ERR_USAGE, "expected a list");
+	for (const struct json *e = json_first(value); e; e = json_next(value, e))
+		if (option_check_one(o, e, err) < 0)
+			return -ERR_USAGE;
+	return 0;
+}
+
+struct option_search {
+	const char *id, *name;
+	const char *key;
+	const struct json *found; /* of the highest layer so far */
+	struct settings_origin origin;
+};
+
+static void on_option(void *data, const struct settings_item *item)
+{
+	struct option_search *s = data;
+	enum settings_layer layer = item->origin.layer;
+	bool own = layer == LAYER_USER || layer == LAYER_FLAG || layer == LAYER_MANAGED;
+
+	if (!own || (!json_str_is(item->key, s->id) && !json_str_is(item->key, s->name)))
+		return;
+	const struct json *v = json_get(json_get(item->value, "options"), s->key);
+	if (v) {
+		s->found = v;
+		s->origin = item->origin;
+	}
+}
+
+/* Several values are one text with commas between, as an environment has it. */
+static void option_add_text(struct buf *out, struct arena *a, const struct json *v)
+{
+	struct str text = json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
+
+	if (!json_is(v, JSON_ARRAY)) {
+		buf_add(out, text.p, text.n);
+		return;
+	}
+	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {
+		if (e != json_first(v))
+			buf_addch(out, ',');
+		option_add_text(out, a, e);
+	}
+}
+
+/* NULL: it has no value. */
+static const char *option_value(struct plugin *p, const struct plugin_option *o, const struct settings *settings)
+{
+	struct option_search s = { .id = p->id, .name = p->name, .key = o->key };
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (settings)
+		settings_each(settings, "pluginConfigs", on_option, &s);
+	if (s.found && plugin_option_check(o, s.found, &err) < 0) {
+		plugin_fail(p, PLUGIN_BAD_CONFIG, s.origin.file, s.origin.line, "pluginConfigs.%s.options.%s: %s",
+			    p->id, o->key, err.text);
+		return NULL;
+	}
+	const struct json *v = s.found ? s.found : o->otherwise;
+	if (!v && o->required)
+		plugin_fail(p, PLUGIN_BAD_CONFIG, p->manifest, o->line,
+			    "userConfig.%s: needs a value in pluginConfigs.%s.options of the user's settings", o->key,
+			    p->id);
+	if (!v)
+		return NULL;
+	buf_addf(&text, "%s=", o->key);
+	option_add_text(&text, &p->arena, v);
+	return arena_strdup(&p->arena, text.p);
+}
+
+void plugin_options_apply(struct plugin *p, const struct settings *settings)
+{
+	const char **list = arena_calloc(&p->arena, (p->option_count + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->option_count; i++) {
+		const char *value = option_value(p, &p->options[i], settings);
+		if (value)
+			list[n++] = value;
+	}
+	p->vars.options = list;
 }

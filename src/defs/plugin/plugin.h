@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * plugin.h - one plugin: somebody else's directory with agents, skills, commands, hooks, MCP servers and programs.
+ * plugin.h - one plugin: a foreign directory with agents, skills, commands, hooks, MCP servers and programs.
  *
  * Nothing that a plugin says may lead out of its root, neither by "..", nor by an absolute path, nor by a link. A manifest
  * that is not what it should be fails the whole plugin; a component that is missing or unreadable is an error of that
@@ -65,7 +65,7 @@ struct plugin_part {
 
 struct plugin_parts {
 	struct plugin_part *list;
-	size_t count, cap;
+	size_t count;
 };
 
 struct plugin_dependency {
@@ -148,3 +148,7 @@ enum plugin_text {
 /* The value of a name as in ${NAME}: CLAUDE_PLUGIN_ROOT, CLAUDE_PLUGIN_DATA, CLAUDE_PROJECT_DIR and, in a configuration,
  * user_config.KEY. NULL: none. Borrowed from the plugin. */
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where);
+
+/* A closer look than loading needs: every component file is read too. Adds what is wrong with the components to the plugin's
+ * errors, what is untidy to its notes. */
+void plugin_validate(struct plugin *p);

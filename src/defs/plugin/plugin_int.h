@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * plugin_int.h - how a plugin is read, in this order: manifest, the fields it has, the components. For the files of this room. */
 #pragma once
+#include "config/settings/settings.h"
 #include "defs/plugin/plugin.h"
 
 /* What is being read, while it is */
@@ -12,24 +13,20 @@ struct manifest {
 
 /* manifest.c. Finds and reads the manifest; unless that fails, the components follow. */
 void manifest_read(struct plugin *p);
-/* Fails the plugin with the line of value, "KEY: ..." */
-void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...) printf_like(3, 4);
 void manifest_note(struct manifest *m, const struct json *value, const char *fmt, ...) printf_like(3, 4);
 
-/* manifest_nested.c: fields with an inner form. */
-void manifest_read_author(struct manifest *m, const struct json *value);
-void manifest_read_options(struct manifest *m, const struct json *value);
-void manifest_read_dependencies(struct manifest *m, const struct json *value);
+/* plugin.c: the user's values for userConfig, pluginConfigs.ID.options of user, flag and managed settings. A project says
+ * nothing about them: they may be keys and paths of the user. */
+/* -ERR_USAGE: what is expected. */
+int plugin_option_check(const struct plugin_option *o, const struct json *value, struct err *err);
+/* Puts the values, or the defaults, into vars.options. A value that does not fit, or a required one that is missing, fails
+ * the plugin. settings may be NULL. */
+void plugin_options_apply(struct plugin *p, const struct settings *settings);
 
 /* component.c: what the plugin's directory has. */
 void component_find_all(struct manifest *m);
 /* Whether a path of the manifest keeps to the form "./..." without ".."; `.` alone is the root, for skills. */
 bool component_path_is_good(struct str path, bool root_allowed);
-
-/* component_json.c: hooks, MCP servers and settings, from files or the manifest. */
-void component_find_hooks(struct manifest *m);
-void component_find_servers(struct manifest *m);
-void component_find_settings(struct manifest *m);
 
 /* The absolute path of a component, if it is there and inside the plugin; otherwise NULL. named: the value in the manifest
  * that names it, which then must be there; NULL: a default place, which need not. In the plugin's arena. */

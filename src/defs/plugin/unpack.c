@@ -1,63 +1,54 @@
 /* SPDX-License-Identifier: MIT
  * unpack.c - libarchive reads, we write: every name is opened below the descriptor of the target, part by part, without
- * following links. archive_write_disk() is not used because its paths depend on the working directory of the process. */
+ * following links. archive_write_disk() is not used because its paths depend on the working directory of the process.
+ *
+ * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. What is there was unpacked whole, because it comes by a rename. */
 #include "defs/plugin/unpack.h"
 #include <archive.h>
 #include <archive_entry.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
+#include <openssl/evp.h>
 #include <sys/stat.h>
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
+#include "lib/io/download.h"
 #include "lib/io/file.h"
+#include "defs/plugin/copy.h"
+#include "defs/plugin/plugin.h"
 
 enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };
 
 /* ---- libarchive -------------------------------------------------------------------------------------------------- */
 
-struct libarchive {
-	__typeof__(archive_read_new) *read_new;
-	__typeof__(archive_read_free) *read_free;
-	__typeof__(archive_read_support_filter_gzip) *support_gzip;
-	__typeof__(archive_read_support_format_tar) *support_tar;
-	__typeof__(archive_read_support_format_zip_seekable) *support_zip;
-	__typeof__(archive_read_open_memory) *open_memory;
-	__typeof__(archive_read_next_header) *next_header;
-	__typeof__(archive_read_data) *read_data;
-	__typeof__(archive_filter_bytes) *filter_bytes;
-	__typeof__(archive_format_name) *format_name;
-	__typeof__(archive_error_string) *error_string;
-	__typeof__(archive_entry_pathname) *pathname;
-	__typeof__(archive_entry_hardlink) *hardlink;
-	__typeof__(archive_entry_mode) *mode;
-	__typeof__(archive_entry_size) *size;
-	__typeof__(archive_entry_is_encrypted) *is_encrypted;
-};
+/* What is used of it: function, member */
+#define LIBARCHIVE(X)                                            \
+	X(archive_read_new, read_new)                            \
+	X(archive_read_free, read_free)                          \
+	X(archive_read_support_filter_gzip, support_gzip)        \
+	X(archive_read_support_format_tar, support_tar)          \
+	X(archive_read_support_format_zip_seekable, support_zip) \
+	X(archive_read_open_memory, open_memory)                 \
+	X(archive_read_next_header, next_header)                 \
+	X(archive_read_data, read_data)                          \
+	X(archive_filter_bytes, filter_bytes)                    \
+	X(archive_format_name, format_name)                      \
+	X(archive_error_string, error_string)                    \
+	X(archive_entry_pathname, pathname)                      \
+	X(archive_entry_hardlink, hardlink)                      \
+	X(archive_entry_mode, mode)                              \
+	X(archive_entry_size, size)                              \
+	X(archive_entry_is_encrypted, is_encrypted)
+#define MEMBER(name, member) __typeof__(name) *member;
+#define SYMBOL(name, member) { #name, offsetof(struct libarchive, member) },
 
-#define SYMBOL(name, member)                                \
-	{                                                   \
-#name, offsetof(struct libarchive, member), \
-	}
-static const struct library_symbol symbols[] = {
-	SYMBOL(archive_read_new, read_new),
-	SYMBOL(archive_read_free, read_free),
-	SYMBOL(archive_read_support_filter_gzip, support_gzip),
-	SYMBOL(archive_read_support_format_tar, support_tar),
-	SYMBOL(archive_read_support_format_zip_seekable, support_zip),
-	SYMBOL(archive_read_open_memory, open_memory),
-	SYMBOL(archive_read_next_header, next_header),
-	SYMBOL(archive_read_data, read_data),
-	SYMBOL(archive_filter_bytes, filter_bytes),
-	SYMBOL(archive_format_name, format_name),
-	SYMBOL(archive_error_string, error_string),
-	SYMBOL(archive_entry_pathname, pathname),
-	SYMBOL(archive_entry_hardlink, hardlink),
-	SYMBOL(archive_entry_mode, mode),
-	SYMBOL(archive_entry_size, size),
-	SYMBOL(archive_entry_is_encrypted, is_encrypted),
+struct libarchive {
+	LIBARCHIVE(MEMBER)
 };
+static const struct library_symbol symbols[] = { LIBARCHIVE(SYMBOL) };
 static const char *const files[] = { "libarchive.so.13", NULL };
 static const struct library library = { files, "libarchive13", symbols, COUNT_OF(symbols) };
 
@@ -110,17 +101,10 @@ static const char *name_problem(struct str name)
 	return NULL;
 }
 
-/* libarchive knows more methods than archives of plugins need, and tells the one of an entry only by its name. */
-static bool is_known_method(struct unpacking *u)
-{
-	struct str format = str_from(u->lib.format_name(u->archive));
-
-	return !u->is_zip || str_has(format, STR("(deflation)")) || str_has(format, STR("(uncompressed)"));
-}
-
 static const char *entry_problem(struct unpacking *u, struct archive_entry *e, struct str name)
 {
 	mode_t type = u->lib.mode(e) & S_IFMT;
+	struct str format = str_from(u->lib.format_name(u->archive));
 
 	if (type == S_IFLNK || u->lib.hardlink(e))
 		return "is a link";
@@ -128,7 +112,8 @@ static const char *entry_problem(struct unpacking *u, struct archive_entry *e, s
 		return "is a special file";
 	if (u->lib.is_encrypted(e))
 		return "is encrypted";
-	if (!is_known_method(u))
+	/* libarchive knows more methods than archives of plugins need, and tells the one of an entry only by its name. */
+	if (u->is_zip && !str_has(format, STR("(deflation)")) && !str_has(format, STR("(uncompressed)")))
 		return "is compressed with an unknown method";
 	if (type == S_IFDIR && u->lib.size(e) > 0)
 		return "is a directory with the content of a file";
@@ -304,4 +289,102 @@ int unpack_zip(struct str archive, const char *dir, struct err *err)
 int unpack_tarball(struct str archive, const char *dir, struct err *err)
 {
 	return unpack(archive, false, dir, err);
+}
+
+/* ---- the cache of zip files ---------------------------------------------------------------------------------------- */
+
+static const char *zip_stem(struct arena *a, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	struct str name = str_from(slash ? slash + 1 : file);
+
+	if (name.n > 4 && str_is_nocase((struct str){ name.p + name.n - 4, 4 }, ".zip"))
+		name.n -= 4;
+	return arena_str(a, name).p;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Many archives hold one directory that holds everything. */
+static const char *enter_only_directory(struct arena *a, const char *dir)
+{
+	DIR *list = opendir(dir);
+	const char *only = NULL;
+	size_t count = 0;
+
+	if (!list)
+		return dir;
+	for (struct dirent *e; (e = readdir(list));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, "__MACOSX") != 0) {
+			only = path_join(a, dir, e->d_name);
+			count++;
+		}
+	closedir(list);
+	return count == 1 && is_directory(only) && strcmp(strrchr(only, '/'), "/.claude-plugin") != 0 ? only : dir;
+}
+
+static int zip_cache_add(struct str bytes, const char *home, const char *stem, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *temp;
+	int status = directory_begin(&a, home, &temp, err);
+
+	if (status < 0)
+		return status;
+	const char *dir = path_join(&a, temp, stem);
+	status = mkdir(dir, 0700) < 0 ? err_set(err, ERR_IO, "cannot make the directory %s: %m", dir)
+				      : unpack_zip(bytes, dir, err);
+	if (status < 0) {
+		(void)directory_remove(temp, NULL);
+		return status;
+	}
+	return directory_put(temp, home, err);
+}
+
+static int zip_cache_open_bytes(struct arena *a, const char *plugins_dir, struct str bytes, const char *stem,
+				const char **ret_dir, struct err *err)
+{
+	enum { SHOWN = 16 };
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	AUTO_BUF struct buf name = { 0 };
+
+	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
+		return err_set(err, ERR_IO, "SHA-256 is not available");
+	for (int i = 0; i < SHOWN; i++)
+		buf_addf(&name, "%02x", digest[i]);
+	const char *home = arena_printf(a, "%s/cache/zip/%s", plugins_dir, name.p);
+	const char *dir = path_join(a, home, stem);
+	if (!is_directory(dir)) {
+		int status = zip_cache_add(bytes, home, stem, err);
+		if (status < 0)
+			return status;
+	}
+	*ret_dir = enter_only_directory(a, dir);
+	return 0;
+}
+
+int zip_cache_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	int status = file_read(file, UNPACK_FILE_LIMIT, &bytes, err);
+
+	return status < 0 ? status
+			  : zip_cache_open_bytes(a, plugins_dir, buf_str(&bytes), zip_stem(a, file), ret_dir, err);
+}
+
+int zip_cache_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	const char *stem = zip_stem(a, arena_dup(a, url, strcspn(url, "?#")));
+	int status = download(url, UNPACK_FILE_LIMIT, &bytes, err);
+
+	/* The last part of the address names the directory, and so a plugin without a manifest. */
+	if (!plugin_name_is_good(str_from(stem)))
+		stem = "plugin";
+	return status < 0 ? status : zip_cache_open_bytes(a, plugins_dir, buf_str(&bytes), stem, ret_dir, err);
 }

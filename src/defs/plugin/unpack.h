@@ -6,7 +6,7 @@
  * a name that is absolute, has "..", a backslash or a control character, is not UTF-8 or comes twice; with a size or checksum
  * that is wrong; with nothing in it; or beyond a limit. Files get mode 0644, or 0755 if their owner may run them. */
 #pragma once
-#include "lib/base/str.h"
+#include "lib/base/arena.h"
 
 enum {
 	UNPACK_FILE_LIMIT = 64 << 20, /* of the archive itself; for those who read or download it */
@@ -21,3 +21,11 @@ enum {
 int unpack_zip(struct str archive, const char *dir, struct err *err); /* stored and deflated files */
 /* A package of an npm registry: gzipped tar. Its top directory ("package/") is left out, and what is not below one. */
 int unpack_tarball(struct str archive, const char *dir, struct err *err);
+
+/* A plugin in a zip file: unpacked once, into a directory that its content names, and found there again.
+ * *ret_dir: the plugin's directory, below plugins_dir/cache/zip; of an archive with a single directory at its top, that
+ * one. In the arena. */
+int zip_cache_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err);
+/* The same for one that is fetched, each time, from an address (lib/io/download.h). */
+int zip_cache_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir,
+		       struct err *err);

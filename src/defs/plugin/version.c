@@ -126,14 +126,6 @@ static struct version next_after(const struct version *v, unsigned n)
 	return next;
 }
 
-static unsigned caret_parts(const struct version *v)
-{
-	for (unsigned i = 0; i < v->given; i++)
-		if (v->part[i])
-			return i + 1;
-	return MAX(v->given, 1U);
-}
-
 enum operator{ OP_EQUAL, OP_CARET, OP_TILDE, OP_FROM, OP_ABOVE, OP_UP_TO, OP_BELOW };
 
 static enum operator cut_operator(struct str *s)
@@ -154,18 +146,18 @@ static enum operator cut_operator(struct str *s)
 	return OP_EQUAL;
 }
 
-static bool is_exact(enum operator op, const struct version *v)
-{
-	return op == OP_EQUAL && v->given == PARTS;
-}
-
 static bool fits_comparison(const struct version *v, enum operator op, const struct version *limit)
 {
-	struct version end = next_after(limit, op == OP_CARET ? caret_parts(limit) : MIN(MAX(limit->given, 1U), 2U));
+	unsigned parts = MAX(limit->given, 1U);
 
+	/* ^ keeps the first part that is not 0, ~ the first two. */
+	for (unsigned i = limit->given; op == OP_CARET && i-- > 0;)
+		if (limit->part[i])
+			parts = i + 1;
+	struct version end = next_after(limit, op == OP_CARET ? parts : MIN(parts, 2U));
 	if (!limit->given)
 		return op != OP_ABOVE && op != OP_BELOW;
-	if (is_exact(op, limit))
+	if (op == OP_EQUAL && limit->given == PARTS)
 		return compare(v, limit) == 0;
 	if (op == OP_EQUAL)
 		end = next_after(limit, limit->given);

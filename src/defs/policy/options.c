@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * options.c - one table of options by name. Values are copied; a later value replaces an earlier one. */
 #include "defs/policy/options.h"
-#include "defs/agentdef/source.h"
+#include "defs/agentdef/registry.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "core/model/provider.h"

@@ -95,45 +95,57 @@ int app_plugins_open(struct services *sv, const struct settings *settings, struc
 	return status;
 }
 
-/* ---- agents ------------------------------------------------------------------------------------------------------ */
+/* ---- agents and skills ------------------------------------------------------------------------------------------- */
 
-/* All of them for a plugin that failed; otherwise those about its files of agents are the registry's to find. */
-static void add_problems(struct agent_plugin *to, const struct plugin *p, struct arena *a)
+static void add_paths(struct catalog_plugin_path *to, size_t *count, const struct plugin_paths *paths, bool is_command)
 {
-	struct agent_plugin_problem *list = arena_calloc(a, (p->error_count + 1) * sizeof *list);
-
-	for (size_t i = 0; i < p->error_count; i++) {
-		const struct plugin_error *e = &p->errors[i];
-		bool of_agents = e->key && !strcmp(e->key, "agents");
-		if (p->state == PLUGIN_FAILED || of_agents)
-			list[to->problem_count++] = (struct agent_plugin_problem){ e->file, e->line, e->message };
-	}
-	to->problems = list;
+	for (size_t i = 0; i < paths->count; i++)
+		to[(*count)++] = (struct catalog_plugin_path){ paths->list[i].path, paths->list[i].is_dir, is_command };
 }
 
-static void add_paths(struct agent_plugin *to, const struct plugin *p, struct arena *a)
+/* Of a plugin that failed all problems count; otherwise those about its files of agents, and the catalog finds what is wrong
+ * inside them. */
+const struct catalog_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count)
 {
-	struct agent_plugin_path *list = arena_calloc(a, (p->agents.count + 1) * sizeof *list);
-
-	for (size_t i = 0; i < p->agents.count && p->state == PLUGIN_ENABLED; i++)
-		list[to->path_count++] = (struct agent_plugin_path){ p->agents.list[i].path, p->agents.list[i].is_dir };
-	to->paths = list;
-}
-
-const struct agent_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count)
-{
-	struct agent_plugin *found = arena_calloc(a, (list->count + 1) * sizeof *found);
+	struct catalog_plugin *found = arena_calloc(a, (list->count + 1) * sizeof *found);
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct plugin *p = list->all[i];
 		if (p->state == PLUGIN_DISABLED)
 			continue;
-		found[n] = (struct agent_plugin){ .name = p->name, .vars = p->vars };
-		add_paths(&found[n], p, a);
-		add_problems(&found[n++], p, a);
+		struct catalog_plugin_path *paths = arena_calloc(a, (p->agents.count + 1) * sizeof *paths);
+		struct catalog_problem *problems = arena_calloc(a, (p->error_count + 1) * sizeof *problems);
+		struct catalog_plugin *to = &found[n++];
+		*to = (struct catalog_plugin){ .name = p->name, .vars = p->vars, .paths = paths, .problems = problems };
+		if (p->state == PLUGIN_ENABLED)
+			add_paths(paths, &to->path_count, &p->agents, false);
+		for (size_t k = 0; k < p->error_count; k++) {
+			const struct plugin_error *e = &p->errors[k];
+			if (p->state == PLUGIN_FAILED || (e->key && !strcmp(e->key, "agents")))
+				problems[to->problem_count++] =
+					(struct catalog_problem){ e->file, e->line, e->message };
+		}
 	}
 	*ret_count = n;
+	return found;
+}
+
+const struct catalog_plugin *app_plugin_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+{
+	struct catalog_plugin *found = arena_calloc(a, (list->enabled_count + 1) * sizeof *found);
+
+	for (size_t i = 0; i < list->enabled_count; i++) {
+		const struct plugin *p = list->enabled[i];
+		struct catalog_plugin_path *paths =
+			arena_calloc(a, (p->skills.count + p->commands.count + 1) * sizeof *paths);
+		found[i] = (struct catalog_plugin){
+			.name = p->name, .vars = p->vars, .trusted = p->trusted, .paths = paths
+		};
+		add_paths(paths, &found[i].path_count, &p->skills, false);
+		add_paths(paths, &found[i].path_count, &p->commands, true);
+	}
+	*ret_count = list->enabled_count;
 	return found;
 }
 
@@ -174,39 +186,6 @@ bool app_plugins_only(const struct settings *settings, const char *kind)
 		if (json_str_is(v, kind))
 			return true;
 	return json_bool(lock) || json_bool(json_get(lock, kind));
-}
-
-/* ---- skills ------------------------------------------------------------------------------------------------------ */
-
-static size_t add_skills(struct skill_plugin *to, const struct plugin *p, const struct plugin_paths *paths,
-			 bool is_command)
-{
-	for (size_t i = 0; i < paths->count; i++)
-		to[i] = (struct skill_plugin){
-			.name = p->name,
-			.root = p->root,
-			.data_dir = p->data_dir,
-			.path = paths->list[i].path,
-			.is_command = is_command,
-			.trusted = p->trusted,
-		};
-	return paths->count;
-}
-
-const struct skill_plugin *app_plugin_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < list->enabled_count; i++)
-		n += list->enabled[i]->skills.count + list->enabled[i]->commands.count;
-	struct skill_plugin *found = arena_calloc(a, (n + 1) * sizeof *found);
-	n = 0;
-	for (size_t i = 0; i < list->enabled_count; i++) {
-		n += add_skills(found + n, list->enabled[i], &list->enabled[i]->skills, false);
-		n += add_skills(found + n, list->enabled[i], &list->enabled[i]->commands, true);
-	}
-	*ret_count = n;
-	return found;
 }
 
 /* ---- servers ----------------------------------------------------------------------------------------------------- */

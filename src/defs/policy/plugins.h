@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * plugins.h - from the options and settings of a runtime to its plugins, and from those to what they bring. */
 #pragma once
-#include "defs/agentdef/source.h"
+#include "defs/agentdef/registry.h"
 #include "defs/policy/services.h"
 #include "lib/json/json_write.h"
 #include "mcp/servers/server.h"
 #include "defs/plugin/list.h"
-#include "defs/skill/source.h"
+#include "defs/skill/registry.h"
 
 /* Where plugins are kept: CLAUDE_CODE_PLUGIN_CACHE_DIR, or <config>/plugins. In the arena. */
 int app_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, struct err *err);
@@ -18,8 +18,8 @@ int app_plugins_find(struct services *sv, const struct settings *settings, struc
 int app_plugins_open(struct services *sv, const struct settings *settings, struct err *err);
 
 /* What enabled plugins bring. Everything is in the arena or borrowed from the list. */
-const struct agent_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count);
-const struct skill_plugin *app_plugin_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count);
+const struct catalog_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count);
+const struct catalog_plugin *app_plugin_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* Named plugin:PLUGIN:SERVER; each entry looks up the plugin's own variables before the environment. */
 const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* `agent` of the first plugin that has one in its settings.json; NULL: none. */

@@ -12,7 +12,7 @@
 #include "defs/policy/options.h"
 #include "defs/policy/policy.h"
 
-struct agent_registry;
+struct catalog;
 struct agent_tree;
 struct cadre_session;
 struct cadre_wire;
@@ -25,8 +25,8 @@ struct mcp_server;
 struct mcp_transport;
 struct mcp_transport_handlers;
 struct plugin_list;
+struct catalog;
 struct session_list;
-struct skill_registry;
 struct state;
 struct web;
 struct worktree_pool;
@@ -56,8 +56,8 @@ struct services {
 	struct state *state; /* opened with the first session, as all that follows */
 	struct policy policy;
 	struct plugin_list *plugins; /* reference */
-	struct agent_registry *registry;
-	struct skill_registry *skills; /* NULL: there are none */
+	struct catalog *registry;
+	struct catalog *skills; /* NULL: there are none */
 	struct hook_engine *hooks;
 	struct http *hook_http;
 	struct hook_runner *hook_model, *hook_server;

@@ -2,6 +2,7 @@
  * sources.c - from the options of a runtime to the files that count: settings, agents, state. */
 #include "defs/policy/sources.h"
 #include "config/settings/env_switch.h"
+#include "defs/agentdef/builtin.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
 #include "lib/io/file.h"
@@ -18,7 +19,7 @@ static const char *const *absolute_list(struct arena *a, const char *cwd, const 
 }
 
 /* A JSON object stays as it is; anything else is the path of a file, which must be there. */
-static int find_settings(const struct options *o, struct arena *a, struct agent_sources *s, struct err *err)
+static int find_settings(const struct options *o, struct arena *a, struct catalog_sources *s, struct err *err)
 {
 	struct str value = o->settings ? str_trim(str_from(o->settings)) : STR("");
 
@@ -30,11 +31,11 @@ static int find_settings(const struct options *o, struct arena *a, struct agent_
 	return 0;
 }
 
-int app_agent_sources(struct services *sv, struct arena *a, struct agent_sources *ret_sources, struct err *err)
+int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
 	const struct options *o = &sv->options;
 	const char *entrypoint = o->entrypoint ? o->entrypoint : getenv("CLAUDE_CODE_ENTRYPOINT");
-	struct agent_sources s = { 0 };
+	struct catalog_sources s = { 0 };
 	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || find_settings(o, a, &s, err) < 0)
 		return -(int)err->kind;
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
@@ -69,9 +70,9 @@ static int find_plugins(struct services *sv, struct plugin_list **ret_list, stru
 	return status;
 }
 
-int app_agents(struct services *sv, struct arena *a, struct agent_registry **ret_registry, struct err *err)
+int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err)
 {
-	struct agent_sources sources;
+	struct catalog_sources sources;
 	struct plugin_list *plugins;
 	int status = app_agent_sources(sv, a, &sources, err);
 
@@ -99,7 +100,7 @@ static int find_trust(struct services *sv, struct arena *a, const char *cwd, boo
 
 int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err)
 {
-	struct agent_sources sources;
+	struct catalog_sources sources;
 	int status = app_agent_sources(sv, a, &sources, err);
 	const char *managed = NULL;
 	bool trusted = false;

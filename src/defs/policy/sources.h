@@ -14,7 +14,7 @@ void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *d
 /* Why commands do not run: sandbox.failIfUnavailable, and there is none. NULL: they do. */
 const char *app_sandbox_refusal(const struct settings *s);
 int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err); /* .claude.json */
-int app_agent_sources(struct services *sv, struct arena *a, struct agent_sources *ret_sources, struct err *err);
-int app_agents(struct services *sv, struct arena *a, struct agent_registry **ret_registry, struct err *err);
+int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
+int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);
 /* The layer of --managed-settings, as the host said it (parent_settings.c). */
 int app_parent_settings(const struct options *o, struct arena *a, const char **ret_json, struct err *err);

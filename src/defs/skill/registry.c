@@ -1,316 +1,306 @@
 /* SPDX-License-Identifier: MIT
- * registry.c - scans the places, keeps what has not changed. */
+ * registry.c - where skills and commands are looked for, which one has a name, lookup, and the list for a model. */
 #include "defs/skill/registry.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "config/settings/settings_place.h"
+#include "lib/base/shortlist.h"
+#include "lib/base/utf8.h"
+#include "lib/git/git_head.h"
 #include "lib/io/file.h"
-#include "defs/skill/registry_int.h"
 
-enum { LARGEST_FILE = 1 << 20 };
+enum { LARGEST_FILE = 1 << 20, NEAR_LIMIT = 5, NEAR_LENGTH = 64, REST_RESERVE = 200 };
 
-/* ---- units ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static void unit_clear(struct skill_unit *u)
+/* Groups are not used: the order alone decides, and it may shift when a nested directory appears. */
+static struct catalog_place *add_place(struct catalog_places *p, enum catalog_place_kind kind,
+				       enum definition_source source, const char *path)
 {
-	skill_unref(TAKE(u->skill));
-	free(TAKE(u->error));
+	struct catalog_place *place = catalog_add_place(p, kind, source, path);
+
+	place->group = 0;
+	return place;
 }
 
-static void unit_free(struct skill_unit *u)
+static void add_both(struct catalog_places *p, enum definition_source source, const char *dir, const char *below)
 {
-	unit_clear(u);
-	free(u->path);
-	free(u->below);
-	free(u->nested);
-	free(u);
+	struct catalog_place *place = add_place(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
+
+	place->is_command = true;
+	place->below = below;
+	add_place(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
 }
 
-static struct skill_unit *unit_find(struct skill_scan *s, const char *path)
+static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
 {
-	AUTO_BUF struct buf key = { 0 };
-	const struct skill_plugin *plugin = s->at->plugin;
-
-	buf_addf(&key, "%s:%d:%s", plugin ? plugin->name : "", (int)s->at->source, path);
-	struct skill_unit *u = map_get(&s->units, buf_str(&key));
-	if (u)
-		return u;
-	u = xcalloc(1, sizeof *u);
-	u->path = xstrdup(path);
-	map_set(&s->units, buf_str(&key), u);
-	return u;
+	add_both(p, SOURCE_PROJECT, claude_dir, below);
 }
 
-static void keep(struct skill_scan *s, struct skill_unit *u)
+/* A directory of skills, a directory or file of commands, or one directory with a SKILL.md */
+static void add_plugin_path(struct catalog_places *p, const struct catalog_plugin *plugin,
+			    const struct catalog_plugin_path *at)
 {
-	if (u->seen == s->number)
-		return;
-	if (s->count == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 64;
-		s->order = xrealloc(s->order, s->cap * sizeof(struct skill_unit *));
+	const char *path = at->path;
+	const char *skill_file = path_join(&p->arena, path, "SKILL.md");
+	enum catalog_place_kind kind = at->is_command ? PLACE_TREE : PLACE_FOLDERS;
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+		kind = PLACE_FILE;
+	} else if (!at->is_command && file_exists(skill_file)) {
+		kind = PLACE_FILE;
+		path = skill_file;
 	}
-	s->order[s->count++] = u;
-	s->changed |= !u->seen;
-	u->seen = s->number;
-	u->source = s->at->source;
-	u->is_command = s->at->is_command;
-	if (!u->below)
-		u->below = xstrdup(s->at->below);
-	if (!u->nested && s->at->nested)
-		u->nested = xstrdup(s->at->nested);
+	struct catalog_place *place = add_place(p, kind, SOURCE_PLUGIN, path);
+	place->plugin = plugin;
+	place->is_command = at->is_command;
 }
 
-static void unit_fail(struct skill_unit *u, const char *message)
+static void find_skill_places(struct catalog_places *p, const struct catalog_sources *s)
 {
-	unit_clear(u);
-	u->error = xstrdup(message);
+	unsigned chosen = s->bare || s->plugins_only ? 0 : s->setting_sources;
+
+	for (size_t i = 0; i < s->plugin_count; i++)
+		for (size_t k = 0; k < s->plugins[i].path_count; k++)
+			add_plugin_path(p, &s->plugins[i], &s->plugins[i].paths[k]);
+	if (chosen & SETTINGS_PROJECT) {
+		const char *root = git_root(&p->arena, s->cwd);
+		size_t from = strlen(root ? root : s->cwd) + 1;
+		catalog_each_project(p, s, root, add_project);
+		/* Called by their way from the root of the repository, or from cwd. */
+		for (size_t i = 0; i < s->nested_count; i++) {
+			struct catalog_place *place = add_place(p, PLACE_FOLDERS, SOURCE_PROJECT,
+								path_join(&p->arena, s->nested[i], ".claude/skills"));
+			place->below = s->nested[i] + from;
+			place->nested = s->nested[i];
+		}
+	}
+	if (chosen & SETTINGS_USER)
+		add_both(p, SOURCE_USER, s->config_dir, "");
+	if (s->managed_dir)
+		add_both(p, SOURCE_MANAGED, path_join(&p->arena, s->managed_dir, ".claude"), "");
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
 
 /* DIR/NAME/SKILL.md is NAME; of commands a/b.md is a:b. */
-static const char *name_of(struct arena *a, const struct skill_place *place, const struct tree_file *file)
+static const char *name_by_path(struct arena *a, const struct catalog_place *place, const struct tree_file *file)
 {
 	const char *slash = strrchr(file->path, '/');
 	struct str stem = str_from(slash ? slash + 1 : file->path);
 
-	if (place->kind == SKILL_PLACE_SKILLS)
+	if (place->kind == PLACE_FOLDERS)
 		return file->below;
-	if (place->kind == SKILL_PLACE_FILE && !place->is_command && slash) {
-		AUTO_ARENA struct arena scratch = { 0 };
-		const char *dir = arena_dup(&scratch, file->path, (size_t)(slash - file->path));
+	if (place->kind == PLACE_FILE && !place->is_command && slash) {
+		const char *dir = arena_dup(a, file->path, (size_t)(slash - file->path));
 		const char *above = strrchr(dir, '/');
-		return arena_strdup(a, above ? above + 1 : dir);
+		return above ? above + 1 : dir;
 	}
 	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
 	return arena_printf(a, "%s%s" STR_FMT, file->below, file->below[0] ? ":" : "", STR_ARG(stem));
 }
 
-static bool is_good_name(struct str name)
+static struct definition *parse_skill(const struct catalog_place *place, const struct tree_file *file, struct str text,
+				      struct err *err)
 {
-	while (name.p)
-		if (!skill_name_is_good(str_cut(&name, ':')))
-			return false;
-	return true;
-}
-
-static void parse(struct skill_scan *s, struct skill_unit *u, const struct tree_file *file)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	const struct skill_plugin *plugin = s->at->plugin;
-	struct skill_origin origin = { .source = s->at->source,
-				       .is_command = s->at->is_command,
+	AUTO_ARENA struct arena a = { 0 };
+	const struct catalog_plugin *plugin = place->plugin;
+	struct skill_origin origin = { .source = place->source,
+				       .is_command = place->is_command,
 				       .file = file->path,
-				       .name = name_of(&scratch, s->at, file) };
+				       .name = name_by_path(&a, place, file) };
 
-	if (!is_good_name(str_from(origin.name))) {
-		unit_fail(u, "the name of a skill has letters, digits, '-', '_' and '.' only");
-		return;
-	}
+	for (struct str rest = str_from(origin.name); rest.p;)
+		if (!skill_name_is_good(str_cut(&rest, ':'))) {
+			err_set(err, ERR_USAGE, "the name of a skill has letters, digits, '-', '_' and '.' only");
+			return NULL;
+		}
 	if (plugin) {
 		origin.plugin = plugin->name;
-		origin.plugin_root = plugin->root;
-		origin.plugin_data = plugin->data_dir;
+		origin.plugin_root = plugin->vars.root;
+		origin.plugin_data = plugin->vars.data;
 		origin.plugin_trusted = plugin->trusted;
 	}
-	u->skill = skill_from_markdown(&origin, buf_str(&s->text));
+	return &skill_from_markdown(&origin, text)->common;
 }
 
-static void read_file(struct skill_scan *s, struct skill_unit *u, const struct tree_file *file)
-{
-	struct stat st;
-	struct err err = { 0 };
-	AUTO_CLOSE int fd = openat(file->dir, file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+/* ---- which one has a name ---------------------------------------------------------------------------------------- */
 
-	s->changed = true;
-	unit_clear(u);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		unit_fail(u, strerror(errno));
-		return;
-	}
-	stamp_take(&u->stamp, &st);
-	buf_clear(&s->text);
-	if (file_read_known(fd, &u->stamp.st, LARGEST_FILE, &s->text, &err) < 0)
-		unit_fail(u, err.text);
-	else
-		parse(s, u, file);
+/* Of the project's own directories the one nearest to the root keeps the name. */
+static const char *name_below(struct catalog *c, const struct catalog_file *file, const struct definition *d,
+			      const struct map *names)
+{
+	const struct catalog_entry *above = map_get(names, str_from(d->name));
+
+	if (!file->below[0] || !above || above->skill->source != SOURCE_PROJECT ||
+	    above->skill->is_command != ((const struct skill *)d)->is_command)
+		return d->name;
+	return arena_printf(&c->view, "%s:%s", file->below, d->name);
+}
+
+static bool skill_wins(const struct catalog_entry *newer, const struct catalog_entry *older)
+{
+	return newer->skill->is_command == older->skill->is_command || !newer->skill->is_command;
 }
 
 /* The folder `synced` belongs to a service that this program does not have. */
-static bool is_reserved(const struct skill_scan *s, const struct tree_file *file)
+static const struct catalog_kind skill_kind = {
+	.leaf = "SKILL.md",
+	.reserved = "synced",
+	.largest = LARGEST_FILE,
+	.once = ONE_INODE,
+	.find_places = find_skill_places,
+	.parse = parse_skill,
+	.name = name_below,
+	.wins = skill_wins,
+};
+
+struct catalog *skill_registry_new(const struct catalog_sources *sources)
 {
-	return s->at->kind == SKILL_PLACE_SKILLS && !strcmp(file->below, "synced");
+	struct catalog *r = NULL;
+
+	(void)catalog_new(&skill_kind, sources, &r, NULL); /* fails for places of a kind's own, and skills have none */
+	return r;
 }
 
-/* Links may lead to one directory by several ways. */
-static bool is_double(struct skill_scan *s, const struct stat *st)
+bool skill_registry_add_nested(struct catalog *r, const char *dir)
 {
-	char key[64];
-
-	snprintf(key, sizeof key, "%ju:%ju", (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
-	return map_set(&s->files, str_from(key), s) != NULL;
-}
-
-static void on_file(void *data, const struct tree_file *file)
-{
-	struct skill_scan *s = data;
-	struct stat st;
-
-	if (is_reserved(s, file) || fstatat(file->dir, file->name, &st, 0) < 0 || is_double(s, &st))
-		return;
-	struct skill_unit *u = unit_find(s, file->path);
-	if (!u->seen || !stamp_holds(&u->stamp, &st))
-		read_file(s, u, file);
-	keep(s, u);
-}
-
-static void on_problem(void *data, const char *path, const char *message)
-{
-	struct skill_scan *s = data;
-	struct skill_unit *u = unit_find(s, path);
-
-	if (!u->error || strcmp(u->error, message) != 0) {
-		s->changed = true;
-		unit_fail(u, message);
-	}
-	keep(s, u);
-}
-
-/* A plugin is somebody else's directory: what it names must not lead out of it. */
-static void scan_file(struct skill_scan *s)
-{
-	const char *path = s->at->path;
-
-	if (s->at->inside && file_exists(path) && !tree_is_inside(path, s->at->inside))
-		on_problem(s, path, "is a link that leads out of its plugin: not read");
-	else
-		on_file(s, &(struct tree_file){ .dir = AT_FDCWD, .name = path, .path = path, .below = "" });
-}
-
-static void scan_place(struct skill_scan *s)
-{
-	struct tree_walk walk = {
-		.on_file = on_file,
-		.on_problem = on_problem,
-		.data = s,
-		.inside = s->at->inside,
-		.leaf = s->at->kind == SKILL_PLACE_SKILLS ? "SKILL.md" : NULL,
-	};
-
-	if (s->at->kind == SKILL_PLACE_FILE)
-		scan_file(s);
-	else if (s->at->inside && file_exists(s->at->path) && !tree_is_inside(s->at->path, s->at->inside))
-		on_problem(s, s->at->path, "is a link that leads out of its plugin: not read");
-	else
-		tree_walk(&walk, s->at->path);
-}
-
-/* ---- the scan ---------------------------------------------------------------------------------------------------- */
-
-static void drop_unseen(struct skill_scan *s)
-{
-	for (struct map_entry *e = map_next(&s->units, NULL); e; e = map_next(&s->units, e)) {
-		struct skill_unit *u = e->value;
-		if (u->seen == s->number)
-			continue;
-		s->changed |= u->seen > 0;
-		map_remove(&s->units, (struct str){ e->key, e->key_len });
-		unit_free(u);
-	}
-}
-
-void skill_registry_refresh(struct skill_registry *r)
-{
-	CLEANUP(skill_places_release) struct skill_places places = { 0 };
-	struct skill_scan *s = r->scan;
-
-	skill_places_find(&places, &s->sources);
-	s->changed = false;
-	s->number++;
-	s->count = 0;
-	for (size_t i = 0; i < places.count; i++) {
-		s->at = &places.list[i];
-		scan_place(s);
-	}
-	s->at = NULL;
-	buf_release(&s->text);
-	map_release(&s->files);
-	drop_unseen(s);
-	if (!s->changed)
-		return;
-	skill_view_release(r);
-	skill_view_build(r);
-	r->generation++;
-}
-
-bool skill_registry_add_nested(struct skill_registry *r, const char *dir)
-{
-	struct skill_sources *s = &r->scan->sources;
+	struct catalog_sources *s = &r->sources;
 
 	for (size_t i = 0; i < s->nested_count; i++)
 		if (!strcmp(s->nested[i], dir))
 			return false;
 	if (s->nested_count == SKILL_MOST_NESTED)
 		return false;
-	const char **more = arena_alloc(&r->scan->arena, (s->nested_count + 1) * sizeof *more);
+	const char **more = arena_alloc(&r->arena, (s->nested_count + 1) * sizeof *more);
 	for (size_t i = 0; i < s->nested_count; i++)
 		more[i] = s->nested[i];
-	more[s->nested_count++] = arena_strdup(&r->scan->arena, dir);
+	more[s->nested_count++] = arena_strdup(&r->arena, dir);
 	s->nested = more;
 	return true;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
-static const char *copy(struct arena *a, const char *text)
+static struct str without_slash(struct str name)
 {
-	return text ? arena_strdup(a, text) : NULL;
+	name = str_trim(name);
+	return name.n && name.p[0] == '/' ? (struct str){ name.p + 1, name.n - 1 } : name;
 }
 
-static void copy_plugins(struct arena *a, struct skill_sources *to, const struct skill_sources *from)
+const struct catalog_entry *skill_registry_find(const struct catalog *r, struct str name)
 {
-	struct skill_plugin *list = arena_calloc(a, (from->plugin_count + 1) * sizeof *list);
+	name = without_slash(name);
+	for (size_t i = 0; i < r->active_count; i++)
+		if (str_is(name, r->active[i]->name))
+			return r->active[i];
+	for (size_t i = 0; name.n && i < r->active_count; i++)
+		if (str_is_nocase(name, r->active[i]->name))
+			return r->active[i];
+	return NULL;
+}
 
-	for (size_t i = 0; i < from->plugin_count; i++) {
-		const struct skill_plugin *p = &from->plugins[i];
-		list[i] = (struct skill_plugin){ copy(a, p->name), copy(a, p->root), copy(a, p->data_dir),
-						 copy(a, p->path), p->is_command,    p->trusted };
+/* How many letters are to be put in, taken out or changed. */
+static size_t edit_distance(struct str a, struct str b)
+{
+	size_t row[NEAR_LENGTH + 1];
+
+	for (size_t k = 0; k <= b.n; k++)
+		row[k] = k;
+	for (size_t i = 1; i <= a.n; i++) {
+		size_t left_above = row[0];
+		row[0] = i;
+		for (size_t k = 1; k <= b.n; k++) {
+			size_t above = row[k];
+			size_t changed = left_above + ((a.p[i - 1] | 0x20) != (b.p[k - 1] | 0x20));
+			row[k] = MIN(changed, MIN(above, row[k - 1]) + 1);
+			left_above = above;
+		}
 	}
-	to->plugins = list;
+	return row[b.n];
 }
 
-struct skill_registry *skill_registry_new(const struct skill_sources *from)
+/* The last part of "plugin:name" alone is often what a person remembers. */
+static bool is_near(struct str wanted, struct str name)
 {
-	struct skill_registry *r = xcalloc(1, sizeof *r);
-	struct skill_scan *s = xcalloc(1, sizeof *s);
-	struct arena *a = &s->arena;
-	const char **dirs = arena_calloc(a, (from->add_dir_count + 1) * sizeof *dirs);
+	const char *colon = memchr(name.p, ':', name.n);
 
-	s->sources = *from;
-	s->sources.cwd = copy(a, from->cwd);
-	s->sources.config_dir = copy(a, from->config_dir);
-	s->sources.managed_dir = copy(a, from->managed_dir);
-	for (size_t i = 0; i < from->add_dir_count; i++)
-		dirs[i] = arena_strdup(a, from->add_dirs[i]);
-	s->sources.add_dirs = dirs;
-	s->sources.nested_count = 0; /* they come later */
-	copy_plugins(a, &s->sources, from);
-	r->scan = s;
-	skill_registry_refresh(r);
-	return r;
+	if (!wanted.n || wanted.n > NEAR_LENGTH || name.n > NEAR_LENGTH)
+		return false;
+	if (str_has(name, wanted) || str_has(wanted, name) || edit_distance(wanted, name) <= 1 + wanted.n / 4)
+		return true;
+	if (!colon)
+		return false;
+	struct str last = { colon + 1, (size_t)(name.p + name.n - colon - 1) };
+	return last.n && edit_distance(wanted, last) <= 1 + wanted.n / 4;
 }
 
-void skill_registry_free(struct skill_registry *r)
+void skill_registry_add_near(struct buf *out, const struct catalog *r, struct str name)
 {
-	if (!r)
+	size_t found = 0;
+
+	name = without_slash(name);
+	for (size_t i = 0; i < r->active_count && found < NEAR_LIMIT; i++) {
+		if (!is_near(name, str_from(r->active[i]->name)))
+			continue;
+		buf_addf(out, "%s%s", found++ ? ", " : "", r->active[i]->name);
+	}
+}
+
+/* ---- the list for a model ---------------------------------------------------------------------------------------- */
+
+unsigned skill_views(const struct catalog_entry *e, const struct json *overrides)
+{
+	const struct skill *s = e->skill;
+	unsigned views = SKILL_DESCRIBED | (s->user_only ? 0 : SKILL_FOR_MODEL) | (s->model_only ? 0 : SKILL_FOR_USER);
+	const struct json *word = json_get(overrides, e->name);
+
+	if (!word || json_str_is(word, "on"))
+		return views;
+	if (json_str_is(word, "name-only"))
+		return views & ~(unsigned)SKILL_DESCRIBED;
+	if (json_str_is(word, "user-invocable-only"))
+		return views & ~(unsigned)SKILL_FOR_MODEL;
+	return 0;
+}
+
+static struct str listing_describe(struct arena *a, const struct skill *s, size_t most)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addfolded(&text, str_from(s->description));
+	if (s->when_to_use) {
+		buf_addstr(&text, text.n ? " - " : "");
+		buf_addfolded(&text, str_from(s->when_to_use));
+	}
+	return arena_str(a, utf8_cut(buf_str(&text), most));
+}
+
+void skill_listing_write(struct buf *out, const struct catalog *r, const struct skill_listing_spec *spec)
+{
+	AUTO_ARENA struct arena descriptions = { 0 };
+	AUTO_FREE struct shortlist_item *items = xcalloc(r->active_count + 1, sizeof *items);
+	struct str title = str_from(spec->title ? spec->title : "Skills that the Skill tool can use:");
+	size_t budget = spec->budget_bytes ? spec->budget_bytes : SKILL_LISTING_BUDGET;
+	size_t room = budget > title.n + 1 ? budget - title.n - 1 : 0;
+	size_t most = spec->most_chars ? spec->most_chars : SKILL_LISTING_CHARS;
+	size_t count = 0;
+	size_t named;
+
+	for (size_t i = 0; i < r->active_count; i++) {
+		const struct catalog_entry *e = r->active[i];
+		unsigned views = skill_views(e, spec->overrides);
+		if (!(views & SKILL_FOR_MODEL) || (spec->shows && !spec->shows(spec->data, e)))
+			continue;
+		items[count++] = (struct shortlist_item){
+			.name = str_from(e->name),
+			.description =
+				views & SKILL_DESCRIBED ? listing_describe(&descriptions, e->skill, most) : STR("")
+		};
+	}
+	if (!count)
 		return;
-	struct skill_scan *s = r->scan;
-	skill_view_release(r);
-	for (struct map_entry *e = map_next(&s->units, NULL); e; e = map_next(&s->units, e))
-		unit_free(e->value);
-	map_release(&s->units);
-	free(s->order);
-	arena_release(&s->arena);
-	arena_release(&s->view);
-	free(s);
-	free(r);
+	buf_addf(out, STR_FMT "\n", STR_ARG(title));
+	shortlist_write(out, &(struct shortlist){ items, count }, room, REST_RESERVE, &named);
+	if (named < count)
+		buf_addf(out, "(%zu more are not named here; `cadre skills` lists all.)\n", count - named);
 }

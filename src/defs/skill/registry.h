@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: MIT
- * registry.h - all skills and commands of a run: what was found, which one counts for each name, what could not be read.
+ * registry.h - the catalog of skills and commands, and the text that tells a model what there is.
  *
- * Of two with one name a skill wins over a command, otherwise the later place wins (source.h has the order). Of the project
- * the directory nearest to the root keeps the name, and one below it is called with its directory: "apps/web:deploy". Nothing is
- * watched: skill_registry_refresh() looks at every file's stamp and reads what is new. */
+ * plugins < project (.claude/skills and .claude/commands of each --add-dir, then of the repository's root down to cwd; then
+ * nested directories, which agents came upon below cwd) < user (CONFIG/skills, CONFIG/commands) < managed
+ * (MANAGED/.claude/skills, .../commands).
+ *
+ * Of two with one name a skill wins over a command, otherwise the later place wins. Of the project the directory nearest to
+ * the root keeps the name, and one below it is called with its directory: "apps/web:deploy". */
 #pragma once
-#include "lib/base/map.h"
-#include "defs/skill/source.h"
+#include "config/catalog/catalog.h"
+#include "defs/skill/skill.h"
 
-struct skill_entry {
-	struct skill *skill; /* owned by the registry; take a reference to keep it */
-	const char *name;    /* how it is called */
-	const char *
-		nested; /* the directory below cwd that it was found in: it is for agents that work there; NULL: none */
-	const struct skill_entry *hidden_by; /* the active one of its name; NULL: this one is active */
-};
-
-struct skill_failure {
-	enum skill_source source;
-	const char *path;
-	unsigned line; /* 0: none */
-	const char *message;
-};
-
-/* Read only for everybody else; good until the next refresh */
-struct skill_registry {
-	struct skill_entry *all; /* in the order of priority, lowest first; refused ones are not among them */
-	size_t all_count;
-	const struct skill_entry **active; /* in alphabetical order, case ignored */
-	size_t active_count;
-	struct skill_failure *failed; /* skills that may not be used, files that could not be read */
-	size_t failed_count;
-	struct skill **looked_at; /* every file: also refused ones */
-	size_t looked_at_count;
-	uint64_t generation;     /* changes when anything above does */
-	struct skill_scan *scan; /* registry.c's own */
-};
-
-struct skill_registry *skill_registry_new(const struct skill_sources *sources); /* copies; returns owned */
-void skill_registry_free(struct skill_registry *r);
-void skill_registry_refresh(struct skill_registry *r);
+struct catalog *skill_registry_new(const struct catalog_sources *sources); /* copies; returns owned */
 /* A directory below cwd (absolute) has .claude/skills: it is looked at from the next refresh on. False: it was known already,
  * or there are SKILL_MOST_NESTED of them. */
 enum { SKILL_MOST_NESTED = 256 };
-bool skill_registry_add_nested(struct skill_registry *r, const char *dir);
+bool skill_registry_add_nested(struct catalog *r, const char *dir);
 
 /* An active one: by its exact name, else ignoring case. A slash in front does not count. NULL: there is none. */
-const struct skill_entry *skill_registry_find(const struct skill_registry *r, struct str name);
+const struct catalog_entry *skill_registry_find(const struct catalog *r, struct str name);
 /* Appends names that look like this one, with commas between; nothing if none does. */
-void skill_registry_add_near(struct buf *out, const struct skill_registry *r, struct str name);
+void skill_registry_add_near(struct buf *out, const struct catalog *r, struct str name);
+
+/* ---- the list for a model ---------------------------------------------------------------------------------------- */
+
+enum { SKILL_LISTING_BUDGET = 8000, SKILL_LISTING_CHARS = 1536 };
+
+enum skill_view {
+	SKILL_FOR_MODEL = 1 << 0, /* it may call it */
+	SKILL_FOR_USER = 1 << 1,  /* it can be typed behind a slash */
+	SKILL_DESCRIBED = 1 << 2, /* in the listing: with its description */
+};
+
+/* overrides: the setting skillOverrides, {name: "on", "name-only", "user-invocable-only" or "off"}; NULL: none. What the
+ * file forbids stays forbidden; a word that is none of these hides the skill. */
+unsigned skill_views(const struct catalog_entry *e, const struct json *overrides);
+
+struct skill_listing_spec {
+	const char *title; /* NULL: the usual one */
+	/* Only those for which it is true; NULL: all */
+	bool (*shows)(void *data, const struct catalog_entry *e);
+	void *data;
+	const struct json *overrides;
+	size_t budget_bytes; /* of the whole text; 0: SKILL_LISTING_BUDGET */
+	size_t most_chars;   /* of a description; 0: SKILL_LISTING_CHARS */
+};
+
+/* One line a skill: "- NAME: description - when to use it". If all lines together exceed the budget, descriptions are
+ * shortened, as little as possible; if that does not help, skills are listed by name, and in the end only as many as fit.
+ * Nothing to call: nothing is appended. */
+void skill_listing_write(struct buf *out, const struct catalog *r, const struct skill_listing_spec *spec);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * render.c - the text of a skill for a model. The driver is step(); a callback records that a call has ended. */
+ * render.c - the text of a skill for a model. The driver is render_step(); a callback records that a call has ended. */
 #include "defs/skill/render.h"
 #include <sys/stat.h>
 #include "lib/base/id.h"
@@ -48,7 +48,7 @@ static void render_free(struct skill_render *r)
 	free(r);
 }
 
-static void fail(struct skill_render *r, const char *what, struct str why)
+static void render_fail(struct skill_render *r, const char *what, struct str why)
 {
 	buf_addf(&r->failure, "Skill %s: %s: " STR_FMT, r->spec.skill->name, what, STR_ARG(str_trim(why)));
 	r->state = RENDER_DONE;
@@ -64,7 +64,7 @@ static void on_call_done(struct tool_call *call)
 	loop_kick(r->spec.env->loop, &r->kick);
 }
 
-static void start_call(struct skill_render *r, const struct tool *tool, struct json_out *input)
+static void render_start_call(struct skill_render *r, const struct tool *tool, struct json_out *input)
 {
 	char id[sizeof "skill_" + ID_DIGITS] = "skill_";
 
@@ -87,16 +87,7 @@ struct tool_call *skill_render_call(const struct skill_render *r)
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
-static void add_prose(struct skill_render *r, struct str text)
-{
-	size_t from = r->text.n;
-
-	template_fill(&r->text, text, &r->values);
-	buf_add(&r->prose, r->text.p + from, r->text.n - from);
-	buf_addch(&r->prose, '\n');
-}
-
-static void run_command(struct skill_render *r, struct str command)
+static void render_run_command(struct skill_render *r, struct str command)
 {
 	AUTO_BUF struct buf filled = { 0 };
 	AUTO_BUF struct buf input = { 0 };
@@ -108,16 +99,16 @@ static void run_command(struct skill_render *r, struct str command)
 		return;
 	}
 	if (!r->spec.shell) {
-		fail(r, "it runs a command", STR("this agent has no Bash tool"));
+		render_fail(r, "it runs a command", STR("this agent has no Bash tool"));
 		return;
 	}
 	json_open(&w, '{');
 	json_kstr(&w, "command", buf_str(&filled));
 	json_ki64(&w, "timeout", COMMAND_MS);
-	start_call(r, r->spec.shell, &w);
+	render_start_call(r, r->spec.shell, &w);
 }
 
-static void take_output(struct skill_render *r)
+static void render_take_output(struct skill_render *r)
 {
 	struct tool_call *call = TAKE(r->call);
 	struct str output = buf_str(&call->result);
@@ -127,7 +118,7 @@ static void take_output(struct skill_render *r)
 		struct str command = json_str(json_get(call->input, "command"), &call->arena);
 		buf_addf(&what, "the command `" STR_FMT "` %s", STR_ARG(command),
 			 call->denied ? "is not allowed" : "failed");
-		fail(r, what.p, output);
+		render_fail(r, what.p, output);
 	} else {
 		output = str_trim(output);
 		buf_add(&r->text, output.p, output.n);
@@ -135,16 +126,20 @@ static void take_output(struct skill_render *r)
 	tool_call_free(call);
 }
 
-static void step_commands(struct skill_render *r)
+static void render_step_commands(struct skill_render *r)
 {
 	if (r->call)
-		take_output(r);
+		render_take_output(r);
 	while (r->state == RENDER_COMMANDS && !r->call && r->at < r->parts.count) {
 		const struct template_part *part = &r->parts.list[r->at++];
-		if (part->is_command)
-			run_command(r, part->text);
-		else
-			add_prose(r, part->text);
+		size_t from = r->text.n;
+		if (part->is_command) {
+			render_run_command(r, part->text);
+			continue;
+		}
+		template_fill(&r->text, part->text, &r->values);
+		buf_add(&r->prose, r->text.p + from, r->text.n - from);
+		buf_addch(&r->prose, '\n');
 	}
 	if (r->call || r->state != RENDER_COMMANDS)
 		return;
@@ -159,42 +154,30 @@ static void step_commands(struct skill_render *r)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void take_file(struct skill_render *r)
-{
-	struct tool_call *call = TAKE(r->call);
-	struct str content = str_trim(buf_str(&call->result));
-
-	if (call->is_error)
-		buf_addf(&r->text, "\n\n(%s was not attached: " STR_FMT ")", r->path, STR_ARG(content));
-	else
-		buf_addf(&r->text, "\n\n<file path=\"%s\">\n" STR_FMT "\n</file>", r->path, STR_ARG(content));
-	tool_call_free(call);
-}
-
-/* Most words behind an @ name somebody or something else: only what is a file is one. */
-static bool is_new_file(struct skill_render *r, struct str name)
-{
-	struct stat st;
-
-	r->path = path_absolute(&r->arena, r->spec.env->cwd, name);
-	return stat(r->path, &st) == 0 && S_ISREG(st.st_mode) && !map_get(&r->files, str_from(r->path));
-}
-
-static void step_files(struct skill_render *r)
+static void render_step_files(struct skill_render *r)
 {
 	struct str name;
+	struct stat st;
 
-	if (r->call)
-		take_file(r);
+	if (r->call) {
+		struct str content = str_trim(buf_str(&r->call->result));
+		if (r->call->is_error)
+			buf_addf(&r->text, "\n\n(%s was not attached: " STR_FMT ")", r->path, STR_ARG(content));
+		else
+			buf_addf(&r->text, "\n\n<file path=\"%s\">\n" STR_FMT "\n</file>", r->path, STR_ARG(content));
+		tool_call_free(TAKE(r->call));
+	}
 	while (!r->call && r->spec.reader && r->files.count < MOST_FILES && template_next_file(&r->unread, &name)) {
 		AUTO_BUF struct buf input = { 0 };
 		struct json_out w = json_out(&input);
-		if (!is_new_file(r, name))
+		/* Most words behind an @ name a person or something else: only what is a file is one. */
+		r->path = path_absolute(&r->arena, r->spec.env->cwd, name);
+		if (stat(r->path, &st) < 0 || !S_ISREG(st.st_mode) || map_get(&r->files, str_from(r->path)))
 			continue;
 		map_set(&r->files, str_from(r->path), r);
 		json_open(&w, '{');
 		json_kcstr(&w, "file_path", r->path);
-		start_call(r, r->spec.reader, &w);
+		render_start_call(r, r->spec.reader, &w);
 	}
 	if (!r->call)
 		r->state = RENDER_DONE;
@@ -202,18 +185,18 @@ static void step_files(struct skill_render *r)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void finish(struct skill_render *r)
+static void render_finish(struct skill_render *r)
 {
 	if (r->cancelled && !r->failure.n)
-		fail(r, "it was cancelled", STR("nothing of it was used"));
+		render_fail(r, "it was cancelled", STR("nothing of it was used"));
 	if (r->text.n > LONGEST_TEXT && !r->failure.n)
-		fail(r, "its text is too long", STR("1 MB is the most"));
+		render_fail(r, "its text is too long", STR("1 MB is the most"));
 	struct skill_text result = { .text = str_trim(buf_str(&r->text)), .failure = buf_str(&r->failure) };
 	r->done(r->data, &result);
 	render_free(r);
 }
 
-static void step(struct kick *kick)
+static void render_step(struct kick *kick)
 {
 	struct skill_render *r = CONTAINER_OF(kick, struct skill_render, kick);
 
@@ -222,11 +205,11 @@ static void step(struct kick *kick)
 	if (r->cancelled)
 		r->state = RENDER_DONE;
 	if (r->state == RENDER_COMMANDS)
-		step_commands(r);
+		render_step_commands(r);
 	if (r->state == RENDER_FILES)
-		step_files(r);
+		render_step_files(r);
 	if (r->state == RENDER_DONE)
-		finish(r);
+		render_finish(r);
 }
 
 struct skill_render *skill_render_start(const struct skill_render_spec *spec, skill_render_fn *done, void *data)
@@ -238,7 +221,7 @@ struct skill_render *skill_render_start(const struct skill_render_spec *spec, sk
 	r->spec.arguments = arena_str(&r->arena, spec->arguments);
 	r->done = done;
 	r->data = data;
-	r->kick.step = step;
+	r->kick.step = render_step;
 	r->values = (struct template_values){ .skill = r->spec.skill,
 					      .arguments = r->spec.arguments,
 					      .session_id = spec->session_id,

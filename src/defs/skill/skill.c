@@ -1,38 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * skill.c - one skill from a file, and the rules that hold for all its fields: the last of a doubled key wins, an unknown key
- * is said, and a restriction that cannot be read with certainty refuses the skill. */
+ * skill.c - the fields of a skill: their names, what they limit, how they are read. */
 #include "defs/skill/skill.h"
 #include "lib/base/utf8.h"
-#include "defs/skill/skill_int.h"
 
-enum { LONGEST_NAME = 100 };
-
-const char *skill_source_name(enum skill_source source)
-{
-	static const char *const names[SKILL_SOURCE_COUNT] = {
-		[SKILL_PLUGIN] = "plugin",
-		[SKILL_PROJECT] = "projectSettings",
-		[SKILL_USER] = "userSettings",
-		[SKILL_MANAGED] = "policySettings",
-	};
-
-	return names[source];
-}
-
-struct skill *skill_ref(struct skill *s)
-{
-	s->refs++;
-	return s;
-}
-
-void skill_unref(struct skill *s)
-{
-	if (!s || --s->refs)
-		return;
-	gitignore_release(&s->path_rules);
-	arena_release(&s->arena);
-	free(s);
-}
+enum { LONGEST_NAME = 100, MOST_PATTERNS = 256, LONGEST_PARAGRAPH = 2000 };
 
 bool skill_name_is_good(struct str name)
 {
@@ -47,80 +18,235 @@ bool skill_name_is_good(struct str name)
 	return true;
 }
 
-void skill_note(struct skill_reader *r, enum diagnostic_level level, const char *fmt, ...)
-{
-	va_list args;
+/* ---- texts and switches ------------------------------------------------------------------------------------------ */
 
-	va_start(args, fmt);
-	diagnostics_addv(&r->diagnostics, level, r->line, fmt, args);
-	va_end(args);
+static void read_text(struct definition_reader *r, const struct json *value, void *at)
+{
+	const char **text = at;
+
+	*text = definition_text(r, value);
+	if (!*text && value && !json_is(value, JSON_NULL) && !json_is(value, JSON_STRING))
+		definition_ignore(r, "a text");
 }
 
-void skill_refuse(struct skill_reader *r, const char *fmt, ...)
+/* `[file] [depth]` is a list to YAML, and people mean the text. */
+static void read_argument_hint(struct definition_reader *r, const struct json *value, void *at)
 {
-	va_list args;
+	AUTO_BUF struct buf hint = { 0 };
 
-	va_start(args, fmt);
-	diagnostics_addv(&r->diagnostics, DIAGNOSTIC_ERROR, r->line, fmt, args);
-	va_end(args);
-	r->s->refused = true;
-}
-
-/* ---- fields ---------------------------------------------------------------------------------------------------- */
-
-static void read_field(struct skill_reader *r, const struct skill_field *f, const struct frontmatter_field *field)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *value = NULL;
-	struct err err;
-
-	r->key = f->name;
-	if (field->doubtful && (f->flags & FRONTMATTER_RESTRICTION))
-		skill_refuse(r, "%s: its value cannot be read, so the skill is refused", f->name);
-	else if (json_parse(&reader, field->json.p, field->json.n, &value, &err) < 0)
-		skill_refuse(r, "%s: %s", f->name, err.text);
-	else if (f->read)
-		f->read(r, value);
-}
-
-/* Where lines were guessed, two different restrictions may be one of the author and one of an example in prose. */
-static bool is_replaced(struct skill_reader *r, const struct frontmatter *fm, size_t at, const struct skill_field *f)
-{
-	for (size_t i = at + 1; i < fm->field_count; i++) {
-		if (skill_field_find(fm->fields[i].key) != f)
-			continue;
-		if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) &&
-		    !str_eq(fm->fields[at].json, fm->fields[i].json))
-			skill_refuse(r, "%s: stands there twice with different values, so the skill is refused",
-				     f->name);
-		else
-			skill_note(r, DIAGNOSTIC_WARNING, "%s: stands there twice; the last one counts", f->name);
-		return true;
+	if (!json_is(value, JSON_ARRAY)) {
+		read_text(r, value, at);
+		return;
 	}
-	return false;
+	for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
+		const char *word = definition_text(r, v);
+		if (word)
+			buf_addf(&hint, "%s[%s]", hint.n ? " " : "", word);
+	}
+	*(const char **)at = hint.n ? arena_dup(&r->d->arena, hint.p, hint.n) : NULL;
 }
 
-static void read_fields(struct skill_reader *r, const struct frontmatter *fm)
+static void read_effort(struct definition_reader *r, const struct json *value, void *at)
 {
-	for (size_t i = 0; i < fm->field_count; i++) {
-		const struct frontmatter_field *field = &fm->fields[i];
-		const struct skill_field *f = skill_field_find(field->key);
-		r->line = field->line;
-		if (!f)
-			skill_note(r, DIAGNOSTIC_NOTE, "%s: unknown key", field->key.p);
-		else if (!is_replaced(r, fm, i, f))
-			read_field(r, f, field);
-	}
-	for (size_t i = 0; i < fm->lost_count; i++) {
-		r->line = fm->lost[i].line;
-		skill_refuse(r,
-			     "%s: this line limits the skill but could not be read as a field, so the skill is refused",
-			     fm->lost[i].key.p);
-	}
-	r->line = 0;
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
+	struct str text = str_from(definition_text(r, value));
+	const char **effort = at;
+
+	for (size_t i = 0; text.n && i < COUNT_OF(levels); i++)
+		if (str_is_nocase(text, levels[i]))
+			*effort = levels[i];
+	if (!*effort)
+		definition_ignore(r, "low, medium, high, xhigh or max");
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------- */
+static void read_context(struct definition_reader *r, const struct json *value, void *at)
+{
+	struct str text = str_from(definition_text(r, value));
+	bool is_fork = str_is_nocase(text, "fork");
+
+	*(bool *)at = is_fork;
+	if (!is_fork && !str_is_nocase(text, "inline"))
+		definition_ignore(r, "fork");
+}
+
+/* 1: yes, 0: no, -1: neither. */
+static int truth_of(struct definition_reader *r, const struct json *value)
+{
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1", "n", "y" };
+	struct str text = str_from(definition_text(r, value));
+
+	for (size_t i = 0; text.n && i < COUNT_OF(words); i++)
+		if (str_is_nocase(text, words[i]))
+			return i % 2;
+	return -1;
+}
+
+/* A value that is neither was meant as a limit, and most likely as this one. */
+static void read_disable_model_invocation(struct definition_reader *r, const struct json *value, void *at)
+{
+	int truth = truth_of(r, value);
+
+	*(bool *)at = truth != 0;
+	if (truth < 0)
+		definition_note(r, DIAGNOSTIC_WARNING,
+				"%s: expected true or false; read as true, which is the safer one", r->key);
+}
+
+/* The member is true if the field is false. */
+static void read_negated(struct definition_reader *r, const struct json *value, void *at)
+{
+	int truth = truth_of(r, value);
+
+	*(bool *)at = truth == 0;
+	if (truth < 0)
+		definition_ignore(r, "true or false");
+}
+
+static void read_hooks(struct definition_reader *r, const struct json *value, void *at)
+{
+	struct str json = json_raw(value);
+
+	if (json_is(value, JSON_OBJECT))
+		*(const char **)at = arena_dup(&r->d->arena, json.p, json.n);
+	else if (value && !json_is(value, JSON_NULL))
+		definition_refuse(r, "hooks: expected an object of events, so the skill is refused");
+}
+
+static void read_shell(struct definition_reader *r, const struct json *value, void *at)
+{
+	(void)at;
+	if (!str_is_nocase(str_from(definition_text(r, value)), "bash"))
+		definition_refuse(r, "shell: only bash runs here, so the skill is refused");
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static void read_allowed_tools(struct definition_reader *r, const struct json *value, void *at)
+{
+	const char *wrong = definition_names(r, value, at, NAMES_QUIET);
+
+	if (!wrong)
+		return;
+	*(struct name_list *)at = (struct name_list){ .present = true };
+	definition_note(r, DIAGNOSTIC_WARNING, "allowed-tools: %s; it grants nothing", wrong);
+}
+
+static void read_disallowed_tools(struct definition_reader *r, const struct json *value, void *at)
+{
+	const char *wrong = definition_names(r, value, at, NAMES_QUIET);
+
+	if (wrong)
+		definition_refuse(r, "disallowed-tools: %s, so the skill is refused", wrong);
+}
+
+static void read_arguments(struct definition_reader *r, const struct json *value, void *at)
+{
+	if (definition_names(r, value, at, NAMES_QUIET))
+		definition_ignore(r, "a list of names");
+}
+
+/* ---- paths: the files that a skill is for, as lines of a .gitignore ---------------------------------------------- */
+
+static void add_pattern(struct definition_reader *r, struct str pattern)
+{
+	struct skill *s = (struct skill *)r->d;
+	struct name_list *paths = &s->paths;
+
+	pattern = str_trim(pattern);
+	if (!pattern.n || paths->count == MOST_PATTERNS)
+		return;
+	if (!paths->names)
+		paths->names = arena_alloc(&s->arena, MOST_PATTERNS * sizeof *paths->names);
+	paths->names[paths->count++] = arena_dup(&s->arena, pattern.p, pattern.n);
+	if (paths->count == MOST_PATTERNS)
+		definition_note(r, DIAGNOSTIC_WARNING, "paths: only the first %d patterns count", MOST_PATTERNS);
+	if (str_starts(pattern, STR("./")))
+		pattern = (struct str){ pattern.p + 1, pattern.n - 1 };
+	gitignore_add(&s->path_rules, pattern);
+}
+
+/* A command has no such field: it is there for anybody who types its name. A text is split at commas, but not inside braces:
+ * `src/{a,b}/x, y` is two patterns. */
+static void read_paths(struct definition_reader *r, const struct json *value, void *at)
+{
+	static const char expected[] = "paths: expected patterns of files; what is none of them is ignored";
+
+	((struct name_list *)at)->present = true;
+	if (((struct skill *)r->d)->is_command) {
+		definition_note(r, DIAGNOSTIC_NOTE, "paths: has no effect in a command");
+	} else if (json_is(value, JSON_STRING)) {
+		struct str text = json_str(value, &r->scratch);
+		size_t start = 0;
+		int depth = 0;
+		for (size_t i = 0; i < text.n; i++) {
+			depth += (text.p[i] == '{') - (text.p[i] == '}');
+			if (text.p[i] != ',' || depth > 0)
+				continue;
+			add_pattern(r, (struct str){ text.p + start, i - start });
+			start = i + 1;
+		}
+		add_pattern(r, (struct str){ text.p + start, text.n - start });
+	} else if (json_is(value, JSON_ARRAY)) {
+		for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
+			if (json_is(v, JSON_STRING))
+				add_pattern(r, json_str(v, &r->scratch));
+			else
+				definition_note(r, DIAGNOSTIC_WARNING, "%s", expected);
+		}
+	} else if (value && !json_is(value, JSON_NULL)) {
+		definition_note(r, DIAGNOSTIC_WARNING, "%s", expected);
+	}
+}
+
+bool skill_wants_path(const struct skill *s, struct str path)
+{
+	for (size_t n = 0; n < path.n; n++)
+		if (path.p[n] == '/' && gitignore_match(&s->path_rules, (struct str){ path.p, n }, true) == IGNORE_DROP)
+			return true;
+	return gitignore_match(&s->path_rules, path, false) == IGNORE_DROP;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };
+#define AT(member) offsetof(struct skill, member)
+
+static const struct definition_field fields[] = {
+	{ "name", { 0 }, TEXT, read_text, AT(title) },
+	{ "description", { 0 }, TEXT, read_text, AT(description) },
+	{ "when_to_use", { "when-to-use", "whenToUse" }, TEXT, read_text, AT(when_to_use) },
+	{ "argument-hint", { "argument_hint", "argumentHint" }, TEXT, read_argument_hint, AT(argument_hint) },
+	{ "arguments", { 0 }, KNOWN, read_arguments, AT(arguments) },
+	{ "allowed-tools", { "allowed_tools", "allowedTools" }, KNOWN, read_allowed_tools, AT(allowed_tools) },
+	{ "disallowed-tools",
+	  { "disallowed_tools", "disallowedTools" },
+	  LIMIT,
+	  read_disallowed_tools,
+	  AT(disallowed_tools) },
+	{ "disable-model-invocation",
+	  { "disable_model_invocation", "disableModelInvocation" },
+	  LIMIT,
+	  read_disable_model_invocation,
+	  AT(user_only) },
+	{ "user-invocable", { "user_invocable", "userInvocable" }, KNOWN, read_negated, AT(model_only) },
+	{ "model", { 0 }, KNOWN, read_text, AT(model) },
+	{ "effort", { 0 }, KNOWN, read_effort, AT(effort) },
+	{ "context", { 0 }, KNOWN, read_context, AT(is_fork) },
+	{ "agent", { 0 }, KNOWN, read_text, AT(agent) },
+	{ "background", { 0 }, KNOWN, read_negated, AT(in_foreground) },
+	{ "hooks", { 0 }, LIMIT, read_hooks, AT(hooks) },
+	{ "paths", { 0 }, KNOWN, read_paths, AT(paths) },
+	{ "shell", { 0 }, KNOWN, read_shell, 0 },
+	{ "metadata", { 0 }, KNOWN, NULL, 0 },
+	{ "license", { 0 }, TEXT, NULL, 0 },
+	{ "compatibility", { 0 }, TEXT, NULL, 0 },
+	{ "version", { 0 }, KNOWN, NULL, 0 },
+	{ 0 },
+};
+
+static const struct definition_format format = { .noun = "skill", .fields = fields, .terse = true };
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* Text up to the first empty line, headings left out. */
 static struct str first_paragraph(struct str body)
@@ -140,80 +266,54 @@ static struct str first_paragraph(struct str body)
 	return str_trim(paragraph);
 }
 
-static void describe(struct skill_reader *r)
+static void describe_by_body(struct definition_reader *r, struct str body)
 {
-	struct skill *s = r->s;
-	struct str text = first_paragraph(s->body);
-	AUTO_BUF struct buf repaired = { 0 };
+	AUTO_BUF struct buf text = { 0 };
 
-	if (s->description)
-		return;
-	utf8_add_repaired(&repaired, utf8_cut(text, 2000));
-	for (char *nul; repaired.n && (nul = memchr(repaired.p, '\0', repaired.n));)
+	utf8_add_repaired(&text, utf8_cut(first_paragraph(body), LONGEST_PARAGRAPH));
+	for (char *nul; text.n && (nul = memchr(text.p, '\0', text.n));)
 		*nul = ' ';
-	s->description = repaired.n ? arena_dup(&s->arena, repaired.p, repaired.n) : "";
-	skill_note(r, DIAGNOSTIC_NOTE, "no description: %s",
-		   repaired.n ? "the first paragraph stands in for it" : "and no text that could stand in for it");
+	r->d->description = text.n ? arena_dup(&r->d->arena, text.p, text.n) : "";
+	definition_note(r, DIAGNOSTIC_NOTE, "no description: %s",
+			text.n ? "the first paragraph stands in for it" : "and no text that could stand in for it");
 }
 
-static const char *copy(struct arena *a, const char *text)
+static void release_rules(struct definition *d)
 {
-	return text ? arena_strdup(a, text) : NULL;
-}
-
-static const char *directory_of(struct arena *a, const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? arena_dup(a, file, (size_t)(slash - file)) : ".";
-}
-
-static struct skill *begin(const struct skill_origin *origin)
-{
-	struct skill *s = xcalloc(1, sizeof *s);
-	struct arena *a = &s->arena;
-
-	s->refs = 1;
-	s->source = origin->source;
-	s->is_command = origin->is_command;
-	s->plugin_trusted = origin->plugin_trusted;
-	s->file = arena_strdup(a, origin->file);
-	s->dir = directory_of(a, origin->file);
-	s->plugin = copy(a, origin->plugin);
-	s->plugin_root = copy(a, origin->plugin_root);
-	s->plugin_data = copy(a, origin->plugin_data);
-	return s;
-}
-
-/* A plugin's skill has its plugin in its name, and its own `name` is what is called. */
-static void name_it(struct skill_reader *r, const struct skill_origin *origin)
-{
-	struct skill *s = r->s;
-	const char *own = origin->name;
-
-	if (s->plugin && s->title && !s->is_command) {
-		if (skill_name_is_good(str_from(s->title)))
-			own = s->title;
-		else
-			skill_note(r, DIAGNOSTIC_WARNING,
-				   "name: letters, digits, '-', '_' and '.' only; the skill is called %s", own);
-	}
-	s->name = s->plugin ? arena_printf(&s->arena, "%s:%s", s->plugin, own) : arena_strdup(&s->arena, own);
+	gitignore_release(&((struct skill *)d)->path_rules);
 }
 
 struct skill *skill_from_markdown(const struct skill_origin *origin, struct str text)
 {
-	struct skill *s = begin(origin);
-	struct skill_reader r = { .s = s, .diagnostics = { .arena = &s->arena } };
+	struct skill *s = definition_new(sizeof *s, origin->source, origin->file, origin->name);
+	struct arena *a = &s->arena;
+	const char *slash = strrchr(origin->file, '/');
+	struct definition_reader r;
 	struct frontmatter fm;
 
-	frontmatter_read(&fm, &r.scratch, text, skill_field_flags, &r.diagnostics);
-	s->body = (struct str){ arena_dup(&s->arena, fm.body.p, fm.body.n), fm.body.n };
-	read_fields(&r, &fm);
-	name_it(&r, origin);
-	describe(&r);
-	s->diagnostics = r.diagnostics.list;
-	s->diagnostic_count = r.diagnostics.count;
-	arena_release(&r.scratch);
+	s->release = release_rules;
+	s->is_command = origin->is_command;
+	s->plugin_trusted = origin->plugin_trusted;
+	s->dir = slash ? arena_dup(a, origin->file, (size_t)(slash - origin->file)) : ".";
+	s->plugin = origin->plugin ? arena_strdup(a, origin->plugin) : NULL;
+	s->plugin_root = origin->plugin_root ? arena_strdup(a, origin->plugin_root) : NULL;
+	s->plugin_data = origin->plugin_data ? arena_strdup(a, origin->plugin_data) : NULL;
+	definition_read_begin(&r, &s->common, &format);
+	definition_read_markdown(&r, text, &fm);
+	s->body = arena_str(a, fm.body);
+	/* A plugin's skill has its plugin in its name, and its own `name` is what is called. */
+	if (s->plugin && s->title && !s->is_command) {
+		if (skill_name_is_good(str_from(s->title)))
+			s->name = s->title;
+		else
+			definition_note(&r, DIAGNOSTIC_WARNING,
+					"name: letters, digits, '-', '_' and '.' only; the skill is called %s",
+					s->name);
+	}
+	if (s->plugin)
+		s->name = arena_printf(a, "%s:%s", s->plugin, s->name);
+	if (!s->description)
+		describe_by_body(&r, s->body);
+	definition_read_end(&r);
 	return s;
 }

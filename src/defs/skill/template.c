@@ -26,7 +26,7 @@ void template_parts_release(struct template_parts *parts)
 
 static bool is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+	return char_in(c, " \t\n\r");
 }
 
 static const char *line_end(const char *p, const char *end)
@@ -49,11 +49,6 @@ static bool is_inline(const char *p, const char *start, const char *end, struct 
 	return true;
 }
 
-static bool is_fence_end(struct str line)
-{
-	return str_is(str_trim(line), "```");
-}
-
 /* A block that begins on this line; *ret_end is behind its last fence. A block that is never closed is text. */
 static bool is_block(const char *p, const char *start, const char *end, struct str *ret_command, const char **ret_end)
 {
@@ -64,7 +59,7 @@ static bool is_block(const char *p, const char *start, const char *end, struct s
 		return false;
 	for (const char *at = head_end + 1; at <= end;) {
 		const char *stop = line_end(at, end);
-		if (is_fence_end((struct str){ at, (size_t)(stop - at) })) {
+		if (str_is(str_trim((struct str){ at, (size_t)(stop - at) }), "```")) {
 			*ret_command = str_trim((struct str){ head_end + 1, (size_t)(at - head_end - 1) });
 			*ret_end = stop;
 			return ret_command->n > 0;
@@ -134,25 +129,11 @@ void template_values_release(struct template_values *v)
 	v->count = 0;
 }
 
-static void put(struct buf *out, struct str s)
-{
-	buf_add(out, s.p, s.n);
-}
-
 /* ---- placeholders ------------------------------------------------------------------------------------------------ */
 
 static bool is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t word_length(struct str s)
-{
-	size_t n = 0;
-
-	while (n < s.n && is_word_char(s.p[n]))
-		n++;
-	return n;
 }
 
 static size_t digits_length(struct str s)
@@ -170,7 +151,7 @@ static bool put_index(struct buf *out, struct str digits, struct template_values
 
 	if (!str_to_u64(digits, &i) || i >= v->count)
 		return false;
-	put(out, v->words[i]);
+	buf_add(out, v->words[i].p, v->words[i].n);
 	v->used = true;
 	return true;
 }
@@ -210,7 +191,8 @@ static size_t put_arguments(struct buf *out, struct str s, struct template_value
 
 	if (digits && tail.n > digits + 1 && tail.p[digits + 1] == ']')
 		return put_index(out, (struct str){ tail.p + 1, digits }, v) ? n + digits + 2 : 0;
-	put(out, str_trim(v->arguments));
+	struct str all = str_trim(v->arguments);
+	buf_add(out, all.p, all.n);
 	v->used = true;
 	return n;
 }
@@ -233,7 +215,7 @@ static size_t put_named(struct buf *out, struct str s, struct template_values *v
 	if (!length)
 		return 0;
 	if (best < v->count)
-		put(out, v->words[best]);
+		buf_add(out, v->words[best].p, v->words[best].n);
 	v->used = true;
 	return length + 1;
 }
@@ -242,9 +224,11 @@ static size_t put_named(struct buf *out, struct str s, struct template_values *v
 static size_t put_placeholder(struct buf *out, struct str s, struct template_values *v)
 {
 	struct str tail = { s.p + 1, s.n - 1 };
-	struct str word = { tail.p, word_length(tail) };
+	struct str word = { tail.p, 0 };
 	size_t digits = digits_length(tail);
 
+	while (word.n < tail.n && is_word_char(tail.p[word.n]))
+		word.n++;
 	if (str_is(word, "ARGUMENTS"))
 		return put_arguments(out, s, v);
 	if (digits && digits == word.n)
@@ -273,11 +257,6 @@ void template_fill(struct buf *out, struct str text, struct template_values *v)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool ends_sentence(char c)
-{
-	return char_in(c, ".,;:!?)]}>\"'`") && c;
-}
-
 bool template_next_file(struct str *rest, struct str *ret_path)
 {
 	for (size_t i = 0; i < rest->n; i++) {
@@ -287,7 +266,7 @@ bool template_next_file(struct str *rest, struct str *ret_path)
 		while (n < rest->n && !is_blank(rest->p[n]))
 			n++;
 		struct str path = { rest->p + i + 1, n - i - 1 };
-		while (path.n && ends_sentence(path.p[path.n - 1]))
+		while (path.n && char_in(path.p[path.n - 1], ".,;:!?)]}>\"'`"))
 			path.n--;
 		if (!path.n)
 			continue;

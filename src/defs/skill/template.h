@@ -10,7 +10,7 @@
  *     \$1                    the text $1
  *     @path                  a file that is attached
  *
- * Commands are found in the file as it was written, before anything is put in: what somebody gives as an argument never becomes
+ * Commands are found in the file as it was written, before anything is put in: what a user gives as an argument never becomes
  * a command, and what was put in is not looked at again. */
 #pragma once
 #include "defs/skill/skill.h"

@@ -5,19 +5,17 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "product/command/command.h"
-#include "defs/agentdef/color.h"
+#include "defs/agentdef/builtin.h"
 #include "defs/agentdef/describe.h"
 #include "agents/profile/roster.h"
 #include "defs/policy/plugins.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "config/settings/env_switch.h"
-#include "defs/agentdef/guide.h"
 #include "agents/profile/memory.h"
 #include "agents/profile/model_choice.h"
 #include "agents/profile/tool_choice.h"
 #include "core/model/catalog.h"
-#include "defs/agentdef/check.h"
 #include "config/catalog/tree.h"
 #include "product/session/texts.h"
 
@@ -57,7 +55,7 @@ const struct cadre_command command_agents = {
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-static void put_overrides(struct json_out *w, const struct agent_registry *r, const struct agent_entry *winner)
+static void put_overrides(struct json_out *w, const struct catalog *r, const struct catalog_entry *winner)
 {
 	json_key(w, "overrides");
 	json_open(w, '[');
@@ -65,7 +63,7 @@ static void put_overrides(struct json_out *w, const struct agent_registry *r, co
 		if (r->all[i].hidden_by != winner)
 			continue;
 		json_open(w, '{');
-		json_kcstr(w, "source", agent_source_name(r->all[i].definition->source));
+		json_kcstr(w, "source", definition_source_name(r->all[i].definition->source));
 		json_kcstr(w, "file", r->all[i].definition->file);
 		json_close(w);
 	}
@@ -77,14 +75,14 @@ static void put_fact(void *data, const struct agent_fact *fact)
 	json_kraw(data, fact->field, fact->json);
 }
 
-static void put_active(struct json_out *w, const struct agent_registry *r, const struct agent_entry *e)
+static void put_active(struct json_out *w, const struct catalog *r, const struct catalog_entry *e)
 {
 	const struct agent_definition *d = e->definition;
-	const struct agent_denial *denial = agent_denied(&r->denied, str_from(d->name));
+	const struct agent_denial *denial = agent_denied(r, str_from(d->name));
 
 	json_open(w, '{');
 	agent_describe(d, put_fact, w);
-	json_kcstr(w, "source", agent_source_name(d->source));
+	json_kcstr(w, "source", definition_source_name(d->source));
 	json_kcstr(w, "file", d->file);
 	json_kcstr(w, "plugin", d->plugin);
 	json_kcstr(w, "shownColor", agent_color(d));
@@ -93,27 +91,27 @@ static void put_active(struct json_out *w, const struct agent_registry *r, const
 	json_close(w);
 }
 
-static void put_hidden(struct json_out *w, const struct agent_entry *e)
+static void put_hidden(struct json_out *w, const struct catalog_entry *e)
 {
 	json_open(w, '{');
 	json_kcstr(w, "name", e->definition->name);
-	json_kcstr(w, "source", agent_source_name(e->definition->source));
+	json_kcstr(w, "source", definition_source_name(e->definition->source));
 	json_kcstr(w, "file", e->definition->file);
 	json_kcstr(w, "overriddenBy", e->hidden_by ? e->hidden_by->definition->file : NULL);
 	json_close(w);
 }
 
-static void put_failed(struct json_out *w, const struct failed_file *f)
+static void put_failed(struct json_out *w, const struct catalog_failure *f)
 {
 	json_open(w, '{');
 	json_kcstr(w, "path", f->path);
-	json_kcstr(w, "source", agent_source_name(f->source));
+	json_kcstr(w, "source", definition_source_name(f->source));
 	report_put_line(w, f->line);
 	json_kcstr(w, "error", f->message);
 	json_close(w);
 }
 
-static void put_list(struct buf *out, const struct agent_registry *r)
+static void put_list(struct buf *out, const struct catalog *r)
 {
 	struct json_out w = json_out(out);
 
@@ -137,34 +135,34 @@ static void put_list(struct buf *out, const struct agent_registry *r)
 	json_close(&w);
 }
 
-static void add_active_rows(struct cadre_report *report, const struct agent_registry *r)
+static void add_active_rows(struct cadre_report *report, const struct catalog *r)
 {
 	report_row(report, CADRE_HEAD, "NAME", "SOURCE", "MODEL", "TOOLS", NULL);
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct agent_definition *d = r->active[i]->definition;
-		const struct agent_denial *denial = agent_denied(&r->denied, str_from(d->name));
+		const struct agent_denial *denial = agent_denied(r, str_from(d->name));
 		AUTO_BUF struct buf tools = { 0 };
 		if (denial)
 			buf_addf(&tools, "(denied by %s from %s)", denial->rule, denial->origin);
 		else
 			roster_tools(&tools, d);
-		report_row(report, denial ? CADRE_NOTE : CADRE_PLAIN, d->name, agent_source_name(d->source),
+		report_row(report, denial ? CADRE_NOTE : CADRE_PLAIN, d->name, definition_source_name(d->source),
 			   d->model ? d->model : "inherit", tools.p, NULL);
 	}
 }
 
-static void add_hidden_rows(struct cadre_report *report, const struct agent_registry *r)
+static void add_hidden_rows(struct cadre_report *report, const struct catalog *r)
 {
 	bool first = true;
 
 	for (size_t i = 0; i < r->all_count; i++) {
-		const struct agent_entry *e = &r->all[i];
+		const struct catalog_entry *e = &r->all[i];
 		if (!e->hidden_by)
 			continue;
 		if (first)
 			report_row(report, CADRE_HEAD, "OVERRIDDEN", "SOURCE", "FILE", "BY", NULL);
 		first = false;
-		report_row(report, CADRE_PLAIN, e->definition->name, agent_source_name(e->definition->source),
+		report_row(report, CADRE_PLAIN, e->definition->name, definition_source_name(e->definition->source),
 			   e->definition->file, e->hidden_by->definition->file, NULL);
 	}
 }
@@ -173,7 +171,7 @@ static int agents_list(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct cadre_report *report = call->report;
-	struct agent_registry *r;
+	struct catalog *r;
 	int status = app_agents(call->services, &a, &r, call->err);
 
 	if (status < 0)
@@ -187,7 +185,7 @@ static int agents_list(struct cadre_call *call)
 			    "project and --agents are left out.");
 	for (size_t i = 0; i < r->failed_count; i++)
 		report_place(report, CADRE_BAD, r->failed[i].path, r->failed[i].line, r->failed[i].message);
-	agent_registry_free(r);
+	catalog_free(r);
 	return 0;
 }
 
@@ -196,8 +194,8 @@ static int agents_list(struct cadre_call *call)
 struct show {
 	struct cadre_report *report;
 	struct json_out w;
-	const struct agent_registry *registry;
-	const struct agent_entry *entry;
+	const struct catalog *registry;
+	const struct catalog_entry *entry;
 	const struct settings *settings;
 	struct arena *arena;
 };
@@ -321,7 +319,7 @@ static void show_model(struct show *s, const struct options *o)
 
 static void show_overridden(struct show *s)
 {
-	const struct agent_registry *r = s->registry;
+	const struct catalog *r = s->registry;
 
 	json_key(&s->w, "overrides");
 	json_open(&s->w, '[');
@@ -329,7 +327,7 @@ static void show_overridden(struct show *s)
 		if (r->all[i].hidden_by != s->entry)
 			continue;
 		json_put_cstr(&s->w, r->all[i].definition->file);
-		report_row(s->report, CADRE_NOTE, "overrides", agent_source_name(r->all[i].definition->source),
+		report_row(s->report, CADRE_NOTE, "overrides", definition_source_name(r->all[i].definition->source),
 			   r->all[i].definition->file, NULL);
 	}
 	json_close(&s->w);
@@ -341,7 +339,7 @@ static void show_prompt(struct show *s)
 	const char *guide = builtin_alias(STR("claude-code-guide"));
 	AUTO_BUF struct buf prompt = { 0 };
 
-	if (d->source == AGENT_BUILT_IN && !strcmp(d->name, guide))
+	if (d->source == SOURCE_BUILT_IN && !strcmp(d->name, guide))
 		guide_prompt(&prompt, d, s->registry, &(struct guide_facts){ 0 });
 	else
 		buf_add(&prompt, d->prompt, d->prompt_len);
@@ -355,11 +353,11 @@ static void write_show(struct show *s, const struct options *o)
 	const struct agent_definition *d = s->entry->definition;
 
 	report_row(s->report, CADRE_HEAD, "FIELD", "FROM", "VALUE", NULL);
-	report_row(s->report, CADRE_PLAIN, "source", agent_source_name(d->source), d->file, NULL);
+	report_row(s->report, CADRE_PLAIN, "source", definition_source_name(d->source), d->file, NULL);
 	agent_describe(d, show_add_field, s);
 	json_open(&s->w, '{');
 	json_kcstr(&s->w, "name", d->name);
-	json_kcstr(&s->w, "source", agent_source_name(d->source));
+	json_kcstr(&s->w, "source", definition_source_name(d->source));
 	json_kcstr(&s->w, "file", d->file);
 	json_kcstr(&s->w, "plugin", d->plugin);
 	json_kcstr(&s->w, "shownColor", agent_color(d));
@@ -380,7 +378,7 @@ static int agents_show(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings *settings = NULL;
-	struct agent_registry *r = NULL;
+	struct catalog *r = NULL;
 	int status = app_settings(call->services, &settings, call->err);
 
 	if (status == 0)
@@ -397,7 +395,7 @@ static int agents_show(struct cadre_call *call)
 		else
 			status = err_set(call->err, ERR_NOT_FOUND,
 					 "there is no agent '%.80s'; `cadre agents` lists them", call->operands[0]);
-		agent_registry_free(r);
+		catalog_free(r);
 	}
 	settings_unref(settings);
 	return status;
@@ -416,14 +414,14 @@ static void check_definition(struct check *k, const struct agent_definition *d)
 	agent_check_json(&k->w, d);
 	if (d->refused)
 		report_line(k->report, CADRE_BAD, "%s: refused", d->file);
-	else if (!d->is_agent)
+	else if (d->ignored)
 		report_line(k->report, CADRE_NOTE, "%s: not an agent", d->file);
 	else
 		report_line(k->report, CADRE_GOOD, "%s: loaded as %s", d->file, d->name);
 	report_diagnostics(k->report, d->file, d->diagnostics, d->diagnostic_count);
 	k->refused += d->refused;
-	k->skipped += !d->refused && !d->is_agent;
-	k->loaded += !d->refused && d->is_agent;
+	k->skipped += !d->refused && d->ignored;
+	k->loaded += !d->refused && !d->ignored;
 }
 
 /* A file without a definition: it could not even be read. */
@@ -460,7 +458,7 @@ static void check_fd(struct check *k, const char *path, int fd)
 	}
 	if (str_ends(stem, STR(".md")))
 		stem.n -= 3;
-	struct agent_definition *d = agent_from_markdown(AGENT_PROJECT, path, arena_str(&a, stem).p, buf_str(&text));
+	struct agent_definition *d = agent_from_markdown(SOURCE_PROJECT, path, arena_str(&a, stem).p, buf_str(&text));
 	check_definition(k, d);
 	agent_unref(d);
 }
@@ -501,7 +499,7 @@ static int check_path(struct check *k, const char *path, struct err *err)
 	return 0;
 }
 
-static bool has_definition(const struct agent_registry *r, const char *path)
+static bool has_definition(const struct catalog *r, const char *path)
 {
 	for (size_t i = 0; i < r->looked_at_count; i++)
 		if (!strcmp(r->looked_at[i]->file, path))
@@ -512,14 +510,14 @@ static bool has_definition(const struct agent_registry *r, const char *path)
 static int check_places(struct check *k, struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct agent_registry *r;
+	struct catalog *r;
 	int status = app_agents(sv, &a, &r, err);
 
 	if (status < 0)
 		return status;
 	for (size_t i = 0; i < r->looked_at_count; i++)
-		if (r->looked_at[i]->source != AGENT_BUILT_IN)
-			check_definition(k, r->looked_at[i]);
+		if (r->looked_at[i]->source != SOURCE_BUILT_IN)
+			check_definition(k, (const struct agent_definition *)r->looked_at[i]);
 	for (size_t i = 0; i < r->failed_count; i++)
 		if (!has_definition(r, r->failed[i].path))
 			check_problem(k, r->failed[i].path, r->failed[i].line, r->failed[i].message);
@@ -528,7 +526,7 @@ static int check_places(struct check *k, struct services *sv, struct err *err)
 			report_line(k->report, CADRE_WARN, "%s: not used: %s in the same place is an agent '%s' too",
 				    r->all[i].definition->file, r->all[i].hidden_by->definition->file,
 				    r->all[i].definition->name);
-	agent_registry_free(r);
+	catalog_free(r);
 	return 0;
 }
 
@@ -555,7 +553,7 @@ static int agents_memory(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct memory_places places = { 0 };
-	struct agent_registry *r = NULL;
+	struct catalog *r = NULL;
 	const char *name = call->operands[0];
 	const char *cwd;
 	size_t files = 0;
@@ -565,7 +563,7 @@ static int agents_memory(struct cadre_call *call)
 		return -(int)call->err->kind;
 	const char *root = git_root(&a, cwd);
 	places.project_dir = root ? root : cwd;
-	const struct agent_entry *entry = agent_registry_find(r, str_from(name));
+	const struct catalog_entry *entry = agent_registry_find(r, str_from(name));
 	int status =
 		entry ? agent_memory_save_snapshot(entry->definition, &places, &files, call->err)
 		      : err_set(call->err, ERR_NOT_FOUND, "there is no agent '%.80s'; `cadre agents` lists them", name);
@@ -579,7 +577,7 @@ static int agents_memory(struct cadre_call *call)
 			    "The memory of %s is in the project now, in .claude/agent-memory-snapshots: %zu file(s).",
 			    entry->definition->name, files);
 	}
-	agent_registry_free(r);
+	catalog_free(r);
 	return status;
 }
 
@@ -617,7 +615,7 @@ static int agents_new(struct cadre_call *call)
 	AUTO_BUF struct buf text = { 0 };
 	const char *name = call->operands[0];
 	const char *gap = strstr(agent_template_text, "NAME");
-	struct agent_sources sources;
+	struct catalog_sources sources;
 	int status = app_agent_sources(call->services, &a, &sources, call->err);
 
 	if (status < 0)

@@ -5,9 +5,8 @@
 #include "product/command/marketplaces.h"
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
-#include "defs/plugin/git_clone.h"
-#include "defs/plugin/market_policy.h"
-#include "defs/plugin/npm_pack.h"
+#include "defs/plugin/fetch.h"
+#include "defs/plugin/marketplace.h"
 
 /* ---- the room ---------------------------------------------------------------------------------------------------- */
 

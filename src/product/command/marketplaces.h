@@ -4,7 +4,7 @@
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"
 #include "defs/plugin/marketplace.h"
-#include "defs/plugin/record.h"
+#include "defs/plugin/install.h"
 
 /* What changes to plugins need, found once */
 struct market_room {

@@ -216,7 +216,7 @@ static void derive_child(struct permission *child, const struct app_permission *
 {
 	struct tool_set pool = { 0 };
 	struct tool_choice choice;
-	bool trusted = d->source != AGENT_PROJECT || p->trusted;
+	bool trusted = d->source != SOURCE_PROJECT || p->trusted;
 
 	for (size_t i = 0; tool_table[i]; i++)
 		tool_set_add(&pool, tool_table[i]);
@@ -225,7 +225,7 @@ static void derive_child(struct permission *child, const struct app_permission *
 			  &(struct permission_birth){
 				  .mode = d->permission_mode,
 				  .mode_invalid = d->permission_mode_invalid,
-				  .mode_may_widen = d->source != AGENT_PLUGIN && trusted,
+				  .mode_may_widen = d->source != SOURCE_PLUGIN && trusted,
 				  .can_ask = true,
 				  .only = choice.only.list,
 				  .only_count = choice.only.count,
@@ -240,15 +240,15 @@ static void derive_child(struct permission *child, const struct app_permission *
 static int derive_agent(struct services *sv, struct trial *t, const struct app_permission *p, const char *type,
 			struct permission *ret_child, struct err *err)
 {
-	struct agent_registry *registry;
+	struct catalog *registry;
 
 	if (app_agents(sv, &t->arena, &registry, err) < 0)
 		return -(int)err->kind;
-	const struct agent_entry *e = agent_registry_find(registry, str_from(type));
+	const struct catalog_entry *e = agent_registry_find(registry, str_from(type));
 	int status = e ? 0 : err_set(err, ERR_NOT_FOUND, "there is no agent '%s'", type);
 	if (e)
 		derive_child(ret_child, p, e->definition);
-	agent_registry_free(registry);
+	catalog_free(registry);
 	return status;
 }
 

@@ -3,13 +3,12 @@
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
-#include "defs/plugin/zip_cache.h"
+#include "defs/plugin/unpack.h"
 #include "defs/plugin/marketplace.h"
-#include "defs/plugin/validate.h"
+#include "defs/plugin/plugin.h"
 #include "product/command/marketplaces.h"
 #include "defs/plugin/copy.h"
 #include "defs/plugin/install.h"
-#include "defs/plugin/market_policy.h"
 #include "config/settings/settings_store.h"
 
 static int plugin_list_run(struct cadre_call *call);

@@ -2,7 +2,7 @@
  * skills.c - `cadre skills`: which there are, what one says, what is wrong with files. */
 #include "product/command/command.h"
 #include "product/session/skills.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 #include "config/catalog/diagnostic.h"
 
 static int skills_list(struct cadre_call *call);
@@ -34,13 +34,13 @@ const struct cadre_command command_skills = {
 /* The registry, and what the settings say. */
 struct skill_shelf {
 	struct arena arena;
-	struct skill_registry *registry;
+	struct catalog *registry;
 	const struct json *overrides;
 };
 
 static int shelf_open(struct services *sv, struct skill_shelf *shelf, struct err *err)
 {
-	struct skill_sources sources;
+	struct catalog_sources sources;
 
 	*shelf = (struct skill_shelf){ 0 };
 	if (app_skill_sources(sv, &shelf->arena, &sources, err) < 0)
@@ -52,7 +52,7 @@ static int shelf_open(struct services *sv, struct skill_shelf *shelf, struct err
 
 static void shelf_release(struct skill_shelf *shelf)
 {
-	skill_registry_free(shelf->registry);
+	catalog_free(shelf->registry);
 	arena_release(&shelf->arena);
 }
 
@@ -70,12 +70,12 @@ static const char *users_of(unsigned views)
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-static void put_entry(struct json_out *w, const struct skill_entry *e, unsigned views)
+static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigned views)
 {
 	json_open(w, '{');
 	json_kcstr(w, "name", e->name);
 	json_kcstr(w, "kind", kind_of(e->skill));
-	json_kcstr(w, "source", skill_source_name(e->skill->source));
+	json_kcstr(w, "source", definition_source_name(e->skill->source));
 	json_kcstr(w, "plugin", e->skill->plugin);
 	json_kcstr(w, "file", e->skill->file);
 	json_kcstr(w, "description", e->skill->description);
@@ -86,14 +86,14 @@ static void put_entry(struct json_out *w, const struct skill_entry *e, unsigned 
 	json_close(w);
 }
 
-static void put_failed(struct json_out *w, const struct skill_registry *r)
+static void put_failed(struct json_out *w, const struct catalog *r)
 {
 	json_key(w, "failedFiles");
 	json_open(w, '[');
 	for (size_t i = 0; i < r->failed_count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "path", r->failed[i].path);
-		json_kcstr(w, "source", skill_source_name(r->failed[i].source));
+		json_kcstr(w, "source", definition_source_name(r->failed[i].source));
 		report_put_line(w, r->failed[i].line);
 		json_kcstr(w, "error", r->failed[i].message);
 		json_close(w);
@@ -103,7 +103,7 @@ static void put_failed(struct json_out *w, const struct skill_registry *r)
 
 static void put_list(struct buf *out, const struct skill_shelf *shelf)
 {
-	const struct skill_registry *r = shelf->registry;
+	const struct catalog *r = shelf->registry;
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
@@ -122,7 +122,7 @@ static void put_list(struct buf *out, const struct skill_shelf *shelf)
 	json_close(&w);
 }
 
-static void report_failed(struct cadre_report *report, const struct skill_registry *r)
+static void report_failed(struct cadre_report *report, const struct catalog *r)
 {
 	for (size_t i = 0; i < r->failed_count; i++)
 		report_place(report, CADRE_BAD, r->failed[i].path, r->failed[i].line, r->failed[i].message);
@@ -130,17 +130,17 @@ static void report_failed(struct cadre_report *report, const struct skill_regist
 
 static void add_rows(struct cadre_report *report, const struct skill_shelf *shelf)
 {
-	const struct skill_registry *r = shelf->registry;
+	const struct catalog *r = shelf->registry;
 
 	if (r->active_count)
 		report_row(report, CADRE_HEAD, "NAME", "KIND", "SOURCE", "FOR", "DESCRIPTION", NULL);
 	else
 		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
 	for (size_t i = 0; i < r->active_count; i++) {
-		const struct skill_entry *e = r->active[i];
+		const struct catalog_entry *e = r->active[i];
 		AUTO_BUF struct buf line = { 0 };
 		buf_addfolded(&line, str_from(e->skill->description));
-		report_row(report, CADRE_PLAIN, e->name, kind_of(e->skill), skill_source_name(e->skill->source),
+		report_row(report, CADRE_PLAIN, e->name, kind_of(e->skill), definition_source_name(e->skill->source),
 			   users_of(skill_views(e, shelf->overrides)), line.n ? line.p : "", NULL);
 	}
 	for (size_t i = 0; i < r->all_count; i++)
@@ -193,13 +193,13 @@ static void show_names(struct show *s, const char *field, const struct name_list
 	report_row(s->report, CADRE_PLAIN, field, text.n ? text.p : "(none)", NULL);
 }
 
-static void show_fields(struct show *s, const struct skill_entry *e)
+static void show_fields(struct show *s, const struct catalog_entry *e)
 {
 	const struct skill *k = e->skill;
 
 	show_text(s, "name", e->name);
 	show_text(s, "kind", kind_of(k));
-	show_text(s, "source", skill_source_name(k->source));
+	show_text(s, "source", definition_source_name(k->source));
 	show_text(s, "file", k->file);
 	show_text(s, "plugin", k->plugin);
 	show_text(s, "title", k->title);
@@ -220,7 +220,7 @@ static void show_fields(struct show *s, const struct skill_entry *e)
 
 static int show_skill(const struct skill_shelf *shelf, const char *name, struct cadre_report *report, struct err *err)
 {
-	const struct skill_entry *e = skill_registry_find(shelf->registry, str_from(name));
+	const struct catalog_entry *e = skill_registry_find(shelf->registry, str_from(name));
 	AUTO_BUF struct buf near = { 0 };
 	struct show s = { .report = report, .w = json_out(&report->json) };
 
@@ -251,7 +251,7 @@ static int skills_show(struct cadre_call *call)
 
 static void check_files(const struct skill_shelf *shelf, struct cadre_report *report)
 {
-	const struct skill_registry *r = shelf->registry;
+	const struct catalog *r = shelf->registry;
 	struct json_out w = json_out(&report->json);
 	size_t refused = 0;
 
@@ -259,7 +259,7 @@ static void check_files(const struct skill_shelf *shelf, struct cadre_report *re
 	json_key(&w, "files");
 	json_open(&w, '[');
 	for (size_t i = 0; i < r->looked_at_count; i++) {
-		const struct skill *s = r->looked_at[i];
+		const struct skill *s = (const struct skill *)r->looked_at[i];
 		report_line(report, s->refused ? CADRE_BAD : CADRE_PLAIN, "%s: %s", s->file,
 			    s->refused ? "refused" : s->name);
 		report_diagnostics(report, s->file, s->diagnostics, s->diagnostic_count);

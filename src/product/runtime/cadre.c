@@ -116,8 +116,8 @@ void cadre_free(struct cadre *c)
 	while (spawner_active(c->services.spawner)) /* background shells of the sessions: killed, not gone yet */
 		loop_run(c->services.loop);
 	spawner_free(c->services.spawner);
-	agent_registry_free(c->services.registry);
-	skill_registry_free(c->services.skills);
+	catalog_free(c->services.registry);
+	catalog_free(c->services.skills);
 	policy_release(&c->services.policy);
 	plugin_list_unref(c->services.plugins);
 	if (state_close(c->services.state, &err) < 0)

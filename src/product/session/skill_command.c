@@ -5,7 +5,7 @@
 #include "product/session/skills.h"
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
@@ -13,6 +13,7 @@
 #include "lib/io/file.h"
 #include "config/settings/env_switch.h"
 #include "config/settings/settings_place.h"
+#include "defs/policy/sources.h"
 
 enum { MOST_STACKED = 6 };
 
@@ -76,13 +77,13 @@ static void put_prompt(void *data, const char *name, const struct mcp_prompt *pr
 
 void session_put_commands(struct json_out *w, const struct cadre_session *s)
 {
-	const struct skill_registry *r = s->tree.skills.registry;
+	const struct catalog *r = s->tree.skills.registry;
 
 	json_open(w, '[');
 	for (size_t i = 0; session_builtin(s, i); i++)
 		put_builtin(w, session_builtin(s, i));
 	for (size_t i = 0; r && i < r->active_count; i++) {
-		const struct skill_entry *e = r->active[i];
+		const struct catalog_entry *e = r->active[i];
 		if (!(skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER))
 			continue;
 		json_open(w, '{');
@@ -392,7 +393,7 @@ static bool tell_hooks(struct expansion *e)
 	json_kcstr(&w, "expansion_type", c->skill ? "slash_command" : "mcp_prompt");
 	json_kcstr(&w, "command_name", c->name);
 	json_kstr(&w, "command_args", c->arguments);
-	json_kcstr(&w, "command_source", c->skill ? skill_source_name(c->skill->source) : "mcp");
+	json_kcstr(&w, "command_source", c->skill ? definition_source_name(c->skill->source) : "mcp");
 	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
@@ -429,7 +430,7 @@ static void add_command(struct expansion *e, const char *name, struct skill *ski
 static bool read_word(struct expansion *e, struct str word)
 {
 	struct agent *a = &e->session->tree.main;
-	const struct skill_entry *k = agent_skill(a, word);
+	const struct catalog_entry *k = agent_skill(a, word);
 	struct str name = without_slash(word);
 
 	if (k && !(agent_skill_views(a, k) & SKILL_FOR_USER))
@@ -515,35 +516,19 @@ void session_expand_cancel(struct cadre_session *s)
 
 /* ---- which skills a runtime has --------------------------------------------------------------------------------------- */
 
-static const char managed_dir[] = "/etc/claude-code";
-
-int app_skill_sources(struct services *sv, struct arena *a, struct skill_sources *ret_sources, struct err *err)
+int app_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
-	const struct options *o = &sv->options;
-	struct skill_sources s = { 0 };
-
-	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || policy_load(sv, err) < 0)
+	if (app_agent_sources(sv, a, ret_sources, err) < 0 || policy_load(sv, err) < 0)
 		return -(int)err->kind;
-	const char **dirs = arena_alloc(a, (o->add_dir_count + 1) * sizeof *dirs);
-	for (size_t i = 0; i < o->add_dir_count; i++)
-		dirs[i] = path_absolute(a, s.cwd, str_from(o->add_dirs[i]));
-	if (o->config_root)
-		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
-	s.add_dirs = dirs;
-	s.add_dir_count = o->add_dir_count;
-	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
-	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
-	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
-	s.plugins = app_plugin_skills(sv->plugins, a, &s.plugin_count);
-	s.plugins_only = app_plugins_only(sv->policy.settings, "skills");
-	*ret_sources = s;
+	ret_sources->plugins = app_plugin_skills(sv->plugins, a, &ret_sources->plugin_count);
+	ret_sources->plugins_only = app_plugins_only(sv->policy.settings, "skills");
 	return 0;
 }
 
 int app_open_skills(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct skill_sources sources;
+	struct catalog_sources sources;
 
 	if (sv->skills || sv->options.no_slash_commands)
 		return 0;

@@ -5,7 +5,7 @@
 #include "defs/skill/registry.h"
 
 /* Where the skills of these options are; all texts are in the arena. */
-int app_skill_sources(struct services *sv, struct arena *a, struct skill_sources *ret_sources, struct err *err);
+int app_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
 /* c->skills, made with the first session; it stays NULL if there are to be none. */
 int app_open_skills(struct services *sv, struct err *err);
 

@@ -1,232 +1,220 @@
 /* SPDX-License-Identifier: MIT
- * styles.c - see styles.h. */
+ * styles.c - the catalog of output styles, made when one is looked for. */
 #include "product/session/styles.h"
-#include <dirent.h>
 #include "product/session/session_int.h"
 #include "product/session/texts.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "config/catalog/frontmatter.h"
+#include "config/catalog/catalog.h"
 #include "lib/git/git_head.h"
 #include "config/settings/settings_place.h"
 
 enum { LARGEST_STYLE = 256 * 1024 };
 
-/* Called for each style, the one that counts before others of its name. False: enough. */
-typedef bool style_fn(void *data, const struct output_style *style);
-
-struct walk {
-	struct arena *arena;
-	style_fn *fn;
-	void *data;
-};
-
-static const struct {
-	const char *name, *description, *text;
-} builtin[] = {
-	{ "Explanatory", "Explains its choices while it works", style_explanatory_text },
-	{ "Learning", "Leaves small pieces of the work to the user, and explains", style_learning_text },
+struct style_definition {
+	DEFINITION_HEAD;
+	struct str prompt;
+	bool keeps_prompt;
 };
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
 
-static unsigned key_flags(struct str key)
+static void read_style_text(struct definition_reader *r, const struct json *value, void *at)
 {
-	if (str_is_nocase(key, "name") || str_is_nocase(key, "description"))
-		return FRONTMATTER_KNOWN | FRONTMATTER_TEXT;
-	return str_is_nocase(key, "keep-coding-instructions") ? FRONTMATTER_KNOWN : 0;
+	const char *text = json_is(value, JSON_STRING) ? definition_text(r, value) : NULL;
+
+	if (text && text[0])
+		*(const char **)at = text;
 }
 
-static void take_field(struct output_style *style, struct arena *a, const struct frontmatter_field *field)
+static void read_style_switch(struct definition_reader *r, const struct json *value, void *at)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *value;
-
-	if (json_parse(&reader, field->json.p, field->json.n, &value, NULL) < 0)
-		return;
-	const char *text = json_cstr(value, a);
-	if (str_is_nocase(field->key, "name") && text && text[0])
-		style->name = text;
-	else if (str_is_nocase(field->key, "description") && text)
-		style->description = text;
-	else if (str_is_nocase(field->key, "keep-coding-instructions"))
-		style->keeps_prompt = json_bool(value) || (text && !strcasecmp(text, "true"));
+	*(bool *)at = str_is_nocase(str_from(definition_text(r, value)), "true");
 }
 
-static bool read_file(const char *path, const char *stem, struct arena *a, struct output_style *ret)
-{
-	struct diagnostics ignored = { .arena = a };
-	AUTO_BUF struct buf bytes = { 0 };
-	struct frontmatter head;
-
-	if (file_read(path, LARGEST_STYLE, &bytes, NULL) < 0)
-		return false;
-	frontmatter_read(&head, a, arena_str(a, buf_str(&bytes)), key_flags, &ignored);
-	*ret = (struct output_style){ .name = stem, .description = "", .prompt = head.body };
-	for (size_t i = 0; i < head.field_count; i++)
-		take_field(ret, a, &head.fields[i]);
-	return true;
-}
-
-/* ---- all places -------------------------------------------------------------------------------------------------- */
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-/* True: go on. plugin NULL: not of a plugin. */
-static bool walk_file(const struct walk *w, const char *path, const char *plugin)
-{
-	const char *slash = strrchr(path, '/');
-	struct str name = str_from(slash ? slash + 1 : path);
-	struct output_style style;
-
-	if (name.n <= 3 || !str_ends(name, STR(".md")) ||
-	    !read_file(path, arena_dup(w->arena, name.p, name.n - 3), w->arena, &style))
-		return true;
-	if (plugin)
-		style.name = arena_printf(w->arena, "%s:%s", plugin, style.name);
-	return w->fn(w->data, &style);
-}
-
-static bool walk_dir(const struct walk *w, const char *dir, const char *plugin)
-{
-	struct dirent **entries = NULL;
-	int count = scandir(dir, &entries, NULL, by_name);
-	bool more = true;
-
-	for (int i = 0; i < count; i++) {
-		more = more && walk_file(w, path_join(w->arena, dir, entries[i]->d_name), plugin);
-		free(entries[i]);
-	}
-	free(entries);
-	return more;
-}
-
-static bool walk_usual(const struct walk *w, const char *parent)
-{
-	return walk_dir(w, path_join(w->arena, parent, "output-styles"), NULL);
-}
-
-static bool walk_plugin(const struct walk *w, const struct plugin *p)
-{
-	for (size_t i = 0; i < p->styles.count; i++) {
-		const struct plugin_path *at = &p->styles.list[i];
-		if (!(at->is_dir ? walk_dir(w, at->path, p->name) : walk_file(w, at->path, p->name)))
-			return false;
-	}
-	return true;
-}
-
-/* From cwd up to the root of the repository; without one cwd alone. */
-static bool walk_project(const struct walk *w, const char *cwd, const char *config_dir)
-{
-	const char *root = git_root(w->arena, cwd);
-
-	for (char *dir = arena_strdup(w->arena, cwd); dir[0];) {
-		const char *claude = path_join(w->arena, dir, ".claude");
-		if (strcmp(claude, config_dir) != 0 && !walk_usual(w, claude))
-			return false;
-		if (!root || !strcmp(dir, root))
-			break;
-		*strrchr(dir, '/') = '\0';
-	}
-	return true;
-}
-
-static bool walk_builtin(const struct walk *w)
-{
-	for (size_t i = 0; i < COUNT_OF(builtin); i++) {
-		struct output_style style = { builtin[i].name, builtin[i].description, str_from(builtin[i].text),
-					      true };
-		if (!w->fn(w->data, &style))
-			return false;
-	}
-	return true;
-}
-
-static void walk_all(const struct cadre_session *s, const struct walk *w)
-{
-	const struct services *sv = s->services;
-	unsigned sources = sv->options.some_sources ? sv->options.setting_sources : SETTINGS_ALL;
-
-	if (s->tree.managed_dir && !walk_usual(w, s->tree.managed_dir))
-		return;
-	const char *project = sv->options.config_root ? sv->options.config_root : s->tree.main.cwd;
-	if ((sources & SETTINGS_PROJECT) && !walk_project(w, project, sv->store.config_dir))
-		return;
-	if ((sources & SETTINGS_USER) && !walk_usual(w, sv->store.config_dir))
-		return;
-	for (size_t i = 0; sv->plugins && i < sv->plugins->enabled_count; i++)
-		if (!walk_plugin(w, sv->plugins->enabled[i]))
-			return;
-	(void)walk_builtin(w);
-}
-
-/* ---- what is asked ----------------------------------------------------------------------------------------------- */
-
-struct search {
-	struct cadre_session *session;
-	const char *name;
+static const struct definition_field style_fields[] = {
+	{ "name",
+	  { 0 },
+	  FRONTMATTER_KNOWN | FRONTMATTER_TEXT,
+	  read_style_text,
+	  offsetof(struct style_definition, name) },
+	{ "description",
+	  { 0 },
+	  FRONTMATTER_KNOWN | FRONTMATTER_TEXT,
+	  read_style_text,
+	  offsetof(struct style_definition, description) },
+	{ "keep-coding-instructions",
+	  { 0 },
+	  FRONTMATTER_KNOWN,
+	  read_style_switch,
+	  offsetof(struct style_definition, keeps_prompt) },
+	{ 0 },
 };
 
-static bool is_wanted(void *data, const struct output_style *style)
-{
-	const struct search *search = data;
+static const struct definition_format style_format = { .noun = "output style", .fields = style_fields, .terse = true };
 
-	if (strcasecmp(style->name, search->name) != 0)
-		return true;
-	struct output_style *copy = arena_alloc(&search->session->arena, sizeof *copy);
-	*copy = *style;
-	search->session->style = copy;
-	return false;
+static struct definition *parse_style(const struct catalog_place *place, const struct tree_file *file, struct str text,
+				      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *slash = strrchr(file->path, '/');
+	struct str stem = str_from(slash ? slash + 1 : file->path);
+	struct definition_reader r;
+	struct frontmatter head;
+
+	(void)err;
+	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
+	struct style_definition *style =
+		definition_new(sizeof *style, place->source, file->path, arena_str(&a, stem).p);
+	definition_read_begin(&r, &style->common, &style_format);
+	definition_read_markdown(&r, text, &head);
+	style->prompt = arena_str(&style->arena, head.body);
+	definition_read_end(&r);
+	if (place->plugin)
+		style->name = arena_printf(&style->arena, "%s:%s", place->plugin->name, style->name);
+	return &style->common;
 }
+
+static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
+{
+	static const struct {
+		const char *name, *description, *text;
+	} builtin[] = {
+		{ "Explanatory", "Explains its choices while it works", style_explanatory_text },
+		{ "Learning", "Leaves small pieces of the work to the user, and explains", style_learning_text },
+	};
+
+	(void)c;
+	for (size_t i = 0; i < COUNT_OF(builtin); i++) {
+		struct style_definition *style =
+			definition_new(sizeof *style, place->source, place->path, builtin[i].name);
+		style->description = builtin[i].description;
+		style->prompt = str_from(builtin[i].text);
+		style->keeps_prompt = true;
+		catalog_file_add(f, &style->common);
+	}
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static void add_style_dir(struct catalog_places *p, const char *claude_dir, const char *below)
+{
+	(void)below;
+	catalog_add_place(p, PLACE_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
+}
+
+/* Of two plugins the first goes first in the list, so it comes last here. */
+static void find_style_places(struct catalog_places *p, const struct catalog_sources *s)
+{
+	catalog_add_place(p, PLACE_OWN, SOURCE_BUILT_IN, "built-in")->in_memory = true;
+	for (size_t i = s->plugin_count; i-- > 0;) {
+		unsigned group = p->groups;
+		for (size_t k = 0; k < s->plugins[i].path_count; k++) {
+			const struct catalog_plugin_path *at = &s->plugins[i].paths[k];
+			struct catalog_place *place =
+				catalog_add_place(p, at->is_dir ? PLACE_FLAT : PLACE_FILE, SOURCE_PLUGIN, at->path);
+			place->plugin = &s->plugins[i];
+			place->group = group;
+		}
+	}
+	if (s->setting_sources & SETTINGS_USER)
+		catalog_add_place(p, PLACE_FLAT, SOURCE_USER, path_join(&p->arena, s->config_dir, "output-styles"));
+	if (s->setting_sources & SETTINGS_PROJECT)
+		catalog_each_project(p, s, git_root(&p->arena, s->cwd), add_style_dir);
+	if (s->managed_dir)
+		catalog_add_place(p, PLACE_FLAT, SOURCE_MANAGED, path_join(&p->arena, s->managed_dir, "output-styles"));
+}
+
+static const struct catalog_kind style_kind = {
+	.largest = LARGEST_STYLE,
+	.find_places = find_style_places,
+	.parse = parse_style,
+	.read_own = read_builtin_styles,
+};
+
+/* Returns owned. */
+static struct catalog *open_styles(const struct cadre_session *s)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct services *sv = s->services;
+	size_t count = sv->plugins ? sv->plugins->enabled_count : 0;
+	struct catalog_plugin *plugins = arena_calloc(&a, (count + 1) * sizeof *plugins);
+	struct catalog_sources sources = {
+		.cwd = sv->options.config_root ? sv->options.config_root : s->tree.main.cwd,
+		.config_dir = sv->store.config_dir,
+		.managed_dir = s->tree.managed_dir,
+		.setting_sources = sv->options.some_sources ? sv->options.setting_sources : SETTINGS_ALL,
+		.plugins = plugins,
+		.plugin_count = count,
+	};
+	struct catalog *styles = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct plugin *p = sv->plugins->enabled[i];
+		struct catalog_plugin_path *paths = arena_calloc(&a, (p->styles.count + 1) * sizeof *paths);
+		for (size_t k = 0; k < p->styles.count; k++)
+			paths[k] = (struct catalog_plugin_path){ .path = p->styles.list[k].path,
+								 .is_dir = p->styles.list[k].is_dir };
+		plugins[i] = (struct catalog_plugin){
+			.name = p->name, .vars = p->vars, .paths = paths, .path_count = p->styles.count
+		};
+	}
+	(void)catalog_new(&style_kind, &sources, &styles,
+			  NULL); /* fails for a place of its own, which is compiled in */
+	return styles;
+}
+
+/* The active styles, highest priority first, in the order of names inside a place. NULL: the last one was before. */
+static const struct catalog_entry *next_style(const struct catalog *c, const struct catalog_entry *e)
+{
+	const struct catalog_entry *next = NULL;
+
+	for (const struct catalog_entry *other = c->all; other < c->all + c->all_count; other++) {
+		bool behind = !e || other->place < e->place || (other->place == e->place && other > e);
+		if (behind && !other->hidden_by && (!next || other->place > next->place))
+			next = other;
+	}
+	return next;
+}
+
+/* ---- for the session --------------------------------------------------------------------------------------------- */
 
 void session_find_style(struct cadre_session *s)
 {
-	const struct json *setting = settings_get(s->services->policy.settings, "outputStyle", NULL);
-	struct search search = { s, json_cstr(setting, &s->arena) };
+	const char *name = json_cstr(settings_get(s->services->policy.settings, "outputStyle", NULL), &s->arena);
 
 	s->style = NULL;
 	s->tree.style.on = false;
-	if (!search.name || !search.name[0] || !strcasecmp(search.name, "default"))
+	if (!name || !name[0] || !strcasecmp(name, "default"))
 		return;
-	walk_all(s, &(struct walk){ &s->arena, is_wanted, &search });
-	if (s->style) {
+	struct catalog *styles = open_styles(s);
+	for (const struct catalog_entry *e = next_style(styles, NULL); e && !s->style; e = next_style(styles, e)) {
+		const struct style_definition *d = (const struct style_definition *)e->item;
+		if (strcasecmp(e->name, name) != 0)
+			continue;
+		struct output_style *style = arena_alloc(&s->arena, sizeof *style);
+		*style = (struct output_style){ arena_strdup(&s->arena, d->name), arena_str(&s->arena, d->prompt),
+						d->keeps_prompt };
+		s->style = style;
 		s->tree.style.on = true;
-		s->tree.style.keeps_prompt = s->style->keeps_prompt;
-		s->tree.style.prompt = s->style->prompt;
-	} else {
-		buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", search.name);
+		s->tree.style.keeps_prompt = style->keeps_prompt;
+		s->tree.style.prompt = style->prompt;
 	}
-}
-
-struct listing {
-	struct json_out *out;
-	struct map seen;
-};
-
-static bool list_one(void *data, const struct output_style *style)
-{
-	struct listing *l = data;
-
-	if (!map_get(&l->seen, str_from(style->name)))
-		json_put_cstr(l->out, style->name);
-	map_set(&l->seen, str_from(style->name), l);
-	return true;
+	catalog_free(styles);
+	if (!s->style)
+		buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", name);
 }
 
 void session_put_styles(struct json_out *w, const struct cadre_session *s)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	struct listing listing = { .out = w };
+	struct catalog *styles = open_styles(s);
 
 	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
 	json_key(w, "available_output_styles");
 	json_open(w, '[');
 	json_put_cstr(w, "default");
-	walk_all(s, &(struct walk){ &a, list_one, &listing });
+	for (const struct catalog_entry *e = next_style(styles, NULL); e; e = next_style(styles, e))
+		json_put_cstr(w, e->name);
 	json_close(w);
-	map_release(&listing.seen);
+	catalog_free(styles);
 }

@@ -9,12 +9,12 @@ struct json_out;
 
 /* Lives in an arena, as do its texts. */
 struct output_style {
-	const char *name, *description;
+	const char *name;
 	struct str prompt;
 	bool keeps_prompt; /* it is added to the usual system prompt; otherwise it stands in its place */
 };
 
-/* Sets s->style. A name that nobody has is said, and the usual style holds. */
+/* Sets s->style. An unknown name is noted, and the usual style holds. */
 void session_find_style(struct cadre_session *s);
 /* "output_style" and "available_output_styles" */
 void session_put_styles(struct json_out *w, const struct cadre_session *s);

@@ -395,7 +395,7 @@ void wire_register_root(const struct wire_request *r)
 	}
 	session_add_directory(s, real);
 	if (json_bool(json_get(r->body, "reload_skills")) && s->tree.skills.registry)
-		skill_registry_refresh(s->tree.skills.registry);
+		catalog_refresh(s->tree.skills.registry);
 	wire_reply(r->wire, r->id, STR(""));
 	struct hook_fire_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
 	AUTO_BUF struct buf fields = { 0 };
@@ -422,7 +422,7 @@ void wire_reload_skills(const struct wire_request *r)
 	struct json_out out = json_out(&payload);
 
 	if (s->tree.skills.registry)
-		skill_registry_refresh(s->tree.skills.registry);
+		catalog_refresh(s->tree.skills.registry);
 	json_open(&out, '{');
 	json_key(&out, "skills");
 	session_put_commands(&out, s);
@@ -469,9 +469,9 @@ void wire_reload_plugins(const struct wire_request *r)
 		wire_reply_error(w, r->id, NULL, "plugins are added when a session is opened: --plugin-dir");
 		return;
 	}
-	agent_registry_refresh(s->tree.services->registry);
+	catalog_refresh(s->tree.services->registry);
 	if (s->tree.skills.registry)
-		skill_registry_refresh(s->tree.skills.registry);
+		catalog_refresh(s->tree.skills.registry);
 	json_open(&out, '{');
 	json_key(&out, "commands");
 	session_put_commands(&out, s);

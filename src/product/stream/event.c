@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * event.c - what a host can ask of an event (cadre.h). Texts and frames are made when they are asked for. */
-#include "defs/agentdef/color.h"
+#include "defs/agentdef/describe.h"
 #include "product/stream/frame_int.h"
 #include "product/session/session.h"
 
@@ -97,8 +97,8 @@ const char *cadre_event_subtype(const struct cadre_event *e)
 /* A fork has the colour of nobody. */
 static const char *color_of(const struct cadre_event *e)
 {
-	const struct agent_registry *r = e->session->tree.services->registry;
-	const struct agent_entry *entry = r ? agent_registry_find(r, str_from(e->event->agent->type)) : NULL;
+	const struct catalog *r = e->session->tree.services->registry;
+	const struct catalog_entry *entry = r ? agent_registry_find(r, str_from(e->event->agent->type)) : NULL;
 
 	return entry ? agent_color(entry->definition) : NULL;
 }

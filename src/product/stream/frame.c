@@ -12,7 +12,7 @@
 #include "product/session/styles.h"
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 
 typedef void frame_fn(struct json_out *w, const struct cadre_event *e);
 
@@ -53,7 +53,7 @@ static const char *key_source(const struct services *sv)
 
 static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum skill_view view)
 {
-	const struct skill_registry *r = t->skills.registry;
+	const struct catalog *r = t->skills.registry;
 
 	for (size_t i = 0; r && i < r->active_count; i++)
 		if (skill_views(r->active[i], t->skills.overrides) & view)
@@ -145,11 +145,11 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "apiKeySource", key_source(s->services));
 	json_kcstr(w, "claude_code_version", CADRE_VERSION);
 	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
-	const struct agent_registry *r = s->tree.services->registry;
+	const struct catalog *r = s->tree.services->registry;
 	json_key(w, "agents");
 	json_open(w, '[');
 	for (size_t i = 0; i < r->active_count; i++)
-		if (!agent_denied(&r->denied, str_from(r->active[i]->definition->name)))
+		if (!agent_denied(r, str_from(r->active[i]->definition->name)))
 			json_put_cstr(w, r->active[i]->definition->name);
 	json_close(w);
 	json_key(w, "skills");

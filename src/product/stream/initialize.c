@@ -87,13 +87,13 @@ static int take_managed(const struct wire_request *r, struct err *err)
 
 /* ---- what it is told --------------------------------------------------------------------------------------------- */
 
-void wire_put_agents(struct json_out *out, const struct agent_registry *r)
+void wire_put_agents(struct json_out *out, const struct catalog *r)
 {
 	json_key(out, "agents");
 	json_open(out, '[');
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct agent_definition *d = r->active[i]->definition;
-		if (agent_denied(&r->denied, str_from(d->name)))
+		if (agent_denied(r, str_from(d->name)))
 			continue;
 		json_open(out, '{');
 		json_kcstr(out, "name", d->name);

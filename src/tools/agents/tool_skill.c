@@ -28,7 +28,7 @@ struct skill_call {
 static unsigned skill_flags(const struct tool_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct skill_entry *e = agent_skill(call->env->owner, json_str(json_get(call->input, "skill"), &a));
+	const struct catalog_entry *e = agent_skill(call->env->owner, json_str(json_get(call->input, "skill"), &a));
 
 	if (!e)
 		return tool_skill.flags | TOOL_NO_ASK; /* the answer is an error */
@@ -82,7 +82,7 @@ static void skill_start(struct tool_call *call)
 	struct agent *a = call->env->owner;
 	struct str name = json_str(json_get(call->input, "skill"), &call->arena);
 	struct skill_call *k = arena_calloc(&call->arena, sizeof *k);
-	const struct skill_entry *e = agent_skill(a, name);
+	const struct catalog_entry *e = agent_skill(a, name);
 	AUTO_BUF struct buf why = { 0 };
 
 	call->state = k;

@@ -182,7 +182,7 @@ TEST(a_main_agent_that_fails_at_a_step_is_down_again)
 		}
 		open_tree(&st, &t);
 		if (!rows[i].option) {
-			agent_registry_refresh(st.services->registry);
+			catalog_refresh(st.services->registry);
 			t.main.definition = agent_registry_get(st.services->registry, STR("keeper"), &err);
 			CHECK(t.main.definition != NULL);
 		}

@@ -30,10 +30,10 @@ static void open_tree(struct tree_stage *st)
 static void close_tree(struct tree_stage *st)
 {
 	struct loop *loop = st->tree.services->loop;
-	struct agent_registry *registry = st->tree.services->registry;
+	struct catalog *registry = st->tree.services->registry;
 
 	agent_tree_release(&st->tree);
-	agent_registry_free(registry);
+	catalog_free(registry);
 	loop_free(loop);
 }
 
@@ -70,9 +70,9 @@ void tree_stage_put(struct tree_stage *st, const char *name, struct str text)
 
 void tree_stage_load_agents(struct tree_stage *st)
 {
-	struct agent_sources sources = { .cwd = tree_stage_path(st, "project"),
-					 .config_dir = tree_stage_path(st, "config"),
-					 .setting_sources = SETTINGS_ALL };
+	struct catalog_sources sources = { .cwd = tree_stage_path(st, "project"),
+					   .config_dir = tree_stage_path(st, "config"),
+					   .setting_sources = SETTINGS_ALL };
 	struct err err = { 0 };
 
 	CHECK_INT(file_make_dirs(sources.cwd, 0755, &err), 0);

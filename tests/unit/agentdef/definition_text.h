@@ -10,12 +10,12 @@ static inline struct agent_definition *agent_with(const char *lines)
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addf(&text, "---\nname: a\ndescription: d\n%s\n---\nbody\n", lines);
-	return agent_from_markdown(AGENT_USER, "a.md", "stem", buf_str(&text));
+	return agent_from_markdown(SOURCE_USER, "a.md", "stem", buf_str(&text));
 }
 
 static inline struct agent_definition *agent_from(const char *text)
 {
-	return agent_from_markdown(AGENT_USER, "a.md", "stem", str_from(text));
+	return agent_from_markdown(SOURCE_USER, "a.md", "stem", str_from(text));
 }
 
 /* Whether a diagnostic of at least this level holds the words. */

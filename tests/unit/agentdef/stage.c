@@ -11,15 +11,15 @@ void stage_init(struct stage *s)
 	folder_make(s->dir);
 	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
 	stage_put(s, "top/project/file", "");
-	s->sources = (struct agent_sources){ .cwd = stage_path(s, "top/project"),
-					     .config_dir = stage_path(s, "config"),
-					     .managed_dir = stage_path(s, "managed"),
-					     .setting_sources = SETTINGS_ALL };
+	s->sources = (struct catalog_sources){ .cwd = stage_path(s, "top/project"),
+					       .config_dir = stage_path(s, "config"),
+					       .managed_dir = stage_path(s, "managed"),
+					       .setting_sources = SETTINGS_ALL };
 }
 
 void stage_release(struct stage *s)
 {
-	agent_registry_free(s->registry);
+	catalog_free(s->registry);
 	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
@@ -44,14 +44,14 @@ void stage_load(struct stage *s)
 {
 	struct err err = { 0 };
 
-	agent_registry_free(TAKE(s->registry));
+	catalog_free(TAKE(s->registry));
 	if (agent_registry_new(&s->sources, &s->registry, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 const struct agent_definition *stage_find(struct stage *s, const char *type)
 {
-	const struct agent_entry *e = agent_registry_find(s->registry, str_from(type));
+	const struct catalog_entry *e = agent_registry_find(s->registry, str_from(type));
 
 	return e ? e->definition : NULL;
 }
@@ -62,7 +62,7 @@ const char *stage_active(struct stage *s)
 
 	for (size_t i = 0; i < s->registry->active_count; i++) {
 		const struct agent_definition *d = s->registry->active[i]->definition;
-		if (d->source != AGENT_BUILT_IN)
+		if (d->source != SOURCE_BUILT_IN)
 			buf_addf(&out, "%s%s", out.n ? "," : "", d->name);
 	}
 	return arena_str(&s->arena, buf_str(&out)).p;

@@ -7,8 +7,8 @@
 struct stage {
 	char dir[FOLDER_MAX];
 	struct arena arena;
-	struct agent_sources sources; /* cwd: top/project, config: config, managed: managed; top is a repository */
-	struct agent_registry *registry;
+	struct catalog_sources sources; /* cwd: top/project, config: config, managed: managed; top is a repository */
+	struct catalog *registry;
 };
 
 void stage_init(struct stage *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_builtin.c - the agents that come with the program, and what switches them off. */
 #include "stage.h"
-#include "defs/agentdef/color.h"
-#include "defs/agentdef/guide.h"
+#include "defs/agentdef/describe.h"
+#include "defs/agentdef/builtin.h"
 #include "agents/profile/roster.h"
 #include "tests.h"
 
@@ -48,8 +48,8 @@ TEST(switches_drop_some_or_all_built_in_agents)
 		clear_environment();
 		if (rows[i].variable)
 			setenv(rows[i].variable, rows[i].value, 1);
-		struct builtin_switches s = builtin_switches_find(rows[i].entrypoint);
-		builtin_each(&s, add_name, &names);
+		unsigned s = builtin_switches_find(rows[i].entrypoint);
+		builtin_each(s, add_name, &names);
 		CHECK_STR(buf_str(&names), rows[i].expected);
 	}
 	clear_environment();
@@ -85,7 +85,7 @@ static void check_one(void *data, struct agent_definition *d)
 	CHECK_INT(d->background, rows[i].background);
 	CHECK_INT(d->omit_claude_md, rows[i].no_claude_md);
 	CHECK_INT(d->diagnostic_count, 0);
-	CHECK(d->is_agent && !d->refused && d->prompt_len > 300);
+	CHECK(!d->ignored && !d->refused && d->prompt_len > 300);
 	(*(size_t *)data)++;
 	agent_unref(d);
 }
@@ -94,8 +94,8 @@ TEST(every_built_in_agent_reads_without_a_complaint_and_has_its_limits)
 {
 	size_t count = 0;
 
-	builtin_each(&(struct builtin_switches){ 0 }, check_one, &count);
-	builtin_each(&(struct builtin_switches){ .coordinator = true }, check_one, &count);
+	builtin_each(0, check_one, &count);
+	builtin_each(BUILTIN_COORDINATOR, check_one, &count);
 
 	CHECK_INT(count, 8);
 }
@@ -113,7 +113,7 @@ TEST(verification_is_told_to_end_with_a_verdict)
 {
 	AUTO_BUF struct buf prompt = { 0 };
 
-	builtin_each(&(struct builtin_switches){ 0 }, keep_verification, &prompt);
+	builtin_each(0, keep_verification, &prompt);
 
 	CHECK(strstr(prompt.p, "VERDICT: PASS\n") && strstr(prompt.p, "VERDICT: FAIL\n") &&
 	      strstr(prompt.p, "VERDICT: PARTIAL\n"));
@@ -130,7 +130,7 @@ TEST(the_guide_knows_what_is_configured)
 	guide_prompt(&before, stage_find(&s, "cadre-guide"), s.registry, &(struct guide_facts){ 0 });
 	stage_agent(&s, "config/agents/mine.md", "mine");
 	stage_put(&s, "config/agents/bad.md", "---\nname: bad\ndescription: d\nisolation: x\n---\n");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	guide_prompt(&after, stage_find(&s, "cadre-guide"), s.registry,
 		     &(struct guide_facts){ .mcp_servers = servers });

@@ -135,7 +135,7 @@ static char *chosen(const char *fields, struct tool_choice_spec spec)
 	pool_init(&p);
 	spec.pool = &p.set;
 	buf_addf(&text, "---\nname: a\ndescription: d\n%s---\n", fields);
-	struct agent_definition *d = agent_from_markdown(AGENT_USER, "a.md", "a", buf_str(&text));
+	struct agent_definition *d = agent_from_markdown(SOURCE_USER, "a.md", "a", buf_str(&text));
 
 	tool_choose(d, &spec, &c);
 
@@ -242,7 +242,7 @@ TEST(an_agent_whose_tools_come_to_nothing_is_not_started)
 		struct tool_choice c;
 		pool_init(&p);
 		buf_addf(&text, "---\nname: a\ndescription: d\n%s---\n", rows[i].fields);
-		struct agent_definition *d = agent_from_markdown(AGENT_USER, "a.md", "a", buf_str(&text));
+		struct agent_definition *d = agent_from_markdown(SOURCE_USER, "a.md", "a", buf_str(&text));
 		tool_choose(d, &(struct tool_choice_spec){ .pool = &p.set }, &c);
 		CHECK_INT(tool_choice_refuses(&c, d, &why), rows[i].expected[0] != '\0');
 		CHECK_STR(buf_str(&why), rows[i].expected);

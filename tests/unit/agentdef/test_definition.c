@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * test_definition.c - what a file or an entry is as a whole: agent or not, its names, its text, the report about it. */
 #include "definition_text.h"
-#include "defs/agentdef/check.h"
+#include "defs/agentdef/describe.h"
 #include "tests.h"
 
 TEST(a_good_file_has_nothing_to_say)
 {
 	struct agent_definition *d = agent_from("---\nname: a\ndescription: d\ntools: Read\n---\n\nYou are it.\n\n");
 
-	CHECK(d->is_agent && !d->refused && d->name_given);
+	CHECK(!d->ignored && !d->refused && d->name_given);
 	CHECK_INT(d->diagnostic_count, 0);
 	CHECK_CSTR(d->file, "a.md");
 	CHECK_CSTR(d->prompt, "You are it.");
@@ -45,7 +45,7 @@ TEST(what_has_no_frontmatter_or_no_description_is_not_an_agent)
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		struct agent_definition *d = agent_from(texts[i]);
-		CHECK(!d->is_agent);
+		CHECK(d->ignored);
 		CHECK(!d->refused);
 		CHECK(says(d, DIAGNOSTIC_NOTE, "not an agent"));
 		agent_unref(d);
@@ -79,7 +79,7 @@ TEST(a_name_is_what_was_written_or_the_stem)
 		struct agent_definition *d = agent_from(table[i].text);
 		CHECK_CSTR(d->name, table[i].name);
 		CHECK_INT(d->name_given, table[i].given);
-		CHECK(d->is_agent && !d->refused);
+		CHECK(!d->ignored && !d->refused);
 		agent_unref(d);
 	}
 }
@@ -91,7 +91,7 @@ static struct agent_definition *agent_of_json(const char *name, const char *text
 	struct err err;
 
 	CHECK_INT(json_parse(&reader, text, strlen(text), &root, &err), 0);
-	return agent_from_json(AGENT_FLAG, "settings.json#agents.x", name, root);
+	return agent_from_json(SOURCE_FLAG, "settings.json#agents.x", name, root);
 }
 
 TEST(an_entry_of_json_has_the_same_fields)
@@ -101,7 +101,7 @@ TEST(an_entry_of_json_has_the_same_fields)
 				   "\"maxTurns\":3,\"permissionMode\":\"plan\",\"mcpServers\":[\"s\"],\"other\":1}");
 	AUTO_FREE char *tools = joined(&d->tools);
 
-	CHECK(d->is_agent && !d->refused);
+	CHECK(!d->ignored && !d->refused);
 	CHECK_CSTR(d->name, "x");
 	CHECK_CSTR(d->prompt, "p");
 	CHECK_CSTR(tools, "Read|Bash(ls:*)");

@@ -64,7 +64,7 @@ TEST(a_limit_on_tools_holds_or_the_agent_is_refused)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct agent_definition *d = agent_from(rows[i].text);
 		AUTO_FREE char *tools = joined(&d->tools);
-		CHECK(d->is_agent);
+		CHECK(!d->ignored);
 		if (strcmp(rows[i].tools, d->refused ? refused : tools))
 			fail_msg("%s: expected %s, got %s", rows[i].why, rows[i].tools, d->refused ? refused : tools);
 		CHECK_INT(d->refused, says(d, DIAGNOSTIC_ERROR, ""));
@@ -99,7 +99,7 @@ TEST(other_limits_hold_or_the_agent_is_refused)
 		struct agent_definition *d = agent_with(table[i].lines);
 		if (d->refused != table[i].refused)
 			fail_msg("%s: refused is %d", table[i].lines, d->refused);
-		CHECK(d->is_agent);
+		CHECK(!d->ignored);
 		agent_unref(d);
 	}
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_fields.c - each field with valid, invalid and missing values. */
 #include "definition_text.h"
-#include "defs/agentdef/definition_int.h"
-#include "config/catalog/frontmatter.h"
 #include "tests.h"
 
 /* The value of a field as text, so that all fields fit one table. */
@@ -202,7 +200,7 @@ TEST(each_field_has_its_forms)
 
 TEST(each_field_of_the_table_is_tested)
 {
-	for (const struct agent_field *f = agent_fields; f->name; f++) {
+	for (const struct definition_field *f = agent_format.fields; f->name; f++) {
 		bool tested = !f->read || !strcmp(f->name, "allowed-tools") || !strcmp(f->name, "when-to-use");
 		for (size_t i = 0; i < COUNT_OF(rows); i++)
 			tested = tested || !strcmp(rows[i].field, f->name);
@@ -212,9 +210,9 @@ TEST(each_field_of_the_table_is_tested)
 
 TEST(aliases_begin_with_the_letter_of_their_field)
 {
-	for (const struct agent_field *f = agent_fields; f->name; f++)
+	for (const struct definition_field *f = agent_format.fields; f->name; f++)
 		for (size_t i = 0; i < COUNT_OF(f->aliases) && f->aliases[i]; i++)
-			CHECK(agent_field_find(str_from(f->aliases[i])) == f);
+			CHECK(definition_field_find(agent_format.fields, str_from(f->aliases[i])) == f);
 }
 
 TEST(keys_without_a_meaning_are_said)
@@ -234,7 +232,7 @@ TEST(keys_without_a_meaning_are_said)
 		struct agent_definition *d = agent_with(table[i].line);
 		CHECK(says(d, table[i].level, table[i].said));
 		CHECK_INT(d->diagnostics[0].line, 4);
-		CHECK(d->is_agent && !d->refused);
+		CHECK(!d->ignored && !d->refused);
 		CHECK(!d->tools.present);
 		agent_unref(d);
 	}
@@ -248,7 +246,7 @@ TEST(a_plugin_sets_no_permission_mode)
 		AUTO_BUF struct buf text = { 0 };
 		buf_addf(&text, "---\nname: a\nwhen-to-use: sometimes\n%s\nhooks: {Stop: [{command: x}]}\n---\n",
 			 lines[i]);
-		struct agent_definition *d = agent_from_markdown(AGENT_PLUGIN, "p/a.md", "a", buf_str(&text));
+		struct agent_definition *d = agent_from_markdown(SOURCE_PLUGIN, "p/a.md", "a", buf_str(&text));
 		CHECK(d->permission_mode == NULL);
 		CHECK(says(d, DIAGNOSTIC_WARNING, "does not apply"));
 		CHECK_CSTR(d->description, "sometimes");

@@ -6,7 +6,7 @@
 
 static struct agent_definition *refresh_and_get(struct stage *s, struct str type, struct err *err)
 {
-	agent_registry_refresh(s->registry);
+	catalog_refresh(s->registry);
 	return agent_registry_get(s->registry, type, err);
 }
 
@@ -60,7 +60,7 @@ static uint64_t let_settle(struct stage *s)
 
 	do {
 		before = s->registry->generation;
-		agent_registry_refresh(s->registry);
+		catalog_refresh(s->registry);
 	} while (s->registry->generation != before && before < 1000000);
 	return before;
 }
@@ -76,7 +76,7 @@ TEST(a_change_of_a_file_that_was_at_rest_is_seen)
 
 	stage_agent(&s, "config/agents/a.md", "behind");
 	stage_put(&s, "config/settings.json", "{\"agents\":{\"new\":{\"description\":\"d\",\"prompt\":\"p\"}}}");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	CHECK_CSTR(stage_active(&s), "behind,new");
 	stage_release(&s);
@@ -91,7 +91,7 @@ TEST(a_look_that_finds_nothing_new_changes_nothing)
 	uint64_t before = let_settle(&s);
 	const struct agent_definition *d = stage_find(&s, "a");
 
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	CHECK_INT(s.registry->generation, before);
 	CHECK(stage_find(&s, "a") == d);
@@ -106,12 +106,12 @@ TEST(settings_that_break_during_a_run_keep_what_they_said)
 	stage_load(&s);
 
 	stage_put(&s, "config/settings.json", "{\"agents\":{\"a\":{");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	CHECK_CSTR(stage_active(&s), "a");
 	CHECK_INT(s.registry->failed_count, 1);
 
 	stage_put(&s, "config/settings.json", "{\"agents\":{\"b\":{\"description\":\"2\",\"prompt\":\"p\"}}}");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	CHECK_CSTR(stage_active(&s), "b");
 	CHECK_INT(s.registry->failed_count, 0);
 	stage_release(&s);
@@ -125,7 +125,7 @@ TEST(a_directory_that_appears_later_counts)
 	CHECK_CSTR(stage_active(&s), "");
 
 	stage_agent(&s, "top/.claude/agents/x/y/late.md", "late");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	CHECK_CSTR(stage_active(&s), "late");
 	stage_release(&s);
@@ -214,7 +214,7 @@ TEST(an_exact_type_goes_before_an_alias_and_that_before_a_similar_one)
 
 	stage_agent(&s, "config/agents/b.md", "claude-code-guide");
 	stage_agent(&s, "config/agents/c.md", "Code-Reviewer");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	CHECK_CSTR(stage_find(&s, "claude-code-guide")->name, "claude-code-guide");
 	CHECK_CSTR(stage_find(&s, "Code-Reviewer")->name, "Code-Reviewer");
 	stage_release(&s);
@@ -270,7 +270,7 @@ TEST(deny_rules_match_types_in_every_form)
 		const struct json *deny;
 		CHECK_INT(json_parse(&reader, rows[i].deny, strlen(rows[i].deny), &deny, NULL), 0);
 		agent_denials_add(&d, deny, "test");
-		if ((agent_denied(&d, str_from(rows[i].type)) != NULL) != rows[i].denied)
+		if ((agent_denials_find(&d, str_from(rows[i].type)) != NULL) != rows[i].denied)
 			fail_msg("%s and %s", rows[i].deny, rows[i].type);
 		agent_denials_release(&d);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_roster.c - the list of agents for a main agent. */
 #include "agents/profile/roster.h"
+#include "defs/agentdef/builtin.h"
 #include "stage.h"
 #include "tests.h"
 
@@ -14,7 +15,7 @@ static void write_roster(struct stage *s, struct buf *out, const struct roster_s
 static void open_stage(struct stage *s)
 {
 	stage_init(s);
-	s->sources.builtin.none = true;
+	s->sources.builtin = BUILTIN_NONE;
 }
 
 TEST(a_line_has_type_use_properties_and_tools)
@@ -82,7 +83,7 @@ TEST(denied_limited_and_unserved_agents_are_not_in_it)
 	write_roster(&s, &out, &(struct roster_spec){ .only = STR("beta, Gamma") });
 	CHECK(!strstr(out.p, "- alpha:") && !strstr(out.p, "- beta:") && strstr(out.p, "- gamma:"));
 	stage_put(&s, "config/settings.json", "{\"permissions\":{\"deny\":[\"Agent\"]}}");
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	write_roster(&s, &out, &(struct roster_spec){ 0 });
 	CHECK_CSTR(out.p, "");
 	stage_release(&s);

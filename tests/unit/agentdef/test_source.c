@@ -10,14 +10,14 @@
 /* A plugin whose agents are at these paths, NULL-terminated; one that ends with .md is a file. */
 static void use_plugin(struct stage *s, const char *name, const char *const *paths)
 {
-	struct agent_plugin *p = arena_calloc(&s->arena, sizeof *p);
-	struct agent_plugin_path *list = arena_calloc(&s->arena, 8 * sizeof *list);
+	struct catalog_plugin *p = arena_calloc(&s->arena, sizeof *p);
+	struct catalog_plugin_path *list = arena_calloc(&s->arena, 8 * sizeof *list);
 
-	*p = (struct agent_plugin){ .name = name, .vars.root = stage_path(s, "dir"), .paths = list };
+	*p = (struct catalog_plugin){ .name = name, .vars.root = stage_path(s, "dir"), .paths = list };
 	for (; paths[p->path_count]; p->path_count++)
 		list[p->path_count] =
-			(struct agent_plugin_path){ stage_path(s, paths[p->path_count]),
-						    !str_ends(str_from(paths[p->path_count]), STR(".md")) };
+			(struct catalog_plugin_path){ .path = stage_path(s, paths[p->path_count]),
+						      .is_dir = !str_ends(str_from(paths[p->path_count]), STR(".md")) };
 	s->sources.plugins = p;
 	s->sources.plugin_count = 1;
 }
@@ -326,9 +326,9 @@ TEST(a_plugins_agent_knows_where_its_plugin_is)
 
 TEST(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
 {
-	static const struct agent_plugin_problem problems[] = { { "/p/plugin.json", 3, "agents: ./gone is not there" },
-								{ "/p", 0, "is not there" } };
-	static const struct agent_plugin plugin = {
+	static const struct catalog_problem problems[] = { { "/p/plugin.json", 3, "agents: ./gone is not there" },
+							   { "/p", 0, "is not there" } };
+	static const struct catalog_plugin plugin = {
 		.name = "plg", .vars.root = "/p", .problems = problems, .problem_count = COUNT_OF(problems)
 	};
 	struct stage s;
@@ -338,7 +338,7 @@ TEST(every_problem_of_a_plugin_is_told_and_changes_nothing_when_looked_at_again)
 	stage_load(&s);
 	uint64_t before = s.registry->generation;
 
-	agent_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	CHECK_INT(s.registry->failed_count, 2);
 	CHECK_CSTR(s.registry->failed[0].path, "/p/plugin.json");
@@ -398,7 +398,7 @@ TEST(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure)
 	stage_init(&s);
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct agent_registry *r;
+		struct catalog *r;
 		struct err err = { 0 };
 		s.sources.flag = rows[i].flag;
 		CHECK_INT(agent_registry_new(&s.sources, &r, &err), -ERR_USAGE);
@@ -423,7 +423,7 @@ TEST(the_flag_may_name_a_file)
 	stage_load(&s);
 
 	CHECK_CSTR(stage_active(&s), "lead");
-	CHECK_INT(stage_find(&s, "lead")->source, AGENT_FLAG);
+	CHECK_INT(stage_find(&s, "lead")->source, SOURCE_FLAG);
 	stage_release(&s);
 }
 
@@ -439,7 +439,7 @@ TEST(a_broken_settings_file_stops_the_start_with_its_line)
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct stage s;
-		struct agent_registry *r;
+		struct catalog *r;
 		struct err err = { 0 };
 		stage_init(&s);
 		stage_put(&s, "config/settings.json", rows[i].text);

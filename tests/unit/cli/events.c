@@ -7,9 +7,9 @@
 void event_make(const struct made *m, void (*fn)(const struct cadre_event *e, void *data), void *data)
 {
 	struct agent_definition explore = { .name = "Explore", .color = "cyan" };
-	struct agent_entry entry = { .definition = &explore };
-	const struct agent_entry *active[] = { &entry };
-	struct agent_registry registry = { .active = active, .active_count = 1 };
+	struct catalog_entry entry = { .definition = &explore, .name = explore.name };
+	const struct catalog_entry *active[] = { &entry };
+	struct catalog registry = { .active = active, .active_count = 1 };
 	struct cadre_session *session = xcalloc(1, sizeof *session);
 	struct event_agent agent = { .id = m->agent,
 				     .type = "Explore",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_list.c - which plugins count. */
 #include "stage.h"
-#include "defs/plugin/record.h"
+#include "defs/plugin/install.h"
 #include "tests.h"
 #include "zip_maker.h"
 #include "lib/io/file.h"

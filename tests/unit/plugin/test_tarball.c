@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 #include "lib/io/file.h"
-#include "defs/plugin/npm_pack.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/unpack.h"
 #include "tests.h"
 

@@ -4,7 +4,7 @@
 #include "unit.h"
 #include <dirent.h>
 #include "lib/io/file.h"
-#include "defs/plugin/validate.h"
+#include "defs/plugin/plugin.h"
 #include "tests.h"
 
 static const struct verdict {

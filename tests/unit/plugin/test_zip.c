@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "defs/plugin/copy.h"
-#include "defs/plugin/zip_cache.h"
 #include "defs/plugin/unpack.h"
 #include "tests.h"
 #include "zip_maker.h"

@@ -4,14 +4,13 @@
 #include "config/catalog/frontmatter.h"
 #include "tests.h"
 
-static unsigned flags_of(struct str key)
-{
-	if (str_is_nocase(key, "name") || str_is_nocase(key, "description"))
-		return FRONTMATTER_KNOWN | FRONTMATTER_TEXT;
-	if (str_is_nocase(key, "tools"))
-		return FRONTMATTER_KNOWN | FRONTMATTER_RESTRICTION;
-	return str_is_nocase(key, "model") ? FRONTMATTER_KNOWN : 0;
-}
+static const struct definition_field known_fields[] = {
+	{ .name = "name", .flags = FRONTMATTER_KNOWN | FRONTMATTER_TEXT },
+	{ .name = "description", .flags = FRONTMATTER_KNOWN | FRONTMATTER_TEXT },
+	{ .name = "tools", .flags = FRONTMATTER_KNOWN | FRONTMATTER_RESTRICTION },
+	{ .name = "model", .flags = FRONTMATTER_KNOWN },
+	{ 0 },
+};
 
 struct reading {
 	struct arena arena;
@@ -24,7 +23,7 @@ static void read_bytes(struct reading *r, struct str bytes)
 {
 	*r = (struct reading){ 0 };
 	r->diagnostics.arena = &r->arena;
-	frontmatter_read(&r->fm, &r->arena, bytes, flags_of, &r->diagnostics);
+	frontmatter_read(&r->fm, &r->arena, bytes, known_fields, &r->diagnostics);
 }
 
 static void release(struct reading *r)

@@ -12,15 +12,15 @@ void stage_init(struct stage *s)
 	folder_make(s->dir);
 	stage_put(s, "top/.git/HEAD", "ref: refs/heads/main\n");
 	stage_put(s, "top/apps/web/file", "");
-	s->sources = (struct skill_sources){ .cwd = stage_path(s, "top/apps/web"),
-					     .config_dir = stage_path(s, "config"),
-					     .managed_dir = stage_path(s, "managed"),
-					     .setting_sources = SETTINGS_ALL };
+	s->sources = (struct catalog_sources){ .cwd = stage_path(s, "top/apps/web"),
+					       .config_dir = stage_path(s, "config"),
+					       .managed_dir = stage_path(s, "managed"),
+					       .setting_sources = SETTINGS_ALL };
 }
 
 void stage_release(struct stage *s)
 {
-	skill_registry_free(s->registry);
+	catalog_free(s->registry);
 	folder_remove(s->dir);
 	arena_release(&s->arena);
 }
@@ -42,7 +42,7 @@ void stage_skill(struct stage *s, const char *name)
 
 void stage_load(struct stage *s)
 {
-	skill_registry_free(TAKE(s->registry));
+	catalog_free(TAKE(s->registry));
 	s->registry = skill_registry_new(&s->sources);
 }
 
@@ -51,7 +51,7 @@ const char *stage_active(struct stage *s)
 	AUTO_BUF struct buf out = { 0 };
 
 	for (size_t i = 0; i < s->registry->active_count; i++) {
-		const struct skill_entry *e = s->registry->active[i];
+		const struct catalog_entry *e = s->registry->active[i];
 		buf_addf(&out, "%s%s=%s", out.n ? "," : "", e->name, e->skill->file + strlen(s->dir) + 1);
 	}
 	return arena_str(&s->arena, buf_str(&out)).p;

@@ -7,8 +7,8 @@
 struct stage {
 	char dir[FOLDER_MAX];
 	struct arena arena;
-	struct skill_sources sources; /* cwd: top/apps/web, config: config, managed: managed; top is a repository */
-	struct skill_registry *registry;
+	struct catalog_sources sources; /* cwd: top/apps/web, config: config, managed: managed; top is a repository */
+	struct catalog *registry;
 };
 
 void stage_init(struct stage *s);

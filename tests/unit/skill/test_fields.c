@@ -7,7 +7,7 @@
 static struct skill *parse(const char *fields)
 {
 	AUTO_BUF struct buf text = { 0 };
-	struct skill_origin origin = { .source = SKILL_PROJECT, .file = "/p/.claude/skills/x/SKILL.md", .name = "x" };
+	struct skill_origin origin = { .source = SOURCE_PROJECT, .file = "/p/.claude/skills/x/SKILL.md", .name = "x" };
 
 	buf_addf(&text, "---\n%s\n---\nThe body.\n", fields);
 	return skill_from_markdown(&origin, buf_str(&text));

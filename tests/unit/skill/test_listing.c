@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_listing.c - the list of skills that a model reads. */
 #include "stage.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 #include "tests.h"
 
 #define AUTO_STAGE CLEANUP(stage_release)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_paths.c - which files a skill is for, and skills of nested directories. */
 #include "stage.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 #include "tests.h"
 
 #define AUTO_STAGE CLEANUP(stage_release)
@@ -75,7 +75,7 @@ TEST(a_nested_directory_comes_with_a_refresh_and_its_skills_know_it)
 
 	CHECK(skill_registry_add_nested(s.registry, stage_path(&s, "top/apps/web/pages")));
 	CHECK(!skill_registry_add_nested(s.registry, stage_path(&s, "top/apps/web/pages")));
-	skill_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	CHECK_CSTR(stage_active(&s), "apps/web/pages:deploy=top/apps/web/pages/.claude/skills/deploy/SKILL.md,"
 				     "deploy=top/apps/web/.claude/skills/deploy/SKILL.md,"
@@ -96,14 +96,14 @@ TEST(the_names_that_others_have_do_not_change_when_a_directory_is_found)
 
 	(void)skill_registry_add_nested(s.registry, stage_path(&s, "top/apps/web/b"));
 	(void)skill_registry_add_nested(s.registry, stage_path(&s, "top/apps/web/a"));
-	skill_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 
 	CHECK_CSTR(stage_active(&s), "apps/web/a:deploy=top/apps/web/a/.claude/skills/deploy/SKILL.md,"
 				     "deploy=top/apps/web/b/.claude/skills/deploy/SKILL.md,"
 				     "print=config/skills/print/SKILL.md");
 }
 
-static bool is_print(void *data, const struct skill_entry *e)
+static bool is_print(void *data, const struct catalog_entry *e)
 {
 	(void)data;
 	return !strcmp(e->name, "print");

@@ -140,14 +140,17 @@ TEST(a_plugin_brings_skills_and_commands_and_nothing_from_outside)
 	stage_skill(&s, "secret/SKILL.md");
 	CHECK_INT(symlink(stage_path(&s, "secret"), stage_path(&s, "plug/skills/out")), 0);
 	const char *root = stage_path(&s, "plug");
-	struct skill_plugin plugins[] = {
-		{ .name = "p", .root = root, .path = stage_path(&s, "plug/skills") },
-		{ .name = "p", .root = root, .path = stage_path(&s, "plug/one") },
-		{ .name = "p", .root = root, .path = stage_path(&s, "plug/commands"), .is_command = true },
-		{ .name = "p", .root = root, .path = stage_path(&s, "secret") },
+	const struct catalog_plugin_path paths[] = {
+		{ .path = stage_path(&s, "plug/skills"), .is_dir = true },
+		{ .path = stage_path(&s, "plug/one"), .is_dir = true },
+		{ .path = stage_path(&s, "plug/commands"), .is_dir = true, .is_command = true },
+		{ .path = stage_path(&s, "secret"), .is_dir = true },
 	};
-	s.sources.plugins = plugins;
-	s.sources.plugin_count = COUNT_OF(plugins);
+	struct catalog_plugin plugin = {
+		.name = "p", .vars.root = root, .paths = paths, .path_count = COUNT_OF(paths)
+	};
+	s.sources.plugins = &plugin;
+	s.sources.plugin_count = 1;
 
 	stage_load(&s);
 
@@ -164,16 +167,16 @@ TEST(what_changes_on_disk_is_seen_by_the_next_look)
 	uint64_t generation = s.registry->generation;
 
 	stage_skill(&s, "top/.claude/skills/a/SKILL.md");
-	skill_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	CHECK_CSTR(stage_active(&s), "a=top/.claude/skills/a/SKILL.md");
 	CHECK(s.registry->generation != generation);
 
 	stage_put(&s, "top/.claude/skills/a/SKILL.md", "---\ndescription: new\n---\nx");
-	skill_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	CHECK_CSTR(s.registry->active[0]->skill->description, "new");
 
 	CHECK_INT(unlink(stage_path(&s, "top/.claude/skills/a/SKILL.md")), 0);
-	skill_registry_refresh(s.registry);
+	catalog_refresh(s.registry);
 	CHECK_CSTR(stage_active(&s), "");
 }
 

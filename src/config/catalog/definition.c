@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ * definition.c - the rules that hold for the fields of all definitions: the last of a doubled key wins, an unknown key is
+ * noted, and a restriction that cannot be read with certainty refuses the definition. Then lists of names. */
+#include "config/catalog/definition.h"
+#include "lib/base/buf.h"
+
+enum { MOST_NAMES = 1024, DEEPEST_LIST = 4 };
+
+const char *definition_source_name(enum definition_source source)
+{
+	static const char *const names[SOURCE_COUNT] = {
+		[SOURCE_BUILT_IN] = "built-in", [SOURCE_PLUGIN] = "plugin",
+		[SOURCE_USER] = "userSettings", [SOURCE_PROJECT] = "projectSettings",
+		[SOURCE_FLAG] = "flagSettings", [SOURCE_MANAGED] = "policySettings",
+	};
+
+	return names[source];
+}
+
+void *definition_new(size_t size, enum definition_source source, const char *file, const char *name)
+{
+	struct definition *d = xcalloc(1, size);
+
+	d->refs = 1;
+	d->source = source;
+	d->file = arena_strdup(&d->arena, file);
+	d->name = arena_strdup(&d->arena, name);
+	return d;
+}
+
+void definition_unref(struct definition *d)
+{
+	if (!d || --d->refs)
+		return;
+	if (d->release)
+		d->release(d);
+	arena_release(&d->arena);
+	free(d);
+}
+
+const char *definition_first_error(const struct definition *d, unsigned *ret_line)
+{
+	for (size_t i = 0; i < d->diagnostic_count; i++)
+		if (d->diagnostics[i].level == DIAGNOSTIC_ERROR) {
+			*ret_line = d->diagnostics[i].line;
+			return d->diagnostics[i].message;
+		}
+	return NULL;
+}
+
+/* ---- diagnostics ------------------------------------------------------------------------------------------------- */
+
+void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	diagnostics_addv(&r->diagnostics, level, r->line, fmt, args);
+	va_end(args);
+}
+
+void definition_refuse(struct definition_reader *r, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	diagnostics_addv(&r->diagnostics, DIAGNOSTIC_ERROR, r->line, fmt, args);
+	va_end(args);
+	r->d->refused = true;
+}
+
+void definition_ignore(struct definition_reader *r, const char *expected)
+{
+	definition_note(r, DIAGNOSTIC_WARNING, "%s: expected %s; the field is ignored", r->key, expected);
+}
+
+const char *definition_text(struct definition_reader *r, const struct json *value)
+{
+	return frontmatter_text(value, &r->d->arena, &r->scratch);
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+void definition_read_begin(struct definition_reader *r, struct definition *d, const struct definition_format *format)
+{
+	*r = (struct definition_reader){ .d = d, .format = format, .diagnostics = { .arena = &d->arena } };
+}
+
+void definition_read_end(struct definition_reader *r)
+{
+	r->d->diagnostics = r->diagnostics.list;
+	r->d->diagnostic_count = r->diagnostics.count;
+	arena_release(&r->scratch);
+}
+
+void definition_read_member(struct definition_reader *r, const struct definition_field *f, const struct json *value,
+			    size_t count)
+{
+	struct definition *d = r->d;
+
+	r->key = f->name;
+	if (!d->fields)
+		d->fields = arena_alloc(&d->arena, count * sizeof *d->fields);
+	d->fields[d->field_count].field = f->name;
+	d->fields[d->field_count++].line = r->line;
+	if (f->read)
+		f->read(r, value, (char *)d + f->offset);
+	else if (!r->format->terse)
+		definition_note(r, DIAGNOSTIC_NOTE, "%s: known, but without effect in this program", f->name);
+}
+
+/* The last of several wins. But where lines were guessed, one of two different restrictions may be an example in prose, and
+ * which one cannot be known. */
+static bool field_is_replaced(struct definition_reader *r, const struct frontmatter *fm, size_t at,
+			      const struct definition_field *const *known)
+{
+	const struct definition_field *f = known[at];
+
+	for (size_t i = at + 1; i < fm->field_count; i++) {
+		if (known[i] != f)
+			continue;
+		if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) &&
+		    !str_eq(fm->fields[at].json, fm->fields[i].json))
+			definition_refuse(r, "%s: stands there twice with different values, so the %s is refused",
+					  f->name, r->format->noun);
+		else
+			definition_note(r, DIAGNOSTIC_WARNING, "%s: stands there twice; the last one counts", f->name);
+		return true;
+	}
+	return false;
+}
+
+static void read_field(struct definition_reader *r, const struct definition_field *f,
+		       const struct frontmatter_field *field, size_t count)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *value = NULL;
+	struct err err;
+
+	if (!r->format->terse && !str_is(field->key, f->name))
+		definition_note(r, DIAGNOSTIC_NOTE, "%s was read as %s", field->key.p, f->name);
+	if (field->doubtful && (f->flags & FRONTMATTER_RESTRICTION))
+		definition_refuse(r, "%s: its value cannot be read, so the %s is refused", f->name, r->format->noun);
+	else if (json_parse(&reader, field->json.p, field->json.n, &value, &err) < 0)
+		definition_refuse(r, "%s: %s", f->name, err.text);
+	else
+		definition_read_member(r, f, value, count);
+}
+
+void definition_read_markdown(struct definition_reader *r, struct str text, struct frontmatter *ret)
+{
+	struct frontmatter *fm = ret;
+
+	frontmatter_read(fm, &r->scratch, text, r->format->fields, &r->diagnostics);
+	const struct definition_field **known = arena_alloc(&r->scratch, fm->field_count * sizeof *known);
+	for (size_t i = 0; i < fm->field_count; i++)
+		known[i] = definition_field_find(r->format->fields, fm->fields[i].key);
+	for (size_t i = 0; i < fm->field_count; i++) {
+		r->line = fm->fields[i].line;
+		if (!known[i])
+			definition_note(r, DIAGNOSTIC_NOTE, "%s: unknown key", fm->fields[i].key.p);
+		else if (!field_is_replaced(r, fm, i, known))
+			read_field(r, known[i], &fm->fields[i], fm->field_count);
+	}
+	for (size_t i = 0; i < fm->lost_count; i++) {
+		r->line = fm->lost[i].line;
+		definition_refuse(r,
+				  "%s: this line limits the %s but could not be read as a field, so the %s is refused",
+				  fm->lost[i].key.p, r->format->noun, r->format->noun);
+	}
+	r->line = 0;
+}
+
+/* ---- lists of names ---------------------------------------------------------------------------------------------- */
+
+struct list_reader {
+	struct definition_reader *r;
+	struct name_list *list;
+	enum names_rule rule;
+	const char *wrong; /* the last complaint */
+	size_t cap;
+	bool full;
+};
+
+static void list_complain(struct list_reader *l, const char *what)
+{
+	l->wrong = what;
+	if (l->rule == NAMES_REFUSE)
+		definition_refuse(l->r, "%s: %s, so the %s is refused", l->r->key, what, l->r->format->noun);
+	else if (l->rule == NAMES_WARN)
+		definition_note(l->r, DIAGNOSTIC_WARNING, "%s: %s; this part is ignored", l->r->key, what);
+}
+
+static void list_add_name(struct list_reader *l, struct str name)
+{
+	struct name_list *list = l->list;
+
+	for (name = str_trim(name); name.n && char_in(name.p[0], "\"'`");)
+		name = (struct str){ name.p + 1, name.n - 1 };
+	while (name.n && char_in(name.p[name.n - 1], "\"'`"))
+		name.n--;
+	name = str_trim(name);
+	if (!name.n || l->full)
+		return;
+	for (size_t i = 0; i < list->count; i++)
+		if (str_is(name, list->names[i]))
+			return;
+	if (list->count == MOST_NAMES) {
+		list_complain(l, "too many names");
+		l->full = true;
+		return;
+	}
+	if (list->count == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 8;
+		const char **names = arena_alloc(&l->r->d->arena, l->cap * sizeof *names);
+		if (list->count)
+			memcpy(names, list->names, list->count * sizeof *names);
+		list->names = names;
+	}
+	list->names[list->count++] = arena_dup(&l->r->d->arena, name.p, name.n);
+	list->all = list->all || str_is(name, "*");
+}
+
+/* Splits at commas and blanks, but not inside parentheses: `Bash(git add:*, git commit:*) Read` is two names. */
+static void list_add_split(struct list_reader *l, struct str s)
+{
+	size_t start = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < s.n && depth >= 0; i++) {
+		depth += (s.p[i] == '(') - (s.p[i] == ')');
+		if (depth || !char_in(s.p[i], ", \t\n\r"))
+			continue;
+		list_add_name(l, (struct str){ s.p + start, i - start });
+		start = i + 1;
+	}
+	if (depth)
+		list_complain(l, "a parenthesis is not closed or not opened");
+	else
+		list_add_name(l, (struct str){ s.p + start, s.n - start });
+}
+
+static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth);
+
+/* `[a, b]` inside a text is JSON, or the same without its quotes. */
+static void list_add_text(struct list_reader *l, struct str s, unsigned depth)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .depth = 8, .bytes = 1 << 20 } };
+	const struct json *root;
+
+	s = str_trim(s);
+	if (str_is_nocase(s, "all") || str_is_nocase(s, "all tools"))
+		list_add_name(l, STR("*"));
+	else if (!s.n || s.p[0] != '[')
+		list_add_split(l, s);
+	else if (s.p[s.n - 1] != ']')
+		list_complain(l, "the list is not closed");
+	else if (json_parse(&reader, s.p, s.n, &root, NULL) == 0)
+		list_add_value(l, root, depth + 1);
+	else
+		list_add_split(l, (struct str){ s.p + 1, s.n - 2 });
+}
+
+static void list_add_map(struct list_reader *l, const struct json *map)
+{
+	definition_note(l->r, DIAGNOSTIC_NOTE, "%s: a map was read as the list of its keys that are not false",
+			l->r->key);
+	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		bool is_no = json_is(m.value, JSON_FALSE) || json_str_is(m.value, "false") ||
+			     json_str_is(m.value, "no") || json_str_is(m.value, "off") || json_str_is(m.value, "deny");
+		if (json_is(m.value, JSON_ARRAY) || json_is(m.value, JSON_OBJECT))
+			list_complain(l, "a map with lists or maps inside is not a list of names");
+		else if (!is_no)
+			list_add_name(l, json_str(m.key, &l->r->scratch));
+	}
+}
+
+/* YAML takes `- Edit(a: b)` for a map, because of the blank behind the colon. Nothing is lost by joining it again. */
+static bool list_add_torn_entry(struct list_reader *l, const struct json *entry)
+{
+	struct json_member m = json_members(entry);
+	struct str key = json_str(m.key, &l->r->scratch), value = json_str(m.value, &l->r->scratch);
+	AUTO_BUF struct buf whole = { 0 };
+
+	if (entry->count != 1 || !json_is(m.value, JSON_STRING) || !str_has(key, STR("(")) ||
+	    !str_ends(value, STR(")")))
+		return false;
+	buf_addf(&whole, STR_FMT ": " STR_FMT, STR_ARG(key), STR_ARG(value));
+	list_add_split(l, buf_str(&whole));
+	return true;
+}
+
+static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth)
+{
+	if (depth > DEEPEST_LIST) {
+		list_complain(l, "lists are nested too deeply");
+	} else if (json_is(value, JSON_STRING)) {
+		list_add_text(l, json_str(value, &l->r->scratch), depth);
+	} else if (json_is(value, JSON_ARRAY)) {
+		for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
+			if (!json_is(v, JSON_OBJECT))
+				list_add_value(l, v, depth + 1);
+			else if (!list_add_torn_entry(l, v))
+				list_complain(l, "an entry is a map");
+		}
+	} else if (json_is(value, JSON_OBJECT)) {
+		list_add_map(l, value);
+	} else if (json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE)) {
+		list_add_name(l, json_raw(value));
+	}
+}
+
+const char *definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret,
+			     enum names_rule rule)
+{
+	struct list_reader l = { .r = r, .list = ret, .rule = rule };
+
+	*ret = (struct name_list){ .present = true };
+	list_add_value(&l, value, 0);
+	return l.wrong;
+}

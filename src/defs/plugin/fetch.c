@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ * fetch.c - gets repositories by git and packages by npm. */
+#include "defs/plugin/fetch.h"
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include "lib/base/buf.h"
+#include "lib/io/file.h"
+#include "lib/io/spawn.h"
+#include "defs/plugin/copy.h"
+#include "defs/plugin/unpack.h"
+
+struct program {
+	const char *const *argv; /* argv[0] is found on PATH */
+	const char *const *envp;
+	const char *cwd;  /* NULL: ours */
+	const char *what; /* for the error: "git clone ADDRESS" */
+};
+
+enum { CAP_MS = 10 * 60 * 1000, SAID_LIMIT = 16 << 10, SAID_SHOWN = 140 };
+
+struct fetching {
+	struct loop *loop;
+	struct child *child; /* NULL: it has ended */
+	struct timer cap;
+	bool timed_out;
+	int status;      /* as of waitpid */
+	struct buf said; /* what it printed */
+};
+
+static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct fetching *r = child_data(c);
+
+	(void)is_stderr;
+	if (r->said.n < SAID_LIMIT)
+		buf_add(&r->said, p, MIN(n, SAID_LIMIT - r->said.n));
+}
+
+static void fetch_on_end(struct child *c, int status)
+{
+	struct fetching *r = child_data(c);
+
+	r->status = status;
+	r->child = NULL;
+	timer_stop(r->loop, &r->cap);
+	loop_stop(r->loop);
+}
+
+static void fetch_on_cap(struct timer *timer)
+{
+	struct fetching *r = CONTAINER_OF(timer, struct fetching, cap);
+
+	r->timed_out = true;
+	if (r->child)
+		child_kill(r->child, SIGTERM);
+}
+
+/* Runs a program and waits for it: no terminal, at most ten minutes. It has a loop and a spawner of its own, so a loop of the
+ * caller never runs inside; what the program leaves running is ended. -ERR_IO with what it printed, if it ends with anything
+ * but 0; -ERR_TIMEOUT. */
+static int program_run(const struct program *p, struct err *err)
+{
+	static const struct child_handlers handlers = { fetch_on_output, fetch_on_end };
+	struct fetching r = { .loop = loop_new(0), .cap = { .fire = fetch_on_cap } };
+	struct child_options options = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .merge = true };
+	struct spawner *spawner = spawner_new(r.loop, err);
+	int status = spawner ? spawn_start(spawner, &options, &handlers, &r, &r.child, err) : -(int)err->kind;
+
+	if (status == 0) {
+		timer_start(r.loop, &r.cap, CAP_MS);
+		while (r.child)
+			loop_run(r.loop);
+		struct str said = str_trim(buf_str(&r.said));
+		if (r.timed_out)
+			status = err_set(err, ERR_TIMEOUT, "%.80s took more than ten minutes", p->what);
+		else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0)
+			status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(said.n, (size_t)SAID_SHOWN),
+					 said.p);
+	}
+	spawner_free(spawner);
+	loop_run(r.loop); /* lets closing handles close */
+	loop_free(r.loop);
+	buf_release(&r.said);
+	return status;
+}
+
+/* ---- git ----------------------------------------------------------------------------------------------------------- */
+
+#define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
+
+/* Variables that steer git elsewhere are left out; how to reach a server, and the user's own settings, stay. */
+static bool git_keeps_variable(const char *entry)
+{
+	static const char *const kept[] = { "GIT_SSH",
+					    "GIT_SSL_",
+					    "GIT_ASKPASS=",
+					    "GIT_CONFIG_GLOBAL=",
+					    "GIT_CONFIG_SYSTEM=",
+					    "GIT_CONFIG_NOSYSTEM=",
+					    "GIT_EXEC_PATH=" };
+
+	if (strncmp(entry, "GIT_", 4) != 0)
+		return strncmp(entry, "LC_ALL=", 7) != 0;
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		if (!strncmp(entry, kept[i], strlen(kept[i])))
+			return true;
+	return false;
+}
+
+static const char *const *git_environment(struct arena *a)
+{
+	size_t n = 0;
+	size_t count = 0;
+
+	while (environ[count])
+		count++;
+	const char **env = arena_alloc(a, (count + 4) * sizeof *env);
+	for (size_t i = 0; i < count; i++)
+		if (git_keeps_variable(environ[i]))
+			env[n++] = environ[i];
+	env[n++] = "LC_ALL=C";
+	env[n++] = "GIT_TERMINAL_PROMPT=0";
+	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would git_run a program */
+	env[n] = NULL;
+	return env;
+}
+
+static int git_run(const char *const *argv, const char *what, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	return program_run(&(struct program){ .argv = argv, .envp = git_environment(&a), .what = what }, err);
+}
+
+/* A commit that is pinned may be anywhere in the history, so all of it comes, and no branch is unpacked before. */
+int git_clone(const struct git_source *source, const char *dir, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *argv[20] = { GIT, "clone", "--quiet", "--no-recurse-submodules" };
+	size_t n = 10;
+
+	argv[n++] = source->sha ? "--no-checkout" : "--depth=1";
+	if (source->ref) {
+		argv[n++] = "--branch";
+		argv[n++] = source->ref;
+	}
+	argv[n++] = "--";
+	argv[n++] = source->url;
+	argv[n] = dir;
+	int status = git_run(argv, arena_printf(&a, "git clone %s", source->url), err);
+	if (status < 0 || !source->sha)
+		return status;
+	const char *const checkout[] = { GIT, "-C", dir, "checkout", "--quiet", "--detach", source->sha, NULL };
+	return git_run(checkout, arena_printf(&a, "git checkout %s", source->sha), err);
+}
+
+/* ---- npm ----------------------------------------------------------------------------------------------------------- */
+
+static bool has_only(struct str text, const char *more)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!plain && (!c || !strchr(more, c)))
+			return false;
+	}
+	return text.n > 0;
+}
+
+static bool npm_is_part(struct str part)
+{
+	return part.n <= 214 && has_only(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
+}
+
+static bool npm_is_package(struct str name)
+{
+	if (!str_starts(name, STR("@")))
+		return npm_is_part(name);
+	struct str scope = str_cut(&name, '/');
+	return npm_is_part((struct str){ scope.p + 1, scope.n - 1 }) && name.p && npm_is_part(name);
+}
+
+int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err)
+{
+	struct npm_source s = { .package = json_cstr(json_get(source, "package"), a),
+				.version = json_cstr(json_get(source, "version"), a),
+				.registry = json_cstr(json_get(source, "registry"), a) };
+
+	if (!s.package || !npm_is_package(str_from(s.package)))
+		return err_set(err, ERR_USAGE, "package: expected the name of an npm package");
+	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
+	struct str version = str_from(s.version);
+	if (json_get(source, "version") &&
+	    (!has_only(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
+		return err_set(err, ERR_USAGE, "version: expected a version, a range or a tag");
+	struct str address = str_from(s.registry);
+	bool is_registry = str_starts(address, STR("https://")) || str_starts(address, STR("http://127.0.0.1:")) ||
+			   str_starts(address, STR("http://localhost:")) || str_starts(address, STR("http://[::1]:"));
+	if (json_get(source, "registry") && !is_registry)
+		return err_set(err, ERR_USAGE, "registry: expected an address that begins with https://");
+	*ret_source = s;
+	return 0;
+}
+
+static int npm_pack(const struct npm_source *s, const char *into, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *spec = arena_printf(&a, "%s%s%s", s->package, s->version ? "@" : "", s->version ? s->version : "");
+	const char *argv[12] = { "npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", into };
+	size_t n = 6;
+
+	if (s->registry) {
+		argv[n++] = "--registry";
+		argv[n++] = s->registry;
+	}
+	argv[n++] = "--";
+	argv[n] = spec;
+	/* In a directory of its own: no project's configuration counts. */
+	return program_run(
+		&(struct program){ .argv = argv, .cwd = into, .what = arena_printf(&a, "npm pack %s", spec) }, err);
+}
+
+static const char *npm_find_archive(struct arena *a, const char *dir)
+{
+	DIR *list = opendir(dir);
+	const char *found = NULL;
+
+	for (const struct dirent *e; list && (e = readdir(list));)
+		if (str_ends(str_from(e->d_name), STR(".tgz")))
+			found = path_join(a, dir, e->d_name);
+	if (list)
+		closedir(list);
+	return found;
+}
+
+int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	const char *archive = NULL;
+	const char *temp;
+	int status = directory_begin(&a, dir, &temp, err);
+
+	if (status < 0)
+		return status;
+	status = npm_pack(s, temp, err);
+	if (status == 0)
+		archive = npm_find_archive(&a, temp);
+	if (status == 0)
+		status = archive ? file_read(archive, UNPACK_FILE_LIMIT, &bytes, err)
+				 : err_set(err, ERR_IO, "npm pack left no archive");
+	if (status == 0)
+		status = unpack_tarball(buf_str(&bytes), dir, err);
+	(void)directory_remove(temp, NULL);
+	return status < 0 ? err_wrap(err, "the package %.80s", s->package) : 0;
+}
