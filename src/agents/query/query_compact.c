@@ -84,7 +84,7 @@ void compact_end(struct query *q)
 
 /* ---- what is told -------------------------------------------------------------------------------------------- */
 
-static void tell(struct query *q, enum event_kind kind, const char *result, const char *uuid)
+static void emit_compact_event(struct query *q, enum event_kind kind, const char *result, const char *uuid)
 {
 	const struct compaction *c = q->compaction;
 
@@ -108,7 +108,7 @@ static enum step go_without(struct query *q, enum query_end end)
 	struct failure refusal = c->refusal;
 	bool rescued = c->is_last_resort, manual = c->trigger == COMPACT_MANUAL;
 
-	tell(q, EVENT_COMPACTING, "failed", NULL);
+	emit_compact_event(q, EVENT_COMPACTING, "failed", NULL);
 	q->compacted = true;
 	q->compact_failures++;
 	if (manual)
@@ -232,8 +232,8 @@ static enum step take_summary(struct query *q)
 	/* A conversation that is full again at once would be summed up again and again: that helps nobody. */
 	q->compacted = true;
 	q->compact_failures = context_is_full(q) ? MOST_FAILURES : 0;
-	tell(q, EVENT_COMPACTING, "success", NULL);
-	tell(q, EVENT_COMPACTED, "success", uuid);
+	emit_compact_event(q, EVENT_COMPACTING, "success", NULL);
+	emit_compact_event(q, EVENT_COMPACTED, "success", uuid);
 	c->phase = COMPACT_SHOWN;
 	if (!q->config.compact_owner.after || !q->config.compact_owner.after(q, q->config.data))
 		c->phase = COMPACT_OVER;
@@ -294,20 +294,20 @@ enum step compact_stream(struct query *q)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------- */
 
-static enum step begin(struct query *q)
+static enum step compact_begin(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
 	c->tokens_before = context_tokens(q);
 	c->started_ms = loop_now_ms(q->config.loop);
-	tell(q, EVENT_COMPACTING, NULL, NULL);
+	emit_compact_event(q, EVENT_COMPACTING, NULL, NULL);
 	c->phase = COMPACT_HELD;
 	if (!q->config.compact_owner.before || !q->config.compact_owner.before(q, q->config.data))
 		c->phase = COMPACT_ASKS;
 	return STEP_AGAIN;
 }
 
-static enum step ask(struct query *q)
+static enum step compact_ask(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
@@ -322,11 +322,11 @@ enum step step_compact(struct query *q)
 {
 	switch (q->compaction->phase) {
 	case COMPACT_BEGINS:
-		return begin(q);
+		return compact_begin(q);
 	case COMPACT_REFUSED:
 		return go_without(q, QUERY_BLOCKED);
 	case COMPACT_ASKS:
-		return ask(q);
+		return compact_ask(q);
 	case COMPACT_OVER:
 		return go_on(q);
 	case COMPACT_HELD:

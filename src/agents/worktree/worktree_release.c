@@ -23,7 +23,7 @@ static const struct worktree_step step_settle_head;
 static const struct worktree_step step_detach;
 static const struct worktree_step step_clean;
 
-static void keep(struct worktree_job *job, const char *why)
+static void keep_worktree(struct worktree_job *job, const char *why)
 {
 	job->why = why;
 	job_go(job, TAKE(job->way_out));
@@ -48,12 +48,12 @@ static const char *unfinished(const struct worktree_job *job)
 static void inspect_begin(struct worktree_job *job)
 {
 	if (worktree_verify(job->w, &job->err) < 0) {
-		keep(job, job->err.text);
+		keep_worktree(job, job->err.text);
 		return;
 	}
 	const char *sign = unfinished(job);
 	if (sign) {
-		keep(job, arena_printf(&job->memory, "something is unfinished in it (%s)", sign));
+		keep_worktree(job, arena_printf(&job->memory, "something is unfinished in it (%s)", sign));
 		return;
 	}
 	job_git_confined(job,
@@ -129,7 +129,7 @@ static void inspect_end(struct worktree_job *job)
 	job->detached = str_is(f.branch, "(detached)");
 	const char *why = work_found(job, &f);
 	if (why)
-		keep(job, why);
+		keep_worktree(job, why);
 	else
 		job_go(job, &step_flags);
 }
@@ -169,7 +169,7 @@ static void flags_end(struct worktree_job *job)
 	if (!git_ok(&job->git)) {
 		job_git_failed(job, "git ls-files failed");
 	} else if (hides_files(job)) {
-		keep(job, "files in it are hidden from git status");
+		keep_worktree(job, "files in it are hidden from git status");
 	} else if (worktree_record_as(job->w, RECORD_SPARE, &job->pool->self, &job->err) < 0) {
 		job_fail(job);
 	} else {

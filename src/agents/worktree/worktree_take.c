@@ -396,8 +396,8 @@ static char **copy_list(struct arena *a, const char *const *list)
 	return copy;
 }
 
-static struct worktree_job *start(struct worktree_pool *pool, const struct worktree_spec *spec, worktree_taken_fn *done,
-				  void *data)
+static struct worktree_job *take_job_start(struct worktree_pool *pool, const struct worktree_spec *spec,
+					   worktree_taken_fn *done, void *data)
 {
 	struct worktree_job *job = job_new(pool, &step_probe, data);
 	struct arena *a = &job->memory;
@@ -417,13 +417,13 @@ static struct worktree_job *start(struct worktree_pool *pool, const struct workt
 struct worktree_job *worktree_take(struct worktree_pool *pool, const struct worktree_spec *spec,
 				   worktree_taken_fn *done, void *data)
 {
-	return start(pool, spec, done, data);
+	return take_job_start(pool, spec, done, data);
 }
 
 struct worktree_job *worktree_adopt(struct worktree_pool *pool, const struct worktree_spec *spec, const char *base,
 				    worktree_taken_fn *done, void *data)
 {
-	struct worktree_job *job = start(pool, spec, done, data);
+	struct worktree_job *job = take_job_start(pool, spec, done, data);
 
 	job->adopt = true;
 	job->base_given = base != NULL;

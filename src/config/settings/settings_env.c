@@ -147,7 +147,7 @@ static bool is_held(const struct env_var *var, enum env_trust trust)
 	return trust == ENV_OWN || (trust == ENV_SAFE && env_is_dangerous(str_from(var->name)));
 }
 
-static const struct env_var *find(const struct settings *s, enum env_trust trust, const char *name)
+static const struct env_var *find_env_var(const struct settings *s, enum env_trust trust, const char *name)
 {
 	for (size_t i = s->var_count; i-- > 0;)
 		if (!strcmp(s->vars[i].name, name) && !is_held(&s->vars[i], trust))
@@ -157,7 +157,7 @@ static const struct env_var *find(const struct settings *s, enum env_trust trust
 
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)
 {
-	const struct env_var *var = find(s, trust, name);
+	const struct env_var *var = find_env_var(s, trust, name);
 
 	return var ? var->value : getenv(name);
 }

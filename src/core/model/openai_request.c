@@ -24,7 +24,7 @@ struct chat_writer {
 	size_t image_count;
 };
 
-static void add(struct chat_writer *w, const char *constant)
+static void add_constant(struct chat_writer *w, const char *constant)
 {
 	translation_add(w->out, str_from(constant));
 }
@@ -42,7 +42,7 @@ static void close_message(struct chat_writer *w)
 		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
 	};
 
-	add(w, closings[w->state]);
+	add_constant(w, closings[w->state]);
 	if (w->state != CHAT_FIRST)
 		w->state = CHAT_CLOSED;
 }
@@ -51,8 +51,8 @@ static void open_message(struct chat_writer *w, const char *beginning, enum chat
 {
 	close_message(w);
 	if (w->state != CHAT_FIRST)
-		add(w, ",");
-	add(w, beginning);
+		add_constant(w, ",");
+	add_constant(w, beginning);
 	w->state = state;
 }
 
@@ -61,7 +61,7 @@ static void open_message(struct chat_writer *w, const char *beginning, enum chat
 static void begin_part(struct chat_writer *w)
 {
 	if (w->state == CHAT_PARTS)
-		add(w, ",");
+		add_constant(w, ",");
 	else
 		open_message(w, "{\"role\":\"user\",\"content\":[", CHAT_PARTS);
 }
@@ -72,13 +72,13 @@ static void add_user_text(struct chat_writer *w, struct str text, bool parts)
 
 	if (w->state == CHAT_PARTS || (parts && !goes_on)) {
 		begin_part(w);
-		add(w, "{\"type\":\"text\",\"text\":\"");
+		add_constant(w, "{\"type\":\"text\",\"text\":\"");
 		translation_add(w->out, text);
-		add(w, "\"}");
+		add_constant(w, "\"}");
 		return;
 	}
 	if (goes_on)
-		add(w, "\\n\\n");
+		add_constant(w, "\\n\\n");
 	else
 		open_message(w, "{\"role\":\"user\",\"content\":\"", CHAT_USER);
 	translation_add(w->out, text);
@@ -152,12 +152,12 @@ static void add_result_blocks(struct chat_writer *w, const struct json *content)
 {
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
 		if (b != json_first(content))
-			add(w, "\\n");
+			add_constant(w, "\\n");
 		if (json_str_is(json_get(b, "type"), "text")) {
 			translation_add(w->out, raw(json_get(b, "text")));
 		} else if (is_image(b)) {
 			keep_image(w, b);
-			add(w, "[The image is in the next message of the user.]");
+			add_constant(w, "[The image is in the next message of the user.]");
 		} else {
 			translation_add(w->out, described(w, b));
 		}
@@ -173,14 +173,14 @@ static void add_result(struct chat_writer *w, const struct block *b)
 	content = json_get(block, "content");
 	open_message(w, "{\"role\":\"tool\",\"tool_call_id\":\"", CHAT_CLOSED);
 	translation_add(w->out, raw(json_get(block, "tool_use_id")));
-	add(w, "\",\"content\":\"");
+	add_constant(w, "\",\"content\":\"");
 	if (json_bool(json_get(block, "is_error")))
-		add(w, "Error: ");
+		add_constant(w, "Error: ");
 	if (json_is(content, JSON_ARRAY))
 		add_result_blocks(w, content);
 	else
 		translation_add(w->out, raw(content));
-	add(w, "\"}");
+	add_constant(w, "\"}");
 }
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ static void add_answer_text(struct chat_writer *w, const struct block *b)
 	if (w->state == CHAT_CALLS || json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
 	if (w->state == CHAT_TEXT)
-		add(w, "\\n\\n");
+		add_constant(w, "\\n\\n");
 	else
 		open_message(w, "{\"role\":\"assistant\",\"content\":\"", CHAT_TEXT);
 	translation_add(w->out, raw(json_get(block, "text")));
@@ -207,20 +207,20 @@ static void add_call(struct chat_writer *w, const struct block *b)
 		return;
 	json_add_quoted(&arguments, json_raw(json_get(block, "input")));
 	if (w->state == CHAT_CALLS) {
-		add(w, ",");
+		add_constant(w, ",");
 	} else if (w->state == CHAT_TEXT) {
-		add(w, "\",\"tool_calls\":[");
+		add_constant(w, "\",\"tool_calls\":[");
 		w->state = CHAT_CALLS;
 	} else {
 		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
 	}
-	add(w, "{\"id\":\"");
+	add_constant(w, "{\"id\":\"");
 	translation_add(w->out, raw(json_get(block, "id")));
-	add(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
+	add_constant(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
 	translation_add(w->out, raw(json_get(block, "name")));
-	add(w, "\",\"arguments\":");
+	add_constant(w, "\",\"arguments\":");
 	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
-	add(w, "}}");
+	add_constant(w, "}}");
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
@@ -278,7 +278,7 @@ static void add_blocks(struct chat_writer *w, const struct transcript *t, uint32
 	}
 }
 
-static void finish(struct chat_writer *w)
+static void chat_writer_finish(struct chat_writer *w)
 {
 	w->out->state = (int)w->state;
 	json_reader_release(&w->reader);
@@ -293,7 +293,7 @@ enum chat_state chat_shelves(const struct head *h, const struct transcript *t)
 		if (!s->translation) {
 			struct chat_writer w = { .out = translation_new(), .state = state };
 			add_blocks(&w, t, s->before, s->before + s->count);
-			finish(&w);
+			chat_writer_finish(&w);
 			s->translation = w.out;
 		}
 		state = (enum chat_state)s->translation->state;
@@ -311,7 +311,7 @@ struct translation *chat_tail(const struct transcript *t, uint32_t count, struct
 		add_user(&w, &b, false);
 	}
 	close_message(&w);
-	finish(&w);
+	chat_writer_finish(&w);
 	return w.out;
 }
 

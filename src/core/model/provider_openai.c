@@ -8,7 +8,7 @@
 
 static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
 static void close_endpoint(struct endpoint *e);
-static int start(struct endpoint *e, struct model_call *call, struct err *err);
+static int openai_start(struct endpoint *e, struct model_call *call, struct err *err);
 static void cancel(struct model_call *call);
 static void pause_call(struct model_call *call, bool on);
 
@@ -19,7 +19,7 @@ const struct provider provider_openai = {
 	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
 	.open = open_endpoint,
 	.close = close_endpoint,
-	.start = start,
+	.start = openai_start,
 	.cancel = cancel,
 	.pause = pause_call,
 };
@@ -231,7 +231,7 @@ static int post(struct exchange *x, struct err *err)
 	return http_place_post(&x->server->place, x->call, &body, x, NULL, &handlers, &x->transfer, err);
 }
 
-static int start(struct endpoint *e, struct model_call *call, struct err *err)
+static int openai_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
 	struct exchange *x = xcalloc(1, sizeof *x);
 

@@ -113,7 +113,7 @@ static void put_version(struct json_out *w, const char *key, const struct file_v
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
-static int keep(struct checkpoint *c, const struct file_version *v, const struct buf *bytes, struct err *err)
+static int store_version(struct checkpoint *c, const struct file_version *v, const struct buf *bytes, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *path = checkpoint_content_path(&a, c->dir, v);
@@ -134,7 +134,7 @@ int checkpoint_change(struct checkpoint *c, const char *path, const struct file_
 		return -(int)err->kind;
 	if (file_version_same(&before, after))
 		return 0;
-	if (keep(c, &before, &bytes, err) < 0)
+	if (store_version(c, &before, &bytes, err) < 0)
 		return err_wrap(err, "the file cannot be kept before the change");
 	struct json_out w = begin_line(c, "change");
 	json_kcstr(&w, "path", path);

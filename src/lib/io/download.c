@@ -18,7 +18,7 @@ struct transfer {
 	char why[200];
 };
 
-static int check(struct arena *a, const char *address, struct err *err)
+static int check_address(struct arena *a, const char *address, struct err *err)
 {
 	struct url u;
 
@@ -99,7 +99,7 @@ static bool is_redirected(const struct transfer *t)
 static int follow(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	int status = check(&a, url, err);
+	int status = check_address(&a, url, err);
 
 	for (unsigned i = 0; status == 0; i++) {
 		status = get(h, url, limit_bytes, t, err);
@@ -107,7 +107,7 @@ static int follow(struct http *h, const char *url, size_t limit_bytes, struct tr
 			break;
 		const char *next = url_resolve(&a, url, t->location.p);
 		url = next ? next : arena_strdup(&a, t->location.p);
-		status = check(&a, url, err);
+		status = check_address(&a, url, err);
 	}
 	return status < 0 ? status : result(t, err);
 }

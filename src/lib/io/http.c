@@ -123,7 +123,7 @@ void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, .
 	loop_kick(r->http->loop, &r->kick);
 }
 
-static void start(struct http_req *r)
+static void request_start(struct http_req *r)
 {
 	struct err err = { 0 };
 
@@ -166,7 +166,7 @@ static void step(struct kick *kick)
 	if (r->failure)
 		end(r, r->failure, r->failure_text);
 	else if (r->state != REQ_RUN)
-		start(r);
+		request_start(r);
 	else
 		go_on(r);
 }

@@ -116,7 +116,7 @@ static int take_line(struct feed *f, struct str line)
 	return 0;
 }
 
-static const char *find(const char *found, char c, const struct feed *f)
+static const char *find_line_end(const char *found, char c, const struct feed *f)
 {
 	if (found && found >= f->at)
 		return found;
@@ -133,8 +133,8 @@ static bool next_line(struct feed *f, struct str *ret_line)
 		f->at += *f->at == '\n';
 		s->skip_lf = false;
 	}
-	f->lf = find(f->lf, '\n', f);
-	f->cr = find(f->cr, '\r', f);
+	f->lf = find_line_end(f->lf, '\n', f);
+	f->cr = find_line_end(f->cr, '\r', f);
 	const char *stop = MIN(f->lf, f->cr);
 	if (stop == f->end)
 		return false;

@@ -21,7 +21,7 @@ struct sse_transport {
 	struct timer patience;
 };
 
-static void fail(struct sse_transport *s, enum err_kind kind, const char *text)
+static void sse_fail(struct sse_transport *s, enum err_kind kind, const char *text)
 {
 	struct err err;
 
@@ -31,8 +31,8 @@ static void fail(struct sse_transport *s, enum err_kind kind, const char *text)
 
 static void on_patience_over(struct timer *timer)
 {
-	fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
-	     "the server's event stream did not say where messages go");
+	sse_fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
+		 "the server's event stream did not say where messages go");
 }
 
 /* ---- messages ---- */
@@ -97,7 +97,7 @@ static void take_endpoint(struct sse_transport *s, struct str place)
 		return;
 	if (!url || oauth_url_parse(&arena, s->remote.url, &from, NULL) < 0 ||
 	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0) {
-		fail(s, ERR_PROTOCOL, "the server's event stream wants messages sent to another place");
+		sse_fail(s, ERR_PROTOCOL, "the server's event stream wants messages sent to another place");
 		return;
 	}
 	s->endpoint = xstrdup(url);

@@ -361,7 +361,7 @@ void wire_set_model(const struct wire_request *r)
 /* It has to lie inside one that the session was given, so that a
  * client cannot widen what agents may reach. */
 
-static int check(const struct wire_request *r, const char *dir, struct err *err)
+static int check_directory(const struct wire_request *r, const char *dir, struct err *err)
 {
 	const char *const *dirs = r->wire->session->tree.main.env.dirs;
 	bool inside = false;
@@ -388,7 +388,7 @@ void wire_register_root(const struct wire_request *r)
 		wire_reply_error(r->wire, r->id, NULL, "'" STR_FMT "' is not a directory", STR_ARG(wish));
 		return;
 	}
-	if (check(r, real, &err) < 0) {
+	if (check_directory(r, real, &err) < 0) {
 		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
 		return;
 	}

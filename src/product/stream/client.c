@@ -216,7 +216,7 @@ static void tell_end(struct cadre_wire *w, struct hook_call *call, struct str re
 	hook_call_finish(call, false, STR("{}"));
 }
 
-static void start(struct hook_runner *runner, struct hook_call *call)
+static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
 	struct cadre_wire *w = wire_of(r->services, call->session_id);
@@ -258,6 +258,6 @@ struct hook_runner *wire_hook_runner_new(struct services *sv)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
-	*r = (struct runner){ .hooks = { start, cancel }, .services = sv };
+	*r = (struct runner){ .hooks = { client_hook_start, cancel }, .services = sv };
 	return &r->hooks;
 }

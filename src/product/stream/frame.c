@@ -422,7 +422,7 @@ static bool frame_is_held_back(const struct cadre_event *e)
 	return ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE;
 }
 
-static void begin(struct json_out *w, const char *subtype, const struct event *event)
+static void task_frame_begin(struct json_out *w, const char *subtype, const struct event *event)
 {
 	json_kcstr(w, "type", "system");
 	json_kcstr(w, "subtype", subtype);
@@ -454,7 +454,7 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = e->event->task;
 
-	begin(w, "task_started", e->event);
+	task_frame_begin(w, "task_started", e->event);
 	json_kcstr(w, "description", a->description);
 	json_kcstr(w, "subagent_type", a->type);
 	put_optional(w, "name", a->name);
@@ -469,7 +469,7 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 
 static void frame_task_progress(struct json_out *w, const struct cadre_event *e)
 {
-	begin(w, "task_progress", e->event);
+	task_frame_begin(w, "task_progress", e->event);
 	json_kcstr(w, "description", e->event->agent->description);
 	put_usage(w, e->event->task);
 	put_optional(w, "last_tool_name", e->event->task->last_tool);
@@ -487,7 +487,7 @@ static const char *status_of(const struct event_task *t)
 
 static void frame_task_updated(struct json_out *w, const struct cadre_event *e)
 {
-	begin(w, "task_updated", e->event);
+	task_frame_begin(w, "task_updated", e->event);
 	json_key(w, "patch");
 	json_open(w, '{');
 	json_kcstr(w, "status", status_of(e->event->task));
@@ -500,7 +500,7 @@ static void frame_task_notification(struct json_out *w, const struct cadre_event
 {
 	const struct event_task *t = e->event->task;
 
-	begin(w, "task_notification", e->event);
+	task_frame_begin(w, "task_notification", e->event);
 	json_kcstr(w, "status", status_of(t));
 	json_kcstr(w, "output_file", t->output_file ? t->output_file : "");
 	json_kstr(w, "summary", e->event->text);

@@ -290,7 +290,7 @@ void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_ov
 	}
 }
 
-static void finish(struct wire_ask *ask, const struct json *payload, struct str why)
+static void finish_ask(struct wire_ask *ask, const struct json *payload, struct str why)
 {
 	unlink_ask(ask);
 	ask->done(ask->data, payload, why);
@@ -309,15 +309,15 @@ void wire_take_answer(struct cadre_wire *w, const struct json *message)
 	if (!ask)
 		return; /* answered already, taken back, or never asked */
 	if (json_str_is(json_get(response, "subtype"), "success")) {
-		finish(ask, json_get(response, "response"), STR(""));
+		finish_ask(ask, json_get(response, "response"), STR(""));
 		return;
 	}
 	struct str why = json_str(json_get(response, "error"), &a);
-	finish(ask, NULL, why.n ? why : STR("the client answered with an error"));
+	finish_ask(ask, NULL, why.n ? why : STR("the client answered with an error"));
 }
 
 void wire_asks_end(struct cadre_wire *w, const char *why)
 {
 	while (w->asks)
-		finish(w->asks, NULL, str_from(why));
+		finish_ask(w->asks, NULL, str_from(why));
 }

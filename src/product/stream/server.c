@@ -148,7 +148,7 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 
 /* ---- its life ---------------------------------------------------------------------------------------------------- */
 
-static int start(struct mcp_transport *base, struct err *err)
+static int sdk_server_start(struct mcp_transport *base, struct err *err)
 {
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 
@@ -189,7 +189,7 @@ static void free_transport(struct mcp_transport *base)
 }
 
 static const struct mcp_transport_class transport_class = {
-	.start = start, .send = transport_send, .close = close_transport, .free = free_transport
+	.start = sdk_server_start, .send = transport_send, .close = close_transport, .free = free_transport
 };
 
 static struct wire_server *find_server(struct cadre_wire *w, const char *name)

@@ -76,7 +76,7 @@ void wire_mcp_status(const struct wire_request *r)
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
 
-static struct mcp_lease *find(const struct wire_request *r)
+static struct mcp_lease *find_lease(const struct wire_request *r)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
 	struct mcp_selection *set = servers_of(r->wire);
@@ -89,7 +89,7 @@ static struct mcp_lease *find(const struct wire_request *r)
 
 void wire_mcp_toggle(const struct wire_request *r)
 {
-	struct mcp_lease *link = find(r);
+	struct mcp_lease *link = find_lease(r);
 
 	if (!link)
 		return;
@@ -192,7 +192,7 @@ static struct wire_settling *await(const struct wire_request *r)
 
 void wire_mcp_reconnect(const struct wire_request *r)
 {
-	struct mcp_lease *link = find(r);
+	struct mcp_lease *link = find_lease(r);
 
 	if (!link)
 		return;

@@ -242,7 +242,7 @@ bool wire_is_idle(const struct cadre_wire *w)
 	return !w->session || (!w->working && !w->queue && !w->session->counted);
 }
 
-static void finish(struct cadre_wire *w)
+static void wire_finish(struct cadre_wire *w)
 {
 	if (w->session) {
 		w->closing = true;
@@ -265,7 +265,7 @@ static void on_kick(struct kick *kick)
 		return;
 	wire_tell_state(w, "idle");
 	if (w->input_over)
-		finish(w);
+		wire_finish(w);
 }
 
 void cadre_wire_end_input(struct cadre_wire *w)
@@ -356,7 +356,7 @@ void cadre_wire_free(struct cadre_wire *w)
 	while (w->queue)
 		wire_drop_message(w, w->queue);
 	detach(w);
-	finish(w);
+	wire_finish(w);
 	kick_cancel(&w->kick);
 	wire_asks_end(w, "the wire is closed");
 	wire_laters_end(w);
