@@ -12,7 +12,7 @@ enum { RESULT_BYTES = 1000, TEXT_BYTES = 20000 }; /* of a block that is cut */
 
 static const char request_text[] =
 	"This conversation is about to be replaced by a summary, because it has grown too long to be sent as a whole. Write "
-	"that summary now. Call no tools; answer with text only. Whoever goes on has nothing but your text, so it must hold "
+	"that summary now. Call no tools; answer with text only. The conversation continues from your text alone, so it must hold "
 	"all that is needed to finish the work:\n"
 	"1. What the user asked for, in the user's own words where they matter, with every later change and correction.\n"
 	"2. What was done and decided, and why; what was tried and did not work.\n"

@@ -127,7 +127,7 @@ static enum step go_on(struct query *q)
 
 	if (manual) {
 		buf_clear(&q->text);
-		buf_addf(&q->text, "The conversation was summed up: %lld tokens before, about %lld now.",
+		buf_addf(&q->text, "The conversation was compacted: %lld tokens before, about %lld now.",
 			 (long long)q->compaction->tokens_before, (long long)context_tokens(q));
 	}
 	compact_end(q);
@@ -170,8 +170,7 @@ static struct segment *summary_block(const struct compaction *c)
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text,
-		 "This conversation goes on from an earlier part, of which only this summary is left:\n\n" STR_FMT,
+	buf_addf(&text, "This conversation continues an earlier one, which was replaced by this summary:\n\n" STR_FMT,
 		 STR_ARG(str_trim(buf_str(&c->summary))));
 	return segment_text(buf_str(&text));
 }
@@ -185,8 +184,8 @@ static void make_conversation(struct query *q, struct transcript *out)
 		q->config.compact_owner.keep(q, out, q->config.data);
 	if (!keep_unanswered(&q->transcript, out) && c->trigger == COMPACT_AUTO)
 		transcript_add(out, ROLE_USER,
-			       segment_text(STR("Go on with the work exactly where the summary says it stands. Do not "
-						"speak of the summary, and do not ask whether to go on.")));
+			       segment_text(STR("Continue the work exactly where the summary ends. Do not mention "
+						"the summary, and do not ask whether to continue.")));
 }
 
 /* On disk first; only then the old conversation is given up. */

@@ -117,7 +117,7 @@ static enum step ask_another(struct query *q)
 	const struct failure *f = &q->model.failure;
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "%s (%s is asked instead)", f->text, q->next_model);
+	buf_addf(&text, "%s (falling back to %s)", f->text, q->next_model);
 	query_emit(q, &(struct event){ .kind = EVENT_RETRY,
 				       .text = buf_str(&text),
 				       .attempt = q->attempt,

@@ -26,7 +26,7 @@ static int find_place(const char *root, const char *path, struct file_at *ret_at
 	for (struct str rest = str_from(path); rest.p;) {
 		struct str name = str_cut(&rest, '/');
 		if (!name.n || str_is(name, ".") || str_is(name, "..") || str_is(name, ".git"))
-			return err_set(err, ERR_USAGE, "%s is no path of a worktree", path);
+			return err_set(err, ERR_USAGE, "not a path inside the worktree: %s", path);
 	}
 	return file_at_find(root, path, 0777, ret_at, err);
 }

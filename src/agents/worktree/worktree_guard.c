@@ -77,7 +77,7 @@ static int detach_head(const struct worktree *w, struct err *err)
 	if (record_commit_valid(at))
 		return 0; /* it was confined before */
 	if (!str_eq(at, buf_str(&branch)) || !branch_commit(w, &commit))
-		return err_set(err, ERR_LIMIT, "HEAD of %s cannot be detached: it is " STR_FMT, w->path, STR_ARG(at));
+		return err_set(err, ERR_LIMIT, "cannot detach HEAD of %s: it is " STR_FMT, w->path, STR_ARG(at));
 	return file_below_replace(w->admin, "HEAD", buf_str(&commit), err);
 }
 

@@ -138,7 +138,7 @@ int record_read(const char *admin, struct worktree_record *ret_record, struct er
 	if (rc < 0)
 		return rc;
 	if (!record_parse(buf_str(&text), ret_record))
-		return err_set(err, ERR_BUSY, "%s is locked by somebody else: " STR_FMT, admin,
+		return err_set(err, ERR_BUSY, "%s is locked by another program: " STR_FMT, admin,
 			       STR_ARG(str_trim(buf_str(&text))));
 	return 0;
 }

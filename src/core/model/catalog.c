@@ -130,7 +130,7 @@ int model_default_at(const struct provider *p, const char *configured, const cha
 	if (!name && p->has_aliases)
 		name = "default";
 	if (!name)
-		return err_set(err, ERR_USAGE, "which model? The provider %s has no default: give --model, or set %s",
+		return err_set(err, ERR_USAGE, "no model given: the provider %s has no default; use --model or set %s",
 			       p->name, p->env.model);
 	*ret_name = name;
 	return 0;

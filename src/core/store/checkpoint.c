@@ -135,7 +135,7 @@ int checkpoint_change(struct checkpoint *c, const char *path, const struct file_
 	if (file_version_same(&before, after))
 		return 0;
 	if (store_version(c, &before, &bytes, err) < 0)
-		return err_wrap(err, "the file cannot be kept before the change");
+		return err_wrap(err, "cannot store the file before the change");
 	struct json_out w = begin_line(c, "change");
 	json_kcstr(&w, "path", path);
 	put_version(&w, "before", &before);

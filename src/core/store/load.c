@@ -90,7 +90,7 @@ static const struct json *agent_of(const struct json *root)
 	return json_str_is(json_get(root, "type"), "agent-setting") ? json_get(root, "agentSetting") : NULL;
 }
 
-/* False: it is no object. */
+/* False: not an object. */
 static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_place place,
 		       struct session_load *out, char **agent)
 {

@@ -32,7 +32,8 @@ static int read_then(struct rewind_file *f, const char *dir, struct err *err)
 	if (file_version_read(dir, f->then.sha256, &kept, &f->then_bytes, err) < 0)
 		return -(int)err->kind;
 	if (!file_version_same(&kept, &f->then))
-		return err_set(err, ERR_IO, "what was kept of %s is %s", f->path, kept.exists ? "damaged" : "gone");
+		return err_set(err, ERR_IO, "the stored content of %s is %s", f->path,
+			       kept.exists ? "damaged" : "gone");
 	return 0;
 }
 

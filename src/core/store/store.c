@@ -247,7 +247,7 @@ int journal_sync(struct journal *j, struct kick *kick, struct err *err)
 {
 	if (j->sync_error) {
 		errno = j->sync_error;
-		return err_set(err, ERR_IO, "cannot force the transcript %s to the disk: %m", j->path);
+		return err_set(err, ERR_IO, "cannot sync the transcript %s to the disk: %m", j->path);
 	}
 	if (j->synced == j->written || !j->store->loop)
 		return 1;

@@ -132,6 +132,6 @@ const char *address_kind_name(enum address_kind kind)
 	case ADDRESS_LINK:
 		return "an address of the local link or of a metadata service";
 	default:
-		return "an address that belongs to nobody";
+		return "a reserved address";
 	}
 }

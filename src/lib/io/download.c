@@ -25,7 +25,7 @@ static int check_address(struct arena *a, const char *address, struct err *err)
 	if (url_parse(a, address, &u, err) == 0 &&
 	    (!strcmp(u.scheme, "https") || address_kind_of_host(str_from(u.host)) == ADDRESS_LOOPBACK))
 		return 0;
-	return err_set(err, ERR_USAGE, "%.120s is no address that begins with https://", address);
+	return err_set(err, ERR_USAGE, "not an https URL: %.120s", address);
 }
 
 static void on_header(struct http_req *r, struct str name, struct str value)
@@ -87,7 +87,8 @@ static int result(const struct transfer *t, struct err *err)
 	if (t->error)
 		return err_set(err, ERR_IO, "%s", t->why);
 	if (t->status != 200)
-		return err_set(err, t->status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answers with %d", t->status);
+		return err_set(err, t->status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answered with status %d",
+			       t->status);
 	return 0;
 }
 

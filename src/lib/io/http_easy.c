@@ -156,7 +156,7 @@ static bool is_refused(struct http_req *r, enum address_kind kind)
 {
 	if (r->is_proxied || !(kind & r->refused))
 		return false;
-	http_req_fail(r, HTTP_DENIED, "the host leads to %s", address_kind_name(kind));
+	http_req_fail(r, HTTP_DENIED, "the host resolves to %s", address_kind_name(kind));
 	return true;
 }
 

@@ -533,8 +533,7 @@ static int check_schema(const struct json *v, const char *where, unsigned depth,
 	if (json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE))
 		return 0;
 	if (!json_is(v, JSON_OBJECT))
-		return err_set(err, ERR_PARSE, "a schema is an object or a boolean, which is not what stands in %s",
-			       where);
+		return err_set(err, ERR_PARSE, "a schema is an object or a boolean, but %s is neither", where);
 	if (depth == NESTING_MAX)
 		return err_set(err, ERR_LIMIT, "it is nested too deeply");
 	for (size_t i = 0; i < COUNT_OF(forms); i++) {

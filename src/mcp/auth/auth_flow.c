@@ -216,7 +216,7 @@ static enum auth_step client_start_sign_in(struct auth_flow *f)
 	bool same_port;
 
 	if (!f->issuer.authorize_url) {
-		err_set(&f->err, ERR_PROTOCOL, "the authorisation server has no page to sign in at");
+		err_set(&f->err, ERR_PROTOCOL, "the authorisation server has no authorisation endpoint");
 		return auth_flow_fail(f);
 	}
 	if (open_callback(f, &same_port) < 0)
@@ -258,13 +258,12 @@ static enum auth_step auth_step_client(struct auth_flow *f)
 	else
 		f->kind = AUTH_CODE;
 	if (is_vain(f)) {
-		err_set(&f->err, ERR_DENIED, "the server wants the scopes %.120s, which were asked for already",
+		err_set(&f->err, ERR_DENIED, "the server demands the scopes %.120s, which were already requested",
 			f->grant.scope ? f->grant.scope : "(none)");
 		return auth_flow_fail(f);
 	}
 	if (needs_person(f)) {
-		err_set(&f->err, ERR_DENIED, "the server wants you to sign in: run `cadre mcp login %.60s`",
-			f->server->name);
+		err_set(&f->err, ERR_DENIED, "sign-in required: run `cadre mcp login %.60s`", f->server->name);
 		return auth_flow_fail(f);
 	}
 	if (f->kind == AUTH_CODE)
@@ -347,10 +346,10 @@ static enum auth_step consent_take_reply(struct auth_flow *f, const struct oauth
 	if (!is_of_issuer(f, reply))
 		err_set(&f->err, ERR_DENIED, "the answer came from another authorisation server");
 	else if (reply->error)
-		err_set(&f->err, ERR_DENIED, "the authorisation server says %.40s%s%.120s", reply->error,
+		err_set(&f->err, ERR_DENIED, "authorisation server error: %.40s%s%.120s", reply->error,
 			reply->description ? ": " : "", reply->description ? reply->description : "");
 	else if (!reply->code)
-		err_set(&f->err, ERR_PROTOCOL, "the authorisation server came back without a code");
+		err_set(&f->err, ERR_PROTOCOL, "the authorisation server returned no code");
 	if (f->err.kind)
 		return auth_flow_fail(f);
 	f->code = arena_strdup(&f->arena, reply->code);
@@ -389,12 +388,12 @@ static enum auth_step auth_step_consent(struct auth_flow *f)
 		int status = 0;
 		struct str body;
 		if (oauth_fetch_answer(f->fetch, &status, &body, &f->err) == 0)
-			err_set(&f->err, ERR_DENIED, "the authorisation endpoint led to status %d, not back to us",
-				status);
+			err_set(&f->err, ERR_DENIED,
+				"the authorisation endpoint returned status %d instead of a redirect", status);
 		return auth_flow_fail(f);
 	}
 	if (!f->late)
 		return AUTH_WAIT;
-	err_set(&f->err, ERR_DENIED, "nobody signed in within %d minutes", CONSENT_MS / 60000);
+	err_set(&f->err, ERR_DENIED, "no sign-in within %d minutes", CONSENT_MS / 60000);
 	return auth_flow_fail(f);
 }

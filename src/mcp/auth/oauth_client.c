@@ -149,7 +149,7 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 
 	if (!alg)
 		return err_set(err, ERR_USAGE,
-			       "the client's private key is no PEM of an RSA key or an elliptic key on P-256");
+			       "the client's private key is not a PEM of an RSA key or an elliptic key on P-256");
 	AUTO_BUF struct buf json = { 0 };
 	buf_addf(&json, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", alg);
 	oauth_base64url(&jwt, json.p, json.n);

@@ -214,8 +214,7 @@ int oauth_resource_read(struct arena *arena, struct str document, const char *se
 	if (!r.resource || !r.issuer)
 		return err_set(err, ERR_PROTOCOL, "resource or authorization_servers is missing");
 	if (!oauth_url_covers(r.resource, server_url))
-		return err_set(err, ERR_DENIED, "its resource is %.80s, which is not the server that we talk to",
-			       r.resource);
+		return err_set(err, ERR_DENIED, "its resource is %.80s, not this server", r.resource);
 	*ret_resource = r;
 	return 0;
 }
@@ -264,10 +263,10 @@ static int check_issuer(const struct oauth_issuer *i, const char *wanted, const 
 	if (!i->token_url)
 		return err_set(err, ERR_PROTOCOL, "token_endpoint is missing");
 	if (wanted && (!i->issuer || !same_issuer(i->issuer, wanted)))
-		return err_set(err, ERR_DENIED, "it is of the issuer %.60s, not %.60s",
-			       i->issuer ? i->issuer : "(none)", wanted);
+		return err_set(err, ERR_DENIED, "its issuer is %.60s, not %.60s", i->issuer ? i->issuer : "(none)",
+			       wanted);
 	if (json_is(pkce, JSON_ARRAY) && !list_contains(pkce, "S256"))
-		return err_set(err, ERR_DENIED, "the authorisation server does not take PKCE with S256");
+		return err_set(err, ERR_DENIED, "the authorisation server does not support PKCE with S256");
 	return 0;
 }
 

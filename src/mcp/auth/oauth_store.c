@@ -53,7 +53,7 @@ static int text_read(struct text *t, const char *file, struct err *err)
 		return err_wrap(err, "%s", file);
 	const struct json *servers = json_get(t->root, "servers");
 	if (!json_is(t->root, JSON_OBJECT) || (servers && !json_is(servers, JSON_OBJECT)))
-		return err_set(err, ERR_PARSE, "%s does not look like a file of tokens", file);
+		return err_set(err, ERR_PARSE, "%s is not a token file", file);
 	return 0;
 }
 

@@ -154,7 +154,7 @@ static int token_refused(struct arena *arena, int status, const struct json *roo
 	const char *refused = printable(arena, word, 40);
 	if (ret_refused)
 		*ret_refused = refused;
-	return err_set(err, ERR_DENIED, "the token endpoint says %s%s%s", refused, why.n ? ": " : "",
+	return err_set(err, ERR_DENIED, "token endpoint error: %s%s%s", refused, why.n ? ": " : "",
 		       printable(arena, why, 120));
 }
 
@@ -180,7 +180,7 @@ int oauth_token_read(struct arena *arena, int status, struct str answer, const c
 	const char *scope = json_cstr(json_get(root, "scope"), arena);
 	const char *refresh = json_cstr(json_get(root, "refresh_token"), arena);
 	if (!is_visible(access) || (type.n && !str_is_nocase(type, "Bearer")))
-		return err_set(err, ERR_PROTOCOL, "the token endpoint gave a token that is no bearer token");
+		return err_set(err, ERR_PROTOCOL, "the token is not a bearer token");
 	struct oauth_token token = {
 		.access = access,
 		.refresh = refresh && refresh[0] ? refresh : old_refresh,

@@ -181,8 +181,8 @@ static void on_request_limit(struct timer *timer)
 		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out after %g s", r->rpc->server,
 			      (double)r->timeout_ms / 1000);
 	else
-		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out: nothing was heard of it for %g s",
-			      r->rpc->server, (double)r->idle_ms / 1000);
+		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out: no message for %g s", r->rpc->server,
+			      (double)r->idle_ms / 1000);
 	request_withdraw(r, "timed out");
 	request_end(r, NULL, &err);
 }
@@ -407,7 +407,7 @@ static bool rpc_flooded(struct mcp_rpc *rpc)
 		rpc->unasked = 0;
 	}
 	if (++rpc->unasked == UNASKED_LIMIT + 1)
-		rpc_fault(rpc, "more than 1000 messages in a second that answer nothing; the others are dropped");
+		rpc_fault(rpc, "more than 1000 unsolicited messages in a second; the rest is dropped");
 	return rpc->unasked > UNASKED_LIMIT;
 }
 
@@ -442,7 +442,7 @@ static void rpc_take_answer(struct mcp_rpc *rpc, const struct json *message)
 	if (!json_i64(json_get(message, "id"), &id)) {
 		describe_error(rpc, error, &err);
 		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, error ? err.text : "an answer without an id of ours");
+			rpc_fault(rpc, error ? err.text : "an answer with an unknown id");
 		return;
 	}
 	r = rpc_find(rpc, id);
@@ -470,13 +470,13 @@ static void rpc_take_message(struct mcp_rpc *rpc, const struct json *message)
 
 	if (!json_is(message, JSON_OBJECT)) {
 		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, "a message that is no object");
+			rpc_fault(rpc, "a message that is not an object");
 	} else if (!method) {
 		rpc_take_answer(rpc, message);
 	} else if (rpc_flooded(rpc)) {
 		return;
 	} else if (!json_is(method, JSON_STRING)) {
-		rpc_fault(rpc, "a message whose method is no text");
+		rpc_fault(rpc, "a message whose method is not a string");
 	} else if (!id) {
 		rpc->handlers->on_notice(rpc->data, json_str(method, &a), params);
 	} else if (json_is(id, JSON_STRING) || json_is(id, JSON_NUMBER)) {

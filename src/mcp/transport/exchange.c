@@ -189,7 +189,7 @@ static bool follow(struct exchange *x)
 static bool ask_for_authorisation(struct exchange *x)
 {
 	if (x->challenges++ >= CHALLENGES_MOST) {
-		err_set(&x->denied, ERR_DENIED, "the server refuses what it was given (HTTP %d)", x->status);
+		err_set(&x->denied, ERR_DENIED, "the server refused the message (HTTP %d)", x->status);
 		return false;
 	}
 	remote_challenge(x->remote, x);

@@ -214,7 +214,7 @@ static const char *helper_make_header(struct remote *r, struct json_member m)
 
 	if (name.n && json_is(m.value, JSON_STRING) && is_clean(name, " :") && is_clean(value, ""))
 		return arena_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
-	helper_fail(r, "its output has a member that is no header");
+	helper_fail(r, "its output has a member that is not a header");
 	return NULL;
 }
 
@@ -228,7 +228,7 @@ static void helper_read_headers(struct remote *r)
 	arena_reset(&h->arena);
 	h->headers = NULL;
 	if (json_parse(&reader, h->out.p, h->out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
-		helper_fail(r, "its output is no JSON object");
+		helper_fail(r, "its output is not a JSON object");
 		return;
 	}
 	const char **list = arena_calloc(&h->arena, (root->count + 1) * sizeof *list);

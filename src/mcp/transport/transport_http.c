@@ -126,7 +126,7 @@ static bool hand_on(struct exchange *x, struct str name, struct str payload)
 	if (!str_trim(payload).n || (name.n && !str_is(name, "message")))
 		return false; /* an event that only has an id; an event of no meaning */
 	if (mcp_core_message(&x->remote->core, payload, x->id, &answered, &err) < 0)
-		mcp_core_log(&x->remote->core, "what came is not a message: %s", err.text);
+		mcp_core_log(&x->remote->core, "invalid message: %s", err.text);
 	return answered;
 }
 
@@ -171,7 +171,7 @@ static void on_own_end(struct exchange *x)
 		return;
 	}
 	if (!has_none)
-		mcp_core_log(&s->remote.core, "the server's own messages cannot be heard: its stream ends at once");
+		mcp_core_log(&s->remote.core, "no messages from the server: its stream ends at once");
 	s->listening = NULL;
 	exchange_free(x);
 }

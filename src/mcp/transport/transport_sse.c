@@ -97,7 +97,7 @@ static void take_endpoint(struct sse_transport *s, struct str place)
 		return;
 	if (!url || oauth_url_parse(&arena, s->remote.url, &from, NULL) < 0 ||
 	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0) {
-		sse_fail(s, ERR_PROTOCOL, "the server's event stream wants messages sent to another place");
+		sse_fail(s, ERR_PROTOCOL, "the server's event stream redirects messages to another origin");
 		return;
 	}
 	s->endpoint = xstrdup(url);
@@ -118,7 +118,7 @@ static void on_stream_event(struct exchange *x, struct str name, struct str payl
 	if (str_is(name, "endpoint"))
 		take_endpoint(CONTAINER_OF(x->remote, struct sse_transport, remote), payload);
 	else if ((!name.n || str_is(name, "message")) && mcp_core_message(core, payload, 0, NULL, &err) < 0)
-		mcp_core_log(core, "what came is not a message: %s", err.text);
+		mcp_core_log(core, "invalid message: %s", err.text);
 }
 
 static void on_stream_end(struct exchange *x)
@@ -129,7 +129,7 @@ static void on_stream_end(struct exchange *x)
 	if (exchange_is_ok(x) && x->is_stream)
 		err_set(&err, ERR_IO, "the server ended its event stream");
 	else if (exchange_is_ok(x))
-		err_set(&err, ERR_PROTOCOL, "what is at the address is no event stream");
+		err_set(&err, ERR_PROTOCOL, "the URL does not serve an event stream");
 	else
 		exchange_describe(x, &err);
 	if (!r->core.closing)

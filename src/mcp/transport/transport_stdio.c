@@ -121,10 +121,10 @@ static void note_junk(struct stdio *s, struct str line, const struct err *err)
 {
 	struct str start = utf8_cut(line, WORDS_BYTES);
 
-	mcp_core_log(&s->core, "what came is not a message (%s): " STR_FMT, err->text, STR_ARG(start));
+	mcp_core_log(&s->core, "invalid message (%s): " STR_FMT, err->text, STR_ARG(start));
 	s->junk_bytes += line.n + 1;
 	if (s->junk_bytes > JUNK_LIMIT_BYTES)
-		stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are no messages");
+		stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are not messages");
 }
 
 static void on_out_line(void *data, struct str line, bool cut)
@@ -235,7 +235,7 @@ static void stdio_send(struct mcp_transport *t, int64_t id, struct str json)
 	if (s->core.closing || !s->child)
 		return;
 	if (child_unsent(s->child) + json.n > MCP_MESSAGE_LIMIT) {
-		err_set(&err, ERR_LIMIT, "the server does not read what it is sent");
+		err_set(&err, ERR_LIMIT, "the server does not read its input");
 		mcp_core_lose(&s->core, id, &err);
 		return;
 	}

@@ -120,7 +120,7 @@ void wire_mcp_override(const struct wire_request *r)
 			  : to_default             ? PERMISSION_DEFAULT
 						   : PERMISSION_AUTO);
 	if (!a->servers || !mcp_selection_find(a->servers, server))
-		buf_addf(&payload, "{\"warning\":\"there is no server of this name now\"}");
+		buf_addf(&payload, "{\"warning\":\"no such server at present\"}");
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
 
@@ -374,7 +374,7 @@ static int check_directory(const struct wire_request *r, const char *dir, struct
 			return err_set(err, ERR_USAGE, "%s is a working directory already", dir);
 		inside = inside || path_is_inside(dir, dirs[i]);
 	}
-	return inside ? 0 : err_set(err, ERR_DENIED, "%s is outside of the working directories", dir);
+	return inside ? 0 : err_set(err, ERR_DENIED, "%s is outside the working directories", dir);
 }
 
 void wire_register_root(const struct wire_request *r)

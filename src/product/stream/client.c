@@ -69,7 +69,7 @@ static void refuse(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "Nobody decided about this call: " STR_FMT, STR_ARG(why));
+	buf_addf(&text, "No decision about this call: " STR_FMT, STR_ARG(why));
 	agent_answer_question(a, call, false, buf_str(&text));
 }
 

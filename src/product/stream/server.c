@@ -152,7 +152,7 @@ static int sdk_server_start(struct mcp_transport *base, struct err *err)
 {
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 
-	return t->wire ? 0 : err_set(err, ERR_NOT_FOUND, "no client has the server %s", base->server->name);
+	return t->wire ? 0 : err_set(err, ERR_NOT_FOUND, "no client offers the server %s", base->server->name);
 }
 
 static void let_go(struct wire_transport *t)
