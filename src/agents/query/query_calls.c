@@ -166,7 +166,7 @@ void calls_cancel(struct query *q)
 	}
 }
 
-/* Of a call whose result could not be recorded, or that a loaded session never ran: it must be answered all the same. */
+/* Of a call whose result could not be recorded, or that a loaded session never ran: it needs an answer anyway. */
 static struct segment *unrecorded_result(const struct tool_call *call)
 {
 	return call->finished ? result_of(call) : segment_lost_result(str_from(call->id));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * query_compact.c - compaction: the model sums its conversation up, and the query goes on from the summary.
+ * query_compact.c - compaction: the model summarises its conversation, and the query continues from the summary.
  *
  *     ASK --near the window, or asked to--> COMPACT --> GATE --> STREAM --> COMPACT --> ASK, or FINISH
  *     STREAM --too long for the server--------^            ^--BACKOFF--+
  *
- * Until the summary is on disk nothing has happened. At most one for each request: `compacted` is set by each try, whatever
- * comes of it, and cleared by the next answer. */
+ * The old conversation stays until the summary is on disk. At most one per request: each attempt sets `compacted`, the
+ * next answer clears it. */
 #include "agents/query/query_compact.h"
 #include "lib/base/crash.h"
 #include "agents/query/compact_int.h"
@@ -40,7 +40,7 @@ static void begin_one(struct query *q, enum compact_trigger trigger)
 	q->answers = 0;
 }
 
-/* Whatever the reason: it was not tried for this request, and trying is not all that the turn does. */
+/* Not attempted for this request yet, and not the only purpose of the turn. */
 static bool may_begin(const struct query *q)
 {
 	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS;
@@ -101,7 +101,7 @@ static void emit_compact_event(struct query *q, enum event_kind kind, const char
 
 /* ---- how it ends --------------------------------------------------------------------------------------------- */
 
-/* The turn goes on as it is, where it can. */
+/* Continues the turn without compaction if possible. */
 static enum step go_without(struct query *q, enum query_end end)
 {
 	struct compaction *c = q->compaction;
@@ -147,8 +147,7 @@ enum step compact_failed(struct query *q, const struct failure *f)
 
 /* ---- the conversation from now on ---------------------------------------------------------------------------- */
 
-/* What the user or we said since the last answer was not answered yet: it stays, word for word. Results belong to calls that
- * are summed up. */
+/* User messages since the last answer are unanswered: they are kept verbatim. Results belong to compacted calls. */
 static bool keep_unanswered(const struct transcript *t, struct transcript *out)
 {
 	uint32_t first = transcript_count(t);
@@ -188,7 +187,7 @@ static void make_conversation(struct query *q, struct transcript *out)
 						"the summary, and do not ask whether to continue.")));
 }
 
-/* On disk first; only then the old conversation is given up. */
+/* The summary is written first; only then the old conversation is dropped. */
 static int replace(struct query *q, char uuid[UUID_LEN + 1], struct err *err)
 {
 	const struct compaction *c = q->compaction;
@@ -228,7 +227,7 @@ static enum step take_summary(struct query *q)
 		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
 		return STEP_AGAIN;
 	}
-	/* A conversation that is full again at once would be summed up again and again: that helps nobody. */
+	/* A conversation that is full again at once would be compacted in a loop. */
 	q->compacted = true;
 	q->compact_failures = context_is_full(q) ? MOST_FAILURES : 0;
 	emit_compact_event(q, EVENT_COMPACTING, "success", NULL);
@@ -241,7 +240,7 @@ static enum step take_summary(struct query *q)
 
 /* ---- the request --------------------------------------------------------------------------------------------- */
 
-/* What it cost is in the file, whether it was of use or not. */
+/* Records its cost, also on failure. */
 static int close_answer(struct query *q, struct err *err)
 {
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
@@ -270,7 +269,7 @@ enum step compact_stream(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
-	/* Calls are not run, whatever the model was told. */
+	/* Calls are never run, even if the model ignores the instruction. */
 	for (uint32_t i = 0; i < q->arrived_count; i++) {
 		if (q->arrived[i]->kind == SEGMENT_TEXT)
 			answer_add_text(&q->compaction->summary, q->arrived[i]);

@@ -27,7 +27,7 @@ enum step query_enter_gate(struct query *q)
 	return query_set_state(q, QUERY_GATE);
 }
 
-/* What the request will cost at least: its bytes, and an answer as long as the others were. */
+/* Expected cost of the request: its bytes, and an answer of average length. */
 static bool reserve(struct query *q)
 {
 	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
@@ -129,7 +129,7 @@ static enum step ask_another(struct query *q)
 	return query_set_state(q, QUERY_ASK);
 }
 
-/* The request failed and nothing of its answer counts. */
+/* The request failed and its answer is discarded. */
 enum step query_try_again(struct query *q)
 {
 	const struct failure *f = &q->model.failure;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * worktree_guard.c - keeping an agent in its worktree: what the kernel lets its child processes write, and what counts as a
- * copy of something in the main checkout. (guard/permission/evaluate_file.c checks file tools.) */
+ * worktree_guard.c - confines an agent to its worktree: the write paths of its child processes, and detection of copies
+ * of files in the main checkout. (File tools are judged by guard/permission/evaluate_file.c.) */
 #include "agents/worktree/worktree_int.h"
 #include <errno.h>
 #include <limits.h>

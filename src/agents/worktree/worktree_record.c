@@ -3,8 +3,8 @@
  *
  *     cadre KIND agent ID base COMMIT pid PID start TICKS space INODE
  *
- * KIND is making, agent or spare. git writes it with the worktree itself (worktree add --lock --reason), so there is no
- * moment in which a worktree of ours has no owner. Any other text is a lock of somebody else. */
+ * KIND is making, agent or spare. git writes it with the worktree itself (worktree add --lock --reason), so a worktree
+ * of ours always has an owner. Any other text is a lock of another program. */
 #include "agents/worktree/worktree_int.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"

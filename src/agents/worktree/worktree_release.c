@@ -6,8 +6,8 @@
  *        v         v                                       ^
  *       keep -> settle branch -> settle HEAD --------------+
  *
- * Only inspect and flags together may say "no work here"; everything unclear, a failed command too, leads to keep. From
- * then on the record says "spare", and what is left undone by a crash may be removed by anybody. */
+ * Only inspect and flags together may decide "no work here"; any doubt, including a failed command, leads to keep.
+ * From that decision on the record is "spare", and any process may remove what a crash leaves. */
 #include "agents/worktree/worktree_int.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
@@ -87,7 +87,7 @@ static struct findings read_status(const struct worktree_job *job)
 	return f;
 }
 
-/* Commits that were made and left again are in the log of HEAD alone; they would go with the worktree. */
+/* Abandoned commits are only in the reflog of HEAD; they would be lost with the worktree. */
 static bool head_was_elsewhere(const struct worktree *w)
 {
 	AUTO_BUF struct buf log = { 0 };
@@ -193,7 +193,7 @@ static void keep_begin(struct worktree_job *job)
 
 static const struct worktree_step step_keep = { .name = "keep", .begin = keep_begin };
 
-/* A confined agent commits on a detached HEAD. The branch follows, unless somebody moved it meanwhile. */
+/* A confined agent commits on a detached HEAD. The branch follows, unless another process moved it meanwhile. */
 static void settle_branch_begin(struct worktree_job *job)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);

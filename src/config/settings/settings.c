@@ -229,7 +229,7 @@ static struct settings_origin origin_of(const struct layer_file *f, struct setti
 	return (struct settings_origin){ f->layer, f->file.path, at->line, at->column };
 }
 
-/* What the files that count say, the lowest first; parts has room for all files. */
+/* The values of the files in use, lowest first; parts has room for all files. */
 static size_t find_parts(const struct settings *s, struct str path, struct settings_part *parts)
 {
 	const struct setting_key *key = setting_at_or_above(path);

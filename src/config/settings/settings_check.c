@@ -10,7 +10,7 @@ static struct settings_origin origin_of(const struct layer_file *from, const str
 	return (struct settings_origin){ from->layer, from->file.path, at.line, at.column };
 }
 
-/* Notes of held keys have a limit of their own: unknown keys must not crowd them out. */
+/* Notes of held keys have a separate limit, so that unknown keys cannot crowd them out. */
 static void note(struct settings *s, const struct layer_file *from, const struct json *value,
 		 enum settings_note_kind kind, const char *key, const char *message)
 {

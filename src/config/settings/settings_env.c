@@ -3,7 +3,7 @@
 #include "lib/base/map.h"
 #include "config/settings/settings_int.h"
 
-/* Sorted by what they decide. A name that ends with '*' stands for all that begin so. */
+/* Grouped by effect. A trailing '*' matches any suffix. */
 static const char *const dangerous[] = {
 	/* which program runs */
 	"PATH",
@@ -89,8 +89,8 @@ bool env_is_dangerous(struct str name)
 	return false;
 }
 
-/* Judged by the parts between underlines, so that MAX_OUTPUT_TOKENS and KEYBOARD are none. What a part ends with counts as
- * well: authtoken, PGPASSWORD. */
+/* Compares the parts between underscores, so that MAX_OUTPUT_TOKENS and KEYBOARD do not match. Suffixes of a part match
+ * too: authtoken, PGPASSWORD. */
 bool env_is_secret(struct str name)
 {
 	static const char *const endings[] = { "token",  "secret",     "secrets",     "password",  "passwd",

@@ -51,7 +51,7 @@ static void add_layer_file(struct settings_places *p, enum settings_layer layer,
 	p->list[p->count++] = (struct settings_place){ layer, path };
 }
 
-/* Of a repository that is somebody else's, or that is the whole home directory, the root is no project of the user. */
+/* The root of another user's repository, or of one that is the whole home directory, is not a project of the user. */
 static const char *root_for_local(struct arena *a, const struct settings_spec *spec)
 {
 	const char *home = getenv("HOME");

@@ -64,7 +64,7 @@ struct error_words {
 	struct str type, message;
 };
 
-/* There are servers whose error is only a text. */
+/* Some servers send only a text. */
 static struct error_words words_of(const struct json *root, struct arena *arena)
 {
 	const struct json *error = json_get(root, "error");
@@ -138,7 +138,7 @@ const char *failure_name(const struct failure *f)
 	return rule_for(f)->name;
 }
 
-/* Servers have no common word for it: some have a type, others only say it. */
+/* There is no common code for it: some servers have a type, others only a message. */
 bool failure_is_too_long(const struct failure *f)
 {
 	static const char *const words[] = { "prompt is too long",     "exceed context limit",     "context window",

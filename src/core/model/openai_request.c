@@ -8,12 +8,11 @@
 
 /* ---- from blocks to messages ------------------------------------------------------------------------------------- */
 
-/* Strings of JSON are passed on as they are written, escapes and all; only the
- * arguments of calls have to be written anew, because there they are JSON inside a string.
+/* JSON strings are passed on raw, with their escapes; only arguments of calls are rewritten, because they become JSON
+ * inside a string.
  *
- * An answer's blocks come as one run: first its texts, then its calls, as the members of the message want it. Results come
- * before everything else of a user's run, and images in them behind the last one, in a user's message: role tool has only
- * text. */
+ * An answer's blocks become one message: first its texts, then its calls. Results precede all other blocks of a user's
+ * message, and their images follow the last one in a user message, because role tool has only text. */
 
 /* One run on its way */
 struct chat_writer {
@@ -29,7 +28,7 @@ static void add_constant(struct chat_writer *w, const char *constant)
 	translation_add(w->out, str_from(constant));
 }
 
-/* What stands between the quotes of a JSON string; nothing for anything else. */
+/* The raw content of a JSON string; empty for anything else. */
 static struct str raw(const struct json *v)
 {
 	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : STR("");
@@ -110,7 +109,7 @@ static void add_image(struct translation *out, const struct json *block)
 	translation_add(out, str_from(chat_image_close));
 }
 
-/* A block that there is no form for: its text if it has one, otherwise a line that says what is missing. */
+/* A block without an equivalent: its text, otherwise a line that names what is missing. */
 static struct str described(struct chat_writer *w, const struct json *block)
 {
 	const struct json *source = json_get(block, "source");
@@ -368,7 +367,7 @@ static struct translation *translate(struct str bytes)
 	struct chat_head *facts = arena_calloc(&out->arena, sizeof *facts);
 
 	facts->model = json_str(json_get(root, "model"), &out->arena);
-	/* Ours has two words above "high" that other servers do not know. */
+	/* The Messages API has two levels above "high" that other servers do not know. */
 	struct str effort = json_str(json_get(json_get(root, "output_config"), "effort"), &out->arena);
 	facts->effort = str_is(effort, "max") || str_is(effort, "xhigh") ? STR("high") : effort;
 	(void)json_i64(json_get(root, "max_tokens"), &facts->max_tokens);
@@ -446,7 +445,7 @@ static bool holds(struct str bytes, const struct buf *quoted)
 	return memmem(bytes.p, bytes.n, quoted->p, quoted->n) != NULL;
 }
 
-/* A text that quotes the id counts too: then a new one is made without need. */
+/* Also matches a text that quotes the id, which only costs a new id. */
 static bool is_in_history(const struct transcript *t, struct str id)
 {
 	AUTO_BUF struct buf quoted = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * openai_stream.c - chat-completion chunks in, events out. Many servers speak this: what they leave out is made, what they
- * send twice counts once, what nobody knows is passed over. */
+ * openai_stream.c - chat-completion chunks in, events out. Servers differ: missing parts are generated, repeated ones
+ * are used once, unknown ones are skipped. */
 #include "core/model/openai_stream.h"
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"

@@ -100,7 +100,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct model_call *call = http_data(r);
-	/* We ended it ourselves because it is no event stream: that is not a cancel. */
+	/* We ended it because it is not an event stream: that is not a cancel. */
 	bool refused_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
 
 	model_call_finish(call, refused_by_us ? FAIL_GARBAGE : http_place_failure(error), text);

@@ -81,7 +81,7 @@ static struct json_out begin_line(struct checkpoint *c, const char *type)
 static int end_line(struct checkpoint *c, struct json_out *w, struct err *err)
 {
 	json_close(w);
-	/* What is in the files may be nobody else's business. */
+	/* The contents may be private. */
 	if (file_make_dirs(c->dir, 0700, err) < 0)
 		return -(int)err->kind;
 	return journal_append(c->journal, &c->store->line, err);

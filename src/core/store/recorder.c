@@ -182,7 +182,7 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 		status = commit(r, &w, uuid, err);
 	}
 	if (status < 0)
-		memcpy(r->last, before, sizeof before); /* the conversation goes on where it was */
+		memcpy(r->last, before, sizeof before); /* the parent of the next line is unchanged */
 	return status;
 }
 

@@ -89,7 +89,7 @@ void *map_remove(struct map *m, struct str key)
 	if (!e)
 		return NULL;
 	free(e->key);
-	e->key = NULL; /* its slot stays taken until the next rebuild, so that probing goes on past it */
+	e->key = NULL; /* its slot stays taken until the next rebuild, so that probing continues past it */
 	m->count--;
 	return e->value;
 }

@@ -77,7 +77,7 @@ static int end_event(struct feed *f)
 	return rc;
 }
 
-/* The fields that only streams which can be resumed have. An id with a NUL and a time that is no number do not count. */
+/* The fields that only streams which can be resumed have. An id with a NUL and an invalid time are ignored. */
 static void take_rare_field(struct sse *s, struct str field, struct str value)
 {
 	if (str_is(field, "retry"))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * auth.c - the grant in hand for one server, and those who wait for a new one. */
+ * auth.c - the grant of one server, and requests that wait for a new one. */
 #include "mcp/auth/auth.h"
 #include "lib/base/id.h"
 #include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_store.h"
 
 enum {
-	ASK_LIMIT = 3, /* sign-ins in ASK_SPAN_MS, whatever their end */
+	ASK_LIMIT = 3, /* sign-ins in ASK_SPAN_MS, successful or not */
 	ASK_SPAN_MS = 10 * 60 * 1000,
 	FRESH_MS = 60 * 1000, /* a renewed token that is refused so soon is not renewed again */
 };
@@ -188,7 +188,7 @@ static void on_flow_end(void *data, const struct auth_end *end)
 	tell_all(a, err.kind ? &err : NULL);
 }
 
-/* Why there is no use in a run. */
+/* Why a flow would be useless. */
 static int check_challenge(const struct mcp_auth *a, int status, const struct oauth_challenge *c, struct err *err)
 {
 	if (status == 403 && (!c->error || strcmp(c->error, "insufficient_scope") != 0))

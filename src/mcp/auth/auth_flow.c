@@ -126,7 +126,7 @@ struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn
 	f->data = data;
 	f->kick.step = on_flow_kick;
 	f->limit.fire = on_consent_limit;
-	(void)oauth_url_parse(&f->arena, f->server->url, &url, NULL); /* discovery will say what is wrong with it */
+	(void)oauth_url_parse(&f->arena, f->server->url, &url, NULL); /* discovery reports the error */
 	f->loopback_allowed = url.loopback;
 	(void)auth_flow_enter(f, wish->more ? AUTH_RESOURCE : AUTH_RENEW);
 	auth_flow_notify(f);
@@ -152,7 +152,7 @@ void auth_flow_free(struct auth_flow *f)
 
 static const char offline_scope[] = "offline_access";
 
-/* It is what refresh tokens are had for, where the authorisation server knows it; elsewhere it would be an error. */
+/* Requests a refresh token, where the authorisation server supports it; elsewhere it is an error. */
 static const char *adjust_offline_scope(struct auth_flow *f, const char *scope)
 {
 	struct str name = { offline_scope, sizeof offline_scope - 1 };
@@ -166,7 +166,7 @@ static const char *adjust_offline_scope(struct auth_flow *f, const char *scope)
 
 /* ---- who we are ---- */
 
-/* The id that stands in the configuration. False: there is none, or it means nothing to this server. */
+/* The configured client id. False: none, or not valid for this server. */
 static bool use_configured_client(struct auth_flow *f)
 {
 	const struct mcp_oauth *o = &f->server->oauth;
@@ -229,7 +229,7 @@ static enum auth_step client_start_sign_in(struct auth_flow *f)
 	return auth_flow_enter(f, AUTH_CONSENT);
 }
 
-/* A step-up that asks for nothing new would go on for ever. */
+/* A step-up without new scopes would loop for ever. */
 static bool is_vain(const struct auth_flow *f)
 {
 	return f->more && f->had && oauth_scope_covers(f->had->scope, f->grant.scope);
@@ -365,7 +365,7 @@ static enum auth_step auth_step_consent(struct auth_flow *f)
 		const char *url = authorize_url(f);
 		timer_start(f->env->loop, &f->limit, CONSENT_MS);
 		if (env_is_on("CADRE_MCP_AUTH_FOLLOW")) {
-			/* Plain GETs in place of a browser, for authorisation servers of tests: they ask nobody. */
+			/* Plain GETs instead of a browser, for test servers that need no consent. */
 			struct oauth_url parts;
 			if (oauth_url_parse(&f->arena, url, &parts, &f->err) < 0)
 				return auth_flow_fail(f);

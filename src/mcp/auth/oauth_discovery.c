@@ -335,7 +335,7 @@ static int fetch_next_candidate(struct auth_flow *f, const char *what, bool *ret
 	return rc;
 }
 
-/* What the candidate has; p NULL: nothing. A server in trouble is an error: what it would have said must not be guessed. */
+/* What the candidate has; p NULL: nothing. A server error is an error: its answer must not be guessed. */
 static int take_document(struct auth_flow *f, struct str *ret_document)
 {
 	int status = 0;
@@ -351,7 +351,7 @@ static int take_document(struct auth_flow *f, struct str *ret_document)
 	return 0;
 }
 
-/* A document that is no JSON counts as none: some servers answer every path with the page of their application. */
+/* A document that is not JSON counts as missing: some servers answer every path with an HTML page. */
 
 /* ---- the server ---- */
 

@@ -6,7 +6,7 @@
  *        \  \--returned, or barred: once, with a new id--sent
  *         \--cancel (withdrawn where it was sent) --next loop turn---/
  *
- * It is freed before its end is told, so that whoever is told may do anything. */
+ * It is freed before its end is reported, so that the callback may do anything. */
 #include "mcp/client/rpc.h"
 #include "lib/json/json_write.h"
 
@@ -32,7 +32,7 @@ struct mcp_request {
 
 /* ---- messages out ---- */
 
-/* So many messages in a second that answer nothing are looked at; a server that floods costs its parsing and no more. */
+/* Limit of unsolicited messages per second; a flood costs only its parsing. */
 enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16, URL_ELICITATION_REQUIRED = -32042 };
 
 static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
@@ -154,7 +154,7 @@ static void request_end(struct mcp_request *r, const struct json *result, const 
 	answer(data, result, err);
 }
 
-/* The server is told that nobody waits any more; nothing is done for a request that was never sent. */
+/* Sends a cancel notification; does nothing for a request that was never sent. */
 static void request_withdraw(struct mcp_request *r, const char *reason)
 {
 	AUTO_BUF struct buf params = { 0 };
@@ -254,7 +254,7 @@ static void write_message(struct buf *out, const struct mcp_request *r)
 	json_close(&w);
 }
 
-/* What was asked is kept: it may have to be sent again. */
+/* Keeps the request, which may have to be sent again. */
 static void send_request(struct mcp_request *r)
 {
 	AUTO_BUF struct buf message = { 0 };
@@ -334,7 +334,7 @@ void mcp_rpc_ready(struct mcp_rpc *rpc)
 	}
 }
 
-/* Whoever is told may make a request: one that moves when the table grows moves to a place that is still ahead. */
+/* A callback may add a request: when the table grows, entries move only forward. */
 static void fail_requests(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
 {
 	for (size_t i = 0; i < rpc->cap; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * remote.c - a server behind an address: its headers, its authorisation, its end; and headersHelper, a shell command that prints
- * a JSON object of headers, for secrets that change. The helper runs once for each connection and again when the server refuses
- * what it printed. Without its headers no request is sent. */
+ * remote.c - a remote server: headers, authorisation, end; and headersHelper, a shell command that prints a JSON object
+ * of headers, for secrets that change. The helper runs once for each connection and again when the server refuses what
+ * it printed. Without its headers no request is sent. */
 #include "mcp/transport/remote.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -43,7 +43,7 @@ static bool list_has(const char *const *headers, struct str name)
 	return false;
 }
 
-/* The person who wrote the configuration takes care of the authorisation. */
+/* The configuration has its own Authorization header. */
 static bool is_authorised_by_hand(const struct remote *r)
 {
 	struct str name = STR("Authorization");
@@ -197,7 +197,7 @@ static void helper_fail(struct remote *r, const char *fmt, ...)
 	h->failed = true;
 }
 
-/* What it printed must not become a second header or the end of all. */
+/* Its output must not inject a header. */
 static bool is_clean(struct str s, const char *unwanted)
 {
 	for (size_t i = 0; i < s.n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * transport.c - the kinds of transport and what they share. What must not be reported from inside a function of the transport
- * waits here for the next turn of the loop. */
+ * transport.c - creation and common parts of transports. Events that must not be reported from inside a function of the
+ * transport wait for the next loop turn. */
 #include "mcp/transport/transport.h"
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"

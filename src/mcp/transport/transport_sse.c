@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event tells
- * the address that messages are posted to, and all answers come on the stream. Its end is the end of the connection. */
+ * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event has
+ * the URL for messages, and all answers come on the stream. Its end is the end of the connection. */
 #include "mcp/transport/exchange.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
@@ -85,7 +85,7 @@ static void push(struct sse_transport *s, int64_t id, struct str json)
 
 /* ---- the stream ---- */
 
-/* Only at the same server: what is posted may hold secrets that are meant for it. */
+/* Same origin only: messages may contain secrets. */
 static void take_endpoint(struct sse_transport *s, struct str place)
 {
 	AUTO_ARENA struct arena arena = { 0 };

@@ -20,7 +20,7 @@ struct control {
 	char *path;
 };
 
-/* An agent whose end a visitor waits for */
+/* An agent whose end a client waits for */
 struct pending {
 	struct agent_wait wait;
 	struct visit *visit;

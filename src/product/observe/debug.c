@@ -48,7 +48,7 @@ static unsigned bit_of(struct str name)
 	return 0;
 }
 
-/* What nobody knows chooses nothing: people bring filters of other programs along. */
+/* Unknown subjects are ignored: users bring filters of other programs. */
 static unsigned choose(const char *list)
 {
 	unsigned with = 0, without = 0;
@@ -144,7 +144,7 @@ static void debug_on_event(struct observer *o, struct cadre_session *s, const st
 
 	(void)s;
 	if (!wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
-		return; /* of results the end of their call tells */
+		return; /* results are logged at the end of their call */
 	debug_line_begin(&line, subject);
 	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);
 	if (e->kind == EVENT_MESSAGE)

@@ -34,7 +34,7 @@ struct trace {
 	unsigned flows;
 	bool begun;         /* the array has an element */
 	struct err failure; /* the first one; nothing is written after it */
-	bool told;          /* somebody knows of it */
+	bool told;          /* announced in the file */
 };
 
 static unsigned track_tid(const struct track *k, unsigned lane)
@@ -67,8 +67,8 @@ static unsigned *trace_alive(struct trace *t, unsigned pid);
 
 /* ---- which slices, instants and counters an event makes ---------------------------------------------------------- */
 
-/* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first tool
- * stands on the agent's own thread inside its turn, one that runs beside it on the next free thread of that agent. Between
+/* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first
+ * tool is on the agent's own thread inside its turn, a parallel one on the next free thread of that agent. Between
  * tools the agent waits for the model, and so does the slice "model". */
 
 /* ---- who is where ------------------------------------------------------------------------------------------------ */
@@ -283,7 +283,7 @@ static void trace_free(struct observer *o)
 	free(t);
 }
 
-/* A failure to write is an event of its own before the turn is over. */
+/* A write error is an event before the end of the turn. */
 static void trace_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
 {
 	struct trace *t = CONTAINER_OF(o, struct trace, observer);

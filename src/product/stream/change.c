@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * change.c - requests that change the session: mode, thinking, model, settings, title, working directories, files
- * back to an earlier state, a new look at the disk. */
+ * change.c - requests that change the session: mode, thinking, model, settings, title, working directories, rewind,
+ * reload. */
 #include <limits.h>
 #include <sys/stat.h>
 #include "mcp/servers/server.h"
@@ -42,7 +42,7 @@ void wire_interrupt(const struct wire_request *r)
 	wire_reply(w, r->id, buf_str(&payload));
 }
 
-/* Whoever watches learns of it at once. */
+/* Reports the change at once. */
 static void tell_mode(struct cadre_wire *w)
 {
 	AUTO_BUF struct buf line = { 0 };
@@ -66,7 +66,7 @@ void wire_set_mode(const struct wire_request *r)
 	enum permission_mode before = permission_mode(&r->wire->session->tree.main.permission);
 	const char *mode = json_cstr(json_get(r->body, "mode"), r->arena);
 
-	/* An option of the session; NULL takes it back to what it was at the start. */
+	/* An option of the session; NULL restores its initial value. */
 	const char *value = mode ? mode : "";
 	char why[240] = "";
 	if (cadre_session_set(r->wire->session, "permission-mode", value, why, sizeof why) < 0)
@@ -77,7 +77,7 @@ void wire_set_mode(const struct wire_request *r)
 		tell_mode(r->wire);
 }
 
-/* How thinking is shown stays as it is, unless the request says something about it; null is the model's own way. */
+/* The display of thinking is unchanged unless the request sets it; null is the model's default. */
 static int set_display(const struct wire_request *r, char *why, size_t why_size)
 {
 	const struct json *display = json_get(r->body, "thinking_display");
@@ -100,7 +100,7 @@ void wire_set_thinking(const struct wire_request *r)
 		wire_reply(r->wire, r->id, STR(""));
 }
 
-/* Calls of one server are asked about, or looked at by the classifier, although the session asks about nothing. */
+/* Calls of one server need a question, or the classifier, although the session bypasses permissions. */
 void wire_mcp_override(const struct wire_request *r)
 {
 	struct agent *a = &r->wire->session->tree.main;
@@ -151,7 +151,7 @@ void wire_apply_settings(const struct wire_request *r)
 		wire_reply(r->wire, r->id, STR(""));
 }
 
-/* What a client may store in a file: a text each. */
+/* Settings that a client may store in a file: strings only. */
 static const struct storable {
 	const char *source, *key;
 	enum setting_sources needs;
@@ -324,7 +324,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 	free(m);
 }
 
-/* The id that an alias stands for; what cannot be resolved is refused when it is set. */
+/* Resolves an alias; an unknown one is refused when it is set. */
 static const char *target(const struct wire_request *r, const char *wish)
 {
 	const struct options *o = &r->wire->services->options;
@@ -518,7 +518,7 @@ static int go_back(const struct wire_request *r, struct rewind *w, bool dry, str
 	return status < 0 || dry ? status : rewind_go(w, s->tree.checkpoint, err);
 }
 
-/* A dry run is answered whatever it finds; who wants it done gets an error if it is not. */
+/* A dry run always succeeds; a real run that does nothing is an error. */
 void wire_rewind(const struct wire_request *r)
 {
 	AUTO_REWIND struct rewind w = { 0 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * client.c - what the client decides: permission questions, questions of agents, elicitation, and hooks that are
- * its functions. */
+ * client.c - decisions of the client: permissions, questions of agents, elicitation, and callback hooks. */
 #include "guard/permission/suggest.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
@@ -8,7 +7,8 @@
 
 /* ---- questions to the client ------------------------------------------------------------------------------------- */
 
-/* What waits is known by session and call id only: the call, its agent or the session may be gone when the answer comes. */
+/* A pending request stores only session and call id: the call, its agent or the session may be gone when the answer
+ * comes. */
 
 struct question {
 	struct cadre_wire *wire;
@@ -202,7 +202,7 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 		hook_call_finish(call, true, why);
 }
 
-/* The client has closed our input but still reads: it learns of the end, and nobody waits for what it makes of it. */
+/* The client has closed the input but still reads: it is notified of the end, without waiting for an answer. */
 static void on_nothing(void *data, const struct json *payload, struct str why)
 {
 	(void)data;

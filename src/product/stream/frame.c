@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * frame.c - an event as a line of stream-json, the form that the agent SDKs read. What a child does is
- * system/task_*; hooks and compaction have frames of their own. */
+ * frame.c - an event as a line of stream-json, the form that the agent SDKs read. Children are reported as
+ * system/task_*; hooks and compaction have their own frames. */
 #include "defs/agentdef/denial.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/session.h"
@@ -66,7 +66,7 @@ static void put_prompt(void *data, const char *name, const struct mcp_prompt *pr
 	json_put_cstr(data, name);
 }
 
-/* What the session itself understands, skills, and prompts of servers. */
+/* Built-in commands, skills, and prompts of servers. */
 static void put_commands(struct json_out *w, const struct cadre_session *s)
 {
 	const struct agent_tree *t = &s->tree;
@@ -395,7 +395,7 @@ void frame_write(struct cadre_event *e)
 
 /* ---- frames about children --------------------------------------------------------------------------------------- */
 
-/* parent_tool_use_id, and of a child also who it is. */
+/* parent_tool_use_id, and for a child also its identity. */
 static void frame_put_agent(struct json_out *w, const struct event *event)
 {
 	const struct event_agent *a = event->agent;
@@ -566,7 +566,7 @@ static void frame_hook_started(struct json_out *w, const struct cadre_event *e)
 	frame_hook_begin(w, "hook_started", e->event);
 }
 
-/* Readers show output; what went wrong without a word of the hook's own is said there. */
+/* Readers show `output`, so an error without hook output goes there. */
 static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event_hook *h = e->event->hook;
@@ -582,8 +582,7 @@ static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
 
 /* ---- frames about compaction ------------------------------------------------------------------------------------- */
 
-/* What a child does with its own
- * conversation is not shown. */
+/* Compactions of children are not shown. */
 
 static void frame_status(struct json_out *w, const struct cadre_event *e)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * request.c - requests in both directions: the table of what a client may ask for, answers that come later, and
- * what we ask the client. */
+ * request.c - control requests in both directions: the table of client requests, deferred answers, and our requests to
+ * the client. */
 #include "product/stream/wire_int.h"
 
 static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
 
 /* ---- what the client asks for ------------------------------------------------------------------------------------ */
 
-/* Each subtype has an effect; what is not in the table is refused. */
+/* Subtypes outside the table are refused. */
 
 static const struct {
 	const char *subtype;
@@ -136,7 +136,7 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 
 struct wire_later {
 	struct wire_later *next, **prev;
-	struct cadre_wire *wire; /* NULL: nobody waits any more */
+	struct cadre_wire *wire; /* NULL: withdrawn */
 	char *id;
 };
 
@@ -208,7 +208,7 @@ struct wire_ask {
 	struct wire_ask *next, **prev;
 	char id[32];
 	enum wire_ask_kind kind;
-	struct buf line; /* as it was sent; empty: nobody will want to see it again */
+	struct buf line; /* the request as sent; empty: never repeated */
 	wire_answer_fn *done;
 	void *data;
 };
@@ -249,7 +249,7 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
 	if (w->input_over)
-		loop_kick(w->services->loop, &w->kick); /* nobody can answer any more */
+		loop_kick(w->services->loop, &w->kick); /* no answer can come */
 	return ask;
 }
 

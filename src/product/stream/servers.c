@@ -209,8 +209,8 @@ static bool was_named(const struct cadre_wire *w, struct str name)
 	return map_get(&w->named_servers, name) != NULL;
 }
 
-/* Those that an earlier request of this kind named and this one does not, and all that live in the client. What a file or the
- * command line brought, and no request has named, stays. */
+/* Removes servers of an earlier request that this one does not name, and all of the client. Servers from files or the
+ * command line stay. */
 static void leave_old(struct json_out *out, const struct wire_request *r, const struct json *wanted)
 {
 	struct mcp_selection *set = servers_of(r->wire);

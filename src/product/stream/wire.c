@@ -334,7 +334,7 @@ int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 	return w->error.n ? CADRE_USAGE : w->failed ? CADRE_CANCELLED : CADRE_OK;
 }
 
-/* A session ends after it was closed, and may outlive its wire: then it tells nobody. */
+/* A session ends after it was closed, and may outlive its wire: then its events are dropped. */
 static void detach(struct cadre_wire *w)
 {
 	struct cadre_wire **at = &w->services->wires;
@@ -422,8 +422,7 @@ static void wire_tell_failure(struct cadre_wire *w)
 
 /* ---- --session-mirror -------------------------------------------------------------------------------------------- */
 
-/* A line is
- * told after it is on disk and before the frame that it belongs to. */
+/* A transcript line is sent after it is on disk and before its frame. */
 
 static struct cadre_wire *wire_of(struct services *sv, const char *path)
 {
