@@ -2,8 +2,8 @@
  * loop.h - the one event loop, its clock, timers and kicks. A thin layer over libuv, so that unit tests can run on a
  * virtual clock: it stands still while anything is ready and jumps to the next timer otherwise.
  *
- * Kicks: a callback records a fact and calls loop_kick(loop, &x->kick), any number of times; kick->step runs once, on the
- * next loop turn, never nested in another step. An object that is freed calls kick_cancel(). Kicks are a linked
+ * Kicks: a callback records a fact and calls loop_kick(loop, &x->kick), any number of times; kick->step runs once, on
+ * the next loop turn, never nested in another step. An object that is freed calls kick_cancel(). Kicks are a linked
  * list inside the loop, not libuv handles: ten thousand agents cost ten thousand list nodes and one idle handle. The
  * same holds for timers (one uv timer under a heap), so neither needs closing. */
 #pragma once

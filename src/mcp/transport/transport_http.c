@@ -199,8 +199,7 @@ static void on_post_head(struct exchange *x)
 	if (x->session_id.n && !r->session_id.n)
 		buf_add(&r->session_id, x->session_id.p, x->session_id.n);
 	if (r->opener == x) {
-		listen_to(streamable_of(
-			r)); /* first, so that notifications of calls are received */
+		listen_to(streamable_of(r)); /* first, so that notifications of calls are received */
 		remote_opener_taken(r);
 	}
 }
