@@ -365,7 +365,7 @@ def a_conversation_is_summed_up_at_the_terminal(lab):
         t.expect("You said one thing.")
         t.expect("> ")
         t.type("/compact keep the numbers")
-        t.expect("The conversation was summed up")
+        t.expect("The conversation was compacted")
         t.expect("> ")
         leave(t)
     summary = next(line for line in lab.transcript(lab.transcripts()[0].stem).lines if line.get("isCompactSummary"))

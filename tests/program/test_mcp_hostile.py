@@ -116,7 +116,7 @@ def lines_that_are_no_messages_and_an_answer_of_the_wrong_form_do_no_harm(lab):
 
 def a_server_that_says_only_garbage_is_ended_with_a_clear_error(lab):
     text = error_of(play(lab, "garbage")[0])
-    assert "the server floods its output with lines that are no messages" in text, text
+    assert "the server floods its output with lines that are not messages" in text, text
 
 
 def a_flood_of_notices_and_a_huge_answer_are_survived(lab):

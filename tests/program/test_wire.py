@@ -256,7 +256,7 @@ def the_end_of_the_input_answers_what_was_asked_with_no(lab):
     client.asked("can_use_tool")
     done = client.over()
     result = [f for f in done.frames() if f["type"] == "result"][-1]
-    assert "Nobody decided" in result["result"], result
+    assert "No decision about" in result["result"], result
     assert done.code == 0 and not os.path.exists(os.path.join(lab.work, "made"))
 
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * compact_history.c - what the request for a summary sends.
+ * compact_history.c - the conversation in a summary request.
  *
- *     shortness 0    the conversation as it is: the server has most of it in its cache
- *     shortness 1    long results are cut, media are left out: for a server that does not take all of it
- *     shortness 2    the same, and only the newer half of it
+ *     shortness 0    unchanged: most of it is in the server's cache
+ *     shortness 1    long results are truncated, media are left out: for a request that was too long
+ *     shortness 2    the same, and only the newer half
  *
- * Calls and their results stay together in each of them: a result is cut, never dropped, and a half begins with an answer. */
+ * Calls keep their results: a result is truncated, never dropped, and the half begins with an answer. */
 #include "agents/query/compact_int.h"
 
 enum { RESULT_BYTES = 1000, TEXT_BYTES = 20000 }; /* of a block that is cut */
 
 static const char request_text[] =
 	"This conversation is about to be replaced by a summary, because it has grown too long to be sent as a whole. Write "
-	"that summary now. Call no tools; answer with text only. Whoever goes on has nothing but your text, so it must hold "
+	"that summary now. Call no tools; answer with text only. The conversation continues from your text alone, so it must hold "
 	"all that is needed to finish the work:\n"
 	"1. What the user asked for, in the user's own words where they matter, with every later change and correction.\n"
 	"2. What was done and decided, and why; what was tried and did not work.\n"
@@ -56,7 +56,7 @@ static void add_content(struct buf *out, const struct json *content, struct aren
 	}
 }
 
-/* What the model said itself stays as it is. */
+/* The model's own text stays unchanged. */
 static struct segment *shorten(struct block b)
 {
 	AUTO_JSON struct json_reader reader = { 0 };

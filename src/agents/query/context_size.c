@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * context_size.c - how much of the model's context a conversation takes: what the server counted with the last answer, and an
- * estimate of what was added since. */
+ * context_size.c - size of a conversation in the model's context: the server's count of the last answer, plus an
+ * estimate of later additions. */
 #include "core/model/catalog.h"
 #include "agents/query/compact_int.h"
 
 enum { BYTES_PER_TOKEN = 4 };                              /* of English and code */
-enum { RESERVE_TOKENS = 13000 };                           /* for what a turn adds before the next look */
+enum { RESERVE_TOKENS = 13000 };                           /* margin for additions before the next check */
 enum { MEDIA_TOKENS = 1500, MEDIA_BYTES_PER_TOKEN = 400 }; /* of an image or a document in base64 */
 
 /* Media are far fewer tokens than bytes. */

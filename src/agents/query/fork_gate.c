@@ -51,7 +51,7 @@ bool fork_gate_pass(struct fork_gate *g, struct kick *kick)
 	return false;
 }
 
-/* Who was kicked for another reason while waiting has asked again, and stands there more than once. */
+/* A waiting query that was kicked for another reason has called again, and is listed more than once. */
 void fork_gate_leave(struct fork_gate *g, struct kick *kick)
 {
 	size_t kept = 0;

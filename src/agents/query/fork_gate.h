@@ -7,16 +7,16 @@
 struct fork_gate {
 	struct loop *loop;
 	unsigned refs;
-	bool led, open; /* somebody went ahead; all may go */
+	bool led, open; /* the first request has started to answer; all may proceed */
 	struct timer timer;
-	struct kick **waiting; /* borrowed kicks of those who wait */
+	struct kick **waiting; /* borrowed: kicks of the waiting queries */
 	size_t count, cap;
 };
 
 struct fork_gate *fork_gate_new(struct loop *loop); /* returns a reference */
 struct fork_gate *fork_gate_ref(struct fork_gate *g);
 void fork_gate_unref(struct fork_gate *g);
-/* True: go. False: kick is kicked when it is time to ask again; leave with fork_gate_leave if not waited for any more. */
+/* True: proceed. False: kick is kicked when the query should call again; fork_gate_leave() stops waiting. */
 bool fork_gate_pass(struct fork_gate *g, struct kick *kick);
 void fork_gate_leave(struct fork_gate *g, struct kick *kick);
 void fork_gate_open(struct fork_gate *g); /* the first answer began, or will not come */

@@ -111,7 +111,7 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 	va_list ap;
 
 	if (q->state == QUERY_ENDING)
-		return; /* the first reason counts */
+		return; /* the first reason wins */
 	q->end = end;
 	va_start(ap, fmt);
 	vsnprintf(q->failure.text, sizeof q->failure.text, fmt, ap);
@@ -220,7 +220,7 @@ static enum step step_ask(struct query *q)
 	return query_enter_gate(q);
 }
 
-/* Adds a text of ours that makes the model go on. */
+/* Adds a text that makes the model continue. */
 static enum step ask_on(struct query *q, const char *text)
 {
 	struct err err = { 0 };
@@ -288,11 +288,11 @@ static enum step step_stream(struct query *q)
 	if (!q->request_over)
 		return STEP_WAIT;
 	query_leave_governor(q);
-	/* A tool of this answer may have run: what is complete of it is the answer. */
+	/* A tool of this answer may have run, so its complete blocks are kept as the answer. */
 	if (!q->model.failure.kind || q->call_count)
 		return answer_over(q);
 	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q)) {
-		/* The server does not take the conversation as it is. */
+		/* The server refused the conversation. */
 		struct failure refusal = q->model.failure;
 		answer_drop(q);
 		model_call_reset(&q->model);
@@ -301,7 +301,7 @@ static enum step step_stream(struct query *q)
 	return query_try_again(q);
 }
 
-/* True: somebody looks at the calls before their results are sent. */
+/* True: hooks check the calls before their results are sent. */
 static bool hold_batch(struct query *q)
 {
 	if (!q->batch_told && q->config.on_batch)
@@ -328,7 +328,7 @@ static enum step step_tools(struct query *q)
 	return query_set_state(q, QUERY_ASK);
 }
 
-/* Everything that still ran has reported: the transcript is completed, so that the session can go on later. */
+/* All running work has reported: completes the transcript, so that the session can be resumed. */
 static enum step step_ending(struct query *q)
 {
 	struct err err = { 0 };

@@ -26,15 +26,15 @@ enum query_end {
 	QUERY_MODEL_ERROR, /* the API failed, or kept failing */
 	QUERY_REFUSED,
 	QUERY_EMPTY,   /* no text and no calls, twice */
-	QUERY_CUT_OFF, /* at the output limit, again and again; or paused without end */
+	QUERY_CUT_OFF, /* repeatedly at the output limit, or paused too often */
 	QUERY_CONTEXT_FULL,
 	QUERY_CANCELLED,
 	QUERY_HALTED,       /* a hook ended the turn */
-	QUERY_BLOCKED,      /* a hook did not let the prompt through */
+	QUERY_BLOCKED,      /* a hook blocked the prompt */
 	QUERY_REJECTED,     /* the prompt names a skill that cannot be used */
 	QUERY_BUDGET,       /* the next request would cost more than is left */
 	QUERY_DISK_ERROR,   /* the transcript cannot be written */
-	QUERY_UNSTRUCTURED, /* no answer in the form that was asked for; set by the owner */
+	QUERY_UNSTRUCTURED, /* no valid structured output; set by the owner */
 };
 
 struct query;
@@ -50,31 +50,31 @@ struct query_config {
 	struct recorder *recorder;
 	const char *session_id, *agent;
 	const char *model;
-	struct slot_pool *slots;    /* of the agents that may be at work at a time; NULL: no limit for this one */
+	struct slot_pool *slots;    /* limits concurrent agents; NULL: no limit for this one */
 	struct budget *budget;      /* NULL: none */
-	const char *interrupt_note; /* told to the model when a turn was cancelled; NULL: nothing */
-	const char *reminder;       /* sent behind the last block of every request, not kept; NULL: none */
+	const char *interrupt_note; /* added to the conversation after a cancelled turn; NULL: nothing */
+	const char *reminder;       /* appended to every request, not stored; NULL: none */
 	unsigned max_turns;         /* 0: no limit */
 	unsigned parallel_calls;    /* 0: 10 */
 	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
 	struct compact_policy compact;
 	struct compact_owner compact_owner;
 	event_fn *on_event;
-	bool want_deltas, want_raw;                              /* EVENT_DELTA as text; as the API's own events */
+	bool want_deltas, want_raw;                              /* emit EVENT_DELTA as text, or as raw API events */
 	void (*on_usage)(void *data, const struct usage *usage); /* of each answer; may be NULL */
-	/* The calls of an answer are done and recorded, and nothing is sent yet. True: query_batch_over() will follow. May be
-	 * NULL. */
+	/* The calls of an answer are recorded and the next request has not been sent. True: query_batch_over() will
+	 * follow. May be NULL. */
 	bool (*on_batch)(struct query *q, void *data);
-	/* The model cannot answer (failure_is_of_model). True: query_set_head() and query_set_endpoint() have named another one,
-	 * which is asked instead. May be NULL. */
+	/* The model cannot answer (failure_is_of_model). True: a fallback was set with query_set_head() and
+	 * query_set_endpoint(), and the request is sent again. May be NULL. */
 	bool (*on_unavailable)(struct query *q, void *data);
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
 	void *data;                                  /* of all of them */
 };
 
-/* A text that waits to be told to the model: something ended in the background */
+/* A text queued for the model: something ended in the background */
 struct query_notice {
-	char *id; /* owned; recorded with the message, so that it is known to be delivered; NULL: none */
+	char *id; /* owned; recorded with the message as proof of delivery; NULL: none */
 	struct buf text;
 };
 
@@ -87,9 +87,9 @@ struct query_call {
 	bool is_done;
 };
 
-/* What the server counted with the last answer */
+/* Token count reported with the last answer */
 struct context_measure {
-	int64_t tokens;  /* 0: there was none, or it does not count */
+	int64_t tokens;  /* 0: none, or the server does not count */
 	uint64_t bytes;  /* of the transcript then */
 	uint32_t blocks; /* the same */
 };
@@ -108,7 +108,7 @@ struct query {
 	struct failure failure; /* of QUERY_MODEL_ERROR */
 	struct buf text;        /* of the last answer; the result of the turn */
 	bool text_goes_on;      /* the next answer continues this one (cut at the output limit) */
-	size_t text_from;       /* where the current answer's part of it begins */
+	size_t text_from;       /* offset of the current answer in it */
 	struct usage usage;     /* of all its requests */
 	uint64_t started_ms, api_ms, asked_ms;
 	char stop_reason[40];
@@ -121,9 +121,9 @@ struct query {
 	struct agent_slot agent_slot; /* taken by the owner before the first turn, if there are slots */
 	struct budget_share share;    /* reserved for the request */
 	struct fork_gate *fork_gate;  /* reference; until the first request is answered */
-	bool through_gate;            /* it let us pass */
+	bool through_gate;            /* passed it */
 	bool request_over;            /* fact: the model call reported */
-	struct segment **arrived;     /* fact: blocks that wait to be recorded; owned */
+	struct segment **arrived;     /* fact: received blocks not yet recorded; owned */
 	uint32_t arrived_count, arrived_cap;
 	uint32_t answer_from; /* first block of the answer in the transcript */
 	uint32_t last_mark;
@@ -132,26 +132,26 @@ struct query {
 	struct timer timer;
 	char (*shown)[UUID_LEN + 1]; /* uuids of the answer's frames */
 	uint32_t shown_count, shown_cap;
-	bool superseding; /* shown belongs to an answer that never happened */
+	bool superseding; /* shown belongs to a discarded answer */
 
 	/* the calls of the answer */
 	struct query_call **calls;
 	uint32_t call_count, call_cap;
-	bool batch_told, batch_held; /* on_batch was asked; it looks at them */
+	bool batch_told, batch_held; /* waiting for query_batch_over() */
 
-	struct compaction *compaction; /* owned; NULL: none is under way */
+	struct compaction *compaction; /* owned; NULL: none is running */
 	struct context_measure measured;
-	bool compacted;            /* since the last answer, or tried */
+	bool compacted;            /* since the last answer, or attempted */
 	unsigned compact_failures; /* in a row */
-	unsigned compact_refills;  /* in a row and in this turn: full again after a few answers */
+	unsigned compact_refills;  /* in a row and in this turn: the context filled up again after a few answers */
 	unsigned answers;          /* since the last one began */
 
-	struct head *next_head; /* takes the place of config.head with the next request; owned; NULL: none */
+	struct head *next_head; /* replaces config.head with the next request; owned; NULL: none */
 	const char *next_model;
 	struct endpoint *next_endpoint; /* the same for config.endpoint; NULL: none */
 	struct query_notice *notices;
 	uint32_t notice_count;
-	void (*trace)(struct query *q, const char *to); /* each change of state; NULL: nobody looks */
+	void (*trace)(struct query *q, const char *to); /* called at each change of state; may be NULL */
 };
 
 void query_init(struct query *q, const struct query_config *config);
@@ -161,21 +161,21 @@ void query_release(struct query *q); /* only when idle */
 int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err);
 /* The same for a whole line; takes its blocks. */
 int query_add_line(struct query *q, const struct user_line *line, struct err *err);
-/* Takes the head: it holds from the next request on. model is borrowed for as long as it does. */
+/* Takes the head, which is used from the next request on. model is borrowed while the head is in use. */
 void query_set_head(struct query *q, struct head *head, const char *model);
-void query_set_endpoint(struct query *q, struct endpoint *endpoint); /* the same for whom it asks; borrowed */
-/* The calls of a loaded session's last answer: with a result from disk, or without one. run: those without are run again
- * if they are read-only; otherwise, or without run, they get a result that says that they may or may not have run. */
+void query_set_endpoint(struct query *q, struct endpoint *endpoint); /* the same for the endpoint; borrowed */
+/* Restores the calls of a loaded session's last answer. run: a read-only call without a stored result runs again. Any
+ * other call without a result gets one that says that it may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
 		       bool run, struct err *err);
 void query_start(struct query *q);                   /* a turn: leads to on_end exactly once */
-void query_go_on(struct query *q);                   /* the turn that has just ended is not over yet */
+void query_go_on(struct query *q);                   /* continues the turn that has just ended */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
-void query_satisfy(struct query *q);        /* the turn has what it was for: an answer without text ends it well */
-void query_batch_over(struct query *q);     /* on_batch has seen the calls; too late does no harm */
-void query_pause(struct query *q, bool on); /* back-pressure: no new request, no bytes from the running one */
-/* Told to the model with its next request, all that wait in one message. id may be NULL. */
+void query_satisfy(struct query *q);                 /* the turn has its result: an answer without text is a success */
+void query_batch_over(struct query *q);              /* on_batch is done; ignored when late */
+void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
+/* Queues a text for the next request; all queued texts form one message. id may be NULL. */
 void query_notice(struct query *q, const char *id, struct str text);
-/* All its open calls wait for other agents. */
+/* Whether all open calls wait for other agents. */
 bool query_only_delegates(const struct query *q);

@@ -14,7 +14,7 @@ static void on_call_done(struct tool_call *call)
 	query_kick(c->query);
 }
 
-static struct query_call *add(struct query *q, struct str id, struct tool_call *call)
+static struct query_call *calls_append(struct query *q, struct str id, struct tool_call *call)
 {
 	struct query_call *c = xcalloc(1, sizeof *c);
 
@@ -37,7 +37,7 @@ static struct query_call *add_new(struct query *q, struct str id, struct str nam
 {
 	const struct tool *tool = tool_set_find(q->config.tools, name);
 
-	return add(q, id, tool_call_new(q->config.env, q->config.gate, tool, id, name, input));
+	return calls_append(q, id, tool_call_new(q->config.env, q->config.gate, tool, id, name, input));
 }
 
 int calls_add(struct query *q, const struct segment *block, struct err *err)
@@ -75,7 +75,7 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 		       bool run, struct err *err)
 {
 	if (result) {
-		add(q, id, NULL)->result = segment_ref(result);
+		calls_append(q, id, NULL)->result = segment_ref(result);
 		return 0;
 	}
 	struct query_call *c = add_new(q, id, name, input);
@@ -166,7 +166,7 @@ void calls_cancel(struct query *q)
 	}
 }
 
-/* Of a call whose result could not be recorded, or that a loaded session never ran: it must be answered all the same. */
+/* Of a call whose result could not be recorded, or that a loaded session never ran: it needs an answer anyway. */
 static struct segment *unrecorded_result(const struct tool_call *call)
 {
 	return call->finished ? result_of(call) : segment_lost_result(str_from(call->id));

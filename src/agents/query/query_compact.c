@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * query_compact.c - compaction: the model sums its conversation up, and the query goes on from the summary.
+ * query_compact.c - compaction: the model summarises its conversation, and the query continues from the summary.
  *
  *     ASK --near the window, or asked to--> COMPACT --> GATE --> STREAM --> COMPACT --> ASK, or FINISH
  *     STREAM --too long for the server--------^            ^--BACKOFF--+
  *
- * Until the summary is on disk nothing has happened. At most one for each request: `compacted` is set by each try, whatever
- * comes of it, and cleared by the next answer. */
+ * The old conversation stays until the summary is on disk. At most one per request: each attempt sets `compacted`, the
+ * next answer clears it. */
 #include "agents/query/query_compact.h"
 #include "lib/base/crash.h"
 #include "agents/query/compact_int.h"
@@ -40,7 +40,7 @@ static void begin_one(struct query *q, enum compact_trigger trigger)
 	q->answers = 0;
 }
 
-/* Whatever the reason: it was not tried for this request, and trying is not all that the turn does. */
+/* Not attempted for this request yet, and not the only purpose of the turn. */
 static bool may_begin(const struct query *q)
 {
 	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS;
@@ -84,7 +84,7 @@ void compact_end(struct query *q)
 
 /* ---- what is told -------------------------------------------------------------------------------------------- */
 
-static void tell(struct query *q, enum event_kind kind, const char *result, const char *uuid)
+static void emit_compact_event(struct query *q, enum event_kind kind, const char *result, const char *uuid)
 {
 	const struct compaction *c = q->compaction;
 
@@ -101,14 +101,14 @@ static void tell(struct query *q, enum event_kind kind, const char *result, cons
 
 /* ---- how it ends --------------------------------------------------------------------------------------------- */
 
-/* The turn goes on as it is, where it can. */
+/* Continues the turn without compaction if possible. */
 static enum step go_without(struct query *q, enum query_end end)
 {
 	struct compaction *c = q->compaction;
 	struct failure refusal = c->refusal;
 	bool rescued = c->is_last_resort, manual = c->trigger == COMPACT_MANUAL;
 
-	tell(q, EVENT_COMPACTING, "failed", NULL);
+	emit_compact_event(q, EVENT_COMPACTING, "failed", NULL);
 	q->compacted = true;
 	q->compact_failures++;
 	if (manual)
@@ -127,7 +127,7 @@ static enum step go_on(struct query *q)
 
 	if (manual) {
 		buf_clear(&q->text);
-		buf_addf(&q->text, "The conversation was summed up: %lld tokens before, about %lld now.",
+		buf_addf(&q->text, "The conversation was compacted: %lld tokens before, about %lld now.",
 			 (long long)q->compaction->tokens_before, (long long)context_tokens(q));
 	}
 	compact_end(q);
@@ -147,8 +147,7 @@ enum step compact_failed(struct query *q, const struct failure *f)
 
 /* ---- the conversation from now on ---------------------------------------------------------------------------- */
 
-/* What the user or we said since the last answer was not answered yet: it stays, word for word. Results belong to calls that
- * are summed up. */
+/* User messages since the last answer are unanswered: they are kept verbatim. Results belong to compacted calls. */
 static bool keep_unanswered(const struct transcript *t, struct transcript *out)
 {
 	uint32_t first = transcript_count(t);
@@ -170,8 +169,7 @@ static struct segment *summary_block(const struct compaction *c)
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text,
-		 "This conversation goes on from an earlier part, of which only this summary is left:\n\n" STR_FMT,
+	buf_addf(&text, "This conversation continues an earlier one, which was replaced by this summary:\n\n" STR_FMT,
 		 STR_ARG(str_trim(buf_str(&c->summary))));
 	return segment_text(buf_str(&text));
 }
@@ -185,11 +183,11 @@ static void make_conversation(struct query *q, struct transcript *out)
 		q->config.compact_owner.keep(q, out, q->config.data);
 	if (!keep_unanswered(&q->transcript, out) && c->trigger == COMPACT_AUTO)
 		transcript_add(out, ROLE_USER,
-			       segment_text(STR("Go on with the work exactly where the summary says it stands. Do not "
-						"speak of the summary, and do not ask whether to go on.")));
+			       segment_text(STR("Continue the work exactly where the summary ends. Do not mention "
+						"the summary, and do not ask whether to continue.")));
 }
 
-/* On disk first; only then the old conversation is given up. */
+/* The summary is written first; only then the old conversation is dropped. */
 static int replace(struct query *q, char uuid[UUID_LEN + 1], struct err *err)
 {
 	const struct compaction *c = q->compaction;
@@ -229,11 +227,11 @@ static enum step take_summary(struct query *q)
 		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
 		return STEP_AGAIN;
 	}
-	/* A conversation that is full again at once would be summed up again and again: that helps nobody. */
+	/* A conversation that is full again at once would be compacted in a loop. */
 	q->compacted = true;
 	q->compact_failures = context_is_full(q) ? MOST_FAILURES : 0;
-	tell(q, EVENT_COMPACTING, "success", NULL);
-	tell(q, EVENT_COMPACTED, "success", uuid);
+	emit_compact_event(q, EVENT_COMPACTING, "success", NULL);
+	emit_compact_event(q, EVENT_COMPACTED, "success", uuid);
 	c->phase = COMPACT_SHOWN;
 	if (!q->config.compact_owner.after || !q->config.compact_owner.after(q, q->config.data))
 		c->phase = COMPACT_OVER;
@@ -242,7 +240,7 @@ static enum step take_summary(struct query *q)
 
 /* ---- the request --------------------------------------------------------------------------------------------- */
 
-/* What it cost is in the file, whether it was of use or not. */
+/* Records its cost, also on failure. */
 static int close_answer(struct query *q, struct err *err)
 {
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
@@ -271,7 +269,7 @@ enum step compact_stream(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
-	/* Calls are not run, whatever the model was told. */
+	/* Calls are never run, even if the model ignores the instruction. */
 	for (uint32_t i = 0; i < q->arrived_count; i++) {
 		if (q->arrived[i]->kind == SEGMENT_TEXT)
 			answer_add_text(&q->compaction->summary, q->arrived[i]);
@@ -294,20 +292,20 @@ enum step compact_stream(struct query *q)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------- */
 
-static enum step begin(struct query *q)
+static enum step compact_begin(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
 	c->tokens_before = context_tokens(q);
 	c->started_ms = loop_now_ms(q->config.loop);
-	tell(q, EVENT_COMPACTING, NULL, NULL);
+	emit_compact_event(q, EVENT_COMPACTING, NULL, NULL);
 	c->phase = COMPACT_HELD;
 	if (!q->config.compact_owner.before || !q->config.compact_owner.before(q, q->config.data))
 		c->phase = COMPACT_ASKS;
 	return STEP_AGAIN;
 }
 
-static enum step ask(struct query *q)
+static enum step compact_ask(struct query *q)
 {
 	struct compaction *c = q->compaction;
 
@@ -322,11 +320,11 @@ enum step step_compact(struct query *q)
 {
 	switch (q->compaction->phase) {
 	case COMPACT_BEGINS:
-		return begin(q);
+		return compact_begin(q);
 	case COMPACT_REFUSED:
 		return go_without(q, QUERY_BLOCKED);
 	case COMPACT_ASKS:
-		return ask(q);
+		return compact_ask(q);
 	case COMPACT_OVER:
 		return go_on(q);
 	case COMPACT_HELD:

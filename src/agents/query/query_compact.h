@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * query_compact.h - a conversation that grows too long is summed up by the model, and goes on from the summary
- * (docs/internals/compact.md). */
+ * query_compact.h - compaction: replaces a long conversation by the model's summary (docs/internals/compact.md). */
 #pragma once
 #include "lib/base/buf.h"
 #include "core/message/transcript.h"
@@ -13,47 +12,47 @@ const char *compact_trigger_name(enum compact_trigger trigger); /* "auto", "manu
 
 /* When, from settings and environment */
 struct compact_policy {
-	bool possible;  /* at all; otherwise nothing else counts */
+	bool possible;  /* false: never compact */
 	bool automatic; /* near the window, and when the server says that the conversation is too long */
-	int64_t window; /* tokens at which it happens at the latest; 0: as the model's context says */
-	double percent; /* the same in percent of what the context has for input; 0: not given */
+	int64_t window; /* threshold in tokens; 0: derived from the model's context */
+	double percent; /* threshold in percent of the input part of the context; 0: not set */
 };
 
-/* What the owner of a query has to do with it. Each may be NULL; data is that of the query's config. */
+/* Callbacks of the query's owner. Each may be NULL; data is that of the query's config. */
 struct compact_owner {
-	/* Somebody may look first. True: query_compact_decided() follows. */
+	/* Before it starts (hooks). True: query_compact_decided() follows. */
 	bool (*before)(struct query *q, void *data);
-	/* Adds what goes on beside the summary, as blocks of the user. */
+	/* Appends context that is kept beside the summary, as user blocks. */
 	void (*keep)(struct query *q, struct transcript *out, void *data);
-	/* It is done and on disk. True: query_compact_told() follows. */
+	/* The summary is on disk (hooks). True: query_compact_told() follows. */
 	bool (*after)(struct query *q, void *data);
 };
 
-/* One that is under way */
+/* A running compaction */
 struct compaction {
 	enum compact_trigger trigger;
 	enum {
 		COMPACT_BEGINS,
-		COMPACT_HELD,    /* before() looks */
+		COMPACT_HELD,    /* waiting for before() */
 		COMPACT_REFUSED, /* it said no */
 		COMPACT_ASKS,
-		COMPACT_SHOWN, /* after() looks */
+		COMPACT_SHOWN, /* waiting for after() */
 		COMPACT_OVER,
 	} phase;
 	unsigned shortness;        /* how much of the history is left out of the request (compact_history.c) */
-	bool is_last_resort;       /* the server does not take the conversation as it is */
-	struct failure refusal;    /* of the server then; FAIL_NONE: its answer was cut at the end of the context */
+	bool is_last_resort;       /* the server refused the conversation as too long */
+	struct failure refusal;    /* the server's failure then; FAIL_NONE: its answer reached the end of the context */
 	struct buf instructions;   /* of the user and of hooks; may be empty */
-	struct buf why;            /* it was refused, or failed */
+	struct buf why;            /* why it was refused or failed */
 	struct transcript history; /* what the request sends */
 	struct buf summary;
 	int64_t tokens_before;
 	uint64_t started_ms;
 };
 
-/* A turn that does nothing else; only when idle, and there is something to sum up. Leads to on_end. */
+/* A turn that only compacts. Only when idle and there is something to compact. Leads to on_end. */
 void query_compact(struct query *q, struct str instructions);
-bool query_can_compact(const struct query *q); /* an answer is in the conversation */
-/* For the owner. text is added to the instructions, or says why not. Too late does no harm. */
+bool query_can_compact(const struct query *q); /* the conversation has an answer */
+/* For the owner. text is added to the instructions, or gives the reason for refusing. Ignored when late. */
 void query_compact_decided(struct query *q, bool go, struct str text);
 void query_compact_told(struct query *q);

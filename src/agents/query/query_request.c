@@ -27,7 +27,7 @@ enum step query_enter_gate(struct query *q)
 	return query_set_state(q, QUERY_GATE);
 }
 
-/* What the request will cost at least: its bytes, and an answer as long as the others were. */
+/* Expected cost of the request: its bytes, and an answer of average length. */
 static bool reserve(struct query *q)
 {
 	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
@@ -117,7 +117,7 @@ static enum step ask_another(struct query *q)
 	const struct failure *f = &q->model.failure;
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "%s (%s is asked instead)", f->text, q->next_model);
+	buf_addf(&text, "%s (falling back to %s)", f->text, q->next_model);
 	query_emit(q, &(struct event){ .kind = EVENT_RETRY,
 				       .text = buf_str(&text),
 				       .attempt = q->attempt,
@@ -129,7 +129,7 @@ static enum step ask_another(struct query *q)
 	return query_set_state(q, QUERY_ASK);
 }
 
-/* The request failed and nothing of its answer counts. */
+/* The request failed and its answer is discarded. */
 enum step query_try_again(struct query *q)
 {
 	const struct failure *f = &q->model.failure;

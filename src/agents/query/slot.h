@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * slot.h - how many agents may be at work at a time. Over the cap an agent waits; it is never refused.
+ * slot.h - limits concurrent agents. Above the cap an agent waits; it is never refused.
  *
- * An agent takes a slot before it begins and gives it back when it is over. One that only waits for other agents gives its
- * slot back meanwhile and takes it again before any new agent gets one, so that trees of any depth come to their end with
- * a cap of one. */
+ * An agent takes a slot before it starts and releases it at its end. An agent that only waits for subagents releases
+ * its slot and has priority over new agents when it needs one again, so that trees of any depth finish with a cap of
+ * one. */
 #pragma once
 #include "lib/io/loop.h"
 
@@ -26,6 +26,6 @@ struct slot_pool {
 };
 
 void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap);
-void slot_pool_release(struct slot_pool *s);                                       /* nobody may have one or wait */
+void slot_pool_release(struct slot_pool *s); /* no slot may be taken or waited for */
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank); /* on_taken comes later */
 void slot_leave(struct slot_pool *s, struct agent_slot *slot);                     /* taken, waiting or neither */

@@ -4,9 +4,9 @@
  *     worktree_take  --> the agent works in w->path --> worktree_release  --> removed, or kept and reported
  *                                                                         \-> spare, for the next worktree_take
  *
- * Everything is asynchronous: git runs in child processes, done is called exactly once for each job, on a later loop turn,
- * also after a cancel. At most four jobs run at a time, the others wait in order. Work of an agent is never deleted
- * unless git has said that there is none; on any doubt the worktree stays, and the end says why. */
+ * Everything is asynchronous: git runs in child processes, done is called exactly once for each job, on a later loop
+ * turn, also after a cancel. At most four jobs run at a time, the others wait in order. A worktree is removed only
+ * after git has confirmed that it holds no work; in doubt it stays, and the end gives the reason. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/io/spawn.h"
@@ -29,20 +29,20 @@ struct worktree {
 	const char *agent_id;
 	const char *path;   /* <root>/.claude/worktrees/agent-<id>, links resolved */
 	const char *branch; /* worktree-agent-<id> */
-	const char *base;   /* commit at the start: what counts as a change is decided against it */
+	const char *base;   /* commit at the start; changes are measured against it */
 	const char *root;   /* main checkout */
 	const char *origin; /* checkout that the spawning agent is in; often the same */
 	const char *common; /* git directory that all worktrees share */
 	const char *admin;  /* <common>/worktrees/<name>: this worktree's own part of it */
 	bool sparse;
-	bool by_hook; /* git knows nothing of it: branch and base are "", common and admin NULL (worktree_hook.h) */
+	bool by_hook; /* not a git worktree: branch and base are "", common and admin NULL (worktree_hook.h) */
 };
 
 /* Borrowed until return */
 struct worktree_end {
 	bool kept;
 	const char *path, *branch; /* kept: where it is; else NULL */
-	const char *why;           /* kept: what was found, or what failed */
+	const char *why;           /* kept: the reason */
 };
 
 /* w: returns owned, give it to worktree_release. NULL: err says why; nothing is left on disk. Kinds: ERR_NOT_FOUND (no
@@ -60,22 +60,21 @@ void worktree_pool_drain(struct worktree_pool *pool, worktree_drained_fn *done, 
 /* The returned job is borrowed until done is called. */
 struct worktree_job *worktree_take(struct worktree_pool *pool, const struct worktree_spec *spec,
 				   worktree_taken_fn *done, void *data);
-/* An agent is resumed. base: the commit that was recorded when it started, or NULL. Its worktree is locked anew; if it is
- * gone it is made again, from its branch or else from base. */
+/* An agent is resumed. base: the commit that was recorded when it started, or NULL. Its worktree is locked again; a
+ * missing one is recreated from its branch, or else from base. */
 struct worktree_job *worktree_adopt(struct worktree_pool *pool, const struct worktree_spec *spec, const char *base,
 				    worktree_taken_fn *done, void *data);
 /* Takes w. No process of the agent may be left. */
 struct worktree_job *worktree_release(struct worktree_pool *pool, struct worktree *w, worktree_released_fn *done,
 				      void *data);
-/* A take is undone. A release that has not decided yet keeps the worktree; one that has goes on. */
+/* A take is undone. A release that has not decided yet keeps the worktree; one that has decided completes. */
 void worktree_job_cancel(struct worktree_job *job);
 
 /* Forgets w and leaves everything on disk as it is, locked: for hosts that end without a release. Takes NULL too. */
 void worktree_free(struct worktree *w);
 
-/* Returns a ruleset for the agent's child processes (spawn.h), which the caller closes: writes only in the worktree, its
- * part of the git directory, the object store, dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. -ERR_LIMIT
- * where that cannot be enforced; the caller decides what then. git replaces a branch by renaming a new file over it, which
- * no ruleset can allow for one branch alone: so HEAD becomes detached here, commits go to it, and the branch is set to it
- * when the worktree is released. */
+/* Returns a ruleset for the agent's child processes (spawn.h), which the caller closes: writes only in the worktree,
+ * its part of the git directory, the object store, dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. ERR_LIMIT
+ * where that cannot be enforced. git updates a branch by renaming a new file over it, which no ruleset can allow for
+ * one branch alone. So HEAD is detached here, commits go to it, and the release sets the branch. */
 int worktree_landlock(const struct worktree *w, const char *const *dirs, struct err *err);

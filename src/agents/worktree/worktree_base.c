@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * worktree_base.c - the commit that a worktree starts from: HEAD of the spawning checkout, which the probe has read, or
- * what the server calls its default branch. A server that cannot be asked in time is no reason to fail. */
+ * the server's default branch. An unreachable server is not an error. */
 #include "agents/worktree/worktree_int.h"
 #include <sys/stat.h>
 #include "lib/base/id.h"

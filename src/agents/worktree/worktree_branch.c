@@ -57,7 +57,7 @@ bool branch_commit(const struct worktree *w, struct buf *ret_commit)
 	return true;
 }
 
-/* The lock of a process that is dead is nobody's. */
+/* The lock of a dead process is stale. */
 static int open_lock(const char *path, bool owner_dead)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * worktree_fill.c - the files of a worktree: the commit's, or a sparse set of them; then what a checkout lacks, links to
- * shared directories and the ignored files that .worktreeinclude names.
+ * worktree_fill.c - the files of a worktree: the commit's, or a sparse set of them; then symlinks to shared directories
+ * and the ignored files that .worktreeinclude names.
  *
- *     fill (sparse set) -> populate -> branch, attach -> extra (links) -> include -> ignored -> copy (in a worker) -> taken */
+ *     fill (sparse set) -> populate -> branch, attach -> extra (links) -> include -> ignored -> copy (in a worker) ->
+ * taken */
 #include "agents/worktree/worktree_int.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +21,13 @@ static const struct worktree_step step_copy;
 
 /* ---- paths inside the worktree ---- */
 
-/* The checkout decides what stands at a path, so no link in it is followed; missing directories are made. */
+/* Paths come from the checkout, so no symlink is followed; missing directories are created. */
 static int find_place(const char *root, const char *path, struct file_at *ret_at, struct err *err)
 {
 	for (struct str rest = str_from(path); rest.p;) {
 		struct str name = str_cut(&rest, '/');
 		if (!name.n || str_is(name, ".") || str_is(name, "..") || str_is(name, ".git"))
-			return err_set(err, ERR_USAGE, "%s is no path of a worktree", path);
+			return err_set(err, ERR_USAGE, "not a path inside the worktree: %s", path);
 	}
 	return file_at_find(root, path, 0777, ret_at, err);
 }
@@ -170,7 +171,7 @@ static int copy_bytes(int from, int to)
 	return n < 0 ? -1 : 0;
 }
 
-/* Regular files only: a link would lead the agent out of its worktree. What the checkout has is not replaced. */
+/* Regular files only: a symlink could lead out of the worktree. Existing files are not replaced. */
 static int copy_file(const struct fill *f, const char *name, struct err *err)
 {
 	AUTO_BUF struct buf source = { 0 };

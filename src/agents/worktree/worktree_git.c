@@ -53,7 +53,7 @@ static const char **environment(struct arena *a, const struct worktree *inside)
 	for (size_t i = 0; i < count; i++)
 		if (env_kept(environ[i]))
 			env[at++] = environ[i];
-	env[at++] = "LC_ALL=C"; /* its words are looked at */
+	env[at++] = "LC_ALL=C"; /* its output is parsed */
 	env[at++] = "GIT_TERMINAL_PROMPT=0";
 	if (inside) {
 		env[at++] = arena_printf(a, "GIT_DIR=%s", inside->admin);
@@ -152,7 +152,7 @@ struct str git_said(const struct git *g)
 	struct str rest = str_trim(buf_str(&g->said));
 	struct str first = { 0 };
 
-	/* The reason stands in the line that begins with "fatal:" or "error:"; hints follow it. */
+	/* The reason is in the line that begins with "fatal:" or "error:"; hints follow. */
 	while (rest.p) {
 		struct str line = str_cut(&rest, '\n');
 		if (!first.n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * worktree_guard.c - keeping an agent in its worktree: what the kernel lets its child processes write, and what counts as a
- * copy of something in the main checkout. (guard/permission/evaluate_file.c checks file tools.) */
+ * worktree_guard.c - confines an agent to its worktree: the write paths of its child processes, and detection of copies
+ * of files in the main checkout. (File tools are judged by guard/permission/evaluate_file.c.) */
 #include "agents/worktree/worktree_int.h"
 #include <errno.h>
 #include <limits.h>
@@ -77,7 +77,7 @@ static int detach_head(const struct worktree *w, struct err *err)
 	if (record_commit_valid(at))
 		return 0; /* it was confined before */
 	if (!str_eq(at, buf_str(&branch)) || !branch_commit(w, &commit))
-		return err_set(err, ERR_LIMIT, "HEAD of %s cannot be detached: it is " STR_FMT, w->path, STR_ARG(at));
+		return err_set(err, ERR_LIMIT, "cannot detach HEAD of %s: it is " STR_FMT, w->path, STR_ARG(at));
 	return file_below_replace(w->admin, "HEAD", buf_str(&commit), err);
 }
 

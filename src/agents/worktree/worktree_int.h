@@ -12,9 +12,9 @@
 enum { COMMIT_MAX = 64 };
 
 enum record_kind {
-	RECORD_MAKING = 1, /* no agent has seen it: may be removed */
+	RECORD_MAKING = 1, /* never used by an agent: may be removed */
 	RECORD_AGENT,      /* may hold work */
-	RECORD_SPARE,      /* found without work: may be removed */
+	RECORD_SPARE,      /* holds no work: may be removed */
 };
 
 struct worktree_owner {
@@ -30,7 +30,7 @@ struct worktree_record {
 
 bool record_commit_valid(struct str commit);
 void record_format(const struct worktree_record *r, struct buf *out);
-bool record_parse(struct str text, struct worktree_record *ret_record); /* false: somebody else's lock */
+bool record_parse(struct str text, struct worktree_record *ret_record); /* false: a lock of another program */
 struct worktree_owner owner_self(void);
 bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner *self); /* true in doubt */
 int record_read(const char *admin, struct worktree_record *ret_record, struct err *err); /* ERR_NOT_FOUND: not locked */
@@ -54,18 +54,18 @@ struct git_command {
 	const char *program;           /* NULL: git */
 	const char *const *args;       /* behind the program and its options, ends with NULL */
 	const char *cwd;               /* for the whole repository, or */
-	const struct worktree *inside; /* in this worktree, with its git directories given, not looked up */
+	const struct worktree *inside; /* in this worktree, with explicit git directories */
 	struct str input;
 	int landlock_fd; /* 0: none */
 	unsigned cap_ms; /* 0: ten minutes */
-	bool abortable;  /* a cancel kills it; others are short and end by themselves */
+	bool abortable;  /* a cancel kills it; other commands are short */
 };
 
 int git_start(struct git *g, const struct git_command *command, struct err *err);
 bool git_ok(const struct git *g);
 void git_abort(struct git *g);
 void git_release(struct git *g);
-struct str git_said(const struct git *g); /* why it failed, in its own words */
+struct str git_said(const struct git *g); /* its error message */
 
 /* ---- worktree_repo.c: one repository ---- */
 
@@ -90,42 +90,43 @@ void repo_free(struct worktree_repo *repo);
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which);
 void repo_wait_lock(struct worktree_repo *repo, enum repo_lock which);
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which);
-/* .claude/worktrees is there, is no link and is excluded from the main checkout's status. */
+/* Ensures that .claude/worktrees exists, is not a symlink and is excluded from the main checkout's status. */
 int repo_prepare(struct worktree_repo *repo, struct err *err);
-void repo_tidy(struct worktree_repo *repo); /* removes the directories that it made, if they are empty */
+void repo_tidy(struct worktree_repo *repo); /* removes the directories that it created, if they are empty */
 char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name);
 
 /* ---- worktree_place.c: a worktree on disk ---- */
 
 struct worktree *worktree_new(const struct worktree_repo *repo, const char *agent_id, const char *base);
-/* Finds w->admin through the .git file and checks that all metadata agrees: the directory is no link, .git leads into
- * <common>/worktrees, that leads back here and to the common directory. ERR_DENIED otherwise. */
+/* Finds w->admin through the .git file and checks the metadata: the directory is not a symlink, .git points into
+ * <common>/worktrees, and that points back here and to the common directory. ERR_DENIED otherwise. */
 int worktree_verify(struct worktree *w, struct err *err);
 int worktree_move(struct worktree *w, const char *to, struct err *err);
 int worktree_record_as(const struct worktree *w, enum record_kind kind, const struct worktree_owner *self,
 		       struct err *err);
-/* Makes it ours if nobody alive has it; then w->base is that of the old record, if there was one. ERR_BUSY otherwise. */
+/* Takes the lock unless a live process has it, and sets w->base from the old record, if there is one. ERR_BUSY
+ * otherwise. */
 int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err);
-bool worktree_is_tied(const struct worktree *w); /* directory and admin directory name each other, whatever else */
-/* For what git was killed in the middle of, and cannot remove: a worktree without files, and its admin directory. false:
- * something is there. */
+bool worktree_is_tied(const struct worktree *w); /* directory and admin directory point to each other */
+/* Removes what git left when it was killed and cannot remove itself: a worktree without files, and its admin directory.
+ * false: it has files. */
 bool worktree_scrub(const struct worktree *w);
 void orphan_remove(const char *path); /* a directory without files and without an admin directory */
-int gitdir_read(const char *admin, struct buf *ret_path, struct err *err); /* where the worktree is said to be */
+int gitdir_read(const char *admin, struct buf *ret_path, struct err *err); /* the recorded path of the worktree */
 int gitdir_write(const char *admin, const char *path, struct err *err);
-bool admin_of(const char *path, struct buf *ret_admin);  /* what the .git file at path says */
+bool admin_of(const char *path, struct buf *ret_admin);  /* the target of the .git file at path */
 bool admin_is_of(const char *admin, const char *common); /* right below <common>/worktrees, not deeper, not above */
 
 /* ---- worktree_branch.c: the branch as a file ---- */
 
 bool branch_commit(const struct worktree *w, struct buf *ret_commit); /* appends, with a line end; false: not found */
-/* Deletes it if it is at w->base and leaves it otherwise. false: it is packed, locked or in a reftable, git must look. */
+/* Deletes it if it is at w->base, leaves it otherwise. false: packed, locked or in a reftable; git must do it. */
 bool branch_delete(const struct worktree *w, bool owner_dead);
 
 /* ---- worktree_job.c: the engine ---- */
 
 /* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail.
- * exclusive: git looks at all worktrees of the repository meanwhile, and dies if it meets one that is half made. */
+ * exclusive: git reads all worktrees of the repository, and fails on an incomplete one. */
 struct worktree_step {
 	const char *name;
 	bool exclusive;
@@ -133,7 +134,7 @@ struct worktree_step {
 	void (*end)(struct worktree_job *job);
 };
 
-/* Files to copy into the worktree; the worker sees only this */
+/* Files to copy into the worktree; all that the worker may access */
 struct fill {
 	uv_work_t work;
 	struct worktree_job *job;
@@ -150,20 +151,20 @@ struct worktree_job {
 	struct kick kick;
 	struct timer retry;
 	const struct worktree_step *step;
-	const struct worktree_step *after;   /* where removing leads */
-	const struct worktree_step *way_out; /* where a failure or a cancel leads; NULL: cancel is not heard */
+	const struct worktree_step *after;   /* the step after removal */
+	const struct worktree_step *way_out; /* the step after a failure or a cancel; NULL: cannot be cancelled */
 	bool begun, cancelled, counted;
 	struct err err; /* the first failure */
 	struct git git;
 	struct worktree_repo *repo; /* borrowed from the pool; NULL until known */
 	struct worktree *w;         /* owned until done */
-	bool foreign_branch;        /* not made by this job: never deleted */
+	bool foreign_branch;        /* not created by this job: never deleted */
 	struct arena memory;
 	/* take and adopt */
 	const char *agent_id, *cwd, *base, *top;
 	char **symlink_dirs, **sparse_paths;
 	bool fresh, adopt, base_given;
-	bool has_branch; /* adopt: the branch is there, check it out */
+	bool has_branch; /* adopt: the branch exists, check it out */
 	bool registered; /* undo removes the worktree */
 	bool claimed;    /* undo unlocks it */
 	bool without_spare, retry_place;
@@ -185,7 +186,7 @@ struct worktree_pool {
 	struct worktree_repo *repos;
 	struct worktree_job *waiting, **waiting_end;
 	struct worktree_job *active;
-	unsigned active_count; /* that hold one of the PARALLEL_JOBS */
+	unsigned active_count; /* count against PARALLEL_JOBS */
 	unsigned sweeps;
 	unsigned spare_names;
 	unsigned fetch_cap_ms;
@@ -196,16 +197,16 @@ struct worktree_pool {
 };
 
 struct worktree_job *job_new(struct worktree_pool *pool, const struct worktree_step *first, void *data);
-void job_queue(struct worktree_job *job);     /* starts when there is room */
-void job_start_now(struct worktree_job *job); /* without counting: for the sweep, which others wait for */
+void job_queue(struct worktree_job *job);     /* starts when a job slot is free */
+void job_start_now(struct worktree_job *job); /* outside the limit: for the sweep, which others wait for */
 void job_go(struct worktree_job *job, const struct worktree_step *step);
 void job_fail(struct worktree_job *job); /* job->err is set */
 void job_git(struct worktree_job *job, const struct git_command *command);
-/* In job->w, when an agent has had it: under that agent's Landlock rules */
+/* In job->w; after use by an agent, under that agent's Landlock rules */
 void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable);
-void job_git_failed(struct worktree_job *job, const char *what); /* job->err from what git said, then job_fail */
+void job_git_failed(struct worktree_job *job, const char *what); /* sets job->err from git's output, then job_fail */
 void job_kick(struct worktree_job *job);
-void job_done(struct worktree_job *job); /* reports, frees, makes room */
+void job_done(struct worktree_job *job); /* reports, frees, starts the next job */
 void pool_kick_all(struct worktree_pool *pool);
 
 /* ---- steps that other files lead to ---- */
@@ -216,8 +217,8 @@ extern const struct worktree_step step_place;  /* worktree_take.c */
 extern const struct worktree_step step_fill;   /* worktree_fill.c: files, then step_branch */
 extern const struct worktree_step step_branch; /* worktree_take.c: branch and HEAD, then step_extra */
 extern const struct worktree_step step_extra;  /* worktree_fill.c: links and copies, then step_taken */
-extern const struct worktree_step step_ended;  /* worktree_release.c: kept if there is a why, gone otherwise */
-extern const struct worktree_step step_empty;  /* worktree_remove.c: w is known to hold no work; leads to job->after */
+extern const struct worktree_step step_ended;  /* worktree_release.c: kept if there is a reason, else removed */
+extern const struct worktree_step step_empty;  /* worktree_remove.c: w holds no work; continues with job->after */
 extern const struct worktree_step step_forget; /* worktree_remove.c: the branch only */
 
 void fill_abort(struct worktree_job *job); /* worktree_fill.c */
@@ -225,6 +226,6 @@ void fill_free(struct worktree_job *job);
 /* worktree_release.c; takes w, not yet started */
 struct worktree_job *release_new(struct worktree_repo *repo, struct worktree *w, void *data);
 void sweep_start(struct worktree_repo *repo); /* worktree_sweep.c; leads to SWEEP_OVER and pool_kick_all */
-/* worktree_guard.c. has_copy: an untracked file that is a link to the main checkout's, or the same as that. */
+/* worktree_guard.c. has_copy: an untracked file that links to the main checkout's file, or equals it. */
 int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err);
 bool worktree_has_copy(const struct worktree *w, const char *name);

@@ -97,8 +97,8 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 	job_kick(job);
 }
 
-/* The agent's directories hold what it wanted, links and settings included: git gets no more rights there than the agent
- * had. Only where the kernel could not confine the agent, git is not confined either. */
+/* The agent controls its directories, including links and git settings, so git runs there with the agent's rights.
+ * Where the kernel cannot confine the agent, git is not confined either. */
 void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable)
 {
 	struct err err = { 0 };
@@ -143,7 +143,7 @@ static bool enter(struct worktree_job *job)
 	return true;
 }
 
-/* A cancel is heard between two steps: the end of a step knows what its command has made, and undo needs to. */
+/* A cancel takes effect between two steps, because undo must know what a command has created. */
 static void on_job_kick(struct kick *kick)
 {
 	struct worktree_job *job = CONTAINER_OF(kick, struct worktree_job, kick);

@@ -3,8 +3,8 @@
  *
  *     cadre KIND agent ID base COMMIT pid PID start TICKS space INODE
  *
- * KIND is making, agent or spare. git writes it with the worktree itself (worktree add --lock --reason), so there is no
- * moment in which a worktree of ours has no owner. Any other text is a lock of somebody else. */
+ * KIND is making, agent or spare. git writes it with the worktree itself (worktree add --lock --reason), so a worktree
+ * of ours always has an owner. Any other text is a lock of another program. */
 #include "agents/worktree/worktree_int.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
@@ -138,7 +138,7 @@ int record_read(const char *admin, struct worktree_record *ret_record, struct er
 	if (rc < 0)
 		return rc;
 	if (!record_parse(buf_str(&text), ret_record))
-		return err_set(err, ERR_BUSY, "%s is locked by somebody else: " STR_FMT, admin,
+		return err_set(err, ERR_BUSY, "%s is locked by another program: " STR_FMT, admin,
 			       STR_ARG(str_trim(buf_str(&text))));
 	return 0;
 }

@@ -6,8 +6,8 @@
  *        v         v                                       ^
  *       keep -> settle branch -> settle HEAD --------------+
  *
- * Only inspect and flags together may say "no work here"; everything unclear, a failed command too, leads to keep. From
- * then on the record says "spare", and what is left undone by a crash may be removed by anybody. */
+ * Only inspect and flags together may decide "no work here"; any doubt, including a failed command, leads to keep.
+ * From that decision on the record is "spare", and any process may remove what a crash leaves. */
 #include "agents/worktree/worktree_int.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
@@ -23,7 +23,7 @@ static const struct worktree_step step_settle_head;
 static const struct worktree_step step_detach;
 static const struct worktree_step step_clean;
 
-static void keep(struct worktree_job *job, const char *why)
+static void keep_worktree(struct worktree_job *job, const char *why)
 {
 	job->why = why;
 	job_go(job, TAKE(job->way_out));
@@ -48,12 +48,12 @@ static const char *unfinished(const struct worktree_job *job)
 static void inspect_begin(struct worktree_job *job)
 {
 	if (worktree_verify(job->w, &job->err) < 0) {
-		keep(job, job->err.text);
+		keep_worktree(job, job->err.text);
 		return;
 	}
 	const char *sign = unfinished(job);
 	if (sign) {
-		keep(job, arena_printf(&job->memory, "something is unfinished in it (%s)", sign));
+		keep_worktree(job, arena_printf(&job->memory, "something is unfinished in it (%s)", sign));
 		return;
 	}
 	job_git_confined(job,
@@ -87,7 +87,7 @@ static struct findings read_status(const struct worktree_job *job)
 	return f;
 }
 
-/* Commits that were made and left again are in the log of HEAD alone; they would go with the worktree. */
+/* Abandoned commits are only in the reflog of HEAD; they would be lost with the worktree. */
 static bool head_was_elsewhere(const struct worktree *w)
 {
 	AUTO_BUF struct buf log = { 0 };
@@ -129,7 +129,7 @@ static void inspect_end(struct worktree_job *job)
 	job->detached = str_is(f.branch, "(detached)");
 	const char *why = work_found(job, &f);
 	if (why)
-		keep(job, why);
+		keep_worktree(job, why);
 	else
 		job_go(job, &step_flags);
 }
@@ -169,7 +169,7 @@ static void flags_end(struct worktree_job *job)
 	if (!git_ok(&job->git)) {
 		job_git_failed(job, "git ls-files failed");
 	} else if (hides_files(job)) {
-		keep(job, "files in it are hidden from git status");
+		keep_worktree(job, "files in it are hidden from git status");
 	} else if (worktree_record_as(job->w, RECORD_SPARE, &job->pool->self, &job->err) < 0) {
 		job_fail(job);
 	} else {
@@ -193,7 +193,7 @@ static void keep_begin(struct worktree_job *job)
 
 static const struct worktree_step step_keep = { .name = "keep", .begin = keep_begin };
 
-/* A confined agent commits on a detached HEAD. The branch follows, unless somebody moved it meanwhile. */
+/* A confined agent commits on a detached HEAD. The branch follows, unless another process moved it meanwhile. */
 static void settle_branch_begin(struct worktree_job *job)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * worktree_remove.c - a worktree that holds no work goes: its files, then its branch, then what git knows of it.
+ * worktree_remove.c - removes a worktree without work: its files, then its branch, then git's metadata.
  *
  *     empty -> unbranch -> remove -> job->after
  *
- * The record goes last, and with it .git, which alone proves that the directory belongs to it: whatever a crash leaves, the
- * next sweep can finish. Emptying may take long and many can do it at a time; the rest is short. */
+ * The record goes last, together with .git, the only proof that the directory belongs to it: so the next sweep can
+ * finish after a crash. Emptying may take long and runs in parallel; the rest is short. */
 #include "agents/worktree/worktree_int.h"
 
 static const struct worktree_step step_unbranch;
 static const struct worktree_step step_remove;
 
-/* git was killed while it made or removed this, or it is somebody else's. */
+/* git was killed while it created or removed this, or it is not ours. */
 static void scrub(struct worktree_job *job, struct str why)
 {
 	if (worktree_scrub(job->w)) {

@@ -91,7 +91,7 @@ static int make_real_dir(const char *path, bool *ret_made, struct err *err)
 	if (!made && errno != EEXIST)
 		return err_set(err, ERR_IO, "cannot make the directory %s: %m", path);
 	if (lstat(path, &st) < 0)
-		return err_set(err, ERR_IO, "cannot look at %s: %m", path);
+		return err_set(err, ERR_IO, "cannot stat %s: %m", path);
 	if (S_ISLNK(st.st_mode))
 		return err_set(err, ERR_DENIED, "%s is a symbolic link; worktrees are not made through links", path);
 	if (!S_ISDIR(st.st_mode))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * worktree_sweep.c - at the first use of a repository, what dead processes of ours left there: unfinished and spare
- * worktrees are removed, agents' worktrees are treated as if the agent had ended now. Worktrees without our record, or with
- * an owner that lives, are not touched. One process sweeps at a time; the others wait for it, at most half a minute. */
+ * worktree_sweep.c - at the first use of a repository, cleans up after dead processes of ours: unfinished and spare
+ * worktrees are removed, agents' worktrees are released. Worktrees without our record, or with a live owner, are not
+ * touched. One process sweeps at a time; the others wait for it, at most half a minute. */
 #include "agents/worktree/worktree_int.h"
 #include <dirent.h>
 #include <sys/stat.h>
@@ -174,7 +174,7 @@ static bool sweep_one(struct sweep *s, const char *admin)
 
 /* ---- stepping ---- */
 
-/* While REPO_LIST is held nobody is making a worktree: what looks unfinished is so for good. */
+/* While REPO_LIST is held no worktree is being created, so an unfinished one is abandoned. */
 static bool lock_all(struct worktree_repo *repo)
 {
 	if (!repo_try_lock(repo, REPO_SWEEP))

@@ -38,8 +38,8 @@ static void probe_begin(struct worktree_job *job)
 					    .cwd = job->cwd });
 }
 
-/* The main checkout, seen from a linked one, is where the common directory stands. Where that is no ".git" (bare
- * repositories, submodules) the checkout of the agent takes its place. */
+/* The main checkout of a linked one contains the common directory. Where that is not ".git" (bare repositories,
+ * submodules) the agent's checkout is used instead. */
 static char *main_checkout(struct arena *a, const char *common, const char *git_dir, const char *top)
 {
 	if (strcmp(common, git_dir) != 0 && str_ends(str_from(common), STR("/.git")))
@@ -108,7 +108,7 @@ static const struct worktree_step step_sweep = { .name = "sweep", .begin = sweep
 
 /* ---- place: a name that is free, and the way to fill it ---- */
 
-/* An agent comes back to a worktree that is there. */
+/* Resumes an agent in its existing worktree. */
 static int claim(struct worktree_job *job)
 {
 	struct worktree *w = job->w;
@@ -141,7 +141,7 @@ static int move_spare(struct worktree_job *job)
 		rc = worktree_record_as(w, RECORD_MAKING, &job->pool->self, &job->err);
 	if (rc == 0)
 		rc = worktree_move(w, target, &job->err);
-	/* What HEAD was before is not this agent's: a release reads from it what the agent did. */
+	/* Clears the old reflog of HEAD: a release reads the agent's work from it. */
 	return rc < 0 ? rc : file_below_remove(w->admin, "logs/HEAD", &job->err);
 }
 
@@ -314,7 +314,7 @@ static void branch_end(struct worktree_job *job)
 	job_go(job, &step_attach);
 }
 
-/* After the worktree, whose record tells a later sweep that the branch may be there. */
+/* After the worktree, so that a later sweep knows from its record that the branch may exist. */
 const struct worktree_step step_branch = { .name = "branch", .begin = branch_begin, .end = branch_end };
 
 static void attach_begin(struct worktree_job *job)
@@ -396,8 +396,8 @@ static char **copy_list(struct arena *a, const char *const *list)
 	return copy;
 }
 
-static struct worktree_job *start(struct worktree_pool *pool, const struct worktree_spec *spec, worktree_taken_fn *done,
-				  void *data)
+static struct worktree_job *take_job_start(struct worktree_pool *pool, const struct worktree_spec *spec,
+					   worktree_taken_fn *done, void *data)
 {
 	struct worktree_job *job = job_new(pool, &step_probe, data);
 	struct arena *a = &job->memory;
@@ -417,13 +417,13 @@ static struct worktree_job *start(struct worktree_pool *pool, const struct workt
 struct worktree_job *worktree_take(struct worktree_pool *pool, const struct worktree_spec *spec,
 				   worktree_taken_fn *done, void *data)
 {
-	return start(pool, spec, done, data);
+	return take_job_start(pool, spec, done, data);
 }
 
 struct worktree_job *worktree_adopt(struct worktree_pool *pool, const struct worktree_spec *spec, const char *base,
 				    worktree_taken_fn *done, void *data)
 {
-	struct worktree_job *job = start(pool, spec, done, data);
+	struct worktree_job *job = take_job_start(pool, spec, done, data);
 
 	job->adopt = true;
 	job->base_given = base != NULL;

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * instructions.h - CLAUDE.md files: what people want every agent of a machine, a user or a project to know.
+ * instructions.h - CLAUDE.md files: instructions for every agent of a machine, a user or a project.
  *
  * Order: managed, user (CLAUDE.md, rules), then from the root of the file system down to cwd: CLAUDE.md,
  * .claude/CLAUDE.md, .claude/rules, CLAUDE.local.md. The nearest comes last. `@path` imports a file (relative to the
- * importing one, four hops at most, not inside code); HTML comments that stand alone are left out; rules with `paths:` in
- * their frontmatter belong to certain files and are not loaded here. An import of a project file that leads out of the
- * repository (without one: out of the file's directory) is not followed, and said so. */
+ * importing one, four hops at most, not inside code); HTML comments that stand alone are left out; rules with `paths:`
+ * in their frontmatter belong to certain files and are not loaded here. An import of a project file that leads out of
+ * the repository (without one: out of the file's directory) is not followed, with a note. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
-/* A file that counts. Borrowed until return. */
+/* A file in use. Borrowed until return. */
 struct instruction_file {
 	const char *path;
 	const char *kind;   /* "Managed", "User", "Project" or "Local" */
-	const char *parent; /* that imports it; NULL: it was found by its place */
+	const char *parent; /* the importing file; NULL: found by its path */
 };
 
 struct instructions_spec {
-	const char *cwd, *config_dir, *managed_dir; /* NULL: nothing of the project, the user, the machine */
-	size_t limit_bytes;                         /* of all of them; 0: 1 MB */
+	const char *cwd, *config_dir, *managed_dir;                       /* NULL: skip the project, user or machine */
+	size_t limit_bytes;                                               /* of all of them; 0: 1 MB */
 	void (*on_file)(void *data, const struct instruction_file *file); /* may be NULL */
 	void *data;
 };
 
-/* Appends the files, each under a line that names it. Nothing found: nothing appended. Files that cannot be read are
- * named in *notes, a line each. */
+/* Appends the files, each under a line with its path. Each unreadable file adds a line to *notes. */
 void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec);

@@ -206,7 +206,7 @@ void settings_each_change(const struct settings *from, const struct settings *to
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Names with dots are possible where names are the user's own: below a known key, and beside the known keys. */
-static const struct json *find(const struct json *root, struct str path)
+static const struct json *json_at_path(const struct json *root, struct str path)
 {
 	const struct json *at = root;
 	struct str rest = path;
@@ -229,7 +229,7 @@ static struct settings_origin origin_of(const struct layer_file *f, struct setti
 	return (struct settings_origin){ f->layer, f->file.path, at->line, at->column };
 }
 
-/* What the files that count say, the lowest first; parts has room for all files. */
+/* The values of the files in use, lowest first; parts has room for all files. */
 static size_t find_parts(const struct settings *s, struct str path, struct settings_part *parts)
 {
 	const struct setting_key *key = setting_at_or_above(path);
@@ -237,7 +237,7 @@ static size_t find_parts(const struct settings *s, struct str path, struct setti
 
 	for (size_t i = 0; i < s->file_count; i++) {
 		const struct layer_file *f = &s->files[i];
-		const struct json *value = find(f->file.root, path);
+		const struct json *value = json_at_path(f->file.root, path);
 		if (value && !settings_ignored(s, key, f, value))
 			parts[count++] = (struct settings_part){ value, f };
 	}
@@ -260,7 +260,7 @@ static void find_origin(const struct settings *s, struct str path, struct settin
 
 const struct json *settings_get(const struct settings *s, const char *path, struct settings_origin *ret_origin)
 {
-	const struct json *value = find(s->root, str_from(path));
+	const struct json *value = json_at_path(s->root, str_from(path));
 
 	if (value && ret_origin)
 		find_origin(s, str_from(path), ret_origin);
@@ -360,7 +360,7 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 	for (size_t i = s->file_count; i-- > 0;) {
 		const struct layer_file *f = &s->files[i];
 		struct settings_cursor at = { 0 };
-		struct settings_view view = { .value = name.n ? find(f->file.root, name) : NULL };
+		struct settings_view view = { .value = name.n ? json_at_path(f->file.root, name) : NULL };
 		view.origin = origin_of(f, &at, view.value);
 		view.why = view.value ? settings_ignored(s, setting_at_or_above(name), f, view.value) : NULL;
 		view.effect = !f->file.root                    ? EFFECT_NO_FILE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * settings_belief.c - whose words a settings file holds, and what it may say. A clone of a repository brings files along
- * that its author wrote. Until the user trusts the folder they may only narrow what an agent may do. */
+ * settings_belief.c - which settings files may widen permissions. A cloned repository contains settings of its author.
+ * Until the user trusts the folder they may only narrow permissions. */
 #include <math.h>
 #include <sys/stat.h>
 #include "lib/git/git_head.h"

@@ -10,7 +10,7 @@ static struct settings_origin origin_of(const struct layer_file *from, const str
 	return (struct settings_origin){ from->layer, from->file.path, at.line, at.column };
 }
 
-/* Notes of held keys have a limit of their own: unknown keys must not crowd them out. */
+/* Notes of held keys have a separate limit, so that unknown keys cannot crowd them out. */
 static void note(struct settings *s, const struct layer_file *from, const struct json *value,
 		 enum settings_note_kind kind, const char *key, const char *message)
 {
@@ -26,8 +26,8 @@ static void note(struct settings *s, const struct layer_file *from, const struct
 	s->notes[s->note_count++] = (struct settings_note){ origin_of(from, value), kind, key, message };
 }
 
-static int fail(const struct layer_file *from, const struct json *value, struct str path, const char *expected,
-		struct err *err)
+static int misfit_error(const struct layer_file *from, const struct json *value, struct str path, const char *expected,
+			struct err *err)
 {
 	struct settings_origin at = origin_of(from, value);
 
@@ -44,7 +44,7 @@ static int check_key(struct settings *s, const struct layer_file *from, struct s
 
 	if (misfit) {
 		setting_expected(&expected, spot.key);
-		return fail(from, misfit, spot.path, expected.p, err);
+		return misfit_error(from, misfit, spot.path, expected.p, err);
 	}
 	if (spot.key->flags & SETTING_NO_EFFECT)
 		note(s, from, value, NOTE_NO_EFFECT, spot.key->path,
@@ -74,7 +74,7 @@ static int check_group(struct settings *s, const struct layer_file *from, struct
 		       const struct json *object, struct err *err)
 {
 	if (!json_is(object, JSON_OBJECT))
-		return fail(from, object, group.path, "an object", err);
+		return misfit_error(from, object, group.path, "an object", err);
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
 		int status = 0;
 		struct setting_spot spot = setting_below(&s->arena, group, json_str(m.key, &s->arena));

@@ -3,7 +3,7 @@
 #include "lib/base/map.h"
 #include "config/settings/settings_int.h"
 
-/* Sorted by what they decide. A name that ends with '*' stands for all that begin so. */
+/* Grouped by effect. A trailing '*' matches any suffix. */
 static const char *const dangerous[] = {
 	/* which program runs */
 	"PATH",
@@ -89,8 +89,8 @@ bool env_is_dangerous(struct str name)
 	return false;
 }
 
-/* Judged by the parts between underlines, so that MAX_OUTPUT_TOKENS and KEYBOARD are none. What a part ends with counts as
- * well: authtoken, PGPASSWORD. */
+/* Compares the parts between underscores, so that MAX_OUTPUT_TOKENS and KEYBOARD do not match. Suffixes of a part match
+ * too: authtoken, PGPASSWORD. */
 bool env_is_secret(struct str name)
 {
 	static const char *const endings[] = { "token",  "secret",     "secrets",     "password",  "passwd",
@@ -147,7 +147,7 @@ static bool is_held(const struct env_var *var, enum env_trust trust)
 	return trust == ENV_OWN || (trust == ENV_SAFE && env_is_dangerous(str_from(var->name)));
 }
 
-static const struct env_var *find(const struct settings *s, enum env_trust trust, const char *name)
+static const struct env_var *find_env_var(const struct settings *s, enum env_trust trust, const char *name)
 {
 	for (size_t i = s->var_count; i-- > 0;)
 		if (!strcmp(s->vars[i].name, name) && !is_held(&s->vars[i], trust))
@@ -157,7 +157,7 @@ static const struct env_var *find(const struct settings *s, enum env_trust trust
 
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)
 {
-	const struct env_var *var = find(s, trust, name);
+	const struct env_var *var = find_env_var(s, trust, name);
 
 	return var ? var->value : getenv(name);
 }

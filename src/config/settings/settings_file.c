@@ -31,7 +31,7 @@ static int parse(struct settings_file *f, struct err *err)
 	return 0;
 }
 
-static void begin(struct settings_file *f, const char *path, size_t limit_bytes)
+static void settings_file_begin(struct settings_file *f, const char *path, size_t limit_bytes)
 {
 	*f = (struct settings_file){ .path = xstrdup(path),
 				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
@@ -40,7 +40,7 @@ static void begin(struct settings_file *f, const char *path, size_t limit_bytes)
 int settings_file_parse_up_to(struct settings_file *f, const char *path, struct str text, size_t limit_bytes,
 			      struct err *err)
 {
-	begin(f, path, limit_bytes);
+	settings_file_begin(f, path, limit_bytes);
 	buf_add(&f->text, text.p, text.n);
 	int status = text.n > limit_bytes ? err_set(err, ERR_USAGE, "%s: more than %zu bytes", path, limit_bytes)
 					  : parse(f, err);
@@ -75,7 +75,7 @@ int settings_file_read_up_to(struct settings_file *f, const char *path, size_t l
 {
 	struct err why = { 0 };
 
-	begin(f, path, limit_bytes);
+	settings_file_begin(f, path, limit_bytes);
 	int status = read_regular(path, limit_bytes, &f->text, &why);
 	if (status == -ERR_NOT_FOUND)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_file.h - one settings file as it stands: strict JSON with an object at the top, and the line of each value. */
+ * settings_file.h - one settings file: strict JSON with an object at the top, and the line of each value. */
 #pragma once
 #include "lib/json/json.h"
 
@@ -12,11 +12,11 @@ struct settings_file {
 
 enum { SETTINGS_FILE_LIMIT = 2 << 20, SETTINGS_FILE_DEPTH = 60 };
 
-/* A file that is not there is no failure. A bad one is -ERR_USAGE with a text "PATH:LINE:COLUMN: what". f need not be
+/* A missing file is not an error. A bad one is -ERR_USAGE with a text "PATH:LINE:COLUMN: what". f need not be
  * initialised; on failure it is released. */
 int settings_file_read(struct settings_file *f, const char *path, struct err *err);
 int settings_file_read_up_to(struct settings_file *f, const char *path, size_t limit_bytes, struct err *err);
-/* The same for a text that came another way, as on the command line; path is how messages call it. text is copied. */
+/* The same for a text from elsewhere, such as the command line; path is its name in messages. text is copied. */
 int settings_file_parse(struct settings_file *f, const char *path, struct str text, struct err *err);
 int settings_file_parse_up_to(struct settings_file *f, const char *path, struct str text, size_t limit_bytes,
 			      struct err *err);

@@ -13,7 +13,7 @@ struct layer_file {
 	struct settings_file file;
 	struct stat stamp;
 	bool there, settled;
-	bool believed; /* what it says may widen: settings_belief.c */
+	bool believed; /* may widen permissions: settings_belief.c */
 };
 
 struct env_var {
@@ -37,7 +37,7 @@ struct settings {
 	const struct json *root;
 };
 
-/* What one file says about one path */
+/* The value of one path in one file */
 struct settings_part {
 	const struct json *value;
 	const struct layer_file *from;
@@ -49,18 +49,19 @@ int settings_check(struct settings *s, const struct layer_file *from, struct err
 /* settings_merge.c */
 void settings_merge(struct settings *s); /* writes s->text */
 extern const char settings_untrusted[];
-/* NULL if what this file says counts, else why it does not; settings_untrusted: it is held. key: that of the value, or the
- * known one above it. */
+/* NULL if the value of this file applies, else the reason; settings_untrusted: it is held. key: that of the value, or
+ * the known one above it. */
 const char *settings_ignored(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
 			     const struct json *value);
-/* Of parts, the lowest first, those from *ret_first on make the merged value; returns the one that wins. count is not 0. */
+/* The parts from *ret_first on, lowest first, make the merged value; returns the index of the winner. count is not
+ * 0. */
 size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
 		       size_t *ret_first);
 
 /* settings_belief.c */
-/* Whether the words of this file are the user's own, and not those of the author of the project. */
+/* Whether the file was written by the user, not by the author of the project. */
 bool settings_is_own(enum settings_layer layer, const char *file);
-/* Whether the value waits for the user to trust the folder. All files have been read. */
+/* Whether the value is held until the user trusts the folder. All files have been read. */
 bool settings_is_held(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
 		      const struct json *value);
 

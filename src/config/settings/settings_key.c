@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_key.c - what a value of each type looks like. */
+ * settings_key.c - checks values by type. */
 #include "config/settings/settings_key.h"
 
 static const char *const type_names[SETTING_TYPE_COUNT] = {
@@ -57,7 +57,7 @@ bool setting_is_group(struct str path)
 	return false;
 }
 
-/* What is before the last dot; empty if there is none. */
+/* The part before the last dot; may be empty. */
 static struct str parent_of(struct str path)
 {
 	size_t n = path.n;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * settings_key.h - the settings that we know: type, rule of merging, default, one line for people.
+ * settings_key.h - the known settings: type, merge rule, default, one-line description.
  *
- * To add one: 1. a row in settings_key_table.c, in the order of the alphabet; 2. its line in docs/settings.md (a test compares
- * the two); 3. its reader calls settings_bool(),
- * settings_i64(), settings_cstr(), settings_get() or settings_each() with its path (a test looks for that), or it has
- * SETTING_NO_EFFECT.
- * A new key does not count from a project in a folder that is not trusted; SETTING_ANYONE is for keys that can do no harm. */
+ * To add one: 1. a row in settings_key_table.c, in alphabetical order; 2. its line in docs/settings.md (a test compares
+ * the two); 3. its reader calls settings_bool(), settings_i64(), settings_cstr(), settings_get() or settings_each()
+ * with its path (a test looks for that), or it has SETTING_NO_EFFECT. A new key has no effect from a project in an
+ * untrusted folder; SETTING_ANYONE is for harmless keys. */
 #pragma once
 #include "lib/json/json.h"
 
@@ -20,26 +19,26 @@ enum setting_type {
 	SETTING_ONE_OR_MORE, /* a string, or an array of strings */
 	SETTING_RULES,       /* an array of permission rules: strings, or objects of the old form */
 	SETTING_LIST,        /* an array of anything */
-	SETTING_MAP,         /* an object whose members are the user's own names */
+	SETTING_MAP,         /* an object with user-chosen member names */
 	SETTING_ENV,         /* an object of strings, numbers and booleans, its keys names of variables */
 	SETTING_LISTS,       /* an object of arrays, as hooks are */
 	SETTING_TYPE_COUNT
 };
 
-/* Without a flag: of scalars the highest layer's counts, objects are merged member by member, arrays are joined. */
+/* Without a flag: the highest layer's scalar wins, objects are merged by member, arrays are concatenated. */
 enum setting_flags {
-	SETTING_MANAGED = 1 << 0,          /* has no effect but from the managed layer */
+	SETTING_MANAGED = 1 << 0,          /* only from the managed layer */
 	SETTING_WHOLE = 1 << 1,            /* the highest layer's value, never merged */
-	SETTING_WHOLE_IF_MANAGED = 1 << 2, /* a managed value stands alone, others are merged */
-	SETTING_WHOLE_MEMBERS = 1 << 3,    /* members are merged by name, but each one is taken whole */
-	SETTING_AT_START = 1 << 4,         /* a change counts for the next session only */
+	SETTING_WHOLE_IF_MANAGED = 1 << 2, /* a managed value replaces all others, which are merged otherwise */
+	SETTING_WHOLE_MEMBERS = 1 << 3,    /* merged by member name, but each member is taken whole */
+	SETTING_AT_START = 1 << 4,         /* a change takes effect with the next session */
 	SETTING_NO_AUTO = 1 << 5,          /* "auto" has no effect from the project and local layers */
-	SETTING_OURS = 1 << 6,             /* of cadre alone: other programs do not read it */
+	SETTING_OURS = 1 << 6,             /* cadre only: other programs do not read it */
 	SETTING_NOT_PROJECT = 1 << 7,      /* has no effect from the project and local layers */
-	SETTING_NO_EFFECT = 1 << 10,       /* known from other programs: nothing here reads it */
-	/* A file that is not believed (settings_belief.c) has no say, unless the key has one of these flags: */
-	SETTING_ANYONE = 1 << 8, /* it counts from every file: it can only narrow, or it protects nothing */
-	/* It counts if it narrows what the believed files say: true, a smaller number (where 0 is the default, 0 is no
+	SETTING_NO_EFFECT = 1 << 10,       /* known from other programs, not used here */
+	/* An untrusted file (settings_belief.c) has no effect, unless the key has one of these flags: */
+	SETTING_ANYONE = 1 << 8, /* from every file: it can only narrow, or protects nothing */
+	/* Applies if it narrows the value of the trusted files: true, a smaller number (where 0 is the default, 0 is no
 	 * limit), a later one of the choices. */
 	SETTING_IF_NARROWER = 1 << 9,
 };
@@ -51,9 +50,9 @@ struct setting_key {
 	int64_t least;              /* of SETTING_INTEGER and SETTING_NUMBER */
 	int64_t most;               /* of SETTING_INTEGER; 0: any */
 	const char *const *choices; /* of SETTING_CHOICE; ends with NULL; with SETTING_IF_NARROWER the widest first */
-	/* JSON texts, from lax to strict; ends with NULL. The strictest one of all layers counts, whichever layer says it. */
+	/* JSON texts, from lax to strict; ends with NULL. The strictest one of all layers applies. */
 	const char *const *strictness;
-	const char *fallback; /* JSON text: what holds if nobody says anything; NULL: nothing */
+	const char *fallback; /* JSON text: the default; NULL: none */
 	const char *summary;
 };
 
@@ -66,7 +65,7 @@ bool setting_is_whole(struct str path);  /* its value is taken from one layer, n
 bool setting_is_remark(struct str name); /* "$schema": for editors */
 bool setting_is_group(struct str path);  /* known keys stand below it: "worktree" */
 
-/* Where a walk through a settings file is. { .group = true } is its root. */
+/* Position of a walk through a settings file. { .group = true } is its root. */
 struct setting_spot {
 	const struct setting_key *key; /* NULL: not a known setting */
 	bool group;                    /* known settings stand below */
@@ -75,6 +74,6 @@ struct setting_spot {
 /* A member named "a.b" is never the setting a.b: two ways to write one setting would need a rule for which one wins. */
 struct setting_spot setting_below(struct arena *a, struct setting_spot above, struct str name);
 
-/* The part of the value that is not as it should be; NULL: it fits. */
+/* The first part of the value with a wrong type; NULL: the value is valid. */
 const struct json *setting_misfit(const struct setting_key *key, const struct json *value);
 void setting_expected(struct buf *out, const struct setting_key *key); /* one of "fresh", "head" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * settings_merge.c - many files, one value. The merged settings are written as JSON and read again, so that they look like
- * any other JSON. Each step costs what it reads: a file of two megabytes must not take minutes. Recursion is bounded by
- * the depth that a settings file may have. */
+ * settings_merge.c - merges all files into one value. The result is written as JSON and parsed again. Each step is
+ * linear in its input: a file of two megabytes must not take minutes. Recursion is bounded by the depth limit of a
+ * settings file. */
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_int.h"
@@ -129,7 +129,7 @@ static void merge_value(struct merge *m, const struct member *member, bool whole
 static void add_part(struct merge *m, struct member *member, struct settings_part part)
 {
 	if (member->count && member->parts[member->count - 1].from == part.from) {
-		member->parts[member->count - 1] = part; /* of a key that stands there twice the last one counts */
+		member->parts[member->count - 1] = part; /* the last of duplicate keys wins */
 		return;
 	}
 	if (member->count == member->cap) {

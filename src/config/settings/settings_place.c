@@ -38,7 +38,7 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 	return 0;
 }
 
-static void add(struct settings_places *p, enum settings_layer layer, const char *path)
+static void add_layer_file(struct settings_places *p, enum settings_layer layer, const char *path)
 {
 	if (p->count == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 8;
@@ -51,7 +51,7 @@ static void add(struct settings_places *p, enum settings_layer layer, const char
 	p->list[p->count++] = (struct settings_place){ layer, path };
 }
 
-/* Of a repository that is somebody else's, or that is the whole home directory, the root is no project of the user. */
+/* The root of another user's repository, or of one that is the whole home directory, is not a project of the user. */
 static const char *root_for_local(struct arena *a, const struct settings_spec *spec)
 {
 	const char *home = getenv("HOME");
@@ -71,9 +71,9 @@ static void add_local(struct settings_places *p, const struct settings_spec *spe
 	static const char name[] = ".claude/settings.local.json";
 	const char *root = root_for_local(p->arena, spec);
 
-	add(p, LAYER_LOCAL, path_join(p->arena, spec->cwd, name));
+	add_layer_file(p, LAYER_LOCAL, path_join(p->arena, spec->cwd, name));
 	if (root)
-		add(p, LAYER_LOCAL, path_join(p->arena, root, name));
+		add_layer_file(p, LAYER_LOCAL, path_join(p->arena, root, name));
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -91,14 +91,14 @@ static int add_managed(struct settings_places *p, const char *dir, struct err *e
 	struct dirent **entries;
 	char *parts = path_join(p->arena, dir, "managed-settings.d");
 
-	add(p, LAYER_MANAGED, path_join(p->arena, dir, "managed-settings.json"));
+	add_layer_file(p, LAYER_MANAGED, path_join(p->arena, dir, "managed-settings.json"));
 	int n = scandir(parts, &entries, is_json, by_name);
 	if (n < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (n < 0)
 		return err_set(err, ERR_USAGE, "cannot list %s: %m", parts);
 	for (int i = 0; i < n; i++) {
-		add(p, LAYER_MANAGED, path_join(p->arena, parts, entries[i]->d_name));
+		add_layer_file(p, LAYER_MANAGED, path_join(p->arena, parts, entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
@@ -117,22 +117,22 @@ int settings_places_find(struct settings_places *p, const struct settings_spec *
 	unsigned chosen = spec->bare ? 0 : spec->sources;
 
 	if (chosen & SETTINGS_USER)
-		add(p, LAYER_USER, path_join(p->arena, spec->config_dir, "settings.json"));
+		add_layer_file(p, LAYER_USER, path_join(p->arena, spec->config_dir, "settings.json"));
 	if (chosen & SETTINGS_PROJECT) {
 		/* In the home directory the user's file and the project's are one; it is the user's. */
 		char *dir = path_join(p->arena, spec->cwd, ".claude");
 		if (strcmp(dir, spec->config_dir) != 0)
-			add(p, LAYER_PROJECT, path_join(p->arena, dir, "settings.json"));
+			add_layer_file(p, LAYER_PROJECT, path_join(p->arena, dir, "settings.json"));
 	}
 	if (chosen & SETTINGS_LOCAL)
 		add_local(p, spec);
 	if (spec->flag)
-		add(p, LAYER_FLAG, arena_strdup(p->arena, spec->flag));
+		add_layer_file(p, LAYER_FLAG, arena_strdup(p->arena, spec->flag));
 	size_t before = p->count;
 	if (spec->managed_dir && add_managed(p, spec->managed_dir, err) < 0)
 		return -(int)err->kind;
 	if (spec->managed && !any_exists(p, before))
-		add(p, LAYER_MANAGED, arena_strdup(p->arena, spec->managed));
+		add_layer_file(p, LAYER_MANAGED, arena_strdup(p->arena, spec->managed));
 	return 0;
 }
 

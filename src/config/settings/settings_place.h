@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_place.h - where settings are looked for: a list of places, lowest priority first.
+ * settings_place.h - search paths of settings files, lowest priority first.
  *
  *     user < project < local < flag < managed
  *
@@ -10,7 +10,7 @@
  *     flag      --settings: a JSON object, or a file
  *     managed   MANAGED/managed-settings.json, then MANAGED/managed-settings.d/NAME.json in the order of the names
  *
- * The list is made anew for each look, so that files which appear later are seen. */
+ * The list is rebuilt for each check, so that new files are found. */
 #pragma once
 #include "lib/base/arena.h"
 
@@ -27,17 +27,17 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 struct settings_spec {
 	const char *cwd, *config_dir;
 	const char *managed_dir; /* NULL: none */
-	const char *managed;     /* a JSON object in place of managed files, where there are none; NULL: none */
+	const char *managed;     /* a JSON object used if there are no managed files; NULL: none */
 	const char *flag;        /* a JSON object, or the path of a file; NULL: none */
 	unsigned sources;        /* enum setting_sources: which of user, project and local count */
-	bool bare;               /* none of them counts */
-	bool sdk;                /* started by an SDK or a script: of the local files only that in cwd counts */
-	bool trusted;            /* the user trusts the folder: what its files say may widen */
+	bool bare;               /* none of them */
+	bool sdk;                /* started by an SDK or a script: only the local file in cwd applies */
+	bool trusted;            /* the user trusts the folder: its files may widen permissions */
 };
 
 struct settings_place {
 	enum settings_layer layer;
-	const char *path; /* of the flag, and of what is managed: what was given, which begins with '{' if it is JSON */
+	const char *path; /* a path; for flag and managed also the JSON text, which begins with '{' */
 };
 
 /* { .arena = a } is empty; lives and dies with the arena */
@@ -47,7 +47,7 @@ struct settings_places {
 	size_t count, cap;
 };
 
-/* The files need not be there. A managed directory that cannot be listed is a failure: what it forbids is not known. */
+/* The files need not exist. A managed directory that cannot be listed is an error: its restrictions are unknown. */
 int settings_places_find(struct settings_places *places, const struct settings_spec *spec, struct err *err);
-/* Where a local setting is stored: the last local place of the list. In the arena. */
+/* The file that stores local settings: the last local entry of the list. In the arena. */
 char *settings_local_path(struct arena *a, const struct settings_spec *spec);

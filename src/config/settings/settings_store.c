@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * settings_store.c - changes in a settings file what the user decided.
+ * settings_store.c - writes a decision of the user to a settings file.
  *
- * Writers of ours take turns by a lock on the directory, so that nothing is left in a project. Other programs are seen by
- * the stamp of the file: if it has changed between reading and replacing it, all is done again. */
+ * A lock on the directory serialises our writers and leaves no file in the project. Writes of other programs are
+ * detected by the stamp of the file: if it changed between reading and replacing, the edit is repeated. */
 #include "config/settings/settings_store.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static bool has(const struct json *list, struct str rule)
 	return false;
 }
 
-/* A change to a file: the new text goes to out; nothing in out: the file says so already. */
+/* An edit of a file: the new text goes to out; empty: nothing to change. */
 struct change {
 	int (*make)(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err);
 	const struct str *names; /* members in each other, from the outside in */
@@ -139,7 +139,7 @@ static int set_member(struct buf *out, const struct settings_file *f, const stru
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* -ERR_BUSY: somebody else wrote in between. */
+/* -ERR_BUSY: another program wrote in between. */
 static int try_once(const char *path, const struct change *c, struct err *err)
 {
 	AUTO_SETTINGS_FILE struct settings_file f = { 0 };

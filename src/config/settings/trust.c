@@ -67,7 +67,7 @@ static bool is_unchanged(const char *path, const struct stat *before)
 	       now.st_ctim.tv_sec == before->st_ctim.tv_sec && now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
 }
 
-/* -ERR_BUSY: somebody else wrote in between. */
+/* -ERR_BUSY: another program wrote in between. */
 static int try_once(const char *state_file, struct str folder, bool trusted, bool *ret_changed, struct err *err)
 {
 	AUTO_BUF struct buf old = { 0 };

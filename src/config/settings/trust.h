@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * trust.h - which folders the user trusts. The answer is kept where other programs look for it as well, in the state file
- * (~/.claude.json, or $CLAUDE_CONFIG_DIR/.claude.json):
+ * trust.h - which folders the user trusts. Stored in the state file that other programs use too (~/.claude.json, or
+ * $CLAUDE_CONFIG_DIR/.claude.json):
  *
  *     { ..., "projects": { "/home/me/project": { ..., "hasTrustDialogAccepted": true } } }
  *
- * A folder is named by its real path. Trust in a folder says nothing about the folders above and below it. */
+ * A folder is named by its real path. Trust does not extend to parent or child folders. */
 #pragma once
 #include "lib/base/arena.h"
 
@@ -15,22 +15,22 @@ struct trust {
 	struct arena arena;
 };
 
-enum { TRUST_FILE_LIMIT = 64 << 20 }; /* the file is everybody's: histories and caches are in it */
+enum { TRUST_FILE_LIMIT = 64 << 20 }; /* other programs keep histories and caches in the file */
 
-/* A file that is not there trusts nothing. One that is not JSON is -ERR_USAGE with file and line. trust need not be
- * initialised; on failure it is empty. */
+/* A missing file trusts nothing. Invalid JSON is -ERR_USAGE with file and line. trust need not be initialised; on
+ * failure it is empty. */
 int trust_read(struct trust *trust, const char *state_file, struct err *err);
 void trust_release(struct trust *trust);
 #define AUTO_TRUST CLEANUP(trust_release)
 
 bool trust_has(const struct trust *trust, const char *folder); /* this very folder */
 
-/* The folder that is asked about for work in dir: the root of its repository, of a linked worktree that of the main checkout.
+/* The folder whose trust applies to dir: the root of its repository, of a linked worktree that of the main checkout.
  * Without a repository, and if the root is the home directory, dir itself. In the arena. */
 const char *trust_folder(struct arena *a, const char *dir);
 
-/* Records that a folder is trusted, or is not any more. Everything else in the file stays as it is, byte for byte; a file
- * that cannot be read is left alone. Several processes may do so at once. folder must be a directory; *ret_folder is its
- * real path, in the arena. *ret_changed: the file said something else before. */
+/* Records that a folder is trusted or not. All other bytes stay; an invalid file stays unchanged. Safe against
+ * concurrent processes. folder must be a directory; *ret_folder is its real path, in the arena. *ret_changed: the file
+ * was changed. */
 int trust_record(struct arena *a, const char *state_file, const char *folder, bool trusted, const char **ret_folder,
 		 bool *ret_changed, struct err *err);

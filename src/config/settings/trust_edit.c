@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * trust_edit.c - one answer in a text that belongs to others as well: it holds things that we do not know, some of them
- * in an order or spelling that somebody relies on. */
+ * trust_edit.c - edits one member of a file that other programs own too: unknown members, their order and spelling must
+ * stay. */
 #include "config/settings/text_edit.h"
 #include "config/settings/trust_int.h"
 

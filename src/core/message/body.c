@@ -54,7 +54,7 @@ void body_rewind(struct body *b)
 	b->offset = b->mark_offset = 0;
 }
 
-/* The text of the part where reading stands. */
+/* The text of the current part. */
 static struct str part_text(const struct body *b)
 {
 	const struct transcript *t = b->transcript;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * body.h - a request body that is read, never built (docs/internals/transcript.md). */
+ * body.h - a request body that is streamed, never built in memory (docs/internals/transcript.md). */
 #pragma once
 #include "core/message/head.h"
 #include "core/message/transcript.h"
@@ -9,25 +9,25 @@ enum { BODY_MARKS = 3 };
 struct body {
 	struct head *head; /* borrowed */
 	const struct transcript
-		*transcript;        /* borrowed; its tail may grow, not shrink below count, while the body is read */
+		*transcript;        /* borrowed; while the body is read its tail may grow, but not shrink below count */
 	uint32_t count;             /* blocks to send */
 	uint64_t size;              /* bytes of the whole body */
 	uint32_t marks[BODY_MARKS]; /* block numbers with a cache mark, ascending */
 	uint32_t mark_count;
-	struct str reminder; /* borrowed; behind the last block, in this request only */
-	/* where reading stands */
+	struct str reminder; /* borrowed; after the last block, in this request only */
+	/* read position */
 	enum { BODY_HEAD, BODY_SHELF, BODY_OPENING, BODY_BLOCK, BODY_REMINDER, BODY_END, BODY_OVER } part;
 	uint32_t at;        /* shelf, or block of the tail */
-	uint32_t next_mark; /* the first of the marks that is not written yet */
+	uint32_t next_mark; /* the next mark to write */
 	size_t offset;      /* within the part; bytes of marks do not count */
 	size_t mark_offset; /* within a mark that is being written */
 };
 
-/* All blocks that the transcript has now. previous: the block that the last request of this agent marked last, or
+/* All current blocks of the transcript. previous: the last marked block of this agent's previous request, or
  * UINT32_MAX. */
 void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous);
-/* Adds a text block (with a comma in front) that is sent behind the last one and is not part of the conversation. Only
- * behind a block of the user; otherwise, and without text, nothing happens. Before the first read. */
+/* Appends a text block (with a leading comma) that is not part of the conversation. Does nothing without text, or if
+ * the last block is not the user's. Call before the first read. */
 void body_remind(struct body *b, struct str block);
 size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
 void body_rewind(struct body *b);

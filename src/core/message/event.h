@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * event.h - what happened, as seen from outside. Everything that leaves the library is one of these; an event about a line
- * of the transcript is emitted after that line is on disk. The kinds are those of cadre.h, with the same numbers. */
+ * event.h - everything that the library reports to its host. An event about a line of the transcript is emitted after
+ * that line is on disk. The kinds are those of cadre.h, with the same numbers. */
 #pragma once
 #include "core/message/segment.h"
 #include "core/message/usage.h"
@@ -29,7 +29,7 @@ enum event_kind {
 	EVENT_COMPACTED,
 };
 
-/* Whom an event is about. NULL: it has none. */
+/* The agent of an event. Members may be NULL. */
 struct event_agent {
 	const char *id; /* "" for the main agent */
 	const char *type, *name, *description;
@@ -38,12 +38,12 @@ struct event_agent {
 	unsigned depth;          /* 0 for the main agent */
 };
 
-/* How it stands with a child, in EVENT_AGENT_* and in a notification about one. NULL: it has none. */
+/* State of a child, in EVENT_AGENT_* and in its notifications. Members may be NULL. */
 struct event_task {
-	const char *run_id; /* another one each time it goes on; sorts by time */
+	const char *run_id; /* new for each continuation; sorts by time */
 	const char *state;  /* running, completed, failed, killed, ... (agents/agent/agent.h) */
 	const char *prompt, *model, *output_file, *last_tool, *worktree, *branch;
-	const char *verdict; /* PASS, FAIL or PARTIAL of an agent that checks */
+	const char *verdict; /* PASS, FAIL or PARTIAL of a verifying agent */
 	bool background;
 	struct usage usage;
 	double cost_usd;
@@ -51,7 +51,7 @@ struct event_task {
 	uint64_t duration_ms;
 };
 
-/* Of EVENT_HOOK_*; from outcome on only when it has ended */
+/* Of EVENT_HOOK_*; outcome and the members after it only at its end */
 struct event_hook {
 	const char *event;   /* PreToolUse, ... */
 	const char *outcome; /* success, error or cancelled */
@@ -64,7 +64,7 @@ struct event_hook {
 /* Of EVENT_COMPACTING and EVENT_COMPACTED */
 struct event_compact {
 	const char *trigger; /* "auto" or "manual" */
-	const char *result;  /* "success" or "failed"; NULL: it begins */
+	const char *result;  /* "success" or "failed"; NULL: starting */
 	int64_t tokens_before, tokens_after;
 	uint64_t duration_ms;
 };
@@ -83,27 +83,27 @@ struct event {
 	bool is_error;
 
 	/* EVENT_MESSAGE */
-	bool from_model; /* a block of an answer; otherwise a tool's result */
+	bool from_model; /* a block of an answer; otherwise a tool result */
 	const struct segment *block;
 	const char *message_id, *model, *request_id;
 	const struct usage *usage;     /* of the answer so far; NULL for results */
 	struct str tool_use_result;    /* JSON, or empty */
-	const char *const *supersedes; /* uuids of frames of an answer that never happened; NULL-terminated, or NULL */
+	const char *const *supersedes; /* uuids of the frames of a discarded answer; NULL-terminated, or NULL */
 
-	struct str raw; /* EVENT_DELTA: the API's event as it came; empty for the decoded piece */
+	struct str raw; /* EVENT_DELTA: the raw API event; empty for decoded text */
 
 	/* EVENT_PERMISSION_ASKED */
 	struct str why;
-	const char *const *rules; /* that would allow it */
+	const char *const *rules; /* rules that would allow it */
 	size_t rule_count;
 	bool offers_edits; /* the answer may also accept edits from then on */
 
 	/* EVENT_RETRY */
 	unsigned attempt;
-	unsigned most_attempts; /* that fit into the deadline at this pace */
+	unsigned most_attempts; /* attempts that fit into the deadline */
 	int64_t delay_ms;
 	int status;        /* HTTP; 0: none */
-	const char *error; /* "overloaded", ...; model: that is asked instead, NULL: the same */
+	const char *error; /* "overloaded", ...; model: the fallback, NULL: the same model */
 };
 
 typedef void event_fn(void *data, const struct event *event);

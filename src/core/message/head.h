@@ -13,7 +13,7 @@ struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
 	struct str bytes;                /* up to and including the bracket that opens the messages */
-	struct translation *translation; /* owned; made when it is first sent in another form; NULL: never */
+	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

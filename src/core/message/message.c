@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * message.c - segments, usage and heads: what a request is made of. */
+ * message.c - segments, usage and heads: the parts of a request. */
 #include <assert.h>
 #include "core/message/segment.h"
 #include "lib/json/json_write.h"
@@ -198,7 +198,7 @@ void head_pool_release(struct head_pool *pool)
 
 /* ---- token counts in and out of JSON ----------------------------------------------------------------------------- */
 
-#define MOST_TOKENS (INT64_C(1) << 48) /* more is no count of tokens; sums of less never overflow */
+#define MOST_TOKENS (INT64_C(1) << 48) /* larger values are not token counts; sums of smaller ones never overflow */
 
 static const struct {
 	const char *name;

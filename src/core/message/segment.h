@@ -10,7 +10,7 @@ enum segment_kind {
 	SEGMENT_TOOL_USE,
 	SEGMENT_TOOL_RESULT,
 	SEGMENT_OTHER,
-	SEGMENT_UNSENT, /* thinking without a signature, which no API takes back: shown and recorded, never sent */
+	SEGMENT_UNSENT, /* thinking without a signature, which no API accepts: shown and recorded, never sent */
 };
 
 struct segment {
@@ -30,15 +30,15 @@ static inline struct str segment_json(const struct segment *s)
 	return (struct str){ s->bytes, s->len };
 }
 
-/* A block of an answer or of a file. Its bytes are kept as they are, but for lone surrogate escapes, which the API would
- * refuse and which become \ufffd, and for a cache mark of another program. NULL if it is no object with a type, or a
- * text without text. */
+/* A block of an answer or a file. Its bytes are kept, except that lone surrogate escapes, which the API refuses, become
+ * \ufffd and cache marks of other programs are removed. NULL if it is not an object with a type, or an empty text
+ * block. */
 struct segment *segment_from_json(const struct json *block);
 
-/* Blocks that we write ourselves. Text is any bytes; it is repaired. */
+/* Blocks of our own. Text is any bytes; invalid UTF-8 is repaired. */
 struct segment *segment_text(struct str text);
 struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error);
 /* blocks: a JSON array of content blocks, trusted to be valid. */
 struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error);
-/* For a call that was cut off by the end of the program. */
+/* The result of a call that the end of the program interrupted. */
 struct segment *segment_lost_result(struct str call_id);

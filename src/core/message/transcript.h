@@ -15,13 +15,13 @@ struct block {
 	bool markable;
 };
 
-/* Blocks packed as they are sent, one behind the other with the brackets between them. Immutable, counted. */
+/* Blocks packed in their wire form, with the brackets between them. Immutable, reference-counted. */
 struct shelf {
 	uint32_t refs;
-	uint32_t before; /* blocks in front of it */
+	uint32_t before; /* blocks before it */
 	uint32_t count;
 	struct shelf_block *blocks;
-	struct translation *translation; /* owned; made when it is first sent in another form; NULL: never */
+	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
 	size_t len;
 	char bytes[];
 };
@@ -38,27 +38,27 @@ struct tail_block {
 };
 
 struct transcript {
-	struct shelf **shelves; /* the older part; a reference to each */
+	struct shelf **shelves; /* the older part; references */
 	uint32_t shelf_count;
-	struct tail_block *tail; /* the newer part: can still be cut */
+	struct tail_block *tail; /* the newer part: can still be truncated */
 	uint32_t tail_count, tail_cap;
-	uint32_t forked_at; /* blocks that it had when it was forked off; 0: not a fork */
-	uint64_t bytes;     /* of all blocks as they are sent, the brackets that open messages included */
+	uint32_t forked_at; /* number of blocks at the fork; 0: not a fork */
+	uint64_t bytes;     /* of all blocks in their wire form, including the brackets that open messages */
 };
 
 void transcript_release(struct transcript *t);
-/* Takes segment. One that is never sent (SEGMENT_UNSENT) is not kept. */
+/* Takes segment. Drops one that is never sent (SEGMENT_UNSENT). */
 void transcript_add(struct transcript *t, enum role role, struct segment *segment);
 uint32_t transcript_count(const struct transcript *t);
 uint32_t transcript_packed_count(const struct transcript *t);
 struct block transcript_block(const struct transcript *t, uint32_t i);
-/* Takes the blocks from count on away again; only those of the tail (asserted). */
+/* Removes the blocks from count on; only from the tail (asserted). */
 void transcript_cut(struct transcript *t, uint32_t count);
-/* Packs a tail that has grown long, so that sending it costs no work per block. What is packed cannot be cut. */
+/* Packs a long tail, so that sending costs no work per block. Packed blocks cannot be removed. */
 void transcript_pack(struct transcript *t);
-/* *ret_child, which must be empty, gets all blocks of t; both share them from now on. Packs t: not while a body reads it. */
+/* *ret_child, which must be empty, shares all blocks of t. Packs t: not while a body reads it. */
 void transcript_fork(struct transcript *t, struct transcript *ret_child);
 
-/* For who writes the tail out: the bytes that come before block i. */
+/* For writers of the tail: the bytes before block i. */
 struct str transcript_opening(const struct transcript *t, uint32_t i);
 #define TRANSCRIPT_CLOSING "]}" /* ends the last message */

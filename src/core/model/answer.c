@@ -142,7 +142,7 @@ static void on_block_delta(struct answer *a, const struct json *event)
 	}
 }
 
-/* Input that is not a JSON object is kept as text under a name that tells the model; the tool then refuses it. */
+/* Input that is not a JSON object is kept as text under a telling name; the tool then refuses it. */
 static void add_input(struct answer *a)
 {
 	AUTO_JSON struct json_reader reader = { .limits.depth = DEEPEST_BLOCK - 1 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * answer.h - decodes the event stream of the Messages API into finished blocks.
  *
- * A block's bytes are assembled from the raw JSON of its deltas, not from decoded text, so thinking and signatures come
- * out as they came in. Every block is complete, valid JSON when it is handed over. */
+ * A block's bytes are assembled from the raw JSON of its deltas, not from decoded text, so thinking and signatures stay
+ * byte for byte. Every block is complete, valid JSON. */
 #pragma once
 #include "lib/io/sse.h"
 #include "core/message/segment.h"
@@ -15,7 +15,7 @@ struct answer;
 struct answer_sink {
 	void (*on_block)(void *data, struct segment *block);             /* takes block */
 	void (*on_delta)(void *data, const char *name, struct str text); /* "text" or "thinking"; may be NULL */
-	void (*on_event)(void *data, struct str json);                   /* every event as it came; may be NULL */
+	void (*on_event)(void *data, struct str json);                   /* every raw event; may be NULL */
 };
 
 enum answer_block { ANSWER_NO_BLOCK, ANSWER_WHOLE, ANSWER_TEXT, ANSWER_THINKING, ANSWER_INPUT };
@@ -39,8 +39,8 @@ struct answer {
 
 void answer_init(struct answer *a, const struct answer_sink *sink, void *data);
 void answer_feed(struct answer *a, const char *p, size_t n); /* after a failure it does nothing */
-/* One event, its JSON alone: for who makes events out of something else. */
+/* One event as JSON: for adapters of other APIs. */
 void answer_event(struct answer *a, struct str json);
-/* The bytes are over. True if the answer is complete: a stop reason was given. */
+/* The end of the stream. True if the answer is complete: it has a stop reason. */
 bool answer_complete(const struct answer *a);
 void answer_release(struct answer *a);

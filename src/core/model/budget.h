@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * budget.h - what agents may spend, in money and in tokens. A budget may be a part of another one: what is reserved and
- * spent counts in both.
+ * budget.h - spending limits in money and tokens. A budget may have a parent: reservations and spending count in both.
  *
- * Each request reserves what it will cost at least, its input and an answer as long as the average so far, so that many
- * requests at a time cannot all slip below the cap. What is reserved is given back when the request is over; what it cost
- * is spent by budget_spend() whether or not it was foreseen. */
+ * Each request reserves its expected cost (its input and an answer of average length), so that concurrent requests
+ * cannot all pass below the cap. The reservation is released when the request ends; budget_spend() records the real
+ * cost. */
 #pragma once
 #include "core/message/usage.h"
 
@@ -23,8 +22,8 @@ struct budget_share {
 	int64_t tokens;
 };
 
-/* False: a limit would be exceeded, nothing is reserved. Without any limit it always succeeds. */
+/* False: a limit would be exceeded, nothing is reserved. Always succeeds without a limit. */
 bool budget_reserve(struct budget *b, const char *model, int64_t input_tokens, struct budget_share *ret_share);
 void budget_return(struct budget_share *share); /* also when empty */
 void budget_spend(struct budget *b, const char *model, const struct usage *usage);
-bool budget_used_up(const struct budget *b); /* of it or of those that it is a part of */
+bool budget_used_up(const struct budget *b); /* of it or its ancestors */

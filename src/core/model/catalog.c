@@ -15,8 +15,8 @@ static const struct {
 	{ "opusplan", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
 };
 
-/* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. An id of
- * another company stands for itself and its dated versions only: names that go on otherwise have other prices. */
+/* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. An
+ * id of another company matches itself and its dated versions only: other suffixes have other prices. */
 static const struct model_info models[] = {
 	{ "claude-opus-5-5", 4, 5, 8, 0.2, 20, 1000000, 128000 },
 	{ "claude-sonnet-5-5", 2, 2.5, 4, 0.1, 10, 1000000, 128000 },
@@ -130,7 +130,7 @@ int model_default_at(const struct provider *p, const char *configured, const cha
 	if (!name && p->has_aliases)
 		name = "default";
 	if (!name)
-		return err_set(err, ERR_USAGE, "which model? The provider %s has no default: give --model, or set %s",
+		return err_set(err, ERR_USAGE, "no model given: the provider %s has no default; use --model or set %s",
 			       p->name, p->env.model);
 	*ret_name = name;
 	return 0;

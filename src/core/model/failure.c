@@ -52,7 +52,7 @@ void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...
 	f->kind = kind;
 }
 
-static void say(struct failure *f, int status, struct str type, struct str message)
+static void failure_set_text(struct failure *f, int status, struct str type, struct str message)
 {
 	f->status = status;
 	snprintf(f->type, sizeof f->type, STR_FMT, STR_ARG(type));
@@ -64,7 +64,7 @@ struct error_words {
 	struct str type, message;
 };
 
-/* There are servers whose error is only a text. */
+/* Some servers send only a text. */
 static struct error_words words_of(const struct json *root, struct arena *arena)
 {
 	const struct json *error = json_get(root, "error");
@@ -85,11 +85,11 @@ void failure_from_body(struct failure *f, int status, struct str body)
 	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 &&
 	    (json_is(error = json_get(root, "error"), JSON_OBJECT) || json_is(error, JSON_STRING))) {
 		struct error_words words = words_of(root, &arena);
-		say(f, status, words.type, words.message);
+		failure_set_text(f, status, words.type, words.message);
 		return;
 	}
 	struct str line = str_trim(body);
-	say(f, status, STR(""), line.n ? str_cut(&line, '\n') : STR("the server sent no explanation"));
+	failure_set_text(f, status, STR(""), line.n ? str_cut(&line, '\n') : STR("the server sent no explanation"));
 }
 
 static int status_of(struct str type)
@@ -117,7 +117,7 @@ static int status_of(struct str type)
 void failure_from_event(struct failure *f, struct str type, struct str message)
 {
 	f->kind = FAIL_EVENT;
-	say(f, status_of(type), type, message);
+	failure_set_text(f, status_of(type), type, message);
 }
 
 void failure_from_error(struct failure *f, const struct json *root)
@@ -130,7 +130,7 @@ void failure_from_error(struct failure *f, const struct json *root)
 	(void)json_i64(json_get(json_get(root, "error"), "code"), &number);
 	struct str type = code.n ? code : words.type;
 	f->kind = FAIL_EVENT;
-	say(f, number >= 400 && number <= 599 ? (int)number : status_of(type), type, words.message);
+	failure_set_text(f, number >= 400 && number <= 599 ? (int)number : status_of(type), type, words.message);
 }
 
 const char *failure_name(const struct failure *f)
@@ -138,7 +138,7 @@ const char *failure_name(const struct failure *f)
 	return rule_for(f)->name;
 }
 
-/* Servers have no common word for it: some have a type, others only say it. */
+/* There is no common code for it: some servers have a type, others only a message. */
 bool failure_is_too_long(const struct failure *f)
 {
 	static const char *const words[] = { "prompt is too long",     "exceed context limit",     "context window",

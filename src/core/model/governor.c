@@ -41,7 +41,7 @@ static void unlink_slot(struct governor *g, struct governor_slot *slot)
 		g->end = slot->prev;
 	slot->waiting = false;
 	if (--g->waiting == 0)
-		timer_stop(g->loop, &g->timer); /* nobody waits for the end of a hold */
+		timer_stop(g->loop, &g->timer); /* no request waits for the end of a hold */
 }
 
 static void grant_waiting(struct governor *g)

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * head_json.h - the head of a request as the Messages API has it: everything before its messages, marked for the cache at its
- * end. */
+ * head_json.h - the head of a Messages API request: everything before its messages, with a cache mark at its end. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 #include "lib/json/json.h"
 
 struct head_spec {
-	const char *model; /* sent without the name of its provider */
+	const char *model; /* sent without the provider prefix */
 	int64_t max_tokens;
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */
-	const char *effort;       /* low .. max; NULL: the model's own */
-	int64_t task_budget;      /* tokens that the model is told it may use for the task; 0: it is told nothing */
-	const char *thinking;     /* "adaptive", "disabled", or a number of tokens; NULL: the model's own */
-	const char *display;      /* of thinking: "summarized" or "omitted"; NULL: the model's own */
+	const char *effort;       /* low .. max; NULL: the model's default */
+	int64_t task_budget;      /* token budget reported to the model; 0: none */
+	const char *thinking;     /* "adaptive", "disabled", or a number of tokens; NULL: the model's default */
+	const char *display;      /* of thinking: "summarized" or "omitted"; NULL: the model's default */
 };
 
-/* What of a written head may be nowhere else */
+/* Facts parsed back from a stored head */
 struct head_texts {
-	struct str system;  /* empty: it has none */
-	const char *effort; /* NULL: the model's own */
+	struct str system;  /* may be empty */
+	const char *effort; /* NULL: the model's default */
 };
 
 void head_write(struct buf *out, const struct head_spec *spec);
 struct head_texts head_read(struct arena *a, struct str bytes); /* in the arena */
-/* A head ends inside its list of messages: closed in a copy in the arena, it is JSON. NULL: it is none. */
+/* A head ends inside its list of messages. Parses a closed copy in the arena. NULL: not JSON. */
 const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * http_place.h - where the requests of an endpoint go: client, address and headers. What all providers over HTTP share. */
+ * http_place.h - HTTP endpoint shared by providers: client, URL and headers. */
 #pragma once
 #include "lib/base/arena.h"
 #include "core/model/provider.h"
@@ -10,7 +10,7 @@ struct http_place {
 	struct http *http;
 	struct arena arena; /* holds the texts */
 	const char *url;
-	const char **headers; /* the same for each request; the list is owned, the texts are in the arena */
+	const char **headers; /* sent with each request; the list is owned, the texts are in the arena */
 	size_t header_count, header_cap;
 	uint64_t stall_ms;
 };
@@ -29,6 +29,6 @@ void http_place_on_header(struct http_req *r, struct str name, struct str value)
 void http_place_on_head(struct http_req *r, int status);
 
 enum failure_kind http_place_failure(enum http_error error);
-/* What no try could mend is told before the first one: variables name where the values come from. */
+/* Reports errors that no retry can fix before the first request; variables name the source of the values. */
 int http_place_check_url(const char *url, const char *variable, struct err *err); /* url may be NULL */
 int http_place_check_key(const char *key, const char *variable, struct err *err); /* key may be NULL */

@@ -49,7 +49,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	else if (inner->kind)
 		*f = *inner;
 	else if (call->status == 200 && (!call->is_stream || (!transport && !call->answer.started)))
-		failure_set(f, FAIL_GARBAGE, "the server answered with something that is no event stream");
+		failure_set(f, FAIL_GARBAGE, "the server's answer is not an event stream");
 	else if (transport && !answer_complete(&call->answer))
 		failure_set(f, transport, "%s", text);
 	else if (!answer_complete(&call->answer))

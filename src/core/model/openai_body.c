@@ -4,7 +4,7 @@
 #include "lib/json/json_write.h"
 #include "core/model/openai_request.h"
 
-/* Everything beside the messages stands behind them: what a server is found not to take changes no prefix. */
+/* All other members follow the messages, so that dropping an unsupported one does not change the prefix. */
 static void add_ending(struct translation *tail, const struct chat_head *head, unsigned quirks)
 {
 	AUTO_BUF struct buf end = { 0 };
@@ -25,7 +25,7 @@ static void add_ending(struct translation *tail, const struct chat_head *head, u
 	translation_add(tail, arena_str(&tail->arena, buf_str(&end)));
 }
 
-/* What is sent for the piece at this place, and for how many pieces it stands. */
+/* The bytes to send for this piece, and the number of pieces that they replace. */
 static struct str piece_at(const struct chat_body *b, const struct translation *part, size_t at, size_t *ret_count)
 {
 	size_t count = 1;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * openai_body.h - the body of a chat-completions request: read like a struct body, out of translations. */
+ * openai_body.h - the body of a chat-completions request: read like a struct body, from translations. */
 #pragma once
 #include "core/message/body.h"
 
-/* What a server does not take, or wants under another name */
+/* Parameters that a server rejects or names differently */
 enum chat_quirk {
 	CHAT_COMPLETION_TOKENS = 1 << 0, /* the output limit is called max_completion_tokens */
 	CHAT_NO_LIMIT = 1 << 1,
 	CHAT_NO_STREAM_OPTIONS = 1 << 2,
 	CHAT_NO_PARALLEL_CALLS = 1 << 3,
 	CHAT_NO_EFFORT = 1 << 4,
-	CHAT_NO_IMAGES = 1 << 5, /* a line stands in their place */
+	CHAT_NO_IMAGES = 1 << 5, /* replaced by a line of text */
 };
 
 struct chat_body {
@@ -18,7 +18,7 @@ struct chat_body {
 	struct translation *tail; /* owned */
 	uint64_t size;
 	bool without_images;
-	uint32_t part; /* where reading stands: 0 the head, then the shelves, then the tail */
+	uint32_t part; /* read position: 0 the head, then the shelves, then the tail */
 	size_t piece, offset;
 };
 

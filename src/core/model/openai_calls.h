@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * openai_calls.h - the calls of a chat-completions answer, put together from pieces that may interleave. */
+ * openai_calls.h - the calls of a chat-completions answer, assembled from pieces that may interleave. */
 #pragma once
 #include "core/message/transcript.h"
 
@@ -14,8 +14,8 @@ struct chat_calls {
 	uint32_t count, cap;
 };
 
-/* piece: one element of tool_calls. *ret_bytes: of the arguments in it. -ERR_LIMIT: too many calls for one answer. */
+/* piece: one element of tool_calls. *ret_bytes: size of its arguments. -ERR_LIMIT: too many calls for one answer. */
 int chat_calls_add(struct chat_calls *c, const struct json *piece, struct arena *scratch, size_t *ret_bytes);
-/* Ids that are missing, too long, doubled or in the history already are made anew. history may be NULL. */
+/* Replaces ids that are missing, too long, duplicate or already in the history. history may be NULL. */
 void chat_calls_settle_ids(struct chat_calls *c, const struct transcript *history);
 void chat_calls_release(struct chat_calls *c);

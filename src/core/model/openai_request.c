@@ -8,12 +8,11 @@
 
 /* ---- from blocks to messages ------------------------------------------------------------------------------------- */
 
-/* Strings of JSON are passed on as they are written, escapes and all; only the
- * arguments of calls have to be written anew, because there they are JSON inside a string.
+/* JSON strings are passed on raw, with their escapes; only arguments of calls are rewritten, because they become JSON
+ * inside a string.
  *
- * An answer's blocks come as one run: first its texts, then its calls, as the members of the message want it. Results come
- * before everything else of a user's run, and images in them behind the last one, in a user's message: role tool has only
- * text. */
+ * An answer's blocks become one message: first its texts, then its calls. Results precede all other blocks of a user's
+ * message, and their images follow the last one in a user message, because role tool has only text. */
 
 /* One run on its way */
 struct chat_writer {
@@ -24,12 +23,12 @@ struct chat_writer {
 	size_t image_count;
 };
 
-static void add(struct chat_writer *w, const char *constant)
+static void add_constant(struct chat_writer *w, const char *constant)
 {
 	translation_add(w->out, str_from(constant));
 }
 
-/* What stands between the quotes of a JSON string; nothing for anything else. */
+/* The raw content of a JSON string; empty for anything else. */
 static struct str raw(const struct json *v)
 {
 	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : STR("");
@@ -42,7 +41,7 @@ static void close_message(struct chat_writer *w)
 		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
 	};
 
-	add(w, closings[w->state]);
+	add_constant(w, closings[w->state]);
 	if (w->state != CHAT_FIRST)
 		w->state = CHAT_CLOSED;
 }
@@ -51,8 +50,8 @@ static void open_message(struct chat_writer *w, const char *beginning, enum chat
 {
 	close_message(w);
 	if (w->state != CHAT_FIRST)
-		add(w, ",");
-	add(w, beginning);
+		add_constant(w, ",");
+	add_constant(w, beginning);
 	w->state = state;
 }
 
@@ -61,7 +60,7 @@ static void open_message(struct chat_writer *w, const char *beginning, enum chat
 static void begin_part(struct chat_writer *w)
 {
 	if (w->state == CHAT_PARTS)
-		add(w, ",");
+		add_constant(w, ",");
 	else
 		open_message(w, "{\"role\":\"user\",\"content\":[", CHAT_PARTS);
 }
@@ -72,13 +71,13 @@ static void add_user_text(struct chat_writer *w, struct str text, bool parts)
 
 	if (w->state == CHAT_PARTS || (parts && !goes_on)) {
 		begin_part(w);
-		add(w, "{\"type\":\"text\",\"text\":\"");
+		add_constant(w, "{\"type\":\"text\",\"text\":\"");
 		translation_add(w->out, text);
-		add(w, "\"}");
+		add_constant(w, "\"}");
 		return;
 	}
 	if (goes_on)
-		add(w, "\\n\\n");
+		add_constant(w, "\\n\\n");
 	else
 		open_message(w, "{\"role\":\"user\",\"content\":\"", CHAT_USER);
 	translation_add(w->out, text);
@@ -110,7 +109,7 @@ static void add_image(struct translation *out, const struct json *block)
 	translation_add(out, str_from(chat_image_close));
 }
 
-/* A block that there is no form for: its text if it has one, otherwise a line that says what is missing. */
+/* A block without an equivalent: its text, otherwise a line that names what is missing. */
 static struct str described(struct chat_writer *w, const struct json *block)
 {
 	const struct json *source = json_get(block, "source");
@@ -152,12 +151,12 @@ static void add_result_blocks(struct chat_writer *w, const struct json *content)
 {
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
 		if (b != json_first(content))
-			add(w, "\\n");
+			add_constant(w, "\\n");
 		if (json_str_is(json_get(b, "type"), "text")) {
 			translation_add(w->out, raw(json_get(b, "text")));
 		} else if (is_image(b)) {
 			keep_image(w, b);
-			add(w, "[The image is in the next message of the user.]");
+			add_constant(w, "[The image is in the next message of the user.]");
 		} else {
 			translation_add(w->out, described(w, b));
 		}
@@ -173,14 +172,14 @@ static void add_result(struct chat_writer *w, const struct block *b)
 	content = json_get(block, "content");
 	open_message(w, "{\"role\":\"tool\",\"tool_call_id\":\"", CHAT_CLOSED);
 	translation_add(w->out, raw(json_get(block, "tool_use_id")));
-	add(w, "\",\"content\":\"");
+	add_constant(w, "\",\"content\":\"");
 	if (json_bool(json_get(block, "is_error")))
-		add(w, "Error: ");
+		add_constant(w, "Error: ");
 	if (json_is(content, JSON_ARRAY))
 		add_result_blocks(w, content);
 	else
 		translation_add(w->out, raw(content));
-	add(w, "\"}");
+	add_constant(w, "\"}");
 }
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
@@ -192,7 +191,7 @@ static void add_answer_text(struct chat_writer *w, const struct block *b)
 	if (w->state == CHAT_CALLS || json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
 	if (w->state == CHAT_TEXT)
-		add(w, "\\n\\n");
+		add_constant(w, "\\n\\n");
 	else
 		open_message(w, "{\"role\":\"assistant\",\"content\":\"", CHAT_TEXT);
 	translation_add(w->out, raw(json_get(block, "text")));
@@ -207,20 +206,20 @@ static void add_call(struct chat_writer *w, const struct block *b)
 		return;
 	json_add_quoted(&arguments, json_raw(json_get(block, "input")));
 	if (w->state == CHAT_CALLS) {
-		add(w, ",");
+		add_constant(w, ",");
 	} else if (w->state == CHAT_TEXT) {
-		add(w, "\",\"tool_calls\":[");
+		add_constant(w, "\",\"tool_calls\":[");
 		w->state = CHAT_CALLS;
 	} else {
 		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
 	}
-	add(w, "{\"id\":\"");
+	add_constant(w, "{\"id\":\"");
 	translation_add(w->out, raw(json_get(block, "id")));
-	add(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
+	add_constant(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
 	translation_add(w->out, raw(json_get(block, "name")));
-	add(w, "\",\"arguments\":");
+	add_constant(w, "\",\"arguments\":");
 	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
-	add(w, "}}");
+	add_constant(w, "}}");
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
@@ -278,7 +277,7 @@ static void add_blocks(struct chat_writer *w, const struct transcript *t, uint32
 	}
 }
 
-static void finish(struct chat_writer *w)
+static void chat_writer_finish(struct chat_writer *w)
 {
 	w->out->state = (int)w->state;
 	json_reader_release(&w->reader);
@@ -293,7 +292,7 @@ enum chat_state chat_shelves(const struct head *h, const struct transcript *t)
 		if (!s->translation) {
 			struct chat_writer w = { .out = translation_new(), .state = state };
 			add_blocks(&w, t, s->before, s->before + s->count);
-			finish(&w);
+			chat_writer_finish(&w);
 			s->translation = w.out;
 		}
 		state = (enum chat_state)s->translation->state;
@@ -311,7 +310,7 @@ struct translation *chat_tail(const struct transcript *t, uint32_t count, struct
 		add_user(&w, &b, false);
 	}
 	close_message(&w);
-	finish(&w);
+	chat_writer_finish(&w);
 	return w.out;
 }
 
@@ -368,7 +367,7 @@ static struct translation *translate(struct str bytes)
 	struct chat_head *facts = arena_calloc(&out->arena, sizeof *facts);
 
 	facts->model = json_str(json_get(root, "model"), &out->arena);
-	/* Ours has two words above "high" that other servers do not know. */
+	/* The Messages API has two levels above "high" that other servers do not know. */
 	struct str effort = json_str(json_get(json_get(root, "output_config"), "effort"), &out->arena);
 	facts->effort = str_is(effort, "max") || str_is(effort, "xhigh") ? STR("high") : effort;
 	(void)json_i64(json_get(root, "max_tokens"), &facts->max_tokens);
@@ -446,7 +445,7 @@ static bool holds(struct str bytes, const struct buf *quoted)
 	return memmem(bytes.p, bytes.n, quoted->p, quoted->n) != NULL;
 }
 
-/* A text that quotes the id counts too: then a new one is made without need. */
+/* Also matches a text that quotes the id, which only costs a new id. */
 static bool is_in_history(const struct transcript *t, struct str id)
 {
 	AUTO_BUF struct buf quoted = { 0 };

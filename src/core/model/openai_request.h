@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * openai_request.h - heads and blocks of the Messages API as text of a chat-completions request. The head's text ends inside
- * the list of messages, the tail's behind the last message: the end of the list, and what stands beside it, is the caller's.
- * A head and a shelf are translated once and keep their translation (docs/internals/openai.md). */
+ * openai_request.h - translates heads and blocks of the Messages API to a chat-completions request. The head's text
+ * ends inside the list of messages, the tail's after the last message; the caller writes the end of the list and the
+ * remaining members. The translation of a head or shelf is cached in it (docs/internals/openai.md). */
 #pragma once
 #include "core/message/head.h"
 #include "core/message/transcript.h"
 
-/* What is open at the end of a run */
+/* The open element at the end of a part */
 enum chat_state {
-	CHAT_FIRST,  /* nothing, and no message was written */
+	CHAT_FIRST,  /* none, and no message was written */
 	CHAT_CLOSED, /* nothing */
 	CHAT_USER,   /* the string of a user's message */
 	CHAT_PARTS,  /* the list of parts of a user's message */
@@ -21,16 +21,16 @@ enum chat_state {
 struct chat_head {
 	struct str model; /* as it is sent */
 	int64_t max_tokens;
-	struct str effort; /* as reasoning_effort is spelled; empty: not wished */
+	struct str effort; /* reasoning_effort; empty: not set */
 	bool has_tools;
 };
 
-/* Pieces of a translation that an image begins and ends with, known by their addresses. */
+/* Pieces that begin and end an image, compared by address. */
 extern const char chat_image_open[], chat_image_close[];
 
-const struct chat_head *chat_head(struct head *h); /* translates it if it is not translated yet */
-/* All shelves of the transcript are translated; returns what is open behind the last one. */
+const struct chat_head *chat_head(struct head *h); /* translates it on first use */
+/* Translates all shelves of the transcript; returns the open element after the last one. */
 enum chat_state chat_shelves(const struct head *h, const struct transcript *t);
-/* The tail up to block `count`, a reminder (with its comma, as body.h has it; may be empty), and the end of the last message.
- * Returns owned. */
+/* Translates the tail up to block `count`, a reminder (with its comma, see body.h; may be empty), and the end of the
+ * last message. Returns owned. */
 struct translation *chat_tail(const struct transcript *t, uint32_t count, struct str reminder, enum chat_state before);

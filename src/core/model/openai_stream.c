@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * openai_stream.c - chat-completion chunks in, events out. Many servers speak this: what they leave out is made, what they
- * send twice counts once, what nobody knows is passed over. */
+ * openai_stream.c - chat-completion chunks in, events out. Servers differ: missing parts are generated, repeated ones
+ * are used once, unknown ones are skipped. */
 #include "core/model/openai_stream.h"
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
@@ -167,7 +167,7 @@ static const char *stop_reason_of(const struct chat_stream *s, struct str finish
 }
 
 /* The server said why it stopped. A call that the limit cut before its arguments must not run without any. */
-static void finish(struct chat_stream *s, struct str reason)
+static void chat_stream_finish(struct chat_stream *s, struct str reason)
 {
 	if (s->stop_reason)
 		return;
@@ -236,7 +236,7 @@ static void take_choice(struct chat_stream *s, const struct json *choice)
 	}
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING))
-		finish(s, json_str(finish_reason, &s->scratch));
+		chat_stream_finish(s, json_str(finish_reason, &s->scratch));
 }
 
 static void take_chunk(struct chat_stream *s, const struct json *chunk)
@@ -282,7 +282,7 @@ static int on_sse(void *data, struct str name, struct str payload)
 		return 0;
 	}
 	if (s->answer->started) {
-		finish(s, STR("stop")); /* where the server forgot to say it */
+		chat_stream_finish(s, STR("stop")); /* where the server forgot to say it */
 		close_message(s);
 	}
 	return 0;

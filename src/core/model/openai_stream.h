@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * openai_stream.h - chunks of chat completions as events of the Messages API, for answer.h. Text and reasoning pass as they
- * come; calls when the server says why it stopped, because their pieces may interleave (docs/internals/openai.md). */
+ * openai_stream.h - converts chat-completions chunks to Messages API events, for answer.h. Text and reasoning pass at
+ * once; calls after the finish reason, because their pieces may interleave (docs/internals/openai.md). */
 #pragma once
 #include "lib/io/sse.h"
 #include "core/model/answer.h"
@@ -8,16 +8,16 @@
 
 struct chat_stream {
 	struct answer *answer;            /* borrowed: gets the events */
-	const struct transcript *history; /* borrowed: its ids are taken; NULL: none */
+	const struct transcript *history; /* borrowed: call ids in use; NULL: none */
 	uint64_t request_bytes;           /* for an estimate of the usage */
 	struct sse sse;
 	struct json_reader reader;
 	struct arena scratch; /* reset after each chunk */
 	struct buf event;
 	enum { CHAT_NO_BLOCK, CHAT_BLOCK_TEXT, CHAT_BLOCK_THINKING } open;
-	unsigned blocks; /* begun so far: the index of the next one */
+	unsigned blocks; /* blocks so far: the index of the next one */
 	struct chat_calls calls;
-	const char *stop_reason; /* ours; NULL: the server did not say */
+	const char *stop_reason; /* Messages API stop reason; NULL: none yet */
 	struct buf refusal;      /* its own words */
 	struct usage usage;
 	bool has_usage, over;
@@ -27,8 +27,8 @@ struct chat_stream {
 void chat_stream_init(struct chat_stream *s, struct answer *answer, const struct transcript *history,
 		      uint64_t request_bytes);
 void chat_stream_feed(struct chat_stream *s, const char *p, size_t n); /* after a failure it does nothing */
-/* An answer that came whole, as one JSON object. False: it is none. */
+/* A non-streamed answer, one JSON object. False: not an answer. */
 bool chat_stream_whole(struct chat_stream *s, struct str json);
-/* The bytes are over: an answer whose end was told is closed, with or without the last words of the protocol. */
+/* The end of the stream: closes an answer that has a finish reason, with or without [DONE]. */
 void chat_stream_end(struct chat_stream *s);
 void chat_stream_release(struct chat_stream *s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * provider.h - who answers requests. One const struct provider per kind, listed in provider_table.c; an endpoint is one
- * provider at work for a runtime.
+ * provider.h - model providers. One const struct provider per API, listed in provider_table.c; an endpoint is an open
+ * provider of a runtime.
  *
- * How to add one: 1. provider_NAME.c with `const struct provider provider_NAME`; 2. a row in provider_table.c;
- * 3. tests/unit/model/test_NAME.c; 4. a line in README.md.
+ * How to add one: 1. provider_NAME.c with `const struct provider provider_NAME`; 2. a row in provider_table.c; 3.
+ * tests/unit/model/test_NAME.c; 4. a line in README.md.
  *
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also
  * after cancel. Between on_done and the next start the call holds no memory of its own. */
@@ -22,22 +22,22 @@ struct endpoint_options {
 	const char *base_url, *api_key, *auth_token; /* NULL: not given */
 	const char *extra_headers;                   /* lines "Name: value"; NULL: none */
 	const char *betas;                           /* comma list; NULL: none */
-	bool task_budget;                            /* requests say how many tokens there are for the task */
+	bool task_budget;                            /* requests carry a token budget */
 	const char *scenario;                        /* scripted: file name; NULL: the embedded one */
 	uint64_t stall_ms;                           /* 0: 120,000 */
 };
 
-/* Variables of the environment; NULL: there is none for it */
+/* Names of environment variables; NULL: none */
 struct provider_env {
 	const char *base_url, *api_key, *auth_token, *headers, *betas;
-	const char *model; /* that is asked when nobody said; of a provider without aliases */
+	const char *model; /* the default model of a provider without aliases */
 };
 
 struct provider {
 	const char *name, *summary;
 	struct provider_env env;
-	bool has_aliases;  /* the names of catalog.h mean something to it */
-	bool searches_web; /* its server has the tool web_search */
+	bool has_aliases;  /* accepts the aliases of catalog.h */
+	bool searches_web; /* its server offers the tool web_search */
 	int (*open)(const struct endpoint_options *options, struct endpoint **ret_endpoint, struct err *err);
 	void (*close)(struct endpoint *e);
 	int (*start)(struct endpoint *e, struct model_call *call, struct err *err);
@@ -48,25 +48,24 @@ struct provider {
 /* The first member of each provider's own struct */
 struct endpoint {
 	const struct provider *provider;
-	const struct endpoints *of; /* borrowed; NULL: it is on its own */
+	const struct endpoints *of; /* borrowed; NULL: no limit */
 	struct governor governor;
 };
 
 struct model_call {
 	struct endpoint *endpoint;      /* borrowed */
-	const char *session_id, *agent; /* told to the server in headers; agent may be "" */
+	const char *session_id, *agent; /* sent in headers; agent may be "" */
 	unsigned shard;
 	struct body body;
 	const struct answer_sink *sink;
-	void (*on_done)(
-		struct model_call *call); /* look at call->failure and call->answer; both stay until model_call_reset */
+	void (*on_done)(struct model_call *call); /* call->failure and call->answer are valid until model_call_reset */
 	void *owner;
-	void (*explain)(struct model_call *call); /* set by the provider: rewords a failure by status; NULL: as it is */
+	void (*explain)(struct model_call *call); /* set by the provider: rewords a failure by status; may be NULL */
 	/* results */
 	struct answer answer;
 	struct failure failure;
 	char request_id[64];
-	int64_t hold_ms; /* the server's limits are used up for so long; 0: no */
+	int64_t hold_ms; /* time until the server's limits reset; 0: not exhausted */
 	/* the provider's own */
 	void *transfer;
 	struct buf error_body;
@@ -77,12 +76,13 @@ struct model_call {
 int model_call_start(struct model_call *call, struct err *err);
 void model_call_cancel(struct model_call *call);
 void model_call_reset(struct model_call *call); /* frees what the answer held; not while running */
-/* For providers: the bytes are over; sets failure from status, transport and answer, and reports. */
+/* For providers: the end of the response; sets failure from status, transport and answer, and reports. */
 void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text);
-/* For providers: an answer header. */
+/* For providers: a response header. */
 void model_call_header(struct model_call *call, struct str name, struct str value);
 
 extern const struct provider *const provider_table[]; /* NULL-terminated */
 const struct provider *provider_find(struct str name);
-/* Whom a model's name names: "openai/NAME" is NAME at openai. NULL: nobody; *ret_name, which may be NULL, is then all of it. */
+/* The provider prefix of a model name: "openai/NAME" is NAME at openai. NULL: no prefix; *ret_name, which may be NULL,
+ * is then the whole name. */
 const struct provider *provider_of(const char *model, const char **ret_name);

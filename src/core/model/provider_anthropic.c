@@ -4,7 +4,7 @@
 
 static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
 static void close_endpoint(struct endpoint *e);
-static int start(struct endpoint *e, struct model_call *call, struct err *err);
+static int anthropic_start(struct endpoint *e, struct model_call *call, struct err *err);
 static void cancel(struct model_call *call);
 static void pause_call(struct model_call *call, bool on);
 
@@ -21,7 +21,7 @@ const struct provider provider_anthropic = {
 	.searches_web = true,
 	.open = open_endpoint,
 	.close = close_endpoint,
-	.start = start,
+	.start = anthropic_start,
 	.cancel = cancel,
 	.pause = pause_call,
 };
@@ -100,13 +100,13 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct model_call *call = http_data(r);
-	/* We ended it ourselves because it is no event stream: that is not a cancel. */
+	/* We ended it because it is not an event stream: that is not a cancel. */
 	bool refused_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
 
 	model_call_finish(call, refused_by_us ? FAIL_GARBAGE : http_place_failure(error), text);
 }
 
-static int start(struct endpoint *e, struct model_call *call, struct err *err)
+static int anthropic_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
 	static const struct http_handlers handlers = { http_place_on_head, http_place_on_header, on_data, on_done };
 	struct anthropic *a = CONTAINER_OF(e, struct anthropic, endpoint);

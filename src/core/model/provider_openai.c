@@ -8,7 +8,7 @@
 
 static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
 static void close_endpoint(struct endpoint *e);
-static int start(struct endpoint *e, struct model_call *call, struct err *err);
+static int openai_start(struct endpoint *e, struct model_call *call, struct err *err);
 static void cancel(struct model_call *call);
 static void pause_call(struct model_call *call, bool on);
 
@@ -19,7 +19,7 @@ const struct provider provider_openai = {
 	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
 	.open = open_endpoint,
 	.close = close_endpoint,
-	.start = start,
+	.start = openai_start,
 	.cancel = cancel,
 	.pause = pause_call,
 };
@@ -47,7 +47,7 @@ struct exchange {
 
 static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
 {
-	/* Only the home of the protocol is known to want a key; another server says so itself. */
+	/* Only api.openai.com is known to require a key; other servers report it. */
 	if (!o->api_key && !o->base_url)
 		return err_set(
 			err, ERR_USAGE,
@@ -84,7 +84,7 @@ static void close_endpoint(struct endpoint *e)
 
 /* ---- what servers do not take ---------------------------------------------------------------------------------- */
 
-/* The first row whose words are in the server's refusal, and that the request did not heed yet. */
+/* The first row that matches the server's error and was not applied to the request yet. */
 static const struct {
 	const char *word, *and; /* and: NULL if the first says enough */
 	unsigned quirk;
@@ -102,8 +102,8 @@ static const struct {
 	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
 };
 
-/* True: the server said what it does not take, and the request can be made without it. Many requests may find out the same
- * thing at a time: each is sent again. */
+/* True: the server named an unsupported parameter, and the request can be sent without it. Concurrent requests may find
+ * the same: each is sent again. */
 static bool learn(const struct exchange *x)
 {
 	struct str said = buf_str(&x->call->error_body);
@@ -138,8 +138,7 @@ static bool speaks_of_tools(struct str said)
 	return false;
 }
 
-/* The server's words, and what to do where it is known. It is a mistake in the set-up: trying again does not help, whatever
- * the status says. */
+/* The server's message, with advice where it is known. A configuration error: no retry, regardless of the status. */
 static void explain(struct model_call *call)
 {
 	const struct openai *s = CONTAINER_OF(call->endpoint, struct openai, endpoint);
@@ -196,7 +195,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 
 static int post(struct exchange *x, struct err *err);
 
-/* The same request once more, without what the server does not take. */
+/* Sends the request again without the unsupported parameter. */
 static bool send_again(struct exchange *x)
 {
 	struct err err = { 0 };
@@ -231,7 +230,7 @@ static int post(struct exchange *x, struct err *err)
 	return http_place_post(&x->server->place, x->call, &body, x, NULL, &handlers, &x->transfer, err);
 }
 
-static int start(struct endpoint *e, struct model_call *call, struct err *err)
+static int openai_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
 	struct exchange *x = xcalloc(1, sizeof *x);
 

@@ -8,7 +8,7 @@
 
 static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
 static void close_endpoint(struct endpoint *e);
-static int start(struct endpoint *e, struct model_call *call, struct err *err);
+static int scripted_start(struct endpoint *e, struct model_call *call, struct err *err);
 static void cancel(struct model_call *call);
 
 extern const struct provider provider_scripted;
@@ -19,7 +19,7 @@ const struct provider provider_scripted = {
 	.searches_web = true,
 	.open = open_endpoint,
 	.close = close_endpoint,
-	.start = start,
+	.start = scripted_start,
 	.cancel = cancel,
 };
 
@@ -72,7 +72,7 @@ static void close_endpoint(struct endpoint *e)
 	free(s);
 }
 
-static void finish(struct playback *p, enum failure_kind kind, const char *text)
+static void playback_finish(struct playback *p, enum failure_kind kind, const char *text)
 {
 	struct model_call *call = p->call;
 
@@ -82,7 +82,7 @@ static void finish(struct playback *p, enum failure_kind kind, const char *text)
 	model_call_finish(call, kind, text);
 }
 
-static void begin(struct playback *p)
+static void playback_begin(struct playback *p)
 {
 	const struct reply_head *head = reply_head(p->reply);
 
@@ -102,7 +102,7 @@ static void on_timer(struct timer *timer)
 	struct playback *p = CONTAINER_OF(timer, struct playback, timer);
 
 	if (!p->begun)
-		begin(p);
+		playback_begin(p);
 	switch (p->step.kind) {
 	case REPLY_BYTES:
 		if (p->call->status == 200)
@@ -111,20 +111,20 @@ static void on_timer(struct timer *timer)
 			buf_add(&p->call->error_body, p->step.bytes.p, p->step.bytes.n);
 		break;
 	case REPLY_CUT:
-		finish(p, FAIL_CUT, "the connection was closed");
+		playback_finish(p, FAIL_CUT, "the connection was closed");
 		return;
 	case REPLY_STALL:
-		finish(p, FAIL_STALL, "no byte for too long");
+		playback_finish(p, FAIL_STALL, "no byte for too long");
 		return;
 	case REPLY_END:
-		finish(p, FAIL_NONE, "");
+		playback_finish(p, FAIL_NONE, "");
 		return;
 	}
 	p->step = reply_next(p->reply);
 	timer_start(p->scripted->loop, timer, p->step.kind == REPLY_STALL ? p->scripted->stall_ms : p->step.delay_ms);
 }
 
-static int start(struct endpoint *e, struct model_call *call, struct err *err)
+static int scripted_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
 	struct scripted *s = CONTAINER_OF(e, struct scripted, endpoint);
 	AUTO_BUF struct buf body = { 0 };
@@ -148,7 +148,7 @@ static int start(struct endpoint *e, struct model_call *call, struct err *err)
 
 static void on_cancelled(struct timer *timer)
 {
-	finish(CONTAINER_OF(timer, struct playback, timer), FAIL_CANCELLED, "cancelled");
+	playback_finish(CONTAINER_OF(timer, struct playback, timer), FAIL_CANCELLED, "cancelled");
 }
 
 static void cancel(struct model_call *call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * answer.c - makes the reply to a request: what a rule says, an error, or a page; and hands it out step by step,
- * with the faults of the rule. */
+ * answer.c - builds the reply to a request (the answer of a rule, an error, or a page) and delivers it in steps, with
+ * the faults of the rule. */
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 #include "core/scenario/signature.h"
@@ -38,7 +38,7 @@ static const char *error_type(unsigned status)
 	return status >= 500 ? "api_error" : "invalid_request_error";
 }
 
-/* What a reply is made of; all is borrowed and copied behind the struct. */
+/* The parts of a reply; borrowed, and copied behind the struct. */
 struct parts {
 	const struct rule *rule;
 	struct str model, body, text; /* text: the texts of the blocks that are not constant, in their order */
@@ -250,7 +250,8 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	r->head.stream = request->stream;
 	if (request->stream)
 		r->head.content_type = type_events;
-	/* With the conversation in it an id is new in its session even when another run of the scenario goes on with it. */
+	/* The conversation is part of the seed, so that ids stay unique when another run of the scenario continues the
+	 * session. */
 	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
 	r->usage = usage_of(r, rule, look);
 	r->write_count = look->write_count;
@@ -279,8 +280,8 @@ struct reply *answer_rule(struct asking *a, const struct rule *rule, const struc
 
 /* ---- hands out an answer step by step ---------------------------------------------------------------------------- */
 
-/* Bytes are made when they are asked for: events are joined into one step
- * unless the scenario wants time between them, then the fault of the rule, if any, shortens what was made. */
+/* Bytes are generated on demand: events are joined into one step unless the scenario delays them; then a fault may
+ * truncate the bytes. */
 
 enum { STEP_BYTES = 64 * 1024 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * digest.h - a fast 64-bit hash for cache prefixes, signatures and ids: every request's bytes pass through it. It mixes
- * well and hides nothing. */
+ * digest.h - a fast 64-bit hash for cache prefixes, signatures and ids: it runs over every request. Not
+ * cryptographic. */
 #pragma once
 #include "lib/base/str.h"
 

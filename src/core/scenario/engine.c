@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * engine.c - takes a request, decides whether there is room for it and whether it is valid, finds the rule that
- * answers it, and counts. */
+ * engine.c - checks capacity and validity of a request, finds its rule, and counts. */
 #include "lib/json/json_write.h"
 #include "core/scenario/chat_request.h"
 #include "core/scenario/engine_int.h"

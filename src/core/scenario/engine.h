@@ -6,7 +6,7 @@
 #include "lib/base/buf.h"
 
 struct scenario; /* a parsed scenario file (scenario.h), immutable */
-struct engine;   /* a scenario at work: counters, the prompt cache, capacity */
+struct engine;   /* a running scenario: counters, the prompt cache, capacity */
 struct reply;    /* the answer to one request */
 
 int scenario_parse(const char *name, struct str text, struct scenario **ret_scenario,
@@ -14,8 +14,8 @@ int scenario_parse(const char *name, struct str text, struct scenario **ret_scen
 void scenario_free(struct scenario *s);
 
 struct engine *engine_new(const struct scenario *scenario); /* borrows the scenario */
-void engine_free(struct engine *e);                         /* every reply must be freed before */
-void engine_reset(struct engine *e); /* as after engine_new, but for what is in flight; ids are not given out again */
+void engine_free(struct engine *e);                         /* all replies must be freed */
+void engine_reset(struct engine *e); /* resets all state but requests in flight; ids are not reused */
 
 struct engine_request {
 	struct str path;  /* "/v1/messages", "/v1/messages/count_tokens", "/v1/models" ... with any query */
@@ -32,20 +32,20 @@ struct reply_head {
 	int status;
 	struct str content_type;
 	const char *const *headers; /* "name: value", NULL-terminated, besides content-type and content-length */
-	bool stream;                /* SSE: sent as it comes; otherwise the steps' bytes are one body */
+	bool stream;                /* SSE: sent in steps; otherwise the bytes of all steps are one body */
 };
 const struct reply_head *reply_head(const struct reply *r);
 
-enum reply_step_kind { REPLY_BYTES, REPLY_CUT /* close without an end */, REPLY_STALL /* never go on */, REPLY_END };
+enum reply_step_kind { REPLY_BYTES, REPLY_CUT /* close without an end */, REPLY_STALL /* hang for ever */, REPLY_END };
 struct reply_step {
 	enum reply_step_kind kind;
-	uint64_t delay_ms; /* to wait before this step; on the first step: the latency before the head */
+	uint64_t delay_ms; /* wait before this step; on the first step: latency before the head */
 	struct str bytes;  /* borrowed until the next reply_next or reply_free */
 };
-/* The delay_ms that the next reply_next() will give. Asked first, a reply that only waits needs no memory for its bytes. */
+/* The delay_ms of the next reply_next(), so that a waiting reply needs no memory for its bytes. */
 uint64_t reply_delay_ms(const struct reply *r);
-struct reply_step reply_next(struct reply *r); /* REPLY_END again and again after the last */
-void reply_begun(struct reply *r); /* its first byte left: from now on its prefix can be read from the cache */
+struct reply_step reply_next(struct reply *r); /* REPLY_END after the last, repeatedly */
+void reply_begun(struct reply *r);             /* its first byte was sent: its prefix is in the cache now */
 void reply_free(struct reply *r);
 
 void engine_stats(const struct engine *e,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * parse_int.h - the scenario parser's inside: a place in the text, and what can be taken from a line.
+ * parse_int.h - internals of the scenario parser: the position in the text, and the tokens of a line.
  *
- * How to add a statement:
- * 1. write `static int parse_x(struct parser *p, struct err *err)` in scenario_rule.c, for a setting in scenario_parse.c;
- * 2. give it a row in the table of that file;
- * 3. describe it at the top of scenario_parse.c and in docs/scenarios.md. */
+ * How to add a statement: 1. write `static int parse_x(struct parser *p, struct err *err)` in scenario_rule.c, for a
+ * setting in scenario_parse.c; 2. give it a row in the table of that file; 3. describe it at the top of
+ * scenario_parse.c and in docs/scenarios.md. */
 #pragma once
 #include "core/scenario/scenario.h"
 
@@ -30,9 +29,9 @@ struct statement {
 statement_fn *find_statement(const struct statement *table, struct str word); /* NULL if there is none */
 extern const struct statement rule_statements[];   /* sorted by word, like the others; ends with a NULL word */
 extern const struct statement pace_statements[];   /* allowed in rules and before them */
-int rule_check(struct parser *p, struct err *err); /* the rule that ends here has an answer, and only one kind of it */
+int rule_check(struct parser *p, struct err *err); /* checks that the ending rule has exactly one kind of answer */
 
-/* All set "NAME:LINE: ..." and return -ERR_PARSE when the line does not have what they take. */
+/* On a syntax error all set "NAME:LINE: ..." and return -ERR_PARSE. */
 int parse_fail(const struct parser *p, struct err *err, const char *fmt, ...) printf_like(3, 4);
 struct str take_word(struct parser *p); /* up to a blank; empty at the end of the line */
 int take_name(struct parser *p, const char *what, struct str *ret, struct err *err);
@@ -42,7 +41,7 @@ int take_range(struct parser *p, struct range *ret, struct err *err); /* 3, 1-3,
 int take_time(struct parser *p, struct range *ret, struct err *err);  /* 50, 50ms, 2s, 100..300ms */
 int take_string(struct parser *p, struct str *ret, struct err *err);  /* "..." with JSON's escapes */
 int take_text(struct parser *p, struct str *ret, struct err *err);    /* rest of the line, "..." or <<WORD block */
-bool take_given(struct parser *p, const char *word);                  /* takes it if it is the next one */
+bool take_given(struct parser *p, const char *word);                  /* consumes it if it is the next word */
 
 /* template.c. json: the text is a JSON value, values inside its strings are escaped and the whole is checked. */
 int template_parse(struct parser *p, struct str text, bool json, struct text_template *ret, struct err *err);

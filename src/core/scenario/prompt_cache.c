@@ -69,7 +69,7 @@ const char *digest_id(char out[DIGEST_ID_MAX], const char *prefix, uint64_t a, u
 
 /* ---- open addressing; a round number says which slots are of this request ---------------------------------------- */
 
-static struct idset_slot *find(const struct idset *s, struct str text, uint32_t hash)
+static struct idset_slot *idset_find(const struct idset *s, struct str text, uint32_t hash)
 {
 	size_t i = hash & (s->cap - 1);
 
@@ -86,7 +86,7 @@ static void resize(struct idset *s, size_t cap)
 	for (size_t i = 0; i < s->cap; i++) {
 		const struct idset_slot *old = &s->slots[i];
 		if (old->round == s->round)
-			*find(&bigger, old->text, old->hash) = (struct idset_slot){ old->text, old->hash, 1 };
+			*idset_find(&bigger, old->text, old->hash) = (struct idset_slot){ old->text, old->hash, 1 };
 	}
 	free(s->slots);
 	*s = bigger;
@@ -109,7 +109,7 @@ bool idset_add(struct idset *s, struct str text)
 		resize(s, s->cap * 2);
 
 	uint32_t hash = (uint32_t)digest(0, text);
-	struct idset_slot *slot = find(s, text, hash);
+	struct idset_slot *slot = idset_find(s, text, hash);
 	if (slot->round == s->round)
 		return false;
 	*slot = (struct idset_slot){ text, hash, s->round };
@@ -119,7 +119,7 @@ bool idset_add(struct idset *s, struct str text)
 
 bool idset_has(const struct idset *s, struct str text)
 {
-	return find(s, text, (uint32_t)digest(0, text))->round == s->round;
+	return idset_find(s, text, (uint32_t)digest(0, text))->round == s->round;
 }
 
 void idset_release(struct idset *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * prompt_cache.h - the model of the prompt cache. A prefix is written at each mark, once the answer has begun; a later
- * request reads the longest written prefix that one of its marks finds within 20 blocks, the marked one included. An
- * entry lives for the time that its mark says, and from each use on again. */
+ * request reads the longest written prefix that one of its marks finds within 20 blocks, the marked one included. Each
+ * use renews the lifetime of an entry, which its mark sets. */
 #pragma once
 #include "core/scenario/request.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * request.h - a request body, checked against the rules of the Messages API, and what the engine wants to know of it.
+ * request.h - checks a request body against the rules of the Messages API and extracts what the engine needs.
  *
- * Stricter than the API on purpose where a client of ours should do better: roles alternate, a tool_use names a tool
- * that is offered, thinking comes back and unchanged, unknown fields are refused, the last message is the user's. */
+ * Stricter than the API on purpose: roles alternate, a tool_use names an offered tool, thinking is returned unchanged,
+ * unknown fields are refused, the last message is the user's. */
 #pragma once
 #include "lib/json/json.h"
 #include "core/scenario/scenario.h"
@@ -42,7 +42,7 @@ enum request_flags {
 	REQUEST_PAUSES = 1 << 2,        /* the last message may be the assistant's: its turn was paused */
 };
 
-struct checker; /* the tables of a check, kept from one to the next */
+struct checker; /* tables of a check, reused */
 struct checker *checker_new(void);
 void checker_free(struct checker *c);
 /* -ERR_PARSE: the text is the message of a 400; -ERR_LIMIT: of a 413. Borrows the body. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * request_block.c - the rules for one content block: where it may stand and what it must have. */
+ * request_block.c - validates one content block: its position and members. */
 #include "core/scenario/request_int.h"
 #include "core/scenario/signature.h"
 

@@ -340,8 +340,8 @@ static int check_automatic_mark(struct checker *c, const struct json *root)
 	return 0;
 }
 
-/* What is no block but a cache depends on: the model for all of the prefix, and for the messages how it is to think and
- * choose. It goes into the next block. */
+/* Parameters that the cache depends on: the model for the whole prefix, thinking and tool choice for the messages.
+ * Hashed into the next block. */
 static void add_beside(struct checker *c, const struct json *root, const char *field)
 {
 	c->beside = digest(digest_mix(c->beside, c->beside), json_raw(json_get(root, field)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * request_int.h - the inside of a check: request_check.c looks at the whole, request_block.c at one block. */
+ * request_int.h - internals of a check: request_check.c checks the whole, request_block.c one block. */
 #pragma once
 #include "core/scenario/idset.h"
 #include "core/scenario/request.h"
@@ -26,14 +26,14 @@ struct checker {
 	struct request *request; /* being filled */
 	struct err *err;
 	unsigned marks;       /* seen so far, may pass the limit */
-	size_t last_markable; /* where an automatic mark goes: block + 1, 0 = nowhere */
+	size_t last_markable; /* position of an automatic mark: block + 1, 0 = none */
 
-	const char *list; /* where we are, for messages: "tools", "system", "messages" or NULL */
+	const char *list; /* position for messages: "tools", "system", "messages" or NULL */
 	size_t item, block;
 	bool in_block;
 };
 
-/* What the blocks of one message have told */
+/* Collected from the blocks of one message */
 struct message_facts {
 	bool has_result, has_other; /* user: a tool_result; anything else */
 	bool has_thinking;
@@ -41,7 +41,7 @@ struct message_facts {
 };
 
 int check_fail(const struct checker *c, const char *fmt, ...)
-	printf_like(2, 3); /* -ERR_PARSE, with the place in front */
+	printf_like(2, 3); /* -ERR_PARSE, with the position in front */
 int check_block(struct checker *c, const struct json *block, enum block_home home, struct message_facts *facts);
 int check_mark(struct checker *c, const struct json *cache_control); /* NULL: nothing to check */
 bool is_tool_name(struct str name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * scenario.h - a scenario file after parsing: settings and rules, immutable. scenario_parse.c says what a file looks
- * like. Everything lives in the scenario's arena; lists are in the order of the file. */
+ * scenario.h - a scenario file after parsing: settings and rules, immutable. The syntax is in scenario_parse.c.
+ * Everything is in the scenario's arena; lists are in file order. */
 #pragma once
 #include "lib/base/arena.h"
 #include "core/scenario/engine.h"
@@ -9,7 +9,7 @@ struct range {
 	uint64_t from, to; /* both included; all zero: not given */
 };
 
-/* A place in the request that a condition, a capture or a template reads. */
+/* A part of the request that a condition, a capture or a template reads. */
 enum source_kind {
 	SOURCE_PROMPT = 1, /* texts of the user message that began the exchange */
 	SOURCE_LAST,       /* texts and tool results of the last message */
@@ -98,7 +98,7 @@ struct pace {
 
 struct usage_override {
 	int64_t input, output, cache_read, cache_write; /* -1: as estimated */
-	int64_t searches;                               /* of the web, by the server; -1: none are told */
+	int64_t searches;                               /* web searches by the server; -1: not reported */
 };
 
 struct rule {
@@ -114,7 +114,7 @@ struct rule {
 	double chance; /* 0..1; negative: not given */
 
 	struct block *blocks;
-	bool empty;       /* an answer without blocks is meant */
+	bool empty;       /* an answer without blocks is intended */
 	const char *stop; /* NULL: tool_use or end_turn */
 	struct str stop_category, stop_explanation, stop_sequence;
 	struct usage_override usage;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * signature.h - what makes a thinking block the model's own: it must come back byte for byte. Not keyed by the scenario,
- * so that a session may go on with another one. */
+ * signature.h - signatures of thinking blocks, which must be returned byte for byte. Not keyed by the scenario, so that
+ * a session can continue with another one. */
 #pragma once
 #include "core/scenario/digest.h"
 

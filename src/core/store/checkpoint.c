@@ -81,7 +81,7 @@ static struct json_out begin_line(struct checkpoint *c, const char *type)
 static int end_line(struct checkpoint *c, struct json_out *w, struct err *err)
 {
 	json_close(w);
-	/* What is in the files may be nobody else's business. */
+	/* The contents may be private. */
 	if (file_make_dirs(c->dir, 0700, err) < 0)
 		return -(int)err->kind;
 	return journal_append(c->journal, &c->store->line, err);
@@ -113,7 +113,7 @@ static void put_version(struct json_out *w, const char *key, const struct file_v
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
-static int keep(struct checkpoint *c, const struct file_version *v, const struct buf *bytes, struct err *err)
+static int store_version(struct checkpoint *c, const struct file_version *v, const struct buf *bytes, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *path = checkpoint_content_path(&a, c->dir, v);
@@ -134,8 +134,8 @@ int checkpoint_change(struct checkpoint *c, const char *path, const struct file_
 		return -(int)err->kind;
 	if (file_version_same(&before, after))
 		return 0;
-	if (keep(c, &before, &bytes, err) < 0)
-		return err_wrap(err, "the file cannot be kept before the change");
+	if (store_version(c, &before, &bytes, err) < 0)
+		return err_wrap(err, "cannot store the file before the change");
 	struct json_out w = begin_line(c, "change");
 	json_kcstr(&w, "path", path);
 	put_version(&w, "before", &before);

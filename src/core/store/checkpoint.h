@@ -20,11 +20,11 @@ char *checkpoint_dir(struct arena *a, const char *config_dir, const char *sessio
 char *checkpoint_history_path(struct arena *a, const char *dir);
 char *checkpoint_content_path(struct arena *a, const char *dir, const struct file_version *v);
 
-/* Nothing is made before the first mark. Borrows the store, copies dir. Returns owned. */
+/* Creates no file before the first mark. Borrows the store, copies dir. Returns owned. */
 struct checkpoint *checkpoint_new(struct store *store, const char *dir);
 void checkpoint_free(struct checkpoint *c);
 /* rewind_to: NULL for a prompt. */
 int checkpoint_mark(struct checkpoint *c, const char *uuid, const char *rewind_to, struct err *err);
-/* The file at path, which has no link in it, is about to become `after` (its mode does not count). When this returns, what is in it now is on disk, and
- * a line says so. A file that would stay the same leaves no line. */
+/* The file at path (without symlinks) is about to become `after` (its mode is ignored). On return its present content
+ * is stored and the change is recorded. An unchanged file is not recorded. */
 int checkpoint_change(struct checkpoint *c, const char *path, const struct file_version *after, struct err *err);

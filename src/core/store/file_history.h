@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * file_history.h - what checkpoint.h has written, read again: which files changed since a mark, and how they were then. */
+ * file_history.h - reads the file history of checkpoint.h: which files changed since a mark, and their content then. */
 #pragma once
 #include "lib/base/id.h"
 #include "core/store/checkpoint.h"
@@ -30,8 +30,8 @@ struct rewind_file {
 	const char *path;         /* borrowed from the history */
 	struct file_version then; /* at the mark */
 	struct file_version now;
-	bool foreign;          /* somebody else has changed it as well */
-	struct buf then_bytes; /* owned; empty if it was not there */
+	bool foreign;          /* another program has changed it too */
+	struct buf then_bytes; /* owned; empty if it did not exist */
 	struct buf now_bytes;
 };
 
@@ -40,21 +40,21 @@ struct rewind_plan {
 	size_t count;
 };
 
-/* Lines that are torn or mean nothing to us are passed over. -ERR_NOT_FOUND: nothing was kept. */
+/* Skips torn and unknown lines. -ERR_NOT_FOUND: no history. */
 int file_history_load(const char *dir, struct file_history *ret_history, struct err *err);
 void file_history_release(struct file_history *h);
 #define AUTO_HISTORY CLEANUP(file_history_release)
 
 const struct history_mark *file_history_find(const struct file_history *h, const char *uuid); /* NULL: there is none */
-/* The last prompt that changed files; NULL: none did. */
+/* The last prompt that changed files; NULL: none. */
 const struct history_mark *file_history_latest(const struct file_history *h);
 
-/* Every file that is not as it was at the mark, in the order of the first changes. Nothing is changed. Contents that are gone
- * or damaged are -ERR_IO. */
+/* Lists every file that differs from its state at the mark, in the order of the first changes. Missing or damaged
+ * contents are -ERR_IO. */
 int rewind_plan_make(const struct file_history *h, const struct history_mark *mark, const char *dir,
 		     struct rewind_plan *ret_plan, struct err *err);
 void rewind_plan_release(struct rewind_plan *p);
 #define AUTO_PLAN CLEANUP(rewind_plan_release)
-/* Brings the file back: bytes and mode; one that was not there is removed, directories stay. What is there now is kept by c
- * before. */
+/* Restores bytes and mode of the file, or removes it if it did not exist; directories stay. c stores the present
+ * content first. */
 int rewind_file_restore(const struct rewind_file *f, struct checkpoint *c, struct err *err);

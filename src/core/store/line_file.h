@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * line_file.h - the lines of a file one after the other, and each of them again by its place. Only one line is in memory at a
- * time: a transcript may be much larger than the conversation that is left of it. */
+ * line_file.h - reads a file line by line, and single lines again by their offset. Only one line is in memory: a
+ * transcript may be much larger than the conversation left after compaction. */
 #pragma once
 #include <stdio.h>
 #include "lib/base/buf.h"
@@ -15,13 +15,13 @@ struct line_file {
 	char *text; /* of the last line that was read; owned */
 	size_t cap;
 	uint64_t at; /* behind that line */
-	bool torn;   /* it lacks its end: it is the last one */
+	bool torn;   /* no line end: the last line */
 };
 
 /* -ERR_NOT_FOUND; -ERR_LIMIT if it has more than limit_bytes. */
 int line_file_open(struct line_file *f, const char *path, uint64_t limit_bytes, struct err *err);
 void line_file_close(struct line_file *f);
-/* 1 and the next line, without its end, until the next call; 0: there is none. */
+/* 1 and the next line without its end, valid until the next call; 0: end of file. */
 int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err);
-/* A line that was read before, into *out in place of what is there. */
+/* Reads an earlier line again, replacing *out. */
 int line_file_again(struct line_file *f, struct line_place place, struct buf *out, struct err *err);

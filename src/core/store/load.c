@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * load.c - reads the lines of a session and follows their chain. What the lines mean for the conversation is decided in
- * replay.c. A file is read twice: all of it for what must be known of each line, then the lines of the conversation. */
+ * replay.c. A file is read twice: once to index every line, then for the lines of the conversation. */
 #include "core/store/load.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ struct reading {
 	struct map by_uuid;
 	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
 	struct arena arena; /* holds the texts of the lines' members */
-	struct buf text;    /* of the line that is looked at again */
+	struct buf text;    /* of the line that is read again */
 	struct {
 		bool torn, whole, skipped; /* it lacks its end; it is an object all the same; it was counted as none */
 		uint64_t at;
@@ -45,7 +45,7 @@ static struct line *add_line(struct reading *r)
 	return l;
 }
 
-/* Kept as it stands in the file. Most ids repeat one of the line before: then that one serves. */
+/* Kept raw. Most ids repeat one of the previous line, which is then shared. */
 static struct str keep_id(struct reading *r, const struct json *v, struct str before)
 {
 	struct str id = json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : (struct str){ 0 };
@@ -90,7 +90,7 @@ static const struct json *agent_of(const struct json *root)
 	return json_str_is(json_get(root, "type"), "agent-setting") ? json_get(root, "agentSetting") : NULL;
 }
 
-/* False: it is no object. */
+/* False: not an object. */
 static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_place place,
 		       struct session_load *out, char **agent)
 {
@@ -101,7 +101,7 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	struct line *l = add_line(r);
 	l->place = place;
 	classify(r, l, root);
-	/* Of any line, whether it still counts for the conversation or not: who was told is not told again. */
+	/* From all lines, including compacted ones: a delivered notice is not delivered again. */
 	const struct json *ids = json_get(json_get(root, "origin"), "ids");
 	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
 		map_set(&out->delivered, json_str(id, &out->arena), out);
@@ -117,7 +117,7 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	return true;
 }
 
-/* The newest word of a file counts, and a fork's own before that of its origin, which is read after it. */
+/* The newest record of a file wins, and a fork's own over that of its origin, which is read after it. */
 static int index_lines(struct reading *r, struct session_load *out, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -152,7 +152,7 @@ static int text_of(struct reading *r, const struct line *l, struct str *ret_text
 	return 0;
 }
 
-/* A parent that is not there was damaged: the conversation goes on with the line that stands before. */
+/* A missing parent was damaged: the chain continues with the previous line. */
 static struct line *parent_of(struct reading *r, struct line *line)
 {
 	struct line *parent = map_get(&r->by_uuid, line->parent);
@@ -163,7 +163,7 @@ static struct line *parent_of(struct reading *r, struct line *line)
 	return parent;
 }
 
-/* Keeps the chain from leaf back to its root; returns the root. What is before a boundary is summed up behind it. */
+/* Keeps the chain from leaf back to its root; returns the root. Lines before a boundary are in its summary. */
 static struct line *keep_chain(struct reading *r, struct line *leaf)
 {
 	struct line *root = NULL;
@@ -248,8 +248,8 @@ static int load_origin(const char *path, struct reading *r, const struct line *f
 	return 0;
 }
 
-/* A write that was cut by the end of its process: the last line lacks its end. A whole object only gets its line end. A
- * file that grew since it was read is being written by somebody, and nothing is torn. */
+/* A write that was interrupted by the end of its process: the last line has no line end. A complete object only gets
+ * its line end. A file that grew since it was read has a live writer and is not torn. */
 static int repair_tail(const char *path, struct reading *r, struct session_load *out, struct err *err)
 {
 	if (!r->last.torn)

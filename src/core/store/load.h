@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * load.h - a session out of its file, in a state that can go on (docs/internals/session.md). */
+ * load.h - loads a session from its file, ready to continue (docs/internals/session.md). */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/id.h"
@@ -16,10 +16,10 @@ struct loaded_call {
 struct loaded_file {
 	const char *path;
 	int64_t time_ms; /* when */
-	bool partial;    /* only a part of it was seen */
+	bool partial;    /* read in part only */
 };
 
-/* A text that was queued for the agent and is not in the conversation */
+/* A queued text that was not delivered */
 struct loaded_notice {
 	const char *id;
 	struct str text;
@@ -30,26 +30,25 @@ struct session_load {
 	struct transcript transcript;
 	char last[UUID_LEN + 1];   /* uuid of the newest line */
 	char *cwd;                 /* of the newest line; NULL if unknown */
-	struct loaded_call *calls; /* set if one of them lacks its result; the results are not in the transcript then */
+	struct loaded_call *calls; /* set if one of them has no result; then the results are not in the transcript */
 	size_t call_count;
 	struct loaded_file *files; /* newest last */
 	size_t file_count;
-	const char **tools; /* names of tools that were asked for where many wait, in the order of asking; may repeat */
+	const char **tools; /* deferred tools that were loaded, in order; may repeat */
 	size_t tool_count;
 	bool interrupted;              /* the last turn has no final answer: it can be continued */
-	char *agent;                   /* type of the agent that the session runs as; NULL: none is written down */
+	char *agent;                   /* type of the agent that the session runs as; NULL: not recorded */
 	struct map delivered;          /* ids of the notifications that are in it */
 	struct loaded_notice *waiting; /* the oldest first */
 	size_t waiting_count;
-	unsigned prompts; /* lines of this file that somebody said: no context, no results */
-	struct str end;   /* JSON object of a line that says how the agent ended, if nothing came behind it */
+	unsigned prompts; /* lines of this file without context and results */
+	struct str end;   /* JSON object of the agent-end line, if it is the last one */
 	unsigned skipped; /* lines that are not JSON */
 	bool repaired;    /* a torn last line was cut off */
 };
 
-/* Repairs a torn last line in the file. -ERR_NOT_FOUND if there is no such file. */
+/* Repairs a torn last line in the file. -ERR_NOT_FOUND: no such file. */
 int session_load(const char *path, struct session_load *ret, struct err *err);
-/* The same up to the line with this uuid, as if nothing had come behind it; an empty one: all. -ERR_USAGE: there is no such
- * line. */
+/* The same up to the line with this uuid; empty: all lines. -ERR_USAGE: no such line. */
 int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err);
 void session_load_release(struct session_load *l);

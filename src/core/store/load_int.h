@@ -7,32 +7,32 @@
 
 enum line_type { LINE_OTHER, LINE_USER, LINE_ASSISTANT, LINE_FORK, LINE_END, LINE_BOUNDARY };
 
-/* What a result leaves behind besides its words. In the arena of whoever reads. */
+/* Facts about a result besides its text. In the reader's arena. */
 struct line_trace {
-	struct loaded_file file; /* path NULL: none was seen */
+	struct loaded_file file; /* path NULL: no file */
 	const char **tools;      /* that were loaded */
 	size_t tool_count;
 };
 
-/* What must be known of every line; its text stays in the file. Texts are in the reading's arena. */
+/* Index entry of a line; its text stays in the file. Texts are in the reader's arena. */
 struct line {
 	struct line_place place;
 	const struct line_trace *trace; /* NULL: none */
 	enum line_type type;
 	struct str uuid, parent, message_id;
-	struct str call_id; /* of its first block: the call it makes, or the call it answers */
+	struct str call_id; /* tool_use id of its first block */
 	bool sidechain, keep;
-	bool meta; /* of the user's side, but not said by anybody */
+	bool meta; /* role user, but not a message of a person */
 };
 
-/* An answer while its lines come in. Lines of its calls' results may stand between them. */
+/* An answer being assembled. Lines with results of its calls may be interleaved. */
 struct open_answer {
 	struct str id;           /* in the arena; p == NULL: none is open */
 	struct segment **blocks; /* owned */
 	size_t block_count, block_cap;
-	bool closed; /* its closing line was seen, or another program wrote it whole */
+	bool closed; /* its closing line was read, or another program wrote it in one line */
 	bool refused;
-	bool paused; /* pause_turn: the model wants to go on */
+	bool paused; /* pause_turn: the model wants to continue */
 };
 
 struct replay {
@@ -45,10 +45,10 @@ struct replay {
 };
 
 void replay_line(struct replay *r, const struct line *line, struct str text); /* kept lines, in the order of the file */
-void replay_trace(struct replay *r, const struct line_trace *trace); /* the same, also of lines that are summed up */
-void replay_placeholder(struct replay *r, struct str text);          /* every call of the last answer has this result */
-void replay_end(struct replay *r); /* after the last; releases what the replay holds */
+void replay_trace(struct replay *r, const struct line_trace *trace);          /* the same, including compacted lines */
+void replay_placeholder(struct replay *r, struct str text); /* the result of every call of the last answer */
+void replay_end(struct replay *r);                          /* after the last; releases what the replay holds */
 
 /* trace.c */
-const struct line_trace *trace_read(struct arena *a, const struct json *root); /* NULL: the line leaves nothing */
+const struct line_trace *trace_read(struct arena *a, const struct json *root); /* NULL: the line has no facts */
 void replay_drop_older_looks(struct replay *r);

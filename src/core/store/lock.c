@@ -58,7 +58,7 @@ int session_lock(struct lock_table *t, const char *dir, const char *id, struct e
 		return -(int)err->kind;
 	if (set_byte(file, id, F_WRLCK) < 0) {
 		if (errno == EAGAIN || errno == EACCES)
-			return err_set(err, ERR_BUSY, "another process works on session %s", id);
+			return err_set(err, ERR_BUSY, "session %s is in use by another process", id);
 		return err_set(err, ERR_IO, "cannot lock session %s: %m", id);
 	}
 	map_set(&t->held, buf_str(&key), t);

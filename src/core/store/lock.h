@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * lock.h - one process at a time works on a session.
+ * lock.h - session locks: one process at a time uses a session.
  *
- * All sessions of a project share one file, DIR/sessions.lock; a session is one byte of it, at an offset made from its id,
- * under an open-file-description lock. Such a lock dies with its owner, a runtime with ten thousand sessions needs one
- * descriptor for them, and no session leaves a lock file behind. */
+ * All sessions of a project share one file, DIR/sessions.lock; a session is one byte of it, at an offset made from its
+ * id, under an open-file-description lock. Such a lock dies with its owner, a runtime with ten thousand sessions needs
+ * one descriptor for them, and no session leaves a lock file behind. */
 #pragma once
 #include "lib/base/map.h"
 
 struct lock_table {
 	struct map files; /* directory -> struct lock_file */
-	struct map held;  /* directory/id -> anything: a process does not lock itself out, so we look here first */
+	struct map held;  /* directory/id -> anything: the kernel lock does not exclude its own process */
 };
 
 /* Makes missing directories. -ERR_BUSY if another process, or another session of this runtime, holds it. */

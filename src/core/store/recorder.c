@@ -30,7 +30,7 @@ static struct json_out begin_as(struct recorder *r, const char *type, const char
 	return w;
 }
 
-static struct json_out begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
+static struct json_out record_begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
 {
 	id_uuid(uuid);
 	return begin_as(r, type, uuid);
@@ -90,7 +90,7 @@ int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UU
 int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
 		    char uuid[UUID_LEN + 1], struct err *err)
 {
-	struct json_out w = begin(r, "user", uuid);
+	struct json_out w = record_begin(r, "user", uuid);
 	struct segment *const blocks[] = { (struct segment *)(uintptr_t)result };
 
 	put_user_message(&w, blocks, 1);
@@ -117,7 +117,7 @@ static void put_answer_start(struct json_out *w, const struct answer_ids *ids)
 int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
 		   char uuid[UUID_LEN + 1], struct err *err)
 {
-	struct json_out w = begin(r, "assistant", uuid);
+	struct json_out w = record_begin(r, "assistant", uuid);
 
 	json_kbool(&w, "partial", true);
 	put_answer_start(&w, ids);
@@ -133,7 +133,7 @@ int recorder_close(struct recorder *r, const struct answer_ids *ids, const char 
 		   const struct usage *usage, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
-	struct json_out w = begin(r, "assistant", uuid);
+	struct json_out w = record_begin(r, "assistant", uuid);
 
 	put_answer_start(&w, ids);
 	json_close(&w);
@@ -152,7 +152,7 @@ static int put_boundary(struct recorder *r, const struct compact_line *line, str
 
 	memcpy(before, r->last, sizeof before);
 	r->last[0] = '\0';
-	struct json_out w = begin(r, "system", uuid);
+	struct json_out w = record_begin(r, "system", uuid);
 	json_kcstr(&w, "logicalParentUuid", before[0] ? before : NULL);
 	json_kcstr(&w, "subtype", "compact_boundary");
 	json_kcstr(&w, "content", "Conversation compacted");
@@ -173,7 +173,7 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 	int status = put_boundary(r, line, err);
 	if (status == 0) {
 		crash_point(compact_boundary);
-		struct json_out w = begin(r, "user", uuid);
+		struct json_out w = record_begin(r, "user", uuid);
 		if (line->between_turns)
 			json_kbool(&w, "isMeta", true);
 		json_kbool(&w, "isCompactSummary", true);
@@ -182,14 +182,14 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 		status = commit(r, &w, uuid, err);
 	}
 	if (status < 0)
-		memcpy(r->last, before, sizeof before); /* the conversation goes on where it was */
+		memcpy(r->last, before, sizeof before); /* the parent of the next line is unchanged */
 	return status;
 }
 
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
-	struct json_out w = begin(r, "fork-origin", uuid);
+	struct json_out w = record_begin(r, "fork-origin", uuid);
 
 	json_key(&w, "forkedFrom");
 	json_open(&w, '{');
@@ -240,7 +240,7 @@ int recorder_queue(struct recorder *r, const char *id, struct str text, struct e
 int recorder_end(struct recorder *r, struct str fields, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
-	struct json_out w = begin(r, "agent-end", uuid);
+	struct json_out w = record_begin(r, "agent-end", uuid);
 
 	json_kraw(&w, "end", fields);
 	return commit(r, &w, uuid, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * recorder.h - writes what happens to one agent as lines of its transcript, in the form that other programs read
+ * recorder.h - appends lines to the transcript file of one agent, in the format that other programs read
  * (docs/internals/session.md). Every function returns after its line is on disk. */
 #pragma once
 #include "lib/base/id.h"
@@ -18,7 +18,7 @@ struct record_context {
 };
 
 struct recorder {
-	struct journal *journal; /* borrowed; NULL: nothing is kept, only uuids are made */
+	struct journal *journal; /* borrowed; NULL: nothing is stored, only uuids are made */
 	struct store *store;     /* borrowed */
 	const struct record_context *context;
 	char last[UUID_LEN + 1]; /* uuid of the newest line; "" before the first */
@@ -34,8 +34,8 @@ struct user_line {
 	struct segment *const *blocks;
 	size_t count;
 	bool meta;                     /* not typed by a person (context, notifications) */
-	const char *const *notice_ids; /* of the notifications it delivers, NULL-terminated; NULL: it is none */
-	const char *uuid;              /* that it must have; NULL: a new one */
+	const char *const *notice_ids; /* of the notifications it delivers, NULL-terminated; NULL: none */
+	const char *uuid;              /* predefined; NULL: a new one */
 };
 
 /* uuid gets the line's id. */
@@ -46,29 +46,29 @@ int recorder_close(struct recorder *r, const struct answer_ids *ids, const char 
 		   const struct usage *usage, struct err *err);
 int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
 		    char uuid[UUID_LEN + 1], struct err *err);
-/* A summary that takes the place of the conversation so far */
+/* A summary that replaces the conversation */
 struct compact_line {
 	const char *trigger; /* "auto" or "manual" */
 	int64_t tokens_before;
-	struct segment *const *blocks; /* what the conversation is from now on */
+	struct segment *const *blocks; /* the conversation from now on */
 	size_t count;
 	bool between_turns; /* nothing waits for an answer */
 };
-/* Two lines: a boundary, and the summary, whose id uuid gets. Without the second the first means nothing. */
+/* Writes a boundary line and the summary line, whose id goes to uuid. A boundary without its summary is ignored. */
 int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err);
-/* Where a fork's history is */
+/* The origin of a fork's history */
 struct fork_origin {
 	const char *session_id;
 	const char *agent_id; /* NULL: the main agent's */
-	const char *uuid;     /* of the last line that counts */
+	const char *uuid;     /* of the last shared line */
 	const char
-		*placeholder; /* result of every call of its last answer, whatever the file has; NULL: none is open */
+		*placeholder; /* result of every call of its last answer, regardless of the file; NULL: no open calls */
 };
 /* The first line of a fork. */
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
-/* The session runs as this agent. A line beside the conversation: nothing follows it. */
+/* Records the agent definition of the session. Not part of the parent chain. */
 int recorder_agent(struct recorder *r, const char *type, struct err *err);
-/* A text waits for the agent: the user line whose notice_ids have the id delivers it. Beside the conversation, too. */
+/* Records a queued text; the user line with its id in notice_ids delivers it. Not part of the parent chain. */
 int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err);
-/* An agent's run is over. fields: a JSON object. */
+/* Records the end of an agent's run. fields: a JSON object. */
 int recorder_end(struct recorder *r, struct str fields, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * replay.c - turns the kept lines of a file into a transcript: answers that never happened are left out, results are put
- * into the order of their calls, and what the last answer still waits for is handed on. */
+ * replay.c - builds a transcript from the lines of a file: skips discarded answers, orders results by their calls, and
+ * returns the open calls of the last answer. */
 #include "core/store/load_int.h"
 
 static void forget_calls(struct session_load *out)
@@ -29,7 +29,7 @@ static void settle_calls(struct replay *r, bool keep_open)
 	forget_calls(out);
 }
 
-/* The open answer is over: it counts if it was closed and not refused, or if one of its tools may have run. */
+/* Ends the open answer: it is kept if it was closed and not refused, or if one of its tools may have run. */
 static void finish_answer(struct replay *r)
 {
 	struct open_answer *a = &r->answer;
@@ -112,7 +112,7 @@ static void take_result(struct replay *r, const struct json *block)
 	}
 }
 
-/* A context that nobody has asked anything about yet is not a turn that could be finished. */
+/* Context without a prompt is not an unfinished turn. */
 static void note_user(struct replay *r, const struct json *root)
 {
 	if (r->last != LAST_NONE || !json_bool(json_get(root, "isMeta")))

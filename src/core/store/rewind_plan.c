@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * rewind_plan.c - what has to be done to bring files back to a mark, and doing it.
+ * rewind_plan.c - plans and performs the restoration of files to a mark.
  *
- * Each line of the history says what a file was before and what it became, so the lines of one file form a chain. Where the
- * chain has a gap (between two lines, or between the last one and the disk), somebody else has changed the file. A file that
- * still is what it was before its last line is no gap: the change was cut off by a crash. */
+ * Each line of the history says what a file was before and what it became, so the lines of one file form a chain. Where
+ * the chain has a gap (between two lines, or between the last one and the disk), another program has changed the file.
+ * A file that equals its state before the last line is not a gap: a crash prevented the change. */
 #include "lib/base/map.h"
 #include "lib/io/file_at.h"
 #include "core/store/file_history.h"
@@ -32,7 +32,8 @@ static int read_then(struct rewind_file *f, const char *dir, struct err *err)
 	if (file_version_read(dir, f->then.sha256, &kept, &f->then_bytes, err) < 0)
 		return -(int)err->kind;
 	if (!file_version_same(&kept, &f->then))
-		return err_set(err, ERR_IO, "what was kept of %s is %s", f->path, kept.exists ? "damaged" : "gone");
+		return err_set(err, ERR_IO, "the stored content of %s is %s", f->path,
+			       kept.exists ? "damaged" : "gone");
 	return 0;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * state.h - <config>/cadre/state.db: the agents of all runs, for `cadre tasks` (docs/internals/state.md). It is an index of what
- * the JSONL files say: a write never fails and never waits, and losing the file loses no work.
+ * state.h - <config>/cadre/state.db: the agents of all runs, for `cadre tasks` (docs/internals/state.md). An index of
+ * the JSONL files: a write never fails and never waits, and losing the file loses no work.
  *
- * Texts in rows are NUL-terminated; NULL is written as "" and "" is what the reader gives. Times are wall-clock milliseconds,
- * 0 for "not yet". */
+ * Texts in rows are NUL-terminated; NULL is written as "". Times are wall-clock milliseconds, 0 for "not yet". */
 #pragma once
 #include "lib/io/loop.h"
 
@@ -12,7 +11,7 @@ struct state;
 /* One agent's life. session and agent are the key; a put replaces the whole row. */
 struct task_row {
 	const char *session, *agent;
-	const char *parent, *tool_use_id; /* who asked for it, in which call; parent "" is the main agent */
+	const char *parent, *tool_use_id; /* the parent and its call; parent "" is the main agent */
 	const char *type, *name, *description, *model;
 	int64_t depth, background;
 	const char *state; /* "running", "completed", ... */
@@ -27,19 +26,19 @@ struct task_row {
 	int64_t pid, pid_start; /* the owning process; pid 0 in a put: this one */
 };
 
-/* Opens nothing and starts nothing before the first put. Borrows loop until state_close(). */
+/* Opens the file with the first put. Borrows loop until state_close(). */
 struct state *state_new(struct loop *loop, const char *config_dir); /* returns owned */
-/* Tries once more to write what is queued, waits for it, and frees s (NULL: does nothing). Fails with what kept rows from being
- * written, or with what happened to the file in this run. */
+/* Writes queued rows, waits, and frees s (NULL: does nothing). Returns the error that kept rows from being written, or
+ * that damaged the file in this run. */
 int state_close(struct state *s, struct err *err);
 
 /* Copied and queued; written by a thread, in one transaction per loop turn at most. */
 void state_put_task(struct state *s, const struct task_row *row);
 
-/* Blocking. Gives what is committed, oldest first; a missing file has no rows. The row and its texts are borrowed until fn
+/* Blocking. Reads committed rows, oldest first; a missing file has none. The row and its texts are borrowed until fn
  * returns. -ERR_PARSE: the file is damaged. */
 typedef void task_row_fn(void *data, const struct task_row *row);
 int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct err *err);
 
-/* Does the process that put the row still live? Its start time tells it from a later one with the same pid. */
+/* Whether the process that wrote the row is alive. The start time detects a reused pid. */
 bool task_owner_lives(const struct task_row *row);

@@ -178,7 +178,7 @@ static int sqlite_error(sqlite3 *db, int status, const char *verb, const char *p
 	int primary = status & 0xff;
 
 	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT)
-		return err_set(err, ERR_PARSE, "cannot %s %s: %s; it is an index only and can be removed", verb, path,
+		return err_set(err, ERR_PARSE, "cannot %s %s: %s; it is only an index and can be removed", verb, path,
 			       why);
 	return err_set(err, ERR_IO, "cannot %s %s: %s", verb, path, why);
 }

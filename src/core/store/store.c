@@ -29,8 +29,8 @@ struct journal {
 	uint64_t written, synced;           /* lines; those that are forced to the disk */
 	bool named;                         /* its directory, which names it, is forced to the disk as well */
 	struct sync_item *queued, *running; /* in the store's queue, in its batch; NULL: not there */
-	struct kick *waiter;                /* asked for the sync; NULL: nobody waits */
-	int sync_error;                     /* errno of a sync that failed: what the disk holds is not known any more */
+	struct kick *waiter;                /* requested the sync; may be NULL */
+	int sync_error;                     /* errno of a failed sync: the state on disk is unknown */
 };
 
 static void on_sync_kick(struct kick *kick);
@@ -222,7 +222,7 @@ static void on_synced(uv_work_t *work, int status)
 		loop_kick(s->loop, &s->kick);
 }
 
-/* One group commit at a time; what is asked for meanwhile, by any number of agents, is the next one. */
+/* One group commit at a time; requests meanwhile join the next one. */
 static void on_sync_kick(struct kick *kick)
 {
 	struct store *s = CONTAINER_OF(kick, struct store, kick);
@@ -247,7 +247,7 @@ int journal_sync(struct journal *j, struct kick *kick, struct err *err)
 {
 	if (j->sync_error) {
 		errno = j->sync_error;
-		return err_set(err, ERR_IO, "cannot force the transcript %s to the disk: %m", j->path);
+		return err_set(err, ERR_IO, "cannot sync the transcript %s to the disk: %m", j->path);
 	}
 	if (j->synced == j->written || !j->store->loop)
 		return 1;
@@ -293,7 +293,7 @@ static int open_file(struct journal *j, struct err *err)
 }
 
 #ifdef CADRE_CRASH_POINTS
-/* What a kill inside write(2) leaves; taken back again if nobody died. */
+/* Simulates a kill inside write(2); undone if the process lives. */
 static void write_torn(struct journal *j, const struct buf *line)
 {
 	struct stat st;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * trace.c - what a result leaves behind in an agent besides its words: a file that was seen, tools that were loaded. It holds
- * also when the conversation is summed up. */
+ * trace.c - facts about a result besides its text: files read, tools loaded. They survive compaction. */
 #include "core/store/load_int.h"
 
 /* The thousandths after ".", however many digits there are. */
@@ -39,7 +38,7 @@ static void read_file(struct line_trace *t, struct arena *a, const struct json *
 	t->file.partial = seen < total;
 }
 
-/* What a search for tools has found is loaded. */
+/* Tools found by ToolSearch are loaded. */
 static void read_tools(struct line_trace *t, struct arena *a, const struct json *result)
 {
 	const struct json *found = json_get(result, "total_deferred_tools") ? json_get(result, "matches") : NULL;
@@ -100,7 +99,7 @@ void replay_trace(struct replay *r, const struct line_trace *trace)
 	}
 }
 
-/* The newest look at each file counts. */
+/* The newest entry of each file wins. */
 void replay_drop_older_looks(struct replay *r)
 {
 	struct session_load *out = r->out;

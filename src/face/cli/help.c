@@ -9,7 +9,7 @@ const char help_intro[] =
 	"\n"
 	"Usage: cadre [flags] [prompt]        talk on the terminal\n"
 	"       cadre -p [flags] [prompt]     answer once and exit, for scripts and pipes\n"
-	"       cadre <command> ...           look at things or change them; see below\n"
+	"       cadre <command> ...           inspect or change configuration; see below\n"
 	"\n"
 	"Examples:\n"
 	"  cadre -p \"What does this project do?\"\n"
@@ -33,7 +33,7 @@ const char help_outro[] =
 	"  NO_COLOR                                  no colours on the terminal\n"
 	"\n"
 	"Exit codes:\n"
-	"  0   there is an answer\n"
+	"  0   success\n"
 	"  1   the run failed: an error of the service, the turn limit, an error on output\n"
 	"  2   the command line or the configuration is wrong; nothing was started\n"
 	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * arena.h - memory that dies together: with its agent, turn or call. Nothing in an arena has a destructor. A zeroed
- * struct is an empty arena; it costs nothing until the first allocation. Blocks start small (an idle agent must cost
- * kilobytes) and double up to 64 KB. */
+ * arena.h - memory with one lifetime, freed together with its agent, turn or call. Nothing in an arena has a
+ * destructor. A zeroed struct is an empty arena; it costs nothing until the first allocation. Blocks start small (an
+ * idle agent must cost kilobytes) and double up to 64 KB. */
 #pragma once
 #include "lib/base/base.h"
 #include "lib/base/str.h"
@@ -16,10 +16,10 @@ struct arena {
 void *arena_alloc(struct arena *a, size_t n);  /* 16-byte aligned, not zeroed, never NULL */
 void *arena_calloc(struct arena *a, size_t n); /* zeroed */
 char *arena_strdup(struct arena *a, const char *s);
-char *arena_dup(struct arena *a, const void *p, size_t n); /* adds a NUL behind the n bytes */
+char *arena_dup(struct arena *a, const void *p, size_t n); /* appends a NUL */
 struct str arena_str(struct arena *a, struct str s);       /* a copy, NUL-terminated as well */
 char *arena_printf(struct arena *a, const char *fmt, ...) printf_like(2, 3);
-void arena_reset(struct arena *a);   /* all is gone; the oldest block stays for the next turn */
-void arena_release(struct arena *a); /* all is gone, the memory too; the arena is empty and usable */
+void arena_reset(struct arena *a);   /* frees all but the oldest block, for reuse */
+void arena_release(struct arena *a); /* frees all; the arena is empty and usable */
 
 #define AUTO_ARENA CLEANUP(arena_release)

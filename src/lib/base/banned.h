@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * banned.h - functions that have a safer sibling here. Using one is a compile error that names it. */
+ * banned.h - functions with a safer replacement. Using one is a compile error that names it. */
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>

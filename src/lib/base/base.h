@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * base.h - what every room may use: errors, scope cleanup, allocation. Includes nothing of ours but banned.h. */
+ * base.h - errors, scope cleanup, allocation: for all rooms. Includes banned.h only. */
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,20 +11,20 @@
 #include <unistd.h>
 #include "lib/base/banned.h"
 
-/* A function that can fail for more than one reason returns 0 or a negative kind, and says why in *err. On success
- * *err is untouched. The text is for people and for the model; code branches on the kind only, and a kind exists
- * only because some caller behaves differently for it. */
+/* A function that can fail for more than one reason returns 0 or a negative kind, and the reason in *err. On success
+ * *err is untouched. The text is for people and the model; code branches on the kind only, and a kind exists only if a
+ * caller handles it differently. */
 enum err_kind {
 	ERR_IO = 1, /* the system refused: file, socket, process */
-	ERR_USAGE,  /* the caller or the user gave something that cannot be meant: exit 2 */
-	ERR_PARSE,  /* foreign bytes that are not what they should be */
-	ERR_LIMIT,  /* a size, depth or count limit was passed */
+	ERR_USAGE,  /* invalid argument of the caller or the user: exit 2 */
+	ERR_PARSE,  /* malformed input */
+	ERR_LIMIT,  /* a size, depth or count limit was exceeded */
 	ERR_NOT_FOUND,
 	ERR_DENIED,
 	ERR_CANCELLED,
 	ERR_TIMEOUT,
 	ERR_PROTOCOL, /* the peer broke its protocol */
-	ERR_BUSY,     /* somebody else holds the lock */
+	ERR_BUSY,     /* locked by another process */
 };
 
 struct err {
@@ -63,8 +63,7 @@ static inline void cleanup_closep(const int *fd)
 #define MIN(a, b)                     ((a) < (b) ? (a) : (b))
 #define MAX(a, b)                     ((a) > (b) ? (a) : (b))
 
-/* Allocation never returns NULL: out of memory aborts. Limits on input come first, so this is never how a hostile file is
- * handled. */
+/* Allocation never returns NULL: out of memory aborts. Input has size limits, so hostile files do not reach this. */
 noreturn_fn void base_oom(size_t wanted);
 void *xmalloc(size_t n) __attribute__((malloc, alloc_size(1), returns_nonnull));
 void *xcalloc(size_t count, size_t n) __attribute__((malloc, alloc_size(1, 2), returns_nonnull));

@@ -5,5 +5,5 @@
 
 size_t base64_len(size_t n);                        /* characters that n bytes become */
 void base64_add(struct buf *out, struct str bytes); /* appends the text */
-/* Appends the bytes. Line ends, blanks and tabs in the text are passed over. -ERR_PARSE: it is no base64; out is as it was. */
+/* Appends the bytes. Skips whitespace. -ERR_PARSE: not base64; out is unchanged. */
 int base64_decode(struct buf *out, struct str text, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * buf.h - a growing run of bytes, always NUL-terminated once something was added. A zeroed struct is an empty buffer. */
+ * buf.h - a growable byte buffer, NUL-terminated after the first addition. A zeroed struct is an empty buffer. */
 #pragma once
 #include "lib/base/base.h"
 #include "lib/base/str.h"

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT
- * crash.h - named points around every write, where a test build can be made to die as if by kill -9.
+ * crash.h - crash injection: named points around every write where a test build can kill itself.
  *
  * With -Dcrash_points=true, CADRE_CRASH_AT=name:N kills the process when the point is passed for the N-th time, and
  * CADRE_CRASH_LOG=FILE appends the name of every point passed. Otherwise crash_point() is nothing. */
 #pragma once
 
-#define CRASH_POINTS(X)                                                                          \
-	X(lock_taken)          /* the session lock is ours, nothing is written yet */            \
-	X(line_before)         /* a transcript line is complete in memory */                     \
-	X(line_torn)           /* half of it is in the file */                                   \
-	X(line_written)        /* all of it is in the file */                                    \
-	X(prompt_recorded)     /* the user's prompt is on disk, no request was sent */           \
-	X(request_before_send) /* a request is about to leave */                                 \
-	X(block_recorded)      /* a block of an answer is on disk, its tool has not started */   \
-	X(answer_closed)       /* the closing line of an answer is on disk */                    \
-	X(call_started)        /* a tool was started */                                          \
-	X(call_ended)          /* a tool has its result in memory only */                        \
-	X(result_recorded)     /* a tool's result is on disk */                                  \
-	X(replace_before)      /* a changed file is complete beside the old one */               \
-	X(replace_after)       /* it has taken the old one's place */                            \
-	X(turn_ended)          /* the answer was given to the face */                            \
-	X(agent_torn)          /* half of a child's new meta file is written */                  \
-	X(agent_recorded)      /* a child's meta file is on disk, nothing was asked */           \
-	X(agent_prompted)      /* its first message is on disk */                                \
-	X(agent_end_recorded)  /* its end and report are on disk, nobody was told */             \
-	X(message_queued)      /* a word of another agent is on disk, its sender was not told */ \
-	X(notice_queued)       /* a notification waits in memory */                              \
-	X(notice_delivered)    /* the message that carries it is on disk */                      \
-	X(compact_boundary)    /* of a compaction, on disk; its summary is not */                \
-	X(compact_summary)     /* the summary is */
+#define CRASH_POINTS(X)                                                                              \
+	X(lock_taken)          /* the session is locked, nothing is written yet */                   \
+	X(line_before)         /* a transcript line is complete in memory */                         \
+	X(line_torn)           /* half of it is in the file */                                       \
+	X(line_written)        /* all of it is in the file */                                        \
+	X(prompt_recorded)     /* the user's prompt is on disk, no request was sent */               \
+	X(request_before_send) /* a request is about to leave */                                     \
+	X(block_recorded)      /* a block of an answer is on disk, its tool has not started */       \
+	X(answer_closed)       /* the closing line of an answer is on disk */                        \
+	X(call_started)        /* a tool was started */                                              \
+	X(call_ended)          /* a tool has its result in memory only */                            \
+	X(result_recorded)     /* a tool's result is on disk */                                      \
+	X(replace_before)      /* a changed file is complete beside the old one */                   \
+	X(replace_after)       /* it has replaced the old one */                                     \
+	X(turn_ended)          /* the answer was given to the face */                                \
+	X(agent_torn)          /* half of a child's new meta file is written */                      \
+	X(agent_recorded)      /* a child's meta file is on disk, no request was sent */             \
+	X(agent_prompted)      /* its first message is on disk */                                    \
+	X(agent_end_recorded)  /* its end and report are on disk, no notification was queued */      \
+	X(message_queued)      /* a message of another agent is on disk, its sender has no result */ \
+	X(notice_queued)       /* a notification is queued in memory */                              \
+	X(notice_delivered)    /* the message that carries it is on disk */                          \
+	X(compact_boundary)    /* the boundary of a compaction is on disk; its summary is not */     \
+	X(compact_summary)     /* the summary is on disk */
 
 enum crash_point {
 #define X(name) CRASH_##name,

@@ -14,7 +14,7 @@ void map_release(struct map *m)
 	*m = (struct map){ 0 };
 }
 
-static struct map_entry *find(const struct map *m, struct str key, uint64_t hash)
+static struct map_entry *map_find(const struct map *m, struct str key, uint64_t hash)
 {
 	if (!m->slot_count)
 		return NULL;
@@ -58,7 +58,7 @@ static void rebuild(struct map *m)
 
 void *map_get(const struct map *m, struct str key)
 {
-	struct map_entry *e = find(m, key, str_hash(key));
+	struct map_entry *e = map_find(m, key, str_hash(key));
 
 	return e ? e->value : NULL;
 }
@@ -66,7 +66,7 @@ void *map_get(const struct map *m, struct str key)
 void *map_set(struct map *m, struct str key, void *value)
 {
 	uint64_t hash = str_hash(key);
-	struct map_entry *e = find(m, key, hash);
+	struct map_entry *e = map_find(m, key, hash);
 
 	if (e) {
 		void *old = e->value;
@@ -84,12 +84,12 @@ void *map_set(struct map *m, struct str key, void *value)
 
 void *map_remove(struct map *m, struct str key)
 {
-	struct map_entry *e = find(m, key, str_hash(key));
+	struct map_entry *e = map_find(m, key, str_hash(key));
 
 	if (!e)
 		return NULL;
 	free(e->key);
-	e->key = NULL; /* its slot stays taken until the next rebuild, so that probing goes on past it */
+	e->key = NULL; /* its slot stays taken until the next rebuild, so that probing continues past it */
 	m->count--;
 	return e->value;
 }

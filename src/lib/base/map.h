@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * map.h - text to pointer, insertion order kept for iteration. Keys are copied, values are borrowed. A zeroed struct is
- * an empty map. */
+ * map.h - a hash map from text to pointer that iterates in insertion order. Keys are copied, values are borrowed. A
+ * zeroed struct is an empty map. */
 #pragma once
 #include "lib/base/str.h"
 
@@ -13,7 +13,7 @@ struct map_entry {
 
 struct map {
 	struct map_entry *entries; /* in the order of insertion */
-	size_t used;               /* entries with the removed ones */
+	size_t used;               /* including removed entries */
 	size_t count;              /* live entries */
 	size_t cap;
 	uint32_t *slots; /* open addressing: index into entries + 1, 0 = free */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * shortlist.h - named things and what they are, a line each, in a text for a model that must not grow over its budget: with
- * their whole descriptions if these fit, else with shorter ones, else by their names alone. */
+ * shortlist.h - a list of names and descriptions for a model, within a size budget: with full descriptions if they fit,
+ * else with shortened ones, else names only. */
 #pragma once
 #include "lib/base/buf.h"
 
@@ -16,7 +16,7 @@ struct shortlist {
 
 enum shortlist_form { SHORTLIST_WHOLE, SHORTLIST_SHORTENED, SHORTLIST_NAMES };
 
-/* Appends at most room bytes, and if the list is not whole, leaves reserve of them to the caller, who says so. *ret_named: how
- * many of the items are in it; may be NULL. */
+/* Appends at most room bytes. If the list is incomplete, it leaves reserve bytes for the caller's note. *ret_named:
+ * number of listed items; may be NULL. */
 enum shortlist_form shortlist_write(struct buf *out, const struct shortlist *l, size_t room, size_t reserve,
 				    size_t *ret_named);

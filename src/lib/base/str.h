@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * str.h - borrowed text: a pointer and a length, not NUL-terminated, never owned. */
+ * str.h - a borrowed string slice: pointer and length, not NUL-terminated, never owned. */
 #pragma once
 #include "lib/base/base.h"
 
@@ -35,16 +35,16 @@ bool str_ends(struct str s, struct str suffix);
 bool str_has(struct str s, struct str part);
 struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
 
-/* Cuts the text before the first c off *rest and returns it; *rest becomes what follows. Without a c the whole rest is
- * returned and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */
+/* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns
+ * all, and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */
 struct str str_cut(struct str *rest, char c);
 
 size_t str_count(const char *const *list); /* of a list that ends with NULL; NULL: none */
 
-/* Whole-text numbers: false if anything but digits (and one sign for int64) is there or the value does not fit. */
+/* Parse the whole text as a number: false on anything but digits (and one sign for int64) or overflow. */
 bool str_to_u64(struct str s, uint64_t *ret_value);
 bool str_to_i64(struct str s, int64_t *ret_value);
-/* "0.5", "2e3": digits with a point, whatever the host's locale is. False for anything else, and if it is not finite. */
+/* "0.5", "2e3": independent of the locale. False for anything else, and if it is not finite. */
 bool str_to_double(struct str s, double *ret_value);
 
-uint64_t str_hash(struct str s); /* for tables, not for security */
+uint64_t str_hash(struct str s); /* not cryptographic */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * git_head.h - what can be known about a repository without running git: a start must not wait for a process. */
+ * git_head.h - reads facts about a repository without running git, because the start must not wait for a process. */
 #pragma once
 #include "lib/base/arena.h"
 
 /* The nearest directory at or above dir that holds .git; NULL: not a repository. */
 char *git_root(struct arena *a, const char *dir);
-/* In a linked worktree .git is a file that names a directory in the main checkout's .git, which names it back: the root of
- * that main checkout. NULL: root is no linked worktree. */
+/* In a linked worktree .git is a file that names a directory in the main checkout's .git, which points back: returns
+ * the root of that main checkout. NULL: root is not a linked worktree. */
 char *git_main_checkout(struct arena *a, const char *root);
-/* Where HEAD and the index of this checkout are: root/.git, or what a file of that name says. */
+/* The git directory of this checkout: root/.git, or the target of a file of that name. */
 char *git_dir(struct arena *a, const char *root);
 /* The branch that HEAD names, a short commit id when it is detached, "" if it cannot be read. */
 char *git_branch(struct arena *a, const char *root);

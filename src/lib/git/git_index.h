@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * git_index.h - whether a file came with the repository: read from git's index, without running git. */
+ * git_index.h - whether a file is tracked: reads git's index, without running git. */
 #pragma once
 #include "lib/base/base.h"
 
-/* path is relative to root, a directory that holds .git. True also when it cannot be known: the index is there and cannot be
- * understood, or only a part of it is. */
+/* path is relative to root, a directory that holds .git. Also true if unknown: the index exists but cannot be parsed
+ * completely. */
 bool git_tracks(const char *root, const char *path);

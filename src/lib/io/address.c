@@ -9,7 +9,7 @@ struct network {
 	enum address_kind kind;
 };
 
-/* The first row that fits counts. */
+/* The first match wins. */
 static const struct network networks_v4[] = {
 	{ "0.0.0.0", 8, ADDRESS_LOOPBACK }, /* Linux connects it to itself */
 	{ "10.0.0.0", 8, ADDRESS_PRIVATE },    { "100.100.100.200", 32, ADDRESS_LINK }, /* metadata of a cloud */
@@ -31,7 +31,7 @@ static const struct network networks_v6[] = {
 	{ "::", 0, ADDRESS_OTHER },
 };
 
-/* Where an IPv4 address stands in an IPv6 address */
+/* Offsets of an IPv4 address inside an IPv6 address */
 static const struct {
 	const char *base;
 	unsigned bits, at;
@@ -132,6 +132,6 @@ const char *address_kind_name(enum address_kind kind)
 	case ADDRESS_LINK:
 		return "an address of the local link or of a metadata service";
 	default:
-		return "an address that belongs to nobody";
+		return "a reserved address";
 	}
 }

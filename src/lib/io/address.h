@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * address.h - whose an address of the Internet is. Who fetches what others name must not reach the machine itself, its
- * network or the service that hands out its keys. */
+ * address.h - classifies IP addresses (loopback, private, public), to prevent server-side request forgery. */
 #pragma once
 #include <sys/socket.h>
 #include "lib/base/str.h"
@@ -8,16 +7,16 @@
 /* Flags, so that a set of them can be refused */
 enum address_kind {
 	ADDRESS_PUBLIC = 1 << 0,
-	ADDRESS_PRIVATE = 1 << 1, /* of a home, an organisation, a carrier */
+	ADDRESS_PRIVATE = 1 << 1, /* private networks, carrier-grade NAT */
 	ADDRESS_LOOPBACK = 1 << 2,
-	ADDRESS_LINK = 1 << 3,  /* of one network segment; clouds keep their metadata there */
-	ADDRESS_OTHER = 1 << 4, /* of nobody: several at once, reserved, for examples */
+	ADDRESS_LINK = 1 << 3,  /* link-local; includes cloud metadata services */
+	ADDRESS_OTHER = 1 << 4, /* multicast, reserved, documentation */
 };
 
 enum { ADDRESS_NOT_PUBLIC = ADDRESS_PRIVATE | ADDRESS_LOOPBACK | ADDRESS_LINK | ADDRESS_OTHER };
 
-/* An IPv4 address inside an IPv6 address counts as itself. */
+/* An IPv4 address inside an IPv6 address is classified as IPv4. */
 enum address_kind address_kind(const struct sockaddr *address);
-/* The same of a host as it stands in a URL, in brackets or not; names that mean this machine are loopback. 0: another name. */
+/* The same for the host of a URL, with or without brackets; localhost names are loopback. 0: another name. */
 enum address_kind address_kind_of_host(struct str host);
 const char *address_kind_name(enum address_kind kind); /* "a private address" */

@@ -95,7 +95,7 @@ static void write_input(struct child *c)
 	while (child_unsent(c)) {
 		ssize_t n = file_write_quiet(w->fd, c->input.p + c->input_sent, child_unsent(c));
 		if (n < 0 && errno == EAGAIN) {
-			/* Goes on when the pipe takes more. A queue that never runs empty must not keep all that ever went through it. */
+			/* Continues when the pipe is writable. Compacts a queue that never becomes empty. */
 			if (c->input_sent > c->input.n / 2) {
 				buf_drop(&c->input, c->input_sent);
 				c->input_sent = 0;
@@ -183,7 +183,7 @@ void child_check_exit(struct child *c)
 	if (c->killing)
 		(void)kill(-c->pid, SIGKILL);
 	if (waitpid(c->pid, &status, WNOHANG) < 0)
-		status = 255 << 8; /* somebody else waited for it; how it ended is lost */
+		status = 255 << 8; /* waited for elsewhere; its status is lost */
 	note_exit(c, status);
 }
 
@@ -196,7 +196,7 @@ static void on_process(uv_poll_t *poll, int status, int events)
 	child_check_exit(w->child);
 }
 
-/* Whoever holds the pipe now is not the child. What is in it still counts, then it is drained unread. */
+/* The child no longer holds the pipe. Buffered output is delivered, later output is drained unread. */
 static void give_up_pipe(struct watch *w)
 {
 	for (int i = 0; w->fd >= 0 && i < LAST_READS && read_some(w); i++)
@@ -278,7 +278,7 @@ static void on_abandoned_exit(struct child *c, int status)
 	(void)status;
 }
 
-/* The process runs but we could not follow it: it ends, without a word to the caller, who got the error. */
+/* The process is running but cannot be watched: kills it silently, because the caller got the error. */
 static void abandon(struct child *c)
 {
 	int status = 0;

@@ -18,14 +18,14 @@ struct transfer {
 	char why[200];
 };
 
-static int check(struct arena *a, const char *address, struct err *err)
+static int check_address(struct arena *a, const char *address, struct err *err)
 {
 	struct url u;
 
 	if (url_parse(a, address, &u, err) == 0 &&
 	    (!strcmp(u.scheme, "https") || address_kind_of_host(str_from(u.host)) == ADDRESS_LOOPBACK))
 		return 0;
-	return err_set(err, ERR_USAGE, "%.120s is no address that begins with https://", address);
+	return err_set(err, ERR_USAGE, "not an https URL: %.120s", address);
 }
 
 static void on_header(struct http_req *r, struct str name, struct str value)
@@ -87,7 +87,8 @@ static int result(const struct transfer *t, struct err *err)
 	if (t->error)
 		return err_set(err, ERR_IO, "%s", t->why);
 	if (t->status != 200)
-		return err_set(err, t->status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answers with %d", t->status);
+		return err_set(err, t->status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answered with status %d",
+			       t->status);
 	return 0;
 }
 
@@ -99,7 +100,7 @@ static bool is_redirected(const struct transfer *t)
 static int follow(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	int status = check(&a, url, err);
+	int status = check_address(&a, url, err);
 
 	for (unsigned i = 0; status == 0; i++) {
 		status = get(h, url, limit_bytes, t, err);
@@ -107,7 +108,7 @@ static int follow(struct http *h, const char *url, size_t limit_bytes, struct tr
 			break;
 		const char *next = url_resolve(&a, url, t->location.p);
 		url = next ? next : arena_strdup(&a, t->location.p);
-		status = check(&a, url, err);
+		status = check_address(&a, url, err);
 	}
 	return status < 0 ? status : result(t, err);
 }

@@ -73,8 +73,8 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 
 /* ---- writing ---- */
 
-/* SIGPIPE goes to the thread that writes, so it is held back here and taken from the queue, unless one was
- * waiting already. The host's own handling of the signal stays as it is. */
+/* SIGPIPE goes to the thread that writes, so it is blocked here and removed from the queue, unless one was pending
+ * before. The host's signal handling is unchanged. */
 ssize_t file_write_quiet(int fd, const void *p, size_t n)
 {
 	sigset_t pipe_only;
@@ -127,7 +127,7 @@ static int follow_links(const char *path, struct buf *ret_target, struct err *er
 	for (int i = 0; i < MAX_LINKS; i++) {
 		ssize_t n = readlink(ret_target->p, link, sizeof link);
 		if (n < 0)
-			return 0; /* not a link, or not there: open() will say what is wrong */
+			return 0; /* not a symlink, or missing: open() reports the error */
 		if ((size_t)n == sizeof link)
 			break;
 		ret_target->n = link[0] == '/' ? 0 : dir_len(ret_target->p);

@@ -8,13 +8,13 @@
 
 int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err); /* appends; ERR_LIMIT above it */
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
-/* The same at the beginning of a regular file whose stat is known: one read(2) if it still has that size. */
+/* The same for a regular file with a known stat: one read(2) if its size is unchanged. */
 int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);
-/* Writes beside the file, then renames over it; keeps mode and owner of an existing file. A link in the last place is
- * replaced, not followed. A failure leaves the old file as it was. Where others can write: file_at.h. */
+/* Writes a temporary file and renames it; keeps mode and owner of an existing file. A symlink at path is replaced, not
+ * followed. A failure leaves the old file. For directories that others can write: file_at.h. */
 int file_replace(const char *path, const void *p, size_t n, struct err *err);
 int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err); /* the same, with this mode */
-/* Follows links to where they end: for files that users keep elsewhere and link to (settings, logins). */
+/* Follows symlinks: for files that users link to (settings, logins). */
 int file_replace_linked(const char *path, struct str bytes, struct err *err);
 ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that never raises SIGPIPE; EPIPE only */
 int file_write_all(int fd, const void *p, size_t n);       /* blocking; -1 with errno */

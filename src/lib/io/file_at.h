@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * file_at.h - files in directories that somebody else can write too: an agent, a repository (docs/internals/files.md).
+ * file_at.h - safe file access in directories that others can write: an agent, a repository (docs/internals/files.md).
  *
- * A path has two parts. The root is trusted and opened like any path. Below it no link is followed and ".." is refused, and
- * everything happens through the descriptor of the last directory: what was checked and what is changed are the same,
- * whatever is renamed meanwhile. Failures: ERR_NOT_FOUND; ERR_DENIED for a link or ".."; ERR_USAGE for what is no regular
- * file; ERR_IO. */
+ * A path has two parts. The root is trusted and opened like any path. Below it no symlink is followed, ".." is refused,
+ * and all operations use the descriptor of the last directory, so that a concurrent rename cannot redirect them.
+ * Failures: ERR_NOT_FOUND; ERR_DENIED for a link or ".."; ERR_USAGE for anything but a regular file; ERR_IO. */
 #pragma once
 #include <sys/stat.h>
 #include "lib/base/buf.h"
@@ -15,19 +14,19 @@ struct file_at {
 	const char *name; /* in dir; points into path */
 };
 
-/* below is relative to root (slashes at its beginning count for nothing). make: the mode of missing directories, which are
- * made then; 0: they are not. On failure *ret_at needs no release. */
+/* below is relative to root (leading slashes are ignored). make: the mode for creating missing directories; 0: create
+ * none. On failure *ret_at needs no release. */
 int file_at_find(const char *root, const char *below, mode_t make, struct file_at *ret_at, struct err *err);
 void file_at_release(struct file_at *at);
 #define AUTO_FILE_AT CLEANUP(file_at_release)
 
 /* A descriptor for reading and the state of the file. Never blocks on a pipe. */
 int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err);
-/* Writes a temporary file beside it, then renames that over it. mode: NULL keeps mode and owner of an existing file. A link
- * is replaced, not followed. A failure leaves the old file as it was and no temporary file. */
+/* Writes a temporary file and renames it. mode: NULL keeps mode and owner of an existing file. A symlink is replaced,
+ * not followed. A failure leaves the old file and no temporary file. */
 int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err);
 
-/* A directory and all below it; links are removed, not followed. A missing one is no failure. */
+/* A directory and all below it; symlinks are removed, not followed. A missing one is not an error. */
 int file_at_remove_tree(const struct file_at *at, struct err *err);
 
 /* The same in one call */

@@ -100,7 +100,7 @@ void http_req_done(struct http_req *r, CURLcode code)
 
 	if (r->failure)
 		end(r, r->failure, r->failure_text);
-	else if (error == HTTP_TOO_LARGE) /* curl's own word for it is that memory is short */
+	else if (error == HTTP_TOO_LARGE) /* curl reports this as out of memory */
 		end(r, error, "a header of the answer is too long");
 	else if (error)
 		end(r, error, r->curl_text[0] ? r->curl_text : curl_easy_strerror(code));
@@ -123,7 +123,7 @@ void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, .
 	loop_kick(r->http->loop, &r->kick);
 }
 
-static void start(struct http_req *r)
+static void request_start(struct http_req *r)
 {
 	struct err err = { 0 };
 
@@ -142,7 +142,7 @@ static void start(struct http_req *r)
 	r->state = REQ_RUN;
 }
 
-/* curl hands over what it holds from inside curl_easy_pause, and a failure there is told to nobody but us. */
+/* curl delivers buffered data from inside curl_easy_pause, and only its return value reports a failure there. */
 static void go_on(struct http_req *r)
 {
 	CURLcode code = CURLE_OK;
@@ -166,7 +166,7 @@ static void step(struct kick *kick)
 	if (r->failure)
 		end(r, r->failure, r->failure_text);
 	else if (r->state != REQ_RUN)
-		start(r);
+		request_start(r);
 	else
 		go_on(r);
 }

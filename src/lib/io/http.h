@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * http.h - HTTP client: curl multi on the loop, in shards of about 100 transfers (docs/internals/http.md).
  *
- * A request's body is pulled, never built: `body.read` copies the next bytes, `body.size` is known before the start,
- * `body.rewind` goes back to the first byte for a retry on a new connection. The easy handle lives only while the
- * request does, so an agent that runs tools holds no transfer. */
+ * A request's body is pulled, never built in memory: `body.read` copies the next bytes, `body.size` is known before the
+ * start, `body.rewind` restarts it for a retry on a new connection. The easy handle lives only during the request, so
+ * an agent that runs tools holds no transfer. */
 #pragma once
 #include "lib/base/str.h"
 #include "lib/io/loop.h"
@@ -23,16 +23,16 @@ struct http_body {
 	void (*rewind)(void *data);
 };
 
-/* How a transfer without a usable answer ended */
+/* Transport errors */
 enum http_error {
 	HTTP_OK = 0,
 	HTTP_REFUSED,   /* could not connect */
-	HTTP_RESOLVE,   /* no such host: not worth a retry at once */
+	HTTP_RESOLVE,   /* no such host: no immediate retry */
 	HTTP_TLS,       /* certificate or handshake */
 	HTTP_RESET,     /* connection lost before the end of the answer (a cut stream) */
 	HTTP_STALLED,   /* no byte for stall_ms */
 	HTTP_TOO_LARGE, /* answer above limit_bytes */
-	HTTP_DENIED,    /* the address is of a kind that the request refuses */
+	HTTP_DENIED,    /* the request refuses this kind of address */
 	HTTP_CANCELLED,
 	HTTP_OTHER,
 };
@@ -56,12 +56,12 @@ struct http_request {
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	struct http_body body;
 	void *body_data;      /* given to read and rewind; must live until on_done */
-	unsigned shard;       /* a query keeps its shard: give the same number again; see http_pick_shard */
-	uint64_t stall_ms;    /* 0: 120,000. Any byte counts, the wait for the head too */
-	uint64_t limit_bytes; /* of the answer, unpacked; 0: 256 MB */
-	bool unpacks;         /* the server may compress the answer; on_data gets what it was before */
-	/* Kinds of addresses (address.h) that no connection is opened to, whatever name leads there; 0: none. Through a proxy
-	 * the host as it is written is all that can be looked at: its names are looked up elsewhere. */
+	unsigned shard;       /* a query keeps its shard number; see http_pick_shard */
+	uint64_t stall_ms;    /* time without a byte, also before the head; 0: 120,000 */
+	uint64_t limit_bytes; /* of the decompressed answer; 0: 256 MB */
+	bool unpacks;         /* accept compression; on_data gets decompressed bytes */
+	/* Kinds of addresses (address.h) that are refused after name resolution; 0: none. Behind a proxy only the
+	 * literal host is checked, because the proxy resolves names. */
 	unsigned refused;
 };
 
@@ -71,5 +71,5 @@ unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none p
 int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,
 	       struct http_req **ret_req, struct err *err);
 void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_CANCELLED */
-void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data while paused, the stall watchdog rests */
+void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data and no stall timeout while paused */
 void *http_data(struct http_req *r);

@@ -66,7 +66,7 @@ static size_t on_header(char *p, size_t one, size_t n, void *req)
 			      HEADER_LIMIT_BYTES);
 	if (r->failure)
 		return 0;
-	if (!r->head_seen) /* what comes after the body are trailers */
+	if (!r->head_seen) /* headers after the body are trailers */
 		take_header(r, without_line_end(p, n));
 	return n;
 }
@@ -156,11 +156,11 @@ static bool is_refused(struct http_req *r, enum address_kind kind)
 {
 	if (r->is_proxied || !(kind & r->refused))
 		return false;
-	http_req_fail(r, HTTP_DENIED, "the host leads to %s", address_kind_name(kind));
+	http_req_fail(r, HTTP_DENIED, "the host resolves to %s", address_kind_name(kind));
 	return true;
 }
 
-/* The address is looked at here, where it is used, so that no second look-up can give another one. */
+/* Checks the address at the connect, so that a second resolution cannot change it (DNS rebinding). */
 static curl_socket_t on_open_socket(void *req, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	if (is_refused(req, address_kind(&address->addr)))
@@ -168,7 +168,7 @@ static curl_socket_t on_open_socket(void *req, curlsocktype purpose, struct curl
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* A connection is there, new or idle until now; an idle one may be from a request that refused less. */
+/* A connection is chosen, new or idle; an idle one may come from a request that refused less. */
 static int on_connected(void *req, char *ip, char *local_ip, int port, int local_port)
 {
 	http_host_ready(req);
@@ -266,8 +266,8 @@ static const char *proxy_of(const struct http_req *r)
 	return NULL;
 }
 
-/* Where there is a proxy, all that is public goes through it, also what no_proxy names: then every connection is either to
- * the proxy or to an address that was looked at. */
+/* Where there is a proxy, all that is public goes through it, including no_proxy hosts: then every connection is either
+ * to the proxy or to a checked address. */
 static void set_refused(struct http_req *r)
 {
 	const char *proxy = r->refused ? proxy_of(r) : NULL;

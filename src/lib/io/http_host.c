@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * http_host.c - one look-up of a name before a fan-out.
  *
- * libcurl starts a resolver thread for each transfer that does not find its name in the cache, so a hundred
- * requests to a new name would start a hundred threads. The first request becomes the leader of its host
- * and goes; the others wait until it has a connection. If it really asked the resolver, all may go now; if
- * not (it took an idle connection, or an entry of the cache whose age we do not know), the next one leads.
- * A name that does not resolve fails all who wait. */
+ * libcurl starts a resolver thread for each transfer that does not find its name in the cache, so a hundred requests to
+ * a new name would start a hundred threads. The first request becomes the leader of its host and goes; the others wait
+ * until it has a connection. If it really asked the resolver, all may go now; if not (it took an idle connection, or an
+ * entry of the cache whose age we do not know), the next one leads. A name that does not resolve fails all waiting
+ * requests. */
 #include "lib/io/http_int.h"
 #include <arpa/inet.h>
 
@@ -70,7 +70,7 @@ bool http_host_enter(struct http_req *r)
 	return false;
 }
 
-/* Lets the next one try to enter, or all when nobody has to wait any more. */
+/* Lets the next request enter, or all of them when the name is resolved. */
 static void wake(struct http_host *host, bool all)
 {
 	while (host->first && !host->leader) {

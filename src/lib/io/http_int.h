@@ -9,8 +9,8 @@
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 
-/* A name is kept by curl for DNS_SECONDS. We trust it a little shorter, so that no request of a fan-out
- * finds it gone. */
+/* curl caches a name for DNS_SECONDS. We rely on it a little shorter, so that no request of a fan-out finds it
+ * expired. */
 enum { DNS_SECONDS = 300, DNS_TRUST_MS = (DNS_SECONDS - 5) * 1000 };
 
 struct http_shard {
@@ -22,18 +22,18 @@ struct http_shard {
 
 /* One name and port; lives as long as the client */
 struct http_host {
-	struct http_req *leader;        /* may be resolving it now, or NULL */
+	struct http_req *leader;        /* the resolving request, or NULL */
 	struct http_req *first, **last; /* wait for the leader */
-	uint64_t fresh_until_ms;        /* until then every request may go: curl has the address */
+	uint64_t fresh_until_ms;        /* until then curl has the address: no request waits */
 };
 
 struct http {
 	struct loop *loop; /* borrowed */
 	size_t shard_size;
 	char *ca_file, *user_agent;
-	bool is_open;      /* curl is initialised: with the first request, not before */
+	bool is_open;      /* curl is initialised (with the first request) */
 	CURLSH *share;     /* names and TLS sessions of all shards */
-	X509_STORE *store; /* trusted certificates: with the first https request; NULL before */
+	X509_STORE *store; /* trusted certificates; NULL before the first https request */
 	struct http_shard **shards;
 	size_t shard_count;
 	size_t in_shards; /* transfers in all of them */
@@ -67,13 +67,13 @@ struct http_req {
 	struct http_body body;
 	void *body_data;
 	uint64_t body_sent; /* given to curl */
-	bool is_sent;       /* all of it is with the kernel or the HTTP/2 session: curl's buffer is empty */
+	bool is_sent;       /* completely sent: curl's buffer is empty */
 	bool is_trimmed;    /* and was dropped */
 
 	bool is_https;
-	bool is_proxied;  /* of those that refuse addresses: the connection is to a proxy */
+	bool is_proxied;  /* with refused addresses: the connection is to a proxy */
 	unsigned refused; /* kinds of addresses */
-	bool is_interim;  /* the headers that come now are of a 1xx answer */
+	bool is_interim;  /* receiving the headers of a 1xx response */
 	bool head_seen;
 	bool paused; /* by http_pause */
 	bool held;   /* curl was told to stop reading */
@@ -84,13 +84,13 @@ struct http_req {
 	struct timer stall;
 	uint64_t stall_ms, last_byte_ms;
 
-	enum http_error failure; /* recorded by a callback or http_cancel; wins over what curl says */
+	enum http_error failure; /* recorded by a callback or http_cancel; overrides curl's result */
 	char failure_text[128];
 	char curl_text[CURL_ERROR_SIZE];
 };
 
 /* http.c */
-/* Records why r ends and kicks; the first reason counts. */
+/* Records the end of r and kicks; the first reason wins. */
 void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...) printf_like(3, 4);
 void http_req_touch(struct http_req *r);               /* a byte was sent or received */
 void http_req_done(struct http_req *r, CURLcode code); /* curl is finished with it; frees r */
@@ -103,7 +103,7 @@ enum http_error http_easy_error(CURLcode code);
 /* http_host.c */
 /* Borrowed, lives as long as h; NULL for a numeric address. */
 struct http_host *http_host_get(struct http *h, const char *name, const char *port);
-bool http_host_enter(struct http_req *r); /* may it go now? otherwise it is queued and will be kicked */
+bool http_host_enter(struct http_req *r); /* true: proceed; false: queued, kicked later */
 void http_host_ready(struct http_req *r); /* r has a connection, or the address to open one */
 void http_host_leave(struct http_req *r, enum http_error error, const char *text); /* r ends */
 void http_host_free_all(struct http *h);

@@ -51,7 +51,7 @@ int http_tls_load(struct http *h, struct err *err)
 		return rc;
 	const char *extra = getenv("NODE_EXTRA_CA_CERTS");
 	if (extra && extra[0])
-		(void)load_file(store, extra, NULL); /* node goes on without it, too */
+		(void)load_file(store, extra, NULL); /* node ignores it, too */
 	/* As libcurl's own stores: a trusted intermediate certificate is enough. */
 	X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
 	h->store = TAKE(store);

@@ -67,8 +67,8 @@ static noreturn_fn void keeper_main(const char *id)
 		if (fds[1].revents & POLLIN)
 			break;
 	}
-	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so
- * the end of the stream is the proof that nobody comes any more. */
+	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so the
+	 * end of the stream proves that no further registration follows. */
 	struct pid_list killed = { 0 };
 	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
 	kill_groups(&groups);
@@ -94,7 +94,7 @@ static noreturn_fn void keeper_child(int fd, pid_t parent, const char *id)
 	int pidfd = (int)syscall(SYS_pidfd_open, parent, 0);
 	if (pidfd >= 0 && pidfd != KEEPER_PARENT)
 		(void)dup2(pidfd, KEEPER_PARENT);
-	if (getppid() != parent) /* gone already, the number may be a stranger's: the socket will tell */
+	if (getppid() != parent) /* already gone, and the pid may be reused: the socket reports the end */
 		(void)close(KEEPER_PARENT);
 	(void)syscall(SYS_close_range, KEEPER_PARENT + 1, ~0U, 0);
 	keeper_main(id);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * landlock.h - a set of places that a child process may write to; reading and running stay free everywhere. The kernel
- * enforces it (spawn.h, landlock_fd) for the child and for all it starts, and nothing can widen it later. */
+ * landlock.h - limits the paths that a child process may write to; reading and executing stay allowed. The kernel
+ * enforces it (spawn.h, landlock_fd) for the child and its descendants. */
 #pragma once
 #include "lib/base/base.h"
 
 /* Borrowed until return; both lists end with NULL or are NULL. Every path must exist. */
 struct landlock_rules {
-	const char *const *dirs;  /* everything below them: write, make, remove, rename between them */
+	const char *const *dirs;  /* everything below them: write, create, remove, rename between them */
 	const char *const *files; /* these files alone: write and truncate in place */
 };
 
-/* Returns a descriptor above 0 that the caller closes; -ERR_LIMIT where the kernel cannot enforce writes. Truncation by
- * path is part of writing: a kernel that cannot stop it (before 6.2) counts as one that has no Landlock. */
+/* Returns a descriptor above 0 that the caller closes; -ERR_LIMIT where the kernel cannot enforce writes. Kernels
+ * before 6.2 cannot restrict truncation, so they count as kernels without Landlock. */
 int landlock_new(const struct landlock_rules *rules, struct err *err);
 bool landlock_available(void);

@@ -50,7 +50,7 @@ static void on_idle(uv_idle_t *idle)
 	struct loop *loop = idle->data;
 	struct kick batch = { 0 };
 
-	/* What a step kicks is for the next turn, or sockets would never be looked at. */
+	/* Kicks of a step run in the next turn, or sockets would starve. */
 	ring_init(&batch);
 	/* Moves everything from one ring to an empty one. */
 	if (!ring_empty(&loop->queue)) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * loop.h - the one event loop, its clock, timers and kicks. A thin layer over libuv that the rooms above use, so that
- * unit tests can run on a virtual clock: with it, time stands still while anything is ready and jumps to the next timer
- * when nothing is.
+ * loop.h - the one event loop, its clock, timers and kicks. A thin layer over libuv, so that unit tests can run on a
+ * virtual clock: it stands still while anything is ready and jumps to the next timer otherwise.
  *
- * Kicks: a callback that finds something out calls kick(&x->kick), however often; kick->step runs once, on the next loop
- * turn, never nested in another step. An object that dies calls kick_cancel(). Kicks are a linked list inside the loop,
- * not libuv handles: ten thousand agents cost ten thousand list nodes and one idle handle. The same holds for timers
- * (one uv timer under a heap), so neither needs closing. */
+ * Kicks: a callback records a fact and calls loop_kick(loop, &x->kick), any number of times; kick->step runs once, on
+ * the next loop turn, never nested in another step. An object that is freed calls kick_cancel(). Kicks are a linked
+ * list inside the loop, not libuv handles: ten thousand agents cost ten thousand list nodes and one idle handle. The
+ * same holds for timers (one uv timer under a heap), so neither needs closing. */
 #pragma once
 #include "lib/base/base.h" /* before uv.h, which brings MIN and MAX of its own */
 #include <uv.h>
@@ -41,7 +40,7 @@ static inline bool timer_running(const struct timer *timer)
 	return timer->slot != 0;
 }
 
-/* Runs until loop_stop() or until nothing is left: no kick, no timer, no active libuv handle. */
-void loop_run(struct loop *loop); /* never from inside itself; asserted */
+/* Runs until loop_stop() or until there is no kick, timer or active libuv handle. */
+void loop_run(struct loop *loop); /* not reentrant; asserted */
 bool loop_is_running(const struct loop *loop);
 void loop_stop(struct loop *loop);

@@ -203,8 +203,8 @@ static const char *env_get(const char *const *envp, const char *name)
 	return NULL;
 }
 
-/* 0, or the errno that says why this file cannot be run. A directory of the path that we may not search has nothing
- * for us; that is no reason to speak of permission. */
+/* 0, or the errno that says why this file cannot be run. A PATH directory without search permission is skipped and is
+ * not a permission error. */
 static int try_program(const char *path)
 {
 	struct stat st;

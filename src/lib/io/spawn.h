@@ -3,8 +3,8 @@
  *
  * vfork, then raw system calls only in the child: setpgid, signals reset, soft descriptor limit 1,024, no_new_privs,
  * landlock_restrict_self on a ruleset the parent made, dup2, chdir, execve. Every child is the leader of a process
- * group of its own; ending a child ends the group. A keeper process holds a pipe from us and kills all registered groups
- * when it closes, so that even kill -9 of this process leaves nothing behind. */
+ * group of its own; ending a child ends the group. A keeper process holds a pipe from us and kills all registered
+ * groups when it closes, so that even kill -9 of this process leaves no children. */
 #pragma once
 #include <sys/types.h>
 #include "lib/base/str.h"
@@ -14,12 +14,12 @@ struct spawner; /* keeper, SIGCHLD; one per loop */
 struct child;
 
 struct child_handlers {
-	/* Output as it comes; stderr joins stdout when .merge is set. Borrowed until return. May be NULL (then /dev/null).
-	 * With .tell_end it comes once more for each stream, with n == 0, when the child has closed that one. */
+	/* A chunk of output; stderr joins stdout when .merge is set. Borrowed until return. May be NULL (then
+	 * /dev/null). With .tell_end, n == 0 reports the end of each stream. */
 	void (*on_output)(struct child *c, bool is_stderr, const char *p, size_t n);
 	/* Exactly once, after both pipes are closed and the process has been waited for; the child is freed after it
-	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are given up 200 ms after the exit
-	 *; what is written to them later is read and dropped. */
+	 * returns. status as of waitpid. Pipes that an escaped grandchild holds open are abandoned 200 ms after the
+	 * exit; later output is read and dropped. */
 	void (*on_exit)(struct child *c, int status);
 };
 
@@ -36,13 +36,13 @@ struct child_options {
 	int landlock_fd; /* > 0: ruleset to enforce */
 };
 
-struct spawner *spawner_new(struct loop *loop, struct err *err); /* the keeper itself starts with the first child */
-void spawner_free(struct spawner *s); /* no child may be left; ends the keeper and waits for it */
+struct spawner *spawner_new(struct loop *loop, struct err *err); /* the first child starts the keeper */
+void spawner_free(struct spawner *s); /* no child may be running; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);
 void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
-/* Only with keep_stdin. Copies; writes what the pipe takes and queues the rest, never blocks. What a child that has closed
- * its stdin does not take is dropped without a word: its end is told by on_exit. */
+/* Only with keep_stdin. Copies; writes what the pipe takes and queues the rest, never blocks. Data for a closed stdin
+ * is dropped; on_exit reports the end. */
 void child_write(struct child *c, const void *p, size_t n);
 void child_close_stdin(struct child *c);    /* after what is queued; later writes are dropped; also twice */
 size_t child_unsent(const struct child *c); /* bytes queued */
@@ -50,10 +50,10 @@ pid_t child_pid(const struct child *c);
 void *child_data(struct child *c);
 size_t spawner_active(const struct spawner *s);
 
-/* A group may outlive its child (`sleep 1000 &`): true while members are left. kill ends them; it does nothing for a
- * number that is no such group. Both hold until the spawner is freed, which ends all of them. */
+/* A group may outlive its child (`sleep 1000 &`): true while members are left. kill ends them and ignores other
+ * numbers. Freeing the spawner ends all groups. */
 bool spawner_group_left(struct spawner *s, pid_t pgid);
 void spawner_kill_group(struct spawner *s, pid_t pgid);
-/* Ends what children left behind, also outside their groups (setsid, daemons), and waits for it, at most a second.
- * Processes that the host itself started are never touched. */
+/* Ends processes that children left behind, also outside their groups (setsid, daemons), and waits at most a second.
+ * Never touches processes of the host. */
 void spawner_reap_orphans(struct spawner *s);

@@ -23,8 +23,8 @@ void pid_list_remove(struct pid_list *list, pid_t pid);
 bool pid_list_has(const struct pid_list *list, pid_t pid);
 void pid_list_release(struct pid_list *list);
 
-/* keeper.c. fd < 0: not running. A record is an array of int32_t: n registers group n, -n removes it, 0 says
- * that all is well and ends the keeper. */
+/* keeper.c. fd < 0: not running. A record is an array of int32_t: n registers group n, -n removes it, 0 ends the keeper
+ * without killing. */
 struct keeper {
 	pid_t pid;
 	int fd;
@@ -32,21 +32,20 @@ struct keeper {
 int keeper_start(struct keeper *k, const char *id, struct err *err);
 /* Waits up to a second for a slow keeper. */
 bool keeper_send(const struct keeper *k, const int32_t *record, size_t count);
-/* clean: it kills nothing, otherwise it is killed itself. Waits for its end. Also when not running. */
+/* clean: the keeper exits without killing; otherwise it is killed itself. Waits for its end. May be called when not
+ * running. */
 void keeper_stop(struct keeper *k, bool clean);
 
-/* orphan.c. All of it may run in the keeper: no malloc, no locks. A process is marked when its environment
- * has a CADRE_SPAWN that names id: a thing that only descendants of the spawner have. */
+/* orphan.c. All of it may run in the keeper: no malloc, no locks. A process is marked if its environment has
+ * CADRE_SPAWN with this id: only descendants of the spawner have it. */
 #define SPAWN_MARK "CADRE_SPAWN="
 bool orphan_is_marked(pid_t pid, const char *id);
-/* Sends SIGKILL to every marked process of the system until none is found. What was killed is added to
- * killed. */
+/* Sends SIGKILL to every marked process until none is found, and adds them to killed. */
 void orphan_kill_marked(const char *id, struct pid_list *killed);
-/* The direct children of this process, adopted ones too. false: the kernel does not tell. */
+/* The direct children of this process, including adopted ones. false: not supported by the kernel. */
 bool orphan_children(struct pid_list *ret_pids);
 
-/* A pipe whose other end outlived its child: read and thrown away, so that the writer does not die of
- * SIGPIPE. */
+/* A pipe that outlived its child: drained, so that the writer gets no SIGPIPE. */
 struct drain {
 	uv_poll_t poll;
 	struct spawner *spawner;
@@ -60,15 +59,15 @@ struct spawner {
 	char id[SPAWN_ID_LEN + 1];
 	struct child *children;
 	size_t active;
-	struct pid_list left;    /* groups whose leader is gone but not all members */
+	struct pid_list left;    /* groups with members but without a leader */
 	struct pid_list adopted; /* marked processes that left their group and became our children */
 	struct drain *drains;
-	uv_signal_t *sigchld; /* only where a pidfd cannot be had */
+	uv_signal_t *sigchld; /* only without pidfd support */
 	size_t sigchld_users;
 	bool without_pidfd; /* tests set it */
 	bool prepared;      /* keeper and subreaper, with the first child */
 	bool set_subreaper;
-	uint64_t adopted_ms; /* when orphans were looked for last */
+	uint64_t adopted_ms; /* time of the last orphan scan */
 	char *scratch;       /* CHILD_READ_BYTES, shared: reading never nests */
 };
 
@@ -88,7 +87,7 @@ struct child {
 	pid_t pid;
 	int status;
 	bool exited, killing, by_signal;
-	bool stdin_open; /* more may be written: not to be closed when the queue is empty */
+	bool stdin_open; /* stays open when the queue is empty */
 	bool tell_end;
 	unsigned open_handles; /* the struct lives until the last close callback */
 	struct watch watch[CHILD_WATCHES];
@@ -99,13 +98,12 @@ struct child {
 	size_t input_sent;
 };
 
-/* child.c: takes the descriptors of fds (-1: none). The process runs already; a failure to watch it kills
- * it. */
+/* child.c: takes the descriptors of fds (-1: none). The process is running; it is killed if it cannot be watched. */
 int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err);
 
 /* spawner.c */
 int spawner_prepare(struct spawner *s, struct err *err); /* before the first child: keeper and subreaper */
-/* Somebody killed the old one: registers all groups again. */
+/* Restarts a killed keeper and registers all groups again. */
 int spawner_new_keeper(struct spawner *s, struct err *err);
 void spawner_prune(struct spawner *s);                  /* forgets groups and orphans that have ended */
 void spawner_group_over(struct spawner *s, pid_t pgid); /* the leader was waited for */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * spawner.c - what all children share: the keeper, the subreaper, groups that outlive their leader, orphans,
- * pipes that nobody reads any more. */
+ * spawner.c - what all children share: the keeper, the subreaper, groups that outlive their leader, orphans, abandoned
+ * pipes. */
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -235,7 +235,7 @@ void spawner_drain(struct spawner *s, int fd)
 		d->next->prev = &d->next;
 	s->drains = d;
 	(void)uv_poll_start(&d->poll, UV_READABLE, on_drain);
-	uv_unref((uv_handle_t *)&d->poll); /* an orphan's pipe is no reason for the loop to go on */
+	uv_unref((uv_handle_t *)&d->poll); /* an orphan's pipe must not keep the loop alive */
 }
 
 /* ---- SIGCHLD, where there is no pidfd ---- */

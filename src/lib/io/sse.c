@@ -77,7 +77,7 @@ static int end_event(struct feed *f)
 	return rc;
 }
 
-/* The fields that only streams which can be resumed have. An id with a NUL and a time that is no number do not count. */
+/* The fields that only streams which can be resumed have. An id with a NUL and an invalid time are ignored. */
 static void take_rare_field(struct sse *s, struct str field, struct str value)
 {
 	if (str_is(field, "retry"))
@@ -116,7 +116,7 @@ static int take_line(struct feed *f, struct str line)
 	return 0;
 }
 
-static const char *find(const char *found, char c, const struct feed *f)
+static const char *find_line_end(const char *found, char c, const struct feed *f)
 {
 	if (found && found >= f->at)
 		return found;
@@ -133,8 +133,8 @@ static bool next_line(struct feed *f, struct str *ret_line)
 		f->at += *f->at == '\n';
 		s->skip_lf = false;
 	}
-	f->lf = find(f->lf, '\n', f);
-	f->cr = find(f->cr, '\r', f);
+	f->lf = find_line_end(f->lf, '\n', f);
+	f->cr = find_line_end(f->cr, '\r', f);
 	const char *stop = MIN(f->lf, f->cr);
 	if (stop == f->end)
 		return false;

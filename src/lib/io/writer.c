@@ -49,7 +49,7 @@ const char *writer_error(const struct writer *w)
 	return w->error[0] ? w->error : NULL;
 }
 
-static void fail(struct writer *w, int why)
+static void writer_fail(struct writer *w, int why)
 {
 	snprintf(w->error, sizeof w->error, "%s", strerror(why));
 	buf_release(&w->queue);
@@ -105,7 +105,7 @@ static bool pump(struct writer *w)
 	if (errno == EINTR)
 		return true;
 	if (errno != EAGAIN)
-		fail(w, errno);
+		writer_fail(w, errno);
 	return false;
 }
 
@@ -153,13 +153,13 @@ static struct watcher *watcher_new(struct writer *w)
 
 	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, out_fd(w), &event) < 0) {
 		if (errno != EPERM)
-			fail(w, errno);
+			writer_fail(w, errno);
 		return NULL;
 	}
 	struct watcher *watcher = xcalloc(1, sizeof *watcher);
 	int rc = uv_poll_init(loop_uv(w->loop), &watcher->poll, epoll_fd);
 	if (rc < 0) {
-		fail(w, -rc);
+		writer_fail(w, -rc);
 		free(watcher);
 		return NULL;
 	}

@@ -14,6 +14,6 @@ struct writer *writer_new(struct loop *loop, int fd, writer_fn *drained, writer_
 void writer_add(struct writer *w, const void *p, size_t n); /* after a failure the bytes are dropped */
 size_t writer_queued(const struct writer *w);
 const char *writer_error(const struct writer *w); /* NULL, or why it failed */
-/* Tries to write what is queued, waiting at most this long (the one place that may block: the end of the program). */
+/* Flushes the queue, waiting at most this long (blocks: only for the end of the program). */
 bool writer_flush(struct writer *w, unsigned timeout_ms);
-void writer_free(struct writer *w); /* what is queued is dropped */
+void writer_free(struct writer *w); /* drops the queue */

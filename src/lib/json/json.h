@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * json.h - reading JSON: strict RFC 8259, no copies, nothing lost.
+ * json.h - JSON reader: strict RFC 8259, zero-copy, lossless.
  *
  * json_parse() checks the whole text (UTF-8, escapes, numbers, depth, size) and lays its values out as a flat array of
  * nodes in document order. A node is a slice of the text: numbers keep their digits, strings keep their escapes, so
- * that what came in can be sent on byte for byte. The children of a node follow it; `span` leads to its next sibling.
+ * that values can be forwarded byte for byte. The children of a node follow it; `span` leads to its next sibling.
  *
  *     const struct json *root;
  *     if (json_parse(&reader, text, n, &root, &err) < 0) ...
@@ -11,8 +11,8 @@
  *     for (const struct json *v = json_first(list); v; v = json_next(list, v)) ...
  *
  * Nodes belong to the reader and point into the text: both must outlive them, and the next json_parse() of the same
- * reader ends them. All accessors take NULL and values of another type and then give "nothing" (NULL, "", 0, false),
- * so a chain json_get(json_get(v, "a"), "b") needs no checks in between. */
+ * reader ends them. All accessors accept NULL and values of another type and return NULL, "", 0 or false, so a chain
+ * json_get(json_get(v, "a"), "b") needs no checks in between. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
@@ -39,10 +39,10 @@ struct json_reader {
 	size_t used, cap;
 };
 
-/* A zeroed reader is ready. The text need not be NUL-terminated. Errors name line and byte:
- * "line 3, column 14: expected ',' or '}'". Duplicate keys are allowed; json_get() finds the last one. Lone surrogate
- * escapes (\ud800) are accepted here (they are legal JSON) and become U+FFFD when a string is decoded. Nodes can take up
- * to 24 times the text (an array of digits; a conversation takes a quarter): lower limits.bytes for what strangers send. */
+/* A zeroed reader is ready. The text need not be NUL-terminated. Errors name line and byte: "line 3, column 14:
+ * expected ',' or '}'". Duplicate keys are allowed; json_get() finds the last one. Lone surrogate escapes (\ud800) are
+ * accepted here (they are legal JSON) and become U+FFFD when a string is decoded. Nodes can take up to 24 times the
+ * text (an array of digits; a conversation takes a quarter): lower limits.bytes for untrusted input. */
 int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err);
 void json_reader_release(struct json_reader *r);
 #define AUTO_JSON CLEANUP(json_reader_release)
@@ -66,7 +66,7 @@ bool json_bool(const struct json *v);                    /* true only for true *
 bool json_i64(const struct json *v, int64_t *ret);
 bool json_u64(const struct json *v, uint64_t *ret);
 double json_double(const struct json *v);  /* 0 if not a number, infinite if too large */
-struct str json_raw(const struct json *v); /* the value as it stood in the text, a string with quotes */
+struct str json_raw(const struct json *v); /* the raw value, a string with quotes */
 /* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
 struct str json_str(const struct json *v, struct arena *arena);
 char *json_cstr(const struct json *v,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * json_int.h - for the files of this room: the scan that reader and writer share, and what lies under the
- * accessors. */
+ * json_int.h - internals: the scan that reader and writer share, and helpers of the accessors. */
 #pragma once
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -21,7 +20,7 @@ static inline bool json_stops(char c)
 	return c == '"' || c == '\\' || (unsigned char)c < 0x20;
 }
 
-/* True if one of the eight bytes ends a run. A borrow can only spoil bytes above one that truly does. */
+/* True if one of the eight bytes ends a run. A borrow can only affect bytes above a real hit. */
 static inline bool json_word_stops(uint64_t w)
 {
 	uint64_t quote = w ^ JSON_EACH_BYTE('"'), backslash = w ^ JSON_EACH_BYTE('\\');
@@ -31,8 +30,8 @@ static inline bool json_word_stops(uint64_t w)
 	return hits & JSON_EACH_BYTE(0x80);
 }
 
-/* The end of the run of plain text at p. *high becomes true if the run has bytes above 0x7f, which then need
- * a look at their UTF-8; it is left alone otherwise. Never reads at or behind end. */
+/* The end of the run of plain text at p. Sets *high if the run has bytes above 0x7f, which need UTF-8 validation. Never
+ * reads at or after end. */
 static inline const char *json_scan(const char *p, const char *end, bool *high)
 {
 	uint64_t seen = 0;

@@ -27,7 +27,7 @@ struct parse {
 	enum err_kind kind;
 };
 
-static enum step fail(struct parse *p, const char *at, const char *what)
+static enum step syntax_error(struct parse *p, const char *at, const char *what)
 {
 	p->error_at = at;
 	p->error = what;
@@ -103,7 +103,7 @@ static enum step read_number(struct parse *p)
 	const char *start = p->at, *at = start;
 
 	if (!number_end(&at, p->end))
-		return fail(p, at, "expected a digit");
+		return syntax_error(p, at, "expected a digit");
 	add_node(p, JSON_NUMBER, start, (size_t)(at - start), false);
 	p->at = at;
 	return AFTER;
@@ -112,7 +112,7 @@ static enum step read_number(struct parse *p)
 static enum step read_word(struct parse *p, const char *word, size_t n, enum json_type type)
 {
 	if ((size_t)(p->end - p->at) < n || memcmp(p->at, word, n))
-		return fail(p, p->at, "expected a value");
+		return syntax_error(p, p->at, "expected a value");
 	add_node(p, type, p->at, n, false);
 	p->at += n;
 	return AFTER;
@@ -139,7 +139,7 @@ static enum step check_utf8(struct parse *p, const char *start, const char *at)
 {
 	size_t n = (size_t)(at - start), good = utf8_valid_prefix(start, n);
 
-	return good == n ? AFTER : fail(p, start + good, "invalid UTF-8 in a string");
+	return good == n ? AFTER : syntax_error(p, start + good, "invalid UTF-8 in a string");
 }
 
 static inline enum step read_string(struct parse *p)
@@ -150,14 +150,14 @@ static inline enum step read_string(struct parse *p)
 	while ((at = json_scan(at, p->end, &high)) < p->end && *at == '\\') {
 		const char *behind = escape_end(at, p->end);
 		if (!behind)
-			return fail(p, at, "invalid escape in a string");
+			return syntax_error(p, at, "invalid escape in a string");
 		escaped = true;
 		at = behind;
 	}
 	if (at == p->end)
-		return fail(p, at, "expected '\"'");
+		return syntax_error(p, at, "expected '\"'");
 	if (*at != '"')
-		return fail(p, at, "control character in a string");
+		return syntax_error(p, at, "control character in a string");
 	if (high && !check_utf8(p, start, at))
 		return FAILED;
 	add_node(p, JSON_STRING, start, (size_t)(at - start), escaped);
@@ -168,7 +168,7 @@ static inline enum step read_string(struct parse *p)
 static enum step open_container(struct parse *p, enum json_type type)
 {
 	if (p->depth == p->max_depth) {
-		(void)fail(p, p->at, "nested too deep");
+		(void)syntax_error(p, p->at, "nested too deep");
 		p->kind = ERR_LIMIT;
 		return FAILED;
 	}
@@ -197,7 +197,7 @@ static enum step read_value(struct parse *p)
 {
 	skip_space(p);
 	if (p->at == p->end)
-		return fail(p, p->at, "expected a value");
+		return syntax_error(p, p->at, "expected a value");
 	switch (*p->at) {
 	case '"':
 		return read_string(p);
@@ -215,7 +215,7 @@ static enum step read_value(struct parse *p)
 	case '0' ... '9':
 		return read_number(p);
 	default:
-		return fail(p, p->at, "expected a value");
+		return syntax_error(p, p->at, "expected a value");
 	}
 }
 
@@ -229,12 +229,12 @@ static enum step begin_child(struct parse *p, const char *expected)
 		return VALUE;
 	skip_space(p);
 	if (p->at == p->end || *p->at != '"')
-		return fail(p, p->at, expected);
+		return syntax_error(p, p->at, expected);
 	if (!read_string(p))
 		return FAILED;
 	skip_space(p);
 	if (p->at == p->end || *p->at != ':')
-		return fail(p, p->at, "expected ':'");
+		return syntax_error(p, p->at, "expected ':'");
 	p->at++;
 	return VALUE;
 }
@@ -261,13 +261,13 @@ static enum step after_value(struct parse *p)
 	}
 	if (p->at < p->end && *p->at == (object ? '}' : ']'))
 		return close_container(p);
-	return fail(p, p->at, object ? "expected ',' or '}'" : "expected ',' or ']'");
+	return syntax_error(p, p->at, object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
 static enum step at_end(struct parse *p)
 {
 	skip_space(p);
-	return p->at == p->end ? DONE : fail(p, p->at, "expected the end");
+	return p->at == p->end ? DONE : syntax_error(p, p->at, "expected the end");
 }
 
 static enum step parse_document(struct parse *p)

@@ -28,7 +28,7 @@ struct path {
 	uint32_t index;
 };
 
-/* One value under one schema: what every keyword looks at. */
+/* One value under one schema: the input of every keyword. */
 struct site {
 	struct check *c;
 	const struct json *schema, *v;
@@ -229,7 +229,7 @@ static int check_properties(const struct site *site)
 	const struct json *others = json_get(site->schema, "additionalProperties");
 
 	if (json_get(site->schema, "patternProperties"))
-		others = NULL; /* we have no patterns: what is not named may still be allowed */
+		others = NULL; /* patternProperties is not implemented: unnamed members may be allowed by it */
 	for (struct json_member m = json_members(site->v); m.key; m = json_member_next(site->v, m)) {
 		struct path at = { .up = site->path, .key = m.key };
 		const struct json *sub = json_get_str(properties, json_str(m.key, &site->c->arena));
@@ -393,7 +393,7 @@ int json_schema_check(const struct json *schema, const struct json *value, struc
 
 /* ---- whether a text is a JSON Schema at all ---------------------------------------------------------------------- */
 
-/* Keywords nobody knows are allowed. */
+/* Unknown keywords are allowed. */
 
 enum { NESTING_MAX = 128 };
 
@@ -533,8 +533,7 @@ static int check_schema(const struct json *v, const char *where, unsigned depth,
 	if (json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE))
 		return 0;
 	if (!json_is(v, JSON_OBJECT))
-		return err_set(err, ERR_PARSE, "a schema is an object or a boolean, which is not what stands in %s",
-			       where);
+		return err_set(err, ERR_PARSE, "a schema is an object or a boolean, but %s is neither", where);
 	if (depth == NESTING_MAX)
 		return err_set(err, ERR_LIMIT, "it is nested too deeply");
 	for (size_t i = 0; i < COUNT_OF(forms); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * json_write.h - writing JSON into a buffer. Commas and quotes are the writer's business; nesting is checked by assert.
+ * json_write.h - JSON writer for buffers. It places commas and quotes and asserts correct nesting.
  *
  *     struct json_out w = json_out(&buf);
  *     json_open(&w, '{');

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * gitignore.h - one list of ignore rules: the lines of a .gitignore file and of its relatives (.ignore, .rgignore,
- * .git/info/exclude, core.excludesFile). The last rule that matches a path decides. Patterns mean what they mean to
- * ripgrep: blanks at the end are dropped, braces are alternatives, a rule that is no valid glob is skipped.
+ * gitignore.h - a list of ignore rules: the lines of a .gitignore or similar file (.ignore, .rgignore,
+ * .git/info/exclude, core.excludesFile). The last rule that matches a path decides. Patterns as in ripgrep: trailing
+ * blanks are dropped, braces are alternatives, invalid globs are skipped.
  *
  * A compiled list is constant and may be used by several threads. */
 #pragma once
 #include "lib/match/glob.h"
 
 enum ignore_verdict {
-	IGNORE_NONE, /* no rule says anything */
+	IGNORE_NONE, /* no rule matches */
 	IGNORE_DROP, /* ignored */
 	IGNORE_KEEP, /* a rule with ! */
 };
@@ -22,6 +22,6 @@ struct gitignore {
 
 void gitignore_add(struct gitignore *g, struct str line); /* one line; comments and empty lines add nothing */
 void gitignore_add_text(struct gitignore *g, struct str text);
-/* path is relative to the directory of the list. Parents are not looked at: a walk does not enter what is ignored. */
+/* path is relative to the directory of the list. Parents are not checked: a walk does not enter ignored directories. */
 enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, bool is_dir);
 void gitignore_release(struct gitignore *g);

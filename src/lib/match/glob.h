@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * glob.h - path patterns: ? * [a-z] [!a-z] {a,b} ** and \ before a character that is meant as itself. No wildcard but **
- * matches a slash; ** is special only as a whole component: at the front any directories or none, at the end everything
- * below, between slashes any directories or none. A compiled glob is constant and may be used by several threads. */
+ * glob.h - path patterns: ? * [a-z] [!a-z] {a,b} ** and \ to escape a character. No wildcard but ** matches a slash; **
+ * is special only as a whole component: at the front any directories or none, at the end everything below, between
+ * slashes any directories or none. A compiled glob is constant and may be used by several threads. */
 #pragma once
 #include "lib/base/base.h"
 #include "lib/base/str.h"
 
 struct glob_op;
 struct glob {
-	struct glob_op *ops; /* the alternatives one after the other, each ended by an end mark */
+	struct glob_op *ops; /* the alternatives in sequence, each with an end mark */
 	size_t count, cap;
 };
 
@@ -19,5 +19,5 @@ int glob_compile(struct glob *g, struct str pattern,
 bool glob_match(const struct glob *g, struct str path); /* the whole path; time is bounded by its length */
 void glob_release(struct glob *g);
 
-/* The directories at the front of a pattern that have no wildcard: "src/a" of "src/a/x?.c"; empty if there are none. */
+/* The leading directories of a pattern without wildcards: "src/a" of "src/a/x?.c"; empty if there are none. */
 struct str glob_static_prefix(struct str pattern);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * auth.c - the grant in hand for one server, and those who wait for a new one. */
+ * auth.c - the grant of one server, and requests that wait for a new one. */
 #include "mcp/auth/auth.h"
 #include "lib/base/id.h"
 #include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_store.h"
 
 enum {
-	ASK_LIMIT = 3, /* sign-ins in ASK_SPAN_MS, whatever their end */
+	ASK_LIMIT = 3, /* sign-ins in ASK_SPAN_MS, successful or not */
 	ASK_SPAN_MS = 10 * 60 * 1000,
 	FRESH_MS = 60 * 1000, /* a renewed token that is refused so soon is not renewed again */
 };
@@ -188,8 +188,8 @@ static void on_flow_end(void *data, const struct auth_end *end)
 	tell_all(a, err.kind ? &err : NULL);
 }
 
-/* Why there is no use in a run. */
-static int check(const struct mcp_auth *a, int status, const struct oauth_challenge *c, struct err *err)
+/* Why a flow would be useless. */
+static int check_challenge(const struct mcp_auth *a, int status, const struct oauth_challenge *c, struct err *err)
 {
 	if (status == 403 && (!c->error || strcmp(c->error, "insufficient_scope") != 0))
 		return err_set(err, ERR_DENIED, "the server does not allow it (status 403)");
@@ -199,7 +199,7 @@ static int check(const struct mcp_auth *a, int status, const struct oauth_challe
 	return 0;
 }
 
-static void start(struct mcp_auth *a, int status, struct str www_authenticate)
+static void sign_in_start(struct mcp_auth *a, int status, struct str www_authenticate)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct err err = { 0 };
@@ -214,7 +214,7 @@ static void start(struct mcp_auth *a, int status, struct str www_authenticate)
 		.more = status == 403,
 	};
 
-	if (check(a, status, &wish.challenge, &err) < 0)
+	if (check_challenge(a, status, &wish.challenge, &err) < 0)
 		tell_all(a, &err);
 	else if (status == 0 && !wish.renew)
 		tell_all(a, NULL);
@@ -230,5 +230,5 @@ void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authentic
 	w->data = data;
 	push(&a->waiting, w);
 	if (!a->flow)
-		start(a, status, www_authenticate);
+		sign_in_start(a, status, www_authenticate);
 }

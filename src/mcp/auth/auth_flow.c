@@ -126,7 +126,7 @@ struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn
 	f->data = data;
 	f->kick.step = on_flow_kick;
 	f->limit.fire = on_consent_limit;
-	(void)oauth_url_parse(&f->arena, f->server->url, &url, NULL); /* discovery will say what is wrong with it */
+	(void)oauth_url_parse(&f->arena, f->server->url, &url, NULL); /* discovery reports the error */
 	f->loopback_allowed = url.loopback;
 	(void)auth_flow_enter(f, wish->more ? AUTH_RESOURCE : AUTH_RENEW);
 	auth_flow_notify(f);
@@ -152,7 +152,7 @@ void auth_flow_free(struct auth_flow *f)
 
 static const char offline_scope[] = "offline_access";
 
-/* It is what refresh tokens are had for, where the authorisation server knows it; elsewhere it would be an error. */
+/* Requests a refresh token, where the authorisation server supports it; elsewhere it is an error. */
 static const char *adjust_offline_scope(struct auth_flow *f, const char *scope)
 {
 	struct str name = { offline_scope, sizeof offline_scope - 1 };
@@ -166,7 +166,7 @@ static const char *adjust_offline_scope(struct auth_flow *f, const char *scope)
 
 /* ---- who we are ---- */
 
-/* The id that stands in the configuration. False: there is none, or it means nothing to this server. */
+/* The configured client id. False: none, or not valid for this server. */
 static bool use_configured_client(struct auth_flow *f)
 {
 	const struct mcp_oauth *o = &f->server->oauth;
@@ -216,7 +216,7 @@ static enum auth_step client_start_sign_in(struct auth_flow *f)
 	bool same_port;
 
 	if (!f->issuer.authorize_url) {
-		err_set(&f->err, ERR_PROTOCOL, "the authorisation server has no page to sign in at");
+		err_set(&f->err, ERR_PROTOCOL, "the authorisation server has no authorisation endpoint");
 		return auth_flow_fail(f);
 	}
 	if (open_callback(f, &same_port) < 0)
@@ -229,7 +229,7 @@ static enum auth_step client_start_sign_in(struct auth_flow *f)
 	return auth_flow_enter(f, AUTH_CONSENT);
 }
 
-/* A step-up that asks for nothing new would go on for ever. */
+/* A step-up without new scopes would loop for ever. */
 static bool is_vain(const struct auth_flow *f)
 {
 	return f->more && f->had && oauth_scope_covers(f->had->scope, f->grant.scope);
@@ -258,13 +258,12 @@ static enum auth_step auth_step_client(struct auth_flow *f)
 	else
 		f->kind = AUTH_CODE;
 	if (is_vain(f)) {
-		err_set(&f->err, ERR_DENIED, "the server wants the scopes %.120s, which were asked for already",
+		err_set(&f->err, ERR_DENIED, "the server demands the scopes %.120s, which were already requested",
 			f->grant.scope ? f->grant.scope : "(none)");
 		return auth_flow_fail(f);
 	}
 	if (needs_person(f)) {
-		err_set(&f->err, ERR_DENIED, "the server wants you to sign in: run `cadre mcp login %.60s`",
-			f->server->name);
+		err_set(&f->err, ERR_DENIED, "sign-in required: run `cadre mcp login %.60s`", f->server->name);
 		return auth_flow_fail(f);
 	}
 	if (f->kind == AUTH_CODE)
@@ -347,10 +346,10 @@ static enum auth_step consent_take_reply(struct auth_flow *f, const struct oauth
 	if (!is_of_issuer(f, reply))
 		err_set(&f->err, ERR_DENIED, "the answer came from another authorisation server");
 	else if (reply->error)
-		err_set(&f->err, ERR_DENIED, "the authorisation server says %.40s%s%.120s", reply->error,
+		err_set(&f->err, ERR_DENIED, "authorisation server error: %.40s%s%.120s", reply->error,
 			reply->description ? ": " : "", reply->description ? reply->description : "");
 	else if (!reply->code)
-		err_set(&f->err, ERR_PROTOCOL, "the authorisation server came back without a code");
+		err_set(&f->err, ERR_PROTOCOL, "the authorisation server returned no code");
 	if (f->err.kind)
 		return auth_flow_fail(f);
 	f->code = arena_strdup(&f->arena, reply->code);
@@ -366,7 +365,7 @@ static enum auth_step auth_step_consent(struct auth_flow *f)
 		const char *url = authorize_url(f);
 		timer_start(f->env->loop, &f->limit, CONSENT_MS);
 		if (env_is_on("CADRE_MCP_AUTH_FOLLOW")) {
-			/* Plain GETs in place of a browser, for authorisation servers of tests: they ask nobody. */
+			/* Plain GETs instead of a browser, for test servers that need no consent. */
 			struct oauth_url parts;
 			if (oauth_url_parse(&f->arena, url, &parts, &f->err) < 0)
 				return auth_flow_fail(f);
@@ -389,12 +388,12 @@ static enum auth_step auth_step_consent(struct auth_flow *f)
 		int status = 0;
 		struct str body;
 		if (oauth_fetch_answer(f->fetch, &status, &body, &f->err) == 0)
-			err_set(&f->err, ERR_DENIED, "the authorisation endpoint led to status %d, not back to us",
-				status);
+			err_set(&f->err, ERR_DENIED,
+				"the authorisation endpoint returned status %d instead of a redirect", status);
 		return auth_flow_fail(f);
 	}
 	if (!f->late)
 		return AUTH_WAIT;
-	err_set(&f->err, ERR_DENIED, "nobody signed in within %d minutes", CONSENT_MS / 60000);
+	err_set(&f->err, ERR_DENIED, "no sign-in within %d minutes", CONSENT_MS / 60000);
 	return auth_flow_fail(f);
 }

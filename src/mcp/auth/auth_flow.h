@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * auth_flow.h - one flow that gets a grant: by renewing the present one, or from discovery to consent. States:
- * docs/internals/mcp_auth.md. For the files of this room only. */
+ * auth_flow.h - one OAuth flow: refreshes a grant, or goes from discovery to consent. States:
+ * docs/internals/mcp_auth.md. Internal to this room. */
 #pragma once
 #include "mcp/auth/oauth_callback.h"
 #include "mcp/auth/oauth_discovery.h"
@@ -18,24 +18,24 @@ struct auth_wish {
 	const char *store_key;           /* of this server; "" if there is no file */
 	const struct oauth_grant *grant; /* in hand; NULL: none */
 	struct oauth_challenge challenge;
-	bool renew;      /* with the refresh token of grant, if that will do */
-	bool only_renew; /* and nothing else, should that fail */
-	bool more;       /* a step-up: what grant has is asked for again, with what the challenge wants */
+	bool renew;      /* try the refresh token of grant first */
+	bool only_renew; /* and do nothing else if that fails */
+	bool more;       /* step-up: request the scopes of grant and of the challenge */
 };
 
-/* How it ended. Exactly one of grant and err is there, both borrowed until the flow is freed, which fn may do. */
+/* The result. Exactly one of grant and err is set, both borrowed until the flow is freed, which fn may do. */
 struct auth_end {
 	const struct oauth_grant *grant;
 	bool renewed;         /* with a refresh token */
-	bool asked;           /* a person was */
-	bool refresh_refused; /* the refresh token in hand is worth nothing any more */
+	bool asked;           /* with the user's consent */
+	bool refresh_refused; /* the refresh token is no longer valid */
 	const struct err *err;
 };
 typedef void auth_flow_fn(void *data, const struct auth_end *end);
 
 /* fn comes from the loop, exactly once, unless the flow is freed before. Returns owned. */
 struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn, void *data);
-void auth_flow_free(struct auth_flow *f); /* ends what runs; NULL is allowed */
+void auth_flow_free(struct auth_flow *f); /* cancels; NULL is allowed */
 
 /* ---- what the states share. A step looks at the facts, starts something or takes its result, and says whether to continue.
  * At most one fetch exists at a time. ---- */
@@ -54,7 +54,7 @@ enum auth_state {
 
 enum auth_step { AUTH_AGAIN, AUTH_WAIT };
 
-/* What a token is asked for with */
+/* Parameters of a token request */
 enum auth_grant_kind { AUTH_CODE, AUTH_CLIENT_CREDENTIALS, AUTH_ASSERTION };
 
 struct auth_flow {
@@ -75,18 +75,18 @@ struct auth_flow {
 	struct oauth_fetch *fetch; /* NULL: none */
 	struct oauth_callback *callback;
 
-	bool loopback_allowed;              /* the server itself is there */
-	struct oauth_candidates candidates; /* of the document that is looked for */
+	bool loopback_allowed;              /* the URL of the server */
+	struct oauth_candidates candidates; /* index of the metadata document being fetched */
 	size_t candidate;
-	bool has_resource; /* the server has a document of its own: not the rules of 2025-03-26 */
+	bool has_resource; /* the server has resource metadata: not protocol 2025-03-26 */
 	struct oauth_resource resource;
 	struct oauth_issuer issuer;
 	enum auth_grant_kind kind;
 	const char *secret, *verifier; /* `state` of the callback, and of PKCE */
 	const char *code;              /* or the assertion */
-	bool client_is_gone;           /* the client of had is unknown there by now */
+	bool client_is_gone;           /* the server no longer knows the client of had */
 
-	struct oauth_grant grant;             /* being put together; borrows from arena */
+	struct oauth_grant grant;             /* being assembled; borrows from arena */
 	bool renewed, refresh_refused, asked; /* as in struct auth_end */
 	struct err err;
 };
@@ -94,8 +94,8 @@ struct auth_flow {
 /* ---- for steps (auth_flow.c) ---- */
 
 enum auth_step auth_flow_enter(struct auth_flow *f,
-			       enum auth_state state); /* ends the fetch; what borrows from it is gone */
-enum auth_step auth_flow_fail(struct auth_flow *f);    /* the end, with what err holds */
+			       enum auth_state state); /* ends the fetch and everything borrowed from it */
+enum auth_step auth_flow_fail(struct auth_flow *f);    /* ends with err */
 void auth_flow_get(struct auth_flow *f, const char *url);
 /* type: Content-Type. authorization: a header or NULL. */
 void auth_flow_post(struct auth_flow *f, const char *url, const char *type, const char *authorization, struct str body);

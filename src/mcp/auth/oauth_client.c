@@ -45,7 +45,7 @@ char *oauth_secret(struct arena *arena)
 	unsigned char bytes[SECRET_BYTES];
 
 	if (RAND_bytes(bytes, sizeof bytes) != 1)
-		abort(); /* without randomness there is no secret; going on would be worse */
+		abort(); /* no randomness, no secret: abort */
 	return base64url_text(arena, bytes, sizeof bytes);
 }
 
@@ -149,7 +149,7 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 
 	if (!alg)
 		return err_set(err, ERR_USAGE,
-			       "the client's private key is no PEM of an RSA key or an elliptic key on P-256");
+			       "the client's private key is not a PEM of an RSA key or an elliptic key on P-256");
 	AUTO_BUF struct buf json = { 0 };
 	buf_addf(&json, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", alg);
 	oauth_base64url(&jwt, json.p, json.n);
@@ -232,7 +232,7 @@ int oauth_client_prove(const struct oauth_client *client, const char *issuer, st
 
 /* ---- registration ---- */
 
-/* A program on somebody's machine cannot keep a secret, so none is asked for where that is possible. */
+/* A program on the user's machine cannot keep a secret, so a public client is preferred. */
 static enum oauth_method wanted_method(unsigned methods)
 {
 	if (!methods || methods & 1u << OAUTH_NONE)

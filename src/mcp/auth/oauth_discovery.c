@@ -214,8 +214,7 @@ int oauth_resource_read(struct arena *arena, struct str document, const char *se
 	if (!r.resource || !r.issuer)
 		return err_set(err, ERR_PROTOCOL, "resource or authorization_servers is missing");
 	if (!oauth_url_covers(r.resource, server_url))
-		return err_set(err, ERR_DENIED, "its resource is %.80s, which is not the server that we talk to",
-			       r.resource);
+		return err_set(err, ERR_DENIED, "its resource is %.80s, not this server", r.resource);
 	*ret_resource = r;
 	return 0;
 }
@@ -264,10 +263,10 @@ static int check_issuer(const struct oauth_issuer *i, const char *wanted, const 
 	if (!i->token_url)
 		return err_set(err, ERR_PROTOCOL, "token_endpoint is missing");
 	if (wanted && (!i->issuer || !same_issuer(i->issuer, wanted)))
-		return err_set(err, ERR_DENIED, "it is of the issuer %.60s, not %.60s",
-			       i->issuer ? i->issuer : "(none)", wanted);
+		return err_set(err, ERR_DENIED, "its issuer is %.60s, not %.60s", i->issuer ? i->issuer : "(none)",
+			       wanted);
 	if (json_is(pkce, JSON_ARRAY) && !list_contains(pkce, "S256"))
-		return err_set(err, ERR_DENIED, "the authorisation server does not take PKCE with S256");
+		return err_set(err, ERR_DENIED, "the authorisation server does not support PKCE with S256");
 	return 0;
 }
 
@@ -336,7 +335,7 @@ static int fetch_next_candidate(struct auth_flow *f, const char *what, bool *ret
 	return rc;
 }
 
-/* What the candidate has; p NULL: nothing. A server in trouble is an error: what it would have said must not be guessed. */
+/* What the candidate has; p NULL: nothing. A server error is an error: its answer must not be guessed. */
 static int take_document(struct auth_flow *f, struct str *ret_document)
 {
 	int status = 0;
@@ -352,7 +351,7 @@ static int take_document(struct auth_flow *f, struct str *ret_document)
 	return 0;
 }
 
-/* A document that is no JSON counts as none: some servers answer every path with the page of their application. */
+/* A document that is not JSON counts as missing: some servers answer every path with an HTML page. */
 
 /* ---- the server ---- */
 

@@ -115,7 +115,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What is no escape stands for itself. */
+/* Invalid escapes stay literal. */
 static struct str form_decode(struct arena *arena, struct str s)
 {
 	char *out = arena_alloc(arena, s.n + 1);

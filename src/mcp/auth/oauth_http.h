@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * oauth_http.h - HTTP as authorisation uses it: which addresses are allowed, form bodies, and one small request whose whole
- * answer is kept in memory, with limits on time and size. */
+ * oauth_http.h - HTTP for OAuth: allowed URLs, form bodies, and small requests with limits on time and size. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
@@ -16,9 +15,9 @@ struct oauth_url {
 
 /* http and https only, without a user name or a fragment. Texts are in the arena. */
 int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err);
-/* https, or http on loopback if the caller allows that. what names the address in the error: "token_endpoint". */
+/* https, or http on loopback if the caller allows it. what names the URL in the error: "token_endpoint". */
 int oauth_url_check(const char *text, bool loopback_allowed, const char *what, struct err *err);
-/* The resource is the url or a parent of it: same origin, and its path is the beginning of the url's, whole parts only. */
+/* Whether the resource is the url or a parent of it: same origin, and a path prefix of whole components. */
 bool oauth_url_covers(const char *resource, const char *url);
 
 /* ---- queries and form bodies: a=b&c=d, percent-encoded ---- */
@@ -26,7 +25,7 @@ bool oauth_url_covers(const char *resource, const char *url);
 void oauth_percent(struct buf *out, struct str s); /* all but letters, digits and -._~ is encoded */
 /* Appends name=value, with a '&' before it unless out is empty or ends with '?'. A value of NULL: nothing. */
 void oauth_form_add(struct buf *out, const char *name, const char *value);
-/* The first value of the name, decoded; NULL: it is not there, or holds a NUL. */
+/* The first value of the name, decoded; NULL: missing, or contains a NUL. */
 const char *oauth_form_get(struct arena *arena, struct str form, const char *name);
 
 /* ---- one request ---- */
@@ -34,7 +33,7 @@ const char *oauth_form_get(struct arena *arena, struct str form, const char *nam
 struct oauth_fetch;
 
 enum oauth_redirects {
-	OAUTH_STAY,     /* a redirect is the answer */
+	OAUTH_STAY,     /* redirects are not followed */
 	OAUTH_ORIGIN,   /* followed on the same scheme, host and port */
 	OAUTH_LOOPBACK, /* followed while it stays on loopback */
 };
@@ -48,11 +47,11 @@ struct oauth_request {
 	enum oauth_redirects redirects;
 };
 
-/* notify comes once, when it is over; from the loop, or from inside when it cannot even start: it may only record and kick.
- * Returns owned. */
+/* notify comes once at the end, from the loop, or from inside if it cannot start: it may only record and kick. Returns
+ * owned. */
 struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, const struct oauth_request *request,
 				      void (*notify)(void *data), void *data);
-void oauth_fetch_free(struct oauth_fetch *f); /* cancels; notify is not called any more; NULL is allowed */
+void oauth_fetch_free(struct oauth_fetch *f); /* cancels; notify is not called; NULL is allowed */
 bool oauth_fetch_over(const struct oauth_fetch *f);
-/* After its end: 0 and the answer, borrowed from f; or why there is none. */
+/* After its end: 0 and the answer, borrowed from f; or an error. */
 int oauth_fetch_answer(const struct oauth_fetch *f, int *ret_status, struct str *ret_body, struct err *err);

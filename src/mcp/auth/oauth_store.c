@@ -31,7 +31,7 @@ const char *oauth_store_key(struct arena *arena, const struct mcp_server *server
 struct text {
 	struct buf bytes;
 	struct json_reader reader;
-	const struct json *root; /* NULL: there is no file yet */
+	const struct json *root; /* NULL: no file yet */
 };
 
 static void text_release(struct text *t)
@@ -53,7 +53,7 @@ static int text_read(struct text *t, const char *file, struct err *err)
 		return err_wrap(err, "%s", file);
 	const struct json *servers = json_get(t->root, "servers");
 	if (!json_is(t->root, JSON_OBJECT) || (servers && !json_is(servers, JSON_OBJECT)))
-		return err_set(err, ERR_PARSE, "%s does not look like a file of tokens", file);
+		return err_set(err, ERR_PARSE, "%s is not a token file", file);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ static int lock(const char *file, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* file_replace keeps the mode of what is there, so something private has to be. */
+/* file_replace keeps the mode of an existing file, so a private one must exist. */
 static int make_private(const char *file, struct err *err)
 {
 	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CREAT | O_CLOEXEC, OWNER_ONLY);

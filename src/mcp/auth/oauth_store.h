@@ -5,10 +5,10 @@
 
 struct mcp_server;
 
-/* Names the entry of a server with this client configuration. In the arena. */
+/* The key of a server with this client configuration. In the arena. */
 const char *oauth_store_key(struct arena *arena, const struct mcp_server *server);
-/* *ret_grant is owned, or NULL: there is none. A file that is not there is empty. */
+/* *ret_grant is owned, or NULL: none stored. A missing file is empty. */
 int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_grant, struct err *err);
-/* Replaces the entry; all others stay as they are. A file that is not ours to understand is left alone. */
+/* Replaces the entry; all others stay. A file with an unknown format stays unchanged. */
 int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
 		    struct err *err);

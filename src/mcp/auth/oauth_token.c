@@ -123,7 +123,7 @@ void oauth_grant_free(struct oauth_grant *g)
 	free(g);
 }
 
-/* It goes into a header as it is. */
+/* Used in a header verbatim. */
 static bool is_visible(const char *text)
 {
 	for (const char *c = text; *c; c++)
@@ -132,7 +132,7 @@ static bool is_visible(const char *text)
 	return text[0] != '\0';
 }
 
-/* Words of a stranger in an error: one line, not long. */
+/* Untrusted text in an error: one short line. */
 static const char *printable(struct arena *arena, struct str text, size_t most)
 {
 	char *copied = arena_dup(arena, text.n ? text.p : "", MIN(text.n, most));
@@ -154,7 +154,7 @@ static int token_refused(struct arena *arena, int status, const struct json *roo
 	const char *refused = printable(arena, word, 40);
 	if (ret_refused)
 		*ret_refused = refused;
-	return err_set(err, ERR_DENIED, "the token endpoint says %s%s%s", refused, why.n ? ": " : "",
+	return err_set(err, ERR_DENIED, "token endpoint error: %s%s%s", refused, why.n ? ": " : "",
 		       printable(arena, why, 120));
 }
 
@@ -180,7 +180,7 @@ int oauth_token_read(struct arena *arena, int status, struct str answer, const c
 	const char *scope = json_cstr(json_get(root, "scope"), arena);
 	const char *refresh = json_cstr(json_get(root, "refresh_token"), arena);
 	if (!is_visible(access) || (type.n && !str_is_nocase(type, "Bearer")))
-		return err_set(err, ERR_PROTOCOL, "the token endpoint gave a token that is no bearer token");
+		return err_set(err, ERR_PROTOCOL, "the token is not a bearer token");
 	struct oauth_token token = {
 		.access = access,
 		.refresh = refresh && refresh[0] ? refresh : old_refresh,
@@ -215,7 +215,7 @@ static int oauth_assertion_read(struct arena *arena, int status, struct str answ
 
 static const char form_type[] = "application/x-www-form-urlencoded";
 
-/* Posts the form with what proves who we are. */
+/* Posts the form with client authentication. */
 static int post_token_form(struct auth_flow *f, const struct oauth_grant *g, struct buf *form)
 {
 	const char *header;
@@ -259,7 +259,7 @@ static enum auth_step renew_start(struct auth_flow *f)
 	f->had->client.private_key = f->server->oauth.private_key;
 	oauth_form_add(&form, "grant_type", "refresh_token");
 	oauth_form_add(&form, "refresh_token", f->had->token.refresh);
-	/* The file may have been edited: its address is a stranger's word as well. */
+	/* The file may have been edited, so its URL is untrusted too. */
 	if (oauth_url_check(f->had->token_url, f->loopback_allowed, "token_endpoint", &f->err) < 0 ||
 	    post_token_form(f, f->had, &form) < 0)
 		return auth_flow_fail(f);
@@ -286,7 +286,7 @@ enum auth_step auth_step_renew(struct auth_flow *f)
 	if (oauth_token_read(&f->arena, status, answer, f->had->token.scope, f->had->token.refresh, &f->grant.token,
 			     &refused, &f->err) < 0) {
 		f->client_is_gone = !strcmp(refused, "invalid_client");
-		/* The refresh token is worth nothing: from the beginning, unless nobody wants to be asked now. */
+		/* The refresh token is invalid: starts a new sign-in, unless this run may not ask. */
 		if (take_from_store(f))
 			return auth_flow_enter(f, AUTH_END);
 		f->refresh_refused = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * catalog.c - what a server offers, read once from its lists. An entry without a name, or with the name of one before it, is
- * left out, and so is a tool that we could not call. */
+ * catalog.c - parses the lists of a server. Skips entries without a name, duplicates, and tools that cannot be
+ * called. */
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
@@ -11,7 +11,7 @@
  * anyOf of them), and what is required is what the root or an allOf requires, or all alternatives of an anyOf or oneOf do.
  * The result allows at least what the original allows; the server checks the rest. All other schemas stay as they are. ---- */
 
-enum { ALTERNATIVES_LIMIT = 256 }; /* what is behind them adds nothing; keeps the work bounded */
+enum { ALTERNATIVES_LIMIT = 256 }; /* bounds the work */
 
 static const char *const combiners[] = { "anyOf", "oneOf", "allOf" };
 
@@ -91,7 +91,7 @@ static bool is_required_by(const struct json *schema, const struct json *name)
 	return false;
 }
 
-/* What the first alternative requires counts if the others do so too. */
+/* Members that all alternatives require. */
 static void require_common(struct flat_schema *f, const struct json *alternatives)
 {
 	const struct json *list = json_get(resolve_ref(f, json_first(alternatives)), "required");
@@ -283,7 +283,7 @@ static bool is_new(struct map *seen, const struct json *v, const char *member)
 	return name[0] && !map_set(seen, str_from(name), seen);
 }
 
-/* One that runs only as a task of its own; we do not offer tasks. */
+/* Runs only as an MCP task, which is not supported. */
 static bool needs_task(const struct json *v)
 {
 	return json_str_is(json_get(json_get(v, "execution"), "taskSupport"), "required");

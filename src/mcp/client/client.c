@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * client.c - one connection to one server: its life from outside, and what is told of it.
+ * client.c - one connection to one server: its states and events.
  *
  *     NEW --start--> HANDSHAKE --initialized--> LISTS --all are there--> READY
  *                      ^  |                       |                       |
@@ -182,7 +182,7 @@ static int open_transport(struct mcp_client *c, struct err *err)
 	return 0;
 }
 
-/* A remote server may send somebody to a browser first; against one that is silent the transport has a limit of its own. */
+/* A remote server may need sign-in in a browser first; the transport has its own timeout for silence. */
 static uint64_t handshake_ms(const struct mcp_client *c)
 {
 	bool may_ask = is_remote(c) && c->options.env->open_url;
@@ -349,7 +349,7 @@ static void on_retry_timer(struct timer *timer)
 	client_connect(CONTAINER_OF(timer, struct mcp_client, timer));
 }
 
-/* Milliseconds of an environment variable; anything that is no number above 0 counts as not set. */
+/* Milliseconds of an environment variable; anything but a positive number counts as unset. */
 static uint64_t ms_of(const char *variable, uint64_t otherwise)
 {
 	const char *text = getenv(variable);

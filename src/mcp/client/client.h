@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * client.h - one connection to one MCP server: handshake, lists, calls. docs/internals/mcp.md has its states.
  *
- * Lists (tools, prompts, resources) are fetched as the server advertises them and again when it says that they have changed;
- * an old list stays while a new one cannot be had. */
+ * Lists (tools, prompts, resources) are fetched if advertised and refetched after list_changed; the old list stays
+ * until a new one is complete. */
 #pragma once
 #include "mcp/transport/transport.h"
 
@@ -10,7 +10,7 @@ struct mcp_client;
 struct mcp_request; /* one that is open */
 
 enum mcp_state {
-	MCP_PENDING, /* starting, or waiting for its next try */
+	MCP_PENDING, /* starting, or waiting to reconnect */
 	MCP_CONNECTED,
 	MCP_NEEDS_AUTH,
 	MCP_FAILED,
@@ -18,7 +18,7 @@ enum mcp_state {
 };
 const char *mcp_state_word(enum mcp_state state); /* "pending", "connected", "needs-auth", "failed", "disabled" */
 
-/* A version of the protocol that we speak, as a constant; NULL: we do not. "": the newest one. */
+/* A supported protocol version, as a constant; NULL: unsupported. "": the newest one. */
 const char *mcp_version(struct str version);
 
 struct mcp_tool {
@@ -26,7 +26,7 @@ struct mcp_tool {
 	const char *schema; /* JSON object, a root-level anyOf/oneOf/allOf flattened */
 	bool read_only, destructive, open_world;
 	bool always_load, needs_user; /* of _meta */
-	size_t most_chars;            /* _meta anthropic/maxResultSizeChars; 0: the general limit */
+	size_t most_chars;            /* _meta anthropic/maxResultSizeChars; 0: the default limit */
 };
 struct mcp_prompt_argument {
 	const char *name, *description;
@@ -42,7 +42,7 @@ struct mcp_resource {
 	const char *json; /* as the server listed it */
 };
 
-/* Immutable, shared by reference: agents at work keep the one they were born with */
+/* Immutable, shared by reference: running agents keep their catalog */
 struct mcp_catalog {
 	unsigned refs;
 	struct arena arena;
@@ -52,34 +52,34 @@ struct mcp_catalog {
 	size_t prompt_count;
 	struct mcp_resource *resources;
 	size_t resource_count;
-	bool has_resources;       /* the server offers them, even if there are none now */
-	const char *instructions; /* of the server for the model; "" */
+	bool has_resources;       /* the server has the capability, even with an empty list */
+	const char *instructions; /* instructions of the server for the model; "" */
 	const char *server_name, *server_version;
 };
 struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c); /* keeps a reference, returns it */
 void mcp_catalog_unref(struct mcp_catalog *c);              /* NULL is allowed */
 
-/* What a server asks for in the middle of a call. Answer with mcp_elicitation_answer, once, now or later. */
+/* A question of a server during a call. Answer with mcp_elicitation_answer, once, now or later. */
 struct mcp_elicitation {
 	const char *server; /* its name */
 	const char *mode;   /* "form" or "url" */
 	struct str message;
 	struct str schema;    /* JSON; of a form */
 	const char *url, *id; /* of "url" */
-	void *owner;          /* of whoever answers */
+	void *owner;          /* data of the answering side */
 };
-/* action: "accept", "decline" or "cancel"; content: JSON object of a form that was accepted, schema defaults are put in for
- * what it leaves out. The elicitation is gone afterwards. */
+/* action: "accept", "decline" or "cancel"; content: JSON object of an accepted form; schema defaults fill missing
+ * members. Frees the elicitation. */
 void mcp_elicitation_answer(struct mcp_elicitation *e, const char *action, struct str content);
 
-/* All come from the loop; a state and a catalog that change several times in one turn are told once. Any may be NULL. */
+/* All come from the loop; several changes in one turn are reported once. Any may be NULL. */
 struct mcp_client_events {
 	void (*on_state)(struct mcp_client *c, void *data);   /* mcp_client_state has changed */
 	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */
-	/* What the server or we say of it; the text does not name it. level: a word of syslog. */
+	/* A log message of or about the server, without its name. level: as in syslog. */
 	void (*on_log)(struct mcp_client *c, void *data, const char *level, struct str text);
 	void (*on_elicitation)(struct mcp_client *c, void *data, struct mcp_elicitation *e); /* NULL: declined */
-	/* Nobody wants the answer any more: it is freed after this returned and must not be answered. */
+	/* The answer is no longer needed: it is freed after this call and must not be answered. */
 	void (*on_elicitation_gone)(struct mcp_client *c, void *data, struct mcp_elicitation *e);
 	/* The roots, "file://..." each; NULL-terminated, borrowed. */
 	const char *const *(*roots)(void *data);
@@ -92,25 +92,25 @@ struct mcp_client_options {
 	struct mcp_client_events events;
 	uint64_t connect_ms; /* 0: MCP_TIMEOUT or 30 s */
 	uint64_t call_ms;    /* 0: MCP_TOOL_TIMEOUT or 1e8 */
-	/* Of an SDK server: makes its transport; NULL: by the server's kind. */
+	/* Creates the transport of an SDK server; NULL: by the server's kind. */
 	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
 						const struct mcp_transport_handlers *handlers, void *handler_data);
 	void *transport_data;
 };
 
 struct mcp_client *mcp_client_new(const struct mcp_client_options *options); /* nothing runs yet */
-void mcp_client_start(struct mcp_client *c); /* also again after it failed; a back-off that is running is cut short */
-/* Ends everything: open requests fail, the process or the session is ended; done comes from the loop, then it is freed. */
+void mcp_client_start(struct mcp_client *c); /* also after a failure; ends a running back-off */
+/* Shuts down: open requests fail, the process or session ends; done comes from the loop, then it is freed. */
 void mcp_client_close(struct mcp_client *c, void (*done)(void *data), void *data);
 enum mcp_state mcp_client_state(const struct mcp_client *c);
 const char *mcp_client_error(const struct mcp_client *c); /* why it failed; "" */
 const struct mcp_server *mcp_client_server(const struct mcp_client *c);
-struct mcp_catalog *mcp_client_catalog(struct mcp_client *c); /* returns a reference; NULL: never was connected */
+struct mcp_catalog *mcp_client_catalog(struct mcp_client *c); /* returns a reference; NULL: never connected */
 void mcp_client_roots_changed(struct mcp_client *c);
 
-/* The end of a request. result: the JSON of `result`, borrowed until return; err: the server's error (result is its error
- * object then, whose text may be longer than that of err), a timeout, a lost connection (the text says which and names the
- * server), or ERR_CANCELLED. */
+/* The end of a request. result: the JSON of `result`, borrowed until return; err: the server's error (result is then
+ * its error object, whose text may be longer), a timeout, a lost connection (with the server's name), or
+ * ERR_CANCELLED. */
 typedef void mcp_answer_fn(void *data, const struct json *result, const struct err *err);
 typedef void mcp_progress_fn(void *data, double progress, double total, struct str message);
 
@@ -118,13 +118,13 @@ struct mcp_call {
 	const char *method;        /* "tools/call", "resources/read", "prompts/get", ... */
 	struct str params;         /* JSON object without _meta; empty: none */
 	const char *tool_use_id;   /* into _meta "claudecode/toolUseId"; NULL: none */
-	uint64_t timeout_ms;       /* 0: the server's, else the general one */
+	uint64_t timeout_ms;       /* 0: the server's, else the default */
 	mcp_answer_fn *answer;     /* from the loop, exactly once, also after a cancel */
-	mcp_progress_fn *progress; /* NULL: none is asked for */
+	mcp_progress_fn *progress; /* NULL: not requested */
 	void *data;
 };
-/* One that is made before the client is connected waits for it, inside its time limit; on one that has failed or needs a
- * person the answer is an error. call is borrowed until return. The request may be cancelled until its answer came. */
+/* A call before the connection is ready waits for it, within its time limit; on a failed or unauthorised client it ends
+ * with an error. call is borrowed until return. The request may be cancelled until its answer. */
 struct mcp_request *mcp_client_call(struct mcp_client *c, const struct mcp_call *call);
 void mcp_request_cancel(struct mcp_request *r,
 			const char *reason); /* tells the server; answer comes with ERR_CANCELLED */

@@ -3,14 +3,14 @@
 #pragma once
 #include "mcp/client/rpc.h"
 
-#define MCP_PHASES(X)                                                         \
-	X(NEW)       /* not started */                                        \
-	X(WAIT)      /* for the timer: the next try */                        \
-	X(HANDSHAKE) /* the transport runs, initialize is open */             \
-	X(LISTS)     /* the first lists are being fetched */                  \
-	X(READY)                                                              \
-	X(ENDING) /* we have given up on the transport, it is not gone yet */ \
-	X(DOWN)   /* failed, or a person is needed */
+#define MCP_PHASES(X)                                             \
+	X(NEW)       /* not started */                            \
+	X(WAIT)      /* for the timer: the next try */            \
+	X(HANDSHAKE) /* the transport runs, initialize is open */ \
+	X(LISTS)     /* the first lists are being fetched */      \
+	X(READY)                                                  \
+	X(ENDING) /* closing the transport */                     \
+	X(DOWN)   /* failed, or needs authorisation */
 enum mcp_phase {
 #define X(name) MCP_PHASE_##name,
 	MCP_PHASES(X)
@@ -28,12 +28,12 @@ struct mcp_list {
 	bool dirty;   /* changed while it was being fetched */
 	uint64_t changed_ms;
 	unsigned changes;   /* in a row, less than a minute apart */
-	struct timer timer; /* until it is fetched again: after a change, or after a failure */
+	struct timer timer; /* delay before a refetch, after a change or a failure */
 	unsigned pages, failures;
 	size_t count;
-	struct buf cursor; /* JSON of the next page's; empty: the first one */
-	struct buf items;  /* what has come so far, with commas */
-	struct buf text;   /* the last complete list: a JSON array; empty: never had */
+	struct buf cursor; /* JSON of the next cursor; empty: first page */
+	struct buf items;  /* items so far, with commas */
+	struct buf text;   /* the last complete list: a JSON array; empty: none yet */
 };
 
 struct mcp_client {
@@ -47,15 +47,15 @@ struct mcp_client {
 	struct mcp_rpc rpc;
 
 	struct timer timer; /* the next try */
-	bool was_ready;     /* since it was started by hand */
-	unsigned failures;  /* in a row; a connection that held for a minute forgets them */
+	bool was_ready;     /* since the last manual start */
+	unsigned failures;  /* in a row; reset by a connection that lasts a minute */
 	uint64_t ready_ms;  /* when it became ready */
-	bool gone;          /* the transport has ended, which was not looked at yet */
+	bool gone;          /* fact: the transport has ended */
 	bool needs_auth, again;
-	struct err error; /* why the last connection ended or could not be had */
+	struct err error; /* the last connection error */
 
 	struct mcp_list lists[MCP_LIST_KINDS];
-	bool lists_differ; /* at least one list is another one than in the catalog */
+	bool lists_differ; /* a list differs from the catalog */
 	struct buf hello;  /* the result of initialize */
 	struct mcp_catalog *catalog;
 	struct elicitation *elicitations; /* open ones */
@@ -71,15 +71,15 @@ struct mcp_client {
 void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
 /* client_requests.c */
-extern const struct mcp_rpc_handlers mcp_client_rpc_handlers; /* what the server sends by itself */
+extern const struct mcp_rpc_handlers mcp_client_rpc_handlers; /* requests and notifications of the server */
 void mcp_elicitations_drop(struct mcp_client *c);
 /* client_lists.c */
 void mcp_lists_init(struct mcp_client *c);
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
 void mcp_list_changed(struct mcp_list *l);
-void mcp_lists_stop(struct mcp_client *c);    /* the connection is gone; what is known stays */
+void mcp_lists_stop(struct mcp_client *c);    /* the connection is lost; complete lists stay */
 void mcp_lists_release(struct mcp_client *c); /* all */
-/* catalog.c. hello: the result of initialize; texts: the lists, "" for one that there is not. Returns owned. */
+/* catalog.c. hello: the result of initialize; texts: the lists, "" for a missing one. Returns owned. */
 struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP_LIST_KINDS], bool has_resources);
 /* The input schema as the API takes it, in the arena. */
 const char *mcp_schema_flat(const struct json *schema, struct arena *arena);

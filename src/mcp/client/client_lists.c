@@ -153,7 +153,7 @@ static void list_page_failed(struct mcp_list *l, const struct err *err)
 	} else if (++l->failures < TRIES) {
 		timer_start(c->loop, &l->timer, (uint64_t)RETRY_MS * l->failures);
 	} else {
-		mcp_client_log(c, "error", "%s cannot be had: %s", classes[l->kind].method, err->text);
+		mcp_client_log(c, "error", "%s failed: %s", classes[l->kind].method, err->text);
 		list_finish(l);
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * client_requests.c - what a server sends by itself: its requests (ping, roots, elicitation) and its notifications.
+ * client_requests.c - requests (ping, roots, elicitation) and notifications of a server.
  *
- * A server elicits input from the user by a request of its own, or by refusing one of ours until the user has visited some
- * addresses (error -32042): then ours is held, and sent again once all of them were accepted. Without a user interface an
- * elicitation is declined, and so is each one above the limit. On accept, members that were left out get the defaults of the
- * schema (SEP-1034). */
+ * A server elicits input from the user by a request of its own, or by refusing one of ours until the user has visited
+ * some addresses (error -32042): then ours is held, and sent again once all of them were accepted. Without a user
+ * interface an elicitation is declined, and so is each one above the limit. On accept, members that were left out get
+ * the defaults of the schema (SEP-1034). */
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
 

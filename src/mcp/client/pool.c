@@ -11,7 +11,7 @@
 
 enum mcp_lane { MCP_LANE_PROCESS, MCP_LANE_REMOTE, MCP_LANES };
 
-/* One client and those who use it */
+/* One client and its leases */
 struct mcp_conn {
 	struct mcp_pool *pool; /* borrowed */
 	struct mcp_client *client;
@@ -20,7 +20,7 @@ struct mcp_conn {
 	bool waiting;                  /* in the lane, for a place to connect in */
 	bool has_slot;                 /* counted among those that connect */
 	struct mcp_conn *next, **prev; /* in the lane */
-	struct timer grace;            /* nobody uses it: until it is ended */
+	struct timer grace;            /* unused: delay before it is closed */
 	struct mcp_toolset *toolsets;  /* references: the present catalog's tools, one for each server name */
 };
 
@@ -301,7 +301,7 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 	p->drained = done;
 	p->drained_data = data;
 	for (size_t i = 0; i < MCP_LANES; i++)
-		p->lanes[i].limit = 0; /* a place that becomes free is for nobody */
+		p->lanes[i].limit = 0; /* starts no waiting connection */
 	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e)) {
 		struct mcp_conn *conn = e->value;
 		lane_remove(conn);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * pool.h - the connections of a process: one for each distinct configuration (server.h: key), shared by reference.
  *
- * An agent joins the servers that it may use and leaves them when it ends; the last one to leave ends the connection after a
- * moment of grace (so that a row of children with the same inline server does not restart it each time). A server that dies
- * is said to those who use it and started again within limits. docs/internals/mcp.md. */
+ * An agent joins the servers that it may use and leaves them at its end. After the last lease the connection ends with
+ * a delay, so that successive children with the same inline server do not restart it. A server that dies is reported to
+ * its leases and restarted within limits. docs/internals/mcp.md. */
 #pragma once
 #include "mcp/client/client.h"
 #include "core/tool/tool.h"
@@ -26,34 +26,33 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_e
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data); /* ends all; done comes from the loop */
 void mcp_pool_free(struct mcp_pool *p);                                        /* drained, or never used */
 
-void mcp_pool_roots_changed(struct mcp_pool *p); /* told to all servers that are connected */
+void mcp_pool_roots_changed(struct mcp_pool *p); /* sent to all connected servers */
 
-/* on_change comes from the loop whenever state or catalog of the connection may have changed, never from inside a function
- * of the pool; may be NULL. server: a reference is kept. The name that tools get is that of this server. */
+/* on_change comes from the loop when state or catalog of the connection may have changed, never from inside a function
+ * of the pool; may be NULL. server: keeps a reference; its name is used for the tools. */
 struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
 				void *data);
-void mcp_lease_leave(
-	struct mcp_lease *l); /* open calls of this lease are cancelled; on_change is not called any more */
+void mcp_lease_leave(struct mcp_lease *l); /* cancels open calls of this lease; on_change is not called */
 /* NULL: the lease is disabled, or the pool is drained. */
 struct mcp_client *mcp_lease_client(struct mcp_lease *l);
 struct mcp_server *mcp_lease_server(const struct mcp_lease *l);
 enum mcp_state mcp_lease_state(const struct mcp_lease *l);
-/* Still on its way to being connected: worth waiting for. False once it is up, has failed, or needs a person. */
+/* Still connecting. False once it is connected, has failed, or needs authorisation. */
 bool mcp_lease_settling(const struct mcp_lease *l);
-void mcp_lease_reconnect(struct mcp_lease *l);              /* a person wants it now */
-void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: leaves the connection, but stays a lease */
+void mcp_lease_reconnect(struct mcp_lease *l);              /* requested by the user */
+void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: releases the connection, keeps the lease */
 struct mcp_catalog *mcp_lease_catalog(struct mcp_lease *l); /* returns a reference; NULL: was never connected */
 const char *mcp_lease_error(const struct mcp_lease *l);     /* why it is not connected; "" */
 
 struct mcp_lease_call; /* one that is open */
-/* As mcp_client_call(), but the call ends when the lease leaves. The answer comes from the loop, exactly once; until then it
+/* As mcp_client_call(), but the call ends with the lease. The answer comes from the loop, exactly once; until then it
  * may be cancelled. */
 struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call);
 void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason);
 
 /* The tools of the connection as tools of an agent, named mcp__SERVER__TOOL; appended to set. None before the first
- * connection and after the last try failed; while a new connection is on its way they stay, and calls wait for it. They are
- * shared by all leases of that name and live until the lease leaves. Called again after the catalog changed, it gives the new
- * ones; old ones stay valid. A call of one finds its connection through call->env->servers (mcp/client/selection.h). */
+ * connection and after the last attempt failed; during a reconnect they stay, and calls wait for it. They are shared by
+ * all leases of that name and live until the lease leaves. After a catalog change a new call returns the new tools; old
+ * ones stay valid. A tool call finds its connection through call->env->servers (mcp/client/selection.h). */
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set);
 struct loop *mcp_pool_loop(const struct mcp_pool *p);

@@ -6,7 +6,7 @@
  *        \  \--returned, or barred: once, with a new id--sent
  *         \--cancel (withdrawn where it was sent) --next loop turn---/
  *
- * It is freed before its end is told, so that whoever is told may do anything. */
+ * It is freed before its end is reported, so that the callback may do anything. */
 #include "mcp/client/rpc.h"
 #include "lib/json/json_write.h"
 
@@ -32,7 +32,7 @@ struct mcp_request {
 
 /* ---- messages out ---- */
 
-/* So many messages in a second that answer nothing are looked at; a server that floods costs its parsing and no more. */
+/* Limit of unsolicited messages per second; a flood costs only its parsing. */
 enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16, URL_ELICITATION_REQUIRED = -32042 };
 
 static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
@@ -154,7 +154,7 @@ static void request_end(struct mcp_request *r, const struct json *result, const 
 	answer(data, result, err);
 }
 
-/* The server is told that nobody waits any more; nothing is done for a request that was never sent. */
+/* Sends a cancel notification; does nothing for a request that was never sent. */
 static void request_withdraw(struct mcp_request *r, const char *reason)
 {
 	AUTO_BUF struct buf params = { 0 };
@@ -181,8 +181,8 @@ static void on_request_limit(struct timer *timer)
 		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out after %g s", r->rpc->server,
 			      (double)r->timeout_ms / 1000);
 	else
-		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out: nothing was heard of it for %g s",
-			      r->rpc->server, (double)r->idle_ms / 1000);
+		(void)err_set(&err, ERR_TIMEOUT, "the server %.60s timed out: no message for %g s", r->rpc->server,
+			      (double)r->idle_ms / 1000);
 	request_withdraw(r, "timed out");
 	request_end(r, NULL, &err);
 }
@@ -254,7 +254,7 @@ static void write_message(struct buf *out, const struct mcp_request *r)
 	json_close(&w);
 }
 
-/* What was asked is kept: it may have to be sent again. */
+/* Keeps the request, which may have to be sent again. */
 static void send_request(struct mcp_request *r)
 {
 	AUTO_BUF struct buf message = { 0 };
@@ -334,7 +334,7 @@ void mcp_rpc_ready(struct mcp_rpc *rpc)
 	}
 }
 
-/* Whoever is told may make a request: one that moves when the table grows moves to a place that is still ahead. */
+/* A callback may add a request: when the table grows, entries move only forward. */
 static void fail_requests(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
 {
 	for (size_t i = 0; i < rpc->cap; i++) {
@@ -407,7 +407,7 @@ static bool rpc_flooded(struct mcp_rpc *rpc)
 		rpc->unasked = 0;
 	}
 	if (++rpc->unasked == UNASKED_LIMIT + 1)
-		rpc_fault(rpc, "more than 1000 messages in a second that answer nothing; the others are dropped");
+		rpc_fault(rpc, "more than 1000 unsolicited messages in a second; the rest is dropped");
 	return rpc->unasked > UNASKED_LIMIT;
 }
 
@@ -442,7 +442,7 @@ static void rpc_take_answer(struct mcp_rpc *rpc, const struct json *message)
 	if (!json_i64(json_get(message, "id"), &id)) {
 		describe_error(rpc, error, &err);
 		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, error ? err.text : "an answer without an id of ours");
+			rpc_fault(rpc, error ? err.text : "an answer with an unknown id");
 		return;
 	}
 	r = rpc_find(rpc, id);
@@ -470,13 +470,13 @@ static void rpc_take_message(struct mcp_rpc *rpc, const struct json *message)
 
 	if (!json_is(message, JSON_OBJECT)) {
 		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, "a message that is no object");
+			rpc_fault(rpc, "a message that is not an object");
 	} else if (!method) {
 		rpc_take_answer(rpc, message);
 	} else if (rpc_flooded(rpc)) {
 		return;
 	} else if (!json_is(method, JSON_STRING)) {
-		rpc_fault(rpc, "a message whose method is no text");
+		rpc_fault(rpc, "a message whose method is not a string");
 	} else if (!id) {
 		rpc->handlers->on_notice(rpc->data, json_str(method, &a), params);
 	} else if (json_is(id, JSON_STRING) || json_is(id, JSON_NUMBER)) {

@@ -14,7 +14,7 @@ struct mcp_selection {
 	void *changed_data;
 	struct kick wait_kick;
 	struct timer timer;          /* until waiting is over in any case */
-	void (*settled)(void *data); /* NULL: nobody waits */
+	void (*settled)(void *data); /* NULL: no wait */
 	void *settled_data;
 };
 

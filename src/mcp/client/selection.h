@@ -10,26 +10,25 @@ struct mcp_selection;
 struct mcp_selection *mcp_selection_new(struct mcp_pool *pool); /* borrows pool; returns owned */
 void mcp_selection_free(struct mcp_selection *s);               /* leaves all; NULL is allowed */
 
-/* Once for each name: a second server of the same name is not joined, the lease that is there is returned. The lease belongs
- * to the set. */
+/* Once per name: returns the existing lease for a second server of the same name. The set owns the lease. */
 struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server);
-/* Joins what the other set has by that name. NULL: it has none. */
+/* Joins the server of that name in the other set. NULL: none. */
 struct mcp_lease *mcp_selection_share(struct mcp_selection *s, const struct mcp_selection *other, struct str name);
 void mcp_selection_leave(struct mcp_selection *s, struct str name);
 
-/* By the name as it is written, else by the one that tools have (characters outside [A-Za-z0-9_-] are '_' there). */
+/* By its name, else by its name in tool names (characters outside [A-Za-z0-9_-] are '_' there). */
 struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name);
 size_t mcp_selection_count(const struct mcp_selection *s);
 struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i);
 
-/* The tools of all that are connected, in the order of joining; appended to out. They live until their lease leaves. */
+/* Appends the tools of all connected servers, in the order of joining. They live until their lease leaves. */
 void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out);
 
-bool mcp_selection_has_resources(const struct mcp_selection *s); /* at least one server offers them */
+bool mcp_selection_has_resources(const struct mcp_selection *s); /* a server has resources */
 
-bool mcp_selection_settling(const struct mcp_selection *s); /* at least one is on its way to being connected */
-/* done: none is settling any more, or the time is over. Once, never from inside; a second wait takes the place of the first,
- * whose done does not come. */
+bool mcp_selection_settling(const struct mcp_selection *s); /* a server is still connecting */
+/* done: no server is connecting, or the timeout. Once, never from inside; a second wait replaces the first, whose done
+ * does not come. */
 void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void *data), void *data);
 void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data),
-			     void *data); /* a state or a list, of any of them */
+			     void *data); /* state or catalog of any server changed */

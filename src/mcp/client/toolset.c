@@ -17,7 +17,7 @@ struct tool_run {
 	size_t most_chars;
 };
 
-/* The server's own words are not cut; they stand in the error object. */
+/* The full message of the server is in the error object. */
 static void tool_run_fail(struct tool_call *call, const struct tool_run *tool_run, const struct json *error,
 			  const struct err *err)
 {
@@ -131,7 +131,7 @@ static void toolset_add(struct mcp_toolset *b, const struct mcp_tool *t, struct 
 	b->ctxs[i] = (struct mcp_tool_ctx){ .set = b, .tool = t };
 	b->tools[i].name = arena_dup(&b->arena, name.p, name.n);
 	b->tools[i].definition = write_definition(b->tools[i].name, t, &b->arena);
-	/* What a server says of its own tool opens no door: it may run beside others, it is still asked about. */
+	/* Annotations of a server grant nothing: a read-only tool may run in parallel, but still needs permission. */
 	b->tools[i].flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
 			    (t->needs_user ? TOOL_NEEDS_USER : 0) |
 			    (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT);

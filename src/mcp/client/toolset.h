@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * toolset.h - the tools of one catalog under one server name, as tools of agents. Immutable, shared by reference: a thousand
- * agents with the same server have one. For the files of this room only. */
+ * toolset.h - the tools of one catalog under one server name. Immutable, shared by reference by all agents with that
+ * server. Internal to this room. */
 #pragma once
 #include "core/tool/tool.h"
 #include "mcp/client/client.h"
@@ -15,11 +15,11 @@ struct mcp_tool_ctx {
 
 struct mcp_toolset {
 	unsigned refs;
-	struct mcp_toolset *next;    /* of the connection that made it */
+	struct mcp_toolset *next;    /* of its connection */
 	struct mcp_catalog *catalog; /* reference */
 	struct arena arena;          /* holds the rest */
 	const char *server;          /* its name as written */
-	bool always_load;            /* no tool of it waits (core/tool/deferral.h) */
+	bool always_load;            /* its tools are never deferred (core/tool/deferral.h) */
 	struct tool *tools;
 	struct mcp_tool_ctx *ctxs;
 	size_t count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * config.c - finds every configured server, the highest priority first, and decides which of them count: what is not allowed
- * or not approved is out first, so that it shadows nothing; then the first of each name counts. */
+ * config.c - finds every configured server, highest priority first, and selects the used ones: entries that are not
+ * allowed or not approved are removed first, so that they shadow nothing; then the first of each name wins. */
 #include "mcp/servers/config.h"
 #include "config/settings/settings_file.h"
 #include "config/settings/settings_store.h"
@@ -148,7 +148,7 @@ int mcp_location_set(const struct mcp_location *location, struct str name, struc
 	int status = set_member(location, name, json, err);
 	bool again = status == 0 && !json.p;
 
-	/* A name that stands there twice has to go twice, or what it hid would count. */
+	/* Removes all duplicates of a name, or a hidden one would become active. */
 	while (again) {
 		status = mcp_location_has(location, name, &again, err);
 		if (status < 0 || !again)
@@ -232,7 +232,7 @@ static void add_servers(struct loading *w, const struct settings_file *f, const 
 	}
 }
 
-/* A file of its own for servers. Something in it, but no mcpServers, is some other program's file. */
+/* A file for servers only. A file without mcpServers belongs to another program. */
 static int add_file(struct loading *w, const struct settings_file *f, enum mcp_scope scope)
 {
 	const struct json *map = NULL;
@@ -370,7 +370,7 @@ static void see_name(void *data, const struct settings_item *item)
 	n->at = item->origin;
 }
 
-/* In a trusted folder a script needs no approval: there is no person to give it. */
+/* In a trusted folder a script needs no approval: it cannot ask. */
 static bool is_approved(const struct mcp_item *item, const struct mcp_config_spec *spec)
 {
 	struct named enabled = { .name = item->name };

@@ -22,7 +22,7 @@ static struct str lower_case(struct arena *a, struct str s)
 	return (struct str){ copy, s.n };
 }
 
-/* NULL: there is no such part. */
+/* NULL: no such part. */
 static const char *get_part(CURLU *url, CURLUPart part, unsigned flags, struct arena *a)
 {
 	char *text = NULL;
@@ -223,7 +223,7 @@ static void read_allowed(void *data, const struct settings_item *item)
 		read_item(data, item);
 }
 
-/* Of a project that is not trusted the list allows nothing; that it has a list at all still counts. */
+/* The list of an untrusted project allows nothing, but its existence still restricts. */
 static void see_list(void *data, const struct settings_view *view)
 {
 	struct policy_reader *r = data;
@@ -281,7 +281,7 @@ static bool rule_fits(const struct rule *rule, const struct mcp_server *s)
 	return s->url && policy_url_fits(str_from(rule->url), s->url);
 }
 
-/* Whether a rule of the kind that decides about this server is there: a name alone is easily borrowed. */
+/* Whether the lists have a rule of this server's kind: a name alone is easy to fake. */
 static bool has_stronger(const struct rules *rules, const struct mcp_server *s)
 {
 	for (size_t i = 0; i < rules->count; i++)

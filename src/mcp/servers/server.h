@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * server.h - what a configuration says of one MCP server. Immutable, shared by reference.
+ * server.h - the configuration of one MCP server. Immutable, shared by reference.
  *
- * `key` is the identity of a connection: two entries that would start the same process in the same way, or reach the same
- * address in the same way, have the same key whatever they are called and wherever they stand. */
+ * `key` identifies a connection: entries with the same command or URL and the same environment or headers share it,
+ * regardless of name and source. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
 enum mcp_kind { MCP_STDIO, MCP_HTTP, MCP_SSE, MCP_SDK };
 
-/* Where an entry stands. A smaller number goes before a larger one. */
+/* Source of an entry, highest priority first. */
 enum mcp_scope {
 	MCP_SCOPE_MANAGED,
-	MCP_SCOPE_FLAG, /* --mcp-config, and servers that a host gives */
+	MCP_SCOPE_FLAG, /* --mcp-config, and servers of a host */
 	MCP_SCOPE_LOCAL,
 	MCP_SCOPE_PROJECT,
 	MCP_SCOPE_USER,
 	MCP_SCOPE_PLUGIN,
-	MCP_SCOPE_AGENT, /* inline in a definition: only for its agents */
+	MCP_SCOPE_AGENT, /* inline in an agent definition */
 };
 
 struct mcp_oauth {
 	const char *client_id, *client_secret, *metadata_url; /* NULL: not given */
-	const char *scopes;                                   /* with spaces between; NULL: as the server says */
+	const char *scopes;                                   /* separated by spaces; NULL: the server's default */
 	unsigned callback_port;                               /* 0: any */
-	bool machine;            /* "grantType": "client_credentials": no person signs in */
-	const char *private_key; /* PEM, proves who the client is in place of a secret; NULL: none */
-	/* Of an identity provider, whose token for the user is exchanged for one for the server; NULL: none */
+	bool machine;                                         /* "grantType": "client_credentials": without a user */
+	const char *private_key; /* PEM, for client authentication instead of a secret; NULL: none */
+	/* An identity provider, whose token for the user is exchanged for one for the server; NULL: none */
 	const char *idp_token_url, *idp_client_id, *idp_token;
 };
 
@@ -37,7 +37,7 @@ struct mcp_server {
 	const char *key;
 	enum mcp_kind kind;
 	enum mcp_scope scope;
-	const char *file; /* it stands in; "--mcp-config" for JSON on the command line; NULL: a host gave it */
+	const char *file; /* source file; "--mcp-config" for JSON on the command line; NULL: from a host */
 	unsigned line;    /* 0: not known */
 	const char *command;
 	const char *const *args; /* without the command; NULL-terminated */
@@ -46,10 +46,10 @@ struct mcp_server {
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	const char *headers_helper; /* shell command that prints a JSON object of headers; NULL: none */
 	struct mcp_oauth oauth;
-	uint64_t timeout_ms; /* of a call, by the wall clock; 0: the general one */
+	uint64_t timeout_ms; /* of a call, wall clock; 0: the default */
 	bool always_load;    /* its tools are never deferred */
-	bool believed;       /* headers_helper may run: not a project's in a folder that is not trusted */
-	bool of_project;     /* the project defines it: it is given no variable that env_is_secret() */
+	bool believed;       /* headers_helper may run: false for a project in an untrusted folder */
+	bool of_project;     /* defined by the project: gets no variable for which env_is_secret() */
 };
 
 const char *mcp_kind_word(enum mcp_kind kind);    /* "stdio", "http", "sse", "sdk" */
@@ -58,7 +58,7 @@ const char *mcp_scope_word(enum mcp_scope scope); /* "managed", "flag", "local",
 struct mcp_server *mcp_server_ref(struct mcp_server *s); /* keeps a reference, returns it */
 void mcp_server_unref(struct mcp_server *s);             /* NULL is allowed */
 
-/* How ${NAME} and ${NAME:-default} are replaced. Returns borrowed text, or NULL if it is not set. */
+/* Lookup for ${NAME} and ${NAME:-default}. Returns borrowed text, or NULL if unset. */
 typedef const char *mcp_lookup_fn(void *data, struct str name);
 
 struct mcp_entry {
@@ -70,19 +70,18 @@ struct mcp_entry {
 	bool believed, of_project;
 	mcp_lookup_fn *lookup; /* NULL: the environment */
 	void *data;
-	const char *const *env; /* "NAME=value" below those of the entry, NULL-terminated; NULL: none */
+	const char *const *env; /* "NAME=value" defaults, overridden by the entry, NULL-terminated; NULL: none */
 };
 
-/* One entry of "mcpServers". notes (may be NULL) gets a line for each variable that is not set (its text stays as it is) and
- * for each member that is not known. A bad entry: -ERR_USAGE with FILE:LINE in front, and ret_type (may be NULL) one of the
- * words of mcp_server_errors: "unknown_type", "url_missing_type", "invalid_config", "reserved_name". Returns owned. */
+/* One entry of "mcpServers". notes (may be NULL) gets a line for each unset variable (its text stays) and each unknown
+ * member. An invalid entry: -ERR_USAGE with FILE:LINE in front, and ret_type (may be NULL) one of the words of
+ * mcp_server_errors: "unknown_type", "url_missing_type", "invalid_config", "reserved_name". Returns owned. */
 int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp_server **ret_server,
 		    const char **ret_type, struct err *err);
 
-/* The text for `key`, in the arena of the server, whose other fields are complete. */
+/* Computes `key`, in the arena of the server; all other fields must be set. */
 const char *mcp_server_key(struct mcp_server *s);
-/* Starts the same program with the same arguments, or reaches the same address; environment and headers do not count. Same
- * keys have the same endpoint. */
+/* Same command and arguments, or same URL; environment and headers are ignored. Same keys have the same endpoint. */
 bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_server *b);
 
 /* mcp__SERVER__TOOL: every character outside [A-Za-z0-9_-] becomes '_'. tool empty: without the last part. */

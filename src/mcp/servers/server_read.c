@@ -24,7 +24,7 @@ static size_t variable_length(const char *p)
 	}
 }
 
-/* last is the last brace of the text: what begins behind it has no end, and nobody needs to look for it again. */
+/* last is the last brace of the text: a variable that begins after it has no end. */
 static bool parse_variable(const char *at, const char *last, struct variable *ret)
 {
 	struct variable v = { 0 };
@@ -189,7 +189,7 @@ static int read_args(struct entry_reader *r)
 	return 0;
 }
 
-/* Of a repeated member the last one counts, as everywhere. */
+/* The last of repeated members wins, as everywhere. */
 static bool is_repeated(const struct json *object, struct json_member m, struct arena *a)
 {
 	return json_get_str(object, json_str(m.key, a)) != m.value;
@@ -219,7 +219,7 @@ static bool names_same(const char *a, const char *b)
 	return n == strcspn(b, "=") && !memcmp(a, b, n);
 }
 
-/* What whoever brings the entry adds; the entry's own word counts. */
+/* Defaults from the caller; the entry overrides them. */
 static const char *const *add_given(struct entry_reader *r, const char **own, size_t count)
 {
 	const char *const *given = r->entry->env;
@@ -321,7 +321,7 @@ static int read_scopes(struct entry_reader *r, const struct json *v)
 	return 0;
 }
 
-/* How a token is had without a person. */
+/* Token grants without a user. */
 static int read_grant(struct entry_reader *r, const struct json *v)
 {
 	struct mcp_oauth *o = &r->s->oauth;
@@ -467,7 +467,7 @@ static void note_unknown(struct entry_reader *r)
 	}
 }
 
-/* Names that the programs which share these files keep for servers of their own. */
+/* Names reserved by other programs that share these files. */
 static bool is_reserved(struct str name)
 {
 	static const char *const names[] = { "workspace", "claude-in-chrome", "computer-use", "Claude Preview",

@@ -10,7 +10,7 @@ enum {
 	FIRST_BYTE_MS = 60 * 1000,
 	GOODBYE_MS = 2000,             /* a server that does not answer the end of a session must not hold up ours */
 	LINGER_MS = 5000,              /* a stream that was to end with the answer */
-	SILENCE_MS = 24 * 3600 * 1000, /* a stream may say nothing for long; calls have timers of their own */
+	SILENCE_MS = 24 * 3600 * 1000, /* a stream may be silent for long; calls have their own timers */
 	CHALLENGES_MOST = 3,
 	MOVES_MOST = 3,
 	REFUSAL_BYTES = 64 << 10, /* kept of a body that comes with an error */
@@ -189,7 +189,7 @@ static bool follow(struct exchange *x)
 static bool ask_for_authorisation(struct exchange *x)
 {
 	if (x->challenges++ >= CHALLENGES_MOST) {
-		err_set(&x->denied, ERR_DENIED, "the server refuses what it was given (HTTP %d)", x->status);
+		err_set(&x->denied, ERR_DENIED, "the server refused the message (HTTP %d)", x->status);
 		return false;
 	}
 	remote_challenge(x->remote, x);
@@ -342,7 +342,7 @@ void exchange_free(struct exchange *x)
 	remote_settle(r);
 }
 
-/* One line of the server's own words: the message of a JSON-RPC error, or the beginning of the body. */
+/* One line of the server's answer: the message of a JSON-RPC error, or the beginning of the body. */
 static struct str words_of(const struct exchange *x, struct json_reader *reader, struct arena *arena)
 {
 	const struct json *root;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * exchange.h - one message on its way over HTTP, or one stream that is listened to; a row of transfers until it is done:
- * again with an authorisation, again at another address, again to resume a stream that was cut.
+ * exchange.h - one message sent over HTTP, or one event stream, as a sequence of transfers: repeated after
+ * authorisation, at a redirect, or to resume a broken stream.
  *
  *     PREPARE --(remote lets it go)--> RUN --(transfer over)--> end() of its class, which frees it or sends it to PAUSE
  *        ^                              |                                                                          |
@@ -13,11 +13,11 @@
 struct exchange;
 
 struct exchange_class {
-	void (*head)(struct exchange *x); /* status and headers are there; may be NULL */
-	/* An event of the stream, or a whole body that came with 2xx (name empty). */
+	void (*head)(struct exchange *x); /* status and headers received; may be NULL */
+	/* An event of the stream, or the whole body of a 2xx (name empty). */
 	void (*event)(struct exchange *x, struct str name, struct str payload);
-	/* A transfer is over; status, error, answered and denied say how. Ends with exchange_free, exchange_again, or the close
-	 * of the whole remote. */
+	/* The end of a transfer; see status, error, answered and denied. Must call exchange_free, exchange_again, or
+	 * close the remote. */
 	void (*end)(struct exchange *x);
 };
 
@@ -33,11 +33,11 @@ struct exchange {
 	struct buf body;
 	size_t body_sent;
 	uint64_t first_byte_ms;
-	bool is_last; /* ends the session: goes out although the transport is closing, asks for nothing */
+	bool is_last; /* DELETE of the session: sent although the transport is closing, without authorisation */
 	enum exchange_state state;
 	struct kick kick;
 	struct timer timer;
-	bool dropped; /* nobody wants it: freed as soon as nothing runs */
+	bool dropped; /* abandoned: freed when nothing runs */
 
 	/* of the current transfer */
 	struct http_req *req;
@@ -45,28 +45,28 @@ struct exchange {
 	int status; /* 0: no answer */
 	enum http_error error;
 	char text[240];       /* explains error */
-	struct buf answer;    /* a body that is no stream */
+	struct buf answer;    /* a body that is not a stream */
 	struct buf challenge; /* WWW-Authenticate */
 	struct buf location, session_id;
 	struct sse sse;
 	bool has_events;
-	unsigned auth_round; /* the remote's at its start */
+	unsigned auth_round; /* of the remote at the start */
 
 	/* of all of them */
-	bool answered;     /* the class has seen the answer to id */
-	struct err denied; /* kind 0: not. Otherwise what the server wants cannot be had */
+	bool answered;     /* the answer to id was received */
+	struct err denied; /* kind 0: no. Otherwise authorisation failed */
 	unsigned challenges, moves;
-	unsigned fruitless; /* transfers in a row that brought nothing; counted by the class */
-	struct buf last_id; /* where a stream that was cut goes on */
+	unsigned fruitless; /* transfers without data in a row; counted by the class */
+	struct buf last_id; /* resumes a broken stream */
 	uint64_t retry_ms;
 	uint64_t started_ms;
 };
 
-/* Returns owned by r, already on its way. method: "POST" (takes body's bytes), "GET" or "DELETE", a literal. */
+/* Owned by r, already started. method: "POST" (takes body's bytes), "GET" or "DELETE", a literal. */
 struct exchange *exchange_start(struct remote *r, const struct exchange_class *class, const char *method,
 				const char *url, int64_t id, struct str body);
-void exchange_again(struct exchange *x, uint64_t after_ms); /* as a GET that goes on behind last_id */
-void exchange_answered(struct exchange *x);                 /* what else the server sends has little time left */
+void exchange_again(struct exchange *x, uint64_t after_ms); /* as a GET that resumes after last_id */
+void exchange_answered(struct exchange *x);                 /* limits the time for further events */
 void exchange_drop(struct exchange *x);
 void exchange_free(struct exchange *x); /* only from end() */
 
@@ -74,7 +74,7 @@ static inline bool exchange_is_ok(const struct exchange *x)
 {
 	return !x->error && x->status >= 200 && x->status < 300;
 }
-/* Nobody listens at the address any more. */
+/* The server can no longer be reached. */
 static inline bool exchange_is_gone(const struct exchange *x)
 {
 	return x->error == HTTP_REFUSED || x->error == HTTP_RESOLVE;

@@ -10,7 +10,7 @@ static void give(struct line_reader *r, struct str line, bool cut)
 }
 
 /* The end of a line, with its last bytes. */
-static void finish(struct line_reader *r, struct str rest)
+static void finish_line(struct line_reader *r, struct str rest)
 {
 	if (r->dropping) {
 		r->dropping = false;
@@ -34,7 +34,7 @@ static void hold(struct line_reader *r, struct str rest)
 	if (r->dropping)
 		return;
 	if (r->held.n + rest.n > r->limit_bytes) {
-		finish(r, rest);
+		finish_line(r, rest);
 		r->dropping = true;
 	} else {
 		buf_add(&r->held, rest.p, rest.n);
@@ -52,7 +52,7 @@ void line_reader_feed(struct line_reader *r, const char *p, size_t n)
 			return;
 		}
 		size_t used = (size_t)(end - rest.p);
-		finish(r, (struct str){ rest.p, used });
+		finish_line(r, (struct str){ rest.p, used });
 		rest = (struct str){ end + 1, rest.n - used - 1 };
 	}
 }
@@ -60,7 +60,7 @@ void line_reader_feed(struct line_reader *r, const char *p, size_t n)
 void line_reader_end(struct line_reader *r)
 {
 	if (r->held.n)
-		finish(r, (struct str){ "", 0 });
+		finish_line(r, (struct str){ "", 0 });
 	r->dropping = false;
 }
 

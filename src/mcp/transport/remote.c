@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * remote.c - a server behind an address: its headers, its authorisation, its end; and headersHelper, a shell command that prints
- * a JSON object of headers, for secrets that change. The helper runs once for each connection and again when the server refuses
- * what it printed. Without its headers no request is sent. */
+ * remote.c - a remote server: headers, authorisation, end; and headersHelper, a shell command that prints a JSON object
+ * of headers, for secrets that change. The helper runs once for each connection and again when the server refuses what
+ * it printed. Without its headers no request is sent. */
 #include "mcp/transport/remote.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -43,7 +43,7 @@ static bool list_has(const char *const *headers, struct str name)
 	return false;
 }
 
-/* The person who wrote the configuration takes care of the authorisation. */
+/* The configuration has its own Authorization header. */
 static bool is_authorised_by_hand(const struct remote *r)
 {
 	struct str name = STR("Authorization");
@@ -197,7 +197,7 @@ static void helper_fail(struct remote *r, const char *fmt, ...)
 	h->failed = true;
 }
 
-/* What it printed must not become a second header or the end of all. */
+/* Its output must not inject a header. */
 static bool is_clean(struct str s, const char *unwanted)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -214,7 +214,7 @@ static const char *helper_make_header(struct remote *r, struct json_member m)
 
 	if (name.n && json_is(m.value, JSON_STRING) && is_clean(name, " :") && is_clean(value, ""))
 		return arena_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
-	helper_fail(r, "its output has a member that is no header");
+	helper_fail(r, "its output has a member that is not a header");
 	return NULL;
 }
 
@@ -228,7 +228,7 @@ static void helper_read_headers(struct remote *r)
 	arena_reset(&h->arena);
 	h->headers = NULL;
 	if (json_parse(&reader, h->out.p, h->out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
-		helper_fail(r, "its output is no JSON object");
+		helper_fail(r, "its output is not a JSON object");
 		return;
 	}
 	const char **list = arena_calloc(&h->arena, (root->count + 1) * sizeof *list);

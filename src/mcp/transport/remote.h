@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * remote.h - a server behind an address: what streamable HTTP and the older event stream have in common. A remote owns its
- * exchanges (exchange.h), gives each of them its headers, and gets the authorisation that the server asks for: all
- * exchanges wait while that goes on. */
+ * remote.h - a remote server: common part of streamable HTTP and the older event stream. A remote owns its exchanges
+ * (exchange.h), provides their headers, and handles authorisation, during which all exchanges wait. */
 #pragma once
 #include "mcp/auth/auth.h"
 #include "mcp/transport/transport_int.h"
@@ -21,33 +20,32 @@ struct remote_helper {
 
 struct remote {
 	struct mcp_core core; /* first */
-	char *url;            /* the server's, or where it has moved to */
+	char *url;            /* the server's, or its redirect */
 	unsigned shard;
 	struct exchange *exchanges, **exchanges_end; /* in the order of starting */
-	struct exchange *opener;        /* nothing else starts before this one was taken; borrowed, NULL: none */
-	bool proven;                    /* the server has taken a message */
-	bool forgotten;                 /* the server does not know the session any more: nothing else starts */
+	struct exchange *opener;        /* all others wait until this one is accepted; borrowed, NULL: none */
+	bool proven;                    /* the server has accepted a message */
+	bool forgotten;                 /* the server has dropped the session: no new exchange */
 	struct buf session_id, version; /* for the headers; empty: none */
 
 	struct remote_helper helper;
 	struct mcp_auth *auth;
-	bool authorising, refreshing; /* a challenge runs; it is a refresh */
-	bool refresh_failed;          /* the server will have to say 401 first */
-	unsigned auth_round;          /* counts the authorisations that we had */
+	bool authorising, refreshing; /* a challenge is running; it is a refresh */
+	bool refresh_failed;          /* authorise only after a 401 */
+	unsigned auth_round;          /* number of authorisations */
 	struct err auth_error;        /* of the last challenge; kind 0: none */
 };
 
 int remote_start(struct remote *r, struct err *err);
-/* May this exchange send now? Otherwise it is kicked when it is worth asking again. */
+/* Whether this exchange may send now. Otherwise it is kicked when it should call again. */
 bool remote_lets_go(struct remote *r, const struct exchange *x);
 void remote_opener_taken(struct remote *r);
-/* The server answered x with 401 or 403: gets what it wants. x waits by asking remote_lets_go; then r->auth_error says
- * whether it can go on. */
+/* Starts authorisation after a 401 or 403 for x. x waits with remote_lets_go; then r->auth_error has the result. */
 void remote_challenge(struct remote *r, const struct exchange *x);
 /* All headers of the next transfer of x, NULL-terminated; in the arena or borrowed from r and its server. */
 const char *const *remote_headers(struct remote *r, const struct exchange *x, struct arena *arena);
 
-/* The connection is over; err NULL: on request. What runs is dropped. */
+/* Closes the connection; err NULL: on request. Running exchanges are dropped. */
 void remote_close(struct remote *r, const struct err *err);
-void remote_settle(struct remote *r); /* something has ended: was it the last? */
+void remote_settle(struct remote *r); /* after the end of something: ends the transport if it was the last */
 void remote_release(struct remote *r);

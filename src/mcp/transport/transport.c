@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * transport.c - the kinds of transport and what they share. What must not be reported from inside a function of the transport
- * waits here for the next turn of the loop. */
+ * transport.c - creation and common parts of transports. Events that must not be reported from inside a function of the
+ * transport wait for the next loop turn. */
 #include "mcp/transport/transport.h"
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"
@@ -91,7 +91,7 @@ int mcp_core_message(struct mcp_core *c, struct str text, int64_t id, bool *ret_
 		return 0;
 	}
 	if (!json_is(root, JSON_ARRAY))
-		return err_set(err, ERR_PARSE, "it is no object");
+		return err_set(err, ERR_PARSE, "not an object");
 	for (const struct json *m = json_first(root); m; m = json_next(root, m))
 		if (json_is(m, JSON_OBJECT))
 			core_deliver(c, m, id, ret_answered);
@@ -109,7 +109,7 @@ static bool log_has_room(struct mcp_core *c)
 		c->log_since_ms = now_ms;
 		c->log_lines = c->log_left_out = 0;
 		if (left_out)
-			mcp_core_log(c, "%u lines were left out", left_out);
+			mcp_core_log(c, "%u lines were omitted", left_out);
 	}
 	if (c->log_lines++ < LOG_LINES_PER_SECOND)
 		return true;

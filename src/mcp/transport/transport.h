@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * transport.h - how JSON-RPC messages travel to one server and back. A transport carries whole messages and knows nothing of
- * their meaning but what its protocol needs. Three kinds: a child process (stdio), streamable HTTP, HTTP with the older
- * event stream; a fourth one is handed in by the host (SDK servers).
+ * transport.h - transports for JSON-RPC messages. A transport carries whole messages and interprets only what its
+ * protocol needs. Three kinds: a child process (stdio), streamable HTTP, HTTP with the older event stream; a fourth is
+ * supplied by the host (SDK servers).
  *
- * All callbacks come from the loop, never from inside a function of the transport. on_closed is the last one, exactly once
- * after mcp_transport_start() succeeded; the transport frees itself after it returned. After mcp_transport_close() nothing
- * but on_closed comes. docs/internals/mcp_transport.md. */
+ * All callbacks come from the loop, never from inside a function of the transport. on_closed is the last one, exactly
+ * once after mcp_transport_start() succeeded; the transport frees itself after it. After mcp_transport_close() only
+ * on_closed comes. docs/internals/mcp_transport.md. */
 #pragma once
 #include "mcp/servers/server.h"
 #include "mcp/servers/env.h"
@@ -16,32 +16,32 @@ struct mcp_transport;
 enum { MCP_MESSAGE_LIMIT = 64 << 20 }; /* bytes of one message */
 
 struct mcp_transport_handlers {
-	/* One message, already known to be one JSON value on its own; borrowed until return. */
+	/* One message, valid JSON; borrowed until return. */
 	void (*on_message)(void *data, struct str json);
-	/* A line of the server's own words (stderr), or of ours about it ("what came is not JSON: ..."). For people. */
+	/* A log line: the server's stderr, or a diagnostic about it. */
 	void (*on_log)(void *data, struct str line);
-	/* A message that was sent cannot be answered any more (its HTTP request failed); id as it was given to send. */
+	/* A sent message will get no answer (its HTTP request failed); id as given to send. */
 	void (*on_lost)(void *data, int64_t id, const struct err *err);
-	/* A request that was given to send and that the server certainly has not looked at: it does not know the session any
-	 * more. on_closed follows; a new connection may carry it. May be NULL where no transport does this. */
+	/* A request that the server certainly has not processed, because it dropped the session. on_closed follows; a
+	 * new connection may send it again. May be NULL. */
 	void (*on_returned)(void *data, int64_t id);
-	/* The end. err NULL: mcp_transport_close() was called. `needs_auth`: the server wants an authorisation that we do not
-	 * have and cannot get without a person. `again`: the session is gone, but a new one may be opened at once. */
+	/* The end. err NULL: mcp_transport_close() was called. `needs_auth`: the server requires authorisation by the
+	 * user. `again`: the session expired; a new one may be opened at once. */
 	void (*on_closed)(void *data, const struct err *err, bool needs_auth, bool again);
 };
 
 struct mcp_transport_class {
-	size_t size; /* of its struct; not used for a transport that a host made */
+	size_t size; /* of its struct; unused for a host's transport */
 	int (*start)(struct mcp_transport *t, struct err *err);
 	/* id: that of a request, 0 for all other messages. json is copied. */
 	void (*send)(struct mcp_transport *t, int64_t id, struct str json);
-	/* The answer to this request is not wanted any more; what holds it open may go. May be NULL. */
+	/* The answer to this request is no longer needed; its connection may be closed. May be NULL. */
 	void (*drop)(struct mcp_transport *t, int64_t id);
-	/* The answer to initialize is there: the version for the header of all that follows. Called before
-	 * notifications/initialized is sent; when the server has taken that one, a stream for its own messages is opened.
-	 * May be NULL. */
+	/* After the answer to initialize: the protocol version for later headers. Called before
+	 * notifications/initialized is sent; after that was accepted, the stream for server messages is opened. May be
+	 * NULL. */
 	void (*ready)(struct mcp_transport *t, const char *version);
-	void (*close)(struct mcp_transport *t); /* politely: ends the session; on_closed follows */
+	void (*close)(struct mcp_transport *t); /* ends the session; on_closed follows */
 	void (*free)(struct mcp_transport *t);
 };
 
@@ -64,4 +64,4 @@ void mcp_transport_send(struct mcp_transport *t, int64_t id, struct str json);
 void mcp_transport_drop(struct mcp_transport *t, int64_t id);
 void mcp_transport_ready(struct mcp_transport *t, const char *version);
 void mcp_transport_close(struct mcp_transport *t);
-void mcp_transport_free(struct mcp_transport *t); /* only one that was not started */
+void mcp_transport_free(struct mcp_transport *t); /* only if not started */

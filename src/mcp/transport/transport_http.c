@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * transport_http.c - streamable HTTP: each message is a POST of its own, its answer a JSON body or a stream of events; one
- * more stream, opened with GET, brings what the server says by itself. A stream that is cut before it brought what it was
- * for goes on with a GET behind the last event that had an id.
+ * transport_http.c - streamable HTTP: each message is a POST of its own, its answer a JSON body or a stream of events;
+ * one more stream, opened with GET, carries messages of the server. A stream that breaks before its answer is resumed
+ * with a GET after the last event id.
  *
- * What a failure means: the first message of a connection, an address where nobody listens, a session that the server has
- * forgotten, an authorisation that cannot be had end the connection; anything else is the loss of one request.
+ * Failures: a failed first message, an unreachable server, an expired session and failed authorisation end the
+ * connection; any other failure loses one request.
  *
- * A server that has forgotten the session (404) says so to each request that is on its way. They are waited for, because
- * what was refused so was not done and may be sent again; what is still without a word after that is lost. */
+ * After an expired session (404) the open requests are waited for: one that also gets 404 was not processed and may be
+ * sent again; one without an answer is lost. */
 #include "mcp/transport/exchange.h"
 
 enum {
@@ -16,8 +16,7 @@ enum {
 	FRUITLESS_MOST = 5,    /* transfers in a row that bring nothing */
 	STEADY_MS = 10 * 1000, /* a stream that held this long was no failure */
 	FORGOTTEN_MS = 2000,
-	OWN_FIRST_BYTE_MS =
-		24 * 3600 * 1000, /* a server may send even the head only with the first message of its own */
+	OWN_FIRST_BYTE_MS = 24 * 3600 * 1000, /* a server may send the head only with its first message */
 };
 
 struct streamable {
@@ -48,7 +47,7 @@ static void close_with(struct exchange *x)
 
 static bool is_forgotten(const struct exchange *x)
 {
-	/* A 404 to a GET may only say that there is no such stream. */
+	/* A 404 to a GET may only mean that there is no such stream. */
 	return x->status == 404 && x->remote->session_id.n && !strcmp(x->method, "POST");
 }
 
@@ -126,7 +125,7 @@ static bool hand_on(struct exchange *x, struct str name, struct str payload)
 	if (!str_trim(payload).n || (name.n && !str_is(name, "message")))
 		return false; /* an event that only has an id; an event of no meaning */
 	if (mcp_core_message(&x->remote->core, payload, x->id, &answered, &err) < 0)
-		mcp_core_log(&x->remote->core, "what came is not a message: %s", err.text);
+		mcp_core_log(&x->remote->core, "invalid message: %s", err.text);
 	return answered;
 }
 
@@ -171,7 +170,7 @@ static void on_own_end(struct exchange *x)
 		return;
 	}
 	if (!has_none)
-		mcp_core_log(&s->remote.core, "the server's own messages cannot be heard: its stream ends at once");
+		mcp_core_log(&s->remote.core, "no messages from the server: its stream ends at once");
 	s->listening = NULL;
 	exchange_free(x);
 }
@@ -200,7 +199,7 @@ static void on_post_head(struct exchange *x)
 	if (x->session_id.n && !r->session_id.n)
 		buf_add(&r->session_id, x->session_id.p, x->session_id.n);
 	if (r->opener == x) {
-		listen_to(streamable_of(r)); /* before the messages that wait: what a call leads to shall be heard */
+		listen_to(streamable_of(r)); /* first, so that notifications of calls are received */
 		remote_opener_taken(r);
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * transport_int.h - what the three transports of this room share: messages out of bytes, bad news that must wait for the
- * loop, a log that a flood cannot fill, and the end.
+ * transport_int.h - common part of the three transports: message parsing, deferred failures, a rate-limited log, and
+ * the end.
  *
- * Life of a transport: running -> closing (close was called, or it failed: nothing is sent or handed on any more, what runs
- * is ended) -> over (nothing runs: on_closed, freed). */
+ * Life of a transport: running -> closing (close was called, or it failed: no more messages, running work is cancelled)
+ * -> over (on_closed, freed). */
 #pragma once
 #include "lib/json/json.h"
 #include "mcp/transport/transport.h"
@@ -13,7 +13,7 @@ struct mcp_loss;
 struct mcp_core {
 	struct mcp_transport t; /* first: a class casts its argument */
 	struct kick kick;
-	struct mcp_loss *losses, **losses_end; /* to be told, in order */
+	struct mcp_loss *losses, **losses_end; /* to be reported, in order */
 	bool closing, over;
 	struct err end; /* kind 0: closed on request */
 	bool needs_auth, again;
@@ -22,23 +22,23 @@ struct mcp_core {
 };
 
 void mcp_core_init(struct mcp_core *c);    /* at start */
-void mcp_core_release(struct mcp_core *c); /* also of one that was never started */
+void mcp_core_release(struct mcp_core *c); /* also if never started */
 
-/* One line for people, at most some hundred a second. */
+/* One log line, at most some hundred a second. */
 void mcp_core_log(struct mcp_core *c, const char *fmt, ...) printf_like(2, 3);
-/* The text is a message, or an array of them (protocol 2025-03-26): each goes to on_message. *ret_answered becomes true when
- * one of them answers request `id` and is otherwise left alone; may be NULL. What is neither is -ERR_PARSE. */
+/* The text is a message, or an array of them (protocol 2025-03-26): each goes to on_message. *ret_answered is set to
+ * true if one of them answers request `id`; may be NULL. Anything else is -ERR_PARSE. */
 int mcp_core_message(struct mcp_core *c, struct str text, int64_t id, bool *ret_answered, struct err *err);
-/* on_lost follows from the loop; without an id there is nothing to lose and the text goes to the log. */
+/* on_lost follows from the loop; without an id the text goes to the log. */
 void mcp_core_lose(struct mcp_core *c, int64_t id, const struct err *err);
 
-/* Begins the end; the first reason counts. err NULL: on request. false: it had begun already. The class ends what runs and
- * then calls mcp_core_over, after which it only waits to be freed. */
+/* Starts closing; the first reason wins. err NULL: on request. false: already closing. The class ends its work and then
+ * calls mcp_core_over. */
 bool mcp_core_close(struct mcp_core *c, const struct err *err);
 void mcp_core_over(struct mcp_core *c);
 
-/* What env gives (only the names that every program needs, with CLAUDE_CODE_MCP_ALLOWLIST_ENV on; no secrets for a server of
- * a project), the entries of the server, ours; of a name that comes twice the later one counts. NULL-terminated; lives in the arena or is borrowed from
- * env and server. */
+/* The child's environment: env (basic variables only with CLAUDE_CODE_MCP_ALLOWLIST_ENV; no secrets for a project's
+ * server), then the server's entries, then ours; later values win. NULL-terminated; in the arena or borrowed from env
+ * and server. */
 const char *const *mcp_server_environment(const struct mcp_env *env, const struct mcp_server *server,
 					  struct arena *arena);

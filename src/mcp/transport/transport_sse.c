@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event tells
- * the address that messages are posted to, and all answers come on the stream. Its end is the end of the connection. */
+ * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event has
+ * the URL for messages, and all answers come on the stream. Its end is the end of the connection. */
 #include "mcp/transport/exchange.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
@@ -21,7 +21,7 @@ struct sse_transport {
 	struct timer patience;
 };
 
-static void fail(struct sse_transport *s, enum err_kind kind, const char *text)
+static void sse_fail(struct sse_transport *s, enum err_kind kind, const char *text)
 {
 	struct err err;
 
@@ -31,8 +31,8 @@ static void fail(struct sse_transport *s, enum err_kind kind, const char *text)
 
 static void on_patience_over(struct timer *timer)
 {
-	fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
-	     "the server's event stream did not say where messages go");
+	sse_fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
+		 "the server's event stream did not say where messages go");
 }
 
 /* ---- messages ---- */
@@ -85,7 +85,7 @@ static void push(struct sse_transport *s, int64_t id, struct str json)
 
 /* ---- the stream ---- */
 
-/* Only at the same server: what is posted may hold secrets that are meant for it. */
+/* Same origin only: messages may contain secrets. */
 static void take_endpoint(struct sse_transport *s, struct str place)
 {
 	AUTO_ARENA struct arena arena = { 0 };
@@ -97,7 +97,7 @@ static void take_endpoint(struct sse_transport *s, struct str place)
 		return;
 	if (!url || oauth_url_parse(&arena, s->remote.url, &from, NULL) < 0 ||
 	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0) {
-		fail(s, ERR_PROTOCOL, "the server's event stream wants messages sent to another place");
+		sse_fail(s, ERR_PROTOCOL, "the server's event stream redirects messages to another origin");
 		return;
 	}
 	s->endpoint = xstrdup(url);
@@ -118,7 +118,7 @@ static void on_stream_event(struct exchange *x, struct str name, struct str payl
 	if (str_is(name, "endpoint"))
 		take_endpoint(CONTAINER_OF(x->remote, struct sse_transport, remote), payload);
 	else if ((!name.n || str_is(name, "message")) && mcp_core_message(core, payload, 0, NULL, &err) < 0)
-		mcp_core_log(core, "what came is not a message: %s", err.text);
+		mcp_core_log(core, "invalid message: %s", err.text);
 }
 
 static void on_stream_end(struct exchange *x)
@@ -129,7 +129,7 @@ static void on_stream_end(struct exchange *x)
 	if (exchange_is_ok(x) && x->is_stream)
 		err_set(&err, ERR_IO, "the server ended its event stream");
 	else if (exchange_is_ok(x))
-		err_set(&err, ERR_PROTOCOL, "what is at the address is no event stream");
+		err_set(&err, ERR_PROTOCOL, "the URL does not serve an event stream");
 	else
 		exchange_describe(x, &err);
 	if (!r->core.closing)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * transport_stdio.c - a server that is a child process: one JSON message a line on its stdin and stdout, its own words on
+ * transport_stdio.c - a server that is a child process: one JSON message a line on its stdin and stdout, logs on
  * stderr.
  *
- * Its end, whoever began it: stdin is closed, then it has a moment, then SIGTERM, then SIGKILL (lib/io/child.c); what is left of
- * its process group dies with it. A server that closes its stdout, sends a line above the limit or floods us with lines that
- * are no messages is ended too: no call could be told whether its answer will come. */
+ * Shutdown: stdin is closed, then after a delay SIGTERM, then SIGKILL (lib/io/child.c), for its whole process group. A
+ * server that closes its stdout, sends a line above the limit or floods us with invalid lines is shut down too, because
+ * its calls may never be answered. */
 #include <signal.h>
 #include <sys/wait.h>
 #include "config/settings/env_switch.h"
@@ -78,7 +78,7 @@ const char *const *mcp_server_environment(const struct mcp_env *env, const struc
 
 enum {
 	PATIENCE_MS = 500,          /* between the end of its stdin (or stdout) and SIGTERM */
-	JUNK_LIMIT_BYTES = 4 << 20, /* of lines that are no messages, in a row */
+	JUNK_LIMIT_BYTES = 4 << 20, /* consecutive invalid lines */
 	WORDS_BYTES = 120,
 	STDERR_LINE_BYTES = 4096,
 };
@@ -121,10 +121,10 @@ static void note_junk(struct stdio *s, struct str line, const struct err *err)
 {
 	struct str start = utf8_cut(line, WORDS_BYTES);
 
-	mcp_core_log(&s->core, "what came is not a message (%s): " STR_FMT, err->text, STR_ARG(start));
+	mcp_core_log(&s->core, "invalid message (%s): " STR_FMT, err->text, STR_ARG(start));
 	s->junk_bytes += line.n + 1;
 	if (s->junk_bytes > JUNK_LIMIT_BYTES)
-		stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are no messages");
+		stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are not messages");
 }
 
 static void on_out_line(void *data, struct str line, bool cut)
@@ -235,7 +235,7 @@ static void stdio_send(struct mcp_transport *t, int64_t id, struct str json)
 	if (s->core.closing || !s->child)
 		return;
 	if (child_unsent(s->child) + json.n > MCP_MESSAGE_LIMIT) {
-		err_set(&err, ERR_LIMIT, "the server does not read what it is sent");
+		err_set(&err, ERR_LIMIT, "the server does not read its input");
 		mcp_core_lose(&s->core, id, &err);
 		return;
 	}

@@ -20,7 +20,7 @@ struct control {
 	char *path;
 };
 
-/* An agent whose end a visitor waits for */
+/* An agent whose end a client waits for */
 struct pending {
 	struct agent_wait wait;
 	struct visit *visit;
@@ -224,8 +224,7 @@ static bool choose_named(struct visit *v, const struct json *agents)
 		if (!record)
 			buf_addf(&why, "there is no agent " STR_FMT, STR_ARG(id));
 		else if (!record->live)
-			buf_addf(&why, "agent %s does not run any more: %s", record->id,
-				 end_words(record->state)->state);
+			buf_addf(&why, "agent %s is not running: %s", record->id, end_words(record->state)->state);
 		else
 			wait_for(v, record);
 		if (!why.n)

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT
- * control.h - a live session can be asked about its agents and told to stop them, by other processes of the same user
+ * control.h - control socket: other processes of the same user list and stop the agents of a running session
  * (docs/internals/control.md).
  *
  * A session listens on <runtime>/<session id>.sock from its first child on; <runtime> is $XDG_RUNTIME_DIR/cadre or
  * /tmp/cadre-<uid>, mode 0700. A request is one line of JSON, an answer is one line:
  *
  *     {"request":"tasks"}                      {"session":{...,"tasks":[{...},...]}}
- *     {"request":"stop","agents":["a1..."]}    {"session":{...,"tasks":[those]}}   when they have ended
+ *     {"request":"stop","agents":["a1..."]}    {"session":{...,"tasks":[those]}}   after they have ended
  *     {"request":"stop"}                       the same for all that run
  *     anything else                            {"error":"what was expected"} */
 #pragma once
 #include "product/session/session.h"
 
 enum {
-	CONTROL_VISITS = 16,          /* connections at a time; one more is closed at once */
+	CONTROL_VISITS = 16,          /* concurrent connections; more are closed at once */
 	CONTROL_REQUEST_LIMIT = 8192, /* bytes of a line */
 	CONTROL_ANSWER_LIMIT = 64 << 20,
 };
 
 /* ---- control_place.c: the directory and its sockets -------------------------------------------------------------- */
 
-/* -ERR_NOT_FOUND: there is none, so nobody listens. -ERR_DENIED: it is not ours alone. */
+/* -ERR_NOT_FOUND: no such directory. -ERR_DENIED: accessible to other users. */
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err);
 char *control_path(struct arena *a, const char *dir, const char *session);
 typedef void control_place_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_place_fn *fn, void *data);
-void control_sweep(const char *dir);                    /* removes sockets that nobody listens on */
+void control_sweep(const char *dir);                    /* removes stale sockets */
 int control_listen(const char *path, struct err *err);  /* returns a descriptor, owned */
-int control_connect(const char *path, struct err *err); /* the same; -ERR_NOT_FOUND: nobody listens */
+int control_connect(const char *path, struct err *err); /* the same; -ERR_NOT_FOUND: no listener */
 
 /* ---- control.c: the session's side ------------------------------------------------------------------------------- */
 
-/* From the first child of a session on. A session runs without a socket as well: a failure is an event. */
+/* Called at the first child of a session. A failure is reported as an event; the session continues without a socket. */
 void control_observe(struct services *sv);
 
 /* ---- control_client.c: the other side ---------------------------------------------------------------------------- */
 
-/* Sends one request and appends the answer, without its line end. -ERR_NOT_FOUND: nobody listens; -ERR_TIMEOUT. Blocks. */
+/* Sends one request and appends the answer, without its line end. -ERR_NOT_FOUND: no listener; -ERR_TIMEOUT. Blocks. */
 int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err);

@@ -21,7 +21,7 @@ static int send_all(int fd, struct str text, struct err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_set(err, ERR_IO, "the session does not listen: %m");
+			return err_set(err, ERR_IO, "cannot connect to the session: %m");
 		text = (struct str){ text.p + n, text.n - (size_t)n };
 	}
 	return 0;
@@ -54,7 +54,7 @@ static int read_line(int fd, int64_t until_ms, struct buf *answer, struct err *e
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_set(err, ERR_IO, "the session ended before it had answered");
+			return err_set(err, ERR_IO, "the session ended before it answered");
 		const char *end = memchr(piece, '\n', (size_t)n);
 		buf_add(answer, piece, end ? (size_t)(end - piece) : (size_t)n);
 		if (end)

@@ -37,7 +37,7 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 
 	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_set(err, ERR_IO, "cannot make %s: %m", dir);
-	/* A directory that somebody else made, or can write to, is no place to tell or believe anything. */
+	/* A directory that another user created or can write to is not trusted. */
 	struct stat st;
 	if (lstat(dir, &st) < 0)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", dir);
@@ -115,7 +115,7 @@ int control_listen(const char *path, struct err *err)
 	if (fd < 0)
 		return err_set(err, ERR_IO, "socket: %m");
 	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
-	(void)unlink(path); /* of an earlier process on this session, whose lock is ours now */
+	(void)unlink(path); /* of an earlier process of this session */
 	if (bind(fd, (struct sockaddr *)&name, sizeof name) < 0 || listen(fd, CONTROL_VISITS) < 0)
 		return err_set(err, ERR_IO, "cannot listen on %s: %m", path);
 	int taken = fd;

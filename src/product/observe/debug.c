@@ -48,7 +48,7 @@ static unsigned bit_of(struct str name)
 	return 0;
 }
 
-/* What nobody knows chooses nothing: people bring filters of other programs along. */
+/* Unknown subjects are ignored: users bring filters of other programs. */
 static unsigned choose(const char *list)
 {
 	unsigned with = 0, without = 0;
@@ -70,7 +70,7 @@ static bool wants(const struct debug_log *log, const char *subject)
 	return subject && (log->chosen & bit_of(str_from(subject)));
 }
 
-static void begin(struct buf *line, const char *subject)
+static void debug_line_begin(struct buf *line, const char *subject)
 {
 	char now[ISO_TIME_LEN + 1];
 
@@ -91,7 +91,7 @@ static void debug_on_log(struct observer *o, const char *subject, const char *te
 
 	if (!wants(log, subject))
 		return;
-	begin(&line, subject);
+	debug_line_begin(&line, subject);
 	buf_addfolded(&line, str_from(text));
 	write_line(log, &line);
 }
@@ -144,8 +144,8 @@ static void debug_on_event(struct observer *o, struct cadre_session *s, const st
 
 	(void)s;
 	if (!wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
-		return; /* of results the end of their call tells */
-	begin(&line, subject);
+		return; /* results are logged at the end of their call */
+	debug_line_begin(&line, subject);
 	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);
 	if (e->kind == EVENT_MESSAGE)
 		add_message(&line, e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * debug.h - a log of what happens, for whoever looks for a fault (options debug and debug-file). A line is
+ * debug.h - the debug log (options debug and debug-file). A line is
  *
  *     2026-01-31T12:00:00.000Z [api] main: retry 529 overloaded_error: ...
  *
@@ -7,6 +7,6 @@
 #pragma once
 #include "defs/policy/services.h"
 
-/* If the options debug or debug-file want it. debug is a list of subjects with commas between, each with '!' before it if it is
- * the one to leave out; "": all. debug-file NULL: standard error; otherwise lines are added to that file. */
+/* Installed if the option debug or debug-file is set. debug is a comma-separated list of subjects; '!' excludes one;
+ * "": all. debug-file NULL: standard error; otherwise lines are appended to that file. */
 int debug_observe(struct services *sv, struct err *err);

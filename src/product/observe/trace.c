@@ -34,7 +34,7 @@ struct trace {
 	unsigned flows;
 	bool begun;         /* the array has an element */
 	struct err failure; /* the first one; nothing is written after it */
-	bool told;          /* somebody knows of it */
+	bool told;          /* announced in the file */
 };
 
 static unsigned track_tid(const struct track *k, unsigned lane)
@@ -67,8 +67,8 @@ static unsigned *trace_alive(struct trace *t, unsigned pid);
 
 /* ---- which slices, instants and counters an event makes ---------------------------------------------------------- */
 
-/* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first tool
- * stands on the agent's own thread inside its turn, one that runs beside it on the next free thread of that agent. Between
+/* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first
+ * tool is on the agent's own thread inside its turn, a parallel one on the next free thread of that agent. Between
  * tools the agent waits for the model, and so does the slice "model". */
 
 /* ---- who is where ------------------------------------------------------------------------------------------------ */
@@ -283,7 +283,7 @@ static void trace_free(struct observer *o)
 	free(t);
 }
 
-/* A failure to write is an event of its own before the turn is over. */
+/* A write error is an event before the end of the turn. */
 static void trace_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
 {
 	struct trace *t = CONTAINER_OF(o, struct trace, observer);
@@ -386,7 +386,8 @@ static unsigned *trace_alive(struct trace *t, unsigned pid)
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 /* Up to the members that a kind has of its own. */
-static struct json_out begin(struct trace *t, const char *phase, const char *name, unsigned pid, unsigned tid)
+static struct json_out trace_event_begin(struct trace *t, const char *phase, const char *name, unsigned pid,
+					 unsigned tid)
 {
 	buf_addstr(&t->out, t->begun ? ",\n" : "[\n");
 	t->begun = true;
@@ -412,7 +413,7 @@ static void put_args(struct json_out *w, const char *key, struct str text)
 
 static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned tid, const char *name)
 {
-	struct json_out w = begin(t, "M", what, pid, tid);
+	struct json_out w = trace_event_begin(t, "M", what, pid, tid);
 
 	put_args(&w, "name", str_from(name));
 	json_close(&w);
@@ -420,7 +421,7 @@ static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned
 
 static void trace_order(struct trace *t, unsigned pid, unsigned tid)
 {
-	struct json_out w = begin(t, "M", "thread_sort_index", pid, tid);
+	struct json_out w = trace_event_begin(t, "M", "thread_sort_index", pid, tid);
 
 	json_key(&w, "args");
 	json_open(&w, '{');
@@ -433,7 +434,7 @@ static void trace_order(struct trace *t, unsigned pid, unsigned tid)
 static void trace_begin(struct trace *t, const struct track *k, unsigned lane, const char *category, const char *name,
 			struct str text)
 {
-	struct json_out w = begin(t, "B", name, k->pid, track_tid(k, lane));
+	struct json_out w = trace_event_begin(t, "B", name, k->pid, track_tid(k, lane));
 
 	json_kcstr(&w, "cat", category);
 	put_args(&w, "text", text);
@@ -443,7 +444,7 @@ static void trace_begin(struct trace *t, const struct track *k, unsigned lane, c
 /* state may be NULL */
 static void trace_end(struct trace *t, const struct track *k, unsigned lane, const char *state)
 {
-	struct json_out w = begin(t, "E", "", k->pid, track_tid(k, lane));
+	struct json_out w = trace_event_begin(t, "E", "", k->pid, track_tid(k, lane));
 
 	put_args(&w, "end", str_from(state));
 	json_close(&w);
@@ -454,7 +455,7 @@ static void trace_instant(struct trace *t, const struct track *k, const char *na
 	AUTO_BUF struct buf title = { 0 };
 
 	buf_addf(&title, "%s%s%s", name, event->name ? " " : "", event->name ? event->name : "");
-	struct json_out w = begin(t, "i", title.p, k->pid, track_tid(k, 0));
+	struct json_out w = trace_event_begin(t, "i", title.p, k->pid, track_tid(k, 0));
 	json_kcstr(&w, "cat", "note");
 	json_kcstr(&w, "s", "t");
 	put_args(&w, "text", event->text);
@@ -463,7 +464,7 @@ static void trace_instant(struct trace *t, const struct track *k, const char *na
 
 static void trace_count(struct trace *t, unsigned pid, unsigned alive)
 {
-	struct json_out w = begin(t, "C", "agents alive", pid, 0);
+	struct json_out w = trace_event_begin(t, "C", "agents alive", pid, 0);
 
 	json_key(&w, "args");
 	json_open(&w, '{');
@@ -474,7 +475,7 @@ static void trace_count(struct trace *t, unsigned pid, unsigned alive)
 
 static void put_flow(struct trace *t, const char *phase, const struct track *k)
 {
-	struct json_out w = begin(t, phase, "starts", k->pid, track_tid(k, 0));
+	struct json_out w = trace_event_begin(t, phase, "starts", k->pid, track_tid(k, 0));
 
 	json_kcstr(&w, "cat", "agent");
 	json_ki64(&w, "id", t->flows);

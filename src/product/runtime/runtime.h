@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * runtime.h - the owner of everything: what sessions borrow, and what only the process itself needs. */
+ * runtime.h - struct cadre: owns the services that sessions borrow, and process-wide state. */
 #pragma once
 #include "product/session/session.h"
 

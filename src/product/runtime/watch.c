@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * watch.c - descriptors and signals that a face wants to hear about.
+ * watch.c - descriptors and signals watched for a face.
  *
- * libuv makes a polled descriptor non-blocking, and a terminal shares that flag with everybody who has it open. So an epoll
- * instance of our own holds the descriptor, and libuv polls that one. */
+ * libuv makes a polled descriptor non-blocking, and a terminal shares that flag with all processes that have it open.
+ * So an epoll instance holds the descriptor, and libuv polls that one. */
 #include <sys/epoll.h>
 #include "product/runtime/runtime.h"
 
@@ -103,7 +103,7 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 		return CADRE_USAGE;
 	struct watch *w = watch_new(c, fd, false, fn, data);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	/* A regular file is always readable: there is nothing to wait for, and epoll says so. */
+	/* A regular file is always readable, and epoll refuses it. */
 	if (w->epoll_fd < 0 || epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &wanted) < 0 ||
 	    uv_poll_init(loop_uv(c->services.loop), &w->poll, w->epoll_fd) < 0) {
 		if (w->epoll_fd >= 0)

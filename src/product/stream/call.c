@@ -19,7 +19,7 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 
 /* ---- a resource -------------------------------------------------------------------------------------------------- */
 
-/* Only what is made to be shown: everything else the model reads, by the rules. What lives in the client it can ask itself. */
+/* Only ui:// resources: all others are read by the model, under its rules. A client can ask its own servers itself. */
 void wire_mcp_resource(const struct wire_request *r)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
@@ -117,7 +117,7 @@ void wire_mcp_call(const struct wire_request *r)
 				 STR_ARG(wish));
 		return;
 	}
-	/* A client that passes on somebody else's call needs to be allowed by the rules, as the model does; nobody is asked. */
+	/* A forwarded call needs an allow rule, as the model's calls do; there is no question. */
 	bool checks = json_bool(json_get(r->body, "check_permissions"));
 	(void)server_call_start(
 		s,
@@ -126,5 +126,5 @@ void wire_mcp_call(const struct wire_request *r)
 					    .arguments = arguments,
 					    .policy = { .apart = true, .chosen = !checks, .no_question = checks },
 					    .timeout_ms = time_limit(r) },
-		on_tool_answer, wire_later(r), NULL); /* the server is there: it cannot fail */
+		on_tool_answer, wire_later(r), NULL); /* the server exists: it cannot fail */
 }

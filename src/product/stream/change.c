@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * change.c - requests that change the session: mode, thinking, model, settings, title, working directories, files
- * back to an earlier state, a new look at the disk. */
+ * change.c - requests that change the session: mode, thinking, model, settings, title, working directories, rewind,
+ * reload. */
 #include <limits.h>
 #include <sys/stat.h>
 #include "mcp/servers/server.h"
@@ -43,7 +43,7 @@ void wire_interrupt(const struct wire_request *r)
 	wire_reply(w, r->id, buf_str(&payload));
 }
 
-/* Whoever watches learns of it at once. */
+/* Reports the change at once. */
 static void tell_mode(struct cadre_wire *w)
 {
 	AUTO_BUF struct buf line = { 0 };
@@ -67,7 +67,7 @@ void wire_set_mode(const struct wire_request *r)
 	enum permission_mode before = permission_mode(&r->wire->session->tree.main.permission);
 	const char *mode = json_cstr(json_get(r->body, "mode"), r->arena);
 
-	/* An option of the session; NULL takes it back to what it was at the start. */
+	/* An option of the session; NULL restores its initial value. */
 	const char *value = mode ? mode : "";
 	char why[240] = "";
 	if (cadre_session_set(r->wire->session, "permission-mode", value, why, sizeof why) < 0)
@@ -78,7 +78,7 @@ void wire_set_mode(const struct wire_request *r)
 		tell_mode(r->wire);
 }
 
-/* How thinking is shown stays as it is, unless the request says something about it; null is the model's own way. */
+/* The display of thinking is unchanged unless the request sets it; null is the model's default. */
 static int set_display(const struct wire_request *r, char *why, size_t why_size)
 {
 	const struct json *display = json_get(r->body, "thinking_display");
@@ -101,7 +101,7 @@ void wire_set_thinking(const struct wire_request *r)
 		wire_reply(r->wire, r->id, STR(""));
 }
 
-/* Calls of one server are asked about, or looked at by the classifier, although the session asks about nothing. */
+/* Calls of one server need a question, or the classifier, although the session bypasses permissions. */
 void wire_mcp_override(const struct wire_request *r)
 {
 	struct agent *a = &r->wire->session->tree.main;
@@ -121,7 +121,7 @@ void wire_mcp_override(const struct wire_request *r)
 			  : to_default             ? PERMISSION_DEFAULT
 						   : PERMISSION_AUTO);
 	if (!a->servers || !mcp_selection_find(a->servers, server))
-		buf_addf(&payload, "{\"warning\":\"there is no server of this name now\"}");
+		buf_addf(&payload, "{\"warning\":\"no such server at present\"}");
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
 
@@ -152,7 +152,7 @@ void wire_apply_settings(const struct wire_request *r)
 		wire_reply(r->wire, r->id, STR(""));
 }
 
-/* What a client may store in a file: a text each. */
+/* Settings that a client may store in a file: strings only. */
 static const struct storable {
 	const char *source, *key;
 	enum setting_sources needs;
@@ -325,7 +325,7 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 	free(m);
 }
 
-/* The id that an alias stands for; what cannot be resolved is refused when it is set. */
+/* Resolves an alias; an unknown one is refused when it is set. */
 static const char *target(const struct wire_request *r, const char *wish)
 {
 	const struct options *o = &r->wire->services->options;
@@ -362,7 +362,7 @@ void wire_set_model(const struct wire_request *r)
 /* It has to lie inside one that the session was given, so that a
  * client cannot widen what agents may reach. */
 
-static int check(const struct wire_request *r, const char *dir, struct err *err)
+static int check_directory(const struct wire_request *r, const char *dir, struct err *err)
 {
 	const char *const *dirs = r->wire->session->tree.main.env.dirs;
 	bool inside = false;
@@ -375,7 +375,7 @@ static int check(const struct wire_request *r, const char *dir, struct err *err)
 			return err_set(err, ERR_USAGE, "%s is a working directory already", dir);
 		inside = inside || path_is_inside(dir, dirs[i]);
 	}
-	return inside ? 0 : err_set(err, ERR_DENIED, "%s is outside of the working directories", dir);
+	return inside ? 0 : err_set(err, ERR_DENIED, "%s is outside the working directories", dir);
 }
 
 void wire_register_root(const struct wire_request *r)
@@ -389,7 +389,7 @@ void wire_register_root(const struct wire_request *r)
 		wire_reply_error(r->wire, r->id, NULL, "'" STR_FMT "' is not a directory", STR_ARG(wish));
 		return;
 	}
-	if (check(r, real, &err) < 0) {
+	if (check_directory(r, real, &err) < 0) {
 		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
 		return;
 	}
@@ -519,7 +519,7 @@ static int go_back(const struct wire_request *r, struct rewind *w, bool dry, str
 	return status < 0 || dry ? status : rewind_go(w, s->tree.checkpoint, err);
 }
 
-/* A dry run is answered whatever it finds; who wants it done gets an error if it is not. */
+/* A dry run always succeeds; a real run that does nothing is an error. */
 void wire_rewind(const struct wire_request *r)
 {
 	AUTO_REWIND struct rewind w = { 0 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * client.c - what the client decides: permission questions, questions of agents, elicitation, and hooks that are
- * its functions. */
+ * client.c - decisions of the client: permissions, questions of agents, elicitation, and callback hooks. */
 #include "guard/permission/suggest.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
@@ -8,7 +7,8 @@
 
 /* ---- questions to the client ------------------------------------------------------------------------------------- */
 
-/* What waits is known by session and call id only: the call, its agent or the session may be gone when the answer comes. */
+/* A pending request stores only session and call id: the call, its agent or the session may be gone when the answer
+ * comes. */
 
 struct question {
 	struct cadre_wire *wire;
@@ -69,7 +69,7 @@ static void refuse(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "Nobody decided about this call: " STR_FMT, STR_ARG(why));
+	buf_addf(&text, "No decision about this call: " STR_FMT, STR_ARG(why));
 	agent_answer_question(a, call, false, buf_str(&text));
 }
 
@@ -202,7 +202,7 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 		hook_call_finish(call, true, why);
 }
 
-/* The client has closed our input but still reads: it learns of the end, and nobody waits for what it makes of it. */
+/* The client has closed the input but still reads: it is notified of the end, without waiting for an answer. */
 static void on_nothing(void *data, const struct json *payload, struct str why)
 {
 	(void)data;
@@ -216,7 +216,7 @@ static void tell_end(struct cadre_wire *w, struct hook_call *call, struct str re
 	hook_call_finish(call, false, STR("{}"));
 }
 
-static void start(struct hook_runner *runner, struct hook_call *call)
+static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
 	struct cadre_wire *w = wire_of(r->services, call->session_id);
@@ -258,6 +258,6 @@ struct hook_runner *wire_hook_runner_new(struct services *sv)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
-	*r = (struct runner){ .hooks = { start, cancel }, .services = sv };
+	*r = (struct runner){ .hooks = { client_hook_start, cancel }, .services = sv };
 	return &r->hooks;
 }

@@ -94,7 +94,7 @@ const char *cadre_event_subtype(const struct cadre_event *e)
 
 /* ---- about children ---------------------------------------------------------------------------------------------- */
 
-/* A fork has the colour of nobody. */
+/* A fork has no colour. */
 static const char *color_of(const struct cadre_event *e)
 {
 	const struct catalog *r = e->session->tree.services->registry;
@@ -131,7 +131,7 @@ static const char *path_of(const struct cadre_event *e)
 	return arena_str(&mutable(e)->arena, buf_str(&path)).p;
 }
 
-/* As the event says, or else as its task stands. NULL: it is about no child. */
+/* From the event, or else from its task. NULL: not about a child. */
 static const struct event_task *task_of(const struct cadre_event *e, struct event_task *scratch)
 {
 	if (e->event->task)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * file.c - read_file: a file for a client that shows files, within what the main agent may read without being asked about. */
+ * file.c - read_file: sends a file to the client, if the main agent may read it without a question. */
 #include "lib/base/base64.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
@@ -8,7 +8,7 @@
 
 enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 };
 
-/* As the rules answer a Read of it. NULL: no; otherwise what they have judged, without links. */
+/* Checks the rules for Read. NULL: denied; otherwise the resolved path. */
 static const char *find_readable(const struct wire_request *r, const char *path)
 {
 	struct agent *a = &r->wire->session->tree.main;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * frame.c - an event as a line of stream-json, the form that the agent SDKs read. What a child does is
- * system/task_*; hooks and compaction have frames of their own. */
+ * frame.c - an event as a line of stream-json, the form that the agent SDKs read. Children are reported as
+ * system/task_*; hooks and compaction have their own frames. */
 #include "defs/agentdef/denial.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/session.h"
@@ -66,7 +66,7 @@ static void put_prompt(void *data, const char *name, const struct mcp_prompt *pr
 	json_put_cstr(data, name);
 }
 
-/* What the session itself understands, skills, and prompts of servers. */
+/* Built-in commands, skills, and prompts of servers. */
 static void put_commands(struct json_out *w, const struct cadre_session *s)
 {
 	const struct agent_tree *t = &s->tree;
@@ -395,7 +395,7 @@ void frame_write(struct cadre_event *e)
 
 /* ---- frames about children --------------------------------------------------------------------------------------- */
 
-/* parent_tool_use_id, and of a child also who it is. */
+/* parent_tool_use_id, and for a child also its identity. */
 static void frame_put_agent(struct json_out *w, const struct event *event)
 {
 	const struct event_agent *a = event->agent;
@@ -422,7 +422,7 @@ static bool frame_is_held_back(const struct cadre_event *e)
 	return ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE;
 }
 
-static void begin(struct json_out *w, const char *subtype, const struct event *event)
+static void task_frame_begin(struct json_out *w, const char *subtype, const struct event *event)
 {
 	json_kcstr(w, "type", "system");
 	json_kcstr(w, "subtype", subtype);
@@ -454,7 +454,7 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = e->event->task;
 
-	begin(w, "task_started", e->event);
+	task_frame_begin(w, "task_started", e->event);
 	json_kcstr(w, "description", a->description);
 	json_kcstr(w, "subagent_type", a->type);
 	put_optional(w, "name", a->name);
@@ -469,7 +469,7 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 
 static void frame_task_progress(struct json_out *w, const struct cadre_event *e)
 {
-	begin(w, "task_progress", e->event);
+	task_frame_begin(w, "task_progress", e->event);
 	json_kcstr(w, "description", e->event->agent->description);
 	put_usage(w, e->event->task);
 	put_optional(w, "last_tool_name", e->event->task->last_tool);
@@ -487,7 +487,7 @@ static const char *status_of(const struct event_task *t)
 
 static void frame_task_updated(struct json_out *w, const struct cadre_event *e)
 {
-	begin(w, "task_updated", e->event);
+	task_frame_begin(w, "task_updated", e->event);
 	json_key(w, "patch");
 	json_open(w, '{');
 	json_kcstr(w, "status", status_of(e->event->task));
@@ -500,7 +500,7 @@ static void frame_task_notification(struct json_out *w, const struct cadre_event
 {
 	const struct event_task *t = e->event->task;
 
-	begin(w, "task_notification", e->event);
+	task_frame_begin(w, "task_notification", e->event);
 	json_kcstr(w, "status", status_of(t));
 	json_kcstr(w, "output_file", t->output_file ? t->output_file : "");
 	json_kstr(w, "summary", e->event->text);
@@ -566,7 +566,7 @@ static void frame_hook_started(struct json_out *w, const struct cadre_event *e)
 	frame_hook_begin(w, "hook_started", e->event);
 }
 
-/* Readers show output; what went wrong without a word of the hook's own is said there. */
+/* Readers show `output`, so an error without hook output goes there. */
 static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event_hook *h = e->event->hook;
@@ -582,8 +582,7 @@ static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
 
 /* ---- frames about compaction ------------------------------------------------------------------------------------- */
 
-/* What a child does with its own
- * conversation is not shown. */
+/* Compactions of children are not shown. */
 
 static void frame_status(struct json_out *w, const struct cadre_event *e)
 {

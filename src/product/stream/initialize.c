@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * initialize.c - the client's first word: what the session is opened with, and what the client may want to know of it. */
+ * initialize.c - the initialize request: opens the session with the client's options and reports its capabilities. */
 #include "defs/agentdef/denial.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/styles.h"
@@ -216,7 +216,7 @@ static void note_failure(struct cadre_wire *w, const char *why)
 	buf_addstr(&w->error, why);
 }
 
-/* Said again by a client that has lost what it knew: the session stays as it is, and what it was asked is told once more. */
+/* Repeated by a client that lost its state: the session is unchanged, and pending requests are sent again. */
 void wire_initialize(const struct wire_request *r)
 {
 	struct cadre_wire *w = r->wire;

@@ -10,7 +10,7 @@ static void drop_blocks(struct wire_message *m)
 	m->block_count = 0;
 }
 
-/* What is no object with a type is left out: the API would refuse all of the message for it. */
+/* Drops blocks that are not objects with a type: the API would refuse the whole message. */
 static void read_content(struct wire_message *m, const struct json *content)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -79,7 +79,7 @@ void wire_list_messages(struct json_out *out, const struct cadre_wire *w)
 
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
 
-/* What the client sent, as it was taken. */
+/* Replays the accepted message of the client. */
 static void replay(struct cadre_wire *w, const struct json *message, const struct wire_message *m)
 {
 	AUTO_BUF struct buf line = { 0 };

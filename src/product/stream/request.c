@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * request.c - requests in both directions: the table of what a client may ask for, answers that come later, and
- * what we ask the client. */
+ * request.c - control requests in both directions: the table of client requests, deferred answers, and our requests to
+ * the client. */
 #include "product/stream/wire_int.h"
 
 static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
 
 /* ---- what the client asks for ------------------------------------------------------------------------------------ */
 
-/* Each subtype has an effect; what is not in the table is refused. */
+/* Subtypes outside the table are refused. */
 
 static const struct {
 	const char *subtype;
@@ -136,7 +136,7 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 
 struct wire_later {
 	struct wire_later *next, **prev;
-	struct cadre_wire *wire; /* NULL: nobody waits any more */
+	struct cadre_wire *wire; /* NULL: withdrawn */
 	char *id;
 };
 
@@ -208,7 +208,7 @@ struct wire_ask {
 	struct wire_ask *next, **prev;
 	char id[32];
 	enum wire_ask_kind kind;
-	struct buf line; /* as it was sent; empty: nobody will want to see it again */
+	struct buf line; /* the request as sent; empty: never repeated */
 	wire_answer_fn *done;
 	void *data;
 };
@@ -249,7 +249,7 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
 	if (w->input_over)
-		loop_kick(w->services->loop, &w->kick); /* nobody can answer any more */
+		loop_kick(w->services->loop, &w->kick); /* no answer can come */
 	return ask;
 }
 
@@ -290,7 +290,7 @@ void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_ov
 	}
 }
 
-static void finish(struct wire_ask *ask, const struct json *payload, struct str why)
+static void finish_ask(struct wire_ask *ask, const struct json *payload, struct str why)
 {
 	unlink_ask(ask);
 	ask->done(ask->data, payload, why);
@@ -309,15 +309,15 @@ void wire_take_answer(struct cadre_wire *w, const struct json *message)
 	if (!ask)
 		return; /* answered already, taken back, or never asked */
 	if (json_str_is(json_get(response, "subtype"), "success")) {
-		finish(ask, json_get(response, "response"), STR(""));
+		finish_ask(ask, json_get(response, "response"), STR(""));
 		return;
 	}
 	struct str why = json_str(json_get(response, "error"), &a);
-	finish(ask, NULL, why.n ? why : STR("the client answered with an error"));
+	finish_ask(ask, NULL, why.n ? why : STR("the client answered with an error"));
 }
 
 void wire_asks_end(struct cadre_wire *w, const char *why)
 {
 	while (w->asks)
-		finish(w->asks, NULL, str_from(why));
+		finish_ask(w->asks, NULL, str_from(why));
 }

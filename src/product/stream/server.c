@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * server.c - MCP servers that live in the client's process: a transport whose messages go over the wire. What the client's
- * manifest already tells (the handshake, the list of tools) is answered here. */
+ * server.c - MCP servers in the client's process: a transport over the wire. Handshake and tool list are answered here
+ * if the client's manifest has them. */
 #include "mcp/transport/transport.h"
 #include "product/stream/wire_int.h"
 
@@ -72,7 +72,7 @@ static void on_kick(struct kick *kick)
 
 struct errand {
 	struct wire_transport *transport;
-	int64_t id; /* of the request; 0: nobody waits */
+	int64_t id; /* of the request; 0: none */
 };
 
 static void on_answer(void *data, const struct json *payload, struct str why)
@@ -148,11 +148,11 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 
 /* ---- its life ---------------------------------------------------------------------------------------------------- */
 
-static int start(struct mcp_transport *base, struct err *err)
+static int sdk_server_start(struct mcp_transport *base, struct err *err)
 {
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 
-	return t->wire ? 0 : err_set(err, ERR_NOT_FOUND, "no client has the server %s", base->server->name);
+	return t->wire ? 0 : err_set(err, ERR_NOT_FOUND, "no client offers the server %s", base->server->name);
 }
 
 static void let_go(struct wire_transport *t)
@@ -189,7 +189,7 @@ static void free_transport(struct mcp_transport *base)
 }
 
 static const struct mcp_transport_class transport_class = {
-	.start = start, .send = transport_send, .close = close_transport, .free = free_transport
+	.start = sdk_server_start, .send = transport_send, .close = close_transport, .free = free_transport
 };
 
 static struct wire_server *find_server(struct cadre_wire *w, const char *name)
@@ -301,7 +301,7 @@ void wire_servers_release(struct cadre_wire *w)
 	}
 }
 
-/* A message that a server of the client sends by itself. */
+/* A notification or request of a client's server. */
 void wire_mcp_message(const struct wire_request *r)
 {
 	const char *name = json_cstr(json_get(r->body, "server_name"), r->arena);

@@ -78,7 +78,7 @@ void wire_mcp_status(const struct wire_request *r)
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }
 
-static struct mcp_lease *find(const struct wire_request *r)
+static struct mcp_lease *find_lease(const struct wire_request *r)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
 	struct mcp_selection *set = servers_of(r->wire);
@@ -91,7 +91,7 @@ static struct mcp_lease *find(const struct wire_request *r)
 
 void wire_mcp_toggle(const struct wire_request *r)
 {
-	struct mcp_lease *link = find(r);
+	struct mcp_lease *link = find_lease(r);
 
 	if (!link)
 		return;
@@ -194,7 +194,7 @@ static struct wire_settling *await(const struct wire_request *r)
 
 void wire_mcp_reconnect(const struct wire_request *r)
 {
-	struct mcp_lease *link = find(r);
+	struct mcp_lease *link = find_lease(r);
 
 	if (!link)
 		return;
@@ -211,8 +211,8 @@ static bool was_named(const struct cadre_wire *w, struct str name)
 	return map_get(&w->named_servers, name) != NULL;
 }
 
-/* Those that an earlier request of this kind named and this one does not, and all that live in the client. What a file or the
- * command line brought, and no request has named, stays. */
+/* Removes servers of an earlier request that this one does not name, and all of the client. Servers from files or the
+ * command line stay. */
 static void leave_old(struct json_out *out, const struct wire_request *r, const struct json *wanted)
 {
 	struct mcp_selection *set = servers_of(r->wire);

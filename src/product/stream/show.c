@@ -20,7 +20,7 @@ struct effective {
 	struct arena arena;
 };
 
-/* Of "permissions.deny" all of permissions is told, once. */
+/* For "permissions.deny" all of permissions is sent, once. */
 static void put_member(void *data, const char *path, const struct setting_key *key, const struct json *value)
 {
 	struct effective *e = data;
@@ -92,7 +92,7 @@ static int64_t tools_tokens(const struct agent *a, bool of_servers)
 	return (int64_t)(bytes / BYTES_PER_TOKEN);
 }
 
-/* Estimates from bytes, as budgets are; the last answer's usage is what the server counted. */
+/* Estimates from bytes, like budgets; the last answer's usage is the server's count. */
 void wire_get_context(const struct wire_request *r)
 {
 	struct agent *a = &r->wire->session->tree.main;
@@ -215,7 +215,7 @@ void wire_get_usage(const struct wire_request *r)
 
 /* ---- get_hooks_listing ------------------------------------------------------------------------------------------- */
 
-/* The words of the protocol for where a hook stands */
+/* Protocol names of hook sources */
 static const struct {
 	const char *name, *label;
 } sources[] = {

@@ -20,7 +20,7 @@ static void on_end(struct agent_wait *wait)
 	free(s);
 }
 
-static struct agent_record *find(const struct wire_request *r)
+static struct agent_record *find_record(const struct wire_request *r)
 {
 	struct str id = json_str(json_get(r->body, "task_id"), r->arena);
 	struct agent_record *record = id.n ? agent_tree_record(&r->wire->session->tree, id) : NULL;
@@ -33,7 +33,7 @@ static struct agent_record *find(const struct wire_request *r)
 /* The answer comes when it has ended. */
 void wire_stop_task(const struct wire_request *r)
 {
-	struct agent_record *record = find(r);
+	struct agent_record *record = find_record(r);
 
 	if (!record)
 		return;
@@ -60,7 +60,7 @@ void wire_background(const struct wire_request *r)
 
 void wire_task_output(const struct wire_request *r)
 {
-	struct agent_record *record = find(r);
+	struct agent_record *record = find_record(r);
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf payload = { 0 };
 	struct json_out out = json_out(&payload);

@@ -242,7 +242,7 @@ bool wire_is_idle(const struct cadre_wire *w)
 	return !w->session || (!w->working && !w->queue && !w->session->counted);
 }
 
-static void finish(struct cadre_wire *w)
+static void wire_finish(struct cadre_wire *w)
 {
 	if (w->session) {
 		w->closing = true;
@@ -265,7 +265,7 @@ static void on_kick(struct kick *kick)
 		return;
 	wire_tell_state(w, "idle");
 	if (w->input_over)
-		finish(w);
+		wire_finish(w);
 }
 
 void cadre_wire_end_input(struct cadre_wire *w)
@@ -334,7 +334,7 @@ int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 	return w->error.n ? CADRE_USAGE : w->failed ? CADRE_CANCELLED : CADRE_OK;
 }
 
-/* A session ends after it was closed, and may outlive its wire: then it tells nobody. */
+/* A session ends after it was closed, and may outlive its wire: then its events are dropped. */
 static void detach(struct cadre_wire *w)
 {
 	struct cadre_wire **at = &w->services->wires;
@@ -356,7 +356,7 @@ void cadre_wire_free(struct cadre_wire *w)
 	while (w->queue)
 		wire_drop_message(w, w->queue);
 	detach(w);
-	finish(w);
+	wire_finish(w);
 	kick_cancel(&w->kick);
 	wire_asks_end(w, "the wire is closed");
 	wire_laters_end(w);
@@ -422,8 +422,7 @@ static void wire_tell_failure(struct cadre_wire *w)
 
 /* ---- --session-mirror -------------------------------------------------------------------------------------------- */
 
-/* A line is
- * told after it is on disk and before the frame that it belongs to. */
+/* A transcript line is sent after it is on disk and before its frame. */
 
 static struct cadre_wire *wire_of(struct services *sv, const char *path)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * wire_int.h - one client that speaks stream-json, and what the files of this room ask of each other
- * (docs/internals/wire.md). */
+ * wire_int.h - one stream-json client; internals of this room (docs/internals/wire.md). */
 #pragma once
 #include "product/session/session.h"
 #include "lib/base/map.h"
@@ -8,26 +7,26 @@
 
 enum wire_priority { WIRE_NOW, WIRE_NEXT, WIRE_LATER, WIRE_PRIORITY_COUNT };
 
-/* A user message that waits for its turn */
+/* A queued user message */
 struct wire_message {
 	struct wire_message *next;
-	struct buf text; /* of all its text blocks, for hooks and commands */
+	struct buf text; /* its text blocks joined, for hooks and commands */
 	struct segment **blocks;
 	size_t block_count;
-	char uuid[UUID_LEN + 1]; /* "": it has none */
+	char uuid[UUID_LEN + 1]; /* may be "" */
 	enum wire_priority priority;
 };
 
-/* A request of ours that waits for an answer. done: exactly once, unless it is taken back; payload is borrowed until return,
- * NULL: the client answered with an error, whose text is why. */
+/* A request of ours to the client. done: exactly once, unless withdrawn; payload is borrowed until return, NULL: the
+ * client answered with the error why. */
 struct wire_ask;
 typedef void wire_answer_fn(void *data, const struct json *payload, struct str why);
 
-/* A server that lives in the client's process */
+/* An MCP server in the client's process */
 struct wire_server {
 	struct wire_server *next;
 	char *name;
-	struct buf manifest;             /* {"initializeResult":..,"toolsListResult":..}; empty: it is asked for */
+	struct buf manifest;             /* {"initializeResult":..,"toolsListResult":..}; empty: ask the client */
 	struct mcp_transport *transport; /* borrowed, while one is open */
 };
 
@@ -40,14 +39,14 @@ struct cadre_wire {
 	cadre_wire_fn *out;
 	void *data;
 	struct cadre_session *session; /* NULL: not opened yet, or closed */
-	char session_id[UUID_LEN + 1]; /* "": it was never open */
-	struct buf line;               /* bytes of the line that is not whole yet */
-	bool skipping;                 /* the rest of a line that is too long */
+	char session_id[UUID_LEN + 1]; /* "": never opened */
+	struct buf line;               /* bytes of the incomplete line */
+	bool skipping;                 /* skipping the rest of a line that is too long */
 	bool input_over, closing, working;
-	bool awaits;      /* the first line has to be `initialize` */
-	bool finishing;   /* the input is over, and what it asked for keeps cadre_run() going */
+	bool awaits;      /* waiting for `initialize`, which must be the first line */
+	bool finishing;   /* end of input; pending work keeps cadre_run() running */
 	bool failed;      /* the last turn ended with an error */
-	struct buf error; /* why there is no session */
+	struct buf error; /* why the session could not be opened */
 	struct wire_message *queue;
 	unsigned queued;       /* how many */
 	struct wire_ask *asks; /* list by next */
@@ -55,13 +54,13 @@ struct cadre_wire {
 	struct wire_later *laters;       /* list by next */
 	struct wire_settling *settlings; /* list by next */
 	struct wire_server *servers;
-	struct map named_servers; /* that a request to set them has named; keys in the arena */
+	struct map named_servers; /* set by control requests; keys in the arena */
 	struct kick kick;         /* the next message of the queue */
 	bool replay, tells_state;
-	const char *state; /* last one told */
+	const char *state; /* last reported value */
 	uint64_t opened_ms;
-	uint64_t api_ms; /* that turns before this one waited for the model */
-	char *title;     /* that the session is to have, with its first turn; NULL: none */
+	uint64_t api_ms; /* API time of earlier turns */
+	char *title;     /* for the session from its first turn on; NULL: none */
 	struct arena arena;
 };
 
@@ -69,13 +68,12 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
-void wire_send(struct cadre_wire *w, struct buf *line);       /* a whole frame without its line end; emptied */
+void wire_send(struct cadre_wire *w, struct buf *line);       /* a frame without line end; emptied */
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
 void wire_refuse(struct cadre_wire *w, const char *why);      /* the run ends with exit code 2 */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_tell_state(struct cadre_wire *w, const char *state);
-bool wire_is_idle(
-	const struct cadre_wire *w); /* no turn, no message, no agent in the background that will tell something */
+bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
 
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
@@ -84,7 +82,7 @@ struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
 void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an array of their uuids */
 
-/* request.c: what the client asks for. Each handler answers exactly once, now or later. */
+/* request.c: requests of the client. Each handler answers exactly once, now or later. */
 struct wire_request {
 	struct cadre_wire *wire;
 	struct str id;           /* borrowed while the handler runs */
@@ -95,7 +93,7 @@ typedef void wire_request_fn(const struct wire_request *r);
 void wire_take_request(struct cadre_wire *w, const struct json *message);
 /* payload: a JSON object; empty: {}. id is the request's. */
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
-void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with what the client was asked */
+void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with pending permission requests */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
 wire_request_fn wire_initialize; /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
@@ -109,22 +107,21 @@ wire_request_fn wire_stop_task, wire_background, wire_task_output;              
 wire_request_fn wire_mcp_call, wire_mcp_resource;                                                     /* call.c */
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
-/* A request that is answered later, exactly once. The client may withdraw it and the wire may end meanwhile: then
- * nobody is told. */
+/* A request that is answered later, exactly once. No answer is sent if the client withdraws it or the wire ends. */
 struct wire_later *wire_later(const struct wire_request *r);
 void wire_later_reply(struct wire_later *l, struct str payload); /* takes l */
 void wire_later_fail(struct wire_later *l, const char *why);     /* takes l */
 void wire_withdraw(struct cadre_wire *w, const struct json *message);
 void wire_laters_end(struct cadre_wire *w);
 
-/* Those of a kind are told to a client that says `initialize` again. */
+/* Lists requests of a kind for a client that sends `initialize` again. */
 enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
 struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
 			  void *data);
-/* Takes back those of a kind that nobody waits for any more; release gets the data of each. */
+/* Withdraws requests of a kind that are no longer needed; release gets the data of each. */
 void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
 		     void (*release)(void *data));
-void wire_ask_take_back(struct wire_ask *ask); /* tells the client; done does not come */
+void wire_ask_take_back(struct wire_ask *ask); /* notifies the client; done is not called */
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
 
@@ -132,7 +129,7 @@ void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error *
 void wire_ask_permission(struct cadre_wire *w, const struct event *event);
 void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
-void wire_sweep_questions(struct cadre_wire *w); /* an agent has ended its turn: what it asked is withdrawn */
+void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: withdraws its requests */
 /* hook.c */
 struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
@@ -145,5 +142,5 @@ void wire_drop_server(struct cadre_wire *w, struct str name);
 void wire_servers_release(struct cadre_wire *w);
 /* servers.c */
 void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
-void wire_servers_changed(struct cadre_wire *w);                   /* whoever waits for them may be answered now */
+void wire_servers_changed(struct cadre_wire *w);                   /* answers requests that waited for servers */
 void wire_settlings_end(struct cadre_wire *w);

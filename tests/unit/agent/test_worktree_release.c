@@ -291,7 +291,7 @@ TEST(a_worktree_that_somebody_has_is_not_adopted)
 	CHECK(!stage_adopt(&st, ID_1, NULL));
 	CHECK_INT(st.err.kind, ERR_BUSY);
 
-	CHECK(str_has(str_from(st.err.text), STR("locked by somebody else: mine")));
+	CHECK(str_has(str_from(st.err.text), STR("locked by another program: mine")));
 	CHECK_STR(stage_says(&st, "git worktree list --porcelain | grep '^locked'; cat " HERE "/a"), "locked mine\nx");
 	stage_release(&st);
 }

@@ -130,13 +130,13 @@ TEST(documents_that_cannot_be_trusted_end_the_run)
 #define METADATA "GET /.well-known/oauth-authorization-server", 200
 	static const struct refusal table[] = {
 		{ PRM, "{\"resource\":\"https://evil.example/mcp\",\"authorization_servers\":[\"$U\"]}", "",
-		  "which is not the server that we talk to", ERR_DENIED },
+		  "not this server", ERR_DENIED },
 		{ PRM, "{\"resource\":\"$U/mcp\"}", "", "authorization_servers is missing", ERR_PROTOCOL },
 		{ PRM, "{\"resource\":\"$U/mcp\",\"authorization_servers\":[\"http://192.0.2.1\"]}", "",
 		  "only https is allowed", ERR_DENIED },
 		{ "GET /.well-known/oauth-protected-resource/mcp", 503, NULL, "", "status 503", ERR_IO },
 		{ METADATA, "{\"issuer\":\"https://other.example\",\"token_endpoint\":\"$U/token\"}", "",
-		  "it is of the issuer https://other.example", ERR_DENIED },
+		  "its issuer is https://other.example", ERR_DENIED },
 		{ METADATA, "{\"issuer\":\"$U\",\"token_endpoint\":\"http://192.0.2.1/token\"}", "",
 		  "token_endpoint http://192.0.2.1/token: only https", ERR_DENIED },
 		{ METADATA, "{\"issuer\":\"$U\"}", "", "token_endpoint is missing", ERR_PROTOCOL },
@@ -145,7 +145,7 @@ TEST(documents_that_cannot_be_trusted_end_the_run)
 		  "authorization_endpoint file:///etc: not an", ERR_USAGE },
 		{ METADATA,
 		  "{\"issuer\":\"$U\",\"token_endpoint\":\"$U/token\",\"code_challenge_methods_supported\":[\"plain\"]}",
-		  "", "does not take PKCE with S256", ERR_DENIED },
+		  "", "does not support PKCE with S256", ERR_DENIED },
 		{ NULL, 0, NULL, "Bearer resource_metadata=\"http://192.0.2.1/x\"", "only https is allowed",
 		  ERR_DENIED },
 	};
@@ -176,7 +176,7 @@ TEST(without_a_person_nothing_is_registered_and_the_way_out_is_said)
 	desk_init(&d);
 	desk_no_person(&d);
 
-	CHECK_CSTR(desk_challenge(&d, 401, ""), "the server wants you to sign in: run `cadre mcp login far`");
+	CHECK_CSTR(desk_challenge(&d, 401, ""), "sign-in required: run `cadre mcp login far`");
 	CHECK_INT(d.err.kind, ERR_DENIED);
 	CHECK_CSTR(desk_log(&d), DESK_FOUND);
 	desk_release(&d);
@@ -202,7 +202,7 @@ TEST(a_person_who_refuses_is_a_denial)
 	desk_init(&d);
 	d.authorize_extra = "&error=access_denied&error_description=no%20thanks";
 
-	CHECK_CSTR(desk_challenge(&d, 401, ""), "the authorisation server says access_denied: no thanks");
+	CHECK_CSTR(desk_challenge(&d, 401, ""), "authorisation server error: access_denied: no thanks");
 	CHECK_INT(d.err.kind, ERR_DENIED);
 	desk_release(&d);
 }
@@ -227,7 +227,7 @@ TEST(a_token_that_could_end_the_header_is_refused)
 	desk_init(&d);
 	desk_says(&d, "POST /token", 200, "{\"access_token\":\"a\\r\\nX-Evil: 1\"}");
 
-	CHECK_CSTR(desk_challenge(&d, 401, ""), "the token endpoint gave a token that is no bearer token");
+	CHECK_CSTR(desk_challenge(&d, 401, ""), "the token is not a bearer token");
 	CHECK(!mcp_auth_header(d.auth));
 	desk_release(&d);
 }
@@ -360,7 +360,7 @@ TEST(following_by_itself_works_on_this_machine_only)
 	desk_says(&d, "GET /authorize", 200, NULL);
 	CHECK_INT(unlink(d.file), 0);
 	desk_new_auth(&d);
-	CHECK_CSTR(desk_challenge(&d, 401, ""), "the authorisation endpoint led to status 200, not back to us");
+	CHECK_CSTR(desk_challenge(&d, 401, ""), "the authorisation endpoint returned status 200 instead of a redirect");
 	desk_says(&d, "GET /.well-known/oauth-authorization-server", 200,
 		  "{\"issuer\":\"$U\",\"authorization_endpoint\":\"https://192.0.2.1/authorize\","
 		  "\"token_endpoint\":\"$U/token\",\"registration_endpoint\":\"$U/register\"}");

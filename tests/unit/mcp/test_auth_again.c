@@ -68,7 +68,7 @@ TEST(a_refresh_that_fails_leaves_the_token_until_the_server_refuses_it)
 	desk_challenge(&d, 401, "");
 	desk_log(&d);
 
-	CHECK_CSTR(desk_challenge(&d, 0, ""), "the token endpoint says invalid_grant");
+	CHECK_CSTR(desk_challenge(&d, 0, ""), "token endpoint error: invalid_grant");
 	CHECK_CSTR(mcp_auth_header(d.auth), "Authorization: Bearer token-1");
 	CHECK(!mcp_auth_stale(d.auth)); /* there is nothing to renew it with */
 	CHECK_CSTR(desk_log(&d), "POST /token 400");
@@ -136,7 +136,7 @@ TEST(a_step_up_asks_for_the_old_scopes_and_the_new_ones_and_never_twice_for_the_
 	CHECK_CSTR(desk_challenge(&d, 403, "Bearer error=\"insufficient_scope\", scope=\"write\""), "ok");
 	CHECK_CSTR(desk_field(&d, &d.query, "scope"), "read write");
 	CHECK_CSTR(desk_challenge(&d, 403, "Bearer error=\"insufficient_scope\", scope=\"write\""),
-		   "the server wants the scopes read write, which were asked for already");
+		   "the server demands the scopes read write, which were already requested");
 	CHECK_INT(d.browser_count, 2);
 	desk_release(&d);
 }

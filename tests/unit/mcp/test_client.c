@@ -163,7 +163,7 @@ TEST(a_call_without_a_sign_of_life_ends_and_progress_is_one)
 		 (long long)peer_last_id(&s.peer));
 	loop_run(s.peer.loop);
 
-	CHECK_STR(buf_str(&s.ends), "error 8 the server srv timed out: nothing was heard of it for 1 s\n");
+	CHECK_STR(buf_str(&s.ends), "error 8 the server srv timed out: no message for 1 s\n");
 	CHECK_INT(loop_now_ms(s.peer.loop) - before, 1900);
 	client_stage_release(&s);
 }

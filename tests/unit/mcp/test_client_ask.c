@@ -60,7 +60,7 @@ TEST(broken_messages_are_a_line_in_the_log_and_disturb_nothing)
 
 	CHECK_STR(buf_str(&s.ends), "error 9 the server srv gave an answer without a result\n");
 	CHECK(str_has(buf_str(&s.log), STR("warning it sent a message that is not JSON")));
-	CHECK(str_has(buf_str(&s.log), STR("sent a message that is no object")));
+	CHECK(str_has(buf_str(&s.log), STR("sent a message that is not an object")));
 	CHECK(str_has(buf_str(&s.log), STR("error 1: parse")));
 	CHECK_INT(mcp_client_state(s.client), MCP_CONNECTED);
 	client_stage_release(&s);

@@ -61,8 +61,7 @@ TEST(a_list_that_fails_is_tried_three_times)
 	s.peer.fail_lists = 3;
 	client_stage_connect(&s);
 	CHECK_STR(buf_str(&s.trail), "connected tools:0 ");
-	CHECK(str_has(buf_str(&s.log),
-		      STR("error tools/list cannot be had: the server srv answered with error -32603")));
+	CHECK(str_has(buf_str(&s.log), STR("error tools/list failed: the server srv answered with error -32603")));
 	client_stage_release(&s);
 }
 

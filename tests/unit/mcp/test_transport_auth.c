@@ -72,11 +72,11 @@ TEST(headers_of_the_entry_and_of_its_command_are_sent_and_the_commands_count_mor
 TEST(a_command_that_prints_no_headers_ends_the_connection_before_anything_is_sent)
 {
 	static const struct refused table[] = {
-		{ .helper = "echo hello", .trail = "closed headersHelper: its output is no JSON object\n" },
+		{ .helper = "echo hello", .trail = "closed headersHelper: its output is not a JSON object\n" },
 		{ .helper = "echo '{\"A\": 1}'",
-		  .trail = "closed headersHelper: its output has a member that is no header\n" },
+		  .trail = "closed headersHelper: its output has a member that is not a header\n" },
 		{ .helper = "printf '{\"A\": \"x\\\\r\\\\nB: y\"}'",
-		  .trail = "closed headersHelper: its output has a member that is no header\n" },
+		  .trail = "closed headersHelper: its output has a member that is not a header\n" },
 		{ .helper = "echo '{}'; exit 3", .trail = "closed headersHelper: it exited with status 3\n" },
 		{ .helper = "kill -9 $$", .trail = "closed headersHelper: it was killed by signal 9\n" },
 		{ .helper = "yes", .trail = "closed headersHelper: it printed more than 64 KB\n" },

@@ -110,7 +110,7 @@ TEST(a_later_failure_is_the_loss_of_its_request_only)
 		{ "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
 		  "lost 2 the server ended its answer before it was complete\n" },
 		{ "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\n{\"id\":",
-		  "log what came is not a message: line 1, column 7: expected a value, but the text ends here\n"
+		  "log invalid message: line 1, column 7: expected a value, but the text ends here\n"
 		  "lost 2 the server ended its answer before it was complete\n" },
 		{ "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 20\r\n\r\n{\"id\":9,\"result\":11}",
 		  "message {\"id\":9,\"result\":11}\nlost 2 the server ended its answer before it was complete\n" },

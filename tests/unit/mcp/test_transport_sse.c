@@ -73,7 +73,7 @@ TEST(an_address_at_another_server_ends_the_connection)
 		start_wire(&w, &s, 0);
 		wire_send(&w, 1, "{\"id\":1}");
 		wire_wait(&w, "closed ");
-		CHECK_STR(buf_str(&w.trail), "closed the server's event stream wants messages sent to another place\n");
+		CHECK_STR(buf_str(&w.trail), "closed the server's event stream redirects messages to another origin\n");
 		CHECK(!site_saw(&s, "POST"));
 		stop(&w, &s);
 	}
@@ -122,8 +122,7 @@ TEST(what_is_no_event_stream_ends_the_connection)
 		const char *answer, *trail;
 	} table[] = {
 		{ "HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n", "closed the server answered HTTP 405\n" },
-		{ "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
-		  "closed what is at the address is no event stream\n" },
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "closed the URL does not serve an event stream\n" },
 		{ "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
 		  "closed the server ended its event stream\n" },
 	};

@@ -100,8 +100,8 @@ TEST(junk_on_stdout_is_a_line_of_log_and_harms_no_message)
 
 	wire_wait(&w, "message {");
 
-	CHECK(wire_has(&w, "): Listening...\nlog what came is not a message ("));
-	CHECK(wire_has(&w, "log what came is not a message (it is no object): 17\nmessage {\"a\":1}\n"));
+	CHECK(wire_has(&w, "): Listening...\nlog invalid message ("));
+	CHECK(wire_has(&w, "log invalid message (not an object): 17\nmessage {\"a\":1}\n"));
 	wire_close(&w);
 	wire_release(&w);
 }
@@ -136,7 +136,7 @@ TEST(half_a_line_before_death_is_junk_and_a_whole_message_without_line_end_is_no
 
 	start_script(&w, 0, "printf '{\"a\":'");
 	wire_wait(&w, "closed ");
-	CHECK(str_starts(buf_str(&w.trail), STR("log what came is not a message (")));
+	CHECK(str_starts(buf_str(&w.trail), STR("log invalid message (")));
 	wire_release(&w);
 
 	start_script(&w, 0, "printf '{\"a\":1}'");
@@ -156,7 +156,7 @@ TEST(a_flood_of_lines_that_are_no_messages_ends_the_server)
 
 	wire_wait(&w, "closed ");
 
-	CHECK_STR(buf_str(&w.trail), "closed the server floods its output with lines that are no messages\n");
+	CHECK_STR(buf_str(&w.trail), "closed the server floods its output with lines that are not messages\n");
 	CHECK(w.logs > 0);
 	wire_release(&w);
 }
@@ -217,7 +217,7 @@ TEST(a_server_that_does_not_read_loses_what_it_cannot_take)
 	wire_send(&w, 8, large.p);
 	wire_wait(&w, "lost ");
 
-	CHECK_STR(buf_str(&w.trail), "lost 8 the server does not read what it is sent\n");
+	CHECK_STR(buf_str(&w.trail), "lost 8 the server does not read its input\n");
 	wire_close(&w);
 	wire_release(&w);
 }

@@ -8,10 +8,10 @@
 #define CALLS(id, call) ANSWER(id, CALL(call, "Read", "{}"), "tool_use")
 #define TOO_LONG \
 	"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 > 8\"}}"
-#define GO_ON                                                                                                      \
-	"u:Go on with the work exactly where the summary says it stands. Do not speak of the summary, and do not " \
-	"ask whether to go on."
-#define SUMMARY "u:This conversation goes on from an earlier part, of which only this summary is left:\n\nsum"
+#define GO_ON                                                                                         \
+	"u:Continue the work exactly where the summary ends. Do not mention the summary, and do not " \
+	"ask whether to continue."
+#define SUMMARY "u:This conversation continues an earlier one, which was replaced by this summary:\n\nsum"
 
 static const struct compact_policy at_once = { .possible = true, .automatic = true, .window = 12 };
 static const struct compact_policy when_refused = { .possible = true, .automatic = true };

@@ -289,7 +289,7 @@ TEST(a_disk_that_refuses_is_said_for_good)
 	CHECK_INT(w.kicks, 1);
 	CHECK_INT(journal_settle(j, &w.kick, &err), -ERR_IO);
 
-	CHECK(strstr(err.text, "cannot force the transcript") && strstr(err.text, "Not a directory"));
+	CHECK(strstr(err.text, "cannot sync the transcript") && strstr(err.text, "Not a directory"));
 	CHECK_INT(unlink(obstacle), 0);
 	CHECK_INT(journal_settle(j, &w.kick, &err), -ERR_IO);
 	journal_free(j);
