@@ -100,6 +100,60 @@ def a_hook_that_is_never_answered_ends_with_its_time(lab):
     assert client.over().code == 0
 
 
+def variables_that_a_client_sets_reach_programs_of_later_turns(lab):
+    """Whether settings have variables of their own or not; the last value counts, a dangerous name does not."""
+    lab.model('rule\n  last contains "hi"\n  call Bash {"command": "echo A=$A B=$B S=$S P=$LD_PRELOAD."}\nrule\n  text {{last}}\n')
+    for settings in ("{}", '{"env": {"S": "set"}}'):
+        client = Client(lab, "--allowedTools", "Bash", "--settings", settings)
+        said = "set" if "env" in settings else ""
+        variables = {"type": "update_environment_variables", "variables": {"A": "1", "LD_PRELOAD": "x.so"}}
+        client.send(variables)
+        client.say("hi")
+        assert client.run.frame("result")["result"].strip() == f"A=1 B= S={said} P=."
+        for i in range(40):
+            client.send({**variables, "variables": {"A": "2", "B": "three", "S": "less", f"MORE_{i}": "x" * 100}})
+        client.say("hi")
+        assert client.run.frame("result")["result"].strip() == f"A=2 B=three S={said or 'less'} P=."
+        assert client.over().code == 0
+
+
+def settings_that_change_again_and_again_do_not_grow_our_memory(lab):
+    """Each policy is about 2 MB; a child that began under the first one still has an environment."""
+    lab.model('rule\n  last contains "start"\n  call Agent {"description": "d", "prompt": "child", "run_in_background": true}\n'
+              'rule\n  prompt contains "child"\n  turn 1\n  call Bash {"command": "cat wait; echo $ROUND"}\n'
+              'rule\n  prompt contains "child"\n  turn 2\n  call Bash {"command": "echo round $ROUND >told"}\n'
+              'rule\n  text Done.\n')
+    os.mkfifo(os.path.join(lab.work, "wait"))
+    os.mkdir(os.path.join(lab.work, ".claude"))
+
+    def change(i):
+        with open(os.path.join(lab.work, ".claude", "settings.json"), "w") as f:
+            json.dump({"env": {"ROUND": str(i), **{"V%d" % n: "x" * 1000 for n in range(900)}}}, f)
+
+    change(0)
+    lab.env["ASAN_OPTIONS"] = lab.env.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    client = Client(lab, "--allowedTools", "Bash,Agent", "--trust-project")
+    client.say("start")
+    client.run.frame("result")
+    sizes = []
+    for i in range(1, 41):
+        change(i)
+        client.say("next")
+        assert client.run.frame("result")["result"] == "Done."
+        sizes.append(resident_kb(client.run.pid))
+    assert sizes[-1] - sizes[4] < 24 << 10, sizes
+    with open(os.path.join(lab.work, "wait"), "w"):
+        pass
+    assert client.over().code == 0
+    with open(os.path.join(lab.work, "told")) as f:
+        assert f.read() == "round 40\n"
+
+
+def resident_kb(pid):
+    with open("/proc/%d/status" % pid) as f:
+        return int([line for line in f if line.startswith("VmRSS")][0].split()[1])
+
+
 def hooks_stand_around_a_switch_of_the_model(lab):
     lab.model(ECHO)
     settings = json.dumps({"hooks": {
@@ -348,7 +402,9 @@ def a_client_that_dies_takes_the_run_with_it(lab):
 
 if __name__ == "__main__":
     main(a_client_calls_a_tool_of_a_server_within_rules_and_hooks,
-         the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
+         the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer,
+         variables_that_a_client_sets_reach_programs_of_later_turns,
+         settings_that_change_again_and_again_do_not_grow_our_memory, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
          a_client_can_ask_for_models_cost_and_rules, what_a_server_wants_to_know_is_asked_of_the_client,
          lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,

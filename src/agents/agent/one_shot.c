@@ -47,12 +47,12 @@ static void on_ask(struct tool_gate *gate, struct tool_call *call)
 		tool_call_decided(call, TOOL_DENY, STR("The agent is gone."));
 }
 
-static const char *const *copy_dirs(struct one_shot *q, const char *const *dirs)
+static const char *const *copy_list(struct one_shot *q, const char *const *from)
 {
-	size_t n = str_count(dirs);
+	size_t n = str_count(from);
 	const char **list = arena_calloc(&q->arena, (n + 1) * sizeof *list);
 	for (size_t i = 0; i < n; i++)
-		list[i] = arena_strdup(&q->arena, dirs[i]);
+		list[i] = arena_strdup(&q->arena, from[i]);
 	return list;
 }
 
@@ -71,9 +71,9 @@ static void take_place(struct one_shot *q, const struct tool_env *from)
 				    .spawner = q->services->spawner,
 				    .cwd = arena_strdup(&q->arena, from->cwd),
 				    .root = arena_strdup(&q->arena, from->root),
-				    .dirs = copy_dirs(q, from->dirs),
+				    .dirs = copy_list(q, from->dirs),
 				    .session_id = q->session_id,
-				    .envp = from->envp };
+				    .envp = copy_list(q, from->envp) };
 }
 
 /* ---- the query ----------------------------------------------------------------------------------------------- */

@@ -113,6 +113,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 	find_limits(p->settings, &t->limits);
 	t->slots.cap = t->limits.alive;
 	t->switches.trusted = p->trusted;
+	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	t->no_shell = t->main.env.no_shell = app_sandbox_refusal(p->settings);
 	t->worktree.fresh = !strcmp(base, "fresh");

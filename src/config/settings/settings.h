@@ -85,7 +85,7 @@ struct settings_var {
 typedef void settings_var_fn(void *data, const struct settings_var *var);
 /* Every variable once, with its effective value; then the held ones. */
 void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data);
-/* The value from settings, else from the environment, else NULL. Borrowed from either. */
+/* The value that counts, or NULL. Borrowed. */
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name);
 /* Variables that select the program to run, the code it loads, where keys are sent, or a protection of the user. */
 bool env_is_dangerous(struct str name);

@@ -159,7 +159,7 @@ const char *settings_getenv(const struct settings *s, enum env_trust trust, cons
 {
 	const struct env_var *var = find_env_var(s, trust, name);
 
-	return var ? var->value : getenv(name);
+	return var ? var->value : NULL;
 }
 
 void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data)

@@ -5,11 +5,11 @@
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
 
 /* variable: NULL if there is none for it. */
-static const char *option_or_env(const char *option, const char *variable)
+static const char *option_or_env(const struct services *sv, const char *option, const char *variable)
 {
 	if (option && option[0])
 		return option;
-	const char *value = variable ? getenv(variable) : NULL;
+	const char *value = variable ? services_getenv(sv, NULL, ENV_OWN, variable) : NULL;
 	return value && value[0] ? value : NULL;
 }
 
@@ -21,11 +21,11 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 	const char *stall = getenv("CADRE_STALL_MS");
 	uint64_t stall_ms;
 
-	ret->base_url = option_or_env(o->base_url, p->env.base_url);
-	ret->api_key = option_or_env(o->api_key, p->env.api_key);
-	ret->auth_token = option_or_env(o->auth_token, p->env.auth_token);
-	ret->extra_headers = option_or_env(NULL, p->env.headers);
-	ret->betas = option_or_env(o->betas, p->env.betas);
+	ret->base_url = option_or_env(sv, o->base_url, p->env.base_url);
+	ret->api_key = option_or_env(sv, o->api_key, p->env.api_key);
+	ret->auth_token = option_or_env(sv, o->auth_token, p->env.auth_token);
+	ret->extra_headers = option_or_env(sv, NULL, p->env.headers);
+	ret->betas = option_or_env(sv, o->betas, p->env.betas);
 	ret->task_budget = o->task_budget > 0;
 	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
 	if (stall && str_to_u64(str_from(stall), &stall_ms))
@@ -81,7 +81,7 @@ static int admit_provider(void *data, const struct provider *p, struct err *err)
 	struct pins pins = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(clouds); i++)
-		pins.list[i].value = getenv(clouds[i].variable);
+		pins.list[i].value = services_getenv(sv, NULL, ENV_OWN, clouds[i].variable);
 	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, &pins);
 	for (size_t i = 0; i < COUNT_OF(clouds); i++) {
 		const struct settings_origin *from = &pins.list[i].origin;

@@ -5,27 +5,27 @@
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"
 
-/* Whose variables an entry sees: those of the settings that count, then the environment. */
-struct variables {
+/* Whose variables an entry sees: those of the settings that count, of clients, then the environment. */
+struct lookup {
+	const struct services *sv;
 	const struct settings *settings;
 	enum env_trust trust;
 };
 
 static const char *look_up(void *data, struct str name)
 {
-	const struct variables *v = data;
+	const struct lookup *l = data;
 	AUTO_FREE char *copy = xstrndup(name.p, name.n);
 
-	return settings_getenv(v->settings, v->trust, copy);
+	return services_getenv(l->sv, l->settings, l->trust, copy);
 }
 
 int app_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
 		   struct mcp_config **ret_config, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct variables variables = { settings, settings_trusted(settings) ? ENV_ALL
-						 : sv->options.interactive  ? ENV_OWN
-									    : ENV_SAFE };
+	enum env_trust trust = settings_trusted(settings) ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
+	struct lookup lookup = { sv, settings, trust };
 	struct settings_spec files;
 	struct mcp_config_spec spec = { 0 };
 
@@ -41,7 +41,7 @@ int app_mcp_config(struct services *sv, const struct settings *settings, const s
 	spec.interactive = sv->options.interactive;
 	spec.plugins = plugins ? app_plugin_servers(plugins, &a, &spec.plugin_count) : NULL;
 	spec.lookup = look_up;
-	spec.lookup_data = &variables;
+	spec.lookup_data = &lookup;
 	return mcp_config_load(&spec, ret_config, err);
 }
 

@@ -121,51 +121,61 @@ static void compile_hooks(struct services *sv, struct policy *p)
 struct env {
 	struct arena *arena;
 	const char **list;
-	size_t count;
+	size_t count, cap;
 };
+
+static void env_set(struct env *e, const char *name, const char *value)
+{
+	size_t n = strlen(name);
+	size_t i = 0;
+
+	while (i < e->count && (strncmp(e->list[i], name, n) != 0 || e->list[i][n] != '='))
+		i++;
+	if (i == e->count && ++e->count == e->cap) { /* one place stays for the NULL */
+		const char **bigger = arena_calloc(e->arena, e->cap * 2 * sizeof *bigger);
+		memcpy(bigger, e->list, e->cap * sizeof *bigger);
+		e->list = bigger;
+		e->cap *= 2;
+	}
+	e->list[i] = arena_printf(e->arena, "%s=%s", name, value);
+}
 
 static void set_variable(void *data, const struct settings_var *var)
 {
-	struct env *e = data;
-	size_t n = strlen(var->name);
-	size_t i = 0;
-
-	if (var->held)
-		return;
-	while (i < e->count && (strncmp(e->list[i], var->name, n) != 0 || e->list[i][n] != '='))
-		i++;
-	e->list[i] = arena_printf(e->arena, "%s=%s", var->name, var->value);
-	if (i == e->count)
-		e->count++;
+	if (!var->held)
+		env_set(data, var->name, var->value);
 }
 
-static void count_variable(void *data, const struct settings_var *var)
-{
-	(void)var;
-	++*(size_t *)data;
-}
-
-static void make_env(struct services *sv, struct policy *p)
+/* A copy of the process's environment, because the host may change that at any time; then what clients have set, the settings
+ * and the directories of plugins. */
+static void make_env(const struct services *sv, struct policy *p)
 {
 	enum env_trust trust = p->trusted ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
-	struct env env = { .arena = &p->arena };
-	size_t more = 0;
+	struct env env = { .arena = &p->env_arena, .count = str_count((const char *const *)environ) };
 
-	settings_env_each(p->settings, trust, count_variable, &more);
-	const char *path = settings_getenv(p->settings, trust, "PATH");
-	path = sv->plugins ? app_plugin_path(sv->plugins, &p->arena, path) : NULL;
-	p->envp = (const char *const *)(uintptr_t)environ;
-	if (!more && !path)
-		return;
-	while (environ[env.count])
-		env.count++;
-	env.list = arena_alloc(&p->arena, (env.count + more + 2) * sizeof *env.list);
-	memcpy(env.list, environ, env.count * sizeof *env.list);
+	env.cap = env.count + 16;
+	env.list = arena_calloc(env.arena, env.cap * sizeof *env.list);
+	for (size_t i = 0; i < env.count; i++)
+		env.list[i] = arena_strdup(env.arena, environ[i]);
+	for (const struct variable *v = sv->variables; v; v = v->next)
+		env_set(&env, v->name, v->value);
 	settings_env_each(p->settings, trust, set_variable, &env);
+	const char *path = services_getenv(sv, p->settings, trust, "PATH");
+	path = sv->plugins ? app_plugin_path(sv->plugins, env.arena, path) : NULL;
 	if (path)
-		set_variable(&env, &(struct settings_var){ .name = "PATH", .value = path });
-	env.list[env.count] = NULL;
+		env_set(&env, "PATH", path);
 	p->envp = env.list;
+}
+
+void policy_renew_env(struct services *sv)
+{
+	struct arena old = sv->policy.env_arena;
+
+	if (!sv->policy.settings)
+		return;
+	sv->policy.env_arena = (struct arena){ 0 };
+	make_env(sv, &sv->policy);
+	arena_release(&old);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
@@ -239,11 +249,10 @@ void policy_adopt(struct services *sv, struct policy *changed)
 {
 	struct policy old = sv->policy;
 
-	settings_unref(TAKE(old.seen));
 	sv->policy = *changed;
 	sv->policy.generation = old.generation + 1;
-	*changed = old;
-	sv->policy.older = changed;
+	policy_release(&old);
+	free(changed);
 }
 
 void policy_decline(struct services *sv, struct policy *changed)
@@ -261,9 +270,7 @@ void policy_release(struct policy *p)
 	rule_set_unref(p->rules);
 	hook_set_unref(p->hooks);
 	buf_release(&p->notes);
-	if (p->older)
-		policy_release(p->older);
-	free(p->older);
+	arena_release(&p->env_arena);
 	arena_release(&p->arena);
 	*p = (struct policy){ 0 };
 }

@@ -15,11 +15,11 @@ struct policy {
 	struct rule_set *rules;    /* reference */
 	struct hook_set *hooks;    /* reference; NULL: none */
 	struct hook_policy hook_policy;
-	const char *const *envp; /* of child processes */
-	bool trusted;            /* the user trusts the folder */
-	struct buf notes;        /* for the user, a line each */
-	unsigned generation;     /* changes when anything above does */
-	struct policy *older;    /* owned: agents still use its texts */
+	const char *const *envp; /* of child processes: a copy, in env_arena */
+	struct arena env_arena;
+	bool trusted;        /* the user trusts the folder */
+	struct buf notes;    /* for the user, a line each */
+	unsigned generation; /* changes when anything above does */
 };
 
 int policy_load(struct services *sv, struct err *err); /* once; -ERR_USAGE names file and line */
@@ -28,7 +28,9 @@ int policy_load(struct services *sv, struct err *err); /* once; -ERR_USAGE names
 int policy_look(struct services *sv, struct policy **ret_changed, struct err *err);
 /* What the options say now, whether files have changed or not. Returns owned. */
 int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err);
-void policy_adopt(struct services *sv, struct policy *changed); /* takes it: it holds from now on */
+/* Takes it: it holds from now on, and the one before it is gone. app_use_policy() brings it to the sessions, which borrow. */
+void policy_adopt(struct services *sv, struct policy *changed);
+void policy_renew_env(struct services *sv); /* a variable has changed; app_use_env() brings it to the sessions */
 void policy_decline(struct services *sv,
 		    struct policy *changed); /* takes it: the old one holds until files change again */
 void policy_release(struct policy *p);

@@ -58,3 +58,38 @@ int services_list_sessions(struct services *sv, const char *text, struct session
 	session_list_read(store_project_dir(&ret->arena, config, cwd), text, ret);
 	return 0;
 }
+
+const char *services_getenv(const struct services *sv, const struct settings *settings, enum env_trust trust,
+			    const char *name)
+{
+	const char *value = settings ? settings_getenv(settings, trust, name) : NULL;
+
+	for (const struct variable *v = sv->variables; v && !value; v = v->next)
+		if (!strcmp(v->name, name))
+			value = v->value;
+	return value ? value : getenv(name);
+}
+
+void services_setenv(struct services *sv, const char *name, const char *value)
+{
+	struct variable **v = &sv->variables;
+
+	while (*v && strcmp((*v)->name, name) != 0)
+		v = &(*v)->next;
+	if (!*v) {
+		*v = xcalloc(1, sizeof **v);
+		(*v)->name = xstrdup(name);
+	}
+	free((*v)->value);
+	(*v)->value = xstrdup(value);
+}
+
+void services_free_variables(struct services *sv)
+{
+	for (struct variable *v; (v = sv->variables);) {
+		sv->variables = v->next;
+		free(v->name);
+		free(v->value);
+		free(v);
+	}
+}

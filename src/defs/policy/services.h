@@ -44,6 +44,12 @@ struct observer {
 	void (*free)(struct observer *o);
 };
 
+/* A variable that a client has set. The process's own environment is the host's and is never changed. */
+struct variable {
+	struct variable *next;
+	char *name, *value;
+};
+
 struct services {
 	struct cadre *owner; /* for functions of cadre.h */
 	struct options options;
@@ -55,6 +61,7 @@ struct services {
 	struct store store;  /* ready once store.config_dir is set */
 	struct state *state; /* opened with the first session, as all that follows */
 	struct policy policy;
+	struct variable *variables;  /* owned list */
 	struct plugin_list *plugins; /* reference */
 	struct catalog *registry;
 	struct catalog *skills; /* NULL: there are none */
@@ -95,6 +102,11 @@ struct services {
 struct services *cadre_services(struct cadre *c);               /* NULL for NULL; product/runtime */
 void services_observe(struct services *sv, struct observer *o); /* takes it; it hears after those before it */
 void services_log(struct services *sv, const char *subject, const char *fmt, ...) printf_like(3, 4); /* for observers */
+/* The value of a variable in the settings (NULL: none are asked), of a client, of the environment; NULL: none. Borrowed. */
+const char *services_getenv(const struct services *sv, const struct settings *settings, enum env_trust trust,
+			    const char *name);
+void services_setenv(struct services *sv, const char *name, const char *value);
+void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
 /* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */
 int services_may_block(const struct services *sv, struct err *err);

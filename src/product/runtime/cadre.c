@@ -119,6 +119,7 @@ void cadre_free(struct cadre *c)
 	catalog_free(c->services.registry);
 	catalog_free(c->services.skills);
 	policy_release(&c->services.policy);
+	services_free_variables(&c->services);
 	plugin_list_unref(c->services.plugins);
 	if (state_close(c->services.state, &err) < 0)
 		services_log(&c->services, "error", "%s", err.text);

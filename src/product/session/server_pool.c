@@ -146,8 +146,8 @@ void session_open_servers(struct cadre_session *s)
 		sv->server_env.session_id = arena_strdup(&sv->options.arena, s->id);
 	}
 	t->on_servers = on_change;
-	t->deferral = deferral_policy_read(
-		settings_getenv(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
+	t->deferral = deferral_policy_read(services_getenv(
+		sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
 }
 
 void session_release_servers(struct cadre_session *s)

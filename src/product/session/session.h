@@ -83,6 +83,7 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
 struct json;
 int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err);
 
+void app_use_env(struct services *sv); /* policy_renew_env() has made another environment for programs of all agents */
 void app_use_policy(struct services *sv, struct policy *changed); /* takes it: it holds for all sessions from now on */
 
 void app_check_backlog(struct services *sv); /* pauses or resumes all sessions */

@@ -219,11 +219,22 @@ void session_drop_change(struct cadre_session *s)
 	free(c);
 }
 
+void app_use_env(struct services *sv)
+{
+	sv->server_env.envp = sv->policy.envp;
+	for (struct cadre_session *s = sv->sessions; s; s = s->next) {
+		s->tree.main.env.envp = sv->policy.envp;
+		for (struct agent *a = s->tree.alive; a; a = a->next)
+			a->env.envp = sv->policy.envp;
+	}
+}
+
 void app_use_policy(struct services *sv, struct policy *changed)
 {
 	policy_adopt(sv, changed);
 	for (struct cadre_session *s = sv->sessions; s; s = s->next)
 		session_use_policy(s);
+	app_use_env(sv);
 }
 
 static void decide_change(struct cadre_session *s)

@@ -46,9 +46,10 @@ static const char *key_source(const struct services *sv)
 {
 	const struct provider_env *env = &sv->endpoints.usual->env;
 
-	if (env->auth_token && (sv->options.auth_token || getenv(env->auth_token)))
+	if (env->auth_token && (sv->options.auth_token || services_getenv(sv, NULL, ENV_OWN, env->auth_token)))
 		return env->auth_token;
-	return env->api_key && (sv->options.api_key || getenv(env->api_key)) ? env->api_key : "none";
+	return env->api_key && (sv->options.api_key || services_getenv(sv, NULL, ENV_OWN, env->api_key)) ? env->api_key
+													 : "none";
 }
 
 static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum skill_view view)

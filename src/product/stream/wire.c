@@ -142,12 +142,13 @@ static void set_variables(struct cadre_wire *w, const struct json *message)
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *vars = json_get(message, "variables");
 
-	(void)w;
 	for (struct json_member m = json_members(vars); m.key; m = json_member_next(vars, m)) {
 		const char *name = json_cstr(m.key, &a), *value = json_cstr(m.value, &a);
 		if (name && name[0] && !strchr(name, '=') && value && !env_is_dangerous(str_from(name)))
-			setenv(name, value, 1);
+			services_setenv(w->services, name, value);
 	}
+	policy_renew_env(w->services);
+	app_use_env(w->services);
 }
 
 static const struct {
