@@ -254,6 +254,32 @@ def a_socket_that_nobody_listens_on_is_swept(lab):
     assert run.wait().code == 0
 
 
+def a_session_that_accepts_nobody_holds_nobody_up(lab):
+    """A stopped process: its queue of visitors is full, so connecting to it would wait."""
+    folder = runtime(lab)
+    folder.mkdir(mode=0o700)
+    path = folder / "11111111-2222-4333-8444-555555555555.sock"
+    visitors = []
+    with socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(str(path))
+        stopped.listen(0)
+        os.utime(path, (0, 0))
+        while len(visitors) < 8:
+            s = socket.socket(socket.AF_UNIX)
+            s.setblocking(False)
+            visitors.append(s)
+            if s.connect_ex(str(path)) != 0:
+                break
+        lab.model('rule\n  agent main\n  turn 1\n  call Agent {"description": "d", "prompt": "child"}\nrule\n  text Done.\n')
+        done = lab.cadre("-p", "go")
+        assert done.code == 0 and done.out == "Done.\n", done
+        assert path.exists()
+        done = lab.cadre("tasks")
+        assert done.code == 0, done
+        for s in visitors:
+            s.close()
+
+
 def a_directory_that_is_open_to_others_is_not_used(lab):
     place = runtime(lab)
     place.mkdir()
@@ -405,7 +431,7 @@ if __name__ == "__main__":
          a_run_without_children_opens_nothing,
          the_socket_is_private_and_gone_with_its_session,
          a_socket_that_nobody_listens_on_is_swept,
-         a_directory_that_is_open_to_others_is_not_used,
+         a_session_that_accepts_nobody_holds_nobody_up, a_directory_that_is_open_to_others_is_not_used,
          requests_that_make_no_sense_are_answered_or_sent_away,
          a_visitor_of_another_user_is_sent_away,
          a_visitor_that_leaves_while_it_waits_harms_nothing,

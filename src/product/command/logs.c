@@ -250,7 +250,7 @@ static bool session_lives(const char *socket)
 
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	return fd >= 0 || err.kind == ERR_BUSY;
 }
 
 static int follow_file(struct logs *l, const char *path, const char *socket, struct err *err)

@@ -25,9 +25,11 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 char *control_path(struct arena *a, const char *dir, const char *session);
 typedef void control_place_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_place_fn *fn, void *data);
-void control_sweep(const char *dir);                    /* removes stale sockets */
-int control_listen(const char *path, struct err *err);  /* returns a descriptor, owned */
-int control_connect(const char *path, struct err *err); /* the same; -ERR_NOT_FOUND: no listener */
+void control_sweep(const char *dir);                   /* removes stale sockets */
+int control_listen(const char *path, struct err *err); /* returns a descriptor, owned */
+/* The same, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more visitors now (a stopped
+ * process never does again). */
+int control_connect(const char *path, struct err *err);
 
 /* ---- control.c: the session's side ------------------------------------------------------------------------------- */
 

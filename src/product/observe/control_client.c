@@ -6,6 +6,8 @@
 #include <time.h>
 #include "product/observe/control.h"
 
+enum { BUSY_PAUSE_MS = 20 };
+
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -14,22 +16,9 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int send_all(int fd, struct str text, struct err *err)
+static int wait_until_ready(int fd, short event, int64_t until_ms, struct err *err)
 {
-	while (text.n) {
-		ssize_t n = send(fd, text.p, text.n, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, ERR_IO, "cannot connect to the session: %m");
-		text = (struct str){ text.p + n, text.n - (size_t)n };
-	}
-	return 0;
-}
-
-static int wait_readable(int fd, int64_t until_ms, struct err *err)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p = { .fd = fd, .events = event };
 
 	for (;;) {
 		int64_t left_ms = until_ms - now_ms();
@@ -43,15 +32,43 @@ static int wait_readable(int fd, int64_t until_ms, struct err *err)
 	}
 }
 
+/* A session that has its greatest number of visitors is asked again until the time is over. */
+static int connect_in_time(const char *path, int64_t until_ms, struct err *err)
+{
+	for (;;) {
+		int fd = control_connect(path, err);
+		if (fd != -ERR_BUSY)
+			return fd;
+		if (now_ms() + BUSY_PAUSE_MS >= until_ms)
+			return err_set(err, ERR_TIMEOUT, "the session did not answer in time");
+		(void)poll(NULL, 0, BUSY_PAUSE_MS);
+	}
+}
+
+static int send_all(int fd, struct str text, int64_t until_ms, struct err *err)
+{
+	while (text.n) {
+		ssize_t n = send(fd, text.p, text.n, MSG_NOSIGNAL);
+		if (n < 0 && errno == EAGAIN && wait_until_ready(fd, POLLOUT, until_ms, err) < 0)
+			return -(int)err->kind;
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return err_set(err, ERR_IO, "cannot connect to the session: %m");
+		text = (struct str){ text.p + n, text.n - (size_t)n };
+	}
+	return 0;
+}
+
 static int read_line(int fd, int64_t until_ms, struct buf *answer, struct err *err)
 {
 	char piece[16384];
 
 	for (;;) {
-		if (wait_readable(fd, until_ms, err) < 0)
+		if (wait_until_ready(fd, POLLIN, until_ms, err) < 0)
 			return -(int)err->kind;
 		ssize_t n = recv(fd, piece, sizeof piece, 0);
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0)
 			return err_set(err, ERR_IO, "the session ended before it answered");
@@ -66,11 +83,12 @@ static int read_line(int fd, int64_t until_ms, struct buf *answer, struct err *e
 
 int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err)
 {
-	AUTO_CLOSE int fd = control_connect(path, err);
+	int64_t until_ms = now_ms() + timeout_ms;
+	AUTO_CLOSE int fd = connect_in_time(path, until_ms, err);
 
 	if (fd < 0)
 		return -(int)err->kind;
-	if (send_all(fd, request, err) < 0 || send_all(fd, STR("\n"), err) < 0)
+	if (send_all(fd, request, until_ms, err) < 0 || send_all(fd, STR("\n"), until_ms, err) < 0)
 		return -(int)err->kind;
-	return read_line(fd, now_ms() + timeout_ms, answer, err);
+	return read_line(fd, until_ms, answer, err);
 }

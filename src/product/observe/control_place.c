@@ -72,15 +72,17 @@ void control_each(const char *dir, control_place_fn *fn, void *data)
 int control_connect(const char *path, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return err_set(err, ERR_IO, "socket: %m");
 	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
 	if (connect(fd, (struct sockaddr *)&name, sizeof name) == 0)
 		return fd;
-	bool nobody = errno == ECONNREFUSED || errno == ENOENT;
-	err_set(err, nobody ? ERR_NOT_FOUND : ERR_IO, "%s: %m", path);
+	enum err_kind kind = errno == ECONNREFUSED || errno == ENOENT ? ERR_NOT_FOUND
+			     : errno == EAGAIN                        ? ERR_BUSY
+								      : ERR_IO;
+	err_set(err, kind, "%s: %m", path);
 	close(fd);
 	return -(int)err->kind;
 }
