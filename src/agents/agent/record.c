@@ -74,6 +74,8 @@ bool end_state_parse(struct str name, enum end_state *ret_state)
 
 enum { LARGEST_META = 4 << 20, PAGE = 4096 };
 
+#define META_MARK "{\"run\":" /* what only our files begin with */
+
 void meta_place(struct agent_record *t)
 {
 	const char *dir = t->tree->session_dir;
@@ -116,6 +118,7 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	bool ended = t->state != AGENT_RUNNING && t->state != AGENT_SUSPENDED;
 
 	json_open(&w, '{');
+	json_ki64(&w, "run", t->run); /* first: META_MARK */
 	json_kcstr(&w, "agentType", t->type);
 	json_kbool(&w, "isBuiltIn", t->built_in);
 	put_optional(&w, "name", t->name);
@@ -125,7 +128,6 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	json_ki64(&w, "spawnDepth", t->depth);
 	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
 	json_kbool(&w, "isFork", t->is_fork);
-	json_ki64(&w, "run", t->run);
 	json_ki64(&w, "startedAt", t->started_ms);
 	put_optional(&w, "model", t->model);
 	put_request(&w, t);
@@ -263,7 +265,8 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, b
 	if (file_read(path, LARGEST_META, &text, err) < 0)
 		return -(int)err->kind;
 	bool whole = json_parse(&reader, text.p, text.n, &root, err) == 0;
-	if (!whole && (!text.n || text.p[text.n - 1] != '\n')) {
+	bool own = !text.n || str_starts(buf_str(&text), STR(META_MARK));
+	if (!whole && own && (!text.n || text.p[text.n - 1] != '\n')) {
 		if (ours)
 			(void)unlink(path); /* its writer died: this child was never admitted */
 		return 0;

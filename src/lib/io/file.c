@@ -71,6 +71,36 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 	return 0;
 }
 
+int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(err, kind_of_errno(), "cannot open %s: %m", path);
+	size_t want = MIN((size_t)st.st_size, most_bytes), got = 0;
+	off_t from = st.st_size - (off_t)want;
+	buf_reserve(out, want);
+	while (got < want) {
+		ssize_t n = pread(fd, out->p + out->n + got, want - got, from + (off_t)got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, ERR_IO, "cannot read %s: %m", path);
+		if (n == 0)
+			break; /* it was cut since */
+		got += (size_t)n;
+	}
+	size_t skip = 0;
+	while (from && skip < MIN(got, (size_t)3) && ((unsigned char)out->p[out->n + skip] & 0xc0) == 0x80)
+		skip++;
+	memmove(out->p + out->n, out->p + out->n + skip, got - skip);
+	out->n += got - skip;
+	out->p[out->n] = '\0';
+	*ret_size = (uint64_t)from + got;
+	return 0;
+}
+
 /* ---- writing ---- */
 
 /* SIGPIPE goes to the thread that writes, so it is blocked here and removed from the queue, unless one was pending

@@ -3,7 +3,7 @@
 #include "lib/io/file.h"
 #include "product/stream/wire_int.h"
 
-enum { OUTPUT_TAIL = 8192, LARGEST_TRANSCRIPT = 64 << 20 };
+enum { OUTPUT_TAIL = 8192 };
 
 /* ---- ending one -------------------------------------------------------------------------------------------------- */
 
@@ -64,20 +64,22 @@ void wire_task_output(const struct wire_request *r)
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf payload = { 0 };
 	struct json_out out = json_out(&payload);
+	struct err err = { 0 };
+	uint64_t size = 0;
 
 	if (!record)
 		return;
-	/* The end of its report, or of its transcript while it runs. */
-	struct err err = { 0 };
-	if (record->report.n)
-		buf_add(&text, record->report.p, record->report.n);
-	else if (record->transcript)
-		(void)file_read(record->transcript, LARGEST_TRANSCRIPT, &text, &err);
-	size_t from = text.n > OUTPUT_TAIL ? text.n - OUTPUT_TAIL : 0;
+	if (record->report.n) {
+		size = record->report.n;
+		size_t from = size > OUTPUT_TAIL ? size - OUTPUT_TAIL : 0;
+		buf_add(&text, record->report.p + from, size - from);
+	} else if (record->transcript) { /* not there before its first line */
+		(void)file_read_tail(record->transcript, OUTPUT_TAIL, &text, &size, &err);
+	}
 	json_open(&out, '{');
-	json_kstr(&out, "output", (struct str){ text.n ? text.p + from : "", text.n - from });
-	json_ki64(&out, "total_bytes", (int64_t)text.n);
-	json_kbool(&out, "truncated", from > 0);
+	json_kstr(&out, "output", buf_str(&text));
+	json_ki64(&out, "total_bytes", (int64_t)size);
+	json_kbool(&out, "truncated", size > text.n);
 	json_close(&out);
 	wire_reply(r->wire, r->id, buf_str(&payload));
 }

@@ -292,12 +292,27 @@ TEST(a_file_whose_writer_died_is_no_child_and_no_problem)
 	tree_stage_init(&st);
 
 	tree_stage_put(&st, META(TASK_1), STR(""));
-	tree_stage_put(&st, META(TASK_2), STR("{\"agentType\":\"Explore\",\"prom"));
+	tree_stage_put(&st, META(TASK_2), STR("{\"run\":1,\"agentType\":\"Explore\",\"prom"));
 	meta_read_all(&st.tree, true, &notes);
 
 	CHECK_INT(st.tree.record_count, 0);
 	CHECK_INT(notes.n, 0);
 	CHECK(!file_exists(tree_stage_path(&st, META(TASK_1))) && !file_exists(tree_stage_path(&st, META(TASK_2))));
+	tree_stage_release(&st);
+}
+
+TEST(a_torn_file_of_another_program_is_left_alone_and_named)
+{
+	AUTO_BUF struct buf notes = { 0 };
+	struct tree_stage st;
+	tree_stage_init(&st);
+
+	tree_stage_put(&st, META(TASK_1), STR("{\"agentType\":\"Explore\",\"descr"));
+	meta_read_all(&st.tree, true, &notes);
+
+	CHECK_INT(st.tree.record_count, 0);
+	CHECK(str_has(buf_str(&notes), STR(TASK_1)));
+	CHECK(file_exists(tree_stage_path(&st, META(TASK_1))));
 	tree_stage_release(&st);
 }
 
@@ -472,6 +487,7 @@ int test_meta(void)
 {
 	return RUN_TESTS(
 		T(a_file_whose_writer_died_is_no_child_and_no_problem), T(a_new_file_is_made_once_and_never_renamed),
+		T(a_torn_file_of_another_program_is_left_alone_and_named),
 		T(a_pipe_in_the_place_of_the_file_is_an_error_and_does_not_block),
 		T(a_small_file_is_written_over_and_not_made_anew), T(a_file_of_several_pages_is_replaced),
 		T(a_child_comes_back_as_it_was_written), T(what_was_not_said_stays_unsaid),
