@@ -216,16 +216,19 @@ static struct str unsaid(const struct agent_record *record, const struct session
 static int take_up(struct agent_record *record, struct agent *parent, struct tool_call *call,
 		   const struct map *delivered, struct err *err)
 {
+	AUTO_BUF struct buf end = { 0 };
 	struct agent_definition *d;
-	struct session_load *l;
+	struct session_load *l = NULL;
 	struct limits limits;
 	char id[AGENT_NOTICE_LEN];
 	bool noted = record->state != AGENT_SUSPENDED;
+	bool ended = record->transcript && session_load_end(record->transcript, &end, NULL) > 0 &&
+		     end_read(record, buf_str(&end));
 
 	record->restored = false;
-	if (load(record, &l, err) < 0)
+	if (!ended && load(record, &l, err) < 0)
 		return err_wrap(err, "agent %s", record->id);
-	if (l ? end_read(record, l->end) : noted) {
+	if (ended || (!l && noted)) {
 		if (!noted) /* the end was on disk, the note of it not yet */
 			(void)meta_write(record, err);
 		agent_record_note(record);
@@ -234,7 +237,6 @@ static int take_up(struct agent_record *record, struct agent *parent, struct too
 			report_completed(call, record, STR(""));
 		else if (!map_get(delivered, str_from(id)))
 			agent_record_notify(record, parent, STR(""));
-		drop_load(l);
 		buf_release(&record->report);
 		return 0;
 	}

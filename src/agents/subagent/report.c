@@ -283,12 +283,9 @@ void report_notification(struct buf *out, const struct agent_record *t, struct s
 
 bool report_read(struct buf *out, struct agent_record *t)
 {
-	struct session_load load = { 0 };
+	AUTO_BUF struct buf end = { 0 };
+	bool found = t->transcript && session_load_end(t->transcript, &end, NULL) > 0 && end_read(t, buf_str(&end));
 
-	if (!t->transcript || session_load(t->transcript, &load, NULL) < 0)
-		return false;
-	bool found = end_read(t, load.end);
-	session_load_release(&load);
 	if (found)
 		add_report(out, t);
 	buf_release(&t->report);

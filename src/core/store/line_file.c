@@ -7,7 +7,7 @@
 
 enum { PIECE = 128 * 1024 }; /* of the file that is read at a time */
 
-int line_file_open(struct line_file *f, const char *path, uint64_t limit_bytes, struct err *err)
+int line_file_open(struct line_file *f, const char *path, struct err *err)
 {
 	struct stat st;
 
@@ -16,8 +16,6 @@ int line_file_open(struct line_file *f, const char *path, uint64_t limit_bytes, 
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, ERR_IO, "cannot read %s: it is a directory", path);
-	if ((uint64_t)st.st_size > limit_bytes)
-		return err_set(err, ERR_LIMIT, "%s is larger than %llu bytes", path, (unsigned long long)limit_bytes);
 	(void)setvbuf(f->file, NULL, _IOFBF, PIECE);
 	return 0;
 }

@@ -18,8 +18,7 @@ struct line_file {
 	bool torn;   /* no line end: the last line */
 };
 
-/* -ERR_NOT_FOUND; -ERR_LIMIT if it has more than limit_bytes. */
-int line_file_open(struct line_file *f, const char *path, uint64_t limit_bytes, struct err *err);
+int line_file_open(struct line_file *f, const char *path, struct err *err); /* -ERR_NOT_FOUND */
 void line_file_close(struct line_file *f);
 /* 1 and the next line without its end, valid until the next call; 0: end of file. */
 int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err);

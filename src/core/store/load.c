@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "core/store/load_int.h"
 
-enum { LARGEST_FILE = 1 << 30, DEEPEST_FORK = 64 };
+enum { DEEPEST_FORK = 64, END_TAIL = 64 << 10 };
 
 struct reading {
 	struct line_file file;
@@ -307,7 +307,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 {
 	CLEANUP(reading_release) struct reading r = { 0 };
 
-	if (line_file_open(&r.file, path, LARGEST_FILE, err) < 0)
+	if (line_file_open(&r.file, path, err) < 0)
 		return -(int)err->kind;
 	if (index_lines(&r, replay->out, err) < 0)
 		return err_wrap(err, "%s", path);
@@ -354,6 +354,48 @@ int session_load_until(const char *path, struct str uuid, struct session_load *r
 	if (status < 0)
 		session_load_release(ret);
 	return status;
+}
+
+/* What newest_line() and find_end() find, seen from the end. 1: an end; 0: none; -1: the line decides nothing. */
+static int take_end(struct str line, struct buf *ret_end)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	line = str_trim(line);
+	if (!line.n || json_parse(&reader, line.p, line.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
+		return -1;
+	const struct json *type = json_get(root, "type");
+	if (json_str_is(type, "user") || json_str_is(type, "assistant") || json_str_is(type, "fork-origin"))
+		return 0;
+	if (!json_str_is(type, "agent-end"))
+		return -1;
+	struct str end = json_raw(json_get(root, "end"));
+	buf_clear(ret_end);
+	buf_add(ret_end, end.p, end.n);
+	return 1;
+}
+
+int session_load_end(const char *path, struct buf *ret_end, struct err *err)
+{
+	for (size_t most = END_TAIL;; most *= 8) {
+		AUTO_BUF struct buf tail = { 0 };
+		uint64_t size;
+		if (file_read_tail(path, most, &tail, &size, err) < 0)
+			return -(int)err->kind;
+		for (struct str rest = buf_str(&tail); rest.n;) {
+			const char *feed = memrchr(rest.p, '\n', rest.n);
+			if (!feed && size > tail.n)
+				break; /* only the end of a line is here */
+			const char *line = feed ? feed + 1 : rest.p;
+			int found = take_end((struct str){ line, (size_t)(rest.p + rest.n - line) }, ret_end);
+			if (found >= 0)
+				return found;
+			rest.n = feed ? (size_t)(feed - rest.p) : 0;
+		}
+		if (size <= tail.n)
+			return 0;
+	}
 }
 
 void session_load_release(struct session_load *l)

@@ -51,4 +51,6 @@ struct session_load {
 int session_load(const char *path, struct session_load *ret, struct err *err);
 /* The same up to the line with this uuid; empty: all lines. -ERR_USAGE: no such line. */
 int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err);
+/* 1 and what session_load() gives as end, from the last lines of the file alone; 0: there is none. */
+int session_load_end(const char *path, struct buf *ret_end, struct err *err);
 void session_load_release(struct session_load *l);

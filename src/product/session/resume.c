@@ -4,6 +4,7 @@
 #include "core/store/session_list.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
+#include "core/store/line_file.h"
 #include "core/store/list.h"
 #include "core/store/lock.h"
 #include "agents/subagent/subagent.h"
@@ -97,8 +98,6 @@ static int load(struct cadre_session *s, const char *dir, const char *id, struct
 
 /* --resume-drops-turn: what --resume-session-at leaves out must be the one turn that the host knows of. A prompt or a notification
  * that came behind its back would otherwise be lost. */
-enum { LARGEST_TRANSCRIPT = 1 << 30 };
-
 /* A line that somebody said, not a tool and not we. */
 static bool is_said(const struct json *line)
 {
@@ -111,15 +110,16 @@ static bool is_said(const struct json *line)
 
 static int check_dropped(const char *path, const struct options *o, struct err *err)
 {
-	AUTO_BUF struct buf bytes = { 0 };
+	CLEANUP(line_file_close) struct line_file f;
+	AUTO_JSON struct json_reader reader = { 0 };
 	bool behind = false;
+	struct line_place place;
+	struct str text;
+	int more = line_file_open(&f, path, err);
 
-	if (file_read(path, LARGEST_TRANSCRIPT, &bytes, err) < 0)
-		return -(int)err->kind;
-	for (struct str rest = buf_str(&bytes); rest.p;) {
-		AUTO_JSON struct json_reader reader = { 0 };
-		struct str text = str_cut(&rest, '\n');
+	while (more >= 0 && (more = line_file_next(&f, &text, &place, err)) > 0) {
 		const struct json *line;
+		text = str_trim(text);
 		if (!text.n || json_parse(&reader, text.p, text.n, &line, NULL) < 0)
 			continue;
 		const struct json *uuid = json_get(line, "uuid");
@@ -130,7 +130,7 @@ static int check_dropped(const char *path, const struct options *o, struct err *
 				       o->resume_at, o->resume_drops);
 		behind = behind || json_str_is(uuid, o->resume_at);
 	}
-	return 0;
+	return more;
 }
 
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err)

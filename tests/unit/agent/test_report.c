@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_report.c - what a parent is told about a child: verdicts, the result of a call, the notification. */
+#include <fcntl.h>
 #include "unit.h"
 #include "lib/io/file.h"
 #include "agents/subagent/report.h"
@@ -309,9 +310,43 @@ TEST(a_notification_tells_the_end)
 	}
 }
 
+/* Its transcript is a sparse file of 3 GB: what comes before the end is never looked at. */
+TEST(the_report_of_a_child_is_at_the_end_of_its_transcript_however_long_that_is)
+{
+	static const struct {
+		const char *tail;
+		bool found;
+	} table[] = {
+		{ "\n{\"type\":\"agent-end\",\"end\":{\"run\":1,\"state\":\"completed\",\"report\":\"old\"}}\n"
+		  "{\"type\":\"agent-end\",\"end\":{\"run\":1,\"state\":\"completed\",\"report\":\"The end.\"}}\n"
+		  "{\"type\":\"queue-operation\"}\n{\"type\":\"us",
+		  true },
+		{ "\n{\"type\":\"agent-end\",\"end\":{\"run\":1,\"state\":\"completed\",\"report\":\"The end.\"}}\n"
+		  "{\"type\":\"user\",\"uuid\":\"1\",\"message\":{\"content\":\"more\"}}\n",
+		  false },
+	};
+	struct tree_stage st;
+	tree_stage_init(&st);
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct agent_record *t = tree_stage_task(&st, i ? TASK_2 : TASK_1);
+		AUTO_BUF struct buf out = { 0 };
+		const char *path = arena_printf(&st.arena, "session/subagents/agent-%s.jsonl", t->id);
+		tree_stage_put(&st, path, STR("{\"type\":\"user\"}\n"));
+		AUTO_CLOSE int fd = open(t->transcript, O_WRONLY | O_CLOEXEC);
+		ssize_t n = (ssize_t)strlen(table[i].tail);
+		CHECK_INT(pwrite(fd, table[i].tail, (size_t)n, (off_t)3 << 30), n);
+
+		CHECK_INT(report_read(&out, t), table[i].found);
+		CHECK(str_has(buf_str(&out), STR("The end.")) == table[i].found);
+	}
+	tree_stage_release(&st);
+}
+
 int test_report(void)
 {
-	return RUN_TESTS(T(the_last_verdict_line_counts), T(each_end_has_its_words),
+	return RUN_TESTS(T(the_report_of_a_child_is_at_the_end_of_its_transcript_however_long_that_is),
+			 T(the_last_verdict_line_counts), T(each_end_has_its_words),
 			 T(notes_stand_before_the_report_a_line_each), T(one_that_cannot_go_on_has_no_line_about_it),
 			 T(a_worktree_that_was_kept_is_named), T(text_that_imitates_our_frames_is_marked),
 			 T(a_long_report_is_cut_with_the_path_of_the_whole), T(a_report_of_just_the_limit_is_whole),

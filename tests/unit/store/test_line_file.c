@@ -15,7 +15,7 @@ static const char *read_twice(struct stage *s, const char *path, bool *ret_torn)
 	AUTO_BUF struct buf again = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	CHECK_INT(line_file_open(&f, path, 1 << 20, &err), 0);
+	CHECK_INT(line_file_open(&f, path, &err), 0);
 	while (line_file_next(&f, &line, &place, &err) == 1) {
 		buf_addf(&out, "[" STR_FMT "]", STR_ARG(line));
 		places[count++] = place;
@@ -64,11 +64,9 @@ TEST(what_cannot_be_read_is_said)
 	stage_init(&s);
 	char *path = stage_write(&s, "f", "0123456789\n");
 
-	CHECK_INT(line_file_open(&f, stage_path(&s, "none"), 100, &err), -ERR_NOT_FOUND);
+	CHECK_INT(line_file_open(&f, stage_path(&s, "none"), &err), -ERR_NOT_FOUND);
 	line_file_close(&f);
-	CHECK_INT(line_file_open(&f, path, 5, &err), -ERR_LIMIT);
-	line_file_close(&f);
-	CHECK_INT(line_file_open(&f, path, 100, &err), 0);
+	CHECK_INT(line_file_open(&f, path, &err), 0);
 	CHECK_INT(line_file_next(&f, &line, &place, &err), 1);
 	CHECK_INT(truncate(path, 4), 0);
 	CHECK_INT(line_file_again(&f, place, &again, &err), -ERR_IO);
