@@ -88,7 +88,7 @@ struct worktree_repo {
 struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, const char *root, struct err *err);
 void repo_free(struct worktree_repo *repo);
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which);
-void repo_wait_lock(struct worktree_repo *repo, enum repo_lock which);
+int repo_lock_soon(struct worktree_repo *repo, enum repo_lock which, struct err *err); /* -ERR_BUSY */
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which);
 /* Ensures that .claude/worktrees exists, is not a symlink and is excluded from the main checkout's status. */
 int repo_prepare(struct worktree_repo *repo, struct err *err);

@@ -191,8 +191,11 @@ static int claim_locked(struct worktree_repo *repo, struct worktree *w, enum rec
 
 int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
 {
-	repo_wait_lock(repo, REPO_EDIT);
-	int rc = claim_locked(repo, w, ret_kind, err);
+	int rc = repo_lock_soon(repo, REPO_EDIT, err);
+
+	if (rc < 0)
+		return rc;
+	rc = claim_locked(repo, w, ret_kind, err);
 	repo_unlock(repo, REPO_EDIT);
 	return rc;
 }

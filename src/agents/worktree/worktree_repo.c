@@ -49,30 +49,31 @@ void repo_free(struct worktree_repo *repo)
 	free(repo);
 }
 
-static int set_lock(const struct worktree_repo *repo, enum repo_lock which, short type, int command)
+static int set_lock(const struct worktree_repo *repo, enum repo_lock which, short type)
 {
 	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)which, .l_len = 1 };
 	int rc;
 
 	do
-		rc = fcntl(repo->lock_fd, command, &range);
+		rc = fcntl(repo->lock_fd, F_OFD_SETLK, &range);
 	while (rc < 0 && errno == EINTR);
 	return rc;
 }
 
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which)
 {
-	return set_lock(repo, which, F_WRLCK, F_OFD_SETLK) == 0;
+	return set_lock(repo, which, F_WRLCK) == 0;
 }
 
-void repo_wait_lock(struct worktree_repo *repo, enum repo_lock which)
+/* Where the file system has no locks, there is nothing to wait for. */
+int repo_lock_soon(struct worktree_repo *repo, enum repo_lock which, struct err *err)
 {
-	(void)set_lock(repo, which, F_WRLCK, F_OFD_SETLKW); /* fails only where the file system has no locks */
+	return file_lock_byte(repo->lock_fd, (off_t)which, repo->root, err) == -ERR_BUSY ? -ERR_BUSY : 0;
 }
 
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which)
 {
-	(void)set_lock(repo, which, F_UNLCK, F_OFD_SETLK);
+	(void)set_lock(repo, which, F_UNLCK);
 }
 
 char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name)
@@ -130,8 +131,10 @@ static int exclude_worktrees(struct worktree_repo *repo, struct err *err)
 	AUTO_BUF struct buf path = { 0 };
 
 	buf_addf(&path, "%s/info/exclude", repo->common);
-	repo_wait_lock(repo, REPO_EDIT);
-	int rc = add_exclude(path.p, ".claude/worktrees/", err);
+	int rc = repo_lock_soon(repo, REPO_EDIT, err);
+	if (rc < 0)
+		return rc;
+	rc = add_exclude(path.p, ".claude/worktrees/", err);
 	repo_unlock(repo, REPO_EDIT);
 	return rc;
 }

@@ -6,7 +6,6 @@
 #include "config/settings/settings_store.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -28,9 +27,9 @@ static int lock(const char *path, int *ret_fd, struct err *err)
 	AUTO_CLOSE int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", dir);
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return err_set(err, ERR_IO, "cannot lock %s: %m", dir);
+	int status = file_lock(fd, slash ? dir : ".", err);
+	if (status < 0)
+		return status;
 	*ret_fd = fd;
 	fd = -1;
 	return 0;

@@ -11,15 +11,14 @@
 static int lock(const char *state_file, int *ret_fd, struct err *err)
 {
 	AUTO_BUF struct buf path = { 0 };
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	buf_addf(&path, "%s.cadre-lock", state_file);
 	AUTO_CLOSE int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
-	while (fcntl(fd, F_OFD_SETLKW, &whole) < 0)
-		if (errno != EINTR)
-			return err_set(err, ERR_IO, "cannot lock %s: %m", path.p);
+	int status = file_lock_byte(fd, -1, path.p, err);
+	if (status < 0)
+		return status;
 	*ret_fd = fd;
 	fd = -1;
 	return 0;

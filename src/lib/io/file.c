@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include "lib/io/file_at.h"
 
-enum { READ_STEP = 64 * 1024, MAX_LINKS = 40 };
+enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_TRIES = 100, LOCK_PAUSE_MS = 2 };
 
 /* ---- reading ---- */
 
@@ -242,4 +243,33 @@ int file_make_parents(const char *path, struct err *err)
 	AUTO_FREE char *dir = xstrndup(path, dir_len(path));
 
 	return *dir ? file_make_dirs(dir, 0777, err) : 0;
+}
+
+/* ---- locks ---- */
+
+static int lock_soon(int fd, struct flock *range, const char *path, struct err *err)
+{
+	for (int tries = 0;;) {
+		int rc = range ? fcntl(fd, F_OFD_SETLK, range) : flock(fd, LOCK_EX | LOCK_NB);
+		if (rc == 0)
+			return 0;
+		if (errno != EINTR && errno != EAGAIN && errno != EACCES)
+			return err_set(err, ERR_IO, "cannot lock %s: %m", path);
+		if (errno != EINTR && ++tries == LOCK_TRIES)
+			return err_set(err, ERR_BUSY, "another process keeps %s locked: try again", path);
+		if (errno != EINTR)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_MS * 1000000L }, NULL);
+	}
+}
+
+int file_lock(int fd, const char *path, struct err *err)
+{
+	return lock_soon(fd, NULL, path, err);
+}
+
+int file_lock_byte(int fd, off_t byte, const char *path, struct err *err)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = MAX(byte, 0), .l_len = byte >= 0 };
+
+	return lock_soon(fd, &range, path, err);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * oauth_store.c - grants on disk. Writers take turns by a lock beside the file, because the file itself is replaced. */
 #include "mcp/auth/oauth_store.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
@@ -199,9 +197,9 @@ static int lock(const char *file, int *ret_fd, struct err *err)
 	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, OWNER_ONLY);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", path);
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return err_set(err, ERR_IO, "cannot lock %s: %m", path);
+	int rc = file_lock(fd, path, err);
+	if (rc < 0)
+		return rc;
 	*ret_fd = fd;
 	fd = -1;
 	return 0;

@@ -3,6 +3,8 @@
 #include "unit.h"
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "mcp/auth/oauth_callback.h"
@@ -115,6 +117,24 @@ TEST(a_file_that_others_could_read_is_closed_to_them)
 
 	CHECK_INT(stat(p.file, &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0600);
+	place_release(&p);
+}
+
+TEST(a_lock_that_is_never_given_back_is_not_waited_for)
+{
+	struct place p;
+	struct err err = { 0 };
+	AUTO_BUF struct buf path = { 0 };
+	place_init(&p);
+	buf_addf(&path, "%s.lock", p.file);
+	AUTO_CLOSE int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK_INT(flock(fd, LOCK_EX), 0);
+
+	alarm(30);
+	CHECK_INT(oauth_store_put(p.file, "k", "https://u", &whole, &err), -ERR_BUSY);
+	alarm(0);
+
+	CHECK(strstr(err.text, path.p));
 	place_release(&p);
 }
 
@@ -280,6 +300,7 @@ TEST(a_port_that_is_taken_is_an_error)
 int test_oauth_store(void)
 {
 	return RUN_TESTS(T(what_is_put_comes_back_whole), T(other_entries_and_unknown_members_stay),
+			 T(a_lock_that_is_never_given_back_is_not_waited_for),
 			 T(a_file_that_others_could_read_is_closed_to_them), T(a_file_that_is_not_ours_is_left_alone),
 			 T(an_entry_that_lacks_something_is_none),
 			 T(the_key_tells_clients_of_one_server_apart_and_shows_no_secret),

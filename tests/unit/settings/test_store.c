@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * test_store.c - a rule is added to a settings file, and nothing that was in it is lost. */
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/io/file.h"
 #include "config/settings/settings_store.h"
+#include "config/settings/state_file.h"
 #include "stage.h"
 #include "tests.h"
 
@@ -182,6 +185,30 @@ TEST(several_writers_lose_no_rule)
 	stage_release(&s);
 }
 
+/* A process that was stopped while it changed the file */
+TEST(a_lock_that_is_never_given_back_is_an_error_and_not_waited_for)
+{
+	struct stage s;
+	struct err err = { 0 };
+	stage_init(&s);
+	stage_put(&s, "own/settings.json", "{}");
+	stage_put(&s, "state.json", "{}");
+	stage_put(&s, "state.json.cadre-lock", "");
+	AUTO_CLOSE int dir = open(stage_path(&s, "own"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int file = open(stage_path(&s, "state.json.cadre-lock"), O_RDWR | O_CLOEXEC);
+	CHECK_INT(flock(dir, LOCK_EX), 0);
+	CHECK_INT(fcntl(file, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET }), 0);
+
+	alarm(30);
+	CHECK_INT(add(&s, "own/settings.json", "Bash(a)", &err), -ERR_BUSY);
+	CHECK(strstr(err.text, "another process keeps"));
+	CHECK_INT(state_file_set(stage_path(&s, "state.json"), &STR("a"), 1, STR("1"), &err), -ERR_BUSY);
+	alarm(0);
+
+	CHECK_CSTR(stage_text(&s, "own/settings.json"), "{}");
+	stage_release(&s);
+}
+
 TEST(a_member_is_set_or_removed_and_all_other_bytes_stay)
 {
 	static const struct {
@@ -233,7 +260,8 @@ TEST(a_member_of_something_else_than_an_object_is_refused)
 
 int test_store(void)
 {
-	return RUN_TESTS(T(a_rule_is_put_in_and_all_other_bytes_stay),
+	return RUN_TESTS(T(a_lock_that_is_never_given_back_is_an_error_and_not_waited_for),
+			 T(a_rule_is_put_in_and_all_other_bytes_stay),
 			 T(a_text_is_put_into_a_list_of_the_file_itself_once),
 			 T(a_file_that_is_not_understood_is_refused_and_left_alone),
 			 T(a_file_that_is_not_there_is_made_with_its_directory),
