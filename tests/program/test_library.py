@@ -41,6 +41,15 @@ def functions_that_block_say_so_in_a_callback(lab):
     assert done.code == 0 and done.out == "", done
 
 
+def a_host_decides_what_is_done_to_its_process(lab):
+    """Descriptor limit, subreaper, keeper; one of two runtimes that ends leaves the other what it needs."""
+    lab.model('rule\n  turn 1\n  call Bash {"command": "echo ran >>ran"}\nrule\n  text done\n')
+    done = lab.start(program=build(lab, "host_process.c")).wait()
+    assert done.code == 0 and done.out == "", done
+    with open(f"{lab.work}/ran", encoding="ascii") as f:
+        assert f.read() == "ran\n" * 3
+
+
 if __name__ == "__main__":
     main(only_public_names_are_visible, a_host_with_the_same_names_links_and_gets_an_answer,
-         functions_that_block_say_so_in_a_callback)
+         functions_that_block_say_so_in_a_callback, a_host_decides_what_is_done_to_its_process)

@@ -21,6 +21,7 @@ struct options {
 	const char *resume_at; /* uuid of the last line that counts; NULL: all do */
 	bool no_slash_commands;
 	bool continue_newest, fork_session, no_persistence, partial_messages, hook_events, interactive;
+	bool no_keeper, no_subreaper, raise_descriptors; /* what is done to the process of the host */
 	const char **add_dirs;
 	struct plugin_given *plugin_dirs; /* as written */
 	size_t add_dir_count, plugin_dir_count;

@@ -109,6 +109,8 @@ static int apply_all(struct cadre *c, const struct args *args, unsigned flags, s
 		if (apply_flag(c, flag, args->given[i].value, err) < 0)
 			return -(int)err->kind;
 	}
+	if (configure_set(c, "raise-descriptor-limit", "", err) < 0)
+		return -(int)err->kind;
 	if (interactive && configure_set(c, "interactive", "", err) < 0)
 		return -(int)err->kind;
 	/* Transcripts say who wrote them; a host that starts us may have said so already. */

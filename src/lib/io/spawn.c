@@ -103,7 +103,7 @@ static int launch_steps(struct launch *l)
 	if (syscall(SYS_setpgid, 0, 0) < 0)
 		return -1;
 	l->step = STEP_KEEPER;
-	if (tell_keeper(l->keeper_fd) < 0)
+	if (l->keeper_fd >= 0 && tell_keeper(l->keeper_fd) < 0)
 		return -1;
 	l->step = STEP_LIMIT;
 	if (reset_signals() < 0 || lower_limit() < 0)

@@ -67,7 +67,8 @@ struct spawner {
 	bool without_pidfd; /* tests set it */
 	bool prepared;      /* keeper and subreaper, with the first child */
 	bool set_subreaper;
-	uint64_t adopted_ms; /* time of the last orphan scan */
+	bool no_keeper, no_subreaper;
+	uint64_t adopted_ms; /* when orphans were looked for last */
 	char *scratch;       /* CHILD_READ_BYTES, shared: reading never nests */
 };
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,17 +33,36 @@ size_t spawner_active(const struct spawner *s)
 	return s->active;
 }
 
-int spawner_prepare(struct spawner *s, struct err *err)
+void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper)
+{
+	s->no_keeper = no_keeper;
+	s->no_subreaper = no_subreaper;
+}
+
+/* How many spawners need the attribute of the process. It is the kernel that has one for all of them. */
+static atomic_uint subreapers;
+
+static void become_subreaper(struct spawner *s)
 {
 	int was = 0;
 
+	if (s->no_subreaper || prctl(PR_GET_CHILD_SUBREAPER, &was) < 0)
+		return;
+	if (was && !atomic_load(&subreapers))
+		return; /* the host is one itself, and stays one */
+	s->set_subreaper = was || prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+	if (s->set_subreaper)
+		atomic_fetch_add(&subreapers, 1);
+}
+
+int spawner_prepare(struct spawner *s, struct err *err)
+{
 	if (s->prepared)
 		return 0;
-	int rc = keeper_start(&s->keeper, s->id, err);
+	int rc = s->no_keeper ? 0 : keeper_start(&s->keeper, s->id, err);
 	if (rc < 0)
 		return rc;
-	if (prctl(PR_GET_CHILD_SUBREAPER, &was) == 0 && !was)
-		s->set_subreaper = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+	become_subreaper(s);
 	s->scratch = xmalloc(CHILD_READ_BYTES);
 	s->prepared = true;
 	return 0;
@@ -298,7 +318,7 @@ void spawner_free(struct spawner *s)
 	if (s->sigchld)
 		uv_close((uv_handle_t *)s->sigchld, on_signal_closed);
 	keeper_stop(&s->keeper, true);
-	if (s->set_subreaper)
+	if (s->set_subreaper && atomic_fetch_sub(&subreapers, 1) == 1)
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 0);
 	pid_list_release(&s->left);
 	pid_list_release(&s->adopted);

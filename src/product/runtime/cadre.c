@@ -20,13 +20,13 @@ const char *cadre_version(void)
 	return CADRE_VERSION;
 }
 
-static size_t raise_descriptor_limit(void)
+static size_t descriptor_limit(bool raise)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 1024;
-	if (limit.rlim_cur < limit.rlim_max) {
+	if (raise && limit.rlim_cur < limit.rlim_max) {
 		struct rlimit wide = { limit.rlim_max, limit.rlim_max };
 		if (setrlimit(RLIMIT_NOFILE, &wide) == 0)
 			limit = wide;
@@ -53,7 +53,6 @@ static int check_descriptors(struct err *err)
 struct cadre *cadre_new(char *why, size_t why_size)
 {
 	struct err err = { 0 };
-	size_t limit = raise_descriptor_limit();
 
 	if (check_descriptors(&err) < 0) {
 		api_status(-ERR_IO, &err, why, why_size);
@@ -62,7 +61,7 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	struct cadre *c = xcalloc(1, sizeof *c);
 	c->services.owner = c;
 	c->services.loop = loop_new(0);
-	c->services.descriptor_limit = limit;
+	c->services.descriptor_limit = descriptor_limit(false);
 	c->services.spawner = spawner_new(c->services.loop, &err);
 	if (!c->services.spawner) {
 		api_status(-(int)err.kind, &err, why, why_size);
@@ -143,7 +142,13 @@ int cadre_set(struct cadre *c, const char *option, const char *value, char *why,
 
 	if (!c || !option)
 		return CADRE_USAGE;
-	return api_status(options_set(&c->services.options, option, value, &err), &err, why, why_size);
+	struct options *o = &c->services.options;
+	bool raised = o->raise_descriptors;
+	int status = options_set(o, option, value, &err);
+	spawner_limit(c->services.spawner, o->no_keeper, o->no_subreaper);
+	if (o->raise_descriptors && !raised)
+		c->services.descriptor_limit = descriptor_limit(true);
+	return api_status(status, &err, why, why_size);
 }
 
 struct services *cadre_services(struct cadre *c)
