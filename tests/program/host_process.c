@@ -11,9 +11,9 @@
 
 static char why[256];
 
-#define CHECK(truth)                                                      \
-	do {                                                              \
-		if (!(truth))                                             \
+#define CHECK(truth)                                                        \
+	do {                                                                \
+		if (!(truth))                                               \
 			printf("line %d: %s: %s\n", __LINE__, #truth, why); \
 	} while (0)
 
