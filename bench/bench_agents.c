@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "defs/agentdef/registry.h"
-#include "agents/agent/roster.h"
+#include "agents/profile/roster.h"
 #include "lib/io/file.h"
 
 enum { ROUNDS = 5, FOLDERS = 10 };
