@@ -33,11 +33,15 @@ static struct lock_file *open_file(struct lock_table *t, const char *dir, struct
 	return file;
 }
 
+/* The byte of a session is the same for every process and every version: FNV-1a, without the bits that a file offset lacks. */
 static int set_byte(const struct lock_file *file, const char *id, short type)
 {
 	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
+	uint64_t h = 0xcbf29ce484222325u;
 
-	range.l_start = (off_t)(str_hash(str_from(id)) >> 2); /* a file offset has 63 bits */
+	for (const char *p = id; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+	range.l_start = (off_t)((h ^ (h >> 32)) >> 2);
 	return fcntl(file->fd, F_OFD_SETLK, &range);
 }
 

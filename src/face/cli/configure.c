@@ -109,8 +109,6 @@ static int apply_all(struct cadre *c, const struct args *args, unsigned flags, s
 		if (apply_flag(c, flag, args->given[i].value, err) < 0)
 			return -(int)err->kind;
 	}
-	if (configure_set(c, "raise-descriptor-limit", "", err) < 0)
-		return -(int)err->kind;
 	if (interactive && configure_set(c, "interactive", "", err) < 0)
 		return -(int)err->kind;
 	/* Transcripts say who wrote them; a host that starts us may have said so already. */
@@ -124,7 +122,9 @@ int configure_runtime(const struct args *args, unsigned flags, struct cadre **re
 
 	if (!c)
 		return err_set(err, ERR_IO, "%s", why);
-	int rc = apply_all(c, args, flags, err);
+	int rc = configure_set(c, "raise-descriptor-limit", "", err);
+	if (rc == 0)
+		rc = apply_all(c, args, flags, err);
 	if (rc < 0) {
 		cadre_free(c);
 		return rc;

@@ -87,12 +87,22 @@ bool str_to_i64(struct str s, int64_t *ret_value)
 	return true;
 }
 
+/* Eight bytes at a time: heads of requests are keys too, and they have tens of kilobytes. */
 uint64_t str_hash(struct str s)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+	const uint64_t odd = 0x9e3779b97f4a7c15u;
+	uint64_t h = s.n * odd;
+	uint64_t word;
 
-	for (size_t i = 0; i < s.n; i++)
-		h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
+	for (; s.n >= sizeof word; s.p += sizeof word, s.n -= sizeof word) {
+		memcpy(&word, s.p, sizeof word);
+		h = (h ^ word) * odd;
+		h ^= h >> 32;
+	}
+	word = 0;
+	if (s.n)
+		memcpy(&word, s.p, s.n);
+	h = (h ^ word) * odd;
 	return h ^ (h >> 32);
 }
 

@@ -47,4 +47,4 @@ bool str_to_i64(struct str s, int64_t *ret_value);
 /* "0.5", "2e3": independent of the locale. False for anything else, and if it is not finite. */
 bool str_to_double(struct str s, double *ret_value);
 
-uint64_t str_hash(struct str s); /* not cryptographic */
+uint64_t str_hash(struct str s); /* for tables of this process: not for security, not for files */

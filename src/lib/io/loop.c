@@ -24,6 +24,8 @@ struct loop {
 	bool is_virtual, running, stopped;
 };
 
+enum { KICKS_IN_A_TURN = 32 };
+
 static void ring_init(struct kick *head)
 {
 	head->next = head;
@@ -33,6 +35,14 @@ static void ring_init(struct kick *head)
 static bool ring_empty(const struct kick *head)
 {
 	return head->next == head;
+}
+
+static void ring_add(struct kick *head, struct kick *kick)
+{
+	kick->next = head;
+	kick->prev = head->prev;
+	*head->prev = kick;
+	head->prev = &kick->next;
 }
 
 void kick_cancel(struct kick *kick)
@@ -48,23 +58,16 @@ void kick_cancel(struct kick *kick)
 static void on_idle(uv_idle_t *idle)
 {
 	struct loop *loop = idle->data;
-	struct kick batch = { 0 };
+	struct kick end = { 0 };
 
-	/* Kicks of a step run in the next turn, or sockets would starve. */
-	ring_init(&batch);
-	/* Moves everything from one ring to an empty one. */
-	if (!ring_empty(&loop->queue)) {
-		batch.next = loop->queue.next;
-		batch.prev = loop->queue.prev;
-		batch.next->prev = &batch.next;
-		*batch.prev = &batch;
-		ring_init(&loop->queue);
-	}
-	while (!ring_empty(&batch)) {
-		struct kick *kick = batch.next;
+	/* What a step kicks is for the next turn, and of a thousand kicks most are too: sockets are looked at in between. */
+	ring_add(&loop->queue, &end);
+	for (unsigned i = 0; i < KICKS_IN_A_TURN && loop->queue.next != &end; i++) {
+		struct kick *kick = loop->queue.next;
 		kick_cancel(kick);
 		kick->step(kick);
 	}
+	kick_cancel(&end);
 	if (ring_empty(&loop->queue))
 		uv_idle_stop(&loop->idle);
 }
@@ -83,10 +86,7 @@ void loop_kick(struct loop *loop, struct kick *kick)
 {
 	if (kick->prev)
 		return;
-	kick->next = &loop->queue;
-	kick->prev = loop->queue.prev;
-	*loop->queue.prev = kick;
-	loop->queue.prev = &kick->next;
+	ring_add(&loop->queue, kick);
 	uv_idle_start(&loop->idle, on_idle);
 }
 

@@ -252,6 +252,53 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	buf_addf(a->trail, "%c%d ", byte, (int)loop_now_ms(a->loop) - 1000);
 }
 
+struct crowd {
+	struct kick kicks[1000];
+	unsigned stepped, stepped_when_ready;
+};
+
+static struct crowd *crowd; /* of the one test that has one */
+
+static void on_crowd_kick(struct kick *kick)
+{
+	(void)kick;
+	crowd->stepped++;
+}
+
+static void on_crowd_ready(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	crowd->stepped_when_ready = crowd->stepped;
+	uv_close((uv_handle_t *)poll, NULL);
+}
+
+TEST(sockets_are_looked_at_between_many_kicks)
+{
+	struct stage st;
+	uv_poll_t poll;
+	int ends[2];
+	stage_init(&st, 0);
+	crowd = xcalloc(1, sizeof *crowd);
+	CHECK_INT(pipe(ends), 0);
+	CHECK_INT(write(ends[1], "x", 1), 1);
+	uv_poll_init(loop_uv(st.loop), &poll, ends[0]);
+	uv_poll_start(&poll, UV_READABLE, on_crowd_ready);
+	for (size_t i = 0; i < COUNT_OF(crowd->kicks); i++) {
+		crowd->kicks[i].step = on_crowd_kick;
+		loop_kick(st.loop, &crowd->kicks[i]);
+	}
+
+	loop_run(st.loop);
+
+	CHECK_INT(crowd->stepped, COUNT_OF(crowd->kicks));
+	CHECK(crowd->stepped_when_ready > 0 && crowd->stepped_when_ready <= 100);
+	close(ends[0]);
+	close(ends[1]);
+	free(crowd);
+	stage_release(&st);
+}
+
 TEST(virtual_time_stands_still_while_a_descriptor_is_ready)
 {
 	struct stage st;
@@ -341,7 +388,8 @@ TEST(a_freed_loop_lets_go_of_kicks_and_timers)
 
 int test_loop(void)
 {
-	return RUN_TESTS(T(a_kick_steps_once_however_often_it_was_kicked), T(a_kick_from_a_step_runs_on_the_next_turn),
+	return RUN_TESTS(T(sockets_are_looked_at_between_many_kicks), T(a_kick_steps_once_however_often_it_was_kicked),
+			 T(a_kick_from_a_step_runs_on_the_next_turn),
 			 T(a_cancelled_kick_does_not_step_even_when_cancelled_in_the_same_turn),
 			 T(a_stopped_loop_returns_and_can_be_run_again),
 			 T(timers_fire_in_order_of_time_then_of_starting), T(a_timer_can_be_restarted_and_stopped),
