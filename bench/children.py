@@ -2,9 +2,14 @@
 """Benchmarks of children: one answer of the main agent calls Agent many times, and `cadre -p` runs to its end."""
 import hashlib
 import json
+import os
+import re
+import signal
+import subprocess
 import sys
+import time
 
-from measure import Modeld, figure, file_system
+from measure import BUILD, Modeld, figure, file_system
 
 FAN_OUT = """latency {latency}ms
 rule main asks
@@ -52,11 +57,51 @@ def show_fan_out(count, latency_ms, run, one, bar, kb_bar):
     figure(f"{at}: requests in flight at most", run.in_flight, "")
 
 
+WAITING = """rule main asks
+  agent main
+  turn 1
+  repeat {count} call Agent {{"description": "Child {{{{i}}}}", "prompt": "Part {{{{i}}}}", "subagent_type": "general-purpose"}}
+rule child
+  latency 600s
+  text Too late.
+"""
+
+
+def path_calls(count):
+    """File creations and other system calls with a path, until each of the children has sent its first request."""
+    with Modeld(WAITING.format(count=count)) as m:
+        trace = m.path / "trace"
+        (m.path / "run").mkdir(mode=0o700)
+        m.env["XDG_RUNTIME_DIR"] = str(m.path / "run")  # without the sockets of others
+        strace = subprocess.Popen(["strace", "-f", "-qq", "-e", "trace=%file", "-o", trace, BUILD / "cadre", "-p", "Ask"], cwd=m.cwd,
+                                  env=m.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 120
+        while m.stats()["requests"] < count + 1:
+            if strace.poll() is not None or time.monotonic() > until:
+                sys.exit("fanout: the children did not ask")
+            time.sleep(0.05)
+        with open(f"/proc/{strace.pid}/task/{strace.pid}/children", encoding="ascii") as children:
+            for pid in children.read().split():
+                os.kill(int(pid), signal.SIGKILL)
+        strace.wait()
+        calls = [line for line in trace.read_text(errors="replace").splitlines() if "resumed>" not in line]
+    paths = [c for c in calls if not re.search(r'stat\w*\(\d+, ""', c)]  # of a descriptor, not of a path
+    made = [c for c in paths if "O_CREAT" in c or re.search(r" (mkdir|link|symlink|mknod|rename)\w*\(", c)]
+    return len(made), len(paths) - len(made)
+
+
+def bench_path_calls():
+    few, many = path_calls(1), path_calls(101)
+    figure("a child before its first request: file creations", (many[0] - few[0]) / 100, "", 2)
+    figure("a child before its first request: other path calls", (many[1] - few[1]) / 100, "", 8)
+
+
 def bench_fanout():
     print("fanout: one answer with N Agent calls, 3 Read turns and a report each, 6 round trips in the longest chain; N = 1,000: "
           f"the median of 3 runs; files on {file_system()}")
+    bench_path_calls()
     one = fan_out(1, 200)
-    for latency_ms, bar in ((200, 2.0), (1000, 1.2)):
+    for latency_ms, bar in ((200, 1.6), (1000, 1.12)):
         for count in (10, 100, 1000):
             largest = count == 1000
             run = median_run([fan_out(count, latency_ms) for _ in range(3 if largest else 1)])

@@ -6,7 +6,7 @@ set -eu
 
 build="gcc make meson ninja-build pkg-config python3 libuv1-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libyaml-dev libsqlite3-dev zlib1g-dev libxml2-dev libgd-dev libarchive-dev ca-certificates"
 test="$build poppler-utils zsh fish groff-base clang libclang-rt-14-dev clang-format libcmocka-dev libjansson-dev ripgrep git nodejs npm python3-pexpect tmux strace"
-bench="$build ripgrep libjansson-dev libcjson-dev"
+bench="$build ripgrep libjansson-dev libcjson-dev strace"
 
 case "${1:-build}" in
 build) wanted=$build ;;
