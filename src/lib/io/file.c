@@ -78,7 +78,8 @@ int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(err, kind_of_errno(), "cannot open %s: %m", path);
+		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
+			       path);
 	size_t want = MIN((size_t)st.st_size, most_bytes), got = 0;
 	off_t from = st.st_size - (off_t)want;
 	buf_reserve(out, want);
