@@ -82,14 +82,13 @@ CADRE_API const char *cadre_version(void);
  *   (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""),
  *   replay-user-messages (""), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
  *   standard error), trace (a file for ui.perfetto.dev), setup (init | maintenance: Setup hooks come before the first
- *   turn), session-mirror (""), await-initialize (""), managed-settings (JSON of whoever starts us),
- *   managed-settings-in-initialize (""), project-config-root (a checkout whose project files count), channels (without
- *   effect), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the
- *   scripted provider; "" = the embedded one), interactive ("" = somebody answers permission questions), hooks (JSON;
- *   functions of the host by hookCallbackIds), entrypoint, no-keeper (""), no-subreaper (""), raise-descriptor-limit (""
- *   = to the hard limit, at once and for good: many agents at a time need it, and child processes get 1,024).
- * What is not set comes from the environment as the README says; the value NULL takes an option back. A bad name or value
- * is CADRE_USAGE. */
+ *   turn), session-mirror (""), await-initialize (""), managed-settings (JSON of the starting program),
+ *   managed-settings-in-initialize (""), project-config-root (the checkout with the project files), channels (without
+ *   effect), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
+ *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
+ *   of the host by hookCallbackIds), entrypoint, no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the
+ *   hard limit, at once and permanently: many concurrent agents need it; child processes get 1,024).
+ * Defaults come from the environment; the value NULL resets an option. An invalid name or value is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
 
 /* Runs until no session, watch, writer or background task is active, or until cadre_stop(). */

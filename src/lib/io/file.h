@@ -12,8 +12,8 @@ int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
 int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);
 /* Appends the last bytes of a file, at most so many, from the beginning of a character on; *ret_size is that of all of it. */
 int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err);
-/* Writes beside the file, then renames over it; keeps mode and owner of an existing file. A link in the last place is
- * replaced, not followed. A failure leaves the old file as it was. Where others can write: file_at.h. */
+/* Writes a temporary file and renames it; keeps mode and owner of an existing file. A symlink at path is replaced, not
+ * followed. A failure leaves the old file. For directories that others can write: file_at.h. */
 int file_replace(const char *path, const void *p, size_t n, struct err *err);
 int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err); /* the same, with this mode */
 /* Follows symlinks: for files that users link to (settings, logins). */

@@ -36,11 +36,11 @@ struct child_options {
 	int landlock_fd; /* > 0: ruleset to enforce */
 };
 
-struct spawner *spawner_new(struct loop *loop, struct err *err); /* the keeper itself starts with the first child */
+struct spawner *spawner_new(struct loop *loop, struct err *err); /* the first child starts the keeper */
 /* Before the first child. Without a keeper, a kill -9 of this process leaves children behind; without being a subreaper,
  * daemons that children start are found by their mark only. */
 void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper);
-void spawner_free(struct spawner *s); /* no child may be left; ends the keeper and waits for it */
+void spawner_free(struct spawner *s); /* no child may be running; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);
 void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */

@@ -68,7 +68,7 @@ struct spawner {
 	bool prepared;      /* keeper and subreaper, with the first child */
 	bool set_subreaper;
 	bool no_keeper, no_subreaper;
-	uint64_t adopted_ms; /* when orphans were looked for last */
+	uint64_t adopted_ms; /* time of the last orphan scan */
 	char *scratch;       /* CHILD_READ_BYTES, shared: reading never nests */
 };
 
