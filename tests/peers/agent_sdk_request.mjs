@@ -105,7 +105,7 @@ await play({
       canUseTool: async (name, input) => (asked.push(name), { behavior: "allow", updatedInput: input }),
       env: { ...lab.env, IS_SANDBOX: "1" },
     });
-    assert.match((await d.query.setMcpPermissionModeOverride("nobody", "default")).warning, /no server/);
+    assert.match((await d.query.setMcpPermissionModeOverride("nobody", "default")).warning, /no such server/);
     assert.equal((await d.query.setMcpPermissionModeOverride("shout", "default")).warning, undefined);
     await d.turn("one");
     assert.deepEqual(asked, ["mcp__shout__shout"]);

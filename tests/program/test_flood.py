@@ -75,7 +75,7 @@ def an_answer_that_is_no_event_stream_is_said_after_three_tries(lab):
     model = lab.model(AGAIN + "rule\n  body <html>Sign in to the hotel</html>\n  content-type text/html\n")
     done = lab.cadre("-p", "--output-format", "json", "go")
     result = json.loads(done.out)
-    assert done.code == 1 and result["is_error"] and "no event stream" in result["result"], done
+    assert done.code == 1 and result["is_error"] and "not an event stream" in result["result"], done
     with urllib.request.urlopen(model.url + "/stats") as answer:
         assert json.load(answer)["requests"] == 3
     again = lab.cadre("-p", "--resume", result["session_id"], "again")
