@@ -109,6 +109,22 @@ def the_readme_links_to_files_that_exist(lab):
     assert not missing, missing
 
 
+def the_documents_name_only_source_files_that_exist(lab):
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    missing = [(page.name, path) for page in pages for path in re.findall(r"`(src/[\w/.-]+\.[ch])`", page.read_text())
+               if "NAME" not in path and not (ROOT / path).exists()]
+    assert not missing, missing
+
+
+def the_walks_are_short_and_each_function_is_where_they_say(lab):
+    for walk in (ROOT / "docs/internals/walk.md").read_text().split("\n## ")[1:]:
+        hops = re.findall(r"^\| \d+ \| (\S+) \| `(\w+)`", walk, re.M)
+        assert 20 < len(hops) <= 45 and len({path for path, _ in hops}) <= 18, (len(hops), len({path for path, _ in hops}))
+        lost = [(path, name) for path, name in hops
+                if not re.search(r"^[a-z][^;{}=]*\b%s\([^;{}]*\)\n\{" % name, (ROOT / path).read_text(), re.M)]
+        assert not lost, lost
+
+
 if __name__ == "__main__":
     main(help_mentions_every_option_of_the_table,
          help_mentions_every_option_that_was_promised,
@@ -119,4 +135,6 @@ if __name__ == "__main__":
          the_scripted_model_answers_where_there_is_no_repository,
          the_readme_names_only_targets_that_exist,
          the_readme_names_only_flags_that_exist,
-         the_readme_links_to_files_that_exist)
+         the_readme_links_to_files_that_exist,
+         the_documents_name_only_source_files_that_exist,
+         the_walks_are_short_and_each_function_is_where_they_say)
