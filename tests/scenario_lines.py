@@ -4,7 +4,7 @@
     frames of stream-json     assistant tool_use Read        user tool_result error "..."      result success "Hello"
                               > assistant tool_use Read      (of a child)
     requests                  200 system* | user text text* | assistant tool_use | user tool_result*      (* is a cache mark)
-    lines of a transcript     user meta text "..."           assistant partial text "..."      assistant closed end_turn"""
+    lines of a transcript     user meta text "..."           assistant partial text "..."      assistant text "..." (end_turn)"""
 import difflib
 import json
 import re
@@ -136,7 +136,7 @@ def request_line(logged):
 
 
 def transcript_line(text):
-    """TYPE [meta] [partial] BLOCKS; an answer's closing line is `assistant closed STOP-REASON`."""
+    """TYPE [meta] [partial] BLOCKS; the last line of an answer ends with its stop reason in brackets."""
     try:
         line = json.loads(text)
     except ValueError:
@@ -145,9 +145,9 @@ def transcript_line(text):
     words = [line["type"]] + ["meta"] * bool(line.get("isMeta")) + ["partial"] * bool(line.get("partial"))
     if not message:
         return " ".join(words)
-    if line["type"] == "assistant" and not message["content"]:
-        return f"assistant closed {message['stop_reason']}"
-    return " ".join(words + [blocks_line(message["content"])])
+    words += ["empty"] * (not message["content"]) + ["summary"] * (line["type"] == "assistant" and bool(line.get("isCompactSummary")))
+    end = [f"({message['stop_reason']})"] if message.get("stop_reason") else []
+    return " ".join(words + [blocks_line(message["content"])] + end)
 
 
 def look_up(value, path):

@@ -268,7 +268,8 @@ static enum step answer_over(struct query *q)
 	q->text_goes_on = false;
 	context_measured(q, &q->model.answer.usage);
 	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
-	if (answer_record_close(q, cut ? "tool_use" : q->model.answer.stop_reason, &err) < 0)
+	answer_count(q, cut ? "tool_use" : q->model.answer.stop_reason);
+	if (answer_record_refusal(q, &err) < 0)
 		return disk_error(q, &err);
 	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
 	model_call_reset(&q->model);
@@ -333,7 +334,7 @@ static enum step step_ending(struct query *q)
 {
 	struct err err = { 0 };
 	bool disk_fails = q->end == QUERY_DISK_ERROR;
-	bool in_answer = q->model.answer.started && !q->call_count;
+	bool in_answer = q->model.answer.started && !q->call_count && !q->answer_closed;
 
 	if (q->model.running || !calls_all_done(q))
 		return STEP_WAIT;
@@ -344,8 +345,8 @@ static enum step step_ending(struct query *q)
 	q->arrived_count = 0;
 	if (in_answer)
 		answer_drop(q);
-	if (!disk_fails && q->model.answer.started && q->call_count)
-		disk_fails = answer_record_close(q, "tool_use", &err) < 0;
+	if (q->model.answer.started && !in_answer && !q->compaction)
+		answer_count(q, q->call_count ? "tool_use" : q->model.answer.stop_reason);
 	if (!disk_fails)
 		disk_fails = calls_record_done(q, &err) < 0;
 	calls_settle(q);

@@ -125,6 +125,7 @@ struct query {
 	bool request_over;            /* fact: the model call reported */
 	struct segment **arrived;     /* fact: received blocks not yet recorded; owned */
 	uint32_t arrived_count, arrived_cap;
+	bool answer_closed;   /* its last block is recorded, with its stop reason */
 	uint32_t answer_from; /* first block of the answer in the transcript */
 	uint32_t last_mark;
 	unsigned attempt;

@@ -59,17 +59,20 @@ void answer_add_text(struct buf *out, const struct segment *block)
 	buf_add(out, text.p, text.n);
 }
 
-/* Takes block. */
-static int take_block(struct query *q, struct segment *block, struct err *err)
+/* Takes block. end: see recorder_block(). */
+static int take_block(struct query *q, struct segment *block, const struct answer_stop *end, struct err *err)
 {
 	struct answer_ids ids = ids_of(q);
 	char uuid[UUID_LEN + 1];
 
-	if (recorder_block(q->config.recorder, &ids, block, uuid, err) < 0) {
+	if (recorder_block(q->config.recorder, &ids, block, end, uuid, err) < 0) {
 		segment_unref(block);
 		return -(int)err->kind;
 	}
 	crash_point(block_recorded);
+	q->answer_closed = end != NULL;
+	if (end)
+		crash_point(answer_closed);
 	transcript_add(&q->transcript, ROLE_ASSISTANT, segment_ref(block));
 	emit_block(q, block, uuid);
 	if (block->kind == SEGMENT_TEXT)
@@ -79,33 +82,55 @@ static int take_block(struct query *q, struct segment *block, struct err *err)
 	return status;
 }
 
+/* A cut answer that calls a tool counts, and ends with what is complete of it. */
 int answer_take_arrived(struct query *q, struct err *err)
 {
+	const struct answer *a = &q->model.answer;
+	bool over = answer_complete(a) || q->request_over;
+	struct answer_stop end = { .reason = a->stop_reason, .usage = &a->usage };
 	int status = 0;
 
+	if (a->stop_sequence[0])
+		end.sequence = a->stop_sequence;
 	for (uint32_t i = 0; i < q->arrived_count; i++) {
+		struct segment *block = q->arrived[i];
+		bool cut = q->request_over && q->model.failure.kind;
+		bool counts = !cut || q->call_count || block->kind == SEGMENT_TOOL_USE;
+		if (cut)
+			end.reason = "tool_use";
 		if (status == 0)
-			status = take_block(q, q->arrived[i], err);
+			status = take_block(q, block, over && counts && i + 1 == q->arrived_count ? &end : NULL, err);
 		else
-			segment_unref(q->arrived[i]);
+			segment_unref(block);
 	}
 	q->arrived_count = 0;
 	return status;
 }
 
-int answer_record_close(struct query *q, const char *stop_reason, struct err *err)
+/* A turn that ended so is over: without a line it would be one that was cut off. */
+int answer_record_refusal(struct query *q, struct err *err)
 {
-	struct answer_ids ids = ids_of(q);
 	const struct answer *a = &q->model.answer;
+	struct answer_ids ids = ids_of(q);
+	char uuid[UUID_LEN + 1];
 
-	usage_add(&q->usage, &a->usage);
-	if (q->config.on_usage)
-		q->config.on_usage(q->config.data, &a->usage);
-	snprintf(q->stop_reason, sizeof q->stop_reason, "%s", stop_reason);
-	int status = recorder_close(q->config.recorder, &ids, stop_reason,
-				    a->stop_sequence[0] ? a->stop_sequence : NULL, &a->usage, err);
-	crash_point(answer_closed);
+	if (q->answer_closed || strcmp(q->stop_reason, "refusal"))
+		return 0;
+	struct segment *block = segment_text(STR("The model refused to answer."));
+	int status = recorder_block(q->config.recorder, &ids, block,
+				    &(struct answer_stop){ .reason = "refusal", .usage = &a->usage }, uuid, err);
+	segment_unref(block);
 	return status;
+}
+
+void answer_count(struct query *q, const char *stop_reason)
+{
+	const struct usage *usage = &q->model.answer.usage;
+
+	usage_add(&q->usage, usage);
+	if (q->config.on_usage)
+		q->config.on_usage(q->config.data, usage);
+	snprintf(q->stop_reason, sizeof q->stop_reason, "%s", stop_reason);
 }
 
 void answer_drop(struct query *q)

@@ -241,24 +241,34 @@ static enum step take_summary(struct query *q)
 /* ---- the request --------------------------------------------------------------------------------------------- */
 
 /* Records its cost, also on failure. */
-static int close_answer(struct query *q, struct err *err)
+static int record_summary(struct query *q, struct err *err)
 {
-	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
-	return answer_record_close(q, q->model.answer.stop_reason, err);
+	const struct answer *a = &q->model.answer;
+	struct answer_ids ids = { a->message_id, a->model, q->model.request_id };
+	struct answer_stop end = { .reason = a->stop_reason, .usage = &a->usage, .summary = true };
+	struct segment *block = segment_text(buf_str(&q->compaction->summary));
+	char uuid[UUID_LEN + 1];
+	int status = recorder_block(q->config.recorder, &ids, block, &end, uuid, err);
+
+	segment_unref(block);
+	return status;
 }
 
 static enum step over(struct query *q)
 {
 	struct compaction *c = q->compaction;
-	bool refused = !strcmp(q->model.answer.stop_reason, "refusal");
+	const struct answer *a = &q->model.answer;
+	bool refused = !strcmp(a->stop_reason, "refusal"), has_text = str_trim(buf_str(&c->summary)).n;
 	struct err err = { 0 };
 
-	if (close_answer(q, &err) < 0) {
+	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
+	answer_count(q, a->stop_reason);
+	if (has_text && record_summary(q, &err) < 0) {
 		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
 		return STEP_AGAIN;
 	}
 	model_call_reset(&q->model);
-	if (!refused && str_trim(buf_str(&c->summary)).n)
+	if (!refused && has_text)
 		return take_summary(q);
 	struct failure f = { .retry_after_ms = -1 };
 	snprintf(f.text, sizeof f.text, "the model gave no summary of the conversation");

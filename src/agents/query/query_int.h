@@ -16,8 +16,9 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...) pr
 /* Records received blocks and starts their tool calls. */
 int answer_take_arrived(struct query *q, struct err *err);
 void answer_add_text(struct buf *out, const struct segment *block); /* a block of text */
-int answer_record_close(struct query *q, const char *stop_reason, struct err *err);
-void answer_drop(struct query *q); /* discards the answer */
+int answer_record_refusal(struct query *q, struct err *err);        /* only if it has no block */
+void answer_count(struct query *q, const char *stop_reason);        /* adds its usage */
+void answer_drop(struct query *q);                                  /* discards the answer */
 void answer_forget_shown(struct query *q);
 
 int calls_add(struct query *q, const struct segment *block, struct err *err);

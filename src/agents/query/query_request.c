@@ -44,6 +44,7 @@ static void make_body(struct query *q)
 		buf_clear(&q->text);
 	q->text_from = q->text.n;
 	q->answer_from = transcript_count(&q->transcript);
+	q->answer_closed = false;
 	if (q->compaction) {
 		body_init(b, q->config.head, &q->compaction->history,
 			  q->compaction->shortness ? UINT32_MAX : q->last_mark);

@@ -121,6 +121,21 @@ struct segment *segment_text(struct str text)
 	return segment_new(SEGMENT_TEXT, buf_str(&b));
 }
 
+struct str segment_plain_text(const struct segment *s)
+{
+	struct str json = segment_json(s), from = STR("{\"type\":\"text\",\"text\":");
+
+	if (!str_starts(json, from) || json.n < from.n + 3)
+		return (struct str){ 0 };
+	struct str text = { json.p + from.n, json.n - from.n - 1 };
+	for (size_t i = 1; i + 1 < text.n; i++) {
+		if (text.p[i] == '"')
+			return (struct str){ 0 }; /* it ends here, and a further member follows */
+		i += text.p[i] == '\\';
+	}
+	return text.p[0] == '"' && text.p[text.n - 1] == '"' ? text : (struct str){ 0 };
+}
+
 /* content is JSON. */
 static struct segment *result_segment(struct str call_id, struct str content, bool is_error)
 {

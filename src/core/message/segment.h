@@ -40,5 +40,7 @@ struct segment *segment_text(struct str text);
 struct segment *segment_tool_result(struct str call_id, struct str text, bool is_error);
 /* blocks: a JSON array of content blocks, trusted to be valid. */
 struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error);
+/* The JSON string of a block that is only a text; empty: it is more. Borrowed. */
+struct str segment_plain_text(const struct segment *s);
 /* The result of a call that the end of the program interrupted. */
 struct segment *segment_lost_result(struct str call_id);

@@ -20,7 +20,7 @@ static const struct growth {
 
 static void broken(struct answer *a, const char *what)
 {
-	if (!a->failure.kind)
+	if (!a->failure.kind && !a->stop_reason[0])
 		failure_set(&a->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
 }
 
@@ -87,6 +87,12 @@ static void add_initial(struct answer *a, const struct growth *g, const struct j
 		buf_add(&a->citations, citations->text + 1, citations->len - 2);
 }
 
+void answer_end(struct answer *a)
+{
+	if (a->held)
+		a->sink->on_block(a->data, TAKE(a->held));
+}
+
 static void on_block_start(struct answer *a, const struct json *event)
 {
 	const struct json *block = json_get(event, "content_block");
@@ -96,6 +102,7 @@ static void on_block_start(struct answer *a, const struct json *event)
 		broken(a, "a block starts where none may start");
 		return;
 	}
+	answer_end(a);
 	buf_clear(&a->bytes);
 	buf_clear(&a->text);
 	buf_clear(&a->signature);
@@ -213,9 +220,7 @@ static void on_block_stop(struct answer *a)
 		broken(a, "a call without an id or a name");
 		return;
 	}
-	struct segment *block = segment_from_json(root); /* an empty text is nothing */
-	if (block)
-		a->sink->on_block(a->data, block);
+	a->held = segment_from_json(root); /* an empty text is nothing */
 }
 
 static void on_message_delta(struct answer *a, const struct json *event)
@@ -233,8 +238,11 @@ static void on_message_delta(struct answer *a, const struct json *event)
 		snprintf(a->refusal, sizeof a->refusal, STR_FMT "%s" STR_FMT, STR_ARG(category),
 			 category.n && why.n ? ": " : "", STR_ARG(why));
 	usage_merge(&a->usage, json_get(event, "usage"));
+	if (a->stop_reason[0])
+		answer_end(a);
 }
 
+/* Once there is a stop reason the answer counts: what a server says behind it changes nothing but the usage. */
 void answer_event(struct answer *a, struct str payload)
 {
 	struct err err = { 0 };
@@ -249,7 +257,13 @@ void answer_event(struct answer *a, struct str payload)
 	if (a->sink->on_event)
 		a->sink->on_event(a->data, payload);
 	const struct json *type = json_get(event, "type");
-	if (json_str_is(type, "content_block_delta"))
+	if (json_str_is(type, "message_delta"))
+		on_message_delta(a, event);
+	else if (json_str_is(type, "message_stop"))
+		a->ended = true;
+	else if (a->stop_reason[0])
+		; /* too late */
+	else if (json_str_is(type, "content_block_delta"))
 		on_block_delta(a, event);
 	else if (json_str_is(type, "content_block_start"))
 		on_block_start(a, event);
@@ -257,10 +271,6 @@ void answer_event(struct answer *a, struct str payload)
 		on_block_stop(a);
 	else if (json_str_is(type, "message_start"))
 		on_message_start(a, event);
-	else if (json_str_is(type, "message_delta"))
-		on_message_delta(a, event);
-	else if (json_str_is(type, "message_stop"))
-		a->ended = true;
 	else if (json_str_is(type, "error"))
 		failure_from_event(&a->failure, json_str(json_get(json_get(event, "error"), "type"), &a->scratch),
 				   json_str(json_get(json_get(event, "error"), "message"), &a->scratch));
@@ -287,7 +297,7 @@ void answer_feed(struct answer *a, const char *p, size_t n)
 {
 	struct err err = { 0 };
 
-	if (a->failure.kind)
+	if (a->failure.kind || a->ended)
 		return;
 	if (sse_feed(&a->sse, p, n, &err) < 0)
 		broken(a, err.text);
@@ -300,6 +310,7 @@ bool answer_complete(const struct answer *a)
 
 void answer_release(struct answer *a)
 {
+	segment_unref(a->held);
 	sse_release(&a->sse);
 	json_reader_release(&a->reader);
 	arena_release(&a->scratch);

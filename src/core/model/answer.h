@@ -2,7 +2,8 @@
  * answer.h - decodes the event stream of the Messages API into finished blocks.
  *
  * A block's bytes are assembled from the raw JSON of its deltas, not from decoded text, so thinking and signatures stay
- * byte for byte. Every block is complete, valid JSON. */
+ * byte for byte. Every block is complete, valid JSON. The sink gets it with the event behind its stop, which tells whether it
+ * is the last one: then the stop reason and the usage are known too. */
 #pragma once
 #include "lib/io/sse.h"
 #include "core/message/segment.h"
@@ -34,13 +35,15 @@ struct answer {
 	struct buf bytes;        /* its JSON so far, without the accumulating members */
 	struct buf text;         /* raw JSON text, raw JSON thinking, or decoded tool input */
 	struct buf signature, citations;
+	struct segment *held;   /* owned; a block that has stopped; NULL: none */
 	struct failure failure; /* of an error event or a protocol break */
 };
 
 void answer_init(struct answer *a, const struct answer_sink *sink, void *data);
-void answer_feed(struct answer *a, const char *p, size_t n); /* after a failure it does nothing */
+void answer_feed(struct answer *a, const char *p, size_t n); /* after the end or a failure it does nothing */
 /* One event as JSON: for adapters of other APIs. */
 void answer_event(struct answer *a, struct str json);
+void answer_end(struct answer *a); /* of the stream: passes the last block of a cut answer to the sink */
 /* The end of the stream. True if the answer is complete: it has a stop reason. */
 bool answer_complete(const struct answer *a);
 void answer_release(struct answer *a);

@@ -42,6 +42,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	const struct failure *inner = &call->answer.failure;
 	int64_t retry_after_ms = f->retry_after_ms;
 
+	answer_end(&call->answer);
 	if (transport == FAIL_CANCELLED && !inner->kind)
 		failure_set(f, FAIL_CANCELLED, "cancelled");
 	else if (call->status && call->status != 200)

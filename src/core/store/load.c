@@ -67,7 +67,7 @@ static void classify(struct reading *r, struct line *l, const struct json *root)
 	l->meta = json_bool(json_get(root, "isMeta")) || json_bool(json_get(root, "isCompactSummary"));
 	if (json_str_is(type, "user") && message)
 		l->type = LINE_USER;
-	else if (json_str_is(type, "assistant") && message)
+	else if (json_str_is(type, "assistant") && message && !json_bool(json_get(root, "isCompactSummary")))
 		l->type = LINE_ASSISTANT;
 	else if (json_str_is(type, "fork-origin"))
 		l->type = LINE_FORK;

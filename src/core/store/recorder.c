@@ -48,16 +48,22 @@ static int commit(struct recorder *r, struct json_out *w, const char *uuid, stru
 	return 0;
 }
 
+/* What was only said is a string: that is what other programs look for in a prompt. */
 static void put_user_message(struct json_out *w, struct segment *const *blocks, size_t count)
 {
 	json_key(w, "message");
 	json_open(w, '{');
 	json_kcstr(w, "role", "user");
 	json_key(w, "content");
-	json_open(w, '[');
-	for (size_t i = 0; i < count; i++)
-		json_put_raw(w, segment_json(blocks[i]));
-	json_close(w);
+	struct str text = count == 1 ? segment_plain_text(blocks[0]) : (struct str){ 0 };
+	if (text.n) {
+		json_put_raw(w, text);
+	} else {
+		json_open(w, '[');
+		for (size_t i = 0; i < count; i++)
+			json_put_raw(w, segment_json(blocks[i]));
+		json_close(w);
+	}
 	json_close(w);
 }
 
@@ -99,50 +105,40 @@ int recorder_result(struct recorder *r, const struct segment *result, struct str
 	return commit(r, &w, uuid, err);
 }
 
-/* message and its content stay open for the caller. */
-static void put_answer_start(struct json_out *w, const struct answer_ids *ids)
-{
-	if (ids->request_id && ids->request_id[0])
-		json_kcstr(w, "requestId", ids->request_id);
-	json_key(w, "message");
-	json_open(w, '{');
-	json_kcstr(w, "id", ids->message_id);
-	json_kcstr(w, "type", "message");
-	json_kcstr(w, "role", "assistant");
-	json_kcstr(w, "model", ids->model);
-	json_key(w, "content");
-	json_open(w, '[');
-}
-
 int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
-		   char uuid[UUID_LEN + 1], struct err *err)
+		   const struct answer_stop *end, char uuid[UUID_LEN + 1], struct err *err)
 {
+	char before[UUID_LEN + 1];
 	struct json_out w = record_begin(r, "assistant", uuid);
 
-	json_kbool(&w, "partial", true);
-	put_answer_start(&w, ids);
+	memcpy(before, r->last, sizeof before);
+	if (!end)
+		json_kbool(&w, "partial", true);
+	else if (end->summary)
+		json_kbool(&w, "isCompactSummary", true);
+	if (ids->request_id && ids->request_id[0])
+		json_kcstr(&w, "requestId", ids->request_id);
+	json_key(&w, "message");
+	json_open(&w, '{');
+	json_kcstr(&w, "id", ids->message_id);
+	json_kcstr(&w, "type", "message");
+	json_kcstr(&w, "role", "assistant");
+	json_kcstr(&w, "model", ids->model);
+	json_key(&w, "content");
+	json_open(&w, '[');
 	json_put_raw(&w, segment_json(block));
 	json_close(&w);
-	json_kcstr(&w, "stop_reason", NULL);
-	json_kcstr(&w, "stop_sequence", NULL);
+	json_kcstr(&w, "stop_reason", end ? end->reason : NULL);
+	json_kcstr(&w, "stop_sequence", end ? end->sequence : NULL);
+	if (end) {
+		json_key(&w, "usage");
+		usage_write(&w, end->usage);
+	}
 	json_close(&w);
-	return commit(r, &w, uuid, err);
-}
-
-int recorder_close(struct recorder *r, const struct answer_ids *ids, const char *stop_reason, const char *stop_sequence,
-		   const struct usage *usage, struct err *err)
-{
-	char uuid[UUID_LEN + 1];
-	struct json_out w = record_begin(r, "assistant", uuid);
-
-	put_answer_start(&w, ids);
-	json_close(&w);
-	json_kcstr(&w, "stop_reason", stop_reason);
-	json_kcstr(&w, "stop_sequence", stop_sequence);
-	json_key(&w, "usage");
-	usage_write(&w, usage);
-	json_close(&w);
-	return commit(r, &w, uuid, err);
+	int status = commit(r, &w, uuid, err);
+	if (end && end->summary)
+		memcpy(r->last, before, sizeof before); /* no line follows it */
+	return status;
 }
 
 /* It begins a new chain: readers find the old one by logicalParentUuid. */

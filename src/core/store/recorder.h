@@ -29,6 +29,13 @@ struct answer_ids {
 	const char *message_id, *model, *request_id;
 };
 
+/* How it ended */
+struct answer_stop {
+	const char *reason, *sequence; /* sequence may be NULL */
+	const struct usage *usage;
+	bool summary; /* of the conversation: beside it, so that its usage is in the file */
+};
+
 /* Of one line of the user's side */
 struct user_line {
 	struct segment *const *blocks;
@@ -40,10 +47,9 @@ struct user_line {
 
 /* uuid gets the line's id. */
 int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err);
+/* end: how the answer ended, with its last block; NULL: there is more, or it was cut. */
 int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
-		   char uuid[UUID_LEN + 1], struct err *err);
-int recorder_close(struct recorder *r, const struct answer_ids *ids, const char *stop_reason, const char *stop_sequence,
-		   const struct usage *usage, struct err *err);
+		   const struct answer_stop *end, char uuid[UUID_LEN + 1], struct err *err);
 int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
 		    char uuid[UUID_LEN + 1], struct err *err);
 /* A summary that replaces the conversation */

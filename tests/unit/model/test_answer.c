@@ -107,6 +107,9 @@ static const struct {
 	{ "the last event is missing", START BLOCK(EMPTY_TEXT) TEXT("a") STOP REASON("end_turn"),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
 	{ "events after the last", START END("end_turn") "data: [DONE]\n\n" START, "end_turn complete" },
+	{ "an error behind the stop reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP REASON("end_turn")
+	  EVENT("error", ",\"error\":{\"type\":\"api_error\"}") BLOCK(EMPTY_TEXT),
+	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
 	{ "cut before the stop reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP,
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n open" },
 	{ "cut inside a block", START BLOCK(EMPTY_TEXT) TEXT("a"), "text<a> open" },
@@ -165,6 +168,7 @@ static char *play(struct buf *seen, const char *stream, size_t split, size_t ste
 	answer_feed(&a, stream, MIN(split, n));
 	for (size_t i = MIN(split, n); i < n; i += MIN(step, n - i))
 		answer_feed(&a, stream + i, MIN(step, n - i));
+	answer_end(&a);
 	note_end(seen, &a);
 	answer_release(&a);
 	return seen->p;

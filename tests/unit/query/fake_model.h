@@ -40,6 +40,7 @@ void check_request(const char *text);
 #define BLOCK(json) EVENT("content_block_start", ",\"content_block\":" json) EVENT("content_block_stop", "")
 #define TEXT(text) BLOCK("{\"type\":\"text\",\"text\":\"" text "\"}")
 #define THINKING BLOCK("{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}")
+#define NEXT EVENT("content_block_start", ",\"content_block\":{\"type\":\"text\",\"text\":\"\"}")
 #define CALL(id, name, input) \
 	BLOCK("{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"" name "\",\"input\":" input "}")
 #define END(reason) \

@@ -83,7 +83,8 @@ TEST(a_cancel_in_the_middle_of_a_text_drops_the_text)
 TEST(a_cancel_while_the_answer_arrives_cancels_the_call_that_runs)
 {
 	STAGE(s,
-	      { .stream = START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}"), .never = true },
+	      { .stream = START("m1") TEXT("look") CALL("t1", "Read", NEVER) CALL("t2", "Write", "{}") NEXT,
+		.never = true },
 	      { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
@@ -96,7 +97,8 @@ TEST(a_cancel_while_the_answer_arrives_cancels_the_call_that_runs)
 
 TEST(a_cancel_keeps_the_result_of_a_call_that_has_ended)
 {
-	STAGE(s, { .stream = START("m1") CALL("t1", "Read", "{}"), .never = true }, { .stream = SAYS("m9", "fine") });
+	STAGE(s, { .stream = START("m1") CALL("t1", "Read", "{}") NEXT, .never = true },
+	      { .stream = SAYS("m9", "fine") });
 	stage_prompt(stage_agent(&s), "hi");
 
 	cancel_and_go_on(&s, 10, "ASK GATE STREAM ENDING FINISH IDLE ", "u:hi, a:call t1, u:t1=ok, u:" NOTE);

@@ -271,7 +271,7 @@ TEST(deltas_come_in_the_form_that_was_asked_for)
 	stage_prompt(b, "hi");
 	loop_run(s.loop);
 
-	CHECK_CSTR(b->events.p, "delta:raw delta:raw delta:raw delta:raw delta:raw text:hello delta:raw delta:raw ");
+	CHECK_CSTR(b->events.p, "delta:raw delta:raw delta:raw delta:raw delta:raw delta:raw text:hello delta:raw ");
 	stage_release(&s);
 }
 

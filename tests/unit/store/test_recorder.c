@@ -81,8 +81,12 @@ static void record_a_turn(struct bench *b)
 				&err),
 		  0);
 	CHECK_CSTR(b->recorder.last, uuid);
-	CHECK_INT(recorder_block(&b->recorder, &ids, block, uuid, &err), 0);
-	CHECK_INT(recorder_close(&b->recorder, &ids, "tool_use", NULL, &usage, &err), 0);
+	struct segment *text = segment_text(STR("Let me see."));
+	struct answer_stop end = { "tool_use", NULL, &usage, false };
+
+	CHECK_INT(recorder_block(&b->recorder, &ids, text, NULL, uuid, &err), 0);
+	CHECK_INT(recorder_block(&b->recorder, &ids, block, &end, uuid, &err), 0);
+	segment_unref(text);
 	CHECK_INT(recorder_result(&b->recorder, result, STR("{\"filePath\":\"/x\"}"), uuid, &err), 0);
 	CHECK_CSTR(b->recorder.last, uuid);
 	segment_unref(prompt[0]);
@@ -98,10 +102,10 @@ TEST(each_line_has_the_fields_that_other_programs_read)
 		"\"parentUuid\":null," COMMON("user") ",\"isMeta\":true,\"message\":{\"role\":\"user\",\"content\":["
 		"{\"type\":\"text\",\"text\":\"context\"},{\"type\":\"text\",\"text\":\"hi\"}]}",
 		"\"parentUuid\":P," COMMON("assistant") ",\"partial\":true," ANSWER
-		"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Read\",\"input\":{}}],\"stop_reason\":null,"
-	  "\"stop_sequence\":null}",
+		"{\"type\":\"text\",\"text\":\"Let me see.\"}],\"stop_reason\":null,\"stop_sequence\":null}",
 		"\"parentUuid\":P," COMMON("assistant") ","
-	  ANSWER "],\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
+	  ANSWER "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Read\",\"input\":{}}],"
+	  "\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
 		"\"usage\":{\"input_tokens\":5,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,"
 		"\"output_tokens\":6,\"cache_creation\":{\"ephemeral_5m_input_tokens\":0,"
 	  "\"ephemeral_1h_input_tokens\":0},"
@@ -121,6 +125,34 @@ TEST(each_line_has_the_fields_that_other_programs_read)
 		CHECK_CSTR(plain_line(&b, arena_str(&b.stage.arena, str_cut(&rest, '\n')).p), expected[i]);
 	CHECK_STR(rest, "");
 	bench_release(&b);
+}
+
+TEST(a_prompt_is_a_string_unless_it_is_more_than_a_text)
+{
+	static const struct {
+		const char *block, *content;
+	} cases[] = {
+		{ "{\"type\":\"text\",\"text\":\"say \\\"hi\\\" \\\\\"}", "\"say \\\"hi\\\" \\\\\"" },
+		{ "{\"type\":\"text\",\"text\":\"a\",\"x\":\"b\"}",
+		  "[{\"type\":\"text\",\"text\":\"a\",\"x\":\"b\"}]" },
+		{ "{\"type\":\"image\",\"text\":\"a\"}", "[{\"type\":\"image\",\"text\":\"a\"}]" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bench b;
+		struct err err = { 0 };
+		char uuid[UUID_LEN + 1];
+		bench_init(&b);
+		struct segment *block = segment_new(SEGMENT_TEXT, str_from(cases[i].block));
+		struct user_line line = { .blocks = &block, .count = 1 };
+
+		CHECK_INT(recorder_user(&b.recorder, &line, uuid, &err), 0);
+
+		const char *text = stage_read(&b.stage, "s.jsonl"), *content = strstr(text, "\"content\":");
+		CHECK(content && str_starts(str_from(content + 10), str_from(cases[i].content)));
+		segment_unref(block);
+		bench_release(&b);
+	}
 }
 
 TEST(each_line_names_the_one_before_it)
@@ -154,7 +186,7 @@ TEST(what_is_recorded_is_what_is_loaded)
 
 	CHECK_INT(session_load(stage_path(&b.stage, "s.jsonl"), &l, &err), 0);
 
-	CHECK_CSTR(stage_describe(&b.stage, &l), "u:context, u:hi, a:call t1, u:t1=found; interrupted");
+	CHECK_CSTR(stage_describe(&b.stage, &l), "u:context, u:hi, a:Let me see., a:call t1, u:t1=found; interrupted");
 	CHECK_CSTR(l.last, b.recorder.last);
 	CHECK_CSTR(l.cwd, "/srv/\xef\xbf\xbd");
 	session_load_release(&l);
@@ -260,7 +292,8 @@ TEST(a_huge_line_does_not_stay_in_memory)
 
 int test_recorder(void)
 {
-	return RUN_TESTS(T(each_line_has_the_fields_that_other_programs_read), T(each_line_names_the_one_before_it),
+	return RUN_TESTS(T(each_line_has_the_fields_that_other_programs_read),
+			 T(a_prompt_is_a_string_unless_it_is_more_than_a_text), T(each_line_names_the_one_before_it),
 			 T(what_is_recorded_is_what_is_loaded), T(a_fork_begins_with_its_origin),
 			 T(a_line_that_was_not_written_is_nobodys_parent), T(without_a_journal_only_uuids_are_made),
 			 T(the_lines_of_a_child_are_marked), T(a_huge_line_does_not_stay_in_memory));
