@@ -64,6 +64,7 @@ enum cadre_status {
 CADRE_API struct cadre *cadre_new(char *why, size_t why_size); /* NULL on failure */
 CADRE_API void cadre_free(struct cadre *c);                    /* closes what is still open */
 CADRE_API const char *cadre_version(void);
+#define CADRE_PROTOCOL_VERSION "2.1.325" /* of the stream-json that a wire speaks: what agent SDKs ask for */
 
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
  *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
@@ -236,8 +237,8 @@ CADRE_API void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n
 CADRE_API void cadre_wire_end_input(struct cadre_wire *w);
 /* The same without finishing: interrupts the turn and drops queued messages. */
 CADRE_API void cadre_wire_interrupt(struct cadre_wire *w);
-/* CADRE_OK; CADRE_USAGE: the session could not be opened, with the reason in why; CADRE_CANCELLED: the last turn ended
- * with an error. */
+/* CADRE_OK; CADRE_USAGE: the client broke the protocol, with the reason in why; CADRE_CANCELLED: the last result was an
+ * error, with the reason in why if no session could be opened. */
 CADRE_API int cadre_wire_status(const struct cadre_wire *w, const char **ret_why);
 CADRE_API void cadre_wire_free(struct cadre_wire *w);
 

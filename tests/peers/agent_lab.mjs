@@ -128,15 +128,20 @@ export class Lab {
     return q;
   }
 
-  // All messages of a query; seen(message) is called for each as it comes.
+  // All messages of a query; seen(message) is called for each as it comes. What the SDK throws after an error result is its error.
   async talk(prompt, options = {}, seen = () => {}) {
     const q = this.query(prompt, options);
-    const messages = [];
-    for await (const message of q) {
-      messages.push(message);
-      await seen(message, q);
+    const talk = new Talk([]);
+    try {
+      for await (const message of q) {
+        talk.messages.push(message);
+        await seen(message, q);
+      }
+    } catch (error) {
+      if (!talk.result?.is_error || !/returned an error result/.test(error.message)) throw error;
+      talk.error = error;
     }
-    return new Talk(messages);
+    return talk;
   }
 
   // The same conversation without the SDK, on the command line.

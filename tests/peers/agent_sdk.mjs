@@ -268,6 +268,7 @@ rule
     const blocked = await lab.talk("forbidden", { hooks });
     assert.equal(lab.requests().length, 2);
     assert.match(JSON.stringify(blocked.messages), /not this one/);
+    assert.match(blocked.error.message, /not this one/);
   },
   async "hooks hear of failures, denials, questions and notifications"(lab) {
     await lab.model(`

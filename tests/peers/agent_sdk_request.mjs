@@ -281,7 +281,8 @@ await play({
     const first = await lab.talk(Prompts.of(say("one"), say("two", { uuid: two })));
     const resume = first.result.session_id;
     const resumeSessionAt = first.of("assistant")[0].uuid;
-    await assert.rejects(lab.talk("x", { resume, resumeSessionAt, resumeDropsTurn: three, forkSession: true }), /Resume rejected by --resume-drops-turn:/);
+    const refused = await lab.talk("x", { resume, resumeSessionAt, resumeDropsTurn: three, forkSession: true });
+    assert.match(refused.error.message, /Resume rejected by --resume-drops-turn:/);
     const fork = await lab.talk("x", { resume, resumeSessionAt, resumeDropsTurn: two, forkSession: true });
     assert.equal(fork.result.subtype, "success");
   },

@@ -124,7 +124,7 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	put_optional(&w, "name", t->name);
 	json_kcstr(&w, "description", t->description);
 	json_kcstr(&w, "toolUseId", t->tool_use_id);
-	json_kcstr(&w, "parentAgentId", t->parent_id);
+	put_optional(&w, "parentAgentId", t->parent_id && t->parent_id[0] ? t->parent_id : NULL);
 	json_ki64(&w, "spawnDepth", t->depth);
 	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
 	json_kbool(&w, "isFork", t->is_fork);

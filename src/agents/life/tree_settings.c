@@ -189,7 +189,8 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	env_files_remove(t); /* of a run that was cut off */
 	find_switches(o, &t->services->policy, &t->switches);
 	t->state = t->session_dir ? t->services->state : NULL;
-	t->entrypoint = o->entrypoint ? o->entrypoint : "sdk-cli";
+	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
+	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;
 	t->parallel_calls = env_number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
 	t->retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000;

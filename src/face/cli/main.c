@@ -55,11 +55,14 @@ static int say_help(void)
 	return say(b.p);
 }
 
-static int say_version(void)
+static int say_version(bool protocol_first)
 {
 	AUTO_BUF struct buf b = { 0 };
 
-	buf_addf(&b, "%s (cadre)\n", cadre_version());
+	if (protocol_first)
+		buf_addf(&b, CADRE_PROTOCOL_VERSION " (cadre %s)\n", cadre_version());
+	else
+		buf_addf(&b, "%s (cadre; protocol " CADRE_PROTOCOL_VERSION ")\n", cadre_version());
 	return say(b.p);
 }
 
@@ -90,7 +93,7 @@ int main(int argc, char **argv)
 		return run_fail(&err);
 	if (args_has(&args, "help"))
 		return say_help();
-	if (args_has(&args, "version"))
-		return say_version();
+	if (args_has(&args, "version") || args_has(&args, "protocol-version"))
+		return say_version(args_has(&args, "protocol-version"));
 	return run(&args);
 }

@@ -111,21 +111,22 @@ static void listen(struct wire_face *f)
 		(void)read_some(f);
 }
 
-static int finish(struct wire_face *f, bool print)
+/* The code says whether the last result was an error: that is how an SDK knows that it has to raise one. */
+static int finish(struct wire_face *f)
 {
 	struct err err = { 0 };
 	const char *why;
 	char text[sizeof err.text] = "";
 	int status = cadre_wire_status(f->wire, &why);
-	int code = print && status == CADRE_CANCELLED ? EXIT_RUN : EXIT_ANSWER;
+	int code = status == CADRE_OK ? EXIT_ANSWER : EXIT_RUN;
 
 	run_leave_on_signal();
 	if (cadre_writer_flush(f->out, f->signal ? SIGNAL_DRAIN_MS : DRAIN_MS, text, sizeof text) < 0) {
 		err_set(&err, ERR_IO, "cannot write to standard output: %s", text);
 		code = run_fail(&err);
 	}
-	if (status == CADRE_USAGE) {
-		err_set(&err, ERR_USAGE, "%s", why);
+	if (why[0]) {
+		err_set(&err, status == CADRE_USAGE ? ERR_USAGE : ERR_CANCELLED, "%s", why);
 		code = run_fail(&err);
 	}
 	return f->signal ? EXIT_SIGNAL + f->signal : code;
@@ -146,7 +147,7 @@ int wire_run(const struct args *args)
 	(void)cadre_watch_signal(f.c, SIGTERM, on_signal, &f);
 	listen(&f);
 	cadre_run(f.c);
-	int code = finish(&f, args_has(args, "print"));
+	int code = finish(&f);
 	cadre_wire_free(f.wire);
 	cadre_free(f.c);
 	return code;

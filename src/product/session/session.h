@@ -29,11 +29,12 @@ struct cadre_session {
 	bool servers_awaited;        /* before its first turn */
 	const char *locked_in;       /* directory of its lock; NULL: not locked */
 	uint64_t seq;
-	unsigned results;              /* turns that have ended */
-	const unsigned *queued;        /* messages of the host that wait for a turn; NULL: it has no queue */
-	unsigned policy_told;          /* generation of the policy whose notes were told, + 1 */
-	struct timer children_wait;    /* after the last turn */
-	struct timer async_hooks_wait; /* when nothing else is left */
+	unsigned results;                /* turns that have ended */
+	const struct buf *prompt_origin; /* JSON of who sent the prompt, for its result; NULL or empty: not said */
+	const unsigned *queued;          /* messages of the host that wait for a turn; NULL: it has no queue */
+	unsigned policy_told;            /* generation of the policy whose notes were told, + 1 */
+	struct timer children_wait;      /* after the last turn */
+	struct timer async_hooks_wait;   /* when nothing else is left */
 	struct turn turn;
 	struct agent_tree tree;          /* its agents; the main one is tree.main */
 	bool agent_recorded;             /* which agent it runs as is in its file */
@@ -42,6 +43,7 @@ struct cadre_session {
 	bool agent_told;                  /* what is known about it at the start was said */
 	bool name_kept;                   /* the option name is on disk */
 	const struct output_style *style; /* of the main agent (styles.h); NULL: the usual one */
+	const char *unknown_style;        /* that the settings name and nobody has; NULL: none */
 	struct schema *schema;            /* that its answers have to fit (schema.h); owned; NULL: none */
 	const char **roots;               /* "file://..." of its directories, NULL-terminated */
 	struct file_watch *files;         /* that hooks want to hear of; NULL: none */

@@ -185,6 +185,7 @@ void session_find_style(struct cadre_session *s)
 
 	s->style = NULL;
 	s->tree.style.on = false;
+	s->unknown_style = NULL;
 	if (!name || !name[0] || !strcasecmp(name, "default"))
 		return;
 	struct catalog *styles = open_styles(s);
@@ -201,15 +202,22 @@ void session_find_style(struct cadre_session *s)
 		s->tree.style.prompt = style->prompt;
 	}
 	catalog_free(styles);
-	if (!s->style)
-		buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", name);
+	if (s->style)
+		return;
+	s->unknown_style = name;
+	buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", name);
+}
+
+const char *session_style_name(const struct cadre_session *s)
+{
+	return s->style ? s->style->name : s->unknown_style ? s->unknown_style : "default";
 }
 
 void session_put_styles(struct json_out *w, const struct cadre_session *s)
 {
 	struct catalog *styles = open_styles(s);
 
-	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
+	json_kcstr(w, "output_style", session_style_name(s));
 	json_key(w, "available_output_styles");
 	json_open(w, '[');
 	json_put_cstr(w, "default");

@@ -16,5 +16,6 @@ struct output_style {
 
 /* Sets s->style. An unknown name is noted, and the usual style holds. */
 void session_find_style(struct cadre_session *s);
+const char *session_style_name(const struct cadre_session *s); /* as the settings say, whether there is one or not */
 /* "output_style" and "available_output_styles" */
 void session_put_styles(struct json_out *w, const struct cadre_session *s);

@@ -52,12 +52,14 @@ static const char *key_source(const struct services *sv)
 													 : "none";
 }
 
+/* Of those for the user, commands too. */
 static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum skill_view view)
 {
 	const struct catalog *r = t->skills.registry;
 
 	for (size_t i = 0; r && i < r->active_count; i++)
-		if (skill_views(r->active[i], t->skills.overrides) & view)
+		if ((skill_views(r->active[i], t->skills.overrides) & view) &&
+		    (view == SKILL_FOR_USER || !r->active[i]->skill->is_command))
 			json_put_cstr(w, r->active[i]->name);
 }
 
@@ -144,8 +146,8 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
 	put_commands(w, s);
 	json_kcstr(w, "apiKeySource", key_source(s->services));
-	json_kcstr(w, "claude_code_version", CADRE_VERSION);
-	json_kcstr(w, "output_style", s->style ? s->style->name : "default");
+	json_kcstr(w, "claude_code_version", CADRE_PROTOCOL_VERSION);
+	json_kcstr(w, "output_style", session_style_name(s));
 	const struct catalog *r = s->tree.services->registry;
 	json_key(w, "agents");
 	json_open(w, '[');
@@ -354,6 +356,8 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 		json_ki64(w, "queued_turn_count", *s->queued);
 	if (s->turn.origin == TURN_BY_NOTICE)
 		json_kraw(w, "origin", STR("{\"kind\":\"task-notification\",\"producer\":\"session-task\"}"));
+	else if (s->prompt_origin && s->prompt_origin->n)
+		json_kraw(w, "origin", buf_str(s->prompt_origin));
 	frame_subagent_stats(w, &s->tree);
 }
 

@@ -180,7 +180,7 @@ static void write_answer(struct buf *payload, const struct wire_request *r)
 	json_open(&out, '{');
 	json_close(&out);
 	json_ki64(&out, "pid", getpid());
-	json_kcstr(&out, "claude_code_version", CADRE_VERSION);
+	json_kcstr(&out, "claude_code_version", CADRE_PROTOCOL_VERSION);
 	if (json_is(json_get(r->body, "hooks"), JSON_OBJECT))
 		json_kbool(&out, "hooks_applied", true);
 	json_kbool(&out, "hook_on_failure_supported", true);
@@ -205,17 +205,6 @@ static int open_as_said(const struct wire_request *r, struct err *err)
 	return wire_open_session(r->wire, err);
 }
 
-/* Without its session the run ends with the input; where `initialize` alone may open one, at once. */
-static void note_failure(struct cadre_wire *w, const char *why)
-{
-	if (w->awaits) {
-		wire_refuse(w, why);
-		return;
-	}
-	buf_clear(&w->error);
-	buf_addstr(&w->error, why);
-}
-
 /* Repeated by a client that lost its state: the session is unchanged, and pending requests are sent again. */
 void wire_initialize(const struct wire_request *r)
 {
@@ -233,10 +222,13 @@ void wire_initialize(const struct wire_request *r)
 				wire_add_server(r->wire, name, json_get_str(manifests, name));
 		}
 	}
-	if ((again ? renew_hooks(r, &err) : open_as_said(r, &err)) < 0) {
+	/* A request that opens no session has no answer: the result and the exit code say why, and SDKs raise that. */
+	if (!again && open_as_said(r, &err) < 0) {
+		wire_fail_start(w, err.text);
+		return;
+	}
+	if (again && renew_hooks(r, &err) < 0) {
 		wire_reply_error(w, r->id, NULL, "%s", err.text);
-		if (!again)
-			note_failure(w, err.text);
 		return;
 	}
 	w->session->host_elicits = true;

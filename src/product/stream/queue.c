@@ -39,6 +39,7 @@ static void message_free(struct wire_message *m)
 {
 	drop_blocks(m);
 	buf_release(&m->text);
+	buf_release(&m->origin);
 	free(m);
 }
 
@@ -110,14 +111,17 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		snprintf(m->uuid, sizeof m->uuid, STR_FMT, STR_ARG(uuid));
 	else
 		id_uuid(m->uuid);
-	if (!m->text.n && !m->block_count) {
+	if (!json_get(json_get(message, "message"), "content")) {
 		message_free(m);
 		wire_complain(w, "a user message without content is left out");
 		return;
 	}
+	const struct json *origin = json_get(message, "origin");
+	if (json_is(origin, JSON_OBJECT))
+		buf_addf(&m->origin, STR_FMT, STR_ARG(json_raw(origin)));
 	if (wire_open_session(w, &err) < 0) {
 		message_free(m);
-		wire_refuse(w, err.text);
+		wire_fail_start(w, err.text);
 		return;
 	}
 	if (w->replay)
@@ -133,31 +137,96 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	loop_kick(w->services->loop, &w->kick);
 }
 
-/* A turn that could not begin has ended: with a result, as every turn. */
-static void fail_turn(struct cadre_wire *w, const char *why)
+/* The result of a turn that was none. why NULL: nothing went wrong. */
+static void send_result(struct cadre_wire *w, const char *why)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
-	char uuid[UUID_LEN + 1];
+	char uuid[UUID_LEN + 1], id[UUID_LEN + 1];
 
 	id_uuid(uuid);
+	id_uuid(id);
 	json_open(&out, '{');
 	json_kcstr(&out, "type", "result");
-	json_kcstr(&out, "subtype", "error_during_execution");
-	json_kbool(&out, "is_error", true);
+	json_kcstr(&out, "subtype", why ? "error_during_execution" : "success");
+	json_kbool(&out, "is_error", why != NULL);
 	json_ki64(&out, "duration_ms", 0);
 	json_ki64(&out, "duration_api_ms", 0);
 	json_ki64(&out, "num_turns", 0);
-	json_key(&out, "errors");
-	json_open(&out, '[');
-	json_put_cstr(&out, why);
-	json_close(&out);
-	json_kcstr(&out, "terminal_reason", "turn_setup_failed");
-	json_kcstr(&out, "session_id", w->session->id);
+	if (why) {
+		json_key(&out, "errors");
+		json_open(&out, '[');
+		json_put_cstr(&out, why);
+		json_close(&out);
+	} else {
+		json_kcstr(&out, "result", "");
+	}
+	json_kcstr(&out, "stop_reason", NULL);
+	json_kcstr(&out, "terminal_reason", why ? "turn_setup_failed" : "completed");
+	json_key(&out, "total_cost_usd");
+	json_put_double(&out, w->session ? agent_tree_cost(&w->session->tree) : 0);
+	json_key(&out, "usage");
+	usage_write(&out, &(struct usage){ 0 });
+	json_kraw(&out, "modelUsage", STR("{}"));
+	json_kraw(&out, "permission_denials", STR("[]"));
+	if (w->origin.n)
+		json_kraw(&out, "origin", buf_str(&w->origin));
+	json_kcstr(&out, "session_id", w->session ? w->session->id : id);
 	json_kcstr(&out, "uuid", uuid);
 	json_close(&out);
-	w->failed = true;
+	w->failed = why != NULL;
 	wire_send(w, &line);
+}
+
+void wire_fail_start(struct cadre_wire *w, const char *why)
+{
+	send_result(w, why);
+	wire_refuse(w, why);
+}
+
+/* A new conversation with the same flags, but for those that chose the old one. */
+static int reset_conversation(struct cadre_wire *w, struct err *err)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+	struct options *o = &w->services->options;
+	struct cadre_session *old = TAKE(w->session);
+	char uuid[UUID_LEN + 1];
+
+	o->resume = o->session_id = o->resume_at = o->resume_drops = NULL;
+	o->continue_newest = o->fork_session = false;
+	if (wire_open_session(w, err) < 0) {
+		w->session = old;
+		return -(int)err->kind;
+	}
+	id_uuid(uuid);
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "conversation_reset");
+	json_kcstr(&out, "new_conversation_id", w->session->id);
+	json_kcstr(&out, "session_id", old->id);
+	json_kcstr(&out, "uuid", uuid);
+	json_close(&out);
+	wire_send(w, &line);
+	old->on_event = NULL;
+	old->queued = NULL;
+	old->prompt_origin = NULL;
+	w->session->host_elicits = old->host_elicits;
+	cadre_close(old);
+	return 0;
+}
+
+/* Those that are no turn: nothing was said, or it is a command of the client's own. False: it is one. */
+static bool answer_at_once(struct cadre_wire *w, const struct wire_message *m)
+{
+	struct str text = str_trim(buf_str(&m->text));
+	struct err err = { 0 };
+
+	if (!str_is(text, "/clear") && (text.n || m->block_count))
+		return false;
+	int status = text.n ? reset_conversation(w, &err) : 0;
+	send_result(w, status < 0 ? err.text : NULL);
+	loop_kick(w->services->loop, &w->kick);
+	return true;
 }
 
 void wire_start_next(struct cadre_wire *w)
@@ -171,11 +240,16 @@ void wire_start_next(struct cadre_wire *w)
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,
 				    .uuid = m->uuid };
-	w->working = true;
-	if (session_prompt(w->session, &p, &err) < 0) {
-		w->working = false;
-		fail_turn(w, err.text);
-		loop_kick(w->services->loop, &w->kick);
+	buf_release(&w->origin);
+	w->origin = m->origin;
+	m->origin = (struct buf){ 0 };
+	if (!answer_at_once(w, m)) {
+		w->working = true;
+		if (session_prompt(w->session, &p, &err) < 0) {
+			w->working = false;
+			send_result(w, err.text);
+			loop_kick(w->services->loop, &w->kick);
+		}
 	}
 	message_free(m);
 }

@@ -2,11 +2,15 @@
  * wire.c - one client: lines in, frames out. It also sends errors of the model's service as messages of the
  * assistant, and, with --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
+#include "agents/agent/record.h"
 #include "core/model/failure.h"
+#include "lib/io/file.h"
 
 static void wire_tell_failure(struct cadre_wire *w);
 
 static void wire_mirror(struct services *sv);
+
+static void mirror_agent(struct cadre_wire *w, const char *id);
 
 /* ---- lines in, frames out ---------------------------------------------------------------------------------------- */
 
@@ -38,7 +42,21 @@ void wire_complain(struct cadre_wire *w, const char *fmt, ...)
 	json_kcstr(&out, "level", "warning");
 	json_kcstr(&out, "content", message);
 	json_close(&out);
-	wire_send(w, &text);
+	if (w->began) {
+		wire_send(w, &text);
+	} else {
+		buf_addch(&text, '\n');
+		buf_add(&w->early, text.p, text.n);
+	}
+}
+
+/* Clients take the first frame for the one that describes the session: what is said before waits for it. */
+static void wire_begin(struct cadre_wire *w)
+{
+	w->began = true;
+	if (w->early.n)
+		w->out(w->data, w->early.p, w->early.n);
+	buf_release(&w->early);
 }
 
 void wire_refuse(struct cadre_wire *w, const char *why)
@@ -74,7 +92,8 @@ static void on_turn_ended(struct cadre_wire *w, const struct cadre_event *e)
 {
 	w->working = false;
 	w->api_ms += w->session->tree.main.query.api_ms;
-	w->failed = cadre_event_is_error(e);
+	/* Who interrupts knows it: that is no failure to raise. */
+	w->failed = cadre_event_is_error(e) && w->session->tree.main.query.end != QUERY_CANCELLED;
 	loop_kick(w->services->loop, &w->kick);
 }
 
@@ -98,9 +117,13 @@ static void on_event(const struct cadre_event *e, void *data)
 		AUTO_BUF struct buf line = { 0 };
 		buf_add(&line, frame, n);
 		wire_send(w, &line);
+		if (kind == CADRE_SESSION_STARTED)
+			wire_begin(w);
 	} else if (kind == CADRE_ERROR) {
 		wire_complain(w, "%s", cadre_event_text(e, NULL));
 	}
+	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED)
+		mirror_agent(w, cadre_event_agent(e));
 	if (kind == CADRE_PERMISSION_ASKED)
 		wire_ask_permission(w, e->event);
 	if (kind == CADRE_QUESTION_ASKED)
@@ -124,6 +147,7 @@ int wire_open_session(struct cadre_wire *w, struct err *err)
 		return err_set(err, (enum err_kind) - status, "%s", why);
 	w->opened_ms = loop_now_ms(w->services->loop);
 	w->session->queued = &w->queued;
+	w->session->prompt_origin = &w->origin;
 	snprintf(w->session_id, sizeof w->session_id, "%s", w->session->id);
 	wire_mirror(w->services);
 	return 0;
@@ -245,6 +269,7 @@ bool wire_is_idle(const struct cadre_wire *w)
 
 static void wire_finish(struct cadre_wire *w)
 {
+	wire_begin(w);
 	if (w->session) {
 		w->closing = true;
 		wire_asks_end(w, "the input is over");
@@ -332,7 +357,7 @@ int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 		return CADRE_USAGE;
 	if (ret_why)
 		*ret_why = w->error.n ? w->error.p : "";
-	return w->error.n ? CADRE_USAGE : w->failed ? CADRE_CANCELLED : CADRE_OK;
+	return w->failed ? CADRE_CANCELLED : w->error.n ? CADRE_USAGE : CADRE_OK;
 }
 
 /* A session ends after it was closed, and may outlive its wire: then its events are dropped. */
@@ -347,6 +372,7 @@ static void detach(struct cadre_wire *w)
 	if (s) {
 		s->on_event = NULL;
 		s->queued = NULL;
+		s->prompt_origin = NULL;
 	}
 }
 
@@ -367,6 +393,8 @@ void cadre_wire_free(struct cadre_wire *w)
 	free(w->title);
 	buf_release(&w->line);
 	buf_release(&w->error);
+	buf_release(&w->early);
+	buf_release(&w->origin);
 	arena_release(&w->arena);
 	free(w);
 }
@@ -451,6 +479,22 @@ static void on_line(void *data, const char *path, struct str line)
 	json_close(&out);
 	json_close(&out);
 	wire_send(w, &frame);
+}
+
+/* What is beside an agent's file is told as a line of it: whose call it is, and how it ended. */
+static void mirror_agent(struct cadre_wire *w, const char *id)
+{
+	AUTO_BUF struct buf line = { 0 }, meta = { 0 };
+	const struct agent *a = agent_tree_find(&w->session->tree, id);
+
+	if (!w->services->options.session_mirror || !a || !a->record || !a->journal ||
+	    file_read(a->record->meta, LONGEST_LINE, &meta, NULL) < 0)
+		return;
+	struct str object = str_trim(buf_str(&meta));
+	if (object.n < 2 || object.p[0] != '{')
+		return;
+	buf_addf(&line, "{\"type\":\"agent_metadata\"," STR_FMT, (int)object.n - 1, object.p + 1);
+	on_line(w->services, journal_path(a->journal), buf_str(&line));
 }
 
 /* mirror.c */

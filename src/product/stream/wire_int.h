@@ -14,6 +14,7 @@ struct wire_message {
 	struct segment **blocks;
 	size_t block_count;
 	char uuid[UUID_LEN + 1]; /* may be "" */
+	struct buf origin;       /* JSON; may be empty */
 	enum wire_priority priority;
 };
 
@@ -45,8 +46,11 @@ struct cadre_wire {
 	bool input_over, closing, working;
 	bool awaits;      /* waiting for `initialize`, which must be the first line */
 	bool finishing;   /* end of input; pending work keeps cadre_run() running */
-	bool failed;      /* the last turn ended with an error */
+	bool failed;      /* the last result was an error */
+	bool began;       /* the first init was sent */
+	struct buf early; /* frames that wait for it */
 	struct buf error; /* why the session could not be opened */
+	struct buf origin; /* JSON of the current message's `origin`; may be empty */
 	struct wire_message *queue;
 	unsigned queued;       /* how many */
 	struct wire_ask *asks; /* list by next */
@@ -71,6 +75,7 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 void wire_send(struct cadre_wire *w, struct buf *line);       /* a frame without line end; emptied */
 int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
 void wire_refuse(struct cadre_wire *w, const char *why);      /* the run ends with exit code 2 */
+void wire_fail_start(struct cadre_wire *w, const char *why);  /* no session: an error result, and exit code 1 */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_tell_state(struct cadre_wire *w, const char *state);
 bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
