@@ -60,6 +60,12 @@ await play({
     assert.equal(total([result]).inputTokens, 3500);
     assert.deepEqual(await counted(lab), total([result]));
   },
+  async "a fork, whose file begins with the lines of its origin, is counted once"(lab) {
+    const first = await ask(lab, "go");
+    const second = await ask(lab, "--resume", first.session_id, "--fork-session", "go elsewhere");
+    assert.notEqual(second.session_id, first.session_id);
+    assert.deepEqual(await counted(lab), total([first, second]));
+  },
   async "a session that goes on is counted once"(lab) {
     const first = await ask(lab, "go");
     const second = await ask(lab, "--resume", first.session_id, "go on");

@@ -530,6 +530,15 @@ def two_turns(lab):
     return session, kept, lines[at + 1]["uuid"]
 
 
+def test_truncating_resume_with_matching_drops_turn_forks_cleanly(lab):
+    session, kept, dropped = two_turns(lab)
+    flags = [f"--resume={session}", "--fork-session", f"--resume-session-at={kept}", f"--resume-drops-turn={dropped}"]
+    frames, done = query(lab, "three", *flags)
+    fork = frames[-1]["session_id"]
+    assert done.code == 0 and fork != session
+    assert prompts(lab, fork) == ["one", "three"] and prompts(lab, session) == ["one", "two"]
+
+
 def test_truncating_resume_with_wrong_drops_turn_is_refused(lab):
     session, kept, _ = two_turns(lab)
     before = len(lab.transcripts())

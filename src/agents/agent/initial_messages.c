@@ -2,6 +2,7 @@
  * initial_messages.c - what an agent is told before its first request: its context and its task, behind its parent's history
  * if it shares that; or, of one that continues, the conversation that is on disk. */
 #include "agents/agent/initial_messages.h"
+#include <sys/stat.h>
 #include "lib/base/crash.h"
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
@@ -103,6 +104,9 @@ static void share_history(struct agent *a)
 					.agent_id = origin->parent ? arena_strdup(&a->arena, origin->who.id) : NULL,
 					.uuid = arena_strdup(&a->arena, origin->recorder.last),
 					.placeholder = a->parent ? fork_placeholder_text : NULL };
+	struct stat st;
+	if (!a->parent && origin->journal && stat(journal_path(origin->journal), &st) == 0)
+		a->from.bytes = (uint64_t)st.st_size;
 	transcript_fork(&base->history, &a->query.transcript);
 	if (agent_is_copy(a)) { /* its head is the same too: the whole prefix is in the server's cache */
 		a->query.last_mark = origin->query.last_mark;
@@ -126,12 +130,22 @@ int agent_find_history(struct agent *a, struct err *err)
 	return 0;
 }
 
+/* Of a session, in the file itself: other programs read it. Of agents there may be a thousand. */
 int agent_record_origin(struct agent *a, struct err *err)
 {
+	AUTO_BUF struct buf origin = { 0 };
+
 	if (!a->from.session_id || a->from_recorded)
 		return 0;
 	a->from_recorded = true;
-	return recorder_fork_origin(&a->recorder, &a->from, err);
+	if (a->parent)
+		return recorder_fork_origin(&a->recorder, &a->from, err);
+	const char *path = a->journal ? journal_path(a->journal) : "", *slash = strrchr(path, '/');
+	buf_addf(&origin, "%.*s/%s.jsonl", slash ? (int)(slash - path) : 0, path, a->from.session_id);
+	if (a->journal && a->from.bytes && journal_begin_with(a->journal, origin.p, a->from.bytes, err) < 0)
+		return -(int)err->kind;
+	snprintf(a->recorder.last, sizeof a->recorder.last, "%s", a->from.uuid);
+	return 0;
 }
 
 int agent_add_skills(struct agent *a, struct err *err)

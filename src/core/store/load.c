@@ -14,6 +14,7 @@ struct reading {
 	struct line_file file;
 	struct line *lines;
 	size_t count, cap;
+	struct str session; /* whose file it is: a fork's begins with lines of its origin; empty: of an agent */
 	struct map by_uuid;
 	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
 	struct arena arena; /* holds the texts of the lines' members */
@@ -106,7 +107,9 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
 		map_set(&out->delivered, json_str(id, &out->arena), out);
 	const struct json *id = json_get(root, "id");
-	if (json_str_is(json_get(root, "type"), "queue-operation") && json_is(id, JSON_STRING)) {
+	const struct json *session = json_get(root, "sessionId");
+	bool ours = !r->session.n || !session || str_eq((struct str){ session->text, session->len }, r->session);
+	if (json_str_is(json_get(root, "type"), "queue-operation") && json_is(id, JSON_STRING) && ours) {
 		struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
 		*n = (struct loaded_notice){ json_cstr(id, &out->arena),
 					     arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)) };
@@ -303,12 +306,28 @@ static int replay_lines(struct replay *replay, struct reading *r, const struct l
 	return 0;
 }
 
+/* Behind the last line that counts; without a cut that is the whole file. */
+static uint64_t conversation_end(const struct reading *r, bool cut)
+{
+	size_t i = r->count;
+
+	while (cut && i > 0 && !r->lines[i - 1].keep)
+		i--;
+	if (i < r->count)
+		return r->lines[i].place.at;
+	return !r->last.torn ? r->file.at : r->last.whole ? r->file.at + 1 : r->last.at;
+}
+
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
 {
 	CLEANUP(reading_release) struct reading r = { 0 };
 
 	if (line_file_open(&r.file, path, err) < 0)
 		return -(int)err->kind;
+	const char *slash = strrchr(path, '/');
+	struct str name = str_from(slash ? slash + 1 : path);
+	if (str_ends(name, STR(".jsonl")) && id_is_uuid((struct str){ name.p, name.n - 6 }))
+		r.session = (struct str){ name.p, name.n - 6 };
 	if (index_lines(&r, replay->out, err) < 0)
 		return err_wrap(err, "%s", path);
 	if (depth == 0 && repair_tail(path, &r, replay->out, err) < 0)
@@ -327,6 +346,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
 	if (depth > 0)
 		return 0;
+	replay->out->bytes = conversation_end(&r, leaf_uuid.n != 0);
 	for (const struct line *l = r.lines; l < r.lines + r.count; l++)
 		replay->out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
 	struct session_load *out = replay->out;

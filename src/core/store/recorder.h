@@ -67,6 +67,7 @@ struct fork_origin {
 	const char *session_id;
 	const char *agent_id; /* NULL: the main agent's */
 	const char *uuid;     /* of the last shared line */
+	uint64_t bytes;       /* of a session's file, up to its end: a forked session's file begins with them */
 	const char
 		*placeholder; /* result of every call of its last answer, regardless of the file; NULL: no open calls */
 };

@@ -52,7 +52,9 @@ static void take_title(struct scan *s, const struct json *root)
 	bool custom = json_str_is(json_get(root, "type"), "custom-title");
 	const char *title = json_cstr(json_get(root, custom ? "customTitle" : "aiTitle"), a);
 
-	if (!title || (s->named && !custom))
+	/* A fork's file begins with the lines of its origin, whose title is not its own. */
+	const struct json *session = json_get(root, "sessionId");
+	if (!title || (s->named && !custom) || (session && !json_str_is(session, s->entry->id)))
 		return;
 	s->entry->title = title;
 	s->named = custom;

@@ -4,9 +4,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
+#include "core/store/line_file.h"
 
 enum { LONGEST_KEY = 200 };
 
@@ -262,6 +265,68 @@ int journal_sync(struct journal *j, struct kick *kick, struct err *err)
 int journal_settle(struct journal *j, struct kick *kick, struct err *err)
 {
 	return j && j->store->power ? journal_sync(j, kick, err) : 1;
+}
+
+/* ---- a fork begins with the lines of its origin --------------------------------------------------------------------- */
+
+/* Blocks of a file system that can share them (FICLONE), or a copy that never leaves the kernel, or one through memory. */
+static int copy_bytes(int in, int out, uint64_t bytes)
+{
+	char piece[1 << 16];
+	struct stat st;
+
+	if (fstat(in, &st) < 0 || (uint64_t)st.st_size < bytes) {
+		errno = ENODATA;
+		return -1;
+	}
+	if (ioctl(out, FICLONE, in) == 0)
+		return ftruncate(out, (off_t)bytes);
+	while (bytes) {
+		ssize_t n = copy_file_range(in, NULL, out, NULL, bytes, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 && (n == 0 || errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
+			n = read(in, piece, MIN(sizeof piece, bytes));
+			if (n > 0 && file_write_all(out, piece, (size_t)n) < 0)
+				return -1;
+		}
+		if (n <= 0)
+			return -1;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static void tell_lines(struct journal *j)
+{
+	struct line_file lines = { 0 };
+	struct line_place place;
+	struct str line;
+
+	if (!j->store->on_line || line_file_open(&lines, j->path, NULL) < 0)
+		return;
+	while (line_file_next(&lines, &line, &place, NULL) > 0)
+		j->store->on_line(j->store->data, j->path, line);
+	line_file_close(&lines);
+}
+
+int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, struct err *err)
+{
+	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+
+	if (in < 0)
+		return err_set(err, ERR_IO, "cannot read the transcript %s: %m", from);
+	if (file_make_parents(j->path, err) < 0)
+		return -(int)err->kind;
+	AUTO_CLOSE int out = open(j->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (out < 0 || copy_bytes(in, out, bytes) < 0) {
+		err_set(err, ERR_IO, "cannot copy the transcript %s to %s: %m", from, j->path);
+		if (out >= 0)
+			(void)unlink(j->path);
+		return -ERR_IO;
+	}
+	tell_lines(j);
+	return 0;
 }
 
 /* ---- appending --------------------------------------------------------------------------------------------------- */

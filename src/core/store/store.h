@@ -43,6 +43,8 @@ void journal_free(struct journal *j); /* a pending fsync still happens */
 const char *journal_path(const struct journal *j);
 /* Adds a line end to *line and writes it with one write(2). A short write is undone before the error is reported. */
 int journal_append(struct journal *j, struct buf *line, struct err *err);
+/* The new file begins with the first bytes of another one: whole lines. The kernel shares or copies them where it can. */
+int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, struct err *err);
 /* Syncs appended lines to the disk (docs/internals/session.md, "Power cuts"). 1: done. 0: a group commit is running;
  * kick is kicked at its end: call again. kick may be NULL, and the journal may be freed meanwhile. Below 0: an
  * error. */

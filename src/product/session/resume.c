@@ -154,7 +154,8 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 		return -(int)err->kind;
 	if (wanted && fork)
 		s->tree.main.from = (struct fork_origin){ .session_id = arena_strdup(&s->arena, wanted),
-							  .uuid = arena_strdup(&s->arena, s->tree.main.load->last) };
+							  .uuid = arena_strdup(&s->arena, s->tree.main.load->last),
+							  .bytes = s->tree.main.load->bytes };
 	if (!o->no_persistence)
 		s->tree.main.journal = journal_new(&s->services->store, session_path(s, project_dir, s->id, ".jsonl"));
 	return 0;

@@ -10,6 +10,7 @@
 #include "core/store/state.h"
 #include "defs/policy/sources.h"
 #include "agents/life/tree_settings.h"
+#include "agents/agent/initial_messages.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
@@ -208,6 +209,8 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 	if (turn_is_running(&s->turn) || s->closing)
 		return api_status(err_set(&err, ERR_BUSY, "a session is forked only while it is idle"), &err, why,
 				  why_size);
+	if (agent_record_origin(&s->tree.main, &err) < 0) /* of a fork without a turn */
+		return api_status(-(int)err.kind, &err, why, why_size);
 	struct cadre_session *f = session_new(s->services, on_event, data);
 	if (open_fork(s, f, &err) < 0) {
 		session_free(f);

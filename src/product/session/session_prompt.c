@@ -139,6 +139,8 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 
 	if (!journal)
 		return err_set(err, ERR_USAGE, "the session is not kept on disk");
+	if (agent_record_origin(&s->tree.main, err) < 0)
+		return -(int)err->kind;
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "custom-title");
 	json_kstr(&w, "customTitle", title);

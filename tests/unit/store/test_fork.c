@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include "lines.h"
 #include "core/store/list.h"
+#include "core/store/store.h"
 #include "stage.h"
 #include "test_session.h"
 
@@ -69,6 +70,49 @@ TEST(an_open_call_of_the_origin_is_settled_by_the_prompt_of_the_fork)
 	stage_release(&s);
 }
 
+/* Cut at a message: what came behind it and its results is not of the fork. */
+TEST(a_copy_of_the_origin_ends_with_the_conversation)
+{
+	static const struct {
+		const char *until, *conversation;
+	} cuts[] = {
+		{ "", "u:hi, a:call t1, u:t1=one, u:later; interrupted" },
+		{ "2", "u:hi, a:call t1, u:t1=one; interrupted" },
+		{ "1", "u:hi; interrupted" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+		struct stage s;
+		struct store store;
+		struct session_load l;
+		struct err err = { 0 };
+		stage_init(&s);
+		store_init(&store, NULL, stage_path(&s, ""));
+		stage_write(&s, A ".jsonl",
+			    PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1"))
+				    RESULT("3", OF("2"), "t1", "one") PROMPT("4", OF("3"), "later") "{\"to");
+		CHECK_INT(session_load_until(stage_path(&s, A ".jsonl"), str_from(cuts[i].until), &l, &err), 0);
+		uint64_t bytes = l.bytes;
+		session_load_release(&l);
+		struct journal *j = journal_new(&store, stage_path(&s, "below/" B ".jsonl"));
+
+		CHECK_INT(journal_begin_with(j, stage_path(&s, A ".jsonl"), bytes, &err), 0);
+
+		CHECK_INT(load(&s, "below/" B ".jsonl", &l, &err), 0);
+		CHECK_CSTR(stage_describe(&s, &l), cuts[i].conversation);
+		CHECK(!l.repaired && !l.skipped);
+		session_load_release(&l);
+		CHECK_INT(journal_begin_with(j, stage_path(&s, A ".jsonl"), bytes, &err), -ERR_IO); /* it is there */
+		journal_free(j);
+		j = journal_new(&store, stage_path(&s, C ".jsonl"));
+		CHECK_INT(journal_begin_with(j, stage_path(&s, A ".jsonl"), 1 << 20, &err), -ERR_IO); /* too short */
+		CHECK_INT(load(&s, C ".jsonl", &l, &err), -ERR_NOT_FOUND);
+		journal_free(j);
+		store_release(&store);
+		stage_release(&s);
+	}
+}
+
 static const struct {
 	const char *what, *origin, *fork;
 	enum err_kind kind;
@@ -119,6 +163,7 @@ TEST(the_newest_session_is_the_file_that_changed_last)
 int test_fork(void)
 {
 	return RUN_TESTS(T(a_fork_is_its_origin_up_to_a_line_and_then_its_own),
+			 T(a_copy_of_the_origin_ends_with_the_conversation),
 			 T(a_fork_of_a_fork_reaches_the_first_origin),
 			 T(an_open_call_of_the_origin_is_settled_by_the_prompt_of_the_fork),
 			 T(a_fork_without_its_origin_is_an_error_that_says_so),
