@@ -4,6 +4,7 @@
 #include "core/model/allowed.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
+#include "core/store/load.h"
 #include "defs/skill/skill.h"
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
@@ -83,6 +84,21 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 	return status;
 }
 
+/* A session that goes on keeps its model, unless an option or another definition names one. */
+static void keep_model(struct agent *a)
+{
+	const struct agent_definition *d = a->definition;
+	const struct session_load *l = a->load;
+	struct err err = { 0 };
+
+	if (!l || !l->model || !l->model[0] || a->tree->services->options.model ||
+	    (d && d->model && (!l->agent || strcmp(l->agent, d->name) != 0)))
+		return;
+	if (agent_set_model(a, l->model, &err) < 0)
+		buf_addf(&a->notes, "the session used %s, which cannot be used now (%s): %s is asked instead\n",
+			 l->model, err.text, a->model);
+}
+
 static int choose_main_model(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -109,6 +125,7 @@ static int choose_main_model(struct agent *a, struct err *err)
 		if (agent_set_model(a, NULL, err) < 0)
 			return -(int)err->kind;
 	}
+	keep_model(a);
 	return find_fallbacks(a->tree, err);
 }
 

@@ -7,7 +7,7 @@ static struct answer_ids ids_of(const struct query *q)
 {
 	const struct answer *a = &q->model.answer;
 
-	return (struct answer_ids){ a->message_id, a->model, q->model.request_id };
+	return (struct answer_ids){ a->message_id, a->model, q->model.request_id, q->config.model };
 }
 
 void answer_forget_shown(struct query *q)

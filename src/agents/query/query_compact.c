@@ -244,7 +244,7 @@ static enum step take_summary(struct query *q)
 static int record_summary(struct query *q, struct err *err)
 {
 	const struct answer *a = &q->model.answer;
-	struct answer_ids ids = { a->message_id, a->model, q->model.request_id };
+	struct answer_ids ids = { a->message_id, a->model, q->model.request_id, NULL };
 	struct answer_stop end = { .reason = a->stop_reason, .usage = &a->usage, .summary = true };
 	struct segment *block = segment_text(buf_str(&q->compaction->summary));
 	char uuid[UUID_LEN + 1];

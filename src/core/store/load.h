@@ -31,6 +31,7 @@ struct session_load {
 	char last[UUID_LEN + 1];   /* uuid of the newest line */
 	uint64_t bytes;            /* of the file, up to the end of the newest line of the conversation */
 	char *cwd;                 /* of the newest line; NULL if unknown */
+	char *model;               /* that gave the newest answer; NULL: there is none */
 	struct loaded_call *calls; /* set if one of them has no result; then the results are not in the transcript */
 	size_t call_count;
 	struct loaded_file *files; /* newest last */

@@ -118,6 +118,8 @@ int recorder_block(struct recorder *r, const struct answer_ids *ids, const struc
 		json_kbool(&w, "isCompactSummary", true);
 	/* Readers know a line that two files have by both ids: there is always one. */
 	json_kcstr(&w, "requestId", ids->request_id && ids->request_id[0] ? ids->request_id : ids->message_id);
+	if (ids->asked && strcmp(ids->asked, ids->model) != 0)
+		json_kcstr(&w, "requestedModel", ids->asked);
 	json_key(&w, "message");
 	json_open(&w, '{');
 	json_kcstr(&w, "id", ids->message_id);

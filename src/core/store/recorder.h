@@ -27,6 +27,7 @@ struct recorder {
 /* Of one answer of the model */
 struct answer_ids {
 	const char *message_id, *model, *request_id;
+	const char *asked; /* the model as it was asked for; NULL: as it calls itself */
 };
 
 /* How it ended */

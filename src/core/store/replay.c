@@ -76,6 +76,11 @@ static void replay_answer(struct replay *r, const struct json *root)
 	const struct json *stop = json_get(message, "stop_reason");
 	struct str id = json_str(json_get(message, "id"), &r->out->arena);
 
+	const struct json *model = json_get(root, "requestedModel");
+	model = model ? model : json_get(message, "model");
+	if (json_is(model, JSON_STRING) && !json_str_is(model, "<synthetic>") &&
+	    !(r->out->model && json_str_is(model, r->out->model)))
+		r->out->model = json_cstr(model, &r->out->arena);
 	if (!a->id.p || !str_eq(a->id, id)) {
 		finish_answer(r);
 		settle_calls(r, false);

@@ -150,7 +150,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
 	use_definition(s, d);
-	s->agent_recorded = d && stored && !a->from.session_id && !strcmp(stored, d->name);
+	s->agent_recorded = d && stored && !strcmp(stored, d->name);
 	if (agent_come_up(a, err) < 0)
 		return -(int)err->kind;
 	if (o->channels)

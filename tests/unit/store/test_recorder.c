@@ -12,7 +12,7 @@ static const struct record_context context = {
 	.entrypoint = "cli",
 };
 
-static const struct answer_ids ids = { "msg_1", "model-x", "req_1" };
+static const struct answer_ids ids = { "msg_1", "model-x", "req_1", "model-x" };
 
 struct bench {
 	struct stage stage;
