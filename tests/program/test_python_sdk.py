@@ -370,6 +370,7 @@ def test_include_partial_messages_stream_events(lab):
     assert {"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_stop"} <= types
     assert blocks(frames, "thinking") and blocks(frames, "text")
     assert (frames[-1]["type"], frames[-1]["subtype"]) == ("result", "success")
+    assert lab.models[-1].bodies()[0]["thinking"] == {"type": "enabled", "budget_tokens": 8000}
 
 
 def test_include_partial_messages_thinking_deltas(lab):

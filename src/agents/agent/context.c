@@ -164,6 +164,19 @@ static void write_system(struct buf *out, const struct agent *a)
 
 /* ---- the head of its requests ------------------------------------------------------------------------------------ */
 
+/* A number of tokens is only for models that take one: the others know best themselves. */
+static const char *thinking_of(const struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+	const char *own = model_thinking(a->model);
+
+	if (t->thinking || !own || !t->usual_thinking)
+		return t->thinking ? t->thinking : own;
+	if (!t->usual_thinking[0])
+		return NULL;
+	return !strcmp(own, "adaptive") ? own : t->usual_thinking;
+}
+
 struct head *context_head(struct agent *a, struct str system, const char *effort)
 {
 	AUTO_ARENA struct arena arena = { 0 };
@@ -175,7 +188,7 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
 				   .system = system,
 				   .effort = effort,
-				   .thinking = a->tree->thinking,
+				   .thinking = thinking_of(a),
 				   .display = a->tree->thinking_display,
 				   .task_budget = a->parent ? 0 : a->tree->task_budget,
 				   .tools = agent_definitions(a, &arena),

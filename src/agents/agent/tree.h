@@ -141,7 +141,8 @@ struct agent_tree {
 	} style;                        /* of the main agent */
 	const struct tool *answer_tool; /* of the main agent, whatever it chooses (StructuredOutput); NULL: none */
 	int64_t task_budget;            /* of the main agent, as in head_spec */
-	const char *thinking;           /* of all agents, as in head_spec; NULL: the model's own */
+	const char *thinking;           /* of all agents, as in head_spec; NULL: the usual one */
+	const char *usual_thinking;     /* tokens for models that take a number; "": none; NULL: the model's own */
 	const char *thinking_display;   /* the same */
 	unsigned parallel_calls;
 	uint64_t retry_deadline_ms;

@@ -180,6 +180,19 @@ void agent_tree_leave_places(struct agent_tree *t)
 		*strrchr(path, '/') = '\0';
 }
 
+/* What environment and settings say about thinking, as in agent_tree. */
+static const char *usual_thinking(struct agent_tree *t)
+{
+	const char *tokens = getenv("MAX_THINKING_TOKENS");
+	int64_t n;
+
+	if (env_is_on("CLAUDE_CODE_DISABLE_THINKING"))
+		return "";
+	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
+		return n ? arena_strdup(t->arena, tokens) : "";
+	return settings_bool(t->services->policy.settings, "alwaysThinkingEnabled", true) ? NULL : "";
+}
+
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	const struct options *o = &t->services->options;
@@ -199,6 +212,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 		t->max_tokens = 0;
 	t->effort = settings_cstr(t->services->policy.settings, "effortLevel", t->arena, NULL);
 	t->thinking = o->thinking;
+	t->usual_thinking = usual_thinking(t);
 	t->thinking_display = o->thinking_display;
 	t->task_budget = o->task_budget;
 }

@@ -169,6 +169,31 @@ double model_cost_usd(const char *id, const struct usage *u)
 	       1e6;
 }
 
+/* Families and their last version that takes a budget of tokens; newer ones decide for themselves. */
+const char *model_thinking(const char *id)
+{
+	static const struct {
+		const char *prefix, *thinking;
+	} ways[] = {
+		{ "claude-opus-4-6", "adaptive" },
+		{ "claude-opus-4-7", "adaptive" },
+		{ "claude-opus-4-8", "adaptive" },
+		{ "claude-opus-4", "16000" },
+		{ "claude-sonnet-4-6", "adaptive" },
+		{ "claude-sonnet-4", "16000" },
+		{ "claude-haiku-4", "16000" },
+		{ "claude-3-7-sonnet", "16000" },
+		{ "claude-3", NULL },
+		{ "claude-", "adaptive" },
+	};
+
+	(void)provider_of(id, &id);
+	for (size_t i = 0; i < COUNT_OF(ways); i++)
+		if (str_starts(str_from(id), str_from(ways[i].prefix)))
+			return ways[i].thinking;
+	return NULL;
+}
+
 bool model_has_price(const char *id)
 {
 	return model_find(id)->output > 0;

@@ -25,4 +25,6 @@ const char *model_default(void); /* the default model: ANTHROPIC_MODEL, or the a
 int model_default_at(const struct provider *p, const char *configured, const char **ret_name, struct err *err);
 const struct model_info *model_find(const char *id); /* never NULL: zero for unknown models */
 double model_cost_usd(const char *id, const struct usage *u);
+/* The default thinking of a model: "adaptive", a number of tokens, or NULL for none and for unknown models. */
+const char *model_thinking(const char *id);
 bool model_has_price(const char *id); /* false: the price is unknown and counts as 0 */

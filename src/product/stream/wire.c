@@ -26,37 +26,45 @@ void wire_send(struct cadre_wire *w, struct buf *line)
 	app_check_backlog(w->services);
 }
 
-void wire_complain(struct cadre_wire *w, const char *fmt, ...)
+static void send_complaint(struct cadre_wire *w, const char *text)
 {
-	AUTO_BUF struct buf text = { 0 };
-	va_list ap;
-	char message[512];
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+	char uuid[UUID_LEN + 1];
 
-	va_start(ap, fmt);
-	vsnprintf(message, sizeof message, fmt, ap);
-	va_end(ap);
-	struct json_out out = json_out(&text);
+	id_uuid(uuid);
 	json_open(&out, '{');
 	json_kcstr(&out, "type", "system");
 	json_kcstr(&out, "subtype", "informational");
 	json_kcstr(&out, "level", "warning");
-	json_kcstr(&out, "content", message);
+	json_kcstr(&out, "content", text);
+	json_kcstr(&out, "session_id", w->session_id);
+	json_kcstr(&out, "uuid", uuid);
 	json_close(&out);
-	if (w->began) {
-		wire_send(w, &text);
-	} else {
-		buf_addch(&text, '\n');
-		buf_add(&w->early, text.p, text.n);
-	}
+	wire_send(w, &line);
 }
 
 /* Clients take the first frame for the one that describes the session: what is said before waits for it. */
 static void wire_begin(struct cadre_wire *w)
 {
 	w->began = true;
-	if (w->early.n)
-		w->out(w->data, w->early.p, w->early.n);
+	for (size_t i = 0; i < w->early.n; i += strlen(w->early.p + i) + 1)
+		send_complaint(w, w->early.p + i);
 	buf_release(&w->early);
+}
+
+void wire_complain(struct cadre_wire *w, const char *fmt, ...)
+{
+	va_list ap;
+	char message[512];
+
+	va_start(ap, fmt);
+	vsnprintf(message, sizeof message, fmt, ap);
+	va_end(ap);
+	if (w->began)
+		send_complaint(w, message);
+	else
+		buf_add(&w->early, message, strlen(message) + 1);
 }
 
 void wire_refuse(struct cadre_wire *w, const char *why)

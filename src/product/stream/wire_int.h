@@ -44,12 +44,12 @@ struct cadre_wire {
 	struct buf line;               /* bytes of the incomplete line */
 	bool skipping;                 /* skipping the rest of a line that is too long */
 	bool input_over, closing, working;
-	bool awaits;      /* waiting for `initialize`, which must be the first line */
-	bool finishing;   /* end of input; pending work keeps cadre_run() running */
-	bool failed;      /* the last result was an error */
-	bool began;       /* the first init was sent */
-	struct buf early; /* frames that wait for it */
-	struct buf error; /* why the session could not be opened */
+	bool awaits;       /* waiting for `initialize`, which must be the first line */
+	bool finishing;    /* end of input; pending work keeps cadre_run() running */
+	bool failed;       /* the last result was an error */
+	bool began;        /* the first init was sent */
+	struct buf early;  /* texts that wait for it, each with its NUL */
+	struct buf error;  /* why the session could not be opened */
 	struct buf origin; /* JSON of the current message's `origin`; may be empty */
 	struct wire_message *queue;
 	unsigned queued;       /* how many */
