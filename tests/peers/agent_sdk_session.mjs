@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import path from "node:path";
+import { getSessionMessages } from "@anthropic-ai/claude-agent-sdk";
 import { Prompts, cadre, play, say } from "./agent_lab.mjs";
 
 const echo = "rule\n  text You said: {{prompt}}\n";
@@ -241,6 +243,20 @@ rule
     await lab.talk("five", { resume: id });
     const last = texts(lab.requests().at(-1)).join("\n");
     assert.ok(last.includes("one") && last.includes("four") && last.includes("five") && !last.includes("two"), last);
+  },
+  async "the SDK reads what was said out of the files of a session and of its fork"(lab) {
+    await lab.model('rule\n  turn 1\n  prompt contains "look"\n  text I look.\n  call Glob {"pattern": "*"}\n' + echo);
+    const first = await lab.talk("look");
+    const fork = await lab.talk("elsewhere", { resume: first.result.session_id, forkSession: true });
+    process.env.CLAUDE_CONFIG_DIR = path.join(lab.home, ".claude");
+    const read = async (id) => (await getSessionMessages(id, { dir: lab.work })).map(({ type, message }) => [type, message.content]);
+    const [of_first, of_fork] = [await read(first.result.session_id), await read(fork.result.session_id)];
+    delete process.env.CLAUDE_CONFIG_DIR;
+    const kinds = of_first.map(([type, content]) => [type, typeof content === "string" ? content : content.map((b) => b.type).join()]);
+    assert.deepEqual(kinds, [["user", "look"], ["assistant", "text"], ["assistant", "tool_use"], ["user", "tool_result"], ["assistant", "text"]]);
+    assert.deepEqual(of_fork.slice(0, of_first.length), of_first);
+    assert.deepEqual(of_fork.slice(of_first.length).map(([type]) => type), ["user", "assistant"]);
+    assert.equal(of_fork[of_first.length][1], "elsewhere");
   },
   async "resumeSessionAt of an unknown message is an error"(lab) {
     await lab.model(echo);
