@@ -194,6 +194,26 @@ def test_clear_emits_conversation_reset(lab):
     assert lab.transcript(first["session_id"]).has_prompt("Reply with exactly: one")
 
 
+def a_cleared_conversation_keeps_hooks_and_servers(lab):
+    lab.model(calls(("mcp__calc__add", {"n": 1})))
+    heard, added = [], []
+
+    def hook(value):
+        heard.append((value["hook_event_name"], value.get("source") or value.get("reason"), value["session_id"]))
+        return {}
+
+    def add(arguments):
+        added.append(arguments["n"])
+        return "added"
+    hooks = {event: (None, hook) for event in ("SessionStart", "SessionEnd")}
+    sdk = Sdk(lab, "--allowedTools", "mcp__calc__add", hooks=hooks, tools={"calc": {"add": add}})
+    first = sdk.turn("one")[-1]["session_id"]
+    second = sdk.turn("/clear")[-1]["session_id"]
+    assert sdk.turn("two")[-1]["result"] == "DONE" and added == [1, 1]
+    assert sorted(heard) == [("SessionEnd", "clear", first), ("SessionStart", "clear", second), ("SessionStart", "startup", first)], heard
+    assert sdk.over().code == 0
+
+
 def test_set_permission_mode(lab):
     lab.model(ECHO)
     sdk = Sdk(lab, "--permission-mode", "default")
@@ -597,4 +617,4 @@ def commands_are_no_skills(lab):
 
 
 if __name__ == "__main__":
-    main(*[function for name, function in list(globals().items()) if name.startswith(("test_", "the_", "an_", "commands_"))])
+    main(*[function for name, function in list(globals().items()) if name.startswith(("test_", "a_", "the_", "an_", "commands_"))])

@@ -40,19 +40,20 @@ struct cadre_session {
 	bool agent_recorded;             /* which agent it runs as is in its file */
 	bool preloaded, preload_stopped; /* skills of that agent: they were begun; they were cut short */
 	void (*after_preload)(struct cadre_session *s, bool cancelled);
-	bool agent_told;                  /* what is known about it at the start was said */
-	bool name_kept;                   /* the option name is on disk */
-	const struct output_style *style; /* of the main agent (styles.h); NULL: the usual one */
-	const char *unknown_style;        /* that the settings name and nobody has; NULL: none */
-	struct schema *schema;            /* that its answers have to fit (schema.h); owned; NULL: none */
-	const char **roots;               /* "file://..." of its directories, NULL-terminated */
-	struct file_watch *files;         /* that hooks want to hear of; NULL: none */
-	struct elicitation *elicitations; /* that servers wait for an answer to */
-	struct server_call *server_calls; /* of servers' tools, that no model made (server_call.h) */
-	struct server_approval *approval; /* of servers that its project brings; NULL: nothing is asked */
-	bool host_elicits;                /* its host answers them, whoever is asked for permission */
-	const char *project_dir;          /* <config>/projects/<key> */
-	const char *rules_file;           /* where rules of the user go; found when first asked for */
+	bool agent_told;                       /* what is known about it at the start was said */
+	bool name_kept;                        /* the option name is on disk */
+	const struct output_style *style;      /* of the main agent (styles.h); NULL: the usual one */
+	const char *unknown_style;             /* that the settings name and nobody has; NULL: none */
+	struct schema *schema;                 /* that its answers have to fit (schema.h); owned; NULL: none */
+	const char **roots;                    /* "file://..." of its directories, NULL-terminated */
+	struct file_watch *files;              /* that hooks want to hear of; NULL: none */
+	struct elicitation *elicitations;      /* that servers wait for an answer to */
+	struct server_call *server_calls;      /* of servers' tools, that no model made (server_call.h) */
+	struct server_approval *approval;      /* of servers that its project brings; NULL: nothing is asked */
+	const char *start_source, *end_reason; /* of its hooks; NULL: the usual ones */
+	bool host_elicits;                     /* its host answers them, whoever is asked for permission */
+	const char *project_dir;               /* <config>/projects/<key> */
+	const char *rules_file;                /* where rules of the user go; found when first asked for */
 };
 
 struct cadre_event {

@@ -110,6 +110,8 @@ bool session_run_start_hooks(struct cadre_session *s)
 	struct json_out w = json_out(&fields);
 	const char *source = s->tree.main.from.session_id ? "fork" : s->tree.main.load ? "resume" : "startup";
 
+	if (s->start_source)
+		source = s->start_source;
 	if (s->turn.start_hooks_ran)
 		return false;
 	s->turn.start_hooks_ran = true;
@@ -178,12 +180,14 @@ bool session_run_end_hooks(struct cadre_session *s)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (s->turn.end_hooks_ran || !s->turn.start_hooks_ran || !has_hooks(s, HOOK_SESSION_END, "other"))
+	const char *reason = s->end_reason ? s->end_reason : "other";
+
+	if (s->turn.end_hooks_ran || !s->turn.start_hooks_ran || !has_hooks(s, HOOK_SESSION_END, reason))
 		return false;
 	s->turn.end_hooks_ran = true;
 	json_open(&w, '{');
-	json_kcstr(&w, "reason", "other");
-	return run_hooks(s, HOOK_SESSION_END, "other", &w);
+	json_kcstr(&w, "reason", reason);
+	return run_hooks(s, HOOK_SESSION_END, reason, &w);
 }
 
 /* ---- settings that have changed ---------------------------------------------------------------------------------- */

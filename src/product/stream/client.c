@@ -186,7 +186,7 @@ static struct cadre_wire *wire_of(const struct services *sv, const char *session
 {
 	struct cadre_wire *w = sv->wires;
 
-	while (w && strcmp(w->session_id, session_id) != 0)
+	while (w && strcmp(w->session_id, session_id) != 0 && strcmp(w->cleared_id, session_id) != 0)
 		w = w->next;
 	return w;
 }

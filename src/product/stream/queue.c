@@ -207,6 +207,8 @@ static int reset_conversation(struct cadre_wire *w, struct err *err)
 	json_kcstr(&out, "uuid", uuid);
 	json_close(&out);
 	wire_send(w, &line);
+	memcpy(w->cleared_id, old->id, sizeof w->cleared_id);
+	w->session->start_source = old->end_reason = "clear";
 	old->on_event = NULL;
 	old->queued = NULL;
 	old->prompt_origin = NULL;

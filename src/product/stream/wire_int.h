@@ -41,6 +41,7 @@ struct cadre_wire {
 	void *data;
 	struct cadre_session *session; /* NULL: not opened yet, or closed */
 	char session_id[UUID_LEN + 1]; /* "": never opened */
+	char cleared_id[UUID_LEN + 1]; /* of the session before /clear, whose end hooks may run; may be "" */
 	struct buf line;               /* bytes of the incomplete line */
 	bool skipping;                 /* skipping the rest of a line that is too long */
 	bool input_over, closing, working;
