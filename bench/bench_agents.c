@@ -48,13 +48,13 @@ static int make_files(const char *dir, unsigned count, struct err *err)
 	return 0;
 }
 
-static struct agent_registry *load(const char *dir, double *ret_ms, struct err *err)
+static struct catalog *load(const char *dir, double *ret_ms, struct err *err)
 {
-	struct agent_registry *r = NULL;
+	struct catalog *r = NULL;
 	double start = cpu_ms();
 
 	(void)agent_registry_new(
-		&(struct agent_sources){ .cwd = dir, .config_dir = dir, .setting_sources = SETTINGS_ALL }, &r, err);
+		&(struct catalog_sources){ .cwd = dir, .config_dir = dir, .setting_sources = SETTINGS_ALL }, &r, err);
 	*ret_ms = cpu_ms() - start;
 	return r;
 }
@@ -64,11 +64,11 @@ static void measure(const char *dir, double best[3], size_t *ret_agents, size_t 
 	for (int i = 0; i < ROUNDS; i++) {
 		double ms[3] = { 0 };
 		AUTO_BUF struct buf roster = { 0 };
-		struct agent_registry *r = load(dir, &ms[0], err);
+		struct catalog *r = load(dir, &ms[0], err);
 		if (!r)
 			return;
 		double start = cpu_ms();
-		agent_registry_refresh(r);
+		catalog_refresh(r);
 		ms[1] = cpu_ms() - start;
 		start = cpu_ms();
 		roster_write(&roster, r, &(struct roster_spec){ 0 });
@@ -77,7 +77,7 @@ static void measure(const char *dir, double best[3], size_t *ret_agents, size_t 
 			best[k] = i && best[k] < ms[k] ? best[k] : ms[k];
 		*ret_agents = r->active_count;
 		*ret_roster = roster.n;
-		agent_registry_free(r);
+		catalog_free(r);
 	}
 }
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "config/settings/settings_place.h"
-#include "defs/skill/listing.h"
+#include "defs/skill/registry.h"
 
 enum { ROUNDS = 5 };
 
@@ -49,11 +49,11 @@ static int make_files(const char *dir, unsigned count, struct err *err)
 	return 0;
 }
 
-static struct skill_registry *load(const char *dir, double *ret_ms)
+static struct catalog *load(const char *dir, double *ret_ms)
 {
 	double start = cpu_ms();
-	struct skill_registry *r = skill_registry_new(
-		&(struct skill_sources){ .cwd = dir, .config_dir = dir, .setting_sources = SETTINGS_ALL });
+	struct catalog *r = skill_registry_new(
+		&(struct catalog_sources){ .cwd = dir, .config_dir = dir, .setting_sources = SETTINGS_ALL });
 
 	*ret_ms = cpu_ms() - start;
 	return r;
@@ -64,9 +64,9 @@ static void measure(const char *dir, double best[3], size_t *ret_skills, size_t 
 	for (int i = 0; i < ROUNDS; i++) {
 		double ms[3] = { 0 };
 		AUTO_BUF struct buf listing = { 0 };
-		struct skill_registry *r = load(dir, &ms[0]);
+		struct catalog *r = load(dir, &ms[0]);
 		double start = cpu_ms();
-		skill_registry_refresh(r);
+		catalog_refresh(r);
 		ms[1] = cpu_ms() - start;
 		start = cpu_ms();
 		skill_listing_write(&listing, r, &(struct skill_listing_spec){ 0 });
@@ -75,7 +75,7 @@ static void measure(const char *dir, double best[3], size_t *ret_skills, size_t 
 			best[k] = i && best[k] < ms[k] ? best[k] : ms[k];
 		*ret_skills = r->active_count;
 		*ret_listing = listing.n;
-		skill_registry_free(r);
+		catalog_free(r);
 	}
 }
 
