@@ -175,6 +175,20 @@ const char *app_sandbox_refusal(const struct settings *s)
 
 void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
 {
+	size_t count;
+	const struct settings_note *notes = settings_notes(s, &count);
+
+	for (size_t i = 0; warn && i < count; i++) {
+		const struct settings_origin *at = &notes[i].origin;
+		AUTO_BUF struct buf text = { 0 };
+		if (notes[i].kind == NOTE_REFUSED && !notes[i].key)
+			buf_addstr(&text, notes[i].message); /* of a whole file, which it names */
+		else if (notes[i].kind == NOTE_LEFT_OUT || notes[i].kind == NOTE_REFUSED)
+			buf_addf(&text, "%s:%u:%u: %s (`cadre config explain %s`)", at->file, at->line, at->column,
+				 notes[i].message, notes[i].key);
+		if (text.n)
+			warn(data, text.p);
+	}
 	if (!warn)
 		return;
 	warn_kind(s, NOTE_HELD, "this folder is not trusted, so these have no effect: ",

@@ -516,8 +516,15 @@ static int sessions_prune(struct cadre_call *call)
 	} else {
 		if (app_settings(call->services, &settings, call->err) < 0)
 			return -(int)call->err->kind;
+		const struct settings_note *bad = settings_misfit_of(settings, "cleanupPeriodDays");
+		if (bad) /* the default could remove what was to be kept */
+			(void)err_set(call->err, ERR_USAGE, "%s:%u: %s", bad->origin.file, bad->origin.line,
+				      bad->message);
+		int refused = bad ? -ERR_USAGE : settings_refusal(settings, call->err);
 		seconds = settings_i64(settings, "cleanupPeriodDays", 30) * DAY_S;
 		settings_unref(settings);
+		if (refused < 0)
+			return refused;
 	}
 	if (find_all(&p, call->err) < 0)
 		return -(int)call->err->kind;

@@ -358,8 +358,9 @@ void session_report_policy(struct cadre_session *s)
 {
 	const struct policy *p = &s->services->policy;
 
-	if (s->policy_told != p->generation + 1 && p->notes.n)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&p->notes)) });
+	struct str rest = str_trim(buf_str(&p->notes));
+	while (s->policy_told != p->generation + 1 && rest.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
 	if (!s->policy_told && !s->services->options.interactive)
 		report_waiting_servers(s);
 	s->policy_told = p->generation + 1;

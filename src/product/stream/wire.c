@@ -94,7 +94,7 @@ static void on_event(const struct cadre_event *e, void *data)
 		wire_keep_title(w);
 		wire_tell_state(w, "running");
 	}
-	if (frame) {
+	if (frame && kind != CADRE_ERROR) {
 		AUTO_BUF struct buf line = { 0 };
 		buf_add(&line, frame, n);
 		wire_send(w, &line);
