@@ -109,7 +109,7 @@ enum settings_note_kind {
 struct settings_note {
 	struct settings_origin origin;
 	enum settings_note_kind kind;
-	const char *key; /* NULL: not known */
+	const char *key; /* its path; NULL: the whole file */
 	const char *message;
 };
 const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count);

@@ -118,10 +118,14 @@ static void note_unknown(struct settings *s, const struct layer_file *from, stru
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct str name = json_str(key, &scratch);
 
-	if (s->other_count < SETTINGS_NOTES_LIMIT)
-		note(s, from, key, NOTE_UNKNOWN, NULL,
-		     arena_printf(&s->arena, STR_FMT "%s%.*s is not known; it is kept", STR_ARG(group.path),
-				  group.path.n ? "." : "", (int)MIN(name.n, (size_t)LONGEST), name.p));
+	if (s->other_count == SETTINGS_NOTES_LIMIT)
+		return;
+	const char *path = arena_printf(&s->arena, STR_FMT "%s%.*s", STR_ARG(group.path), group.path.n ? "." : "",
+					(int)MIN(name.n, (size_t)LONGEST), name.p);
+	const struct setting_key *near = setting_nearest(str_from(path));
+	note(s, from, key, NOTE_UNKNOWN, path,
+	     arena_printf(&s->arena, "%s is not known%s%s%s; it is kept", path, near ? " (did you mean " : "",
+			  near ? near->path : "", near ? "?)" : ""));
 }
 
 static void check_group(struct settings *s, struct layer_file *from, struct setting_spot group,

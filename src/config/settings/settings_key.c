@@ -42,6 +42,27 @@ const struct setting_key *setting_find(struct str path)
 	return path.n ? bsearch(&path, setting_table, setting_count, sizeof *setting_table, compare) : NULL;
 }
 
+const struct setting_key *setting_nearest(struct str path)
+{
+	const struct setting_key *best = NULL;
+	size_t limit = MIN(path.n / 4 + 1, (size_t)3); /* further away it is another setting */
+
+	for (size_t i = 0; i < setting_count; i++) {
+		struct str known = str_from(setting_table[i].path);
+		const char *dot = strrchr(known.p, '.');
+		if (str_eq(path, known))
+			return NULL; /* a name with dots, where objects are meant */
+		if (str_is_nocase(path, known.p) || (dot && str_is_nocase(path, dot + 1)))
+			return &setting_table[i];
+		size_t d = str_distance(path, known);
+		if (path.n > 2 && d <= limit) {
+			best = &setting_table[i];
+			limit = d - (d > 0);
+		}
+	}
+	return best;
+}
+
 bool setting_is_remark(struct str name)
 {
 	return str_is(name, "$schema");

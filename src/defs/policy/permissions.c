@@ -15,6 +15,7 @@ struct reading {
 	bool managed_only;
 	struct rule_set *set;
 	enum rule_list list;
+	const struct settings_origin *at; /* of the rule that is read */
 	rule_warn_fn *warn;
 	void *data;
 	struct arena arena;
@@ -43,6 +44,17 @@ static const char *base_of(struct reading *r, const struct settings_origin *orig
 	}
 }
 
+/* A rule without effect is told with its place. */
+static void warn_at(void *data, const char *message)
+{
+	struct reading *r = data;
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s:%u: %s", r->at->file, r->at->line, message);
+	if (r->warn)
+		r->warn(r->data, text.p);
+}
+
 static void add_text(struct reading *r, const struct settings_origin *at, struct str text)
 {
 	struct rule_origin origin = {
@@ -50,7 +62,8 @@ static void add_text(struct reading *r, const struct settings_origin *at, struct
 	};
 	struct err why = { 0 };
 
-	if (rule_set_add(r->set, r->list, text, &origin, r->warn, r->data, &why) < 0 && !r->refusal->text[0])
+	r->at = at;
+	if (rule_set_add(r->set, r->list, text, &origin, warn_at, r, &why) < 0 && !r->refusal->text[0])
 		(void)err_set(r->refusal, ERR_USAGE, "%s:%u: permissions.%s: %s", at->file, at->line,
 			      rule_list_name(r->list), why.text);
 }

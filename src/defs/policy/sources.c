@@ -2,6 +2,7 @@
  * sources.c - from the options of a runtime to the files that count: settings, agents, state. */
 #include "defs/policy/sources.h"
 #include "config/settings/env_switch.h"
+#include "config/settings/settings_key.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
@@ -156,10 +157,16 @@ static void warn_kind(const struct settings *s, enum settings_note_kind kind, co
 	size_t count;
 	const struct settings_note *notes = settings_notes(s, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (notes[i].kind == kind)
-			buf_addf(&text, "%s%s (%s:%u)", text.n ? ", " : head, notes[i].key, notes[i].origin.file,
-				 notes[i].origin.line);
+	for (size_t i = 0; i < count; i++) {
+		if (notes[i].kind != kind)
+			continue;
+		const struct setting_key *near = kind == NOTE_UNKNOWN ? setting_nearest(str_from(notes[i].key)) : NULL;
+		buf_addf(&text, "%s%s (%s:%u", text.n ? ", " : head, notes[i].key, notes[i].origin.file,
+			 notes[i].origin.line);
+		buf_addstr(&text, near ? "; did you mean " : ")");
+		if (near)
+			buf_addf(&text, "%s?)", near->path);
+	}
 	if (!text.n)
 		return;
 	buf_addstr(&text, tail);
@@ -194,6 +201,8 @@ void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *d
 	warn_kind(s, NOTE_HELD, "this folder is not trusted, so these have no effect: ",
 		  "; `cadre trust` records consent, --trust-project gives it for one run", warn, data);
 	warn_kind(s, NOTE_NO_EFFECT, "settings without effect in this version: ", "", warn, data);
+	warn_kind(s, NOTE_UNKNOWN, "settings that are not known: ", "; `cadre config keys` lists those that are", warn,
+		  data);
 	if (app_sandbox_refusal(s))
 		warn(data, app_sandbox_refusal(s));
 	else if (settings_bool(s, "sandbox.enabled", false))
