@@ -479,7 +479,7 @@ TEST(unknown_keys_are_kept_and_noted)
 	CHECK_CSTR(out.p, "2: theme is not known; it is kept|2: permissions.never is not known; it is kept|"
 			  "3: worktree.baseRef is not known; it is kept|"
 			  "3: allowManagedHooksOnly has no effect here: it counts in managed settings only|"
-			  "3: claudeMd has no effect in this version|");
+			  "3: claudeMd has no effect here: it counts in managed settings only|");
 	CHECK_CSTR(stage_get(&s, "theme"), "\"dark\"");
 	stage_release(&s);
 }
