@@ -71,6 +71,32 @@ static int find_plugins(struct services *sv, struct plugin_list **ret_list, stru
 	return status;
 }
 
+/* For --debug. */
+static void log_agents(struct services *sv, const struct catalog_sources *sources, const struct catalog *found)
+{
+	size_t total = 0;
+
+	for (size_t k = 0; k < sources->plugin_count; k++) {
+		size_t n = 0;
+		for (size_t i = 0; i < found->all_count; i++) {
+			const char *plugin = found->all[i].definition->plugin;
+			n += plugin && !strcmp(plugin, sources->plugins[k].name);
+		}
+		if (n)
+			services_log(sv, "plugins", "Loaded %zu agents from plugin %s", n, sources->plugins[k].name);
+		total += n;
+	}
+	services_log(sv, "plugins", "Total plugin agents loaded: %zu", total);
+	for (size_t i = 0; i < found->failed_count; i++) {
+		const struct catalog_failure *f = &found->failed[i];
+		const char *member = strstr(f->path, "#agents.");
+		if (member)
+			services_log(sv, "agents", "Error parsing agent '%s' from JSON: %s", member + 8, f->message);
+		else
+			services_log(sv, "agents", "Error in %s:%u: %s", f->path, f->line, f->message);
+	}
+}
+
 int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err)
 {
 	struct catalog_sources sources;
@@ -83,6 +109,8 @@ int app_agents(struct services *sv, struct arena *a, struct catalog **ret_regist
 		return status;
 	sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
 	status = agent_registry_new(&sources, ret_registry, err);
+	if (status == 0)
+		log_agents(sv, &sources, *ret_registry);
 	plugin_list_unref(plugins);
 	return status;
 }

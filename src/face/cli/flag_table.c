@@ -78,7 +78,7 @@ const struct flag flag_table[] = {
 	  .group = GROUP_RUN },
 	{ { "debug", NULL, 0, CADRE_OPTION_OPTIONAL, CADRE_OPTION_JOINED, "=subjects",
 	    .help = "Write a debug log to standard error. Subjects: session, api, tools, permission, hooks, mcp, "
-		    "agents, error; ! before a subject excludes it." },
+		    "agents, plugins, error; ! before a subject excludes it." },
 	  .group = GROUP_RUN },
 	{ { "debug-file", NULL, 0, CADRE_OPTION_REQUIRED, 0, "file",
 	    .help = "Append the debug log to this file instead." },

@@ -370,8 +370,10 @@ static void report_refused_agents(struct cadre_session *s)
 		if (refused++ >= MOST)
 			continue;
 		buf_clear(&text);
-		buf_addf(&text, "%s:%u: %s; this agent is refused (`cadre agents check`)", f->path, f->line,
-			 f->message);
+		buf_addstr(&text, f->path);
+		if (f->line)
+			buf_addf(&text, ":%u", f->line);
+		buf_addf(&text, ": %s; this agent is refused (`cadre agents check`)", f->message);
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 	}
 	if (refused <= MOST)
