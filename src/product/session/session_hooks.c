@@ -6,7 +6,7 @@
 #include "mcp/servers/config.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
-#include "defs/agentdef/registry.h"
+#include "config/catalog/catalog.h"
 
 /* ---- their outcome ----------------------------------------------------------------------------------------------- */
 
