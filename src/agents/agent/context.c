@@ -108,6 +108,13 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 	struct segment *instructions = find_instructions(a->tree, a->definition && a->definition->omit_claude_md);
 	if (instructions)
 		ret_blocks[n++] = instructions;
+	if (!a->parent && a->tree->memory_dir && !(a->definition && a->definition->memory)) {
+		AUTO_BUF struct buf memory = { 0 };
+		buf_addstr(&memory, "<system-reminder>\n");
+		conversation_memory_prompt(&memory, a->tree->memory_dir);
+		buf_addstr(&memory, "</system-reminder>");
+		ret_blocks[n++] = segment_text(buf_str(&memory));
+	}
 	if (!a->parent)
 		servers_describe(&servers, a);
 	if (servers.n)

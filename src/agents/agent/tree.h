@@ -132,8 +132,9 @@ struct agent_tree {
 	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
 	const char *no_shell; /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
-	const char *git_text;  /* how to commit, for agents with Bash in a repository; NULL: they are not told */
-	const char *claude_md; /* managed instructions of the settings; NULL: none */
+	const char *memory_dir; /* of the main conversation; NULL: it has none */
+	const char *git_text;   /* how to commit, for agents with Bash in a repository; NULL: they are not told */
+	const char *claude_md;  /* managed instructions of the settings; NULL: none */
 	const char *const *claude_excludes; /* patterns of instruction files that do not count; NULL: none */
 	const struct json *model_overrides; /* what is sent in place of a model's name, by that name; NULL: nothing */
 	const char *env_dir;                /* what hooks leave for shells (env_file.h); NULL: no place for it */

@@ -174,6 +174,22 @@ static const char *find_plans(struct agent_tree *t)
 	return arena_printf(t->arena, "%s/plans", t->config_dir);
 }
 
+/* Of the main conversation, if the settings want one or there is one already. */
+static const char *find_memory(struct agent_tree *t, const char *project_dir)
+{
+	const struct settings *settings = t->services->policy.settings;
+	const struct json *wanted = settings_get(settings, "autoMemoryEnabled", NULL);
+	const char *wish = settings_cstr(settings, "autoMemoryDirectory", t->arena, NULL);
+	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->config_dir, str_from(wish))
+					  : arena_printf(t->arena, "%s/memory", project_dir);
+
+	if (!agent_memory_is_on(wanted))
+		return NULL;
+	if (!(wish && wish[0]) && !json_bool(wanted) && !file_exists(path_join(t->arena, dir, "MEMORY.md")))
+		return NULL;
+	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
+}
+
 /* Several sessions may share a list. The name becomes a directory. */
 static const char *find_todos(struct agent_tree *t)
 {
@@ -196,6 +212,7 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 	t->config_dir = t->services->store.config_dir;
 	t->project_dir = root ? root : t->main.cwd;
 	t->plans_dir = find_plans(t);
+	t->memory_dir = find_memory(t, project_dir);
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
 	t->todo_dir = t->session_dir ? find_todos(t) : NULL;

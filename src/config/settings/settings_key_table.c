@@ -32,8 +32,9 @@ const struct setting_key setting_table[] = {
 	  .summary = "a conversation that grows too long is summed up" },
 	{ "autoCompactWindow", SETTING_INTEGER, .flags = SETTING_ANYONE,
 	  .summary = "tokens at which a conversation is summed up" },
-	{ "autoMemoryDirectory", SETTING_TEXT, .flags = SETTING_NO_EFFECT,
-	  .summary = "where automatic memory is kept" },
+	{ "autoMemoryDirectory", SETTING_TEXT, .flags = SETTING_NOT_PROJECT,
+	  .summary =
+		  "where the main conversation keeps its memory, in place of `projects/KEY/memory` of the configuration" },
 	{ "autoMemoryEnabled", SETTING_BOOL, .summary = "automatic memory is read and written" },
 	{ "availableModels", SETTING_TEXTS, .flags = SETTING_WHOLE_IF_MANAGED,
 	  .summary = "models that may be named: by options, agents, calls, skills; parts of ids count" },
