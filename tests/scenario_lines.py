@@ -22,6 +22,7 @@ FIELDS = {  # that a frame must have besides type, uuid and session_id
     "system status": {"status"},
     "system compact_boundary": {"compact_metadata"},
     "system api_retry": {"attempt", "max_retries", "retry_delay_ms", "error_status", "error"},
+    "system informational": {"level", "content"},
     "system hook_started": {"hook_id", "hook_name", "hook_event"},
     "system hook_response": {"hook_id", "hook_name", "hook_event", "output", "stdout", "stderr", "outcome"},
     "system informational": {"content", "level"},
@@ -96,6 +97,8 @@ def event_line(frame):
         return f"system api_retry {frame['attempt']} {quoted(frame['error_status'])} {frame['error']}"
     if subtype == "permission_denied":
         return f"system permission_denied {frame['tool_name']}"
+    if subtype == "informational":
+        return f"system informational {quoted(frame['content'])}"
     if subtype == "status":
         return f"system status {frame['status'] or frame['compact_result']}"
     if subtype == "compact_boundary":

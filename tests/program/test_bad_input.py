@@ -32,6 +32,27 @@ def without_a_key_the_variables_are_named(lab):
     assert not lab.transcripts()
 
 
+def a_misspelt_command_is_not_sent_to_the_model(lab):
+    lab.model(HELLO)
+    for word, meant in (("agnts", "agents"), ("session", "sessions"), ("plugins", "plugin"), ("confg", "config")):
+        refused(lab.cadre(word), f"'{word}' is not a command (did you mean {meant}?)", f"cadre -p {word}")
+    assert not lab.transcripts()
+    for words in (("hello",), ("-p", "agnts"), ("agnts and more",), ("--", "agnts")):
+        assert lab.cadre(*words).out == "hello\n", words
+
+
+def a_resume_without_a_session_names_those_that_there_are(lab):
+    lab.model(HELLO)
+    refused(lab.cadre("-p", "--resume"), "--resume needs a session")
+    for i in range(7):
+        assert lab.cadre("-p", f"prompt {i}").code == 0
+    done = lab.cadre("-p", "--resume")
+    lines = done.err.splitlines()
+    assert done.code == 2 and done.out == "" and lines[0].startswith("error: --resume needs a session"), done
+    assert len(lines) == 6 and "prompt 6" in lines[1] and "prompt 2" in lines[5], done
+    assert lab.cadre("-p", "--resume", lines[1].split()[0], "more").out == "hello\n"
+
+
 def an_unknown_model_alias_says_what_was_expected(lab):
     lab.model(HELLO)
     refused(lab.cadre("-p", "hi", "--model", "sonet"), "sonet", "sonnet", "opus")
@@ -239,6 +260,8 @@ rule end
 
 if __name__ == "__main__":
     main(without_a_key_the_variables_are_named,
+         a_misspelt_command_is_not_sent_to_the_model,
+         a_resume_without_a_session_names_those_that_there_are,
          an_unknown_model_alias_says_what_was_expected,
          an_unknown_flag_gets_a_suggestion,
          an_empty_prompt_is_refused,

@@ -76,14 +76,57 @@ def local_settings_of_the_repository_count(lab):
     assert lab.cadre("config", "get", "model", "--setting-sources", "user", cwd=sub).code == 1
 
 
-def a_bad_file_ends_with_2_and_its_place(lab):
-    path = put(lab.work, ".claude/settings.json", '{\n  "subagents": {"maxDepth": "deep"}\n}')
-    for words in (("config",), ("config", "get", "model"), ("config", "explain", "model")):
-        done = lab.cadre(*words)
-        assert done.code == 2 and done.out == "", done
-        assert f"{path}:2:29: subagents.maxDepth: expected a whole number from 0 to 100" in done.err, done
-    put(lab.work, ".claude/settings.json", '{\n  "a": 1,\n}')
-    assert f"{path}:3:1: " in lab.cadre("config").err
+LOOKS = (("config",), ("config", "keys"), ("config", "explain", "model"), ("permissions", "list"), ("agents",),
+         ("plugin", "list"), ("mcp", "list"))
+
+
+def a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_looks(lab):
+    lab.model("rule\n  text hi")
+    for text, where in (('{\n  "subagents": {"maxDepth": "deep"}\n}', ":2:29: subagents.maxDepth: expected a whole number from 0 to 100"),
+                        ('{"permissions": {"deny": "Bash"}}', ":1:26: permissions.deny: expected an array of rules"),
+                        ('{"permissions": {"ask": [7]}}', ":1:26: permissions.ask: expected an array of rules"),
+                        ('{"hooks": {"PreToolUse": {}}}', ":1:26: hooks: expected an object of arrays"),
+                        ('{"sandbox": {"enabled": "yes"}}', ":1:25: sandbox.enabled: expected true or false"),
+                        ('{\n  "a": 1,\n}', ":3:1: ")):
+        path = put(lab.home, ".claude/settings.json", text)
+        done = lab.cadre("-p", "hi")
+        assert done.code == 2 and done.out == "" and f"{path}{where}" in done.err, done
+        assert "agents do not run until this is right (`cadre config`)" in done.err, done
+        for words in LOOKS:
+            done = lab.cadre(*words)
+            assert done.code == 0 and done.out, (words, done)
+        assert f"{path}{where}" in lab.cadre("config").out, lab.cadre("config")
+        assert f"{path}{where}" in lab.cadre("permissions").out, lab.cadre("permissions")
+
+
+def a_value_that_only_adds_and_does_not_fit_is_left_out_and_said(lab):
+    lab.model("rule\n  text hi")
+    for text, where in (('{\n"permissions": {"defaultMode": "sure"}}', ':2:32: permissions.defaultMode: expected one of "bypass'),
+                        ('{"sandbox": {"network": {"httpProxyPort": null}}}', ":1:43: sandbox.network.httpProxyPort: expected a whole"),
+                        ('{"model": ["opus"]}', ":1:11: model: expected a string")):
+        path = put(lab.home, ".claude/settings.json", text)
+        done = lab.cadre("-p", "hi")
+        assert done.code == 0 and done.out == "hi\n" and f"{path}{where}" in done.err, done
+        key = where.split(": ")[1]
+        assert f"it is left out (`cadre config explain {key}`)" in done.err, done
+        told = [json.loads(line) for line in lab.cadre("-p", "hi", "--output-format", "stream-json", "--verbose").out.splitlines()]
+        assert [f.get("subtype") for f in told[:2]] == ["init", "informational"] and where in told[1]["content"], told[:2]
+        for words in LOOKS:
+            assert lab.cadre(*words).code == 0, words
+        explained = lab.cadre("config", "explain", key).out
+        assert re.search(r"^user +ignored", explained, re.M) and "does not fit" in explained, explained
+
+
+def a_mode_that_is_not_known_does_not_let_a_lower_file_widen(lab):
+    put(lab.home, ".claude/settings.json", {"permissions": {"defaultMode": "acceptEdits"}})
+    assert ask(lab, "permissions", "list")["mode"] == "acceptEdits"
+    put(lab.work, ".claude/settings.local.json", {"permissions": {"defaultMode": "carefully"}})
+    assert ask(lab, "permissions", "list")["mode"] == "default"
+
+
+def what_settings_gives_on_the_command_line_must_be_readable(lab):
+    done = lab.cadre("config", "--settings", "{,}")
+    assert done.code == 2 and done.out == "" and "--settings:1:2: " in done.err, done
     done = lab.cadre("config", "--settings", "nowhere.json")
     assert done.code == 2 and "Settings file not found" in done.err, done
 
@@ -183,7 +226,10 @@ if __name__ == "__main__":
          get_prints_the_plain_value_or_the_default,
          explain_shows_every_layer_and_who_won,
          local_settings_of_the_repository_count,
-         a_bad_file_ends_with_2_and_its_place,
+         a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_looks,
+     a_value_that_only_adds_and_does_not_fit_is_left_out_and_said,
+     a_mode_that_is_not_known_does_not_let_a_lower_file_widen,
+     what_settings_gives_on_the_command_line_must_be_readable,
          every_known_key_is_in_the_documentation,
          every_key_has_a_reader_or_says_that_it_has_none, a_key_without_effect_is_said_wherever_it_is_shown,
          trust_is_recorded_for_the_repository_and_nothing_else_changes,

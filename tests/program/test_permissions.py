@@ -80,9 +80,11 @@ def only_managed_settings_can_make_theirs_the_only_rules(lab):
     assert [r["rule"] for r in found["rules"]] == ["Read", "WebSearch", "Bash"], found
 
 
-def a_rule_that_forbids_and_cannot_be_read_ends_with_2(lab):
-    path = put(lab.home, ".claude/settings.json", '{"permissions": {\n"deny": ["Bash(rm"]}}')
+def a_rule_that_forbids_and_cannot_be_read_stops_agents_and_is_listed(lab):
+    path = put(lab.home, ".claude/settings.json", '{"permissions": {\n"deny": ["Bash(rm", "Read"]}}')
     done = lab.cadre("permissions")
+    assert done.code == 0 and f"{path}:2: permissions.deny:" in done.out and "Read" in done.out, done
+    done = lab.cadre("-p", "x")
     assert done.code == 2 and f"{path}:2: permissions.deny:" in done.err, done
     done = lab.cadre("-p", "x", "--disallowedTools=Read([)")
     assert done.code == 2 and "--disallowed-tools" in done.err, done
@@ -91,4 +93,4 @@ def a_rule_that_forbids_and_cannot_be_read_ends_with_2(lab):
 main(rules_of_all_layers_are_listed_with_file_and_line, the_object_form_of_a_rule_is_read, a_decision_names_rule_file_mode_and_step,
      a_denied_call_ends_with_1, allow_rules_of_a_project_need_trust,
      an_agent_is_held_by_its_own_limits_and_by_the_sessions_rules, only_managed_settings_can_make_theirs_the_only_rules,
-     a_rule_that_forbids_and_cannot_be_read_ends_with_2)
+     a_rule_that_forbids_and_cannot_be_read_stops_agents_and_is_listed)

@@ -69,6 +69,13 @@ def every_test_plugin_has_the_verdict_that_its_name_says(lab):
         assert ("is valid." if sound else "is not valid: 1 error.") in done.out, done
 
 
+def a_path_to_validate_is_seen_from_the_working_directory(lab):
+    make_plugin(lab.work, "mine")
+    for word in ("./mine", "mine", "../" + os.path.basename(lab.work) + "/mine"):
+        done = lab.cadre("plugin", "validate", word)
+        assert done.code == 0 and "mine is valid." in done.out, done
+
+
 def the_init_frame_tells_of_plugins_and_their_errors(lab):
     frame = init_frame(lab, "--plugin-dir", str(PLUGINS / "sound-agents"), "--plugin-dir", str(PLUGINS / "bad-json"))
     assert frame["plugins"] == [{"name": "sound-agents", "path": str(PLUGINS / "sound-agents"), "version": "1.0.0"}], frame
@@ -371,6 +378,7 @@ def what_is_wrong_is_said_with_its_reason(lab):
 
 if __name__ == "__main__":
     main(every_test_plugin_has_the_verdict_that_its_name_says,
+         a_path_to_validate_is_seen_from_the_working_directory,
          the_init_frame_tells_of_plugins_and_their_errors,
          hooks_of_a_plugin_run_and_know_its_places_and_options,
          programs_of_a_plugin_are_found_but_never_before_others,

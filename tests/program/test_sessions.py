@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import threading
 import time
 
@@ -78,7 +79,7 @@ def a_session_is_shown_and_exported(lab):
     lab.model('rule\n  turn 1\n  call Glob {"pattern": "*.none"}\nrule\n  text Nothing there.')
     session = said(lab, "Look around")
     shown = lab.cadre("sessions", "show", session[:8]).out
-    assert "Look around" in shown and "* Glob" in shown and "Nothing there." in shown, shown
+    assert "Look around" in shown and re.search(r"^\* \d\d:\d\d:\d\d Glob", shown, re.M) and "Nothing there." in shown, shown
     text = lab.cadre("sessions", "export", session).out
     assert text.startswith("# Look around\n\n## User\n\nLook around\n"), text
     assert '**Glob**\n\n```json\n{"pattern":' in text and "## Assistant\n\nNothing there.\n" in text, text
@@ -161,6 +162,18 @@ def the_setting_says_how_old_is_old(lab):
     assert len(json.loads(lab.cadre("sessions", "prune", "--dry-run", "--json").out)) == 1
 
 
+def runs_without_an_answer_are_left_out_of_the_list_but_not_of_everything(lab):
+    lab.model('rule\n  prompt contains "fail"\n  status 400 invalid_request_error "no"\nrule\n  text an answer')
+    assert lab.cadre("-p", "please fail").code == 1
+    good = said(lab, "hi")
+    assert [s["sessionId"] for s in listed(lab)] == [good]
+    text = lab.cadre("sessions").out
+    assert "please fail" not in text and "1 session without an answer is not shown; --all shows it" in text, text
+    every = listed(lab, "--all")
+    assert [s["firstPrompt"] for s in every] == ["hi", "please fail"], every
+    assert lab.cadre("sessions", "show", every[1]["sessionId"]).code == 0
+
+
 def an_age_that_is_larger_than_time_prunes_nothing(lab):
     lab.model("rule\n  text an answer")
     age(lab, said(lab, "hi"), 400)
@@ -212,5 +225,5 @@ if __name__ == "__main__":
          a_session_is_shown_and_exported,
          only_old_sessions_are_pruned_and_a_dry_run_removes_nothing,
          files_and_lists_of_a_pruned_session_go_with_it_and_their_size_is_told,
-         what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old, the_setting_says_how_old_is_old, an_age_that_is_larger_than_time_prunes_nothing,
+         what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old, the_setting_says_how_old_is_old, runs_without_an_answer_are_left_out_of_the_list_but_not_of_everything, an_age_that_is_larger_than_time_prunes_nothing,
          a_title_that_two_sessions_have_is_answered_with_both_ids, betas_of_the_command_line_are_sent_in_a_header)

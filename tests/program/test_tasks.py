@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import stat
@@ -189,14 +190,22 @@ def who_is_meant_must_be_clear(lab):
     assert run.wait().code == 0
 
 
+def without_times(text):
+    """What `cadre logs` prints, without "  DATE TIME" behind who spoke and "TIME " before a call."""
+    return re.sub(r"  20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$", "", re.sub(r"^\* \d\d:\d\d:\d\d ", "* ", text, flags=re.M), flags=re.M)
+
+
 def a_transcript_is_shown_for_people_and_as_it_is(lab):
     run = waiting(lab)
     open_gate(lab)
     assert run.wait().code == 0
     text = lab.cadre("logs", "inner").out
-    assert text.split("\n") == ["user", "inner task", "  I wait.", "* Bash echo here > up; cat gate", "  | open", "assistant",
-                                "Inner is done.", text.split("\n")[7], ""], text
-    assert text.split("\n")[7].startswith("Ended: completed (2 turns, 1 tool calls, $"), text
+    times = re.findall(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", text)
+    assert len(times) == 3 and times == sorted(times), text
+    plain = without_times(text).split("\n")
+    assert plain == ["user", "inner task", "  I wait.", "* Bash echo here > up; cat gate", "  | open", "assistant",
+                     "Inner is done.", plain[7], ""], text
+    assert plain[7].startswith("Ended: completed (2 turns, 1 tool calls, $"), text
     raw = lab.cadre("logs", "inner", "--json").out
     assert raw.encode() == pathlib.Path(tasks(lab)[0]["tasks"][1]["transcript"]).read_bytes()
 
@@ -204,18 +213,18 @@ def a_transcript_is_shown_for_people_and_as_it_is(lab):
 def a_transcript_is_followed_until_the_agent_ends(lab):
     run = waiting(lab)
     follower = lab.start("logs", "-f", "inner")
-    while follower.line() != "* Bash echo here > up; cat gate":
+    while without_times(follower.line()) != "* Bash echo here > up; cat gate":
         pass
     open_gate(lab)
     done = follower.wait()
-    assert done.code == 0 and "Inner is done.\nEnded: completed" in done.out, done
+    assert done.code == 0 and "Inner is done.\nEnded: completed" in without_times(done.out), done
     assert run.wait().code == 0
 
 
 def a_follower_ends_with_a_process_that_was_killed(lab):
     run = waiting(lab)
     follower = lab.start("logs", "-f", "inner")
-    while follower.line() != "* Bash echo here > up; cat gate":
+    while without_times(follower.line()) != "* Bash echo here > up; cat gate":
         pass
     run.kill()
     run.wait()

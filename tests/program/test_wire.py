@@ -303,6 +303,24 @@ def a_permission_question_waits_until_an_interrupt_withdraws_it(lab):
     assert not os.path.exists(os.path.join(lab.work, "made"))
 
 
+def a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings(lab):
+    lab.model("""rule
+  turn 1
+  call AskUserQuestion {"questions": [{"question": "Tea?", "header": "Tea", "options": [{"label": "a", "description": "a"}, {"label": "b", "description": "b"}], "multiSelect": false}]}
+rule
+  text {{last_result}}
+""")
+    client = Client(lab, "--permission-prompt-tool", "stdio", "--settings", '{"askUserQuestionTimeout": 0.2}')
+    client.say("go")
+    asked = client.asked("can_use_tool")
+    assert asked["request"]["tool_name"] == "AskUserQuestion", asked
+    withdrawn = client.run.frame("control_cancel_request")
+    assert withdrawn["request_id"] == asked["request_id"], withdrawn
+    result = client.run.frame("result")
+    assert result["result"].startswith("The user did not answer in time."), result
+    assert client.over().code == 0
+
+
 def the_end_of_the_input_answers_what_was_asked_with_no(lab):
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"touch made\"}\nrule\n  text The tool said: {{last_result}}\n")
     client = Client(lab, "--permission-prompt-tool", "stdio")
@@ -408,6 +426,7 @@ if __name__ == "__main__":
          a_client_can_ask_for_models_cost_and_rules, what_a_server_wants_to_know_is_asked_of_the_client,
          lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,
+     a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
          a_client_that_dies_takes_the_run_with_it)

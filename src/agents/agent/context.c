@@ -31,6 +31,8 @@ static void write_environment(struct buf *out, struct agent *a)
 	if (uname(&system) == 0)
 		buf_addf(out, "Platform: %s %s\n", system.sysname, system.release);
 	buf_addf(out, "Date: %.10s\nModel: %s\n", now, a->model);
+	if (a->branch[0] && a->tree->git_text && tool_set_find(&a->tools, STR("Bash")))
+		buf_addstr(out, a->tree->git_text);
 	if (plan_is_on(a)) {
 		plan_explain(a, out);
 		buf_addch(out, '\n');
@@ -69,6 +71,8 @@ static struct segment *collect(struct agent_tree *t, bool managed_only)
 			     &(struct instructions_spec){ .cwd = managed_only ? NULL : t->main.cwd,
 							  .config_dir = managed_only ? NULL : t->config_dir,
 							  .managed_dir = t->managed_dir,
+							  .managed_text = t->claude_md,
+							  .excludes = t->claude_excludes,
 							  .on_file = managed_only ? NULL : on_file,
 							  .data = t });
 	if (notes.n && !managed_only)
@@ -104,6 +108,13 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 	struct segment *instructions = find_instructions(a->tree, a->definition && a->definition->omit_claude_md);
 	if (instructions)
 		ret_blocks[n++] = instructions;
+	if (!a->parent && a->tree->memory_dir && !(a->definition && a->definition->memory)) {
+		AUTO_BUF struct buf memory = { 0 };
+		buf_addstr(&memory, "<system-reminder>\n");
+		conversation_memory_prompt(&memory, a->tree->memory_dir);
+		buf_addstr(&memory, "</system-reminder>");
+		ret_blocks[n++] = segment_text(buf_str(&memory));
+	}
 	if (!a->parent)
 		servers_describe(&servers, a);
 	if (servers.n)
@@ -182,9 +193,10 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
 	int64_t most = a->tree->max_tokens;
+	const char *other = json_cstr(json_get(a->tree->model_overrides, a->model), &arena);
 
 	head_write(&bytes, &(struct head_spec){
-				   .model = a->model,
+				   .model = other ? other : a->model,
 				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
 				   .system = system,
 				   .effort = effort,

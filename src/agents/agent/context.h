@@ -6,9 +6,9 @@
 #include "agents/profile/memory.h"
 
 /* Environment with date and model, CLAUDE.md and the like (collected once for all agents of a tree; files that cannot be read
- * are reported, once), of the main agent what its servers say: messages of a new conversation and of a compacted one. Returns how
+ * are reported, once), of the main agent its memory and what its servers say: messages of a new conversation and of a compacted one. Returns how
  * many; each owned. */
-enum { CONTEXT_BLOCKS = 3 };
+enum { CONTEXT_BLOCKS = 4 };
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS]);
 
 /* The step of life[]: the prompt of its definition with the rules of a child and its memory. */

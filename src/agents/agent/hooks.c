@@ -207,6 +207,10 @@ static void agent_register_hooks(struct agent *a, const struct agent_definition 
 		str_from(d->hooks), &t->services->policy.hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		buf_addf(notes, "%s\n", problems.list[i].message);
+	if (a->parent && strstr(d->hooks, "\"Stop\""))
+		services_log(t->services, "hooks",
+			     "Converting Stop hook to SubagentStop for %s (subagents trigger SubagentStop)", d->name);
+	services_log(t->services, "hooks", "Registered %zu frontmatter hook(s) for %s", a->hooks->count, d->name);
 	if (!trusted)
 		buf_addf(notes, "hooks of %s do not run: %s\n", d->name,
 			 d->source == SOURCE_PLUGIN ? "its plugin is not trusted"

@@ -81,13 +81,41 @@ void question_refuse(const struct tool_call *call, const char *reason, struct bu
 
 /* ---- of an agent ------------------------------------------------------------------------------------------------- */
 
+/* The setting askUserQuestionTimeout; the call's state while its question is open. */
+struct question_wait {
+	struct timer timer;
+	struct tool_call *call;
+};
+
+static void on_time_over(struct timer *timer)
+{
+	tool_call_fail(CONTAINER_OF(timer, struct question_wait, timer)->call,
+		       "The user did not answer in time. Take the most likely answer, and say which one you took.");
+}
+
+void question_stop_wait(struct tool_call *call)
+{
+	struct question_wait *wait = call->state;
+
+	if (wait)
+		timer_stop(call->env->loop, &wait->timer);
+	call->state = NULL;
+}
+
 bool question_ask(struct tool_call *call)
 {
 	struct agent *a = call->env->owner;
 	struct str input = json_raw(call->input);
+	uint64_t limit_ms = call->env->settings ? call->env->settings->question_ms : 0;
 
 	if (!permission_can_ask(&a->permission))
 		return false;
+	if (limit_ms) {
+		struct question_wait *wait = arena_calloc(&call->arena, sizeof *wait);
+		*wait = (struct question_wait){ .timer.fire = on_time_over, .call = call };
+		call->state = wait;
+		timer_start(call->env->loop, &wait->timer, limit_ms);
+	}
 	agent_emit(a,
 		   &(struct event){ .kind = EVENT_QUESTION_ASKED, .name = call->name, .id = call->id, .text = input });
 	return true;
@@ -98,6 +126,7 @@ void question_answer(struct tool_call *call, const struct json *answers)
 	const struct json *questions = json_get(call->input, "questions");
 	struct buf *out = &call->result;
 
+	question_stop_wait(call);
 	buf_clear(out);
 	buf_addstr(out, "The user answered:\n");
 	for (const struct json *q = json_first(questions); q; q = json_next(questions, q)) {
@@ -113,6 +142,7 @@ void question_answer(struct tool_call *call, const struct json *answers)
 
 void question_decline(struct tool_call *call)
 {
+	question_stop_wait(call);
 	tool_call_fail(call,
 		       "The user does not want to answer. Do not ask the same again; go on with what you know, or "
 		       "say what you cannot do without an answer.");

@@ -13,8 +13,10 @@ void question_put_suggestions(struct json_out *w, const char *const *rules, size
 /* What the model is told when the user says no; reason may be NULL. */
 void question_refuse(const struct tool_call *call, const char *reason, struct buf *out);
 
-/* Tells the host; false: nobody answers. The call stays open until one of the next two. */
+/* Tells the host; false: nobody answers. The call stays open until one of the next two, or until the time that the settings
+ * give is over. Who ends it otherwise stops the wait first. */
 bool question_ask(struct tool_call *call);
+void question_stop_wait(struct tool_call *call);
 /* answers: {"the question": "the answer", ...}; what is not in it was not answered. */
 void question_answer(struct tool_call *call, const struct json *answers);
 void question_decline(struct tool_call *call); /* the user does not want to answer */

@@ -135,8 +135,14 @@ static void on_servers_up(void *data)
 	const struct agent_tree *t = a->tree;
 
 	a->awaits_servers = false;
-	for (size_t i = 0; i < a->own_servers; i++)
-		mcp_lease_tools(mcp_selection_at(a->servers, i), &a->server_tools);
+	for (size_t i = 0; i < a->own_servers; i++) {
+		struct mcp_lease *lease = mcp_selection_at(a->servers, i);
+		mcp_lease_tools(lease, &a->server_tools);
+		if (mcp_lease_state(lease) != MCP_CONNECTED)
+			buf_addf(&a->notes, "the MCP server %s is not connected: %s\n", mcp_lease_server(lease)->name,
+				 mcp_lease_error(lease)[0] ? mcp_lease_error(lease)
+							   : mcp_state_word(mcp_lease_state(lease)));
+	}
 	if (t->on_servers)
 		t->on_servers(t->data);
 	agent_step_done(a, NULL);

@@ -129,12 +129,18 @@ struct agent_tree {
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
-	const char *todo_dir;             /* <config>/tasks/<list>; NULL: nothing is kept */
-	const char *no_shell;             /* why Bash must not run; NULL: it may */
-	const char *env_dir;              /* what hooks leave for shells (env_file.h); NULL: no place for it */
-	const char *append_system_prompt; /* to every child but forks; NULL: none */
-	const char *default_model;        /* configured for children; NULL: none */
-	const char *effort;               /* configured for the main agent; NULL: none */
+	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
+	const char *no_shell; /* why Bash must not run; NULL: it may */
+	struct tool_settings tool_settings;
+	const char *memory_dir; /* of the main conversation; NULL: it has none */
+	const char *git_text;   /* how to commit, for agents with Bash in a repository; NULL: they are not told */
+	const char *claude_md;  /* managed instructions of the settings; NULL: none */
+	const char *const *claude_excludes; /* patterns of instruction files that do not count; NULL: none */
+	const struct json *model_overrides; /* what is sent in place of a model's name, by that name; NULL: nothing */
+	const char *env_dir;                /* what hooks leave for shells (env_file.h); NULL: no place for it */
+	const char *append_system_prompt;   /* to every child but forks; NULL: none */
+	const char *default_model;          /* configured for children; NULL: none */
+	const char *effort;                 /* configured for the main agent; NULL: none */
 	struct {
 		bool on, keeps_prompt; /* it is added to the usual prompt; otherwise it stands in its place */
 		struct str prompt;

@@ -257,6 +257,8 @@ static void apply_limits(struct agent *a)
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &arena, &only);
 
+	if (a->tree->memory_dir && !memory)
+		permission_give_memory(&a->permission, a->tree->memory_dir, NULL, 0);
 	if (!a->definition)
 		return;
 	if (only_count + c->never.count != a->limit_count) { /* the others are of tools that were there before */

@@ -102,6 +102,32 @@ static void use_skills(struct agent_tree *t)
 	t->skills.listing_chars = settings_i64(settings, "skillListingMaxDescChars", 0);
 }
 
+/* In the environment section of agents that can commit. */
+static const char *find_git_text(struct agent_tree *t)
+{
+	const struct settings *settings = t->services->policy.settings;
+	bool signs = settings_bool(settings, "includeCoAuthoredBy", true);
+	const char *commit = settings_cstr(settings, "attribution.commit", t->arena,
+					   signs ? "Co-Authored-By: Claude <noreply@anthropic.com>" : "");
+	const char *pr = settings_cstr(settings, "attribution.pr", t->arena, "");
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!settings_bool(settings, "includeGitInstructions", true))
+		return NULL;
+	buf_addstr(
+		&text,
+		"# Git\nCommit only when the user asks for it, and push only when the user asks for that. Before a "
+		"commit look at git status, git diff and git log; add the files of the change by name, and say in the "
+		"message why it was made. Do not change the configuration of git, do not skip hooks, and do not rewrite "
+		"commits that you did not make.\n");
+	if (commit[0])
+		buf_addf(&text, "End the message of each commit with an empty line and these lines:\n%s\n", commit);
+	if (pr[0])
+		buf_addf(&text, "End the description of each pull request with an empty line and these lines:\n%s\n",
+			 pr);
+	return arena_str(t->arena, buf_str(&text)).p;
+}
+
 void agent_tree_use_policy(struct agent_tree *t)
 {
 	const struct policy *p = &t->services->policy;
@@ -116,6 +142,15 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	t->no_shell = t->main.env.no_shell = app_sandbox_refusal(p->settings);
+	t->tool_settings = (struct tool_settings){
+		.shell = settings_cstr(p->settings, "defaultShell", t->arena, NULL),
+		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
+		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout", 0) * 1000),
+	};
+	t->git_text = find_git_text(t);
+	t->claude_md = settings_cstr(p->settings, "claudeMd", t->arena, NULL);
+	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", t->arena);
+	t->model_overrides = settings_get(p->settings, "modelOverrides", NULL);
 	t->worktree.fresh = !strcmp(base, "fresh");
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", t->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", t->arena);
@@ -137,6 +172,22 @@ static const char *find_plans(struct agent_tree *t)
 	if (dir && path_is_inside(dir, t->project_dir) && (!real || (root && path_is_inside(real, root))))
 		return dir;
 	return arena_printf(t->arena, "%s/plans", t->config_dir);
+}
+
+/* Of the main conversation, if the settings want one or there is one already. */
+static const char *find_memory(struct agent_tree *t, const char *project_dir)
+{
+	const struct settings *settings = t->services->policy.settings;
+	const struct json *wanted = settings_get(settings, "autoMemoryEnabled", NULL);
+	const char *wish = settings_cstr(settings, "autoMemoryDirectory", t->arena, NULL);
+	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->config_dir, str_from(wish))
+					  : arena_printf(t->arena, "%s/memory", project_dir);
+
+	if (!agent_memory_is_on(wanted))
+		return NULL;
+	if (!(wish && wish[0]) && !json_bool(wanted) && !file_exists(path_join(t->arena, dir, "MEMORY.md")))
+		return NULL;
+	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
 }
 
 /* Several sessions may share a list. The name becomes a directory. */
@@ -161,6 +212,7 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 	t->config_dir = t->services->store.config_dir;
 	t->project_dir = root ? root : t->main.cwd;
 	t->plans_dir = find_plans(t);
+	t->memory_dir = find_memory(t, project_dir);
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
 	t->todo_dir = t->session_dir ? find_todos(t) : NULL;

@@ -173,6 +173,12 @@ static void add_snapshot_hint(struct buf *out, struct arena *a, const struct age
 			 time, snapshot);
 }
 
+void conversation_memory_prompt(struct buf *out, const char *dir)
+{
+	buf_addf(out, instructions, dir, MEMORY_MOST_LINES, MEMORY_MOST_BYTES / 1024, scope_hints[MEMORY_LOCAL]);
+	add_file(out, dir, "/MEMORY.md");
+}
+
 void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_places *places)
 {
 	AUTO_ARENA struct arena a = { 0 };

@@ -33,6 +33,8 @@ char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const 
 int agent_memory_prepare(const struct agent_definition *d, const struct memory_places *places, struct err *err);
 /* Appends the memory section of the prompt: how to use it, then MEMORY.md's first lines. Nothing without a memory. */
 void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_places *places);
+/* The same for the main conversation, which has a directory of its own. */
+void conversation_memory_prompt(struct buf *out, const char *dir);
 /* Copies the .md files of the agent's user memory into the project's snapshot. ret_files: how many. */
 int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_places *places, size_t *ret_files,
 			       struct err *err);

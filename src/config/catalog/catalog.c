@@ -436,7 +436,7 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 	catalog_refresh(c);
 	for (size_t i = 0; i < c->order_count; i++) {
 		const struct catalog_file *f = c->order[i];
-		if (!f->error || f->kind != PLACE_OWN)
+		if (!f->error || f->kind != PLACE_OWN || f->source != SOURCE_FLAG)
 			continue;
 		int status = f->error_line ? err_set(err, ERR_USAGE, "%s:%u: %s", f->path, f->error_line, f->error)
 					   : err_set(err, ERR_USAGE, "%s", f->error);

@@ -203,8 +203,8 @@ struct catalog {
 	uint64_t looked_turn; /* of the loop, when catalog_refresh_once() looked last; 0: never */
 };
 
-/* Copies the sources. -ERR_USAGE if a place of the kind's own (PLACE_OWN) cannot be read; later it is among the failures and
- * what it said before still counts. */
+/* Copies the sources. -ERR_USAGE if a place of the command line (PLACE_OWN, SOURCE_FLAG) cannot be read. Another one, or one that
+ * cannot be read any more, is among the failures; what it said before still counts. */
 int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *sources, struct catalog **ret_catalog,
 		struct err *err);
 void catalog_free(struct catalog *c);

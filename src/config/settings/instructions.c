@@ -5,6 +5,7 @@
 #include "lib/base/map.h"
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
+#include "lib/match/glob.h"
 #include "config/settings/instruction_text.h"
 
 enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
@@ -43,13 +44,30 @@ static void follow_import(void *data, struct str target, const char *from, unsig
 		add_file(c, path, "imported", from, hops + 1);
 }
 
+static bool is_excluded(const struct collector *c, const char *path)
+{
+	bool found = false;
+
+	if (c->kind[0] == 'M')
+		return false;
+	for (const char *const *p = c->spec->excludes; p && *p && !found; p++) {
+		struct glob g;
+		found = !strcmp(*p, path);
+		if (found || glob_compile(&g, str_from(*p), NULL) < 0)
+			continue;
+		found = glob_match(&g, str_from(path));
+		glob_release(&g);
+	}
+	return found;
+}
+
 static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf clean = { 0 };
 	struct err err = { 0 };
 
-	if (map_get(&c->seen, str_from(path)))
+	if (map_get(&c->seen, str_from(path)) || is_excluded(c, path))
 		return;
 	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
 		if (err.kind != ERR_NOT_FOUND)
@@ -117,6 +135,8 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 	c.kind = "Managed";
 	if (spec->managed_dir)
 		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", NULL, 0);
+	if (spec->managed_text && spec->managed_text[0])
+		buf_addf(out, "Contents of managed settings (claudeMd):\n\n%s\n\n", spec->managed_text);
 	c.kind = "User";
 	if (spec->config_dir) {
 		add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", NULL, 0);

@@ -5,7 +5,8 @@
  * .claude/CLAUDE.md, .claude/rules, CLAUDE.local.md. The nearest comes last. `@path` imports a file (relative to the
  * importing one, four hops at most, not inside code); HTML comments that stand alone are left out; rules with `paths:`
  * in their frontmatter belong to certain files and are not loaded here. An import of a project file that leads out of
- * the repository (without one: out of the file's directory) is not followed, with a note. */
+ * the repository (without one: out of the file's directory) is not followed, with a note. What is managed cannot be
+ * excluded. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
@@ -18,8 +19,10 @@ struct instruction_file {
 };
 
 struct instructions_spec {
-	const char *cwd, *config_dir, *managed_dir;                       /* NULL: skip the project, user or machine */
-	size_t limit_bytes;                                               /* of all of them; 0: 1 MB */
+	const char *cwd, *config_dir, *managed_dir; /* NULL: skip the project, user or machine */
+	const char *managed_text;                   /* behind the managed file; NULL: none */
+	const char *const *excludes;                /* globs of paths that do not count, NULL-terminated; NULL: none */
+	size_t limit_bytes;                         /* of all of them; 0: 1 MB */
 	void (*on_file)(void *data, const struct instruction_file *file); /* may be NULL */
 	void *data;
 };

@@ -73,8 +73,10 @@ void settings_unref(struct settings *s)
 {
 	if (!s || --s->refs)
 		return;
-	for (size_t i = 0; i < s->file_count; i++)
+	for (size_t i = 0; i < s->file_count; i++) {
 		settings_file_release(&s->files[i].file);
+		free(s->files[i].misfits);
+	}
 	free(s->files);
 	free(s->notes);
 	free(s->vars);
@@ -89,17 +91,26 @@ bool settings_trusted(const struct settings *s)
 	return s->spec.trusted;
 }
 
-static int read_place(struct layer_file *f, const struct settings_place *place, struct err *err)
+/* What was given on the command line must be readable. A file that is not is left out, and agents do not run. */
+static int read_place(struct settings *s, struct layer_file *f, const struct settings_place *place, struct err *err)
 {
+	struct err why = { 0 };
+
 	f->layer = place->layer;
 	take_stamp(f, place);
 	if (is_inline(place))
 		return settings_file_parse(&f->file, place->layer == LAYER_FLAG ? "--settings" : "--managed-settings",
 					   str_from(place->path), err);
-	int status = settings_file_read(&f->file, place->path, err);
+	int status = settings_file_read(&f->file, place->path, &why);
 	if (status == 0 && place->layer == LAYER_FLAG && !f->file.root)
 		return err_set(err, ERR_USAGE, "Settings file not found: %s", place->path);
-	return status;
+	if (status < 0 && place->layer == LAYER_FLAG)
+		return err_set(err, ERR_USAGE, "%s", why.text);
+	if (status < 0) {
+		f->file.path = xstrdup(place->path);
+		settings_refuse_file(s, f, &why);
+	}
+	return 0;
 }
 
 static int read_files(struct settings *s, const struct settings_places *places, struct err *err)
@@ -109,12 +120,12 @@ static int read_files(struct settings *s, const struct settings_places *places, 
 	s->files = xcalloc(places->count + 1, sizeof *s->files);
 	for (size_t i = 0; i < places->count && status == 0; i++) {
 		struct layer_file *f = &s->files[s->file_count++];
-		status = read_place(f, &places->list[i], err);
+		status = read_place(s, f, &places->list[i], err);
 		f->believed = s->spec.trusted || (status == 0 && settings_is_own(f->layer, f->file.path));
 	}
 	for (size_t i = 0; i < s->file_count && status == 0; i++)
 		if (s->files[i].file.root)
-			status = settings_check(s, &s->files[i], err);
+			settings_check(s, &s->files[i]);
 	return status;
 }
 
@@ -169,6 +180,10 @@ int settings_refresh(struct settings **s, struct err *err)
 	if (!settings_stale(*s))
 		return 0;
 	int status = settings_load(&(*s)->spec, &fresh, err);
+	if (status == 0 && settings_refusal(fresh, err) < 0) {
+		settings_unref(fresh);
+		return -ERR_USAGE;
+	}
 	if (status < 0)
 		return status;
 	settings_unref(*s);
@@ -323,9 +338,11 @@ void settings_each(const struct settings *s, const char *path, settings_item_fn 
 		struct settings_cursor at = { 0 };
 		if (json_is(value, JSON_ARRAY))
 			for (const struct json *v = json_first(value); v; v = json_next(value, v))
-				fn(data, &(struct settings_item){ .origin = origin_of(f, &at, v), .value = v });
+				if (!settings_left_out(f, v))
+					fn(data, &(struct settings_item){ .origin = origin_of(f, &at, v), .value = v });
 		for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
-			fn(data, &(struct settings_item){ origin_of(f, &at, m.key), m.key, m.value });
+			if (!settings_left_out(f, m.key) && !settings_left_out(f, m.value))
+				fn(data, &(struct settings_item){ origin_of(f, &at, m.key), m.key, m.value });
 	}
 }
 
@@ -335,6 +352,20 @@ const struct settings_note *settings_notes(const struct settings *s, size_t *ret
 {
 	*ret_count = s->note_count;
 	return s->notes;
+}
+
+int settings_refusal(const struct settings *s, struct err *err)
+{
+	return s->refusal.text[0] ? err_set(err, ERR_USAGE, "%s", s->refusal.text) : 0;
+}
+
+const struct settings_note *settings_misfit_of(const struct settings *s, const char *key)
+{
+	for (size_t i = 0; i < s->note_count; i++)
+		if ((s->notes[i].kind == NOTE_LEFT_OUT || s->notes[i].kind == NOTE_REFUSED) && s->notes[i].key &&
+		    !strcmp(s->notes[i].key, key))
+			return &s->notes[i];
+	return NULL;
 }
 
 static enum settings_effect effect_of(const struct settings_part *parts, size_t first, size_t winner, size_t count,

@@ -2,7 +2,8 @@
  * settings.h - all layers of settings as one immutable snapshot, shared by reference.
  *
  *     struct settings *s;
- *     if (settings_load(&spec, &s, &err) < 0) ...                        (a bad file: "PATH:LINE:COLUMN: what")
+ *     if (settings_load(&spec, &s, &err) < 0) ...                        (bad --settings: "PATH:LINE:COLUMN: what")
+ *     if (settings_refusal(s, &err) < 0) ...                             (no agent may run)
  *     int64_t depth = settings_i64(s, "subagents.maxDepth", 3);
  *     settings_each(s, "permissions.deny", add_rule, data);              (every rule with the file it stands in)
  *     settings_unref(s);
@@ -27,10 +28,12 @@ struct settings_origin {
 	unsigned line, column; /* 1-based, the column in bytes */
 };
 
-/* Copies spec. A file that is not strict JSON, or that gives a known key a value of a wrong type, is -ERR_USAGE. A
- * missing file is ignored, except the one of --settings. */
+/* Copies spec. What --settings gives must be there and be strict JSON, otherwise -ERR_USAGE. A value that does not fit its key
+ * is left out, with a note. If it restricts (setting_restricts()), or a file cannot be read, the snapshot can be looked at but
+ * settings_refusal() says that no agent may run. null says nothing. */
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err);
-struct settings *settings_ref(struct settings *s); /* keeps a reference, returns it; NULL is allowed */
+int settings_refusal(const struct settings *s, struct err *err); /* -ERR_USAGE names file, line and what was expected */
+struct settings *settings_ref(struct settings *s);               /* keeps a reference, returns it; NULL is allowed */
 void settings_unref(struct settings *s);
 bool settings_trusted(const struct settings *s); /* spec.trusted */
 
@@ -100,14 +103,18 @@ enum settings_note_kind {
 	NOTE_IGNORED,   /* for example a managed key outside the managed layer */
 	NOTE_HELD,      /* held until the folder is trusted */
 	NOTE_NO_EFFECT, /* SETTING_NO_EFFECT */
+	NOTE_LEFT_OUT,  /* it does not fit its key */
+	NOTE_REFUSED,   /* it does not fit, or cannot be read, and could restrict: settings_refusal() */
 };
 struct settings_note {
 	struct settings_origin origin;
 	enum settings_note_kind kind;
-	const char *key; /* NULL: not known */
+	const char *key; /* its path; NULL: the whole file */
 	const char *message;
 };
 const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count);
+/* The first value of this key that was left out; NULL: none was. */
+const struct settings_note *settings_misfit_of(const struct settings *s, const char *key);
 
 enum settings_effect {
 	EFFECT_NO_FILE,    /* no such file */

@@ -26,26 +26,79 @@ static void note(struct settings *s, const struct layer_file *from, const struct
 	s->notes[s->note_count++] = (struct settings_note){ origin_of(from, value), kind, key, message };
 }
 
-static int misfit_error(const struct layer_file *from, const struct json *value, struct str path, const char *expected,
-			struct err *err)
-{
-	struct settings_origin at = origin_of(from, value);
+/* ---- what does not fit ------------------------------------------------------------------------------------------- */
 
-	return err_set(err, ERR_USAGE, "%s:%u:%u: " STR_FMT ": expected %s", at.file, at.line, at.column, STR_ARG(path),
-		       expected);
+static void refuse(struct settings *s, const char *what)
+{
+	if (!s->refusal.text[0])
+		(void)err_set(&s->refusal, ERR_USAGE, "%s; agents do not run until this is right (`cadre config`)",
+			      what);
 }
 
-static int check_key(struct settings *s, const struct layer_file *from, struct setting_spot spot,
-		     const struct json *value, struct err *err)
+void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why)
 {
-	const struct json *misfit = setting_misfit(spot.key, value);
-	const char *ignored = settings_ignored(s, spot.key, from, value);
-	AUTO_BUF struct buf expected = { 0 };
+	refuse(s, why->text);
+	note(s, from, NULL, NOTE_REFUSED, NULL, arena_strdup(&s->arena, s->refusal.text));
+}
 
-	if (misfit) {
-		setting_expected(&expected, spot.key);
-		return misfit_error(from, misfit, spot.path, expected.p, err);
+bool settings_left_out(const struct layer_file *from, const struct json *value)
+{
+	for (size_t i = 0; value && i < from->misfit_count; i++)
+		if (value >= from->misfits[i] && value < from->misfits[i] + from->misfits[i]->span)
+			return true;
+	return false;
+}
+
+/* where: the part of the value that shows it. A null says nothing, so nothing is lost with it. */
+static void leave_out(struct settings *s, struct layer_file *from, struct setting_spot spot, const struct json *where,
+		      const char *expected, bool counts)
+{
+	struct settings_origin at = origin_of(from, where);
+	bool refused = counts && !json_is(where, JSON_NULL) && setting_restricts(spot.path);
+	const char *what = arena_printf(&s->arena, STR_FMT ": expected %s", STR_ARG(spot.path), expected);
+
+	if (from->misfit_count ==
+	    SETTINGS_MISFITS_LIMIT) { /* no file that people write; each look at a value costs this */
+		from->misfits[0] = from->file.root;
+		refuse(s,
+		       arena_printf(&s->arena, "%s: more than %d values do not fit", at.file, SETTINGS_MISFITS_LIMIT));
+		return;
 	}
+	from->misfits = xrealloc(from->misfits, (from->misfit_count + 1) * sizeof *from->misfits);
+	from->misfits[from->misfit_count++] = where;
+	if (refused)
+		refuse(s, arena_printf(&s->arena, "%s:%u:%u: %s", at.file, at.line, at.column, what));
+	note(s, from, where, refused ? NOTE_REFUSED : NOTE_LEFT_OUT, arena_str(&s->arena, spot.path).p,
+	     arena_printf(&s->arena, "%s; %s", what,
+			  refused ? "it restricts, so agents do not run until this is right" : "it is left out"));
+}
+
+/* True: something of the value counts. */
+static bool fits(struct settings *s, struct layer_file *from, struct setting_spot spot, const struct json *value,
+		 bool counts)
+{
+	AUTO_BUF struct buf expected = { 0 };
+	const struct json *part = setting_misfit(spot.key, value, NULL);
+	bool whole = spot.key->flags & SETTING_WHOLE;
+
+	if (part)
+		setting_expected(&expected, spot.key);
+	for (size_t n = 0; part; part = setting_misfit(spot.key, value, part), n++) {
+		if (whole || n == SETTINGS_PARTS_LIMIT)
+			part = value;
+		leave_out(s, from, spot, part, expected.p, counts);
+		if (part == value)
+			return false;
+	}
+	return true;
+}
+
+static void check_key(struct settings *s, struct layer_file *from, struct setting_spot spot, const struct json *value)
+{
+	const char *ignored = settings_ignored(s, spot.key, from, value);
+
+	if (!fits(s, from, spot, value, !ignored))
+		return;
 	if (spot.key->flags & SETTING_NO_EFFECT)
 		note(s, from, value, NOTE_NO_EFFECT, spot.key->path,
 		     arena_printf(&s->arena, STR_FMT " has no effect in this version", STR_ARG(spot.path)));
@@ -54,8 +107,9 @@ static int check_key(struct settings *s, const struct layer_file *from, struct s
 		     arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(spot.path), ignored));
 	else if (spot.key->type == SETTING_ENV)
 		settings_env_add(s, from, value);
-	return 0;
 }
+
+/* ---- keys ---------------------------------------------------------------------------------------------------------- */
 
 static void note_unknown(struct settings *s, const struct layer_file *from, struct setting_spot group,
 			 const struct json *key)
@@ -64,33 +118,35 @@ static void note_unknown(struct settings *s, const struct layer_file *from, stru
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct str name = json_str(key, &scratch);
 
-	if (s->other_count < SETTINGS_NOTES_LIMIT)
-		note(s, from, key, NOTE_UNKNOWN, NULL,
-		     arena_printf(&s->arena, STR_FMT "%s%.*s is not known; it is kept", STR_ARG(group.path),
-				  group.path.n ? "." : "", (int)MIN(name.n, (size_t)LONGEST), name.p));
+	if (s->other_count == SETTINGS_NOTES_LIMIT)
+		return;
+	const char *path = arena_printf(&s->arena, STR_FMT "%s%.*s", STR_ARG(group.path), group.path.n ? "." : "",
+					(int)MIN(name.n, (size_t)LONGEST), name.p);
+	const struct setting_key *near = setting_nearest(str_from(path));
+	note(s, from, key, NOTE_UNKNOWN, path,
+	     arena_printf(&s->arena, "%s is not known%s%s%s; it is kept", path, near ? " (did you mean " : "",
+			  near ? near->path : "", near ? "?)" : ""));
 }
 
-static int check_group(struct settings *s, const struct layer_file *from, struct setting_spot group,
-		       const struct json *object, struct err *err)
+static void check_group(struct settings *s, struct layer_file *from, struct setting_spot group,
+			const struct json *object)
 {
-	if (!json_is(object, JSON_OBJECT))
-		return misfit_error(from, object, group.path, "an object", err);
+	if (!json_is(object, JSON_OBJECT)) {
+		leave_out(s, from, group, object, "an object", true);
+		return;
+	}
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
-		int status = 0;
 		struct setting_spot spot = setting_below(&s->arena, group, json_str(m.key, &s->arena));
 		if (spot.key)
-			status = check_key(s, from, spot, m.value, err);
+			check_key(s, from, spot, m.value);
 		else if (spot.group)
-			status = check_group(s, from, spot, m.value, err);
+			check_group(s, from, spot, m.value);
 		else if (!setting_is_remark(json_str(m.key, &s->arena)))
 			note_unknown(s, from, group, m.key);
-		if (status < 0)
-			return status;
 	}
-	return 0;
 }
 
-int settings_check(struct settings *s, const struct layer_file *from, struct err *err)
+void settings_check(struct settings *s, struct layer_file *from)
 {
-	return check_group(s, from, (struct setting_spot){ .group = true }, from->file.root, err);
+	check_group(s, from, (struct setting_spot){ .group = true }, from->file.root);
 }

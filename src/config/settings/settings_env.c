@@ -127,6 +127,8 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 	struct settings_cursor at = { 0 };
 
 	for (struct json_member m = json_members(env); m.key; m = json_member_next(env, m)) {
+		if (settings_left_out(from, m.key) || settings_left_out(from, m.value))
+			continue;
 		if (s->var_count == s->var_cap) {
 			s->var_cap = s->var_cap ? s->var_cap * 2 : 16;
 			s->vars = xrealloc(s->vars, s->var_cap * sizeof *s->vars);

@@ -6,14 +6,17 @@
 #include "config/settings/settings_file.h"
 #include "config/settings/settings_key.h"
 
-enum { SETTINGS_NOTES_LIMIT = 200 };
+enum { SETTINGS_NOTES_LIMIT = 200, SETTINGS_MISFITS_LIMIT = 500, SETTINGS_PARTS_LIMIT = 50 };
 
 struct layer_file {
 	enum settings_layer layer;
 	struct settings_file file;
 	struct stat stamp;
 	bool there, settled;
-	bool believed; /* may widen permissions: settings_belief.c */
+	bool believed; /* what it says may widen: settings_belief.c */
+	/* Values that do not fit their keys, or keys of such variables: nothing in them counts. */
+	const struct json **misfits;
+	size_t misfit_count;
 };
 
 struct env_var {
@@ -32,7 +35,8 @@ struct settings {
 	size_t held_count, other_count; /* of notes */
 	struct env_var *vars;           /* of all files, lowest first */
 	size_t var_count, var_cap;
-	struct buf text; /* the merged settings */
+	struct err refusal; /* why agents may not run; an empty text: they may */
+	struct buf text;    /* the merged settings */
 	struct json_reader reader;
 	const struct json *root;
 };
@@ -43,8 +47,12 @@ struct settings_part {
 	const struct layer_file *from;
 };
 
-/* settings_check.c: types and unknown keys; fills notes and vars. */
-int settings_check(struct settings *s, const struct layer_file *from, struct err *err);
+/* settings_check.c: types and unknown keys; fills notes, vars, misfits and the refusal. */
+void settings_check(struct settings *s, struct layer_file *from);
+/* The file cannot be read at all, so that what it takes away from agents is not known. */
+void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why);
+/* Whether a value stands in one that does not fit its key. */
+bool settings_left_out(const struct layer_file *from, const struct json *value);
 
 /* settings_merge.c */
 void settings_merge(struct settings *s); /* writes s->text */

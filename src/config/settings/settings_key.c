@@ -42,6 +42,27 @@ const struct setting_key *setting_find(struct str path)
 	return path.n ? bsearch(&path, setting_table, setting_count, sizeof *setting_table, compare) : NULL;
 }
 
+const struct setting_key *setting_nearest(struct str path)
+{
+	const struct setting_key *best = NULL;
+	size_t limit = MIN(path.n / 4 + 1, (size_t)3); /* further away it is another setting */
+
+	for (size_t i = 0; i < setting_count; i++) {
+		struct str known = str_from(setting_table[i].path);
+		const char *dot = strrchr(known.p, '.');
+		if (str_eq(path, known))
+			return NULL; /* a name with dots, where objects are meant */
+		if (str_is_nocase(path, known.p) || (dot && str_is_nocase(path, dot + 1)))
+			return &setting_table[i];
+		size_t d = str_distance(path, known);
+		if (path.n > 2 && d <= limit) {
+			best = &setting_table[i];
+			limit = d - (d > 0);
+		}
+	}
+	return best;
+}
+
 bool setting_is_remark(struct str name)
 {
 	return str_is(name, "$schema");
@@ -84,6 +105,43 @@ bool setting_is_whole(struct str path)
 	return (key && key->flags & SETTING_WHOLE) || (map && map->flags & (SETTING_WHOLE_MEMBERS | SETTING_WHOLE));
 }
 
+bool setting_restricts(struct str path)
+{
+	/* A name that ends with '*' stands for all that begin so. */
+	static const char *const names[] = {
+		"allowManaged*",
+		"allowedHttpHookUrls",
+		"allowedMcpServers",
+		"availableModels",
+		"blockedMarketplaces",
+		"deniedMcpServers",
+		"disableAutoMode",
+		"disableSideloadFlags",
+		"disableSkillShellExecution",
+		"disabledMcpjsonServers",
+		"enforceAvailableModels",
+		"hooks",
+		"httpHookAllowedEnvVars",
+		"permissions.ask",
+		"permissions.deny",
+		"permissions.disable*",
+		"sandbox.*",
+		"strict*",
+		"subagents.max*",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct str name = str_from(names[i]);
+		bool all = name.p[name.n - 1] == '*';
+		struct str head = { name.p, name.n - all };
+		if (all ? str_starts(path, head) : str_eq(path, name))
+			return true;
+		if (head.n > path.n && head.p[path.n] == '.' && str_starts(head, path))
+			return true;
+	}
+	return false;
+}
+
 struct setting_spot setting_below(struct arena *a, struct setting_spot above, struct str name)
 {
 	if (!above.group || !name.n || memchr(name.p, '.', name.n))
@@ -101,12 +159,19 @@ static const struct json *misfit_unless(bool fits, const struct json *value)
 	return fits ? NULL : value;
 }
 
-static const struct json *misfit_in_list(const struct json *list, enum json_type one, enum json_type other)
+/* Nodes of one file stand in the order of its text. */
+static bool is_behind(const struct json *v, const struct json *after)
+{
+	return !after || v > after;
+}
+
+static const struct json *misfit_in_list(const struct json *list, enum json_type one, enum json_type other,
+					 const struct json *after)
 {
 	if (!json_is(list, JSON_ARRAY))
 		return list;
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (v->type != one && v->type != other)
+		if (is_behind(v, after) && v->type != one && v->type != other)
 			return v;
 	return NULL;
 }
@@ -137,12 +202,14 @@ static bool is_env_value(const struct json *value)
 	return json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE);
 }
 
-static const struct json *misfit_in_env(const struct json *value)
+static const struct json *misfit_in_env(const struct json *value, const struct json *after)
 {
 	if (!json_is(value, JSON_OBJECT))
 		return value;
 	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
-		if (!is_variable(m.key))
+		if (!is_behind(m.value, after))
+			continue;
+		if (is_behind(m.key, after) && !is_variable(m.key))
 			return m.key;
 		if (!is_env_value(m.value))
 			return m.value;
@@ -150,17 +217,17 @@ static const struct json *misfit_in_env(const struct json *value)
 	return NULL;
 }
 
-static const struct json *misfit_in_lists(const struct json *value)
+static const struct json *misfit_in_lists(const struct json *value, const struct json *after)
 {
 	if (!json_is(value, JSON_OBJECT))
 		return value;
 	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
-		if (!json_is(m.value, JSON_ARRAY))
+		if (is_behind(m.value, after) && !json_is(m.value, JSON_ARRAY))
 			return m.value;
 	return NULL;
 }
 
-const struct json *setting_misfit(const struct setting_key *key, const struct json *value)
+const struct json *setting_misfit(const struct setting_key *key, const struct json *value, const struct json *after)
 {
 	int64_t n;
 
@@ -178,19 +245,19 @@ const struct json *setting_misfit(const struct setting_key *key, const struct js
 	case SETTING_CHOICE:
 		return misfit_unless(is_choice(value, key->choices), value);
 	case SETTING_TEXTS:
-		return misfit_in_list(value, JSON_STRING, JSON_STRING);
+		return misfit_in_list(value, JSON_STRING, JSON_STRING, after);
 	case SETTING_ONE_OR_MORE:
-		return json_is(value, JSON_STRING) ? NULL : misfit_in_list(value, JSON_STRING, JSON_STRING);
+		return json_is(value, JSON_STRING) ? NULL : misfit_in_list(value, JSON_STRING, JSON_STRING, after);
 	case SETTING_RULES:
-		return misfit_in_list(value, JSON_STRING, JSON_OBJECT);
+		return misfit_in_list(value, JSON_STRING, JSON_OBJECT, after);
 	case SETTING_LIST:
 		return misfit_unless(json_is(value, JSON_ARRAY), value);
 	case SETTING_MAP:
 		return misfit_unless(json_is(value, JSON_OBJECT), value);
 	case SETTING_ENV:
-		return misfit_in_env(value);
+		return misfit_in_env(value, after);
 	case SETTING_LISTS:
-		return misfit_in_lists(value);
+		return misfit_in_lists(value, after);
 	case SETTING_TYPE_COUNT:
 		break;
 	}

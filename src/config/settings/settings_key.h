@@ -60,6 +60,8 @@ extern const struct setting_key setting_table[]; /* sorted by path */
 extern const size_t setting_count;
 
 const struct setting_key *setting_find(struct str path); /* NULL: not known */
+/* The one that was probably meant: its last name alone, in another case, or with a slip of a letter or two; NULL: none. */
+const struct setting_key *setting_nearest(struct str path);
 const struct setting_key *setting_at_or_above(struct str path);
 bool setting_is_whole(struct str path);  /* its value is taken from one layer, never merged */
 bool setting_is_remark(struct str name); /* "$schema": for editors */
@@ -74,6 +76,9 @@ struct setting_spot {
 /* A member named "a.b" is never the setting a.b: two ways to write one setting would need a rule for which one wins. */
 struct setting_spot setting_below(struct arena *a, struct setting_spot above, struct str name);
 
-/* The first part of the value with a wrong type; NULL: the value is valid. */
-const struct json *setting_misfit(const struct setting_key *key, const struct json *value);
+/* The first part of the value that is not as it should be, behind `after` (NULL: from its start); NULL: it fits. */
+const struct json *setting_misfit(const struct setting_key *key, const struct json *value, const struct json *after);
+/* Whether this setting, or one of this group, takes something away from agents: if its value cannot be read, they must not
+ * run without it. */
+bool setting_restricts(struct str path);
 void setting_expected(struct buf *out, const struct setting_key *key); /* one of "fresh", "head" */

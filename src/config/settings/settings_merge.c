@@ -13,6 +13,8 @@ const char *settings_ignored(const struct settings *s, const struct setting_key 
 {
 	enum settings_layer layer = from->layer;
 
+	if (settings_left_out(from, value))
+		return "it does not fit";
 	if (!key)
 		return NULL;
 	if (key->flags & SETTING_MANAGED && layer != LAYER_MANAGED)
@@ -153,8 +155,11 @@ static void collect(struct merge *m, struct map *names, struct setting_spot spot
 			member->spot = setting_below(&m->arena, spot, name);
 			map_set(names, name, member);
 		}
-		if (!settings_ignored(m->settings, member->spot.key, object.from, j.value))
+		if (!settings_left_out(object.from, j.key) &&
+		    !settings_ignored(m->settings, member->spot.key, object.from, j.value))
 			add_part(m, member, (struct settings_part){ j.value, object.from });
+		else if (member->count && member->parts[member->count - 1].from == object.from)
+			member->count--; /* the last one of a name counts, and it says nothing */
 	}
 }
 
@@ -185,6 +190,8 @@ static void join_arrays(struct merge *m, const struct member *array, size_t firs
 	for (size_t i = first; i < array->count; i++) {
 		const struct json *list = array->parts[i].value;
 		for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+			if (settings_left_out(array->parts[i].from, v))
+				continue;
 			value_text(&text, v, &m->arena);
 			if (!map_set(&seen, buf_str(&text), &seen))
 				json_put_raw(&m->w, buf_str(&text));

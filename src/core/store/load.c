@@ -401,8 +401,9 @@ int session_load_end(const char *path, struct buf *ret_end, struct err *err)
 	for (size_t most = END_TAIL;; most *= 8) {
 		AUTO_BUF struct buf tail = { 0 };
 		uint64_t size;
-		if (file_read_tail(path, most, &tail, &size, err) < 0)
-			return -(int)err->kind;
+		int status = file_read_tail(path, most, &tail, &size, err);
+		if (status < 0)
+			return status;
 		for (struct str rest = buf_str(&tail); rest.n;) {
 			const char *feed = memrchr(rest.p, '\n', rest.n);
 			if (!feed && size > tail.n)

@@ -136,6 +136,7 @@ static int on_line(void *data, struct str line)
 	const struct json *root;
 
 	s->entry->messages += of_user || of_model;
+	s->entry->answers += of_model && !has(line, "\"isApiErrorMessage\":true");
 	bool searched = s->text && (of_user || of_model) && !s->entry->matches;
 	if (!searched && !titled && (!of_user || s->entry->prompt[0]))
 		return 0;

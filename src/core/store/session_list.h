@@ -12,6 +12,7 @@ struct session_entry {
 	int64_t changed_ms; /* since 1970 */
 	uint64_t bytes;
 	unsigned messages; /* lines of user and model */
+	unsigned answers;  /* lines of the model, without those that tell of an error */
 	bool matches;      /* it holds the text that was looked for, or none was */
 };
 

@@ -37,6 +37,13 @@ struct tool {
 	unsigned (*flags_for)(const struct tool_call *call);
 };
 
+/* What settings say to tools, the same for all agents of a session. */
+struct tool_settings {
+	const char *shell;    /* of Bash, unless the environment names one; NULL: bash */
+	bool search_ignored;  /* Grep looks at files that git ignores */
+	uint64_t question_ms; /* after which a question to the user is given up; 0: never */
+};
+
 /* What a call may use. Owned by the agent (query), borrowed by its calls. */
 struct tool_env {
 	struct loop *loop;
@@ -45,22 +52,23 @@ struct tool_env {
 	const char *root;        /* where the session started: cwd falls back to it */
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
-	const char *results_dir;       /* <config>/projects/<key>/<session>/tool-results; made when first needed */
-	const char *tasks_dir;         /* output files of background shells; made when first needed */
-	const char *todo_dir;          /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
-	const char *todo_file;         /* the agent's own list (TodoWrite); NULL: the same */
-	const char *const *envp;       /* environment of child processes */
-	const char *env_dir;           /* *.sh in it are read by each shell first; need not be there; NULL: none */
-	const char *no_shell;          /* why Bash must not run; NULL: it may */
-	const char *temp_dir;          /* their TMPDIR; NULL: as the environment says */
-	int landlock_fd;               /* ruleset that confines them; 0: none */
-	struct file_state *files;      /* what this agent has read (tools/files/text_file.h) */
-	struct shell_set *shells;      /* its background shells (tools/shell/shell_set.h) */
-	struct mcp_selection *servers; /* what it has joined (mcp/client/selection.h); NULL: none */
-	struct web *web;               /* the way to pages and searches (tools/web/web.h); NULL: there is none */
-	struct deferral *deferral;     /* which of its tools wait (core/tool/deferral.h); NULL: none */
-	const struct permission *permission;                     /* its rules (guard/permission/hidden.h); NULL: none */
-	bool main_thread;                                        /* cwd persists between Bash calls only here */
+	const char *results_dir; /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *tasks_dir;   /* output files of background shells; made when first needed */
+	const char *todo_dir;    /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
+	const char *todo_file;   /* the agent's own list (TodoWrite); NULL: the same */
+	const char *const *envp; /* environment of child processes */
+	const char *env_dir;     /* *.sh in it are read by each shell first; need not be there; NULL: none */
+	const char *no_shell;    /* why Bash must not run; NULL: it may */
+	const struct tool_settings *settings; /* NULL: nothing is set */
+	const char *temp_dir;                 /* their TMPDIR; NULL: as the environment says */
+	int landlock_fd;                      /* ruleset that confines them; 0: none */
+	struct file_state *files;             /* what this agent has read (tools/files/text_file.h) */
+	struct shell_set *shells;             /* its background shells (tools/shell/shell_set.h) */
+	struct mcp_selection *servers;        /* what it has joined (mcp/client/selection.h); NULL: none */
+	struct web *web;                      /* the way to pages and searches (tools/web/web.h); NULL: there is none */
+	struct deferral *deferral;            /* which of its tools wait (core/tool/deferral.h); NULL: none */
+	const struct permission *permission;  /* its rules (guard/permission/hidden.h); NULL: none */
+	bool main_thread;                     /* cwd persists between Bash calls only here */
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);

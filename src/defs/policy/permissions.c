@@ -15,11 +15,11 @@ struct reading {
 	bool managed_only;
 	struct rule_set *set;
 	enum rule_list list;
+	const struct settings_origin *at; /* of the rule that is read */
 	rule_warn_fn *warn;
 	void *data;
 	struct arena arena;
-	struct err *err;
-	int status;
+	struct err *refusal;
 };
 
 static const char *directory_of(struct arena *a, const char *file)
@@ -44,19 +44,28 @@ static const char *base_of(struct reading *r, const struct settings_origin *orig
 	}
 }
 
+/* A rule without effect is told with its place. */
+static void warn_at(void *data, const char *message)
+{
+	struct reading *r = data;
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s:%u: %s", r->at->file, r->at->line, message);
+	if (r->warn)
+		r->warn(r->data, text.p);
+}
+
 static void add_text(struct reading *r, const struct settings_origin *at, struct str text)
 {
 	struct rule_origin origin = {
 		.layer = layer_names[at->layer], .file = at->file, .line = at->line, .base = base_of(r, at)
 	};
+	struct err why = { 0 };
 
-	if (r->status < 0)
-		return;
-	r->status = rule_set_add(r->set, r->list, text, &origin, r->warn, r->data, r->err);
-	if (r->status < 0) {
-		r->err->kind = ERR_USAGE;
-		r->status = err_wrap(r->err, "%s:%u: permissions.%s", at->file, at->line, rule_list_name(r->list));
-	}
+	r->at = at;
+	if (rule_set_add(r->set, r->list, text, &origin, warn_at, r, &why) < 0 && !r->refusal->text[0])
+		(void)err_set(r->refusal, ERR_USAGE, "%s:%u: permissions.%s: %s", at->file, at->line,
+			      rule_list_name(r->list), why.text);
 }
 
 static void add_pair(struct reading *r, const struct settings_origin *at, struct str tool, const struct json *args)
@@ -93,30 +102,25 @@ static void add_rule(void *data, const struct settings_item *item)
 		add_text(r, &item->origin, json_str(item->value, &r->arena));
 }
 
-int app_rules(const struct settings *s, const struct settings_spec *spec, struct rule_set **ret_rules,
-	      rule_warn_fn *warn, void *data, struct err *err)
+struct rule_set *app_rules(const struct settings *s, const struct settings_spec *spec, rule_warn_fn *warn, void *data,
+			   struct err *refusal)
 {
 	static const char *const paths[] = {
 		[RULE_DENY] = "permissions.deny", [RULE_ASK] = "permissions.ask", [RULE_ALLOW] = "permissions.allow"
 	};
-	struct err unused;
 	struct reading r = {
 		.spec = spec,
 		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false),
 		.set = rule_set_new(),
 		.warn = warn,
 		.data = data,
-		.err = err ? err : &unused,
+		.refusal = refusal,
 	};
 
 	for (r.list = RULE_DENY; r.list <= RULE_ALLOW; r.list++)
 		settings_each(s, paths[r.list], add_rule, &r);
 	arena_release(&r.arena);
-	if (r.status < 0)
-		rule_set_unref(r.set);
-	else
-		*ret_rules = r.set;
-	return r.status;
+	return r.set;
 }
 
 /* ---- from options to rules ------------------------------------------------------------------------------------- */
@@ -158,6 +162,10 @@ int app_start_mode(const struct settings *s, const struct options *o, enum permi
 
 	if (!o->mode_given && text)
 		(void)permission_mode_parse(str_from(text), &mode);
+	/* Whoever wrote a mode that is not known wanted another one than a lower file, which must not widen it. */
+	if (!o->mode_given && settings_misfit_of(s, "permissions.defaultMode") &&
+	    permission_mode_is_wider(mode, PERMISSION_DEFAULT))
+		mode = PERMISSION_DEFAULT;
 	if (is_off(s, mode, &origin))
 		return err_set(err, ERR_USAGE, "%s is disabled by %s:%u", permission_mode_name(mode), origin.file,
 			       origin.line);
@@ -189,18 +197,19 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 			void *data, struct err *err)
 {
 	struct app_permission p = { .permission = { .can_ask = true } };
-	struct rule_set *rules;
+	struct err refusal = { 0 };
+	struct err mode = { 0 };
 
 	if (app_settings_spec(sv, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
 	p.trusted = p.spec.trusted;
 	app_warn_settings(p.settings, warn, data);
 	app_limit_modes(&p.permission, p.settings);
-	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, err) < 0 ||
-	    app_rules(p.settings, &p.spec, &rules, warn, data, err) < 0) {
-		settings_unref(p.settings);
-		return -(int)err->kind;
-	}
+	struct rule_set *rules = app_rules(p.settings, &p.spec, warn, data, &refusal);
+	if (refusal.text[0] && warn)
+		warn(data, refusal.text);
+	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, &mode) < 0 && warn)
+		warn(data, mode.text);
 	permission_use_rules(&p.permission, rules);
 	rule_set_unref(rules);
 	app_add_flag_rules(&p.permission, &sv->options, warn, data);

@@ -4,10 +4,11 @@
 #include "defs/policy/sources.h"
 #include "guard/permission/permission.h"
 
-/* The rules of all settings files that count; if managed settings say allowManagedPermissionRulesOnly, no others count. Returns a reference. -ERR_USAGE names file and line of a rule that denies
- * or asks and cannot be understood. warn gets a line for each rule that has no effect; may be NULL. */
-int app_rules(const struct settings *s, const struct settings_spec *spec, struct rule_set **ret_rules,
-	      rule_warn_fn *warn, void *data, struct err *err);
+/* The rules of all settings files that count; if managed settings say allowManagedPermissionRulesOnly, no others count. Returns
+ * a reference. warn gets a line for each rule that has no effect; may be NULL. A rule that denies or asks and cannot be
+ * understood is left out, and *refusal, which the caller has zeroed, names its file and line: no agent may run. */
+struct rule_set *app_rules(const struct settings *s, const struct settings_spec *spec, rule_warn_fn *warn, void *data,
+			   struct err *refusal);
 /* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
 int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
 /* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */
@@ -15,7 +16,8 @@ void app_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
 void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
 
-/* What a session of these options would be allowed. Borrows from the arena; release permission and settings. */
+/* What a session of these options would be allowed. Borrows from the arena; release permission and settings. What would keep
+ * agents from running (settings_refusal(), app_rules(), app_start_mode()) is a line for warn. */
 struct app_permission {
 	struct permission permission; /* of the main agent */
 	struct settings *settings;

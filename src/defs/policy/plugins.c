@@ -90,9 +90,15 @@ int app_plugins_open(struct services *sv, const struct settings *settings, struc
 {
 	int status = sv->plugins ? 0 : app_plugins_find(sv, settings, &sv->plugins, err);
 
-	if (status == 0)
-		make_data_dirs(sv->plugins);
-	return status;
+	if (status < 0)
+		return status;
+	make_data_dirs(sv->plugins);
+	size_t on = 0;
+	for (size_t i = 0; i < sv->plugins->count; i++)
+		on += sv->plugins->all[i]->state != PLUGIN_DISABLED;
+	services_log(sv, "plugins", "Found %zu plugins (%zu enabled, %zu disabled)", sv->plugins->count, on,
+		     sv->plugins->count - on);
+	return 0;
 }
 
 /* ---- agents and skills ------------------------------------------------------------------------------------------- */

@@ -183,14 +183,21 @@ void policy_renew_env(struct services *sv)
 /* Takes settings. *p need not be initialised. */
 static int compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
 {
+	struct err refusal = { 0 };
 	struct settings_spec spec;
 
 	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
 	app_warn_settings(settings, warn, p);
-	if (app_settings_spec(sv, &p->arena, &spec, err) < 0 ||
-	    app_rules(settings, &spec, &p->rules, warn, p, err) < 0) {
+	int status = settings_refusal(settings, err);
+	if (status == 0)
+		status = app_settings_spec(sv, &p->arena, &spec, err);
+	if (status == 0)
+		p->rules = app_rules(settings, &spec, warn, p, &refusal);
+	if (refusal.text[0])
+		status = err_set(err, ERR_USAGE, "%s", refusal.text);
+	if (status < 0) {
 		policy_release(p);
-		return -(int)err->kind;
+		return status;
 	}
 	compile_hooks(sv, p);
 	make_env(sv, p);

@@ -2,6 +2,7 @@
  * sources.c - from the options of a runtime to the files that count: settings, agents, state. */
 #include "defs/policy/sources.h"
 #include "config/settings/env_switch.h"
+#include "config/settings/settings_key.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
@@ -70,6 +71,32 @@ static int find_plugins(struct services *sv, struct plugin_list **ret_list, stru
 	return status;
 }
 
+/* For --debug. */
+static void log_agents(struct services *sv, const struct catalog_sources *sources, const struct catalog *found)
+{
+	size_t total = 0;
+
+	for (size_t k = 0; k < sources->plugin_count; k++) {
+		size_t n = 0;
+		for (size_t i = 0; i < found->all_count; i++) {
+			const char *plugin = found->all[i].definition->plugin;
+			n += plugin && !strcmp(plugin, sources->plugins[k].name);
+		}
+		if (n)
+			services_log(sv, "plugins", "Loaded %zu agents from plugin %s", n, sources->plugins[k].name);
+		total += n;
+	}
+	services_log(sv, "plugins", "Total plugin agents loaded: %zu", total);
+	for (size_t i = 0; i < found->failed_count; i++) {
+		const struct catalog_failure *f = &found->failed[i];
+		const char *member = strstr(f->path, "#agents.");
+		if (member)
+			services_log(sv, "agents", "Error parsing agent '%s' from JSON: %s", member + 8, f->message);
+		else
+			services_log(sv, "agents", "Error in %s:%u: %s", f->path, f->line, f->message);
+	}
+}
+
 int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err)
 {
 	struct catalog_sources sources;
@@ -82,6 +109,8 @@ int app_agents(struct services *sv, struct arena *a, struct catalog **ret_regist
 		return status;
 	sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
 	status = agent_registry_new(&sources, ret_registry, err);
+	if (status == 0)
+		log_agents(sv, &sources, *ret_registry);
 	plugin_list_unref(plugins);
 	return status;
 }
@@ -156,10 +185,16 @@ static void warn_kind(const struct settings *s, enum settings_note_kind kind, co
 	size_t count;
 	const struct settings_note *notes = settings_notes(s, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (notes[i].kind == kind)
-			buf_addf(&text, "%s%s (%s:%u)", text.n ? ", " : head, notes[i].key, notes[i].origin.file,
-				 notes[i].origin.line);
+	for (size_t i = 0; i < count; i++) {
+		if (notes[i].kind != kind)
+			continue;
+		const struct setting_key *near = kind == NOTE_UNKNOWN ? setting_nearest(str_from(notes[i].key)) : NULL;
+		buf_addf(&text, "%s%s (%s:%u", text.n ? ", " : head, notes[i].key, notes[i].origin.file,
+			 notes[i].origin.line);
+		buf_addstr(&text, near ? "; did you mean " : ")");
+		if (near)
+			buf_addf(&text, "%s?)", near->path);
+	}
 	if (!text.n)
 		return;
 	buf_addstr(&text, tail);
@@ -175,11 +210,27 @@ const char *app_sandbox_refusal(const struct settings *s)
 
 void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
 {
+	size_t count;
+	const struct settings_note *notes = settings_notes(s, &count);
+
+	for (size_t i = 0; warn && i < count; i++) {
+		const struct settings_origin *at = &notes[i].origin;
+		AUTO_BUF struct buf text = { 0 };
+		if (notes[i].kind == NOTE_REFUSED && !notes[i].key)
+			buf_addstr(&text, notes[i].message); /* of a whole file, which it names */
+		else if (notes[i].kind == NOTE_LEFT_OUT || notes[i].kind == NOTE_REFUSED)
+			buf_addf(&text, "%s:%u:%u: %s (`cadre config explain %s`)", at->file, at->line, at->column,
+				 notes[i].message, notes[i].key);
+		if (text.n)
+			warn(data, text.p);
+	}
 	if (!warn)
 		return;
 	warn_kind(s, NOTE_HELD, "this folder is not trusted, so these have no effect: ",
 		  "; `cadre trust` records consent, --trust-project gives it for one run", warn, data);
 	warn_kind(s, NOTE_NO_EFFECT, "settings without effect in this version: ", "", warn, data);
+	warn_kind(s, NOTE_UNKNOWN, "settings that are not known: ", "; `cadre config keys` lists those that are", warn,
+		  data);
 	if (app_sandbox_refusal(s))
 		warn(data, app_sandbox_refusal(s));
 	else if (settings_bool(s, "sandbox.enabled", false))

@@ -78,7 +78,7 @@ const struct flag flag_table[] = {
 	  .group = GROUP_RUN },
 	{ { "debug", NULL, 0, CADRE_OPTION_OPTIONAL, CADRE_OPTION_JOINED, "=subjects",
 	    .help = "Write a debug log to standard error. Subjects: session, api, tools, permission, hooks, mcp, "
-		    "agents, error; ! before a subject excludes it." },
+		    "agents, plugins, error; ! before a subject excludes it." },
 	  .group = GROUP_RUN },
 	{ { "debug-file", NULL, 0, CADRE_OPTION_REQUIRED, 0, "file",
 	    .help = "Append the debug log to this file instead." },
@@ -224,7 +224,7 @@ const struct flag flag_table[] = {
 	  .kind = FLAG_CHOICE },
 	{ { "resume", NULL, 'r', CADRE_OPTION_OPTIONAL, 0, "session",
 	    .help = "Continue a session: its id, a prefix of it, or its title. With --print and without a prompt an "
-		    "interrupted turn is finished. Without a session on a terminal: the latest one." },
+		    "interrupted turn is finished. Without a session on a terminal: the latest one; otherwise the newest are named." },
 	  .group = GROUP_SESSION,
 	  .kind = FLAG_CHOICE },
 	{ { "resume-session-at", NULL, 0, CADRE_OPTION_REQUIRED, 0, "uuid",

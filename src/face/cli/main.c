@@ -66,6 +66,41 @@ static int say_version(bool protocol_first)
 	return say(b.p);
 }
 
+/* The command that was probably meant by a word that stands alone; NULL: it is a prompt. */
+static const char *command_meant(const char *word)
+{
+	struct str name = str_from(word);
+	size_t limit = name.n > 4 ? 2 : 1;
+	const char *best = NULL;
+
+	for (size_t i = 0; i < name.n; i++)
+		if ((name.p[i] < 'a' || name.p[i] > 'z') && name.p[i] != '-')
+			return NULL;
+	for (const struct cadre_command *c = NULL; name.n > 2 && name.p[0] != '-' && (c = command_next(c));) {
+		size_t d = str_distance(name, str_from(c->name));
+		if (d <= limit) {
+			best = c->name;
+			limit = d - 1;
+		}
+	}
+	return best;
+}
+
+/* On standard error, below the message that one is needed. */
+static void name_sessions(void)
+{
+	enum { MOST = 5 };
+	static const char *const words[] = { "sessions", "ids" };
+	struct cadre_report *report = NULL;
+	struct cadre *c = cadre_new(NULL, 0);
+
+	if (c && cadre_command(c, COUNT_OF(words), words, NULL, &report, NULL, 0) == CADRE_OK)
+		for (size_t i = 0; i < cadre_report_rows(report) && i < MOST; i++)
+			fprintf(stderr, "  %s\n", cadre_report_cell(report, i, 0));
+	cadre_report_free(report);
+	cadre_free(c);
+}
+
 static int run(const struct args *args)
 {
 	const char *input = args_value(args, "input-format");
@@ -74,8 +109,13 @@ static int run(const struct args *args)
 			   isatty(STDOUT_FILENO);
 	struct err err = { 0 };
 
-	if (configure_check(args, interactive, &err) < 0)
-		return run_fail(&err);
+	if (configure_check(args, interactive, &err) < 0) {
+		int code = run_fail(&err);
+		const struct args_value *resume = args_find(args, "resume");
+		if (resume && (!resume->value || !resume->value[0]))
+			name_sessions();
+		return code;
+	}
 	return wired ? wire_run(args) : interactive ? line_run(args) : print_run(args);
 }
 
@@ -89,6 +129,12 @@ int main(int argc, char **argv)
 	const struct cadre_command *command = argc > 1 ? command_find(words[1]) : NULL;
 	if (command)
 		return command_run(command, argc, words);
+	const char *meant = argc == 2 ? command_meant(words[1]) : NULL;
+	if (meant) {
+		err_set(&err, ERR_USAGE, "'%s' is not a command (did you mean %s?); as a prompt: cadre -p %s", words[1],
+			meant, words[1]);
+		return run_fail(&err);
+	}
 	if (flags_parse(argc, words, &args, &err) < 0)
 		return run_fail(&err);
 	if (args_has(&args, "help"))

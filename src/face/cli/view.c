@@ -50,6 +50,7 @@ void view_release(struct view *v)
 	cadre_writer_free(v->out);
 	buf_release(&v->held);
 	buf_release(&v->last);
+	buf_release(&v->early);
 	tree_view_release(&v->tree);
 	*v = (struct view){ 0 };
 }

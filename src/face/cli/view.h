@@ -33,10 +33,12 @@ struct view {
 	bool hold; /* an input line is shown: keep what is written until view_release_held() */
 	struct buf held;
 	/* what the faces remember */
-	struct buf last; /* text, json: the latest result */
-	bool mid_line;   /* line: the cursor is not at the start of a line */
-	bool streamed;   /* line: the answer of this turn was seen piece by piece */
-	bool cancelled;  /* line: the user ended this turn, so its end is no error */
+	struct buf last;  /* text, json: the latest result */
+	bool began;       /* stream-json: the frame that describes the session was written */
+	struct buf early; /* stream-json: frames that wait for it */
+	bool mid_line;    /* line: the cursor is not at the start of a line */
+	bool streamed;    /* line: the answer of this turn was seen piece by piece */
+	bool cancelled;   /* line: the user ended this turn, so its end is no error */
 };
 
 bool view_wants_colour(void); /* NO_COLOR and TERM do not speak against it */

@@ -23,41 +23,18 @@ const struct cadre_option *option_find(const struct cadre_option *const *options
 	return NULL;
 }
 
-enum { NAME_MAX_LEN = 40 };
-
-/* Changes of one letter, and swaps of two neighbours, that lead from a to b. */
-static size_t edit_distance(struct str a, struct str b)
-{
-	size_t rows[3][NAME_MAX_LEN + 1];
-
-	for (size_t j = 0; j <= b.n; j++)
-		rows[0][j] = j;
-	for (size_t i = 1; i <= a.n; i++) {
-		size_t *now = rows[i % 3];
-		const size_t *up = rows[(i + 2) % 3];
-		const size_t *upper = rows[(i + 1) % 3];
-		now[0] = i;
-		for (size_t j = 1; j <= b.n; j++) {
-			now[j] = MIN(MIN(now[j - 1], up[j]) + 1, up[j - 1] + (a.p[i - 1] != b.p[j - 1]));
-			if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1])
-				now[j] = MIN(now[j], upper[j - 2] + 1);
-		}
-	}
-	return rows[a.n % 3][b.n];
-}
-
 /* The long name that was probably meant, or NULL. */
 static const char *option_nearest(const struct cadre_option *const *options, struct str name)
 {
 	const char *best = NULL;
 	size_t limit = name.n / 3 + 1; /* further away it is a guess, not a slip */
 
-	if (name.n < 2 || name.n > NAME_MAX_LEN)
+	if (name.n < 2)
 		return NULL;
 	for (; *options; options++) {
 		const char *names[] = { (*options)->name, (*options)->alias };
 		for (size_t k = 0; k < COUNT_OF(names) && names[k]; k++) {
-			size_t d = edit_distance(name, str_from(names[k]));
+			size_t d = str_distance(name, str_from(names[k]));
 			if (d <= limit) {
 				best = names[k];
 				limit = d - (d > 0);

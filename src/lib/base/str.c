@@ -115,6 +115,29 @@ size_t str_count(const char *const *list)
 	return n;
 }
 
+size_t str_distance(struct str a, struct str b)
+{
+	enum { LONGEST = 64 };
+	size_t rows[3][LONGEST + 1];
+
+	if (a.n > LONGEST || b.n > LONGEST)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b.n; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a.n; i++) {
+		size_t *now = rows[i % 3];
+		const size_t *up = rows[(i + 2) % 3];
+		const size_t *upper = rows[(i + 1) % 3];
+		now[0] = i;
+		for (size_t j = 1; j <= b.n; j++) {
+			now[j] = MIN(MIN(now[j - 1], up[j]) + 1, up[j - 1] + (a.p[i - 1] != b.p[j - 1]));
+			if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1])
+				now[j] = MIN(now[j], upper[j - 2] + 1);
+		}
+	}
+	return rows[a.n % 3][b.n];
+}
+
 bool str_to_double(struct str s, double *ret_value)
 {
 	char text[64], *end;

@@ -39,6 +39,8 @@ struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
  * all, and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */
 struct str str_cut(struct str *rest, char c);
 
+/* Changes of one letter, and swaps of two neighbours, that lead from a to b. SIZE_MAX: one is longer than 64 bytes. */
+size_t str_distance(struct str a, struct str b);
 size_t str_count(const char *const *list); /* of a list that ends with NULL; NULL: none */
 
 /* Parse the whole text as a number: false on anything but digits (and one sign for int64) or overflow. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * config.c - `cadre config`: the settings that hold, one key with what every layer says about it, and the keys that are known. */
-#include <strings.h>
 #include "product/command/command.h"
 #include "lib/io/file.h"
 #include "config/settings/settings_key.h"
@@ -25,7 +24,8 @@ const struct cadre_command command_config = {
 		"  project   .claude/settings.json\n"
 		"  user      settings.json in CLAUDE_CONFIG_DIR, or in ~/.claude\n"
 		"Of texts, numbers and switches the highest one counts; objects are merged; lists are joined.\n"
-		"A file that is not valid JSON, or has a value of a wrong type, ends every command with 2.\n"
+		"A value that does not fit is left out and listed here. If it restricts, or a file is not valid JSON,\n"
+		"no agent runs until that is right.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre config explain permissions.allow\n"
@@ -212,24 +212,12 @@ static const char *const effects[] = {
 	[EFFECT_WINS] = "wins",
 };
 
-/* The known key whose last name was given, or that was spelled in another case. */
-static const char *nearest_key(const char *name)
-{
-	for (size_t i = 0; i < setting_count; i++) {
-		const char *path = setting_table[i].path;
-		const char *dot = strrchr(path, '.');
-		if (!strcasecmp(path, name) || (dot && !strcasecmp(dot + 1, name)))
-			return path;
-	}
-	return NULL;
-}
-
 static int fail_unknown_key(const char *name, struct err *err)
 {
-	const char *near = nearest_key(name);
+	const struct setting_key *near = setting_nearest(str_from(name));
 
 	if (near)
-		return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (did you mean %s?)", name, near);
+		return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (did you mean %s?)", name, near->path);
 	return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (cadre config keys lists them)", name);
 }
 

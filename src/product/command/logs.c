@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
+#include <time.h>
 #include "product/command/command.h"
 #include "product/command/logs.h"
 #include "product/observe/control.h"
@@ -12,7 +13,7 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
-enum { QUIET_MS = 1000, CHUNK = 65536 };
+enum { QUIET_MS = 1000, CHUNK = 65536, TIME_SIZE = 32 };
 enum { INPUT_LIMIT = 120, RESULT_LIMIT = 400, RESULT_LINES = 6, THOUGHT_LIMIT = 300 };
 
 static int logs_run(struct cadre_call *call);
@@ -20,7 +21,7 @@ static int logs_run(struct cadre_call *call);
 const struct cadre_command command_logs = {
 	.name = "logs",
 	.summary = "what an agent said and did",
-	.help = "Usage: cadre logs AGENT       its transcript for people: texts, tools, results cut short\n"
+	.help = "Usage: cadre logs AGENT       its transcript for people: texts, tools, times, results cut short\n"
 		"       cadre logs -f AGENT    follows it until it ends\n"
 		"\n"
 		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. With --json the lines of the\n"
@@ -56,12 +57,30 @@ static void add_cut(struct buf *out, struct str text, size_t limit, unsigned lin
 	}
 }
 
-static void add_said(struct cadre_report *piece, const char *who, struct str text)
+/* When a line was written, in local time, the day too if whole; "" if it does not say so. */
+static void line_time(const struct json *root, bool whole, char out[TIME_SIZE])
 {
+	AUTO_ARENA struct arena a = { 0 };
+	const char *text = json_cstr(json_get(root, "timestamp"), &a);
+	struct tm tm = { 0 };
+
+	out[0] = '\0';
+	if (!text || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
+		return;
+	time_t at = timegm(&tm);
+	if (localtime_r(&at, &tm))
+		(void)strftime(out, TIME_SIZE, whole ? "  %Y-%m-%d %H:%M:%S" : "%H:%M:%S ", &tm);
+}
+
+static void add_said(struct cadre_report *piece, const struct json *root, const char *who, struct str text)
+{
+	char when[TIME_SIZE];
+
 	text = str_trim(text);
 	if (!text.n)
 		return;
-	report_line(piece, CADRE_HEAD, "%s", who);
+	line_time(root, true, when);
+	report_line(piece, CADRE_HEAD, "%s%s", who, when);
 	report_line(piece, CADRE_PLAIN, STR_FMT, STR_ARG(text));
 }
 
@@ -76,8 +95,9 @@ static void add_thought(struct cadre_report *piece, struct str text)
 }
 
 /* The first text of the input says the most: a path, a command, a pattern. */
-static void add_call(struct cadre_report *piece, const struct json *block, struct arena *a)
+static void add_call(struct cadre_report *piece, const struct json *root, const struct json *block, struct arena *a)
 {
+	char when[TIME_SIZE];
 	const struct json *input = json_get(block, "input");
 	struct str text = { "", 0 };
 
@@ -85,8 +105,9 @@ static void add_call(struct cadre_report *piece, const struct json *block, struc
 		text = str_trim(json_str(m.value, a));
 	struct str rest = text;
 	struct str line = utf8_cut(str_cut(&rest, '\n'), INPUT_LIMIT);
-	report_line(piece, CADRE_GOOD, "* " STR_FMT " " STR_FMT "%s", STR_ARG(json_str(json_get(block, "name"), a)),
-		    STR_ARG(line), line.n < text.n ? " ..." : "");
+	line_time(root, false, when);
+	report_line(piece, CADRE_GOOD, "* %s" STR_FMT " " STR_FMT "%s", when,
+		    STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(line), line.n < text.n ? " ..." : "");
 }
 
 static struct str result_text(const struct json *content, struct arena *a)
@@ -107,16 +128,17 @@ static void add_result(struct cadre_report *piece, const struct json *block, str
 	report_line(piece, json_bool(json_get(block, "is_error")) ? CADRE_BAD : CADRE_NOTE, "%s", buf_str(&b).p);
 }
 
-static void add_line_block(struct cadre_report *piece, const char *who, const struct json *block, struct arena *a)
+static void add_line_block(struct cadre_report *piece, const struct json *root, const char *who,
+			   const struct json *block, struct arena *a)
 {
 	const struct json *type = json_get(block, "type");
 
 	if (json_str_is(type, "text"))
-		add_said(piece, who, json_str(json_get(block, "text"), a));
+		add_said(piece, root, who, json_str(json_get(block, "text"), a));
 	else if (json_str_is(type, "thinking"))
 		add_thought(piece, json_str(json_get(block, "thinking"), a));
 	else if (json_str_is(type, "tool_use"))
-		add_call(piece, block, a);
+		add_call(piece, root, block, a);
 	else if (json_str_is(type, "tool_result"))
 		add_result(piece, block, a);
 }
@@ -126,14 +148,16 @@ static void add_line_message(struct cadre_report *piece, const char *who, const 
 	const struct json *content = json_get(json_get(root, "message"), "content");
 
 	if (json_is(content, JSON_STRING))
-		add_said(piece, who, json_str(content, a));
+		add_said(piece, root, who, json_str(content, a));
 	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
 	     b = json_next(content, b))
-		add_line_block(piece, who, b, a);
+		add_line_block(piece, root, who, b, a);
 }
 
-static void add_end(struct cadre_report *piece, const struct json *end, struct arena *a)
+static void add_end(struct cadre_report *piece, const struct json *root, struct arena *a)
 {
+	const struct json *end = json_get(root, "end");
+	char when[TIME_SIZE];
 	AUTO_BUF struct buf b = { 0 };
 	int64_t turns = 0, tool_uses = 0;
 
@@ -142,7 +166,8 @@ static void add_end(struct cadre_report *piece, const struct json *end, struct a
 	buf_addf(&b, "Ended: " STR_FMT " (%lld turns, %lld tool calls", STR_ARG(json_str(json_get(end, "state"), a)),
 		 (long long)turns, (long long)tool_uses);
 	buf_addf(&b, ", $%.4f)", json_double(json_get(end, "costUSD")));
-	report_line(piece, CADRE_HEAD, "%s", b.p);
+	line_time(root, true, when);
+	report_line(piece, CADRE_HEAD, "%s%s", b.p, when);
 }
 
 void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
@@ -156,7 +181,7 @@ void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
 	const struct json *type = json_get(root, "type");
 	if (json_str_is(type, "agent-end")) {
 		*ret_end = true;
-		add_end(piece, json_get(root, "end"), &a);
+		add_end(piece, root, &a);
 		return;
 	}
 	*ret_end = false;

@@ -271,10 +271,16 @@ static int plugin_validate_run(struct cadre_call *call)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_MARKETPLACE struct marketplace market = { 0 };
 	struct json_out w = json_out(&report->json);
-	const char *dir = path_absolute(&a, sv->options.cwd ? sv->options.cwd : ".", str_from(call->operands[0]));
+	const char *cwd;
+	const char *config_dir;
 	const char *plugins_dir;
-	int status = app_plugins_dir(sv, &a, &plugins_dir, err);
+	const char *dir = NULL;
+	int status = options_directories(&sv->options, &a, &cwd, &config_dir, err);
 
+	if (status == 0)
+		status = app_plugins_dir(sv, &a, &plugins_dir, err);
+	if (status == 0)
+		dir = path_absolute(&a, cwd, str_from(call->operands[0]));
 	if (status == 0 && str_ends(str_from(dir), STR(".zip")))
 		status = zip_cache_open(&a, plugins_dir, dir, &dir, err);
 	if (status < 0)

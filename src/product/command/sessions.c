@@ -20,7 +20,7 @@ static int sessions_prune(struct cadre_call *call);
 const struct cadre_command command_sessions = {
 	.name = "sessions",
 	.summary = "list, search, show, export, prune conversations here",
-	.help = "Usage: cadre sessions [list]                         the newest first\n"
+	.help = "Usage: cadre sessions [list] [--all]                 the newest first; --all: also those without an answer\n"
 		"       cadre sessions search TEXT                    those in which user or model said it\n"
 		"       cadre sessions show SESSION                   one of them, for people\n"
 		"       cadre sessions export SESSION [--format FORMAT]\n"
@@ -42,7 +42,8 @@ const struct cadre_command command_sessions = {
 			{ "show", "SESSION", 0, sessions_show },
 			{ .name = NULL },
 		},
-	.options = (const struct cadre_option[]){ { "dry-run", .help = "With prune: say what would be done." },
+	.options = (const struct cadre_option[]){ { "all", .help = "With list: also runs that got no answer." },
+						  { "dry-run", .help = "With prune: say what would be done." },
 						  { "format", NULL, 0, CADRE_OPTION_REQUIRED, 0, "format",
 						    OPTION_CHOICES("markdown", "json"),
 						    .help = "With export: markdown (the default) or json." },
@@ -87,23 +88,32 @@ static void add_entry(struct cadre_report *r, const struct session_entry *e)
 	report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, shown_name(e), NULL);
 }
 
-static void describe_list(struct cadre_report *r, const struct session_list *l)
+/* A run that failed before the first answer is not worth a line, unless all are wanted. */
+static void describe_list(struct cadre_report *r, const struct session_list *l, bool all)
 {
 	struct json_out w = json_out(&r->json);
+	size_t hidden = 0;
 
 	json_open(&w, '[');
 	for (size_t i = 0; i < l->count; i++) {
 		if (!l->entries[i].matches)
 			continue;
+		if (!all && !l->entries[i].answers) {
+			hidden++;
+			continue;
+		}
 		if (!r->count)
 			report_row(r, CADRE_HEAD, "SESSION", "AGE", "MESSAGES", "SIZE", "TITLE OR FIRST PROMPT", NULL);
 		put_entry(&w, &l->entries[i]);
 		add_entry(r, &l->entries[i]);
 	}
 	json_close(&w);
-	if (!r->count)
+	if (!r->count && !hidden)
 		report_line(r, CADRE_NOTE, "no session of this project %s",
 			    l->count ? "holds this text" : "is on disk");
+	if (hidden)
+		report_line(r, CADRE_NOTE, "%zu session%s without an answer %s not shown; --all shows %s", hidden,
+			    hidden == 1 ? "" : "s", hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
 }
 
 static int sessions_list(struct cadre_call *call)
@@ -113,7 +123,7 @@ static int sessions_list(struct cadre_call *call)
 
 	if (services_list_sessions(call->services, text && text[0] ? text : NULL, &list, call->err) < 0)
 		return -(int)call->err->kind;
-	describe_list(call->report, &list);
+	describe_list(call->report, &list, text || args_has(&call->args, "all"));
 	return 0;
 }
 
@@ -516,8 +526,15 @@ static int sessions_prune(struct cadre_call *call)
 	} else {
 		if (app_settings(call->services, &settings, call->err) < 0)
 			return -(int)call->err->kind;
+		const struct settings_note *bad = settings_misfit_of(settings, "cleanupPeriodDays");
+		if (bad) /* the default could remove what was to be kept */
+			(void)err_set(call->err, ERR_USAGE, "%s:%u: %s", bad->origin.file, bad->origin.line,
+				      bad->message);
+		int refused = bad ? -ERR_USAGE : settings_refusal(settings, call->err);
 		seconds = settings_i64(settings, "cleanupPeriodDays", 30) * DAY_S;
 		settings_unref(settings);
+		if (refused < 0)
+			return refused;
 	}
 	if (find_all(&p, call->err) < 0)
 		return -(int)call->err->kind;

@@ -9,7 +9,8 @@
 
 enum { LONGEST_TEXT = 400 };
 
-static const char *const subjects[] = { "session", "api", "tools", "permission", "hooks", "mcp", "agents", "error" };
+static const char *const subjects[] = { "session", "api",    "tools",   "permission", "hooks",
+					"mcp",     "agents", "plugins", "error" };
 
 static const struct {
 	const char *subject; /* NULL: not logged */

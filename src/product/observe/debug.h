@@ -3,7 +3,7 @@
  *
  *     2026-01-31T12:00:00.000Z [api] main: retry 529 overloaded_error: ...
  *
- * Subjects: session, api, tools, permission, hooks, mcp, agents, error. */
+ * Subjects: session, api, tools, permission, hooks, mcp, agents, plugins, error. */
 #pragma once
 #include "defs/policy/services.h"
 

@@ -21,6 +21,8 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 	    strcmp(level, "emergency") != 0)
 		return; /* the rest is for whoever looks at the server itself */
 	buf_addf(&line, "MCP server %s: " STR_FMT, server->name, STR_ARG(text));
+	if (str_starts(text, STR("not connected")))
+		buf_addf(&line, " (`cadre mcp test %s`)", server->name);
 	for (struct cadre_session *s = sv->sessions; s; s = s->next)
 		if (s->tree.main.servers && mcp_selection_find(s->tree.main.servers, str_from(server->name)))
 			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&line) });

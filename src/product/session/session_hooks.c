@@ -6,6 +6,7 @@
 #include "mcp/servers/config.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
+#include "config/catalog/catalog.h"
 
 /* ---- their outcome ----------------------------------------------------------------------------------------------- */
 
@@ -358,12 +359,43 @@ static void report_waiting_servers(struct cadre_session *s)
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
+static void report_refused_agents(struct cadre_session *s)
+{
+	enum { MOST = 5 };
+	const struct catalog *r = s->services->registry;
+	AUTO_BUF struct buf text = { 0 };
+	size_t refused = 0;
+
+	for (size_t i = 0; i < r->failed_count; i++) {
+		const struct catalog_failure *f = &r->failed[i];
+		size_t n = strlen(f->path);
+		if (n > 5 && !strcmp(f->path + n - 5, ".json"))
+			continue; /* settings are told as such */
+		if (refused++ >= MOST)
+			continue;
+		buf_clear(&text);
+		buf_addstr(&text, f->path);
+		if (f->line)
+			buf_addf(&text, ":%u", f->line);
+		buf_addf(&text, ": %s; this agent is refused (`cadre agents check`)", f->message);
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	}
+	if (refused <= MOST)
+		return;
+	buf_clear(&text);
+	buf_addf(&text, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
+	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+}
+
 void session_report_policy(struct cadre_session *s)
 {
 	const struct policy *p = &s->services->policy;
 
-	if (s->policy_told != p->generation + 1 && p->notes.n)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&p->notes)) });
+	struct str rest = str_trim(buf_str(&p->notes));
+	while (s->policy_told != p->generation + 1 && rest.n)
+		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
+	if (!s->policy_told)
+		report_refused_agents(s);
 	if (!s->policy_told && !s->services->options.interactive)
 		report_waiting_servers(s);
 	s->policy_told = p->generation + 1;

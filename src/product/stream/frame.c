@@ -361,12 +361,21 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	frame_subagent_stats(w, &s->tree);
 }
 
+static void frame_informational(struct json_out *w, const struct cadre_event *e)
+{
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", "informational");
+	json_kcstr(w, "level", "warning");
+	json_kstr(w, "content", e->event->text);
+}
+
 void frame_write(struct cadre_event *e)
 {
 	static void (*const writers[])(struct json_out *, const struct cadre_event *) = {
 		[EVENT_SESSION_STARTED] = frame_init,
 		[EVENT_PERMISSION_DENIED] = frame_denied,
 		[EVENT_RETRY] = frame_retry,
+		[EVENT_ERROR] = frame_informational,
 		[EVENT_TURN_ENDED] = frame_turn,
 		[EVENT_AGENT_STARTED] = frame_task_started,
 		[EVENT_AGENT_PROGRESS] = frame_task_progress,

@@ -112,7 +112,7 @@ static void on_event(const struct cadre_event *e, void *data)
 	size_t n = 0;
 	const char *frame = cadre_event_frame(e, &n);
 
-	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED)
+	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED || kind == CADRE_TOOL_ENDED)
 		wire_sweep_questions(w);
 	if (kind == CADRE_TURN_ENDED)
 		wire_tell_failure(w);
@@ -121,7 +121,7 @@ static void on_event(const struct cadre_event *e, void *data)
 		wire_keep_title(w);
 		wire_tell_state(w, "running");
 	}
-	if (frame) {
+	if (frame && kind != CADRE_ERROR) {
 		AUTO_BUF struct buf line = { 0 };
 		buf_add(&line, frame, n);
 		wire_send(w, &line);

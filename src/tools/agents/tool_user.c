@@ -31,6 +31,7 @@ static void question_start(struct tool_call *call)
 
 static void question_cancel(struct tool_call *call)
 {
+	question_stop_wait(call);
 	tool_call_fail(call, "The question was withdrawn before it was answered.");
 }
 

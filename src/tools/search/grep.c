@@ -315,6 +315,7 @@ static int search_tree(struct grep *g, unsigned threads, struct err *err)
 		.globs_base = path_is_inside(g->q->path, g->q->base) ? g->q->base : g->q->path,
 		.types = g->q->types,
 		.denied = g->q->denied,
+		.no_ignore = g->q->no_ignore,
 		.home = g->q->home,
 		.config_home = g->q->config_home,
 		.threads = threads,

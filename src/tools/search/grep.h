@@ -14,6 +14,7 @@ struct grep_query {
 	const struct gitignore *globs; /* see walk.h; may be NULL */
 	const struct gitignore *types;
 	const struct hidden_files *denied;
+	bool no_ignore; /* see walk.h */
 	const char *home, *config_home;
 	unsigned threads; /* 0: as many as the machine has */
 	uint64_t limit_ms;

@@ -254,6 +254,7 @@ static bool set_query(struct grep_job *g, struct tool_call *call)
 	q->pattern = json_str(json_get(call->input, "pattern"), &call->arena);
 	q->flags = (json_bool(json_get(call->input, "-i")) ? REGEX_NOCASE : 0) |
 		   (json_bool(json_get(call->input, "multiline")) ? REGEX_MULTILINE : 0);
+	q->no_ignore = call->env->settings && call->env->settings->search_ignored;
 	q->base = arena_strdup(&call->arena, call->env->cwd);
 	q->path = json_get(call->input, "path") ? file_tool_path(call, "path") : (char *)q->base;
 	if (!q->path)

@@ -329,6 +329,8 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	const struct tool_env *env = shell->set->env;
 	AUTO_ARENA struct arena arena = { 0 };
 	const char *chosen = tool_env_get(env, "CLAUDE_CODE_SHELL");
+	if ((!chosen || !*chosen) && env->settings)
+		chosen = env->settings->shell;
 	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
 	bool any = !chosen || !*chosen;
 	const char *env_dir = env->env_dir && file_exists(env->env_dir) ? env->env_dir : "";

@@ -427,14 +427,16 @@ TEST(the_flag_may_name_a_file)
 	stage_release(&s);
 }
 
-TEST(a_broken_settings_file_stops_the_start_with_its_line)
+TEST(a_broken_settings_file_is_among_the_failures_with_its_line)
 {
 	static const struct {
-		const char *text, *expected;
+		const char *text;
+		unsigned line;
+		const char *expected;
 	} rows[] = {
-		{ "{\n\"agents\": {,}}", "config/settings.json:2:12: " },
-		{ "{\n\n\"agents\": 3}", "config/settings.json:3: agents: expected an object" },
-		{ "[1]", "config/settings.json:1:1: expected an object" },
+		{ "{\n\"agents\": {,}}", 0, "config/settings.json:2:12: " },
+		{ "{\n\n\"agents\": 3}", 3, "agents: expected an object" },
+		{ "[1]", 0, "config/settings.json:1:1: expected an object" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -443,8 +445,11 @@ TEST(a_broken_settings_file_stops_the_start_with_its_line)
 		struct err err = { 0 };
 		stage_init(&s);
 		stage_put(&s, "config/settings.json", rows[i].text);
-		CHECK_INT(agent_registry_new(&s.sources, &r, &err), -ERR_USAGE);
-		CHECK(str_has(str_from(err.text), str_from(rows[i].expected)));
+		CHECK_INT(agent_registry_new(&s.sources, &r, &err), 0);
+		CHECK_INT(r->failed_count, 1);
+		CHECK_INT(r->failed[0].line, rows[i].line);
+		CHECK(str_has(str_from(r->failed[0].message), str_from(rows[i].expected)));
+		catalog_free(r);
 		stage_release(&s);
 	}
 }
@@ -465,5 +470,5 @@ int test_source(void)
 		T(links_in_a_plugins_directory_are_followed_only_inside_it),
 		T(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_description),
 		T(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure), T(the_flag_may_name_a_file),
-		T(a_broken_settings_file_stops_the_start_with_its_line));
+		T(a_broken_settings_file_is_among_the_failures_with_its_line));
 }

@@ -250,18 +250,20 @@ TEST(refused_unreadable_and_too_large_files_are_failures_and_other_files_are_not
 	CHECK_INT(s.catalog->failed[2].source, SOURCE_USER);
 }
 
-TEST(a_file_of_the_kinds_own_stops_the_start_and_later_keeps_what_it_said)
+TEST(a_file_of_the_kinds_own_is_a_failure_or_keeps_what_it_said)
 {
 	AUTO_STAGE struct stage s = { 0 };
 	struct err err = { 0 };
 	folder_make(s.dir);
 	file_put(stage_path(&s, "config/list"), STR(""));
 
-	CHECK_INT(stage_open(&s, &kind, &err), -ERR_USAGE);
-	CHECK_CSTR(err.text, arena_printf(&s.arena, "%s:7: the list is empty", stage_path(&s, "config/list")));
+	CHECK_INT(stage_open(&s, &kind, &err), 0);
+	CHECK_INT(s.catalog->failed_count, 1);
+	CHECK_INT(s.catalog->failed[0].line, 7);
+	CHECK_CSTR(s.catalog->failed[0].message, "the list is empty");
 
 	file_put(stage_path(&s, "config/list"), STR("x\ny\n"));
-	CHECK_INT(stage_open(&s, &kind, &err), 0);
+	catalog_refresh(s.catalog);
 	CHECK_CSTR(stage_active(&s), "x=listed y=listed");
 
 	file_put(stage_path(&s, "config/list"), STR(""));
@@ -337,7 +339,7 @@ int main(void)
 		  T(in_one_place_the_first_path_wins_unless_the_kind_has_a_rule),
 		  T(what_came_changed_or_went_is_seen_and_what_did_not_is_not_read_again),
 		  T(refused_unreadable_and_too_large_files_are_failures_and_other_files_are_not),
-		  T(a_file_of_the_kinds_own_stops_the_start_and_later_keeps_what_it_said),
+		  T(a_file_of_the_kinds_own_is_a_failure_or_keeps_what_it_said),
 		  T(links_to_one_file_count_once_where_the_kind_says_so), T(the_users_own_directory_is_not_a_project),
 		  T(in_one_turn_of_the_loop_the_disk_is_looked_at_once));
 	return tests_run();

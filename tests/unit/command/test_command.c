@@ -217,8 +217,9 @@ TEST(every_command_does_what_its_words_say)
 		{ { "rewind" }, CADRE_USAGE, NULL, "expected: cadre rewind SESSION" },
 		{ { "rewind", "12", "--list", "--force" }, CADRE_USAGE, NULL, "--list stands alone" },
 		{ { "rewind", "12" }, CADRE_NOT_FOUND, NULL, "no files were kept" },
-		{ { "sessions" }, 0, "0.firstPrompt", "hello there" },
-		{ { "sessions", "list" }, 0, "0.messages", "1" },
+		{ { "sessions" }, 0, "", "[]" }, /* the only one has no answer */
+		{ { "sessions", "--all" }, 0, "0.firstPrompt", "hello there" },
+		{ { "sessions", "list", "--all" }, 0, "0.messages", "1" },
 		{ { "sessions", "search", "HELLO" }, 0, "0.firstPrompt", "hello there" },
 		{ { "sessions", "search", "nowhere" }, 0, "", "[]" },
 		{ { "sessions", "ids" }, 0, "0.sessionId", "99999999-2222-4333-8444-555555555555" },

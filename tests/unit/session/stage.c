@@ -10,12 +10,15 @@ void stage_set(struct stage *st, const char *option, const char *value)
 		fail_msg("%s: %s", option, why);
 }
 
-void stage_open(struct stage *st, const char *scenario, const char *settings, cadre_event_fn *on_event, void *data)
+static void open_with(struct stage *st, const char *scenario, const char *settings, const char *managed,
+		      cadre_event_fn *on_event, void *data)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char why[256] = "";
 
 	folder_make(st->dir);
+	if (managed)
+		file_put(arena_printf(&a, "%s/managed/managed-settings.json", st->dir), str_from(managed));
 	const char *script = arena_printf(&a, "%s/scenario.txt", st->dir);
 	file_put(script, str_from(scenario));
 	st->c = cadre_new(why, sizeof why);
@@ -23,12 +26,24 @@ void stage_open(struct stage *st, const char *scenario, const char *settings, ca
 	stage_set(st, "scenario", script);
 	stage_set(st, "config-dir", arena_printf(&a, "%s/config", st->dir));
 	stage_set(st, "cwd", st->dir);
+	stage_set(st, "managed-dir", arena_printf(&a, "%s/managed", st->dir));
 	stage_set(st, "setting-sources", "");
 	stage_set(st, "include-hook-events", "");
 	stage_set(st, "interactive", "");
 	stage_set(st, "settings", settings ? settings : "{}");
 	if (cadre_open(st->c, on_event, data, &st->session, why, sizeof why) < 0)
 		fail_msg("%s", why);
+}
+
+void stage_open(struct stage *st, const char *scenario, const char *settings, cadre_event_fn *on_event, void *data)
+{
+	open_with(st, scenario, settings, NULL, on_event, data);
+}
+
+void stage_open_managed(struct stage *st, const char *scenario, const char *managed, cadre_event_fn *on_event,
+			void *data)
+{
+	open_with(st, scenario, NULL, managed, on_event, data);
 }
 
 int stage_prompt(struct stage *st, const char *text)

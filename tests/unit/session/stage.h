@@ -12,6 +12,9 @@ struct stage {
 
 /* scenario: of the model; settings: JSON, or NULL; on_event gets data. */
 void stage_open(struct stage *st, const char *scenario, const char *settings, cadre_event_fn *on_event, void *data);
+/* The same with settings of an administrator. */
+void stage_open_managed(struct stage *st, const char *scenario, const char *managed, cadre_event_fn *on_event,
+			void *data);
 void stage_set(struct stage *st, const char *option, const char *value); /* for sessions that are opened later */
 int stage_prompt(struct stage *st, const char *text);
 void stage_close(struct stage *st); /* also what the test did not close */

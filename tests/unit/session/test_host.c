@@ -346,9 +346,30 @@ TEST(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along)
 	stage_close(&h.stage);
 }
 
+static void keep_answer(const struct cadre_event *e, void *data)
+{
+	if (cadre_event_kind(e) == CADRE_TURN_ENDED)
+		buf_addstr(data, cadre_event_text(e, NULL));
+}
+
+TEST(managed_settings_bring_instructions_of_their_own)
+{
+	struct stage st;
+	AUTO_BUF struct buf answer = { 0 };
+
+	stage_open_managed(&st, "rule\n  last contains \"Speak of ships.\"\n  text aye\nrule\n  text what\n",
+			   "{\"claudeMd\": \"Speak of ships.\"}", keep_answer, &answer);
+	CHECK_INT(stage_prompt(&st, "hi"), CADRE_OK);
+	cadre_run(st.c);
+
+	CHECK_CSTR(answer.p, "aye");
+	stage_close(&st);
+}
+
 int test_host(void)
 {
-	return RUN_TESTS(T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
+	return RUN_TESTS(T(managed_settings_bring_instructions_of_their_own),
+			 T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
 			 T(null_arguments_are_refused_or_ignored), T(null_ids_and_options_are_refused),
 			 T(the_script_causes_every_kind_of_event), T(every_function_may_be_called_from_every_event),
 			 T(every_function_may_be_called_from_every_event_with_hooks));

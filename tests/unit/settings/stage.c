@@ -89,6 +89,15 @@ const char *stage_error(struct stage *s)
 	return stage_short(s, err.text);
 }
 
+const char *stage_refusal(struct stage *s)
+{
+	struct err err = { 0 };
+
+	stage_load(s);
+	CHECK_INT(settings_refusal(s->settings, &err), -ERR_USAGE);
+	return stage_short(s, err.text);
+}
+
 const char *stage_get(struct stage *s, const char *path)
 {
 	const struct json *value = settings_get(s->settings, path, NULL);

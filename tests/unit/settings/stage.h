@@ -22,6 +22,7 @@ void stage_load(struct stage *s);
 void stage_git(struct stage *s, const char *dir, const char *script); /* lines for sh, which must succeed */
 /* The error of a load that must fail, without the directory of the stage. */
 const char *stage_error(struct stage *s);
+const char *stage_refusal(struct stage *s);               /* the same of one after which no agent may run */
 const char *stage_get(struct stage *s, const char *path); /* the merged value as JSON; "-": not set */
 /* LAYER FILE:LINE of the winner, without the directory of the stage. */
 const char *stage_origin(struct stage *s, const char *path);

@@ -324,7 +324,7 @@ TEST(an_explanation_names_the_part_of_every_file)
 
 /* ---- what is refused, what is noted ---- */
 
-TEST(a_bad_file_is_told_with_line_and_column)
+TEST(what_restricts_and_cannot_be_read_is_refused_with_line_and_column)
 {
 	static const struct {
 		const char *text, *expected;
@@ -333,10 +333,12 @@ TEST(a_bad_file_is_told_with_line_and_column)
 		{ "{\"a\":1,}", "config/settings.json:1:8: " },
 		{ "{ // no\n}", "config/settings.json:1:3: " },
 		{ "[]", "config/settings.json:1:1: expected an object" },
-		{ "{\n\"model\": 3}", "config/settings.json:2:10: model: expected a string" },
 		{ "{\"permissions\": []}", "config/settings.json:1:17: permissions: expected an object" },
+		{ "{\"sandbox\": true}", "config/settings.json:1:13: sandbox: expected an object" },
 		{ "{\"permissions\":{\"deny\":[\"a\",\n3]}}",
 		  "config/settings.json:2:1: permissions.deny: expected an array of rules" },
+		{ "{\"permissions\":{\"ask\":\"Bash\"}}",
+		  "config/settings.json:1:23: permissions.ask: expected an array of rules" },
 		{ "{\"subagents\":{\"maxDepth\":-1}}",
 		  "config/settings.json:1:26: subagents.maxDepth: expected a whole number from 0 to 100" },
 		{ "{\"subagents\":{\"maxDepth\":1.5}}",
@@ -347,18 +349,7 @@ TEST(a_bad_file_is_told_with_line_and_column)
 		  "config/settings.json:1:26: subagents.maxAlive: expected a whole number from 1 to 1000000" },
 		{ "{\"subagents\":{\"maxTotal\":4294967296}}",
 		  "config/settings.json:1:26: subagents.maxTotal: expected a whole number from 0 to 1000000000" },
-		{ "{\"cleanupPeriodDays\":150000000000}",
-		  "config/settings.json:1:22: cleanupPeriodDays: expected a whole number from 1 to 100000000" },
-		{ "{\"cleanupPeriodDays\":0}",
-		  "config/settings.json:1:22: cleanupPeriodDays: expected a whole number from 1 to 100000000" },
-		{ "{\"worktree\":{\"baseRef\":\"main\"}}",
-		  "config/settings.json:1:24: worktree.baseRef: expected one of \"head\", \"fresh\"" },
-		{ "{\"env\":{\"A\":[]}}", "config/settings.json:1:13: env: expected an object of strings" },
-		{ "{\"env\":{\"A=B\":\"x\"}}", "config/settings.json:1:9: env: expected an object of strings" },
-		{ "{\"env\":{\"A\":\"x\\u0000\"}}", "config/settings.json:1:13: env: expected an object of strings" },
 		{ "{\"hooks\":{\"Stop\":{}}}", "config/settings.json:1:18: hooks: expected an object of arrays" },
-		{ "{\"model\":null}", "config/settings.json:1:10: model: expected a string" },
-		{ "{\"fastMode\":\"true\"}", "config/settings.json:1:13: fastMode: expected true or false" },
 		{ "{\"permissions\":{\"disableBypassPermissionsMode\":true}}",
 		  "config/settings.json:1:48: permissions.disableBypassPermissionsMode: expected \"disable\"" },
 	};
@@ -367,11 +358,80 @@ TEST(a_bad_file_is_told_with_line_and_column)
 		struct stage s;
 		stage_init(&s);
 		stage_put(&s, files[0], rows[i].text);
-		const char *error = stage_error(&s);
+		const char *error = stage_refusal(&s);
 		if (!str_starts(str_from(error), str_from(rows[i].expected)))
 			fail_msg("%s is not %s", error, rows[i].expected);
+		CHECK(str_has(str_from(error), STR("agents do not run until this is right")));
 		stage_release(&s);
 	}
+}
+
+TEST(what_only_adds_and_does_not_fit_is_left_out_with_line_and_column)
+{
+	static const struct {
+		const char *text, *path, *left, *expected;
+	} rows[] = {
+		{ "{\n\"model\": 3}", "model", "-", "2:10: model: expected a string; it is left out" },
+		{ "{\"model\":null}", "model", "-", "1:10: model: expected a string; it is left out" },
+		{ "{\"permissions\":{\"defaultMode\":\"sure\"}}", "permissions.defaultMode", "-",
+		  "1:31: permissions.defaultMode: expected one of" },
+		{ "{\"permissions\":{\"allow\":[\"a\",3,\"b\",null]}}", "permissions.allow", "[\"a\",\"b\"]",
+		  "1:30: permissions.allow: expected an array of rules" },
+		{ "{\"permissions\":{\"deny\":null,\"allow\":[\"a\"]}}", "permissions.allow", "[\"a\"]",
+		  "1:24: permissions.deny: expected an array of rules" },
+		{ "{\"sandbox\":{\"network\":{\"httpProxyPort\":null}}}", "sandbox.network.httpProxyPort", "-",
+		  "1:40: sandbox.network.httpProxyPort: expected a whole number" },
+		{ "{\"env\":{\"A\":[],\"B\":\"b\"}}", "env", "{\"B\":\"b\"}",
+		  "1:13: env: expected an object of strings" },
+		{ "{\"env\":{\"A=B\":\"x\",\"B\":\"b\"}}", "env", "{\"B\":\"b\"}", "1:9: env: expected an object" },
+		{ "{\"env\":{\"A\":\"x\\u0000\"}}", "env", "{}", "1:13: env: expected an object of strings" },
+		{ "{\"fallbackModel\":[\"a\",1]}", "fallbackModel", "-", "1:18: fallbackModel: expected" },
+		{ "{\"fastMode\":\"true\"}", "fastMode", "-", "1:13: fastMode: expected true or false" },
+		{ "{\"worktree\":3}", "worktree", "-", "1:13: worktree: expected an object" },
+		{ "{\"worktree\":{\"baseRef\":\"main\"}}", "worktree.baseRef", "-",
+		  "1:24: worktree.baseRef: expected one of \"head\", \"fresh\"" },
+		{ "{\"cleanupPeriodDays\":150000000000}", "cleanupPeriodDays", "-",
+		  "1:22: cleanupPeriodDays: expected a whole number from 1 to 100000000" },
+		{ "{\"cleanupPeriodDays\":0}", "cleanupPeriodDays", "-",
+		  "1:22: cleanupPeriodDays: expected a whole number from 1 to 100000000" },
+		{ "{\"allowManagedHooksOnly\":1}", "allowManagedHooksOnly", "-",
+		  "1:26: allowManagedHooksOnly: expected true or false" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		size_t count;
+		struct stage s;
+		stage_init(&s);
+		stage_put(&s, files[0], rows[i].text);
+		stage_load(&s);
+		CHECK_INT(settings_refusal(s.settings, NULL), 0);
+		CHECK_CSTR(stage_get(&s, rows[i].path), rows[i].left);
+		const struct settings_note *n = settings_notes(s.settings, &count);
+		CHECK(count > 0 && n->kind == NOTE_LEFT_OUT);
+		const char *text = arena_printf(&s.arena, "%u:%u: %s", n->origin.line, n->origin.column, n->message);
+		if (!str_starts(str_from(text), str_from(rows[i].expected)))
+			fail_msg("%s is not %s", text, rows[i].expected);
+		stage_release(&s);
+	}
+}
+
+TEST(a_file_full_of_misfits_is_refused_as_a_whole)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct stage s;
+	stage_init(&s);
+	buf_addstr(&text, "{\"agent\":\"a\"");
+	for (int i = 0; i < 20000; i++)
+		buf_addstr(&text, ",\"model\":1");
+	buf_addstr(&text, "}");
+	stage_put(&s, files[0], text.p);
+
+	CHECK_CSTR(stage_refusal(&s),
+		   "config/settings.json: more than 500 values do not fit; agents do not run until this is right "
+		   "(`cadre config`)");
+	stage_load(&s);
+	CHECK_CSTR(stage_get(&s, "agent"), "-");
+	stage_release(&s);
 }
 
 TEST(every_layer_can_be_bad)
@@ -379,8 +439,8 @@ TEST(every_layer_can_be_bad)
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		struct stage s;
 		stage_init(&s);
-		stage_put(&s, files[i], "{\"model\":1}");
-		CHECK(str_starts(str_from(stage_error(&s)), str_from(files[i])));
+		stage_put(&s, files[i], "{\"permissions\":{\"deny\":1}}");
+		CHECK(str_starts(str_from(stage_refusal(&s)), str_from(files[i])));
 		stage_release(&s);
 	}
 }
@@ -397,7 +457,7 @@ TEST(a_file_that_cannot_be_read_is_bad_and_an_empty_one_says_nothing)
 
 	CHECK_INT(file_make_dirs(stage_path(&s, "managed/managed-settings.d/dir.json"), 0700, &err), 0);
 
-	CHECK_CSTR(stage_error(&s), "managed/managed-settings.d/dir.json: not a regular file");
+	CHECK(str_starts(str_from(stage_refusal(&s)), STR("managed/managed-settings.d/dir.json: not a regular file")));
 	stage_release(&s);
 }
 
@@ -419,7 +479,7 @@ TEST(unknown_keys_are_kept_and_noted)
 	CHECK_CSTR(out.p, "2: theme is not known; it is kept|2: permissions.never is not known; it is kept|"
 			  "3: worktree.baseRef is not known; it is kept|"
 			  "3: allowManagedHooksOnly has no effect here: it counts in managed settings only|"
-			  "3: claudeMd has no effect in this version|");
+			  "3: claudeMd has no effect here: it counts in managed settings only|");
 	CHECK_CSTR(stage_get(&s, "theme"), "\"dark\"");
 	stage_release(&s);
 }
@@ -465,7 +525,7 @@ TEST(known_keys_are_sorted_described_and_fit_their_own_defaults)
 		if (!key->fallback)
 			continue;
 		CHECK_INT(json_parse(&reader, key->fallback, strlen(key->fallback), &value, NULL), 0);
-		CHECK(!setting_misfit(key, value));
+		CHECK(!setting_misfit(key, value, NULL));
 	}
 	CHECK(setting_is_group(STR("sandbox.network")) && !setting_is_group(STR("sand")) && !setting_is_group(STR("")));
 }
@@ -697,7 +757,9 @@ int test_layers(void)
 			 T(layers_are_merged_as_their_keys_say), T(the_origin_is_that_of_the_value_in_force),
 			 T(typed_questions_give_the_fallback_for_what_is_not_said),
 			 T(every_element_has_its_layer_and_place), T(an_explanation_names_the_part_of_every_file),
-			 T(a_bad_file_is_told_with_line_and_column), T(every_layer_can_be_bad),
+			 T(what_restricts_and_cannot_be_read_is_refused_with_line_and_column),
+			 T(what_only_adds_and_does_not_fit_is_left_out_with_line_and_column),
+			 T(a_file_full_of_misfits_is_refused_as_a_whole), T(every_layer_can_be_bad),
 			 T(a_file_that_cannot_be_read_is_bad_and_an_empty_one_says_nothing),
 			 T(unknown_keys_are_kept_and_noted), T(many_keys_and_elements_cost_what_they_are),
 			 T(known_keys_are_sorted_described_and_fit_their_own_defaults),

@@ -240,6 +240,28 @@ TEST(a_file_that_cannot_be_read_is_named)
 	stage_release(&s);
 }
 
+TEST(excluded_files_do_not_count_but_what_is_managed_does)
+{
+	struct stage s;
+	stage_init(&s);
+	put(&s, "managed/CLAUDE.md", "managed");
+	put(&s, "config/CLAUDE.md", "user");
+	put(&s, "top/CLAUDE.md", "top");
+	put(&s, "top/project/CLAUDE.md", "project @more.md");
+	put(&s, "top/project/more.md", "more");
+	const char *excludes[] = { "**/CLAUDE.md", path(&s, "top/project/more.md"), "[", NULL };
+
+	instructions_collect(&s.out, &s.notes,
+			     &(struct instructions_spec){ .cwd = path(&s, "top/project"),
+							  .config_dir = path(&s, "config"),
+							  .managed_dir = path(&s, "managed"),
+							  .managed_text = "of the settings",
+							  .excludes = excludes });
+
+	CHECK_CSTR(texts(&s), "managed|of the settings");
+	stage_release(&s);
+}
+
 static const struct {
 	const char *text, *expected;
 } cleaned[] = {
@@ -355,7 +377,8 @@ int main(void)
 		  T(a_file_above_the_project_may_import_from_beside_itself), T(an_import_inside_a_comment_is_none),
 		  T(a_file_of_comments_only_is_nothing), T(rules_for_certain_files_are_not_loaded),
 		  T(a_nul_does_not_hide_what_follows), T(files_beyond_the_limit_are_left_out_and_named),
-		  T(a_file_that_cannot_be_read_is_named), T(comments_that_stand_alone_are_left_out),
+		  T(a_file_that_cannot_be_read_is_named), T(excluded_files_do_not_count_but_what_is_managed_does),
+		  T(excluded_files_do_not_count_but_what_is_managed_does), T(comments_that_stand_alone_are_left_out),
 		  T(imports_are_found_outside_code_only), T(the_root_of_a_repository_is_the_nearest_above),
 		  T(the_branch_is_what_head_says), T(a_linked_worktree_has_a_branch_of_its_own));
 	test_belief();

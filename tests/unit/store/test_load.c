@@ -422,9 +422,17 @@ TEST(what_was_queued_waits_until_a_message_names_it)
 	stage_release(&s);
 }
 
+TEST(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason)
+{
+	AUTO_BUF struct buf end = { 0 };
+
+	CHECK_INT(session_load_end("/nowhere/at/all.jsonl", &end, NULL), -ERR_NOT_FOUND);
+}
+
 int test_load(void)
 {
-	return RUN_TESTS(T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
+	return RUN_TESTS(T(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason),
+			 T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
 			 T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
 			 T(a_long_torn_line_is_cut_off_too), T(a_session_that_is_not_there_is_not_found),
 			 T(where_it_was_and_which_files_it_knows_come_with_it),
