@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * landlock.c - rulesets for child processes. Only changes to the file system are handled, so a right that is not named
- * here (reading, running, sockets) is not restricted. */
+ * landlock.c - rulesets for child processes. A right that a ruleset does not handle is not restricted. */
 #include "lib/io/landlock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
-enum { ABI_WITH_TRUNCATE = 3 };
+enum { ABI_WITH_TRUNCATE = 3, ABI_WITH_SCOPES = 6, SCOPE_ALL = 3 /* abstract sockets, signals */ };
+
+/* As the kernel has it now; headers may be older. It takes a longer struct than it knows if the rest is 0. */
+struct ruleset_attr {
+	uint64_t fs, net, scoped;
+};
 
 static const uint64_t file_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
 static const uint64_t dir_rights =
@@ -20,9 +25,16 @@ static const uint64_t dir_rights =
 	LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
 	LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
 
+static const uint64_t read_rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+
+static int landlock_abi(void)
+{
+	return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
 bool landlock_available(void)
 {
-	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= ABI_WITH_TRUNCATE;
+	return landlock_abi() >= ABI_WITH_TRUNCATE;
 }
 
 static int allow(int ruleset, const char *path, uint64_t rights, struct err *err)
@@ -46,18 +58,42 @@ static int allow_all(int ruleset, const char *const *paths, uint64_t rights, str
 	return 0;
 }
 
+/* What is not there, or not ours to open, need not be allowed. */
+static int allow_reading(int ruleset, const char *const *paths, struct err *err)
+{
+	struct stat st;
+
+	for (; paths && *paths; paths++) {
+		AUTO_CLOSE int fd = open(*paths, O_PATH | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &st) < 0)
+			continue;
+		uint64_t rights = S_ISDIR(st.st_mode) ? read_rights : (uint64_t)LANDLOCK_ACCESS_FS_READ_FILE;
+		struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+			return err_set(err, ERR_IO, "cannot allow reading of %s: %m", *paths);
+	}
+	return 0;
+}
+
 int landlock_new(const struct landlock_rules *rules, struct err *err)
 {
-	const struct landlock_ruleset_attr attr = { .handled_access_fs = dir_rights };
+	int abi = landlock_abi();
+	uint64_t reading = rules->reads ? read_rights : 0;
+	const struct ruleset_attr attr = {
+		.fs = dir_rights | reading,
+		.scoped = rules->alone && abi >= ABI_WITH_SCOPES ? SCOPE_ALL : 0,
+	};
 
-	if (!landlock_available())
+	if (abi < ABI_WITH_TRUNCATE)
 		return err_set(err, ERR_LIMIT, "this kernel cannot confine what processes write (no Landlock)");
 	AUTO_CLOSE int low = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 	if (low < 0)
 		return err_set(err, ERR_IO, "cannot make a Landlock ruleset: %m");
-	int rc = allow_all(low, rules->dirs, dir_rights, err);
+	int rc = allow_all(low, rules->dirs, dir_rights | reading, err);
 	if (rc == 0)
-		rc = allow_all(low, rules->files, file_rights, err);
+		rc = allow_all(low, rules->files, file_rights | (reading & LANDLOCK_ACCESS_FS_READ_FILE), err);
+	if (rc == 0)
+		rc = allow_reading(low, rules->reads, err);
 	if (rc < 0)
 		return rc;
 	/* A host may have closed its standard streams; 0 would mean "no ruleset" to spawn_start. */

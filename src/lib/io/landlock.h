@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * landlock.h - limits the paths that a child process may write to; reading and executing stay allowed. The kernel
+ * landlock.h - limits the paths that a child process may write to, and if wanted those that it may read. The kernel
  * enforces it (spawn.h, landlock_fd) for the child and its descendants. */
 #pragma once
 #include "lib/base/base.h"
@@ -8,6 +8,9 @@
 struct landlock_rules {
 	const char *const *dirs;  /* everything below them: write, create, remove, rename between them */
 	const char *const *files; /* these files alone: write and truncate in place */
+	/* NULL: reading and running are free. Else only below these, which need not exist, and below dirs and files. */
+	const char *const *reads;
+	bool alone; /* no signals to processes outside, no abstract sockets there (where the kernel can: 6.12) */
 };
 
 /* Returns a descriptor above 0 that the caller closes; -ERR_LIMIT where the kernel cannot enforce writes. Kernels

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -12,16 +13,19 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
+#include "lib/io/confine.h"
 #include "lib/io/spawn_int.h"
 
-enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512 };
+enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512, WORKER_STACK = 32 * 1024 };
 
 enum launch_step {
 	STEP_GROUP,
 	STEP_KEEPER,
 	STEP_LIMIT,
 	STEP_PRIVILEGES,
+	STEP_CELL,
 	STEP_LANDLOCK,
+	STEP_WORKER,
 	STEP_STREAMS,
 	STEP_CWD,
 	STEP_EXEC
@@ -35,8 +39,12 @@ struct launch {
 	int streams[3]; /* become 0, 1, 2; all above 2 */
 	int keeper_fd;
 	int landlock_fd;
+	const struct confine *confine;  /* NULL: not confined */
+	char *worker_stack;             /* with a cell: of the process that is born in it */
 	volatile enum launch_step step; /* written by the child */
 	volatile int error;
+	volatile pid_t worker; /* with a cell: its number as we see it */
+	size_t mount;          /* STEP_CELL: that failed */
 };
 
 struct streams {
@@ -57,9 +65,9 @@ static int reset_signals(void)
 	return 0;
 }
 
-static int tell_keeper(int fd)
+static int tell_keeper(int fd, pid_t group)
 {
-	int32_t pgid = (int32_t)syscall(SYS_getpid);
+	int32_t pgid = (int32_t)group;
 
 	return (int)syscall(SYS_sendto, fd, &pgid, sizeof pgid, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
 }
@@ -95,25 +103,25 @@ static void close_others(void)
 		(void)syscall(SYS_close, (int)fd);
 }
 
-static int launch_steps(struct launch *l)
+/* What the process is held to, from here on and for all that it starts. */
+static int restrict_self(struct launch *l)
 {
-	static const uint64_t no_signals;
-
-	l->step = STEP_GROUP;
-	if (syscall(SYS_setpgid, 0, 0) < 0)
-		return -1;
-	l->step = STEP_KEEPER;
-	if (l->keeper_fd >= 0 && tell_keeper(l->keeper_fd) < 0)
-		return -1;
-	l->step = STEP_LIMIT;
-	if (reset_signals() < 0 || lower_limit() < 0)
-		return -1;
 	l->step = STEP_PRIVILEGES;
 	if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	l->step = STEP_CELL;
+	if (l->confine && l->confine->cell && confine_enter_cell(l->confine, &l->mount) < 0)
 		return -1;
 	l->step = STEP_LANDLOCK;
 	if (l->landlock_fd > 0 && syscall(SYS_landlock_restrict_self, l->landlock_fd, 0) < 0)
 		return -1;
+	return l->confine ? confine_restrict(l->confine) : 0;
+}
+
+static int run_program(struct launch *l)
+{
+	static const uint64_t no_signals;
+
 	l->step = STEP_STREAMS;
 	if (place_streams(l->streams) < 0)
 		return -1;
@@ -126,26 +134,92 @@ static int launch_steps(struct launch *l)
 	return (int)syscall(SYS_execve, l->path, l->argv, l->envp);
 }
 
+static noreturn_fn void leave_failed(struct launch *l)
+{
+	l->error = errno;
+	for (;;)
+		(void)syscall(SYS_exit_group, 127);
+}
+
+/* Group and keeper come before anything that may take its time or fail. */
+static int launch_steps(struct launch *l)
+{
+	l->step = STEP_GROUP;
+	if (syscall(SYS_setpgid, 0, 0) < 0)
+		return -1;
+	l->step = STEP_KEEPER;
+	if (l->keeper_fd >= 0 && tell_keeper(l->keeper_fd, (pid_t)syscall(SYS_getpid)) < 0)
+		return -1;
+	l->step = STEP_LIMIT;
+	if (reset_signals() < 0 || lower_limit() < 0)
+		return -1;
+	return restrict_self(l) < 0 ? -1 : run_program(l);
+}
+
+/* The process in the cell. It is born with all walls around it, so no neighbour there can reach our memory through it. Its own
+ * number is another in there; the keeper needs ours. A session of its own: it has no terminal. */
+static int worker_main(void *data)
+{
+	struct launch *l = data;
+
+	l->step = STEP_GROUP;
+	if (syscall(SYS_setsid) < 0)
+		leave_failed(l);
+	l->step = STEP_KEEPER;
+	if (l->keeper_fd >= 0 && tell_keeper(l->keeper_fd, l->worker) < 0)
+		leave_failed(l);
+	l->step = STEP_LIMIT;
+	if (reset_signals() == 0 && lower_limit() == 0)
+		(void)run_program(l);
+	leave_failed(l);
+}
+
+/* A process that enters a PID namespace stays outside of it; its children are in. CLONE_PARENT makes this one ours. */
+static int launch_worker(struct launch *l)
+{
+	if (restrict_self(l) < 0)
+		return -1;
+	l->step = STEP_WORKER;
+	return clone(worker_main, l->worker_stack + WORKER_STACK,
+		     CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PARENT_SETTID | SIGCHLD, l, &l->worker);
+}
+
 /* ---- in the parent ---- */
+
+static void wait_for_end(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
 
 /* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
 static pid_t launch(struct launch *l)
 {
+	bool in_cell = l->confine && l->confine->cell;
+	AUTO_FREE char *stack = in_cell ? xmalloc(WORKER_STACK) : NULL;
 	sigset_t all;
 	sigset_t old;
 
 	l->error = 0;
+	l->worker = 0;
+	l->worker_stack = stack;
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = vfork();
 	if (pid == 0) {
-		(void)launch_steps(l);
-		l->error = errno;
-		for (;;)
-			(void)syscall(SYS_exit_group, 127);
+		if (!in_cell)
+			(void)launch_steps(l);
+		else if (launch_worker(l) > 0)
+			for (;;)
+				(void)syscall(SYS_exit_group, 0);
+		leave_failed(l);
 	}
 	int saved = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (pid > 0 && in_cell) {
+		wait_for_end(pid);
+		pid = l->worker;
+	}
 	errno = saved;
 	return pid;
 }
@@ -160,7 +234,13 @@ static int launch_failure(const struct launch *l, const char *name, struct err *
 		return err_set(err, kind, "cannot run %s: %m", name);
 	case STEP_CWD:
 		return err_set(err, kind, "cannot run %s in %s: %m", name, l->cwd);
+	case STEP_CELL:
+		if (l->mount < l->confine->count)
+			return err_set(err, ERR_IO, "cannot confine %s: mounting %s: %m", name,
+				       l->confine->list[l->mount].path);
+		return err_set(err, ERR_IO, "cannot confine %s: entering its namespaces: %m", name);
 	case STEP_LANDLOCK:
+	case STEP_WORKER:
 	case STEP_PRIVILEGES:
 		return err_set(err, ERR_IO, "cannot confine %s: %m", name);
 	case STEP_KEEPER:
@@ -182,9 +262,9 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 			*ret_pid = pid;
 			return 0;
 		}
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		if (l->step > STEP_KEEPER)
+		if (pid > 0)
+			wait_for_end(pid);
+		if (pid > 0 && l->step > STEP_KEEPER)
 			(void)keeper_send(&s->keeper, &(int32_t){ -pid }, 1);
 		if (l->step != STEP_KEEPER || try)
 			return launch_failure(l, name, err);
@@ -343,6 +423,7 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 		.cwd = o->cwd,
 		.streams = { st->child[0], st->child[1], st->child[2] },
 		.landlock_fd = o->landlock_fd,
+		.confine = o->confine,
 	};
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }

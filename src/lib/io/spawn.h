@@ -10,6 +10,7 @@
 #include "lib/base/str.h"
 #include "lib/io/loop.h"
 
+struct confine;
 struct spawner; /* keeper, SIGCHLD; one per loop */
 struct child;
 
@@ -33,7 +34,8 @@ struct child_options {
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;
-	int landlock_fd; /* > 0: ruleset to enforce */
+	int landlock_fd;               /* > 0: ruleset to enforce */
+	const struct confine *confine; /* what else holds it (confine.h); NULL: nothing */
 };
 
 struct spawner *spawner_new(struct loop *loop, struct err *err); /* the first child starts the keeper */

@@ -3,6 +3,7 @@
 #pragma once
 
 int test_address(void);
+int test_confine(void);
 int test_loop(void);
 int test_sse(void);
 int test_http(void);

@@ -11,6 +11,7 @@ int main(void)
 	for (size_t i = 0; i < COUNT_OF(proxies); i++)
 		unsetenv(proxies[i]); /* or nothing would be on loopback */
 	test_address();
+	test_confine();
 	test_loop();
 	test_sse();
 	test_http();

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ * cell.c - making a cell. Process 1 is a fork, because libcadre may live in a host that installs no second program; it
+ * cannot be traced or read by what runs in the cell, because its memory belongs to the user namespace outside. */
+#include "lib/io/cell.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "lib/io/cell_int.h"
+
+/* How far process 1 came; sent to us with errno. */
+enum cell_step { CELL_READY, CELL_PRIVATE, CELL_PROC, CELL_DEVICES, CELL_RUN, CELL_READ_ONLY, CELL_NETWORK, CELL_STEPS };
+
+static const char *const step_names[CELL_STEPS] = { "ready",      "taking the mounts over",  "mounting /proc",
+						    "making /dev", "making /run",            "making all read-only",
+						    "bringing up the loopback" };
+
+struct cell_report {
+	int step, error;
+};
+
+/* ---- in process 1: no malloc, no stdio ---- */
+
+static int cell_make_devices(void)
+{
+	static const char *const names[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+					     "/dev/tty" };
+	static const char *const links[][2] = { { "/proc/self/fd", "/dev/fd" },
+						{ "/proc/self/fd/0", "/dev/stdin" },
+						{ "/proc/self/fd/1", "/dev/stdout" },
+						{ "/proc/self/fd/2", "/dev/stderr" },
+						{ "pts/ptmx", "/dev/ptmx" } };
+	int trees[COUNT_OF(names)];
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		trees[i] = (int)syscall(SYS_open_tree, AT_FDCWD, names[i], OPEN_TREE_CLONE | O_CLOEXEC);
+	if (mount("cadre", "/dev", "tmpfs", MS_NOSUID, "mode=755,size=1m") < 0)
+		return -1;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if (trees[i] < 0)
+			continue;
+		int fd = open(names[i], O_CREAT | O_CLOEXEC | O_WRONLY, 0666);
+		if (fd < 0 || syscall(SYS_move_mount, trees[i], "", AT_FDCWD, names[i], MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return -1;
+		(void)close(fd);
+		(void)close(trees[i]);
+	}
+	for (size_t i = 0; i < COUNT_OF(links); i++)
+		(void)symlink(links[i][0], links[i][1]);
+	int empty = open(CELL_EMPTY_FILE, O_CREAT | O_CLOEXEC | O_WRONLY, 0);
+	if (empty < 0 || mkdir(CELL_EMPTY_DIR, 0111) < 0 || mkdir("/dev/shm", 0777) < 0 || mkdir("/dev/pts", 0755) < 0)
+		return -1;
+	(void)close(empty);
+	(void)mount("cadre", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620");
+	return 0;
+}
+
+/* After all became read-only: memory files are for whoever is in here. */
+static int cell_mount_shm(void)
+{
+	return mount("cadre", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+}
+
+static int cell_listen(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons(CELL_PROXY_PORT),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 ||
+	    listen(fd, 128) < 0)
+		return -1;
+	return fd;
+}
+
+static int cell_prepare(struct cell_report *r, int *ret_proxy)
+{
+	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
+
+	r->step = CELL_PRIVATE;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	r->step = CELL_PROC;
+	if (mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return -1;
+	r->step = CELL_DEVICES;
+	if (cell_make_devices() < 0)
+		return -1;
+	r->step = CELL_RUN;
+	if (mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 && errno != ENOENT)
+		return -1;
+	r->step = CELL_READ_ONLY;
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) < 0 ||
+	    cell_mount_shm() < 0)
+		return -1;
+	r->step = CELL_NETWORK;
+	*ret_proxy = cell_listen();
+	if (*ret_proxy < 0)
+		return -1;
+	r->step = CELL_READY;
+	return 0;
+}
+
+static void cell_send_report(int to, const struct cell_report *r, int fd)
+{
+	char space[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = { 0 };
+	struct iovec part = { (void *)(uintptr_t)r, sizeof *r };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		m.msg_control = space;
+		m.msg_controllen = sizeof space;
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	(void)sendmsg(to, &m, MSG_NOSIGNAL);
+}
+
+static noreturn_fn void cell_init(int talk, int life)
+{
+	struct cell_report r = { 0 };
+	int proxy = -1;
+	char byte;
+	sigset_t all;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)signal(SIGCHLD, SIG_IGN); /* the kernel reaps what is left to us */
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "cadre-cell");
+	if (read(talk, &byte, 1) != 1) /* the maps are written */
+		_exit(1);
+	if (cell_prepare(&r, &proxy) < 0)
+		r.error = errno;
+	cell_send_report(talk, &r, proxy);
+	if (r.error || read(talk, &byte, 1) != 1) /* our namespaces have been opened */
+		_exit(1);
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)chdir("/");
+	(void)dup2(life, 0);
+	(void)syscall(SYS_close_range, 1, ~0U, 0);
+	while (read(0, &byte, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+/* ---- outside ---- */
+
+static int write_proc_file(pid_t pid, const char *name, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t n = strlen(text);
+	return fd >= 0 && write(fd, text, n) == (ssize_t)n ? 0 : -1;
+}
+
+/* Everybody is who they are. Root keeps all numbers, so that it sees whose files are whose. */
+static int cell_map_users(pid_t pid)
+{
+	char users[64];
+	char groups[64];
+
+	if (geteuid() == 0 && write_proc_file(pid, "uid_map", "0 0 4294967295") == 0 &&
+	    write_proc_file(pid, "gid_map", "0 0 4294967295") == 0)
+		return 0;
+	snprintf(users, sizeof users, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+	snprintf(groups, sizeof groups, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+	(void)write_proc_file(pid, "setgroups", "deny");
+	return write_proc_file(pid, "uid_map", users) < 0 ? -1 : write_proc_file(pid, "gid_map", groups);
+}
+
+static int cell_receive_report(int from, struct cell_report *r, int *ret_fd)
+{
+	char space[CMSG_SPACE(sizeof *ret_fd)] __attribute__((aligned(8))) = { 0 };
+	struct iovec part = { r, sizeof *r };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
+	ssize_t n;
+
+	while ((n = recvmsg(from, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	struct cmsghdr *c = n == sizeof *r ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+	return n == sizeof *r ? 0 : -1;
+}
+
+static int cell_open_namespaces(struct cell *cell)
+{
+	static const char *const names[CELL_NAMESPACES] = { "user", "pid", "net", "ipc", "mnt" };
+	char path[64];
+
+	for (size_t i = 0; i < CELL_NAMESPACES; i++) {
+		snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)cell->init, names[i]);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		cell->namespaces[i] = fd;
+		if (fd < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int cell_talk(struct cell *cell, int talk, struct err *err)
+{
+	struct cell_report r = { 0 };
+
+	if (cell_map_users(cell->init) < 0)
+		return err_set(err, ERR_LIMIT, "mapping the user into a namespace: %m");
+	if (send(talk, "m", 1, MSG_NOSIGNAL) < 0 || cell_receive_report(talk, &r, &cell->proxy) < 0)
+		return err_set(err, ERR_LIMIT, "the first process of the namespaces ended");
+	if (r.error) {
+		errno = r.error;
+		return err_set(err, ERR_LIMIT, "%s: %m", step_names[r.step]);
+	}
+	if (cell_open_namespaces(cell) < 0)
+		return err_set(err, ERR_LIMIT, "opening the namespaces: %m");
+	return send(talk, "g", 1, MSG_NOSIGNAL) < 0 ? err_set(err, ERR_LIMIT, "the namespaces are gone: %m") : 0;
+}
+
+int cell_new(struct cell **ret_cell, struct err *err)
+{
+	struct cell *cell = xcalloc(1, sizeof *cell);
+	int talk[2];
+	int life[2];
+	int rc;
+
+	*cell = (struct cell){ .life = -1, .proxy = -1, .namespaces = { -1, -1, -1, -1, -1 } };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0 || pipe2(life, O_CLOEXEC) < 0) {
+		free(cell);
+		return err_set(err, ERR_IO, "cannot make a cell: %m");
+	}
+	cell->life = life[1];
+	pid_t pid = (pid_t)syscall(SYS_clone,
+				   CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | SIGCHLD, 0,
+				   0, 0, 0);
+	if (pid == 0) {
+		(void)close(talk[0]);
+		(void)close(life[1]);
+		cell_init(talk[1], life[0]);
+	}
+	cell->init = pid;
+	rc = pid < 0 ? err_set(err, ERR_LIMIT, "making namespaces: %m") : 0;
+	close(talk[1]);
+	close(life[0]);
+	if (rc == 0)
+		rc = cell_talk(cell, talk[0], err);
+	close(talk[0]);
+	if (rc < 0) {
+		cell_free(cell);
+		return rc;
+	}
+	*ret_cell = cell;
+	return 0;
+}
+
+void cell_free(struct cell *cell)
+{
+	if (!cell)
+		return;
+	if (cell->life >= 0)
+		close(cell->life);
+	if (cell->init > 0) {
+		(void)kill(cell->init, SIGKILL);
+		while (waitpid(cell->init, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	for (size_t i = 0; i < CELL_NAMESPACES; i++)
+		if (cell->namespaces[i] >= 0)
+			close(cell->namespaces[i]);
+	if (cell->proxy >= 0)
+		close(cell->proxy);
+	free(cell);
+}
+
+int cell_proxy_fd(const struct cell *cell)
+{
+	return cell->proxy;
+}

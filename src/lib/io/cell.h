@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * cell.h - namespaces that live as long as a session: user, processes, network, IPC and mounts. Commands enter it
+ * (confine.h) and each gets a view of files of its own on top. In a cell all of the file system is read-only, /proc shows its
+ * own processes, /dev has no devices but the plain ones, /run is empty, and the network is a loopback without a way out.
+ *
+ * Its process 1 does nothing but wait for our end: then it ends, and the kernel ends all that is in the cell. */
+#pragma once
+#include "lib/base/base.h"
+
+struct cell;
+
+enum { CELL_PROXY_PORT = 61080 };
+
+/* Returns owned. -ERR_LIMIT: the kernel refuses, and err names the step. It takes some milliseconds. */
+int cell_new(struct cell **ret_cell, struct err *err);
+void cell_free(struct cell *cell); /* ends what still runs in it, and waits for process 1 */
+/* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed. */
+int cell_proxy_fd(const struct cell *cell);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * confine.h - what the kernel holds one child to, as a plan that the parent makes and the child carries out with plain
+ * system calls before it runs anything (spawn.c). There is no policy here. */
+#pragma once
+#include <linux/filter.h>
+#include "lib/base/base.h"
+
+struct cell;
+
+enum confine_kind {
+	CONFINE_WRITABLE,  /* a directory or file of the cell's read-only view */
+	CONFINE_READ_ONLY, /* taken out of what is writable; its parents cannot be renamed away */
+	CONFINE_HIDDEN,    /* an empty place stands there; what it holds may be bound back by a later mount */
+};
+
+struct confine_mount {
+	enum confine_kind kind;
+	bool is_dir;
+	const char *path;
+};
+
+/* All borrowed until spawn_start returns. */
+struct confine {
+	int landlock_fd;                  /* 0: none; beside the one of child_options */
+	const struct sock_fprog *filter;  /* NULL: none */
+	const struct cell *cell;          /* NULL: no namespaces, and no mounts */
+	const struct confine_mount *list; /* in this order: a deeper one comes later */
+	size_t count;
+	bool keep_capabilities; /* root of the cell may still use files of others in the writable places */
+	bool no_cores;
+};
+
+/* Carried out in the child. All return 0, or -1 with errno; ret_at is the mount that failed. */
+int confine_enter_cell(const struct confine *c, size_t *ret_at);
+int confine_restrict(const struct confine *c);

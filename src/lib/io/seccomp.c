@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ * seccomp.c - the filter as a table: a call and its answer. What another architecture's table would let through (32 bit
+ * calls, x32) does not exist here. */
+#include "lib/io/seccomp.h"
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv)
+#define OWN_ARCH AUDIT_ARCH_RISCV64
+#endif
+
+enum { X32_BIT = 0x40000000, SOCKET_TYPE_MASK = 0xf, FILTER_MAX = 512 };
+
+/* Of no use to a command, and each a way around a wall or into the kernel. */
+static const int never[] = {
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_userfaultfd,
+	SYS_keyctl,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_kexec_load,
+	SYS_kexec_file_load,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_open_by_handle_at,
+	SYS_quotactl,
+	SYS_swapon,
+	SYS_swapoff,
+	SYS_reboot,
+	SYS_acct,
+	SYS_settimeofday,
+	SYS_clock_settime,
+	SYS_clock_adjtime,
+	SYS_adjtimex,
+	SYS_sethostname,
+	SYS_setdomainname,
+	SYS_setns,
+	SYS_mount,
+	SYS_umount2,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_move_mount,
+	SYS_open_tree,
+	SYS_fsopen,
+	SYS_fsconfig,
+	SYS_fsmount,
+	SYS_fspick,
+	SYS_mount_setattr,
+	SYS_syslog,
+	SYS_pidfd_getfd,
+#ifdef SYS_iopl
+	SYS_iopl,
+	SYS_ioperm,
+#endif
+};
+
+static const int unknown[] = { SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_clone3 };
+
+static const int tracing[] = { SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp };
+
+static const int attributes[] = {
+	SYS_fchmod,    SYS_fchmodat,  SYS_fchown,      SYS_fchownat,     SYS_utimensat,
+	SYS_setxattr,  SYS_lsetxattr, SYS_fsetxattr,   SYS_removexattr,  SYS_lremovexattr,
+	SYS_fremovexattr,
+#ifdef SYS_chmod
+	SYS_chmod,     SYS_chown,     SYS_lchown,      SYS_utime,        SYS_utimes,
+	SYS_futimesat,
+#endif
+	452, /* fchmodat2 */
+	463, /* setxattrat */
+	466, /* removexattrat */
+	469, /* file_setattr */
+};
+
+struct filter {
+	struct sock_filter *list;
+	size_t count;
+};
+
+static void add(struct filter *f, struct sock_filter one)
+{
+	if (f->count < FILTER_MAX)
+		f->list[f->count++] = one;
+}
+
+static void add_answer(struct filter *f, int error)
+{
+	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					    error ? SECCOMP_RET_ERRNO | (uint32_t)error : SECCOMP_RET_ALLOW));
+}
+
+static void load(struct filter *f, size_t offset)
+{
+	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+}
+
+static void load_argument(struct filter *f, unsigned i)
+{
+	load(f, offsetof(struct seccomp_data, args) + 8 * i); /* the lower half: these are all little-endian */
+}
+
+static void refuse_calls(struct filter *f, const int *calls, size_t count, int error)
+{
+	for (size_t i = 0; i < count; i++) {
+		add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1));
+		add_answer(f, error);
+	}
+}
+
+/* The instructions between these two hold for one call alone; the last of them must answer. */
+static size_t open_call(struct filter *f, int call)
+{
+	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0));
+	return f->count - 1;
+}
+
+static void close_call(struct filter *f, size_t at)
+{
+	f->list[at].jf = (uint8_t)(f->count - at - 1);
+}
+
+static void answer_if(struct filter *f, uint16_t test, uint32_t value, int error)
+{
+	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, 0, 1));
+	add_answer(f, error);
+}
+
+static void filter_socket(struct filter *f, const struct seccomp_rules *r)
+{
+	size_t at = open_call(f, SYS_socket);
+
+	if (r->network == SECCOMP_NO_SOCKET) {
+		add_answer(f, EPERM);
+		close_call(f, at);
+		return;
+	}
+	load_argument(f, 0);
+	if (r->network == SECCOMP_ANY_SOCKET || r->unix_sockets)
+		answer_if(f, BPF_JEQ, AF_UNIX, 0);
+	if (r->network == SECCOMP_ANY_SOCKET)
+		answer_if(f, BPF_JEQ, AF_NETLINK, 0);
+	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0));
+	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0));
+	add_answer(f, EPERM);
+	load_argument(f, 1);
+	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK));
+	answer_if(f, BPF_JEQ, SOCK_STREAM, 0);
+	answer_if(f, BPF_JEQ, SOCK_DGRAM, 0);
+	add_answer(f, EPERM);
+	close_call(f, at);
+}
+
+/* A pair of datagram sockets can send to any path. */
+static void filter_socketpair(struct filter *f, const struct seccomp_rules *r)
+{
+	if (r->network == SECCOMP_ANY_SOCKET)
+		return;
+	size_t at = open_call(f, SYS_socketpair);
+	load_argument(f, 1);
+	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK));
+	answer_if(f, BPF_JEQ, SOCK_DGRAM, EPERM);
+	add_answer(f, 0);
+	close_call(f, at);
+}
+
+static void filter_flags(struct filter *f, int call, unsigned argument, uint32_t flags)
+{
+	size_t at = open_call(f, call);
+
+	load_argument(f, argument);
+	answer_if(f, BPF_JSET, flags, EPERM);
+	add_answer(f, 0);
+	close_call(f, at);
+}
+
+struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
+{
+	struct sock_fprog *program = xmalloc(sizeof *program + FILTER_MAX * sizeof(struct sock_filter));
+	struct filter f = { .list = (struct sock_filter *)(program + 1) };
+
+	load(&f, offsetof(struct seccomp_data, arch));
+	add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
+	add_answer(&f, ENOSYS);
+	load(&f, offsetof(struct seccomp_data, nr));
+#if defined(__x86_64__)
+	answer_if(&f, BPF_JGE, X32_BIT, ENOSYS);
+#endif
+	refuse_calls(&f, unknown, COUNT_OF(unknown), ENOSYS);
+	refuse_calls(&f, never, COUNT_OF(never), EPERM);
+	if (r->no_tracing)
+		refuse_calls(&f, tracing, COUNT_OF(tracing), EPERM);
+	if (r->keep_attributes)
+		refuse_calls(&f, attributes, COUNT_OF(attributes), EPERM);
+	filter_socket(&f, r);
+	filter_socketpair(&f, r);
+	if (!r->user_namespaces) {
+		filter_flags(&f, SYS_clone, 0, CLONE_NEWUSER);
+		filter_flags(&f, SYS_unshare, 0, CLONE_NEWUSER);
+	}
+	size_t at = open_call(&f, SYS_ioctl);
+	load_argument(&f, 1);
+	answer_if(&f, BPF_JEQ, TIOCSTI, EPERM);
+	answer_if(&f, BPF_JEQ, 0x541c /* TIOCLINUX */, EPERM);
+	add_answer(&f, 0);
+	close_call(&f, at);
+	add_answer(&f, 0);
+	*program = (struct sock_fprog){ .len = (unsigned short)f.count, .filter = f.list };
+	return program;
+}
+
+bool seccomp_available(void)
+{
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * seccomp.h - the system calls that a confined process does without. A filter is made once and serves any number of
+ * children; nothing that they start can leave it. */
+#pragma once
+#include <linux/filter.h>
+#include "lib/base/base.h"
+
+enum seccomp_network {
+	SECCOMP_ANY_SOCKET,  /* as outside, but for families that reach the kernel itself (packet, vsock, alg ...) */
+	SECCOMP_INET_SOCKET, /* IPv4 and IPv6 alone, not raw; UNIX sockets as pairs only */
+	SECCOMP_NO_SOCKET,   /* none but pairs */
+};
+
+struct seccomp_rules {
+	enum seccomp_network network;
+	bool unix_sockets;    /* with SECCOMP_INET_SOCKET: these too */
+	bool keep_attributes; /* no chmod, chown, utime, setxattr: Landlock does not know these */
+	bool no_tracing;      /* no ptrace, no memory of other processes */
+	bool user_namespaces; /* may be made */
+};
+
+/* Returns owned, freed by free(3): the instructions lie behind the struct. */
+struct sock_fprog *seccomp_new(const struct seccomp_rules *rules);
+bool seccomp_available(void);

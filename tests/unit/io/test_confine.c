@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * test_confine.c - children that the kernel holds: filters, Landlock for reading, and a cell with its mounts. Where the kernel
+ * has no namespaces for us, making a cell must say why. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "spawn_stage.h"
+#include "lib/io/cell.h"
+#include "lib/io/confine.h"
+#include "lib/io/landlock.h"
+#include "lib/io/seccomp.h"
+#include "test_io.h"
+
+struct walled {
+	struct stage st;
+	struct cell *cell;
+	struct sock_fprog *filter;
+	char dir[FOLDER_MAX];
+};
+
+static void walled_init(struct walled *w, const struct seccomp_rules *rules)
+{
+	struct err err = { 0 };
+
+	stage_init(&w->st, 0);
+	folder_make(w->dir);
+	w->filter = seccomp_new(rules);
+	w->cell = NULL;
+	if (cell_new(&w->cell, &err) < 0) {
+		CHECK(err.text[0]);
+		print_message("no cell here: %s\n", err.text);
+	}
+}
+
+static void walled_release(struct walled *w)
+{
+	stage_release(&w->st);
+	cell_free(w->cell);
+	free(w->filter);
+	folder_remove(w->dir);
+}
+
+/* Runs the script in a new stage and returns what it said, on both streams. */
+static struct str walled_run(struct walled *w, const struct confine *confine, const char *script)
+{
+	const char *argv[] = { "bash", "-c", script, NULL };
+
+	buf_clear(&w->st.out);
+	w->st.exits = 0;
+	stage_run(&w->st,
+		  &(struct child_options){ .argv = argv, .cwd = w->dir, .merge = true, .confine = confine });
+	return buf_str(&w->st.out);
+}
+
+TEST(a_filter_leaves_no_sockets_and_no_attributes)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){
+				.network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true });
+	struct confine c = { .filter = w.filter };
+
+	CHECK_STR(walled_run(&w, &c, "echo x >f; chmod 600 f 2>/dev/null || echo held; echo 2>/dev/null "
+				     ">/dev/tcp/127.0.0.1/9 || echo silent"),
+		  "held\nsilent\n");
+	CHECK_STR(walled_run(&w, &c, "unshare -U true 2>/dev/null || echo alone; mount -t tmpfs x . 2>/dev/null || "
+				     "echo unmounted"),
+		  "alone\nunmounted\n");
+	walled_release(&w);
+}
+
+TEST(reading_is_held_to_what_is_listed)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_NO_SOCKET });
+	AUTO_ARENA struct arena a = { 0 };
+	const char *shown = arena_printf(&a, "%s/shown", w.dir);
+	const char *reads[] = { "/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/dev", shown, "/not/there", NULL };
+	file_put(arena_printf(&a, "%s/f", shown), STR("seen\n"));
+	file_put(arena_printf(&a, "%s/hidden/f", w.dir), STR("secret\n"));
+	if (!landlock_available()) {
+		walled_release(&w);
+		return;
+	}
+	const char *writes[] = { "/dev/null", NULL };
+	int ruleset = landlock_new(&(struct landlock_rules){ .reads = reads, .files = writes, .alone = true }, NULL);
+	struct confine c = { .filter = w.filter, .landlock_fd = ruleset };
+
+	CHECK(ruleset > 0);
+	CHECK_STR(walled_run(&w, &c, "cat shown/f; cat hidden/f 2>/dev/null || echo no; ls hidden 2>/dev/null || echo no; "
+				     "echo x 2>/dev/null >shown/g || echo no"),
+		  "seen\nno\nno\nno\n");
+	close(ruleset);
+	walled_release(&w);
+}
+
+TEST(a_cell_is_read_only_but_for_what_the_plan_opens)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_INET_SOCKET });
+	AUTO_ARENA struct arena a = { 0 };
+	file_put(arena_printf(&a, "%s/root/.git/config", w.dir), STR("old\n"));
+	file_put(arena_printf(&a, "%s/root/.env", w.dir), STR("secret\n"));
+	file_put(arena_printf(&a, "%s/root/keys/k", w.dir), STR("secret\n"));
+	file_put(arena_printf(&a, "%s/beside", w.dir), STR("old\n"));
+	const struct confine_mount mounts[] = {
+		{ CONFINE_WRITABLE, true, arena_printf(&a, "%s/root", w.dir) },
+		{ CONFINE_WRITABLE, true, arena_printf(&a, "%s/root/.git", w.dir) },
+		{ CONFINE_HIDDEN, false, arena_printf(&a, "%s/root/.env", w.dir) },
+		{ CONFINE_HIDDEN, true, arena_printf(&a, "%s/root/keys", w.dir) },
+		{ CONFINE_READ_ONLY, false, arena_printf(&a, "%s/root/.git/config", w.dir) },
+		{ CONFINE_HIDDEN, false, arena_printf(&a, "%s/root/gone", w.dir) },
+	};
+	struct confine c = { .filter = w.filter, .cell = w.cell, .list = mounts, .count = COUNT_OF(mounts) };
+	if (!w.cell) {
+		walled_release(&w);
+		return;
+	}
+
+	CHECK_STR(walled_run(&w, &c, "echo new >root/f && cat root/f; echo x 2>&- >beside || echo held; chmod 777 beside "
+				     "2>&- || echo held; touch /etc/cadre-was-here 2>&- || echo held"),
+		  "new\nheld\nheld\nheld\n");
+	CHECK_STR(walled_run(&w, &c, "exec 2>&-; mv root/.git root/.g2 || echo pinned; echo x >root/.git/config || echo "
+				     "held; mv root/f root/.git/config || echo held; cat root/.env; ls root/keys; cat "
+				     "root/keys/k; echo end; cat root/f"),
+		  "pinned\nheld\nheld\nend\nnew\n");
+	CHECK_STR(walled_run(&w, &c, "exec 2>&-; kill -9 -1; ls /proc | grep -c '^[0-9]' | { read n; [ $n -lt 9 ] && echo few; }; "
+				     "echo x >/proc/sys/kernel/core_pattern || echo held; ls /run | wc -l"),
+		  "few\nheld\n0\n");
+	CHECK_STR(buf_str(&w.st.out), "few\nheld\n0\n");
+	struct str text = str_from(file_text(&a, arena_printf(&a, "%s/root/.env", w.dir)));
+	CHECK_STR(text, "secret\n");
+	walled_release(&w);
+}
+
+TEST(what_a_command_left_in_a_cell_is_reached_by_the_next_and_ends_with_it)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_INET_SOCKET });
+	struct confine c = { .filter = w.filter, .cell = w.cell };
+	if (!w.cell) {
+		walled_release(&w);
+		return;
+	}
+
+	struct str said = walled_run(&w, &c, "env -i setsid sleep 1000 >/dev/null 2>&1 & sleep 0; echo $!");
+	uint64_t pid;
+	CHECK(said.n > 1 && str_to_u64((struct str){ said.p, said.n - 1 }, &pid));
+	CHECK_STR(walled_run(&w, &c, "ps -e -o comm= | grep -c sleep"), "1\n");
+	CHECK_STR(walled_run(&w, &c, "pkill sleep && echo ended"), "ended\n");
+	walled_release(&w);
+}
+
+TEST(a_mount_that_cannot_be_made_is_named_and_nothing_runs)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ 0 });
+	AUTO_ARENA struct arena a = { 0 };
+	struct err err = { 0 };
+	const char *argv[] = { "touch", arena_printf(&a, "%s/ran", w.dir), NULL };
+	file_put(arena_printf(&a, "%s/file", w.dir), STR(""));
+	const struct confine_mount mounts[] = { { CONFINE_HIDDEN, true, arena_printf(&a, "%s/file", w.dir) } };
+	struct confine c = { .filter = w.filter, .cell = w.cell, .list = mounts, .count = 1 };
+	struct child_options options = { .argv = argv, .confine = &c };
+	if (w.cell) {
+		CHECK_INT(spawn_start(w.st.spawner, &options, &stage_handlers, &w.st, NULL, &err), -ERR_IO);
+		CHECK(str_starts(str_from(err.text), STR("cannot confine touch: mounting ")));
+		CHECK_INT(access(argv[1], F_OK), -1);
+		CHECK_INT(spawner_active(w.st.spawner), 0);
+	}
+	walled_release(&w);
+}
+
+int test_confine(void)
+{
+	return RUN_TESTS(T(a_filter_leaves_no_sockets_and_no_attributes), T(reading_is_held_to_what_is_listed),
+			 T(a_cell_is_read_only_but_for_what_the_plan_opens),
+			 T(what_a_command_left_in_a_cell_is_reached_by_the_next_and_ends_with_it),
+			 T(a_mount_that_cannot_be_made_is_named_and_nothing_runs));
+}
