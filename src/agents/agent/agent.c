@@ -190,6 +190,7 @@ static void open_env(struct agent *a)
 	a->env.env_dir = t->env_dir;
 	a->env.no_shell = t->no_shell;
 	a->env.settings = &t->tool_settings;
+	a->env.sandbox = t->sandbox;
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.deferral = &a->deferral;

@@ -4,6 +4,7 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/suggest.h"
+#include "guard/sandbox/sandbox.h"
 #include "agents/agent/classifier.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
@@ -336,11 +337,15 @@ static void decide(struct agent *a, struct tool_call *call, enum permission_hint
 {
 	struct permission_verdict v = { 0 };
 
-	if (call->policy.chosen) {
+	if (call->policy.chosen) { /* the user's own hand: it runs free */
 		allow(a, call);
 		return;
 	}
 	plan_open_file(a);
+	call->where = sandbox_where(a->env.sandbox, call);
+	if (call->tool && !strcmp(call->tool->name, "Bash"))
+		a->tree->main.permission.unenforced =
+			sandbox_unenforced(a->env.sandbox, permission_mode(&a->permission));
 	permission_explain(&a->permission, tool_call_use(call), hint, &v);
 	permission_bind(call, &v);
 	if (is_answered(call, hint, &v))

@@ -130,6 +130,7 @@ struct agent_tree {
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
+	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
 	const char *no_shell; /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
 	const char *memory_dir; /* of the main conversation; NULL: it has none */

@@ -167,9 +167,20 @@ static int confine(struct agent *a, struct err *err)
 			   "this kernel has no Landlock: commands of the agent are not held to its worktree\n");
 		return 0;
 	}
-	if (fd > 0)
-		env->landlock_fd = fd;
-	return fd < 0 ? fd : 0;
+	if (fd <= 0)
+		return fd;
+	const char **dirs = arena_calloc(&a->arena, 6 * sizeof *dirs);
+	size_t n = 0;
+	env->landlock_fd = fd;
+	env->write_dirs = dirs;
+	dirs[n++] = w->path;
+	dirs[n++] = env->temp_dir;
+	if (w->by_hook)
+		return 0;
+	dirs[n++] = w->admin;
+	dirs[n++] = arena_printf(&a->arena, "%s/objects", w->common);
+	dirs[n++] = arena_printf(&a->arena, "%s/lfs", w->common);
+	return 0;
 }
 
 struct directories {
@@ -237,6 +248,7 @@ static int step_cwd(struct agent *a, struct err *err)
 	a->env.dirs = parent_dirs;
 	if (!a->worktree) { /* its parent may be held to one */
 		a->env.landlock_fd = a->parent->env.landlock_fd;
+		a->env.write_dirs = a->parent->env.write_dirs;
 		a->env.temp_dir = a->parent->env.temp_dir;
 		return 0;
 	}
@@ -261,6 +273,7 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 	if (fd > 0 && fd != a->parent->env.landlock_fd)
 		close(fd);
 	a->env.landlock_fd = 0;
+	a->env.write_dirs = NULL;
 	return 0;
 }
 

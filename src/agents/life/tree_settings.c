@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tree_settings.c - what the agents of a session share, from options, settings and environment. */
 #include "agents/life/tree_settings.h"
+#include "guard/sandbox/sandbox.h"
 #include "config/settings/env_switch.h"
 #include "core/store/store.h"
 #include "defs/policy/permissions.h"
@@ -141,7 +142,8 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->switches.trusted = p->trusted;
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
-	t->no_shell = t->main.env.no_shell = app_sandbox_refusal(p->settings);
+	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
+	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
 		.shell = settings_cstr(p->settings, "defaultShell", t->arena, NULL),
 		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
@@ -222,9 +224,26 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 				    (unsigned)getuid(), key.p, t->session_id);
 }
 
+void agent_tree_warn_sandbox(struct agent_tree *t)
+{
+	const struct sandbox_policy *p = sandbox_get_policy(t->sandbox);
+	const char *warning = sandbox_warning(t->sandbox, permission_mode(&t->main.permission), t->arena);
+	const char *why = NULL;
+
+	if (t->no_shell)
+		buf_addf(&t->main.notes, "%s\n", t->no_shell);
+	else if (p->enabled && sandbox_strength(t->sandbox, &why) != SANDBOX_FULL)
+		buf_addf(&t->main.notes, "sandbox.enabled: commands are not confined: %s\n", why);
+	if (warning)
+		buf_addf(&t->main.notes, "%s\n", warning);
+	for (const char *const *note = p->enabled ? p->notes : NULL; note && *note; note++)
+		buf_addf(&t->main.notes, "%s\n", *note);
+}
+
 /* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void agent_tree_leave_places(struct agent_tree *t)
 {
+	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
 	char *path = t->tasks_dir ? arena_strdup(t->arena, t->tasks_dir) : NULL;
 
@@ -253,6 +272,8 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
 	find_switches(o, &t->services->policy, &t->switches);
+	t->sandbox = sandbox_new(&(struct sandbox_places){ t->services->loop, t->config_dir,
+							   arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";

@@ -62,6 +62,8 @@ struct tool_env {
 	const struct tool_settings *settings; /* NULL: nothing is set */
 	const char *temp_dir;                 /* their TMPDIR; NULL: as the environment says */
 	int landlock_fd;                      /* ruleset that confines them; 0: none */
+	const char *const *write_dirs; /* what that ruleset lets them write, NULL-terminated; NULL: no such limit */
+	struct sandbox *sandbox; /* what else holds commands (guard/sandbox/sandbox.h); NULL: nothing */
 	struct file_state *files;             /* what this agent has read (tools/files/text_file.h) */
 	struct shell_set *shells;             /* its background shells (tools/shell/shell_set.h) */
 	struct mcp_selection *servers;        /* what it has joined (mcp/client/selection.h); NULL: none */
@@ -96,12 +98,26 @@ struct tool_kit {
 	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */
 };
 
+/* Why a command runs though no person and no rule has allowed it: the kernel holds it to that. */
+enum tool_belief { BELIEF_NONE, BELIEF_READS, BELIEF_EDITS };
+/* Where a command will run, if the settings want a sandbox */
+enum tool_where {
+	WHERE_FREE,        /* they want none */
+	WHERE_IN,          /* inside, and asked about as usual */
+	WHERE_IN_UNASKED,  /* inside, which is reason enough not to ask */
+	WHERE_OUT_BY_WISH, /* outside: the call asks for it */
+	WHERE_OUT_GRANTED, /* the same, and the user's settings say in so many words that it may */
+	WHERE_OUT_BY_LIST, /* outside: sandbox.excludedCommands */
+	WHERE_OUT_BY_NEED, /* outside: there is none */
+};
+
 /* A tool and an input for it: what permission rules look at. Borrows everything. */
 struct tool_use {
 	const struct tool *tool;
 	const struct json *input;   /* the parsed input object */
 	const struct tool_env *env; /* whose directories paths are about; NULL: none */
 	unsigned flags;             /* of the tool with this input */
+	enum tool_where where;      /* of a command */
 };
 
 enum tool_verdict { TOOL_ALLOW, TOOL_DENY };
@@ -152,7 +168,9 @@ struct tool_call {
 	/* The file that the gate has judged, absolute, in the arena: as named, and where that led with all links resolved.
 	 * Tools open the target without following links, so that nothing else is opened. NULL: no file was judged. */
 	const char *file, *file_target;
-	bool settled; /* the gate has seen the result */
+	enum tool_belief belief; /* set by the gate, with the verdict */
+	enum tool_where where;   /* set by the gate, before it */
+	bool settled;            /* the gate has seen the result */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not

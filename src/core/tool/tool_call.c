@@ -107,7 +107,9 @@ void tool_call_start(struct tool_call *call)
 
 struct tool_use tool_call_use(const struct tool_call *call)
 {
-	return (struct tool_use){ .tool = call->tool, .input = call->input, .env = call->env, .flags = call->flags };
+	return (struct tool_use){
+		.tool = call->tool, .input = call->input, .env = call->env, .flags = call->flags, .where = call->where
+	};
 }
 
 struct str tool_call_summary(struct tool_call *call)

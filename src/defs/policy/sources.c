@@ -201,13 +201,6 @@ static void warn_kind(const struct settings *s, enum settings_note_kind kind, co
 	warn(data, text.p);
 }
 
-const char *app_sandbox_refusal(const struct settings *s)
-{
-	return settings_bool(s, "sandbox.enabled", false) && settings_bool(s, "sandbox.failIfUnavailable", false)
-		       ? "sandbox.failIfUnavailable: commands do not run: this version has no sandbox"
-		       : NULL;
-}
-
 void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
 {
 	size_t count;
@@ -231,8 +224,4 @@ void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *d
 	warn_kind(s, NOTE_NO_EFFECT, "settings without effect in this version: ", "", warn, data);
 	warn_kind(s, NOTE_UNKNOWN, "settings that are not known: ", "; `cadre config keys` lists those that are", warn,
 		  data);
-	if (app_sandbox_refusal(s))
-		warn(data, app_sandbox_refusal(s));
-	else if (settings_bool(s, "sandbox.enabled", false))
-		warn(data, "sandbox.enabled: commands are not confined: this version has no sandbox");
 }

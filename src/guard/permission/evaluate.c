@@ -110,9 +110,16 @@ static bool by_plan(struct evaluation *ev)
 	return eval_decide(ev, PERMISSION_DENY, PERMISSION_STEP_PLAN, NULL);
 }
 
+static const struct rule *find_with_content(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
+{
+	return ev->checker->matches(ev, set, list);
+}
+
+/* A rule that asks about all commands does not mean those that a sandbox holds. */
 static bool by_ask_rule(struct evaluation *ev)
 {
-	const struct rule *r = eval_find(ev, RULE_ASK, find_any);
+	bool held = ev->use.where == WHERE_IN_UNASKED && ev->mode != PERMISSION_PLAN;
+	const struct rule *r = eval_find(ev, RULE_ASK, held ? find_with_content : find_any);
 
 	if (!r)
 		return false;
@@ -134,6 +141,18 @@ static bool by_safety(struct evaluation *ev)
 		return false;
 	buf_addstr(&ev->v->reason, why);
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_SAFETY, NULL);
+}
+
+/* Whatever rule allows the command: that was said of a command in the sandbox. */
+static bool by_leave(struct evaluation *ev)
+{
+	bool wishes = ev->use.where == WHERE_OUT_BY_WISH || ev->use.where == WHERE_OUT_GRANTED;
+	bool granted = ev->use.where == WHERE_OUT_GRANTED && ev->mode == PERMISSION_BYPASS;
+
+	if (!wishes || granted || ev->hint == PERMISSION_HINT_ALLOW)
+		return false;
+	buf_addstr(&ev->v->reason, "This command would run outside the sandbox.");
+	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_LEAVE, NULL);
 }
 
 static bool by_hook(struct evaluation *ev)
@@ -159,8 +178,8 @@ static bool by_question(struct evaluation *ev)
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_MODE, NULL);
 }
 
-static bool (*const steps[])(struct evaluation *ev) = { by_deny_rule, by_limit,  by_plan,    by_ask_rule, by_safety,
-							by_hook,      by_bypass, by_passing, by_question };
+static bool (*const steps[])(struct evaluation *ev) = { by_deny_rule, by_limit, by_plan,   by_ask_rule, by_safety,
+							by_leave,     by_hook,  by_bypass, by_passing,  by_question };
 
 /* ---- questions ------------------------------------------------------------------------------------------------- */
 
@@ -364,6 +383,11 @@ void permission_bind(struct tool_call *call, const struct permission_verdict *v)
 {
 	call->file = v->file ? arena_strdup(&call->arena, v->file) : NULL;
 	call->file_target = v->file ? arena_strdup(&call->arena, v->file_target) : NULL;
+	call->belief = BELIEF_NONE;
+	if (v->decision == PERMISSION_ALLOW && v->step == PERMISSION_STEP_READING)
+		call->belief = BELIEF_READS;
+	if (v->decision == PERMISSION_ALLOW && v->step == PERMISSION_STEP_MODE)
+		call->belief = BELIEF_EDITS;
 }
 
 void permission_verdict_release(struct permission_verdict *v)

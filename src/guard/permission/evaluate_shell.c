@@ -421,6 +421,16 @@ static bool gets_operands(const struct shell_command *c, const struct shell_comm
 	return false;
 }
 
+/* What the kernel cannot hold commands to is asked about. */
+static enum permission_unenforced unenforced(const struct evaluation *ev)
+{
+	const struct permission *p = ev->p;
+
+	while (p->parent)
+		p = p->parent;
+	return p->unenforced;
+}
+
 /* The operands of a program; redirections are judged apart, because the shell opens those. */
 static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struct shell_command *c,
 			   const struct shell_command *stripped)
@@ -431,6 +441,11 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 	struct operands files = { .earlier = &ev->shell->files };
 	struct shell_command plain = *stripped;
 
+	if (json_bool(json_get(ev->use.input, "dangerouslyDisableSandbox")))
+		return false; /* it wants more than a command of its nature is given */
+	edits = edits && unenforced(ev) == PERMISSION_ENFORCED;
+	if (unenforced(ev) == PERMISSION_ALL_UNENFORCED && !shell_takes_no_files(stripped))
+		return false;
 	if ((!edits && !shell_is_read_only(c)) || gets_operands(c, stripped))
 		return false;
 	/* What git runs is said by the configuration of the directory it is in. */
@@ -456,7 +471,7 @@ static bool pass_write(struct evaluation *ev, struct passing *p, const struct pl
 
 	if (r)
 		note_rule(ev, p, r);
-	else if (eval_accepts_edit(ev, place))
+	else if (eval_accepts_edit(ev, place) && unenforced(ev) == PERMISSION_ENFORCED)
 		p->mode = true;
 	else
 		return false;
@@ -473,7 +488,8 @@ static bool pass_redirects(struct evaluation *ev, struct passing *p, const struc
 		const struct operand *o = &files.list[i];
 		bool writes = o->use == OPERAND_REDIRECT;
 		bool known = o->known && !ev->shell->lost;
-		if (known && (writes ? pass_write(ev, p, &o->place) : eval_may_read(ev, &o->place)))
+		bool held = unenforced(ev) != PERMISSION_ALL_UNENFORCED;
+		if (known && (writes ? pass_write(ev, p, &o->place) : held && eval_may_read(ev, &o->place)))
 			continue;
 		buf_addf(why, "%s redirection %s '" STR_FMT "' needs approval.", writes ? "Output" : "Input",
 			 writes ? "to" : "from", STR_ARG(o->text));
@@ -546,6 +562,25 @@ static bool pass_all(struct evaluation *ev, struct passing *p, struct buf *why)
 	return script->count > 0;
 }
 
+static bool has_rule_against(const struct rule_set *set)
+{
+	for (size_t i = 0; set && i < set->all.count; i++)
+		if (set->all.list[i]->kind == RULE_COMMAND && set->all.list[i]->list <= RULE_ASK)
+			return true;
+	return false;
+}
+
+/* The kernel holds it, so it need not be understood; but rules about commands must have been able to see what it runs. */
+static bool pass_by_sandbox(struct evaluation *ev)
+{
+	if (ev->use.where != WHERE_IN_UNASKED || ev->mode == PERMISSION_PLAN)
+		return false;
+	for (const struct permission *p = ev->p; p && !ev->shell->script.understood; p = p->parent)
+		if (has_rule_against(p->own) || has_rule_against(p->rules))
+			return false;
+	return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_SANDBOX, NULL);
+}
+
 static bool shell_passes(struct evaluation *ev, struct buf *why)
 {
 	struct passing p = { 0 };
@@ -558,7 +593,7 @@ static bool shell_passes(struct evaluation *ev, struct buf *why)
 	bool whole = ev->shell->script.understood &&
 		     pass_by_rule(ev, &p, &(struct command_text){ ev->shell->text, ev->shell->text }, true);
 	if (!whole && !pass_all(ev, &p, why))
-		return false;
+		return pass_by_sandbox(ev);
 	ev->v->rule_owner = p.owner;
 	if (p.rule)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, p.rule);

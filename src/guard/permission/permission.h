@@ -8,9 +8,11 @@
  *     plan mode and something that writes          -> DENY
  *     ask rules of anybody in the line             -> ASK
  *     protected or critical path, a question       -> ASK (protected: not in bypass)
+ *     a command that wishes to leave the sandbox   -> ASK
  *     a hook allows, or bypass                     -> ALLOW
  *     allow rules                                  -> ALLOW
- *     reading, working directories, the mode       -> ALLOW
+ *     reading, working directories, the mode       -> ALLOW, and the kernel holds it to that (guard/sandbox)
+ *     a sandbox holds it, and that is enough       -> ALLOW
  *     otherwise                                    -> ASK, and DENY if no one can be asked
  *
  * Nothing that a child brings can make an earlier line of this list disappear. Only the mode may be wider than the
@@ -21,6 +23,13 @@
 #include "core/tool/tool.h"
 
 enum permission_decision { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
+
+/* What the kernel cannot hold commands to (guard/sandbox): these are asked about. */
+enum permission_unenforced {
+	PERMISSION_ENFORCED,
+	PERMISSION_EDITS_UNENFORCED, /* changes of files in the working directories */
+	PERMISSION_ALL_UNENFORCED,   /* reading too: only what takes no files and no options that matter passes */
+};
 
 /* Rules for a while: those that a skill brings, for as long as the turn lasts that uses it */
 struct permission_grant {
@@ -37,11 +46,12 @@ struct permission_narrowing {
 
 /* Zeroed: default mode, no rules, no one to ask. */
 struct permission {
-	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
-	bool can_ask;              /* questions can be answered */
-	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
-	bool bypass_off, auto_off; /* of the main agent: modes that no agent of the session may be in */
-	const char *root;          /* where the agent started; NULL: as the call says. Borrowed */
+	enum permission_mode mode;             /* chosen for this agent; permission_mode() says which one holds */
+	bool can_ask;                          /* questions can be answered */
+	bool bypass_available;                 /* the session may be switched to bypass: plan then forbids nothing */
+	bool bypass_off, auto_off;             /* of the main agent: modes that no agent of the session may be in */
+	enum permission_unenforced unenforced; /* of the main agent, for all of the session */
+	const char *root;                      /* where the agent started; NULL: as the call says. Borrowed */
 	const char *const *dirs;   /* its working directories, NULL-terminated; NULL: as the call says. Borrowed */
 	const char *default_agent; /* type of an Agent call that names none; NULL: general-purpose. Borrowed */
 	struct rule_set *rules;    /* of the settings: a reference, see permission_use_rules(); NULL: none */
@@ -133,10 +143,12 @@ enum permission_hint { PERMISSION_HINT_NONE, PERMISSION_HINT_ALLOW, PERMISSION_H
 	X(PLAN, "plan mode")           \
 	X(ASK_RULE, "ask rule")        \
 	X(SAFETY, "safety check")      \
+	X(LEAVE, "leaves the sandbox") \
 	X(HOOK, "hook")                \
 	X(BYPASS, "bypass mode")       \
 	X(ALLOW_RULE, "allow rule")    \
 	X(READING, "changes nothing")  \
+	X(SANDBOX, "sandbox")          \
 	X(MODE, "mode")
 enum permission_step {
 #define X(step, text) PERMISSION_STEP_##step,

@@ -23,6 +23,8 @@ struct str shell_command_text(struct arena *a, const struct shell_command *c);
 /* It changes nothing and runs nothing else, whatever its expansions become. Wrappers and harmless assignments are seen
  * through. Says nothing about which files it reads, nor about the targets of its redirections. */
 bool shell_is_read_only(const struct shell_command *c);
+/* It reads nothing but its words, whatever options it has: echo, pwd, uname ... */
+bool shell_takes_no_files(const struct shell_command *c);
 
 /* Runs other commands by its nature, so that no prefix says enough: watch, setsid, ionice, flock, find -exec ... */
 bool shell_needs_exact_rule(const struct shell_command *c);

@@ -360,3 +360,11 @@ bool shell_is_read_only(const struct shell_command *c)
 		return false;
 	return shell_options_are_harmless(p, &s, first);
 }
+
+bool shell_takes_no_files(const struct shell_command *c)
+{
+	size_t first;
+	const struct shell_program *p = shell_find_program(c, &first);
+
+	return !c->word_count || (p && (p->flags & PROGRAM_READS) && p->texts == PROGRAM_NO_FILES && !p->letters);
+}

@@ -19,11 +19,21 @@
 #include "lib/io/cell_int.h"
 
 /* How far process 1 came; sent to us with errno. */
-enum cell_step { CELL_READY, CELL_PRIVATE, CELL_PROC, CELL_DEVICES, CELL_RUN, CELL_READ_ONLY, CELL_NETWORK, CELL_STEPS };
+enum cell_step {
+	CELL_READY,
+	CELL_PRIVATE,
+	CELL_PROC,
+	CELL_DEVICES,
+	CELL_RUN,
+	CELL_READ_ONLY,
+	CELL_NETWORK,
+	CELL_STEPS
+};
 
-static const char *const step_names[CELL_STEPS] = { "ready",      "taking the mounts over",  "mounting /proc",
-						    "making /dev", "making /run",            "making all read-only",
-						    "bringing up the loopback" };
+static const char *const step_names[CELL_STEPS] = {
+	"ready",       "taking the mounts over", "mounting /proc",          "making /dev",
+	"making /run", "making all read-only",   "bringing up the loopback"
+};
 
 struct cell_report {
 	int step, error;
@@ -33,8 +43,8 @@ struct cell_report {
 
 static int cell_make_devices(void)
 {
-	static const char *const names[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-					     "/dev/tty" };
+	static const char *const names[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					     "/dev/random", "/dev/urandom", "/dev/tty" };
 	static const char *const links[][2] = { { "/proc/self/fd", "/dev/fd" },
 						{ "/proc/self/fd/0", "/dev/stdin" },
 						{ "/proc/self/fd/1", "/dev/stdout" },
@@ -65,12 +75,6 @@ static int cell_make_devices(void)
 	return 0;
 }
 
-/* After all became read-only: memory files are for whoever is in here. */
-static int cell_mount_shm(void)
-{
-	return mount("cadre", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
-}
-
 static int cell_listen(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -85,7 +89,7 @@ static int cell_listen(void)
 	return fd;
 }
 
-static int cell_prepare(struct cell_report *r, int *ret_proxy)
+static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CELL_GIFTS])
 {
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
 
@@ -93,48 +97,56 @@ static int cell_prepare(struct cell_report *r, int *ret_proxy)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
 	r->step = CELL_PROC;
-	if (mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+	if (kind == CELL_WHOLE && mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return -1;
 	r->step = CELL_DEVICES;
-	if (cell_make_devices() < 0)
+	if (kind == CELL_WHOLE && cell_make_devices() < 0)
 		return -1;
 	r->step = CELL_RUN;
-	if (mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 && errno != ENOENT)
+	if (kind == CELL_WHOLE && mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 &&
+	    errno != ENOENT)
 		return -1;
 	r->step = CELL_READ_ONLY;
-	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) < 0 ||
-	    cell_mount_shm() < 0)
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) < 0)
+		return -1;
+	/* Memory files are for whoever is in here. */
+	if (kind == CELL_WHOLE && mount("cadre", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
 		return -1;
 	r->step = CELL_NETWORK;
-	*ret_proxy = cell_listen();
-	if (*ret_proxy < 0)
-		return -1;
+	if (kind == CELL_WHOLE) {
+		gifts[CELL_PROXY] = cell_listen();
+		gifts[CELL_PROC_DIR] = open("/proc", O_PATH | O_CLOEXEC);
+		gifts[CELL_SHM_DIR] = open("/dev/shm", O_PATH | O_CLOEXEC);
+		for (size_t i = 0; i < CELL_GIFTS; i++)
+			if (gifts[i] < 0)
+				return -1;
+	}
 	r->step = CELL_READY;
 	return 0;
 }
 
-static void cell_send_report(int to, const struct cell_report *r, int fd)
+static void cell_send_report(int to, const struct cell_report *r, const int gifts[CELL_GIFTS])
 {
-	char space[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = { 0 };
+	char space[CMSG_SPACE(CELL_GIFTS * sizeof *gifts)] __attribute__((aligned(8))) = { 0 };
 	struct iovec part = { (void *)(uintptr_t)r, sizeof *r };
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	if (fd >= 0) {
+	if (gifts[CELL_GIFTS - 1] >= 0) {
 		m.msg_control = space;
 		m.msg_controllen = sizeof space;
 		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof fd);
-		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+		c->cmsg_len = CMSG_LEN(CELL_GIFTS * sizeof *gifts);
+		memcpy(CMSG_DATA(c), gifts, CELL_GIFTS * sizeof *gifts);
 	}
 	(void)sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
-static noreturn_fn void cell_init(int talk, int life)
+static noreturn_fn void cell_init(enum cell_kind kind, int talk, int life)
 {
 	struct cell_report r = { 0 };
-	int proxy = -1;
+	int gifts[CELL_GIFTS] = { -1, -1, -1 };
 	char byte;
 	sigset_t all;
 
@@ -145,9 +157,9 @@ static noreturn_fn void cell_init(int talk, int life)
 	(void)prctl(PR_SET_NAME, "cadre-cell");
 	if (read(talk, &byte, 1) != 1) /* the maps are written */
 		_exit(1);
-	if (cell_prepare(&r, &proxy) < 0)
+	if (cell_prepare(kind, &r, gifts) < 0)
 		r.error = errno;
-	cell_send_report(talk, &r, proxy);
+	cell_send_report(talk, &r, gifts);
 	if (r.error || read(talk, &byte, 1) != 1) /* our namespaces have been opened */
 		_exit(1);
 	(void)prctl(PR_SET_DUMPABLE, 0);
@@ -186,9 +198,9 @@ static int cell_map_users(pid_t pid)
 	return write_proc_file(pid, "uid_map", users) < 0 ? -1 : write_proc_file(pid, "gid_map", groups);
 }
 
-static int cell_receive_report(int from, struct cell_report *r, int *ret_fd)
+static int cell_receive_report(int from, struct cell_report *r, struct cell *cell)
 {
-	char space[CMSG_SPACE(sizeof *ret_fd)] __attribute__((aligned(8))) = { 0 };
+	char space[CMSG_SPACE(sizeof cell->gifts)] __attribute__((aligned(8))) = { 0 };
 	struct iovec part = { r, sizeof *r };
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
 	ssize_t n;
@@ -196,17 +208,21 @@ static int cell_receive_report(int from, struct cell_report *r, int *ret_fd)
 	while ((n = recvmsg(from, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
 		;
 	struct cmsghdr *c = n == sizeof *r ? CMSG_FIRSTHDR(&m) : NULL;
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof cell->gifts))
+		memcpy(cell->gifts, CMSG_DATA(c), sizeof cell->gifts);
+	for (size_t i = 0; i < CELL_GIFTS; i++)
+		snprintf(cell->paths[i], sizeof cell->paths[i], "/proc/self/fd/%d", cell->gifts[i]);
 	return n == sizeof *r ? 0 : -1;
 }
 
-static int cell_open_namespaces(struct cell *cell)
+static int cell_open_namespaces(enum cell_kind kind, struct cell *cell)
 {
 	static const char *const names[CELL_NAMESPACES] = { "user", "pid", "net", "ipc", "mnt" };
 	char path[64];
 
 	for (size_t i = 0; i < CELL_NAMESPACES; i++) {
+		if (kind == CELL_VIEW && i != CELL_USER && i != CELL_MOUNT)
+			continue;
 		snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)cell->init, names[i]);
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 		cell->namespaces[i] = fd;
@@ -216,50 +232,49 @@ static int cell_open_namespaces(struct cell *cell)
 	return 0;
 }
 
-static int cell_talk(struct cell *cell, int talk, struct err *err)
+static int cell_talk(enum cell_kind kind, struct cell *cell, int talk, struct err *err)
 {
 	struct cell_report r = { 0 };
 
 	if (cell_map_users(cell->init) < 0)
 		return err_set(err, ERR_LIMIT, "mapping the user into a namespace: %m");
-	if (send(talk, "m", 1, MSG_NOSIGNAL) < 0 || cell_receive_report(talk, &r, &cell->proxy) < 0)
+	if (send(talk, "m", 1, MSG_NOSIGNAL) < 0 || cell_receive_report(talk, &r, cell) < 0)
 		return err_set(err, ERR_LIMIT, "the first process of the namespaces ended");
 	if (r.error) {
 		errno = r.error;
 		return err_set(err, ERR_LIMIT, "%s: %m", step_names[r.step]);
 	}
-	if (cell_open_namespaces(cell) < 0)
+	if (cell_open_namespaces(kind, cell) < 0)
 		return err_set(err, ERR_LIMIT, "opening the namespaces: %m");
 	return send(talk, "g", 1, MSG_NOSIGNAL) < 0 ? err_set(err, ERR_LIMIT, "the namespaces are gone: %m") : 0;
 }
 
-int cell_new(struct cell **ret_cell, struct err *err)
+int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err)
 {
+	int others = kind == CELL_WHOLE ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0;
 	struct cell *cell = xcalloc(1, sizeof *cell);
 	int talk[2];
 	int life[2];
 	int rc;
 
-	*cell = (struct cell){ .life = -1, .proxy = -1, .namespaces = { -1, -1, -1, -1, -1 } };
+	*cell = (struct cell){ .life = -1, .gifts = { -1, -1, -1 }, .namespaces = { -1, -1, -1, -1, -1 } };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0 || pipe2(life, O_CLOEXEC) < 0) {
 		free(cell);
 		return err_set(err, ERR_IO, "cannot make a cell: %m");
 	}
 	cell->life = life[1];
-	pid_t pid = (pid_t)syscall(SYS_clone,
-				   CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | SIGCHLD, 0,
-				   0, 0, 0);
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWNS | others | SIGCHLD, 0, 0, 0, 0);
 	if (pid == 0) {
 		(void)close(talk[0]);
 		(void)close(life[1]);
-		cell_init(talk[1], life[0]);
+		cell_init(kind, talk[1], life[0]);
 	}
 	cell->init = pid;
 	rc = pid < 0 ? err_set(err, ERR_LIMIT, "making namespaces: %m") : 0;
 	close(talk[1]);
 	close(life[0]);
 	if (rc == 0)
-		rc = cell_talk(cell, talk[0], err);
+		rc = cell_talk(kind, cell, talk[0], err);
 	close(talk[0]);
 	if (rc < 0) {
 		cell_free(cell);
@@ -283,12 +298,23 @@ void cell_free(struct cell *cell)
 	for (size_t i = 0; i < CELL_NAMESPACES; i++)
 		if (cell->namespaces[i] >= 0)
 			close(cell->namespaces[i]);
-	if (cell->proxy >= 0)
-		close(cell->proxy);
+	for (size_t i = 0; i < CELL_GIFTS; i++)
+		if (cell->gifts[i] >= 0)
+			close(cell->gifts[i]);
 	free(cell);
 }
 
 int cell_proxy_fd(const struct cell *cell)
 {
-	return cell->proxy;
+	return cell->gifts[CELL_PROXY];
+}
+
+const char *cell_proc(const struct cell *cell)
+{
+	return cell->gifts[CELL_PROC_DIR] < 0 ? NULL : cell->paths[CELL_PROC_DIR];
+}
+
+const char *cell_shm(const struct cell *cell)
+{
+	return cell->gifts[CELL_SHM_DIR] < 0 ? NULL : cell->paths[CELL_SHM_DIR];
 }

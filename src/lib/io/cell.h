@@ -11,8 +11,16 @@ struct cell;
 
 enum { CELL_PROXY_PORT = 61080 };
 
+enum cell_kind {
+	CELL_WHOLE,
+	CELL_VIEW, /* only the read-only view of files: network, processes, /dev and /run are those outside */
+};
+
 /* Returns owned. -ERR_LIMIT: the kernel refuses, and err names the step. It takes some milliseconds. */
-int cell_new(struct cell **ret_cell, struct err *err);
+int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err);
 void cell_free(struct cell *cell); /* ends what still runs in it, and waits for process 1 */
-/* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed. */
+/* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed; -1: a view. */
 int cell_proxy_fd(const struct cell *cell);
+/* Paths that lead us to /proc and /dev/shm of the inside, for rulesets: these are others than ours. NULL: a view. */
+const char *cell_proc(const struct cell *cell);
+const char *cell_shm(const struct cell *cell);

@@ -10,9 +10,13 @@ enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_
 #define CELL_EMPTY_FILE "/dev/.empty"
 #define CELL_EMPTY_DIR  "/dev/.empty.d"
 
+/* Sent to us by process 1: what listens, and directories that have other inodes inside than outside */
+enum cell_gift { CELL_PROXY, CELL_PROC_DIR, CELL_SHM_DIR, CELL_GIFTS };
+
 struct cell {
 	pid_t init;
 	int life; /* our end of the pipe that process 1 reads */
-	int proxy;
+	int gifts[CELL_GIFTS];
+	char paths[CELL_GIFTS][32];
 	int namespaces[CELL_NAMESPACES];
 };

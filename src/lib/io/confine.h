@@ -7,10 +7,14 @@
 
 struct cell;
 
+enum { CONFINE_BACK_MAX = 16 };
+
 enum confine_kind {
 	CONFINE_WRITABLE,  /* a directory or file of the cell's read-only view */
 	CONFINE_READ_ONLY, /* taken out of what is writable; its parents cannot be renamed away */
-	CONFINE_HIDDEN,    /* an empty place stands there; what it holds may be bound back by a later mount */
+	CONFINE_HIDDEN,    /* an empty place stands there, which cannot be opened */
+	CONFINE_EMPTIED,   /* a directory that shows nothing but what later CONFINE_BACKs bring back */
+	CONFINE_BACK,
 };
 
 struct confine_mount {
@@ -23,7 +27,7 @@ struct confine_mount {
 struct confine {
 	int landlock_fd;                  /* 0: none; beside the one of child_options */
 	const struct sock_fprog *filter;  /* NULL: none */
-	const struct cell *cell;          /* NULL: no namespaces, and no mounts */
+	const struct cell *cell;          /* NULL: no namespaces, and no mounts. Hidden ones need CELL_WHOLE */
 	const struct confine_mount *list; /* in this order: a deeper one comes later */
 	size_t count;
 	bool keep_capabilities; /* root of the cell may still use files of others in the writable places */

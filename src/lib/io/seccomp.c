@@ -23,46 +23,18 @@ enum { X32_BIT = 0x40000000, SOCKET_TYPE_MASK = 0xf, FILTER_MAX = 512 };
 
 /* Of no use to a command, and each a way around a wall or into the kernel. */
 static const int never[] = {
-	SYS_bpf,
-	SYS_perf_event_open,
-	SYS_userfaultfd,
-	SYS_keyctl,
-	SYS_add_key,
-	SYS_request_key,
-	SYS_kexec_load,
-	SYS_kexec_file_load,
-	SYS_init_module,
-	SYS_finit_module,
-	SYS_delete_module,
-	SYS_open_by_handle_at,
-	SYS_quotactl,
-	SYS_swapon,
-	SYS_swapoff,
-	SYS_reboot,
-	SYS_acct,
-	SYS_settimeofday,
-	SYS_clock_settime,
-	SYS_clock_adjtime,
-	SYS_adjtimex,
-	SYS_sethostname,
-	SYS_setdomainname,
-	SYS_setns,
-	SYS_mount,
-	SYS_umount2,
-	SYS_pivot_root,
-	SYS_chroot,
-	SYS_move_mount,
-	SYS_open_tree,
-	SYS_fsopen,
-	SYS_fsconfig,
-	SYS_fsmount,
-	SYS_fspick,
-	SYS_mount_setattr,
-	SYS_syslog,
+	SYS_bpf,         SYS_perf_event_open, SYS_userfaultfd,   SYS_keyctl,
+	SYS_add_key,     SYS_request_key,     SYS_kexec_load,    SYS_kexec_file_load,
+	SYS_init_module, SYS_finit_module,    SYS_delete_module, SYS_open_by_handle_at,
+	SYS_quotactl,    SYS_swapon,          SYS_swapoff,       SYS_reboot,
+	SYS_acct,        SYS_settimeofday,    SYS_clock_settime, SYS_clock_adjtime,
+	SYS_adjtimex,    SYS_sethostname,     SYS_setdomainname, SYS_setns,
+	SYS_mount,       SYS_umount2,         SYS_pivot_root,    SYS_chroot,
+	SYS_move_mount,  SYS_open_tree,       SYS_fsopen,        SYS_fsconfig,
+	SYS_fsmount,     SYS_fspick,          SYS_mount_setattr, SYS_syslog,
 	SYS_pidfd_getfd,
 #ifdef SYS_iopl
-	SYS_iopl,
-	SYS_ioperm,
+	SYS_iopl,        SYS_ioperm,
 #endif
 };
 
@@ -71,12 +43,10 @@ static const int unknown[] = { SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_ur
 static const int tracing[] = { SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp };
 
 static const int attributes[] = {
-	SYS_fchmod,    SYS_fchmodat,  SYS_fchown,      SYS_fchownat,     SYS_utimensat,
-	SYS_setxattr,  SYS_lsetxattr, SYS_fsetxattr,   SYS_removexattr,  SYS_lremovexattr,
-	SYS_fremovexattr,
+	SYS_fchmod,    SYS_fchmodat,  SYS_fchown,      SYS_fchownat,     SYS_utimensat,    SYS_setxattr,
+	SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
 #ifdef SYS_chmod
-	SYS_chmod,     SYS_chown,     SYS_lchown,      SYS_utime,        SYS_utimes,
-	SYS_futimesat,
+	SYS_chmod,     SYS_chown,     SYS_lchown,      SYS_utime,        SYS_utimes,       SYS_futimesat,
 #endif
 	452, /* fchmodat2 */
 	463, /* setxattrat */

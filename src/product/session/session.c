@@ -155,6 +155,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (o->channels)
 		buf_addf(&a->notes, "no server can push messages: --channels has no effect\n");
+	agent_tree_warn_sandbox(&s->tree);
 	session_find_roots(s);
 	session_open_approval(s);
 	return 0;

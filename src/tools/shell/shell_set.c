@@ -190,6 +190,8 @@ static void notify_end(const struct shell *shell)
 		 : shell->status              ? "failed"
 					      : "completed");
 	add_summary(&text, shell);
+	if (shell->held)
+		sandbox_report(shell->held, buf_str(&shell->output.head), shell->status != 0, &text);
 	buf_addstr(&text, "</task-notification>");
 	env->notify(env, buf_str(&text));
 }
@@ -200,6 +202,7 @@ static void shell_free(struct shell *shell)
 {
 	timer_stop(shell->loop, &shell->timer);
 	shell_output_release(&shell->output);
+	sandbox_held_free(shell->held);
 	free(shell->label);
 	free(shell->call_id);
 	free(shell->cwd_file);
@@ -302,26 +305,70 @@ static bool is_own_variable(const char *entry)
 	return false;
 }
 
-static const char *const *shell_env(const struct tool_env *env, struct arena *a)
+/* NAME=value: the sandbox sets it; NAME: it takes it away. */
+static bool is_of_sandbox(const char *entry, const char *const *variables)
 {
+	size_t n = strcspn(entry, "=");
+
+	for (; variables && *variables; variables++)
+		if (!strncmp(*variables, entry, n) && strcspn(*variables, "=") == n)
+			return true;
+	return false;
+}
+
+static const char *const *shell_env(const struct shell *shell, struct arena *a)
+{
+	const struct tool_env *env = shell->set->env;
 	const char *const *old = env->envp ? env->envp : (const char *const *)environ;
-	size_t count = 0;
+	const char *const *own = shell->held ? shell->held->variables : NULL;
+	const char *temp_dir = shell->held && shell->held->temp_dir ? shell->held->temp_dir : env->temp_dir;
+	size_t count = str_count(old) + str_count(own);
 	size_t at = 0;
 
-	while (old[count])
-		count++;
 	const char **envp = arena_alloc(a, (count + 5) * sizeof *envp);
-	for (size_t i = 0; i < count; i++)
-		if (!is_own_variable(old[i]) && !(env->temp_dir && !strncmp(old[i], "TMPDIR=", 7)))
-			envp[at++] = old[i];
+	for (; *old; old++)
+		if (!is_own_variable(*old) && !(temp_dir && !strncmp(*old, "TMPDIR=", 7)) && !is_of_sandbox(*old, own))
+			envp[at++] = *old;
+	for (; own && *own; own++)
+		if (strchr(*own, '='))
+			envp[at++] = *own;
 	envp[at++] = "CLAUDECODE=1";
 	envp[at++] = "CLAUDE_CODE_CHILD_SESSION=1";
 	if (env->session_id)
 		envp[at++] = arena_printf(a, "CLAUDE_CODE_SESSION_ID=%s", env->session_id);
-	if (env->temp_dir)
-		envp[at++] = arena_printf(a, "TMPDIR=%s", env->temp_dir);
+	if (temp_dir)
+		envp[at++] = arena_printf(a, "TMPDIR=%s", temp_dir);
 	envp[at] = NULL;
 	return envp;
+}
+
+static char *task_path(const struct shell *shell, const char *dir, const char *ending)
+{
+	AUTO_BUF struct buf path = { 0 };
+
+	buf_addf(&path, "%s/%s.%s", dir, shell->id, ending);
+	return buf_take(&path, NULL);
+}
+
+/* The file for the last directory lies where the command may write. */
+static int hold_shell(struct shell *shell, const struct shell_options *o, struct err *err)
+{
+	const struct tool_env *env = shell->set->env;
+	struct sandbox_request request = {
+		.env = env,
+		.cwd = o->cwd,
+		.command = o->command,
+		.shell = tool_env_get(env, "CLAUDE_CODE_SHELL"),
+		.belief = o->belief,
+		.where = o->where,
+	};
+
+	int rc = sandbox_hold(env->sandbox, &request, &shell->held, err);
+	if (rc == 0 && shell->cwd_file && shell->held && shell->held->temp_dir) {
+		free(shell->cwd_file);
+		shell->cwd_file = task_path(shell, shell->held->temp_dir, "cwd");
+	}
+	return rc;
 }
 
 static int spawn_shell(struct shell *shell, const struct shell_options *o, struct err *err)
@@ -336,10 +383,12 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	const char *env_dir = env->env_dir && file_exists(env->env_dir) ? env->env_dir : "";
 	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, env_dir, NULL };
 	struct child_options options = { .argv = argv,
-					 .envp = shell_env(env, &arena),
+					 .envp = shell_env(shell, &arena),
 					 .cwd = o->cwd,
 					 .merge = true,
-					 .landlock_fd = env->landlock_fd };
+					 .landlock_fd = env->landlock_fd,
+					 .confine = shell->held && shell->held->profile.hold ? &shell->held->confine
+											     : NULL };
 
 	int rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */
@@ -349,19 +398,11 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	return rc;
 }
 
-static char *task_path(const struct shell *shell, const char *ending)
-{
-	AUTO_BUF struct buf path = { 0 };
-
-	buf_addf(&path, "%s/%s.%s", shell->set->env->tasks_dir, shell->id, ending);
-	return buf_take(&path, NULL);
-}
-
 static int save_output(struct shell *shell, struct err *err)
 {
 	if (!shell->set->env->tasks_dir)
 		return err_set(err, ERR_USAGE, "there is no directory for the output of background commands");
-	AUTO_FREE char *path = task_path(shell, "output");
+	AUTO_FREE char *path = task_path(shell, shell->set->env->tasks_dir, "output");
 	return shell_output_save(&shell->output, path, err);
 }
 
@@ -383,7 +424,7 @@ static struct shell *shell_new(struct shell_set *set, const struct shell_options
 	shell->data = o->data;
 	shell_output_init(&shell->output, o->keep_bytes, o->spill_path);
 	if (!o->background && set->env->tasks_dir && file_make_dirs(set->env->tasks_dir, 0700, NULL) == 0)
-		shell->cwd_file = task_path(shell, "cwd");
+		shell->cwd_file = task_path(shell, set->env->tasks_dir, "cwd");
 	return shell;
 }
 
@@ -392,6 +433,8 @@ int shell_start(struct shell_set *set, const struct shell_options *options, stru
 	struct shell *shell = shell_new(set, options);
 
 	int rc = options->background ? save_output(shell, err) : 0;
+	if (rc == 0)
+		rc = hold_shell(shell, options, err);
 	if (rc == 0)
 		rc = spawn_shell(shell, options, err);
 	if (rc < 0) {

@@ -7,6 +7,7 @@
  *       +-----> background --end--> env->notify, freed */
 #pragma once
 #include "core/tool/tool.h"
+#include "guard/sandbox/sandbox.h"
 
 /* What a command printed: the beginning and the end in memory, all of it in a file as soon as it is more than fits. */
 enum { SHELL_TAIL_BYTES = 20000 };
@@ -48,6 +49,7 @@ struct shell {
 	struct timer timer; /* foreground: timeout; background: longest life */
 	uint64_t limit_ms;
 	bool background;
+	struct sandbox_held *held; /* what the kernel holds it to; NULL: nothing */
 	/* Facts for on_end */
 	enum shell_reason reason; /* why it was killed, or SHELL_ENDED */
 	int status;               /* as of waitpid */
@@ -76,6 +78,8 @@ struct shell_options {
 	const char *spill_path; /* for more than that */
 	uint64_t limit_ms;
 	bool background; /* output goes to shell_task_path at once */
+	enum tool_belief belief;
+	enum tool_where where;
 	void (*on_end)(struct shell *shell);
 	void (*on_time)(struct shell *shell);
 	void *data;

@@ -296,6 +296,8 @@ static void on_shell_end(struct shell *shell)
 	} else {
 		bash_result_success(call, shell, &b->limits, meaning);
 	}
+	if (shell->held)
+		sandbox_report(shell->held, buf_str(&shell->output.head), failed, &call->result);
 	follow_shell(call, shell->last_dir);
 	tool_call_end(call, failed);
 }
@@ -348,6 +350,8 @@ static void start_shell(struct bash_call *b, const char *command, bool backgroun
 		.spill_path = tool_result_path(call),
 		.limit_ms = background ? background_ms(call, true) : b->timeout_ms,
 		.background = background,
+		.belief = call->belief,
+		.where = call->where,
 		.on_end = on_shell_end,
 		.on_time = on_timeout,
 		.data = b,

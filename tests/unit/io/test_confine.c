@@ -25,7 +25,7 @@ static void walled_init(struct walled *w, const struct seccomp_rules *rules)
 	folder_make(w->dir);
 	w->filter = seccomp_new(rules);
 	w->cell = NULL;
-	if (cell_new(&w->cell, &err) < 0) {
+	if (cell_new(CELL_WHOLE, &w->cell, &err) < 0) {
 		CHECK(err.text[0]);
 		print_message("no cell here: %s\n", err.text);
 	}
@@ -46,8 +46,7 @@ static struct str walled_run(struct walled *w, const struct confine *confine, co
 
 	buf_clear(&w->st.out);
 	w->st.exits = 0;
-	stage_run(&w->st,
-		  &(struct child_options){ .argv = argv, .cwd = w->dir, .merge = true, .confine = confine });
+	stage_run(&w->st, &(struct child_options){ .argv = argv, .cwd = w->dir, .merge = true, .confine = confine });
 	return buf_str(&w->st.out);
 }
 
@@ -58,11 +57,13 @@ TEST(a_filter_leaves_no_sockets_and_no_attributes)
 				.network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true });
 	struct confine c = { .filter = w.filter };
 
-	CHECK_STR(walled_run(&w, &c, "echo x >f; chmod 600 f 2>/dev/null || echo held; echo 2>/dev/null "
-				     ">/dev/tcp/127.0.0.1/9 || echo silent"),
+	CHECK_STR(walled_run(&w, &c,
+			     "echo x >f; chmod 600 f 2>/dev/null || echo held; echo 2>/dev/null "
+			     ">/dev/tcp/127.0.0.1/9 || echo silent"),
 		  "held\nsilent\n");
-	CHECK_STR(walled_run(&w, &c, "unshare -U true 2>/dev/null || echo alone; mount -t tmpfs x . 2>/dev/null || "
-				     "echo unmounted"),
+	CHECK_STR(walled_run(&w, &c,
+			     "unshare -U true 2>/dev/null || echo alone; mount -t tmpfs x . 2>/dev/null || "
+			     "echo unmounted"),
 		  "alone\nunmounted\n");
 	walled_release(&w);
 }
@@ -73,7 +74,9 @@ TEST(reading_is_held_to_what_is_listed)
 	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_NO_SOCKET });
 	AUTO_ARENA struct arena a = { 0 };
 	const char *shown = arena_printf(&a, "%s/shown", w.dir);
-	const char *reads[] = { "/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/dev", shown, "/not/there", NULL };
+	const char *reads[] = {
+		"/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/dev", shown, "/not/there", NULL
+	};
 	file_put(arena_printf(&a, "%s/f", shown), STR("seen\n"));
 	file_put(arena_printf(&a, "%s/hidden/f", w.dir), STR("secret\n"));
 	if (!landlock_available()) {
@@ -85,8 +88,9 @@ TEST(reading_is_held_to_what_is_listed)
 	struct confine c = { .filter = w.filter, .landlock_fd = ruleset };
 
 	CHECK(ruleset > 0);
-	CHECK_STR(walled_run(&w, &c, "cat shown/f; cat hidden/f 2>/dev/null || echo no; ls hidden 2>/dev/null || echo no; "
-				     "echo x 2>/dev/null >shown/g || echo no"),
+	CHECK_STR(walled_run(&w, &c,
+			     "cat shown/f; cat hidden/f 2>/dev/null || echo no; ls hidden 2>/dev/null || echo no; "
+			     "echo x 2>/dev/null >shown/g || echo no"),
 		  "seen\nno\nno\nno\n");
 	close(ruleset);
 	walled_release(&w);
@@ -115,19 +119,70 @@ TEST(a_cell_is_read_only_but_for_what_the_plan_opens)
 		return;
 	}
 
-	CHECK_STR(walled_run(&w, &c, "echo new >root/f && cat root/f; echo x 2>&- >beside || echo held; chmod 777 beside "
-				     "2>&- || echo held; touch /etc/cadre-was-here 2>&- || echo held"),
+	CHECK_STR(walled_run(&w, &c,
+			     "echo new >root/f && cat root/f; echo x 2>&- >beside || echo held; chmod 777 beside "
+			     "2>&- || echo held; touch /etc/cadre-was-here 2>&- || echo held"),
 		  "new\nheld\nheld\nheld\n");
-	CHECK_STR(walled_run(&w, &c, "exec 2>&-; mv root/.git root/.g2 || echo pinned; echo x >root/.git/config || echo "
-				     "held; mv root/f root/.git/config || echo held; cat root/.env; ls root/keys; cat "
-				     "root/keys/k; echo end; cat root/f"),
+	CHECK_STR(walled_run(&w, &c,
+			     "exec 2>&-; mv root/.git root/.g2 || echo pinned; echo x >root/.git/config || echo "
+			     "held; mv root/f root/.git/config || echo held; cat root/.env; ls root/keys; cat "
+			     "root/keys/k; echo end; cat root/f"),
 		  "pinned\nheld\nheld\nend\nnew\n");
-	CHECK_STR(walled_run(&w, &c, "exec 2>&-; kill -9 -1; ls /proc | grep -c '^[0-9]' | { read n; [ $n -lt 9 ] && echo few; }; "
-				     "echo x >/proc/sys/kernel/core_pattern || echo held; ls /run | wc -l"),
+	CHECK_STR(walled_run(
+			  &w, &c,
+			  "exec 2>&-; kill -9 -1; ls /proc | grep -c '^[0-9]' | { read n; [ $n -lt 9 ] && echo few; }; "
+			  "echo x >/proc/sys/kernel/core_pattern || echo held; ls /run | wc -l"),
 		  "few\nheld\n0\n");
 	CHECK_STR(buf_str(&w.st.out), "few\nheld\n0\n");
 	struct str text = str_from(file_text(&a, arena_printf(&a, "%s/root/.env", w.dir)));
 	CHECK_STR(text, "secret\n");
+	walled_release(&w);
+}
+
+TEST(a_place_comes_back_in_a_directory_that_was_emptied)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_INET_SOCKET });
+	AUTO_ARENA struct arena a = { 0 };
+	file_put(arena_printf(&a, "%s/home/.ssh/id", w.dir), STR("secret\n"));
+	file_put(arena_printf(&a, "%s/home/a/b/f", w.dir), STR("seen\n"));
+	file_put(arena_printf(&a, "%s/home/one", w.dir), STR("one\n"));
+	const struct confine_mount mounts[] = {
+		{ CONFINE_EMPTIED, true, arena_printf(&a, "%s/home", w.dir) },
+		{ CONFINE_BACK, true, arena_printf(&a, "%s/home/a/b", w.dir) },
+		{ CONFINE_BACK, false, arena_printf(&a, "%s/home/one", w.dir) },
+		{ CONFINE_WRITABLE, true, arena_printf(&a, "%s/home/a/b", w.dir) },
+	};
+	struct confine c = { .filter = w.filter, .cell = w.cell, .list = mounts, .count = COUNT_OF(mounts) };
+	if (w.cell)
+		CHECK_STR(
+			walled_run(
+				&w, &c,
+				"exec 2>&-; cat home/.ssh/id; ls home || echo closed; cat home/a/b/f home/one; echo x "
+				">home/a/b/g && echo written; echo x >home/a/x || echo held; echo x >home/one || "
+				"echo held"),
+			"closed\nseen\none\nwritten\nheld\nheld\n");
+	walled_release(&w);
+}
+
+TEST(a_view_alone_holds_attributes_outside_and_leaves_the_rest)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_ANY_SOCKET });
+	AUTO_ARENA struct arena a = { 0 };
+	struct cell *view = NULL;
+	file_put(arena_printf(&a, "%s/in/f", w.dir), STR(""));
+	file_put(arena_printf(&a, "%s/out/f", w.dir), STR(""));
+	const struct confine_mount mounts[] = { { CONFINE_WRITABLE, true, arena_printf(&a, "%s/in", w.dir) } };
+	if (cell_new(CELL_VIEW, &view, NULL) == 0) {
+		struct confine c = { .cell = view, .list = mounts, .count = 1 };
+		CHECK_STR(
+			walled_run(&w, &c,
+				   "exec 2>&-; chmod 700 in/f && echo changed; chmod 700 out/f || echo held; touch -d "
+				   "yesterday out/f || echo held; kill -0 $PPID && echo seen"),
+			"changed\nheld\nheld\nseen\n");
+	}
+	cell_free(view);
 	walled_release(&w);
 }
 
@@ -173,6 +228,8 @@ int test_confine(void)
 {
 	return RUN_TESTS(T(a_filter_leaves_no_sockets_and_no_attributes), T(reading_is_held_to_what_is_listed),
 			 T(a_cell_is_read_only_but_for_what_the_plan_opens),
+			 T(a_place_comes_back_in_a_directory_that_was_emptied),
+			 T(a_view_alone_holds_attributes_outside_and_leaves_the_rest),
 			 T(what_a_command_left_in_a_cell_is_reached_by_the_next_and_ends_with_it),
 			 T(a_mount_that_cannot_be_made_is_named_and_nothing_runs));
 }

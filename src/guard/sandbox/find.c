@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ * find.c - walks that look for what must be hidden or protected, before each command: what was made since counts too. */
+#include "guard/sandbox/find.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "lib/io/file.h"
+#include "lib/match/glob.h"
+#include "guard/permission/hidden.h"
+#include "guard/permission/place.h"
+
+enum find_answer { FIND_ENTER, FIND_TAKE, FIND_SKIP };
+
+struct find {
+	struct arena *arena;
+	struct paths *found;
+	size_t entries, most;
+	unsigned deepest; /* 0: any */
+	enum find_answer (*judge)(struct find *f, const char *path, bool is_dir);
+	const struct hidden_files *hidden;
+	const struct glob *globs;
+	size_t glob_count;
+	const struct permission *permission;
+	struct path_anchors anchors;
+	bool inside, full;
+};
+
+static void find_walk(struct find *f, int parent, const char *name, const char *path, unsigned depth)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	for (struct dirent *e; dir && !f->full && (e = readdir(dir));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		f->full = ++f->entries > f->most;
+		struct stat st;
+		bool is_dir = e->d_type == DT_DIR;
+		if (e->d_type == DT_UNKNOWN)
+			is_dir = fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+		const char *child = path_join(f->arena, path, e->d_name);
+		if (e->d_type == DT_LNK)
+			continue;
+		enum find_answer answer = f->judge(f, child, is_dir);
+		if (answer == FIND_TAKE)
+			paths_add(f->found, f->arena, child);
+		else if (answer == FIND_ENTER && is_dir && (!f->deepest || depth < f->deepest))
+			find_walk(f, dirfd(dir), e->d_name, child, depth + 1);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- what is hidden ---- */
+
+static enum find_answer judge_hidden(struct find *f, const char *path, bool is_dir)
+{
+	(void)is_dir;
+	for (size_t i = 0; i < f->glob_count; i++)
+		if (glob_match(&f->globs[i], str_from(path)))
+			return FIND_TAKE;
+	return hidden_files_has(f->hidden, path) ? FIND_TAKE : FIND_ENTER;
+}
+
+int find_denied(struct paths *found, struct arena *a, const struct tool_env *env, const char *dir,
+		const char *const *patterns, struct err *err)
+{
+	struct hidden_files *hidden = env->permission ? hidden_files_find(env, dir) : NULL;
+	size_t count = str_count(patterns);
+	struct glob *globs = arena_calloc(a, (count + 1) * sizeof *globs);
+	struct find f = { .arena = a,
+			  .found = found,
+			  .most = FIND_ENTRIES_MAX,
+			  .judge = judge_hidden,
+			  .hidden = hidden,
+			  .globs = globs };
+	size_t before = found->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (glob_compile(&globs[f.glob_count], str_from(patterns[i]), NULL) == 0)
+			f.glob_count++;
+	if (hidden || f.glob_count)
+		find_walk(&f, AT_FDCWD, dir, dir, 0);
+	hidden_files_free(hidden);
+	for (size_t i = 0; i < f.glob_count; i++)
+		glob_release(&globs[i]);
+	if (f.full || found->count - before > FIND_HIDDEN_MAX)
+		return err_set(
+			err, ERR_LIMIT,
+			"rules hide files in %s, and it has too many files to find them all before each command: name "
+			"these files by their paths in the rules",
+			dir);
+	return 0;
+}
+
+static void add_named(struct paths *found, struct arena *a, const struct tool_env *env, const struct rule_set *set)
+{
+	for (size_t i = 0; set && i < set->all.count; i++) {
+		const struct rule *r = set->all.list[i];
+		bool denies = r->list == RULE_DENY && r->kind == RULE_PATH && r->subject->kind == SUBJECT_READ;
+		if (!denies || !r->path.base)
+			continue;
+		const char *path = r->path.shape == PATH_ALL
+					   ? r->path.base
+					   : arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(r->path.text));
+		if (r->path.shape == PATH_ALL || r->path.shape == PATH_PREFIX || r->path.shape == PATH_EXACT)
+			paths_add(found, a, path_absolute(a, "/", str_from(path)));
+		if (r->path.shape != PATH_GLOB)
+			continue;
+		struct str start = r->path.start;
+		while (start.n && start.p[start.n - 1] != '/')
+			start.n--;
+		path = arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(start));
+		/* A pattern that begins at a home or higher: its place has been searched if it is a working directory. */
+		if (start.n)
+			(void)find_denied(found, a, env, path_absolute(a, "/", str_from(path)), NULL, NULL);
+	}
+}
+
+int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env)
+{
+	for (const struct permission *p = env->permission; p; p = p->parent) {
+		add_named(found, a, env, p->own);
+		add_named(found, a, env, p->rules);
+	}
+	return found->count > 2 * FIND_HIDDEN_MAX ? -ERR_LIMIT : 0;
+}
+
+/* ---- what is protected ---- */
+
+static bool is_denied_edit(const struct find *f, const char *path)
+{
+	for (const struct permission *p = f->permission; p; p = p->parent)
+		if (rule_set_path(p->own, RULE_DENY, true, path, &f->anchors) ||
+		    rule_set_path(p->rules, RULE_DENY, true, path, &f->anchors))
+			return true;
+	return false;
+}
+
+/* Git runs what these name; the rest of a .git it must write. */
+static void add_git_parts(struct find *f, const char *git)
+{
+	static const char *const names[] = { "hooks",     "config",          "config.worktree",
+					     "commondir", "info/attributes", "modules" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const char *path = path_join(f->arena, git, names[i]);
+		if (file_exists(path))
+			paths_add(f->found, f->arena, path);
+	}
+}
+
+static enum find_answer judge_protected(struct find *f, const char *path, bool is_dir)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	if (is_denied_edit(f, path))
+		return FIND_TAKE;
+	if (!path_is_protected(path))
+		return is_dir && !strcmp(name, "node_modules") ? FIND_SKIP : FIND_ENTER;
+	if (!f->inside || !is_dir || strcmp(name, ".git") != 0)
+		return FIND_TAKE;
+	add_git_parts(f, path);
+	return FIND_SKIP;
+}
+
+int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
+		   struct err *err)
+{
+	struct find f = { .arena = a,
+			  .found = found,
+			  .most = FIND_PROTECTED_ENTRIES,
+			  .deepest = FIND_PROTECTED_DEPTH,
+			  .judge = judge_protected,
+			  .permission = env->permission,
+			  .inside = inside };
+	size_t before = found->count;
+
+	path_anchors_add(&f.anchors, a, env->root);
+	path_anchors_add(&f.anchors, a, env->cwd);
+	for (const struct permission *p = env->permission; p; p = p->parent)
+		path_anchors_add(&f.anchors, a, p->root);
+	find_walk(&f, AT_FDCWD, root, root, 1);
+	if (found->count - before > FIND_HIDDEN_MAX)
+		return err_set(err, ERR_LIMIT, "there are more than %d protected files in %s", FIND_HIDDEN_MAX, root);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * policy.h - the sandbox.* settings of a session as lists: real paths, hosts, commands. Made anew when the settings change;
+ * a command uses what holds when it starts. */
+#pragma once
+#include "lib/base/arena.h"
+#include "config/settings/settings.h"
+
+struct host_entry {
+	const char *name; /* lower case; "*.name" */
+	uint64_t port;    /* 0: any but those that need to be named */
+};
+struct host_list {
+	const struct host_entry *list;
+	size_t count;
+};
+
+struct sandbox_policy {
+	struct arena arena;
+	bool enabled, fail_if_unavailable, auto_allow;
+	bool may_leave;            /* dangerouslyDisableSandbox counts */
+	bool may_leave_explicitly; /* and a file of the user's says so */
+	/* NULL-terminated */
+	const char *const *allow_write, *const *deny_write, *const *deny_read, *const *allow_read;
+	const char *const *deny_read_patterns; /* with wildcards, absolute: looked for before each command */
+	const char *const *excluded;           /* as in Bash(...) */
+	const char *const *deny_variables;
+	struct host_list allowed, denied;
+	bool managed_domains_only;
+	uint64_t http_port, socks_port; /* of the user's own proxy; 0: none */
+	const char *const *notes;       /* what was said and cannot be meant, a line each */
+};
+
+/* Returns owned. cwd: the project. */
+struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir);
+void sandbox_policy_free(struct sandbox_policy *p);

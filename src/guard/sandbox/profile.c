@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT
+ * profile.c - from belief to places. A command that passed as reading may read what a command of its kind may name without a
+ * question (judge_file.c), and what programs need to run at all. */
+#include "guard/sandbox/profile.h"
+#include <limits.h>
+#include "lib/git/git_head.h"
+#include "lib/io/file.h"
+#include "guard/permission/permission.h"
+#include "guard/permission/place.h"
+#include "guard/sandbox/find.h"
+
+/* ---- lists ---- */
+
+void paths_add(struct paths *p, struct arena *a, const char *path)
+{
+	if (!path || !path[0])
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->list[i], path))
+			return;
+	if (p->count + 1 >= p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 16;
+		const char **list = arena_alloc(a, p->cap * sizeof *list);
+		if (p->count)
+			memcpy(list, p->list, p->count * sizeof *list);
+		p->list = list;
+	}
+	p->list[p->count++] = path;
+	p->list[p->count] = NULL;
+}
+
+static void paths_add_all(struct paths *p, struct arena *a, const char *const *list)
+{
+	for (; list && *list; list++)
+		paths_add(p, a, *list);
+}
+
+bool paths_hold(const struct paths *p, const char *path)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct place place = place_find(&a, "/", str_from(path));
+
+	for (size_t i = 0; i < p->count; i++)
+		if (place_is_inside(&a, &place, p->list[i]))
+			return true;
+	return false;
+}
+
+/* ---- reading ---- */
+
+/* Programs, their libraries and what those look up for everybody. Not here: /etc as a whole (shadow, keys), /var, /run, homes. */
+static const char *const system_places[] = {
+	"/usr",
+	"/bin",
+	"/sbin",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/opt",
+	"/nix/store",
+	"/gnu/store",
+	"/snap",
+	"/run/current-system",
+	"/run/opengl-driver",
+	"/proc",
+	"/sys/devices/system",
+	"/sys/fs/cgroup",
+	"/sys/kernel/mm",
+	"/dev/null",
+	"/dev/zero",
+	"/dev/full",
+	"/dev/random",
+	"/dev/urandom",
+	"/dev/tty",
+	"/etc/ld.so.cache",
+	"/etc/ld.so.preload",
+	"/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",
+	"/etc/alternatives",
+	"/etc/nsswitch.conf",
+	"/etc/passwd",
+	"/etc/group",
+	"/etc/localtime",
+	"/etc/timezone",
+	"/etc/locale.alias",
+	"/etc/locale.conf",
+	"/etc/default/locale",
+	"/etc/hostname",
+	"/etc/hosts",
+	"/etc/host.conf",
+	"/etc/os-release",
+	"/etc/lsb-release",
+	"/etc/debian_version",
+	"/etc/gitconfig",
+	"/etc/gitattributes",
+	"/etc/magic",
+	"/etc/magic.mime",
+	"/etc/mime.types",
+	"/etc/terminfo",
+	"/etc/inputrc",
+	"/etc/fstab",
+	"/etc/mtab",
+	"/etc/filesystems",
+	"/etc/python3",
+	"/etc/perl",
+	"/etc/php",
+	"/etc/java",
+	"/etc/ssl/openssl.cnf",
+	"/etc/DIR_COLORS",
+	"/etc/manpath.config",
+	"/etc/npmrc",
+};
+
+/* Of the home: what says how a program that reads behaves. None of these holds a secret by custom. */
+static const char *const home_files[] = { ".gitconfig", ".config/git", ".jq",     ".inputrc",      ".dir_colors",
+					  ".dircolors", ".gitignore",  ".locale", ".gitattributes" };
+
+/* Places where version managers keep programs; a directory of PATH in one of them brings all of it. */
+static const char *const managers[] = { ".nvm",
+					".pyenv",
+					".rbenv",
+					".asdf",
+					".volta",
+					".fnm",
+					".sdkman",
+					".bun",
+					".deno",
+					".rustup",
+					".cargo/bin",
+					".local/share/mise",
+					".local/share/fnm",
+					".local/share/pnpm",
+					".nodenv",
+					".goenv",
+					".jenv",
+					".nix-profile",
+					".local/state/nix" };
+
+static void add_program_dir(struct profile *p, struct arena *a, const struct profile_facts *f, const char *dir)
+{
+	static const char *const beside[] = { "lib", "lib64", "libexec", "share" };
+	const char *slash = strrchr(dir, '/');
+	const char *up = slash > dir ? arena_dup(a, dir, (size_t)(slash - dir)) : "/";
+	bool plain = f->home && (!strcmp(up, f->home) || !strcmp(up, arena_printf(a, "%s/.local", f->home)));
+
+	paths_add(&p->reads, a, dir);
+	for (size_t i = 0; f->home && i < COUNT_OF(managers); i++) {
+		const char *manager = arena_printf(a, "%s/%s", f->home, managers[i]);
+		if (path_is_inside(dir, manager))
+			paths_add(&p->reads, a, manager);
+	}
+	if (!strcmp(slash, "/bin") || !strcmp(slash, "/sbin"))
+		for (size_t i = 0; i < (plain ? 1 : COUNT_OF(beside)); i++)
+			paths_add(&p->reads, a, path_join(a, up, beside[i]));
+}
+
+static const char *variable(const struct tool_env *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *const *e = env->envp; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return env->envp ? NULL : getenv(name);
+}
+
+/* A directory of PATH that holds the home, or all, would open too much. */
+static void add_programs(struct profile *p, struct arena *a, const struct profile_facts *f)
+{
+	const char *path = variable(f->env, "PATH");
+	struct str rest = str_from(path ? path : "");
+
+	for (size_t i = 0; i < COUNT_OF(system_places); i++)
+		paths_add(&p->reads, a, system_places[i]);
+	for (size_t i = 0; f->home && i < COUNT_OF(home_files); i++)
+		paths_add(&p->reads, a, path_join(a, f->home, home_files[i]));
+	while (rest.p) {
+		struct str part = str_cut(&rest, ':');
+		if (part.n < 2 || part.p[0] != '/')
+			continue;
+		const char *dir = path_absolute(a, "/", part);
+		if (dir[1] && !(f->home && path_is_inside(f->home, dir)))
+			add_program_dir(p, a, f, dir);
+	}
+	if (f->shell && f->shell[0] == '/')
+		paths_add(&p->reads, a, f->shell);
+}
+
+/* Where git keeps what belongs to this directory, which may lie above it or in another checkout; and the rest of the checkout
+ * if git is asked about it. A home that is a repository opens no more than its .git. */
+static void add_git(struct profile *p, struct arena *a, const struct profile_facts *f, const char *dir)
+{
+	const char *root = git_root(a, dir);
+	const char *main_root = root ? git_main_checkout(a, root) : NULL;
+	AUTO_BUF struct buf alternates = { 0 };
+
+	if (!root)
+		return;
+	const char *common = path_join(a, main_root ? main_root : root, ".git");
+	paths_add(&p->reads, a, git_dir(a, root));
+	paths_add(&p->reads, a, path_join(a, root, ".git"));
+	paths_add(&p->reads, a, common);
+	if (strstr(f->command, "git") && root[1] && !(f->home && path_is_inside(f->home, root)))
+		paths_add(&p->reads, a, root);
+	if (file_read(arena_printf(a, "%s/objects/info/alternates", common), 64 * 1024, &alternates, NULL) < 0)
+		return;
+	struct str rest = buf_str(&alternates);
+	while (rest.p) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		if (line.n && line.p[0] == '/')
+			paths_add(&p->reads, a, arena_str(a, line).p);
+	}
+}
+
+/* What the limits of an agent and of all its ancestors have in common. */
+static void add_working_dirs(struct paths *to, struct arena *a, const struct profile_facts *f)
+{
+	const char *const alone[] = { f->cwd, NULL };
+	const char *const *dirs = f->env->dirs ? f->env->dirs : alone;
+
+	for (; *dirs; dirs++) {
+		bool inside = true;
+		const char *const *narrower = NULL;
+		for (const struct permission *p = f->env->permission; p; p = p->parent) {
+			if (p->write_root && path_is_inside(*dirs, p->write_root))
+				break;
+			bool holds = !p->dirs;
+			for (const char *const *d = p->dirs; d && *d && !holds; d++)
+				holds = path_is_inside(*dirs, *d);
+			narrower = holds ? narrower : p->dirs;
+			inside = inside && holds;
+		}
+		if (inside)
+			paths_add(to, a, arena_strdup(a, *dirs));
+		for (; narrower && *narrower; narrower++)
+			if (path_is_inside(*narrower, *dirs))
+				paths_add(to, a, arena_strdup(a, *narrower));
+	}
+}
+
+/* What rules let the agent read without a question. A rule about all reading opens all. */
+static void add_allowed(struct profile *p, struct arena *a, const struct profile_facts *f)
+{
+	for (const struct permission *up = f->env->permission; up; up = up->replaces_allow ? NULL : up->parent) {
+		const struct rule_set *sets[] = { up->own, up->rules };
+		for (size_t k = 0; k < COUNT_OF(sets); k++)
+			for (size_t i = 0; sets[k] && i < sets[k]->all.count; i++) {
+				const struct rule *r = sets[k]->all.list[i];
+				bool files = r->subject &&
+					     (r->subject->kind == SUBJECT_READ || r->subject->kind == SUBJECT_EDIT);
+				if (r->list != RULE_ALLOW || !files)
+					continue;
+				if (r->kind == RULE_BARE)
+					p->limits_reads = false;
+				if (r->kind != RULE_PATH || !r->path.base)
+					continue;
+				struct str rest = r->path.shape == PATH_GLOB ? r->path.start : r->path.text;
+				while (r->path.shape == PATH_GLOB && rest.n && rest.p[rest.n - 1] != '/')
+					rest.n--;
+				if (rest.n || r->path.shape == PATH_ALL)
+					paths_add(&p->reads, a,
+						  arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest)));
+			}
+	}
+}
+
+static void profile_limit_reads(struct profile *p, struct arena *a, const struct profile_facts *f)
+{
+	const struct tool_env *env = f->env;
+	struct paths dirs = { 0 };
+
+	p->limits_reads = true;
+	add_working_dirs(&dirs, a, f);
+	paths_add_all(&p->reads, a, dirs.list);
+	for (size_t i = 0; i < dirs.count; i++)
+		add_git(p, a, f, dirs.list[i]);
+	add_git(p, a, f, f->cwd);
+	add_programs(p, a, f);
+	paths_add(&p->reads, a, env->results_dir);
+	paths_add(&p->reads, a, env->tasks_dir);
+	paths_add(&p->reads, a, env->env_dir);
+	paths_add(&p->reads, a, variable(env, "CLAUDE_ENV_FILE"));
+	if (env->permission)
+		paths_add(&p->reads, a, env->permission->memory_dir);
+	add_allowed(p, a, f);
+}
+
+/* ---- writing ---- */
+
+/* These hold what others run or trust; nothing makes all of them writable. */
+static bool is_too_wide(const char *dir, const char *home)
+{
+	static const char *const never[] = { "/",    "/usr",  "/etc", "/var", "/opt",  "/home", "/boot",
+					     "/bin", "/sbin", "/lib", "/dev", "/proc", "/sys",  "/run" };
+
+	for (size_t i = 0; i < COUNT_OF(never); i++)
+		if (!strcmp(dir, never[i]))
+			return true;
+	return home && strcmp(dir, home) != 0 && path_is_inside(home, dir);
+}
+
+static int add_roots(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
+{
+	add_working_dirs(&p->roots, a, f);
+	for (size_t i = 0; i < p->roots.count; i++) {
+		char real[PATH_MAX];
+		const char *root = realpath(p->roots.list[i], real) ? arena_strdup(a, real) : p->roots.list[i];
+		if (is_too_wide(root, f->home))
+			return err_set(
+				err, ERR_LIMIT,
+				"%s is too wide to be writable in a sandbox: start in a directory below it, or name "
+				"what is needed in sandbox.filesystem.allowWrite",
+				root);
+		p->roots.list[i] = root;
+		paths_add(&p->writes, a, root);
+	}
+	return 0;
+}
+
+/* Of every directory between a root and what is protected in it: moved away, it would take the protection along. */
+static void add_pins(struct profile *p, struct arena *a)
+{
+	for (size_t i = 0; i < p->protects.count; i++) {
+		char *up = arena_strdup(a, p->protects.list[i]);
+		for (char *slash = strrchr(up, '/'); slash && slash > up; slash = strrchr(up, '/')) {
+			*slash = '\0';
+			bool inside = false;
+			for (size_t k = 0; k < p->writes.count; k++)
+				inside = inside ||
+					 (strcmp(up, p->writes.list[k]) != 0 && path_is_inside(up, p->writes.list[k]));
+			if (!inside)
+				break;
+			paths_add(&p->pins, a, arena_strdup(a, up));
+		}
+	}
+}
+
+static void add_denied_writes(struct profile *p, struct arena *a, const struct profile_facts *f)
+{
+	const char *const *list = f->policy ? f->policy->deny_write : NULL;
+
+	for (; list && *list; list++) {
+		if (paths_hold(&p->writes, *list) && file_exists(*list))
+			paths_add(&p->protects, a, *list);
+		/* From above: what is writable below it is not. */
+		for (size_t i = 0; i < p->writes.count;) {
+			bool gone =
+				path_is_inside(p->writes.list[i], *list) && strcmp(p->writes.list[i], p->temp_dir) != 0;
+			if (gone)
+				memmove(p->writes.list + i, p->writes.list + i + 1,
+					(p->writes.count-- - i) * sizeof *p->writes.list);
+			else
+				i++;
+		}
+	}
+}
+
+/* These make git take hooks and configuration from elsewhere. */
+static void protect_worktree(struct profile *p, struct arena *a)
+{
+	static const char *const names[] = { "commondir", "gitdir", "config.worktree" };
+
+	for (size_t i = 0; i < p->writes.count; i++)
+		for (size_t k = 0; k < COUNT_OF(names); k++) {
+			const char *path = path_join(a, p->writes.list[i], names[k]);
+			if (file_exists(path_join(a, p->writes.list[i], "commondir")) && file_exists(path))
+				paths_add(&p->protects, a, path);
+		}
+}
+
+/* ---- hiding ---- */
+
+/* A hidden directory of which a part may be read is emptied, and the part comes back; so does what is writable in it. */
+static void add_hidden(struct profile *p, struct arena *a, const struct profile_facts *f, const char *path)
+{
+	const char *const *allow = f->policy ? f->policy->allow_read : NULL;
+	bool parts = false;
+
+	if (!file_exists(path))
+		return;
+	for (; allow && *allow; allow++) {
+		if (!strcmp(*allow, path))
+			return;
+		if (path_is_inside(*allow, path) && file_exists(*allow)) {
+			paths_add(&p->back, a, *allow);
+			parts = true;
+		}
+	}
+	for (size_t i = 0; i < p->writes.count; i++)
+		if (path_is_inside(p->writes.list[i], path)) {
+			paths_add(&p->back, a, p->writes.list[i]);
+			parts = true;
+		}
+	paths_add(parts ? &p->emptied : &p->hides, a, path);
+}
+
+static int profile_hide(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
+{
+	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth", "control" };
+	const struct sandbox_policy *policy = f->policy && f->policy->enabled ? f->policy : NULL;
+	const char *const *denied = policy ? policy->deny_read : NULL;
+	struct paths dirs = { 0 };
+	struct paths found = { 0 };
+
+	for (; denied && *denied; denied++)
+		add_hidden(p, a, f, *denied);
+	for (size_t i = 0; f->config_dir && i < COUNT_OF(own); i++)
+		paths_add(&found, a, path_join(a, f->config_dir, own[i]));
+	if (f->home)
+		paths_add(&found, a, path_join(a, f->home, ".claude.json"));
+	add_working_dirs(&dirs, a, f);
+	for (size_t i = 0; i < dirs.count; i++) {
+		int rc = find_denied(&found, a, f->env, dirs.list[i], policy ? policy->deny_read_patterns : NULL, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (find_named_by_rules(&found, a, f->env) < 0)
+		return err_set(err, ERR_LIMIT, "rules name too many files to hide");
+	for (size_t i = 0; i < found.count; i++)
+		if (!p->limits_reads || paths_hold(&p->reads, found.list[i]))
+			add_hidden(p, a, f, found.list[i]);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+int profile_make(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
+{
+	int rc = 0;
+
+	*p = (struct profile){ .hold = f->hold, .temp_dir = f->temp_dir };
+	paths_add(&p->writes, a, f->temp_dir);
+	paths_add(&p->writes, a, f->cwd_file);
+	switch (f->hold) {
+	case HOLD_READS:
+		profile_limit_reads(p, a, f);
+		break;
+	case HOLD_WORKTREE:
+		paths_add_all(&p->writes, a, f->env->write_dirs);
+		protect_worktree(p, a);
+		return 0;
+	default:
+		rc = add_roots(p, a, f, err);
+		p->network = f->hold == HOLD_INSIDE;
+		if (rc == 0 && f->hold == HOLD_INSIDE)
+			paths_add_all(&p->writes, a, f->policy->allow_write);
+		if (rc == 0)
+			add_denied_writes(p, a, f);
+		for (size_t i = 0; i < p->roots.count && rc == 0; i++)
+			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], f->hold == HOLD_INSIDE, err);
+		add_pins(p, a);
+	}
+	return rc < 0 ? rc : profile_hide(p, a, f, err);
+}
+
+bool profile_may_read(const struct profile *p, const char *path)
+{
+	if (paths_hold(&p->hides, path) || (paths_hold(&p->emptied, path) && !paths_hold(&p->back, path)))
+		return false;
+	return !p->limits_reads || paths_hold(&p->reads, path) || paths_hold(&p->writes, path);
+}
+
+bool profile_may_write(const struct profile *p, const char *path)
+{
+	return paths_hold(&p->writes, path) && !paths_hold(&p->protects, path);
+}

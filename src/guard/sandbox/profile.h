@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * profile.h - what one command may touch, as lists of paths: the belief about it, or the settings, put into places. Nothing
+ * here asks the kernel for anything but what exists. */
+#pragma once
+#include "core/tool/tool.h"
+#include "guard/sandbox/policy.h"
+
+enum sandbox_hold {
+	HOLD_NONE,     /* it runs free */
+	HOLD_READS,    /* it was believed to change nothing */
+	HOLD_EDITS,    /* it was believed to change files in the working directories */
+	HOLD_INSIDE,   /* the settings want it in the sandbox */
+	HOLD_WORKTREE, /* its agent writes in a worktree only */
+};
+
+/* A list that ends with NULL; { 0 } is empty */
+struct paths {
+	const char **list;
+	size_t count, cap;
+};
+void paths_add(struct paths *p, struct arena *a,
+	       const char *path);                         /* borrowed; NULL, or one that is there, adds nothing */
+bool paths_hold(const struct paths *p, const char *path); /* it is one of them or below one, as text and as resolved */
+
+struct profile {
+	enum sandbox_hold hold;
+	struct paths writes;   /* directories and files */
+	struct paths reads;    /* only with limits_reads */
+	struct paths protects; /* in writes, but not to be written: they exist */
+	struct paths pins;     /* directories between writes and protects, which must not be moved away */
+	struct paths hides;    /* they exist */
+	struct paths emptied;  /* hidden directories of which a part comes back */
+	struct paths back;     /* those parts */
+	struct paths roots;    /* of writes: directories whose protected names are watched */
+	const char *temp_dir;
+	bool limits_reads;
+	bool network; /* through the proxy */
+};
+
+/* What it is made from. All borrowed. */
+struct profile_facts {
+	enum sandbox_hold hold;
+	const struct tool_env *env;
+	const struct sandbox_policy *policy; /* NULL: nothing is set */
+	const char *cwd;
+	const char *command;  /* text: whether git is in it */
+	const char *temp_dir; /* it exists */
+	const char *cwd_file; /* NULL: none */
+	const char *shell;    /* NULL: found in PATH */
+	const char *home;     /* NULL: unknown */
+	const char *config_dir;
+};
+
+/* Everything is in the arena. -ERR_LIMIT: more is to be hidden than can be found; err says so. */
+int profile_make(struct profile *ret, struct arena *a, const struct profile_facts *facts, struct err *err);
+bool profile_may_read(const struct profile *p, const char *path);
+bool profile_may_write(const struct profile *p, const char *path);

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT
+ * proxy.c - the only way out of a cell: a socket that was made inside and is served here, on the loop. HTTP (CONNECT and
+ * absolute form) and SOCKS5, by the first byte. The name is decided first, then resolved once, and the address that passed is
+ * the one that is dialled.
+ *
+ *     head --(a whole request)--> naming --(resolved)--> dialling --(connected)--> flowing --(both sides at their end)--> closed
+ *       \---------- refused: an answer that says why, then closed ----------/ */
+#include <ctype.h>
+#include "lib/base/buf.h"
+#include "lib/io/address.h"
+#include "guard/sandbox/sandbox_int.h"
+
+enum { LINKS_MAX = 256, HEAD_MAX = 16 * 1024, FIRST_BYTES_MS = 10 * 1000, FLOW_MAX = 64 * 1024, CHUNK = 32 * 1024 };
+
+enum link_kind { LINK_CONNECT, LINK_PLAIN, LINK_SOCKS };
+enum link_side { SIDE_IN, SIDE_OUT, SIDES };
+
+struct link {
+	struct proxy *proxy;
+	struct link *next, **prev;
+	uv_tcp_t side[SIDES];
+	bool opened[SIDES], ended[SIDES], stopped[SIDES];
+	unsigned handles; /* open; the struct lives until the last close callback */
+	enum link_kind kind;
+	bool greeted, busy, closing, flowing;
+	struct buf head;  /* what the client has said so far */
+	struct buf first; /* what goes out before all else */
+	char *host;
+	unsigned port;
+	struct timer timer;
+	uv_getaddrinfo_t lookup;
+	uv_connect_t connect;
+};
+
+struct proxy {
+	struct sandbox *sandbox;
+	struct loop *loop;
+	uv_tcp_t listener;
+	struct link *links;
+	size_t count;
+	bool closing;
+};
+
+struct write {
+	uv_write_t request;
+	struct link *link;
+	enum link_side to;
+	bool last; /* the connection ends with it */
+	char bytes[];
+};
+
+/* ---- the end ---- */
+
+static void proxy_maybe_free(struct proxy *p)
+{
+	if (p->closing && !p->links && !p->listener.data)
+		free(p);
+}
+
+static void on_link_closed(uv_handle_t *handle)
+{
+	struct link *l = handle->data;
+	struct proxy *p = l->proxy;
+
+	if (--l->handles || l->busy)
+		return;
+	*l->prev = l->next;
+	if (l->next)
+		l->next->prev = l->prev;
+	p->count--;
+	buf_release(&l->head);
+	buf_release(&l->first);
+	free(l->host);
+	free(l);
+	proxy_maybe_free(p);
+}
+
+static void link_close(struct link *l)
+{
+	if (l->closing)
+		return;
+	l->closing = true;
+	timer_stop(l->proxy->loop, &l->timer);
+	if (l->busy)
+		(void)uv_cancel((uv_req_t *)&l->lookup);
+	for (int i = 0; i < SIDES; i++)
+		if (l->opened[i])
+			uv_close((uv_handle_t *)&l->side[i], on_link_closed);
+}
+
+/* ---- writing ---- */
+
+static void link_pause(struct link *l, enum link_side from, bool stop);
+
+static void on_written(uv_write_t *request, int status)
+{
+	struct write *w = request->data;
+	struct link *l = w->link;
+	bool last = w->last;
+	enum link_side to = w->to;
+
+	free(w);
+	if (l->closing)
+		return;
+	if (status < 0 || last)
+		link_close(l);
+	else if (l->flowing && uv_stream_get_write_queue_size((uv_stream_t *)&l->side[to]) < FLOW_MAX / 2)
+		link_pause(l, to == SIDE_IN ? SIDE_OUT : SIDE_IN, false);
+}
+
+static void link_write(struct link *l, enum link_side to, const char *p, size_t n, bool last)
+{
+	struct write *w = xmalloc(sizeof *w + n);
+
+	*w = (struct write){ .link = l, .to = to, .last = last };
+	w->request.data = w;
+	memcpy(w->bytes, p, n);
+	uv_buf_t part = uv_buf_init(w->bytes, (unsigned)n);
+	if (uv_write(&w->request, (uv_stream_t *)&l->side[to], &part, 1, on_written) < 0) {
+		free(w);
+		link_close(l);
+	}
+}
+
+/* ---- refusing ---- */
+
+static void note_refusal(struct link *l, const char *why)
+{
+	for (struct sandbox_held *h = l->proxy->sandbox->held; h; h = h->next)
+		if (h->profile.hold == HOLD_INSIDE)
+			paths_add(&h->refused_hosts, &h->arena,
+				  arena_printf(&h->arena, "blocked: network %s:%u (%s)", l->host, l->port, why));
+}
+
+static void link_refuse(struct link *l, int status, const char *why)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
+	if (status == 403 && l->host)
+		note_refusal(l, why);
+	if (l->kind == LINK_SOCKS) {
+		link_write(l, SIDE_IN, status == 403 ? "\5\2\0\1\0\0\0\0\0\0" : "\5\4\0\1\0\0\0\0\0\0", 10, true);
+		return;
+	}
+	AUTO_BUF struct buf body = { 0 };
+	buf_addf(&body, "sandbox: %s%s%s\n", l->host ? l->host : "", l->host ? ": " : "", why);
+	buf_addf(
+		&out,
+		"HTTP/1.1 %d %s\r\nX-Cadre-Sandbox: denied\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: "
+		"close\r\n\r\n",
+		status,
+		status == 403   ? "Forbidden"
+		: status == 400 ? "Bad Request"
+				: "Bad Gateway",
+		body.n);
+	buf_add(&out, body.p, body.n);
+	link_write(l, SIDE_IN, out.p, out.n, true);
+}
+
+/* ---- flowing ---- */
+
+static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
+{
+	(void)handle;
+	(void)wanted;
+	*ret = uv_buf_init(xmalloc(CHUNK), CHUNK);
+}
+
+static void on_flow(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
+{
+	struct link *l = stream->data;
+	enum link_side from = stream == (uv_stream_t *)&l->side[SIDE_IN] ? SIDE_IN : SIDE_OUT;
+	enum link_side to = from == SIDE_IN ? SIDE_OUT : SIDE_IN;
+
+	if (n > 0 && !l->closing) {
+		link_write(l, to, part->base, (size_t)n, false);
+		if (!l->closing && uv_stream_get_write_queue_size((uv_stream_t *)&l->side[to]) > FLOW_MAX)
+			link_pause(l, from, true);
+	}
+	free(part->base);
+	if (n >= 0 || l->closing)
+		return;
+	l->ended[from] = true;
+	uv_read_stop(stream);
+	if (n != UV_EOF || l->ended[to]) {
+		link_close(l);
+		return;
+	}
+	/* The other side learns of the end behind what is queued. */
+	uv_shutdown_t *end = xcalloc(1, sizeof *end);
+	if (uv_shutdown(end, (uv_stream_t *)&l->side[to], (uv_shutdown_cb)(void (*)(void))free) < 0) {
+		free(end);
+		link_close(l);
+	}
+}
+
+static void link_pause(struct link *l, enum link_side from, bool stop)
+{
+	if (l->stopped[from] == stop || l->ended[from])
+		return;
+	l->stopped[from] = stop;
+	if (stop)
+		uv_read_stop((uv_stream_t *)&l->side[from]);
+	else
+		(void)uv_read_start((uv_stream_t *)&l->side[from], on_alloc, on_flow);
+}
+
+static void link_flow(struct link *l)
+{
+	l->flowing = true;
+	timer_stop(l->proxy->loop, &l->timer);
+	if (l->kind == LINK_CONNECT)
+		link_write(l, SIDE_IN, "HTTP/1.1 200 Connection established\r\n\r\n", 39, false);
+	else if (l->kind == LINK_SOCKS)
+		link_write(l, SIDE_IN, "\5\0\0\1\0\0\0\0\0\0", 10, false);
+	if (l->first.n && !l->closing)
+		link_write(l, SIDE_OUT, l->first.p, l->first.n, false);
+	for (int i = 0; i < SIDES && !l->closing; i++)
+		if (uv_read_start((uv_stream_t *)&l->side[i], on_alloc, on_flow) < 0)
+			link_close(l);
+}
+
+/* ---- dialling ---- */
+
+static void on_connected(uv_connect_t *request, int status)
+{
+	struct link *l = request->data;
+
+	if (l->closing)
+		return;
+	if (status < 0)
+		link_refuse(l, 502, uv_strerror(status));
+	else
+		link_flow(l);
+}
+
+static void link_dial(struct link *l, const struct sockaddr *address)
+{
+	if (uv_tcp_init(loop_uv(l->proxy->loop), &l->side[SIDE_OUT]) < 0) {
+		link_close(l);
+		return;
+	}
+	l->opened[SIDE_OUT] = true;
+	l->handles++;
+	l->side[SIDE_OUT].data = l;
+	l->connect.data = l;
+	int rc = uv_tcp_connect(&l->connect, &l->side[SIDE_OUT], address, on_connected);
+	if (rc < 0)
+		link_refuse(l, 502, uv_strerror(rc));
+}
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+{
+	struct link *l = request->data;
+	const struct sandbox_policy *policy = l->proxy->sandbox->policy;
+	const struct addrinfo *good = NULL;
+	unsigned kinds = 0;
+
+	l->busy = false;
+	if (l->closing) {
+		uv_freeaddrinfo(list);
+		if (!l->handles) { /* its sides are closed already: the last to go frees it */
+			l->handles = 1;
+			on_link_closed(&(uv_handle_t){ .data = l });
+		}
+		return;
+	}
+	kinds = policy ? host_addresses(policy, str_from(l->host), l->port) : 0;
+	for (const struct addrinfo *at = list; status == 0 && at && !good; at = at->ai_next)
+		if (address_kind(at->ai_addr) & kinds)
+			good = at;
+	if (status < 0)
+		link_refuse(l, 502, uv_strerror(status));
+	else if (!good)
+		link_refuse(l, 403, "its address is not one that this name may lead to");
+	else
+		link_dial(l, good->ai_addr);
+	uv_freeaddrinfo(list);
+}
+
+/* The user's own proxy gets what the lists let pass. */
+static void link_dial_proxy(struct link *l, unsigned port)
+{
+	struct sockaddr_in at;
+	AUTO_BUF struct buf first = { 0 };
+
+	uv_ip4_addr("127.0.0.1", (int)port, &at);
+	if (l->kind == LINK_CONNECT) { /* its own answer is passed on */
+		buf_addf(&first, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->host, l->port, l->host, l->port);
+		buf_add(&first, l->first.p, l->first.n);
+		buf_clear(&l->first);
+		buf_add(&l->first, first.p, first.n);
+		l->kind = LINK_PLAIN;
+	}
+	link_dial(l, (struct sockaddr *)&at);
+}
+
+static void link_reach(struct link *l)
+{
+	const struct sandbox_policy *policy = l->proxy->sandbox->policy;
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
+	char port[8];
+
+	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
+	const char *why = host_refusal(policy, str_from(l->host), l->port);
+	if (why) {
+		link_refuse(l, 403, why);
+		return;
+	}
+	if (policy->http_port && l->kind == LINK_CONNECT) {
+		link_dial_proxy(l, (unsigned)policy->http_port);
+		return;
+	}
+	snprintf(port, sizeof port, "%u", l->port);
+	l->lookup.data = l;
+	l->busy = true;
+	const char *name = l->host;
+	AUTO_FREE char *bare = name[0] == '[' ? xstrndup(name + 1, strlen(name) - 2) : NULL;
+	int rc = uv_getaddrinfo(loop_uv(l->proxy->loop), &l->lookup, on_resolved, bare ? bare : name, port, &hints);
+	if (rc < 0) {
+		l->busy = false;
+		link_refuse(l, 502, uv_strerror(rc));
+	}
+}
+
+/* ---- requests ---- */
+
+/* "host", "host:port", "[v6]:port" */
+static bool link_take_host(struct link *l, struct str text, unsigned usual)
+{
+	uint64_t port = usual;
+	size_t end = text.n;
+
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] == ':' && (text.p[0] != '[' || text.p[i - 1] == ']'))
+			end = i;
+	if (end < text.n && !str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, &port))
+		return false;
+	if (!end || !port || port > 65535 || memchr(text.p, '\0', end))
+		return false;
+	l->host = xstrndup(text.p, end);
+	for (char *c = l->host; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	l->port = (unsigned)port;
+	return true;
+}
+
+static struct str header_value(struct str line, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (line.n <= n || line.p[n] != ':' || !str_is_nocase((struct str){ line.p, n }, name))
+		return (struct str){ 0 };
+	return str_trim((struct str){ line.p + n + 1, line.n - n - 1 });
+}
+
+/* GET http://host/path: what goes on is "GET /path", without what was meant for us. */
+static bool link_rewrite(struct link *l, struct str method, struct str target, struct str headers, struct str body)
+{
+	if (!str_starts(target, STR("http://")))
+		return false;
+	struct str rest = { target.p + 7, target.n - 7 };
+	size_t n = 0;
+	while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?')
+		n++;
+	struct str authority = { rest.p, n };
+	if (memchr(authority.p, '@', authority.n) || !link_take_host(l, authority, 80))
+		return false;
+	buf_addf(&l->first, STR_FMT " %s" STR_FMT " HTTP/1.1\r\n", STR_ARG(method),
+		 n < rest.n && rest.p[n] == '/' ? "" : "/", STR_ARG(((struct str){ rest.p + n, rest.n - n })));
+	while (headers.p) {
+		struct str line = str_cut(&headers, '\n');
+		while (line.n && line.p[line.n - 1] == '\r')
+			line.n--;
+		struct str host = header_value(line, "Host");
+		AUTO_FREE char *wanted = xstrndup(authority.p, authority.n);
+		if (host.p && !str_is_nocase(host, wanted))
+			return false;
+		bool ours = line.n > 6 && str_is_nocase((struct str){ line.p, 6 }, "Proxy-");
+		if (line.n && !ours && !header_value(line, "Connection").p)
+			buf_addf(&l->first, STR_FMT "\r\n", STR_ARG(line));
+	}
+	buf_addstr(&l->first, "Connection: close\r\n\r\n");
+	buf_add(&l->first, body.p, body.n);
+	return true;
+}
+
+/* True: all of the request is there. */
+static bool link_read_http(struct link *l)
+{
+	struct str all = buf_str(&l->head);
+	const char *end = all.n ? memmem(all.p, all.n, "\r\n\r\n", 4) : NULL;
+
+	if (!end)
+		return false;
+	struct str body = { end + 4, all.n - (size_t)(end + 4 - all.p) };
+	struct str headers = { all.p, (size_t)(end - all.p) };
+	struct str line = str_cut(&headers, '\n');
+	while (line.n && line.p[line.n - 1] == '\r')
+		line.n--;
+	struct str method = str_cut(&line, ' ');
+	struct str target = line.p ? str_cut(&line, ' ') : STR("");
+	l->kind = str_is(method, "CONNECT") ? LINK_CONNECT : LINK_PLAIN;
+	bool good = l->kind == LINK_CONNECT ? link_take_host(l, target, 443)
+					    : link_rewrite(l, method, target, headers, body);
+	if (good && l->kind == LINK_CONNECT)
+		buf_add(&l->first, body.p, body.n);
+	if (good && !memchr(all.p, '\0', all.n))
+		link_reach(l);
+	else
+		link_refuse(l, 400, "this is no request to a proxy");
+	return true;
+}
+
+/* 5, count, methods; then 5, 1 (connect), 0, 1|3|4, address, port. */
+static bool link_read_socks(struct link *l)
+{
+	const unsigned char *p = (const unsigned char *)l->head.p;
+	size_t n = l->head.n;
+	char text[64];
+
+	l->kind = LINK_SOCKS;
+	if (!l->greeted) {
+		if (n < 2 || n < 2 + (size_t)p[1])
+			return false;
+		l->greeted = true;
+		link_write(l, SIDE_IN, "\5\0", 2, false);
+		buf_drop(&l->head, 2 + (size_t)p[1]);
+		return link_read_socks(l);
+	}
+	if (n < 5)
+		return false;
+	size_t size = p[3] == 1 ? 4 : p[3] == 3 ? 1 + (size_t)p[4] : p[3] == 4 ? 16 : 0;
+	if (n < 4 + size + 2)
+		return false;
+	unsigned port = (unsigned)p[4 + size] << 8 | p[5 + size];
+	bool good = p[0] == 5 && p[1] == 1 && size && port;
+	if (good && p[3] == 3) {
+		good = p[4] && !memchr(p + 5, '\0', p[4]);
+		l->host = good ? xstrndup((const char *)p + 5, p[4]) : NULL;
+	} else if (good) {
+		char *at = text + (p[3] == 4);
+		text[0] = '[';
+		good = uv_inet_ntop(p[3] == 1 ? AF_INET : AF_INET6, p + 4, at, sizeof text - 2) == 0;
+		if (p[3] == 4)
+			memcpy(text + strlen(text), "]", 2);
+		l->host = good ? xstrdup(text) : NULL;
+	}
+	l->port = port;
+	for (char *c = l->host; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (good)
+		link_reach(l);
+	else
+		link_refuse(l, 400, "");
+	return true;
+}
+
+static void on_head(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
+{
+	struct link *l = stream->data;
+
+	if (n > 0)
+		buf_add(&l->head, part->base, (size_t)n);
+	free(part->base);
+	if (n < 0 || l->closing) {
+		link_close(l);
+		return;
+	}
+	bool whole = l->head.n && (l->greeted || l->head.p[0] == 5) ? link_read_socks(l) : link_read_http(l);
+	if (!whole && l->head.n > HEAD_MAX && !l->closing)
+		link_refuse(l, 400, "this request is too long");
+}
+
+static void on_silence(struct timer *timer)
+{
+	link_close(CONTAINER_OF(timer, struct link, timer));
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+	struct proxy *p = listener->data;
+	struct link *l = xcalloc(1, sizeof *l);
+
+	if (status < 0 || uv_tcp_init(loop_uv(p->loop), &l->side[SIDE_IN]) < 0) {
+		free(l);
+		return;
+	}
+	l->proxy = p;
+	l->opened[SIDE_IN] = true;
+	l->handles = 1;
+	l->side[SIDE_IN].data = l;
+	l->timer.fire = on_silence;
+	l->next = p->links;
+	l->prev = &p->links;
+	if (l->next)
+		l->next->prev = &l->next;
+	p->links = l;
+	p->count++;
+	if (uv_accept(listener, (uv_stream_t *)&l->side[SIDE_IN]) < 0 || p->count > LINKS_MAX ||
+	    uv_read_start((uv_stream_t *)&l->side[SIDE_IN], on_alloc, on_head) < 0)
+		link_close(l);
+	else
+		timer_start(p->loop, &l->timer, FIRST_BYTES_MS);
+}
+
+struct proxy *proxy_new(struct sandbox *s, int listen_fd)
+{
+	struct proxy *p = xcalloc(1, sizeof *p);
+	int fd = dup(listen_fd); /* libuv closes what it is given */
+
+	p->sandbox = s;
+	p->loop = s->loop;
+	uv_tcp_init(loop_uv(p->loop), &p->listener);
+	p->listener.data = p;
+	if (fd >= 0 && uv_tcp_open(&p->listener, fd) == 0)
+		(void)uv_listen((uv_stream_t *)&p->listener, 128, on_connection);
+	uv_unref((uv_handle_t *)&p->listener); /* it is no reason to go on */
+	return p;
+}
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+	struct proxy *p = handle->data;
+
+	handle->data = NULL;
+	proxy_maybe_free(p);
+}
+
+void proxy_free(struct proxy *p)
+{
+	if (!p)
+		return;
+	p->closing = true;
+	for (struct link *l = p->links; l; l = l->next)
+		link_close(l);
+	uv_close((uv_handle_t *)&p->listener, on_listener_closed);
+}

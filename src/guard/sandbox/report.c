@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * report.c - what the model and the user are told when the kernel refused something. A file is named only if the profile
+ * really refuses it: a program's own "Permission denied" stays its own. */
+#include <ctype.h>
+#include "lib/io/file.h"
+#include "guard/sandbox/sandbox_int.h"
+
+enum { REPORT_LINES = 5, REPORT_SCAN = 64 * 1024 };
+
+static const char *const file_words[] = { "Read-only file system", "Permission denied", "Operation not permitted",
+					  "Device or resource busy", "cross-device link" };
+
+static const char *const network_words[] = { "Network is unreachable",
+					     "Could not resolve host",
+					     "Name or service not known",
+					     "Temporary failure in name resolution",
+					     "Connection refused",
+					     "403 from proxy",
+					     "socket: Operation not permitted",
+					     "Couldn't connect" };
+
+static bool has_any(struct str line, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_has(line, str_from(words[i])))
+			return true;
+	return false;
+}
+
+/* Candidates are words with quotes and colons taken off; the first that the profile refuses is it. */
+static const char *find_refused(struct sandbox_held *held, struct str line, const char **ret_how)
+{
+	const struct profile *p = &held->profile;
+	/* Where mounts say what is writable, the error is another one. */
+	bool may_be_write = !held->confine.cell || !str_has(line, STR("Permission denied"));
+
+	while (line.p) {
+		struct str word = str_cut(&line, ' ');
+		while (word.n && char_in(word.p[0], "'\"`(<"))
+			word = (struct str){ word.p + 1, word.n - 1 };
+		while (word.n && char_in(word.p[word.n - 1], "'\"`:;,.)>"))
+			word.n--;
+		/* The shell's "bash: line 1: FILE:", and programs' "cannot touch 'FILE':" */
+		if (word.n < 2 && !(word.n == 1 && line.p))
+			continue;
+		const char *path = path_absolute(&held->arena, held->cwd, word);
+		bool likely = memchr(word.p, '/', word.n) || file_exists(path);
+		if (likely && !profile_may_read(p, path))
+			return *ret_how = "read", path;
+		if (likely && may_be_write && !profile_may_write(p, path))
+			return *ret_how = "write", path;
+	}
+	return NULL;
+}
+
+static void add_line(struct buf *out, size_t *lines, const char *text)
+{
+	if (*lines >= REPORT_LINES || str_has(buf_str(out), str_from(text)))
+		return;
+	for (; *text; text++)
+		if (!iscntrl((unsigned char)*text) && !char_in(*text, "<>"))
+			buf_addch(out, *text);
+	buf_addch(out, '\n');
+	(*lines)++;
+}
+
+static void add_files(struct sandbox_held *held, struct str output, struct buf *out, size_t *lines)
+{
+	struct str rest = output;
+
+	while (rest.p && *lines < REPORT_LINES) {
+		struct str line = str_cut(&rest, '\n');
+		const char *how = NULL;
+		if (!has_any(line, file_words, COUNT_OF(file_words)))
+			continue;
+		const char *path = find_refused(held, line, &how);
+		if (path)
+			add_line(out, lines, arena_printf(&held->arena, "blocked: %s %s", how, path));
+		else if (str_has(line, STR("unable to unlink old")))
+			add_line(out, lines,
+				 "blocked: git must replace a protected file; run this git command outside");
+	}
+}
+
+static const char *what_holds(const struct sandbox_held *held)
+{
+	switch (held->profile.hold) {
+	case HOLD_READS:
+		return "The command ran without a question because it seemed only to read, so the kernel held it to that: it "
+		       "writes nothing but $TMPDIR, has no network, and reads the working directories and programs.";
+	case HOLD_EDITS:
+		return "The command ran without a question because it seemed only to change files in the working directories, "
+		       "so the kernel held it to that: no protected files, nothing outside, no network.";
+	case HOLD_INSIDE:
+		return "The command ran in the sandbox of the settings: it writes the working directories and $TMPDIR, and "
+		       "reaches allowed hosts only.";
+	default:
+		return "This agent's commands write in its worktree only.";
+	}
+}
+
+void sandbox_report(struct sandbox_held *held, struct str output, bool failed, struct buf *out)
+{
+	AUTO_BUF struct buf text = { 0 };
+	size_t lines = 0;
+	struct str seen = { output.p, MIN(output.n, (size_t)REPORT_SCAN) };
+
+	watch_after(held, &text);
+	for (size_t i = 0; i < held->refused_hosts.count; i++)
+		add_line(&text, &lines, held->refused_hosts.list[i]);
+	if (held->profile.hold != HOLD_NONE)
+		add_files(held, seen, &text, &lines);
+	bool silent = held->profile.hold == HOLD_READS || held->profile.hold == HOLD_EDITS;
+	if (failed && silent && has_any(seen, network_words, COUNT_OF(network_words)))
+		add_line(&text, &lines, "blocked: network");
+	if (held->why_out)
+		buf_addf(out, "\n<sandbox>\nThis command ran outside the sandbox: %s.\n</sandbox>", held->why_out);
+	if (!text.n)
+		return;
+	buf_addf(out,
+		 "\n<sandbox>\n" STR_FMT
+		 "%s\nThis came from the sandbox, not from the program. Do not retry the same way. %s\n</sandbox>",
+		 STR_ARG(buf_str(&text)), what_holds(held),
+		 held->may_leave
+			 ? "If the task needs it, ask for it with dangerouslyDisableSandbox for this one command."
+			 : "It cannot be granted here.");
+}

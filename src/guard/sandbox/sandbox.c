@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ * sandbox.c - what the commands of a session share: what the kernel can, cells, filters, the temporary directory; and which of
+ * the profiles holds a command. */
+#include "guard/sandbox/sandbox.h"
+#include "lib/base/buf.h"
+#include "lib/io/file.h"
+#include "lib/io/file_at.h"
+#include "lib/io/landlock.h"
+#include "guard/permission/rule_pattern.h"
+#include "guard/sandbox/sandbox_int.h"
+#include "guard/shell/shell_command.h"
+
+struct sandbox *sandbox_new(const struct sandbox_places *places)
+{
+	struct sandbox *s = xcalloc(1, sizeof *s);
+
+	s->loop = places->loop;
+	s->config_dir = xstrdup(places->config_dir);
+	s->temp_dir = xstrdup(places->temp_dir);
+	return s;
+}
+
+void sandbox_free(struct sandbox *s)
+{
+	if (!s)
+		return;
+	for (struct sandbox_held *h = s->held; h; h = h->next)
+		h->prev = NULL; /* their processes are being ended; they go with those */
+	proxy_free(s->proxy);
+	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
+		cell_free(s->cells[i]);
+	for (size_t i = 0; i < FILTER_COUNT; i++)
+		free(s->filters[i]);
+	AUTO_FILE_AT struct file_at at = { .dir = -1 };
+	char *slash = strrchr(s->temp_dir, '/');
+	*slash = '\0';
+	if (s->temp_made && file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
+		(void)file_at_remove_tree(&at, NULL);
+	sandbox_policy_free(s->policy);
+	free(s->config_dir);
+	free(s->temp_dir);
+	free(s);
+}
+
+void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy)
+{
+	sandbox_policy_free(s->policy);
+	s->policy = policy;
+}
+
+const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s)
+{
+	return s->policy;
+}
+
+/* ---- what the kernel can ---- */
+
+int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err)
+{
+	int rc = s->cells[kind] ? 0 : cell_new(kind, &s->cells[kind], err);
+
+	if (rc < 0)
+		return err_wrap(err, "cannot confine this command");
+	if (kind == CELL_WHOLE && !s->proxy)
+		s->proxy = proxy_new(s, cell_proxy_fd(s->cells[kind]));
+	*ret_cell = s->cells[kind];
+	return 0;
+}
+
+const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which)
+{
+	static const struct seccomp_rules rules[FILTER_COUNT] = {
+		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true },
+		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
+		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
+	};
+
+	if (!s->filters[which])
+		s->filters[which] = seccomp_new(&rules[which]);
+	return s->filters[which];
+}
+
+static enum sandbox_strength probe_reading(struct sandbox *s)
+{
+	if (!landlock_available())
+		err_set(&s->why, ERR_LIMIT, "it has no Landlock");
+	else if (!seccomp_available())
+		err_set(&s->why, ERR_LIMIT, "it has no seccomp");
+	else
+		return SANDBOX_READING;
+	return SANDBOX_NONE;
+}
+
+enum sandbox_strength sandbox_strength(struct sandbox *s, const char **ret_why)
+{
+	if (!s->probed) {
+		struct cell *cell;
+		s->probed = true;
+		s->strength = probe_reading(s);
+		if (s->strength == SANDBOX_READING && sandbox_cell(s, CELL_WHOLE, &cell, &s->why) == 0)
+			s->strength = SANDBOX_FULL;
+	}
+	if (ret_why)
+		*ret_why = s->why.text[0] ? s->why.text : NULL;
+	return s->strength;
+}
+
+/* A cell costs a process and some milliseconds: it is tried only where something depends on it. */
+enum permission_unenforced sandbox_unenforced(struct sandbox *s, enum permission_mode mode)
+{
+	bool edits = mode == PERMISSION_ACCEPT_EDITS || mode == PERMISSION_AUTO;
+
+	if (!s)
+		return PERMISSION_ENFORCED;
+	if ((s->probed ? s->strength : probe_reading(s)) == SANDBOX_NONE)
+		return PERMISSION_ALL_UNENFORCED;
+	return edits && sandbox_strength(s, NULL) != SANDBOX_FULL ? PERMISSION_EDITS_UNENFORCED : PERMISSION_ENFORCED;
+}
+
+const char *sandbox_warning(struct sandbox *s, enum permission_mode mode, struct arena *a)
+{
+	switch (sandbox_unenforced(s, mode)) {
+	case PERMISSION_EDITS_UNENFORCED:
+		return arena_printf(
+			a,
+			"commands that change files are asked about: the kernel cannot hold them to the working "
+			"directories (%s)",
+			s->why.text);
+	case PERMISSION_ALL_UNENFORCED:
+		return arena_printf(
+			a,
+			"only commands that take no files run without a question: the kernel cannot hold others to "
+			"reading (%s)",
+			s->why.text);
+	default:
+		return NULL;
+	}
+}
+
+const char *sandbox_refusal(struct sandbox *s)
+{
+	bool wanted = s->policy && s->policy->enabled && s->policy->fail_if_unavailable;
+
+	return wanted && sandbox_strength(s, NULL) != SANDBOX_FULL
+		       ? "sandbox.failIfUnavailable: commands do not run: the kernel has no sandbox for them"
+		       : NULL;
+}
+
+/* ---- where ---- */
+
+/* Each command of the text is named by an entry, and nothing in it moves, substitutes or redirects. */
+static bool is_excluded(const struct sandbox_policy *p, const char *command)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct shell_script script;
+
+	if (!p->excluded || !p->excluded[0])
+		return false;
+	shell_parse(&a, str_from(command), &script);
+	bool plain = script.understood && script.count && !script.has_subshell && !script.has_group &&
+		     !script.has_control_flow && !script.has_function && !script.has_background &&
+		     !script.has_substitution && !script.has_here_document;
+	for (size_t i = 0; plain && i < script.count; i++) {
+		const struct shell_command *c = &script.commands[i];
+		struct command_text text = { shell_command_text(&a, c), c->source };
+		bool named = false;
+		for (const char *const *e = p->excluded; *e && !named; e++) {
+			struct command_rule rule;
+			command_rule_compile(&rule, &a, str_from(*e));
+			named = command_rule_match(&rule, &text);
+		}
+		plain = named && !c->redirect_count && !c->hides;
+	}
+	return plain;
+}
+
+enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call)
+{
+	const struct sandbox_policy *p = s ? s->policy : NULL;
+
+	if (!p || !p->enabled || !call->tool || strcmp(call->tool->name, "Bash") != 0)
+		return WHERE_FREE;
+	if (json_bool(json_get(call->input, "dangerouslyDisableSandbox")) && p->may_leave)
+		return p->may_leave_explicitly ? WHERE_OUT_GRANTED : WHERE_OUT_BY_WISH;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *command = json_cstr(json_get(call->input, "command"), &a);
+	if (command && is_excluded(p, command))
+		return WHERE_OUT_BY_LIST;
+	if (sandbox_strength(s, NULL) != SANDBOX_FULL)
+		return WHERE_OUT_BY_NEED;
+	return p->auto_allow ? WHERE_IN_UNASKED : WHERE_IN;
+}
+
+/* ---- holding a command ---- */
+
+static enum sandbox_hold choose_hold(const struct sandbox_request *r)
+{
+	if (r->belief == BELIEF_READS)
+		return HOLD_READS;
+	if (r->where == WHERE_IN || r->where == WHERE_IN_UNASKED)
+		return HOLD_INSIDE;
+	if (r->belief == BELIEF_EDITS)
+		return HOLD_EDITS;
+	return r->env->write_dirs ? HOLD_WORKTREE : HOLD_NONE;
+}
+
+static const char *why_outside(const struct sandbox_request *r, struct sandbox *s)
+{
+	switch (r->where) {
+	case WHERE_OUT_BY_WISH:
+	case WHERE_OUT_GRANTED:
+		return "the call asked for it, and it was allowed";
+	case WHERE_OUT_BY_LIST:
+		return "sandbox.excludedCommands names it";
+	case WHERE_OUT_BY_NEED:
+		return s->why.text[0] ? s->why.text : "there is none";
+	default:
+		return NULL;
+	}
+}
+
+/* With a proxy in the cell; what belongs to sockets outside is of no use in it. */
+static const char *const *choose_variables(struct sandbox_held *held, const struct sandbox_policy *p)
+{
+	static const char *const names[] = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+					     "http_proxy", "https_proxy", "all_proxy" };
+	static const char *const unset[] = {
+		"SSH_AUTH_SOCK", "DISPLAY",     "WAYLAND_DISPLAY",          "XAUTHORITY",
+		"TMUX",          "DOCKER_HOST", "DBUS_SESSION_BUS_ADDRESS", "GPG_AGENT_INFO"
+	};
+	struct arena *a = &held->arena;
+	struct paths all = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		paths_add(&all, a, arena_printf(a, "%s=http://127.0.0.1:%d", names[i], CELL_PROXY_PORT));
+	paths_add(&all, a, "NO_PROXY=localhost,127.0.0.1,::1");
+	paths_add(&all, a, "no_proxy=localhost,127.0.0.1,::1");
+	for (size_t i = 0; i < COUNT_OF(unset); i++)
+		paths_add(&all, a, unset[i]);
+	for (const char *const *v = p->deny_variables; v && *v; v++)
+		paths_add(&all, a, *v);
+	return all.list;
+}
+
+static int make_temp_dir(struct sandbox *s, const struct tool_env *env, const char **ret_dir, struct err *err)
+{
+	*ret_dir = env->temp_dir;
+	if (env->temp_dir)
+		return 0;
+	int rc = s->temp_made ? 0 : file_make_dirs(s->temp_dir, 0700, err);
+	s->temp_made = s->temp_made || rc == 0;
+	*ret_dir = s->temp_dir;
+	return rc;
+}
+
+static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held *held, struct err *err)
+{
+	struct profile_facts facts = {
+		.hold = choose_hold(r),
+		.env = r->env,
+		.policy = s->policy,
+		.cwd = r->cwd,
+		.command = r->command,
+		.shell = r->shell,
+		.home = getenv("HOME"),
+		.config_dir = s->config_dir,
+	};
+
+	if (facts.hold == HOLD_WORKTREE && sandbox_strength(s, NULL) != SANDBOX_FULL)
+		facts.hold = HOLD_NONE; /* its Landlock ruleset holds it, as far as that goes */
+	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
+		facts.hold = HOLD_NONE; /* it takes no files, or it would have been asked about */
+	held->cwd = arena_strdup(&held->arena, r->cwd);
+	held->why_out = facts.hold == HOLD_NONE ? why_outside(r, s) : NULL;
+	if (facts.hold == HOLD_NONE)
+		return 0;
+	if (facts.hold == HOLD_EDITS && sandbox_strength(s, NULL) != SANDBOX_FULL)
+		return err_set(err, ERR_LIMIT, "the kernel cannot hold this command to the working directories: %s",
+			       s->why.text);
+	int rc = make_temp_dir(s, r->env, &held->temp_dir, err);
+	facts.temp_dir = held->temp_dir;
+	if (rc == 0)
+		rc = profile_make(&held->profile, &held->arena, &facts, err);
+	if (rc == 0)
+		rc = plan_make(s, held, r->env, err);
+	if (rc == 0 && facts.hold == HOLD_INSIDE)
+		held->variables = choose_variables(held, s->policy);
+	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
+	if (rc == 0)
+		watch_before(held);
+	return rc;
+}
+
+int sandbox_hold(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held **ret_held, struct err *err)
+{
+	*ret_held = NULL;
+	if (!s || (choose_hold(r) == HOLD_NONE && r->where == WHERE_FREE))
+		return 0;
+	struct sandbox_held *held = xcalloc(1, sizeof *held);
+	int rc = fill_held(s, r, held, err);
+	held->next = s->held;
+	held->prev = &s->held;
+	if (held->next)
+		held->next->prev = &held->next;
+	s->held = held;
+	if (rc < 0)
+		sandbox_held_free(TAKE(held));
+	*ret_held = held;
+	return rc;
+}
+
+void sandbox_held_free(struct sandbox_held *held)
+{
+	if (!held)
+		return;
+	if (held->prev) {
+		*held->prev = held->next;
+		if (held->next)
+			held->next->prev = held->prev;
+	}
+	plan_release(held);
+	arena_release(&held->arena);
+	free(held);
+}

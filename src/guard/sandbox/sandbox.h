@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * sandbox.h - the kernel enforces what was believed of a command (docs/internals/sandbox.md).
+ *
+ *     call->where = sandbox_where(env->sandbox, call);        before the gate decides
+ *     ... the gate decides and sets call->belief ...
+ *     sandbox_hold(env->sandbox, &request, &held, &err)       when the command starts
+ *     spawn_start(... .confine = held->confine ...)
+ *     sandbox_report(held, output, failed, &result);          when it has ended
+ *     sandbox_held_free(held) */
+#pragma once
+#include "core/tool/tool.h"
+#include "lib/io/confine.h"
+#include "guard/permission/permission.h"
+#include "guard/sandbox/policy.h"
+#include "guard/sandbox/profile.h"
+
+enum sandbox_strength {
+	SANDBOX_NONE,    /* no Landlock or no seccomp: nothing is enforced */
+	SANDBOX_READING, /* Landlock and seccomp: commands that read are held */
+	SANDBOX_FULL,    /* namespaces as well */
+};
+
+struct sandbox; /* of a session; its children use it too */
+
+struct sandbox_places {
+	struct loop *loop;
+	const char *config_dir, *temp_dir; /* copied; temp_dir is made when it is needed and removed at the end */
+};
+struct sandbox *sandbox_new(const struct sandbox_places *places);
+void sandbox_free(struct sandbox *s);
+/* Takes the policy; commands that run keep what they started with. */
+void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy);
+const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s);
+
+/* What the kernel can, found out once by doing it. ret_why (may be NULL): what is missing for full; borrowed. */
+enum sandbox_strength sandbox_strength(struct sandbox *s, const char **ret_why);
+/* What of the belief about commands the kernel cannot enforce, in this mode. s may be NULL. */
+enum permission_unenforced sandbox_unenforced(struct sandbox *s, enum permission_mode mode);
+/* The same for people, said at the start; NULL: nothing need be. In the arena. */
+const char *sandbox_warning(struct sandbox *s, enum permission_mode mode, struct arena *a);
+/* Why no command may run: failIfUnavailable. NULL: they may. */
+const char *sandbox_refusal(struct sandbox *s);
+
+enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
+
+/* All borrowed until return */
+struct sandbox_request {
+	const struct tool_env *env;
+	const char *cwd, *command;
+	const char *shell; /* NULL: found in PATH */
+	enum tool_belief belief;
+	enum tool_where where;
+};
+
+/* What holds one command, for as long as it runs */
+struct sandbox_held {
+	struct arena arena;
+	struct profile profile;
+	struct confine confine;
+	struct confine_mount *mounts;
+	const char *temp_dir;
+	const char *const *variables; /* NAME=value to add, NAME to take away; NULL-terminated, or NULL */
+	const char *cwd;              /* where it started */
+	struct paths watched;         /* protected names that were there before it */
+	const char *why_out;          /* it runs outside though the settings want a sandbox; NULL: it does not */
+	struct paths refused_hosts;   /* "host:port (why)" */
+	struct sandbox_held *next, **prev;
+	bool may_leave;
+};
+
+/* *ret_held is NULL if the command runs free, and nothing need be said about that. A command that cannot be held as it must be
+ * does not run: err says why. */
+int sandbox_hold(struct sandbox *s, const struct sandbox_request *request, struct sandbox_held **ret_held,
+		 struct err *err);
+/* The command has ended: moves away what must not have appeared, and adds the lines for the model, or nothing. */
+void sandbox_report(struct sandbox_held *held, struct str output, bool failed, struct buf *out);
+void sandbox_held_free(struct sandbox_held *held); /* NULL is allowed */

@@ -1,0 +1,417 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The kernel enforces what was believed of a command. The belief is made wrong on purpose: a program in the PATH that has
+the name of one that reads, or of one that acceptEdits lets pass, and that tries all it can. Then the settings of the
+sandbox, and a kernel that lacks what it needs (a seccomp filter hides it)."""
+import contextlib
+import ctypes
+import http.server
+import json
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import threading
+
+from lab import main
+from twenty import call
+
+CLONE_NEWUSER = 0x10000000
+
+
+def write(path, text, mode=0o644):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def run(lab, *commands, options=(), settings=None, env=None, **more):
+    """Each command is a call of a turn of its own. Returns the texts of the results, and the end of the program."""
+    scenario = ""
+    for turn, command in enumerate(commands, 1):
+        given = command if isinstance(command, dict) else {"command": command}
+        scenario += "rule\n  turn %d\n%s\n" % (turn, call("Bash", **given))
+    lab.model(scenario + "rule\n  text ok\n")
+    if settings:
+        write(pathlib.Path(lab.home, ".claude", "settings.json"), json.dumps(settings))
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", *options, "--", "hi", env=env, **more)
+    assert done.code == 0, done
+    blocks = [b for f in done.frames() if f.get("type") == "user" for b in f["message"]["content"]
+              if isinstance(b, dict) and b.get("type") == "tool_result"]
+    assert len(blocks) == len(commands), done
+    return [b["content"] if isinstance(b["content"], str) else json.dumps(b["content"]) for b in blocks], done
+
+
+class Listener:
+    """Counts who connects on loopback."""
+
+    def __enter__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def count(self):
+        self.socket.setblocking(False)
+        count = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.socket.accept()[0].close()
+                count += 1
+        return count
+
+
+HOSTILE = """#!/usr/bin/env python3
+import ctypes, os, signal, socket, sys
+def attempt(name, fn):
+    try:
+        fn()
+        print("DID", name)
+    except BaseException as why:
+        print("failed", name, why)
+home, work, port, victim = sys.argv[-4:]
+def put(path): open(path, "w").write("PWNED")
+def reach(): socket.create_connection(("127.0.0.1", int(port)), 5)
+def pair(): socket.socket(socket.AF_UNIX).connect(os.path.join(home, "control.sock"))
+attempt("write home", lambda: put(home + "/PWNED"))
+attempt("append bashrc", lambda: open(home + "/.bashrc", "a").write("PWNED"))
+attempt("write git config", lambda: put(work + "/.git/config"))
+attempt("write mcp", lambda: put(work + "/.mcp.json"))
+attempt("rename", lambda: os.rename(home + "/.bashrc", home + "/moved"))
+attempt("link", lambda: os.link(home + "/.bashrc", work + "/linked"))
+attempt("unlink", lambda: os.unlink(home + "/.bashrc"))
+attempt("truncate", lambda: os.truncate(home + "/.bashrc", 0))
+attempt("chmod", lambda: os.chmod(home + "/.bashrc", 0o777))
+attempt("utime", lambda: os.utime(home + "/.bashrc", (0, 0)))
+attempt("connect", reach)
+attempt("unix socket", pair)
+attempt("kill", lambda: os.kill(int(victim), signal.SIGTERM))
+attempt("read environ", lambda: open("/proc/%s/environ" % victim).read() or 1 / 0)
+attempt("mount", lambda: [] if ctypes.CDLL(None).mount(b"x", work.encode(), b"tmpfs", 0, None) == 0 else 1 / 0)
+attempt("namespace", lambda: [] if ctypes.CDLL(None).unshare(0x10000000) == 0 else 1 / 0)
+"""
+READS = """
+attempt("write work", lambda: put(work + "/PWNED"))
+attempt("read secret", lambda: print(open(home + "/.ssh/id").read()))
+attempt("read hidden", lambda: print(open(work + "/.env").read()))
+attempt("list home", lambda: print(os.listdir(home)))
+attempt("read shadow", lambda: print(open("/etc/shadow").read()))
+attempt("write tmp", lambda: put(os.path.dirname(work) + "/PWNED"))
+attempt("own tmp", lambda: put(os.environ["TMPDIR"] + "/mine"))
+"""
+
+
+def prepare(lab, program, more=""):
+    """A tree with canaries, and a program of that name in a directory of the PATH."""
+    subprocess.run(["git", "init", "-q", lab.work], check=True, env=lab.env)
+    write(lab.home + "/.bashrc", "canary\n")
+    write(lab.home + "/.ssh/id", "TOPSECRET\n", 0o600)
+    write(lab.work + "/.env", "HIDDENVALUE\n")
+    write(lab.work + "/f.txt", "seen\n")
+    write(lab.work + "/bin/" + program, HOSTILE + more, 0o755)
+    return {"PATH": lab.work + "/bin:" + os.environ["PATH"]}
+
+
+def canaries(lab):
+    kept = {}
+    for root in (lab.home, lab.work):
+        for path in sorted(pathlib.Path(root).rglob("*")):
+            if path.is_file() and ".claude" not in path.parts and not path.is_symlink():
+                st = path.stat()
+                kept[str(path)] = (path.read_bytes(), st.st_mode, int(st.st_mtime))
+    return kept
+
+
+def attack(lab, program, operands, options=(), settings=None, more="", env=None):
+    """Runs the program by a command that passes; returns what it said."""
+    path = prepare(lab, program, more)
+    victim = subprocess.Popen(["sleep", "60"], env={"SECRET_OF_VICTIM": "x"})
+    before = canaries(lab)
+    with Listener() as listener:
+        tail = " %s %s %d %d" % (lab.home, lab.work, listener.port, victim.pid)
+        (text,), done = run(lab, program + operands + tail, options=options, settings=settings,
+                            env={**path, **(env or {})})
+        assert listener.count() == 0, text
+    assert victim.poll() is None, text
+    victim.kill()
+    victim.wait()
+    return text, before, done
+
+
+def what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret(lab):
+    # echo takes words, whatever they are: so this passes as reading, and a program of that name in the PATH would run
+    text, before, _ = attack(lab, "uname", "", more=READS, settings={"permissions": {"deny": ["Read(./.env)"]}})
+    did = [line for line in text.splitlines() if line.startswith("DID")]
+    assert did == ["DID own tmp"], text
+    assert canaries(lab) == before, text
+    assert "TOPSECRET" not in text and "HIDDENVALUE" not in text and "root:" not in text, text
+    assert "<sandbox>" in text and "blocked: write %s/PWNED" % lab.work in text, text
+    assert not os.path.exists(lab.folder + "/PWNED")
+
+
+def what_seemed_to_read_sees_the_working_directory_and_git(lab):
+    prepare(lab, "none")
+    subprocess.run("git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first && mkdir sub", shell=True,
+                   cwd=lab.work, env=lab.env, check=True)
+    texts, done = run(lab, "cat f.txt", "git log --oneline | wc -l", "cat f.txt | sort | uniq -c", "git status --short",
+                      "ls -la && pwd", "cd sub", "git log --format=%s", "cat ../f.txt", "ls ..")
+    for text in texts:
+        assert "<sandbox>" not in text and "denied" not in text, text
+    assert texts[0] == "seen" and texts[1] == "1" and texts[6] == "first" and texts[7] == "seen", texts
+
+
+def what_seemed_to_edit_stays_in_the_working_directory_and_off_protected_files(lab):
+    more = 'attempt("write work", lambda: put(work + "/made"))\n'
+    text, before, _ = attack(lab, "mkdir", "", options=("--permission-mode", "acceptEdits"), more=more)
+    # its operands are no working directories: so it is asked about, and -p refuses
+    assert "requires approval" in text or "denied" in text, text
+    path = write(lab.work + "/bin/rmdir", HOSTILE.replace("sys.argv[-4:]", repr([lab.home, lab.work, "9", "999999"])) + more, 0o755)
+    (text,), _ = run(lab, "rmdir x", options=("--permission-mode", "acceptEdits"),
+                     env={"PATH": lab.work + "/bin:" + os.environ["PATH"]})
+    did = [line for line in text.splitlines() if line.startswith("DID")]
+    assert did == ["DID write mcp", "DID write work"], text
+    assert "removed: %s/.mcp.json appeared" % lab.work in text, text
+    assert not os.path.exists(lab.work + "/.mcp.json")
+    after = canaries(lab)
+    del after[lab.work + "/made"], after[str(path)]
+    assert after == before, text
+
+
+def commands_of_every_day_pass_and_are_not_hindered(lab):
+    subprocess.run(["git", "init", "-q", lab.work], check=True, env=lab.env)
+    write(lab.work + "/a.json", '{"a": [1, 2]}\n')
+    write(lab.work + "/src/a.c", "int main(void) { return 0; }\n")
+    commands = ["ls -la", "pwd", "cat a.json", "head -n 1 a.json", "grep -rn main src", "find . -name '*.c'", "wc -l src/a.c",
+                "sort a.json | uniq", "stat a.json", "du -sh .", "df -h .", "date", "uname -a", "id", "whoami", "hostname",
+                "ps aux | head -3", "free", "uptime", "nproc", "which git", "git status", "git log -1 || true", "git diff",
+                "git branch", "git rev-parse --show-toplevel", "file src/a.c", "sha256sum a.json", "tail -c 3 a.json",
+                "tr a b < a.json", "cut -c1 a.json", "diff a.json a.json", "basename src/a.c", "readlink -f a.json",
+                "python3 --version", "git --version", "gcc --version", "seq 3 | paste -sd+", "echo $HOME", "tree -L 1 || true",
+                "jq .a a.json", "rg main"]
+    commands = [c for c in commands if subprocess.run("command -v " + c.split()[0], shell=True, capture_output=True).returncode == 0]
+    texts, done = run(lab, *commands)
+    for command, text in zip(commands, texts):
+        bad = [w for w in ("<sandbox>", "Permission denied", "not permitted", "requires approval") if w in text]
+        assert not bad, (command, text)
+    assert len(commands) > 35, len(commands)
+
+
+# ---- settings
+
+def on(**more):
+    return {"sandbox": {"enabled": True, "failIfUnavailable": True, "autoAllowBashIfSandboxed": True, **more}}
+
+
+def the_lists_of_files_hold_and_the_narrower_one_wins(lab):
+    for name in ("open", "shut", "keys/sub"):
+        pathlib.Path(lab.home, name).mkdir(parents=True)
+    write(lab.home + "/keys/k", "TOPSECRET\n")
+    write(lab.home + "/keys/sub/k", "shown\n")
+    write(lab.work + "/deep/.env", "HIDDENVALUE\n")
+    write(lab.work + "/fixed/f", "old\n")
+    files = {"allowWrite": ["~/open", "~/shut/*"], "denyWrite": [lab.work + "/fixed"], "denyRead": ["~/keys", lab.work + "/**/.env"],
+             "allowRead": ["~/keys/sub"]}
+    texts, done = run(lab, "echo x >~/open/f; echo x >~/shut/f; echo x >fixed/f; echo x >f", "cat ~/keys/k; ls ~/keys; cat ~/keys/sub/k; cat deep/.env",
+                      "mv fixed other; rm -rf fixed; echo x >../PWNED; echo x >$TMPDIR/f && cat $TMPDIR/f",
+                      settings=on(filesystem=files))
+    assert pathlib.Path(lab.home, "open/f").exists() and pathlib.Path(lab.work, "f").exists(), texts
+    assert not pathlib.Path(lab.home, "shut/f").exists(), texts
+    assert pathlib.Path(lab.work, "fixed/f").read_text() == "old\n", texts
+    assert "TOPSECRET" not in texts[1] and "shown" in texts[1] and "HIDDENVALUE" not in texts[1], texts
+    assert "\nx\n" in texts[2] and not os.path.exists(lab.folder + "/PWNED"), texts
+    assert "has a wildcard" in done.err, done
+
+
+def git_commits_inside_and_its_hooks_and_configuration_stay(lab):
+    subprocess.run(["git", "init", "-q", lab.work], check=True, env=lab.env)
+    texts, _ = run(lab, "echo x >f; git add f && git -c user.name=t -c user.email=t@t commit -qm first && git log --format=%s",
+                   "git config a.b c; echo x >.git/hooks/pre-commit; mv .git .g2; echo x >.git/config; echo x >.git/commondir || true",
+                   settings=on())
+    assert texts[0] == "first", texts
+    assert not os.path.exists(lab.work + "/.git/hooks/pre-commit") and os.path.isdir(lab.work + "/.git"), texts
+    assert "x" != pathlib.Path(lab.work, ".git/config").read_text().strip(), texts
+
+
+def only_hosts_of_the_list_are_reached_and_through_the_proxy(lab):
+    class Hello(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "6")
+            self.end_headers()
+            self.wfile.write(b"hello\n")
+
+        def log_message(self, *_):
+            pass
+    server = http.server.HTTPServer(("127.0.0.1", 0), Hello)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_port
+    fetch = ("python3 -c 'import socket\ns = socket.create_connection((\"127.0.0.1\", 61080))\n"
+             "s.sendall(b\"GET http://{0}/ HTTP/1.1\\r\\nHost: {0}\\r\\nProxy-Connection: x\\r\\n\\r\\n\")\n"
+             "print(b\"\".join(iter(lambda: s.recv(999), b\"\")).decode())'")
+    raw = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %d), 3); print(\"DID\")'" % port
+    tunnel = ("python3 -c 'import socket\ns = socket.create_connection((\"127.0.0.1\", 61080))\n"
+              "s.sendall(b\"CONNECT %s HTTP/1.1\\r\\n\\r\\n\")\nprint(s.recv(99).decode().splitlines()[0])'")
+    with Listener() as other:
+        texts, _ = run(lab, fetch.format("localhost:%d" % port), fetch.format("localhost:%d" % other.port), raw, tunnel % "denied.test:443",
+                       tunnel % "1.1.1.1:443", tunnel % "0x7f.1:%d" % port, tunnel % "localhost:%d" % port, tunnel % "a.allowed.test:25",
+                       tunnel % "x",
+                       settings=on(network={"allowedDomains": ["localhost:%d" % port, "*.allowed.test", "denied.test"],
+                                            "deniedDomains": ["denied.test"]}))
+        assert other.count() == 0
+    server.shutdown()
+    assert "200 OK" in texts[0] and "hello" in texts[0], texts
+    assert "403" in texts[1] and "blocked: network localhost:%d" % other.port in texts[1], texts
+    assert "DID" not in texts[2], texts
+    assert "403" in texts[3] and "deniedDomains" in texts[3], texts
+    assert "403" in texts[4] and "403" in texts[5] and "403" in texts[7], texts
+    assert "200" in texts[6].splitlines()[0], texts
+    assert "403" in texts[8] or "400" in texts[8], texts
+
+
+def secrets_and_sockets_of_the_environment_do_not_come_along(lab):
+    texts, _ = run(lab, "env | grep -c -e HIDDENVALUE -e SSH_AUTH_SOCK; cat $SECRET_FILE",
+                   settings=on(credentials={"files": [{"path": "~/token", "mode": "deny"}],
+                                            "envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}),
+                   env={"MY_TOKEN": "HIDDENVALUE", "SSH_AUTH_SOCK": "/x", "SECRET_FILE": str(write(lab.home + "/token", "TOPSECRET"))})
+    assert "0" in texts[0].splitlines(), texts
+    assert "TOPSECRET" not in texts[0], texts
+
+
+def a_command_leaves_only_by_the_list_or_after_a_question(lab):
+    wish = {"command": "touch ~/wished", "dangerouslyDisableSandbox": True}
+    for mode, allowed, expected in (("default", None, False), ("acceptEdits", None, False), ("dontAsk", None, False),
+                                    ("bypassPermissions", None, False), ("bypassPermissions", True, True)):
+        more = {} if allowed is None else {"allowUnsandboxedCommands": allowed}
+        texts, _ = run(lab, wish, options=("--permission-mode", mode, "--allowedTools", "Bash"), settings=on(**more),
+                       env={"IS_SANDBOX": "1"})
+        assert os.path.exists(lab.home + "/wished") == expected, (mode, allowed, texts)
+    assert "outside the sandbox" in texts[0], texts
+    os.unlink(lab.home + "/wished")
+    texts, _ = run(lab, wish, settings=on(allowUnsandboxedCommands=False))
+    assert not os.path.exists(lab.home + "/wished") and "cannot be granted" in texts[0], texts
+    listed = on(excludedCommands=["touch *"])
+    texts, _ = run(lab, "touch ~/listed", "touch ~/mixed; echo x", "touch $(echo ~/sub)", options=("--allowedTools", "Bash"), settings=listed)
+    assert os.path.exists(lab.home + "/listed") and "excludedCommands" in texts[0], texts
+    assert not os.path.exists(lab.home + "/mixed") and not os.path.exists(lab.home + "/sub"), texts
+
+
+def rules_and_plan_mode_hold_though_the_sandbox_lets_pass(lab):
+    rules = {"permissions": {"ask": ["Bash(git push *)", "Bash"], "deny": ["Bash(curl *)"]}, **on()}
+    texts, _ = run(lab, "for i in 1; do echo $i; done", "git push origin x", "curl x", "rm -rf ~", settings=rules)
+    assert texts[0] == "1", texts
+    assert "asks about this" in texts[1] and "denied by the rule" in texts[2] and "denied" in texts[3], texts
+    texts, _ = run(lab, "touch planned; echo x", options=("--permission-mode", "plan"), settings=on())
+    assert not os.path.exists(lab.work + "/planned"), texts
+
+
+def a_project_that_is_not_trusted_widens_nothing(lab):
+    write(lab.work + "/.claude/settings.json", json.dumps(
+        {"sandbox": {"enabled": False, "autoAllowBashIfSandboxed": True, "filesystem": {"allowWrite": ["~/"]},
+                     "excludedCommands": ["touch *"], "network": {"allowedDomains": ["x.test"]}}}))
+    texts, _ = run(lab, "touch ~/PWNED", "for i in 1; do touch here; done", options=("--allowedTools", "Bash"),
+                   settings={"sandbox": {"enabled": True}})
+    assert not os.path.exists(lab.home + "/PWNED") and "<sandbox>" in texts[0], texts
+
+
+def servers_of_one_command_are_reached_by_the_next_and_end_with_the_session(lab):
+    texts, _ = run(lab, "(env -i setsid python3 -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 &) ; sleep 0.1; echo $?",
+                   "until python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:8765\").status)' 2>/dev/null; do sleep 0.05; done",
+                   "kill -9 -1; echo alive", settings=on())
+    assert texts[1].startswith("200"), texts
+    left = [p for p in os.listdir("/proc") if p.isdigit() and b"http.server\x008765" in read_bytes("/proc/%s/cmdline" % p)]
+    assert not left, left
+
+
+def read_bytes(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
+# ---- a kernel that lacks something
+
+def hide(*rules):
+    """For preexec_fn: (number of a system call, flags of the first argument or None) answers EPERM, ENOSYS without flags."""
+    code = [struct.pack("=HBBI", 0x20, 0, 0, 0)]
+    for number, flags in rules:
+        if flags is None:
+            code += [struct.pack("=HBBI", 0x15, 0, 1, number), struct.pack("=HBBI", 0x06, 0, 0, 0x00050000 | 38)]
+        else:
+            code += [struct.pack("=HBBI", 0x15, 0, 4, number), struct.pack("=HBBI", 0x20, 0, 0, 16),
+                     struct.pack("=HBBI", 0x45, 0, 1, flags), struct.pack("=HBBI", 0x06, 0, 0, 0x00050000 | 1),
+                     struct.pack("=HBBI", 0x06, 0, 0, 0x7fff0000)]
+    code.append(struct.pack("=HBBI", 0x06, 0, 0, 0x7fff0000))
+    text = ctypes.create_string_buffer(b"".join(code))
+    program = ctypes.create_string_buffer(struct.pack("=HxxxxxxQ", len(code), ctypes.addressof(text)))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter():
+        assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+    enter.kept = text, program
+    return enter
+
+
+LANDLOCK = (444, None)
+USERS = ((56, CLONE_NEWUSER), (272, CLONE_NEWUSER))
+
+
+def without_landlock_only_commands_without_files_pass_and_it_is_said_once(lab):
+    write(lab.work + "/f", "seen\n")
+    texts, done = run(lab, "echo hi", "uname", "cat f", "git status", "wc -l <f", "pwd", preexec_fn=hide(LANDLOCK))
+    assert texts[0] == "hi" and texts[1] == "Linux" and texts[5] == lab.work, texts
+    assert all("denied" in t for t in texts[2:5]), texts
+    assert done.err.count("cannot hold others to reading (it has no Landlock)") == 1, done
+
+
+def without_namespaces_reading_is_held_and_edits_are_asked_about(lab):
+    write(lab.work + "/f", "seen\n")
+    texts, done = run(lab, "cat f", "mkdir d", "echo x >g", preexec_fn=hide(*USERS),
+                      options=("--permission-mode", "acceptEdits"))
+    assert texts[0] == "seen" and "denied" in texts[1] and "denied" in texts[2], texts
+    assert "cannot hold them to the working directories" in done.err, done
+    text, before, _ = attack_without_namespaces(lab)
+    assert "DID" not in text.replace("DID own tmp", ""), text
+    assert canaries(lab) == before
+
+
+def attack_without_namespaces(lab):
+    path = prepare(lab, "uname", READS.replace('attempt("read hidden"', '0 and attempt("read hidden"'))
+    before = canaries(lab)
+    (text,), done = run(lab, "uname %s %s 9 1" % (lab.home, lab.work), env=path, preexec_fn=hide(*USERS))
+    return text, before, done
+
+
+def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
+    (text,), done = run(lab, "echo ran >ran; cat ran", options=("--allowedTools", "Bash"), settings={"sandbox": {"enabled": True}},
+                        preexec_fn=hide(*USERS))
+    assert text.startswith("ran") and "ran outside the sandbox" in text, text
+    assert "commands are not confined" in done.err, done
+    os.unlink(lab.work + "/ran")
+    (text,), done = run(lab, "touch ran", options=("--dangerously-skip-permissions",), settings=on(), preexec_fn=hide(*USERS),
+                        env={"IS_SANDBOX": "1"})
+    assert not os.path.exists(lab.work + "/ran") and "sandbox.failIfUnavailable" in text, text
+
+
+if __name__ == "__main__":
+    main(what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret,
+         what_seemed_to_read_sees_the_working_directory_and_git,
+         what_seemed_to_edit_stays_in_the_working_directory_and_off_protected_files,
+         commands_of_every_day_pass_and_are_not_hindered,
+         the_lists_of_files_hold_and_the_narrower_one_wins,
+         git_commits_inside_and_its_hooks_and_configuration_stay,
+         only_hosts_of_the_list_are_reached_and_through_the_proxy,
+         secrets_and_sockets_of_the_environment_do_not_come_along,
+         a_command_leaves_only_by_the_list_or_after_a_question,
+         rules_and_plan_mode_hold_though_the_sandbox_lets_pass,
+         a_project_that_is_not_trusted_widens_nothing,
+         servers_of_one_command_are_reached_by_the_next_and_end_with_the_session,
+         without_landlock_only_commands_without_files_pass_and_it_is_said_once,
+         without_namespaces_reading_is_held_and_edits_are_asked_about,
+         a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused)
