@@ -99,5 +99,5 @@ class Modeld:
             sys.exit(f"{program} {' '.join(arguments)} ended with {done.returncode}: {done.stdout}")
         return done.stdout
 
-    def cadre(self, prompt, timeout=600):
-        return Run([BUILD / "cadre", "-p", prompt], self.cwd, self.env, timeout)
+    def cadre(self, prompt, *options, timeout=600):
+        return Run([BUILD / "cadre", "-p", *options, prompt], self.cwd, self.env, timeout)

@@ -40,6 +40,9 @@ bool paths_hold(const struct paths *p, const char *path)
 	AUTO_ARENA struct arena a = { 0 };
 	struct place place = place_find(&a, "/", str_from(path));
 
+	for (size_t i = 0; i < p->count; i++) /* links in the lists are rare, and to follow them takes time */
+		if (path_is_inside(path, p->list[i]) && place.target && path_is_inside(place.target, p->list[i]))
+			return true;
 	for (size_t i = 0; i < p->count; i++)
 		if (place_is_inside(&a, &place, p->list[i]))
 			return true;
@@ -418,7 +421,7 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 	if (find_named_by_rules(&found, a, f->env) < 0)
 		return err_set(err, ERR_LIMIT, "rules name too many files to hide");
 	for (size_t i = 0; i < found.count; i++)
-		if (!p->limits_reads || paths_hold(&p->reads, found.list[i]))
+		if (file_exists(found.list[i]) && (!p->limits_reads || paths_hold(&p->reads, found.list[i])))
 			add_hidden(p, a, f, found.list[i]);
 	return 0;
 }

@@ -195,19 +195,16 @@ static void wait_for_end(pid_t pid)
 /* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
 static pid_t launch(struct launch *l)
 {
-	bool in_cell = l->confine && l->confine->cell;
-	AUTO_FREE char *stack = in_cell ? xmalloc(WORKER_STACK) : NULL;
 	sigset_t all;
 	sigset_t old;
 
 	l->error = 0;
 	l->worker = 0;
-	l->worker_stack = stack;
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = vfork();
 	if (pid == 0) {
-		if (!in_cell)
+		if (!l->worker_stack)
 			(void)launch_steps(l);
 		else if (launch_worker(l) > 0)
 			for (;;)
@@ -216,7 +213,7 @@ static pid_t launch(struct launch *l)
 	}
 	int saved = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (pid > 0 && in_cell) {
+	if (pid > 0 && l->worker_stack) {
 		wait_for_end(pid);
 		pid = l->worker;
 	}
@@ -416,6 +413,7 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	if (!path)
 		return -(int)(err ? err->kind : ERR_NOT_FOUND);
 	AUTO_FREE char **env = env_with_mark(s, envp);
+	AUTO_FREE char *stack = o->confine && o->confine->cell ? xmalloc(WORKER_STACK) : NULL;
 	struct launch l = {
 		.path = path,
 		.argv = (char *const *)(uintptr_t)o->argv,
@@ -424,6 +422,7 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 		.streams = { st->child[0], st->child[1], st->child[2] },
 		.landlock_fd = o->landlock_fd,
 		.confine = o->confine,
+		.worker_stack = stack,
 	};
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
