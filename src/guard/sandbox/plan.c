@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * plan.c - a profile as what the child carries out: mounts by depth, a Landlock ruleset, a filter. */
-#include <limits.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/io/landlock.h"
@@ -66,36 +66,92 @@ static void plan_mounts(struct sandbox_held *held)
 	held->confine.list = held->mounts;
 }
 
-/* In a cell the ruleset is the second wall: mounts say the same, but for what a profile limits in reading. */
-static int plan_ruleset(struct sandbox_held *held, struct err *err)
+/* Texts, and of places that a session may make anew also which file it is. What belongs to the system stays. */
+static void add_to_key(struct buf *key, const struct paths *paths)
 {
-	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", NULL };
+	struct stat st;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		const char *path = paths->list[i];
+		static const char *const fixed[] = { "/usr", "/etc/", "/dev/", "/bin", "/sbin", "/lib", "/sys", "/opt" };
+		bool is_fixed = false;
+		for (size_t k = 0; k < COUNT_OF(fixed); k++)
+			is_fixed = is_fixed || !strncmp(path, fixed[k], strlen(fixed[k]));
+		buf_addf(key, "%s\n", path);
+		if (!is_fixed && stat(path, &st) == 0)
+			buf_addf(key, "%llx:%llx\n", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	}
+	buf_addch(key, '\n');
+}
+
+/* Takes the key. The oldest one makes room. */
+static void keep_ruleset(struct sandbox *s, struct buf *key, int fd)
+{
+	struct kept_ruleset *k = &s->rulesets[s->ruleset_next];
+
+	if (s->ruleset_count == RULESETS_MAX) {
+		close(k->fd);
+		buf_release(&k->key);
+	} else {
+		s->ruleset_count++;
+	}
+	*k = (struct kept_ruleset){ *key, fd };
+	*key = (struct buf){ 0 };
+	s->ruleset_next = (s->ruleset_next + 1) % RULESETS_MAX;
+}
+
+void plan_forget(struct sandbox *s)
+{
+	for (size_t i = 0; i < s->ruleset_count; i++) {
+		close(s->rulesets[i].fd);
+		buf_release(&s->rulesets[i].key);
+	}
+	s->ruleset_count = s->ruleset_next = 0;
+}
+
+/* In a cell the ruleset is the second wall: mounts say the same, but for what a profile limits in reading. */
+static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err *err)
+{
+	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/tty" };
+	const struct profile *p = &held->profile;
 	struct paths dirs = { 0 };
 	struct paths files = { 0 };
+	struct paths reads = { 0 };
 	struct arena *a = &held->arena;
+	AUTO_BUF struct buf key = { 0 };
 
-	for (size_t i = 0; i < COUNT_OF(devices) - 1; i++)
+	for (size_t i = 0; i < COUNT_OF(devices); i++)
 		if (file_exists(devices[i]))
 			paths_add(&files, a, devices[i]);
-	for (size_t i = 0; i < held->profile.writes.count; i++) {
-		const char *path = held->profile.writes.list[i];
-		if (file_exists(path))
-			paths_add(is_dir(path) ? &dirs : &files, a, path);
+	for (size_t i = 0; i < p->writes.count; i++)
+		if (file_exists(p->writes.list[i]))
+			paths_add(is_dir(p->writes.list[i]) ? &dirs : &files, a, p->writes.list[i]);
+	if (p->limits_reads)
+		reads = p->reads;
+	if (held->confine.cell && p->limits_reads)
+		paths_add(&reads, a, cell_proc(held->confine.cell));
+	if (held->confine.cell && p->hold == HOLD_INSIDE)
+		paths_add(&dirs, a, cell_shm(held->confine.cell));
+	buf_addf(&key, "%d\n", p->hold);
+	add_to_key(&key, &dirs);
+	add_to_key(&key, &files);
+	add_to_key(&key, &reads);
+	int fd = -1;
+	for (size_t i = 0; i < s->ruleset_count && fd < 0; i++)
+		if (str_eq(buf_str(&s->rulesets[i].key), buf_str(&key)))
+			fd = s->rulesets[i].fd;
+	if (fd < 0) {
+		fd = landlock_new(&(struct landlock_rules){ .dirs = dirs.list,
+							    .files = files.list,
+							    .reads = p->limits_reads ? reads.list : NULL,
+							    .alone = p->hold == HOLD_READS },
+				  err);
+		if (fd < 0)
+			return fd;
+		keep_ruleset(s, &key, fd);
 	}
-	if (held->confine.cell) {
-		paths_add(&held->profile.reads, a, cell_proc(held->confine.cell));
-		if (held->profile.hold == HOLD_INSIDE)
-			paths_add(&dirs, a, cell_shm(held->confine.cell));
-	}
-	int fd = landlock_new(
-		&(struct landlock_rules){ .dirs = dirs.list,
-					  .files = files.list,
-					  .reads = held->profile.limits_reads ? held->profile.reads.list : NULL,
-					  .alone = held->profile.hold == HOLD_READS },
-		err);
-	if (fd > 0)
-		held->confine.landlock_fd = fd;
-	return fd < 0 ? fd : 0;
+	held->confine.landlock_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return held->confine.landlock_fd < 0 ? err_set(err, ERR_IO, "cannot confine this command: %m") : 0;
 }
 
 static bool needs_view(const struct profile *p)
@@ -103,13 +159,12 @@ static bool needs_view(const struct profile *p)
 	return p->hold != HOLD_READS || p->hides.count || p->emptied.count;
 }
 
-int plan_make(struct sandbox *s, struct sandbox_held *held, const struct tool_env *env, struct err *err)
+int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 {
 	struct profile *p = &held->profile;
 	struct cell *cell = NULL;
 	int rc = 0;
 
-	(void)env;
 	if (needs_view(p)) {
 		rc = sandbox_cell(s, p->hold == HOLD_WORKTREE ? CELL_VIEW : CELL_WHOLE, &cell, err);
 		if (rc == 0)
@@ -122,7 +177,7 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, const struct tool_en
 		held->confine.filter = sandbox_filter(s, p->hold == HOLD_READS   ? FILTER_READS
 							 : p->hold == HOLD_EDITS ? FILTER_EDITS
 										 : FILTER_INSIDE);
-		rc = plan_ruleset(held, err);
+		rc = plan_ruleset(s, held, err);
 	}
 	return rc;
 }

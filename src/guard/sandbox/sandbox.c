@@ -27,6 +27,7 @@ void sandbox_free(struct sandbox *s)
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->prev = NULL; /* their processes are being ended; they go with those */
 	proxy_free(s->proxy);
+	plan_forget(s);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
 		cell_free(s->cells[i]);
 	for (size_t i = 0; i < FILTER_COUNT; i++)
@@ -282,7 +283,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);
 	if (rc == 0)
-		rc = plan_make(s, held, r->env, err);
+		rc = plan_make(s, held, err);
 	if (rc == 0 && facts.hold == HOLD_INSIDE)
 		held->variables = choose_variables(held, s->policy);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
