@@ -23,8 +23,8 @@ static const struct variant {
 	enum tool_where where;
 	bool hides; /* a rule hides a file in the working directory */
 } variants[VARIANTS] = {
-	{ "plain", BELIEF_NONE, WHERE_FREE, false },  { "reads", BELIEF_READS, WHERE_FREE, false },
-	{ "hides", BELIEF_READS, WHERE_FREE, true },  { "edits", BELIEF_EDITS, WHERE_FREE, false },
+	{ "plain", BELIEF_NONE, WHERE_FREE, false }, { "reads", BELIEF_READS, WHERE_FREE, false },
+	{ "hides", BELIEF_READS, WHERE_FREE, true }, { "edits", BELIEF_EDITS, WHERE_FREE, false },
 	{ "inside", BELIEF_NONE, WHERE_IN, false },
 };
 
@@ -56,9 +56,10 @@ static double run_once(struct bench *b, const struct variant *v)
 	b->env.permission = v->hides ? &b->permission : NULL;
 	double started = now_ms();
 	if (sandbox_hold(b->sandbox, &request, &held, &err) < 0 ||
-	    spawn_start(b->spawner,
-			&(struct child_options){ .argv = argv, .cwd = b->env.cwd, .confine = held ? &held->confine : NULL },
-			&handlers, &status, NULL, &err) < 0) {
+	    spawn_start(
+		    b->spawner,
+		    &(struct child_options){ .argv = argv, .cwd = b->env.cwd, .confine = held ? &held->confine : NULL },
+		    &handlers, &status, NULL, &err) < 0) {
 		fprintf(stderr, "%s: %s\n", v->name, err.text);
 		exit(1);
 	}
@@ -101,8 +102,8 @@ int main(int argc, char **argv)
 	struct sandbox_policy *policy = xcalloc(1, sizeof *policy);
 	policy->enabled = true;
 	sandbox_use_policy(b.sandbox, policy);
-	(void)permission_add_rule(&b.permission, RULE_DENY, STR("Read(./.env)"), &(struct rule_origin){ .layer = "session" },
-				  NULL, NULL, &err);
+	(void)permission_add_rule(&b.permission, RULE_DENY, STR("Read(./.env)"),
+				  &(struct rule_origin){ .layer = "session" }, NULL, NULL, &err);
 	for (unsigned i = 0; i < rounds + 5; i++)
 		for (size_t v = 0; v < VARIANTS; v++)
 			b.times[v][i < 5 ? 0 : i - 5] = run_once(&b, &variants[v]);

@@ -66,20 +66,16 @@ static void plan_mounts(struct sandbox_held *held)
 	held->confine.list = held->mounts;
 }
 
-/* Texts, and of places that a session may make anew also which file it is. What belongs to the system stays. */
-static void add_to_key(struct buf *key, const struct paths *paths)
+/* Texts, and which file each is: a place may be made anew. Programs stay where they are. */
+static void add_to_key(struct buf *key, const struct paths *paths, size_t from)
 {
 	struct stat st;
 
-	for (size_t i = 0; i < paths->count; i++) {
-		const char *path = paths->list[i];
-		static const char *const fixed[] = { "/usr", "/etc/", "/dev/", "/bin", "/sbin", "/lib", "/sys", "/opt" };
-		bool is_fixed = false;
-		for (size_t k = 0; k < COUNT_OF(fixed); k++)
-			is_fixed = is_fixed || !strncmp(path, fixed[k], strlen(fixed[k]));
-		buf_addf(key, "%s\n", path);
-		if (!is_fixed && stat(path, &st) == 0)
-			buf_addf(key, "%llx:%llx\n", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	for (size_t i = from; i < paths->count; i++) {
+		buf_addstr(key, paths->list[i]);
+		if (stat(paths->list[i], &st) == 0)
+			buf_addf(key, "\n%llx:%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+		buf_addch(key, '\n');
 	}
 	buf_addch(key, '\n');
 }
@@ -123,6 +119,7 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	for (size_t i = 0; i < COUNT_OF(devices); i++)
 		if (file_exists(devices[i]))
 			paths_add(&files, a, devices[i]);
+	size_t device_count = files.count;
 	for (size_t i = 0; i < p->writes.count; i++)
 		if (file_exists(p->writes.list[i]))
 			paths_add(is_dir(p->writes.list[i]) ? &dirs : &files, a, p->writes.list[i]);
@@ -133,9 +130,9 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
 		paths_add(&dirs, a, cell_shm(held->confine.cell));
 	buf_addf(&key, "%d\n", p->hold);
-	add_to_key(&key, &dirs);
-	add_to_key(&key, &files);
-	add_to_key(&key, &reads);
+	add_to_key(&key, &dirs, 0);
+	add_to_key(&key, &files, device_count);
+	add_to_key(&key, &reads, p->program_count);
 	int fd = -1;
 	for (size_t i = 0; i < s->ruleset_count && fd < 0; i++)
 		if (str_eq(buf_str(&s->rulesets[i].key), buf_str(&key)))

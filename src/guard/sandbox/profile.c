@@ -140,54 +140,44 @@ static const char *const managers[] = { ".nvm",
 					".nix-profile",
 					".local/state/nix" };
 
-static void add_program_dir(struct profile *p, struct arena *a, const struct profile_facts *f, const char *dir)
+static void add_program_dir(struct paths *to, struct arena *a, const char *dir, const char *home)
 {
 	static const char *const beside[] = { "lib", "lib64", "libexec", "share" };
 	const char *slash = strrchr(dir, '/');
 	const char *up = slash > dir ? arena_dup(a, dir, (size_t)(slash - dir)) : "/";
-	bool plain = f->home && (!strcmp(up, f->home) || !strcmp(up, arena_printf(a, "%s/.local", f->home)));
+	bool plain = home && (!strcmp(up, home) || !strcmp(up, arena_printf(a, "%s/.local", home)));
 
-	paths_add(&p->reads, a, dir);
-	for (size_t i = 0; f->home && i < COUNT_OF(managers); i++) {
-		const char *manager = arena_printf(a, "%s/%s", f->home, managers[i]);
+	paths_add(to, a, dir);
+	for (size_t i = 0; home && i < COUNT_OF(managers); i++) {
+		const char *manager = arena_printf(a, "%s/%s", home, managers[i]);
 		if (path_is_inside(dir, manager))
-			paths_add(&p->reads, a, manager);
+			paths_add(to, a, manager);
 	}
 	if (!strcmp(slash, "/bin") || !strcmp(slash, "/sbin"))
 		for (size_t i = 0; i < (plain ? 1 : COUNT_OF(beside)); i++)
-			paths_add(&p->reads, a, path_join(a, up, beside[i]));
-}
-
-static const char *variable(const struct tool_env *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *const *e = env->envp; e && *e; e++)
-		if (!strncmp(*e, name, n) && (*e)[n] == '=')
-			return *e + n + 1;
-	return env->envp ? NULL : getenv(name);
+			paths_add(to, a, path_join(a, up, beside[i]));
 }
 
 /* A directory of PATH that holds the home, or all, would open too much. */
-static void add_programs(struct profile *p, struct arena *a, const struct profile_facts *f)
+void profile_programs(struct paths *ret, struct arena *a, const char *path, const char *home, const char *shell)
 {
-	const char *path = variable(f->env, "PATH");
 	struct str rest = str_from(path ? path : "");
 
+	*ret = (struct paths){ 0 };
 	for (size_t i = 0; i < COUNT_OF(system_places); i++)
-		paths_add(&p->reads, a, system_places[i]);
-	for (size_t i = 0; f->home && i < COUNT_OF(home_files); i++)
-		paths_add(&p->reads, a, path_join(a, f->home, home_files[i]));
+		paths_add(ret, a, system_places[i]);
+	for (size_t i = 0; home && i < COUNT_OF(home_files); i++)
+		paths_add(ret, a, path_join(a, home, home_files[i]));
 	while (rest.p) {
 		struct str part = str_cut(&rest, ':');
 		if (part.n < 2 || part.p[0] != '/')
 			continue;
 		const char *dir = path_absolute(a, "/", part);
-		if (dir[1] && !(f->home && path_is_inside(f->home, dir)))
-			add_program_dir(p, a, f, dir);
+		if (dir[1] && !(home && path_is_inside(home, dir)))
+			add_program_dir(ret, a, dir, home);
 	}
-	if (f->shell && f->shell[0] == '/')
-		paths_add(&p->reads, a, f->shell);
+	if (shell && shell[0] == '/')
+		paths_add(ret, a, arena_strdup(a, shell));
 }
 
 /* Where git keeps what belongs to this directory, which may lie above it or in another checkout; and the rest of the checkout
@@ -274,16 +264,19 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 	struct paths dirs = { 0 };
 
 	p->limits_reads = true;
+	p->program_count = f->programs->count;
+	p->reads = (struct paths){ arena_alloc(a, (f->programs->count + 64) * sizeof(char *)), f->programs->count,
+				   f->programs->count + 64 };
+	memcpy(p->reads.list, f->programs->list, (f->programs->count + 1) * sizeof(char *));
 	add_working_dirs(&dirs, a, f);
 	paths_add_all(&p->reads, a, dirs.list);
 	for (size_t i = 0; i < dirs.count; i++)
 		add_git(p, a, f, dirs.list[i]);
 	add_git(p, a, f, f->cwd);
-	add_programs(p, a, f);
 	paths_add(&p->reads, a, env->results_dir);
 	paths_add(&p->reads, a, env->tasks_dir);
 	paths_add(&p->reads, a, env->env_dir);
-	paths_add(&p->reads, a, variable(env, "CLAUDE_ENV_FILE"));
+	paths_add(&p->reads, a, tool_env_get(env, "CLAUDE_ENV_FILE"));
 	if (env->permission)
 		paths_add(&p->reads, a, env->permission->memory_dir);
 	add_allowed(p, a, f);

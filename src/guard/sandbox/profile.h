@@ -25,7 +25,8 @@ bool paths_hold(const struct paths *p, const char *path); /* it is one of them o
 struct profile {
 	enum sandbox_hold hold;
 	struct paths writes;   /* directories and files */
-	struct paths reads;    /* only with limits_reads */
+	struct paths reads;    /* only with limits_reads; begins with the programs */
+	size_t program_count;  /* of these */
 	struct paths protects; /* in writes, but not to be written: they exist */
 	struct paths pins;     /* directories between writes and protects, which must not be moved away */
 	struct paths hides;    /* they exist */
@@ -43,14 +44,16 @@ struct profile_facts {
 	const struct tool_env *env;
 	const struct sandbox_policy *policy; /* NULL: nothing is set */
 	const char *cwd;
-	const char *command;  /* text: whether git is in it */
-	const char *temp_dir; /* it exists */
-	const char *cwd_file; /* NULL: none */
-	const char *shell;    /* NULL: found in PATH */
-	const char *home;     /* NULL: unknown */
+	const char *command;          /* text: whether git is in it */
+	const char *temp_dir;         /* it exists */
+	const char *cwd_file;         /* NULL: none */
+	const struct paths *programs; /* as profile_programs() found them */
+	const char *home;             /* NULL: unknown */
 	const char *config_dir;
 };
 
+/* What programs need to run at all: they, their libraries, what those look up. In the arena. home may be NULL. */
+void profile_programs(struct paths *ret, struct arena *a, const char *path, const char *home, const char *shell);
 /* Everything is in the arena. -ERR_LIMIT: more is to be hidden than can be found; err says so. */
 int profile_make(struct profile *ret, struct arena *a, const struct profile_facts *facts, struct err *err);
 bool profile_may_read(const struct profile *p, const char *path);

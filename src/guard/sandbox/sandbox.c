@@ -38,6 +38,8 @@ void sandbox_free(struct sandbox *s)
 	if (s->temp_made && file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
 		(void)file_at_remove_tree(&at, NULL);
 	sandbox_policy_free(s->policy);
+	arena_release(&s->programs_arena);
+	free(s->programs_of);
 	free(s->config_dir);
 	free(s->temp_dir);
 	free(s);
@@ -254,6 +256,24 @@ static int make_temp_dir(struct sandbox *s, const struct tool_env *env, const ch
 	return rc;
 }
 
+/* The same for all commands of a session, unless PATH changes. */
+static const struct paths *find_programs(struct sandbox *s, const struct sandbox_request *r)
+{
+	AUTO_BUF struct buf key = { 0 };
+	const char *path = tool_env_get(r->env, "PATH");
+	const char *home = getenv("HOME");
+
+	buf_addf(&key, "%s\n%s\n%s", path ? path : "", home ? home : "", r->shell ? r->shell : "");
+	if (s->programs_of && !strcmp(s->programs_of, key.p))
+		return &s->programs;
+	free(s->programs_of);
+	s->programs_of = buf_take(&key, NULL);
+	plan_forget(s);
+	arena_release(&s->programs_arena);
+	profile_programs(&s->programs, &s->programs_arena, path, home, r->shell);
+	return &s->programs;
+}
+
 static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held *held, struct err *err)
 {
 	struct profile_facts facts = {
@@ -262,7 +282,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		.policy = s->policy,
 		.cwd = r->cwd,
 		.command = r->command,
-		.shell = r->shell,
+		.programs = find_programs(s, r),
 		.home = getenv("HOME"),
 		.config_dir = s->config_dir,
 	};

@@ -27,6 +27,9 @@ struct sandbox {
 	struct err why; /* of the strength, if it is not full */
 	struct cell *cells[2];
 	struct sock_fprog *filters[FILTER_COUNT];
+	struct arena programs_arena; /* of the PATH that was looked at last */
+	struct paths programs;
+	char *programs_of;
 	struct kept_ruleset rulesets[RULESETS_MAX];
 	size_t ruleset_count, ruleset_next;
 	struct proxy *proxy; /* of the whole cell; NULL: not yet */
