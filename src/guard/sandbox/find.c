@@ -23,6 +23,7 @@ struct find {
 	const struct permission *permission;
 	struct path_anchors anchors;
 	bool inside, full;
+	bool links; /* are judged by their names */
 };
 
 static void find_walk(struct find *f, int parent, const char *name, const char *path, unsigned depth)
@@ -41,7 +42,8 @@ static void find_walk(struct find *f, int parent, const char *name, const char *
 		if (e->d_type == DT_UNKNOWN)
 			is_dir = fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 		const char *child = path_join(f->arena, path, e->d_name);
-		if (e->d_type == DT_LNK)
+		bool is_link = e->d_type == DT_LNK;
+		if (is_link && !f->links)
 			continue;
 		enum find_answer answer = f->judge(f, child, is_dir);
 		if (answer == FIND_TAKE)
@@ -175,7 +177,8 @@ int find_protected(struct paths *found, struct arena *a, const struct tool_env *
 			  .deepest = FIND_PROTECTED_DEPTH,
 			  .judge = judge_protected,
 			  .permission = env->permission,
-			  .inside = inside };
+			  .inside = inside,
+			  .links = true };
 	size_t before = found->count;
 
 	path_anchors_add(&f.anchors, a, env->root);

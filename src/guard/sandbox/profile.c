@@ -3,6 +3,7 @@
  * question (judge_file.c), and what programs need to run at all. */
 #include "guard/sandbox/profile.h"
 #include <limits.h>
+#include <sys/stat.h>
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "guard/permission/permission.h"
@@ -445,6 +446,11 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 			add_denied_writes(p, a, f);
 		for (size_t i = 0; i < p->roots.count && rc == 0; i++)
 			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], f->hold == HOLD_INSIDE, err);
+		for (size_t i = 0; i < p->protects.count; i++) {
+			struct stat st;
+			if (lstat(p->protects.list[i], &st) == 0 && S_ISLNK(st.st_mode))
+				paths_add(&p->links, a, p->protects.list[i]);
+		}
 		add_pins(p, a);
 	}
 	return rc < 0 ? rc : profile_hide(p, a, f, err);

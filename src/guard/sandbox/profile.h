@@ -28,6 +28,7 @@ struct profile {
 	struct paths reads;    /* only with limits_reads; begins with the programs */
 	size_t program_count;  /* of these */
 	struct paths protects; /* in writes, but not to be written: they exist */
+	struct paths links;    /* those of protects that are links */
 	struct paths pins;     /* directories between writes and protects, which must not be moved away */
 	struct paths hides;    /* they exist */
 	struct paths emptied;  /* hidden directories of which a part comes back */

@@ -307,8 +307,6 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (rc == 0 && facts.hold == HOLD_INSIDE)
 		held->variables = choose_variables(held, s->policy);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
-	if (rc == 0)
-		watch_before(held);
 	return rc;
 }
 

@@ -61,7 +61,6 @@ struct sandbox_held {
 	const char *temp_dir;
 	const char *const *variables; /* NAME=value to add, NAME to take away; NULL-terminated, or NULL */
 	const char *cwd;              /* where it started */
-	struct paths watched;         /* protected names that were there before it */
 	const char *why_out;          /* it runs outside though the settings want a sandbox; NULL: it does not */
 	struct paths refused_hosts;   /* "host:port (why)" */
 	struct sandbox_held *next, **prev;

@@ -45,7 +45,6 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 
 /* watch.c */
-void watch_before(struct sandbox_held *held);
 void watch_after(struct sandbox_held *held, struct buf *out);
 
 /* proxy.c: serves the cell's listening socket on the loop. */

@@ -1,45 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * watch.c - a protected name that does not exist cannot be mounted over. So what is there is noted before a command, and what
- * appeared by its end is moved into the session's temporary directory: nothing of ours reads it from there. */
-#include <dirent.h>
+ * watch.c - a protected name that does not exist cannot be mounted over. So what is there by the end of a command and was not
+ * before it is moved into the session's temporary directory: nothing of ours reads it from there. */
 #include <errno.h>
-#include <fcntl.h>
+#include <sys/stat.h>
 #include "lib/base/id.h"
-#include "lib/io/file.h"
-#include "guard/permission/place.h"
+#include "guard/sandbox/find.h"
 #include "guard/sandbox/sandbox_int.h"
 
-typedef void watch_fn(struct sandbox_held *held, const char *path, struct buf *out);
-
-/* At the top of each root: below it, another program must be led there first. */
-static void each_protected(struct sandbox_held *held, watch_fn *fn, struct buf *out)
+/* The target of a link is protected by the kernel; the link itself can be replaced, and that is seen here. */
+static bool was_there(const struct sandbox_held *held, const char *path)
 {
-	for (size_t i = 0; i < held->profile.roots.count; i++) {
-		const char *root = held->profile.roots.list[i];
-		DIR *dir = opendir(root);
-		for (struct dirent *e; dir && (e = readdir(dir));) {
-			const char *path = path_join(&held->arena, root, e->d_name);
-			if (e->d_name[0] && strcmp(e->d_name, "..") != 0 && path_is_protected(path))
-				fn(held, path, out);
-		}
-		if (dir)
-			closedir(dir);
+	const struct profile *p = &held->profile;
+	struct stat st;
+
+	for (size_t i = 0; i < p->protects.count; i++) {
+		if (strcmp(p->protects.list[i], path) != 0)
+			continue;
+		bool was_link = false;
+		for (size_t k = 0; k < p->links.count && !was_link; k++)
+			was_link = !strcmp(p->links.list[k], path);
+		return !was_link || (lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
 	}
-}
-
-static void remember(struct sandbox_held *held, const char *path, struct buf *out)
-{
-	(void)out;
-	paths_add(&held->watched, &held->arena, path);
+	return false;
 }
 
 static void move_away(struct sandbox_held *held, const char *path, struct buf *out)
 {
 	char id[9] = "";
 
-	for (size_t i = 0; i < held->watched.count; i++)
-		if (!strcmp(held->watched.list[i], path))
-			return;
 	id_random(id, sizeof id - 1, "0123456789abcdef");
 	const char *to = arena_printf(&held->arena, "%s/%s%s", held->temp_dir, strrchr(path, '/') + 1, id);
 	bool moved = rename(path, to) == 0;
@@ -51,24 +39,17 @@ static void move_away(struct sandbox_held *held, const char *path, struct buf *o
 		buf_addf(out, "appeared: %s, and it could not be moved away\n", path);
 }
 
-void watch_before(struct sandbox_held *held)
-{
-	each_protected(held, remember, NULL);
-}
-
-/* A repository that was cloned or made inside is what the command was for; its hooks do not run by themselves. */
-static bool is_new_repository(const char *path)
-{
-	return !strcmp(strrchr(path, '/') + 1, ".git");
-}
-
-static void move_unless_repository(struct sandbox_held *held, const char *path, struct buf *out)
-{
-	if (held->profile.hold != HOLD_INSIDE || !is_new_repository(path))
-		move_away(held, path, out);
-}
-
+/* In the sandbox of the settings a repository that was cloned or made is what the command was for, and its hooks do not run by
+ * themselves. */
 void watch_after(struct sandbox_held *held, struct buf *out)
 {
-	each_protected(held, move_unless_repository, out);
+	static const struct tool_env no_rules;
+	bool inside = held->profile.hold == HOLD_INSIDE;
+	struct paths now = { 0 };
+
+	for (size_t i = 0; i < held->profile.roots.count; i++)
+		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], inside, NULL);
+	for (size_t i = 0; i < now.count; i++)
+		if (!was_there(held, now.list[i]) && !(inside && strstr(now.list[i], "/.git/")))
+			move_away(held, now.list[i], out);
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * jail.c - the tree with the canaries, and what watches it. */
+#include "jail.h"
+#include <arpa/inet.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include "lib/io/file.h"
+
+enum { COMMAND_MS = 5 * 1000 };
+
+static int jail_listen(struct jail *j, uint16_t *ret_port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un path = { .sun_family = AF_UNIX };
+	socklen_t n = sizeof at;
+
+	j->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(j->listener, (struct sockaddr *)&at, sizeof at), 0);
+	CHECK_INT(listen(j->listener, 16), 0);
+	CHECK_INT(getsockname(j->listener, (struct sockaddr *)&at, &n), 0);
+	*ret_port = ntohs(at.sin_port);
+	snprintf(path.sun_path, sizeof path.sun_path, "%s/sock", j->home);
+	j->unix_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(j->unix_listener, (struct sockaddr *)&path, sizeof path), 0);
+	return listen(j->unix_listener, 16);
+}
+
+static pid_t start_victim(const struct jail *j)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		const char *const envp[] = { "SECRET=" JAIL_SECRET, NULL };
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int fd = 0; fd < 3; fd++)
+			(void)close(fd);
+		if (chdir(j->work) < 0)
+			_exit(1);
+		execle("/bin/sleep", "sleep", "600", NULL, envp);
+		_exit(1);
+	}
+	return pid;
+}
+
+static void put(struct jail *j, const char *below, const char *text)
+{
+	file_put(arena_printf(&j->arena, "%s/%s", j->dir, below), str_from(text));
+}
+
+void jail_open(struct jail *j)
+{
+	struct arena *a = &j->arena;
+	uint16_t port = 0;
+	struct err err = { 0 };
+
+	*j = (struct jail){ 0 };
+	folder_make(j->dir);
+	j->home = arena_printf(a, "%s/home", j->dir);
+	j->work = arena_printf(a, "%s/work", j->dir);
+	j->out = arena_printf(a, "%s/out", j->dir);
+	put(j, "home/.bashrc", "old\n");
+	put(j, "home/.gitconfig", "[user]\n\tname = t\n\temail = t@example.org\n");
+	put(j, "home/.ssh/id", JAIL_SECRET "\n");
+	put(j, "out/f", "old\n");
+	put(j, "out/secret", JAIL_SECRET "\n");
+	put(j, "out/empty/.keep", "");
+	put(j, "work/f.txt", "a\nb\n");
+	put(j, "work/.env", JAIL_SECRET "\n");
+	put(j, "work/deep/.env", JAIL_SECRET "\n");
+	put(j, "work/.claude/settings.json", "{}\n");
+	put(j, "work/.git/HEAD", "ref: refs/heads/main\n");
+	put(j, "work/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
+	put(j, "work/.git/hooks/old", "");
+	put(j, "work/.git/refs/heads/.keep", "");
+	put(j, "work/.git/objects/.keep", "");
+	CHECK_INT(jail_listen(j, &port), 0);
+	j->victim = start_victim(j);
+	j->envp[0] = arena_printf(a, "HOME=%s", j->home);
+	j->envp[1] = arena_printf(a, "OUT=%s", j->out);
+	j->envp[2] = arena_printf(a, "PORT=%u", port);
+	j->envp[3] = arena_printf(a, "VICTIM=%d", (int)j->victim);
+	j->envp[4] = arena_printf(a, "PATH=%s", getenv("PATH"));
+	j->envp[5] = "LANG=C";
+	j->envp[6] = arena_printf(a, "TMPDIR=%s/tmp", j->dir);
+	CHECK_INT(setenv("HOME", j->home, 1), 0);
+	j->loop = loop_new(0);
+	j->spawner = spawner_new(j->loop, &err);
+	j->sandbox = sandbox_new(&(struct sandbox_places){ j->loop, arena_printf(a, "%s/.claude", j->home),
+							   arena_printf(a, "%s/tmp", j->dir) });
+	CHECK_INT(permission_add_rule(&j->permission, RULE_DENY, STR("Read(.env)"),
+				      &(struct rule_origin){ .layer = "session" }, NULL, NULL, &err),
+		  0);
+	j->dirs[0] = j->work;
+	j->env = (struct tool_env){ .loop = j->loop,
+				    .spawner = j->spawner,
+				    .cwd = j->work,
+				    .root = j->work,
+				    .dirs = j->dirs,
+				    .envp = j->envp,
+				    .permission = &j->permission };
+}
+
+void jail_close(struct jail *j)
+{
+	sandbox_free(j->sandbox);
+	permission_release(&j->permission);
+	spawner_free(j->spawner);
+	loop_free(j->loop);
+	(void)kill(j->victim, SIGKILL);
+	(void)waitpid(j->victim, NULL, 0);
+	close(j->listener);
+	close(j->unix_listener);
+	buf_release(&j->output);
+	folder_remove(j->dir);
+	arena_release(&j->arena);
+}
+
+/* ---- a command ---- */
+
+static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct jail *j = child_data(c);
+
+	(void)is_stderr;
+	if (j->output.n < 1 << 20)
+		buf_add(&j->output, p, n);
+}
+
+static void on_exit_of_child(struct child *c, int status)
+{
+	struct jail *j = child_data(c);
+
+	j->status = status;
+	j->child = NULL;
+	timer_stop(j->loop, &j->timer);
+}
+
+static void on_late(struct timer *timer)
+{
+	struct jail *j = CONTAINER_OF(timer, struct jail, timer);
+
+	child_kill(j->child, SIGKILL);
+}
+
+static const struct child_handlers handlers = { on_output, on_exit_of_child };
+
+bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
+{
+	const char *argv[] = { "bash", "-c", command, NULL };
+	struct sandbox_request request = { .env = &j->env, .cwd = j->work, .command = command, .belief = belief };
+	struct sandbox_held *held = NULL;
+	struct err err = { 0 };
+
+	buf_clear(&j->output);
+	int rc = sandbox_hold(j->sandbox, &request, &held, &err);
+	if (rc == 0)
+		rc = spawn_start(j->spawner,
+				 &(struct child_options){ .argv = argv,
+							  .envp = j->envp,
+							  .cwd = j->work,
+							  .merge = true,
+							  .confine = held ? &held->confine : NULL },
+				 &handlers, j, &j->child, &err);
+	if (rc == 0) {
+		j->timer.fire = on_late;
+		timer_start(j->loop, &j->timer, COMMAND_MS);
+		loop_run(j->loop);
+		spawner_reap_orphans(j->spawner);
+		sandbox_report(held, buf_str(&j->output), j->status != 0, &j->output);
+	}
+	sandbox_held_free(held);
+	if (rc < 0)
+		buf_addstr(&j->output, err.text);
+	return rc == 0;
+}
+
+/* ---- what it left ---- */
+
+static struct buf *snapshot;
+static const char *snapshot_skips;
+
+static int note_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	(void)ftw;
+	if (snapshot_skips && path_is_inside(path, snapshot_skips) && !strstr(path, "/.git") &&
+	    !strstr(path, "/.claude") && !strstr(path, "/.mcp.json"))
+		return 0;
+	bool is_dir = type == FTW_D || type == FTW_DP;
+	buf_addf(snapshot, "%s %o %u %lld", path, (unsigned)st->st_mode, (unsigned)st->st_uid,
+		 is_dir ? 0LL : (long long)st->st_mtime);
+	if (type == FTW_F && file_read(path, 1 << 20, &text, NULL) == 0)
+		buf_addf(snapshot, " %016llx", (unsigned long long)str_hash(buf_str(&text)));
+	buf_addch(snapshot, '\n');
+	return 0;
+}
+
+char *jail_snapshot(struct jail *j, bool work)
+{
+	struct buf text = { 0 };
+	const char *const roots[] = { j->home, j->work, j->out };
+
+	snapshot = &text;
+	snapshot_skips = work ? NULL : j->work;
+	for (size_t i = 0; i < COUNT_OF(roots); i++)
+		(void)nftw(roots[i], note_entry, 16, FTW_PHYS);
+	buf_addf(&text, "%d %d\n", access("/etc/cadre-canary", F_OK),
+		 access(arena_printf(&j->arena, "%s/outside.txt", j->dir), F_OK));
+	return buf_take(&text, NULL);
+}
+
+unsigned jail_visits(struct jail *j)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < 2; i++)
+		for (int fd; (fd = accept(i ? j->unix_listener : j->listener, NULL, NULL)) >= 0; n++)
+			close(fd);
+	return n;
+}
+
+bool jail_victim_lives(const struct jail *j)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf state = { 0 };
+
+	if (waitpid(j->victim, NULL, WNOHANG) != 0 ||
+	    file_read(arena_printf(&a, "/proc/%d/stat", (int)j->victim), 4096, &state, NULL) < 0)
+		return false;
+	return !str_has(buf_str(&state), STR(") T")); /* not stopped either */
+}

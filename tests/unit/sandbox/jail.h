@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * jail.h - a home, a working directory and a place outside, with files that must not change and secrets that must not be
+ * seen; someone who listens, and a process that must live. Commands run there as the Bash tool runs them. */
+#pragma once
+#include "unit.h"
+#include "lib/io/spawn.h"
+#include "guard/sandbox/sandbox.h"
+
+#define JAIL_SECRET "CANARY-7f3a"
+
+struct jail {
+	struct arena arena;
+	struct loop *loop;
+	struct spawner *spawner;
+	struct sandbox *sandbox;
+	struct permission permission;
+	struct tool_env env;
+	char dir[FOLDER_MAX];
+	const char *home, *work, *out;
+	const char *dirs[2];
+	const char *envp[10];
+	int listener, unix_listener;
+	pid_t victim;
+	struct timer timer;
+	struct child *child;
+	struct buf output;
+	int status;
+};
+
+void jail_open(struct jail *j);
+void jail_close(struct jail *j);
+/* What the command said on both streams is in j->output. False: it was not started, and why is there. */
+bool jail_run(struct jail *j, const char *command, enum tool_belief belief);
+/* A text that is another when a file, a mode or a time of the tree is another; work: its ordinary files count too. */
+char *jail_snapshot(struct jail *j, bool work);
+unsigned jail_visits(struct jail *j); /* connections since the last time */
+bool jail_victim_lives(const struct jail *j);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * test_policy.c - settings as lists, and the decision about hosts. */
+#include "tests.h"
+#include "unit.h"
+#include "lib/io/address.h"
+#include "guard/sandbox/sandbox_int.h"
+
+static struct sandbox_policy *policy_of(const char *dir, const char *json)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct settings *settings = NULL;
+	struct err err = { 0 };
+	struct settings_spec spec = {
+		.cwd = dir, .config_dir = arena_printf(&a, "%s/config", dir), .sources = SETTINGS_ALL, .trusted = true
+	};
+
+	file_put(arena_printf(&a, "%s/config/settings.json", dir), str_from(json));
+	if (settings_load(&spec, &settings, &err) < 0)
+		fail_msg("%s", err.text);
+	struct sandbox_policy *p = sandbox_policy_new(settings, dir, spec.config_dir);
+	settings_unref(settings);
+	return p;
+}
+
+TEST(hosts_are_decided_by_name_and_port)
+{
+	static const struct {
+		const char *host;
+		unsigned port;
+		bool passes;
+	} rows[] = {
+		{ "allowed.test", 443, true },
+		{ "ALLOWED.test.", 443, true },
+		{ "allowed.test", 8080, true },
+		{ "allowed.test", 25, false },
+		{ "mail.test", 25, true },
+		{ "mail.test", 443, false },
+		{ "a.wild.test", 443, true },
+		{ "wild.test", 443, false },
+		{ "a.b.wild.test", 443, true },
+		{ "bad.wild.test", 443, false },
+		{ "allowed.test.evil.test", 1, false },
+		{ "xallowed.test", 443, false },
+		{ "1.1.1.1", 443, false },
+		{ "192.0.2.7", 443, true },
+		{ "2130706433", 443, false },
+		{ "0x7f.1", 443, false },
+		{ "[::1]", 443, false },
+		{ "[::ffff:127.0.0.1]", 443, false },
+		{ "allowed.test", 0, false },
+		{ "", 443, false },
+		{ "al lowed.test", 443, false },
+		{ "allowed..test", 443, false },
+		{ "allowed.test%x", 443, false },
+		{ "localhost", 5432, true },
+		{ "localhost", 5433, false },
+	};
+	char dir[FOLDER_MAX];
+	folder_make(dir);
+	struct sandbox_policy *p = policy_of(
+		dir, "{\"sandbox\": {\"network\": {\"allowedDomains\": [\"allowed.test\", \"mail.test:25\", "
+		     "\"*.wild.test\", \"192.0.2.7\", \"localhost:5432\", \"*\", \"a*b.test\", \"x.test:99999\"], "
+		     "\"deniedDomains\": [\"bad.wild.test\"]}}}");
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if ((host_refusal(p, str_from(rows[i].host), rows[i].port) == NULL) != rows[i].passes)
+			fail_msg("%s:%u", rows[i].host, rows[i].port);
+	CHECK_INT(str_count(p->notes), 3);
+	CHECK_INT(host_addresses(p, STR("a.wild.test"), 443), ADDRESS_PUBLIC);
+	CHECK_INT(host_addresses(p, STR("allowed.test"), 443), ADDRESS_PUBLIC | ADDRESS_PRIVATE);
+	CHECK(host_addresses(p, STR("localhost"), 5432) & ADDRESS_LOOPBACK);
+	sandbox_policy_free(p);
+	folder_remove(dir);
+}
+
+TEST(paths_start_where_their_file_says_and_wildcards_have_their_place)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	char dir[FOLDER_MAX];
+	folder_make(dir);
+	struct sandbox_policy *p = policy_of(
+		dir,
+		"{\"sandbox\": {\"enabled\": true, \"filesystem\": {\"allowWrite\": [\"/x/\", \"//y\", \"rel\", \"/z/*\"], "
+		"\"denyRead\": [\"/k/**\", \"/p/*.pem\"]}, \"credentials\": {\"files\": [{\"path\": \"/c\", \"mode\": "
+		"\"mask\"}], \"envVars\": [{\"name\": \"TOKEN\", \"mode\": \"deny\"}]}}}");
+
+	CHECK_INT(str_count(p->allow_write), 3);
+	CHECK_CSTR(p->allow_write[0], "/x");
+	CHECK_CSTR(p->allow_write[1], "/y");
+	CHECK_CSTR(p->allow_write[2], arena_printf(&a, "%s/config/rel", dir));
+	CHECK_INT(str_count(p->deny_read), 2);
+	CHECK_CSTR(p->deny_read[0], "/k");
+	CHECK_CSTR(p->deny_read[1], "/c");
+	CHECK_CSTR(p->deny_read_patterns[0], "/p/*.pem");
+	CHECK_CSTR(p->deny_variables[0], "TOKEN");
+	CHECK_INT(str_count(p->notes), 2);
+	CHECK(p->may_leave && !p->may_leave_explicitly && !p->auto_allow);
+	sandbox_policy_free(p);
+	folder_remove(dir);
+}
+
+int test_policy(void)
+{
+	return RUN_TESTS(T(hosts_are_decided_by_name_and_port),
+			 T(paths_start_where_their_file_says_and_wildcards_have_their_place));
+}

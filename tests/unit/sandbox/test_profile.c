@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ * test_profile.c - belief as places: one table of who may read and write what. */
+#include "jail.h"
+#include "tests.h"
+#include "guard/sandbox/sandbox_int.h"
+
+static const struct row {
+	const char *path; /* below the jail, or absolute */
+	bool reads_read, edits_read, edits_write, inside_read, inside_write;
+} rows[] = {
+	/*                             reads  edits: r w     inside: r w */
+	{ "work/f.txt", true, true, true, true, true },
+	{ "work/new/deep", true, true, true, true, true },
+	{ "work/.env", false, false, true, false, true },
+	{ "work/deep/.env", false, false, true, false, true },
+	{ "work/.git/config", true, true, false, true, false },
+	{ "work/.git/hooks/x", true, true, false, true, false },
+	{ "work/.git/objects/x", true, true, false, true, true },
+	{ "work/.claude/x", true, true, false, true, false },
+	{ "home/.ssh/id", false, true, false, true, false },
+	{ "home/.bashrc", false, true, false, true, false },
+	{ "home/.gitconfig", true, true, false, true, false },
+	{ "out/f", false, true, false, true, true },
+	{ "out/secret", false, true, false, false, true },
+	{ "tmp/x", true, true, true, true, true },
+	{ "/usr/bin/env", true, true, false, true, false },
+	{ "/etc/shadow", false, true, false, true, false },
+	{ "/etc/passwd", true, true, false, true, false },
+	{ "/tmp/other", false, true, false, true, false },
+	{ "/root/.ssh/id", false, true, false, true, false },
+};
+
+static void make(struct jail *j, enum sandbox_hold hold, const struct sandbox_policy *policy, struct profile *ret)
+{
+	struct paths *programs = arena_calloc(&j->arena, sizeof *programs);
+	struct err err = { 0 };
+	struct profile_facts facts = { .hold = hold,
+				       .env = &j->env,
+				       .policy = policy,
+				       .cwd = j->work,
+				       .command = "ls",
+				       .temp_dir = arena_printf(&j->arena, "%s/tmp", j->dir),
+				       .programs = programs,
+				       .home = j->home };
+
+	profile_programs(programs, &j->arena, "/usr/bin:/bin", j->home, NULL);
+	if (profile_make(ret, &j->arena, &facts, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+TEST(each_profile_holds_what_was_believed)
+{
+	struct jail j;
+	jail_open(&j);
+	const char *outs[] = { j.out, NULL };
+	const char *secrets[] = { arena_printf(&j.arena, "%s/secret", j.out), NULL };
+	struct sandbox_policy policy = { .enabled = true, .allow_write = outs, .deny_read = secrets };
+	struct profile reads;
+	struct profile edits;
+	struct profile inside;
+	make(&j, HOLD_READS, NULL, &reads);
+	make(&j, HOLD_EDITS, NULL, &edits);
+	make(&j, HOLD_INSIDE, &policy, &inside);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct row *r = &rows[i];
+		const char *path = r->path[0] == '/' ? r->path : arena_printf(&j.arena, "%s/%s", j.dir, r->path);
+		bool good = profile_may_read(&reads, path) == r->reads_read &&
+			    profile_may_write(&reads, path) == str_starts(str_from(r->path), STR("tmp/")) &&
+			    profile_may_read(&edits, path) == r->edits_read &&
+			    profile_may_write(&edits, path) == r->edits_write &&
+			    profile_may_read(&inside, path) == r->inside_read &&
+			    profile_may_write(&inside, path) == r->inside_write;
+		if (!good)
+			fail_msg("%s: reads %d%d edits %d%d inside %d%d", r->path, profile_may_read(&reads, path),
+				 profile_may_write(&reads, path), profile_may_read(&edits, path),
+				 profile_may_write(&edits, path), profile_may_read(&inside, path),
+				 profile_may_write(&inside, path));
+	}
+	CHECK(!reads.network && !edits.network && inside.network);
+	jail_close(&j);
+}
+
+TEST(limits_of_an_ancestor_narrow_what_may_be_read_and_written)
+{
+	struct jail j;
+	jail_open(&j);
+	const char *narrow[] = { arena_printf(&j.arena, "%s/deep", j.work), NULL };
+	struct permission parent = { .dirs = narrow };
+	struct profile reads;
+	struct profile edits;
+	j.permission.parent = &parent;
+
+	make(&j, HOLD_READS, NULL, &reads);
+	make(&j, HOLD_EDITS, NULL, &edits);
+
+	CHECK(!profile_may_read(&reads, arena_printf(&j.arena, "%s/f.txt", j.work)));
+	CHECK(profile_may_read(&reads, arena_printf(&j.arena, "%s/deep/f", j.work)));
+	CHECK(!profile_may_write(&edits, arena_printf(&j.arena, "%s/f.txt", j.work)));
+	CHECK(profile_may_write(&edits, arena_printf(&j.arena, "%s/deep/f", j.work)));
+	j.permission.parent = NULL;
+	jail_close(&j);
+}
+
+TEST(a_rule_that_allows_reading_opens_what_it_names)
+{
+	struct jail j;
+	jail_open(&j);
+	struct profile reads;
+	AUTO_FREE char *rule = NULL;
+	rule = xstrdup(arena_printf(&j.arena, "Read(/%s/**)", j.out));
+	CHECK_INT(permission_add_rule(&j.permission, RULE_ALLOW, str_from(rule),
+				      &(struct rule_origin){ .layer = "session" }, NULL, NULL, NULL),
+		  0);
+
+	make(&j, HOLD_READS, NULL, &reads);
+
+	CHECK(profile_may_read(&reads, arena_printf(&j.arena, "%s/f", j.out)));
+	CHECK(!profile_may_read(&reads, arena_printf(&j.arena, "%s/.ssh/id", j.home)));
+	jail_close(&j);
+}
+
+TEST(a_deny_from_above_takes_what_is_writable_below_it)
+{
+	struct jail j;
+	jail_open(&j);
+	const char *all[] = { "/", NULL };
+	const char *outs[] = { j.out, NULL };
+	struct sandbox_policy policy = { .enabled = true, .allow_write = outs, .deny_write = all };
+	struct profile inside;
+
+	make(&j, HOLD_INSIDE, &policy, &inside);
+
+	CHECK(!profile_may_write(&inside, arena_printf(&j.arena, "%s/f", j.out)));
+	CHECK(!profile_may_write(&inside, arena_printf(&j.arena, "%s/f.txt", j.work)));
+	CHECK(profile_may_write(&inside, arena_printf(&j.arena, "%s/tmp/f", j.dir)));
+	jail_close(&j);
+}
+
+TEST(a_root_that_is_too_wide_is_refused_with_the_key_that_helps)
+{
+	struct jail j;
+	jail_open(&j);
+	struct paths programs = { 0 };
+	struct profile p;
+	struct err err = { 0 };
+	const char *wide[] = { "/", NULL };
+	j.env.dirs = wide;
+	struct profile_facts facts = { .hold = HOLD_EDITS,
+				       .env = &j.env,
+				       .cwd = "/",
+				       .command = "ls",
+				       .temp_dir = j.dir,
+				       .programs = &programs,
+				       .home = j.home };
+
+	CHECK_INT(profile_make(&p, &j.arena, &facts, &err), -ERR_LIMIT);
+	CHECK(str_has(str_from(err.text), STR("sandbox.filesystem.allowWrite")));
+	jail_close(&j);
+}
+
+int test_profile(void)
+{
+	return RUN_TESTS(
+		T(each_profile_holds_what_was_believed), T(limits_of_an_ancestor_narrow_what_may_be_read_and_written),
+		T(a_rule_that_allows_reading_opens_what_it_names), T(a_deny_from_above_takes_what_is_writable_below_it),
+		T(a_root_that_is_too_wide_is_refused_with_the_key_that_helps));
+}

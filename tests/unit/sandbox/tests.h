@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ * tests.h - the test groups of the sandbox room. Each returns the number of its failed tests. */
+#pragma once
+
+int test_hostile(void);
+int test_policy(void);
+int test_profile(void);
