@@ -36,7 +36,8 @@ static void paths_add_all(struct paths *p, struct arena *a, const char *const *l
 		paths_add(p, a, *list);
 }
 
-bool paths_hold(const struct paths *p, const char *path)
+/* It is one of them or below one, as text and as resolved. */
+static bool paths_hold(const struct paths *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct place place = place_find(&a, "/", str_from(path));

@@ -19,8 +19,7 @@ struct paths {
 	size_t count, cap;
 };
 void paths_add(struct paths *p, struct arena *a,
-	       const char *path);                         /* borrowed; NULL, or one that is there, adds nothing */
-bool paths_hold(const struct paths *p, const char *path); /* it is one of them or below one, as text and as resolved */
+	       const char *path); /* borrowed; NULL, or one that is there, adds nothing */
 
 struct profile {
 	enum sandbox_hold hold;
