@@ -24,10 +24,10 @@ rule child ends
 """
 
 
-def wall_of_children(*options):
+def run_children(*options):
     """options: a rule that allows the command makes it run free."""
     with Modeld(FAN_OUT.format(count=CHILDREN)) as m:
-        return m.cadre("Ask them all", *options, timeout=900).wall_s
+        return m.cadre("Ask them all", *options, timeout=900)
 
 
 def bench_sandbox():
@@ -40,8 +40,11 @@ def bench_sandbox():
         figure(f"{what}: more than plain", ms[name] - ms["plain"], "ms", 1.5)
         figure(f"{what}: against plain", ms[name] / ms["plain"], "x")
     free, held = [], []
-    for _ in range(3):
-        free.append(wall_of_children("--allowedTools=Bash"))
-        held.append(wall_of_children())
-    figure(f"{CHILDREN} children with a Bash turn, free", statistics.median(free), "s")
-    figure("the same, held to reading", statistics.median(held) / statistics.median(free), "x", 1.15)
+    for _ in range(5):
+        free.append(run_children("--allowedTools=Bash"))
+        held.append(run_children())
+    wall = [min(r.wall_s for r in runs) for runs in (free, held)]
+    cpu = [statistics.median(r.cpu_s for r in runs) for runs in (free, held)]
+    figure(f"{CHILDREN} children with a Bash turn, free, the best of 5", wall[0], "s")
+    figure("the same, held to reading: wall", wall[1] / wall[0], "x", 1.15)
+    figure("the same, held to reading: CPU, commands included", cpu[1] / cpu[0], "x", 1.15)
