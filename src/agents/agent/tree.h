@@ -129,9 +129,9 @@ struct agent_tree {
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *results_dir, *tasks_dir;
-	const char *todo_dir; /* <config>/tasks/<list>; NULL: nothing is kept */
+	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
 	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
-	const char *no_shell; /* why Bash must not run; NULL: it may */
+	const char *no_shell;    /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
 	const char *memory_dir; /* of the main conversation; NULL: it has none */
 	const char *git_text;   /* how to commit, for agents with Bash in a repository; NULL: they are not told */

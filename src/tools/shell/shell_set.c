@@ -354,11 +354,14 @@ static char *task_path(const struct shell *shell, const char *dir, const char *e
 static int hold_shell(struct shell *shell, const struct shell_options *o, struct err *err)
 {
 	const struct tool_env *env = shell->set->env;
+	const char *chosen = tool_env_get(env, "CLAUDE_CODE_SHELL");
 	struct sandbox_request request = {
 		.env = env,
 		.cwd = o->cwd,
 		.command = o->command,
-		.shell = tool_env_get(env, "CLAUDE_CODE_SHELL"),
+		.shell = chosen && *chosen ? chosen
+			 : env->settings   ? env->settings->shell
+					   : NULL,
 		.belief = o->belief,
 		.where = o->where,
 	};
