@@ -45,6 +45,14 @@ def run(lab, *commands, options=(), settings=None, env=None, **more):
     return [b["content"] if isinstance(b["content"], str) else json.dumps(b["content"]) for b in blocks], done
 
 
+def told(lab, options=(), **more):
+    """What a run tells its user: in text mode on stderr."""
+    lab.model("rule\n  text ok\n")
+    done = lab.cadre("-p", *options, "--", "hi", **more)
+    assert done.code == 0, done
+    return done.err
+
+
 class Listener:
     """Counts who connects on loopback."""
 
@@ -224,7 +232,7 @@ def the_lists_of_files_hold_and_the_narrower_one_wins(lab):
     assert pathlib.Path(lab.work, "fixed/f").read_text() == "old\n", texts
     assert "TOPSECRET" not in texts[1] and "shown" in texts[1] and "HIDDENVALUE" not in texts[1], texts
     assert "\nx\n" in texts[2] and not os.path.exists(lab.folder + "/PWNED"), texts
-    assert "has a wildcard" in done.err, done
+    assert "has a wildcard" in told(lab)
 
 
 def git_commits_inside_and_its_hooks_and_configuration_stay(lab):
@@ -367,7 +375,7 @@ def without_landlock_only_commands_without_files_pass_and_it_is_said_once(lab):
     texts, done = run(lab, "echo hi", "uname", "cat f", "git status", "wc -l <f", "pwd", preexec_fn=hide(LANDLOCK))
     assert texts[0] == "hi" and texts[1] == "Linux" and texts[5] == lab.work, texts
     assert all("denied" in t for t in texts[2:5]), texts
-    assert done.err.count("cannot hold others to reading (it has no Landlock)") == 1, done
+    assert told(lab, preexec_fn=hide(LANDLOCK)).count("cannot hold others to reading (it has no Landlock)") == 1
 
 
 def without_namespaces_reading_is_held_and_edits_are_asked_about(lab):
@@ -375,7 +383,7 @@ def without_namespaces_reading_is_held_and_edits_are_asked_about(lab):
     texts, done = run(lab, "cat f", "mkdir d", "echo x >g", preexec_fn=hide(*USERS),
                       options=("--permission-mode", "acceptEdits"))
     assert texts[0] == "seen" and "denied" in texts[1] and "denied" in texts[2], texts
-    assert "cannot hold them to the working directories" in done.err, done
+    assert "cannot hold them to the working directories" in told(lab, ("--permission-mode", "acceptEdits"), preexec_fn=hide(*USERS))
     text, before, _ = attack_without_namespaces(lab)
     assert "DID" not in text.replace("DID own tmp", ""), text
     assert canaries(lab) == before
@@ -392,7 +400,7 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
     (text,), done = run(lab, "echo ran >ran; cat ran", options=("--allowedTools", "Bash"), settings={"sandbox": {"enabled": True}},
                         preexec_fn=hide(*USERS))
     assert text.startswith("ran") and "ran outside the sandbox" in text, text
-    assert "commands are not confined" in done.err, done
+    assert "commands are not confined" in told(lab, preexec_fn=hide(*USERS))
     os.unlink(lab.work + "/ran")
     (text,), done = run(lab, "touch ran", options=("--dangerously-skip-permissions",), settings=on(), preexec_fn=hide(*USERS),
                         env={"IS_SANDBOX": "1"})
