@@ -85,6 +85,16 @@ def the_init_frame_tells_of_plugins_and_their_errors(lab):
     assert "plugin_errors" not in init_frame(lab)
 
 
+def skills_are_named_by_their_directories_and_listed_without_commands(lab):
+    words = ("--plugin-dir", str(PLUGINS / "sound-skill-names"))
+    frame = init_frame(lab, *words)
+    assert frame["skills"] == ["sound-skill-names:dive", "sound-skill-names:plan"], frame["skills"]
+    typed = [name for name in frame["slash_commands"] if name.startswith("sound-")]
+    assert typed == frame["skills"] + ["sound-skill-names:start"], typed
+    done = lab.cadre("plugin", "list", *words)
+    assert "2 paths of skills, 1 path of commands" in done.out, done
+
+
 def hooks_of_a_plugin_run_and_know_its_places_and_options(lab):
     plugin = make_plugin(lab.folder, "p", userConfig={"KEY": {"type": "string", "required": True}}, hooks={"PreToolUse": [
         {"matcher": "Bash", "hooks": [{"type": "command", "command":
@@ -380,6 +390,7 @@ if __name__ == "__main__":
     main(every_test_plugin_has_the_verdict_that_its_name_says,
          a_path_to_validate_is_seen_from_the_working_directory,
          the_init_frame_tells_of_plugins_and_their_errors,
+         skills_are_named_by_their_directories_and_listed_without_commands,
          hooks_of_a_plugin_run_and_know_its_places_and_options,
          programs_of_a_plugin_are_found_but_never_before_others,
          hooks_of_a_plugins_agent_wait_for_consent,

@@ -119,6 +119,7 @@ static struct definition *parse_skill(const struct catalog_place *place, const s
 		origin.plugin_root = plugin->vars.root;
 		origin.plugin_data = plugin->vars.data;
 		origin.plugin_trusted = plugin->trusted;
+		origin.stands_alone = place->kind == PLACE_FILE && !place->is_command;
 	}
 	return &skill_from_markdown(&origin, text)->common;
 }

@@ -301,8 +301,7 @@ struct skill *skill_from_markdown(const struct skill_origin *origin, struct str 
 	definition_read_begin(&r, &s->common, &format);
 	definition_read_markdown(&r, text, &fm);
 	s->body = arena_str(a, fm.body);
-	/* A plugin's skill has its plugin in its name, and its own `name` is what is called. */
-	if (s->plugin && s->title && !s->is_command) {
+	if (s->plugin && s->title && origin->stands_alone) {
 		if (skill_name_is_good(str_from(s->title)))
 			s->name = s->title;
 		else

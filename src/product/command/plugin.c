@@ -145,10 +145,10 @@ static void put_plugin(struct json_out *w, const struct plugin *p)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static void add_count(struct buf *out, size_t n, const char *what)
+static void add_count(struct buf *out, size_t n, const char *one, const char *many)
 {
 	if (n)
-		buf_addf(out, "%s%zu %s%s", out->n ? ", " : "", n, what, n > 1 ? "s" : "");
+		buf_addf(out, "%s%zu %s", out->n ? ", " : "", n, n > 1 ? many : one);
 }
 
 static size_t count_members(const struct plugin_parts *parts)
@@ -166,11 +166,11 @@ static void describe_plugin(struct buf *out, const struct plugin *p)
 		buf_addstr(out, p->why);
 		return;
 	}
-	add_count(out, p->agents.count, "place of agents");
-	add_count(out, p->skills.count, "place of skills");
-	add_count(out, p->commands.count, "place of commands");
-	add_count(out, count_members(&p->hooks), "event with hooks");
-	add_count(out, count_members(&p->mcp), "MCP server");
+	add_count(out, p->agents.count, "path of agents", "paths of agents");
+	add_count(out, p->skills.count, "path of skills", "paths of skills");
+	add_count(out, p->commands.count, "path of commands", "paths of commands");
+	add_count(out, count_members(&p->hooks), "event with hooks", "events with hooks");
+	add_count(out, count_members(&p->mcp), "MCP server", "MCP servers");
 	if (p->bin)
 		buf_addf(out, "%sprograms", out->n ? ", " : "");
 	if (p->trusted)

@@ -149,18 +149,23 @@ TEST(without_a_description_the_first_paragraph_is_it)
 	}
 }
 
-TEST(a_plugins_skill_is_called_by_its_plugin_and_its_own_name)
+TEST(a_plugins_skill_is_called_by_its_directory_or_by_its_name_where_its_directory_was_named)
 {
 	static const struct {
 		const char *text, *name;
+		bool stands_alone;
 	} rows[] = {
-		{ "---\nname: better\n---\nx", "tools:better" },
-		{ "---\nname: not good\n---\nx", "tools:dir" },
-		{ "x", "tools:dir" },
+		{ "---\nname: better\n---\nx", "tools:dir", false },
+		{ "---\nname: better\n---\nx", "tools:better", true },
+		{ "---\nname: not good\n---\nx", "tools:dir", true },
+		{ "x", "tools:dir", true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct skill_origin origin = { .file = "/x/dir/SKILL.md", .name = "dir", .plugin = "tools" };
+		struct skill_origin origin = { .file = "/x/dir/SKILL.md",
+					       .name = "dir",
+					       .plugin = "tools",
+					       .stands_alone = rows[i].stands_alone };
 		struct skill *s = skill_from_markdown(&origin, str_from(rows[i].text));
 		CHECK_CSTR(s->name, rows[i].name);
 		skill_unref(s);
@@ -184,5 +189,6 @@ int test_fields(void)
 		T(lists_of_tools_are_read_in_all_their_forms), T(allowed_tools_that_cannot_be_read_grant_nothing),
 		T(a_skill_whose_restriction_cannot_be_read_is_refused), T(booleans_are_read_in_all_their_words),
 		T(every_other_field_has_its_meaning), T(without_a_description_the_first_paragraph_is_it),
-		T(a_plugins_skill_is_called_by_its_plugin_and_its_own_name), T(names_that_can_be_typed_are_good));
+		T(a_plugins_skill_is_called_by_its_directory_or_by_its_name_where_its_directory_was_named),
+		T(names_that_can_be_typed_are_good));
 }
