@@ -87,8 +87,9 @@ CADRE_API const char *cadre_version(void);
  *   managed-settings-in-initialize (""), project-config-root (the checkout with the project files), channels (without
  *   effect), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
  *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
- *   of the host by hookCallbackIds), entrypoint, no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the
- *   hard limit, at once and permanently: many concurrent agents need it; child processes get 1,024).
+ *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
+ *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
+ *   once and permanently: many concurrent agents need it; child processes get 1,024).
  * Defaults come from the environment; the value NULL resets an option. An invalid name or value is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
 

@@ -95,6 +95,7 @@ static const struct option {
 	{ "setting-sources", SOURCES, 0 },
 	{ "settings", TEXT, offsetof(struct options, settings) },
 	{ "setup", SETUP, offsetof(struct options, setup) },
+	{ "single-prompt", SWITCH, offsetof(struct options, single_prompt) },
 	{ "strict-mcp-config", SWITCH, offsetof(struct options, strict_mcp_config) },
 	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
 	{ "task-budget", NUMBER, offsetof(struct options, task_budget) },

@@ -49,6 +49,7 @@ struct options {
 	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */
 	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: nobody is asked */
 	bool replay_user_messages, may_bypass;
+	bool single_prompt;     /* no further prompt follows: hooks that would wake an idle session are waited for */
 	bool nobody_answers;    /* whoever could be asked is not */
 	const char *trace;      /* file; NULL: none is written */
 	int64_t task_budget;    /* tokens; 0: none */

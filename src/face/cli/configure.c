@@ -109,7 +109,8 @@ static int apply_all(struct cadre *c, const struct args *args, unsigned flags, s
 		if (apply_flag(c, flag, args->given[i].value, err) < 0)
 			return -(int)err->kind;
 	}
-	if (interactive && configure_set(c, "interactive", "", err) < 0)
+	if ((interactive && configure_set(c, "interactive", "", err) < 0) ||
+	    ((flags & CONFIGURE_SINGLE) && configure_set(c, "single-prompt", "", err) < 0))
 		return -(int)err->kind;
 	/* Transcripts say who wrote them; a host that starts us may have said so already. */
 	return host && *host ? 0 : configure_set(c, "entrypoint", interactive ? "cli" : "sdk-cli", err);

@@ -10,6 +10,7 @@ int configure_check(const struct args *args, bool interactive, struct err *err);
 enum configure_flags {
 	CONFIGURE_INTERACTIVE = 1 << 0, /* somebody answers questions */
 	CONFIGURE_FRESH = 1 << 1,       /* without the flags that chose the session to begin with */
+	CONFIGURE_SINGLE = 1 << 2,      /* one prompt and no more */
 };
 /* Makes a runtime and hands every setting to it; reads the files that are named. Returns it owned; err says which flag is at
  * fault. */

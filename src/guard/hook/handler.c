@@ -71,6 +71,7 @@ static bool read_command(struct hook_builder *b, struct hook *h, const struct js
 	}
 	h->shell = json_cstr(shell, &b->set->arena);
 	h->rewake = json_bool(json_get(v, "asyncRewake"));
+	h->wake_message = json_cstr(json_get(v, "rewakeMessage"), &b->set->arena);
 	h->async = h->rewake || json_bool(json_get(v, "async"));
 	return true;
 }

@@ -63,7 +63,8 @@ static void add_run(struct hook_firing *f, struct hook *hook)
 	f->runs_end = &run->next;
 	f->run_count++;
 	f->open++;
-	f->waiting += !hook->async;
+	run->async = hook->async && !(hook->rewake && f->engine->options.awaits_rewake);
+	f->waiting += !run->async;
 }
 
 static void select_hooks(struct hook_firing *f, const struct hook_fire_spec *spec)
@@ -180,7 +181,15 @@ void hook_firing_run_over(struct hook_run *run)
 	struct hook_firing *f = run->firing;
 
 	f->open--;
-	f->waiting -= !run->hook->async;
+	f->waiting -= !run->async;
+	loop_kick(f->engine->options.loop, &f->kick);
+}
+
+void hook_firing_release_run(struct hook_run *run)
+{
+	struct hook_firing *f = run->firing;
+
+	f->waiting--;
 	loop_kick(f->engine->options.loop, &f->kick);
 }
 
@@ -240,7 +249,7 @@ void hook_cancel(struct hook_firing *f)
 {
 	f->cancelled = true;
 	for (struct hook_run *run = f->runs; run; run = run->next)
-		if (!run->hook->async)
+		if (!run->async)
 			hook_run_cancel(run);
 }
 

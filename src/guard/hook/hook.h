@@ -54,7 +54,7 @@ struct hook_fire_spec {
 /* All hooks of one firing, in the order of their sets whatever the order in which they ended. Borrowed until done
  * returns. */
 struct hook_outcome {
-	size_t ran;                      /* hooks that were waited for */
+	size_t ran;                      /* hooks that were waited for to their end */
 	bool cancelled;                  /* hook_cancel or the end of the agent came first; nothing else counts then */
 	enum hook_permission permission; /* the strictest */
 	struct str permission_reason;
@@ -98,7 +98,7 @@ struct hook_late {
 	const char *agent_id; /* NULL: the main agent */
 	const struct hook *hook;
 	struct str context, system_message;
-	struct str wake; /* not empty: asyncRewake and exit 2; an idle session goes on with this text */
+	struct str wake; /* not empty: asyncRewake and exit 2; an idle session continues with this text */
 };
 
 /* Called from the loop, `skipped` from inside hook_fire. Any may be NULL. */
@@ -137,6 +137,7 @@ struct hook_engine_options {
 	struct http *http;                            /* NULL: http hooks are notes */
 	struct hook_runner *runners[HOOK_TYPE_COUNT]; /* NULL: hooks of that type are notes */
 	struct hook_observer observer;
+	bool awaits_rewake;      /* no prompt will follow: hooks with asyncRewake are waited for */
 	uint64_t session_end_ms; /* CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS; 0: as the hooks say */
 };
 

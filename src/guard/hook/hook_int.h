@@ -19,7 +19,10 @@ struct hook_run {
 	struct timer timer;
 	uint64_t timeout_ms;
 	bool ended, cancelled, timed_out;
-	const char *failure; /* in the arena: why there is nothing to read */
+	bool async;           /* not waited for, or no longer */
+	bool first_line_read; /* of a command: a first line {"async":true} has been looked for */
+	size_t out_skip;      /* bytes of that line */
+	const char *failure;  /* in the arena: why there is nothing to read */
 	struct buf out, err;
 	uint64_t out_total;
 	int exit_code;
@@ -88,10 +91,12 @@ void hook_run_ended(struct hook_run *run);  /* for the types: the fact, no more 
 void hook_run_fail(struct hook_run *run, const char *fmt, ...)
 	printf_like(2, 3); /* nothing to read; the first one counts */
 void hook_run_release(struct hook_run *run);
-void hook_engine_start_some(struct kick *kick); /* step of start_kick */
+void hook_run_become_async(struct hook_run *run, uint64_t timeout_ms); /* 0: its time limit stays */
+void hook_engine_start_some(struct kick *kick);                        /* step of start_kick */
 
 /* hook.c */
 void hook_firing_run_over(struct hook_run *run);
+void hook_firing_release_run(struct hook_run *run); /* it has become async */
 void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const struct hook_context *owner);
 
 /* input.c */

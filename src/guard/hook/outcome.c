@@ -92,7 +92,7 @@ void hook_outcome_merge(struct hook_firing *f)
 		o->notes = make_list(f);
 	}
 	for (const struct hook_run *run = f->runs; run; run = run->next) {
-		if (run->hook->async)
+		if (run->async)
 			continue;
 		o->ran++;
 		if (f->cancelled)

@@ -20,9 +20,9 @@ static const struct run_kind *const kinds[] = {
 };
 
 /* Async hooks may live for ever, and agents that are hooks may wait for hooks of their own: neither may keep a place. */
-static bool takes_place(const struct hook *hook)
+static bool takes_place(const struct hook_run *run)
 {
-	return !hook->async && (hook->type == HOOK_COMMAND || hook->type == HOOK_HTTP);
+	return !run->async && (run->hook->type == HOOK_COMMAND || run->hook->type == HOOK_HTTP);
 }
 
 /* ---- reports ---- */
@@ -80,8 +80,12 @@ static void report_late(const struct hook_run *run)
 
 	if (reply->result == HOOK_CANCELLED || !o->late)
 		return;
-	if (run->hook->rewake && run->exit_code == 2)
+	if (run->hook->rewake && run->exit_code == 2) {
 		late.wake = str_trim(repaired(&run->firing->arena, run->err.n ? &run->err : &run->out));
+		if (run->hook->wake_message)
+			late.wake = str_from(arena_printf(&run->firing->arena, "%s\n" STR_FMT, run->hook->wake_message,
+							  STR_ARG(late.wake)));
+	}
 	if (late.context.n || late.system_message.n || late.wake.n)
 		o->late(o->data, &late);
 }
@@ -115,6 +119,19 @@ static void take_failure(struct hook_run *run)
 	}
 }
 
+/* Behind the line that made it async a hook may log as it likes: the first line that begins an object counts. */
+static struct str late_output(const struct hook_run *run)
+{
+	struct str rest = { run->out.p + run->out_skip, run->out.n - run->out_skip };
+
+	while (rest.n) {
+		struct str from = rest;
+		if (str_starts(str_trim(str_cut(&rest, '\n')), STR("{")))
+			return from;
+	}
+	return (struct str){ 0 };
+}
+
 static void take_output(struct hook_run *run)
 {
 	const struct hook *hook = run->hook;
@@ -122,7 +139,7 @@ static void take_output(struct hook_run *run)
 	struct hook_raw raw = {
 		.event = run->firing->event,
 		.exit_code = run->exit_code == HOOK_NO_EXIT ? 0 : run->exit_code,
-		.out = buf_str(&run->out),
+		.out = run->out_skip ? late_output(run) : buf_str(&run->out),
 		.err = buf_str(&run->err),
 		.out_cut = run->out_total > HOOK_OUT_LIMIT,
 		.json_only = hook->type == HOOK_HTTP || hook->type == HOOK_CALLBACK,
@@ -147,11 +164,11 @@ static void run_over(struct hook_run *run)
 		take_failure(run);
 	else
 		take_output(run);
-	if (was_started && takes_place(run->hook))
+	if (was_started && takes_place(run))
 		e->running--;
 	if (was_started)
 		report_end(run);
-	if (run->hook->async)
+	if (run->async)
 		report_late(run);
 	if (e->queue)
 		loop_kick(e->options.loop, &e->start_kick);
@@ -185,6 +202,24 @@ void hook_run_fail(struct hook_run *run, const char *fmt, ...)
 	va_end(args);
 	utf8_add_repaired(&out, utf8_cut(str_from(text), sizeof text - 4));
 	run->failure = arena_str(&run->firing->arena, buf_str(&out)).p;
+}
+
+void hook_run_become_async(struct hook_run *run, uint64_t timeout_ms)
+{
+	struct hook_engine *e = run->firing->engine;
+
+	if (run->async || run->cancelled)
+		return;
+	if (takes_place(run))
+		e->running--;
+	run->async = true;
+	if (timeout_ms) {
+		run->timeout_ms = timeout_ms;
+		timer_start(e->options.loop, &run->timer, timeout_ms);
+	}
+	if (e->queue)
+		loop_kick(e->options.loop, &e->start_kick);
+	hook_firing_release_run(run);
 }
 
 /* ---- the queue ---- */
@@ -231,7 +266,7 @@ static void run_start(struct hook_run *run)
 
 	unqueue(run);
 	run->state = RUN_STARTED;
-	if (takes_place(run->hook))
+	if (takes_place(run))
 		e->running++;
 	if (!has_short_time(run))
 		timer_start(e->options.loop, &run->timer, run->timeout_ms);

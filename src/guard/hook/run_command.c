@@ -8,7 +8,7 @@
 
 /* ---- environment ---- */
 
-enum { OWN_VARIABLES = 16 };
+enum { OWN_VARIABLES = 16, LONGEST_ASYNC_LINE = 1000 };
 
 struct environment {
 	struct arena *arena;
@@ -85,6 +85,26 @@ static void add_kept(struct buf *to, size_t limit, const char *p, size_t n)
 	buf_add(to, p, MIN(n, limit - MIN(limit, to->n)));
 }
 
+/* A first line {"async": true} says that the rest takes its time. */
+static void read_first_line(struct hook_run *run)
+{
+	const char *end = memchr(run->out.p, '\n', run->out.n);
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_ASYNC_LINE, .depth = 4 } };
+	const struct json *root;
+
+	if (!end && run->out.n <= LONGEST_ASYNC_LINE)
+		return;
+	run->first_line_read = true;
+	size_t n = end ? (size_t)(end - run->out.p) : 0;
+	if (!n || n > LONGEST_ASYNC_LINE || (hook_event_info(run->firing->event)->flags & HOOK_PRINTS_PATH) ||
+	    json_parse(&reader, run->out.p, n, &root, NULL) < 0 || !json_bool(json_get(root, "async")))
+		return;
+	run->out_skip = n + 1;
+	int64_t timeout_ms = 0;
+	(void)json_i64(json_get(root, "asyncTimeout"), &timeout_ms);
+	hook_run_become_async(run, timeout_ms > 0 ? (uint64_t)timeout_ms : 0);
+}
+
 static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct hook_run *run = child_data(c);
@@ -94,6 +114,8 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 	else
 		add_kept(&run->out, HOOK_OUT_LIMIT, p, n);
 	run->out_total += n;
+	if (!is_stderr && !run->first_line_read)
+		read_first_line(run);
 	if (run->out_total > HOOK_FLOOD_LIMIT && !run->failure) {
 		hook_run_fail(run, "it printed more than %d MB and was killed", HOOK_FLOOD_LIMIT >> 20);
 		child_kill(c, SIGKILL);

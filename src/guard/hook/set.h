@@ -81,7 +81,8 @@ struct hook {
 	const char *server, *tool;
 	struct str tool_input; /* JSON */
 	const char *prompt, *model;
-	const char *callback; /* id of the SDK's function */
+	const char *callback;     /* id of the SDK's function */
+	const char *wake_message; /* rewakeMessage: stands before what wakes the model */
 	bool async, rewake, once, continue_on_block, block_on_failure;
 	bool ran, told; /* the engine's: a `once` hook has run; it was said that this one may not run */
 };

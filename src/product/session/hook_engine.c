@@ -32,21 +32,23 @@ static void on_skipped(void *data, const struct hook_context *context, const str
 				.kind = EVENT_ERROR, .agent = agent_of(s, context->agent_id), .text = buf_str(&text) });
 }
 
-/* What a hook that nobody waited for has to say goes to the model with its next request. */
+/* What a hook says that was not waited for goes to the model with its next request, a message for the user as well. */
 static void on_late(void *data, const struct hook_late *late)
 {
 	struct cadre_session *s = session_by_id(data, late->session_id);
 	struct agent *a = s ? agent_tree_find(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
-	struct str said = late->wake.n ? late->wake : late->context;
+	const struct str said[] = { late->wake, late->system_message, late->wake.n ? STR("") : late->context };
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!a)
 		return;
 	if (late->system_message.n)
 		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
-	if (!said.n)
-		return;
-	buf_addf(&text, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(said));
+	buf_addstr(&text, "<system-reminder>\n");
+	for (size_t i = 0; i < COUNT_OF(said); i++)
+		if (said[i].n)
+			buf_addf(&text, STR_FMT "\n", STR_ARG(said[i]));
+	buf_addstr(&text, "</system-reminder>");
 	if (late->wake.n)
 		agent_notice(a, NULL, buf_str(&text));
 	else
@@ -210,6 +212,7 @@ int app_open_hooks(struct services *sv, struct err *err)
 			      .skipped = on_skipped,
 			      .late = on_late,
 			      .data = sv },
+		.awaits_rewake = sv->options.single_prompt,
 		.session_end_ms = end_ms,
 	});
 	return 0;

@@ -132,15 +132,57 @@ TEST(an_async_hook_is_not_waited_for_and_speaks_later)
 	stage_handler(&st, HOOK_POST_TOOL_USE,
 		      "{\"command\":\"echo '{\\\"decision\\\":\\\"block\\\",\\\"systemMessage\\\":\\\"m\\\","
 		      "\\\"hookSpecificOutput\\\":{\\\"additionalContext\\\":\\\"c\\\"}}'\",\"async\":true},"
-		      "{\"command\":\"echo woke >&2; exit 2\",\"asyncRewake\":true},"
+		      "{\"command\":\"echo woke >&2; exit 2\",\"asyncRewake\":true,\"rewakeMessage\":\"Look:\"},"
 		      "{\"command\":\"echo quiet >&2; exit 2\",\"async\":true}");
 
 	CHECK_CSTR(stage_run(&st, HOOK_POST_TOOL_USE, "Edit"), "ran 0");
 
 	CHECK(strstr(st.log.p, "late main context c message m wake \n"));
-	CHECK(strstr(st.log.p, "late main context  message  wake woke\n"));
+	CHECK(strstr(st.log.p, "late main context  message  wake Look:\nwoke\n"));
 	CHECK(!strstr(st.log.p, "wake quiet"));
 	CHECK_INT(st.engine->firing_count, 0);
+	stage_release(&st);
+}
+
+TEST(a_hook_becomes_async_by_its_first_line_alone)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_handler(&st, HOOK_PRE_TOOL_USE,
+		      "{\"command\":\"echo '{\\\"async\\\":true}'; echo log; echo "
+		      "'{\\\"systemMessage\\\":\\\"m\\\",\\\"decision\\\":\\\"block\\\"}'\"},"
+		      "{\"command\":\"echo; echo '{\\\"async\\\":true}'; echo no >&2; exit 2\"}");
+
+	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Edit"), "ran 1; deny: no; blocked: no");
+
+	CHECK(strstr(st.log.p, "late main context  message m wake \n"));
+	CHECK_INT(st.engine->firing_count, 0);
+	CHECK_INT(st.engine->running, 0);
+	stage_release(&st);
+}
+
+TEST(an_async_hook_may_name_its_own_time_limit)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_POST_TOOL_USE, "echo '{\"async\":true,\"asyncTimeout\":20}'; exec sleep 1000");
+
+	CHECK_CSTR(stage_run(&st, HOOK_POST_TOOL_USE, "Edit"), "ran 0");
+
+	CHECK_INT(st.engine->firing_count, 0);
+	CHECK(!strstr(st.log.p, "late"));
+	stage_release(&st);
+}
+
+TEST(where_no_prompt_follows_a_hook_that_wakes_is_waited_for)
+{
+	struct stage st;
+	stage_init_with(&st, 0, &(struct hook_engine_options){ .awaits_rewake = true });
+	stage_handler(&st, HOOK_STOP,
+		      "{\"command\":\"echo woke >&2; exit 2\",\"asyncRewake\":true,\"rewakeMessage\":\"Look:\"},"
+		      "{\"command\":\"echo quiet >&2; exit 2\",\"async\":true}");
+
+	CHECK_CSTR(stage_run(&st, HOOK_STOP, ""), "ran 1; blocked: woke");
 	stage_release(&st);
 }
 
@@ -363,6 +405,8 @@ int test_engine(void)
 		T(the_sets_of_the_session_and_of_the_agent_are_both_asked),
 		T(hooks_that_are_not_trusted_do_not_run_and_are_named_once), T(if_asks_the_callers_rules),
 		T(a_skills_once_hook_runs_once), T(an_async_hook_is_not_waited_for_and_speaks_later),
+		T(a_hook_becomes_async_by_its_first_line_alone), T(an_async_hook_may_name_its_own_time_limit),
+		T(where_no_prompt_follows_a_hook_that_wakes_is_waited_for),
 		T(async_hooks_die_with_their_agent_and_with_the_engine), T(a_cancelled_firing_is_done_once_and_says_so),
 		T(the_end_of_an_agent_cancels_its_firings_only), T(asking_whether_a_hook_waits_allocates_nothing),
 		T(a_hundred_hooks_are_started_over_many_turns_of_the_loop), T(more_hooks_than_may_run_at_once_all_end));
