@@ -172,6 +172,36 @@ def a_marketplace_in_a_directory_offers_plugins(lab):
     assert os.path.exists(shop) and ask(lab, "plugin", "marketplace") == []
 
 
+def a_plugin_that_is_the_whole_marketplace_has_the_skills_that_its_entry_lists(lab):
+    shop = os.path.join(lab.folder, "shop")
+    for name in ("one", "two"):
+        put(os.path.join(shop, "skills", name, "SKILL.md"), f"---\nname: {name}\ndescription: d\n---\nDo.\n")
+    put(os.path.join(shop, "commands", "start.md"), "Start.\n")
+    put(os.path.join(shop, ".claude-plugin/marketplace.json"), {"name": "shop", "plugins": [
+        {"name": "first", "source": "./", "strict": False, "skills": ["./skills/one"]},
+        {"name": "second", "source": "./", "skills": "./skills/two"},
+        {"name": "whole", "source": "./", "strict": False}]})
+    assert lab.cadre("plugin", "marketplace", "add", shop).code == 0
+    for name, skills in (("first", ["one"]), ("second", ["two"]), ("whole", ["one", "two"])):
+        assert ask(lab, "plugin", "install", name + "@shop")["enabled"]
+        frame = init_frame(lab)
+        assert frame["skills"] == [f"{name}:{skill}" for skill in skills], frame["skills"]
+        assert f"{name}:start" in frame["slash_commands"], frame
+        assert "plugin_errors" not in frame, frame
+        assert lab.cadre("plugin", "uninstall", name).code == 0
+
+
+def a_copy_without_a_manifest_is_called_as_it_was_installed(lab):
+    place = os.path.join(lab.home, ".claude/plugins")
+    copy = os.path.join(place, "cache/shop/tool/unknown")
+    put(os.path.join(copy, "skills/one/SKILL.md"), "One.\n")
+    put(os.path.join(place, "installed_plugins.json"), {"version": 2, "plugins": {"tool@shop": [
+        {"scope": "user", "installPath": copy, "version": "unknown"}]}})
+    put(os.path.join(lab.home, ".claude/settings.json"), {"enabledPlugins": {"tool@shop": True}})
+    frame = init_frame(lab)
+    assert frame["skills"] == ["tool:one"] and "plugin_errors" not in frame, frame
+
+
 def git(directory, *words):
     subprocess.run(["git", "-C", directory, "-c", "user.name=t", "-c", "user.email=t@example.invalid", *words], check=True,
                    stdout=subprocess.DEVNULL)
@@ -396,6 +426,8 @@ if __name__ == "__main__":
          hooks_of_a_plugins_agent_wait_for_consent,
          a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not,
          a_marketplace_in_a_directory_offers_plugins,
+         a_plugin_that_is_the_whole_marketplace_has_the_skills_that_its_entry_lists,
+         a_copy_without_a_manifest_is_called_as_it_was_installed,
          a_marketplace_in_a_repository_is_fetched_and_updated,
          a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that_is_not_trusted,
          a_plugin_comes_from_an_address_but_only_from_a_safe_one,

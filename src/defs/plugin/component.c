@@ -28,7 +28,7 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	struct plugin *p = m->plugin;
 	const char *path = path_absolute(&p->arena, p->root, str_from(below));
 	AUTO_FREE char *real = realpath(path, NULL);
-	const char *file = named ? p->manifest : path;
+	const char *file = named ? m->file->path : path;
 	unsigned line = named ? settings_line(m->file, named) : 0;
 
 	if (real && path_is_inside(real, p->root))
@@ -72,6 +72,7 @@ struct kind {
 	const char *place; /* the usual directory */
 	struct plugin_paths *to;
 	bool skills;
+	bool only_named; /* the usual directory does not count */
 };
 
 /* A directory with a SKILL.md is one skill, not a directory of skills. */
@@ -97,7 +98,7 @@ static void add_found(struct manifest *m, const struct kind *kind, const char *p
 	else if (is_file(path) && str_ends(str_from(path), STR(".md")))
 		add_path(kind->to, path, false);
 	else if (named)
-		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, p->manifest,
+		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path,
 					  settings_line(m->file, named),
 					  "%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
 	else
@@ -117,7 +118,8 @@ static void find_kind(struct manifest *m, const struct kind *kind)
 {
 	const struct json *named = json_get(m->root, kind->key);
 
-	const char *usual = !named || kind->skills ? component_locate(m, kind->place, NULL, kind->key) : NULL;
+	bool looks = !kind->only_named && (!named || kind->skills);
+	const char *usual = looks ? component_locate(m, kind->place, NULL, kind->key) : NULL;
 	if (usual && is_directory(usual))
 		add_path(kind->to, usual, true);
 	else if (usual)
@@ -258,13 +260,15 @@ static void note_unused(struct manifest *m)
 void component_find_all(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
-	const struct kind skills = { "skills", "skills", &p->skills, true };
+	const struct kind skills = { "skills", "skills", &p->skills, true, m->offer };
+	struct manifest offered = { .plugin = p, .file = m->market_file, .root = m->offer };
 
-	find_kind(m, &(struct kind){ "agents", "agents", &p->agents, false });
-	find_kind(m, &(struct kind){ "commands", "commands", &p->commands, false });
-	find_kind(m, &(struct kind){ "outputStyles", "output-styles", &p->styles, false });
-	find_kind(m, &skills);
-	if (!p->skills.count && !json_get(m->root, "skills") && is_file(path_join(&p->arena, p->root, "SKILL.md")))
+	find_kind(m, &(struct kind){ "agents", "agents", &p->agents, false, false });
+	find_kind(m, &(struct kind){ "commands", "commands", &p->commands, false, false });
+	find_kind(m, &(struct kind){ "outputStyles", "output-styles", &p->styles, false, false });
+	find_kind(m->offer ? &offered : m, &skills);
+	if (!p->skills.count && !m->offer && !json_get(m->root, "skills") &&
+	    is_file(path_join(&p->arena, p->root, "SKILL.md")))
 		add_found(m, &skills, p->root, NULL);
 	find_parts(m, &(struct part_kind){ "hooks", "hooks/hooks.json", PLUGIN_BAD_HOOKS, &p->hooks, false });
 	find_parts(m, &(struct part_kind){ "mcpServers", ".mcp.json", PLUGIN_BAD_MCP, &p->mcp, true });

@@ -185,6 +185,7 @@ static const char *choose_version(const struct plugin *p, const struct market_pl
 
 /* ---- the entry as a manifest ------------------------------------------------------------------------------------- */
 
+/* For a plugin that has none. */
 static int write_manifest(const char *dir, const struct market_plugin *offer, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -192,7 +193,7 @@ static int write_manifest(const char *dir, const struct market_plugin *offer, st
 	struct json_out w = json_out(&out);
 	const char *path = path_join(&a, dir, ".claude-plugin/plugin.json");
 
-	if (file_exists(path))
+	if (file_exists(path) || file_exists(path_join(&a, dir, "plugin.json")))
 		return 0;
 	json_open(&w, '{');
 	for (struct json_member m = json_members(offer->entry); m.key; m = json_member_next(offer->entry, m)) {
@@ -234,7 +235,7 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 {
 	int status = directory_copy(what->dir, temp, err);
 
-	if (status == 0 && what->offer && what->offer->is_manifest)
+	if (status == 0 && what->offer)
 		status = write_manifest(temp, what->offer, err);
 	if (status < 0)
 		return status;

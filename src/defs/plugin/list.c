@@ -161,7 +161,9 @@ static void load_installed(struct loading *load, const struct installed_plugin *
 {
 	const char *at = strchr(installed->id, '@');
 	const char *market = at + 1;
-	struct plugin *p = plugin_read(installed->path, PLUGIN_INSTALLED, market);
+	AUTO_ARENA struct arena a = { 0 };
+	const char *name = arena_dup(&a, installed->id, (size_t)(at - installed->id));
+	struct plugin *p = plugin_read_named(installed->path, PLUGIN_INSTALLED, name, market);
 
 	if (strcmp(p->id, installed->id) != 0 && p->state != PLUGIN_FAILED)
 		plugin_fail(p, PLUGIN_BAD_MANIFEST, p->root, 0, "was installed as %s and calls itself %s",

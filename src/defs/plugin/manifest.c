@@ -358,6 +358,33 @@ static const char *find_manifest(struct manifest *m)
 	return NULL;
 }
 
+/* Several entries may offer the marketplace's own directory, each with some of its skills. The copy of such a plugin has the
+ * marketplace's file in it. */
+static void read_offer(struct manifest *m)
+{
+	struct plugin *p = m->plugin;
+	struct settings_file file = { 0 };
+	const char *path = path_join(&p->arena, p->root, ".claude-plugin/marketplace.json");
+	const struct json *offer = NULL;
+
+	if (p->origin != PLUGIN_INSTALLED || settings_file_read(&file, path, NULL) < 0)
+		return;
+	const struct json *list = json_get(file.root, "plugins");
+	for (const struct json *e = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; e; e = json_next(list, e)) {
+		const struct json *source = json_get(e, "source");
+		const struct json *skills = json_get(e, "skills");
+		if (json_str_is(json_get(e, "name"), p->name) && skills && !misfit(skills, FORM_SKILL_PATHS) &&
+		    (json_str_is(source, "./") || json_str_is(source, ".")))
+			offer = e;
+	}
+	if (!offer) {
+		settings_file_release(&file);
+		return;
+	}
+	m->market_file = plugin_keep_file(p, &file);
+	m->offer = offer;
+}
+
 void manifest_read(struct plugin *p)
 {
 	struct settings_file file = { 0 };
@@ -388,5 +415,6 @@ void manifest_read(struct plugin *p)
 	p->version = json_cstr(json_get(m.root, "version"), &p->arena);
 	p->description = json_cstr(json_get(m.root, "description"), &p->arena);
 	p->default_enabled = !json_is(json_get(m.root, "defaultEnabled"), JSON_FALSE);
+	read_offer(&m);
 	component_find_all(&m);
 }

@@ -71,7 +71,6 @@ static int read_plugin(struct marketplace *m, const struct json *entry, struct e
 		.description = json_cstr(json_get(entry, "description"), &m->arena),
 		.source = source,
 		.entry = entry,
-		.is_manifest = json_is(json_get(entry, "strict"), JSON_FALSE),
 		.line = settings_line(&m->file, entry),
 	};
 	return 0;

@@ -16,7 +16,6 @@ struct market_plugin {
 	const char *version, *description; /* NULL: not said */
 	const struct json *source;
 	const struct json *entry;
-	bool is_manifest; /* "strict": false: the entry is the manifest of a plugin that has none */
 	unsigned line;
 };
 

@@ -120,12 +120,20 @@ static bool find_root(struct plugin *p, const char *dir)
 
 struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace)
 {
+	return plugin_read_named(dir, origin, NULL, marketplace);
+}
+
+struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
+{
 	struct plugin *p = xcalloc(1, sizeof *p);
 
 	p->origin = origin;
 	p->default_enabled = true;
 	p->notes.arena = &p->arena;
-	if (find_root(p, dir))
+	bool found = find_root(p, dir);
+	if (name)
+		p->name = arena_strdup(&p->arena, name);
+	if (found)
 		manifest_read(p);
 	p->id = arena_printf(&p->arena, "%s@%s", p->name, marketplace);
 	p->vars.root = p->root;

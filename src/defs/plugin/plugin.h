@@ -122,6 +122,8 @@ struct plugin {
 /* Reads the plugin in dir. Never fails: what is wrong is in its errors and its state. marketplace is what follows the '@' in
  * its id. Returns owned. */
 struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace);
+/* The same for one whose name is known where it has no manifest. */
+struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace);
 void plugin_free(struct plugin *p);
 
 /* Records an error. plugin_fail: the plugin does not count; plugin_complain: the rest of it still does. */

@@ -9,6 +9,9 @@ struct manifest {
 	struct plugin *plugin;
 	const struct settings_file *file; /* NULL: there is no manifest */
 	const struct json *root;          /* NULL: the same */
+	/* A plugin that is a whole marketplace: the entry that offers it, if it lists skills, which then are all. */
+	const struct settings_file *market_file;
+	const struct json *offer;
 };
 
 /* manifest.c. Finds and reads the manifest; unless that fails, the components follow. */

@@ -87,6 +87,7 @@ static const struct verdict {
 	{ "sound-options", NULL },
 	{ "sound-root-skill", NULL },
 	{ "sound-settings", NULL },
+	{ "sound-skill-names", NULL },
 	{ "sound-skill-paths", NULL },
 	{ "sound-skills", NULL },
 	{ "sound-unknown-key", NULL },
