@@ -76,6 +76,20 @@ def a_path_to_validate_is_seen_from_the_working_directory(lab):
         assert done.code == 0 and "mine is valid." in done.out, done
 
 
+def a_verdict_is_given_for_a_manifest_and_a_marketplace_by_their_files_too(lab):
+    shop = os.path.join(lab.folder, "shop 1")
+    put(os.path.join(shop, "skills/one/SKILL.md"), "---\nname: one\ndescription: d\n---\nDo.\n")
+    market = put(os.path.join(shop, ".claude-plugin/marketplace.json"), {"name": "shop", "owner": {"name": "o"}, "plugins": [
+        {"name": "tool", "source": "./", "strict": False, "skills": ["./skills/one"]}]})
+    for path in (shop, market):
+        done = lab.cadre("plugin", "validate", path)
+        assert done.code == 0 and "tool is valid." in done.out and "shop offers 1 plugin." in done.out, done
+    manifest = str(PLUGINS / "sound-untidy/.claude-plugin/plugin.json")
+    done = lab.cadre("plugin", "validate", manifest)
+    assert done.code == 0 and "sound-untidy is valid." in done.out, done
+    assert "note: agents/analyst.md:3: not YAML" in done.out, done
+
+
 def the_init_frame_tells_of_plugins_and_their_errors(lab):
     frame = init_frame(lab, "--plugin-dir", str(PLUGINS / "sound-agents"), "--plugin-dir", str(PLUGINS / "bad-json"))
     assert frame["plugins"] == [{"name": "sound-agents", "path": str(PLUGINS / "sound-agents"), "version": "1.0.0"}], frame
@@ -419,6 +433,7 @@ def what_is_wrong_is_said_with_its_reason(lab):
 if __name__ == "__main__":
     main(every_test_plugin_has_the_verdict_that_its_name_says,
          a_path_to_validate_is_seen_from_the_working_directory,
+         a_verdict_is_given_for_a_manifest_and_a_marketplace_by_their_files_too,
          the_init_frame_tells_of_plugins_and_their_errors,
          skills_are_named_by_their_directories_and_listed_without_commands,
          hooks_of_a_plugin_run_and_know_its_places_and_options,

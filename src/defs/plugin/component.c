@@ -4,8 +4,9 @@
 #include "defs/plugin/plugin_int.h"
 #include <dirent.h>
 #include <sys/stat.h>
-#include "config/catalog/frontmatter.h"
 #include "config/catalog/tree.h"
+#include "defs/agentdef/definition.h"
+#include "defs/skill/skill.h"
 #include "guard/hook/set.h"
 #include "lib/io/file.h"
 
@@ -313,25 +314,44 @@ static void check_servers(struct plugin *p, const struct plugin_part *part)
 
 /* ---- checking: files with a head ------------------------------------------------------------------------------------------- */
 
-static void check_file(struct plugin *p, const char *path)
+/* A file of a kind: agents, commands or skills. What loads all the same is a note, what is refused an error. */
+struct file_check {
+	struct plugin *plugin;
+	bool is_agent, is_command;
+};
+
+static const char *path_inside(const struct plugin *p, const char *path)
 {
-	AUTO_ARENA struct arena a = { 0 };
+	return path_is_inside(path, p->root) && path[strlen(p->root)] ? path + strlen(p->root) + 1 : path;
+}
+
+static void check_file(const struct file_check *check, const char *path)
+{
+	struct plugin *p = check->plugin;
 	AUTO_BUF struct buf text = { 0 };
-	struct diagnostics found = { .arena = &a };
-	struct frontmatter head;
+	struct skill_origin origin = {
+		.source = SOURCE_PLUGIN, .is_command = check->is_command, .file = path, .name = "x", .plugin = p->name
+	};
 	struct err err = { 0 };
+	unsigned line = 0;
 
 	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
 		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, 0, "%s", err.text);
 		return;
 	}
-	frontmatter_read(&head, &a, buf_str(&text), NULL, &found);
-	for (size_t i = 0; i < found.count; i++) {
-		if (found.list[i].level != DIAGNOSTIC_ERROR && !head.recovered)
-			continue;
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, found.list[i].line, "%s", found.list[i].message);
-		return; /* what follows is what the first one led to */
+	struct definition *d = check->is_agent ? &agent_from_markdown(SOURCE_PLUGIN, path, "x", buf_str(&text))->common
+					       : &skill_from_markdown(&origin, buf_str(&text))->common;
+	const char *error = definition_first_error(d, &line);
+	if (error && d->refused)
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, line, "%s", error);
+	for (size_t i = 0; i < d->diagnostic_count && !d->refused; i++) {
+		if (!d->diagnostics[i].line)
+			continue; /* about the whole: a description that is made up, and the like */
+		diagnostics_add(&p->notes, DIAGNOSTIC_NOTE, 0, "%s:%u: %s", path_inside(p, path),
+				d->diagnostics[i].line, d->diagnostics[i].message);
+		break; /* what follows is what the first one led to */
 	}
+	definition_unref(d);
 }
 
 static void on_checked_file(void *data, const struct tree_file *file)
@@ -341,20 +361,21 @@ static void on_checked_file(void *data, const struct tree_file *file)
 
 static void on_checked_problem(void *data, const char *path, const char *message)
 {
-	plugin_complain(data, PLUGIN_BAD_PATH, path, 0, "%s", message);
+	plugin_complain(((const struct file_check *)data)->plugin, PLUGIN_BAD_PATH, path, 0, "%s", message);
 }
 
-static void check_paths(struct plugin *p, const struct plugin_paths *paths)
+static void check_paths(struct file_check check, const struct plugin_paths *paths)
 {
-	const struct tree_walk walk = {
-		.on_file = on_checked_file, .on_problem = on_checked_problem, .data = p, .inside = p->root
-	};
+	const struct tree_walk walk = { .on_file = on_checked_file,
+					.on_problem = on_checked_problem,
+					.data = &check,
+					.inside = check.plugin->root };
 
 	for (size_t i = 0; i < paths->count; i++)
 		if (paths->list[i].is_dir)
 			tree_walk(&walk, paths->list[i].path);
 		else
-			check_file(p, paths->list[i].path);
+			check_file(&check, paths->list[i].path);
 }
 
 /* ---- checking: skills ------------------------------------------------------------------------------------------------------ */
@@ -364,27 +385,23 @@ static int is_visible(const struct dirent *e)
 	return e->d_name[0] != '.' && e->d_type != DT_REG;
 }
 
-static void check_skill(struct plugin *p, const char *dir)
-{
-	const char *file = path_join(&p->arena, dir, "SKILL.md");
-	AUTO_FREE char *real = realpath(file, NULL);
-
-	if (!real)
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, dir, 0, "a skill needs a SKILL.md");
-	else if (!path_is_inside(real, p->root))
-		plugin_complain(p, PLUGIN_BAD_PATH, file, 0, "is a link that leads out of the plugin");
-	else
-		check_file(p, file);
-}
-
 static void check_skills_in(struct plugin *p, const char *dir)
 {
 	struct dirent **names;
 	int count = scandir(dir, &names, is_visible, alphasort);
 
 	for (int i = 0; i < count; i++) {
-		check_skill(p, path_join(&p->arena, dir, names[i]->d_name));
+		const char *folder = path_join(&p->arena, dir, names[i]->d_name);
+		const char *file = path_join(&p->arena, folder, "SKILL.md");
+		AUTO_FREE char *real = realpath(file, NULL);
 		free(names[i]);
+		if (!real)
+			diagnostics_add(&p->notes, DIAGNOSTIC_NOTE, 0, "%s: has no SKILL.md and is skipped",
+					path_inside(p, folder));
+		else if (!path_is_inside(real, p->root))
+			plugin_complain(p, PLUGIN_BAD_PATH, file, 0, "is a link that leads out of the plugin");
+		else
+			check_file(&(struct file_check){ .plugin = p }, file);
 	}
 	if (count >= 0)
 		free(names);
@@ -398,11 +415,11 @@ void plugin_validate(struct plugin *p)
 		check_hooks(p, &p->hooks.list[i]);
 	for (size_t i = 0; i < p->mcp.count; i++)
 		check_servers(p, &p->mcp.list[i]);
-	check_paths(p, &p->agents);
-	check_paths(p, &p->commands);
+	check_paths((struct file_check){ .plugin = p, .is_agent = true }, &p->agents);
+	check_paths((struct file_check){ .plugin = p, .is_command = true }, &p->commands);
 	for (size_t i = 0; i < p->skills.count; i++)
 		if (p->skills.list[i].is_dir)
 			check_skills_in(p, p->skills.list[i].path);
 		else
-			check_file(p, p->skills.list[i].path);
+			check_file(&(struct file_check){ .plugin = p }, p->skills.list[i].path);
 }

@@ -231,9 +231,13 @@ static void report_plugin(struct cadre_report *r, struct json_out *w, struct plu
 	plugin_validate(p);
 	put_plugin(w, p);
 	report_errors(r, p);
-	for (size_t i = 0; i < p->notes.count; i++)
-		report_line(r, CADRE_NOTE, "%s:%u: note: %s", p->manifest ? p->manifest : p->root,
-			    p->notes.list[i].line, p->notes.list[i].message);
+	for (size_t i = 0; i < p->notes.count; i++) {
+		const struct diagnostic *note = &p->notes.list[i];
+		if (note->line)
+			report_line(r, CADRE_NOTE, "%s:%u: note: %s", p->manifest, note->line, note->message);
+		else
+			report_line(r, CADRE_NOTE, "note: %s", note->message);
+	}
 	if (p->error_count) {
 		r->bad = true;
 		report_line(r, CADRE_BAD, "%s is not valid: %zu error%s.", p->name, p->error_count,
@@ -253,7 +257,7 @@ static void validate_market(struct cadre_report *r, struct json_out *w, struct m
 		if (!json_is(m->plugins[i].source, JSON_STRING))
 			continue;
 		if (marketplace_plugin_dir(m, &m->plugins[i], &dir, &err) == 0) {
-			report_plugin(r, w, plugin_read(dir, PLUGIN_INSTALLED, m->name));
+			report_plugin(r, w, plugin_read_named(dir, PLUGIN_INSTALLED, m->plugins[i].name, m->name));
 			continue;
 		}
 		r->bad = true;
@@ -279,13 +283,20 @@ static int plugin_validate_run(struct cadre_call *call)
 
 	if (status == 0)
 		status = app_plugins_dir(sv, &a, &plugins_dir, err);
-	if (status == 0)
-		dir = path_absolute(&a, cwd, str_from(call->operands[0]));
-	if (status == 0 && str_ends(str_from(dir), STR(".zip")))
-		status = zip_cache_open(&a, plugins_dir, dir, &dir, err);
 	if (status < 0)
 		return status;
-	status = marketplace_read(&market, dir, err);
+	dir = path_absolute(&a, cwd, str_from(call->operands[0]));
+	struct str file = str_from(dir);
+	bool is_manifest = str_ends(file, STR("/.claude-plugin/plugin.json"));
+	if (str_ends(file, STR(".zip")))
+		status = zip_cache_open(&a, plugins_dir, dir, &dir, err);
+	else if (is_manifest || str_ends(file, STR("/.claude-plugin/marketplace.json")))
+		dir = arena_dup(&a, dir,
+				file.n - strlen(is_manifest ? "/.claude-plugin/plugin.json"
+							    : "/.claude-plugin/marketplace.json"));
+	if (status < 0)
+		return status;
+	status = is_manifest ? -ERR_NOT_FOUND : marketplace_read(&market, dir, err);
 	if (status < 0 && status != -ERR_NOT_FOUND)
 		return status;
 	json_open(&w, '[');

@@ -24,7 +24,7 @@ static const struct verdict {
 	  "manifest-validation-error plugin.json:3: dependencies: expected a list, not \"sound-agents\"" },
 	{ "bad-description-type", "manifest-validation-error plugin.json:3: description: expected a text, not [" },
 	{ "bad-frontmatter",
-	  "component-load-failed torn.md:4: not YAML (did not find expected ',' or ']'); read line by line" },
+	  "component-load-failed torn.md:4: tools: its value cannot be read, so the agent is refused" },
 	{ "bad-hooks-event",
 	  "hook-load-failed hooks.json:3: hooks: there is no event BeforeEverything, so it never comes" },
 	{ "bad-hooks-handler",
@@ -66,7 +66,6 @@ static const struct verdict {
 	  "manifest-validation-error plugin.json:3: agents: expected a path that begins with ./ and has no .., or a list "
 	  "of such, not \"./../other\"" },
 	{ "bad-settings", "component-load-failed settings.json:2: agent: expected the name of an agent" },
-	{ "bad-skill", "component-load-failed empty:0: a skill needs a SKILL.md" },
 	{ "bad-version-type", "manifest-validation-error plugin.json:3: version: expected a text, not 1.5" },
 	{ "sound-agent-paths", NULL },
 	{ "sound-agents", NULL },
@@ -75,6 +74,7 @@ static const struct verdict {
 	{ "sound-command-path", NULL },
 	{ "sound-commands", NULL },
 	{ "sound-dependencies", NULL },
+	{ "sound-empty-folder", NULL },
 	{ "sound-everything", NULL },
 	{ "sound-hook-files", NULL },
 	{ "sound-hooks", NULL },
@@ -91,6 +91,7 @@ static const struct verdict {
 	{ "sound-skill-paths", NULL },
 	{ "sound-skills", NULL },
 	{ "sound-unknown-key", NULL },
+	{ "sound-untidy", NULL },
 };
 
 static struct plugin *read_named(const char *dir)
@@ -156,8 +157,23 @@ TEST(a_key_that_is_not_known_is_a_note_with_its_line)
 	plugin_free(p);
 }
 
+TEST(what_loads_all_the_same_is_a_note)
+{
+	struct plugin *untidy = read_named("sound-untidy");
+	struct plugin *empty = read_named("sound-empty-folder");
+
+	CHECK_INT(untidy->notes.count, 3);
+	CHECK_CSTR(untidy->notes.list[0].message,
+		   "agents/analyst.md:3: not YAML (mapping values are not allowed in this context); read line by line");
+	CHECK_INT(empty->notes.count, 1);
+	CHECK_CSTR(empty->notes.list[0].message, "skills/empty: has no SKILL.md and is skipped");
+	plugin_free(untidy);
+	plugin_free(empty);
+}
+
 int test_validate(void)
 {
-	return RUN_TESTS(T(every_plugin_gets_its_verdict_and_each_defect_is_told_once),
+	return RUN_TESTS(T(what_loads_all_the_same_is_a_note),
+			 T(every_plugin_gets_its_verdict_and_each_defect_is_told_once),
 			 T(no_plugin_is_without_a_verdict), T(a_key_that_is_not_known_is_a_note_with_its_line));
 }
