@@ -139,7 +139,10 @@ static void read_field(struct definition_reader *r, const struct definition_fiel
 
 	if (!r->format->terse && !str_is(field->key, f->name))
 		definition_note(r, DIAGNOSTIC_NOTE, "%s was read as %s", field->key.p, f->name);
-	if (field->doubtful && (f->flags & FRONTMATTER_RESTRICTION))
+	if (field->doubtful && r->format->limits && !r->format->limits(f->name, field->json))
+		definition_note(r, DIAGNOSTIC_WARNING, "%s: its value cannot be read and limits nothing; it is ignored",
+				f->name);
+	else if (field->doubtful && (f->flags & FRONTMATTER_RESTRICTION))
 		definition_refuse(r, "%s: its value cannot be read, so the %s is refused", f->name, r->format->noun);
 	else if (json_parse(&reader, field->json.p, field->json.n, &value, &err) < 0)
 		definition_refuse(r, "%s: %s", f->name, err.text);

@@ -71,6 +71,8 @@ struct definition_format {
 	const char *noun;                      /* "agent" */
 	const struct definition_field *fields; /* ends with a row without a name */
 	bool terse;                            /* no notes about aliases and about fields without effect */
+	/* Whether a value of a restriction that cannot be read may limit anything, by its text. NULL: it may. */
+	bool (*limits)(const char *field, struct str text);
 };
 
 /* d is kept, not owned. Between both calls the reader collects diagnostics; definition_read_end() gives them to d. */

@@ -53,6 +53,7 @@ static size_t common_indentation(struct str lines)
 	return common;
 }
 
+/* An indented line that begins with # is a heading of the text. */
 static void add_lines(struct buf *out, struct str lines, bool comments)
 {
 	size_t start = out->n, common = common_indentation(lines);
@@ -61,7 +62,8 @@ static void add_lines(struct buf *out, struct str lines, bool comments)
 		struct str line = str_cut(&lines, '\n');
 		size_t n = MIN(common, line.n);
 		line = (struct str){ line.p + n, line.n - n };
-		if (comments)
+		bool is_heading = line.n && fm_blank(line.p[0]) && str_starts(fm_trim(line), STR("#"));
+		if (comments && !is_heading)
 			line = before_comment(line);
 		while (line.n && fm_blank(line.p[line.n - 1]))
 			line.n--;

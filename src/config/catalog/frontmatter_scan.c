@@ -329,30 +329,34 @@ static const char *find_run(struct cursor *c, size_t indent, const struct defini
 	return end.rest.p;
 }
 
-/* The frontmatter's own indentation is that of its first line with something in it. */
-static struct str dedented(struct arena *arena, struct str text)
+static struct str dedented(struct arena *arena, struct str text, size_t amount)
 {
-	struct str rest = text;
-	size_t own = 0;
-
-	while (rest.p) {
-		struct str line = str_cut(&rest, '\n');
-		own = indentation(line);
-		if (own < line.n && line.p[own] != '#')
-			break;
-	}
-	if (!own)
+	if (!amount)
 		return text;
 	char *out = arena_alloc(arena, text.n + 1);
 	size_t n = 0;
-	for (rest = text; rest.p;) {
-		struct str line = unindented(str_cut(&rest, '\n'), own);
+	for (struct str rest = text; rest.p;) {
+		struct str line = unindented(str_cut(&rest, '\n'), amount);
 		memcpy(out + n, line.p, line.n);
 		n += line.n;
 		if (rest.p)
 			out[n++] = '\n';
 	}
 	return (struct str){ out, n };
+}
+
+/* The frontmatter's own indentation is that of its first line with something in it. */
+static size_t own_indentation(struct str text)
+{
+	size_t own = 0;
+
+	while (text.p) {
+		struct str line = str_cut(&text, '\n');
+		own = indentation(line);
+		if (own < line.n && line.p[own] != '#')
+			break;
+	}
+	return own;
 }
 
 /* A fence that was opened before the frontmatter ends right behind it, or with the file. */
@@ -391,11 +395,14 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 	}
 	if (!end) /* the run goes to the end of the file */
 		end = text.p + text.n;
-	place.text = dedented(r->arena, (struct str){ from, (size_t)(end - from) });
+	struct str head = { from, (size_t)(end - from) };
+	place.text = dedented(r->arena, head, own_indentation(head));
 	place.body = after.rest.p ? fm_trim(after.rest) : STR("");
 	place.body_line = after.line;
 	for (const char *p = after.rest.p; p && p < place.body.p; p++)
 		place.body_line += *p == '\n';
+	if (indent && after.rest.p)
+		place.body = fm_trim(dedented(r->arena, after.rest, indent));
 	if (fenced)
 		place.body = without_fence(place.body);
 	if (c.line > 2 || indent)

@@ -3,6 +3,7 @@
  * may do is read with certainty or not at all: what is cut off, unbalanced or of an unknown shape refuses the agent. */
 #include "defs/agentdef/definition.h"
 #include "core/tool/tool_facts.h"
+#include "guard/hook/event.h"
 #include "lib/json/json_write.h"
 
 enum { LONGEST_NAME = 200, LONGEST_TIMEOUT_S = 600 };
@@ -368,13 +369,32 @@ static bool put_event(struct definition_reader *r, struct json_out *w, const str
 	return true;
 }
 
+/* Hooks limit an agent only by the events that they wait for. Names of several words count in any case. */
+static bool names_event(struct str text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *whole = arena_str(&a, text).p;
+
+	for (size_t i = 0; i < HOOK_EVENT_COUNT; i++) {
+		const char *name = hook_event_info(i)->name;
+		bool has_humps = name[1 + strspn(name + 1, "abcdefghijklmnopqrstuvwxyz")];
+		if (has_humps ? strcasestr(whole, name) : strstr(whole, name))
+			return true;
+	}
+	return false;
+}
+
 static void read_hooks(struct definition_reader *r, const struct json *value, void *at)
 {
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
 
-	if (json_is(value, JSON_NULL)) {
+	if (json_is(value, JSON_NULL) || (json_is(value, JSON_OBJECT) && !value->count)) {
 		definition_note(r, DIAGNOSTIC_NOTE, "hooks: there are none");
+		return;
+	}
+	if (!names_event(json_raw(value))) {
+		definition_note(r, DIAGNOSTIC_WARNING, "hooks: names no event; it is ignored");
 		return;
 	}
 	if (!json_is(value, JSON_OBJECT)) {
@@ -513,7 +533,12 @@ static const struct definition_field fields[] = {
 	{ 0 },
 };
 
-const struct definition_format agent_format = { .noun = "agent", .fields = fields };
+static bool may_limit(const char *field, struct str text)
+{
+	return strcmp(field, "hooks") != 0 || names_event(text);
+}
+
+const struct definition_format agent_format = { .noun = "agent", .fields = fields, .limits = may_limit };
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,25 @@ TEST(a_good_file_has_nothing_to_say)
 	agent_unref(d);
 }
 
+TEST(a_heading_inside_a_description_that_is_not_yaml_is_text)
+{
+	struct agent_definition *d = agent_from("---\nname: a\ndescription: Use: it\n  # When\n  always # no\n"
+						"# a comment\ntools: Read\n---\nb");
+
+	CHECK_CSTR(d->description, "Use: it\n  # When\n  always");
+	CHECK_INT(d->tools.count, 1);
+	agent_unref(d);
+}
+
+TEST(the_body_of_an_indented_file_has_its_lines_in_the_first_column)
+{
+	struct agent_definition *d =
+		agent_from("  ---\n  name: a\n  description: d\n  ---\n  One.\n\n    code\n  Two.\nThree.\n");
+
+	CHECK_CSTR(d->prompt, "One.\n\n  code\nTwo.\nThree.");
+	agent_unref(d);
+}
+
 TEST(references_keep_a_definition)
 {
 	struct agent_definition *d = agent_with("");
@@ -124,7 +143,7 @@ TEST(an_entry_of_json_that_is_not_whole_is_refused)
 		{ "", "{\"description\":\"d\",\"prompt\":\"p\"}", "name is empty" },
 		{ "x", "{\"description\":\"d\",\"prompt\":\"p\",\"isolation\":\"x\"}", "isolation" },
 		{ "x", "{\"description\":\"d\",\"prompt\":\"p\",\"tools\":[{\"a\":1}]}", "tools" },
-		{ "x", "{\"description\":\"d\",\"prompt\":\"p\",\"hooks\":[]}", "hooks" },
+		{ "x", "{\"description\":\"d\",\"prompt\":\"p\",\"hooks\":[\"Stop\"]}", "hooks" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -171,8 +190,9 @@ TEST(a_hostile_file_does_not_flood_the_report)
 
 int test_definition(void)
 {
-	return RUN_TESTS(T(a_good_file_has_nothing_to_say), T(references_keep_a_definition),
-			 T(what_has_no_frontmatter_or_no_description_is_not_an_agent),
+	return RUN_TESTS(T(a_good_file_has_nothing_to_say), T(a_heading_inside_a_description_that_is_not_yaml_is_text),
+			 T(the_body_of_an_indented_file_has_its_lines_in_the_first_column),
+			 T(references_keep_a_definition), T(what_has_no_frontmatter_or_no_description_is_not_an_agent),
 			 T(a_name_is_what_was_written_or_the_stem), T(an_entry_of_json_has_the_same_fields),
 			 T(an_entry_of_json_that_is_not_whole_is_refused), T(the_report_tells_all_about_a_file),
 			 T(a_hostile_file_does_not_flood_the_report));

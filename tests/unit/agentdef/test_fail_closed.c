@@ -86,7 +86,16 @@ TEST(other_limits_hold_or_the_agent_is_refused)
 		{ "isolation: container", true },
 		{ "isolation: [worktree", true },
 		{ "isolation: [worktree]", true },
-		{ "hooks: no", true },
+		{ "hooks: no PreToolUse", true },
+		{ "hooks: PreToolUse: check.sh", true },
+		{ "hooks:\n  pretooluse: check.sh", true },
+		{ "hooks:\n  validator: check.sh\n  Stop: done.sh", true },
+		{ "hooks: {validator: check.sh, then: [Stop", true },
+		{ "hooks: no", false },
+		{ "hooks: validator: check.sh", false },
+		{ "hooks:\n  validator: stop.sh", false },
+		{ "hooks: {validator: check.sh", false },
+		{ "hooks:\n  - a.sh\n  - b.sh", false },
 		{ "hooks:\n  PreToolUse:\n  - command: [x", true },
 		{ "hooks: {PreToolUse: [{matcher: 5, hooks: []}]}", true },
 		{ "permissionMode: [plan", true },
@@ -102,6 +111,15 @@ TEST(other_limits_hold_or_the_agent_is_refused)
 		CHECK(!d->ignored);
 		agent_unref(d);
 	}
+}
+
+TEST(hooks_that_name_no_event_are_left_out_with_a_warning)
+{
+	struct agent_definition *d = agent_with("hooks:\n  validator: check.sh");
+
+	CHECK(!d->refused && !d->hooks);
+	CHECK(says(d, DIAGNOSTIC_WARNING, "hooks: names no event"));
+	agent_unref(d);
 }
 
 TEST(a_refusal_names_its_line)
@@ -130,6 +148,7 @@ TEST(too_many_names_refuse)
 int test_fail_closed(void)
 {
 	return RUN_TESTS(T(a_limit_on_tools_holds_or_the_agent_is_refused),
-			 T(other_limits_hold_or_the_agent_is_refused), T(a_refusal_names_its_line),
+			 T(other_limits_hold_or_the_agent_is_refused),
+			 T(hooks_that_name_no_event_are_left_out_with_a_warning), T(a_refusal_names_its_line),
 			 T(too_many_names_refuse));
 }

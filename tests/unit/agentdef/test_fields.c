@@ -160,7 +160,7 @@ static const struct row {
 	{ "hooks", "hooks: {Stop: [{command: x, timeout: 600}]}",
 	  "{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"timeout\":600}]}]}", "one hook" },
 	{ "hooks", "hooks:", "-", "none" },
-	{ "hooks", "hooks: x", "-", "refused" },
+	{ "hooks", "hooks: x", "-", "ignored" },
 	{ "hooks", "hooks: {Stop: x}", "-", "refused" },
 	{ "hooks", "hooks: {Stop: [{hooks: [{type: command}]}]}", "-", "refused" },
 	{ "skills", "", "-", NULL },
