@@ -26,8 +26,8 @@ static bool is_plain(unsigned char c)
 	       c == '.' || c >= 0x80;
 }
 
-/* ':' becomes '-', as other programs write it. A type that needs any other change gets a mark made from all of it, so that
- * two such types never share a memory. */
+/* A type that needs a change gets a mark made from all of it, so that no two types share a memory: the agent `reviewer` of a
+ * plugin `code` must not read what the user's `code-reviewer` remembers. */
 void agent_memory_name(struct buf *out, struct str type)
 {
 	struct str kept = utf8_cut(type, LONGEST_NAME);
@@ -37,7 +37,7 @@ void agent_memory_name(struct buf *out, struct str type)
 		unsigned char c = (unsigned char)kept.p[i];
 		bool plain = is_plain(c) && !(i == 0 && c == '.') && !(c >= 0x80 && changed);
 		buf_addch(out, plain ? (char)c : '-');
-		changed |= !plain && c != ':';
+		changed |= !plain;
 	}
 	if (!changed)
 		return;

@@ -87,7 +87,9 @@ TEST(a_type_never_becomes_a_path_outside_its_directory)
 
 TEST(types_that_need_a_change_do_not_share_a_memory)
 {
-	static const char *const types[] = { "a/b", "a\\b", "a b", "a-b", "a//b", "A-b", "..", ".-", "" };
+	static const char *const types[] = {
+		"a/b", "a\\b", "a b", "a-b", "a//b", "A-b", "a:b", "a::b", "..", ".-", ""
+	};
 	struct map seen = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(types); i++) {
@@ -98,7 +100,7 @@ TEST(types_that_need_a_change_do_not_share_a_memory)
 	map_release(&seen);
 	AUTO_BUF struct buf plugin = { 0 };
 	agent_memory_name(&plugin, STR("plg:sub:name"));
-	CHECK_CSTR(plugin.p, "plg-sub-name");
+	CHECK(str_starts(buf_str(&plugin), STR("plg-sub-name-")));
 }
 
 static void prompt_of(struct stage *s, struct buf *out, const char *memory)
