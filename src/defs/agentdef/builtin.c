@@ -32,13 +32,22 @@ unsigned builtin_switches_find(const char *entrypoint)
 	return switches;
 }
 
+/* USER_TYPE=ant: searches are to be as good as the session's own model. */
 void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definition *d), void *data)
 {
+	const char *user = getenv("USER_TYPE");
+	bool inherits = user && !strcmp(user, "ant");
+
 	for (size_t i = 0; i < COUNT_OF(table) && !(switches & BUILTIN_NONE); i++) {
 		const struct row *row = &table[i];
 		bool coordinator = row->switches & BUILTIN_COORDINATOR;
-		if (coordinator == !!(switches & BUILTIN_COORDINATOR) && (coordinator || !(row->switches & switches)))
-			fn(data, agent_from_markdown(SOURCE_BUILT_IN, "built-in", row->name, str_from(row->text)));
+		if (coordinator != !!(switches & BUILTIN_COORDINATOR) || (!coordinator && (row->switches & switches)))
+			continue;
+		struct agent_definition *d =
+			agent_from_markdown(SOURCE_BUILT_IN, "built-in", row->name, str_from(row->text));
+		if (inherits && !strcmp(row->name, "Explore"))
+			d->model = "inherit";
+		fn(data, d);
 	}
 }
 

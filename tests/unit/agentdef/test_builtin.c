@@ -62,10 +62,12 @@ static void check_one(void *data, struct agent_definition *d)
 		bool background, no_claude_md;
 	} rows[] = {
 		{ "Bash", "Bash", "inherit", NULL, false, false },
-		{ "Explore", "All tools except Agent, Edit, Write, NotebookEdit, EnterPlanMode, ExitPlanMode", "haiku",
-		  NULL, false, true },
-		{ "Plan", "All tools except Agent, Edit, Write, NotebookEdit, EnterPlanMode, ExitPlanMode", "inherit",
-		  NULL, false, true },
+		{ "Explore",
+		  "All tools except Agent, AskUserQuestion, Edit, EnterPlanMode, ExitPlanMode, NotebookEdit, TaskStop, Write",
+		  "haiku", NULL, false, true },
+		{ "Plan",
+		  "All tools except Agent, AskUserQuestion, Edit, EnterPlanMode, ExitPlanMode, NotebookEdit, TaskStop, Write",
+		  "inherit", NULL, false, true },
 		{ "cadre-guide", "Glob, Grep, Read, WebFetch, WebSearch", "haiku", "dontAsk", false, false },
 		{ "general-purpose", "All tools", "inherit", NULL, false, false },
 		{ "statusline-setup", "Read, Edit", "sonnet", NULL, false, false },
@@ -98,6 +100,23 @@ TEST(every_built_in_agent_reads_without_a_complaint_and_has_its_limits)
 	builtin_each(BUILTIN_COORDINATOR, check_one, &count);
 
 	CHECK_INT(count, 8);
+}
+
+static void keep_explore_model(void *data, struct agent_definition *d)
+{
+	if (!strcmp(d->name, "Explore"))
+		buf_addstr(data, d->model);
+	agent_unref(d);
+}
+
+TEST(explore_inherits_the_model_where_the_environment_asks_for_it)
+{
+	AUTO_BUF struct buf model = { 0 };
+
+	setenv("USER_TYPE", "ant", 1);
+	builtin_each(0, keep_explore_model, &model);
+	unsetenv("USER_TYPE");
+	CHECK_CSTR(model.p, "inherit");
 }
 
 static void keep_verification(void *data, struct agent_definition *d)
@@ -156,7 +175,8 @@ TEST(a_colour_is_the_one_asked_for_or_always_the_same)
 
 int test_builtin(void)
 {
-	return RUN_TESTS(T(switches_drop_some_or_all_built_in_agents),
+	return RUN_TESTS(T(explore_inherits_the_model_where_the_environment_asks_for_it),
+			 T(switches_drop_some_or_all_built_in_agents),
 			 T(every_built_in_agent_reads_without_a_complaint_and_has_its_limits),
 			 T(verification_is_told_to_end_with_a_verdict), T(the_guide_knows_what_is_configured),
 			 T(a_colour_is_the_one_asked_for_or_always_the_same));
