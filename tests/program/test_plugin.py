@@ -147,6 +147,13 @@ def hooks_of_a_plugins_agent_wait_for_consent(lab):
         assert seen.exists() == trusted, trusted
 
 
+def an_agent_has_skills_of_its_own_plugin_without_the_plugins_name(lab):
+    lab.model(CHILD.replace("p:one", "sound-crew:scout").replace("text done", "agent main\n  text {{last_result}}")
+              + 'rule\n  prompt contains "Look twice."\n  text Looked twice.\n')
+    done = lab.cadre("-p", "--plugin-dir", str(PLUGINS / "sound-crew"), "--allowed-tools", "Agent", "--", "go")
+    assert done.code == 0 and "Looked twice." in done.out and "not available" not in done.out, done
+
+
 def a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not(lab):
     good, evil = os.path.join(lab.folder, "good.zip"), os.path.join(lab.folder, "evil.zip")
     with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -439,6 +446,7 @@ if __name__ == "__main__":
          hooks_of_a_plugin_run_and_know_its_places_and_options,
          programs_of_a_plugin_are_found_but_never_before_others,
          hooks_of_a_plugins_agent_wait_for_consent,
+         an_agent_has_skills_of_its_own_plugin_without_the_plugins_name,
          a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not,
          a_marketplace_in_a_directory_offers_plugins,
          a_plugin_that_is_the_whole_marketplace_has_the_skills_that_its_entry_lists,

@@ -335,6 +335,8 @@ static bool preload_listed(struct preload *p)
 	while (p->at < names->count) {
 		const char *name = names->names[p->at++];
 		const struct catalog_entry *e = agent_skill(a, str_from(name));
+		if (!e && a->definition && a->definition->plugin) /* its own plugin's need no prefix */
+			e = agent_skill(a, str_from(arena_printf(&a->arena, "%s:%s", a->definition->plugin, name)));
 		if (!e)
 			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
 		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))

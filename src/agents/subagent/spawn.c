@@ -108,17 +108,16 @@ static bool within_caps(const struct agent *parent, struct buf *why)
 	return !why->n;
 }
 
-/* A child that shares its parent's history must run on its model: another one could not read it. */
+/* A child that shares its parent's history must run on its model: another one could not read it. A model of its definition is
+ * left out with a note, because the caller can do nothing about it. */
 static bool context_fits(const struct agent_definition *d, const struct spawn_request *r, struct buf *why)
 {
-	const char *model = r->model ? r->model : d->model;
-
-	if (d->fork_context && model && !str_is_nocase(str_from(model), "inherit"))
+	if (d->fork_context && r->model && !str_is_nocase(str_from(r->model), "inherit"))
 		buf_addf(
 			why,
-			"Agent '%s' has forkContext: it gets this conversation and must inherit the model, but %s says "
-			"'%s'. Leave the model out, or set it to inherit.",
-			d->name, r->model ? "the call" : "its definition", model);
+			"Agent '%s' has forkContext: it gets this conversation and must inherit the model, but the call "
+			"says '%s'. Leave the model out, or set it to inherit.",
+			d->name, r->model);
 	return !why->n;
 }
 

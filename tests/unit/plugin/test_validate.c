@@ -73,6 +73,7 @@ static const struct verdict {
 	{ "sound-bin", NULL },
 	{ "sound-command-path", NULL },
 	{ "sound-commands", NULL },
+	{ "sound-crew", NULL },
 	{ "sound-dependencies", NULL },
 	{ "sound-empty-folder", NULL },
 	{ "sound-everything", NULL },
