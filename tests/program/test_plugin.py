@@ -154,6 +154,24 @@ def an_agent_has_skills_of_its_own_plugin_without_the_plugins_name(lab):
     assert done.code == 0 and "Looked twice." in done.out and "not available" not in done.out, done
 
 
+def a_stop_hook_that_reads_the_transcript_keeps_a_loop_running(lab):
+    model = lab.model('rule\n  last contains "Round 2"\n  text All is FINISHED now.\nrule\n  text More is left.\n', log=True)
+    done = lab.cadre("-p", "--plugin-dir", str(PLUGINS / "sound-loop"), "/sound-loop:loop the tests")
+    assert done.code == 0 and done.out == "All is FINISHED now.\n", done
+    assert pathlib.Path(lab.work, "rounds").read_text() == "2"
+    assert len(model.bodies()) == 3, model.bodies()
+
+
+def hooks_that_review_in_the_background_reach_the_model(lab):
+    model = lab.model('rule\n  last contains "the file has no test"\n  text Now it has.\n'
+                      'rule\n  last contains "write fewer lines"\n  text Shorter.\n'
+                      'rule\n  turn 1\n  call Write {"file_path": "new.txt", "content": "x"}\n', log=True)
+    done = lab.cadre("-p", "--plugin-dir", str(PLUGINS / "sound-watch"), "--permission-mode", "acceptEdits", "write it")
+    assert done.code == 0 and done.out == "Now it has.\n", done
+    assert pathlib.Path(lab.work, "prepared").exists() and len(model.bodies()) == 3, model.bodies()
+    assert "async" not in json.dumps(model.bodies()[0]["messages"]), model.bodies()[0]
+
+
 def a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not(lab):
     good, evil = os.path.join(lab.folder, "good.zip"), os.path.join(lab.folder, "evil.zip")
     with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -447,6 +465,8 @@ if __name__ == "__main__":
          programs_of_a_plugin_are_found_but_never_before_others,
          hooks_of_a_plugins_agent_wait_for_consent,
          an_agent_has_skills_of_its_own_plugin_without_the_plugins_name,
+         a_stop_hook_that_reads_the_transcript_keeps_a_loop_running,
+         hooks_that_review_in_the_background_reach_the_model,
          a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not,
          a_marketplace_in_a_directory_offers_plugins,
          a_plugin_that_is_the_whole_marketplace_has_the_skills_that_its_entry_lists,

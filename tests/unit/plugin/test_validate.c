@@ -82,6 +82,7 @@ static const struct verdict {
 	{ "sound-inline-hooks", NULL },
 	{ "sound-inline-mcp", NULL },
 	{ "sound-inner-link", NULL },
+	{ "sound-loop", NULL },
 	{ "sound-mcp", NULL },
 	{ "sound-no-manifest", NULL },
 	{ "sound-old-place", NULL },
@@ -93,6 +94,7 @@ static const struct verdict {
 	{ "sound-skills", NULL },
 	{ "sound-unknown-key", NULL },
 	{ "sound-untidy", NULL },
+	{ "sound-watch", NULL },
 };
 
 static struct plugin *read_named(const char *dir)
