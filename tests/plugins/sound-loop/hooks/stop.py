@@ -7,7 +7,7 @@ import sys
 event = json.load(sys.stdin)
 with open(event["transcript_path"], encoding="utf-8") as lines:
     answers = [line["message"]["content"] for line in map(json.loads, lines) if line.get("type") == "assistant"]
-said = "".join(block.get("text", "") for block in [answer for answer in answers if answer][-1])
+said = "".join(block.get("text", "") for block in answers[-1])
 count_file = os.path.join(event["cwd"], "rounds")
 count = int(open(count_file, encoding="utf-8").read()) if os.path.exists(count_file) else 0
 if "FINISHED" in said or count == 3:
