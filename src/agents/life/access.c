@@ -126,7 +126,6 @@ static void take_choice(struct agent *a)
 static void choose_from_pool(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
-	const struct mcp_selection *set = a->servers;
 	CLEANUP(tool_set_release) struct tool_set own = { 0 };
 
 	if (!a->definition) {
@@ -135,9 +134,7 @@ static void choose_from_pool(struct agent *a)
 			tool_set_add(&a->tools, t->pool.tools[i]);
 		return;
 	}
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		if (mcp_lease_server(mcp_selection_at(set, i))->scope == MCP_SCOPE_AGENT)
-			mcp_lease_tools(mcp_selection_at(set, i), &own);
+	servers_of_definition(a, &own);
 	tool_choice_release(&a->choice);
 	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
