@@ -34,7 +34,7 @@ enum end_state end_state_of(const struct query *q)
 		[QUERY_MAX_TURNS] = AGENT_TURN_LIMIT, [QUERY_MODEL_ERROR] = AGENT_FAILED,
 		[QUERY_REFUSED] = AGENT_REFUSED,      [QUERY_EMPTY] = AGENT_FAILED,
 		[QUERY_CUT_OFF] = AGENT_FAILED,       [QUERY_CONTEXT_FULL] = AGENT_FAILED,
-		[QUERY_CANCELLED] = AGENT_KILLED,     [QUERY_HALTED] = AGENT_COMPLETED,
+		[QUERY_CANCELLED] = AGENT_KILLED,     [QUERY_HALTED] = AGENT_FAILED,
 		[QUERY_BLOCKED] = AGENT_FAILED,       [QUERY_REJECTED] = AGENT_FAILED,
 		[QUERY_BUDGET] = AGENT_BUDGET,        [QUERY_DISK_ERROR] = AGENT_FAILED,
 	};
@@ -50,12 +50,15 @@ void end_reason(struct buf *out, const struct query *q)
 		[QUERY_CUT_OFF] = "an answer that was cut off at the output limit",
 		[QUERY_CONTEXT_FULL] = "a conversation that no longer fits into the model's context",
 		[QUERY_DISK_ERROR] = "a transcript that cannot be written: ",
+		[QUERY_HALTED] = "a stop by a hook or the host",
 	};
 
 	if (q->end == QUERY_DONE)
 		return;
 	if ((size_t)q->end < COUNT_OF(reasons) && reasons[q->end])
 		buf_addstr(out, reasons[q->end]);
+	if (q->end == QUERY_HALTED && q->failure.text[0])
+		buf_addstr(out, ": ");
 	buf_addstr(out, q->failure.text);
 }
 
