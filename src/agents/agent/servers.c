@@ -22,6 +22,8 @@ static const char *refusal(const struct joining *j)
 	const struct agent_definition *d = j->definition;
 	const struct agent_tree *t = j->agent->tree;
 
+	if (agent_tree_bars(t, d->source, "mcp"))
+		return "managed settings allow only plugins to bring servers";
 	if (d->source == SOURCE_PROJECT && !t->switches.trusted)
 		return "this folder is not trusted (`cadre trust` records consent)";
 	if (d->source == SOURCE_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))

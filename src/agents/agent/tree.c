@@ -5,6 +5,7 @@
 #include "core/model/catalog.h"
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
+#include "defs/policy/plugins.h"
 #include "agents/agent/classifier.h"
 
 enum { TASKS_PAUSE_MS = 100 };
@@ -125,6 +126,12 @@ bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
 	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;
 
 	return p && p->state == PLUGIN_ENABLED && p->trusted;
+}
+
+bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
+{
+	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
+	       app_plugins_only(t->services->policy.settings, kind);
 }
 
 struct agent *agent_tree_find(struct agent_tree *t, const char *id)

@@ -217,7 +217,9 @@ struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_na
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
-struct agent *agent_tree_find(struct agent_tree *t, const char *id);         /* alive; "" is the main agent */
+/* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
+bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
+struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
 /* Of any session of a runtime; agent_id NULL or "": its main agent. NULL: it is gone. */
 struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id);
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
