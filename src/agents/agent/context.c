@@ -6,6 +6,11 @@
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 #include "config/settings/instructions.h"
+#include "config/settings/settings.h"
+#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/describe.h"
+#include "defs/plugin/list.h"
+#include "mcp/client/selection.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
@@ -132,6 +137,33 @@ bool agent_memory_places(const struct agent *a, struct memory_places *ret_places
 	return a->definition && t->switches.memory_on && a->definition->memory != MEMORY_NONE;
 }
 
+/* Of the guide: its prompt ends with what is configured here. */
+static void write_guide(struct buf *out, const struct agent *a)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct services *sv = a->tree->services;
+	const struct mcp_selection *set = a->tree->main.servers;
+	const struct catalog *skills = sv->skills;
+	size_t server_count = set ? mcp_selection_count(set) : 0;
+	size_t skill_count = skills ? skills->active_count : 0;
+	size_t plugin_count = sv->plugins ? sv->plugins->enabled_count : 0;
+	const char **servers = arena_calloc(&arena, (server_count + 1) * sizeof *servers);
+	const char **names = arena_calloc(&arena, (skill_count + 1) * sizeof *names);
+	const char **plugins = arena_calloc(&arena, (plugin_count + 1) * sizeof *plugins);
+
+	for (size_t i = 0; i < server_count; i++)
+		servers[i] = mcp_lease_server(mcp_selection_at(set, i))->name;
+	for (size_t i = 0; i < skill_count; i++)
+		names[i] = skills->active[i]->name;
+	for (size_t i = 0; i < plugin_count; i++)
+		plugins[i] = sv->plugins->enabled[i]->name;
+	guide_prompt(out, a->definition, sv->registry,
+		     &(struct guide_facts){ .settings_files = settings_files(sv->policy.settings, &arena),
+					    .mcp_servers = servers,
+					    .skills = names,
+					    .plugins = plugins });
+}
+
 int agent_make_prompt(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -146,7 +178,10 @@ int agent_make_prompt(struct agent *a, struct err *err)
 		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
 		return 0;
 	}
-	buf_add(&a->system, d->prompt, d->prompt_len);
+	if (builtin_is_guide(d))
+		write_guide(&a->system, a);
+	else
+		buf_add(&a->system, d->prompt, d->prompt_len);
 	if (a->parent)
 		buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
 	else if (memory)

@@ -96,7 +96,8 @@ struct permission_birth {
 	size_t memory_tool_count;
 	const char *const *allow; /* allowedTools of a call: they replace the session's allow rules for the child */
 	size_t allow_count;
-	bool replaces_allow; /* also when allow is empty */
+	bool replaces_allow;     /* also when allow is empty */
+	const char *const *more; /* allow rules besides the session's, NULL-terminated; NULL: none */
 };
 
 void permission_release(struct permission *p);
