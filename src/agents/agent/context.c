@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * context.c - what an agent knows before its first prompt: its system prompt, the head of its requests, and its context. */
 #include "agents/agent/context.h"
+#include <ctype.h>
 #include <sys/utsname.h>
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
@@ -251,14 +252,17 @@ struct head *context_head_like(struct agent *a, const struct head *before)
 	return context_head(a, texts.system, texts.effort);
 }
 
+/* The call or the option first, then the definition, then the session. A number is no level of the API: none is sent. */
 static const char *find_effort(const struct agent *a)
 {
-	const char *own = a->definition ? a->definition->effort : NULL;
+	const struct agent_tree *t = a->tree;
+	const char *level = a->parent ? a->record->request.effort : t->services->options.effort;
 
-	if (a->parent)
-		return a->record->request.effort ? a->record->request.effort : own;
-	const char *option = a->tree->services->options.effort;
-	return option ? option : own ? own : a->tree->effort;
+	if (!level && a->definition)
+		level = a->definition->effort;
+	if (!level)
+		level = a->parent ? find_effort(&t->main) : t->effort;
+	return level && isdigit((unsigned char)level[0]) ? NULL : level;
 }
 
 static struct head *write_own_head(struct agent *a)
