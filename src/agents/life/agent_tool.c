@@ -80,6 +80,7 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 {
 	t->agent_base = base->definition;
 	t->agent_tool = *base;
+	t->agent_tool.accepts = base->definition; /* a parameter that is not offered here may be given all the same */
 	agent_tool_renew(t);
 	return &t->agent_tool;
 }

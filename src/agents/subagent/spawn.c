@@ -211,6 +211,10 @@ static bool spawn(struct agent *parent, const struct spawn_request *r, struct to
 	}
 	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
 	a->call = call;
+	if (r->background && parent->tree->switches.background_off)
+		buf_addstr(&a->notes,
+			   "run_in_background has no effect: background tasks are switched off, so this call was "
+			   "waited for\n");
 	agent_kick(a);
 	return true;
 }

@@ -28,6 +28,7 @@ struct tool {
 	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
 	const char
 		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
+	const char *accepts; /* another definition, by whose schema input is checked; NULL: the one above */
 	const char *subject; /* the input member that says best what a call is about; NULL: none */
 	unsigned flags;      /* enum tool_flags */
 	void *ctx;           /* of dynamic members (MCP); NULL for built-in ones */

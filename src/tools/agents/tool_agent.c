@@ -34,7 +34,7 @@ static void agent_resume_by_call(struct tool_call *call, struct str prompt)
 	struct agent *a = call->env->owner;
 	const char *id = input_text(call, "resume");
 	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
-	bool background = json_bool(json_get(call->input, "run_in_background"));
+	bool background = json_bool(json_get(call->input, "run_in_background")) && !a->tree->switches.background_off;
 	struct err err = { 0 };
 
 	if (!record)
