@@ -131,7 +131,9 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	json_ki64(&w, "spawnDepth", t->depth);
 	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
 	json_kbool(&w, "isFork", t->is_fork);
+	json_kbool(&w, "sharesHistory", t->shares_history);
 	json_ki64(&w, "startedAt", t->started_ms);
+	json_ki64(&w, "runStartedAt", t->run_started_ms);
 	put_optional(&w, "model", t->model);
 	put_request(&w, t);
 	put_worktree(&w, t);
@@ -243,7 +245,10 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->model = json_cstr(json_get(root, "model"), a);
 	t->background = json_str_is(json_get(root, "requestShape"), "background");
 	t->is_fork = json_bool(json_get(root, "isFork"));
+	t->shares_history = t->is_fork || json_bool(json_get(root, "sharesHistory"));
 	(void)json_i64(json_get(root, "startedAt"), &t->started_ms);
+	t->run_started_ms = t->started_ms;
+	(void)json_i64(json_get(root, "runStartedAt"), &t->run_started_ms);
 	t->depth = number_of(json_get(root, "spawnDepth"), 1);
 	t->run = number_of(json_get(root, "run"), 1);
 	t->worktree = json_cstr(json_get(root, "worktreePath"), a);

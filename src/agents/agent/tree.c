@@ -209,7 +209,7 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 		.cost_usd = record->cost_usd,
 		.turns = record->turns,
 		.tool_uses = record->tool_uses,
-		.duration_ms = (uint64_t)MAX(end_ms - record->started_ms, (int64_t)0),
+		.duration_ms = (uint64_t)MAX(end_ms - record->run_started_ms, (int64_t)0),
 	};
 }
 

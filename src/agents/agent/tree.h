@@ -54,10 +54,12 @@ struct agent_record {
 	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
+	bool shares_history;  /* a fork, or forkContext: it began with its parent's history */
 	bool stopped_by_user; /* it stays stopped until the user says otherwise */
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
+	int64_t run_started_ms;       /* of its newest run: what is told of it counts from there */
 	struct usage usage;           /* when it had ended */
 	double cost_usd;
 	unsigned turns, tool_uses;

@@ -15,7 +15,7 @@ static int64_t tokens_of(const struct usage *u)
 
 static int64_t duration_ms(const struct agent_record *t)
 {
-	return MAX(t->ended_ms - t->started_ms, (int64_t)0);
+	return MAX(t->ended_ms - t->run_started_ms, (int64_t)0);
 }
 
 const char *report_verdict(struct str text)
@@ -136,7 +136,7 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	json_kcstr(&w, "status", "completed");
+	json_kcstr(&w, "status", end_words(t->state)->is_error ? end_words(t->state)->state : "completed");
 	if (t->state != AGENT_COMPLETED)
 		json_kcstr(&w, "endState", end_words(t->state)->state);
 	json_kcstr(&w, "prompt", t->prompt);
@@ -209,8 +209,8 @@ static void put_launched(struct buf *out, const struct agent_record *t)
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	/* A fork carries on what this conversation has begun: SDKs tell it apart by this word. */
-	json_kcstr(&w, "status", t->is_fork ? "sub_agent_entered" : "async_launched");
+	/* It carries on what this conversation has begun: SDKs tell it apart by this word. */
+	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
 	json_kbool(&w, "isAsync", true);
 	json_kcstr(&w, "agentId", t->id);
 	json_kcstr(&w, "description", t->description);

@@ -169,7 +169,8 @@ static struct agent_record *make_task(struct agent *parent, const struct spawn_r
 	t->one_shot = is_one_shot(d);
 	t->is_fork = !d;
 	t->built_in = !d || d->source == SOURCE_BUILT_IN;
-	t->started_ms = id_wall_ms();
+	t->shares_history = !d || d->fork_context;
+	t->started_ms = t->run_started_ms = id_wall_ms();
 	t->request.model = copy(a, r->model);
 	t->request.effort = copy(a, r->effort);
 	t->request.isolation = copy(a, r->isolation);
