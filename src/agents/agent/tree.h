@@ -130,6 +130,7 @@ struct agent_tree {
 	const char *managed_dir; /* NULL: none */
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
+	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
 	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */

@@ -217,6 +217,7 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 	t->memory_dir = find_memory(t, project_dir);
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
+	t->agents_dir = t->session_dir ? arena_printf(t->arena, "%s/subagents", t->session_dir) : NULL;
 	t->todo_dir = t->session_dir ? find_todos(t) : NULL;
 	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
 	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);

@@ -204,7 +204,13 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
 
-static void put_launched(struct buf *out, const struct agent_record *t)
+/* With Read, or with the shell. */
+static bool can_read(const struct agent *a)
+{
+	return tool_set_find(&a->tools, STR("Read")) || tool_set_find(&a->tools, STR("Bash"));
+}
+
+static void put_launched(struct buf *out, const struct agent_record *t, const struct agent *parent)
 {
 	struct json_out w = json_out(out);
 
@@ -218,7 +224,7 @@ static void put_launched(struct buf *out, const struct agent_record *t)
 	if (t->model)
 		json_kcstr(&w, "resolvedModel", t->model);
 	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
-	json_kbool(&w, "canReadOutputFile", t->transcript != NULL);
+	json_kbool(&w, "canReadOutputFile", t->transcript && can_read(parent));
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
 	json_close(&w);
 }
@@ -235,7 +241,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 		t->id);
 	if (t->transcript)
 		buf_addf(out, "\noutput_file: %s", t->transcript);
-	put_launched(&call->result_json, t);
+	put_launched(&call->result_json, t, call->env->owner);
 	tool_call_end(call, false);
 }
 

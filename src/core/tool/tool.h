@@ -54,6 +54,7 @@ struct tool_env {
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
 	const char *results_dir; /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *agents_dir;  /* transcripts of the session's agents; NULL: none are kept */
 	const char *tasks_dir;   /* output files of background shells; made when first needed */
 	const char *todo_dir;    /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
 	const char *todo_file;   /* the agent's own list (TodoWrite); NULL: the same */
