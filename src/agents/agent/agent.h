@@ -182,6 +182,9 @@ void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);
 void agent_open(struct agent *a, const struct agent_query_spec *spec); /* cwd, model, journal, tools are set */
 void agent_release(struct agent *a);                                   /* no turn may run */
 
+/* The tool is in its requests, unless it waits: no deny rule is about every use of it. It has it all the same, so that a call gets
+ * the rule as its answer. */
+bool agent_offers(const struct agent *a, const struct tool *tool);
 void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it from the loop */
 /* A step of its life: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
 enum { STEP_TAKES_TIME = 1 };

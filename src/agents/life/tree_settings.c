@@ -7,6 +7,7 @@
 #include "defs/policy/permissions.h"
 #include "defs/policy/sources.h"
 #include "lib/git/git_head.h"
+#include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/profile/memory.h"
 #include "lib/io/file.h"
@@ -159,6 +160,8 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 	use_skills(t);
 	use_compact(t);
+	if (t->main.query.config.loop)
+		agent_renew_head(&t->main); /* rules decide which tools are offered */
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */

@@ -132,7 +132,9 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
 bool permission_can_ask(const struct permission *p);
 
-/* A deny rule in the line is about every use of the tool, so that it need not be offered. */
+/* A deny rule in the line is about every use of the tool, so that it is not offered. */
+bool permission_hides(const struct permission *p, const struct tool *tool);
+/* The same, with rules that hold for a turn. */
 bool permission_forbids(const struct permission *p, const struct tool *tool);
 
 /* What hooks said about the call. Theirs is never the last word: deny and ask rules come first. */

@@ -135,8 +135,9 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_open(w, '[');
 	for (size_t i = 0; i < tools->count; i++) {
 		const struct tool *tool = tools->tools[i];
-		if ((tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count)
-			continue; /* there is nothing to find */
+		bool finds_nothing = (tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count;
+		if (finds_nothing || !agent_offers(&s->tree.main, tool))
+			continue;
 		/* readers know the Agent tool by its older name here */
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
