@@ -280,6 +280,21 @@ const char *const *servers_ready(const struct agent_tree *t, struct arena *arena
 	return names;
 }
 
+bool servers_admit(const struct agent_tree *t, const struct agent_definition *d)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct mcp_selection *set = t->main.servers;
+	size_t count = set ? mcp_selection_count(set) : 0, n = 0;
+	const char **names = arena_calloc(&arena, (count + 1) * sizeof *names);
+
+	for (size_t i = 0; i < count; i++) {
+		struct mcp_lease *lease = mcp_selection_at(set, i);
+		if (offers_tools(lease) || mcp_lease_settling(lease))
+			names[n++] = mcp_lease_server(lease)->name;
+	}
+	return roster_has(t->services->registry, d, &(struct roster_spec){ .mcp_servers = names });
+}
+
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)
 {
 	AUTO_ARENA struct arena arena = { 0 };

@@ -23,6 +23,8 @@ void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection 
 
 /* Names of the session's servers that are connected and offer tools, NULL-terminated, in the arena. */
 const char *const *servers_ready(const struct agent_tree *t, struct arena *arena);
+/* For lists of agents: no rule denies it, and each server that it needs is ready or still connecting. */
+bool servers_admit(const struct agent_tree *t, const struct agent_definition *d);
 /* An agent that needs servers (requiredMcpServers) can be used once they are ready. True: they are not; appends why. */
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why);
 /* What the servers of this agent tell the model about themselves; nothing if they are silent. */

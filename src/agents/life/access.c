@@ -366,7 +366,9 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .memory_tool_count = c->for_memory.count,
 				  .more = more,
 			  });
-	if (d && d->permission_mode && !trusted)
+	enum permission_mode wish;
+	if (d && d->permission_mode && !trusted && permission_mode_parse(str_from(d->permission_mode), &wish) &&
+	    permission_mode_is_wider(wish, permission_mode(a->permission.parent)))
 		buf_addstr(
 			&a->notes,
 			"this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
