@@ -95,6 +95,8 @@ struct tool_kit {
 	void (*close)(struct tool_env *env);      /* also after end_shells, also on a zeroed env */
 	/* A tool of the session saw this file in that state, as an earlier run recorded. */
 	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
+	void (*share_files)(struct tool_env *env,
+			    const struct tool_env *from);          /* what that agent saw, this one has seen */
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
 	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */
