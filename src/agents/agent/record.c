@@ -103,6 +103,13 @@ static void put_request(struct json_out *w, const struct agent_record *t)
 	put_optional(w, "requestedIsolation", t->request.isolation);
 	if (t->request.max_turns)
 		json_ki64(w, "requestedMaxTurns", t->request.max_turns);
+	if (!t->request.allow)
+		return;
+	json_key(w, "requestedAllow");
+	json_open(w, '[');
+	for (size_t i = 0; t->request.allow[i]; i++)
+		json_put_cstr(w, t->request.allow[i]);
+	json_close(w);
 }
 
 static void put_worktree(struct json_out *w, const struct agent_record *t)
@@ -220,6 +227,15 @@ static void read_request(struct agent_record *t, const struct json *root)
 	t->request.effort = json_cstr(json_get(root, "requestedEffort"), &t->arena);
 	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), &t->arena);
 	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
+	const struct json *allow = json_get(root, "requestedAllow");
+	if (!json_is(allow, JSON_ARRAY))
+		return;
+	const char **rules = arena_calloc(&t->arena, (allow->count + 1) * sizeof *rules);
+	size_t n = 0;
+	for (const struct json *v = json_first(allow); v; v = json_next(allow, v))
+		if (json_is(v, JSON_STRING))
+			rules[n++] = json_cstr(v, &t->arena);
+	t->request.allow = rules;
 }
 
 static const char *text_or(const struct json *v, struct arena *a, const char *otherwise)

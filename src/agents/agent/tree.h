@@ -74,6 +74,7 @@ struct agent_record {
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
+		const char *const *allow; /* the only allow rules of its line, NULL-terminated; NULL: as its parent's */
 	} request;
 	struct agent_wait *waits; /* who waits for its end (TaskOutput) */
 };

@@ -365,6 +365,9 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
 				  .more = more,
+				  .allow = a->record->request.allow,
+				  .allow_count = a->record->request.allow ? str_count(a->record->request.allow) : 0,
+				  .replaces_allow = a->record->request.allow != NULL,
 			  });
 	enum permission_mode wish;
 	if (d && d->permission_mode && !trusted && permission_mode_parse(str_from(d->permission_mode), &wish) &&

@@ -175,6 +175,12 @@ static struct agent_record *make_task(struct agent *parent, const struct spawn_r
 	t->request.effort = copy(a, r->effort);
 	t->request.isolation = copy(a, r->isolation);
 	t->request.max_turns = r->max_turns;
+	if (r->allow && r->allow->count) {
+		const char **rules = arena_calloc(a, (r->allow->count + 1) * sizeof *rules);
+		for (size_t i = 0; i < r->allow->count; i++)
+			rules[i] = arena_strdup(a, r->allow->names[i]);
+		t->request.allow = rules;
+	}
 	limits_note(t, parent);
 	return t;
 }
@@ -274,6 +280,7 @@ void skill_use_fork(struct agent *a, const struct skill *skill, struct str text,
 		.type = skill->agent ? skill->agent : "general-purpose",
 		.model = skill->model,
 		.effort = skill->effort,
+		.allow = &skill->allowed_tools,
 		.background_given = true,
 		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
 			      !runs_already(a->tree, buf_str(&description)),

@@ -14,7 +14,8 @@ struct spawn_request {
 	struct str description, prompt;
 	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
 	bool background_given, background;
-	int64_t max_turns; /* 0: not given */
+	const struct name_list *allow; /* rules that replace the session's allow rules; NULL or empty: none do */
+	int64_t max_turns;             /* 0: not given */
 };
 
 /* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
