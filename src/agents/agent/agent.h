@@ -152,6 +152,7 @@ struct agent {
 	struct buf start_context; /* of the start hooks */
 	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_firing *firing;
+	struct timer patience;        /* of the call that waits for it */
 	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
 	bool start_fired;             /* start hooks ran: stop hooks will */
 	bool stop_blocked;            /* a stop hook wants it to continue ... */

@@ -37,6 +37,7 @@ struct tree_switches {
 	bool coordinator;
 	bool background_off; /* nothing runs in the background */
 	bool background_host, background_default;
+	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */
 	bool memory_on, trusted;
 	bool forward_text; /* deltas and texts of children are wanted */
 };

@@ -13,6 +13,7 @@
 #include "lib/io/file.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
+enum { USUAL_PATIENCE_MS = 120000 };
 enum { TASKS_DEPTH = 4 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
@@ -56,6 +57,10 @@ static void find_switches(const struct options *o, const struct policy *p, struc
 	w->coordinator = env_is_on("CLAUDE_CODE_COORDINATOR_MODE");
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
+	w->background_host = o->background_agents;
+	if (env_is_on("CLAUDE_AUTO_BACKGROUND_TASKS"))
+		w->patience_ms = USUAL_PATIENCE_MS;
+	w->patience_ms = env_number("CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
 	w->memory_on = agent_memory_is_on(settings_get(p->settings, "autoMemoryEnabled", NULL));
 	w->trusted = p->trusted;
 	w->forward_text = o->forward_subagent_text;
