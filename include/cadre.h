@@ -80,7 +80,7 @@ CADRE_API const char *cadre_version(void);
  *   without its MCP servers), plugin-url (the address of such a zip file), resume (session id, the beginning of one, or
  *   its title), resume-session-at (uuid of the last line to use), resume-drops-turn (uuid of the one prompt after it),
  *   continue (""), fork-session (""), session-id (uuid), name (its title), no-session-persistence (""), retry-deadline
- *   (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""),
+ *   (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), background-agents (""),
  *   replay-user-messages (""), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
  *   standard error), trace (a file for ui.perfetto.dev), setup (init | maintenance: Setup hooks come before the first
  *   turn), session-mirror (""), await-initialize (""), managed-settings (JSON of the starting program),

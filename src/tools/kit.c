@@ -44,6 +44,12 @@ static void kit_recall_file(struct tool_env *env, const char *path, int64_t seen
 	file_state_note(env->files, path, stamp);
 }
 
+static void kit_share_files(struct tool_env *env, const struct tool_env *from)
+{
+	for (const struct map_entry *e = map_next(&from->files->stamps, NULL); e; e = map_next(&from->files->stamps, e))
+		file_state_note(env->files, e->key, *(const struct file_stamp *)e->value);
+}
+
 static void kit_list_files(struct tool_env *env, struct buf *out)
 {
 	file_state_list(env->files, MOST_LISTED_FILES, out);
@@ -59,6 +65,7 @@ const struct tool_kit tool_kit = {
 	.end_shells = kit_end_shells,
 	.close = kit_close,
 	.recall_file = kit_recall_file,
+	.share_files = kit_share_files,
 	.list_files = kit_list_files,
 	.list_todos = kit_list_todos,
 	.table = tool_table,

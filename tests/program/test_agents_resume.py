@@ -41,6 +41,59 @@ def a_child_has_a_transcript_and_a_meta_file_as_other_programs_expect_them(lab):
     assert lines[0]["parentUuid"] is None and all(line["timestamp"] and line["cwd"] == lab.work for line in lines)
 
 
+# ---- what is told of a run
+
+FIGURES = """
+rule delegate
+  agent main
+  turn 1
+  call Agent {"description": "Work", "prompt": "Work", "name": "bob"}
+rule wait
+  agent main
+  turn 2
+  call Bash {"command": "sleep 2"}
+rule resume
+  agent main
+  turn 3
+  call Agent {"description": "Work", "prompt": "More", "resume": "bob"}
+rule
+  agent main
+  text done
+rule child reads
+  turn 1
+  usage input=100 output=10 cache_read=0 cache_write=0
+  call Read {"file_path": "a.txt"}
+rule child
+  usage input=200 output=20 cache_read=0 cache_write=0
+  text It is an apple.
+"""
+
+
+def figures(done):
+    """Of each call of the Agent tool: milliseconds, tokens, calls."""
+    results = [f["tool_use_result"] for f in done.frames() if isinstance(f.get("tool_use_result"), dict)]
+    return [(r["totalDurationMs"], r["totalTokens"], r["totalToolUseCount"]) for r in results if "totalTokens" in r]
+
+
+def a_resumed_child_is_told_of_with_the_figures_of_that_run(lab):
+    (pathlib.Path(lab.work) / "a.txt").write_text("apple")
+    lab.model(FIGURES)
+    first, second = figures(lab.stream("--allowedTools=Bash", "go").wait())
+    assert first[1:] == (330, 1) and second[1:] == (330, 1), (first, second)
+    assert second[0] < 2000, second
+
+
+def what_a_child_used_before_a_crash_counts(lab):
+    (pathlib.Path(lab.work) / "a.txt").write_text("apple")
+    lab.model(FIGURES.replace("  turn 2\n", "  turn 99\n"))
+    session = twenty.new_session()
+    died = lab.start("-p", "--session-id", session, "go", env={"CADRE_CRASH_AT": "call_ended:1"}).wait()
+    assert died.code == -signal.SIGKILL, died
+    lab.wait_for_nobody()
+    (only,) = figures(lab.stream("--resume", session).wait())
+    assert only[1:] == (330, 1), only
+
+
 # ---- a message to one that has ended, and a crash
 
 MESSAGE = """
@@ -307,6 +360,7 @@ def ctrl_b_without_a_child_changes_nothing(lab):
 
 if __name__ == "__main__":
     main(a_child_has_a_transcript_and_a_meta_file_as_other_programs_expect_them,
+         a_resumed_child_is_told_of_with_the_figures_of_that_run, what_a_child_used_before_a_crash_counts,
          a_message_to_a_child_that_has_ended_survives_a_crash_and_is_answered_once,
          a_child_that_is_resumed_by_a_call_survives_a_crash_and_answers_it_once,
          a_message_to_a_child_that_works_survives_a_crash_and_is_heard_once,

@@ -157,6 +157,29 @@ def managed_settings_have_the_last_word_about_hooks(lab):
     assert with_managed(lab, managed) == {"managed"}
 
 
+def managed_settings_leave_hooks_and_servers_to_plugins(lab):
+    """Those of agents and skills, too: of the user, and on the command line."""
+    agents = pathlib.Path(lab.home) / ".claude/agents"
+    agents.mkdir(parents=True)
+    server = {"small": {"command": "sh", "args": ["-c", "touch managed; cat"]}}
+    hooks = {"PreToolUse": [{"hooks": [command("touch own")]}]}
+    (agents / "scout.md").write_text("---\n" + json.dumps({"name": "scout", "description": "d", "tools": ["Read"],
+                                                          "hooks": hooks, "mcpServers": [server]}) + "\n---\nYou look.\n")
+    (pathlib.Path(lab.work) / "a.txt").write_text("one\n")
+    lab.model((CHILD % lab.work).replace("general-purpose", "scout"))
+    assert with_managed(lab, {}) == {"own", "managed"}
+    assert with_managed(lab, {"strictPluginOnlyCustomization": ["mcp"]}) == {"own"}
+    assert with_managed(lab, {"strictPluginOnlyCustomization": {"hooks": True}}) == {"managed"}
+    skill = pathlib.Path(lab.home) / ".claude/skills/look/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\n" + json.dumps({"name": "look", "description": "d", "hooks": hooks}) + "\n---\nLook.\n")
+    (agents.parent / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Skill(look)"]}}))
+    lab.model('rule\n  turn 1\n  call Skill {"skill": "look"}\nrule\n  turn 2\n  call Read {"file_path": "%s/a.txt"}\n'
+              "rule\n  text done\n" % lab.work)
+    assert with_managed(lab, {}) == {"own"}
+    assert with_managed(lab, {"strictPluginOnlyCustomization": {"hooks": True}}) == set()
+
+
 def a_question_to_a_person_is_told_to_hooks(lab):
     told = lab.fifo("told")
     use_hooks(lab, Notification=command("cat > told"))
@@ -199,5 +222,6 @@ if __name__ == "__main__":
     main(a_signal_while_a_hook_runs_leaves_no_process, kill_9_while_a_hook_runs_leaves_no_process,
          a_signal_while_a_hook_of_a_child_runs_leaves_no_process, an_async_hook_ends_with_the_run,
          what_a_hook_left_in_the_background_ends_with_the_run, hooks_of_a_shells_end_run_after_a_signal,
-         a_hundred_hooks_at_once_all_run, hooks_of_any_number_of_files_run, managed_settings_have_the_last_word_about_hooks, a_question_to_a_person_is_told_to_hooks,
+         a_hundred_hooks_at_once_all_run, hooks_of_any_number_of_files_run, managed_settings_have_the_last_word_about_hooks,
+         managed_settings_leave_hooks_and_servers_to_plugins, a_question_to_a_person_is_told_to_hooks,
          hooks_of_a_project_wait_for_trust_on_a_terminal)

@@ -183,6 +183,7 @@ static void open_env(struct agent *a)
 	a->env.cwd = a->env.root = a->cwd;
 	a->env.session_id = t->session_id;
 	a->env.results_dir = t->results_dir;
+	a->env.agents_dir = t->agents_dir;
 	a->env.tasks_dir = t->tasks_dir;
 	a->env.todo_dir = t->todo_dir;
 	a->env.todo_file = todo_file(a);

@@ -152,6 +152,7 @@ struct agent {
 	struct buf start_context; /* of the start hooks */
 	struct buf start_refusal; /* the same; empty: they let it live */
 	struct hook_firing *firing;
+	struct timer patience;        /* of the call that waits for it */
 	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
 	bool start_fired;             /* start hooks ran: stop hooks will */
 	bool stop_blocked;            /* a stop hook wants it to continue ... */
@@ -182,6 +183,9 @@ void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent);
 void agent_open(struct agent *a, const struct agent_query_spec *spec); /* cwd, model, journal, tools are set */
 void agent_release(struct agent *a);                                   /* no turn may run */
 
+/* The tool is in its requests, unless it waits: no deny rule is about every use of it. It has it all the same, so that a call gets
+ * the rule as its answer. */
+bool agent_offers(const struct agent *a, const struct tool *tool);
 void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it from the loop */
 /* A step of its life: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
 enum { STEP_TAKES_TIME = 1 };

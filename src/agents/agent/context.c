@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * context.c - what an agent knows before its first prompt: its system prompt, the head of its requests, and its context. */
 #include "agents/agent/context.h"
+#include <ctype.h>
 #include <sys/utsname.h>
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 #include "config/settings/instructions.h"
+#include "config/settings/settings.h"
+#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/describe.h"
+#include "defs/plugin/list.h"
+#include "mcp/client/selection.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
@@ -132,6 +138,33 @@ bool agent_memory_places(const struct agent *a, struct memory_places *ret_places
 	return a->definition && t->switches.memory_on && a->definition->memory != MEMORY_NONE;
 }
 
+/* Of the guide: its prompt ends with what is configured here. */
+static void write_guide(struct buf *out, const struct agent *a)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct services *sv = a->tree->services;
+	const struct mcp_selection *set = a->tree->main.servers;
+	const struct catalog *skills = sv->skills;
+	size_t server_count = set ? mcp_selection_count(set) : 0;
+	size_t skill_count = skills ? skills->active_count : 0;
+	size_t plugin_count = sv->plugins ? sv->plugins->enabled_count : 0;
+	const char **servers = arena_calloc(&arena, (server_count + 1) * sizeof *servers);
+	const char **names = arena_calloc(&arena, (skill_count + 1) * sizeof *names);
+	const char **plugins = arena_calloc(&arena, (plugin_count + 1) * sizeof *plugins);
+
+	for (size_t i = 0; i < server_count; i++)
+		servers[i] = mcp_lease_server(mcp_selection_at(set, i))->name;
+	for (size_t i = 0; i < skill_count; i++)
+		names[i] = skills->active[i]->name;
+	for (size_t i = 0; i < plugin_count; i++)
+		plugins[i] = sv->plugins->enabled[i]->name;
+	guide_prompt(out, a->definition, sv->registry,
+		     &(struct guide_facts){ .settings_files = settings_files(sv->policy.settings, &arena),
+					    .mcp_servers = servers,
+					    .skills = names,
+					    .plugins = plugins });
+}
+
 int agent_make_prompt(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -146,7 +179,10 @@ int agent_make_prompt(struct agent *a, struct err *err)
 		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
 		return 0;
 	}
-	buf_add(&a->system, d->prompt, d->prompt_len);
+	if (builtin_is_guide(d))
+		write_guide(&a->system, a);
+	else
+		buf_add(&a->system, d->prompt, d->prompt_len);
 	if (a->parent)
 		buf_addf(&a->system, "%s%s", a->system.n ? "\n\n" : "", subagent_rules_text);
 	else if (memory)
@@ -216,14 +252,17 @@ struct head *context_head_like(struct agent *a, const struct head *before)
 	return context_head(a, texts.system, texts.effort);
 }
 
+/* The call or the option first, then the definition, then the session. A number is no level of the API: none is sent. */
 static const char *find_effort(const struct agent *a)
 {
-	const char *own = a->definition ? a->definition->effort : NULL;
+	const struct agent_tree *t = a->tree;
+	const char *level = a->parent ? a->record->request.effort : t->services->options.effort;
 
-	if (a->parent)
-		return a->record->request.effort ? a->record->request.effort : own;
-	const char *option = a->tree->services->options.effort;
-	return option ? option : own ? own : a->tree->effort;
+	if (!level && a->definition)
+		level = a->definition->effort;
+	if (!level)
+		level = a->parent ? find_effort(&t->main) : t->effort;
+	return level && isdigit((unsigned char)level[0]) ? NULL : level;
 }
 
 static struct head *write_own_head(struct agent *a)

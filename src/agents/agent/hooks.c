@@ -201,6 +201,11 @@ static void agent_register_hooks(struct agent *a, const struct agent_definition 
 
 	if (!d->hooks)
 		return;
+	if (agent_tree_bars(t, d->source, "hooks")) {
+		buf_addf(notes, "hooks of %s do not run: managed settings allow only plugins to bring hooks\n",
+			 d->name);
+		return;
+	}
 	a->hooks = hook_set_parse(
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },

@@ -13,7 +13,7 @@
 
 /* ---- forks -------------------------------------------------------------------------------------------------------- */
 
-const char fork_placeholder_text[] = "This call was handed to a fork, which has begun to work on it.";
+const char fork_placeholder_text[] = "Fork started \xe2\x80\x94 processing in background";
 
 struct segment *fork_placeholder(const char *call_id)
 {
@@ -40,7 +40,7 @@ void fork_directive(struct buf *out, struct str task)
 		 "Files changed: paths, with the commit (only if there are any)\n"
 		 "Issues: what remains (only if something does)\n"
 		 "</fork-boilerplate>\n\n"
-		 "Task of this fork: " STR_FMT,
+		 "FORK_DIRECTIVE: " STR_FMT,
 		 STR_ARG(task));
 }
 

@@ -34,7 +34,7 @@ enum end_state end_state_of(const struct query *q)
 		[QUERY_MAX_TURNS] = AGENT_TURN_LIMIT, [QUERY_MODEL_ERROR] = AGENT_FAILED,
 		[QUERY_REFUSED] = AGENT_REFUSED,      [QUERY_EMPTY] = AGENT_FAILED,
 		[QUERY_CUT_OFF] = AGENT_FAILED,       [QUERY_CONTEXT_FULL] = AGENT_FAILED,
-		[QUERY_CANCELLED] = AGENT_KILLED,     [QUERY_HALTED] = AGENT_COMPLETED,
+		[QUERY_CANCELLED] = AGENT_KILLED,     [QUERY_HALTED] = AGENT_FAILED,
 		[QUERY_BLOCKED] = AGENT_FAILED,       [QUERY_REJECTED] = AGENT_FAILED,
 		[QUERY_BUDGET] = AGENT_BUDGET,        [QUERY_DISK_ERROR] = AGENT_FAILED,
 	};
@@ -50,12 +50,15 @@ void end_reason(struct buf *out, const struct query *q)
 		[QUERY_CUT_OFF] = "an answer that was cut off at the output limit",
 		[QUERY_CONTEXT_FULL] = "a conversation that no longer fits into the model's context",
 		[QUERY_DISK_ERROR] = "a transcript that cannot be written: ",
+		[QUERY_HALTED] = "a stop by a hook or the host",
 	};
 
 	if (q->end == QUERY_DONE)
 		return;
 	if ((size_t)q->end < COUNT_OF(reasons) && reasons[q->end])
 		buf_addstr(out, reasons[q->end]);
+	if (q->end == QUERY_HALTED && q->failure.text[0])
+		buf_addstr(out, ": ");
 	buf_addstr(out, q->failure.text);
 }
 
@@ -100,6 +103,13 @@ static void put_request(struct json_out *w, const struct agent_record *t)
 	put_optional(w, "requestedIsolation", t->request.isolation);
 	if (t->request.max_turns)
 		json_ki64(w, "requestedMaxTurns", t->request.max_turns);
+	if (!t->request.allow)
+		return;
+	json_key(w, "requestedAllow");
+	json_open(w, '[');
+	for (size_t i = 0; t->request.allow[i]; i++)
+		json_put_cstr(w, t->request.allow[i]);
+	json_close(w);
 }
 
 static void put_worktree(struct json_out *w, const struct agent_record *t)
@@ -128,7 +138,9 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	json_ki64(&w, "spawnDepth", t->depth);
 	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
 	json_kbool(&w, "isFork", t->is_fork);
+	json_kbool(&w, "sharesHistory", t->shares_history);
 	json_ki64(&w, "startedAt", t->started_ms);
+	json_ki64(&w, "runStartedAt", t->run_started_ms);
 	put_optional(&w, "model", t->model);
 	put_request(&w, t);
 	put_worktree(&w, t);
@@ -215,6 +227,15 @@ static void read_request(struct agent_record *t, const struct json *root)
 	t->request.effort = json_cstr(json_get(root, "requestedEffort"), &t->arena);
 	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), &t->arena);
 	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
+	const struct json *allow = json_get(root, "requestedAllow");
+	if (!json_is(allow, JSON_ARRAY))
+		return;
+	const char **rules = arena_calloc(&t->arena, (allow->count + 1) * sizeof *rules);
+	size_t n = 0;
+	for (const struct json *v = json_first(allow); v; v = json_next(allow, v))
+		if (json_is(v, JSON_STRING))
+			rules[n++] = json_cstr(v, &t->arena);
+	t->request.allow = rules;
 }
 
 static const char *text_or(const struct json *v, struct arena *a, const char *otherwise)
@@ -240,7 +261,10 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->model = json_cstr(json_get(root, "model"), a);
 	t->background = json_str_is(json_get(root, "requestShape"), "background");
 	t->is_fork = json_bool(json_get(root, "isFork"));
+	t->shares_history = t->is_fork || json_bool(json_get(root, "sharesHistory"));
 	(void)json_i64(json_get(root, "startedAt"), &t->started_ms);
+	t->run_started_ms = t->started_ms;
+	(void)json_i64(json_get(root, "runStartedAt"), &t->run_started_ms);
 	t->depth = number_of(json_get(root, "spawnDepth"), 1);
 	t->run = number_of(json_get(root, "run"), 1);
 	t->worktree = json_cstr(json_get(root, "worktreePath"), a);

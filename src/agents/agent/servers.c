@@ -22,6 +22,8 @@ static const char *refusal(const struct joining *j)
 	const struct agent_definition *d = j->definition;
 	const struct agent_tree *t = j->agent->tree;
 
+	if (agent_tree_bars(t, d->source, "mcp"))
+		return "managed settings allow only plugins to bring servers";
 	if (d->source == SOURCE_PROJECT && !t->switches.trusted)
 		return "this folder is not trusted (`cadre trust` records consent)";
 	if (d->source == SOURCE_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
@@ -45,11 +47,16 @@ static void join_named(struct joining *j, const struct json *name)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str text = json_str(name, &arena);
-	const struct mcp_selection *session = j->agent->tree->main.servers;
+	const struct agent *a = j->agent;
+	const struct mcp_selection *session = a->tree->main.servers;
+	bool found = session && mcp_selection_find(session, text);
 
-	if (!session || !mcp_selection_find(session, text))
+	if (!found)
 		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
 			 STR_ARG(text));
+	else if (a->parent)
+		/* its tools are added to those of the list; for the main agent: servers_of_definition() */
+		mcp_selection_share(agent_own_servers(j->agent), session, text);
 }
 
 static void join_inline(struct joining *j, struct json_member m)
@@ -213,6 +220,26 @@ const struct tool_set *agent_server_tools(const struct agent *a)
 	return a->server_tools.count ? &a->server_tools : NULL;
 }
 
+void servers_of_definition(struct agent *a, struct tool_set *out)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *text = a->definition->mcp_servers;
+	const struct json *list = NULL;
+
+	for (size_t i = 0; a->servers && i < mcp_selection_count(a->servers); i++)
+		if (mcp_lease_server(mcp_selection_at(a->servers, i))->scope == MCP_SCOPE_AGENT)
+			mcp_lease_tools(mcp_selection_at(a->servers, i), out);
+	if (!a->servers || !text || json_parse(&reader, text, strlen(text), &list, NULL) < 0)
+		return;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		struct mcp_lease *named =
+			json_is(v, JSON_STRING) ? mcp_selection_find(a->servers, json_str(v, &arena)) : NULL;
+		if (named)
+			mcp_lease_tools(named, out);
+	}
+}
+
 /* ---- what is told about them ------------------------------------------------------------------------------------- */
 
 static bool comes_with(const struct agent_tree *t, const struct mcp_selection *set, const struct tool *tool)
@@ -251,6 +278,21 @@ const char *const *servers_ready(const struct agent_tree *t, struct arena *arena
 		if (offers_tools(mcp_selection_at(set, i)))
 			names[n++] = mcp_lease_server(mcp_selection_at(set, i))->name;
 	return names;
+}
+
+bool servers_admit(const struct agent_tree *t, const struct agent_definition *d)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct mcp_selection *set = t->main.servers;
+	size_t count = set ? mcp_selection_count(set) : 0, n = 0;
+	const char **names = arena_calloc(&arena, (count + 1) * sizeof *names);
+
+	for (size_t i = 0; i < count; i++) {
+		struct mcp_lease *lease = mcp_selection_at(set, i);
+		if (offers_tools(lease) || mcp_lease_settling(lease))
+			names[n++] = mcp_lease_server(lease)->name;
+	}
+	return roster_has(t->services->registry, d, &(struct roster_spec){ .mcp_servers = names });
 }
 
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)

@@ -14,6 +14,8 @@ void agent_stop_awaiting_servers(struct agent *a); /* for servers: the step ends
 
 /* The tools that the servers of a definition bring, whatever its `tools` says; NULL: it has none. */
 const struct tool_set *agent_server_tools(const struct agent *a);
+/* The same of a main agent with a definition: appends tools of its own servers and of those that it names. */
+void servers_of_definition(struct agent *a, struct tool_set *out);
 
 /* The built-in tools that come with servers join the pool, unless they are there: those for resources, if a server of the set
  * has some, and the one that finds tools among many. set may be NULL. */
@@ -21,6 +23,8 @@ void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection 
 
 /* Names of the session's servers that are connected and offer tools, NULL-terminated, in the arena. */
 const char *const *servers_ready(const struct agent_tree *t, struct arena *arena);
+/* For lists of agents: no rule denies it, and each server that it needs is ready or still connecting. */
+bool servers_admit(const struct agent_tree *t, const struct agent_definition *d);
 /* An agent that needs servers (requiredMcpServers) can be used once they are ready. True: they are not; appends why. */
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why);
 /* What the servers of this agent tell the model about themselves; nothing if they are silent. */

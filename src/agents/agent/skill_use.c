@@ -195,6 +195,10 @@ static void register_hooks(struct agent *a, const struct skill *s)
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		if (!strcmp(t->skill_hooks[i].file, s->file))
 			return;
+	if (agent_tree_bars(t, s->source, "hooks")) {
+		say(a, s->file, "its hooks do not run: managed settings allow only plugins to bring hooks");
+		return;
+	}
 	if (t->skill_hook_count == MOST_SKILL_HOOKS) {
 		say(a, s->file, "its hooks do not run: too many skills have hooks already");
 		return;

@@ -73,8 +73,17 @@ void agent_load_tools(struct agent *a)
 
 /* ---- the definitions --------------------------------------------------------------------------------------------- */
 
-static bool is_sent(const struct deferral *d, const struct tool *tool)
+bool agent_offers(const struct agent *a, const struct tool *tool)
 {
+	return tool == a->tree->answer_tool || !permission_hides(&a->permission, tool);
+}
+
+static bool is_sent(const struct agent *a, const struct tool *tool)
+{
+	const struct deferral *d = &a->deferral;
+
+	if (!agent_offers(a, tool))
+		return false;
 	if (tool->flags & TOOL_FINDS_TOOLS)
 		return d->known.count > 0;
 	return !d->on || !(tool->flags & TOOL_MAY_WAIT);
@@ -97,7 +106,7 @@ const char **agent_definitions(const struct agent *a, struct arena *arena)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->tools.count; i++)
-		if (is_sent(d, a->tools.tools[i]))
+		if (is_sent(a, a->tools.tools[i]))
 			list[n++] = definition_of(d, a->tools.tools[i], arena);
 	for (size_t i = 0; i < d->loaded.count; i++)
 		list[n++] = d->loaded.tools[i]->definition;

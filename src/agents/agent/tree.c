@@ -5,6 +5,7 @@
 #include "core/model/catalog.h"
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
+#include "defs/policy/plugins.h"
 #include "agents/agent/classifier.h"
 
 enum { TASKS_PAUSE_MS = 100 };
@@ -127,6 +128,12 @@ bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
 	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
 
+bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
+{
+	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
+	       app_plugins_only(t->services->policy.settings, kind);
+}
+
 struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 {
 	if (!id[0])
@@ -202,7 +209,7 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 		.cost_usd = record->cost_usd,
 		.turns = record->turns,
 		.tool_uses = record->tool_uses,
-		.duration_ms = (uint64_t)MAX(end_ms - record->started_ms, (int64_t)0),
+		.duration_ms = (uint64_t)MAX(end_ms - record->run_started_ms, (int64_t)0),
 	};
 }
 

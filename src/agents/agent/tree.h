@@ -37,6 +37,7 @@ struct tree_switches {
 	bool coordinator;
 	bool background_off; /* nothing runs in the background */
 	bool background_host, background_default;
+	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */
 	bool memory_on, trusted;
 	bool forward_text; /* deltas and texts of children are wanted */
 };
@@ -54,10 +55,12 @@ struct agent_record {
 	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
+	bool shares_history;  /* a fork, or forkContext: it began with its parent's history */
 	bool stopped_by_user; /* it stays stopped until the user says otherwise */
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
+	int64_t run_started_ms;       /* of its newest run: what is told of it counts from there */
 	struct usage usage;           /* when it had ended */
 	double cost_usd;
 	unsigned turns, tool_uses;
@@ -72,6 +75,7 @@ struct agent_record {
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
+		const char *const *allow; /* the only allow rules of its line, NULL-terminated; NULL: as its parent's */
 	} request;
 	struct agent_wait *waits; /* who waits for its end (TaskOutput) */
 };
@@ -128,6 +132,7 @@ struct agent_tree {
 	const char *managed_dir; /* NULL: none */
 	const char *plans_dir;   /* NULL: none */
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
+	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
 	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
@@ -217,7 +222,9 @@ struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_na
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
-struct agent *agent_tree_find(struct agent_tree *t, const char *id);         /* alive; "" is the main agent */
+/* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
+bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
+struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
 /* Of any session of a runtime; agent_id NULL or "": its main agent. NULL: it is gone. */
 struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id);
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait);

@@ -3,6 +3,7 @@
  * from, or a choice from it. */
 #include "agents/life/access.h"
 #include "config/settings/env_switch.h"
+#include "defs/agentdef/builtin.h"
 #include "defs/policy/permissions.h"
 #include "mcp/client/selection.h"
 #include "agents/life/agent_tool.h"
@@ -126,7 +127,6 @@ static void take_choice(struct agent *a)
 static void choose_from_pool(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
-	const struct mcp_selection *set = a->servers;
 	CLEANUP(tool_set_release) struct tool_set own = { 0 };
 
 	if (!a->definition) {
@@ -135,9 +135,7 @@ static void choose_from_pool(struct agent *a)
 			tool_set_add(&a->tools, t->pool.tools[i]);
 		return;
 	}
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		if (mcp_lease_server(mcp_selection_at(set, i))->scope == MCP_SCOPE_AGENT)
-			mcp_lease_tools(mcp_selection_at(set, i), &own);
+	servers_of_definition(a, &own);
 	tool_choice_release(&a->choice);
 	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
@@ -320,12 +318,31 @@ static int make_main_permission(struct agent *a, struct err *err)
 	return 0;
 }
 
+/* What the guide is for: it reads the user's files and the documentation without a question, but no secrets and no other
+ * conversations, which a page might ask it for. NULL: this is another agent. */
+static const char *const *guide_allows(struct agent *a, struct tool_choice *c)
+{
+	static const char *const kept[] = { ".credentials.json", "history.jsonl", "projects/**/*.jsonl" };
+	const char **rules = arena_calloc(&a->arena, 4 * sizeof *rules);
+	const char *dir = a->tree->config_dir;
+
+	if (!a->definition || !builtin_is_guide(a->definition))
+		return NULL;
+	rules[0] = arena_printf(&a->arena, "Read(/%s/**)", dir);
+	rules[1] = "WebFetch";
+	rules[2] = "WebSearch";
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		tool_choice_never(c, "Read", arena_printf(&a->arena, "/%s/%s", dir, kept[i]));
+	return rules;
+}
+
 int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
-	const struct tool_choice *c = &a->choice;
+	struct tool_choice *c = &a->choice;
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
+	const char *const *more = guide_allows(a, c);
 	bool trusted = !d || d->source != SOURCE_PROJECT || a->tree->switches.trusted;
 	struct memory_places places;
 	bool memory = agent_memory_places(a, &places);
@@ -347,8 +364,14 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
+				  .more = more,
+				  .allow = a->record->request.allow,
+				  .allow_count = a->record->request.allow ? str_count(a->record->request.allow) : 0,
+				  .replaces_allow = a->record->request.allow != NULL,
 			  });
-	if (d && d->permission_mode && !trusted)
+	enum permission_mode wish;
+	if (d && d->permission_mode && !trusted && permission_mode_parse(str_from(d->permission_mode), &wish) &&
+	    permission_mode_is_wider(wish, permission_mode(a->permission.parent)))
 		buf_addstr(
 			&a->notes,
 			"this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "

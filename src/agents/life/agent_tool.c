@@ -3,7 +3,9 @@
 #include "agents/life/agent_tool.h"
 #include <assert.h>
 #include "agents/profile/roster.h"
+#include "defs/agentdef/denial.h"
 #include "lib/json/json_write.h"
+#include "agents/agent/initial_messages.h"
 #include "agents/agent/servers.h"
 
 static bool is_offered(const struct agent_tree *t, struct str parameter)
@@ -35,6 +37,28 @@ static void put_schema(struct json_out *w, const struct agent_tree *t, const str
 	json_close(w);
 }
 
+/* Where a fork may be made: what it is, when it is worth it, and an example. */
+static void write_fork_usage(struct buf *out, const struct agent_tree *t, const char *only)
+{
+	if (only || agent_denied(t->services->registry, STR(FORK_TYPE)))
+		return;
+	if (t->switches.fork_mode)
+		buf_addstr(out, "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
+				"a short prompt is enough. It always works in the background.");
+	else
+		buf_addstr(
+			out,
+			"With subagent_type \"fork\" the agent is a fork of you: it has this whole conversation, and "
+			"a short prompt is enough.");
+	buf_addf(out,
+		 " Fork when the task needs what was said or read here, and its steps would only fill this "
+		 "conversation.\nExample: the user asks for a survey before a merge. One call {\"description\": "
+		 "\"Survey the branch\", %s\"prompt\": \"List what is left before this branch can be merged: open "
+		 "changes, missing tests, failing checks. At most 150 words.\"} says what to do, not what is known "
+		 "already.\n\n",
+		 t->switches.fork_mode ? "" : "\"subagent_type\": \"fork\", ");
+}
+
 static void write_definition(struct buf *out, const struct agent_tree *t, const char *base, const char *only)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -48,10 +72,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	(void)status;
 	struct str description = json_str(json_get(root, "description"), &a);
 	buf_addf(&text, STR_FMT "\n\n", STR_ARG(description));
-	if (t->switches.fork_mode)
-		buf_addstr(&text,
-			   "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
-			   "a short prompt is enough. It always works in the background.\n\n");
+	write_fork_usage(&text, t, only);
 	roster_write(&text, t->services->registry,
 		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
 					    .mcp_servers = servers_ready(t, &a),
@@ -80,6 +101,7 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 {
 	t->agent_base = base->definition;
 	t->agent_tool = *base;
+	t->agent_tool.accepts = base->definition; /* a parameter that is not offered here may be given all the same */
 	agent_tool_renew(t);
 	return &t->agent_tool;
 }

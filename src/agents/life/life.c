@@ -309,6 +309,8 @@ static int step_query(struct agent *a, struct err *err)
 			      .want_raw = is_main && t->services->options.partial_messages,
 			      .needs_slot = !is_main,
 		      });
+	if (a->origin && !a->worktree && t->kit->share_files && a->origin->env.files)
+		t->kit->share_files(&a->env, &a->origin->env); /* its history shows them */
 	if (is_main)
 		return 0; /* it keeps its prompt: its head is written again when tools change */
 	buf_release(&a->system);

@@ -7,11 +7,13 @@
 #include "defs/policy/permissions.h"
 #include "defs/policy/sources.h"
 #include "lib/git/git_head.h"
+#include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/profile/memory.h"
 #include "lib/io/file.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
+enum { USUAL_PATIENCE_MS = 120000 };
 enum { TASKS_DEPTH = 4 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
@@ -55,6 +57,10 @@ static void find_switches(const struct options *o, const struct policy *p, struc
 	w->coordinator = env_is_on("CLAUDE_CODE_COORDINATOR_MODE");
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
+	w->background_host = o->background_agents;
+	if (env_is_on("CLAUDE_AUTO_BACKGROUND_TASKS"))
+		w->patience_ms = USUAL_PATIENCE_MS;
+	w->patience_ms = env_number("CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
 	w->memory_on = agent_memory_is_on(settings_get(p->settings, "autoMemoryEnabled", NULL));
 	w->trusted = p->trusted;
 	w->forward_text = o->forward_subagent_text;
@@ -159,6 +165,8 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 	use_skills(t);
 	use_compact(t);
+	if (t->main.query.config.loop)
+		agent_renew_head(&t->main); /* rules decide which tools are offered */
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
@@ -217,6 +225,7 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 	t->memory_dir = find_memory(t, project_dir);
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
+	t->agents_dir = t->session_dir ? arena_printf(t->arena, "%s/subagents", t->session_dir) : NULL;
 	t->todo_dir = t->session_dir ? find_todos(t) : NULL;
 	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
 	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);

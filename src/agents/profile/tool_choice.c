@@ -221,6 +221,11 @@ void tool_choose(const struct agent_definition *d, const struct tool_choice_spec
 	*ret_choice = c;
 }
 
+void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier)
+{
+	add_limit(c, &c->never, tool, str_from(specifier));
+}
+
 void tool_choice_release(struct tool_choice *c)
 {
 	tool_set_release(&c->tools);

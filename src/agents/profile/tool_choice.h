@@ -44,6 +44,7 @@ struct tool_choice_spec {
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
 void tool_choice_release(struct tool_choice *c);
+void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier); /* one more; borrows tool */
 /* "a, b" of Agent(a, b): whom the agent may start. In the arena; NULL: anybody. */
 const char *tool_choice_types(const struct tool_choice *c, struct arena *a);
 /* The other limits of `tools`: whom it may start is no limit of those below it. In the arena; returns how many. */

@@ -115,6 +115,10 @@ static void start(struct agent_record *record, struct agent *parent, const struc
 	a->gone = limits->gone;
 	a->root = limits->root;
 	a->load = l;
+	if (l) { /* a run that was cut off: what it had used is used */
+		a->usage = l->usage;
+		a->tool_uses = l->tool_uses;
+	}
 	a->call = call;
 	buf_add(&a->message, message.p, message.n);
 	agent_kick(a);
@@ -149,11 +153,14 @@ static int definition_of(const struct agent_record *record, const struct agent *
 
 /* Before anybody is told that it goes on, that is on disk, and with what. */
 static int record_run(struct agent_record *record, struct str message, const struct tool_call *call, bool background,
-		      struct err *err)
+		      int64_t max_turns, struct err *err)
 {
 	enum end_state before = record->state;
 
 	record->run++;
+	record->run_started_ms = id_wall_ms();
+	if (max_turns)
+		record->request.max_turns = max_turns;
 	record->background = background || !call;
 	record->message = arena_str(&record->arena, message).p;
 	if (call)
@@ -167,7 +174,7 @@ static int record_run(struct agent_record *record, struct str message, const str
 }
 
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
-		   struct err *err)
+		   int64_t max_turns, struct err *err)
 {
 	struct agent_definition *d;
 	struct session_load *l;
@@ -192,7 +199,7 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 		agent_unref(d);
 		return err_wrap(err, "agent %s", record->id);
 	}
-	if (record_run(record, message, call, background, err) < 0) {
+	if (record_run(record, message, call, background, max_turns, err) < 0) {
 		permission_line_release(&limits.gone);
 		agent_unref(d);
 		drop_load(l);

@@ -15,7 +15,7 @@ static int64_t tokens_of(const struct usage *u)
 
 static int64_t duration_ms(const struct agent_record *t)
 {
-	return MAX(t->ended_ms - t->started_ms, (int64_t)0);
+	return MAX(t->ended_ms - t->run_started_ms, (int64_t)0);
 }
 
 const char *report_verdict(struct str text)
@@ -136,7 +136,7 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	json_kcstr(&w, "status", "completed");
+	json_kcstr(&w, "status", end_words(t->state)->is_error ? end_words(t->state)->state : "completed");
 	if (t->state != AGENT_COMPLETED)
 		json_kcstr(&w, "endState", end_words(t->state)->state);
 	json_kcstr(&w, "prompt", t->prompt);
@@ -204,13 +204,19 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
 
-static void put_launched(struct buf *out, const struct agent_record *t)
+/* With Read, or with the shell. */
+static bool can_read(const struct agent *a)
+{
+	return tool_set_find(&a->tools, STR("Read")) || tool_set_find(&a->tools, STR("Bash"));
+}
+
+static void put_launched(struct buf *out, const struct agent_record *t, const struct agent *parent)
 {
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	/* A fork carries on what this conversation has begun: SDKs tell it apart by this word. */
-	json_kcstr(&w, "status", t->is_fork ? "sub_agent_entered" : "async_launched");
+	/* It carries on what this conversation has begun: SDKs tell it apart by this word. */
+	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
 	json_kbool(&w, "isAsync", true);
 	json_kcstr(&w, "agentId", t->id);
 	json_kcstr(&w, "description", t->description);
@@ -218,7 +224,7 @@ static void put_launched(struct buf *out, const struct agent_record *t)
 	if (t->model)
 		json_kcstr(&w, "resolvedModel", t->model);
 	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
-	json_kbool(&w, "canReadOutputFile", t->transcript != NULL);
+	json_kbool(&w, "canReadOutputFile", t->transcript && can_read(parent));
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
 	json_close(&w);
 }
@@ -235,7 +241,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 		t->id);
 	if (t->transcript)
 		buf_addf(out, "\noutput_file: %s", t->transcript);
-	put_launched(&call->result_json, t);
+	put_launched(&call->result_json, t, call->env->owner);
 	tool_call_end(call, false);
 }
 

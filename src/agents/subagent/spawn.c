@@ -168,11 +168,18 @@ static struct agent_record *make_task(struct agent *parent, const struct spawn_r
 	t->one_shot = is_one_shot(d);
 	t->is_fork = !d;
 	t->built_in = !d || d->source == SOURCE_BUILT_IN;
-	t->started_ms = id_wall_ms();
+	t->shares_history = !d || d->fork_context;
+	t->started_ms = t->run_started_ms = id_wall_ms();
 	t->request.model = copy(a, r->model);
 	t->request.effort = copy(a, r->effort);
 	t->request.isolation = copy(a, r->isolation);
 	t->request.max_turns = r->max_turns;
+	if (r->allow && r->allow->count) {
+		const char **rules = arena_calloc(a, (r->allow->count + 1) * sizeof *rules);
+		for (size_t i = 0; i < r->allow->count; i++)
+			rules[i] = arena_strdup(a, r->allow->names[i]);
+		t->request.allow = rules;
+	}
 	limits_note(t, parent);
 	return t;
 }
@@ -210,6 +217,10 @@ static bool spawn(struct agent *parent, const struct spawn_request *r, struct to
 	}
 	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
 	a->call = call;
+	if (r->background && parent->tree->switches.background_off)
+		buf_addstr(&a->notes,
+			   "run_in_background has no effect: background tasks are switched off, so this call was "
+			   "waited for\n");
 	agent_kick(a);
 	return true;
 }
@@ -268,6 +279,7 @@ void skill_use_fork(struct agent *a, const struct skill *skill, struct str text,
 		.type = skill->agent ? skill->agent : "general-purpose",
 		.model = skill->model,
 		.effort = skill->effort,
+		.allow = &skill->allowed_tools,
 		.background_given = true,
 		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
 			      !runs_already(a->tree, buf_str(&description)),

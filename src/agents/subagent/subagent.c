@@ -17,6 +17,7 @@ enum { STOPPED_HOOKS_MS = 5000 };
 
 static void on_kick(struct kick *kick);
 static void on_hooks_late(struct timer *timer);
+static void on_patience_over(struct timer *timer);
 
 /* ---- facts --------------------------------------------------------------------------------------------------- */
 
@@ -54,6 +55,7 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	a->definition = definition;
 	a->kick.step = on_kick;
 	a->hook_limit.fire = on_hooks_late;
+	a->patience.fire = on_patience_over;
 	record->live = a;
 	record->state = AGENT_RUNNING;
 	record->ended_ms = 0;
@@ -83,6 +85,7 @@ static void subagent_free(struct agent *a)
 {
 	kick_cancel(&a->kick);
 	timer_stop(a->tree->services->loop, &a->hook_limit);
+	timer_stop(a->tree->services->loop, &a->patience);
 	agent_release(a);
 	free(a);
 }
@@ -103,6 +106,8 @@ static void begin(struct agent *a)
 	}
 	subagent_launched(a);
 	a->phase = CHILD_RUNS;
+	if (a->call && a->tree->switches.patience_ms)
+		timer_start(a->tree->services->loop, &a->patience, a->tree->switches.patience_ms);
 	if (!a->turn_over)
 		query_start(&a->query);
 }
@@ -174,6 +179,14 @@ static void on_hooks_late(struct timer *timer)
 
 	if (a->firing)
 		hook_cancel(a->firing);
+}
+
+static void on_patience_over(struct timer *timer)
+{
+	struct agent *a = CONTAINER_OF(timer, struct agent, patience);
+
+	if (a->phase == CHILD_RUNS || a->phase == CHILD_RESTS)
+		(void)agent_to_background(a);
 }
 
 /* Whoever stops an agent does not wait for its stop hooks as long as they may take otherwise. */

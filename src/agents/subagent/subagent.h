@@ -14,7 +14,8 @@ struct spawn_request {
 	struct str description, prompt;
 	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
 	bool background_given, background;
-	int64_t max_turns; /* 0: not given */
+	const struct name_list *allow; /* rules that replace the session's allow rules; NULL or empty: none do */
+	int64_t max_turns;             /* 0: not given */
 };
 
 /* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
@@ -27,9 +28,9 @@ void skill_use_fork(struct agent *a, const struct skill *skill, struct str text,
  * makes it is complete. */
 bool agent_needs_history(const struct agent *parent, const char *type);
 /* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
- * in the background. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
+ * in the background. max_turns: 0: as before. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
-		   struct err *err);
+		   int64_t max_turns, struct err *err);
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */

@@ -33,8 +33,8 @@ static void keep_worktree(struct worktree_job *job, const char *why)
 
 static const char *unfinished(const struct worktree_job *job)
 {
-	static const char *const signs[] = { "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD",
-					     "BISECT_LOG", "rebase-merge",     "rebase-apply" };
+	static const char *const signs[] = { "BISECT_LOG", "rebase-merge",     "rebase-apply",
+					     "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD" };
 
 	for (size_t i = 0; i < COUNT_OF(signs); i++) {
 		AUTO_BUF struct buf path = { 0 };
@@ -45,15 +45,18 @@ static const char *unfinished(const struct worktree_job *job)
 	return NULL;
 }
 
+/* A rebase or a bisection has its own place for HEAD. */
+static bool moves_head(const struct worktree_job *job)
+{
+	const char *sign = unfinished(job);
+
+	return sign && (str_starts(str_from(sign), STR("rebase")) || !strcmp(sign, "BISECT_LOG"));
+}
+
 static void inspect_begin(struct worktree_job *job)
 {
 	if (worktree_verify(job->w, &job->err) < 0) {
 		keep_worktree(job, job->err.text);
-		return;
-	}
-	const char *sign = unfinished(job);
-	if (sign) {
-		keep_worktree(job, arena_printf(&job->memory, "something is unfinished in it (%s)", sign));
 		return;
 	}
 	job_git_confined(job,
@@ -108,7 +111,10 @@ static bool head_was_elsewhere(const struct worktree *w)
 static const char *work_found(struct worktree_job *job, const struct findings *f)
 {
 	const struct worktree *w = job->w;
+	const char *sign = unfinished(job);
 
+	if (sign)
+		return arena_printf(&job->memory, "something is unfinished in it (%s)", sign);
 	if (f->files)
 		return arena_printf(&job->memory, "%zu changed or untracked file%s", f->files, f->files > 1 ? "s" : "");
 	if (!str_is(f->head, w->base))
@@ -128,6 +134,8 @@ static void inspect_end(struct worktree_job *job)
 	job->head = arena_str(&job->memory, f.head).p;
 	job->detached = str_is(f.branch, "(detached)");
 	const char *why = work_found(job, &f);
+	if (moves_head(job))
+		job->detached = false; /* it needs its HEAD as it is */
 	if (why)
 		keep_worktree(job, why);
 	else
@@ -187,13 +195,13 @@ static void keep_begin(struct worktree_job *job)
 {
 	if (!job->why)
 		job->why = job->err.text;
-	bool branch_behind = job->detached && job->head && strcmp(job->head, job->w->base) != 0;
-	job_go(job, branch_behind ? &step_settle_branch : &step_ended);
+	job_go(job, job->detached && job->head ? &step_settle_branch : &step_ended);
 }
 
 static const struct worktree_step step_keep = { .name = "keep", .begin = keep_begin };
 
-/* A confined agent commits on a detached HEAD. The branch follows, unless another process moved it meanwhile. */
+/* A confined agent works on a detached HEAD. The branch follows it, and HEAD is put on the branch, so that a commit made there
+ * later is on it, too; unless another process moved the branch meanwhile. */
 static void settle_branch_begin(struct worktree_job *job)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
@@ -209,7 +217,7 @@ static void settle_branch_end(struct worktree_job *job)
 		job_go(job, &step_settle_head);
 		return;
 	}
-	job->why = "its commits are on its detached HEAD, its branch is elsewhere";
+	job->why = "its HEAD is detached, because its branch is elsewhere";
 	job_go(job, &step_ended);
 }
 

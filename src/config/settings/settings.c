@@ -204,6 +204,17 @@ static struct str text_of(const struct layer_file *f)
 	return f && f->file.root ? buf_str(&f->file.text) : STR("");
 }
 
+const char *const *settings_files(const struct settings *s, struct arena *a)
+{
+	const char **list = arena_calloc(a, (s->file_count + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].file.root)
+			list[n++] = s->files[i].file.path;
+	return list;
+}
+
 void settings_each_change(const struct settings *from, const struct settings *to, settings_change_fn *fn, void *data)
 {
 	for (size_t i = 0; i < to->file_count; i++) {

@@ -36,6 +36,8 @@ int settings_refusal(const struct settings *s, struct err *err); /* -ERR_USAGE n
 struct settings *settings_ref(struct settings *s);               /* keeps a reference, returns it; NULL is allowed */
 void settings_unref(struct settings *s);
 bool settings_trusted(const struct settings *s); /* spec.trusted */
+/* Paths of the files that exist, lowest layer first, NULL-terminated. The list is in the arena; paths are borrowed. */
+const char *const *settings_files(const struct settings *s, struct arena *a);
 
 /* Whether a file was changed, created or deleted since the snapshot. Costs a few stat calls. */
 bool settings_stale(const struct settings *s);

@@ -339,6 +339,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	struct line *root = keep_chain(&r, leaf);
 	if (root && root->type == LINE_FORK && load_origin(path, &r, root, replay, depth, err) < 0)
 		return -(int)err->kind;
+	replay_forget_figures(replay); /* those of an origin are not its own */
 	keep_siblings(&r);
 	if (replay_lines(replay, &r, root, err) < 0)
 		return err_wrap(err, "%s", path);
@@ -356,7 +357,11 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 		if (!map_get(&out->delivered, str_from(n->id)))
 			out->waiting[out->waiting_count++] = *n;
 	}
-	return find_end(&r, leaf, replay->out, err);
+	if (find_end(&r, leaf, replay->out, err) < 0)
+		return -(int)err->kind;
+	if (replay->out->end.n)
+		replay_forget_figures(replay);
+	return 0;
 }
 
 int session_load(const char *path, struct session_load *ret, struct err *err)

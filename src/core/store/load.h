@@ -5,6 +5,7 @@
 #include "lib/base/id.h"
 #include "lib/base/map.h"
 #include "core/message/transcript.h"
+#include "core/message/usage.h"
 
 /* A tool call of the last answer */
 struct loaded_call {
@@ -43,10 +44,12 @@ struct session_load {
 	struct map delivered;          /* ids of the notifications that are in it */
 	struct loaded_notice *waiting; /* the oldest first */
 	size_t waiting_count;
-	unsigned prompts; /* lines of this file without context and results */
-	struct str end;   /* JSON object of the agent-end line, if it is the last one */
-	unsigned skipped; /* lines that are not JSON */
-	bool repaired;    /* a torn last line was cut off */
+	struct usage usage; /* of its run that has no end yet: what the answers of this file say ... */
+	unsigned tool_uses; /* ... and the calls in them */
+	unsigned prompts;   /* lines of this file without context and results */
+	struct str end;     /* JSON object of the agent-end line, if it is the last one */
+	unsigned skipped;   /* lines that are not JSON */
+	bool repaired;      /* a torn last line was cut off */
 };
 
 /* Repairs a torn last line in the file. -ERR_NOT_FOUND: no such file. */

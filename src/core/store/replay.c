@@ -95,8 +95,15 @@ static void replay_answer(struct replay *r, const struct json *root)
 			a->blocks = xrealloc(a->blocks, a->block_cap * sizeof *a->blocks);
 		}
 		a->blocks[a->block_count++] = s;
-		if (s->kind == SEGMENT_TOOL_USE)
-			add_call(r, b);
+		if (s->kind != SEGMENT_TOOL_USE)
+			continue;
+		add_call(r, b);
+		r->out->tool_uses++;
+	}
+	if (json_is(stop, JSON_STRING)) {
+		struct usage usage = { 0 };
+		usage_merge(&usage, json_get(message, "usage"));
+		usage_add(&r->out->usage, &usage);
 	}
 	a->closed = a->closed || !json_bool(json_get(root, "partial")) || json_is(stop, JSON_STRING);
 	a->refused = a->refused || json_str_is(stop, "refusal");
@@ -163,6 +170,12 @@ void replay_placeholder(struct replay *r, struct str text)
 	settle_calls(r, false);
 }
 
+void replay_forget_figures(struct replay *r)
+{
+	r->out->usage = (struct usage){ 0 };
+	r->out->tool_uses = 0;
+}
+
 void replay_line(struct replay *r, const struct line *line, struct str text)
 {
 	const struct json *root;
@@ -176,12 +189,22 @@ void replay_line(struct replay *r, const struct line *line, struct str text)
 		replay_answer(r, root);
 	else if (line->type == LINE_USER)
 		replay_user(r, root);
+	else if (line->type == LINE_END)
+		replay_forget_figures(r);
+}
+
+/* A call without a result is made again, or is lost: it counts then. */
+static void uncount_open_calls(struct session_load *out)
+{
+	for (size_t i = 0; i < out->call_count && out->tool_uses; i++)
+		out->tool_uses -= !out->calls[i].result;
 }
 
 void replay_end(struct replay *r)
 {
 	finish_answer(r);
 	settle_calls(r, true);
+	uncount_open_calls(r->out);
 	r->out->interrupted = r->out->call_count || r->last == LAST_USER || r->last == LAST_PAUSED;
 	replay_drop_older_looks(r);
 	json_reader_release(&r->reader);

@@ -28,6 +28,7 @@ struct tool {
 	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
 	const char
 		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
+	const char *accepts; /* another definition, by whose schema input is checked; NULL: the one above */
 	const char *subject; /* the input member that says best what a call is about; NULL: none */
 	unsigned flags;      /* enum tool_flags */
 	void *ctx;           /* of dynamic members (MCP); NULL for built-in ones */
@@ -53,6 +54,7 @@ struct tool_env {
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
 	const char *results_dir; /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *agents_dir;  /* transcripts of the session's agents; NULL: none are kept */
 	const char *tasks_dir;   /* output files of background shells; made when first needed */
 	const char *todo_dir;    /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
 	const char *todo_file;   /* the agent's own list (TodoWrite); NULL: the same */
@@ -93,6 +95,8 @@ struct tool_kit {
 	void (*close)(struct tool_env *env);      /* also after end_shells, also on a zeroed env */
 	/* A tool of the session saw this file in that state, as an earlier run recorded. */
 	void (*recall_file)(struct tool_env *env, const char *path, int64_t seen_ms, bool partial);
+	void (*share_files)(struct tool_env *env,
+			    const struct tool_env *from);          /* what that agent saw, this one has seen */
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
 	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */

@@ -52,7 +52,8 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 		return arena_printf(&call->arena, "InputValidationError: %s was called with input that is not JSON: %s",
 				    call->name, err.text);
 	}
-	if (json_parse(&schema_reader, call->tool->definition, strlen(call->tool->definition), &definition, &err) < 0)
+	const char *text = call->tool->accepts ? call->tool->accepts : call->tool->definition;
+	if (json_parse(&schema_reader, text, strlen(text), &definition, &err) < 0)
 		return arena_printf(&call->arena, "Error: the definition of %s is broken: %s", call->name, err.text);
 	if (json_schema_check(json_get(definition, "input_schema"), call->input, &err) < 0)
 		return arena_printf(&call->arena, "InputValidationError: %s failed due to the following issue:\n%s",

@@ -55,3 +55,8 @@ const char *builtin_alias(struct str name)
 {
 	return str_is_nocase(name, "claude-code-guide") ? "cadre-guide" : NULL;
 }
+
+bool builtin_is_guide(const struct agent_definition *d)
+{
+	return d->source == SOURCE_BUILT_IN && !strcmp(d->name, "cadre-guide");
+}

@@ -25,6 +25,7 @@ const char *builtin_alias(struct str name);
 
 /* The files of builtin/, which the build turns into constants (scripts/embed.py) */
 extern const char builtin_bash[];
+bool builtin_is_guide(const struct agent_definition *d); /* it knows what is configured, and may read it */
 extern const char builtin_cadre_guide[];
 extern const char builtin_explore[];
 extern const char builtin_general_purpose[];

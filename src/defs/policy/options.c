@@ -43,6 +43,7 @@ static const struct option {
 	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
 	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
 	{ "await-initialize", SWITCH, offsetof(struct options, await_initialize) },
+	{ "background-agents", SWITCH, offsetof(struct options, background_agents) },
 	{ "base-url", TEXT, offsetof(struct options, base_url) },
 	{ "betas", TEXT, offsetof(struct options, betas) },
 	{ "channels", TEXT, offsetof(struct options, channels) },

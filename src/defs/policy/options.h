@@ -44,6 +44,7 @@ struct options {
 	const char *config_root;      /* checkout whose project files count in place of those of cwd; NULL: cwd */
 	const char *resume_drops;     /* uuid of the one prompt behind resume_at; NULL: whatever is there */
 	const char *channels;         /* servers that may push messages: there are none of this kind */
+	bool background_agents;       /* no call waits for an agent */
 	bool await_initialize, managed_in_initialize, session_mirror;
 	const char *setup;                  /* "init" or "maintenance": Setup hooks come first; NULL: they do not */
 	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */

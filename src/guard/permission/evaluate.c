@@ -402,14 +402,25 @@ static bool forbids(const struct rule_set *set, const char *name)
 	return rule_set_tool(set, RULE_DENY, name, NULL);
 }
 
+bool permission_hides(const struct permission *p, const struct tool *tool)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *name = lower_name(&a, tool->name);
+
+	for (; p; p = p->parent)
+		if (forbids(p->own, name) || forbids(p->rules, name))
+			return true;
+	return false;
+}
+
 bool permission_forbids(const struct permission *p, const struct tool *tool)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *name = lower_name(&a, tool->name);
 
+	if (permission_hides(p, tool))
+		return true;
 	for (; p; p = p->parent) {
-		if (forbids(p->own, name) || forbids(p->rules, name))
-			return true;
 		for (const struct permission_grant *g = p->grants; g; g = g->next)
 			if (forbids(g->rules, name))
 				return true;

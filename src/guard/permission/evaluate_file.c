@@ -114,12 +114,13 @@ bool eval_is_memory(struct evaluation *ev, const struct place *place)
 	return ev->p->memory_dir && place_is_inside(&ev->arena, place, ev->p->memory_dir);
 }
 
-/* What earlier calls left for this agent to read. */
+/* What earlier calls left for this agent to read; the output file of an agent in the background is its transcript. */
 static bool is_own_output(struct evaluation *ev, const struct place *place)
 {
 	const struct tool_env *env = ev->use.env;
 
 	return env && ((env->results_dir && place_is_inside(&ev->arena, place, env->results_dir)) ||
+		       (env->agents_dir && place_is_inside(&ev->arena, place, env->agents_dir)) ||
 		       (env->tasks_dir && place_is_inside(&ev->arena, place, env->tasks_dir)));
 }
 

@@ -153,6 +153,9 @@ void permission_derive(struct permission *child, const struct permission *parent
 	permission_add_limits(child, RULE_DENY, birth->never, birth->never_count);
 	for (size_t i = 0; i < birth->allow_count; i++)
 		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->allow[i]), &call_origin, NULL, NULL, NULL);
+	for (size_t i = 0; birth->more && birth->more[i]; i++)
+		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->more[i]), &definition_origin, NULL, NULL,
+					  NULL);
 	child->write_root = copy_text(child, birth->write_root);
 	child->main_checkout = copy_text(child, birth->main_checkout);
 	permission_give_memory(child, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);

@@ -96,7 +96,8 @@ struct permission_birth {
 	size_t memory_tool_count;
 	const char *const *allow; /* allowedTools of a call: they replace the session's allow rules for the child */
 	size_t allow_count;
-	bool replaces_allow; /* also when allow is empty */
+	bool replaces_allow;     /* also when allow is empty */
+	const char *const *more; /* allow rules besides the session's, NULL-terminated; NULL: none */
 };
 
 void permission_release(struct permission *p);
@@ -131,7 +132,9 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
 bool permission_can_ask(const struct permission *p);
 
-/* A deny rule in the line is about every use of the tool, so that it need not be offered. */
+/* A deny rule in the line is about every use of the tool, so that it is not offered. */
+bool permission_hides(const struct permission *p, const struct tool *tool);
+/* The same, with rules that hold for a turn. */
 bool permission_forbids(const struct permission *p, const struct tool *tool);
 
 /* What hooks said about the call. Theirs is never the last word: deny and ask rules come first. */

@@ -336,10 +336,9 @@ static void show_overridden(struct show *s)
 static void show_prompt(struct show *s)
 {
 	const struct agent_definition *d = s->entry->definition;
-	const char *guide = builtin_alias(STR("claude-code-guide"));
 	AUTO_BUF struct buf prompt = { 0 };
 
-	if (d->source == SOURCE_BUILT_IN && !strcmp(d->name, guide))
+	if (builtin_is_guide(d))
 		guide_prompt(&prompt, d, s->registry, &(struct guide_facts){ 0 });
 	else
 		buf_add(&prompt, d->prompt, d->prompt_len);

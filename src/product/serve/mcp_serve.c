@@ -171,7 +171,7 @@ static void serve_list_tools(struct serve *s, struct json_out *w)
 	json_key(w, "tools");
 	json_open(w, '[');
 	for (size_t i = 0; i < tools->count; i++)
-		if (tools->tools[i]->flags & TOOL_SERVED)
+		if ((tools->tools[i]->flags & TOOL_SERVED) && agent_offers(&s->session->tree.main, tools->tools[i]))
 			put_tool(w, tools->tools[i]);
 	if (agent_tool(s))
 		put_agent(w, s);

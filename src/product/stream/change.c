@@ -475,7 +475,7 @@ void wire_reload_plugins(const struct wire_request *r)
 	json_open(&out, '{');
 	json_key(&out, "commands");
 	session_put_commands(&out, s);
-	wire_put_agents(&out, s->tree.services->registry);
+	wire_put_agents(&out, &s->tree);
 	app_put_plugins(&out, w->services->plugins);
 	wire_put_servers(&out, w);
 	json_ki64(&out, "error_count", (int64_t)count_errors(w->services->plugins));

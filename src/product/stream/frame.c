@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * frame.c - an event as a line of stream-json, the form that the agent SDKs read. Children are reported as
  * system/task_*; hooks and compaction have their own frames. */
-#include "defs/agentdef/denial.h"
+#include "agents/agent/servers.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/session.h"
 #include "product/stream/frame_int.h"
@@ -135,8 +135,9 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_open(w, '[');
 	for (size_t i = 0; i < tools->count; i++) {
 		const struct tool *tool = tools->tools[i];
-		if ((tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count)
-			continue; /* there is nothing to find */
+		bool finds_nothing = (tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count;
+		if (finds_nothing || !agent_offers(&s->tree.main, tool))
+			continue;
 		/* readers know the Agent tool by its older name here */
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
@@ -152,7 +153,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_key(w, "agents");
 	json_open(w, '[');
 	for (size_t i = 0; i < r->active_count; i++)
-		if (!agent_denied(r, str_from(r->active[i]->definition->name)))
+		if (servers_admit(&s->tree, r->active[i]->definition))
 			json_put_cstr(w, r->active[i]->definition->name);
 	json_close(w);
 	json_key(w, "skills");

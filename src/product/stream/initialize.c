@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * initialize.c - the initialize request: opens the session with the client's options and reports its capabilities. */
-#include "defs/agentdef/denial.h"
+#include "agents/agent/servers.h"
 #include "defs/agentdef/registry.h"
 #include "product/session/styles.h"
 #include "core/model/catalog.h"
@@ -87,13 +87,15 @@ static int take_managed(const struct wire_request *r, struct err *err)
 
 /* ---- what it is told --------------------------------------------------------------------------------------------- */
 
-void wire_put_agents(struct json_out *out, const struct catalog *r)
+void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 {
+	const struct catalog *r = t->services->registry;
+
 	json_key(out, "agents");
 	json_open(out, '[');
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct agent_definition *d = r->active[i]->definition;
-		if (agent_denied(r, str_from(d->name)))
+		if (!servers_admit(t, d))
 			continue;
 		json_open(out, '{');
 		json_kcstr(out, "name", d->name);
@@ -173,7 +175,7 @@ static void write_answer(struct buf *payload, const struct wire_request *r)
 	json_open(&out, '{');
 	json_key(&out, "commands");
 	session_put_commands(&out, s);
-	wire_put_agents(&out, s->tree.services->registry);
+	wire_put_agents(&out, &s->tree);
 	session_put_styles(&out, s);
 	wire_put_models(&out, &w->services->options);
 	json_key(&out, "account");

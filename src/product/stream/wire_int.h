@@ -140,7 +140,7 @@ void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: w
 struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
 struct catalog;
-void wire_put_agents(struct json_out *out, const struct catalog *r); /* "agents" */
+void wire_put_agents(struct json_out *out, const struct agent_tree *t); /* "agents" */
 void wire_put_models(struct json_out *out, const struct options *o);
 /* server.c */
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);

@@ -29,19 +29,19 @@ static unsigned agent_flags(const struct tool_call *call)
 	return tool_agent.flags | (agent_needs_history(call->env->owner, type) ? TOOL_AFTER_ANSWER : 0);
 }
 
-static void agent_resume_by_call(struct tool_call *call, struct str prompt)
+static void agent_resume_by_call(struct tool_call *call, struct str prompt, int64_t max_turns)
 {
 	struct agent *a = call->env->owner;
 	const char *id = input_text(call, "resume");
 	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
-	bool background = json_bool(json_get(call->input, "run_in_background"));
+	bool background = json_bool(json_get(call->input, "run_in_background")) && !a->tree->switches.background_off;
 	struct err err = { 0 };
 
 	if (!record)
 		tool_call_fail(call, "There is no agent '%s' in this session to resume.", id);
 	else if (!strcmp(record->tool_use_id, call->id))
 		agent_take_up(record, a, call); /* this very call had resumed it before a crash */
-	else if (agent_continue(record, prompt, call, background, &err) < 0)
+	else if (agent_continue(record, prompt, call, background, max_turns, &err) < 0)
 		tool_call_fail(call, "%s", err.text);
 }
 
@@ -62,7 +62,7 @@ static void agent_start(struct tool_call *call)
 
 	(void)json_i64(json_get(call->input, "max_turns"), &request.max_turns);
 	if (json_get(call->input, "resume"))
-		agent_resume_by_call(call, request.prompt);
+		agent_resume_by_call(call, request.prompt, request.max_turns);
 	else
 		agent_spawn(call->env->owner, &request, call);
 }
@@ -133,7 +133,7 @@ static void send_to_agent(struct tool_call *call, struct agent *from, struct age
 		return;
 	}
 	int status = runs ? agent_message(record->live, sender_name(from), text, &err)
-			  : agent_continue(record, text, NULL, true, &err);
+			  : agent_continue(record, text, NULL, true, 0, &err);
 	if (status < 0) {
 		send_answer(call, str_from(err.text), NULL, false);
 		return;

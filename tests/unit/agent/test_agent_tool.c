@@ -101,16 +101,17 @@ TEST(run_in_background_is_hidden_where_nobody_can_choose)
 	}
 }
 
-TEST(forks_are_explained_where_they_are_implied)
+TEST(forks_are_explained_as_they_are_made)
 {
 	struct tree_stage st;
 	stage_with_agents(&st);
 
 	const char *plain = agent_tool_make(&st.tree, &base)->definition;
-	CHECK(!str_has(str_from(plain), STR("is a fork of you")));
+	CHECK(str_has(str_from(plain), STR("With subagent_type \\\"fork\\\" the agent is a fork of you")));
 	free(TAKE(st.tree.agent_definition));
 	st.tree.switches.fork_mode = true;
-	CHECK(str_has(str_from(agent_tool_make(&st.tree, &base)->definition), STR("is a fork of you")));
+	CHECK(str_has(str_from(agent_tool_make(&st.tree, &base)->definition),
+		      STR("Without subagent_type the agent is a fork of you")));
 	tree_stage_release(&st);
 }
 
@@ -159,6 +160,6 @@ int test_agent_tool(void)
 {
 	return RUN_TESTS(T(the_description_tells_whom_one_can_call), T(the_schema_keeps_everything_that_has_a_meaning),
 			 T(run_in_background_is_hidden_where_nobody_can_choose),
-			 T(forks_are_explained_where_they_are_implied), T(an_agent_that_may_start_some_sees_only_those),
+			 T(forks_are_explained_as_they_are_made), T(an_agent_that_may_start_some_sees_only_those),
 			 T(an_agent_without_such_a_limit_shares_the_tool));
 }

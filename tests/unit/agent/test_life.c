@@ -6,6 +6,7 @@
 #include "agents/life/life.h"
 #include "agents/life/tree_settings.h"
 #include "product/session/session.h"
+#include "agents/subagent/subagent.h"
 #include "tests.h"
 
 #define SETTINGS "{\"availableModels\":[\"haiku\"],\"permissions\":{\"disableAutoMode\":\"disable\"}}"
@@ -153,6 +154,20 @@ TEST(a_main_agent_comes_up_by_the_table_and_goes_down_by_it)
 	agent_go_down(&t.main);
 	check_down(&t.main);
 	agent_go_down(&t.main); /* it is down */
+	agent_tree_release(&t);
+	close_stage(&st);
+}
+
+TEST(a_host_may_ask_for_agents_in_the_background)
+{
+	struct life_stage st;
+	struct agent_tree t;
+	open_stage(&st);
+	set_option(&st, "background-agents", "");
+	open_tree(&st, &t);
+
+	CHECK(t.switches.background_host);
+	CHECK(placement_background(&(struct placement){ .host = t.switches.background_host }));
 	agent_tree_release(&t);
 	close_stage(&st);
 }
@@ -418,6 +433,7 @@ TEST(an_agent_file_is_found_in_the_next_turn_of_the_loop_of_the_same_millisecond
 int test_life(void)
 {
 	return RUN_TESTS(T(the_steps_have_one_order), T(a_main_agent_comes_up_by_the_table_and_goes_down_by_it),
+			 T(a_host_may_ask_for_agents_in_the_background),
 			 T(a_main_agent_that_fails_at_a_step_is_down_again),
 			 T(a_child_that_fails_at_a_step_leaves_nothing),
 			 T(a_child_comes_up_by_the_table_and_gives_its_slot_back),

@@ -259,7 +259,7 @@ TEST(a_launched_fork_is_entered)
 	struct agent_record *t = ended(&st, AGENT_RUNNING, "");
 	struct tool_call *call = tree_stage_call(&st);
 
-	t->is_fork = true;
+	t->shares_history = true;
 	report_launched(call, t);
 
 	CHECK(str_has(buf_str(&call->result_json), STR("\"status\":\"sub_agent_entered\"")));

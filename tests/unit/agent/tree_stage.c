@@ -90,7 +90,7 @@ struct agent_record *tree_stage_task(struct tree_stage *st, const char *id)
 	t->parent_id = "";
 	t->prompt = "Look";
 	t->depth = 1;
-	t->started_ms = 1000;
+	t->started_ms = t->run_started_ms = 1000;
 	t->ended_ms = 1250;
 	meta_place(t);
 	return t;
@@ -100,5 +100,6 @@ struct tool_call *tree_stage_call(struct tree_stage *st)
 {
 	static const struct tool tool = { .name = "Agent", .definition = "{}", .flags = TOOL_OWN_LIMIT };
 
+	st->env.owner = &st->tree.main;
 	return tool_call_new(&st->env, &st->gate, &tool, STR("toolu_1"), STR("Agent"), STR("{}"));
 }
