@@ -20,12 +20,14 @@ static const struct {
 static const struct model_info models[] = {
 	{ "claude-opus-5-5", 4, 5, 8, 0.2, 20, 1000000, 128000 },
 	{ "claude-sonnet-5-5", 2, 2.5, 4, 0.1, 10, 1000000, 128000 },
-	{ "claude-haiku-5-5", 0.5, 0.625, 1, 0.05, 0.5, 1000000, 128000 },
+	{ "claude-haiku-5-5", 0.1, 0.125, 0.2, 0.01, 0.5, 1000000, 128000 },
 	{ "claude-fable-5", 10, 12.5, 20, 1, 50, 1000000, 128000 },
 	{ "claude-fable-5-2", 8, 10, 16, 0.2, 40, 1000000, 128000 },
 	{ "claude-mythos-5", 10, 12.5, 20, 1, 50, 1000000, 128000 },
 	{ "claude-opus-5", 5, 6.25, 10, 0.5, 25, 1000000, 128000 },
 	{ "claude-opus-4", 5, 6.25, 10, 0.5, 25, 1000000, 128000 },
+	{ "claude-opus-4-5", 5, 6.25, 10, 0.5, 25, 200000, 64000 },
+	{ "claude-sonnet-4-5", 3, 3.75, 6, 0.3, 15, 200000, 64000 },
 	{ "claude-sonnet-5", 2, 2.5, 4, 0.2, 10, 1000000, 128000 },
 	{ "claude-sonnet-4", 3, 3.75, 6, 0.3, 15, 1000000, 128000 },
 	{ "claude-haiku-4", 1, 1.25, 2, 0.1, 5, 200000, 64000 },
@@ -42,9 +44,21 @@ static const struct model_info models[] = {
 	{ "o4-mini", 1.1, 0, 0, 0.275, 4.4, 200000, 100000 },
 };
 
-static bool looks_like_id(const char *name)
+/* A request with more tokens of prompt costs so many times as much. */
+static const struct price_step {
+	const char *id;
+	int64_t above;
+	double input, output;
+} steps[] = {
+	{ "claude-haiku-5-5", 100000, 5, 5 },
+};
+
+/* A gateway has names of its own: only at the home of the provider is a plain word a mistake. */
+static bool takes_any_name(const struct provider *p)
 {
-	return strpbrk(name, "-./:@0123456789") != NULL;
+	const char *base = p->env.base_url ? getenv(p->env.base_url) : NULL;
+
+	return base && base[0] && !strstr(base, "://api.anthropic.com");
 }
 
 /* All current models have the long window: the suffix is accepted and means nothing. */
@@ -56,6 +70,34 @@ static struct str without_suffix(const char *name)
 	if (str_ends(base, suffix))
 		base.n -= suffix.n;
 	return base;
+}
+
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[32];
+	size_t n = MIN(strlen(b), COUNT_OF(row) - 1);
+
+	for (unsigned i = 0; i <= n; i++)
+		row[i] = i;
+	for (unsigned i = 1; a[i - 1]; i++) {
+		unsigned diagonal = row[0]++;
+		for (size_t k = 1; k <= n; k++) {
+			unsigned other = diagonal + (a[i - 1] != b[k - 1]);
+			diagonal = row[k];
+			row[k] = MIN(other, MIN(row[k], row[k - 1]) + 1);
+		}
+	}
+	return row[n];
+}
+
+static bool is_misspelt_alias(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
+		const char *alias = aliases[i].alias;
+		if (name[0] == alias[0] && distance(name, alias) <= (strlen(alias) > 5 ? 2 : 1))
+			return true;
+	}
+	return false;
 }
 
 /* One that no variable gives a meaning to means something to providers with aliases only. */
@@ -88,7 +130,8 @@ static int resolve_plain(struct arena *a, const struct provider *p, const char *
 		return 0;
 	}
 	id = arena_dup(a, base.p, base.n);
-	if (!base.n || (p->has_aliases && !looks_like_id(id)))
+	bool is_word = p->has_aliases && !strpbrk(id, "-./:@0123456789");
+	if (!base.n || (is_word && (!takes_any_name(p) || is_misspelt_alias(id))))
 		return err_set(err, ERR_USAGE,
 			       "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
 			       "fable, default, best, opusplan",
@@ -145,13 +188,39 @@ static bool describes(const struct model_info *m, const char *id)
 	return str_starts(str_from(m->id), STR("claude-")) || !id[n] || !strncmp(id + n, "-20", 3);
 }
 
+/* The name that the company itself gives to the model. */
+static const char *plain_name(const char *id, char *room, size_t size)
+{
+	static const char *const regions[] = { "us-gov.", "us.", "eu.", "apac.", "jp.", "au.", "global." };
+	const char *vendor = strrchr(id, '/');
+
+	if (vendor && !str_starts(str_from(id), STR("arn:")))
+		id = vendor + 1;
+	for (size_t i = 0; i < COUNT_OF(regions); i++)
+		if (str_starts(str_from(id), str_from(regions[i]))) {
+			id += strlen(regions[i]);
+			break;
+		}
+	if (str_starts(str_from(id), STR("anthropic.")))
+		id += strlen("anthropic.");
+	snprintf(room, size, "%s", id);
+	room[strcspn(room, ":[")] = '\0'; /* of a version, ":free", "[1m]" */
+	size_t n = strlen(room);
+	if (n > 3 && !strncmp(room + n - 3, "-v", 2))
+		room[n - 3] = '\0';
+	for (char *p = room; *p && str_starts(str_from(room), STR("claude-")); p++)
+		*p = *p == '@' || *p == '.' ? '-' : *p;
+	return room;
+}
+
 const struct model_info *model_find(const char *id)
 {
 	static const struct model_info unknown = { .id = "", .context = 200000, .max_output = 32000 };
 	const struct model_info *best = &unknown;
+	char room[128];
 
 	(void)provider_of(id, &id);
-
+	id = plain_name(id, room, sizeof room);
 	for (size_t i = 0; i < COUNT_OF(models); i++)
 		if (describes(&models[i], id) && strlen(models[i].id) > strlen(best->id))
 			best = &models[i];
@@ -163,10 +232,17 @@ double model_cost_usd(const char *id, const struct usage *u)
 	const struct model_info *m = model_find(id);
 	int64_t long_writes = MIN(u->cache_write_1h, u->cache_write);
 	int64_t writes = u->cache_write - long_writes;
+	int64_t prompt = u->input + u->cache_write + u->cache_read;
 
-	return ((double)u->input * m->input + (double)writes * m->write_5m + (double)long_writes * m->write_1h +
-		(double)u->cache_read * m->read + (double)u->output * m->output) /
-	       1e6;
+	double input = (double)u->input * m->input + (double)writes * m->write_5m + (double)long_writes * m->write_1h +
+		       (double)u->cache_read * m->read;
+	double output = (double)u->output * m->output;
+	for (size_t i = 0; i < COUNT_OF(steps); i++)
+		if (!strcmp(steps[i].id, m->id) && prompt > steps[i].above) {
+			input *= steps[i].input;
+			output *= steps[i].output;
+		}
+	return (input + output) / 1e6;
 }
 
 /* Families and their last version that takes a budget of tokens; newer ones decide for themselves. */

@@ -23,7 +23,9 @@ const char *model_default(void); /* the default model: ANTHROPIC_MODEL, or the a
 /* The same for provider p; its variable has priority over configured, which may be NULL. -ERR_USAGE: it has no
  * default. */
 int model_default_at(const struct provider *p, const char *configured, const char **ret_name, struct err *err);
-const struct model_info *model_find(const char *id); /* never NULL: zero for unknown models */
+/* Never NULL: zero for unknown models. Finds also the names that clouds and gateways give: us.anthropic.NAME-v1:0, NAME@DATE,
+ * anthropic/NAME:free. */
+const struct model_info *model_find(const char *id);
 double model_cost_usd(const char *id, const struct usage *u);
 /* The default thinking of a model: "adaptive", a number of tokens, or NULL for none and for unknown models. */
 const char *model_thinking(const char *id);

@@ -31,8 +31,16 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 	const struct provider *p = named ? named : e->usual;
 	struct endpoint **at = &e->open[place_of(p)];
 
-	if ((e->admit && e->admit(e->data, p, err) < 0) || (!*at && open_endpoint(e, p, at, err) < 0))
+	if (e->admit && e->admit(e->data, p, err) < 0)
 		return -(int)err->kind;
+	if (!*at && open_endpoint(e, p, at, err) < 0) {
+		struct err why = *err;
+		if (p != e->usual && !e->usual->has_aliases)
+			return err_set(err, why.kind,
+				       "'%s' names the provider %s (for that name at %s write '%s/%s'): %s", model,
+				       p->name, e->usual->name, e->usual->name, model, why.text);
+		return -(int)err->kind;
+	}
 	*ret_endpoint = *at;
 	return 0;
 }

@@ -19,8 +19,10 @@ static const struct rule {
 	{ FAIL_STATUS, 403, 403, false, 1, "authentication_failed", 0 },
 	{ FAIL_STATUS, 404, 404, false, 1, "model_not_found", 1 },
 	{ FAIL_STATUS, 408, 409, false, FOREVER, "server_error", 0 },
+	{ FAIL_STATUS, 424, 424, false, FOREVER, "server_error", 0 }, /* Bedrock: the model had an error */
 	{ FAIL_STATUS, 429, 429, true, FOREVER, "rate_limit", 0 },
 	{ FAIL_STATUS, 429, 429, false, 5, "rate_limit", 0 },
+	{ FAIL_STATUS, 498, 498, false, 5, "rate_limit", 0 }, /* Groq: no capacity */
 	{ FAIL_STATUS, 529, 529, false, FOREVER, "overloaded", 3 },
 	{ FAIL_STATUS, 500, 599, false, FOREVER, "server_error", 0 },
 	{ FAIL_STATUS, 0, 999, false, 1, "invalid_request", 0 },
@@ -34,8 +36,11 @@ static const struct rule {
 static const struct rule *rule_for(const struct failure *f)
 {
 	enum failure_kind kind = f->kind == FAIL_EVENT ? FAIL_STATUS : f->kind;
+	static const struct rule unpaid = { .tries = 1, .name = "billing_error" };
 	const struct rule *r = rules;
 
+	if (f->unpaid)
+		return &unpaid;
 	while (r->kind != FAIL_NONE &&
 	       (r->kind != kind || f->status < r->from || f->status > r->to || (r->told && f->retry_after_ms < 0)))
 		r++;
@@ -61,35 +66,207 @@ static void failure_set_text(struct failure *f, int status, struct str type, str
 }
 
 struct error_words {
-	struct str type, message;
+	struct str type, code, message;
 };
 
-/* Some servers send only a text. */
+/* Companies and servers differ in shape; the first member that has a message counts. */
 static struct error_words words_of(const struct json *root, struct arena *arena)
 {
+	if (json_is(root, JSON_ARRAY))
+		root = json_first(root);
 	const struct json *error = json_get(root, "error");
+	const struct json *list = json_get(root, "errors");
+	const struct json *detail = json_get(root, "detail");
+	struct error_words words = { STR(""), STR(""), STR("") };
 
-	if (json_is(error, JSON_STRING))
-		return (struct error_words){ STR(""), json_str(error, arena) };
-	return (struct error_words){ json_str(json_get(error, "type"), arena),
-				     json_str(json_get(error, "message"), arena) };
+	if (json_is(error, JSON_STRING)) {
+		words.message = json_str(error, arena);
+		error = root;
+	} else if (json_is(error, JSON_OBJECT)) {
+		words.message = json_str(json_get(error, "message"), arena);
+		words.type = json_str(json_get(error, "type"), arena);
+		if (!words.type.n)
+			words.type = json_str(json_get(error, "status"), arena);
+	} else if (json_is(list, JSON_ARRAY) && json_first(list)) {
+		error = json_first(list);
+		words.message = json_str(json_is(error, JSON_STRING) ? error : json_get(error, "message"), arena);
+	} else {
+		error = root;
+		words.message = json_str(json_get(root, json_get(root, "message") ? "message" : "Message"), arena);
+		words.type = json_str(json_get(root, words.message.n ? "type" : "__type"), arena);
+		if (!words.message.n && json_is(detail, JSON_STRING))
+			words.message = json_str(detail, arena);
+		else if (!words.message.n && detail)
+			words.message = json_raw(detail);
+	}
+	words.code = json_str(json_get(error, "code"), arena);
+	return words;
+}
+
+static const char *memmem_nocase(struct str text, struct str part)
+{
+	for (size_t i = 0; i + part.n <= text.n; i++)
+		if (!strncasecmp(text.p + i, part.p, part.n))
+			return text.p + i;
+	return NULL;
+}
+
+static bool has_words(struct str text, const char *const *words)
+{
+	for (; *words; words++)
+		if (memmem_nocase(text, str_from(*words)))
+			return true;
+	return false;
+}
+
+/* There is no common code for it: some servers have a type, others only a message. */
+static bool says_too_long(int status, struct str said)
+{
+	static const char *const words[] = { "prompt is too long",
+					     "exceed context limit",
+					     "context window",
+					     "maximum context length",
+					     "context_length_exceeded",
+					     "context length",
+					     "context size",
+					     "exceed_context_size_error",
+					     "input is too long",
+					     "input length",
+					     "prompt too long",
+					     "exceeds max length",
+					     "input token count",
+					     "maximum prompt length",
+					     "reduce the length",
+					     "token limit",
+					     "exceeds the limit of",
+					     "longer than the model",
+					     "`inputs` tokens",
+					     "current length is",
+					     "too many tokens",
+					     "ContextWindowExceeded",
+					     "request_too_large",
+					     "prompt_too_long",
+					     "too large for model with",
+					     "model_max_prompt_tokens_exceeded",
+					     "\"code\":\"1261\"",
+					     "\"code\": \"1261\"",
+					     NULL };
+	static const char *const others[] = { "rate limit", "rate_limit", "too many requests", "throttling", NULL };
+
+	bool can_be = status == 400 || status == 413 || status == 422 || status == 500;
+	return can_be && has_words(said, words) && !has_words(said, others);
+}
+
+/* "1m2.5s", "11.054s", "20ms", or a number of seconds; -1: none of these. */
+static int64_t duration_ms(const char *p)
+{
+	double total = 0;
+	bool any = false;
+
+	for (;;) {
+		size_t n = strspn(p, "0123456789.");
+		double number;
+		if (!n || !str_to_double((struct str){ p, n }, &number) || number > 86400000)
+			break;
+		any = true;
+		p += n;
+		bool ms = !strncmp(p, "ms", 2);
+		total += number * (ms ? 1 : *p == 'm' ? 60000 : *p == 'h' ? 3600000 : 1000);
+		if (!ms && !char_in(*p, "mhs"))
+			break;
+		p += ms ? 2 : 1;
+	}
+	return any && total < 86400000 ? (int64_t)total : -1;
+}
+
+/* A time to wait that is in the text: RetryInfo of Google, "Please try again in 11.054s." of OpenAI. */
+static int64_t told_ms(struct str body)
+{
+	static const char *const marks[] = { "\"retryDelay\":", "try again in ", "retry after " };
+	char text[32];
+
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
+		struct str mark = str_from(marks[i]);
+		const char *hit = memmem_nocase(body, mark);
+		if (!hit)
+			continue;
+		struct str rest = { hit + mark.n, body.n - (size_t)(hit - body.p) - mark.n };
+		while (rest.n && (rest.p[0] == ' ' || rest.p[0] == '"')) {
+			rest.p++;
+			rest.n--;
+		}
+		snprintf(text, sizeof text, STR_FMT, (int)MIN(rest.n, sizeof text - 1), rest.p);
+		int64_t ms = duration_ms(text);
+		if (ms >= 0)
+			return ms;
+	}
+	return -1;
+}
+
+/* What only the words say. said: all that the server sent. */
+static void failure_classify(struct failure *f, struct str said)
+{
+	static const char *const unpaid[] = { "insufficient_quota",
+					      "insufficient_balance",
+					      "billing_hard_limit",
+					      "billing_not_active",
+					      "billing_error",
+					      "exceeded your current quota",
+					      "spend limit",
+					      "Insufficient Balance",
+					      "PerDay",
+					      NULL };
+
+	f->too_long = f->status == 413 || says_too_long(f->status, said);
+	f->unpaid = (f->status == 429 || f->status == 403) && has_words(said, unpaid);
+	if (f->retry_after_ms < 0)
+		f->retry_after_ms = told_ms(said);
+}
+
+/* The title of a page; of one without a title its text. */
+static struct str title_of(struct str page, struct arena *a)
+{
+	char *text = arena_alloc(a, page.n + 1);
+	size_t n = 0;
+	bool in_tag = false;
+	const char *from = memmem_nocase(page, STR("<title>"));
+	const char *to = memmem_nocase(page, STR("</title>"));
+
+	if (from && to > from + 7)
+		return str_trim((struct str){ from + 7, (size_t)(to - from) - 7 });
+	for (size_t i = 0; i < page.n; i++) {
+		char c = page.p[i] == '\n' || page.p[i] == '\r' || page.p[i] == '\t' ? ' ' : page.p[i];
+		in_tag = in_tag ? c != '>' : c == '<';
+		if (!in_tag && c != '>' && (c != ' ' || (n && text[n - 1] != ' ')))
+			text[n++] = c;
+	}
+	return str_trim((struct str){ text, n });
 }
 
 void failure_from_body(struct failure *f, int status, struct str body)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root, *error;
+	const struct json *root;
+	struct error_words words = { STR(""), STR(""), STR("") };
 
 	f->kind = FAIL_STATUS;
-	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0 &&
-	    (json_is(error = json_get(root, "error"), JSON_OBJECT) || json_is(error, JSON_STRING))) {
-		struct error_words words = words_of(root, &arena);
-		failure_set_text(f, status, words.type, words.message);
-		return;
+	body = str_trim(body);
+	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0)
+		words = words_of(root, &arena);
+	if (words.message.n || words.type.n) {
+		failure_set_text(f, status, words.type.n ? words.type : words.code, words.message);
+	} else if (body.n && body.p[0] == '<') {
+		struct str title = title_of(body, &arena);
+		failure_set_text(f, status, STR(""), STR(""));
+		snprintf(f->text, sizeof f->text, "%d a web page answered, of a proxy or a login: " STR_FMT, status,
+			 (int)MIN(title.n, (size_t)200), title.p);
+	} else {
+		struct str line = body;
+		failure_set_text(f, status, STR(""),
+				 line.n ? str_cut(&line, '\n') : STR("the server sent no explanation"));
 	}
-	struct str line = str_trim(body);
-	failure_set_text(f, status, STR(""), line.n ? str_cut(&line, '\n') : STR("the server sent no explanation"));
+	failure_classify(f, body);
 }
 
 static int status_of(struct str type)
@@ -98,14 +275,19 @@ static int status_of(struct str type)
 		const char *type;
 		int status;
 	} statuses[] = {
-		{ "overloaded_error", 529 },      { "rate_limit_error", 429 },
-		{ "invalid_request_error", 400 }, { "authentication_error", 401 },
-		{ "permission_error", 403 },      { "not_found_error", 404 },
-		{ "request_too_large", 413 },     { "timeout_error", 504 },
-		{ "billing_error", 402 },         { "rate_limit_exceeded", 429 },
-		{ "insufficient_quota", 429 },    { "model_not_found", 404 },
-		{ "invalid_api_key", 401 },       { "context_length_exceeded", 400 },
-		{ "BadRequestError", 400 },       { "exceed_context_size_error", 400 },
+		{ "overloaded_error", 529 },        { "rate_limit_error", 429 },
+		{ "invalid_request_error", 400 },   { "authentication_error", 401 },
+		{ "permission_error", 403 },        { "not_found_error", 404 },
+		{ "request_too_large", 413 },       { "timeout_error", 504 },
+		{ "billing_error", 402 },           { "rate_limit_exceeded", 429 },
+		{ "insufficient_quota", 429 },      { "model_not_found", 404 },
+		{ "invalid_api_key", 401 },         { "context_length_exceeded", 400 },
+		{ "BadRequestError", 400 },         { "exceed_context_size_error", 400 },
+		{ "server_is_overloaded", 529 },    { "slow_down", 529 },
+		{ "invalid_prompt", 400 },          { "throttlingException", 429 },
+		{ "modelTimeoutException", 408 },   { "modelStreamErrorException", 424 },
+		{ "internalServerException", 500 }, { "serviceUnavailableException", 503 },
+		{ "validationException", 400 },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(statuses); i++)
@@ -118,19 +300,20 @@ void failure_from_event(struct failure *f, struct str type, struct str message)
 {
 	f->kind = FAIL_EVENT;
 	failure_set_text(f, status_of(type), type, message);
+	failure_classify(f, str_from(f->text));
 }
 
 void failure_from_error(struct failure *f, const struct json *root)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct error_words words = words_of(root, &arena);
-	struct str code = json_str(json_get(json_get(root, "error"), "code"), &arena);
 	int64_t number = 0;
 
 	(void)json_i64(json_get(json_get(root, "error"), "code"), &number);
-	struct str type = code.n ? code : words.type;
+	struct str type = words.code.n ? words.code : words.type;
 	f->kind = FAIL_EVENT;
 	failure_set_text(f, number >= 400 && number <= 599 ? (int)number : status_of(type), type, words.message);
+	failure_classify(f, json_raw(root));
 }
 
 const char *failure_name(const struct failure *f)
@@ -138,19 +321,9 @@ const char *failure_name(const struct failure *f)
 	return rule_for(f)->name;
 }
 
-/* There is no common code for it: some servers have a type, others only a message. */
 bool failure_is_too_long(const struct failure *f)
 {
-	static const char *const words[] = { "prompt is too long",     "exceed context limit",     "context window",
-					     "maximum context length", "context_length_exceeded",  "context length",
-					     "context size",           "exceed_context_size_error" };
-
-	if (f->kind != FAIL_STATUS && f->kind != FAIL_EVENT)
-		return false;
-	for (size_t i = 0; f->status == 400 && i < COUNT_OF(words); i++)
-		if (strcasestr(f->text, words[i]))
-			return true;
-	return f->status == 413;
+	return (f->kind == FAIL_STATUS || f->kind == FAIL_EVENT) && (f->too_long || f->status == 413);
 }
 
 bool failure_is_of_model(const struct failure *f, unsigned attempt)
@@ -162,7 +335,10 @@ bool failure_is_of_model(const struct failure *f, unsigned attempt)
 
 int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64_t random)
 {
-	if (attempt >= rule_for(f)->tries)
+	bool by_status = f->kind == FAIL_STATUS;
+	unsigned tries = by_status && f->retry < 0 ? 1 : by_status && f->retry > 0 ? FOREVER : rule_for(f)->tries;
+
+	if (attempt >= tries)
 		return -1;
 	unsigned doublings = MIN(attempt - 1, 6u);
 	int64_t delay = MIN((int64_t)FIRST_DELAY_MS << doublings, (int64_t)LONGEST_DELAY_MS);

@@ -23,13 +23,16 @@ struct failure {
 	enum failure_kind kind;
 	int status;             /* HTTP; for FAIL_EVENT the status of its type; 0: none */
 	int64_t retry_after_ms; /* from the server; -1: none */
-	char type[48];          /* "overloaded_error" */
+	char type[48];          /* "overloaded_error"; of some servers the code */
+	bool too_long;          /* the server refused the conversation as too long */
+	bool unpaid;            /* quota or balance: no retry helps */
+	signed char retry;      /* x-should-retry: 1 yes, -1 no, 0 not given */
 	char text[400];         /* one line for people */
 };
 
 void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...) printf_like(3, 4);
-/* Reads the API's error body {"type":"error","error":{"type","message"}}, or {"error":"text"}; anything else becomes a short
- * excerpt. */
+/* Reads an error body: {"error":{"type","message","code"}}, the same in an array, {"error":"text"}, {"message"}, {"detail"},
+ * {"errors":[]}; of HTML the title; anything else becomes a short excerpt. Also a time to wait that only the text has. */
 void failure_from_body(struct failure *f, int status, struct str body);
 /* An error object in a stream of chat completions: its code is a status, or a word more specific than its type. */
 void failure_from_error(struct failure *f, const struct json *root);

@@ -16,29 +16,63 @@ void http_place_header(struct http_place *p, const char *name, const char *value
 	add_header(p, arena_printf(&p->arena, "%s: %s", name, value));
 }
 
+/* A header that the client would drop or the server misread is refused before the first request. */
+static int check_header(struct str line, unsigned number, const char *variable, struct err *err)
+{
+	struct str rest = line;
+	struct str name = str_trim(str_cut(&rest, ':'));
+	const char *why = !rest.p                                  ? "it has no colon"
+			  : !name.n || memchr(name.p, ' ', name.n) ? "its name is invalid"
+								   : NULL;
+
+	for (size_t i = 0; i < line.n && !why; i++) {
+		unsigned char c = (unsigned char)line.p[i];
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			why = "it has a control character";
+		else if (c >= 0xc4)
+			why = "it has a character above U+00FF";
+	}
+	return why ? err_set(err, ERR_USAGE, "line %u of %s is not a header: %s", number, variable, why) : 0;
+}
+
+static int add_extra_headers(struct http_place *p, const char *lines, const char *variable, struct err *err)
+{
+	struct str rest = str_from(lines);
+
+	for (unsigned number = 1; rest.p; number++) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		if (!line.n)
+			continue;
+		if (check_header(line, number, variable, err) < 0)
+			return -(int)err->kind;
+		add_header(p, arena_str(&p->arena, line).p);
+	}
+	return 0;
+}
+
 int http_place_open(struct http_place *p, const struct endpoint_options *o, const char *base, const char *path,
 		    struct err *err)
 {
-	struct str trimmed = str_from(base);
+	struct str query = str_from(base);
+	struct str trimmed = str_cut(&query, '?'); /* Azure has ?api-version= in its base */
 
-	p->http = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
-	if (!p->http)
-		return -(int)err->kind;
-	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
-		trimmed.n--;
-	p->url = arena_printf(&p->arena, STR_FMT "%s", STR_ARG(trimmed), path);
-	p->stall_ms = o->stall_ms;
 	add_header(p, "content-type: application/json");
 	add_header(p, "accept: text/event-stream");
-	if (o->extra_headers) {
-		const char *lines = o->extra_headers;
-		struct str rest = str_from(lines);
-		while (rest.p) {
-			struct str line = str_trim(str_cut(&rest, '\n'));
-			if (line.n)
-				add_header(p, arena_str(&p->arena, line).p);
-		}
+	if (o->extra_headers && add_extra_headers(p, o->extra_headers, "ANTHROPIC_CUSTOM_HEADERS", err) < 0) {
+		http_place_close(p);
+		return -(int)err->kind;
 	}
+	p->http = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	if (!p->http) {
+		http_place_close(p);
+		return -(int)err->kind;
+	}
+	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
+		trimmed.n--;
+	p->url = arena_printf(&p->arena, STR_FMT "%s%s" STR_FMT, STR_ARG(trimmed), path, query.p ? "?" : "",
+			      STR_ARG(query.p ? query : STR("")));
+	bool loopback = strstr(base, "://127.") || strstr(base, "://localhost") || strstr(base, "://[::1]");
+	p->stall_ms = o->stall_ms ? o->stall_ms : loopback ? LOCAL_STALL_MS : USUAL_STALL_MS;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/base/arena.h"
 #include "core/model/provider.h"
 
+enum { USUAL_STALL_MS = 300000, LOCAL_STALL_MS = 600000 }; /* a local model may still load */
 enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 
 struct http_place {

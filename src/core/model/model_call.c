@@ -10,7 +10,7 @@ int model_call_start(struct model_call *call, struct err *err)
 	call->request_id[0] = '\0';
 	call->hold_ms = 0;
 	call->status = 0;
-	call->is_stream = call->cancelled = call->limit_empty = false;
+	call->is_stream = call->may_be_stream = call->cancelled = call->limit_empty = false;
 	call->explain = NULL;
 	const struct endpoints *all = call->endpoint->of;
 	if (all && all->admit && all->admit(all->data, call->endpoint->provider, err) < 0) {
@@ -41,6 +41,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	struct failure *f = &call->failure;
 	const struct failure *inner = &call->answer.failure;
 	int64_t retry_after_ms = f->retry_after_ms;
+	signed char retry = f->retry;
 
 	answer_end(&call->answer);
 	if (transport == FAIL_CANCELLED && !inner->kind)
@@ -55,12 +56,25 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 		failure_set(f, transport, "%s", text);
 	else if (!answer_complete(&call->answer))
 		failure_set(f, FAIL_CUT, "the stream ended before the answer did");
-	f->retry_after_ms = retry_after_ms;
+	if (retry_after_ms >= 0)
+		f->retry_after_ms = retry_after_ms;
+	f->retry = retry;
 	if (f->kind == FAIL_STATUS && call->explain)
 		call->explain(call);
 	call->running = false;
 	call->transfer = NULL;
 	call->on_done(call);
+}
+
+bool model_call_is_stream(struct model_call *call, const char *p, size_t n)
+{
+	struct str bytes = { p, n };
+
+	if (call->may_be_stream)
+		call->is_stream = str_starts(bytes, STR("data:")) || str_starts(bytes, STR("event:")) ||
+				  str_starts(bytes, STR(":"));
+	call->may_be_stream = false;
+	return call->is_stream;
 }
 
 static bool is_header(struct str name, const char *wanted)
@@ -78,16 +92,25 @@ static bool is_limit(struct str name, const char *ending)
 	       is_header((struct str){ name.p + name.n - end, end }, ending);
 }
 
-/* "2026-11-15T20:21:00Z" to milliseconds from now; 0 if it is past or not a time. */
-static int64_t until(struct str value)
+/* "2026-11-15T20:21:00Z", or a date of HTTP, to milliseconds from now; 0 if it is past, -1 if it is not a time. */
+static int64_t until(const char *text)
 {
-	char text[40];
 	struct tm tm = { 0 };
 
-	snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
-	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
-		return 0;
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) && !strptime(text, "%a, %d %b %Y %H:%M:%S", &tm))
+		return -1;
 	return MAX((int64_t)timegm(&tm) * 1000 - id_wall_ms(), 0);
+}
+
+static int64_t retry_after(struct str value, const char *text, double unit_ms)
+{
+	double n;
+
+	if (!str_to_double(str_trim(value), &n))
+		n = until(text) > 0 ? (double)until(text) : -1;
+	else
+		n *= unit_ms;
+	return n >= 0 && n < 86400000 ? (int64_t)n : -1;
 }
 
 void model_call_header(struct model_call *call, struct str name, struct str value)
@@ -96,18 +119,25 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 
 	snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
 	if (is_header(name, "content-type")) {
-		call->is_stream = str_starts(value, STR("text/event-stream"));
+		struct str rest = value;
+		struct str type = str_trim(str_cut(&rest, ';'));
+		call->is_stream = str_is_nocase(type, "text/event-stream");
+		call->may_be_stream =
+			str_is_nocase(type, "text/plain") || str_is_nocase(type, "application/octet-stream");
 	} else if (is_header(name, "request-id") || is_header(name, "x-request-id")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
-	} else if (is_header(name, "retry-after")) {
-		double seconds;
-		if (str_to_double(str_trim(value), &seconds) && seconds >= 0 && seconds < 86400)
-			call->failure.retry_after_ms = (int64_t)(seconds * 1000);
+	} else if (is_header(name, "retry-after-ms")) {
+		int64_t ms = retry_after(value, text, 1);
+		call->failure.retry_after_ms = ms >= 0 ? ms : call->failure.retry_after_ms;
+	} else if (is_header(name, "retry-after") && call->failure.retry_after_ms < 0) {
+		call->failure.retry_after_ms = retry_after(value, text, 1000);
+	} else if (is_header(name, "x-should-retry")) {
+		call->failure.retry = str_is(value, "true") ? 1 : str_is(value, "false") ? -1 : 0;
 	} else if (is_limit(name, "-remaining")) {
 		call->limit_empty = str_is(value, "0"); /* its reset header follows */
 	} else if (is_limit(name, "-reset")) {
 		if (call->limit_empty)
-			call->hold_ms = MAX(call->hold_ms, until(value));
+			call->hold_ms = MAX(call->hold_ms, until(text));
 		call->limit_empty = false;
 	}
 }

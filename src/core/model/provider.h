@@ -24,7 +24,7 @@ struct endpoint_options {
 	const char *betas;                           /* comma list; NULL: none */
 	bool task_budget;                            /* requests carry a token budget */
 	const char *scenario;                        /* scripted: file name; NULL: the embedded one */
-	uint64_t stall_ms;                           /* 0: 120,000 */
+	uint64_t stall_ms;                           /* 0: 300,000 */
 };
 
 /* Names of environment variables; NULL: none */
@@ -70,7 +70,9 @@ struct model_call {
 	void *transfer;
 	struct buf error_body;
 	int status;
-	bool is_stream, limit_empty, running, cancelled;
+	bool is_stream;
+	bool may_be_stream; /* the content type says nothing: the first bytes decide */
+	bool limit_empty, running, cancelled;
 };
 
 int model_call_start(struct model_call *call, struct err *err);
@@ -78,6 +80,8 @@ void model_call_cancel(struct model_call *call);
 void model_call_reset(struct model_call *call); /* frees what the answer held; not while running */
 /* For providers: the end of the response; sets failure from status, transport and answer, and reports. */
 void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text);
+/* For providers: whether the answer is an event stream; p: bytes from its beginning. */
+bool model_call_is_stream(struct model_call *call, const char *p, size_t n);
 /* For providers: a response header. */
 void model_call_header(struct model_call *call, struct str name, struct str value);
 

@@ -51,9 +51,10 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 		return -(int)err->kind;
 	}
 	http_place_header(&a->place, "anthropic-version", "2023-06-01");
-	if (o->api_key)
+	/* One credential only: a private key is no business of the gateway that the token is for. */
+	if (!o->auth_token)
 		http_place_header(&a->place, "x-api-key", o->api_key);
-	if (o->auth_token)
+	else
 		http_place_header(&a->place, "authorization",
 				  arena_printf(&a->place.arena, "Bearer %s", o->auth_token));
 	if (o->betas && o->betas[0])
@@ -91,7 +92,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 			buf_add(&call->error_body, p, n);
 		return true;
 	}
-	if (!call->is_stream)
+	if (!model_call_is_stream(call, p, n))
 		return false;
 	answer_feed(&call->answer, p, n);
 	return !call->answer.failure.kind;

@@ -13,13 +13,33 @@ static const char *option_or_env(const struct services *sv, const char *option, 
 	return value && value[0] ? value : NULL;
 }
 
+/* How long a server may send nothing; 0: as the provider has it. Hidden reasoning, Bedrock, and a local model that reads a
+ * long prompt are silent for minutes. */
+static uint64_t stall_ms(void)
+{
+	static const struct {
+		const char *variable;
+		uint64_t least;
+	} variables[] = {
+		{ "CADRE_STALL_MS", 0 },
+		{ "CLAUDE_STREAM_IDLE_TIMEOUT_MS", 300000 },
+		{ "API_TIMEOUT_MS", 0 },
+	};
+	uint64_t ms;
+
+	for (size_t i = 0; i < COUNT_OF(variables); i++) {
+		const char *value = getenv(variables[i].variable);
+		if (value && str_to_u64(str_from(value), &ms) && ms)
+			return MAX(ms, variables[i].least);
+	}
+	return 0;
+}
+
 /* Address and key of the options are those of the run's provider; any other one has the environment only. */
 static void configure(void *data, const struct provider *p, struct endpoint_options *ret)
 {
 	const struct services *sv = data;
 	const struct options *o = p == sv->endpoints.usual ? &sv->options : &(struct options){ 0 };
-	const char *stall = getenv("CADRE_STALL_MS");
-	uint64_t stall_ms;
 
 	ret->base_url = option_or_env(sv, o->base_url, p->env.base_url);
 	ret->api_key = option_or_env(sv, o->api_key, p->env.api_key);
@@ -28,8 +48,7 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 	ret->betas = option_or_env(sv, o->betas, p->env.betas);
 	ret->task_budget = o->task_budget > 0;
 	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
-	if (stall && str_to_u64(str_from(stall), &stall_ms))
-		ret->stall_ms = stall_ms;
+	ret->stall_ms = stall_ms();
 }
 
 /* Variables of other programs that pin all requests to a cloud. None of them is a provider here yet. */

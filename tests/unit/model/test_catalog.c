@@ -149,11 +149,37 @@ TEST(cost_counts_each_kind_of_token_at_its_price)
 	assert_float_equal(model_cost_usd("unknown-1", &u), 0.0, 1e-9);
 }
 
+TEST(a_name_that_a_cloud_gives_is_the_companys_model)
+{
+	static const char *const given[] = { "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+					     "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
+					     "anthropic.claude-sonnet-4-5",
+					     "claude-sonnet-4-5@20250929",
+					     "anthropic/claude-sonnet-4.5:free",
+					     "claude-sonnet-4-5[1m]" };
+
+	for (size_t i = 0; i < COUNT_OF(given); i++) {
+		CHECK_CSTR(model_find(given[i])->id, "claude-sonnet-4-5");
+		CHECK_INT(model_find(given[i])->context, 200000);
+	}
+}
+
+TEST(a_long_prompt_costs_the_price_of_its_step)
+{
+	struct usage small = { .input = 100, .output = 5 },
+		     large = { .input = 100000, .cache_read = 1, .output = 1000000 };
+
+	assert_float_equal(model_cost_usd("claude-haiku-5-5", &small), 0.0000125, 1e-12);
+	assert_float_equal(model_cost_usd("claude-haiku-5-5", &large), 0.05 + 0.00000005 + 2.5, 1e-9);
+}
+
 int test_catalog(void)
 {
 	return RUN_TESTS(T(aliases_become_ids_and_ids_pass_through), T(the_environment_decides_what_an_alias_means),
 			 T(a_provider_without_aliases_takes_any_name_but_theirs),
 			 T(the_default_is_the_variable_then_what_is_configured_then_the_alias),
 			 T(a_model_names_its_provider_or_nobody), T(the_longest_prefix_of_an_id_decides_its_price),
-			 T(cost_counts_each_kind_of_token_at_its_price));
+			 T(cost_counts_each_kind_of_token_at_its_price),
+			 T(a_name_that_a_cloud_gives_is_the_companys_model),
+			 T(a_long_prompt_costs_the_price_of_its_step));
 }

@@ -86,12 +86,22 @@ static const struct {
 } bodies[] = {
 	{ 529, "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Over\\u006coaded\"}}",
 	  "overloaded_error", "529 overloaded_error: Overloaded" },
-	{ 502, "<html>\n<b>Bad Gateway</b>\n</html>", "", "502 <html>" },
+	{ 502, "<html>\n<b>Bad Gateway</b>\n</html>", "",
+	  "502 a web page answered, of a proxy or a login: Bad Gateway" },
 	{ 500, "", "", "500 the server sent no explanation" },
 	{ 500, " \n ", "", "500 the server sent no explanation" },
 	{ 400, "{\"error\":\"a text\"}", "", "400 a text" },
 	{ 400, "{\"error\":7}", "", "400 {\"error\":7}" },
-	{ 400, "{\"message\":\"x\"}", "", "400 {\"message\":\"x\"}" },
+	{ 400, "{\"message\":\"x\"}", "", "400 x" },
+	{ 400, "[{\n  \"error\": {\"code\": 400, \"message\": \"bad key\", \"status\": \"INVALID_ARGUMENT\"}\n}]",
+	  "INVALID_ARGUMENT", "400 INVALID_ARGUMENT: bad key" },
+	{ 422, "{\"object\":\"error\",\"message\":\"no such role\",\"type\":\"invalid_request_message_order\"}",
+	  "invalid_request_message_order", "422 invalid_request_message_order: no such role" },
+	{ 422, "{\"detail\":\"Not Found\"}", "", "422 Not Found" },
+	{ 422, "{\"detail\":[{\"loc\":[\"body\"]}]}", "", "422 [{\"loc\":[\"body\"]}]" },
+	{ 400, "{\"errors\":[{\"message\":\"first\"}]}", "", "400 first" },
+	{ 403, "<html><head><title> Log in </title></head></html>", "",
+	  "403 a web page answered, of a proxy or a login: Log in" },
 };
 
 TEST(an_error_body_is_told_in_one_line)
@@ -174,7 +184,8 @@ TEST(a_conversation_that_is_too_long_is_told_from_other_bad_requests)
 		{ 400, "{\"error\":{\"message\":\"This model's maximum context length is 8 tokens\"}}", true },
 		{ 400, "{\"error\":{\"type\":\"exceed_context_size_error\",\"message\":\"no\"}}", true },
 		{ 400, "{\"error\":{\"message\":\"max_tokens: required\"}}", false },
-		{ 500, "{\"error\":{\"message\":\"prompt is too long\"}}", false },
+		{ 500, "{\"error\":{\"message\":\"prompt is too long\"}}", true },
+		{ 429, "{\"error\":{\"message\":\"prompt is too long\"}}", false },
 		{ 401, "", false },
 	};
 

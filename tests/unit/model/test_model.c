@@ -7,6 +7,7 @@ int main(void)
 {
 	test_answer();
 	test_failure();
+	test_refusals();
 	test_call();
 	test_governor();
 	test_catalog();

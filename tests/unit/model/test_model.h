@@ -5,6 +5,7 @@
 int test_answer(void);
 int test_failure(void);
 int test_call(void);
+int test_refusals(void);
 int test_governor(void);
 int test_catalog(void);
 int test_endpoints(void);
