@@ -305,6 +305,12 @@ void translation_add(struct translation *t, struct str piece)
 	t->size += piece.n;
 }
 
+void translation_add_optional(struct translation *t, struct str piece)
+{
+	translation_add(t, piece);
+	t->optional += piece.n;
+}
+
 void translation_append(struct translation *t, const struct translation *other)
 {
 	for (size_t i = 0; i < other->count; i++)

@@ -11,6 +11,7 @@ struct translation {
 	struct str *pieces;
 	size_t count, cap;
 	uint64_t size;     /* of all pieces, in bytes */
+	uint64_t optional; /* bytes of those that only some servers get */
 	int state;         /* the translator's state at the end */
 	const void *facts; /* the translator's data, in the arena; may be NULL */
 };
@@ -19,4 +20,5 @@ struct translation *translation_new(void);    /* returns owned */
 void translation_free(struct translation *t); /* t may be NULL */
 /* Borrows the piece while the translation lives. Ignores an empty one. */
 void translation_add(struct translation *t, struct str piece);
+void translation_add_optional(struct translation *t, struct str piece);
 void translation_append(struct translation *t, const struct translation *other); /* its pieces, not its arena */

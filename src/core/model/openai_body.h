@@ -10,19 +10,31 @@ enum chat_quirk {
 	CHAT_NO_STREAM_OPTIONS = 1 << 2,
 	CHAT_NO_PARALLEL_CALLS = 1 << 3,
 	CHAT_NO_EFFORT = 1 << 4,
-	CHAT_NO_IMAGES = 1 << 5, /* replaced by a line of text */
+	CHAT_NO_IMAGES = 1 << 5,      /* replaced by a line of text */
+	CHAT_EFFORT_NONE = 1 << 6,    /* reasoning_effort "none" is the price of tools */
+	CHAT_ANSWER_BETWEEN = 1 << 7, /* no user message directly behind a tool's: an assistant's stands between */
+	CHAT_SHORT_IDS = 1 << 8,      /* ids of calls have nine letters and digits */
+	CHAT_SESSION_KEY = 1 << 9,    /* takes prompt_cache_key */
+};
+
+/* What is known of one model at one server */
+struct chat_model {
+	unsigned quirks;
+	int64_t limit;       /* most output tokens; 0: not known */
+	const char *session; /* for CHAT_SESSION_KEY; borrowed */
 };
 
 struct chat_body {
 	const struct body *body;  /* borrowed, with its head and transcript */
 	struct translation *tail; /* owned */
 	uint64_t size;
-	bool without_images;
-	uint32_t part; /* read position: 0 the head, then the shelves, then the tail */
+	unsigned quirks;
+	char short_id[12]; /* the id that is being read */
+	uint32_t part;     /* read position: 0 the head, then the shelves, then the tail */
 	size_t piece, offset;
 };
 
-void chat_body_init(struct chat_body *b, const struct body *body, unsigned quirks);
+void chat_body_init(struct chat_body *b, const struct body *body, const struct chat_model *model);
 void chat_body_release(struct chat_body *b);
 size_t chat_body_read(struct chat_body *b, char *out, size_t room); /* 0 at the end */
 void chat_body_rewind(struct chat_body *b);

@@ -14,6 +14,8 @@
  * An answer's blocks become one message: first its texts, then its calls. Results precede all other blocks of a user's
  * message, and their images follow the last one in a user message, because role tool has only text. */
 
+enum { LONGEST_ID = 40 };
+
 /* One run on its way */
 struct chat_writer {
 	struct translation *out;
@@ -37,8 +39,8 @@ static struct str raw(const struct json *v)
 static void close_message(struct chat_writer *w)
 {
 	static const char *const closings[CHAT_STATES] = {
-		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = "\"}",
-		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
+		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = "\"}", [CHAT_PARTS] = "]}",
+		[CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}", [CHAT_RESULT] = "",
 	};
 
 	add_constant(w, closings[w->state]);
@@ -46,11 +48,19 @@ static void close_message(struct chat_writer *w)
 		w->state = CHAT_CLOSED;
 }
 
+const char chat_between[] = "{\"role\":\"assistant\",\"content\":\"Done.\"},";
+const char chat_call_open[] = "{\"id\":\"";
+const char chat_result_open[] = "{\"role\":\"tool\",\"tool_call_id\":\"";
+
 static void open_message(struct chat_writer *w, const char *beginning, enum chat_state state)
 {
+	bool user_behind_tool = w->state == CHAT_RESULT && (state == CHAT_USER || state == CHAT_PARTS);
+
 	close_message(w);
 	if (w->state != CHAT_FIRST)
 		add_constant(w, ",");
+	if (user_behind_tool)
+		translation_add_optional(w->out, str_from(chat_between));
 	add_constant(w, beginning);
 	w->state = state;
 }
@@ -147,6 +157,31 @@ static void keep_image(struct chat_writer *w, const struct json *block)
 	add_image(w->images, block);
 }
 
+/* OpenAI takes 40 characters. */
+static void add_id(struct chat_writer *w, struct str id)
+{
+	if (id.n > LONGEST_ID)
+		id = str_from(arena_printf(&w->out->arena, "call_%016llx", (unsigned long long)str_hash(id)));
+	translation_add(w->out, id);
+}
+
+/* Names of tools have up to 64 letters, digits, '_' and '-' there. A longer or odd one is cut and told apart by a hash. */
+static struct str chat_name(struct arena *a, struct str own)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+	size_t n = 0;
+
+	while (n < own.n && char_in(own.p[n], allowed))
+		n++;
+	if (n == own.n && n <= 64)
+		return own;
+	char *name = arena_printf(a, STR_FMT "_%08x", (int)MIN(own.n, (size_t)55), own.p, (unsigned)str_hash(own));
+	for (char *p = name; *p; p++)
+		if (!char_in(*p, allowed))
+			*p = '_';
+	return str_from(name);
+}
+
 static void add_result_blocks(struct chat_writer *w, const struct json *content)
 {
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
@@ -170,8 +205,8 @@ static void add_result(struct chat_writer *w, const struct block *b)
 	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
 	content = json_get(block, "content");
-	open_message(w, "{\"role\":\"tool\",\"tool_call_id\":\"", CHAT_CLOSED);
-	translation_add(w->out, raw(json_get(block, "tool_use_id")));
+	open_message(w, chat_result_open, CHAT_RESULT);
+	add_id(w, raw(json_get(block, "tool_use_id")));
 	add_constant(w, "\",\"content\":\"");
 	if (json_bool(json_get(block, "is_error")))
 		add_constant(w, "Error: ");
@@ -213,10 +248,10 @@ static void add_call(struct chat_writer *w, const struct block *b)
 	} else {
 		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
 	}
-	add_constant(w, "{\"id\":\"");
-	translation_add(w->out, raw(json_get(block, "id")));
+	add_constant(w, chat_call_open);
+	add_id(w, raw(json_get(block, "id")));
 	add_constant(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
-	translation_add(w->out, raw(json_get(block, "name")));
+	translation_add(w->out, chat_name(&w->out->arena, raw(json_get(block, "name"))));
 	add_constant(w, "\",\"arguments\":");
 	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
 	add_constant(w, "}}");
@@ -329,17 +364,95 @@ static void add_member(struct translation *out, const char *name, const struct j
 	translation_add(out, json_raw(value));
 }
 
-/* A tool that runs at the server of another API has no schema: it cannot be offered here. */
-static bool add_tool(struct translation *out, const struct json *tool, bool first)
+static bool is_any(const struct json *key, const char *const *words)
 {
+	for (; *words; words++)
+		if (json_str_is(key, *words))
+			return true;
+	return false;
+}
+
+/* A schema in the words that all servers take. llama.cpp makes a grammar of every constraint and fails on some, Mistral and
+ * Gemini refuse others. The tools check their input themselves. */
+static void add_schema(struct buf *out, const struct json *schema, bool root)
+{
+	static const char *const dropped[] = {
+		"$schema",          "$id",       "$comment",      "pattern",       "format",
+		"minLength",        "maxLength", "minimum",       "maximum",       "exclusiveMinimum",
+		"exclusiveMaximum", "minItems",  "maxItems",      "propertyNames", "multipleOf",
+		"uniqueItems",      "default",   "minProperties", "maxProperties", NULL
+	};
+	static const char *const not_at_root[] = { "anyOf", "oneOf", "allOf", "enum", "not", "type", NULL };
+	static const char *const maps[] = { "properties", "$defs", "definitions", NULL };
+	static const char *const inner[] = { "items", "not", "additionalProperties", NULL };
+	static const char *const lists[] = { "anyOf", "oneOf", "allOf", "prefixItems", NULL };
+	const char *before = "";
+
+	buf_addch(out, '{');
+	if (root) {
+		buf_addstr(out, "\"type\":\"object\"");
+		if (!json_get(schema, "properties"))
+			buf_addstr(out, ",\"properties\":{}");
+		before = ",";
+	}
+	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
+		bool closed = json_str_is(m.key, "additionalProperties") && !json_is(m.value, JSON_OBJECT);
+		if (is_any(m.key, dropped) || closed || (root && is_any(m.key, not_at_root)))
+			continue;
+		struct str key = json_raw(m.key), value = json_raw(m.value);
+		bool is_const = json_str_is(m.key, "const");
+		buf_addf(out, "%s" STR_FMT ":", before, STR_ARG(is_const ? STR("\"enum\"") : key));
+		before = ",";
+		if (is_const) {
+			buf_addf(out, "[" STR_FMT "]", STR_ARG(value));
+		} else if (is_any(m.key, inner) && json_is(m.value, JSON_OBJECT)) {
+			add_schema(out, m.value, false);
+		} else if (is_any(m.key, lists) && json_is(m.value, JSON_ARRAY)) {
+			for (const struct json *v = json_first(m.value); v; v = json_next(m.value, v)) {
+				buf_addch(out, v == json_first(m.value) ? '[' : ',');
+				add_schema(out, v, false);
+			}
+			buf_addstr(out, json_first(m.value) ? "]" : "[]");
+		} else if (is_any(m.key, maps) && json_is(m.value, JSON_OBJECT)) {
+			const char *comma = "{";
+			for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
+				struct str name = json_raw(p.key);
+				buf_addf(out, "%s" STR_FMT ":", comma, STR_ARG(name));
+				add_schema(out, p.value, false);
+				comma = ",";
+			}
+			buf_addstr(out, comma[0] == '{' ? "{}" : "}");
+		} else {
+			buf_add(out, value.p, value.n);
+		}
+	}
+	buf_addch(out, '}');
+}
+
+/* A tool that runs at the server of another API has no schema: it cannot be offered here. */
+static bool add_tool(struct translation *out, struct chat_head *facts, const struct json *tool, bool first)
+{
+	AUTO_BUF struct buf lowered = { 0 };
 	const struct json *schema = json_get(tool, "input_schema");
+	struct str own = raw(json_get(tool, "name"));
+	struct str sent = chat_name(&out->arena, own);
 
 	if (!schema)
 		return false;
+	if (sent.p != own.p) {
+		struct chat_name *name = arena_alloc(&out->arena, sizeof *name);
+		*name = (struct chat_name){ sent, arena_str(&out->arena, own), facts->names };
+		facts->names = name;
+	}
 	openai_head_add(out, first ? "\"tools\":[" : ",");
-	add_member(out, "{\"type\":\"function\",\"function\":{\"name\":", json_get(tool, "name"));
-	add_member(out, ",\"description\":", json_get(tool, "description"));
-	add_member(out, ",\"parameters\":", schema);
+	openai_head_add(out, "{\"type\":\"function\",\"function\":{\"name\":\"");
+	translation_add(out, sent);
+	add_member(out, "\",\"description\":", json_get(tool, "description"));
+	if (!json_get(tool, "description"))
+		openai_head_add(out, "\"");
+	openai_head_add(out, ",\"parameters\":");
+	add_schema(&lowered, schema, true);
+	translation_add(out, arena_str(&out->arena, buf_str(&lowered)));
 	openai_head_add(out, "}}");
 	return true;
 }
@@ -377,7 +490,7 @@ static struct translation *translate(struct str bytes)
 	const struct json *tools = json_get(root, "tools");
 	bool any = false;
 	for (const struct json *t = json_first(tools); t; t = json_next(tools, t))
-		any = add_tool(out, t, !any) || any;
+		any = add_tool(out, facts, t, !any) || any;
 	if (any)
 		openai_head_add(out, "],");
 	facts->has_tools = any;
@@ -395,7 +508,7 @@ const struct chat_head *chat_head(struct head *h)
 
 /* ---- pieces of calls find their call, calls get ids that are theirs alone ---------------------------------------- */
 
-enum { LONGEST_ID = 128, MADE_DIGITS = 24, MOST_CALLS = 1024 };
+enum { MADE_DIGITS = 24, MOST_CALLS = 1024 };
 
 /* Pieces belong together by their index. Without one they belong to the call before, unless they name a tool. Some servers
  * give every call the same index, and a new id. */
@@ -463,6 +576,10 @@ static bool is_usable(const struct chat_calls *c, uint32_t call, const struct tr
 {
 	struct str id = buf_str(&c->list[call].id);
 
+	/* The pattern of the Messages API: a session may go there later. */
+	for (size_t i = 0; i < id.n; i++)
+		if (!char_in(id.p[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
+			return false;
 	if (!id.n || id.n > LONGEST_ID || is_in_history(history, id))
 		return false;
 	for (uint32_t i = 0; i < call; i++)

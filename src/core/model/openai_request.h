@@ -14,7 +14,14 @@ enum chat_state {
 	CHAT_PARTS,  /* the list of parts of a user's message */
 	CHAT_TEXT,   /* the string of the assistant's message */
 	CHAT_CALLS,  /* its list of calls */
+	CHAT_RESULT, /* nothing, and the last message is a tool's */
 	CHAT_STATES
+};
+
+/* A tool whose name the API does not take */
+struct chat_name {
+	struct str sent, own;
+	const struct chat_name *next;
 };
 
 /* Of a head: translation.facts */
@@ -23,10 +30,12 @@ struct chat_head {
 	int64_t max_tokens;
 	struct str effort; /* reasoning_effort; empty: not set */
 	bool has_tools;
+	const struct chat_name *names; /* NULL: all are sent as they are */
 };
 
-/* Pieces that begin and end an image, compared by address. */
-extern const char chat_image_open[], chat_image_close[];
+/* Pieces that are compared by address: they begin and end an image, stand before an id, stand between a tool's message and a
+ * user's. */
+extern const char chat_image_open[], chat_image_close[], chat_call_open[], chat_result_open[], chat_between[];
 
 const struct chat_head *chat_head(struct head *h); /* translates it on first use */
 /* Translates all shelves of the transcript; returns the open element after the last one. */

@@ -2,6 +2,7 @@
  * openai_stream.c - chat-completion chunks in, events out. Servers differ: missing parts are generated, repeated ones
  * are used once, unknown ones are skipped. */
 #include "core/model/openai_stream.h"
+#include "core/model/openai_request.h"
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 
@@ -144,9 +145,13 @@ static void send_call(struct chat_stream *s, const struct chat_call *call)
 {
 	AUTO_BUF struct buf arguments = { 0 };
 	struct json_out w = begin_block(s, "tool_use");
+	struct str name = buf_str(&call->name);
 
+	for (const struct chat_name *n = s->names; n; n = n->next)
+		if (str_eq(n->sent, name))
+			name = n->own;
 	json_kstr(&w, "id", buf_str(&call->id));
-	json_kstr(&w, "name", buf_str(&call->name));
+	json_kstr(&w, "name", name);
 	json_kraw(&w, "input", STR("{}"));
 	json_close(&w);
 	send_event(s, &w);
@@ -159,18 +164,30 @@ static void send_call(struct chat_stream *s, const struct chat_call *call)
 
 static const char *stop_reason_of(const struct chat_stream *s, struct str finish)
 {
-	if (str_is(finish, "content_filter") || s->refusal.n)
+	if (str_is(finish, "content_filter") || str_is(finish, "sensitive") || s->refusal.n)
 		return "refusal";
 	if (str_is(finish, "length"))
 		return "max_tokens";
+	if (str_is(finish, "model_context_window_exceeded") || str_is(finish, "model_length")) /* Z.ai, Mistral */
+		return "model_context_window_exceeded";
 	return s->calls.count ? "tool_use" : "end_turn"; /* servers also say "stop" behind a call */
 }
 
 /* The server said why it stopped. A call that the limit cut before its arguments must not run without any. */
 static void chat_stream_finish(struct chat_stream *s, struct str reason)
 {
+	/* DeepSeek, OpenRouter, Z.ai, vLLM: the answer is torn. */
+	static const char *const torn[] = { "insufficient_system_resource", "error", "network_error", "abort" };
+
 	if (s->stop_reason)
 		return;
+	for (size_t i = 0; i < COUNT_OF(torn); i++) {
+		if (!str_is(reason, torn[i]))
+			continue;
+		failure_set(&s->answer->failure, FAIL_GARBAGE, "the server gave up in the middle of its answer (%s)",
+			    torn[i]);
+		return;
+	}
 	uint32_t count = s->calls.count;
 
 	s->stop_reason = stop_reason_of(s, reason);
@@ -235,8 +252,34 @@ static void take_choice(struct chat_stream *s, const struct json *choice)
 		}
 	}
 	buf_add(&s->refusal, refusal.p, refusal.n);
-	if (json_is(finish_reason, JSON_STRING))
+	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
 		chat_stream_finish(s, json_str(finish_reason, &s->scratch));
+}
+
+/* Servers report what came from their cache under four names. xAI and Gemini count reasoning in the total only. */
+static void take_usage(struct chat_stream *s, const struct json *usage)
+{
+	const struct json *details = json_get(usage, "prompt_tokens_details");
+	const struct json *cache[] = { json_get(details, "cached_tokens"), json_get(usage, "prompt_cache_hit_tokens"),
+				       json_get(usage, "cached_tokens"), json_get(usage, "cache_read_input_tokens") };
+	int64_t input = 0, output = 0, cached = 0, written = 0, total = 0;
+
+	if (!json_i64(json_get(usage, "prompt_tokens"), &input) || input < 0)
+		return;
+	(void)json_i64(json_get(usage, "completion_tokens"), &output);
+	for (size_t i = 0; i < COUNT_OF(cache) && !cached; i++)
+		(void)json_i64(cache[i], &cached);
+	if (!json_i64(json_get(details, "cache_write_tokens"), &written))
+		(void)json_i64(json_get(usage, "cache_creation_input_tokens"), &written);
+	if (json_i64(json_get(usage, "total_tokens"), &total) && total > input + output)
+		output = total - input;
+	cached = MAX(0, MIN(cached, input));
+	written = MAX(0, MIN(written, input - cached));
+	s->usage = (struct usage){ .input = input - cached - written,
+				   .cache_read = cached,
+				   .cache_write = written,
+				   .output = MAX(output, 0) };
+	s->has_usage = true;
 }
 
 static void take_chunk(struct chat_stream *s, const struct json *chunk)
@@ -251,15 +294,9 @@ static void take_chunk(struct chat_stream *s, const struct json *chunk)
 	}
 	if (!s->answer->started && json_is(choices, JSON_ARRAY))
 		start_message(s, chunk);
-	const struct json *usage = json_get(chunk, "usage");
-	int64_t input = 0, output = 0, cached = 0;
-	if (json_i64(json_get(usage, "prompt_tokens"), &input) && input >= 0) {
-		(void)json_i64(json_get(usage, "completion_tokens"), &output);
-		(void)json_i64(json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"), &cached);
-		cached = MAX(0, MIN(cached, input));
-		s->usage = (struct usage){ .input = input - cached, .cache_read = cached, .output = MAX(output, 0) };
-		s->has_usage = true;
-	}
+	take_usage(s, json_get(chunk, "usage"));
+	take_usage(s, json_get(choice, "usage"));                    /* Kimi */
+	take_usage(s, json_get(json_get(chunk, "x_groq"), "usage")); /* Groq */
 	if (choice && !s->stop_reason)
 		take_choice(s, choice);
 }

@@ -6,9 +6,12 @@
 #include "core/model/answer.h"
 #include "core/model/openai_calls.h"
 
+struct chat_name;
+
 struct chat_stream {
 	struct answer *answer;            /* borrowed: gets the events */
 	const struct transcript *history; /* borrowed: call ids in use; NULL: none */
+	const struct chat_name *names;    /* borrowed: tools that were sent under another name */
 	uint64_t request_bytes;           /* for an estimate of the usage */
 	struct sse sse;
 	struct json_reader reader;

@@ -24,13 +24,16 @@ const struct provider provider_openai = {
 	.pause = pause_call,
 };
 
+enum { MOST_LEARNED = 6 }; /* of one request */
+
 #define OPENAI_HOME "https://api.openai.com"
 
 struct openai {
 	struct endpoint endpoint;
 	struct http_place place;
 	bool has_key;
-	unsigned quirks; /* enum chat_quirk, as far as they are known */
+	unsigned quirks;    /* enum chat_quirk that all its models have */
+	struct map learned; /* model name -> struct chat_model, in the arena of the place */
 };
 
 /* One request under way */
@@ -38,7 +41,9 @@ struct exchange {
 	struct openai *server;
 	struct model_call *call;
 	struct http_req *transfer;
-	unsigned quirks; /* that it heeds */
+	struct chat_model *model; /* what is known by now */
+	struct chat_model heeded; /* what this request heeds */
+	unsigned retries;
 	struct chat_body body;
 	struct chat_stream stream;
 };
@@ -69,7 +74,9 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 	if (o->api_key)
 		http_place_header(&s->place, "authorization", arena_printf(&s->place.arena, "Bearer %s", o->api_key));
 	if (str_starts(str_from(base), STR(OPENAI_HOME)))
-		s->quirks |= CHAT_COMPLETION_TOKENS;
+		s->quirks |= CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY;
+	if (strstr(base, "://api.mistral.ai"))
+		s->quirks |= CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN;
 	*ret_endpoint = &s->endpoint;
 	return 0;
 }
@@ -78,6 +85,7 @@ static void close_endpoint(struct endpoint *e)
 {
 	struct openai *s = CONTAINER_OF(e, struct openai, endpoint);
 
+	map_release(&s->learned);
 	http_place_close(&s->place);
 	free(s);
 }
@@ -89,6 +97,9 @@ static const struct {
 	const char *word, *and; /* and: NULL if the first says enough */
 	unsigned quirk;
 } refusals[] = {
+	{ "reasoning_effort", "'none'", CHAT_EFFORT_NONE }, /* OpenAI from GPT-5.4 on, with tools */
+	{ "after role 'tool'", NULL, CHAT_ANSWER_BETWEEN }, /* Mistral */
+	{ "with a length of 9", NULL, CHAT_SHORT_IDS },     /* Mistral */
 	{ "max_tokens", "too large", CHAT_NO_LIMIT },
 	{ "max_tokens", "greater than", CHAT_NO_LIMIT },
 	{ "maximum context length", "in the completion", CHAT_NO_LIMIT },
@@ -102,23 +113,68 @@ static const struct {
 	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
 };
 
-/* True: the server named an unsupported parameter, and the request can be sent without it. Concurrent requests may find
- * the same: each is sent again. */
-static bool learn(const struct exchange *x)
+/* The most output tokens that a refusal names; 0: it names none. "the valid range of max_tokens is [1, 8192]", "must be less
+ * than or equal to `8192`", "supports at most 16384 completion tokens" */
+static int64_t limit_in(struct str said)
+{
+	static const char *const marks[] = { "[1, ", "less than or equal to", "at most", "maximum allowed",
+					     "must be <=" };
+
+	if (!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens")))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
+		const char *p = memmem(said.p, said.n, marks[i], strlen(marks[i]));
+		const char *end = said.p + said.n;
+		int64_t n = 0;
+		if (!p)
+			continue;
+		for (p += strlen(marks[i]); p < end && char_in(*p, " `'\":<=\\"); p++)
+			;
+		for (; p < end && *p >= '0' && *p <= '9' && n < 100000000; p++)
+			n = n * 10 + (*p - '0');
+		if (n >= 256)
+			return n;
+	}
+	return 0;
+}
+
+/* True: the server named an unsupported parameter, and the request can be sent without it. What one model refuses says
+ * nothing about another one of the same server. Concurrent requests may find the same: each is sent again. */
+static bool learn(struct exchange *x)
 {
 	struct str said = buf_str(&x->call->error_body);
+	int64_t sent = chat_head(x->call->body.head)->max_tokens;
+	int64_t limit = limit_in(said);
 
 	if (x->call->status != 400 && x->call->status != 422 && x->call->status != 500) /* the last: llama.cpp */
 		return false;
+	if (x->retries++ == MOST_LEARNED)
+		return false;
+	if (limit && limit < (x->heeded.limit ? MIN(x->heeded.limit, sent) : sent)) {
+		x->model->limit = limit;
+		return true;
+	}
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
 		bool meant = str_has(said, str_from(refusals[i].word)) &&
 			     (!refusals[i].and || str_has(said, str_from(refusals[i].and)));
-		if (!meant || (x->quirks & refusals[i].quirk))
+		if (!meant || (x->heeded.quirks & refusals[i].quirk))
 			continue;
-		x->server->quirks |= refusals[i].quirk;
+		x->model->quirks |= refusals[i].quirk;
 		return true;
 	}
 	return false;
+}
+
+static struct chat_model *model_at(struct openai *s, struct str name)
+{
+	struct chat_model *model = map_get(&s->learned, name);
+
+	if (!model) {
+		model = arena_calloc(&s->place.arena, sizeof *model);
+		model->quirks = s->quirks;
+		(void)map_set(&s->learned, name, model);
+	}
+	return model;
 }
 
 static bool speaks_of_tools(struct str said)
@@ -184,7 +240,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 	struct model_call *call = http_data(r);
 	struct exchange *x = call->transfer;
 
-	if (call->status == 200 && call->is_stream) {
+	if (call->status == 200 && model_call_is_stream(call, p, n)) {
 		chat_stream_feed(&x->stream, p, n);
 		return !call->answer.failure.kind;
 	}
@@ -224,8 +280,9 @@ static int post(struct exchange *x, struct err *err)
 {
 	static const struct http_handlers handlers = { http_place_on_head, http_place_on_header, on_data, on_done };
 
-	x->quirks = x->server->quirks;
-	chat_body_init(&x->body, &x->call->body, x->quirks);
+	x->heeded = *x->model;
+	x->heeded.session = x->call->session_id;
+	chat_body_init(&x->body, &x->call->body, &x->heeded);
 	struct http_body body = { x->body.size, read_body, rewind_body };
 	return http_place_post(&x->server->place, x->call, &body, x, NULL, &handlers, &x->transfer, err);
 }
@@ -236,12 +293,14 @@ static int openai_start(struct endpoint *e, struct model_call *call, struct err 
 
 	x->server = CONTAINER_OF(e, struct openai, endpoint);
 	x->call = call;
+	x->model = model_at(x->server, chat_head(call->body.head)->model);
 	call->explain = explain;
 	if (post(x, err) < 0) {
 		exchange_free(x);
 		return -(int)err->kind;
 	}
 	chat_stream_init(&x->stream, &call->answer, call->body.transcript, x->body.size);
+	x->stream.names = chat_head(call->body.head)->names;
 	call->transfer = x;
 	return 0;
 }

@@ -160,7 +160,7 @@ static void read_all(struct buf *out, struct head *head, const struct transcript
 	buf_clear(out);
 	body_init(&body, head, t, UINT32_MAX);
 	body_remind(&body, reminder);
-	chat_body_init(&b, &body, quirks);
+	chat_body_init(&b, &body, &(struct chat_model){ .quirks = quirks });
 	while ((n = chat_body_read(&b, bytes, room)))
 		buf_add(out, bytes, n);
 	CHECK_INT(out->n, b.size);
@@ -218,12 +218,14 @@ TEST(tools_effort_and_limit_are_said_as_the_server_wants_them)
 	struct head *head = make_head(&s.pool, tools, STR(""), "max");
 
 	read_all(&sent, head, &s.t, STR(""), CHAT_COMPLETION_TOKENS, 4096);
-	CHECK_CSTR(sent.p, "{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"Read\","
-			   "\"description\":\"reads\",\"parameters\":{\"type\":\"object\"}}},{\"type\":\"function\","
-			   "\"function\":{\"name\":\"Stop\",\"parameters\":{}}}],\"messages\":[" S_USER(
-				   "a") "],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
-					"\"max_completion_tokens\":100,\"parallel_tool_calls\":true,"
-					"\"reasoning_effort\":\"high\"}");
+	CHECK_CSTR(
+		sent.p,
+		"{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"Read\","
+		"\"description\":\"reads\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}},{\"type\":\"function\","
+		"\"function\":{\"name\":\"Stop\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}}],\"messages\":[" S_USER(
+			"a") "],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+			     "\"max_completion_tokens\":100,\"parallel_tool_calls\":true,"
+			     "\"reasoning_effort\":\"high\"}");
 	read_all(&sent, head, &s.t, STR(""), ~0u, 4096);
 	CHECK(str_ends(buf_str(&sent), STR(S_USER("a") "],\"stream\":true}")));
 	head_unref(head);

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+"""What servers of models do differently: a small server with a script stands for each."""
+import contextlib
+import http.server
+import json
+import os
+import struct
+import threading
+import zlib
+
+from lab import main
+
+
+class Mock:
+    """reply(n, request) gives (status, headers, body); n counts from 1. request has path, headers, body."""
+
+    def __init__(self, reply):
+        self.seen = []
+        mock = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+                request = {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}, "raw": raw,
+                           "body": json.loads(raw) if raw[:1] == b"{" else None}
+                mock.seen.append(request)
+                status, headers, body = reply(len(mock.seen), request)
+                body = body.encode() if isinstance(body, str) else body
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(body)))
+                with contextlib.suppress(BrokenPipeError):  # it did not wait
+                    self.end_headers()
+                    self.wfile.write(body)
+
+            do_GET = do_POST
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d" % self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def bodies(self):
+        return [r["body"] for r in self.seen]
+
+
+SSE = {"content-type": "text/event-stream"}
+
+
+def chunks(*list_of, done=True):
+    return "".join("data: %s\n\n" % json.dumps(c) for c in list_of) + ("data: [DONE]\n\n" if done else "")
+
+
+def delta(finish=None, usage=None, **members):
+    chunk = {"id": "chatcmpl-0123456789abcdef", "model": "m1",
+             "choices": [{"index": 0, "delta": members, "finish_reason": finish}]}
+    return {**chunk, **({"usage": usage} if usage else {})}
+
+
+def said(text, finish="stop", usage=None):
+    return 200, SSE, chunks(delta(content=text), delta(finish, usage))
+
+
+def call(name, arguments, id="call_1", finish="tool_calls", **more):
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return 200, SSE, chunks(delta(tool_calls=[{"index": 0, "id": id, "type": "function", "function": function, **more}]),
+                            delta(finish))
+
+
+def message(text, **more):
+    """An answer of the Messages API."""
+    events = [{"type": "message_start", "message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 1}}},
+              {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+              {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+              {"type": "content_block_stop", "index": 0},
+              {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+              {"type": "message_stop"}]
+    return 200, {**SSE, **more}, "".join("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e)) for e in events)
+
+
+def chat(lab, reply, *args, **env):
+    mock = Mock(reply)
+    lab.env.update(OPENAI_BASE_URL=mock.url + "/v1", **env)
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "--output-format", "json", *(args or ("hi",)))
+    return mock, done
+
+
+def picture():
+    """A PNG of one black pixel."""
+    def part(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return (b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)) +
+            part(b"IDAT", zlib.compress(b"\0\0")) + part(b"IEND", b""))
+
+
+def result(done):
+    return json.loads(done.out)
+
+
+# ---- chat completions
+
+
+def an_empty_finish_reason_does_not_end_an_answer(lab):
+    _, done = chat(lab, lambda n, r: (200, SSE, chunks(delta("", content="one "), delta("", content="two "),
+                                                      delta("", content="three"), delta("stop"))))
+    assert result(done)["result"] == "one two three", done
+
+
+def a_torn_answer_is_tried_again(lab):
+    for reason in ("insufficient_system_resource", "error", "network_error", "abort"):
+        _, done = chat(lab, lambda n, r: said("torn", reason) if n == 1 else said("whole"))
+        assert result(done)["result"] == "whole", (reason, done)
+
+
+def tools_that_want_no_reasoning_get_none(lab):
+    text = ("Function tools with reasoning_effort are not supported for m1 in /v1/chat/completions. To use function "
+            "tools, use /v1/responses or set reasoning_effort to 'none'.")
+
+    def reply(n, request):
+        if request["body"].get("reasoning_effort") != "none":
+            return 400, {}, json.dumps({"error": {"message": text, "type": "invalid_request_error"}})
+        return said("fine")
+
+    mock, done = chat(lab, reply)
+    assert result(done)["result"] == "fine" and len(mock.seen) == 2, done
+
+
+def an_output_limit_is_read_from_the_refusal(lab):
+    for text, limit in (("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
+                        ("`max_completion_tokens` must be less than or equal to `8192`", 8192),
+                        ("max_completion_tokens is too large: 32000. This model supports at most 16384 completion "
+                         "tokens, whereas you provided 32000.", 16384)):
+        def reply(n, request):
+            body = request["body"]
+            asked = body.get("max_tokens", body.get("max_completion_tokens"))
+            if asked is None or asked > limit:
+                return 400, {}, json.dumps({"error": {"message": text}})
+            return said("fits")
+
+        mock, done = chat(lab, reply)
+        body = mock.bodies()[-1]
+        assert result(done)["result"] == "fits" and body.get("max_tokens", body.get("max_completion_tokens")) == limit, done
+
+
+def what_one_model_refuses_another_still_gets(lab):
+    agent = os.path.join(lab.work, ".claude", "agents")
+    os.makedirs(agent)
+    with open(os.path.join(agent, "plain.md"), "w", encoding="utf-8") as f:
+        f.write("---\nname: plain\ndescription: d\nmodel: openai/m2\n---\nWork.\n")
+
+    def reply(n, request):
+        body = request["body"]
+        if body["model"] == "m2":
+            if "stream_options" in body:
+                return 400, {}, json.dumps({"error": {"message": "extra: stream_options"}})
+            return said("child")
+        if any(m["role"] == "tool" for m in body["messages"]):
+            return said("parent")
+        return call("Agent", {"description": "d", "prompt": "p", "subagent_type": "plain", "run_in_background": False})
+
+    mock, done = chat(lab, reply)
+    last = mock.bodies()[-1]
+    assert result(done)["result"] == "parent" and last["model"] == "m1" and "stream_options" in last, done
+
+
+def an_id_that_other_servers_refuse_is_not_kept(lab):
+    mock, done = chat(lab, lambda n, r: call("Bash", {"command": "true"}, id="functions.Bash:0") if n == 1 else said("done"))
+    ids = [b["id"] for t in lab.transcripts() for line in map(json.loads, open(t, encoding="utf-8"))
+           for b in (line.get("message", {}).get("content") or []) if isinstance(b, dict) and b.get("type") == "tool_use"]
+    assert len(ids) == 1 and all(c.isalnum() or c in "_-" for c in ids[0]), ids
+    messages = mock.bodies()[1]["messages"]
+    assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == ids, messages
+
+
+def mistral_gets_short_ids_and_no_user_behind_a_tool(lab):
+    def reply(n, request):
+        messages = request["body"]["messages"]
+        for before, now in zip(messages, messages[1:]):
+            if before["role"] == "tool" and now["role"] == "user":
+                return 400, {}, json.dumps({"object": "error", "type": "invalid_request_message_order",
+                                            "message": "Unexpected role 'user' after role 'tool'"})
+        for m in messages:
+            if m["role"] == "tool" and len(m["tool_call_id"]) != 9:
+                return 400, {}, json.dumps({"object": "error", "message": "Tool call id was %s but must be a-z, A-Z, 0-9, "
+                                                                          "with a length of 9." % m["tool_call_id"]})
+        if not any(m["role"] == "tool" for m in messages):
+            return call("Read", {"file_path": os.path.join(lab.work, "p.png")})
+        return said("seen")
+
+    with open(os.path.join(lab.work, "p.png"), "wb") as f:
+        f.write(picture())
+    mock, done = chat(lab, reply)
+    messages = mock.bodies()[-1]["messages"]
+    ids = [m["tool_calls"][0]["id"] for m in messages if m.get("tool_calls")]
+    assert result(done)["result"] == "seen" and len(ids[0]) == 9, (done, messages)
+    assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == ids, messages
+    assert [m["role"] for m in messages[-3:]] == ["tool", "assistant", "user"], messages
+
+
+def usage_is_read_in_every_dialect(lab):
+    for usage, expected in (({"prompt_tokens": 10, "completion_tokens": 2, "prompt_cache_hit_tokens": 8}, (2, 8, 2)),
+                            ({"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 4}, (6, 4, 2)),
+                            ({"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 40}, (10, 0, 30))):
+        _, done = chat(lab, lambda n, r: said("x", usage=usage))
+        found = result(done)["usage"]
+        assert (found["input_tokens"], found["cache_read_input_tokens"], found["output_tokens"]) == expected, (usage, found)
+
+
+def a_query_of_the_base_address_stays_a_query(lab):
+    mock = Mock(lambda n, r: said("x"))
+    lab.env["OPENAI_BASE_URL"] = mock.url + "/openai/v1/?api-version=2024-10-21"
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "hi")
+    assert done.out == "x\n" and mock.seen[0]["path"] == "/openai/v1/chat/completions?api-version=2024-10-21", mock.seen
+
+
+def schemas_have_only_words_that_every_server_takes(lab):
+    mock, done = chat(lab, lambda n, r: said("x"))
+    banned = {"$schema", "format", "minLength", "maxLength", "exclusiveMinimum", "minimum", "maximum", "minItems",
+              "maxItems", "default", "const", "propertyNames"}
+
+    def walk(schema, path):
+        assert not banned & set(schema), (path, schema)
+        assert "pattern" not in schema or path.endswith("properties"), path
+        for name, value in schema.get("properties", {}).items():
+            walk(value, path + "." + name)
+        if isinstance(schema.get("items"), dict):
+            walk(schema["items"], path + "[]")
+
+    tools = mock.bodies()[0]["tools"]
+    for tool in tools:
+        walk(tool["function"]["parameters"], tool["function"]["name"])
+        assert tool["function"]["parameters"]["type"] == "object"
+    grep = [t for t in tools if t["function"]["name"] == "Grep"]
+    assert done.code == 0 and (not grep or "pattern" in grep[0]["function"]["parameters"]["properties"])
+
+
+def a_stream_of_any_spelling_is_read(lab):
+    for kind in ("Text/Event-Stream", "text/plain; charset=utf-8", "application/octet-stream"):
+        _, done = chat(lab, lambda n, r: (200, {"content-type": kind}, said("x")[2]))
+        assert done.code == 0 and result(done)["result"] == "x", (kind, done)
+
+
+def a_name_of_another_provider_without_a_key_names_the_trap(lab):
+    mock = Mock(lambda n, r: said("x"))
+    lab.env.update(OPENAI_BASE_URL=mock.url, ANTHROPIC_API_KEY="")
+    done = lab.cadre("-p", "--provider", "openai", "--model", "anthropic/claude-sonnet-5", "hi")
+    assert done.code == 2 and "openai/anthropic/claude-sonnet-5" in done.err, done
+
+
+# ---- failures of every server
+
+
+def the_time_that_a_server_names_is_waited(lab):
+    quota = json.dumps([{"error": {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED", "details": [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2s"}]}}])
+    for headers, body in (({"retry-after-ms": "2100"}, "{}"), ({}, quota),
+                          ({}, json.dumps({"error": {"message": "Please try again in 2.054s."}}))):
+        mock = Mock(lambda n, r: (429, headers, body) if n == 1 else said("x"))
+        lab.env["OPENAI_BASE_URL"] = mock.url
+        done = lab.stream("--provider", "openai", "--model", "m1", "hi").wait()
+        retries = [f for f in done.frames() if f.get("subtype") == "api_retry"]
+        assert len(retries) == 1 and 2000 <= retries[0]["retry_delay_ms"] <= 2400, (headers, body, retries)
+
+
+def an_empty_account_is_not_asked_again(lab):
+    body = json.dumps({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota"}})
+    mock, done = chat(lab, lambda n, r: (429, {"retry-after": "1"}, body))
+    assert len(mock.seen) == 1 and done.code == 1, (len(mock.seen), done)
+
+
+# ---- the Messages API at gateways
+
+
+def gateway(lab, reply, *args, **env):
+    mock = Mock(reply)
+    lab.env.update(ANTHROPIC_BASE_URL=mock.url, **env)
+    return mock, lab.cadre("-p", *(args or ("hi",)))
+
+
+def a_gateway_has_names_of_its_own(lab):
+    mock, done = gateway(lab, lambda n, r: message("x"), "--model", "kimi", "hi")
+    assert done.out == "x\n" and mock.bodies()[0]["model"] == "kimi", done
+
+
+def a_token_keeps_the_key_at_home(lab):
+    mock, done = gateway(lab, lambda n, r: message("x"), ANTHROPIC_AUTH_TOKEN="token", ANTHROPIC_API_KEY="private")
+    headers = mock.seen[0]["headers"]
+    assert done.out == "x\n" and headers["authorization"] == "Bearer token" and "x-api-key" not in headers, headers
+
+
+def forty_headers_arrive(lab):
+    lines = "\n".join("X-Custom-%d: value %d" % (i, i) for i in range(40))
+    mock, done = gateway(lab, lambda n, r: message("x"), ANTHROPIC_CUSTOM_HEADERS=lines)
+    headers = mock.seen[0]["headers"]
+    assert done.out == "x\n" and all(headers["x-custom-%d" % i] == "value %d" % i for i in range(40)), headers
+    assert headers["x-api-key"] == "test" and headers["anthropic-version"], headers
+
+
+def a_line_that_is_no_header_is_refused_with_its_number(lab):
+    for line in ("no colon", "X-A: \x01", "X-A: \u4e2d", "a b: c"):
+        mock, done = gateway(lab, lambda n, r: message("x"), ANTHROPIC_CUSTOM_HEADERS="X-Good: 1\n" + line)
+        assert done.code == 2 and "line 2 of ANTHROPIC_CUSTOM_HEADERS" in done.err and not mock.seen, (line, done)
+
+
+def a_silent_server_is_given_the_time_of_the_variable(lab):
+    held = threading.Event()
+
+    def reply(n, _):
+        if n == 1:
+            held.wait(20)
+        return message("x")
+
+    mock, done = gateway(lab, reply, API_TIMEOUT_MS="300")
+    held.set()
+    assert done.out == "x\n" and len(mock.seen) == 2, done
+
+
+if __name__ == "__main__":
+    main(*(v for k, v in list(globals().items()) if callable(v) and getattr(v, "__module__", "") == "__main__"
+           and getattr(v, "__code__", None) and v.__code__.co_varnames[:1] == ("lab",)
+           and v.__code__.co_argcount == 1))
