@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * sigv4.c - canonical request, text to sign, signature. */
+#include "core/credential/sigv4.h"
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+enum { SHA256_BYTES = 32 };
+
+static void add_hex(struct buf *out, const unsigned char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_addf(out, "%02x", bytes[i]);
+}
+
+void sha256_hex(struct str bytes, char out[SHA256_HEX + 1])
+{
+	unsigned char digest[SHA256_BYTES];
+
+	(void)EVP_Digest(bytes.n ? bytes.p : "", bytes.n, digest, NULL, EVP_sha256(), NULL);
+	for (size_t i = 0; i < SHA256_BYTES; i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+static void add_encoded(struct buf *out, struct str text, const char *kept)
+{
+	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+
+	for (size_t i = 0; i < text.n; i++)
+		if (char_in(text.p[i], unreserved) || char_in(text.p[i], kept))
+			buf_addch(out, text.p[i]);
+		else
+			buf_addf(out, "%%%02X", (unsigned char)text.p[i]);
+}
+
+/* Without empty segments, "." and "..", each segment encoded. */
+static void add_path(struct arena *a, struct buf *out, const char *path, bool raw)
+{
+	struct str rest = str_from(path);
+	struct str *segments = arena_alloc(a, (rest.n + 1) * sizeof *segments);
+	size_t count = 0, start = out->n;
+
+	if (raw) {
+		add_encoded(out, rest, "/");
+		return;
+	}
+	while (rest.p) {
+		struct str segment = str_cut(&rest, '/');
+		if (str_is(segment, "..")) {
+			count -= count > 0;
+		} else if (segment.n && !str_is(segment, ".")) {
+			segments[count++] = segment;
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		buf_addch(out, '/');
+		add_encoded(out, segments[i], "");
+	}
+	size_t n = strlen(path);
+	if (out->n == start || (n && path[n - 1] == '/'))
+		buf_addch(out, '/');
+}
+
+/* A list of texts, sorted; equal names keep their order. */
+struct pair {
+	struct str name, value;
+	size_t at;
+};
+
+static int compare(struct str a, struct str b)
+{
+	int order = memcmp(a.n ? a.p : "", b.n ? b.p : "", MIN(a.n, b.n));
+
+	return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static int by_name_and_value(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int order = compare(x->name, y->name);
+
+	return order ? order : compare(x->value, y->value);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int order = compare(x->name, y->name);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static bool is_hex(char c)
+{
+	return char_in(c, "0123456789abcdefABCDEF");
+}
+
+/* What is encoded already stays so: decoded first, then encoded. */
+static struct str reencoded(struct arena *a, struct str text)
+{
+	AUTO_BUF struct buf plain = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '%' && i + 2 < text.n && is_hex(text.p[i + 1]) && is_hex(text.p[i + 2])) {
+			unsigned byte = 0;
+			for (size_t k = 1; k <= 2; k++) {
+				char c = text.p[i + k];
+				byte = byte * 16 + (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+			}
+			buf_addch(&plain, (char)byte);
+			i += 2;
+		} else {
+			buf_addch(&plain, text.p[i]);
+		}
+	}
+	add_encoded(&out, buf_str(&plain), "");
+	return arena_str(a, buf_str(&out));
+}
+
+static void add_query(struct arena *a, struct buf *out, const char *query)
+{
+	struct str rest = str_from(query ? query : "");
+	struct pair *pairs = arena_alloc(a, (rest.n + 1) * sizeof *pairs);
+	size_t count = 0;
+
+	while (rest.p) {
+		struct str value = str_cut(&rest, '&');
+		if (!value.n)
+			continue;
+		struct str name = str_cut(&value, '=');
+		pairs[count] = (struct pair){ reencoded(a, name), reencoded(a, value.p ? value : STR("")), count };
+		count++;
+	}
+	qsort(pairs, count, sizeof *pairs, by_name_and_value);
+	for (size_t i = 0; i < count; i++)
+		buf_addf(out, "%s" STR_FMT "=" STR_FMT, i ? "&" : "", STR_ARG(pairs[i].name), STR_ARG(pairs[i].value));
+}
+
+/* Names in lower case and sorted; values trimmed, blanks inside folded, those of equal names joined. *ret_names: the list. */
+static void add_headers(struct arena *a, struct buf *out, const char *const *headers, struct buf *ret_names)
+{
+	size_t count = str_count(headers);
+	struct pair *pairs = arena_alloc(a, (count + 1) * sizeof *pairs);
+
+	for (size_t i = 0; i < count; i++) {
+		struct str value = str_from(headers[i]);
+		struct str name = str_trim(str_cut(&value, ':'));
+		char *lower = arena_dup(a, name.p, name.n);
+		for (char *p = lower; *p; p++)
+			*p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 32) : *p;
+		pairs[i] = (struct pair){ { lower, name.n }, str_trim(value.p ? value : STR("")), i };
+	}
+	qsort(pairs, count, sizeof *pairs, by_name);
+	for (size_t i = 0; i < count; i++) {
+		bool same = i && str_eq(pairs[i].name, pairs[i - 1].name);
+		if (same)
+			buf_addch(out, ',');
+		else
+			buf_addf(out, "%s" STR_FMT ":", i ? "\n" : "", STR_ARG(pairs[i].name));
+		if (!same)
+			buf_addf(ret_names, "%s" STR_FMT, i ? ";" : "", STR_ARG(pairs[i].name));
+		for (size_t k = 0; k < pairs[i].value.n; k++) {
+			char c = pairs[i].value.p[k];
+			bool blank = c == ' ' || c == '\t';
+			if (!blank || (pairs[i].value.p[k - 1] != ' ' && pairs[i].value.p[k - 1] != '\t'))
+				buf_addch(out, blank ? ' ' : c);
+		}
+	}
+	buf_addch(out, '\n');
+}
+
+static void canonical(struct arena *a, const struct sigv4_request *r, struct buf *out, struct buf *ret_names)
+{
+	buf_addf(out, "%s\n", r->method);
+	add_path(a, out, r->path, r->raw_path);
+	buf_addch(out, '\n');
+	add_query(a, out, r->query);
+	buf_addch(out, '\n');
+	add_headers(a, out, r->headers, ret_names);
+	buf_addf(out, "\n%s\n" STR_FMT, ret_names->p ? ret_names->p : "", STR_ARG(r->body_hash));
+}
+
+static void hmac(const unsigned char *key, size_t n, const char *text, unsigned char out[SHA256_BYTES])
+{
+	unsigned size = SHA256_BYTES;
+
+	(void)HMAC(EVP_sha256(), key, (int)n, (const unsigned char *)text, strlen(text), out, &size);
+}
+
+const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
+{
+	AUTO_BUF struct buf request = { 0 };
+	AUTO_BUF struct buf names = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+	unsigned char key[SHA256_BYTES], next[SHA256_BYTES];
+	char hash[SHA256_HEX + 1], date[9];
+
+	snprintf(date, sizeof date, "%.8s", r->time);
+	canonical(a, r, &request, &names);
+	sha256_hex(buf_str(&request), hash);
+	buf_addf(&text, "AWS4-HMAC-SHA256\n%s\n%s/%s/%s/aws4_request\n%s", r->time, date, r->region, r->service, hash);
+	char *first = arena_printf(a, "AWS4%s", r->secret);
+	hmac((const unsigned char *)first, strlen(first), date, key);
+	hmac(key, sizeof key, r->region, next);
+	hmac(next, sizeof next, r->service, key);
+	hmac(key, sizeof key, "aws4_request", next);
+	hmac(next, sizeof next, text.p, key);
+	buf_addf(&out, "AWS4-HMAC-SHA256 Credential=%s/%s/%s/%s/aws4_request, SignedHeaders=%s, Signature=", r->key_id,
+		 date, r->region, r->service, names.p ? names.p : "");
+	add_hex(&out, key, sizeof key);
+	return arena_dup(a, out.p, out.n);
+}
