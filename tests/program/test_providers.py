@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: MIT
 """What servers of models do differently: a small server with a script stands for each."""
+import base64
 import contextlib
+import hashlib
+import hmac
 import http.server
 import json
 import os
+import re
 import struct
+import subprocess
 import threading
+import urllib.error
+import urllib.parse
+import urllib.request
 import zlib
 
 from lab import main
@@ -32,7 +40,7 @@ class Mock:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("content-length", str(len(body)))
-                with contextlib.suppress(BrokenPipeError):  # it did not wait
+                with contextlib.suppress(ConnectionError):  # it did not wait
                     self.end_headers()
                     self.wfile.write(body)
 
@@ -43,6 +51,7 @@ class Mock:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # a client that went away
         self.url = "http://127.0.0.1:%d" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -320,6 +329,279 @@ def a_silent_server_is_given_the_time_of_the_variable(lab):
     mock, done = gateway(lab, reply, API_TIMEOUT_MS="300")
     held.set()
     assert done.out == "x\n" and len(mock.seen) == 2, done
+
+
+# ---- clouds
+
+
+def pinned(lab, variable, **env):
+    """All other places are a server that must not be asked."""
+    other = Mock(lambda n, r: message("wrong"))
+    for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+                 "ANTHROPIC_AWS_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "ANTHROPIC_FOUNDRY_BASE_URL"):
+        lab.env[name] = other.url
+    lab.env.update({variable: "1", "OPENAI_API_KEY": "k", "AWS_EC2_METADATA_DISABLED": "true", **env})
+    return other
+
+
+AWS_KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+            "AWS_REGION": "us-west-2"}
+SCENARIO = """rule
+  turn 1
+  thinking I look first.
+  text I look.
+  call Bash {"command": "echo one"}
+  call Bash {"command": "echo two"}
+rule
+  text Done after {{last_result}}.
+"""
+
+
+def front(target, kept, check=lambda request: None):
+    """A server in front of modeld that keeps requests; check gives an answer of its own, or None."""
+    def reply(n, request):
+        own = check(request)
+        if own:
+            return own
+        kept.append(request)
+        ask = urllib.request.Request(target + request["path"], request["raw"], {"content-type": "application/json"})
+        try:
+            with urllib.request.urlopen(ask) as answer:
+                return answer.status, {"content-type": answer.headers["content-type"]}, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, {"content-type": error.headers["content-type"]}, error.read()
+
+    return Mock(reply)
+
+
+def signature_of(request, secret, region, service, host):
+    """What AWS computes from a request that it received."""
+    found = re.search(r"Credential=([^/]+)/(\d+)/([^/]+)/([^/]+)/aws4_request, SignedHeaders=([^,]+), Signature=(\w+)",
+                      request["headers"]["authorization"])
+    _, date, region_, service_, names, given = found.groups()
+    assert (region_, service_) == (region, service), found.groups()
+    path, _, query = request["path"].partition("?")
+    encoded = "/".join(urllib.parse.quote(part, safe="-._~") for part in path.split("/"))
+    headers = "".join("%s:%s\n" % (n, " ".join(request["headers"][n].split())) for n in names.split(";"))
+    digest = hashlib.sha256(request["raw"]).hexdigest()
+    assert request["headers"]["x-amz-content-sha256"] == digest and request["headers"]["host"] == host
+    canonical = "\n".join(["POST", encoded, query, headers, names, digest])
+    text = "\n".join(["AWS4-HMAC-SHA256", request["headers"]["x-amz-date"], "%s/%s/%s/aws4_request" % (date, region, service),
+                      hashlib.sha256(canonical.encode()).hexdigest()])
+    key = ("AWS4" + secret).encode()
+    for part in (date, region, service, "aws4_request"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest(), given
+
+
+def bedrock_is_asked_with_a_signature_and_answers_in_frames(lab):
+    model = lab.model(SCENARIO)
+    other, kept = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS, AWS_SESSION_TOKEN="to+ken/=="), []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    done = lab.cadre("-p", "--model", "claude-sonnet-4-5-20250929", "hi")
+    assert done.out == "Done after two.\n" and not other.seen, done
+    for request in kept:
+        assert request["path"] == "/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/invoke-with-response-stream"
+        assert request["headers"]["x-amz-security-token"] == "to+ken/==", request["headers"]
+        assert "x-api-key" not in request["headers"], request["headers"]
+        ours, given = signature_of(request, AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
+        assert ours == given, request
+    assert kept[0]["body"]["anthropic_version"] == "bedrock-2023-05-31" and "model" not in kept[0]["body"]
+
+
+def an_arn_and_a_bearer_token_reach_bedrock(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_BEARER_TOKEN_BEDROCK="bearer"), []
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = front(model.url, kept).url
+    arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
+    done = lab.cadre("-p", "--model", arn, "hi")
+    assert done.out == "yes\n" and not other.seen, done
+    assert kept[0]["path"] == "/model/%s/invoke-with-response-stream" % arn.replace("/", "%2F"), kept[0]["path"]
+    assert kept[0]["headers"]["authorization"] == "Bearer bearer", kept[0]["headers"]
+
+
+def an_exception_in_the_frames_is_tried_again(lab):
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b")
+    model = lab.model("rule\n  nth 1\n  text I begin.\n  error rate_limit_error \"slow\" after event 2\nrule\n  text Whole.")
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = model.url
+    done = lab.stream("hi").wait()
+    retries = [f for f in done.frames() if f.get("subtype") == "api_retry"]
+    assert done.frames()[-1]["result"] == "Whole." and [r["error_status"] for r in retries] == [429], done
+
+
+def a_damaged_frame_is_a_cut_answer(lab):
+    model = lab.model("rule\n  text Whole answer.")
+    kept = []
+    inner = front(model.url, kept)
+
+    def flip(n, request):
+        ask = urllib.request.Request(inner.url + request["path"], request["raw"])
+        with urllib.request.urlopen(ask) as answer:
+            body = bytearray(answer.read())
+        if n == 1:
+            body[len(body) // 2] ^= 4
+        if n == 2:
+            del body[len(body) // 2:]
+        return 200, {"content-type": "application/vnd.amazon.eventstream"}, bytes(body)
+
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=Mock(flip).url)
+    done = lab.stream("hi").wait()
+    assert done.frames()[-1]["result"] == "Whole answer." and len(kept) == 3, done
+
+
+def commands_of_the_settings_give_and_renew_aws_credentials(lab):
+    model = lab.model("rule\n  text yes")
+    counter = os.path.join(lab.folder, "count")
+    keys = json.dumps({"Credentials": {"AccessKeyId": "AK2", "SecretAccessKey": "secret-value", "SessionToken": "t"}})
+    settings = json.dumps({"awsCredentialExport": "echo x >> %s; echo '%s'" % (counter, keys)})
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK")
+    kept = []
+
+    def check(request):
+        if len(kept) == 0 and not getattr(check, "refused", False):
+            check.refused = True
+            return 403, {}, json.dumps({"message": "The security token included in the request is expired"})
+        return None
+
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = front(model.url, kept, check).url
+    done = lab.cadre("-p", "--settings", settings, "--debug", "hi")
+    with open(counter, encoding="utf-8") as f:
+        assert f.read() == "x\nx\n" and done.out == "yes\n", done
+    assert "Credential=AK2/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
+    assert "secret-value" not in done.err, done.err
+
+
+def mantle_and_the_platform_take_plain_messages(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept = pinned(lab, "CLAUDE_CODE_USE_MANTLE", **AWS_KEYS), []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_MANTLE_BASE_URL"] = cloud.url + "/anthropic"
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "yes\n" and kept[-1]["path"] == "/anthropic/v1/messages", (done, kept)
+    assert kept[-1]["body"]["model"] == "anthropic.claude-opus-5-5", kept[-1]["body"]["model"]
+    ours, given = signature_of(kept[-1], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock-mantle", cloud.url[7:])
+    assert ours == given
+    del lab.env["CLAUDE_CODE_USE_MANTLE"]
+    lab.env.update(CLAUDE_CODE_USE_ANTHROPIC_AWS="1", ANTHROPIC_AWS_BASE_URL=cloud.url)
+    done = lab.cadre("-p", "hi")
+    assert done.code == 2 and "ANTHROPIC_AWS_WORKSPACE_ID" in done.err, done
+    lab.env["ANTHROPIC_AWS_WORKSPACE_ID"] = "ws-1"
+    done = lab.cadre("-p", "hi")
+    assert done.out == "yes\n" and kept[-1]["headers"]["anthropic-workspace-id"] == "ws-1", done
+    ours, given = signature_of(kept[-1], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "aws-external-anthropic", cloud.url[7:])
+    assert ours == given and not other.seen
+
+
+def vertex_takes_a_service_account_and_a_user(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept, forms = pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="proj", CLOUD_ML_REGION="eu"), [], []
+
+    def token(n, request):
+        forms.append(dict(urllib.parse.parse_qsl(request["raw"].decode())))
+        return 200, {}, json.dumps({"access_token": "ya29.%d" % n, "expires_in": 3600, "token_type": "Bearer"})
+
+    uri = Mock(token).url + "/token"
+    key = subprocess.run(["openssl", "genrsa", "2048"], capture_output=True, check=True, text=True).stdout
+    path = os.path.join(lab.folder, "account.json")
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=front(model.url, kept).url + "/v1", GOOGLE_APPLICATION_CREDENTIALS=path)
+    for account in ({"type": "service_account", "client_email": "a@b", "private_key": key, "private_key_id": "kid1"},
+                    {"type": "authorized_user", "client_id": "id", "client_secret": "s", "refresh_token": "r",
+                     "quota_project_id": "quota"}):
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({**account, "token_uri": uri}, f)
+        done = lab.cadre("-p", "--model", "claude-sonnet-4-5-20250929", "hi")
+        assert done.out == "yes\n" and not other.seen, done
+        request = kept[-1]
+        assert request["path"] == ("/v1/projects/proj/locations/eu/publishers/anthropic/models/"
+                                   "claude-sonnet-4-5@20250929:streamRawPredict"), request["path"]
+        assert request["headers"]["authorization"] == "Bearer ya29.%d" % len(forms), request["headers"]
+        assert request["body"]["anthropic_version"] == "vertex-2023-10-16" and request["body"]["stream"] is True
+    assert kept[-1]["headers"]["x-goog-user-project"] == "quota", kept[-1]["headers"]
+    head, claims, _ = forms[0]["assertion"].split(".")
+    claims = json.loads(base64.urlsafe_b64decode(claims + "=="))
+    assert claims["iss"] == "a@b" and claims["aud"] == uri and "sub" not in claims and claims["exp"] - claims["iat"] == 3600
+    assert json.loads(base64.urlsafe_b64decode(head + "=="))["kid"] == "kid1"
+    assert forms[1] == {"grant_type": "refresh_token", "client_id": "id", "client_secret": "s", "refresh_token": "r"}, forms[1]
+
+
+def vertex_takes_the_token_of_the_machine(lab):
+    model = lab.model("rule\n  text yes")
+    kept = []
+    pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="proj")
+    machine = Mock(lambda n, r: (200, {}, json.dumps({"access_token": "machine", "expires_in": 3600})))
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=front(model.url, kept).url + "/v1", GCE_METADATA_HOST=machine.url[7:])
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "yes\n" and kept[0]["headers"]["authorization"] == "Bearer machine", done
+    assert machine.seen[0]["headers"]["metadata-flavor"] == "Google", machine.seen
+
+
+def foundry_takes_a_key_or_entra(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept, forms = pinned(lab, "CLAUDE_CODE_USE_FOUNDRY", ANTHROPIC_FOUNDRY_API_KEY="key"), [], []
+    lab.env["ANTHROPIC_FOUNDRY_BASE_URL"] = front(model.url, kept).url + "/anthropic"
+    done = lab.cadre("-p", "--model", "deployment", "hi")
+    assert done.out == "yes\n" and kept[-1]["headers"]["x-api-key"] == "key", done
+    assert kept[-1]["path"] == "/anthropic/v1/messages" and kept[-1]["body"]["model"] == "deployment", kept[-1]
+
+    def token(n, request):
+        forms.append((request["path"], dict(urllib.parse.parse_qsl(request["raw"].decode()))))
+        return 200, {}, json.dumps({"access_token": "entra", "expires_in": 3600})
+
+    del lab.env["ANTHROPIC_FOUNDRY_API_KEY"]
+    lab.env.update(AZURE_CLIENT_ID="c", AZURE_TENANT_ID="t", AZURE_CLIENT_SECRET="s", AZURE_AUTHORITY_HOST=Mock(token).url)
+    done = lab.cadre("-p", "--model", "deployment", "hi")
+    assert done.out == "yes\n" and kept[-1]["headers"]["authorization"] == "Bearer entra", done
+    assert forms[0][0] == "/t/oauth2/v2.0/token" and forms[0][1]["scope"] == "https://ai.azure.com/.default", forms
+    assert not other.seen
+
+
+def a_helper_gives_the_key_and_is_asked_again_when_it_is_refused(lab):
+    counter = os.path.join(lab.folder, "count")
+    lab.env["ANTHROPIC_API_KEY"] = ""
+
+    def reply(n, request):
+        if request["headers"].get("x-api-key") != "key2":
+            return 401, {}, json.dumps({"error": {"type": "authentication_error", "message": "no"}})
+        return message("yes")
+
+    settings = json.dumps({"apiKeyHelper": "echo x >> %s; echo key$(wc -l < %s)" % (counter, counter)})
+    mock, done = gateway(lab, reply, "--settings", settings, "hi")
+    assert done.out == "yes\n" and len(mock.seen) == 2, done
+    assert mock.seen[1]["headers"]["authorization"] == "Bearer key2", mock.seen[1]["headers"]
+
+
+def a_helper_that_fails_is_named_without_its_output(lab):
+    lab.env["ANTHROPIC_API_KEY"] = ""
+    for command, words in (("echo secret; echo broken >&2; exit 3", ("exit code 3", "broken")),
+                           ("echo secret one; echo two", ("one key", "printed")),
+                           ("head -c 20000 /dev/zero | tr '\\0' a", ("one key", "20000"))):
+        mock, done = gateway(lab, lambda n, r: message("x"), "--settings", json.dumps({"apiKeyHelper": command}), "hi")
+        assert done.code == 1 and all(w in done.out for w in ("apiKeyHelper", *words)) and not mock.seen, (command, done)
+        assert "secret" not in done.out + done.err, done
+
+
+def two_pins_contradict_each_other(lab):
+    other = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", CLAUDE_CODE_USE_VERTEX="1")
+    done = lab.cadre("-p", "hi")
+    assert done.code == 2 and "CLAUDE_CODE_USE_BEDROCK and CLAUDE_CODE_USE_VERTEX" in done.err and not other.seen, done
+
+
+def no_pin_lets_a_prompt_go_elsewhere(lab):
+    """Without any credential for the cloud the run fails; no other place hears of it."""
+    for variable in ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_MANTLE", "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+                     "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"):
+        other = pinned(lab, variable)
+        nowhere = "http://127.0.0.1:9"
+        for name in ("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL", "ANTHROPIC_AWS_BASE_URL",
+                     "ANTHROPIC_VERTEX_BASE_URL", "ANTHROPIC_FOUNDRY_BASE_URL"):
+            lab.env[name] = nowhere
+        lab.env.update(GCE_METADATA_HOST="127.0.0.1:9", CLAUDE_CODE_MAX_RETRIES="1")
+        done = lab.cadre("-p", "hi")
+        assert done.code != 0 and not other.seen, (variable, done)
+        done = lab.cadre("-p", "--model", "openai/m1", "hi")
+        assert done.code != 0 and not other.seen, (variable, done)
+        del lab.env[variable]
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ static bool takes_any_name(const struct provider *p)
 {
 	const char *base = p->env.base_url ? getenv(p->env.base_url) : NULL;
 
-	return base && base[0] && !strstr(base, "://api.anthropic.com");
+	return p->own_names || (base && base[0] && !strstr(base, "://api.anthropic.com"));
 }
 
 /* All current models have the long window: the suffix is accepted and means nothing. */

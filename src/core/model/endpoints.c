@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * endpoints.c - opened when first needed. */
 #include "core/model/endpoints.h"
+#include "core/credential/credential.h"
 #include <assert.h>
 
 static size_t place_of(const struct provider *p)
@@ -15,12 +16,14 @@ static size_t place_of(const struct provider *p)
 
 static int open_endpoint(struct endpoints *e, const struct provider *p, struct endpoint **ret, struct err *err)
 {
-	struct endpoint_options options = { .loop = e->loop };
+	AUTO_ARENA struct arena arena = { 0 };
+	struct endpoint_options options = { .loop = e->loop, .arena = &arena };
 
 	e->configure(e->data, p, &options);
 	if (p->open(&options, ret, err) < 0)
 		return -(int)err->kind;
 	(*ret)->of = e;
+	(*ret)->loop = e->loop;
 	governor_init(&(*ret)->governor, e->loop, e->most);
 	return 0;
 }
@@ -59,6 +62,12 @@ void endpoints_close(struct endpoints *e)
 		if (!e->open[i])
 			continue;
 		governor_release(&e->open[i]->governor);
+		struct credential *credential = e->open[i]->credential;
+		if (credential)
+			credential_stop(credential);
+		while (credential && credential_busy(credential))
+			loop_run(e->loop);
+		credential_free(credential);
 		e->open[i]->provider->close(e->open[i]);
 		e->open[i] = NULL;
 	}

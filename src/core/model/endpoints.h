@@ -4,7 +4,7 @@
 #pragma once
 #include "core/model/provider.h"
 
-enum { MOST_PROVIDERS = 8 };
+enum { MOST_PROVIDERS = 16 };
 
 struct endpoints {
 	struct loop *loop;            /* borrowed */

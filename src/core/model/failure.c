@@ -30,6 +30,7 @@ static const struct rule {
 	{ FAIL_CUT, 0, 999, false, FOREVER, "server_error", 0 },
 	{ FAIL_STALL, 0, 999, false, FOREVER, "server_error", 0 },
 	{ FAIL_GARBAGE, 0, 999, false, 3, "server_error", 0 },
+	{ FAIL_CREDENTIAL, 0, 999, false, 1, "authentication_failed", 0 },
 	{ FAIL_NONE, 0, 999, false, 1, "unknown", 0 }, /* the end: TLS, too large, cancelled, not admitted */
 };
 

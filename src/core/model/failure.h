@@ -16,6 +16,7 @@ enum failure_kind {
 	FAIL_GARBAGE, /* not an event stream */
 	FAIL_TOO_LARGE,
 	FAIL_CANCELLED,
+	FAIL_CREDENTIAL,   /* nothing was sent: no credential could be had */
 	FAIL_NOT_ADMITTED, /* nothing was sent: the endpoint is not allowed */
 };
 

@@ -4,11 +4,12 @@
 
 static void add_header(struct http_place *p, const char *line)
 {
-	if (p->header_count == p->header_cap) {
+	if (p->header_count + 1 >= p->header_cap) {
 		p->header_cap = p->header_cap ? p->header_cap * 2 : 16;
 		p->headers = xrealloc(p->headers, p->header_cap * sizeof *p->headers);
 	}
 	p->headers[p->header_count++] = line;
+	p->headers[p->header_count] = NULL;
 }
 
 void http_place_header(struct http_place *p, const char *name, const char *value)
@@ -83,9 +84,9 @@ void http_place_close(struct http_place *p)
 	arena_release(&p->arena);
 }
 
-int http_place_post(struct http_place *p, struct model_call *call, const struct http_body *body, void *body_data,
-		    const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
-		    struct err *err)
+int http_place_post(struct http_place *p, struct model_call *call, const char *url, const struct http_body *body,
+		    void *body_data, const char *const *own, const struct http_handlers *handlers,
+		    struct http_req **ret_transfer, struct err *err)
 {
 	size_t n = p->header_count;
 	AUTO_FREE const char **headers = xmalloc((n + str_count(own) + 2) * sizeof *headers);
@@ -103,7 +104,7 @@ int http_place_post(struct http_place *p, struct model_call *call, const struct 
 		call->shard = http_pick_shard(p->http);
 	struct http_request request = {
 		.method = "POST",
-		.url = p->url,
+		.url = url ? url : p->url,
 		.headers = headers,
 		.body = *body,
 		.body_data = body_data,
@@ -111,19 +112,7 @@ int http_place_post(struct http_place *p, struct model_call *call, const struct 
 		.stall_ms = p->stall_ms,
 		.limit_bytes = LARGEST_ANSWER,
 	};
-	return http_start(p->http, &request, handlers, call, ret_transfer, err);
-}
-
-void http_place_on_header(struct http_req *r, struct str name, struct str value)
-{
-	model_call_header(http_data(r), name, value);
-}
-
-void http_place_on_head(struct http_req *r, int status)
-{
-	struct model_call *call = http_data(r);
-
-	call->status = status;
+	return http_start(p->http, &request, handlers, body_data, ret_transfer, err);
 }
 
 enum failure_kind http_place_failure(enum http_error error)

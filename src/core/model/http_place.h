@@ -11,7 +11,8 @@ struct http_place {
 	struct http *http;
 	struct arena arena; /* holds the texts */
 	const char *url;
-	const char **headers; /* sent with each request; the list is owned, the texts are in the arena */
+	const char *
+		*headers; /* sent with each request, NULL-terminated; the list is owned, the texts are in the arena */
 	size_t header_count, header_cap;
 	uint64_t stall_ms;
 };
@@ -22,12 +23,10 @@ int http_place_open(struct http_place *p, const struct endpoint_options *o, cons
 void http_place_close(struct http_place *p);
 void http_place_header(struct http_place *p, const char *name, const char *value);
 
-/* Handlers find the call with http_data(). own: headers of this request besides agent, NULL-terminated; may be NULL. */
-int http_place_post(struct http_place *p, struct model_call *call, const struct http_body *body, void *body_data,
-		    const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
-		    struct err *err);
-void http_place_on_header(struct http_req *r, struct str name, struct str value);
-void http_place_on_head(struct http_req *r, int status);
+/* Handlers find body_data with http_data(). url: NULL for that of the place. own: headers of this request besides agent, NULL-terminated; may be NULL. */
+int http_place_post(struct http_place *p, struct model_call *call, const char *url, const struct http_body *body,
+		    void *body_data, const char *const *own, const struct http_handlers *handlers,
+		    struct http_req **ret_transfer, struct err *err);
 
 enum failure_kind http_place_failure(enum http_error error);
 /* Reports errors that no retry can fix before the first request; variables name the source of the values. */

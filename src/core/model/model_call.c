@@ -10,7 +10,7 @@ int model_call_start(struct model_call *call, struct err *err)
 	call->request_id[0] = '\0';
 	call->hold_ms = 0;
 	call->status = 0;
-	call->is_stream = call->may_be_stream = call->cancelled = call->limit_empty = false;
+	call->is_stream = call->is_frames = call->may_be_stream = call->cancelled = call->limit_empty = false;
 	call->explain = NULL;
 	const struct endpoints *all = call->endpoint->of;
 	if (all && all->admit && all->admit(all->data, call->endpoint->provider, err) < 0) {
@@ -122,9 +122,11 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 		struct str rest = value;
 		struct str type = str_trim(str_cut(&rest, ';'));
 		call->is_stream = str_is_nocase(type, "text/event-stream");
+		call->is_frames = str_is_nocase(type, "application/vnd.amazon.eventstream");
 		call->may_be_stream =
 			str_is_nocase(type, "text/plain") || str_is_nocase(type, "application/octet-stream");
-	} else if (is_header(name, "request-id") || is_header(name, "x-request-id")) {
+	} else if (is_header(name, "request-id") || is_header(name, "x-request-id") ||
+		   is_header(name, "x-amzn-requestid")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
 	} else if (is_header(name, "retry-after-ms")) {
 		int64_t ms = retry_after(value, text, 1);

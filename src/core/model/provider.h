@@ -8,23 +8,30 @@
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also
  * after cancel. Between on_done and the next start the call holds no memory of its own. */
 #pragma once
+#include "lib/base/arena.h"
 #include "lib/io/http.h"
 #include "core/message/body.h"
 #include "core/model/answer.h"
 #include "core/model/governor.h"
 
+struct credential;
 struct endpoint;
+struct spawner;
 struct model_call;
 
 /* Borrowed until open returns */
 struct endpoint_options {
 	struct loop *loop;
+	struct arena *arena;                         /* for texts that are made for these options */
+	struct spawner *spawner;                     /* for commands that give credentials; NULL: none can run */
 	const char *base_url, *api_key, *auth_token; /* NULL: not given */
 	const char *extra_headers;                   /* lines "Name: value"; NULL: none */
 	const char *betas;                           /* comma list; NULL: none */
 	bool task_budget;                            /* requests carry a token budget */
 	const char *scenario;                        /* scripted: file name; NULL: the embedded one */
 	uint64_t stall_ms;                           /* 0: 300,000 */
+	/* Commands of the settings; NULL: none */
+	const char *key_helper, *aws_export, *aws_refresh, *gcp_refresh;
 };
 
 /* Names of environment variables; NULL: none */
@@ -35,8 +42,10 @@ struct provider_env {
 
 struct provider {
 	const char *name, *summary;
+	const char *pin; /* the variable that pins all requests to it; NULL: none */
 	struct provider_env env;
 	bool has_aliases;  /* accepts the aliases of catalog.h */
+	bool own_names;    /* its models may have any name: deployments */
 	bool searches_web; /* its server offers the tool web_search */
 	int (*open)(const struct endpoint_options *options, struct endpoint **ret_endpoint, struct err *err);
 	void (*close)(struct endpoint *e);
@@ -48,7 +57,9 @@ struct provider {
 /* The first member of each provider's own struct */
 struct endpoint {
 	const struct provider *provider;
-	const struct endpoints *of; /* borrowed; NULL: no limit */
+	const struct endpoints *of;    /* borrowed; NULL: no limit */
+	struct loop *loop;             /* borrowed; set by endpoints.c */
+	struct credential *credential; /* owned; freed by endpoints.c; NULL: none */
 	struct governor governor;
 };
 
@@ -71,6 +82,7 @@ struct model_call {
 	struct buf error_body;
 	int status;
 	bool is_stream;
+	bool is_frames;     /* the content type is that of event_stream.h */
 	bool may_be_stream; /* the content type says nothing: the first bytes decide */
 	bool limit_empty, running, cancelled;
 };

@@ -237,8 +237,8 @@ static void exchange_free(struct exchange *x)
 /* Anything but an event stream is kept: an explanation, or an answer that came whole. */
 static bool on_data(struct http_req *r, const char *p, size_t n)
 {
-	struct model_call *call = http_data(r);
-	struct exchange *x = call->transfer;
+	struct exchange *x = http_data(r);
+	struct model_call *call = x->call;
 
 	if (call->status == 200 && model_call_is_stream(call, p, n)) {
 		chat_stream_feed(&x->stream, p, n);
@@ -264,8 +264,8 @@ static bool send_again(struct exchange *x)
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
-	struct model_call *call = http_data(r);
-	struct exchange *x = call->transfer;
+	struct exchange *x = http_data(r);
+	struct model_call *call = x->call;
 
 	if (error == HTTP_OK && !call->cancelled && learn(x) && send_again(x))
 		return;
@@ -276,15 +276,25 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	exchange_free(x);
 }
 
+static void on_head(struct http_req *r, int status)
+{
+	((struct exchange *)http_data(r))->call->status = status;
+}
+
+static void on_header(struct http_req *r, struct str name, struct str value)
+{
+	model_call_header(((struct exchange *)http_data(r))->call, name, value);
+}
+
 static int post(struct exchange *x, struct err *err)
 {
-	static const struct http_handlers handlers = { http_place_on_head, http_place_on_header, on_data, on_done };
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
 
 	x->heeded = *x->model;
 	x->heeded.session = x->call->session_id;
 	chat_body_init(&x->body, &x->call->body, &x->heeded);
 	struct http_body body = { x->body.size, read_body, rewind_body };
-	return http_place_post(&x->server->place, x->call, &body, x, NULL, &handlers, &x->transfer, err);
+	return http_place_post(&x->server->place, x->call, NULL, &body, x, NULL, &handlers, &x->transfer, err);
 }
 
 static int openai_start(struct endpoint *e, struct model_call *call, struct err *err)

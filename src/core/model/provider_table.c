@@ -2,9 +2,14 @@
  * provider_table.c - the providers. */
 #include "core/model/provider.h"
 
-extern const struct provider provider_anthropic, provider_openai, provider_scripted;
+extern const struct provider provider_anthropic, provider_bedrock, provider_mantle, provider_platform, provider_vertex,
+	provider_foundry, provider_openai, provider_scripted;
 
-const struct provider *const provider_table[] = { &provider_anthropic, &provider_openai, &provider_scripted, NULL };
+const struct provider *const provider_table[] = {
+	&provider_anthropic, &provider_bedrock,  &provider_mantle,
+	&provider_platform,  &provider_vertex,   &provider_foundry,
+	&provider_openai,    &provider_scripted, NULL,
+};
 
 const struct provider *provider_find(struct str name)
 {

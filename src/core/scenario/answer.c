@@ -13,6 +13,7 @@ enum { BYTES_PER_TOKEN = 4 };
 
 static const struct str type_json = { "application/json", 16 };
 static const struct str type_events = { "text/event-stream; charset=utf-8", 32 };
+static const struct str type_frames = { "application/vnd.amazon.eventstream", 34 };
 static const struct str type_bytes = { "application/octet-stream", 24 };
 
 static uint64_t tokens(uint64_t bytes)
@@ -109,6 +110,7 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 
 	*r = (struct reply){ .engine = e, .rule = p->rule, .id_a = e->scenario->seed };
 	r->chat = e->chat;
+	r->frames = e->frames;
 	r->wants_usage = e->wants_usage;
 	r->id_b = r->random = digest_mix(e->given, e->scenario->seed);
 	r->model = tail_add(&tail, p->model);
@@ -127,6 +129,12 @@ static void error_body(struct engine *e, struct buf *out, struct str type, struc
 
 	if (e->chat) {
 		chat_error(out, type, message);
+		return;
+	}
+	if (e->frames) {
+		json_open(&w, '{');
+		json_kstr(&w, "message", message);
+		json_close(&w);
 		return;
 	}
 	json_open(&w, '{');
@@ -228,7 +236,7 @@ static struct reply *answer_whole(struct engine *e, const struct rule *rule)
 	struct reply *r = reply_new(e, &(struct parts){ .rule = rule, .body = buf_str(&body) });
 	r->head.status = (int)status;
 	if (status == 200)
-		r->head.content_type = type_events;
+		r->head.content_type = r->frames ? type_frames : type_events;
 	return r;
 }
 
@@ -249,7 +257,7 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	r->message = true;
 	r->head.stream = request->stream;
 	if (request->stream)
-		r->head.content_type = type_events;
+		r->head.content_type = r->frames ? type_frames : type_events;
 	/* The conversation is part of the seed, so that ids stay unique when another run of the scenario continues the
 	 * session. */
 	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
@@ -308,6 +316,7 @@ static void add_events(struct reply *r)
 	bool slow = r->rule->pace.delay_ms.to > 0;
 
 	while (r->stage != STAGE_OVER && !r->faulty && r->out.n < STEP_BYTES) {
+		size_t from = r->out.n;
 		if (!fault_after_event(r)) {
 			event_next(r, &r->out);
 		} else if (r->rule->fault.kind == FAULT_ERROR) {
@@ -319,6 +328,8 @@ static void add_events(struct reply *r)
 		} else {
 			r->faulty = true;
 		}
+		if (r->frames)
+			frames_wrap(&r->out, from);
 		if (slow)
 			break;
 	}

@@ -186,7 +186,7 @@ static struct reply *dispatch(struct engine *e, const struct engine_request *ask
 	struct str rest = ask->path;
 	struct str path = str_cut(&rest, '?');
 
-	if (str_is(path, "/v1/messages"))
+	if (str_is(path, "/v1/messages") || str_is(path, "/anthropic/v1/messages"))
 		return ask_message(e, ask);
 	if (str_is(path, "/v1/chat/completions")) {
 		/* The same request in the words of the Messages API. */
@@ -195,6 +195,17 @@ static struct reply *dispatch(struct engine *e, const struct engine_request *ask
 		e->chat = true;
 		buf_clear(&e->chat_body);
 		if (chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage, &err) < 0)
+			return refuse_request(e, &err);
+		translated.body = buf_str(&e->chat_body);
+		return ask_message(e, &translated);
+	}
+	struct cloud_path cloud;
+	if (cloud_path_read(path, &cloud)) {
+		struct engine_request translated = *ask;
+		struct err err;
+		e->frames = cloud.frames;
+		buf_clear(&e->chat_body);
+		if (cloud_request(&e->chat_reader, &cloud, ask->body, &e->chat_body, &err) < 0)
 			return refuse_request(e, &err);
 		translated.body = buf_str(&e->chat_body);
 		return ask_message(e, &translated);
@@ -214,7 +225,7 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	e->counters.requests++;
 	e->counters.bytes_in += ask->body.n;
 	e->now_ms = MAX(e->now_ms, ask->now_ms);
-	e->chat = e->wants_usage = false;
+	e->chat = e->wants_usage = e->frames = false;
 	struct reply *r = dispatch(e, ask);
 	arena_reset(&e->scratch);
 	if (e->text.cap > KEEP_SCRATCH_BYTES)

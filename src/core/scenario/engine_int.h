@@ -50,6 +50,7 @@ struct engine {
 	uint64_t now_ms; /* of the last request */
 
 	bool chat, wants_usage; /* the request is one for chat completions */
+	bool frames;            /* it is one for Bedrock */
 	struct json_reader chat_reader;
 	struct buf chat_body; /* as Messages API; borrowed by the request */
 
@@ -108,6 +109,7 @@ struct reply {
 	struct cache_write writes[REQUEST_MAX_MARKS];
 	unsigned write_count;
 	bool chat;           /* written as chat completions */
+	bool frames;         /* events are written in frames of Bedrock */
 	bool wants_usage;    /* of them: the client asked for usage */
 	bool counted;        /* in flight */
 	bool message;        /* an answer of the model; otherwise body or garbage */
@@ -136,6 +138,18 @@ void chat_event_next(struct reply *r, struct buf *out);
 void chat_event_error(const struct fault *fault, struct buf *out);
 void chat_error(struct buf *out, struct str type, struct str message);
 void chat_json(const struct reply *r, struct buf *out);
+
+/* reply_frames.c */
+struct cloud_path {
+	struct str model;
+	const char *version; /* that the body must name */
+	bool frames;
+};
+bool cloud_path_read(struct str path, struct cloud_path *ret); /* false: not a path of a cloud */
+/* Appends the same request in the words of the Messages API. */
+int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out,
+		  struct err *err);
+void frames_wrap(struct buf *out, size_t from); /* events from there on become frames */
 
 /* reply_event.c: what both have */
 void reply_add_filler(struct buf *out, uint64_t at, uint64_t n);

@@ -49,32 +49,27 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 	ret->task_budget = o->task_budget > 0;
 	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
 	ret->stall_ms = stall_ms();
+	ret->spawner = sv->spawner;
+	ret->key_helper = settings_cstr(sv->policy.settings, "apiKeyHelper", ret->arena, NULL);
+	ret->aws_export = settings_cstr(sv->policy.settings, "awsCredentialExport", ret->arena, NULL);
+	ret->aws_refresh = settings_cstr(sv->policy.settings, "awsAuthRefresh", ret->arena, NULL);
+	ret->gcp_refresh = settings_cstr(sv->policy.settings, "gcpAuthRefresh", ret->arena, NULL);
 }
 
-/* Variables of other programs that pin all requests to a cloud. None of them is a provider here yet. */
-static const struct {
-	const char *variable, *cloud;
-} clouds[] = {
-	{ "CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock" },
-	{ "CLAUDE_CODE_USE_MANTLE", "Mantle of Amazon Bedrock" },
-	{ "CLAUDE_CODE_USE_ANTHROPIC_AWS", "Claude Platform on AWS" },
-	{ "CLAUDE_CODE_USE_VERTEX", "Google Vertex AI" },
-	{ "CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry" },
-};
-
+/* Variables that pin all requests to the place of a provider, from the environment and the settings */
 struct pins {
 	struct {
 		const char *value;
 		struct settings_origin origin; /* no file: the environment */
-	} list[COUNT_OF(clouds)];
+	} list[MOST_PROVIDERS];                /* in the order of provider_table */
 };
 
 static void read_pin(void *data, const struct settings_var *var)
 {
 	struct pins *pins = data;
 
-	for (size_t i = 0; i < COUNT_OF(clouds) && !var->held; i++)
-		if (!strcmp(var->name, clouds[i].variable)) {
+	for (size_t i = 0; provider_table[i] && !var->held; i++)
+		if (provider_table[i]->pin && !strcmp(var->name, provider_table[i]->pin)) {
 			pins->list[i].value = var->value;
 			pins->list[i].origin = var->origin;
 		}
@@ -91,39 +86,85 @@ static bool is_on(const char *value)
 	return true;
 }
 
+static void read_pins(const struct services *sv, struct pins *ret)
+{
+	*ret = (struct pins){ 0 };
+	for (size_t i = 0; provider_table[i]; i++)
+		ret->list[i].value = provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
+	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, ret);
+	for (size_t i = 0; provider_table[i]; i++)
+		if (!is_on(ret->list[i].value))
+			ret->list[i].value = NULL;
+}
+
 /* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is
  * one of managed settings. */
 static int admit_provider(void *data, const struct provider *p, struct err *err)
 {
 	const struct services *sv = data;
 	bool chosen = sv->options.provider && p == sv->endpoints.usual;
-	struct pins pins = { 0 };
+	const struct provider *pinned = NULL;
+	const char *file = NULL;
+	bool managed = false;
+	struct pins pins;
 
-	for (size_t i = 0; i < COUNT_OF(clouds); i++)
-		pins.list[i].value = services_getenv(sv, NULL, ENV_OWN, clouds[i].variable);
-	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, &pins);
-	for (size_t i = 0; i < COUNT_OF(clouds); i++) {
+	read_pins(sv, &pins);
+	for (size_t i = 0; provider_table[i]; i++) {
 		const struct settings_origin *from = &pins.list[i].origin;
-		bool managed = from->file && from->layer == LAYER_MANAGED;
-		if (!is_on(pins.list[i].value) || (chosen && !managed))
+		bool is_managed = from->file && from->layer == LAYER_MANAGED;
+		if (!pins.list[i].value || (chosen && !is_managed))
 			continue;
-		return err_set(err, ERR_USAGE, "%s is set, and %s is not supported yet: %s (it is set in %s)",
-			       clouds[i].variable, clouds[i].cloud,
-			       managed ? "managed settings allow no other provider"
-				       : "unset it, or name a provider with --provider",
-			       from->file ? from->file : "the environment");
+		if (provider_table[i] == p)
+			return 0;
+		pinned = provider_table[i];
+		managed = is_managed;
+		file = from->file;
 	}
+	if (!pinned)
+		return 0;
+	return err_set(
+		err, ERR_USAGE, "%s pins all requests to the provider %s, and this one is for %s: %s (it is set in %s)",
+		pinned->pin, pinned->name, p->name,
+		managed ? "managed settings allow no other provider" : "unset it, or name a provider with --provider",
+		file ? file : "the environment");
+}
+
+/* Bedrock and Mantle may both be on: Bedrock is the usual one then. */
+static int pinned_provider(const struct services *sv, const struct provider **ret, struct err *err)
+{
+	struct pins pins;
+	const struct provider *found = NULL;
+
+	read_pins(sv, &pins);
+	for (size_t i = 0; provider_table[i]; i++) {
+		const struct provider *p = provider_table[i];
+		if (!pins.list[i].value)
+			continue;
+		if (found && (strcmp(found->name, "bedrock") != 0 || strcmp(p->name, "mantle") != 0))
+			return err_set(err, ERR_USAGE,
+				       "%s and %s are both set: requests can be pinned to one of them only", found->pin,
+				       p->pin);
+		found = found ? found : p;
+	}
+	*ret = found;
 	return 0;
 }
 
+/* The command line or the host, then a pin, then the settings. */
 int app_open_endpoints(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, NULL);
-	const char *name = sv->options.provider ? sv->options.provider : setting ? setting : "anthropic";
+	const struct provider *pinned = NULL;
 
 	if (sv->endpoints.usual)
 		return 0;
+	if (!sv->options.provider && pinned_provider(sv, &pinned, err) < 0)
+		return -(int)err->kind;
+	const char *name = sv->options.provider ? sv->options.provider
+			   : pinned             ? pinned->name
+			   : setting            ? setting
+						: "anthropic";
 	sv->endpoints.usual = provider_find(str_from(name));
 	if (!sv->endpoints.usual)
 		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);

@@ -6,5 +6,6 @@
 int main(void)
 {
 	test_sigv4();
+	test_wait();
 	return tests_run();
 }

@@ -3,3 +3,4 @@
 #pragma once
 
 int test_sigv4(void);
+int test_wait(void);

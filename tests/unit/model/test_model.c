@@ -6,6 +6,7 @@
 int main(void)
 {
 	test_answer();
+	test_event_stream();
 	test_failure();
 	test_refusals();
 	test_call();

@@ -4,6 +4,7 @@
 
 int test_answer(void);
 int test_failure(void);
+int test_event_stream(void);
 int test_call(void);
 int test_refusals(void);
 int test_governor(void);

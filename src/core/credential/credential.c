@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT
+ * credential.c - states of a credential, those who wait for it, commands and small requests of a fetch. */
+#include "core/credential/credential_int.h"
+#include <openssl/crypto.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/base/id.h"
+
+enum { MOST_REFUSALS = 2, LONGEST_KEY = 16384, HELPER_LIMIT_MS = 60000, REFRESH_LIMIT_MS = 180000 };
+
+const char *credential_env(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && value[0] ? value : NULL;
+}
+
+void credential_put(char **slot, struct str value)
+{
+	if (*slot)
+		OPENSSL_cleanse(*slot, strlen(*slot));
+	free(*slot);
+	*slot = value.n ? xstrndup(value.p, value.n) : NULL;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------- */
+
+static void on_kick(struct kick *kick)
+{
+	struct credential *c = CONTAINER_OF(kick, struct credential, kick);
+	struct err failure = c->failure;
+	struct credential_wait *w;
+
+	while ((w = c->waiting) && !c->fetching) {
+		credential_cancel(c, w);
+		w->on_ready(w, c->valid ? NULL : &failure);
+	}
+}
+
+void credential_cancel(struct credential *c, struct credential_wait *w)
+{
+	(void)c;
+	if (!w->prev)
+		return;
+	*w->prev = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	w->prev = NULL;
+}
+
+bool credential_ready(const struct credential *c)
+{
+	if (!c->ops->fetch)
+		return true;
+	return c->valid && !c->fetching && (!c->expires_ms || id_wall_ms() < c->expires_ms);
+}
+
+bool credential_needs_hash(const struct credential *c)
+{
+	return c->ops->needs_hash;
+}
+
+static void after_refresh(struct credential *c, const char *failed, struct str output)
+{
+	(void)output;
+	if (failed)
+		credential_failed(c, "the refresh command failed: %s", failed);
+	else
+		c->ops->fetch(c);
+}
+
+void credential_want(struct credential *c, struct credential_wait *w)
+{
+	w->next = c->waiting;
+	w->prev = &c->waiting;
+	if (c->waiting)
+		c->waiting->prev = &w->next;
+	c->waiting = w;
+	if (c->fetching)
+		return;
+	if (credential_ready(c)) {
+		loop_kick(c->options.loop, &c->kick);
+		return;
+	}
+	c->fetching = true;
+	c->valid = c->refreshed = false;
+	/* Keys that were refused are fetched again, the second time behind the refresh command. */
+	if (c->refusals > 1 && c->options.refresh_command) {
+		c->refreshed = true;
+		credential_run(c, c->options.refresh_command, REFRESH_LIMIT_MS, after_refresh);
+	} else {
+		c->ops->fetch(c);
+	}
+}
+
+static void fetch_end(struct credential *c, bool valid)
+{
+	c->fetching = false;
+	c->valid = valid;
+	c->generation++;
+	loop_kick(c->options.loop, &c->kick);
+}
+
+void credential_got(struct credential *c, int64_t expires_ms)
+{
+	c->expires_ms = expires_ms;
+	fetch_end(c, true);
+}
+
+/* A refresh command may help: once per fetch. */
+void credential_failed(struct credential *c, const char *fmt, ...)
+{
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (c->options.refresh_command && !c->refreshed) {
+		c->refreshed = true;
+		credential_run(c, c->options.refresh_command, REFRESH_LIMIT_MS, after_refresh);
+		return;
+	}
+	(void)err_set(&c->failure, ERR_USAGE, "%s", text);
+	fetch_end(c, false);
+}
+
+bool credential_refused(struct credential *c, unsigned generation)
+{
+	if (!c->ops->fetch)
+		return false;
+	if (generation != c->generation || !c->valid)
+		return true; /* there is a newer one, or will be: another request was refused before */
+	if (c->refusals++ >= MOST_REFUSALS)
+		return false;
+	c->valid = false;
+	return true;
+}
+
+void credential_accepted(struct credential *c)
+{
+	c->refusals = 0;
+}
+
+void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation)
+{
+	memset(ret_headers, 0, (CREDENTIAL_MOST_HEADERS + 1) * sizeof *ret_headers);
+	*ret_generation = c->generation;
+	c->ops->sign(c, r, a, ret_headers);
+}
+
+/* ---- commands -------------------------------------------------------------------------------------------------- */
+
+static void step_end(struct credential *c, const char *failed)
+{
+	credential_step_fn *step = c->step;
+	struct buf output = c->output;
+
+	timer_stop(c->options.loop, &c->limit);
+	c->output = (struct buf){ 0 };
+	c->child = NULL;
+	c->request = NULL;
+	if (!c->stopped)
+		step(c, failed, failed ? STR("") : str_trim(buf_str(&output)));
+	if (output.p)
+		OPENSSL_cleanse(output.p, output.n);
+	buf_release(&output);
+}
+
+static void on_output(struct child *child, bool is_stderr, const char *p, size_t n)
+{
+	struct credential *c = child_data(child);
+	struct buf *to = is_stderr ? &c->errors : &c->output;
+
+	if (to->n + n <= LARGEST_OUTPUT)
+		buf_add(to, p, n);
+}
+
+static void on_exit_of(struct child *child, int status)
+{
+	struct credential *c = child_data(child);
+	struct str said = str_trim(buf_str(&c->errors));
+	size_t from = said.n > 120 ? said.n - 120 : 0;
+	char why[200];
+
+	if (c->timed_out)
+		snprintf(why, sizeof why, "no end in time");
+	else if (WIFEXITED(status))
+		snprintf(why, sizeof why, "exit code %d: " STR_FMT, WEXITSTATUS(status), (int)(said.n - from),
+			 said.n ? said.p + from : "");
+	else
+		snprintf(why, sizeof why, "signal %d", WTERMSIG(status));
+	step_end(c, status || c->timed_out ? why : NULL);
+}
+
+static void on_limit(struct timer *timer)
+{
+	struct credential *c = CONTAINER_OF(timer, struct credential, limit);
+
+	c->timed_out = true;
+	if (c->child)
+		child_kill(c->child, SIGTERM);
+	if (c->request)
+		http_cancel(c->request);
+}
+
+static void step_begin(struct credential *c, uint64_t limit_ms, credential_step_fn *step)
+{
+	buf_clear(&c->output);
+	buf_clear(&c->errors);
+	c->step = step;
+	c->timed_out = false;
+	c->status = 0;
+	c->limit.fire = on_limit;
+	timer_start(c->options.loop, &c->limit, limit_ms);
+}
+
+void credential_run(struct credential *c, const char *command, uint64_t limit_ms, credential_step_fn *step)
+{
+	static const struct child_handlers handlers = { on_output, on_exit_of };
+	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+	struct err err = { 0 };
+
+	step_begin(c, limit_ms, step);
+	if (!c->options.spawner || spawn_start(c->options.spawner, &(struct child_options){ .argv = argv }, &handlers, c,
+					       &c->child, &err) < 0)
+		step_end(c, c->options.spawner ? err.text : "commands cannot be run here");
+}
+
+bool credential_runs_program(const char *name)
+{
+	struct str rest = str_from(getenv("PATH"));
+	char path[4096];
+
+	while (rest.p) {
+		struct str folder = str_cut(&rest, ':');
+		snprintf(path, sizeof path, STR_FMT "/%s", STR_ARG(folder), name);
+		if (folder.n && access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- small requests -------------------------------------------------------------------------------------------- */
+
+static void on_head(struct http_req *r, int status)
+{
+	((struct credential *)http_data(r))->status = status;
+}
+
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct credential *c = http_data(r);
+
+	buf_add(&c->output, p, n);
+	return true;
+}
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct credential *c = http_data(r);
+	char why[64];
+
+	snprintf(why, sizeof why, "status %d", c->status);
+	step_end(c, c->timed_out ? "no answer in time" : error ? text : c->status != 200 ? why : NULL);
+}
+
+static size_t read_body(void *data, char *out, size_t room)
+{
+	struct credential *c = data;
+	size_t n = MIN(room, c->body.n - c->body_at);
+
+	memcpy(out, c->body.p + c->body_at, n);
+	c->body_at += n;
+	return n;
+}
+
+static void rewind_body(void *data)
+{
+	((struct credential *)data)->body_at = 0;
+}
+
+void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers, const char *body,
+		    uint64_t limit_ms, credential_step_fn *step)
+{
+	static const struct http_handlers handlers = { on_head, NULL, on_data, on_done };
+	struct err err = { 0 };
+
+	step_begin(c, limit_ms, step);
+	if (!c->http)
+		c->http = http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
+	buf_clear(&c->body);
+	buf_addstr(&c->body, body ? body : "");
+	c->body_at = 0;
+	struct http_request request = { .method = method,
+					.url = url,
+					.headers = headers,
+					.body = { c->body.n, read_body, rewind_body },
+					.body_data = c,
+					.stall_ms = limit_ms,
+					.limit_bytes = LARGEST_OUTPUT };
+	if (!c->http || http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
+		step_end(c, err.text);
+}
+
+void credential_form_add(struct buf *form, const char *name, const char *value)
+{
+	buf_addf(form, "%s%s=", form->n ? "&" : "", name);
+	for (; *value; value++) {
+		if (char_in(*value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
+			buf_addch(form, *value);
+		else
+			buf_addf(form, "%%%02X", (unsigned char)*value);
+	}
+}
+
+void credential_take_token(struct credential *c, const char *failed, struct str output)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = NULL;
+	int64_t seconds = USUAL_LIFE_MS / 1000;
+
+	if (failed) {
+		credential_failed(c, "no token: %s", failed);
+		return;
+	}
+	(void)json_parse(&reader, output.p, output.n, &root, NULL);
+	struct str token = json_str(json_get(root, json_get(root, "access_token") ? "access_token" : "accessToken"), &a);
+	const struct json *life = json_get(root, "expires_in");
+	struct str text = json_str(life, &a);
+	if (!json_i64(life, &seconds) && text.n)
+		(void)str_to_i64(text, &seconds);
+	if (!token.n) {
+		credential_failed(c, "the answer has no token");
+		return;
+	}
+	credential_put(&c->token, token);
+	credential_got(c, id_wall_ms() + MAX(seconds * 1000 - REFRESH_BEFORE_MS, seconds * 500));
+}
+
+/* ---- fixed headers, and a helper -------------------------------------------------------------------------------- */
+
+static void sign_headers(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
+{
+	(void)r;
+	(void)a;
+	for (size_t i = 0; c->options.headers && c->options.headers[i] && i < CREDENTIAL_MOST_HEADERS; i++)
+		headers[i] = c->options.headers[i];
+}
+
+static void sign_helper(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
+{
+	size_t n = 0;
+
+	(void)r;
+	for (size_t i = 0; i < COUNT_OF(c->options.helper_headers); i++) {
+		const char *form = c->options.helper_headers[i];
+		const char *mark = form ? strstr(form, "%s") : NULL;
+		if (mark)
+			headers[n++] = arena_printf(a, "%.*s%s", (int)(mark - form), form, c->token);
+	}
+}
+
+/* One word of printable ASCII: a banner or an error page is no key. */
+static void after_helper(struct credential *c, const char *failed, struct str output)
+{
+	bool good = output.n && output.n <= LONGEST_KEY;
+
+	for (size_t i = 0; i < output.n; i++)
+		good = good && output.p[i] > ' ' && output.p[i] < 0x7f;
+	if (failed) {
+		credential_failed(c, "apiKeyHelper failed: %s", failed);
+	} else if (!good) {
+		credential_failed(c, "apiKeyHelper must print one key of printable characters, and printed %zu bytes", output.n);
+	} else {
+		credential_put(&c->token, output);
+		credential_got(c, id_wall_ms() + (int64_t)c->options.helper_ttl_ms);
+	}
+}
+
+static void fetch_helper(struct credential *c)
+{
+	credential_run(c, c->options.helper, HELPER_LIMIT_MS, after_helper);
+}
+
+static const struct credential_ops header_ops = { .sign = sign_headers };
+static const struct credential_ops helper_ops = { .fetch = fetch_helper, .sign = sign_helper };
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static const char *copied(struct credential *c, const char *text)
+{
+	return text ? arena_strdup(&c->arena, text) : NULL;
+}
+
+struct credential *credential_new(enum credential_kind kind, const struct credential_options *options)
+{
+	static const struct credential_ops *const kinds[] = {
+		[CREDENTIAL_HEADERS] = &header_ops,       [CREDENTIAL_HELPER] = &helper_ops,
+		[CREDENTIAL_AWS] = &credential_aws_ops,   [CREDENTIAL_GOOGLE] = &credential_google_ops,
+		[CREDENTIAL_ENTRA] = &credential_entra_ops,
+	};
+	struct credential *c = xcalloc(1, sizeof *c);
+	struct credential_options *o = &c->options;
+	size_t n = str_count(options->headers);
+	const char **headers = arena_calloc(&c->arena, (n + 1) * sizeof *headers);
+
+	c->ops = kinds[kind];
+	*o = *options;
+	for (size_t i = 0; i < n; i++)
+		headers[i] = copied(c, options->headers[i]);
+	o->headers = headers;
+	o->helper = copied(c, o->helper);
+	for (size_t i = 0; i < COUNT_OF(o->helper_headers); i++)
+		o->helper_headers[i] = copied(c, o->helper_headers[i]);
+	o->region = copied(c, o->region);
+	o->service = copied(c, o->service);
+	o->export_command = copied(c, o->export_command);
+	o->refresh_command = copied(c, o->refresh_command);
+	c->kick.step = on_kick;
+	return c;
+}
+
+bool credential_busy(const struct credential *c)
+{
+	return c->child || c->request;
+}
+
+void credential_stop(struct credential *c)
+{
+	c->stopped = true;
+	if (c->child)
+		child_kill(c->child, SIGKILL);
+	if (c->request)
+		http_cancel(c->request);
+}
+
+void credential_free(struct credential *c)
+{
+	if (!c)
+		return;
+	kick_cancel(&c->kick);
+	timer_stop(c->options.loop, &c->limit);
+	http_free(c->http);
+	char **values[] = { &c->token, &c->key_id, &c->secret, &c->session, &c->extra };
+	for (size_t i = 0; i < COUNT_OF(values); i++)
+		credential_put(values[i], STR(""));
+	buf_release(&c->output);
+	buf_release(&c->errors);
+	buf_release(&c->body);
+	arena_release(&c->arena);
+	free(c);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ * credential_aws.c - keys of AWS without its SDK, and a signature for each request. The order is that of the AWS CLI: a command of the
+ * settings, the environment, the profile, the container, the instance. What needs more than a file or one request (single sign-on,
+ * roles) is asked of the program aws. */
+#include "core/credential/credential_int.h"
+#include "core/credential/sigv4.h"
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+#include "lib/io/url.h"
+
+enum { CHAIN_LIMIT_MS = 60000, INSTANCE_LIMIT_MS = 1000, LARGEST_PROFILES = 1 << 20 };
+
+/* ---- signing --------------------------------------------------------------------------------------------------- */
+
+static void sign(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
+{
+	int64_t now_s = id_wall_ms() / 1000;
+	time_t clock = (time_t)now_s;
+	char stamp[20];
+	struct tm tm;
+	struct url url;
+	struct err err = { 0 };
+	size_t n = str_count(r->headers), count = 0, out = 0;
+	const char **signed_ = arena_calloc(a, (n + 6) * sizeof *signed_);
+
+	strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&clock, &tm));
+	if (url_parse(a, r->url, &url, &err) < 0)
+		return;
+	headers[out++] = arena_printf(a, "x-amz-date: %s", stamp);
+	headers[out++] = arena_printf(a, "x-amz-content-sha256: " STR_FMT, STR_ARG(r->body_hash));
+	if (c->session)
+		headers[out++] = arena_printf(a, "x-amz-security-token: %s", c->session);
+	for (size_t i = 0; i < out; i++)
+		signed_[count++] = headers[i];
+	signed_[count++] = url.usual_port ? arena_printf(a, "host: %s", url.host)
+					  : arena_printf(a, "host: %s:%s", url.host, url.port);
+	for (size_t i = 0; i < n; i++) {
+		struct str line = str_from(r->headers[i]);
+		if (!strncasecmp(line.p, "content-type:", 13) || !strncasecmp(line.p, "x-amz", 5))
+			signed_[count++] = line.p;
+	}
+	/* The path as it is sent: url_parse may have rewritten it. */
+	const char *from = strstr(r->url, "://");
+	const char *path = from ? strchr(from + 3, '/') : NULL;
+	const char *query = path ? strchr(path, '?') : NULL;
+	headers[out++] = arena_printf(
+		a, "authorization: %s",
+		sigv4_sign(a, &(struct sigv4_request){ .method = r->method,
+						       .path = !path   ? "/"
+							       : query ? arena_dup(a, path, (size_t)(query - path))
+								       : path,
+						       .query = query ? query + 1 : NULL,
+						       .headers = signed_,
+						       .body_hash = r->body_hash,
+						       .key_id = c->key_id,
+						       .secret = c->secret,
+						       .region = c->options.region,
+						       .service = c->options.service,
+						       .time = stamp }));
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------ */
+
+static void take_keys(struct credential *c, struct str id, struct str secret, struct str session, int64_t expires_ms)
+{
+	credential_put(&c->key_id, id);
+	credential_put(&c->secret, secret);
+	credential_put(&c->session, session);
+	credential_got(c, expires_ms);
+}
+
+static int64_t time_of(struct str text)
+{
+	struct tm tm = { 0 };
+	char copy[32];
+
+	snprintf(copy, sizeof copy, STR_FMT, STR_ARG(text));
+	return strptime(copy, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) * 1000 : 0;
+}
+
+/* What a command, a container or an instance answers; awsCredentialExport may have it under Credentials. */
+static void after_keys(struct credential *c, const char *failed, struct str output)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = NULL;
+
+	if (failed) {
+		credential_failed(c, "no AWS credentials: %s", failed);
+		return;
+	}
+	(void)json_parse(&reader, output.p, output.n, &root, NULL);
+	if (json_get(root, "Credentials"))
+		root = json_get(root, "Credentials");
+	struct str id = json_str(json_get(root, "AccessKeyId"), &a);
+	struct str secret = json_str(json_get(root, "SecretAccessKey"), &a);
+	struct str session = json_str(json_get(root, json_get(root, "SessionToken") ? "SessionToken" : "Token"), &a);
+	int64_t expires_ms = time_of(json_str(json_get(root, "Expiration"), &a));
+	if (!id.n || !secret.n) {
+		credential_failed(c, "no AWS credentials: the answer has no AccessKeyId and SecretAccessKey");
+		return;
+	}
+	take_keys(c, id, secret, session, expires_ms ? expires_ms - REFRESH_BEFORE_MS : id_wall_ms() + USUAL_LIFE_MS);
+}
+
+/* ---- profiles -------------------------------------------------------------------------------------------------- */
+
+const char *credential_aws_profile_value(struct arena *a, const char *key)
+{
+	static const struct {
+		const char *variable, *file, *prefix;
+	} files[] = {
+		{ "AWS_SHARED_CREDENTIALS_FILE", "credentials", "" },
+		{ "AWS_CONFIG_FILE", "config", "profile " },
+	};
+	const char *profile = credential_env("AWS_PROFILE"), *home = credential_env("HOME");
+
+	profile = profile ? profile : "default";
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		AUTO_BUF struct buf text = { 0 };
+		const char *path = credential_env(files[i].variable);
+		struct err err = { 0 };
+		if (!path)
+			path = arena_printf(a, "%s/.aws/%s", home ? home : "", files[i].file);
+		if (file_read(path, LARGEST_PROFILES, &text, &err) < 0)
+			continue;
+		const char *wanted = strcmp(profile, "default") != 0
+					     ? arena_printf(a, "[%s%s]", files[i].prefix, profile)
+					     : "[default]";
+		struct str rest = buf_str(&text);
+		bool in = false;
+		while (rest.p) {
+			struct str value = str_trim(str_cut(&rest, '\n'));
+			if (value.n && value.p[0] == '[') {
+				in = str_is(value, wanted);
+				continue;
+			}
+			struct str name = str_trim(str_cut(&value, '='));
+			if (in && value.p && str_is(name, key))
+				return arena_str(a, str_trim(value)).p;
+		}
+	}
+	return NULL;
+}
+
+/* ---- the chain ------------------------------------------------------------------------------------------------- */
+
+static void after_role(struct credential *c, const char *failed, struct str output)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *host = credential_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *token = arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : "");
+
+	if (failed) {
+		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance");
+		return;
+	}
+	struct str line = output;
+	struct str role = str_trim(str_cut(&line, '\n'));
+	credential_ask(c, "GET",
+		       arena_printf(&a, "%s/latest/meta-data/iam/security-credentials/" STR_FMT,
+				    host ? host : "http://169.254.169.254", STR_ARG(role)),
+		       (const char *const[]){ token, NULL }, NULL, INSTANCE_LIMIT_MS, after_keys);
+}
+
+static void after_instance_token(struct credential *c, const char *failed, struct str output)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *host = credential_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+
+	if (failed) {
+		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance "
+				     "(AWS_ACCESS_KEY_ID, AWS_PROFILE, aws configure)");
+		return;
+	}
+	credential_put(&c->extra, output);
+	credential_ask(c, "GET",
+		       arena_printf(&a, "%s/latest/meta-data/iam/security-credentials/",
+				    host ? host : "http://169.254.169.254"),
+		       (const char *const[]){ arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), NULL },
+		       NULL, INSTANCE_LIMIT_MS, after_role);
+}
+
+static void ask_instance(struct credential *c)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *host = credential_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *off = credential_env("AWS_EC2_METADATA_DISABLED");
+
+	if (off && !strcasecmp(off, "true")) {
+		credential_failed(c, "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
+				     "AWS_PROFILE, aws configure)");
+		return;
+	}
+	credential_ask(c, "PUT", arena_printf(&a, "%s/latest/api/token", host ? host : "http://169.254.169.254"),
+		       (const char *const[]){ "X-aws-ec2-metadata-token-ttl-seconds: 21600", NULL }, NULL,
+		       INSTANCE_LIMIT_MS, after_instance_token);
+}
+
+/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
+static bool may_ask_container(const char *url)
+{
+	static const char *const hosts[] = { "https://", "http://127.", "http://localhost", "http://[::1]",
+					     "http://169.254.170.2", "http://169.254.170.23", "http://[fd00:ec2::23]" };
+
+	for (size_t i = 0; i < COUNT_OF(hosts); i++)
+		if (str_starts(str_from(url), str_from(hosts[i])))
+			return true;
+	return false;
+}
+
+static bool ask_container(struct credential *c)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf token = { 0 };
+	const char *full = credential_env("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	const char *relative = credential_env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *file = credential_env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *given = credential_env("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+	struct err err = { 0 };
+
+	if (!full && !relative)
+		return false;
+	const char *url = relative ? arena_printf(&a, "http://169.254.170.2%s", relative) : full;
+	if (!may_ask_container(url)) {
+		credential_failed(c, "AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");
+		return true;
+	}
+	if (file)
+		(void)file_read(file, LARGEST_OUTPUT, &token, &err);
+	else if (given)
+		buf_addstr(&token, given);
+	struct str value = str_trim(buf_str(&token));
+	const char *header = value.n ? arena_printf(&a, "authorization: " STR_FMT, STR_ARG(value)) : NULL;
+	credential_ask(c, "GET", url, (const char *const[]){ header, NULL }, NULL, CHAIN_LIMIT_MS, after_keys);
+	return true;
+}
+
+static void fetch(struct credential *c)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *id = credential_env("AWS_ACCESS_KEY_ID"), *secret = credential_env("AWS_SECRET_ACCESS_KEY");
+	const char *session = credential_env("AWS_SESSION_TOKEN");
+
+	if (c->options.export_command) {
+		credential_run(c, c->options.export_command, CHAIN_LIMIT_MS, after_keys);
+		return;
+	}
+	if (id && secret) {
+		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""), 0);
+		return;
+	}
+	id = credential_aws_profile_value(&a, "aws_access_key_id");
+	secret = credential_aws_profile_value(&a, "aws_secret_access_key");
+	session = credential_aws_profile_value(&a, "aws_session_token");
+	const char *process = credential_aws_profile_value(&a, "credential_process");
+	bool needs_program = credential_aws_profile_value(&a, "sso_session") || credential_aws_profile_value(&a, "sso_start_url") ||
+			     credential_aws_profile_value(&a, "role_arn") || credential_aws_profile_value(&a, "login_session") ||
+			     credential_env("AWS_WEB_IDENTITY_TOKEN_FILE");
+	if (needs_program && credential_runs_program("aws")) {
+		credential_run(c, "aws configure export-credentials --format process", CHAIN_LIMIT_MS, after_keys);
+	} else if (needs_program) {
+		credential_failed(c, "the AWS profile needs the program aws (single sign-on, roles): install it, or set "
+				     "awsCredentialExport");
+	} else if (id && secret) {
+		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""),
+			  id_wall_ms() + USUAL_LIFE_MS);
+	} else if (process) {
+		credential_run(c, process, CHAIN_LIMIT_MS, after_keys);
+	} else if (!ask_container(c)) {
+		ask_instance(c);
+	}
+}
+
+const struct credential_ops credential_aws_ops = { .fetch = fetch, .sign = sign, .needs_hash = true };

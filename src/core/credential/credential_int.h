@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * credential_int.h - between the kinds of credentials and what they share: commands, small requests, the end of a fetch. */
+#pragma once
+#include "core/credential/credential.h"
+#include "lib/base/buf.h"
+#include "lib/io/http.h"
+#include "lib/io/spawn.h"
+#include "lib/json/json.h"
+
+enum { LARGEST_OUTPUT = 64 << 10 };
+enum { REFRESH_BEFORE_MS = 300000, USUAL_LIFE_MS = 3600000 }; /* five minutes before its end; an hour if none is named */
+
+struct credential_ops {
+	void (*fetch)(struct credential *c); /* NULL: nothing to fetch; ends with credential_got or credential_failed */
+	void (*sign)(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers);
+	bool needs_hash;
+};
+
+/* The end of one step of a fetch. failed: NULL, or why. output: borrowed until return. */
+typedef void credential_step_fn(struct credential *c, const char *failed, struct str output);
+
+struct credential {
+	const struct credential_ops *ops;
+	struct credential_options options; /* texts in the arena */
+	struct arena arena;
+	struct credential_wait *waiting;
+	unsigned generation, refusals; /* refusals in a row */
+	bool fetching, valid;
+	bool refreshed;                /* by this fetch already */
+	bool stopped;
+	int64_t expires_ms;            /* wall clock; 0: never */
+	struct kick kick;
+	struct err failure;
+	/* the step that runs */
+	struct http *http;
+	struct http_req *request;
+	struct child *child;
+	struct timer limit;
+	bool timed_out;
+	int status;
+	struct buf output, errors, body;
+	size_t body_at;
+	credential_step_fn *step;
+	/* values: owned, wiped when they go */
+	char *token, *key_id, *secret, *session, *extra;
+};
+
+extern const struct credential_ops credential_aws_ops, credential_google_ops, credential_entra_ops;
+
+/* sh -c command. The output must be that of a success. what: for the error. */
+void credential_run(struct credential *c, const char *command, uint64_t limit_ms, credential_step_fn *step);
+/* A small request; body may be NULL. A status other than 200 is a failure. */
+void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers, const char *body,
+		    uint64_t limit_ms, credential_step_fn *step);
+void credential_got(struct credential *c, int64_t expires_ms); /* the values are set */
+void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2, 3);
+void credential_put(char **slot, struct str value); /* wipes what was there */
+bool credential_runs_program(const char *name);     /* found in PATH */
+/* {"access_token":"...","expires_in":N}: sets the token and ends the fetch. */
+void credential_take_token(struct credential *c, const char *failed, struct str output);
+void credential_form_add(struct buf *form, const char *name, const char *value);
+const char *credential_env(const char *name); /* NULL: unset or empty */

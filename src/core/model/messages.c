@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ * messages.c - a request of the Messages API: wait for the credential, sign, send, read the events. */
+#include "core/model/messages.h"
+#include <openssl/evp.h>
+#include "core/credential/sigv4.h"
+#include "core/model/event_stream.h"
+#include "lib/base/base64.h"
+#include "lib/json/json_write.h"
+
+enum { MOST_OWN_HEADERS = CREDENTIAL_MOST_HEADERS + 2 };
+
+/* One request under way */
+struct messages_call {
+	struct messages_place *place;
+	struct model_call *call;
+	struct arena arena;
+	struct credential_wait wait;
+	struct http_req *transfer; /* NULL: it waits for the credential */
+	struct timer timer;        /* reports an end that came before the transfer */
+	const char *ending;        /* what it reports */
+	enum failure_kind ending_kind;
+	const char *url;
+	struct str beginning; /* instead of the first `skip` bytes of the body */
+	size_t skip, offset;
+	unsigned generation, refusals;
+	struct event_stream frames;
+};
+
+static int send_request(struct messages_call *m, struct err *err);
+
+/* ---- the endpoint ---------------------------------------------------------------------------------------------- */
+
+int messages_open(const struct provider *provider, const struct messages_kind *kind, const struct endpoint_options *o,
+		  const char *base, const char *path, struct credential *credential, struct messages_place **ret_place,
+		  struct err *err)
+{
+	struct messages_place *p = xcalloc(1, sizeof *p);
+	struct str trimmed = str_from(base);
+
+	p->endpoint.provider = provider;
+	p->endpoint.credential = credential;
+	p->kind = kind;
+	if (http_place_open(&p->place, o, base, path, err) < 0) {
+		credential_free(credential);
+		free(p);
+		return -(int)err->kind;
+	}
+	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
+		trimmed.n--;
+	p->base = arena_str(&p->place.arena, trimmed).p;
+	if (o->betas && o->betas[0])
+		p->betas = arena_strdup(&p->place.arena, o->betas);
+	if (!kind->version)
+		http_place_header(&p->place, "anthropic-version", "2023-06-01");
+	if (p->betas && !kind->frames)
+		http_place_header(&p->place, "anthropic-beta", p->betas);
+	*ret_place = p;
+	return 0;
+}
+
+void messages_close(struct endpoint *e)
+{
+	struct messages_place *p = CONTAINER_OF(e, struct messages_place, endpoint);
+
+	http_place_close(&p->place);
+	free(p);
+}
+
+/* ---- the body -------------------------------------------------------------------------------------------------- */
+
+static size_t read_body(void *data, char *out, size_t room)
+{
+	struct messages_call *m = data;
+	size_t n = m->offset < m->beginning.n ? MIN(room, m->beginning.n - m->offset) : 0;
+	char skipped[1024];
+
+	if (n) {
+		memcpy(out, m->beginning.p + m->offset, n);
+		m->offset += n;
+		return n;
+	}
+	for (; m->offset < m->beginning.n + m->skip; m->offset += n)
+		n = body_read(&m->call->body, skipped, MIN(sizeof skipped, m->beginning.n + m->skip - m->offset));
+	return body_read(&m->call->body, out, room);
+}
+
+static void rewind_body(void *data)
+{
+	struct messages_call *m = data;
+
+	m->offset = 0;
+	body_rewind(&m->call->body);
+}
+
+/* A head begins with model, max_tokens and stream (head_json.c). A cloud wants other members in their place. */
+static void rewrite_beginning(struct messages_call *m)
+{
+	const struct messages_kind *kind = m->place->kind;
+	struct str head = m->call->body.head->bytes;
+	const struct str model_key = STR("{\"model\":"), stream = STR("\"stream\":true");
+	const char *limit = memmem(head.p, head.n, "\"max_tokens\":", 13);
+	const char *end = memmem(head.p, head.n, stream.p, stream.n);
+	AUTO_BUF struct buf out = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *value = NULL;
+
+	if ((!kind->name && !kind->url && !kind->version) || !limit || !end || !str_starts(head, model_key))
+		return;
+	(void)json_parse(&reader, head.p + model_key.n, (size_t)(limit - head.p) - model_key.n - 1, &value, NULL);
+	const char *model = json_cstr(value, &m->arena);
+	const char *name = kind->name && model ? kind->name(m->place, model, &m->arena) : model;
+	if (kind->url)
+		m->url = kind->url(m->place, name ? name : "", &m->arena);
+	struct json_out w = json_out(&out);
+	json_open(&w, '{');
+	if (kind->version)
+		json_kcstr(&w, "anthropic_version", kind->version);
+	else
+		json_kcstr(&w, "model", name);
+	struct str betas = kind->frames && m->place->betas ? str_from(m->place->betas) : (struct str){ 0 };
+	if (betas.p) {
+		json_key(&w, "anthropic_beta");
+		json_open(&w, '[');
+		while (betas.p)
+			json_put_str(&w, str_trim(str_cut(&betas, ',')));
+		json_close(&w);
+	}
+	buf_addf(&out, ",%.*s", (int)(end - limit) - 1, limit);
+	if (!kind->no_stream)
+		buf_addstr(&out, ",\"stream\":true");
+	m->beginning = arena_str(&m->arena, buf_str(&out));
+	m->skip = (size_t)(end - head.p) + stream.n;
+}
+
+static struct str hash_of_body(struct messages_call *m)
+{
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	unsigned char digest[32];
+	char bytes[16 << 10];
+	size_t n;
+
+	(void)EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+	while ((n = read_body(m, bytes, sizeof bytes)))
+		(void)EVP_DigestUpdate(context, bytes, n);
+	(void)EVP_DigestFinal_ex(context, digest, NULL);
+	EVP_MD_CTX_free(context);
+	rewind_body(m);
+	char *hex = arena_alloc(&m->arena, SHA256_HEX + 1);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	return (struct str){ hex, SHA256_HEX };
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+/* {"bytes":"base64 of an event"}; frames without it are passed over. */
+static void on_frame(void *data, const char *exception, struct str payload)
+{
+	struct messages_call *m = data;
+	struct answer *answer = &m->call->answer;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf event = { 0 };
+	const struct json *root = NULL;
+	struct err err = { 0 };
+
+	(void)json_parse(&reader, payload.p, payload.n, &root, NULL);
+	if (exception) {
+		struct str said = json_str(json_get(root, "message"), &a);
+		failure_from_event(&answer->failure, str_from(exception), said.n ? said : STR("the stream was ended"));
+		return;
+	}
+	struct str bytes = json_str(json_get(root, "bytes"), &a);
+	if (!bytes.n)
+		return;
+	if (base64_decode(&event, bytes, &err) < 0)
+		failure_set(&answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: a frame is not base64");
+	else
+		answer_event(answer, buf_str(&event));
+}
+
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct messages_call *m = http_data(r);
+	struct model_call *call = m->call;
+	struct err err = { 0 };
+
+	if (call->status != 200) {
+		if (call->error_body.n < LARGEST_ERROR_BODY)
+			buf_add(&call->error_body, p, n);
+		return true;
+	}
+	if (m->place->kind->frames) {
+		if (!call->is_frames)
+			return false;
+		call->is_stream = true;
+		if (event_stream_feed(&m->frames, p, n, &err) < 0)
+			failure_set(&call->answer.failure, FAIL_CUT, "the answer is damaged: %s", err.text);
+		return !call->answer.failure.kind;
+	}
+	if (!model_call_is_stream(call, p, n))
+		return false;
+	answer_feed(&call->answer, p, n);
+	return !call->answer.failure.kind;
+}
+
+static void messages_call_free(struct messages_call *m)
+{
+	event_stream_release(&m->frames);
+	arena_release(&m->arena);
+	free(m);
+}
+
+static void messages_finish(struct messages_call *m, enum failure_kind kind, const char *text)
+{
+	struct model_call *call = m->call;
+	char copy[256];
+
+	snprintf(copy, sizeof copy, "%s", text);
+	timer_stop(m->place->endpoint.loop, &m->timer);
+	messages_call_free(m);
+	model_call_finish(call, kind, copy);
+}
+
+/* 401, and 403 of clouds that says so: the credential is expired, not the permission missing. */
+static bool is_credential_error(const struct model_call *call)
+{
+	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
+					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
+	struct str said = buf_str(&call->error_body);
+
+	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
+		if (str_has(said, str_from(words[i])))
+			return true;
+	return call->status == 401;
+}
+
+static void on_ready(struct credential_wait *wait, const struct err *why);
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct messages_call *m = http_data(r);
+	struct model_call *call = m->call;
+	struct credential *credential = m->place->endpoint.credential;
+	/* We ended it because it is not an event stream: that is not a cancel. */
+	bool refused_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
+
+	m->transfer = NULL;
+	if (call->status == 200)
+		credential_accepted(credential);
+	if (error == HTTP_OK && !call->cancelled && is_credential_error(call) &&
+	    credential_refused(credential, m->generation) && m->refusals++ < 2) {
+		buf_clear(&call->error_body);
+		call->status = 0;
+		rewind_body(m);
+		m->wait.on_ready = on_ready;
+		credential_want(credential, &m->wait);
+		return;
+	}
+	messages_finish(m, refused_by_us ? FAIL_GARBAGE : http_place_failure(error), text);
+}
+
+/* ---- the request ----------------------------------------------------------------------------------------------- */
+
+static void on_head(struct http_req *r, int status)
+{
+	((struct messages_call *)http_data(r))->call->status = status;
+}
+
+static void on_header(struct http_req *r, struct str name, struct str value)
+{
+	model_call_header(((struct messages_call *)http_data(r))->call, name, value);
+}
+
+static int send_request(struct messages_call *m, struct err *err)
+{
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	struct messages_place *p = m->place;
+	const char *own[MOST_OWN_HEADERS + 1] = { arena_printf(&m->arena, "x-claude-code-session-id: %s",
+							       m->call->session_id) };
+	struct http_body body = { m->call->body.size - m->skip + m->beginning.n, read_body, rewind_body };
+	struct credential_request request = { .method = "POST",
+					      .url = m->url ? m->url : p->place.url,
+					      .headers = p->place.headers };
+
+	if (credential_needs_hash(p->endpoint.credential))
+		request.body_hash = hash_of_body(m);
+	credential_sign(p->endpoint.credential, &request, &m->arena, own + 1, &m->generation);
+	return http_place_post(&p->place, m->call, request.url, &body, m, own, &handlers, &m->transfer, err);
+}
+
+/* The report comes from the loop, as for every other end. */
+static void on_timer(struct timer *timer)
+{
+	struct messages_call *m = CONTAINER_OF(timer, struct messages_call, timer);
+
+	messages_finish(m, m->ending_kind, m->ending);
+}
+
+static void end_later(struct messages_call *m, enum failure_kind kind, const char *text)
+{
+	m->ending_kind = kind;
+	m->ending = arena_strdup(&m->arena, text);
+	timer_start(m->place->endpoint.loop, &m->timer, 0);
+}
+
+static void on_ready(struct credential_wait *wait, const struct err *why)
+{
+	struct messages_call *m = CONTAINER_OF(wait, struct messages_call, wait);
+	struct err err = { 0 };
+
+	if (why)
+		end_later(m, FAIL_CREDENTIAL, why->text);
+	else if (send_request(m, &err) < 0)
+		end_later(m, FAIL_CONNECT, err.text);
+}
+
+int messages_start(struct endpoint *e, struct model_call *call, struct err *err)
+{
+	struct messages_call *m = xcalloc(1, sizeof *m);
+
+	m->place = CONTAINER_OF(e, struct messages_place, endpoint);
+	m->call = call;
+	m->timer.fire = on_timer;
+	m->frames = (struct event_stream){ .on_frame = on_frame, .data = m };
+	call->transfer = m;
+	rewrite_beginning(m);
+	if (!credential_ready(e->credential)) {
+		m->wait.on_ready = on_ready;
+		credential_want(e->credential, &m->wait);
+		return 0;
+	}
+	if (send_request(m, err) < 0) {
+		messages_call_free(m);
+		call->transfer = NULL;
+		return -(int)err->kind;
+	}
+	return 0;
+}
+
+void messages_cancel(struct model_call *call)
+{
+	struct messages_call *m = call->transfer;
+
+	call->cancelled = true;
+	if (m->transfer) {
+		http_cancel(m->transfer);
+		return;
+	}
+	credential_cancel(m->place->endpoint.credential, &m->wait);
+	end_later(m, FAIL_CANCELLED, "cancelled");
+}
+
+void messages_pause(struct model_call *call, bool on)
+{
+	struct messages_call *m = call->transfer;
+
+	if (m->transfer)
+		http_pause(m->transfer, on);
+}

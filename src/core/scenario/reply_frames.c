@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ * reply_frames.c - Bedrock and Vertex: their requests in the words of the Messages API, and events in the frames of Bedrock. */
+#include <zlib.h>
+#include "core/scenario/engine_int.h"
+#include "lib/base/base64.h"
+#include "lib/json/json_write.h"
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+static int add_members(struct buf *out, const struct json *root, const struct cloud_path *path, struct err *err)
+{
+	bool versioned = false;
+
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct str key = json_raw(m.key), value = json_raw(m.value);
+		bool version = json_str_is(m.key, "anthropic_version");
+		if (json_str_is(m.key, "model") || (path->frames && json_str_is(m.key, "stream")))
+			return err_set(err, ERR_PARSE, STR_FMT ": Extra inputs are not permitted", STR_ARG(key));
+		versioned = versioned || (version && json_str_is(m.value, path->version));
+		if (!version && !json_str_is(m.key, "anthropic_beta"))
+			buf_addf(out, "," STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
+	}
+	return versioned ? 0 : err_set(err, ERR_PARSE, "anthropic_version: must be %s", path->version);
+}
+
+/* /model/NAME/invoke-with-response-stream, .../publishers/anthropic/models/NAME:streamRawPredict. The name stays encoded. */
+bool cloud_path_read(struct str path, struct cloud_path *ret)
+{
+	const struct str model = STR("/model/"), invoke = STR("/invoke-with-response-stream");
+	const struct str models = STR("/publishers/anthropic/models/"), predict = STR(":streamRawPredict");
+	const char *at = memmem(path.p, path.n, models.p, models.n);
+
+	*ret = (struct cloud_path){ 0 };
+	if (str_starts(path, model) && str_ends(path, invoke)) {
+		ret->model = (struct str){ path.p + model.n, path.n - model.n - invoke.n };
+		ret->frames = true;
+		ret->version = "bedrock-2023-05-31";
+	} else if (at && str_ends(path, predict)) {
+		ret->model.p = at + models.n;
+		ret->model.n = path.n - predict.n - (size_t)(ret->model.p - path.p);
+		ret->version = "vertex-2023-10-16";
+	}
+	return ret->version;
+}
+
+int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out, struct err *err)
+{
+	const struct json *root;
+
+	if (json_parse(reader, body.p, body.n, &root, err) < 0)
+		return -(int)err->kind;
+	buf_addstr(out, "{\"model\":");
+	json_add_quoted(out, path->model);
+	if (path->frames)
+		buf_addstr(out, ",\"stream\":true");
+	if (add_members(out, root, path, err) < 0)
+		return -(int)err->kind;
+	buf_addch(out, '}');
+	return 0;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------------------- */
+
+static void add_be32(struct buf *out, uint32_t n)
+{
+	for (int shift = 24; shift >= 0; shift -= 8)
+		buf_addch(out, (char)(n >> shift));
+}
+
+static void add_header(struct buf *out, const char *name, const char *value)
+{
+	size_t n = strlen(value);
+
+	buf_addch(out, (char)strlen(name));
+	buf_addstr(out, name);
+	buf_addch(out, 7); /* a string */
+	buf_addch(out, (char)(n >> 8));
+	buf_addch(out, (char)n);
+	buf_addstr(out, value);
+}
+
+static uint32_t checksum(const struct buf *b, size_t from)
+{
+	return (uint32_t)crc32(0, (const unsigned char *)b->p + from, (uInt)(b->n - from));
+}
+
+static void add_frame(struct buf *out, const char *exception, struct str payload)
+{
+	AUTO_BUF struct buf headers = { 0 };
+	size_t start = out->n;
+
+	add_header(&headers, exception ? ":exception-type" : ":event-type", exception ? exception : "chunk");
+	add_header(&headers, ":content-type", "application/json");
+	add_header(&headers, ":message-type", exception ? "exception" : "event");
+	add_be32(out, (uint32_t)(16 + headers.n + payload.n));
+	add_be32(out, (uint32_t)headers.n);
+	add_be32(out, checksum(out, start));
+	buf_add(out, headers.p, headers.n);
+	buf_add(out, payload.p, payload.n);
+	add_be32(out, checksum(out, start));
+}
+
+static const char *exception_of(struct str type)
+{
+	if (str_is(type, "rate_limit_error"))
+		return "throttlingException";
+	if (str_is(type, "overloaded_error"))
+		return "serviceUnavailableException";
+	return str_is(type, "invalid_request_error") ? "validationException" : "internalServerException";
+}
+
+void frames_wrap(struct buf *out, size_t from)
+{
+	AUTO_BUF struct buf events = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+
+	buf_add(&events, out->p + from, out->n - from);
+	out->n = from;
+	struct str rest = buf_str(&events);
+	while (rest.p) {
+		struct str data = str_cut(&rest, '\n');
+		AUTO_BUF struct buf payload = { 0 };
+		const struct json *root;
+		if (!str_starts(data, STR("data: ")))
+			continue;
+		data = (struct str){ data.p + 6, data.n - 6 };
+		if (json_parse(&reader, data.p, data.n, &root, NULL) < 0 || json_str_is(json_get(root, "type"), "ping"))
+			continue; /* Bedrock sends none */
+		if (json_str_is(json_get(root, "type"), "error")) {
+			const struct json *error = json_get(root, "error");
+			struct str said = json_raw(json_get(error, "message"));
+			buf_addf(&payload, "{\"message\":" STR_FMT "}", STR_ARG(said));
+			add_frame(out, exception_of(json_str(json_get(error, "type"), &a)), buf_str(&payload));
+			continue;
+		}
+		buf_addstr(&payload, "{\"bytes\":\"");
+		base64_add(&payload, data);
+		buf_addstr(&payload, "\",\"p\":\"abcdefgh\"}");
+		add_frame(out, NULL, buf_str(&payload));
+	}
+}
