@@ -127,7 +127,9 @@ const struct setting_key setting_table[] = {
 	  .choices = WORDS("disable"), .summary = "\"disable\": permission mode bypassPermissions cannot be used" },
 	{ "plansDirectory", SETTING_TEXT, .summary = "where plans are kept, inside the project" },
 	{ "pluginConfigs", SETTING_MAP, .summary = "options of plugins by name" },
-	{ "provider", SETTING_CHOICE, .flags = SETTING_AT_START, .choices = WORDS("anthropic", "openai", "scripted"),
+	{ "provider", SETTING_CHOICE, .flags = SETTING_AT_START,
+	  .choices =
+		  WORDS("anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),
 	  .fallback = "\"anthropic\"", .summary = "who answers models that name no provider" },
 	{ "remoteControlAtStartup", SETTING_BOOL, .flags = SETTING_NO_EFFECT, .strictness = WORDS("true", "false"),
 	  .summary = "the session can be steered from elsewhere; false in any layer counts" },

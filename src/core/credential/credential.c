@@ -224,8 +224,8 @@ void credential_run(struct credential *c, const char *command, uint64_t limit_ms
 	struct err err = { 0 };
 
 	step_begin(c, limit_ms, step);
-	if (!c->options.spawner || spawn_start(c->options.spawner, &(struct child_options){ .argv = argv }, &handlers, c,
-					       &c->child, &err) < 0)
+	if (!c->options.spawner ||
+	    spawn_start(c->options.spawner, &(struct child_options){ .argv = argv }, &handlers, c, &c->child, &err) < 0)
 		step_end(c, c->options.spawner ? err.text : "commands cannot be run here");
 }
 
@@ -282,15 +282,16 @@ static void rewind_body(void *data)
 	((struct credential *)data)->body_at = 0;
 }
 
-void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers, const char *body,
-		    uint64_t limit_ms, credential_step_fn *step)
+void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers,
+		    const char *body, uint64_t limit_ms, credential_step_fn *step)
 {
 	static const struct http_handlers handlers = { on_head, NULL, on_data, on_done };
 	struct err err = { 0 };
 
 	step_begin(c, limit_ms, step);
 	if (!c->http)
-		c->http = http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
+		c->http =
+			http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
 	buf_clear(&c->body);
 	buf_addstr(&c->body, body ? body : "");
 	c->body_at = 0;
@@ -328,7 +329,8 @@ void credential_take_token(struct credential *c, const char *failed, struct str 
 		return;
 	}
 	(void)json_parse(&reader, output.p, output.n, &root, NULL);
-	struct str token = json_str(json_get(root, json_get(root, "access_token") ? "access_token" : "accessToken"), &a);
+	struct str token =
+		json_str(json_get(root, json_get(root, "access_token") ? "access_token" : "accessToken"), &a);
 	const struct json *life = json_get(root, "expires_in");
 	struct str text = json_str(life, &a);
 	if (!json_i64(life, &seconds) && text.n)
@@ -343,7 +345,8 @@ void credential_take_token(struct credential *c, const char *failed, struct str 
 
 /* ---- fixed headers, and a helper -------------------------------------------------------------------------------- */
 
-static void sign_headers(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
+static void sign_headers(const struct credential *c, const struct credential_request *r, struct arena *a,
+			 const char **headers)
 {
 	(void)r;
 	(void)a;
@@ -351,7 +354,8 @@ static void sign_headers(const struct credential *c, const struct credential_req
 		headers[i] = c->options.headers[i];
 }
 
-static void sign_helper(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
+static void sign_helper(const struct credential *c, const struct credential_request *r, struct arena *a,
+			const char **headers)
 {
 	size_t n = 0;
 
@@ -374,7 +378,8 @@ static void after_helper(struct credential *c, const char *failed, struct str ou
 	if (failed) {
 		credential_failed(c, "apiKeyHelper failed: %s", failed);
 	} else if (!good) {
-		credential_failed(c, "apiKeyHelper must print one key of printable characters, and printed %zu bytes", output.n);
+		credential_failed(c, "apiKeyHelper must print one key of printable characters, and printed %zu bytes",
+				  output.n);
 	} else {
 		credential_put(&c->token, output);
 		credential_got(c, id_wall_ms() + (int64_t)c->options.helper_ttl_ms);
@@ -399,8 +404,8 @@ static const char *copied(struct credential *c, const char *text)
 struct credential *credential_new(enum credential_kind kind, const struct credential_options *options)
 {
 	static const struct credential_ops *const kinds[] = {
-		[CREDENTIAL_HEADERS] = &header_ops,       [CREDENTIAL_HELPER] = &helper_ops,
-		[CREDENTIAL_AWS] = &credential_aws_ops,   [CREDENTIAL_GOOGLE] = &credential_google_ops,
+		[CREDENTIAL_HEADERS] = &header_ops,         [CREDENTIAL_HELPER] = &helper_ops,
+		[CREDENTIAL_AWS] = &credential_aws_ops,     [CREDENTIAL_GOOGLE] = &credential_google_ops,
 		[CREDENTIAL_ENTRA] = &credential_entra_ops,
 	};
 	struct credential *c = xcalloc(1, sizeof *c);

@@ -23,9 +23,9 @@ struct credential_options {
 	const char *helper_headers[2]; /* with %s for the key */
 	uint64_t helper_ttl_ms;
 	/* clouds */
-	const char *region, *service;     /* AWS */
-	const char *export_command;       /* awsCredentialExport; NULL: none */
-	const char *refresh_command;      /* awsAuthRefresh, gcpAuthRefresh; NULL: none */
+	const char *region, *service; /* AWS */
+	const char *export_command;   /* awsCredentialExport; NULL: none */
+	const char *refresh_command;  /* awsAuthRefresh, gcpAuthRefresh; NULL: none */
 };
 
 enum credential_kind {
@@ -40,7 +40,8 @@ enum { CREDENTIAL_MOST_HEADERS = 8 };
 
 /* A request that waits. The caller owns it. */
 struct credential_wait {
-	void (*on_ready)(struct credential_wait *w, const struct err *why); /* from the loop; why: NULL if it is there */
+	void (*on_ready)(struct credential_wait *w,
+			 const struct err *why); /* from the loop; why: NULL if it is there */
 	struct credential_wait *next, **prev;
 };
 
@@ -61,7 +62,8 @@ bool credential_ready(const struct credential *c);
 bool credential_needs_hash(const struct credential *c);
 /* Starts a fetch, or joins the one that runs. */
 void credential_want(struct credential *c, struct credential_wait *w);
-void credential_cancel(struct credential *c, struct credential_wait *w); /* no callback comes; also if it does not wait */
+void credential_cancel(struct credential *c,
+		       struct credential_wait *w); /* no callback comes; also if it does not wait */
 /* Headers for a request, in the arena. *ret_generation: for credential_refused. */
 void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
 		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation);

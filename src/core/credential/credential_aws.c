@@ -177,7 +177,8 @@ static void after_instance_token(struct credential *c, const char *failed, struc
 	credential_ask(c, "GET",
 		       arena_printf(&a, "%s/latest/meta-data/iam/security-credentials/",
 				    host ? host : "http://169.254.169.254"),
-		       (const char *const[]){ arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), NULL },
+		       (const char *const[]){
+			       arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), NULL },
 		       NULL, INSTANCE_LIMIT_MS, after_role);
 }
 
@@ -188,8 +189,9 @@ static void ask_instance(struct credential *c)
 	const char *off = credential_env("AWS_EC2_METADATA_DISABLED");
 
 	if (off && !strcasecmp(off, "true")) {
-		credential_failed(c, "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
-				     "AWS_PROFILE, aws configure)");
+		credential_failed(c,
+				  "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
+				  "AWS_PROFILE, aws configure)");
 		return;
 	}
 	credential_ask(c, "PUT", arena_printf(&a, "%s/latest/api/token", host ? host : "http://169.254.169.254"),
@@ -200,8 +202,13 @@ static void ask_instance(struct credential *c)
 /* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
 static bool may_ask_container(const char *url)
 {
-	static const char *const hosts[] = { "https://", "http://127.", "http://localhost", "http://[::1]",
-					     "http://169.254.170.2", "http://169.254.170.23", "http://[fd00:ec2::23]" };
+	static const char *const hosts[] = { "https://",
+					     "http://127.",
+					     "http://localhost",
+					     "http://[::1]",
+					     "http://169.254.170.2",
+					     "http://169.254.170.23",
+					     "http://[fd00:ec2::23]" };
 
 	for (size_t i = 0; i < COUNT_OF(hosts); i++)
 		if (str_starts(str_from(url), str_from(hosts[i])))
@@ -223,7 +230,9 @@ static bool ask_container(struct credential *c)
 		return false;
 	const char *url = relative ? arena_printf(&a, "http://169.254.170.2%s", relative) : full;
 	if (!may_ask_container(url)) {
-		credential_failed(c, "AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");
+		credential_failed(
+			c,
+			"AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");
 		return true;
 	}
 	if (file)
@@ -254,14 +263,16 @@ static void fetch(struct credential *c)
 	secret = credential_aws_profile_value(&a, "aws_secret_access_key");
 	session = credential_aws_profile_value(&a, "aws_session_token");
 	const char *process = credential_aws_profile_value(&a, "credential_process");
-	bool needs_program = credential_aws_profile_value(&a, "sso_session") || credential_aws_profile_value(&a, "sso_start_url") ||
-			     credential_aws_profile_value(&a, "role_arn") || credential_aws_profile_value(&a, "login_session") ||
-			     credential_env("AWS_WEB_IDENTITY_TOKEN_FILE");
+	bool needs_program =
+		credential_aws_profile_value(&a, "sso_session") || credential_aws_profile_value(&a, "sso_start_url") ||
+		credential_aws_profile_value(&a, "role_arn") || credential_aws_profile_value(&a, "login_session") ||
+		credential_env("AWS_WEB_IDENTITY_TOKEN_FILE");
 	if (needs_program && credential_runs_program("aws")) {
 		credential_run(c, "aws configure export-credentials --format process", CHAIN_LIMIT_MS, after_keys);
 	} else if (needs_program) {
-		credential_failed(c, "the AWS profile needs the program aws (single sign-on, roles): install it, or set "
-				     "awsCredentialExport");
+		credential_failed(c,
+				  "the AWS profile needs the program aws (single sign-on, roles): install it, or set "
+				  "awsCredentialExport");
 	} else if (id && secret) {
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""),
 			  id_wall_ms() + USUAL_LIFE_MS);

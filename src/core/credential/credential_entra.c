@@ -17,7 +17,8 @@ static void fetch(struct credential *c)
 	AUTO_BUF struct buf form = { 0 };
 	AUTO_BUF struct buf assertion = { 0 };
 	const char *client = credential_env("AZURE_CLIENT_ID"), *tenant = credential_env("AZURE_TENANT_ID");
-	const char *secret = credential_env("AZURE_CLIENT_SECRET"), *file = credential_env("AZURE_FEDERATED_TOKEN_FILE");
+	const char *secret = credential_env("AZURE_CLIENT_SECRET"),
+		   *file = credential_env("AZURE_FEDERATED_TOKEN_FILE");
 	const char *host = credential_env("AZURE_AUTHORITY_HOST");
 	struct err err = { 0 };
 
@@ -43,11 +44,13 @@ static void fetch(struct credential *c)
 			       (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL }, form.p,
 			       ASK_LIMIT_MS, credential_take_token);
 	} else if (credential_runs_program("az")) {
-		credential_run(c, "az account get-access-token --resource https://ai.azure.com --output json", ASK_LIMIT_MS,
-			       credential_take_token);
+		credential_run(c, "az account get-access-token --resource https://ai.azure.com --output json",
+			       ASK_LIMIT_MS, credential_take_token);
 	} else {
-		credential_failed(c, "no credential for Foundry: set ANTHROPIC_FOUNDRY_API_KEY, or AZURE_CLIENT_ID, AZURE_TENANT_ID "
-				     "and AZURE_CLIENT_SECRET, or log in with az");
+		credential_failed(
+			c,
+			"no credential for Foundry: set ANTHROPIC_FOUNDRY_API_KEY, or AZURE_CLIENT_ID, AZURE_TENANT_ID "
+			"and AZURE_CLIENT_SECRET, or log in with az");
 	}
 }
 

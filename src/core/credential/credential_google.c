@@ -82,8 +82,8 @@ static void ask_as_service(struct credential *c, const struct json *file, struct
 	buf_addf(&jwt, ".%s", signature.p);
 	credential_form_add(&form, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
 	credential_form_add(&form, "assertion", jwt.p);
-	credential_ask(c, "POST", uri, (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL }, form.p,
-		       ASK_LIMIT_MS, credential_take_token);
+	credential_ask(c, "POST", uri, (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL },
+		       form.p, ASK_LIMIT_MS, credential_take_token);
 }
 
 static void ask_as_user(struct credential *c, const struct json *file, struct arena *a)
@@ -98,8 +98,8 @@ static void ask_as_user(struct credential *c, const struct json *file, struct ar
 		credential_form_add(&form, members[i], value ? value : "");
 	}
 	credential_ask(c, "POST", uri ? uri : "https://oauth2.googleapis.com/token",
-		       (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL }, form.p, ASK_LIMIT_MS,
-		       credential_take_token);
+		       (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL }, form.p,
+		       ASK_LIMIT_MS, credential_take_token);
 }
 
 static void after_gcloud(struct credential *c, const char *failed, struct str output)
@@ -125,7 +125,8 @@ static void fetch(struct credential *c)
 
 	if (!path)
 		path = config ? arena_printf(&a, "%s/application_default_credentials.json", config)
-			      : arena_printf(&a, "%s/.config/gcloud/application_default_credentials.json", home ? home : "");
+			      : arena_printf(&a, "%s/.config/gcloud/application_default_credentials.json",
+					     home ? home : "");
 	if (file_read(path, LARGEST_OUTPUT, &text, &err) == 0)
 		(void)json_parse(&reader, text.p, text.n, &file, NULL);
 	else if (given) {
@@ -146,7 +147,8 @@ static void fetch(struct credential *c)
 		credential_ask(c, "GET",
 			       arena_printf(&a, "http://%s/computeMetadata/v1/instance/service-accounts/default/token",
 					    host ? host : "metadata.google.internal"),
-			       (const char *const[]){ "Metadata-Flavor: Google", NULL }, NULL, 3000, credential_take_token);
+			       (const char *const[]){ "Metadata-Flavor: Google", NULL }, NULL, 3000,
+			       credential_take_token);
 }
 
 const struct credential_ops credential_google_ops = { .fetch = fetch, .sign = sign };

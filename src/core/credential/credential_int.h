@@ -8,11 +8,15 @@
 #include "lib/json/json.h"
 
 enum { LARGEST_OUTPUT = 64 << 10 };
-enum { REFRESH_BEFORE_MS = 300000, USUAL_LIFE_MS = 3600000 }; /* five minutes before its end; an hour if none is named */
+enum {
+	REFRESH_BEFORE_MS = 300000,
+	USUAL_LIFE_MS = 3600000
+}; /* five minutes before its end; an hour if none is named */
 
 struct credential_ops {
 	void (*fetch)(struct credential *c); /* NULL: nothing to fetch; ends with credential_got or credential_failed */
-	void (*sign)(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers);
+	void (*sign)(const struct credential *c, const struct credential_request *r, struct arena *a,
+		     const char **headers);
 	bool needs_hash;
 };
 
@@ -26,9 +30,9 @@ struct credential {
 	struct credential_wait *waiting;
 	unsigned generation, refusals; /* refusals in a row */
 	bool fetching, valid;
-	bool refreshed;                /* by this fetch already */
+	bool refreshed; /* by this fetch already */
 	bool stopped;
-	int64_t expires_ms;            /* wall clock; 0: never */
+	int64_t expires_ms; /* wall clock; 0: never */
 	struct kick kick;
 	struct err failure;
 	/* the step that runs */
@@ -50,8 +54,8 @@ extern const struct credential_ops credential_aws_ops, credential_google_ops, cr
 /* sh -c command. The output must be that of a success. what: for the error. */
 void credential_run(struct credential *c, const char *command, uint64_t limit_ms, credential_step_fn *step);
 /* A small request; body may be NULL. A status other than 200 is a failure. */
-void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers, const char *body,
-		    uint64_t limit_ms, credential_step_fn *step);
+void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers,
+		    const char *body, uint64_t limit_ms, credential_step_fn *step);
 void credential_got(struct credential *c, int64_t expires_ms); /* the values are set */
 void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2, 3);
 void credential_put(char **slot, struct str value); /* wipes what was there */

@@ -4,7 +4,12 @@
 #include "core/model/event_stream.h"
 #include <zlib.h>
 
-enum { PRELUDE = 12, TRAILER = 4, LARGEST_FRAME = 24 << 20, LARGEST_HEADERS = 128 << 10 }; /* limits of AWS's own library */
+enum {
+	PRELUDE = 12,
+	TRAILER = 4,
+	LARGEST_FRAME = 24 << 20,
+	LARGEST_HEADERS = 128 << 10
+}; /* limits of AWS's own library */
 
 static uint32_t be32(const char *p)
 {

@@ -103,13 +103,13 @@ static int open_anthropic(const struct endpoint_options *o, struct endpoint **re
 	else if (o->api_key)
 		credential = fixed(o, "x-api-key", o->api_key);
 	else
-		credential = credential_new(CREDENTIAL_HELPER,
-					    &(struct credential_options){
-						    .loop = o->loop,
-						    .spawner = o->spawner,
-						    .helper = o->key_helper,
-						    .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
-						    .helper_ttl_ms = ttl_ms });
+		credential = credential_new(
+			CREDENTIAL_HELPER,
+			&(struct credential_options){ .loop = o->loop,
+						      .spawner = o->spawner,
+						      .helper = o->key_helper,
+						      .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
+						      .helper_ttl_ms = ttl_ms });
 	if (messages_open(&provider_anthropic, &kind, o, base, "/v1/messages", credential, &p, err) < 0)
 		return -(int)err->kind;
 	if (o->task_budget)
@@ -123,7 +123,8 @@ static int open_anthropic(const struct endpoint_options *o, struct endpoint **re
 /* A value that is no name of a region counts as unset. */
 static const char *aws_region(struct arena *a)
 {
-	const char *values[] = { env("AWS_REGION"), env("AWS_DEFAULT_REGION"), credential_aws_profile_value(a, "region") };
+	const char *values[] = { env("AWS_REGION"), env("AWS_DEFAULT_REGION"),
+				 credential_aws_profile_value(a, "region") };
 
 	for (size_t i = 0; i < COUNT_OF(values); i++)
 		if (values[i] && !strpbrk(values[i], "/. :@"))
@@ -141,18 +142,20 @@ static struct credential *aws_credential(const struct endpoint_options *o, const
 	if (is_on(skip))
 		return fixed(o, NULL, NULL);
 	return credential_new(CREDENTIAL_AWS, &(struct credential_options){ .loop = o->loop,
-									     .spawner = o->spawner,
-									     .region = region,
-									     .service = service,
-									     .export_command = o->aws_export,
-									     .refresh_command = o->aws_refresh });
+									    .spawner = o->spawner,
+									    .region = region,
+									    .service = service,
+									    .export_command = o->aws_export,
+									    .refresh_command = o->aws_refresh });
 }
 
 static const char *aws_prefix(const char *region)
 {
 	static const struct {
 		const char *region, *prefix;
-	} prefixes[] = { { "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" } };
+	} prefixes[] = {
+		{ "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" }
+	};
 	const char *given = env("ANTHROPIC_BEDROCK_REGION_PREFIX");
 
 	for (size_t i = 0; !given && i < COUNT_OF(prefixes); i++)
@@ -193,17 +196,15 @@ static const char *bedrock_url(const struct messages_place *p, const char *name,
 	return arena_dup(a, out.p, out.n);
 }
 
-static const struct messages_kind bedrock_kind = { .version = "bedrock-2023-05-31",
-						   .no_stream = true,
-						   .frames = true,
-						   .name = bedrock_name,
-						   .url = bedrock_url };
+static const struct messages_kind bedrock_kind = {
+	.version = "bedrock-2023-05-31", .no_stream = true, .frames = true, .name = bedrock_name, .url = bedrock_url
+};
 static const struct messages_kind mantle_kind = { .name = mantle_name };
 static const struct messages_kind platform_kind = { 0 };
 
 static int open_aws(const struct provider *provider, const struct messages_kind *kind, const struct endpoint_options *o,
-		    const char *host, const char *path, const char *service, const char *skip, struct messages_place **ret,
-		    struct err *err)
+		    const char *host, const char *path, const char *service, const char *skip,
+		    struct messages_place **ret, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *region = aws_region(&a);
@@ -213,7 +214,9 @@ static int open_aws(const struct provider *provider, const struct messages_kind 
 		return -(int)err->kind;
 	if (!base)
 		base = arena_printf(&a, "https://%s.%s.%s", host, region,
-				    kind->frames ? "amazonaws.com" : kind->name ? "api.aws/anthropic" : "api.aws");
+				    kind->frames ? "amazonaws.com"
+				    : kind->name ? "api.aws/anthropic"
+						 : "api.aws");
 	if (messages_open(provider, kind, o, base, path, aws_credential(o, region, service, skip), ret, err) < 0)
 		return -(int)err->kind;
 	(*ret)->region = arena_strdup(&(*ret)->place.arena, region);
@@ -306,7 +309,8 @@ static int open_platform(const struct endpoint_options *o, struct endpoint **ret
 	struct messages_place *p;
 
 	if (!workspace)
-		return err_set(err, ERR_USAGE, "Claude Platform on AWS needs the workspace: set ANTHROPIC_AWS_WORKSPACE_ID");
+		return err_set(err, ERR_USAGE,
+			       "Claude Platform on AWS needs the workspace: set ANTHROPIC_AWS_WORKSPACE_ID");
 	if (open_aws(&provider_platform, &platform_kind, o, "aws-external-anthropic", "/v1/messages",
 		     "aws-external-anthropic", "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH", &p, err) < 0)
 		return -(int)err->kind;
@@ -334,7 +338,9 @@ static const char *vertex_region(const struct messages_place *p, const char *nam
 	size_t n = strlen(variable);
 
 	for (; *name && *name != '@' && n < sizeof variable - 1; name++)
-		variable[n++] = *name == '-' || *name == '.' ? '_' : *name >= 'a' && *name <= 'z' ? (char)(*name - 32) : *name;
+		variable[n++] = *name == '-' || *name == '.'   ? '_'
+				: *name >= 'a' && *name <= 'z' ? (char)(*name - 32)
+							       : *name;
 	variable[n] = '\0';
 	const char *region = env(variable);
 	return region ? region : p->region;
@@ -351,14 +357,17 @@ static const char *vertex_url(const struct messages_place *p, const char *name, 
 		base = arena_printf(a, "https://aiplatform.%s.rep.googleapis.com/v1", region);
 	else if (!base[0])
 		base = arena_printf(a, "https://%s-aiplatform.googleapis.com/v1", region);
-	return arena_printf(a, "%s/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict", base, p->project,
-			    region, name);
+	return arena_printf(a, "%s/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict", base,
+			    p->project, region, name);
 }
 
 static int open_vertex(const struct endpoint_options *o, struct endpoint **ret, struct err *err)
 {
-	static const struct messages_kind kind = { .version = "vertex-2023-10-16", .name = vertex_name, .url = vertex_url };
-	const char *names[] = { env("GCLOUD_PROJECT"), env("GOOGLE_CLOUD_PROJECT"), env("ANTHROPIC_VERTEX_PROJECT_ID") };
+	static const struct messages_kind kind = { .version = "vertex-2023-10-16",
+						   .name = vertex_name,
+						   .url = vertex_url };
+	const char *names[] = { env("GCLOUD_PROJECT"), env("GOOGLE_CLOUD_PROJECT"),
+				env("ANTHROPIC_VERTEX_PROJECT_ID") };
 	const char *project = NULL, *region = env("CLOUD_ML_REGION");
 	struct messages_place *p;
 
@@ -371,9 +380,10 @@ static int open_vertex(const struct endpoint_options *o, struct endpoint **ret, 
 	struct credential *credential =
 		is_on("CLAUDE_CODE_SKIP_VERTEX_AUTH")
 			? fixed(o, NULL, NULL)
-			: credential_new(CREDENTIAL_GOOGLE, &(struct credential_options){ .loop = o->loop,
-											   .spawner = o->spawner,
-											   .refresh_command = o->gcp_refresh });
+			: credential_new(CREDENTIAL_GOOGLE,
+					 &(struct credential_options){ .loop = o->loop,
+								       .spawner = o->spawner,
+								       .refresh_command = o->gcp_refresh });
 	if (messages_open(&provider_vertex, &kind, o, o->base_url ? o->base_url : "", "", credential, &p, err) < 0)
 		return -(int)err->kind;
 	p->project = arena_strdup(&p->place.arena, project);
@@ -407,12 +417,14 @@ static int open_foundry(const struct endpoint_options *o, struct endpoint **ret,
 	struct messages_place *p;
 
 	if (!base && !resource)
-		return err_set(err, ERR_USAGE,
-			       "Foundry needs the resource: set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL");
+		return err_set(
+			err, ERR_USAGE,
+			"Foundry needs the resource: set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL");
 	if (check(&provider_foundry, o, err) < 0)
 		return -(int)err->kind;
 	if (!base && strpbrk(resource, "/.:@?# "))
-		return err_set(err, ERR_USAGE, "ANTHROPIC_FOUNDRY_RESOURCE is the name of a resource, not an address: %s", resource);
+		return err_set(err, ERR_USAGE,
+			       "ANTHROPIC_FOUNDRY_RESOURCE is the name of a resource, not an address: %s", resource);
 	if (!base)
 		base = arena_printf(&a, "https://%s.services.ai.azure.com/anthropic", resource);
 	if (o->auth_token)

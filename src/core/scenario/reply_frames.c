@@ -43,7 +43,8 @@ bool cloud_path_read(struct str path, struct cloud_path *ret)
 	return ret->version;
 }
 
-int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out, struct err *err)
+int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out,
+		  struct err *err)
 {
 	const struct json *root;
 

@@ -127,9 +127,10 @@ const struct flag flag_table[] = {
 	{ { "betas", NULL, 0, CADRE_OPTION_REQUIRED, CADRE_OPTION_LIST, "names...",
 	    .help = "Beta features of the API (header anthropic-beta), separated by commas or spaces." },
 	  .group = GROUP_MODEL },
-	{ { "provider", NULL, 0, CADRE_OPTION_REQUIRED, 0, "name", CHOICES("anthropic", "openai", "scripted"),
-	    .help = "The model provider: anthropic (the default), openai (chat completions, also of llama.cpp, Ollama and vLLM) "
-		    "or scripted (a scenario in this process, no network)." },
+	{ { "provider", NULL, 0, CADRE_OPTION_REQUIRED, 0, "name",
+	    CHOICES("anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),
+	    .help = "The model provider: anthropic (the default), a cloud (bedrock, mantle, anthropic-aws, vertex, foundry), openai "
+		    "(chat completions, also of llama.cpp, Ollama and vLLM) or scripted (a scenario in this process, no network)." },
 	  .group = GROUP_MODEL },
 	{ { "scenario", NULL, 0, CADRE_OPTION_REQUIRED, 0, "file",
 	    .help = "The scenario of the scripted provider; default: the built-in one." },

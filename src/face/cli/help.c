@@ -27,6 +27,8 @@ const char help_outro[] =
 	"Environment:\n"
 	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one is needed (not by --provider scripted)\n"
 	"  ANTHROPIC_BASE_URL                        another endpoint that speaks the Messages API\n"
+	"  CLAUDE_CODE_USE_BEDROCK, _MANTLE, _ANTHROPIC_AWS, _VERTEX, _FOUNDRY\n"
+	"                                            all requests go to that cloud (docs/models.md)\n"
 	"  OPENAI_BASE_URL, OPENAI_API_KEY           the same for --provider openai (local: no key)\n"
 	"  CLAUDE_CONFIG_DIR                         where sessions and settings are (default ~/.claude)\n"
 	"  HTTPS_PROXY, HTTP_PROXY, NO_PROXY         proxies\n"

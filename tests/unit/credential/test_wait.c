@@ -44,11 +44,12 @@ static void stage_init(struct stage *s, const char *command, uint64_t ttl_ms)
 	s->loop = loop_new(0);
 	s->spawner = spawner_new(s->loop, &err);
 	snprintf(full, sizeof full, "cd %s && echo x >> count && %s", s->folder, command);
-	s->credential = credential_new(CREDENTIAL_HELPER, &(struct credential_options){ .loop = s->loop,
-											 .spawner = s->spawner,
-											 .helper = full,
-											 .helper_headers = { "x-api-key: %s" },
-											 .helper_ttl_ms = ttl_ms });
+	s->credential =
+		credential_new(CREDENTIAL_HELPER, &(struct credential_options){ .loop = s->loop,
+										.spawner = s->spawner,
+										.helper = full,
+										.helper_headers = { "x-api-key: %s" },
+										.helper_ttl_ms = ttl_ms });
 }
 
 static size_t stage_fetches(const struct stage *s)
@@ -117,7 +118,7 @@ TEST(five_hundred_requests_cost_one_fetch_and_one_more_after_a_refusal)
 	CHECK_INT(want_all(&s, waiters), 2 * WAITERS);
 	CHECK_INT(stage_fetches(&s), 2);
 	CHECK_CSTR(key_of(&s, &a, &new), "x-api-key: key2");
-	CHECK(new != old && credential_refused(s.credential, old)); /* a straggler takes the new one */
+	CHECK(new != old &&credential_refused(s.credential, old)); /* a straggler takes the new one */
 	CHECK(credential_ready(s.credential));
 	stage_close(&s);
 }
@@ -167,5 +168,6 @@ int test_wait(void)
 {
 	return RUN_TESTS(T(five_hundred_requests_cost_one_fetch_and_one_more_after_a_refusal),
 			 T(a_failure_reaches_all_who_wait_and_the_next_one_tries_again),
-			 T(who_stops_waiting_is_not_called_and_a_running_command_is_ended), T(an_expired_one_is_fetched_again));
+			 T(who_stops_waiting_is_not_called_and_a_running_command_is_ended),
+			 T(an_expired_one_is_fetched_again));
 }

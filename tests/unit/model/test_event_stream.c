@@ -31,7 +31,7 @@ static void add_frame(struct buf *out, struct str headers, const char *payload)
 
 #define EVENT     "\015:message-type\7\0\5event\013:event-type\7\0\5chunk"
 #define EXCEPTION "\017:exception-type\7\0\023throttlingException\015:message-type\7\0\011exception"
-#define ALL_TYPES                                                                                                  \
+#define ALL_TYPES \
 	"\1a\0\1b\1\1c\2x\1d\3xx\1e\4xxxx\1f\5xxxxxxxx\1g\6\0\2xx\1h\7\0\1x\1i\10xxxxxxxx\1j\11xxxxxxxxxxxxxxxx" EVENT
 
 static void note(void *data, const char *exception, struct str payload)
@@ -111,7 +111,9 @@ TEST(sizes_and_headers_that_cannot_be_are_refused)
 		add_be32(&bytes, checksum(&bytes, 0));
 		CHECK_INT(feed(&seen, bytes.p, bytes.n, bytes.n), -ERR_PARSE);
 	}
-	static const struct str headers[] = { { "\5abc", 4 }, { "\1a\12", 3 }, { "\1a\7\0\11x", 6 }, { "\1a\4xx", 5 }, { "\1a", 2 } };
+	static const struct str headers[] = {
+		{ "\5abc", 4 }, { "\1a\12", 3 }, { "\1a\7\0\11x", 6 }, { "\1a\4xx", 5 }, { "\1a", 2 }
+	};
 	for (size_t i = 0; i < COUNT_OF(headers); i++) {
 		AUTO_BUF struct buf bytes = { 0 };
 		AUTO_BUF struct buf seen = { 0 };
@@ -123,6 +125,6 @@ TEST(sizes_and_headers_that_cannot_be_are_refused)
 
 int test_event_stream(void)
 {
-	return RUN_TESTS(T(frames_are_read_in_pieces_of_any_size), T(a_cut_gives_only_whole_frames), T(no_flipped_bit_goes_unseen),
-			 T(sizes_and_headers_that_cannot_be_are_refused));
+	return RUN_TESTS(T(frames_are_read_in_pieces_of_any_size), T(a_cut_gives_only_whole_frames),
+			 T(no_flipped_bit_goes_unseen), T(sizes_and_headers_that_cannot_be_are_refused));
 }
