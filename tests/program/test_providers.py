@@ -581,6 +581,21 @@ def a_helper_that_fails_is_named_without_its_output(lab):
         assert "secret" not in done.out + done.err, done
 
 
+def a_switch_and_its_variables_may_stand_in_the_settings(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept = pinned(lab, "X"), []
+    env = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "eu-west-1", "AWS_PROFILE": "work",
+           "ANTHROPIC_BEDROCK_BASE_URL": front(model.url, kept).url}
+    os.makedirs(os.path.join(lab.home, ".aws"))
+    with open(os.path.join(lab.home, ".aws", "config"), "w", encoding="utf-8") as f:
+        f.write("[default]\naws_access_key_id = wrong\n[profile work]\ncredential_process = printf "
+                "'{\"Version\":1,\"AccessKeyId\":\"AK-%s\",\"SecretAccessKey\":\"s\"}' $AWS_PROFILE\n")
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "--settings", json.dumps({"env": env}), "hi")
+    assert done.out == "yes\n" and not other.seen, done
+    assert kept[0]["path"].startswith("/model/eu.anthropic.claude-opus-5-5/"), kept[0]["path"]
+    assert "Credential=AK-work/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
+
+
 def two_pins_contradict_each_other(lab):
     other = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", CLAUDE_CODE_USE_VERTEX="1")
     done = lab.cadre("-p", "hi")

@@ -9,11 +9,16 @@
 
 enum { MOST_REFUSALS = 2, LONGEST_KEY = 16384, HELPER_LIMIT_MS = 60000, REFRESH_LIMIT_MS = 180000 };
 
-const char *credential_env(const char *name)
+const char *variables_get(const struct variables *v, const char *name)
 {
-	const char *value = getenv(name);
+	const char *value = v->find ? v->find(v->data, name) : getenv(name);
 
 	return value && value[0] ? value : NULL;
+}
+
+const char *credential_env(const struct credential *c, const char *name)
+{
+	return variables_get(&c->options.variables, name);
 }
 
 void credential_put(char **slot, struct str value)
@@ -221,17 +226,18 @@ void credential_run(struct credential *c, const char *command, uint64_t limit_ms
 {
 	static const struct child_handlers handlers = { on_output, on_exit_of };
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+	const struct variables *v = &c->options.variables;
+	struct child_options options = { .argv = argv, .envp = v->all ? v->all(v->data) : NULL };
 	struct err err = { 0 };
 
 	step_begin(c, limit_ms, step);
-	if (!c->options.spawner ||
-	    spawn_start(c->options.spawner, &(struct child_options){ .argv = argv }, &handlers, c, &c->child, &err) < 0)
+	if (!c->options.spawner || spawn_start(c->options.spawner, &options, &handlers, c, &c->child, &err) < 0)
 		step_end(c, c->options.spawner ? err.text : "commands cannot be run here");
 }
 
-bool credential_runs_program(const char *name)
+bool credential_runs_program(const struct credential *c, const char *name)
 {
-	struct str rest = str_from(getenv("PATH"));
+	struct str rest = str_from(credential_env(c, "PATH"));
 	char path[4096];
 
 	while (rest.p) {

@@ -12,10 +12,19 @@
 struct credential;
 struct spawner;
 
-/* Borrowed until credential_new returns, but loop and spawner */
+/* Where variables are looked up: those of the settings and of clients are not in our environment. */
+struct variables {
+	const char *(*find)(const void *data, const char *name); /* NULL: our environment */
+	const char *const *(*all)(const void *data);             /* for commands */
+	const void *data;                                        /* borrowed */
+};
+const char *variables_get(const struct variables *v, const char *name); /* NULL: unset or empty */
+
+/* Borrowed until credential_new returns, but loop, spawner and the data of variables */
 struct credential_options {
 	struct loop *loop;
 	struct spawner *spawner;
+	struct variables variables;
 	/* header: sent as it is with every request */
 	const char *const *headers; /* "name: value"; NULL-terminated */
 	/* helper: a shell command that prints a key */
@@ -71,4 +80,4 @@ void credential_sign(const struct credential *c, const struct credential_request
 bool credential_refused(struct credential *c, unsigned generation);
 void credential_accepted(struct credential *c); /* a request with it was allowed */
 /* A value of the profile that AWS_PROFILE names; NULL: none. In the arena. */
-const char *credential_aws_profile_value(struct arena *a, const char *key);
+const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key);

@@ -105,7 +105,7 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 
 /* ---- profiles -------------------------------------------------------------------------------------------------- */
 
-const char *credential_aws_profile_value(struct arena *a, const char *key)
+const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key)
 {
 	static const struct {
 		const char *variable, *file, *prefix;
@@ -113,12 +113,12 @@ const char *credential_aws_profile_value(struct arena *a, const char *key)
 		{ "AWS_SHARED_CREDENTIALS_FILE", "credentials", "" },
 		{ "AWS_CONFIG_FILE", "config", "profile " },
 	};
-	const char *profile = credential_env("AWS_PROFILE"), *home = credential_env("HOME");
+	const char *profile = variables_get(v, "AWS_PROFILE"), *home = variables_get(v, "HOME");
 
 	profile = profile ? profile : "default";
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		AUTO_BUF struct buf text = { 0 };
-		const char *path = credential_env(files[i].variable);
+		const char *path = variables_get(v, files[i].variable);
 		struct err err = { 0 };
 		if (!path)
 			path = arena_printf(a, "%s/.aws/%s", home ? home : "", files[i].file);
@@ -148,7 +148,7 @@ const char *credential_aws_profile_value(struct arena *a, const char *key)
 static void after_role(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *host = credential_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *host = credential_env(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	const char *token = arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : "");
 
 	if (failed) {
@@ -166,7 +166,7 @@ static void after_role(struct credential *c, const char *failed, struct str outp
 static void after_instance_token(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *host = credential_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *host = credential_env(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
 
 	if (failed) {
 		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance "
@@ -185,8 +185,8 @@ static void after_instance_token(struct credential *c, const char *failed, struc
 static void ask_instance(struct credential *c)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *host = credential_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	const char *off = credential_env("AWS_EC2_METADATA_DISABLED");
+	const char *host = credential_env(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *off = credential_env(c, "AWS_EC2_METADATA_DISABLED");
 
 	if (off && !strcasecmp(off, "true")) {
 		credential_failed(c,
@@ -220,10 +220,10 @@ static bool ask_container(struct credential *c)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf token = { 0 };
-	const char *full = credential_env("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-	const char *relative = credential_env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-	const char *file = credential_env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-	const char *given = credential_env("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+	const char *full = credential_env(c, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	const char *relative = credential_env(c, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *file = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *given = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	struct err err = { 0 };
 
 	if (!full && !relative)
@@ -248,8 +248,8 @@ static bool ask_container(struct credential *c)
 static void fetch(struct credential *c)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *id = credential_env("AWS_ACCESS_KEY_ID"), *secret = credential_env("AWS_SECRET_ACCESS_KEY");
-	const char *session = credential_env("AWS_SESSION_TOKEN");
+	const char *id = credential_env(c, "AWS_ACCESS_KEY_ID"), *secret = credential_env(c, "AWS_SECRET_ACCESS_KEY");
+	const char *session = credential_env(c, "AWS_SESSION_TOKEN");
 
 	if (c->options.export_command) {
 		credential_run(c, c->options.export_command, CHAIN_LIMIT_MS, after_keys);
@@ -259,15 +259,16 @@ static void fetch(struct credential *c)
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""), 0);
 		return;
 	}
-	id = credential_aws_profile_value(&a, "aws_access_key_id");
-	secret = credential_aws_profile_value(&a, "aws_secret_access_key");
-	session = credential_aws_profile_value(&a, "aws_session_token");
-	const char *process = credential_aws_profile_value(&a, "credential_process");
-	bool needs_program =
-		credential_aws_profile_value(&a, "sso_session") || credential_aws_profile_value(&a, "sso_start_url") ||
-		credential_aws_profile_value(&a, "role_arn") || credential_aws_profile_value(&a, "login_session") ||
-		credential_env("AWS_WEB_IDENTITY_TOKEN_FILE");
-	if (needs_program && credential_runs_program("aws")) {
+	id = credential_aws_profile_value(&a, &c->options.variables, "aws_access_key_id");
+	secret = credential_aws_profile_value(&a, &c->options.variables, "aws_secret_access_key");
+	session = credential_aws_profile_value(&a, &c->options.variables, "aws_session_token");
+	const char *process = credential_aws_profile_value(&a, &c->options.variables, "credential_process");
+	bool needs_program = credential_aws_profile_value(&a, &c->options.variables, "sso_session") ||
+			     credential_aws_profile_value(&a, &c->options.variables, "sso_start_url") ||
+			     credential_aws_profile_value(&a, &c->options.variables, "role_arn") ||
+			     credential_aws_profile_value(&a, &c->options.variables, "login_session") ||
+			     credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE");
+	if (needs_program && credential_runs_program(c, "aws")) {
 		credential_run(c, "aws configure export-credentials --format process", CHAIN_LIMIT_MS, after_keys);
 	} else if (needs_program) {
 		credential_failed(c,

@@ -16,10 +16,10 @@ static void fetch(struct credential *c)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf form = { 0 };
 	AUTO_BUF struct buf assertion = { 0 };
-	const char *client = credential_env("AZURE_CLIENT_ID"), *tenant = credential_env("AZURE_TENANT_ID");
-	const char *secret = credential_env("AZURE_CLIENT_SECRET"),
-		   *file = credential_env("AZURE_FEDERATED_TOKEN_FILE");
-	const char *host = credential_env("AZURE_AUTHORITY_HOST");
+	const char *client = credential_env(c, "AZURE_CLIENT_ID"), *tenant = credential_env(c, "AZURE_TENANT_ID");
+	const char *secret = credential_env(c, "AZURE_CLIENT_SECRET"),
+		   *file = credential_env(c, "AZURE_FEDERATED_TOKEN_FILE");
+	const char *host = credential_env(c, "AZURE_AUTHORITY_HOST");
 	struct err err = { 0 };
 
 	if (client && tenant && (secret || file)) {
@@ -43,7 +43,7 @@ static void fetch(struct credential *c)
 		credential_ask(c, "POST", arena_printf(&a, STR_FMT "/%s/oauth2/v2.0/token", STR_ARG(base), tenant),
 			       (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL }, form.p,
 			       ASK_LIMIT_MS, credential_take_token);
-	} else if (credential_runs_program("az")) {
+	} else if (credential_runs_program(c, "az")) {
 		credential_run(c, "az account get-access-token --resource https://ai.azure.com --output json",
 			       ASK_LIMIT_MS, credential_take_token);
 	} else {

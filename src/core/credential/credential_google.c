@@ -118,9 +118,9 @@ static void fetch(struct credential *c)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	const struct json *file = NULL;
-	const char *path = credential_env("GOOGLE_APPLICATION_CREDENTIALS"), *given = path;
-	const char *config = credential_env("CLOUDSDK_CONFIG"), *home = credential_env("HOME");
-	const char *host = credential_env("GCE_METADATA_HOST");
+	const char *path = credential_env(c, "GOOGLE_APPLICATION_CREDENTIALS"), *given = path;
+	const char *config = credential_env(c, "CLOUDSDK_CONFIG"), *home = credential_env(c, "HOME");
+	const char *host = credential_env(c, "GCE_METADATA_HOST");
 	struct err err = { 0 };
 
 	if (!path)
@@ -139,7 +139,7 @@ static void fetch(struct credential *c)
 		ask_as_service(c, file, &a);
 	else if (json_str_is(type, "authorized_user"))
 		ask_as_user(c, file, &a);
-	else if (file && credential_runs_program("gcloud"))
+	else if (file && credential_runs_program(c, "gcloud"))
 		credential_run(c, "gcloud auth application-default print-access-token", ASK_LIMIT_MS, after_gcloud);
 	else if (file)
 		credential_failed(c, "%s is of a kind that needs the program gcloud", path);

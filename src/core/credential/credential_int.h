@@ -58,9 +58,9 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 		    const char *body, uint64_t limit_ms, credential_step_fn *step);
 void credential_got(struct credential *c, int64_t expires_ms); /* the values are set */
 void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2, 3);
-void credential_put(char **slot, struct str value); /* wipes what was there */
-bool credential_runs_program(const char *name);     /* found in PATH */
+void credential_put(char **slot, struct str value);                         /* wipes what was there */
+bool credential_runs_program(const struct credential *c, const char *name); /* found in PATH */
 /* {"access_token":"...","expires_in":N}: sets the token and ends the fetch. */
 void credential_take_token(struct credential *c, const char *failed, struct str output);
 void credential_form_add(struct buf *form, const char *name, const char *value);
-const char *credential_env(const char *name); /* NULL: unset or empty */
+const char *credential_env(const struct credential *c, const char *name); /* NULL: unset or empty */

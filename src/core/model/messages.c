@@ -40,6 +40,7 @@ int messages_open(const struct provider *provider, const struct messages_kind *k
 	p->endpoint.provider = provider;
 	p->endpoint.credential = credential;
 	p->kind = kind;
+	p->variables = o->variables;
 	if (http_place_open(&p->place, o, base, path, err) < 0) {
 		credential_free(credential);
 		free(p);

@@ -24,6 +24,7 @@ struct messages_place {
 	const char *base;            /* without a slash at its end; in the arena of the place */
 	const char *region, *prefix; /* of clouds; NULL: none */
 	const char *project;
+	struct variables variables;
 	const char *betas; /* comma list; NULL: none */
 };
 

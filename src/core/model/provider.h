@@ -10,6 +10,7 @@
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/io/http.h"
+#include "core/credential/credential.h"
 #include "core/message/body.h"
 #include "core/model/answer.h"
 #include "core/model/governor.h"
@@ -22,7 +23,8 @@ struct model_call;
 /* Borrowed until open returns */
 struct endpoint_options {
 	struct loop *loop;
-	struct arena *arena;                         /* for texts that are made for these options */
+	struct arena *arena; /* for texts that are made for these options */
+	struct variables variables;
 	struct spawner *spawner;                     /* for commands that give credentials; NULL: none can run */
 	const char *base_url, *api_key, *auth_token; /* NULL: not given */
 	const char *extra_headers;                   /* lines "Name: value"; NULL: none */

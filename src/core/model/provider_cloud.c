@@ -8,16 +8,14 @@
 
 /* ---- shared ---------------------------------------------------------------------------------------------------- */
 
-static const char *env(const char *name)
+static const char *env(const struct endpoint_options *o, const char *name)
 {
-	const char *value = getenv(name);
-
-	return value && value[0] ? value : NULL;
+	return variables_get(&o->variables, name);
 }
 
-static bool is_on(const char *variable)
+static bool is_on(const struct endpoint_options *o, const char *variable)
 {
-	const char *value = env(variable);
+	const char *value = env(o, variable);
 
 	return value && strcmp(value, "0") != 0 && strcasecmp(value, "false") != 0 && strcasecmp(value, "no") != 0;
 }
@@ -85,7 +83,7 @@ static int open_anthropic(const struct endpoint_options *o, struct endpoint **re
 {
 	static const struct messages_kind kind = { 0 };
 	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
-	const char *ttl = env("CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
+	const char *ttl = env(o, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
 	uint64_t ttl_ms = 300000;
 	struct credential *credential;
 	struct messages_place *p;
@@ -107,6 +105,7 @@ static int open_anthropic(const struct endpoint_options *o, struct endpoint **re
 			CREDENTIAL_HELPER,
 			&(struct credential_options){ .loop = o->loop,
 						      .spawner = o->spawner,
+						      .variables = o->variables,
 						      .helper = o->key_helper,
 						      .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
 						      .helper_ttl_ms = ttl_ms });
@@ -121,10 +120,10 @@ static int open_anthropic(const struct endpoint_options *o, struct endpoint **re
 /* ---- AWS ------------------------------------------------------------------------------------------------------- */
 
 /* A value that is no name of a region counts as unset. */
-static const char *aws_region(struct arena *a)
+static const char *aws_region(const struct endpoint_options *o, struct arena *a)
 {
-	const char *values[] = { env("AWS_REGION"), env("AWS_DEFAULT_REGION"),
-				 credential_aws_profile_value(a, "region") };
+	const char *values[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
+				 credential_aws_profile_value(a, &o->variables, "region") };
 
 	for (size_t i = 0; i < COUNT_OF(values); i++)
 		if (values[i] && !strpbrk(values[i], "/. :@"))
@@ -139,24 +138,25 @@ static struct credential *aws_credential(const struct endpoint_options *o, const
 		return bearer(o);
 	if (o->api_key)
 		return fixed(o, "x-api-key", o->api_key);
-	if (is_on(skip))
+	if (is_on(o, skip))
 		return fixed(o, NULL, NULL);
 	return credential_new(CREDENTIAL_AWS, &(struct credential_options){ .loop = o->loop,
 									    .spawner = o->spawner,
+									    .variables = o->variables,
 									    .region = region,
 									    .service = service,
 									    .export_command = o->aws_export,
 									    .refresh_command = o->aws_refresh });
 }
 
-static const char *aws_prefix(const char *region)
+static const char *aws_prefix(const struct endpoint_options *o, const char *region)
 {
 	static const struct {
 		const char *region, *prefix;
 	} prefixes[] = {
 		{ "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" }
 	};
-	const char *given = env("ANTHROPIC_BEDROCK_REGION_PREFIX");
+	const char *given = env(o, "ANTHROPIC_BEDROCK_REGION_PREFIX");
 
 	for (size_t i = 0; !given && i < COUNT_OF(prefixes); i++)
 		if (str_starts(str_from(region), str_from(prefixes[i].region)))
@@ -207,7 +207,7 @@ static int open_aws(const struct provider *provider, const struct messages_kind 
 		    struct messages_place **ret, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *region = aws_region(&a);
+	const char *region = aws_region(o, &a);
 	const char *base = o->base_url;
 
 	if (check(provider, o, err) < 0)
@@ -220,7 +220,7 @@ static int open_aws(const struct provider *provider, const struct messages_kind 
 	if (messages_open(provider, kind, o, base, path, aws_credential(o, region, service, skip), ret, err) < 0)
 		return -(int)err->kind;
 	(*ret)->region = arena_strdup(&(*ret)->place.arena, region);
-	(*ret)->prefix = arena_strdup(&(*ret)->place.arena, aws_prefix(region));
+	(*ret)->prefix = arena_strdup(&(*ret)->place.arena, aws_prefix(o, region));
 	return 0;
 }
 
@@ -285,7 +285,7 @@ static int open_bedrock(const struct endpoint_options *o, struct endpoint **ret,
 	if (open_aws(&provider_bedrock, &bedrock_kind, o, "bedrock-runtime", "/model", "bedrock",
 		     "CLAUDE_CODE_SKIP_BEDROCK_AUTH", &p, err) < 0)
 		return -(int)err->kind;
-	const char *tier = env("ANTHROPIC_BEDROCK_SERVICE_TIER");
+	const char *tier = env(o, "ANTHROPIC_BEDROCK_SERVICE_TIER");
 	if (tier)
 		http_place_header(&p->place, "x-amzn-bedrock-service-tier", tier);
 	*ret = &p->endpoint;
@@ -305,7 +305,7 @@ static int open_mantle(const struct endpoint_options *o, struct endpoint **ret, 
 
 static int open_platform(const struct endpoint_options *o, struct endpoint **ret, struct err *err)
 {
-	const char *workspace = env("ANTHROPIC_AWS_WORKSPACE_ID");
+	const char *workspace = env(o, "ANTHROPIC_AWS_WORKSPACE_ID");
 	struct messages_place *p;
 
 	if (!workspace)
@@ -342,7 +342,7 @@ static const char *vertex_region(const struct messages_place *p, const char *nam
 				: *name >= 'a' && *name <= 'z' ? (char)(*name - 32)
 							       : *name;
 	variable[n] = '\0';
-	const char *region = env(variable);
+	const char *region = variables_get(&p->variables, variable);
 	return region ? region : p->region;
 }
 
@@ -366,9 +366,9 @@ static int open_vertex(const struct endpoint_options *o, struct endpoint **ret, 
 	static const struct messages_kind kind = { .version = "vertex-2023-10-16",
 						   .name = vertex_name,
 						   .url = vertex_url };
-	const char *names[] = { env("GCLOUD_PROJECT"), env("GOOGLE_CLOUD_PROJECT"),
-				env("ANTHROPIC_VERTEX_PROJECT_ID") };
-	const char *project = NULL, *region = env("CLOUD_ML_REGION");
+	const char *names[] = { env(o, "GCLOUD_PROJECT"), env(o, "GOOGLE_CLOUD_PROJECT"),
+				env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
+	const char *project = NULL, *region = env(o, "CLOUD_ML_REGION");
 	struct messages_place *p;
 
 	for (size_t i = 0; i < COUNT_OF(names) && !project; i++)
@@ -378,11 +378,12 @@ static int open_vertex(const struct endpoint_options *o, struct endpoint **ret, 
 	if (check(&provider_vertex, o, err) < 0)
 		return -(int)err->kind;
 	struct credential *credential =
-		is_on("CLAUDE_CODE_SKIP_VERTEX_AUTH")
+		is_on(o, "CLAUDE_CODE_SKIP_VERTEX_AUTH")
 			? fixed(o, NULL, NULL)
 			: credential_new(CREDENTIAL_GOOGLE,
 					 &(struct credential_options){ .loop = o->loop,
 								       .spawner = o->spawner,
+								       .variables = o->variables,
 								       .refresh_command = o->gcp_refresh });
 	if (messages_open(&provider_vertex, &kind, o, o->base_url ? o->base_url : "", "", credential, &p, err) < 0)
 		return -(int)err->kind;
@@ -412,7 +413,7 @@ static int open_foundry(const struct endpoint_options *o, struct endpoint **ret,
 {
 	static const struct messages_kind kind = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	const char *resource = env("ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
+	const char *resource = env(o, "ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
 	struct credential *credential;
 	struct messages_place *p;
 
@@ -431,11 +432,12 @@ static int open_foundry(const struct endpoint_options *o, struct endpoint **ret,
 		credential = bearer(o);
 	else if (o->api_key)
 		credential = fixed(o, "x-api-key", o->api_key);
-	else if (is_on("CLAUDE_CODE_SKIP_FOUNDRY_AUTH"))
+	else if (is_on(o, "CLAUDE_CODE_SKIP_FOUNDRY_AUTH"))
 		credential = fixed(o, NULL, NULL);
 	else
-		credential = credential_new(CREDENTIAL_ENTRA,
-					    &(struct credential_options){ .loop = o->loop, .spawner = o->spawner });
+		credential = credential_new(
+			CREDENTIAL_ENTRA, &(struct credential_options){
+						  .loop = o->loop, .spawner = o->spawner, .variables = o->variables });
 	if (messages_open(&provider_foundry, &kind, o, base, "/v1/messages", credential, &p, err) < 0)
 		return -(int)err->kind;
 	*ret = &p->endpoint;

@@ -4,18 +4,31 @@
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
 
+/* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
+static const char *find_variable(const void *data, const char *name)
+{
+	const struct services *sv = data;
+
+	return services_getenv(sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, name);
+}
+
+static const char *const *all_variables(const void *data)
+{
+	return (const char *const *)((const struct services *)data)->policy.envp;
+}
+
 /* variable: NULL if there is none for it. */
 static const char *option_or_env(const struct services *sv, const char *option, const char *variable)
 {
 	if (option && option[0])
 		return option;
-	const char *value = variable ? services_getenv(sv, NULL, ENV_OWN, variable) : NULL;
+	const char *value = variable ? find_variable(sv, variable) : NULL;
 	return value && value[0] ? value : NULL;
 }
 
 /* How long a server may send nothing; 0: as the provider has it. Hidden reasoning, Bedrock, and a local model that reads a
  * long prompt are silent for minutes. */
-static uint64_t stall_ms(void)
+static uint64_t stall_ms(const struct services *sv)
 {
 	static const struct {
 		const char *variable;
@@ -28,7 +41,7 @@ static uint64_t stall_ms(void)
 	uint64_t ms;
 
 	for (size_t i = 0; i < COUNT_OF(variables); i++) {
-		const char *value = getenv(variables[i].variable);
+		const char *value = find_variable(sv, variables[i].variable);
 		if (value && str_to_u64(str_from(value), &ms) && ms)
 			return MAX(ms, variables[i].least);
 	}
@@ -48,8 +61,9 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 	ret->betas = option_or_env(sv, o->betas, p->env.betas);
 	ret->task_budget = o->task_budget > 0;
 	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
-	ret->stall_ms = stall_ms();
+	ret->stall_ms = stall_ms(sv);
 	ret->spawner = sv->spawner;
+	ret->variables = (struct variables){ find_variable, all_variables, sv };
 	ret->key_helper = settings_cstr(sv->policy.settings, "apiKeyHelper", ret->arena, NULL);
 	ret->aws_export = settings_cstr(sv->policy.settings, "awsCredentialExport", ret->arena, NULL);
 	ret->aws_refresh = settings_cstr(sv->policy.settings, "awsAuthRefresh", ret->arena, NULL);
@@ -90,7 +104,8 @@ static void read_pins(const struct services *sv, struct pins *ret)
 {
 	*ret = (struct pins){ 0 };
 	for (size_t i = 0; provider_table[i]; i++)
-		ret->list[i].value = provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
+		ret->list[i].value =
+			provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
 	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, ret);
 	for (size_t i = 0; provider_table[i]; i++)
 		if (!is_on(ret->list[i].value))
