@@ -213,6 +213,29 @@ def mistral_gets_short_ids_and_no_user_behind_a_tool(lab):
     assert [m["role"] for m in messages[-3:]] == ["tool", "assistant", "user"], messages
 
 
+def reasoning_goes_back_to_a_server_that_wants_it(lab):
+    """As DeepSeek: every answer of a tool loop has its reasoning_content, an empty one if there was none."""
+    def reply(n, request):
+        answers = [m for m in request["body"]["messages"] if m["role"] == "assistant"]
+        if any("reasoning_content" not in m for m in answers):
+            return 400, {}, json.dumps({"error": {"message": "The `reasoning_content` in the thinking mode must be passed "
+                                                             "back to the API.", "type": "invalid_request_error"}})
+        if len(answers) == 2:
+            return said("done")
+        function = {"name": "Bash", "arguments": json.dumps({"command": "echo %d" % len(answers)})}
+        pieces = [delta(reasoning_content="I \"think\"\n"), delta(reasoning_content="hard")] if not answers else []
+        return 200, SSE, chunks(*pieces, delta(tool_calls=[{"index": 0, "id": "call_%d" % len(answers), "type": "function",
+                                                            "function": function}]), delta("tool_calls"))
+
+    mock, done = chat(lab, reply)
+    answers = [m for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+    assert result(done)["result"] == "done" and len(mock.seen) == 4, done
+    assert [m["reasoning_content"] for m in answers] == ["I \"think\"\nhard", ""], answers
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "--continue", "again")
+    answers = [m for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+    assert answers[0]["reasoning_content"] == "I \"think\"\nhard", answers
+
+
 def usage_is_read_in_every_dialect(lab):
     for usage, expected in (({"prompt_tokens": 10, "completion_tokens": 2, "prompt_cache_hit_tokens": 8}, (2, 8, 2)),
                             ({"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 4}, (6, 4, 2)),

@@ -12,7 +12,7 @@ static void add_hex(struct buf *out, const unsigned char *bytes, size_t n)
 		buf_addf(out, "%02x", bytes[i]);
 }
 
-void sha256_hex(struct str bytes, char out[SHA256_HEX + 1])
+static void sha256_hex(struct str bytes, char out[SHA256_HEX + 1])
 {
 	unsigned char digest[SHA256_BYTES];
 

@@ -22,4 +22,3 @@ struct sigv4_request {
 
 /* The value of the Authorization header, in the arena. */
 const char *sigv4_sign(struct arena *a, const struct sigv4_request *r);
-void sha256_hex(struct str bytes, char out[SHA256_HEX + 1]);

@@ -10,7 +10,7 @@ enum segment_kind {
 	SEGMENT_TOOL_USE,
 	SEGMENT_TOOL_RESULT,
 	SEGMENT_OTHER,
-	SEGMENT_UNSENT, /* thinking without a signature, which no API accepts: shown and recorded, never sent */
+	SEGMENT_UNSENT, /* thinking without a signature: shown and recorded; sent only to servers that want it back */
 };
 
 struct segment {

@@ -4,6 +4,19 @@
 #include <assert.h>
 
 enum { PACK_BYTES = 16 << 10 };
+
+static void drop_thought(struct segment **thought)
+{
+	if (*thought)
+		segment_unref(*thought);
+	*thought = NULL;
+}
+
+static struct str thought_json(const struct segment *thought)
+{
+	return thought ? segment_json(thought) : STR("");
+}
+
 void transcript_release(struct transcript *t)
 {
 	for (uint32_t i = 0; i < t->shelf_count; i++) {
@@ -11,12 +24,17 @@ void transcript_release(struct transcript *t)
 		struct shelf *s = t->shelves[i];
 		if (!--s->refs) {
 			translation_free(s->translation);
+			for (uint32_t k = 0; k < s->count; k++)
+				drop_thought(&s->blocks[k].thought);
 			free(s->blocks);
 			free(s);
 		}
 	}
-	for (uint32_t i = 0; i < t->tail_count; i++)
+	for (uint32_t i = 0; i < t->tail_count; i++) {
 		segment_unref(t->tail[i].segment);
+		drop_thought(&t->tail[i].thought);
+	}
+	drop_thought(&t->thought);
 	free(t->shelves);
 	free(t->tail);
 	*t = (struct transcript){ 0 };
@@ -41,7 +59,8 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 
 	if (i >= packed) {
 		const struct tail_block *b = &t->tail[i - packed];
-		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable };
+		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable,
+				       thought_json(b->thought) };
 	}
 	/* Looked for from the end: the newest blocks are the ones that are asked about. */
 	uint32_t k = t->shelf_count - 1;
@@ -49,7 +68,9 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		k--;
 	const struct shelf *s = t->shelves[k];
 	const struct shelf_block *b = &s->blocks[i - s->before];
-	return (struct block){ { s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable };
+	return (struct block){
+		{ s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable, thought_json(b->thought)
+	};
 }
 
 static enum role role_of(const struct transcript *t, uint32_t i)
@@ -80,14 +101,17 @@ static uint64_t sent_size(const struct transcript *t, uint32_t i)
 void transcript_add(struct transcript *t, enum role role, struct segment *segment)
 {
 	if (segment->kind == SEGMENT_UNSENT) {
-		segment_unref(segment);
+		drop_thought(&t->thought);
+		t->thought = segment;
 		return;
 	}
+	if (role != ROLE_ASSISTANT)
+		drop_thought(&t->thought);
 	if (t->tail_count == t->tail_cap) {
 		t->tail_cap = t->tail_cap ? t->tail_cap * 2 : 8;
 		t->tail = xrealloc(t->tail, t->tail_cap * sizeof *t->tail);
 	}
-	t->tail[t->tail_count++] = (struct tail_block){ segment, role };
+	t->tail[t->tail_count++] = (struct tail_block){ segment, role, TAKE(t->thought) };
 	t->bytes += sent_size(t, transcript_count(t) - 1);
 }
 
@@ -97,6 +121,7 @@ void transcript_cut(struct transcript *t, uint32_t count)
 	while (transcript_count(t) > count) {
 		t->bytes -= sent_size(t, transcript_count(t) - 1);
 		segment_unref(t->tail[--t->tail_count].segment);
+		drop_thought(&t->tail[t->tail_count].thought);
 	}
 }
 
@@ -124,8 +149,9 @@ static void pack_tail(struct transcript *t)
 	for (uint32_t i = 0; i < s->count; i++) {
 		struct segment *segment = t->tail[i].segment;
 		put(s, transcript_opening(t, s->before + i));
-		s->blocks[i] = (struct shelf_block){ (uint32_t)s->len, (uint32_t)s->len + segment->len,
-						     (uint8_t)t->tail[i].role, segment->kind, segment->markable };
+		s->blocks[i] = (struct shelf_block){ (uint32_t)s->len,         (uint32_t)s->len + segment->len,
+						     (uint8_t)t->tail[i].role, segment->kind,
+						     segment->markable,        t->tail[i].thought };
 		put(s, segment_json(segment));
 	}
 	for (uint32_t i = 0; i < s->count; i++)

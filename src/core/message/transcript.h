@@ -13,6 +13,8 @@ struct block {
 	enum role role;
 	enum segment_kind kind;
 	bool markable;
+	struct str
+		thought; /* thinking without a signature that came before it; only some APIs take it back; may be empty */
 };
 
 /* Blocks packed in their wire form, with the brackets between them. Immutable, reference-counted. */
@@ -30,11 +32,13 @@ struct shelf_block {
 	uint32_t start, end; /* of its JSON in the shelf's bytes */
 	uint8_t role, kind;
 	bool markable;
+	struct segment *thought; /* owned; NULL: none */
 };
 
 struct tail_block {
 	struct segment *segment; /* owned */
 	enum role role;
+	struct segment *thought; /* owned; NULL: none */
 };
 
 struct transcript {
@@ -42,12 +46,13 @@ struct transcript {
 	uint32_t shelf_count;
 	struct tail_block *tail; /* the newer part: can still be truncated */
 	uint32_t tail_count, tail_cap;
-	uint32_t forked_at; /* number of blocks at the fork; 0: not a fork */
-	uint64_t bytes;     /* of all blocks in their wire form, including the brackets that open messages */
+	struct segment *thought; /* owned; waits for the block that follows it; NULL: none */
+	uint32_t forked_at;      /* number of blocks at the fork; 0: not a fork */
+	uint64_t bytes;          /* of all blocks in their wire form, including the brackets that open messages */
 };
 
 void transcript_release(struct transcript *t);
-/* Takes segment. Drops one that is never sent (SEGMENT_UNSENT). */
+/* Takes segment. SEGMENT_UNSENT is no block: it belongs to the next block of the same answer, if there is one. */
 void transcript_add(struct transcript *t, enum role role, struct segment *segment);
 uint32_t transcript_count(const struct transcript *t);
 uint32_t transcript_packed_count(const struct transcript *t);

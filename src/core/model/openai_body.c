@@ -40,6 +40,10 @@ static struct str piece_at(struct chat_body *b, const struct translation *part, 
 
 	if (piece.p == chat_between && !(b->quirks & CHAT_ANSWER_BETWEEN)) {
 		piece.n = 0;
+	} else if (piece.p == chat_thought_open && !(b->quirks & CHAT_ECHO)) {
+		while (part->pieces[at + count - 1].p != chat_thought_close)
+			count++;
+		piece.n = 0;
 	} else if (b->quirks & CHAT_NO_IMAGES && piece.p == chat_image_open) {
 		while (part->pieces[at + count - 1].p != chat_image_close)
 			count++;
@@ -57,7 +61,7 @@ static struct str piece_at(struct chat_body *b, const struct translation *part, 
 
 static uint64_t size_of(struct chat_body *b, const struct translation *part)
 {
-	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS;
+	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO;
 	uint64_t size = 0;
 
 	if (!(b->quirks & rewriting))

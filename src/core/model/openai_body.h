@@ -14,6 +14,7 @@ enum chat_quirk {
 	CHAT_EFFORT_NONE = 1 << 6,    /* reasoning_effort "none" is the price of tools */
 	CHAT_ANSWER_BETWEEN = 1 << 7, /* no user message directly behind a tool's: an assistant's stands between */
 	CHAT_SHORT_IDS = 1 << 8,      /* ids of calls have nine letters and digits */
+	CHAT_ECHO = 1 << 10,          /* wants its reasoning back, in reasoning_content of every answer */
 	CHAT_SESSION_KEY = 1 << 9,    /* takes prompt_cache_key */
 };
 

@@ -219,20 +219,34 @@ static void add_result(struct chat_writer *w, const struct block *b)
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
 
-static void add_answer_text(struct chat_writer *w, const struct block *b)
+const char chat_thought_open[] = "\"reasoning_content\":\"";
+const char chat_thought_close[] = "\",";
+
+/* Servers that want the reasoning back want the member in every answer, also an empty one. */
+static void open_answer(struct chat_writer *w, struct str thought, enum chat_state state)
+{
+	open_message(w, "{\"role\":\"assistant\",", state);
+	translation_add_optional(w->out, str_from(chat_thought_open));
+	translation_add_optional(w->out, thought);
+	translation_add_optional(w->out, str_from(chat_thought_close));
+}
+
+static void add_answer_text(struct chat_writer *w, const struct block *b, struct str thought)
 {
 	const struct json *block;
 
 	if (w->state == CHAT_CALLS || json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
-	if (w->state == CHAT_TEXT)
+	if (w->state == CHAT_TEXT) {
 		add_constant(w, "\\n\\n");
-	else
-		open_message(w, "{\"role\":\"assistant\",\"content\":\"", CHAT_TEXT);
+	} else {
+		open_answer(w, thought, CHAT_TEXT);
+		add_constant(w, "\"content\":\"");
+	}
 	translation_add(w->out, raw(json_get(block, "text")));
 }
 
-static void add_call(struct chat_writer *w, const struct block *b)
+static void add_call(struct chat_writer *w, const struct block *b, struct str thought)
 {
 	AUTO_BUF struct buf arguments = { 0 };
 	const struct json *block;
@@ -246,7 +260,8 @@ static void add_call(struct chat_writer *w, const struct block *b)
 		add_constant(w, "\",\"tool_calls\":[");
 		w->state = CHAT_CALLS;
 	} else {
-		open_message(w, "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[", CHAT_CALLS);
+		open_answer(w, thought, CHAT_CALLS);
+		add_constant(w, "\"content\":null,\"tool_calls\":[");
 	}
 	add_constant(w, chat_call_open);
 	add_id(w, raw(json_get(block, "id")));
@@ -259,18 +274,26 @@ static void add_call(struct chat_writer *w, const struct block *b)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
 
-/* Thinking and what belongs to tools of the server are left out. */
+/* Thinking with a signature and what belongs to tools of the server are left out. */
 static void add_answer(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
 {
+	struct str thought = STR("");
+
+	for (uint32_t i = from; i < to && !thought.n; i++) {
+		struct str json = transcript_block(t, i).thought;
+		const struct json *block;
+		if (json.n && json_parse(&w->reader, json.p, json.n, &block, NULL) == 0)
+			thought = raw(json_get(block, "thinking"));
+	}
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind == SEGMENT_TEXT)
-			add_answer_text(w, &b);
+			add_answer_text(w, &b, thought);
 	}
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind == SEGMENT_TOOL_USE)
-			add_call(w, &b);
+			add_call(w, &b, thought);
 	}
 }
 
@@ -341,7 +364,7 @@ struct translation *chat_tail(const struct transcript *t, uint32_t count, struct
 
 	add_blocks(&w, t, transcript_packed_count(t), count);
 	if (reminder.n) {
-		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false };
+		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
 		add_user(&w, &b, false);
 	}
 	close_message(&w);

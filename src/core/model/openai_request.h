@@ -35,7 +35,8 @@ struct chat_head {
 
 /* Pieces that are compared by address: they begin and end an image, stand before an id, stand between a tool's message and a
  * user's. */
-extern const char chat_image_open[], chat_image_close[], chat_call_open[], chat_result_open[], chat_between[];
+extern const char chat_image_open[], chat_image_close[], chat_call_open[], chat_result_open[], chat_between[],
+	chat_thought_open[], chat_thought_close[];
 
 const struct chat_head *chat_head(struct head *h); /* translates it on first use */
 /* Translates all shelves of the transcript; returns the open element after the last one. */

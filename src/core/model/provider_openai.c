@@ -75,6 +75,8 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 		http_place_header(&s->place, "authorization", arena_printf(&s->place.arena, "Bearer %s", o->api_key));
 	if (str_starts(str_from(base), STR(OPENAI_HOME)))
 		s->quirks |= CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY;
+	if (strstr(base, "://api.deepseek.com") || strstr(base, "://api.moonshot."))
+		s->quirks |= CHAT_ECHO;
 	if (strstr(base, "://api.mistral.ai"))
 		s->quirks |= CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN;
 	*ret_endpoint = &s->endpoint;
@@ -98,6 +100,7 @@ static const struct {
 	unsigned quirk;
 } refusals[] = {
 	{ "reasoning_effort", "'none'", CHAT_EFFORT_NONE }, /* OpenAI from GPT-5.4 on, with tools */
+	{ "reasoning_content", NULL, CHAT_ECHO },           /* DeepSeek, Kimi */
 	{ "after role 'tool'", NULL, CHAT_ANSWER_BETWEEN }, /* Mistral */
 	{ "with a length of 9", NULL, CHAT_SHORT_IDS },     /* Mistral */
 	{ "max_tokens", "too large", CHAT_NO_LIMIT },
