@@ -76,6 +76,7 @@ static const struct option {
 	{ "no-keeper", SWITCH, offsetof(struct options, no_keeper) },
 	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
 	{ "no-subreaper", SWITCH, offsetof(struct options, no_subreaper) },
+	{ "one-run", SWITCH, offsetof(struct options, one_run) },
 	{ "permission-mode", MODE, 0 },
 	{ "permission-prompt-tool", TEXT, offsetof(struct options, permission_prompt_tool) },
 	{ "permission-prompts", PROMPTS, offsetof(struct options, nobody_answers) },

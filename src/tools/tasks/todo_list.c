@@ -319,6 +319,51 @@ void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo
 			buf_addf(out, "%s#%u", out->n > start ? ", " : "", ids->ids[i]);
 }
 
+/* ---- for the team --------------------------------------------------------------------------------------------- */
+
+unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct buf *out)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct err err = { 0 };
+	unsigned at_it = 0;
+
+	if (todo_list_open(&l, dir, release, &err) < 0)
+		return 0;
+	for (size_t i = 0; i < l.count; i++) {
+		struct todo *t = &l.items[i];
+		if (t->status == TODO_COMPLETED || (owner && (!t->owner || strcmp(t->owner, owner) != 0)))
+			continue;
+		at_it += t->status == TODO_IN_PROGRESS;
+		buf_addf(out, "#%u [%s] %s\n", t->id, todo_status_name(t->status), t->subject);
+		if (!release)
+			continue;
+		t->owner = NULL;
+		t->status = TODO_PENDING;
+		(void)todo_write(&l, t, &err);
+	}
+	return at_it;
+}
+
+void todo_open_tasks(const char *dir, struct buf *out)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct json_out w = json_out(out);
+	bool any = false;
+
+	if (todo_list_open(&l, dir, false, NULL) < 0)
+		return;
+	for (size_t i = 0; i < l.count; i++) {
+		if (l.items[i].status == TODO_COMPLETED)
+			continue;
+		if (!any)
+			json_open(&w, '[');
+		any = true;
+		todo_put(&w, &l.items[i], true);
+	}
+	if (any)
+		json_close(&w);
+}
+
 /* ---- what is left to do, for a conversation that was compacted -------------------------------------------------- */
 
 enum { LARGEST_LIST = 1 << 20, MOST_RECALLED = 100 };
