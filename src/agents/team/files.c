@@ -341,7 +341,8 @@ static bool take_inbox(struct team_files *f, const struct job *j)
 	struct map seen = { 0 };
 
 	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n ||
-	    json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY) || !json_first(root))
+	    json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY) ||
+	    !json_first(root))
 		return false;
 	if (!map_get(&f->learnt, str_from(j->inbox))) { /* a crash may have come between both writes */
 		map_set(&f->learnt, str_from(j->inbox), f);
@@ -546,7 +547,8 @@ int team_files_look(const char *config_dir, const char *name, struct err *err)
 
 	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
 		return 0;
-	if (file_below_read(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text, NULL) < 0 ||
+	if (file_below_read(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text, NULL) <
+		    0 ||
 	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return 1;
 	const struct json *process = json_get(root, "leadProcess");

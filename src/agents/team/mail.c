@@ -26,7 +26,11 @@ static void add_attribute(struct buf *out, const char *name, struct str value)
 	buf_addf(out, " %s=\"", name);
 	for (size_t i = 0; i < value.n; i++) {
 		char c = value.p[i];
-		const char *entity = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : NULL;
+		const char *entity = c == '&'   ? "&amp;"
+				     : c == '<' ? "&lt;"
+				     : c == '>' ? "&gt;"
+				     : c == '"' ? "&quot;"
+						: NULL;
 		if (entity)
 			buf_addstr(out, entity);
 		else
@@ -95,7 +99,8 @@ void mail_learn(struct team *t, const struct agent_record *to)
 		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
 					 ? memmem(line.p, line.n, mark.p, mark.n)
 					 : NULL;
-		struct str value = id ? (struct str){ id + mark.n, (size_t)(line.p + line.n - id) - mark.n } : (struct str){ 0 };
+		struct str value =
+			id ? (struct str){ id + mark.n, (size_t)(line.p + line.n - id) - mark.n } : (struct str){ 0 };
 		if (id)
 			map_set(&t->sent, str_cut(&value, '"'), t);
 	}

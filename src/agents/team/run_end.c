@@ -249,6 +249,34 @@ static void member_gone(struct agent_record *r)
 		       false, &ignored);
 }
 
+void team_assign(struct team *t, const char *owner, const struct todo_words *task, const char *by, const char *change)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	struct agent_record *to = agent_tree_member(t->tree, str_from(owner));
+	char time[ISO_TIME_LEN + 1];
+	struct err ignored = { 0 };
+
+	if (!to || to->member->state == MEMBER_GONE)
+		return;
+	id_iso_time(id_wall_ms(), time);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "task_assignment");
+	json_kcstr(&w, "taskId", task->id);
+	json_kcstr(&w, "subject", task->subject);
+	json_kcstr(&w, "description", task->description);
+	json_kcstr(&w, "assignedBy", by);
+	json_kcstr(&w, "timestamp", time);
+	json_close(&w);
+	to->member->by_lead = to->member->by_lead || !strcmp(by, TEAM_LEAD);
+	(void)mail_put(t, to,
+		       &(struct mail){ .id = arena_printf(&a, "%s.%s.%s.%s", t->name, task->id, owner, change),
+				       .from = by,
+				       .text = buf_str(&text) },
+		       false, &ignored);
+}
+
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */
 
 /* Gone stays gone; one without the end of its run goes on; one that waited is parked, unless mail waits for it. */
@@ -307,8 +335,9 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 	buf_addf(out, "Spawned successfully.\nagent_id: %s\nname: %s\nteam_name: %s\n", r->id, r->name, m->team);
 	if (r->live && r->live->notes.n)
 		buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(str_trim(buf_str(&r->live->notes))));
-	buf_addstr(out, "It works now and reports by itself: its messages come to you, there is no need to wait or ask. You "
-			"may end your turn.");
+	buf_addstr(out,
+		   "It works now and reports by itself: its messages come to you, there is no need to wait or ask. You "
+		   "may end your turn.");
 	json_open(&w, '{');
 	json_kcstr(&w, "status", "teammate_spawned");
 	json_kcstr(&w, "prompt", r->prompt);

@@ -140,7 +140,8 @@ static void send_plain(struct sending *s, struct agent_record *to)
 		return;
 	}
 	if (gone && to->live) {
-		answer_failure(s, arena_printf(&s->call->arena, "%s is about to end: send it again when it has.", to->name));
+		answer_failure(
+			s, arena_printf(&s->call->arena, "%s is about to end: send it again when it has.", to->name));
 		return;
 	}
 	if (gone && !may_resume(s, to))
@@ -166,7 +167,8 @@ static void send_all(struct sending *s)
 	unsigned n = 0;
 
 	for (struct agent_record *r = s->team->tree->records; r; r = r->next) {
-		if (!r->member || r->member->state == MEMBER_GONE || r->live == s->from || put_plain(s, r, id, &err) < 0)
+		if (!r->member || r->member->state == MEMBER_GONE || r->live == s->from ||
+		    put_plain(s, r, id, &err) < 0)
 			continue;
 		buf_addf(&names, "%s%s", n ? ", " : "", r->name);
 		buf_addf(&list, "%s\"%s\"", n ? "," : "", r->name);
@@ -199,12 +201,10 @@ static void send_all(struct sending *s)
 /* A structured message of the runtime or of a verdict, by an id that is known without being stored. */
 static int put_object(struct sending *s, struct agent_record *to, const char *id, struct str text, struct err *err)
 {
-	return mail_put(s->team, to,
-			&(struct mail){ .id = id,
-					.from = team_name_of(s->from),
-					.color = color_of(s->from),
-					.text = text },
-			s->call->again, err);
+	return mail_put(
+		s->team, to,
+		&(struct mail){ .id = id, .from = team_name_of(s->from), .color = color_of(s->from), .text = text },
+		s->call->again, err);
 }
 
 static struct json_out open_object(struct buf *out, const char *type, const char *request_id, const char *from)
@@ -250,8 +250,8 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		return;
 	}
 	bool open = m->shutdown != NULL;
-	const char *id = open ? m->shutdown
-			      : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
+	const char *id =
+		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
 	m->shutdown = id;
 	bool quiet = !s->team->asks && (m->state == MEMBER_IDLE || m->state == MEMBER_PARKED) && !owns_tasks(to) &&
 		     !(to->live && query_has_news(&to->live->query));
@@ -293,8 +293,7 @@ static void answer_shutdown(struct sending *s, const char *request)
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	struct json_out w =
-		open_object(&text, approve ? "shutdown_approved" : "shutdown_rejected", request, r->name);
+	struct json_out w = open_object(&text, approve ? "shutdown_approved" : "shutdown_rejected", request, r->name);
 	if (!approve)
 		json_kcstr(&w, "reason", reason ? reason : "");
 	if (approve) {
@@ -311,8 +310,9 @@ static void answer_shutdown(struct sending *s, const char *request)
 	if (!approve) {
 		m->shutdown = NULL;
 		(void)meta_write(r, &err);
-		answer_request(s, str_from(arena_printf(a, "Shutdown rejected. Reason: \"%s\". You go on with your work.",
-							reason ? reason : "")),
+		answer_request(s,
+			       str_from(arena_printf(a, "Shutdown rejected. Reason: \"%s\". You go on with your work.",
+						     reason ? reason : "")),
 			       request, NULL);
 		return;
 	}
@@ -334,7 +334,9 @@ static void answer_plan(struct sending *s, struct agent_record *to, const char *
 	struct err err = { 0 };
 
 	buf_addf(&text, "[Plan %s] " STR_FMT, approve ? "Approved" : "Rejected",
-		 STR_ARG(feedback.n ? feedback : approve ? STR("Begin with it.") : STR("Change it and present it again.")));
+		 STR_ARG(feedback.n ? feedback
+			 : approve  ? STR("Begin with it.")
+				    : STR("Change it and present it again.")));
 	m->plan = NULL;
 	m->plan_approved = approve;
 	m->by_lead = true;
@@ -352,11 +354,12 @@ static void answer_plan(struct sending *s, struct agent_record *to, const char *
 		answer_failure(s, err.text);
 		return;
 	}
-	answer_request(s,
-		       str_from(approve ? arena_printf(a, "Plan approved for %s. It leaves plan mode and works.", to->name)
-					: arena_printf(a, "Plan rejected for %s with feedback: \"" STR_FMT "\"", to->name,
-						       STR_ARG(feedback))),
-		       request, NULL);
+	answer_request(
+		s,
+		str_from(approve ? arena_printf(a, "Plan approved for %s. It leaves plan mode and works.", to->name)
+				 : arena_printf(a, "Plan rejected for %s with feedback: \"" STR_FMT "\"", to->name,
+						STR_ARG(feedback))),
+		request, NULL);
 }
 
 bool team_plan(struct agent *from, struct tool_call *call)
@@ -375,8 +378,9 @@ bool team_plan(struct agent *from, struct tool_call *call)
 		return true;
 	struct str given = json_str(json_get(call->input, "plan"), a);
 	bool open = m->plan != NULL;
-	const char *id = open ? m->plan
-			      : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
+	const char *id =
+		open ? m->plan
+		     : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
 	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
 	json_kcstr(&w, "planFilePath", plan_path(from));
 	json_kstr(&w, "planContent", utf8_cut(given, LONGEST_PLAN));
@@ -406,10 +410,11 @@ bool team_plan(struct agent *from, struct tool_call *call)
 	json_kbool(&out, "awaitingLeaderApproval", true);
 	json_kcstr(&out, "requestId", id);
 	json_close(&out);
-	buf_addf(&call->result,
-		 "The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
-		 "you are woken by the answer.\nRequest ID: %s",
-		 plan_path(from), id);
+	buf_addf(
+		&call->result,
+		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
+		"you are woken by the answer.\nRequest ID: %s",
+		plan_path(from), id);
 	query_halt(&from->query, STR("a plan waits for approval"));
 	tool_call_end(call, false);
 	return true;
@@ -501,8 +506,8 @@ static bool read_call(struct sending *s)
 	else if (!s->object && !str_trim(s->text).n)
 		tool_call_reject(call, "message must not be empty");
 	else if (s->text.n > LARGEST_MESSAGE)
-		tool_call_reject(call, "The message has %zu bytes; the limit is %d. Write a file and send its path.", s->text.n,
-				 LARGEST_MESSAGE);
+		tool_call_reject(call, "The message has %zu bytes; the limit is %d. Write a file and send its path.",
+				 s->text.n, LARGEST_MESSAGE);
 	else
 		return true;
 	return false;

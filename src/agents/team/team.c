@@ -140,15 +140,16 @@ static void team_free(struct team *t)
 	free(t);
 }
 
-int team_create(struct agent_tree *tree, const char *name, const char *description, const char *agent_type, bool implicit,
-		struct buf *note, struct err *err)
+int team_create(struct agent_tree *tree, const char *name, const char *description, const char *agent_type,
+		bool implicit, struct buf *note, struct err *err)
 {
 	struct team *old = tree->team;
 
 	if (old && (!old->implicit || team_count(old, false)))
-		return err_set(err, ERR_BUSY,
-			       "Already leading team \"%s\". A session leads one team at a time: end it with TeamDelete first.",
-			       old->name);
+		return err_set(
+			err, ERR_BUSY,
+			"Already leading team \"%s\". A session leads one team at a time: end it with TeamDelete first.",
+			old->name);
 	int taken = team_files_look(tree->config_dir, name, err);
 	if (taken < 0)
 		return taken;
@@ -296,10 +297,11 @@ bool team_wind_up(struct agent_tree *tree)
 		return false;
 	if (!t->closing_told) {
 		t->closing_told = true;
-		buf_addf(&text,
-			 "<system-reminder>\nNobody of team %s works any more. This is your last turn unless you give somebody "
-			 "work now: members that stay idle are shut down after it, without being asked.\n",
-			 t->name);
+		buf_addf(
+			&text,
+			"<system-reminder>\nNobody of team %s works any more. This is your last turn unless you give somebody "
+			"work now: members that stay idle are shut down after it, without being asked.\n",
+			t->name);
 		team_describe(t, &text);
 		if (tree->todo_dir)
 			tree->kit->tasks_of(tree->todo_dir, NULL, false, &tasks);
@@ -370,8 +372,9 @@ bool team_admit(struct agent *parent, struct spawn_request *r, const char *team_
 
 	*ret = (struct agent_member){ .joined_ms = id_wall_ms(), .by_lead = true };
 	if (!team_name_fits(str_from(r->name)) || is_reserved(str_from(r->name)))
-		buf_addf(why, "The name '%s' cannot be used: 1 to %d letters, digits, _ and -, not main, team-lead, user, "
-			      "system, and not like an agent id.",
+		buf_addf(why,
+			 "The name '%s' cannot be used: 1 to %d letters, digits, _ and -, not main, team-lead, user, "
+			 "system, and not like an agent id.",
 			 r->name, LONGEST_TEAM_NAME);
 	else if (team_name && strcmp(team_name, t->name) != 0 && !t->implicit)
 		buf_addf(why, "Team \"%s\" does not exist. Your team is \"%s\".", team_name, t->name);

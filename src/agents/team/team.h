@@ -17,16 +17,16 @@ struct team {
 	struct arena arena;      /* holds the texts */
 	const char *name, *description, *agent_type;
 	int64_t created_ms;
-	bool implicit;             /* made by the first named call, not by TeamCreate */
-	const char *todo_before;   /* the task list of the session without a team */
+	bool implicit;           /* made by the first named call, not by TeamCreate */
+	const char *todo_before; /* the task list of the session without a team */
 	int64_t park_after_ms;
-	bool asks, tells_all;      /* settings askBeforeShutdown, idleNotifications */
-	unsigned joined;           /* members that there ever were: the next one's colour */
-	unsigned unheard;          /* runs whose end the lead did not hear of yet */
-	struct map sent;           /* ids of messages of this process */
-	struct timer park;         /* runs while somebody is idle and in memory */
-	bool closing_told;         /* the lead had its closing turn, and nobody has worked since */
-	struct team_files *files;  /* config.json and inboxes */
+	bool asks, tells_all;     /* settings askBeforeShutdown, idleNotifications */
+	unsigned joined;          /* members that there ever were: the next one's colour */
+	unsigned unheard;         /* runs whose end the lead did not hear of yet */
+	struct map sent;          /* ids of messages of this process */
+	struct timer park;        /* runs while somebody is idle and in memory */
+	bool closing_told;        /* the lead had its closing turn, and nobody has worked since */
+	struct team_files *files; /* config.json and inboxes */
 };
 
 /* ---- team.c ---------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ void team_close(struct agent_tree *t); /* the session is closed: no member may b
 bool team_admit(struct agent *parent, struct spawn_request *request, const char *team_name, const char *mode,
 		struct agent_member *ret_member, struct arena *a, struct buf *note, struct buf *why);
 bool team_is_lead(const struct agent *a);
-const char *team_name_of(const struct agent *a); /* as its messages say it */
+const char *team_name_of(const struct agent *a);         /* as its messages say it */
 unsigned team_count(const struct team *t, bool working); /* members that are not gone; or those that work */
 const char *member_state_name(enum member_state state);
 void team_describe(const struct team *t, struct buf *out); /* roster with states, a line each */
@@ -69,9 +69,10 @@ void mail_id(const struct team *t, const char *call_id, const char *receiver, ch
 /* Durable at the receiver when it returns 0; to NULL: the lead. again: the call may have sent it before a crash. A second put
  * of an id changes nothing. -ERR_LIMIT: too much waits there. */
 int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err);
-void mail_learn(struct team *t, const struct agent_record *to); /* ids that are in the receiver's transcript count as sent */
+void mail_learn(struct team *t,
+		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
 void mail_write(struct buf *out, const struct mail *m); /* as a model sees it */
-void mail_summary(struct buf *out, struct str text);     /* the first line, cut */
+void mail_summary(struct buf *out, struct str text);    /* the first line, cut */
 
 /* ---- send.c ---------------------------------------------------------------------------------------------------- */
 
@@ -83,12 +84,18 @@ bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a me
 
 extern const struct team_ops team_ops;
 
+/* The owner of a task gets it as a message, once for each change. */
+struct todo_words;
+void team_assign(struct team *t, const char *owner, const struct todo_words *task, const char *by, const char *change);
+
 /* ---- files.c --------------------------------------------------------------------------------------------------- */
 
 struct team_files *team_files_new(struct team *t);
-void team_files_changed(struct team_files *f);              /* config.json is written soon */
-void team_files_close(struct team_files *f, bool keep);     /* the last write is done on return; keep: the directory stays */
+void team_files_changed(struct team_files *f); /* config.json is written soon */
+void team_files_close(struct team_files *f,
+		      bool keep); /* the last write is done on return; keep: the directory stays */
 /* The directory of a team with this name: 0 none, 1 of a dead lead, -ERR_BUSY with who leads it. */
 int team_files_look(const char *config_dir, const char *name, struct err *err);
-void team_files_remove(const char *config_dir, const char *kind, const char *name); /* <config>/KIND/NAME and all in it */
+void team_files_remove(const char *config_dir, const char *kind,
+		       const char *name); /* <config>/KIND/NAME and all in it */
 int team_files_move_away(const char *config_dir, const char *name, struct buf *ret_path, struct err *err);

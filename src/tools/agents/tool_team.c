@@ -80,17 +80,18 @@ static void delete_start(struct tool_call *call)
 	if (team_delete(a->tree, json_bool(json_get(call->input, "force")), &who, &more, &err))
 		delete_answer(call, true,
 			      more.n ? arena_printf(arena,
-						    "Cleaned up team \"%s\". Tasks that were not completed are in %s.", name,
-						    more.p)
+						    "Cleaned up team \"%s\". Tasks that were not completed are in %s.",
+						    name, more.p)
 				     : arena_printf(arena, "Cleaned up team \"%s\".", name),
 			      name);
 	else if (err.kind)
 		tool_call_fail(call, "%s", err.text);
 	else
-		delete_answer(call, false,
-			      arena_printf(arena,
-					   "Cannot cleanup team with %s active member(s): %s. Ask them to shut down with "
-					   "SendMessage, or call TeamDelete with force.",
-					   more.p, who.p),
-			      name);
+		delete_answer(
+			call, false,
+			arena_printf(arena,
+				     "Cannot cleanup team with %s active member(s): %s. Ask them to shut down with "
+				     "SendMessage, or call TeamDelete with force.",
+				     more.p, who.p),
+			name);
 }
