@@ -386,6 +386,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 			  &(struct permission_birth){
 				  .mode = mode_of_child(a),
 				  .mode_invalid = d && d->permission_mode_invalid,
+				  .mode_holds = has_own_mode(a),
 				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted && !has_own_mode(a),
 				  .can_ask = a->parent->permission.can_ask,
 				  .only = only,
