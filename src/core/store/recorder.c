@@ -259,13 +259,9 @@ int recorder_queue(struct recorder *r, const struct queue_line *line, struct err
 
 int recorder_team(struct recorder *r, const char *operation, struct str fields, struct err *err)
 {
-	char uuid[UUID_LEN + 1];
-
 	if (!r->journal)
 		return 0;
-	id_uuid(uuid);
 	struct json_out w = begin_apart(r, "team", operation);
-	json_kcstr(&w, "uuid", uuid);
 	json_kraw(&w, "team", fields);
 	json_close(&w);
 	return journal_append(r->journal, w.buf, err);

@@ -25,8 +25,9 @@ static void create_start(struct tool_call *call)
 				 LONGEST_TEAM_NAME);
 		return;
 	}
-	if (team_create(a->tree, name, json_cstr(json_get(call->input, "description"), arena),
-			json_cstr(json_get(call->input, "agent_type"), arena), false, &note, &err) < 0) {
+	bool made = call->again && a->tree->team && !strcmp(a->tree->team->name, name); /* before a crash */
+	if (!made && team_create(a->tree, name, json_cstr(json_get(call->input, "description"), arena),
+				 json_cstr(json_get(call->input, "agent_type"), arena), false, &note, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}

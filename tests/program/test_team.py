@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A team dies at named write points and goes on: each message arrives exactly once, each call has one result.
+
+TEAM_RUNS is the number of passings of each point that are tried (4)."""
+import collections
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import uuid
+
+from lab import Lab, Transcript, main
+
+RUNS = int(os.environ.get("TEAM_RUNS", "4"))
+POINTS = ("team_recorded", "agent_recorded", "agent_prompted", "mail_queued", "call_started", "call_ended", "result_recorded",
+          "answer_closed", "agent_end_recorded", "notice_delivered", "config_written", "member_gone", "request_before_send",
+          "line_written")
+TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
+PROMPT = "Make a team"
+MODEL = r'''
+rule makes
+  agent main
+  prompt contains "Make a team"
+  turn 1
+  call TeamCreate {"team_name": "alpha"}
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Ask ben", "name": "ann"}
+  call Agent {"description": "B", "prompt": "Wait", "name": "ben"}
+rule lead
+  agent main
+  text Done.
+rule ann asks
+  agent ann@alpha
+  prompt contains "Ask ben"
+  turn 1
+  call SendMessage {"to": "ben", "message": "word-one"}
+rule ann
+  agent ann@alpha
+  text I am ann.
+rule ben answers
+  agent ben@alpha
+  prompt contains "\nword-one\n"
+  turn 1
+  call SendMessage {"to": "ann", "message": "word-two"}
+  call SendMessage {"to": "team-lead", "message": "word-three"}
+rule ben
+  agent ben@alpha
+  text I am ben.
+'''
+
+
+def start(lab, session, **env):
+    return lab.stream("--session-id", session, PROMPT, env={**TEAMS, **env})
+
+
+def go_on(lab, session, **env):
+    """A session whose turn was cut off goes on by itself; another one needs a word."""
+    lab.wait_for_nobody()
+    done = lab.cadre("-p", "--output-format", "json", "--resume", session, env={**TEAMS, **env})
+    if done.code == 2 and "no interrupted turn" in done.err:
+        done = lab.cadre("-p", "--output-format", "json", "--resume", session, "Go on", env={**TEAMS, **env})
+    return done
+
+
+def all_transcripts(lab, session):
+    folder = pathlib.Path(lab.home, ".claude")
+    members = folder.glob("projects/*/%s/subagents/agent-*.jsonl" % session)
+    return [lab.transcript(session)] + [Transcript(path) for path in members]
+
+
+def deliveries(transcripts):
+    """How often each word stands in a message that a model was given."""
+    count = collections.Counter()
+    for transcript in transcripts:
+        for line in transcript.lines:
+            if line["type"] != "user":
+                continue
+            text = json.dumps(line["message"])
+            for word in ("word-one", "word-two", "word-three"):
+                count[word] += text.count("\\n%s\\n</teammate-message>" % word)
+    return dict(count)
+
+
+def check(lab, session, where):
+    transcripts = all_transcripts(lab, session)
+    assert len(transcripts) == 3, (where, [t.path for t in transcripts])
+    assert deliveries(transcripts) == {"word-one": 1, "word-two": 1, "word-three": 1}, (where, deliveries(transcripts))
+    for transcript in transcripts:
+        transcript.check_complete()
+        transcript.results()
+    assert not pathlib.Path(lab.home, ".claude", "teams", "alpha").exists(), where
+    assert not list(pathlib.Path(lab.home, ".claude").rglob("*.lock.lock")), where
+
+
+def passings(lab):
+    log, session = os.path.join(lab.folder, "points"), str(uuid.uuid4())
+    done = start(lab, session, CADRE_CRASH_LOG=log).wait()
+    assert done.code == 0, done
+    check(lab, session, "undisturbed")
+    count = collections.Counter(pathlib.Path(log).read_text().split())
+    for name in POINTS:
+        numbers = range(1, count[name] + 1)
+        step = max(1, len(numbers) // RUNS)
+        for number in list(numbers)[::-step][:RUNS]:
+            yield name, number
+
+
+def die_and_go_on(point):
+    where = "%s:%d" % point
+    with contextlib.closing(Lab()) as lab:
+        lab.model(MODEL)
+        session = str(uuid.uuid4())
+        died = start(lab, session, CADRE_CRASH_AT=where).wait()
+        if died.code == 0:
+            return None  # the order was another one this time
+        assert died.code == -signal.SIGKILL, (where, died)
+        lab.wait_for_nobody()
+        if lab.transcript(session, torn=True) is None:
+            return None
+        done = go_on(lab, session)
+        assert done.code == 0, (where, done)
+        check(lab, session, where)
+    return where
+
+
+def a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once(lab):
+    lab.model(MODEL)
+    points, wrong, killed = list(passings(lab)), [], 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(die_and_go_on, point) for point in points]:
+            try:
+                killed += future.result() is not None
+            except AssertionError as e:
+                wrong.append(str(e)[:600])
+    assert not wrong, "\n".join(wrong)
+    assert killed >= len(points) // 2, (killed, len(points))
+
+
+def an_idle_member_is_parked_and_woken_with_its_history(lab):
+    model = MODEL.replace("rule lead\n", '''rule asks again
+  agent main
+  prompt contains "Go on"
+  turn 1
+  call SendMessage {"to": "ann", "message": "word-four"}
+rule lead
+''').replace("rule ann\n", '''rule ann knows
+  agent ann@alpha
+  prompt contains "word-four"
+  text I remember.
+rule ann
+''')
+    lab.model(model)
+    session = str(uuid.uuid4())
+    died = start(lab, session, CADRE_CRASH_AT="turn_ended:2").wait()
+    assert died.code == -signal.SIGKILL, died
+    lab.wait_for_nobody()
+    done = lab.cadre("-p", "--output-format", "json", "--resume", session, "Go on", env=TEAMS)
+    assert done.code == 0, done
+    ann = [t for t in all_transcripts(lab, session)[1:] if any("Ask ben" in json.dumps(line) for line in t.lines)][0]
+    assert "I remember." in json.dumps(ann.lines[-3:]), ann.lines[-3:]
+    states = [line["end"]["state"] for line in ann.lines if line["type"] == "agent-end"]
+    assert states[-2:] == ["idle", "completed"] or states[-1] == "idle", states
+
+
+if __name__ == "__main__":
+    main(a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once,
+         an_idle_member_is_parked_and_woken_with_its_history)
