@@ -197,6 +197,8 @@ static void open_env(struct agent *a)
 	a->env.no_shell = t->no_shell;
 	a->env.settings = &t->tool_settings;
 	a->env.sandbox = t->sandbox;
+	if (!a->parent && t->switches.coordinator)
+		a->env.no_tool = "A coordinator has no such tool: start a worker for it.";
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.deferral = &a->deferral;

@@ -133,6 +133,18 @@ static void take_choice(struct agent *a)
 	agent_tool_limit(a);
 }
 
+/* What a coordinator has itself; all else belongs to its workers. */
+static bool coordinates(const struct tool *tool)
+{
+	static const char *const names[] = { "Agent",      "SendMessage", "TaskStop",        "TaskOutput",
+					     "ListAgents", "Skill",       "AskUserQuestion", "ToolSearch" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strcmp(tool->name, names[i]))
+			return true;
+	return (tool->flags & TOOL_TASK_LIST) || is_named(getenv("CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
+}
+
 /* Of the main agent, which has the pool if it has no definition. */
 static void choose_from_pool(struct agent *a)
 {
@@ -142,7 +154,8 @@ static void choose_from_pool(struct agent *a)
 	if (!a->definition) {
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++)
-			tool_set_add(&a->tools, t->pool.tools[i]);
+			if (!t->switches.coordinator || coordinates(t->pool.tools[i]))
+				tool_set_add(&a->tools, t->pool.tools[i]);
 		return;
 	}
 	servers_of_definition(a, &own);
@@ -369,6 +382,15 @@ static const char *mode_of_child(const struct agent *a)
 	return m->plan_required && !m->plan_approved ? "plan" : m->mode;
 }
 
+/* Of a worker: written without a question. */
+static const char *scratchpad(struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+
+	return t->switches.coordinator && t->session_dir ? arena_printf(&a->arena, "%s/scratchpad", t->session_dir)
+							 : NULL;
+}
+
 int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -395,7 +417,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .never_count = c->never.count,
 				  .write_root = a->worktree ? a->worktree->path : NULL,
 				  .main_checkout = a->worktree ? a->worktree->root : NULL,
-				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
+				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : scratchpad(a),
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
 				  .more = more,

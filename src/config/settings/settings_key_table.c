@@ -49,6 +49,8 @@ const struct setting_key setting_table[] = {
 	  .summary = "globs of absolute paths: instruction files that are left out; managed ones stay" },
 	{ "cleanupPeriodDays", SETTING_INTEGER, .least = 1, .most = 100000000, .fallback = "30",
 	  .summary = "days after which `cadre sessions prune` removes sessions" },
+	{ "coordinator", SETTING_BOOL, .flags = SETTING_OURS | SETTING_NOT_PROJECT | SETTING_AT_START,
+	  .fallback = "false", .summary = "the main agent only directs workers; not from project settings" },
 	{ "crossSessionInbound", SETTING_CHOICE, .flags = SETTING_NO_EFFECT,
 	  .choices = WORDS("accept", "hold", "refuse"), .strictness = WORDS("\"accept\"", "\"hold\"", "\"refuse\""),
 	  .summary = "messages of other sessions: the strictest answer of all layers counts" },

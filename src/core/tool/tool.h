@@ -79,7 +79,8 @@ struct tool_env {
 	/* A tool is about to make these bytes the content of a file, whose path has no link in it. The owner of the history keeps what is there now;
 	 * below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
-	void *owner; /* the agent: struct agent of the room subagent */
+	const char *no_tool; /* behind "No such tool": why not; NULL: nothing */
+	void *owner;         /* the agent: struct agent of the room subagent */
 };
 
 /* The value of a variable in the agent's environment, or NULL. */

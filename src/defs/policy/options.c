@@ -49,6 +49,7 @@ static const struct option {
 	{ "channels", TEXT, offsetof(struct options, channels) },
 	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
 	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
+	{ "coordinator", SWITCH, offsetof(struct options, coordinator) },
 	{ "cwd", TEXT, offsetof(struct options, cwd) },
 	{ "debug", TEXT, offsetof(struct options, debug) },
 	{ "debug-file", TEXT, offsetof(struct options, debug_file) },
