@@ -79,18 +79,20 @@ def deliveries(transcripts):
     count = collections.Counter()
     for transcript in transcripts:
         for line in transcript.lines:
-            if line["type"] != "user":
-                continue
-            text = json.dumps(line["message"])
+            text = json.dumps(line["message"]) if line["type"] == "user" else ""
             for word in ("word-one", "word-two", "word-three"):
                 count[word] += text.count("\\n%s\\n</teammate-message>" % word)
-    return dict(count)
+    return {word: n for word, n in count.items() if n}
 
 
 def check(lab, session, where):
     transcripts = all_transcripts(lab, session)
     assert len(transcripts) == 3, (where, [t.path for t in transcripts])
-    assert deliveries(transcripts) == {"word-one": 1, "word-two": 1, "word-three": 1}, (where, deliveries(transcripts))
+    sent = collections.Counter(call["input"]["message"] for t in transcripts for call in t.calls().values()
+                               if call["name"] == "SendMessage")
+    # An answer that was cut between its two calls has only the first of them.
+    assert set(sent.values()) == {1} and len(sent) >= (3 if where == "undisturbed" else 2), (where, sent)
+    assert deliveries(transcripts) == dict(sent), (where, deliveries(transcripts), sent)
     for transcript in transcripts:
         transcript.check_complete()
         transcript.results()

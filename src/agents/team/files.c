@@ -12,6 +12,7 @@
 #include "core/store/state.h"
 #include "lib/base/crash.h"
 #include "lib/io/dir_lock.h"
+#include "lib/io/file.h"
 #include "lib/io/file_at.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
 	LARGEST_CONFIG = 4 << 20,
 	LARGEST_INBOX = 64 << 20,
 	LONGEST_PROMPT = 4000,
+	MOST_REMOVALS = 20,
 };
 
 enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE };
@@ -210,8 +212,11 @@ static void work_config(struct job *j)
 	AUTO_ARENA struct arena a = { 0 };
 	const char *below = arena_printf(&a, "%s/config.json", p->below);
 
-	if (file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
-	    dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0) {
+	pthread_mutex_lock(&j->place->mutex); /* a team that is closed must not get a directory again */
+	j->failed = p->closed ||
+		    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0;
+	pthread_mutex_unlock(&j->place->mutex);
+	if (j->failed || dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0) {
 		j->failed = true;
 		return;
 	}
@@ -516,9 +521,14 @@ void team_files_close(struct team_files *f, bool keep)
 			(void)write_below(f->place, below, buf_str(&text), &ignored);
 		dir_lock_leave(&lock);
 	}
-	pthread_mutex_unlock(&f->place->mutex);
-	if (!keep)
+	const char *dir = arena_printf(&a, "%s/%s", f->place->config_dir, f->place->below);
+	for (int i = 0; !keep && i < MOST_REMOVALS && file_exists(dir);
+	     i++) { /* a thread may just have locked a file in it */
+		if (i)
+			nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 		team_files_remove(f->place->config_dir, "teams", f->team->name);
+	}
+	pthread_mutex_unlock(&f->place->mutex);
 	map_release(&f->learnt);
 	place_unref(f->place);
 	free(f);

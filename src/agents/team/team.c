@@ -18,7 +18,7 @@ bool team_name_fits(struct str name)
 	return name.n && name.n <= LONGEST_TEAM_NAME;
 }
 
-const char *member_state_name(enum member_state state)
+static const char *member_state_name(enum member_state state)
 {
 	static const char *const names[] = { "starting", "running", "awaiting", "idle", "idle", "failed", "gone" };
 

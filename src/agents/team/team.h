@@ -47,9 +47,8 @@ void team_close(struct agent_tree *t); /* the session is closed: no member may b
 bool team_admit(struct agent *parent, struct spawn_request *request, const char *team_name, const char *mode,
 		struct agent_member *ret_member, struct arena *a, struct buf *note, struct buf *why);
 bool team_is_lead(const struct agent *a);
-const char *team_name_of(const struct agent *a);         /* as its messages say it */
-unsigned team_count(const struct team *t, bool working); /* members that are not gone; or those that work */
-const char *member_state_name(enum member_state state);
+const char *team_name_of(const struct agent *a);           /* as its messages say it */
+unsigned team_count(const struct team *t, bool working);   /* members that are not gone; or those that work */
 void team_describe(const struct team *t, struct buf *out); /* roster with states, a line each */
 /* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
 bool team_wind_up(struct agent_tree *t);

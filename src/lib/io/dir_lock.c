@@ -23,6 +23,8 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 	struct stat st;
 
 	for (;;) {
+		if (stop && *stop)
+			return err_set(err, ERR_CANCELLED, "%s is not wanted any more", path);
 		if (mkdir(path, 0700) == 0)
 			break;
 		if (errno != EEXIST)
@@ -31,7 +33,7 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 			(void)rmdir(path);
 			continue;
 		}
-		if (waited >= wait_ms || (stop && *stop))
+		if (waited >= wait_ms)
 			return err_set(err, ERR_BUSY, "another process holds %s", path);
 		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000L }, NULL);
 		waited += pause;

@@ -294,7 +294,7 @@ static enum step step_commit(struct cadre_session *s)
 		return turn_set_state(s, TURN_IDLE);
 	}
 	if (!asks) {
-		t->notice_came = query_has_news(q);
+		t->notice_came = q->notice_count > 0;
 		return turn_set_state(s, TURN_IDLE);
 	}
 	turn_announce(s);
