@@ -170,6 +170,85 @@ rule ann
     assert states[-2:] == ["idle", "completed"] or states[-1] == "idle", states
 
 
+FOREIGN = r'''
+import json, os, sys, time
+inbox, task, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def change(path, how):
+    """As the members of other programs do it."""
+    for _ in range(2000):
+        try:
+            os.mkdir(path + ".lock")
+            break
+        except FileExistsError:
+            time.sleep(0.005)
+    else:
+        sys.exit("locked for ever: " + path)
+    try:
+        value = json.load(open(path)) if os.path.exists(path) else []
+        how(value)
+        with open(path + ".tmp.f", "w") as f:
+            json.dump(value, f)
+        os.rename(path + ".tmp.f", path)
+    finally:
+        os.rmdir(path + ".lock")
+while not os.path.isdir(os.path.dirname(inbox)):
+    time.sleep(0.01)
+for i in range(count):
+    entry = {"from": "stranger", "text": "foreign %d" % i, "timestamp": "2026-11-16T08:39:52.017Z", "msg_id": "f-%d" % i}
+    change(inbox, lambda value: value.append(entry))
+    change(task, lambda value: value.setdefault("metadata", {}).update({"f%d" % i: 1}))
+while json.load(open(inbox)):
+    time.sleep(0.01)
+'''
+
+
+def messages_and_task_changes_of_a_foreign_program_are_neither_lost_nor_doubled(lab):
+    config, count = pathlib.Path(lab.home, ".claude"), 300
+    script = pathlib.Path(lab.work, "foreign.py")
+    script.write_text(FOREIGN)
+    command = "python3 %s %s %s %d" % (script, config / "teams/alpha/inboxes/ann.json", config / "tasks/alpha/1.json", count)
+    lab.model(r'''
+rule makes
+  agent main
+  prompt contains "Make a team"
+  turn 1
+  call TeamCreate {"team_name": "alpha"}
+  call TaskCreate {"subject": "one", "description": "shared"}
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Change it", "name": "ann"}
+rule runs
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%s", "description": "foreign"}
+rule lead
+  agent main
+  text Done.
+rule ann changes
+  agent ann@alpha
+  prompt contains "Change it"
+  turn 1-20
+  call TaskUpdate {"taskId": "1", "metadata": {"o{{turn}}": 1}}
+rule ann
+  agent ann@alpha
+  text I am ann.
+''' % command)
+    session = str(uuid.uuid4())
+    done = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS).wait()
+    assert done.code == 0, done
+    taken = collections.Counter(i for t in all_transcripts(lab, session) for line in t.lines
+                                for i in (line.get("origin") or {}).get("ids", []) if i.startswith("f-"))
+    assert len(taken) == count and set(taken.values()) == {1}, (len(taken), taken.most_common(3))
+    kept = json.loads((config / "tasks/alpha/1.json").read_text())["metadata"]
+    assert all("f%d" % i in kept for i in range(count)), len(kept)
+    failed = [r for t in all_transcripts(lab, session) for r in t.results().values() if r.get("is_error")]
+    assert sum(key.startswith("o") for key in kept) + len(failed) >= 20, (len(kept), failed)
+
+
 if __name__ == "__main__":
     main(a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once,
-         an_idle_member_is_parked_and_woken_with_its_history)
+         an_idle_member_is_parked_and_woken_with_its_history,
+         messages_and_task_changes_of_a_foreign_program_are_neither_lost_nor_doubled)
