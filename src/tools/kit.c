@@ -69,6 +69,7 @@ const struct tool_kit tool_kit = {
 	.list_files = kit_list_files,
 	.list_todos = kit_list_todos,
 	.tasks_of = todo_tasks_of,
+	.task_at = todo_task_at,
 	.open_tasks = todo_open_tasks,
 	.table = tool_table,
 };

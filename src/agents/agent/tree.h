@@ -62,6 +62,7 @@ struct agent_member {
 	int64_t joined_ms, active_ms;
 	enum member_state state;
 	bool failed;          /* the run that is over */
+	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
 	bool by_lead;         /* the lead began this run ... */
 	bool told_lead;       /* ... and it has spoken to the lead in it */
 	const char *shutdown; /* id of the open request to shut down; NULL: none */

@@ -74,6 +74,44 @@ static int fire_idle_hooks(struct agent *a)
 	return STEP_TAKES_TIME;
 }
 
+static int fire_task_hooks(struct agent *a);
+
+static void on_task_hooks(void *data, const struct hook_outcome *outcome)
+{
+	struct agent *a = data;
+
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
+	a->record->member->tasks_shown++;
+	if (outcome->blocked && !outcome->cancelled)
+		keep_working(a, "TaskCompleted", outcome);
+	if (a->stop_blocked || outcome->cancelled || fire_task_hooks(a) == 0)
+		agent_step_done(a, NULL);
+}
+
+/* Of each task that it owns and has in progress, then those of its idleness */
+static int fire_task_hooks(struct agent *a)
+{
+	struct hook_fire_spec spec = { .event = HOOK_TASK_COMPLETED };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+	const char *task[3];
+
+	if (!a->tree->todo_dir || !agent_has_hooks(a, &spec) ||
+	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task))
+		return fire_idle_hooks(a);
+	json_open(&w, '{');
+	json_kcstr(&w, "task_id", task[0]);
+	json_kcstr(&w, "task_subject", task[1]);
+	json_kcstr(&w, "task_description", task[2]);
+	put_member_fields(&w, a);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	a->firing = agent_run_hooks(a, &spec, on_task_hooks, a);
+	return STEP_TAKES_TIME;
+}
+
 /* A request to shut down that it has read and not answered is decided by what it has to do. */
 static void decide_shutdown(struct agent *a)
 {
@@ -115,7 +153,8 @@ static int run_over(struct agent *a, struct err *err)
 {
 	(void)err;
 	decide_shutdown(a);
-	return a->leaves || a->record->member->plan ? 0 : fire_idle_hooks(a);
+	a->record->member->tasks_shown = 0;
+	return a->leaves || a->record->member->plan ? 0 : fire_task_hooks(a);
 }
 
 /* ---- what the lead hears ------------------------------------------------------------------------------------------- */

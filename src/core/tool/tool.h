@@ -103,6 +103,8 @@ struct tool_kit {
 	/* Open items of the task list that this agent owns (NULL: all), a line each; returns how many are in progress. release: they
 	 * become pending and have no owner. */
 	unsigned (*tasks_of)(const char *dir, const char *owner, bool release, struct buf *out);
+	/* The n-th task in progress of this owner: id, subject and description, in the arena. False: there are not so many. */
+	bool (*task_at)(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 	void (*open_tasks)(const char *dir, struct buf *out); /* as a JSON array; nothing if all are completed */
 	const struct tool *const *table;                      /* of all built-in tools, NULL-terminated */
 };

@@ -398,6 +398,24 @@ unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct 
 	return at_it;
 }
 
+bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3])
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+
+	if (todo_list_open(&l, dir, false, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < l.count; i++) {
+		const struct todo *t = &l.items[i];
+		if (t->status != TODO_IN_PROGRESS || !t->owner || strcmp(t->owner, owner) != 0 || n-- > 0)
+			continue;
+		ret[0] = arena_printf(a, "%u", t->id);
+		ret[1] = arena_strdup(a, t->subject);
+		ret[2] = arena_strdup(a, t->description);
+		return true;
+	}
+	return false;
+}
+
 void todo_open_tasks(const char *dir, struct buf *out)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
