@@ -68,5 +68,8 @@ const struct tool_kit tool_kit = {
 	.share_files = kit_share_files,
 	.list_files = kit_list_files,
 	.list_todos = kit_list_todos,
+	.tasks_of = todo_tasks_of,
+	.task_at = todo_task_at,
+	.open_tasks = todo_open_tasks,
 	.table = tool_table,
 };

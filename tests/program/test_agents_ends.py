@@ -130,7 +130,7 @@ def check(lab, case, frames):
 
 
 def every_end_state_has_one_stop_for_its_start(lab):
-    never = names() - {case.state for case in CASES}
+    never = names() - {case.state for case in CASES} - {"idle"}  # the end of a run of a member, not of an agent (test_team.py)
     assert not never, "no case ends as %s" % never
     for number, case in enumerate(CASES):
         lab.home, lab.work = (os.path.join(lab.folder, "%s%d" % (kind, number)) for kind in ("home", "work"))

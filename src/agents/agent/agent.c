@@ -89,11 +89,16 @@ static void on_query_end(struct query *q, void *data)
 	a->on_turn_end(a);
 }
 
+void agent_put_notice(struct agent *a, const struct notice_spec *spec)
+{
+	query_put_notice(&a->query, spec);
+	if (a->query.state == QUERY_IDLE && !spec->quiet)
+		a->on_notice(a);
+}
+
 void agent_notice(struct agent *a, const char *id, struct str text)
 {
-	query_notice(&a->query, id, text);
-	if (a->query.state == QUERY_IDLE)
-		a->on_notice(a);
+	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
 }
 
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
@@ -192,6 +197,8 @@ static void open_env(struct agent *a)
 	a->env.no_shell = t->no_shell;
 	a->env.settings = &t->tool_settings;
 	a->env.sandbox = t->sandbox;
+	if (!a->parent && t->switches.coordinator)
+		a->env.no_tool = "A coordinator has no such tool: start a worker for it.";
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.deferral = &a->deferral;
@@ -213,6 +220,14 @@ static struct compact_policy compact_policy_of(const struct agent *a)
 	if (own && (!p.window || own < p.window))
 		p.window = own;
 	return p;
+}
+
+/* As requests name it: a member of a team by its address there. */
+static const char *agent_address(struct agent *a)
+{
+	if (!a->parent || !a->record->member)
+		return a->who.id;
+	return arena_printf(&a->arena, "%s@%s", a->record->name, a->record->member->team);
 }
 
 void agent_open(struct agent *a, const struct agent_query_spec *spec)
@@ -239,7 +254,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 				      .gate = &a->gate,
 				      .recorder = &a->recorder,
 				      .session_id = t->session_id,
-				      .agent = a->who.id,
+				      .agent = agent_address(a),
 				      .model = a->model,
 				      .slots = spec->needs_slot ? &t->slots : NULL,
 				      .budget = &a->budget,

@@ -42,6 +42,7 @@ enum end_state {
 	AGENT_BUDGET,     /* nothing was left to spend */
 	AGENT_KILLED,     /* somebody stopped it */
 	AGENT_SUSPENDED,  /* its session was closed: it goes on when that is resumed, and has no end on disk */
+	AGENT_IDLE,       /* a run of a member is over, the member is not: it waits for a message */
 };
 
 struct end_words {
@@ -65,7 +66,7 @@ struct fork_base {
 };
 
 /* Of a child */
-enum agent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_ENDS, CHILD_TEARDOWN };
+enum agent_phase { CHILD_STARTS, CHILD_RUNS, CHILD_RESTS, CHILD_WAITS, CHILD_ENDS, CHILD_TEARDOWN };
 
 struct agent {
 	struct agent_tree *tree; /* borrowed */
@@ -133,6 +134,10 @@ struct agent {
 	bool step_over;
 	struct err step_err; /* kind != 0: it failed */
 	bool turn_over, stop_asked, suspend_asked;
+	bool pausing;              /* of a member: what ends is a run, not the member */
+	bool waking;               /* the same: in phase WAITS, its next run begins */
+	bool park_asked;           /* the same: it leaves memory, and is loaded with its next message */
+	bool leaves;               /* the same: it was let go, its end is a normal one */
 	bool lived;                /* it was up: it has an end of its own */
 	enum end_state end;        /* once the end has begun */
 	struct buf failure;        /* why it failed or was not started */
@@ -192,7 +197,8 @@ enum { STEP_TAKES_TIME = 1 };
 void agent_step_done(struct agent *a, const struct err *err); /* err may be NULL */
 /* A text for the model, when it comes to the next request; an idle agent is woken by on_notice. id may be NULL. */
 void agent_notice(struct agent *a, const char *id, struct str text);
-event_fn agent_emit; /* data is the agent */
+void agent_put_notice(struct agent *a, const struct notice_spec *spec); /* the same; a quiet one wakes nobody */
+event_fn agent_emit;                                                    /* data is the agent */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
 struct fork_base *agent_fork_base(struct agent *a);
 void agent_drop_fork_base(struct agent *a); /* its history is another one from now on */

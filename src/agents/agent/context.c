@@ -103,6 +103,25 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	return i->text ? segment_ref(i->text) : NULL;
 }
 
+/* What a coordinator's workers can use, since it has none of it itself */
+static struct segment *describe_workers(const struct agent_tree *t)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addstr(&text, "<system-reminder>\n# workerToolsContext\nTools that workers have:\n");
+	for (size_t i = 0; i < t->pool.count; i++)
+		if (t->pool.tools[i]->flags & TOOL_BACKGROUND)
+			buf_addf(&text, "- %s\n", t->pool.tools[i]->name);
+	if (t->session_dir)
+		buf_addf(
+			&text,
+			"Scratchpad: %s/scratchpad. Workers read and write it without questions: what one of them finds out "
+			"can be there for the others.\n",
+			t->session_dir);
+	buf_addstr(&text, "</system-reminder>");
+	return segment_text(buf_str(&text));
+}
+
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS])
 {
 	AUTO_BUF struct buf environment = { 0 };
@@ -125,6 +144,8 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 		servers_describe(&servers, a);
 	if (servers.n)
 		ret_blocks[n++] = segment_text(buf_str(&servers));
+	if (!a->parent && a->tree->switches.coordinator)
+		ret_blocks[n++] = describe_workers(a->tree);
 	return n;
 }
 
@@ -179,6 +200,14 @@ int agent_make_prompt(struct agent *a, struct err *err)
 		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
 		return 0;
 	}
+	if (a->parent && a->record->member) { /* names nobody: members of one kind share it to the byte */
+		buf_addf(&a->system, "%s\n\n%s", system_prompt_text, team_rules_text);
+		if (d->source != SOURCE_BUILT_IN)
+			buf_addf(&a->system, "\n\n# Your role\n\n%.*s", (int)d->prompt_len, d->prompt);
+		if (memory)
+			agent_memory_prompt(&a->system, d, &places);
+		return 0;
+	}
 	if (builtin_is_guide(d))
 		write_guide(&a->system, a);
 	else
@@ -202,7 +231,9 @@ static void write_system(struct buf *out, const struct agent *a)
 	if (a->parent || (a->definition && (!o->system_prompt || !o->system_prompt[0])))
 		buf_add(out, a->system.p, a->system.n);
 	else if (o->system_prompt || !t->style.on || t->style.keeps_prompt)
-		buf_addstr(out, o->system_prompt ? o->system_prompt : system_prompt_text);
+		buf_addstr(out, o->system_prompt          ? o->system_prompt
+				: t->switches.coordinator ? coordinator_text
+							  : system_prompt_text);
 	if (!a->parent && t->style.on && !o->system_prompt)
 		buf_addf(out, "%s" STR_FMT, out->n ? "\n\n" : "", STR_ARG(t->style.prompt));
 	if (more && more[0])

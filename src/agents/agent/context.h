@@ -16,6 +16,10 @@ int agent_make_prompt(struct agent *a, struct err *err);
 bool agent_memory_places(const struct agent *a, struct memory_places *ret_places); /* true: it has a memory */
 /* The usual prompt of a main agent */
 extern const char system_prompt_text[];
+/* The prompt of a main agent that coordinates workers */
+extern const char coordinator_text[];
+/* The rules of a member of a team, behind the usual prompt */
+extern const char team_rules_text[];
 /* The rules of a child's life, behind its own prompt. */
 extern const char subagent_rules_text[];
 /* Interns the head of an agent's requests from its model and tools. Returns a reference. */

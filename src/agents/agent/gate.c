@@ -284,11 +284,17 @@ static bool is_answered(const struct tool_call *call, enum permission_hint hint,
 	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK;
 }
 
+/* The plan of a member goes to the lead as a message: no question comes before it. */
+static bool lead_approves(const struct agent *a, const struct tool_call *call)
+{
+	return (call->flags & TOOL_ENDS_PLAN) && a->parent && a->record->member && a->record->member->plan_required;
+}
+
 static void conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
 	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
 
-	if (v->decision == PERMISSION_ALLOW)
+	if (v->decision == PERMISSION_ALLOW || (open && v->step == PERMISSION_STEP_SAFETY && lead_approves(a, call)))
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	else if (open && request(a, call, buf_str(&v->reason)))
 		; /* a hook answers in place of a person */

@@ -177,7 +177,9 @@ static int add_task(struct agent *a, struct err *err)
 	const char *initial = a->definition ? a->definition->initial_prompt : NULL;
 	AUTO_BUF struct buf text = { 0 };
 
-	if (a->is_fork) {
+	if (a->record->member) {
+		a->tree->team_ops->first_words(a, &text);
+	} else if (a->is_fork) {
 		fork_directive(&text, str_from(a->record->prompt));
 	} else {
 		if (a->initial.n)
@@ -243,7 +245,11 @@ int agent_restore(struct agent *a, bool run, struct err *err)
 	int status = 0;
 
 	for (size_t i = 0; !a->from.session_id && i < l->waiting_count; i++)
-		query_notice(&a->query, l->waiting[i].id, l->waiting[i].text);
+		query_put_notice(&a->query, &(struct notice_spec){ .id = l->waiting[i].id,
+								   .about = l->waiting[i].about,
+								   .mail = l->waiting[i].mail,
+								   .quiet = l->waiting[i].quiet,
+								   .text = l->waiting[i].text });
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
 		agent_recall_touch(a, l->files[i].path);

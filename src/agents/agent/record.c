@@ -20,6 +20,7 @@ static const struct end_words words[] = {
 	[AGENT_BUDGET] = { "budget", "failed", "stopped because the budget is used up", true, true },
 	[AGENT_KILLED] = { "killed", "killed", "was stopped", true, false },
 	[AGENT_SUSPENDED] = { "suspended", "running", "is suspended", true, false },
+	[AGENT_IDLE] = { "idle", "completed", "is idle", false, true },
 };
 
 const struct end_words *end_words(enum end_state state)
@@ -122,6 +123,30 @@ static void put_worktree(struct json_out *w, const struct agent_record *t)
 	json_kcstr(w, "worktreeBase", t->base);
 }
 
+static void put_member(struct json_out *w, const struct agent_record *t)
+{
+	const struct agent_member *m = t->member;
+
+	if (!m)
+		return;
+	json_kcstr(w, "taskKind", "in_process_teammate");
+	json_kcstr(w, "teamName", m->team);
+	json_kcstr(w, "color", m->color);
+	json_kbool(w, "planModeRequired", m->plan_required);
+	json_kcstr(w, "spawnedAgentType", t->type);
+	put_optional(w, "permissionMode", m->mode);
+	json_key(w, "team");
+	json_open(w, '{');
+	json_kcstr(w, "backend", "in-process");
+	json_ki64(w, "joinedAt", m->joined_ms);
+	json_kbool(w, "gone", m->state == MEMBER_GONE);
+	json_kbool(w, "planApproved", m->plan_approved);
+	put_optional(w, "plan", m->plan);
+	put_optional(w, "shutdown", m->shutdown);
+	put_optional(w, "told", m->told);
+	json_close(w);
+}
+
 static void put_meta(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
@@ -144,6 +169,7 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	put_optional(&w, "model", t->model);
 	put_request(&w, t);
 	put_worktree(&w, t);
+	put_member(&w, t);
 	if (t->limits)
 		json_kraw(&w, "inheritedLimits", str_from(t->limits));
 	json_kcstr(&w, "prompt", t->prompt);
@@ -245,6 +271,29 @@ static const char *text_or(const struct json *v, struct arena *a, const char *ot
 	return text ? text : otherwise;
 }
 
+static void read_member(struct agent_record *t, const struct json *root)
+{
+	struct arena *a = &t->arena;
+	const struct json *team = json_get(root, "team");
+
+	if (!json_str_is(json_get(root, "taskKind"), "in_process_teammate") || !json_is(team, JSON_OBJECT) || !t->name)
+		return;
+	struct agent_member *m = t->member = arena_calloc(a, sizeof *m);
+	m->team = text_or(json_get(root, "teamName"), a, "");
+	m->color = text_or(json_get(root, "color"), a, "blue");
+	m->mode = json_cstr(json_get(root, "permissionMode"), a);
+	m->plan_required = json_bool(json_get(root, "planModeRequired"));
+	m->plan_approved = json_bool(json_get(team, "planApproved"));
+	m->plan = json_cstr(json_get(team, "plan"), a);
+	m->shutdown = json_cstr(json_get(team, "shutdown"), a);
+	m->told = json_cstr(json_get(team, "told"), a);
+	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
+	m->active_ms = m->joined_ms;
+	m->by_lead = true; /* better told once too often */
+	m->failed = t->state == AGENT_FAILED || t->state == AGENT_REFUSED || t->state == AGENT_BUDGET;
+	m->state = json_bool(json_get(team, "gone")) ? MEMBER_GONE : m->failed ? MEMBER_FAILED : MEMBER_PARKED;
+}
+
 static void read_fields(struct agent_record *t, const struct json *root)
 {
 	struct arena *a = &t->arena;
@@ -277,6 +326,7 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
 	if (t->state == AGENT_COMPLETED)
 		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);
+	read_member(t, root);
 }
 
 static int read_meta(struct agent_tree *tree, const char *path, struct str id, bool ours, struct err *err)
@@ -326,6 +376,24 @@ void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes)
 	if (d)
 		closedir(d);
 	agent_tree_sort_records(t);
+}
+
+/* ---- a text that waits for it ---------------------------------------------------------------------------------- */
+
+int agent_record_queue(struct agent_record *t, const struct queue_line *line, struct err *err)
+{
+	struct store *store = &t->tree->services->store;
+	struct record_context context = { .session_id = t->tree->session_id, .agent_id = t->id };
+
+	if (t->live && t->live->query.config.loop)
+		return recorder_queue(&t->live->recorder, line, err);
+	if (!t->transcript)
+		return 0;
+	struct journal *j = journal_new(store, t->transcript);
+	struct recorder r = { .journal = j, .store = store, .context = &context };
+	int status = recorder_queue(&r, line, err);
+	journal_free(j);
+	return status;
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */

@@ -121,6 +121,18 @@ struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_na
 	return found;
 }
 
+/* Of those with one name the newest has it; one that is gone gives way to one that is not. */
+struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
+{
+	struct agent_record *found = NULL;
+
+	for (struct agent_record *r = t->records; r; r = r->next)
+		if (r->member && str_is_nocase(name, r->name) &&
+		    (!found || r->member->state != MEMBER_GONE || found->member->state == MEMBER_GONE))
+			found = r;
+	return found;
+}
+
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
 {
 	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;

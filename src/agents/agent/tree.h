@@ -19,6 +19,7 @@ struct settings;
 struct catalog;
 struct state;
 struct task_row;
+struct team;
 
 enum { MOST_SKILL_HOOKS = 16 };
 
@@ -35,11 +36,55 @@ struct tree_limits {
 struct tree_switches {
 	bool fork_mode; /* an omitted type is a fork */
 	bool coordinator;
-	bool background_off; /* nothing runs in the background */
+	bool teams, implicit_team; /* there are teams; a named call needs no TeamCreate */
+	bool background_off;       /* nothing runs in the background */
 	bool background_host, background_default;
 	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */
 	bool memory_on, trusted;
 	bool forward_text; /* deltas and texts of children are wanted */
+};
+
+/* Of a child that is a member of a team (docs/internals/team.md) */
+enum member_state {
+	MEMBER_STARTS,
+	MEMBER_WORKS,
+	MEMBER_AWAITS, /* its plan lies at the lead */
+	MEMBER_IDLE,
+	MEMBER_PARKED, /* idle, and not in memory */
+	MEMBER_FAILED, /* its last run failed; a message tries again */
+	MEMBER_GONE,
+};
+struct agent_member {
+	const char *team, *color;
+	const char *mode;   /* permission mode of the call; NULL: as its definition and the lead have it */
+	bool plan_required; /* it works only after the lead approved its plan ... */
+	bool plan_approved; /* ... as it did */
+	int64_t joined_ms, active_ms;
+	enum member_state state;
+	bool failed;          /* the run that is over */
+	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
+	bool by_lead;         /* the lead began this run ... */
+	bool told_lead;       /* ... and it has spoken to the lead in it */
+	const char *shutdown; /* id of the open request to shut down; NULL: none */
+	bool shutdown_read;   /* in this run */
+	const char *plan;     /* id of the open request for approval; NULL: none */
+	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
+};
+
+/* What a team has to say about the lives of its members (agents/team). Each comes from the loop. */
+struct team_ops {
+	void (*first_words)(struct agent *a, struct buf *out); /* its task, as its first message */
+	void (*spawned)(struct tool_call *call,
+			const struct agent_record *record); /* the result of the call; takes it */
+	/* A run is over: a step of pausing[]. What must go on sets a->stop_blocked and a->message; a->stop_asked ends it. */
+	int (*run_over)(struct agent *a, struct err *err);
+	void (*waits)(struct agent *a);            /* the run's end is on disk */
+	void (*works)(struct agent *a);            /* a run begins */
+	void (*gone)(struct agent_record *record); /* it has ended, also before it began */
+	void (*restore)(struct agent_record *record,
+			const struct map *delivered); /* one that an earlier process left */
+	bool (*plan)(struct agent *a,
+		     struct tool_call *call); /* ExitPlanMode; false: it is not for the lead to approve */
 };
 
 /* What is known of a child, also when it is gone */
@@ -77,7 +122,8 @@ struct agent_record {
 		int64_t max_turns;
 		const char *const *allow; /* the only allow rules of its line, NULL-terminated; NULL: as its parent's */
 	} request;
-	struct agent_wait *waits; /* who waits for its end (TaskOutput) */
+	struct agent_wait *waits;    /* who waits for its end (TaskOutput) */
+	struct agent_member *member; /* in the arena; NULL: it is in no team */
 };
 
 /* Somebody waits for an agent to end. on_end comes once, from the loop, unless it is taken back. */
@@ -171,8 +217,10 @@ struct agent_tree {
 	void (*on_async_hook)(struct agent_tree *t,
 			      const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
 	void (*on_idle)(
-		struct agent_tree *t); /* the last child, or the last hook that was only told, is gone; may be NULL */
-	void *data;                    /* of all */
+		struct agent_tree *t);   /* the last child, or the last hook that was only told, is gone; may be NULL */
+	void *data;                      /* of all */
+	struct team *team;               /* that the session leads; NULL: none */
+	const struct team_ops *team_ops; /* the same */
 
 	/* its own */
 	struct agent main;
@@ -183,6 +231,7 @@ struct agent_tree {
 	struct budget budget;
 	struct agent *alive; /* list by next */
 	unsigned alive_count;
+	unsigned idle_count; /* of those: members in phase WAITS */
 	struct agent_record *records, **records_end;
 	struct map by_id; /* id -> struct agent_record */
 	unsigned record_count, restored_count;
@@ -194,6 +243,7 @@ struct agent_tree {
 		struct segment *text; /* owned; NULL: there are none */
 	} instructions[2];            /* all; managed ones only */
 	struct tool agent_tool;       /* the Agent tool with the roster in its description */
+	struct tool send_tool;        /* SendMessage where there are teams */
 	char *agent_definition;
 	const char *agent_base; /* the definition without whom one can call */
 	struct {
@@ -220,6 +270,7 @@ void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agen
 
 struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
+struct agent_record *agent_tree_member(struct agent_tree *t, struct str name);       /* any case; NULL: there is none */
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */

@@ -61,6 +61,10 @@ static bool is_offered(const struct agent_tree *t, const struct tool *tool)
 		return false;
 	if (tool->flags & (TOOL_NEEDS_SERVERS | TOOL_FINDS_TOOLS))
 		return false; /* they come with a server: servers_bring_tools() */
+	if ((tool->flags & TOOL_TEAM) && !t->switches.teams)
+		return false;
+	if ((tool->flags & TOOL_TASK_LIST) && t->switches.teams && t->session_dir)
+		return true; /* without it a team has no list */
 	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !offers_list(t, tool))
 		return false;
 	if ((tool->flags & TOOL_NEEDS_SEARCH) && !(sv->endpoints.usual && sv->endpoints.usual->searches_web))
@@ -77,8 +81,14 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 	struct map wanted = { 0 };
 	int status = 0;
 
-	for (size_t i = 0; table[i]; i++)
-		tool_set_add(&all, strcmp(table[i]->name, "Agent") == 0 ? agent_tool_make(t, table[i]) : table[i]);
+	for (size_t i = 0; table[i]; i++) {
+		const struct tool *tool = table[i];
+		if (!strcmp(tool->name, "Agent"))
+			tool = agent_tool_make(t, tool);
+		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams)
+			tool = agent_tool_send(t, tool);
+		tool_set_add(&all, tool);
+	}
 	struct str rest = everything ? (struct str){ 0 } : str_from(list);
 	while (rest.p && status == 0) {
 		struct str name = str_trim(str_cut(&rest, ','));
@@ -123,6 +133,18 @@ static void take_choice(struct agent *a)
 	agent_tool_limit(a);
 }
 
+/* What a coordinator has itself; all else belongs to its workers. */
+static bool coordinates(const struct tool *tool)
+{
+	static const char *const names[] = { "Agent",      "SendMessage", "TaskStop",        "TaskOutput",
+					     "ListAgents", "Skill",       "AskUserQuestion", "ToolSearch" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strcmp(tool->name, names[i]))
+			return true;
+	return (tool->flags & TOOL_TASK_LIST) || is_named(getenv("CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
+}
+
 /* Of the main agent, which has the pool if it has no definition. */
 static void choose_from_pool(struct agent *a)
 {
@@ -132,7 +154,8 @@ static void choose_from_pool(struct agent *a)
 	if (!a->definition) {
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++)
-			tool_set_add(&a->tools, t->pool.tools[i]);
+			if (!t->switches.coordinator || coordinates(t->pool.tools[i]))
+				tool_set_add(&a->tools, t->pool.tools[i]);
 		return;
 	}
 	servers_of_definition(a, &own);
@@ -170,6 +193,10 @@ static void find_pool(const struct agent *a, struct tool_set *out)
 		tool_set_add(out, from->tools[i]);
 	if (!a->is_fork)
 		servers_bring_tools(a->tree, a->servers, out);
+	const struct tool *const *table = a->tree->kit->table;
+	for (size_t i = 0; a->record->member && a->record->member->plan_required && table[i]; i++)
+		if ((table[i]->flags & TOOL_ENDS_PLAN) && !tool_set_find(out, str_from(table[i]->name)))
+			tool_set_add(out, table[i]); /* the lead approves, whether or not a user could */
 }
 
 int agent_choose_tools(struct agent *a, struct err *err)
@@ -189,6 +216,8 @@ int agent_choose_tools(struct agent *a, struct err *err)
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
 			    .whole = a->is_fork,
+			    .member = a->record->member != NULL,
+			    .plans = a->record->member && a->record->member->plan_required,
 		    },
 		    &a->choice);
 	if (!a->is_fork &&
@@ -336,6 +365,32 @@ static const char *const *guide_allows(struct agent *a, struct tool_choice *c)
 	return rules;
 }
 
+/* Of a member: as the call said. Until the lead has approved its plan it plans. */
+static bool has_own_mode(const struct agent *a)
+{
+	const struct agent_member *m = a->record->member;
+
+	return m && (m->mode || (m->plan_required && !m->plan_approved));
+}
+
+static const char *mode_of_child(const struct agent *a)
+{
+	const struct agent_member *m = a->record->member;
+
+	if (!has_own_mode(a))
+		return !a->definition || (m && m->plan_required) ? NULL : a->definition->permission_mode;
+	return m->plan_required && !m->plan_approved ? "plan" : m->mode;
+}
+
+/* Of a worker: written without a question. */
+static const char *scratchpad(struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+
+	return t->switches.coordinator && t->session_dir ? arena_printf(&a->arena, "%s/scratchpad", t->session_dir)
+							 : NULL;
+}
+
 int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -351,9 +406,10 @@ int agent_make_permission(struct agent *a, struct err *err)
 		return make_main_permission(a, err);
 	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
 			  &(struct permission_birth){
-				  .mode = d ? d->permission_mode : NULL,
+				  .mode = mode_of_child(a),
 				  .mode_invalid = d && d->permission_mode_invalid,
-				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted,
+				  .mode_holds = has_own_mode(a),
+				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted && !has_own_mode(a),
 				  .can_ask = a->parent->permission.can_ask,
 				  .only = only,
 				  .only_count = only_count,
@@ -361,7 +417,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .never_count = c->never.count,
 				  .write_root = a->worktree ? a->worktree->path : NULL,
 				  .main_checkout = a->worktree ? a->worktree->root : NULL,
-				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : NULL,
+				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : scratchpad(a),
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
 				  .more = more,

@@ -235,6 +235,24 @@ static int find_main_directories(struct agent *a, struct err *err)
 	return 0;
 }
 
+/* Workers share what they know there. */
+static const char *const *add_scratchpad(struct agent *a, const char *const *dirs, struct err *err)
+{
+	const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
+	struct directories d = { .agent = a };
+	bool there = false;
+
+	if (file_make_dirs(pad, 0700, err) < 0)
+		return NULL;
+	for (size_t i = 0; dirs[i]; i++) {
+		add_directory(&d, dirs[i]);
+		there = there || !strcmp(dirs[i], pad);
+	}
+	if (!there)
+		add_directory(&d, pad);
+	return d.list;
+}
+
 /* The place is known: directories, branch, and what its own processes may write. */
 static int step_cwd(struct agent *a, struct err *err)
 {
@@ -243,6 +261,11 @@ static int step_cwd(struct agent *a, struct err *err)
 	if (!a->parent)
 		return find_main_directories(a, err);
 	const char *const *parent_dirs = a->parent->env.dirs;
+	if (a->tree->switches.coordinator && a->tree->session_dir) {
+		parent_dirs = add_scratchpad(a, parent_dirs, err);
+		if (!parent_dirs)
+			return -(int)err->kind;
+	}
 	a->cwd = arena_strdup(&a->arena, a->worktree ? a->worktree->path : a->root ? a->root : a->parent->env.cwd);
 	a->branch = a->parent->branch;
 	a->env.dirs = parent_dirs;

@@ -40,21 +40,37 @@ static void find_limits(const struct settings *s, struct tree_limits *l)
 	l->agent_tokens = settings_i64(s, "subagents.maxTokens", 0);
 }
 
+static bool coordinates(const struct options *o, const struct settings *s)
+{
+	return o->coordinator || env_is_on("CLAUDE_CODE_COORDINATOR_MODE") || settings_bool(s, "coordinator", false);
+}
+
 /* Forks are implied only where a person watches and no workers are coordinated; the environment has the last word. */
 static bool fork_mode(const struct options *o, const struct settings *s)
 {
 	const char *variable = getenv("CLAUDE_CODE_FORK_SUBAGENT");
 
-	if (!o->interactive || env_is_on("CLAUDE_CODE_COORDINATOR_MODE"))
+	if (!o->interactive || coordinates(o, s))
 		return false;
 	return variable && variable[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
 				       : settings_bool(s, "subagents.fork", false);
 }
 
+/* A project cannot turn them on, and an administrator's word that they are off is the last one: settings.md. */
+static bool teams_are_on(const struct tree_switches *w, const struct settings *s)
+{
+	const struct json *setting = settings_get(s, "teams.enabled", NULL);
+	bool off = setting && !json_bool(setting);
+
+	return !w->coordinator && !off && (json_bool(setting) || env_is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
+}
+
 static void find_switches(const struct options *o, const struct policy *p, struct tree_switches *w)
 {
 	w->fork_mode = fork_mode(o, p->settings);
-	w->coordinator = env_is_on("CLAUDE_CODE_COORDINATOR_MODE");
+	w->coordinator = coordinates(o, p->settings);
+	w->teams = teams_are_on(w, p->settings);
+	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
 	w->background_host = o->background_agents;

@@ -61,7 +61,7 @@ static bool matches(const struct selector *s, const struct tool *tool)
 
 static bool may_have(const struct agent_definition *d, const struct tool_choice_spec *spec, struct str name)
 {
-	bool plans = d->permission_mode && !strcmp(d->permission_mode, "plan");
+	bool plans = spec->plans || (d->permission_mode && !strcmp(d->permission_mode, "plan"));
 
 	const struct tool_facts *facts = tool_facts_find(name);
 	unsigned flags = facts ? facts->flags : 0;
@@ -191,6 +191,18 @@ static void add_for_memory(struct tool_choice *c, const struct agent_definition 
 	}
 }
 
+/* Whatever its definition says */
+static void add_for_team(struct tool_choice *c, const struct tool_choice_spec *spec)
+{
+	for (size_t i = 0; i < spec->pool->count; i++) {
+		const struct tool *tool = spec->pool->tools[i];
+		bool belongs = (tool->flags & TOOL_TASK_LIST) || !strcmp(tool->name, "SendMessage") ||
+			       (spec->plans && (tool->flags & TOOL_ENDS_PLAN));
+		if (belongs && !has(&c->tools, tool))
+			tool_set_add(&c->tools, tool);
+	}
+}
+
 /* An own tool by the name of one in the pool is the same tool, or hides it. */
 static void add_own(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *own)
 {
@@ -217,6 +229,8 @@ void tool_choose(const struct agent_definition *d, const struct tool_choice_spec
 		add_denials(&c, d);
 		if (spec->memory && d->memory != MEMORY_NONE)
 			add_for_memory(&c, d, spec->pool);
+		if (spec->member)
+			add_for_team(&c, spec);
 	}
 	*ret_choice = c;
 }

@@ -39,6 +39,8 @@ struct tool_choice_spec {
 	bool deepest;     /* it may not start agents of its own */
 	bool memory;      /* memory is on for this run */
 	bool whole;       /* a fork: the pool as it is */
+	bool member;      /* of a team: it can always speak and use the task list */
+	bool plans;       /* its plan is approved before it works */
 	bool main_thread; /* the session runs as this agent: nothing is withheld that only subagents lack */
 };
 

@@ -162,36 +162,66 @@ static int add_user(struct query *q, const struct user_line *line, struct err *e
 	return status;
 }
 
-static void drop_notices(struct query *q)
+/* The first of them, which a request has carried. */
+static void drop_notices(struct query *q, uint32_t count)
 {
-	for (uint32_t i = 0; i < q->notice_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		free(q->notices[i].id);
+		free(q->notices[i].about);
 		buf_release(&q->notices[i].text);
 	}
-	free(q->notices);
-	q->notices = NULL;
-	q->notice_count = 0;
+	q->notice_count -= count;
+	if (q->notice_count)
+		memmove(q->notices, q->notices + count, q->notice_count * sizeof *q->notices);
+	else
+		free(TAKE(q->notices));
 }
 
 /* ---- the steps ----------------------------------------------------------------------------------------------- */
 
-static int take_notices(struct query *q, struct err *err)
+enum { MAIL_BATCH = 100000 }; /* bytes of other agents' words in one request */
+
+static uint32_t count_due(const struct query *q)
 {
-	if (!q->notice_count)
-		return 0;
-	struct segment **blocks = xcalloc(q->notice_count, sizeof *blocks);
-	const char **ids = xcalloc(q->notice_count + 1, sizeof *ids);
-	size_t id_count = 0;
+	size_t bytes = 0;
 
 	for (uint32_t i = 0; i < q->notice_count; i++) {
-		blocks[i] = segment_text(buf_str(&q->notices[i].text));
-		if (q->notices[i].id)
-			ids[id_count++] = q->notices[i].id;
+		bytes += q->notices[i].mail ? q->notices[i].text.n : 0;
+		if (i && q->notices[i].mail && bytes > MAIL_BATCH)
+			return i;
 	}
-	int status = add_user(q, &(struct user_line){ blocks, q->notice_count, true, ids, NULL }, err);
+	return q->notice_count;
+}
+
+static int take_notices(struct query *q, struct err *err)
+{
+	uint32_t due = count_due(q), last_mail = 0;
+
+	if (!due)
+		return 0;
+	struct segment **blocks = xcalloc(due + 2, sizeof *blocks);
+	const char **ids = xcalloc(due + 1, sizeof *ids);
+	size_t id_count = 0, n = 0;
+	bool mail = false;
+
+	for (uint32_t i = 0; i < due; i++)
+		last_mail = q->notices[i].mail ? i : last_mail;
+	for (uint32_t i = 0; i < due; i++) {
+		const struct query_notice *notice = &q->notices[i];
+		if (notice->mail && !mail && q->mail_before)
+			blocks[n++] = segment_text(str_from(q->mail_before));
+		mail = mail || notice->mail;
+		blocks[n++] = segment_text(buf_str(&notice->text));
+		if (notice->mail && i == last_mail && q->mail_after)
+			blocks[n++] = segment_text(str_from(q->mail_after));
+		if (notice->id)
+			ids[id_count++] = notice->id;
+	}
+	struct user_line line = { .blocks = blocks, .count = n, .meta = true, .notice_ids = ids, .mail = mail };
+	int status = add_user(q, &line, err);
 	free(blocks);
 	free(ids);
-	drop_notices(q);
+	drop_notices(q, due);
 	return status;
 }
 
@@ -429,7 +459,7 @@ void query_release(struct query *q)
 	assert(q->state == QUERY_IDLE);
 	kick_cancel(&q->kick);
 	calls_settle(q); /* calls of a loaded session that was never started */
-	drop_notices(q);
+	drop_notices(q, q->notice_count);
 	free(q->arrived);
 	compact_end(q);
 	answer_forget_shown(q);
@@ -523,8 +553,47 @@ void query_pause(struct query *q, bool on)
 
 void query_notice(struct query *q, const char *id, struct str text)
 {
-	q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
-	struct query_notice *n = &q->notices[q->notice_count++];
-	*n = (struct query_notice){ .id = id ? xstrdup(id) : NULL };
-	buf_add(&n->text, text.p, text.n);
+	query_put_notice(q, &(struct notice_spec){ .id = id, .text = text });
+}
+
+static struct query_notice *find_about(const struct query *q, const char *about)
+{
+	for (uint32_t i = 0; about && i < q->notice_count; i++)
+		if (q->notices[i].about && !strcmp(q->notices[i].about, about))
+			return &q->notices[i];
+	return NULL;
+}
+
+const char *query_waits_about(const struct query *q, const char *about)
+{
+	const struct query_notice *n = find_about(q, about);
+
+	return n ? n->id : NULL;
+}
+
+void query_put_notice(struct query *q, const struct notice_spec *spec)
+{
+	struct query_notice *n = find_about(q, spec->about);
+
+	if (n) {
+		free(n->id);
+		free(n->about);
+		buf_release(&n->text);
+	} else {
+		q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
+		n = &q->notices[q->notice_count++];
+	}
+	*n = (struct query_notice){ .id = spec->id ? xstrdup(spec->id) : NULL,
+				    .about = spec->about ? xstrdup(spec->about) : NULL,
+				    .mail = spec->mail,
+				    .quiet = spec->quiet };
+	buf_add(&n->text, spec->text.p, spec->text.n);
+}
+
+bool query_has_news(const struct query *q)
+{
+	for (uint32_t i = 0; i < q->notice_count; i++)
+		if (!q->notices[i].quiet)
+			return true;
+	return false;
 }

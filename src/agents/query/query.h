@@ -72,9 +72,12 @@ struct query_config {
 	void *data;                                  /* of all of them */
 };
 
-/* A text queued for the model: something ended in the background */
+/* A text queued for the model: something ended in the background, or another agent of a team speaks */
 struct query_notice {
-	char *id; /* owned; recorded with the message as proof of delivery; NULL: none */
+	char *id;    /* owned; recorded with the message as proof of delivery; NULL: none */
+	char *about; /* owned; a newer one about the same replaces it; NULL: none does */
+	bool mail;   /* of another agent of the team */
+	bool quiet;  /* no turn begins for it alone: it goes with the next request */
 	struct buf text;
 };
 
@@ -152,6 +155,7 @@ struct query {
 	struct endpoint *next_endpoint; /* the same for config.endpoint; NULL: none */
 	struct query_notice *notices;
 	uint32_t notice_count;
+	const char *mail_before, *mail_after;           /* around mail of one request; NULL: nothing; borrowed */
 	void (*trace)(struct query *q, const char *to); /* called at each change of state; may be NULL */
 };
 
@@ -178,5 +182,14 @@ void query_batch_over(struct query *q);              /* on_batch is done; ignore
 void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
 /* Queues a text for the next request; all queued texts form one message. id may be NULL. */
 void query_notice(struct query *q, const char *id, struct str text);
+/* The same with its other members; texts are copied. One that is about the same and waits is replaced. */
+struct notice_spec {
+	const char *id, *about;
+	bool mail, quiet;
+	struct str text;
+};
+void query_put_notice(struct query *q, const struct notice_spec *spec);
+const char *query_waits_about(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
+bool query_has_news(const struct query *q);                              /* something waits that begins a turn */
 /* Whether all open calls wait for other agents. */
 bool query_only_delegates(const struct query *q);

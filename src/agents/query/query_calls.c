@@ -79,6 +79,7 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 		return 0;
 	}
 	struct query_call *c = add_new(q, id, name, input);
+	c->call->again = true;
 	if (run && c->call->tool && (c->call->flags & (TOOL_READ_ONLY | TOOL_RESUMES)))
 		return 0;
 	c->is_done = true;

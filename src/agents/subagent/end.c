@@ -37,8 +37,10 @@ static int record_end(struct agent *a, struct err *err)
 	struct agent_record *t = a->record;
 
 	agent_record_refresh(t);
-	t->state = a->end;
+	t->state = a->pausing && a->end == AGENT_COMPLETED ? AGENT_IDLE : a->end;
 	t->ended_ms = id_wall_ms();
+	if (t->member && !a->pausing && a->end != AGENT_SUSPENDED)
+		t->member->state = MEMBER_GONE;
 	if (a->end == AGENT_SUSPENDED)
 		return meta_write(t, err);
 	take_report(a);
@@ -70,6 +72,20 @@ const struct end_step ending[] = {
 	{ "worktree", agent_release_worktree }, { "record", record_end },
 };
 const size_t ending_count = COUNT_OF(ending);
+
+/* Hooks of the run's start and stop are pairs: the end of the member itself fires none that was fired here. */
+static int pause_team(struct agent *a, struct err *err)
+{
+	a->start_fired = false;
+	return a->end == AGENT_COMPLETED ? a->tree->team_ops->run_over(a, err) : 0;
+}
+
+const struct end_step pausing[] = {
+	{ "stop hooks", agent_stop_hooks },
+	{ "team", pause_team },
+	{ "record", record_end },
+};
+const size_t pausing_count = COUNT_OF(pausing);
 
 /* ---- the word to the parent -------------------------------------------------------------------------------------- */
 
@@ -141,6 +157,8 @@ static void tell_failed_start(struct agent *a)
 	struct err err = { 0 };
 
 	t->state = a->end;
+	if (t->member && a->end != AGENT_SUSPENDED)
+		t->member->state = MEMBER_GONE;
 	t->ended_ms = id_wall_ms();
 	t->failure = arena_strdup(&t->arena, a->failure.n ? a->failure.p : "it was stopped before it had begun");
 	(void)meta_write(t, &err); /* what it was told stands in the parent's transcript */
@@ -161,7 +179,9 @@ void subagent_tell(struct agent *a)
 		tool_call_fail(TAKE(a->call), "%s", t->failure);
 	else if (a->call)
 		report_completed(TAKE(a->call), t, buf_str(&a->notes));
-	else if (a->end != AGENT_SUSPENDED)
+	else if (a->end != AGENT_SUSPENDED && !t->member)
 		deliver(t, a->parent, buf_str(&a->notes));
+	if (t->member && a->end != AGENT_SUSPENDED)
+		t->tree->team_ops->gone(t);
 	buf_release(&t->report);
 }

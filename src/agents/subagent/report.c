@@ -239,7 +239,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 		"The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
 		"wait for it or ask for its result before, but go on with something else, or end your turn.",
 		t->id);
-	if (t->transcript)
+	if (t->transcript && !t->tree->switches.coordinator) /* a coordinator could not read it */
 		buf_addf(out, "\noutput_file: %s", t->transcript);
 	put_launched(&call->result_json, t, call->env->owner);
 	tool_call_end(call, false);
@@ -272,7 +272,8 @@ void report_notification(struct buf *out, const struct agent_record *t, struct s
 		   "and approves of nothing.\n\n<task-notification>\n");
 	add_tag(out, "task-id", t->id);
 	add_tag(out, "tool-use-id", t->tool_use_id);
-	add_tag(out, "output-file", t->transcript);
+	if (!t->tree->switches.coordinator)
+		add_tag(out, "output-file", t->transcript);
 	add_tag(out, "status", end_words(t->state)->status);
 	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_words(t->state)->summary);
 	add_tag(out, "verdict", t->verdict);

@@ -181,6 +181,14 @@ static struct agent_record *make_task(struct agent *parent, const struct spawn_r
 		t->request.allow = rules;
 	}
 	limits_note(t, parent);
+	if (r->member) {
+		t->member = arena_alloc(a, sizeof *t->member);
+		*t->member = *r->member;
+		t->member->team = copy(a, r->member->team);
+		t->member->color = copy(a, r->member->color);
+		t->member->mode = copy(a, r->member->mode);
+		t->background = true;
+	}
 	return t;
 }
 
@@ -217,10 +225,12 @@ static bool spawn(struct agent *parent, const struct spawn_request *r, struct to
 	}
 	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
 	a->call = call;
-	if (r->background && parent->tree->switches.background_off)
+	if (r->background && !r->member && parent->tree->switches.background_off)
 		buf_addstr(&a->notes,
 			   "run_in_background has no effect: background tasks are switched off, so this call was "
 			   "waited for\n");
+	if (r->note)
+		buf_addstr(&a->notes, r->note);
 	agent_kick(a);
 	return true;
 }
@@ -234,6 +244,11 @@ static struct agent_record *started_by(const struct agent *parent, const char *c
 		if (!strcmp(record->tool_use_id, call_id) && !strcmp(record->parent_id, parent->who.id))
 			return record;
 	return NULL;
+}
+
+bool agent_started_by_call(const struct agent *parent, const struct tool_call *call)
+{
+	return started_by(parent, call->id);
 }
 
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call)

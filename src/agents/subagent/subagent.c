@@ -4,8 +4,12 @@
  *    STARTS --life[] is up--> RUNS <--notice, stop hook-- RESTS (its own children still work)
  *       |                      |  ------turn over------->  |
  *     failure, stop            +--> ENDS --ending[]--+
- *       +----------------------------------------> TEARDOWN --life[] down--> its parent is told, freed */
+ *       +----------------------------------------> TEARDOWN --life[] down--> its parent is told, freed
+ *
+ * A member of a team: RUNS --turn over--> ENDS --pausing[]--> WAITS --message--> RUNS; parked: WAITS --> TEARDOWN, its record stays */
 #include "agents/subagent/subagent.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/initial_messages.h"
@@ -115,13 +119,23 @@ static void begin(struct agent *a)
 /* Of one in the background: its call is over, and it is not yet. */
 void subagent_launched(struct agent *a)
 {
-	if (a->record->background && a->call)
+	if (a->record->member && a->call)
+		a->tree->team_ops->spawned(TAKE(a->call), a->record);
+	else if (a->record->background && a->call)
 		report_launched(TAKE(a->call), a->record);
+}
+
+/* A run of a member that ended by itself, well or not, leaves the member waiting. */
+static bool is_pause(const struct agent *a, enum end_state end)
+{
+	return a->record->member && a->lived && end != AGENT_KILLED && end != AGENT_SUSPENDED && !a->stop_asked &&
+	       !a->suspend_asked && !a->leaves;
 }
 
 static void subagent_begin_end(struct agent *a, enum end_state end)
 {
 	a->end = end;
+	a->pausing = is_pause(a, end);
 	a->phase = CHILD_ENDS;
 	a->step = 0;
 	a->in_step = false;
@@ -197,6 +211,7 @@ static void limit_hooks(struct agent *a)
 }
 
 static bool go_down(struct agent *a);
+static void begin_wait(struct agent *a);
 
 static void begin_teardown(struct agent *a, enum end_state end)
 {
@@ -244,7 +259,7 @@ static void turn_over(struct agent *a)
 {
 	struct query *q = &a->query;
 
-	if (q->notice_count && q->end == QUERY_DONE && !asked_to_end(a)) {
+	if (query_has_news(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
 		agent_leave_fallback(a);
 		agent_leave_turn_model(a);
 		query_start(q);
@@ -274,7 +289,7 @@ static void rest(struct agent *a)
 {
 	if (asked_to_end(a)) {
 		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
-	} else if (a->query.notice_count) {
+	} else if (query_has_news(&a->query)) {
 		a->phase = CHILD_RUNS;
 		agent_leave_fallback(a);
 		agent_leave_turn_model(a);
@@ -284,6 +299,88 @@ static void rest(struct agent *a)
 	}
 }
 
+/* ---- a member between two runs ------------------------------------------------------------------------------------ */
+
+static void begin_wait(struct agent *a)
+{
+	a->pausing = false;
+	a->phase = CHILD_WAITS;
+	a->stop_blocks = 0;
+	a->tree->idle_count++;
+	slot_leave(&a->tree->slots, &a->query.agent_slot);
+	buf_clear(&a->failure);
+	agent_record_note(a->record);
+	a->tree->team_ops->waits(a);
+	buf_release(&a->record->report);
+	agent_record_end_waits(a->record);
+	agent_tree_tasks_changed(a->tree);
+	agent_kick(a);
+	if (a->tree->on_idle && a->tree->idle_count == a->tree->alive_count)
+		a->tree->on_idle(a->tree);
+}
+
+/* The number of the run is on disk before the run does anything: its end is told from those before it. A disk that fails stops the
+ * request, too, and that is reported. */
+static void begin_run(struct agent *a)
+{
+	struct agent_record *t = a->record;
+	struct err ignored = { 0 };
+
+	a->waking = true;
+	a->in_step = false;
+	t->run++;
+	t->message = NULL;
+	t->failure = NULL;
+	t->state = AGENT_RUNNING;
+	t->ended_ms = 0;
+	id_uuid(t->run_id);
+	buf_clear(&a->start_context);
+	(void)meta_write(t, &ignored);
+	a->tree->team_ops->works(a);
+	agent_tree_tasks_changed(a->tree);
+}
+
+static void wait_for_news(struct agent *a)
+{
+	struct err err = { 0 };
+
+	if (!a->waking && (a->leaves || a->stop_asked)) {
+		a->tree->idle_count--;
+		subagent_begin_end(a, a->leaves ? AGENT_COMPLETED : AGENT_KILLED);
+		return;
+	}
+	if (!a->waking && !a->suspend_asked && query_has_news(&a->query)) {
+		a->park_asked = false;
+		begin_run(a);
+	} else if (!a->waking && (a->park_asked || a->suspend_asked)) {
+		a->tree->idle_count--;
+		begin_teardown(a, AGENT_IDLE);
+		return;
+	}
+	if (!a->waking || !run_step(a, agent_start_hooks, &err))
+		return;
+	a->waking = false;
+	a->tree->idle_count--;
+	a->phase = CHILD_RUNS;
+	if (a->start_context.n)
+		(void)agent_remind(a, buf_str(&a->start_context), &err);
+	agent_leave_fallback(a);
+	agent_leave_turn_model(a);
+	query_start(&a->query);
+}
+
+void agent_park(struct agent *a)
+{
+	a->park_asked = true;
+	agent_kick(a);
+}
+
+void agent_let_go(struct agent *a)
+{
+	a->leaves = true;
+	agent_kick(a);
+}
+
 /* True: the child is gone. */
 static bool go_to_end(struct agent *a)
 {
@@ -291,8 +388,8 @@ static bool go_to_end(struct agent *a)
 
 	if (a->children)
 		return false; /* no child outlives its parent */
-	while (a->step < ending_count) {
-		if (!run_step(a, ending[a->step].run, &err)) {
+	while (a->step < (a->pausing ? pausing_count : ending_count)) {
+		if (!run_step(a, (a->pausing ? pausing : ending)[a->step].run, &err)) {
 			limit_hooks(a);
 			return false;
 		}
@@ -304,6 +401,10 @@ static bool go_to_end(struct agent *a)
 			return false;
 		}
 		a->step++;
+	}
+	if (a->pausing) {
+		begin_wait(a);
+		return false;
 	}
 	begin_teardown(a, a->end);
 	return go_down(a);
@@ -331,14 +432,17 @@ static void leave(struct agent *a)
 	struct agent_record *record = a->record;
 
 	subagent_unlink(a);
-	subagent_tell(a);
+	if (a->end == AGENT_IDLE)
+		record->member->state = record->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
+	else
+		subagent_tell(a);
 	subagent_free(a);
 	agent_record_end_waits(record);
 	if (parent->parent)
 		agent_kick(parent);
 	if (!t->alive_count)
 		agent_tree_tell_tasks(t);
-	if (!t->alive_count && t->on_idle)
+	if (t->alive_count == t->idle_count && t->on_idle)
 		t->on_idle(t);
 }
 
@@ -352,6 +456,8 @@ static void on_kick(struct kick *kick)
 		run(a);
 	if (a->phase == CHILD_RESTS)
 		rest(a);
+	if (a->phase == CHILD_WAITS)
+		wait_for_news(a);
 	bool over = a->phase == CHILD_ENDS ? go_to_end(a) : a->phase == CHILD_TEARDOWN && go_down(a);
 	if (over)
 		leave(a);

@@ -15,12 +15,15 @@ struct spawn_request {
 	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
 	bool background_given, background;
 	const struct name_list *allow; /* rules that replace the session's allow rules; NULL or empty: none do */
-	int64_t max_turns;             /* 0: not given */
+	int64_t max_turns;                 /* 0: not given */
+	const char *note;                  /* for its parent; NULL: none */
+	const struct agent_member *member; /* what it joins a team as; copied; NULL: it joins none */
 };
 
 /* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
  * very call had started before a crash goes on instead. */
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call);
+bool agent_started_by_call(const struct agent *parent, const struct tool_call *call); /* before a crash */
 struct skill;
 /* context: fork. Starts a child with this text as its task; takes call as agent_spawn() does. */
 void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call);
@@ -31,6 +34,12 @@ bool agent_needs_history(const struct agent *parent, const char *type);
  * in the background. max_turns: 0: as before. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
 		   int64_t max_turns, struct err *err);
+/* A member that is not in memory works on what waits in its transcript. Failures as above. */
+int agent_wake(struct agent_record *record, struct err *err);
+/* The same for one that an earlier process left at work: it goes on where it stood. */
+int agent_go_on(struct agent_record *record, struct err *err);
+void agent_park(struct agent *a);   /* in phase WAITS: it leaves memory */
+void agent_let_go(struct agent *a); /* a member that shuts down: a normal end */
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
@@ -61,6 +70,8 @@ struct end_step {
 };
 extern const struct end_step ending[];
 extern const size_t ending_count;
+extern const struct end_step pausing[]; /* of a run of a member, which then waits */
+extern const size_t pausing_count;
 
 /* ---- foreground or background? The one function that decides ------------------------------------------------------ */
 
@@ -91,4 +102,6 @@ struct limits {
 
 /* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
 int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
+/* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
+int agent_tell_first(struct agent *a, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);

@@ -89,8 +89,8 @@ int http_place_post(struct http_place *p, struct model_call *call, const char *u
 		    struct http_req **ret_transfer, struct err *err)
 {
 	size_t n = p->header_count;
-	AUTO_FREE const char **headers = xmalloc((n + str_count(own) + 2) * sizeof *headers);
-	char agent[160];
+	AUTO_FREE const char **headers = xmalloc((n + str_count(own) + 3) * sizeof *headers);
+	char agent[192], member[192];
 
 	memcpy(headers, p->headers, n * sizeof *headers);
 	while (own && *own)
@@ -98,6 +98,10 @@ int http_place_post(struct http_place *p, struct model_call *call, const char *u
 	if (call->agent[0]) {
 		snprintf(agent, sizeof agent, "x-cadre-agent: %s", call->agent);
 		headers[n++] = agent;
+	}
+	if (strchr(call->agent, '@')) { /* a member of a team */
+		snprintf(member, sizeof member, "x-claude-code-agent-id: %s", call->agent);
+		headers[n++] = member;
 	}
 	headers[n] = NULL;
 	if (!call->shard)

@@ -111,10 +111,22 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	bool ours = !r->session.n || !session || str_eq((struct str){ session->text, session->len }, r->session);
 	if (json_str_is(json_get(root, "type"), "queue-operation") && json_is(id, JSON_STRING) && ours) {
 		struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
-		*n = (struct loaded_notice){ json_cstr(id, &out->arena),
-					     arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)) };
+		*n = (struct loaded_notice){
+			.id = json_cstr(id, &out->arena),
+			.text = arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)),
+			.about = json_cstr(json_get(root, "about"), &out->arena),
+			.mail = json_str_is(json_get(root, "kind"), "teammate"),
+			.quiet = json_bool(json_get(root, "quiet")),
+		};
 		map_set(&r->queued, str_from(n->id), n);
+		const struct json *replaced = json_get(root, "replaces");
+		for (const struct json *v = json_first(replaced); v; v = json_next(replaced, v))
+			map_set(&out->delivered, json_str(v, &out->arena), out);
 	}
+	if (json_str_is(json_get(root, "type"), "team"))
+		out->team = json_str_is(json_get(root, "operation"), "delete")
+				    ? (struct str){ 0 }
+				    : arena_str(&out->arena, json_raw(json_get(root, "team")));
 	if (agent_of(root))
 		*agent = json_cstr(agent_of(root), &out->arena);
 	return true;
@@ -422,6 +434,20 @@ int session_load_end(const char *path, struct buf *ret_end, struct err *err)
 		if (size <= tail.n)
 			return 0;
 	}
+}
+
+void session_load_add_waiting(struct session_load *l, const struct loaded_notice *notice)
+{
+	struct loaded_notice *more = arena_calloc(&l->arena, (l->waiting_count + 1) * sizeof *more);
+
+	if (l->waiting_count)
+		memcpy(more, l->waiting, l->waiting_count * sizeof *more);
+	struct loaded_notice *n = &more[l->waiting_count++];
+	*n = *notice;
+	n->id = arena_strdup(&l->arena, notice->id);
+	n->text = arena_str(&l->arena, notice->text);
+	n->about = notice->about ? arena_strdup(&l->arena, notice->about) : NULL;
+	l->waiting = more;
 }
 
 void session_load_release(struct session_load *l)

@@ -24,6 +24,8 @@ struct loaded_file {
 struct loaded_notice {
 	const char *id;
 	struct str text;
+	const char *about; /* as in queue_line; NULL: nothing */
+	bool mail, quiet;
 };
 
 struct session_load {
@@ -40,6 +42,7 @@ struct session_load {
 	const char **tools; /* deferred tools that were loaded, in order; may repeat */
 	size_t tool_count;
 	bool interrupted;              /* the last turn has no final answer: it can be continued */
+	struct str team;               /* JSON of the team that the session leads; n == 0: none */
 	char *agent;                   /* type of the agent that the session runs as; NULL: not recorded */
 	struct map delivered;          /* ids of the notifications that are in it */
 	struct loaded_notice *waiting; /* the oldest first */
@@ -59,3 +62,5 @@ int session_load_until(const char *path, struct str uuid, struct session_load *r
 /* 1 and what session_load() gives as end, from the last lines of the file alone; 0: there is none. */
 int session_load_end(const char *path, struct buf *ret_end, struct err *err);
 void session_load_release(struct session_load *l);
+/* One more text waits since the file was read; the texts of notice are copied. */
+void session_load_add_waiting(struct session_load *l, const struct loaded_notice *notice);

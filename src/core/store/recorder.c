@@ -81,7 +81,7 @@ int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UU
 		const char *const *ids = line->notice_ids;
 		json_key(&w, "origin");
 		json_open(&w, '{');
-		json_kcstr(&w, "kind", "task-notification");
+		json_kcstr(&w, "kind", line->mail ? "teammate" : "task-notification");
 		json_key(&w, "ids");
 		json_open(&w, '[');
 		for (; *ids; ids++)
@@ -215,22 +215,54 @@ int recorder_agent(struct recorder *r, const char *type, struct err *err)
 	return journal_append(r->journal, w.buf, err);
 }
 
-int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err)
+/* Lines outside of the parent chain begin so. */
+static struct json_out begin_apart(struct recorder *r, const char *type, const char *operation)
 {
 	char time[ISO_TIME_LEN + 1];
 
-	if (!r->journal)
-		return 0;
 	id_iso_time(id_wall_ms(), time);
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
 	json_open(&w, '{');
-	json_kcstr(&w, "type", "queue-operation");
-	json_kcstr(&w, "operation", "enqueue");
+	json_kcstr(&w, "type", type);
+	json_kcstr(&w, "operation", operation);
 	json_kcstr(&w, "timestamp", time);
 	json_kcstr(&w, "sessionId", r->context->session_id);
-	json_kcstr(&w, "id", id);
-	json_kstr(&w, "content", text);
+	return w;
+}
+
+int recorder_queue(struct recorder *r, const struct queue_line *line, struct err *err)
+{
+	if (!r->journal)
+		return 0;
+	struct json_out w = begin_apart(r, "queue-operation", "enqueue");
+	json_kcstr(&w, "id", line->id);
+	if (line->from) {
+		json_kcstr(&w, "kind", "teammate");
+		json_kcstr(&w, "from", line->from);
+		json_kcstr(&w, "team", line->team);
+	}
+	if (line->about)
+		json_kcstr(&w, "about", line->about);
+	if (line->replaces) {
+		json_key(&w, "replaces");
+		json_open(&w, '[');
+		json_put_cstr(&w, line->replaces);
+		json_close(&w);
+	}
+	if (line->quiet)
+		json_kbool(&w, "quiet", true);
+	json_kstr(&w, "content", line->text);
+	json_close(&w);
+	return journal_append(r->journal, w.buf, err);
+}
+
+int recorder_team(struct recorder *r, const char *operation, struct str fields, struct err *err)
+{
+	if (!r->journal)
+		return 0;
+	struct json_out w = begin_apart(r, "team", operation);
+	json_kraw(&w, "team", fields);
 	json_close(&w);
 	return journal_append(r->journal, w.buf, err);
 }

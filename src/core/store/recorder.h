@@ -43,6 +43,7 @@ struct user_line {
 	size_t count;
 	bool meta;                     /* not typed by a person (context, notifications) */
 	const char *const *notice_ids; /* of the notifications it delivers, NULL-terminated; NULL: none */
+	bool mail;                     /* words of other agents of a team are among them */
 	const char *uuid;              /* predefined; NULL: a new one */
 };
 
@@ -76,7 +77,18 @@ struct fork_origin {
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
 /* Records the agent definition of the session. Not part of the parent chain. */
 int recorder_agent(struct recorder *r, const char *type, struct err *err);
+/* A text that waits for the next request */
+struct queue_line {
+	const char *id;
+	const char *from, *team; /* of a message within a team; NULL: it is none */
+	const char *about;       /* a newer text about the same replaces it; NULL: none does */
+	const char *replaces;    /* id of the text that it replaces; NULL: none */
+	bool quiet;              /* no turn begins for it alone */
+	struct str text;
+};
 /* Records a queued text; the user line with its id in notice_ids delivers it. Not part of the parent chain. */
-int recorder_queue(struct recorder *r, const char *id, struct str text, struct err *err);
+int recorder_queue(struct recorder *r, const struct queue_line *line, struct err *err);
+/* Records that a team was made or deleted. fields: a JSON object. Not part of the parent chain. */
+int recorder_team(struct recorder *r, const char *operation, struct str fields, struct err *err);
 /* Records the end of an agent's run. fields: a JSON object. */
 int recorder_end(struct recorder *r, struct str fields, struct err *err);

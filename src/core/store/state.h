@@ -42,3 +42,4 @@ int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct 
 
 /* Whether the process that wrote the row is alive. The start time detects a reused pid. */
 bool task_owner_lives(const struct task_row *row);
+int64_t process_start(int64_t pid); /* in clock ticks after boot; 0: no such process */

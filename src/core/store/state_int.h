@@ -20,4 +20,3 @@ void state_db_release(struct state_db *db);
 
 /* A copy with its texts in one block, which free() frees. */
 struct task_row *task_row_copy(const struct task_row *row); /* returns owned */
-int64_t process_start(int64_t pid);                         /* in clock ticks after boot; 0: no such process */

@@ -79,7 +79,8 @@ struct tool_env {
 	/* A tool is about to make these bytes the content of a file, whose path has no link in it. The owner of the history keeps what is there now;
 	 * below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
-	void *owner; /* the agent: struct agent of the room subagent */
+	const char *no_tool; /* behind "No such tool": why not; NULL: nothing */
+	void *owner;         /* the agent: struct agent of the room subagent */
 };
 
 /* The value of a variable in the agent's environment, or NULL. */
@@ -99,7 +100,13 @@ struct tool_kit {
 			    const struct tool_env *from);          /* what that agent saw, this one has seen */
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
-	const struct tool *const *table;                           /* of all built-in tools, NULL-terminated */
+	/* Open items of the task list that this agent owns (NULL: all), a line each; returns how many are in progress. release: they
+	 * become pending and have no owner. */
+	unsigned (*tasks_of)(const char *dir, const char *owner, bool release, struct buf *out);
+	/* The n-th task in progress of this owner: id, subject and description, in the arena. False: there are not so many. */
+	bool (*task_at)(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
+	void (*open_tasks)(const char *dir, struct buf *out); /* as a JSON array; nothing if all are completed */
+	const struct tool *const *table;                      /* of all built-in tools, NULL-terminated */
 };
 
 /* Why a command runs though no person and no rule has allowed it: the kernel holds it to that. */
@@ -161,6 +168,7 @@ struct tool_call {
 						     * text, which people still see; empty: the text */
 	bool started, running, cancelled, finished; /* asked to start; tool->start was called */
 	bool is_error, denied;
+	bool again;   /* an earlier process may have run it: it had no result when that was killed */
 	bool amended; /* a hook or the host has replaced the model's input */
 	uint64_t started_ms;
 	void (*done)(struct tool_call *call); /* set by the query: records and kicks */

@@ -40,7 +40,8 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 	const struct json *definition;
 
 	if (!call->tool)
-		return arena_printf(&call->arena, "Error: No such tool available: %s.", call->name);
+		return arena_printf(&call->arena, "Error: No such tool available: %s.%s%s", call->name,
+				    call->env->no_tool ? " " : "", call->env->no_tool ? call->env->no_tool : "");
 	if (deferral_holds(call->env->deferral, call->tool))
 		return arena_printf(
 			&call->arena,

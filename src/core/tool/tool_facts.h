@@ -47,6 +47,7 @@ enum tool_flags {
 	TOOL_SHOWS_FILE =
 		1 << 24, /* an edit that needs the content: a rule that forbids to read the file forbids this too */
 	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
+	TOOL_TEAM = 1 << 26,        /* only where there are teams */
 };
 
 /* What a permission rule about the tool looks at */

@@ -52,6 +52,8 @@ struct options {
 	bool replay_user_messages, may_bypass;
 	bool single_prompt;     /* no further prompt follows: hooks that would wake an idle session are waited for */
 	bool nobody_answers;    /* whoever could be asked is not */
+	bool coordinator;       /* the main agent only directs workers */
+	bool one_run;           /* the program ends when all is quiet: a team ends with it */
 	const char *trace;      /* file; NULL: none is written */
 	int64_t task_budget;    /* tokens; 0: none */
 	const char *betas;      /* comma list; besides those of the environment */

@@ -50,6 +50,8 @@ int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sourc
 	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
 	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
 	s.builtin = builtin_switches_find(entrypoint);
+	if (o->coordinator || (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false)))
+		s.builtin |= BUILTIN_COORDINATOR;
 	*ret_sources = s;
 	return 0;
 }

@@ -180,7 +180,7 @@ int print_run(const struct args *args)
 	struct print p = { 0 };
 	struct err err = { 0 };
 
-	if (configure_runtime(args, CONFIGURE_SINGLE, &p.c, &err) < 0)
+	if (configure_runtime(args, CONFIGURE_SINGLE, &p.c, &err) < 0 || configure_set(p.c, "one-run", "", &err) < 0)
 		return run_fail(&err);
 	view_init(&p.view, p.c, face, args_has(args, "verbose"));
 	cadre_writer_on_failure(p.view.out, on_unread, &p);

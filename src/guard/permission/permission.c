@@ -133,6 +133,7 @@ static void derive_mode(struct permission *child, const struct permission_birth 
 {
 	child->mode_invalid = birth->mode_invalid;
 	child->mode_may_widen = birth->mode_may_widen;
+	child->mode_holds = birth->mode_holds;
 	child->inherits_mode = !birth->mode;
 	if (birth->mode && !permission_mode_parse(str_from(birth->mode), &child->mode))
 		child->mode_invalid = true;
@@ -143,7 +144,7 @@ void permission_derive(struct permission *child, const struct permission *parent
 	*child = (struct permission){
 		.parent = parent,
 		.can_ask = birth->can_ask,
-		.bypass_available = parent->bypass_available,
+		.bypass_available = parent->bypass_available && !birth->mode_holds,
 		.default_agent = parent->default_agent,
 		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
 	};
@@ -211,6 +212,8 @@ enum permission_mode permission_mode(const struct permission *p)
 		return stricter(above, PERMISSION_DEFAULT);
 	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE || is_off(p, p->mode))
 		return above;
+	if (p->mode_holds)
+		return stricter(above, p->mode);
 	if (is_wide(above))
 		return above;
 	return may_widen(p) ? p->mode : stricter(above, p->mode);

@@ -62,6 +62,7 @@ struct permission {
 	/* A child's; set by permission_derive() */
 	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
 	bool inherits_mode, mode_invalid, mode_may_widen;
+	bool mode_holds;        /* its mode narrows a wide one above, too */
 	bool is_gone;           /* the agent has ended: only its limits are left (record.h) */
 	bool replaces_allow;    /* allow rules of ancestors do not count */
 	const char *write_root; /* file tools write only below it; in own's arena */
@@ -81,6 +82,7 @@ struct permission_limit {
 struct permission_birth {
 	const char *mode; /* the definition's; NULL: the parent's holds, live */
 	bool mode_invalid;
+	bool mode_holds;     /* whoever started it chose the mode: it narrows a wide one above, too */
 	bool mode_may_widen; /* the folder is trusted, it is not a plugin, and no managed switch forbids it */
 	bool can_ask;
 	const struct permission_limit *only; /* of a tool in here, one specifier must match */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * resume.c - which session a new handle is: a new one, one from disk, or a fork of one. */
+#include "agents/team/team.h"
 #include "product/session/session_int.h"
 #include "core/store/session_list.h"
 #include "lib/base/crash.h"
@@ -179,8 +180,10 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 	if (!a->load)
 		return 0;
 	tell_damage(s, a->load);
-	if (!a->from.session_id) { /* a fork has no children of its own yet */
+	if (!a->from.session_id) { /* a fork has no children of its own yet, and no team */
 		meta_read_all(&s->tree, true, &notes);
+		if (a->load->team.n)
+			team_restore(&s->tree, a->load->team);
 		agent_tree_restore(a, &a->load->delivered);
 	}
 	if (notes.n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
+#include "agents/team/team.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_pool.h"
@@ -236,6 +237,7 @@ void session_free(struct cadre_session *s)
 	}
 	session_unwatch_files(s);
 	turn_release(s);
+	team_close(&s->tree);
 	for (struct observer *o = s->services->observers; o; o = o->next)
 		if (o->on_close)
 			o->on_close(o, s);

@@ -13,6 +13,7 @@
  * Every callback records a fact and kicks. All decisions are in the step functions, turn_set_state() is the only place where the
  * state changes, and a state with nothing to do is passed in the same kick. Turns end, and sessions are freed, only in on_kick(),
  * so a host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
+#include "agents/team/team.h"
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
@@ -381,7 +382,7 @@ static enum step step_stop(struct cadre_session *s)
 /* After a failure nothing is asked by itself: what is to be told waits for the next prompt. */
 static bool has_more_to_tell(const struct query *q)
 {
-	return q->notice_count &&
+	return query_has_news(q) &&
 	       (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF);
 }
 
@@ -475,7 +476,8 @@ static void session_update_idle(struct cadre_session *s)
 {
 	struct services *sv = s->services;
 	bool has_turn = turn_is_running(&s->turn);
-	bool at_work = has_turn || s->tree.alive_count || s->turn.firing;
+	unsigned working = s->tree.alive_count - s->tree.idle_count;
+	bool at_work = has_turn || working || s->turn.firing;
 	uint64_t limit_ms = longest_wait_ms(&sv->options);
 
 	if (s->gave_up && !at_work && !s->closing) {
@@ -483,10 +485,13 @@ static void session_update_idle(struct cadre_session *s)
 		session_kick(s);
 		return;
 	}
-	if (!has_turn && s->tree.alive_count && limit_ms && !timer_running(&s->children_wait) && !s->gave_up)
+	if (!has_turn && working && limit_ms && !timer_running(&s->children_wait) && !s->gave_up)
 		timer_start(sv->loop, &s->children_wait, limit_ms);
 	if (!at_work && s->tree.async_hooks && !sv->options.interactive && !timer_running(&s->async_hooks_wait))
 		timer_start(sv->loop, &s->async_hooks_wait, ASYNC_HOOKS_WAIT_MS);
+	if (!at_work && !s->closing && sv->options.one_run && s->tree.main.query.end == QUERY_DONE &&
+	    team_wind_up(&s->tree))
+		at_work = true;
 	at_work = at_work || s->tree.async_hooks || s->server_calls;
 	if (s->closing && !at_work)
 		at_work = session_run_end_hooks(s);

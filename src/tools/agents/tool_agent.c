@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_agent.c - Agent starts a child, SendMessage speaks to one. What happens then is in the room subagent. */
 #include "agents/subagent/subagent.h"
+#include "agents/team/team.h"
 #include "lib/json/json_write.h"
 #include "tools/agents/task.h"
 #include "core/tool/tool_list.h"
@@ -45,6 +46,45 @@ static void agent_resume_by_call(struct tool_call *call, struct str prompt, int6
 		tool_call_fail(call, "%s", err.text);
 }
 
+/* A named call of the lead makes a member. True: the call was answered, or has started one. */
+static bool agent_join_team(struct tool_call *call, struct spawn_request *request)
+{
+	struct agent *a = call->env->owner;
+	struct agent_tree *t = a->tree;
+	struct agent_member member;
+	AUTO_BUF struct buf note = { 0 };
+	AUTO_BUF struct buf why = { 0 };
+	struct err err = { 0 };
+	bool fork = request->type && str_is_nocase(str_trim(str_from(request->type)), "fork");
+
+	if (!t->switches.teams || fork || (!t->team && !t->switches.implicit_team))
+		return false;
+	if (a->parent) {
+		if (t->team && a->record->member)
+			tool_call_reject(call, "Members start no members: leave the name out to start a subagent.");
+		return t->team && a->record->member;
+	}
+	if (!t->team && team_create(t, arena_printf(&call->arena, "session-%.8s", t->session_id), NULL, NULL, true,
+				    &note, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return true;
+	}
+	if (agent_started_by_call(a, call)) { /* before a crash: the name is its own */
+		agent_spawn(a, request, call);
+		return true;
+	}
+	if (!team_admit(a, request, input_text(call, "team_name"), input_text(call, "mode"), &member, &call->arena,
+			&note, &why)) {
+		tool_call_reject(call, "%s", why.p);
+		return true;
+	}
+	request->member = &member;
+	request->note = note.n ? note.p : NULL;
+	agent_spawn(a, request, call);
+	team_files_changed(t->team->files);
+	return true;
+}
+
 static void agent_start(struct tool_call *call)
 {
 	const struct json *background = json_get(call->input, "run_in_background");
@@ -63,7 +103,7 @@ static void agent_start(struct tool_call *call)
 	(void)json_i64(json_get(call->input, "max_turns"), &request.max_turns);
 	if (json_get(call->input, "resume"))
 		agent_resume_by_call(call, request.prompt, request.max_turns);
-	else
+	else if (!request.name || !agent_join_team(call, &request))
 		agent_spawn(call->env->owner, &request, call);
 }
 
@@ -156,6 +196,8 @@ static void send_start(struct tool_call *call)
 	struct str text = json_str(json_get(call->input, "message"), &call->arena);
 	AUTO_BUF struct buf b = { 0 };
 
+	if (team_send(call))
+		return;
 	struct agent_record *record = agent_tree_record(a->tree, to);
 	if (!str_trim(text).n) {
 		send_answer(call, STR("The message is empty."), NULL, false);

@@ -138,7 +138,7 @@ static void output_start(struct tool_call *call)
 	} else if (!record) {
 		task_add_running(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
-	} else if (record->live && (!block || json_bool(block))) {
+	} else if (record->live && record->live->phase != CHILD_WAITS && (!block || json_bool(block))) {
 		wait_start(call, record, limit ? (uint64_t)json_double(limit) : DEFAULT_WAIT_MS);
 	} else {
 		show_agent(call, record);
@@ -199,7 +199,8 @@ static void stop_start(struct tool_call *call)
 		tool_call_reject(call, "An agent cannot stop itself or the agents it works for.");
 	} else if (record && record->live) {
 		agent_stop(record, false);
-		stop_answer(call, record->id, "local_agent", record->description);
+		stop_answer(call, record->id, record->member ? "in_process_teammate" : "local_agent",
+			    record->description);
 	} else if (record) {
 		tool_call_reject(call, "Task %s is not running (it is %s).", record->id,
 				 end_words(record->state)->state);

@@ -3,6 +3,7 @@
  * two is the user's agreement, to plan first or to the plan (agents/agent/plan.h). */
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
+#include "agents/agent/tree.h"
 #include "lib/json/json_write.h"
 #include "core/tool/tool_list.h"
 
@@ -71,6 +72,8 @@ static void exit_start(struct tool_call *call)
 	struct agent *a = call->env->owner;
 	struct json_out w = json_out(&call->result_json);
 
+	if (a->tree->team_ops && a->tree->team_ops->plan(a, call))
+		return;
 	if (!plan_present(a, call))
 		return;
 	plan_leave(a);

@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
-enum { LARGEST_ITEM = 1 << 20 };
+enum { LARGEST_ITEM = 1 << 20, LOCK_WAIT_MS = 300 };
 
 static const char *const status_names[] = {
 	[TODO_PENDING] = "pending",
@@ -157,9 +157,15 @@ static int take_lock(struct todo_list *l, struct err *err)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
 	if (flock(l->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
+	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), LOCK_WAIT_MS, NULL, err) < 0)
+		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
 		l->highest = highest;
+	AUTO_BUF struct buf deleted = { 0 };
+	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &deleted, NULL) == 0 &&
+	    read_id(str_trim(buf_str(&deleted)), &highest))
+		l->highest = MAX(l->highest, highest);
 	return 0;
 }
 
@@ -175,6 +181,10 @@ int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct 
 
 void todo_list_close(struct todo_list *l)
 {
+	for (size_t i = 0; i < l->locked_count; i++)
+		dir_lock_leave(&l->locked[i]);
+	free(l->locked);
+	dir_lock_leave(&l->whole);
 	if (l->dir && l->lock >= 0)
 		close(l->lock);
 	free(l->items);
@@ -202,6 +212,43 @@ bool todo_is_open(const struct todo_list *l, unsigned id)
 		if (l->items[i].id == id)
 			return l->items[i].status != TODO_COMPLETED;
 	return false;
+}
+
+int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
+{
+	l->locked = xrealloc(l->locked, (l->locked_count + 1) * sizeof *l->locked);
+	struct dir_lock *lock = &l->locked[l->locked_count];
+	*lock = (struct dir_lock){ 0 };
+	if (dir_lock_take(lock, arena_printf(&l->arena, "%s/%u.json.lock", l->dir, t->id), LOCK_WAIT_MS, NULL, err) < 0)
+		return err_set(err, ERR_BUSY, "another process is changing task #%u at this moment: try again", t->id);
+	l->locked_count++;
+	if (!read_item(l, t->id, t))
+		return err_set(err, ERR_NOT_FOUND, "task #%u is gone", t->id);
+	return 0;
+}
+
+/* Depth first along what an item waits for; a list is small. */
+static bool leads_to(const struct todo_list *l, unsigned from, unsigned to, unsigned depth, struct buf *way)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct todo *t = &l->items[i];
+		if (t->id != from || depth > l->count)
+			continue;
+		for (size_t k = 0; k < t->blocked_by.count; k++) {
+			size_t before = way->n;
+			buf_addf(way, " -> #%u", t->blocked_by.ids[k]);
+			if (t->blocked_by.ids[k] == to || leads_to(l, t->blocked_by.ids[k], to, depth + 1, way))
+				return true;
+			way->n = before;
+		}
+	}
+	return false;
+}
+
+bool todo_makes_cycle(const struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way)
+{
+	buf_addf(way, "#%u -> #%u", first->id, then->id);
+	return leads_to(l, then->id, first->id, 0, way);
 }
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
@@ -257,7 +304,14 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 	}
 	if (unlink(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id)) < 0 && errno != ENOENT)
 		return err_set(err, ERR_IO, "cannot remove an item of the task list in %s: %m", l->dir);
-	return 0;
+	AUTO_BUF struct buf deleted = { 0 };
+	const char *mark = arena_printf(&l->arena, "%s/.highwatermark", l->dir);
+	unsigned highest = 0;
+	if (file_read(mark, 32, &deleted, NULL) == 0)
+		(void)read_id(str_trim(buf_str(&deleted)), &highest);
+	buf_clear(&deleted);
+	buf_addf(&deleted, "%u", MAX(highest, t->id));
+	return file_replace(mark, deleted.p, deleted.n, err);
 }
 
 /* ---- for the tools ---------------------------------------------------------------------------------------------- */
@@ -317,6 +371,69 @@ void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo
 	for (size_t i = 0; i < ids->count; i++)
 		if (todo_is_open(l, ids->ids[i]))
 			buf_addf(out, "%s#%u", out->n > start ? ", " : "", ids->ids[i]);
+}
+
+/* ---- for the team --------------------------------------------------------------------------------------------- */
+
+unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct buf *out)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct err err = { 0 };
+	unsigned at_it = 0;
+
+	if (todo_list_open(&l, dir, release, &err) < 0)
+		return 0;
+	for (size_t i = 0; i < l.count; i++) {
+		struct todo *t = &l.items[i];
+		if (t->status == TODO_COMPLETED || (owner && (!t->owner || strcmp(t->owner, owner) != 0)))
+			continue;
+		at_it += t->status == TODO_IN_PROGRESS;
+		buf_addf(out, "#%u [%s] %s\n", t->id, todo_status_name(t->status), t->subject);
+		if (!release || todo_hold(&l, t, &err) < 0)
+			continue;
+		t->owner = NULL;
+		t->status = TODO_PENDING;
+		(void)todo_write(&l, t, &err);
+	}
+	return at_it;
+}
+
+bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3])
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+
+	if (todo_list_open(&l, dir, false, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < l.count; i++) {
+		const struct todo *t = &l.items[i];
+		if (t->status != TODO_IN_PROGRESS || !t->owner || strcmp(t->owner, owner) != 0 || n-- > 0)
+			continue;
+		ret[0] = arena_printf(a, "%u", t->id);
+		ret[1] = arena_strdup(a, t->subject);
+		ret[2] = arena_strdup(a, t->description);
+		return true;
+	}
+	return false;
+}
+
+void todo_open_tasks(const char *dir, struct buf *out)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct json_out w = json_out(out);
+	bool any = false;
+
+	if (todo_list_open(&l, dir, false, NULL) < 0)
+		return;
+	for (size_t i = 0; i < l.count; i++) {
+		if (l.items[i].status == TODO_COMPLETED)
+			continue;
+		if (!any)
+			json_open(&w, '[');
+		any = true;
+		todo_put(&w, &l.items[i], true);
+	}
+	if (any)
+		json_close(&w);
 }
 
 /* ---- what is left to do, for a conversation that was compacted -------------------------------------------------- */

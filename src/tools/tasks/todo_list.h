@@ -4,12 +4,15 @@
  *     <dir>/1.json, 2.json, ...    {"id":"1","subject":..,"description":..,"activeForm":..,"owner":..,"status":"pending",
  *                                   "blocks":["2"],"blockedBy":[],"metadata":{}}
  *     <dir>/.lock                  held while the list is changed; holds the highest number that was ever given
+ *     <dir>/.lock.lock, N.json.lock    directories: the same for programs that lock so, the list and one item
+ *     <dir>/.highwatermark         the highest number that was ever deleted
  *
  * The files are the list: it is read for each call and nothing is kept in memory, so that all agents of a session, resumed
  * ones, and other processes see the same. */
 #pragma once
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
+#include "lib/io/dir_lock.h"
 
 enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, TODO_STATUS_COUNT };
 enum { TODO_MOST = 10000 };
@@ -31,7 +34,10 @@ struct todo {
 struct todo_list {
 	struct arena arena; /* holds all texts */
 	const char *dir;
-	int lock;           /* descriptor; -1: the list is only read */
+	int lock;                /* descriptor; -1: the list is only read */
+	struct dir_lock whole;   /* the same as other programs lock it */
+	struct dir_lock *locked; /* of items that are about to change */
+	size_t locked_count;
 	struct todo *items; /* by their numbers */
 	size_t count;
 	unsigned highest; /* number that was ever given */
@@ -52,6 +58,10 @@ bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 bool todo_is_open(const struct todo_list *l, unsigned id); /* it is there and not completed */
 
 /* The list must be locked for these. */
+/* Nobody else changes this item until the list is closed; it is read again. -ERR_BUSY, -ERR_NOT_FOUND: it is gone. */
+int todo_hold(struct todo_list *l, struct todo *t, struct err *err);
+/* Whether `first` would wait for itself if it waited for `then`; the way is written out: #1 -> #2 -> #1. */
+bool todo_makes_cycle(const struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way);
 unsigned todo_next_id(const struct todo_list *l);
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err);  /* a new one or a changed one */
 int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* from what it blocks as well */
@@ -64,5 +74,9 @@ bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
 void todo_put(struct json_out *w, const struct todo *t, bool whole);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids);
+/* As tasks_of, task_at and open_tasks of struct tool_kit. */
+unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct buf *out);
+bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
+void todo_open_tasks(const char *dir, struct buf *out);
 /* What is open in both lists of this agent, a line each. */
 void todo_recall(const struct tool_env *env, struct buf *out);

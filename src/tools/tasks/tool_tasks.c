@@ -2,6 +2,9 @@
  * tool_tasks.c - the tools of the task list (TaskCreate, TaskGet, TaskList, TaskUpdate) and TodoWrite, the agent's own list. Hooks
  * see a new item and one that is about to be completed; while they look nothing is locked, so the list is read again. */
 #include "agents/agent/hooks.h"
+#include "agents/team/team.h"
+#include "config/settings/settings.h"
+#include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "tools/tasks/todo_list.h"
@@ -229,6 +232,7 @@ struct update {
 	struct buf names;  /* the same for the model */
 	enum todo_status before;
 	bool removed;
+	bool in_team; /* rules of a team hold */
 };
 
 static void update_release(struct update *u)
@@ -268,6 +272,114 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 		json_close(&w);
 	}
 	json_close(&w);
+}
+
+/* ---- the rules of a team: who may change what ---------------------------------------------------------------------- */
+
+static bool acts_as_lead(const struct agent *a)
+{
+	return !a->parent || !a->record->member;
+}
+
+static const char *actor_name(const struct agent *a)
+{
+	return acts_as_lead(a) ? TEAM_LEAD : a->record->name;
+}
+
+static int check_owner(const struct update *u, struct agent *a, const char *wish, struct err *err)
+{
+	const char *owner = u->item->owner, *self = actor_name(a);
+	AUTO_BUF struct buf members = { 0 };
+
+	for (const struct agent_record *r = a->tree->records; r; r = r->next)
+		if (r->member && r->member->state != MEMBER_GONE)
+			buf_addf(&members, ", %s", r->name);
+	struct agent_record *to = agent_tree_member(a->tree, str_from(wish));
+	if (wish[0] && strcmp(wish, TEAM_LEAD) != 0 &&
+	    (!to || to->member->state == MEMBER_GONE || strcmp(to->name, wish) != 0))
+		return err_set(err, ERR_USAGE, "owner: there is no member '%s'. Members: %s%s", wish, TEAM_LEAD,
+			       members.n ? members.p : "");
+	if (owner && owner[0] && strcmp(owner, wish) != 0 && strcmp(owner, self) != 0 && !acts_as_lead(a))
+		return err_set(err, ERR_USAGE, "already_claimed: task #%u belongs to %s", u->item->id, owner);
+	if (wish[0] && strcmp(wish, self) != 0 && !acts_as_lead(a))
+		return err_set(err, ERR_USAGE, "Only the lead gives tasks to others; send %s a message instead.", wish);
+	if (wish[0] && u->item->status == TODO_COMPLETED)
+		return err_set(err, ERR_USAGE, "already_resolved: task #%u is completed", u->item->id);
+	return 0;
+}
+
+static int check_busy(const struct update *u, const struct agent *a, struct err *err)
+{
+	for (size_t i = 0; i < u->list.count; i++) {
+		const struct todo *t = &u->list.items[i];
+		if (t != u->item && t->status != TODO_COMPLETED && t->owner && !strcmp(t->owner, actor_name(a)))
+			return err_set(err, ERR_USAGE, "agent_busy: task #%u is still yours, and it is not completed",
+				       t->id);
+	}
+	return 0;
+}
+
+/* Against what is on disk now, not what the model saw. */
+static int check_rules(struct update *u, struct agent *a, struct err *err)
+{
+	const struct json *in = u->call->input;
+	const char *wish = json_cstr(json_get(in, "owner"), &u->call->arena);
+	const char *owner = u->item->owner && u->item->owner[0] ? u->item->owner : NULL;
+	bool lead = acts_as_lead(a), mine = owner && !strcmp(owner, actor_name(a));
+	bool changes = json_get(in, "status") || json_get(in, "subject") || json_get(in, "description");
+	bool begins = json_str_is(json_get(in, "status"), "in_progress");
+	AUTO_BUF struct buf open = { 0 };
+
+	if (wish && check_owner(u, a, wish, err) < 0)
+		return -(int)err->kind;
+	if (changes && owner && !mine && !lead)
+		return err_set(err, ERR_USAGE, "Task #%u belongs to %s: only its owner and the lead change it.",
+			       u->item->id, owner);
+	todo_add_open(&open, &u->list, &u->item->blocked_by);
+	if (begins && open.n)
+		return err_set(err, ERR_USAGE, "blocked: task #%u waits for %s", u->item->id, open.p);
+	bool claims = !lead && !mine && ((wish && wish[0]) || (begins && !owner));
+	if (claims && settings_bool(a->tree->services->policy.settings, "teams.oneTask", false) &&
+	    check_busy(u, a, err) < 0)
+		return -(int)err->kind;
+	if (begins && !owner && !wish && !lead) {
+		u->item->owner = actor_name(a);
+		update_note(u, "owner");
+	}
+	return 0;
+}
+
+static struct todo_words words_of(const struct todo *t, char id[16])
+{
+	snprintf(id, 16, "%u", t->id);
+	return (struct todo_words){ id, t->subject, t->description };
+}
+
+/* Who gets a task, or can begin with one of its own, is told. */
+static void tell_owners(const struct update *u, const struct agent *a, const char *before)
+{
+	const struct todo *t = u->item;
+	bool completed = t->status == TODO_COMPLETED && u->before != TODO_COMPLETED;
+	bool given = t->owner && t->owner[0] && (!before || strcmp(before, t->owner) != 0);
+	char id[16];
+
+	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0) {
+		struct todo_words words = words_of(t, id);
+		team_assign(a->tree->team, t->owner, &words, actor_name(a), u->call->id);
+	}
+	for (size_t i = 0; completed && i < u->list.count; i++) {
+		const struct todo *next = &u->list.items[i];
+		AUTO_BUF struct buf open = { 0 };
+		bool waited = false;
+		for (size_t k = 0; k < next->blocked_by.count; k++)
+			waited = waited || next->blocked_by.ids[k] == t->id;
+		todo_add_open(&open, &u->list, &next->blocked_by);
+		if (!waited || open.n || !next->owner || next->status != TODO_PENDING ||
+		    !strcmp(next->owner, actor_name(a)))
+			continue;
+		struct todo_words words = words_of(next, id);
+		team_assign(a->tree->team, next->owner, &words, actor_name(a), u->call->id);
+	}
 }
 
 /* ---- the change -------------------------------------------------------------------------------------------------- */
@@ -325,6 +437,11 @@ static int add_blocks(struct update *u, const char *field, bool blocks, struct e
 		struct todo *other = todo_find(&u->list, id);
 		if (!other || other == u->item)
 			return err_set(err, ERR_USAGE, "%s: there is no other task " STR_FMT, field, STR_ARG(id));
+		AUTO_BUF struct buf way = { 0 };
+		if (u->in_team && todo_makes_cycle(&u->list, blocks ? other : u->item, blocks ? u->item : other, &way))
+			return err_set(err, ERR_USAGE, "%s: the tasks would wait for each other: %s", field, way.p);
+		if (todo_hold(&u->list, other, err) < 0)
+			return -(int)err->kind;
 		if (!todo_block(&u->list, blocks ? u->item : other, blocks ? other : u->item))
 			continue;
 		any = true;
@@ -371,14 +488,27 @@ static void update_commit(struct tool_call *call)
 		tool_call_end(call, false);
 		return;
 	}
+	struct agent *a = call->env->owner;
+	u.in_team = a && a->tree->team;
+	int status = todo_hold(&u.list, u.item, &err);
 	u.before = u.item->status;
-	int status = update_apply(&u, &err);
+	const char *owner = u.item->owner;
+	if (status == 0 && u.in_team)
+		status = check_rules(&u, a, &err);
+	if (status == 0)
+		status = update_apply(&u, &err);
 	if (status < 0) {
 		(status == -ERR_USAGE ? tool_call_reject : tool_call_fail)(call, "%s", err.text);
 		return;
 	}
+	crash_point(claim_written);
 	put_updated(call, &u, NULL);
 	buf_addf(&call->result, "Updated task #%u%s", u.item->id, u.names.n ? u.names.p : ": nothing was different");
+	if (u.in_team && !u.removed) {
+		tell_owners(&u, a, owner);
+		if (u.item->status == TODO_COMPLETED && u.before != TODO_COMPLETED && !acts_as_lead(a))
+			buf_addstr(&call->result, ". Look at TaskList for the next one.");
+	}
 	tool_call_end(call, false);
 }
 

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT
+ * files.c - what other programs see of a team: <config>/teams/NAME/config.json and inboxes/. Both are an interface: nothing in them
+ * is believed, and they may be deleted at any time. Files are written and read by one job at a time, on a thread, under the locks
+ * of the current product; a lock that others hold delays the file and fails nothing. */
+#include "agents/team/team.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "core/store/file_version.h"
+#include "core/store/state.h"
+#include "lib/base/crash.h"
+#include "lib/io/dir_lock.h"
+#include "lib/io/file.h"
+#include "lib/io/file_at.h"
+
+enum {
+	GATHER_MS = 50,
+	RETRY_MS = 1000,
+	LOCK_WAIT_MS = 5000,
+	CLOSE_WAIT_MS = 200,
+	LARGEST_CONFIG = 4 << 20,
+	LARGEST_INBOX = 64 << 20,
+	LONGEST_PROMPT = 4000,
+	MOST_REMOVALS = 20,
+};
+
+enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE };
+
+/* What a thread needs; it outlives the team if a job runs when that is closed. */
+struct place {
+	pthread_mutex_t mutex; /* held while files are changed */
+	bool closed;
+	unsigned references;
+	char *config_dir, *below; /* "teams/NAME" */
+};
+
+struct job {
+	uv_work_t work;
+	struct place *place;      /* reference */
+	struct team_files *files; /* NULL: the team was closed */
+	enum job_kind kind;
+	char *inbox;     /* name of the member; NULL: it is about config.json */
+	struct buf text; /* to be written, or what was read */
+	struct dir_lock lock;
+	bool failed;
+	struct err err;
+};
+
+struct team_files {
+	struct team *team;
+	struct place *place;
+	struct timer delay;
+	struct job *job; /* runs; NULL: none */
+	bool config_due, inboxes_due, watching;
+	uv_fs_event_t *watch; /* owned until closed */
+	DIR *inboxes;         /* being drained; NULL: none are */
+	struct map learnt;    /* receivers whose transcripts were searched for ids */
+};
+
+static void place_unref(struct place *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	bool last = --p->references == 0;
+	pthread_mutex_unlock(&p->mutex);
+	if (!last)
+		return;
+	pthread_mutex_destroy(&p->mutex);
+	free(p->config_dir);
+	free(p->below);
+	free(p);
+}
+
+/* ---- the text of config.json --------------------------------------------------------------------------------------- */
+
+/* Two spaces a level, as the current product writes it. text is valid JSON without blanks outside of strings. */
+static void add_pretty(struct buf *out, struct str text)
+{
+	unsigned depth = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		bool opens = !quoted && (c == '{' || c == '['), closes = !quoted && (c == '}' || c == ']');
+		if (closes && text.p[i - 1] != '{' && text.p[i - 1] != '[')
+			buf_addf(out, "\n%*s", (int)(2 * (depth - 1)), "");
+		depth -= closes;
+		buf_addch(out, c);
+		if (quoted && c == '\\')
+			buf_addch(out, text.p[++i]);
+		else if (c == '"')
+			quoted = !quoted;
+		depth += opens;
+		if ((opens && text.p[i + 1] != '}' && text.p[i + 1] != ']') || (!quoted && c == ','))
+			buf_addf(out, "\n%*s", (int)(2 * depth), "");
+		if (!quoted && c == ':')
+			buf_addch(out, ' ');
+	}
+}
+
+static void put_process(struct json_out *w, int64_t claimed_ms)
+{
+	AUTO_BUF struct buf space = { 0 };
+	char host[256] = "", link[64] = "";
+
+	(void)gethostname(host, sizeof host - 1);
+	(void)!readlink("/proc/self/ns/pid", link, sizeof link - 1);
+	buf_addf(&space, "%s#%s", host, link);
+	json_key(w, "leadProcess");
+	json_open(w, '{');
+	json_ki64(w, "pid", getpid());
+	json_kstr(w, "pidSpace", buf_str(&space));
+	json_ki64(w, "claimedAt", claimed_ms);
+	char start[24];
+	snprintf(start, sizeof start, "%lld", (long long)process_start(getpid()));
+	json_kcstr(w, "procStart", start);
+	json_close(w);
+}
+
+static void put_lead(struct json_out *w, const struct team *t)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	json_open(w, '{');
+	json_kcstr(w, "agentId", arena_printf(&a, "%s@%s", TEAM_LEAD, t->name));
+	json_kcstr(w, "name", TEAM_LEAD);
+	json_kcstr(w, "agentType", t->agent_type ? t->agent_type : TEAM_LEAD);
+	json_ki64(w, "joinedAt", t->created_ms);
+	json_kcstr(w, "tmuxPaneId", "leader");
+	json_kcstr(w, "cwd", t->tree->main.cwd);
+	json_kraw(w, "subscriptions", STR("[]"));
+	json_kcstr(w, "backendType", "in-process");
+	json_close(w);
+}
+
+static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct agent_member *m = r->member;
+
+	json_open(w, '{');
+	json_kcstr(w, "agentId", arena_printf(&a, "%s@%s", r->name, t->name));
+	json_kcstr(w, "name", r->name);
+	json_kcstr(w, "color", m->color);
+	json_ki64(w, "joinedAt", m->joined_ms);
+	json_kcstr(w, "tmuxPaneId", "in-process");
+	json_kraw(w, "subscriptions", STR("[]"));
+	json_kcstr(w, "agentType", r->type);
+	if (r->model)
+		json_kcstr(w, "model", r->model);
+	json_kstr(w, "prompt", (struct str){ r->prompt, MIN(strlen(r->prompt), (size_t)LONGEST_PROMPT) });
+	json_kbool(w, "planModeRequired", m->plan_required);
+	json_kcstr(w, "cwd", r->worktree ? r->worktree : t->tree->main.cwd);
+	json_kcstr(w, "backendType", "in-process");
+	json_kbool(w, "isActive", m->state == MEMBER_STARTS || m->state == MEMBER_WORKS);
+	if (m->mode)
+		json_kcstr(w, "mode", m->mode);
+	if (r->transcript)
+		json_kcstr(w, "agentFile", r->transcript);
+	json_kcstr(w, "agentSession", t->tree->session_id);
+	json_close(w);
+}
+
+static void write_config(const struct team *t, bool alive, struct buf *out)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct json_out w = json_out(&text);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "name", t->name);
+	if (t->description)
+		json_kcstr(&w, "description", t->description);
+	json_ki64(&w, "createdAt", t->created_ms);
+	json_kcstr(&w, "leadAgentId", arena_printf(&a, "%s@%s", TEAM_LEAD, t->name));
+	json_kcstr(&w, "leadSessionId", t->tree->session_id);
+	if (alive)
+		put_process(&w, t->created_ms);
+	json_kraw(&w, "cadre", STR("{\"version\":1}"));
+	json_key(&w, "members");
+	json_open(&w, '[');
+	put_lead(&w, t);
+	for (const struct agent_record *r = t->tree->records; r; r = r->next)
+		if (r->member && r->member->state != MEMBER_GONE)
+			put_member(&w, t, r);
+	json_close(&w);
+	json_close(&w);
+	add_pretty(out, buf_str(&text));
+}
+
+/* ---- on the thread --------------------------------------------------------------------------------------------------- */
+
+static int write_below(const struct place *p, const char *below, struct str text, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	mode_t mode = 0600;
+
+	if (file_at_find(p->config_dir, below, 0700, &at, err) < 0)
+		return -(int)err->kind;
+	return file_at_replace(&at, text, &mode, err);
+}
+
+static char *lock_path(const struct place *p, const char *below, struct arena *a)
+{
+	return arena_printf(a, "%s/%s.lock", p->config_dir, below);
+}
+
+static void work_config(struct job *j)
+{
+	const struct place *p = j->place;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *below = arena_printf(&a, "%s/config.json", p->below);
+
+	pthread_mutex_lock(&j->place->mutex); /* a team that is closed must not get a directory again */
+	j->failed = p->closed ||
+		    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0;
+	pthread_mutex_unlock(&j->place->mutex);
+	if (j->failed || dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0) {
+		j->failed = true;
+		return;
+	}
+	pthread_mutex_lock(&j->place->mutex);
+	if (!p->closed && write_below(p, below, buf_str(&j->text), &j->err) < 0)
+		j->failed = true;
+	crash_point(config_written);
+	dir_lock_leave(&j->lock);
+	pthread_mutex_unlock(&j->place->mutex);
+}
+
+static void work_read(struct job *j)
+{
+	const struct place *p = j->place;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
+
+	if (dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0) {
+		j->failed = true;
+		return;
+	}
+	if (file_below_read(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) == 0)
+		return;
+	j->failed = true;
+	dir_lock_leave(&j->lock);
+}
+
+/* Under the lock that work_read() took. */
+static void work_write(struct job *j)
+{
+	const struct place *p = j->place;
+	AUTO_ARENA struct arena a = { 0 };
+
+	pthread_mutex_lock(&j->place->mutex);
+	if (!p->closed && dir_lock_is_ours(&j->lock))
+		(void)write_below(p, arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox), STR("[]"), &j->err);
+	crash_point(inbox_written);
+	dir_lock_leave(&j->lock);
+	pthread_mutex_unlock(&j->place->mutex);
+}
+
+static void on_thread(uv_work_t *work)
+{
+	struct job *j = CONTAINER_OF(work, struct job, work);
+
+	if (j->kind == JOB_CONFIG)
+		work_config(j);
+	else if (j->kind == JOB_READ)
+		work_read(j);
+	else
+		work_write(j);
+}
+
+/* ---- on the loop ------------------------------------------------------------------------------------------------------- */
+
+static void files_step(struct team_files *f);
+static void job_done(struct job *j);
+
+static void on_worked(uv_work_t *work, int status)
+{
+	(void)status;
+	job_done(CONTAINER_OF(work, struct job, work));
+}
+
+static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text)
+{
+	struct job *j = xcalloc(1, sizeof *j);
+
+	*j = (struct job){ .place = f->place, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL };
+	if (text) {
+		j->text = *text;
+		*text = (struct buf){ 0 };
+	}
+	f->place->references++; /* jobs are started and places closed on this thread */
+	f->job = j;
+	(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_worked);
+}
+
+static void job_free(struct job *j)
+{
+	dir_lock_leave(&j->lock);
+	place_unref(j->place);
+	buf_release(&j->text);
+	free(j->inbox);
+	free(j);
+}
+
+/* An entry that somebody wrote into the file. Whoever it claims to be, it is text. */
+static void take_entry(struct team *t, struct agent_record *to, const struct json *entry, struct map *seen)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *from = json_cstr(json_get(entry, "from"), &a), *time = json_cstr(json_get(entry, "timestamp"), &a);
+	const struct json *text = json_get(entry, "text");
+	const char *id = json_cstr(json_get(entry, "msg_id"), &a);
+	struct err err = { 0 };
+
+	if (!from || !time || !json_is(text, JSON_STRING) || json_bool(json_get(entry, "read")))
+		return;
+	struct str words = json_str(text, &a);
+	if (!id || !id[0]) {
+		AUTO_BUF struct buf all = { 0 };
+		buf_addf(&all, "%s%c%s%c" STR_FMT, from, 0, time, 0, STR_ARG(words));
+		struct file_version digest = file_version_of(buf_str(&all));
+		digest.sha256[16] = '\0';
+		uintptr_t equal = (uintptr_t)map_get(seen, str_from(digest.sha256));
+		map_set(seen, str_from(digest.sha256), (void *)(equal + 1)); /* how many equal ones stood before it */
+		id = arena_printf(&a, "x%s-%u", digest.sha256, (unsigned)equal);
+	}
+	bool claims = str_is_nocase(str_from(from), TEAM_LEAD) || agent_tree_member(t->tree, str_from(from));
+	(void)mail_put(t, to,
+		       &(struct mail){ .id = id,
+				       .from = from,
+				       .summary = json_str(json_get(entry, "summary"), &a),
+				       .text = words,
+				       .unverified = claims },
+		       false, &err);
+}
+
+/* True: all of it is at the receiver, and the file may be emptied. */
+static bool take_inbox(struct team_files *f, const struct job *j)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
+	struct team *t = f->team;
+	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD);
+	struct agent_record *to = lead ? NULL : agent_tree_member(t->tree, str_from(j->inbox));
+	const struct json *root;
+	struct map seen = { 0 };
+
+	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n ||
+	    json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY) ||
+	    !json_first(root))
+		return false;
+	if (!map_get(&f->learnt, str_from(j->inbox))) { /* a crash may have come between both writes */
+		map_set(&f->learnt, str_from(j->inbox), f);
+		mail_learn(t, to);
+	}
+	for (const struct json *e = json_first(root); e; e = json_next(root, e))
+		if (json_is(e, JSON_OBJECT))
+			take_entry(t, to, e, &seen);
+	map_release(&seen);
+	crash_point(inbox_taken);
+	return true;
+}
+
+static void job_done(struct job *j)
+{
+	struct team_files *f = j->files;
+
+	if (!f) {
+		job_free(j);
+		return;
+	}
+	f->job = NULL;
+	if (j->kind == JOB_CONFIG && j->failed) {
+		f->config_due = true;
+		timer_start(f->team->tree->services->loop, &f->delay, RETRY_MS);
+		job_free(j);
+		return;
+	}
+	if (j->kind == JOB_READ && !j->failed && take_inbox(f, j)) {
+		j->kind = JOB_WRITE;
+		f->job = j;
+		(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_worked);
+		return;
+	}
+	job_free(j);
+	files_step(f);
+}
+
+static void on_inbox(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+	struct team_files *f = watch->data;
+
+	(void)events;
+	(void)status;
+	if (!f || (name && !str_ends(str_from(name), STR(".json"))))
+		return;
+	f->inboxes_due = true;
+	if (!f->job && !timer_running(&f->delay))
+		files_step(f);
+}
+
+static void watch_inboxes(struct team_files *f)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *dir = arena_printf(&a, "%s/%s/inboxes", f->place->config_dir, f->place->below);
+
+	if (f->watching)
+		return;
+	if (!f->watch) {
+		f->watch = xcalloc(1, sizeof *f->watch);
+		(void)uv_fs_event_init(loop_uv(f->team->tree->services->loop), f->watch);
+		uv_unref((uv_handle_t *)f->watch);
+		f->watch->data = f;
+	}
+	f->watching = uv_fs_event_start(f->watch, on_inbox, dir, 0) == 0;
+	f->inboxes_due = true;
+}
+
+/* The next inbox that has something in it. */
+static bool drain_next(struct team_files *f)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
+
+	if (!f->inboxes)
+		f->inboxes = opendir(arena_printf(&a, "%s/%s/inboxes", f->place->config_dir, f->place->below));
+	for (const struct dirent *e; f->inboxes && (e = readdir(f->inboxes));) {
+		struct str name = str_from(e->d_name);
+		if (!str_ends(name, STR(".json")) || !team_name_fits((struct str){ name.p, name.n - 5 }) ||
+		    fstatat(dirfd(f->inboxes), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+		    st.st_size <= 3)
+			continue;
+		job_start(f, JOB_READ, arena_dup(&a, name.p, name.n - 5), NULL);
+		return true;
+	}
+	if (f->inboxes)
+		closedir(TAKE(f->inboxes));
+	return false;
+}
+
+static void files_step(struct team_files *f)
+{
+	struct buf text = { 0 };
+
+	if (f->job)
+		return;
+	if (f->config_due && !timer_running(&f->delay)) {
+		f->config_due = false;
+		write_config(f->team, true, &text);
+		job_start(f, JOB_CONFIG, NULL, &text);
+		return;
+	}
+	if (!f->config_due)
+		watch_inboxes(f);
+	if (f->inboxes || f->inboxes_due) {
+		f->inboxes_due = f->inboxes_due && f->inboxes;
+		(void)drain_next(f);
+	}
+}
+
+static void on_delay(struct timer *timer)
+{
+	files_step(CONTAINER_OF(timer, struct team_files, delay));
+}
+
+void team_files_changed(struct team_files *f)
+{
+	if (!f)
+		return;
+	f->config_due = true;
+	if (!timer_running(&f->delay))
+		timer_start(f->team->tree->services->loop, &f->delay, GATHER_MS);
+}
+
+struct team_files *team_files_new(struct team *t)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!t->tree->session_dir)
+		return NULL; /* nothing of the session is kept */
+	struct team_files *f = xcalloc(1, sizeof *f);
+	f->team = t;
+	f->delay.fire = on_delay;
+	f->place = xcalloc(1, sizeof *f->place);
+	f->place->references = 1;
+	pthread_mutex_init(&f->place->mutex, NULL);
+	f->place->config_dir = xstrdup(t->tree->config_dir);
+	f->place->below = xstrdup(arena_printf(&a, "teams/%s", t->name));
+	return f;
+}
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+void team_files_close(struct team_files *f, bool keep)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct err ignored = { 0 };
+
+	if (!f)
+		return;
+	const char *below = arena_printf(&a, "%s/config.json", f->place->below);
+	timer_stop(f->team->tree->services->loop, &f->delay);
+	if (f->job)
+		f->job->files = NULL;
+	if (f->watch) {
+		f->watch->data = NULL;
+		uv_close((uv_handle_t *)f->watch, on_watch_closed);
+	}
+	if (f->inboxes)
+		closedir(f->inboxes);
+	pthread_mutex_lock(&f->place->mutex);
+	f->place->closed = true;
+	if (keep) {
+		struct dir_lock lock = { 0 };
+		write_config(f->team, false, &text);
+		if (dir_lock_take(&lock, lock_path(f->place, below, &a), CLOSE_WAIT_MS, NULL, &ignored) == 0)
+			(void)write_below(f->place, below, buf_str(&text), &ignored);
+		dir_lock_leave(&lock);
+	}
+	const char *dir = arena_printf(&a, "%s/%s", f->place->config_dir, f->place->below);
+	for (int i = 0; !keep && i < MOST_REMOVALS && file_exists(dir);
+	     i++) { /* a thread may just have locked a file in it */
+		if (i)
+			nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+		team_files_remove(f->place->config_dir, "teams", f->team->name);
+	}
+	pthread_mutex_unlock(&f->place->mutex);
+	map_release(&f->learnt);
+	place_unref(f->place);
+	free(f);
+}
+
+/* ---- a team of another session ----------------------------------------------------------------------------------------- */
+
+void team_files_remove(const char *config_dir, const char *kind, const char *name)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_FILE_AT struct file_at at = { 0 };
+	struct err ignored = { 0 };
+
+	if (file_at_find(config_dir, arena_printf(&a, "%s/%s", kind, name), 0, &at, &ignored) == 0)
+		(void)file_at_remove_tree(&at, &ignored);
+}
+
+int team_files_look(const char *config_dir, const char *name, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
+	const struct json *root;
+	struct stat st;
+	int64_t pid = 0;
+
+	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
+		return 0;
+	if (file_below_read(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text, NULL) <
+		    0 ||
+	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return 1;
+	const struct json *process = json_get(root, "leadProcess");
+	(void)json_i64(json_get(process, "pid"), &pid);
+	int64_t start = pid > 0 ? process_start(pid) : 0, then = 0;
+	if (!start || !str_to_i64(json_str(json_get(process, "procStart"), &a), &then) || then != start)
+		return 1;
+	return err_set(err, ERR_BUSY, "Team \"%s\" is led by session %s (pid %lld). Choose another name.", name,
+		       json_cstr(json_get(root, "leadSessionId"), &a), (long long)pid);
+}
+
+int team_files_move_away(const char *config_dir, const char *name, struct buf *ret_path, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *from = arena_printf(&a, "%s/teams/%s", config_dir, name);
+
+	buf_addf(ret_path, "%s.old-%lld", from, (long long)id_wall_ms());
+	return rename(from, ret_path->p) < 0 ? err_set(err, ERR_IO, "cannot move %s: %m", from) : 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * mail.c - one message within a team: its id, its text for a model, and where it waits. */
+#include "agents/team/team.h"
+#include "core/store/file_version.h"
+#include "lib/base/crash.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
+
+enum { MOST_WAITING = 10000, LONGEST_SUMMARY = 200, LARGEST_TRANSCRIPT = 1 << 30 };
+
+/* The same call always makes the same id: sent again after a crash it is known. */
+void mail_id(const struct team *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1])
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s\n%s\n%s", t->tree->session_id, call_id, receiver);
+	struct file_version digest = file_version_of(buf_str(&text));
+	const char *h = digest.sha256;
+	snprintf(out, UUID_LEN + 1, "%.8s-%.4s-5%.3s-8%.3s-%.12s", h, h + 8, h + 13, h + 17, h + 20);
+}
+
+/* ---- what a model sees -------------------------------------------------------------------------------------------- */
+
+static void add_attribute(struct buf *out, const char *name, struct str value)
+{
+	buf_addf(out, " %s=\"", name);
+	for (size_t i = 0; i < value.n; i++) {
+		char c = value.p[i];
+		const char *entity = c == '&'   ? "&amp;"
+				     : c == '<' ? "&lt;"
+				     : c == '>' ? "&gt;"
+				     : c == '"' ? "&quot;"
+						: NULL;
+		if (entity)
+			buf_addstr(out, entity);
+		else
+			buf_addch(out, c == '\n' || c == '\r' ? ' ' : c);
+	}
+	buf_addch(out, '"');
+}
+
+/* What looks like a frame of ours is marked as text. */
+static bool imitates(struct str rest)
+{
+	static const char *const tags[] = { "teammate-message", "system-reminder", "task-notification",
+					    "cross-session-message", "agent-message" };
+	struct str name = { rest.p + 1, rest.n - 1 };
+
+	if (name.n && name.p[0] == '/')
+		name = (struct str){ name.p + 1, name.n - 1 };
+	for (size_t i = 0; i < COUNT_OF(tags); i++)
+		if (str_starts(name, str_from(tags[i])))
+			return true;
+	return false;
+}
+
+void mail_write(struct buf *out, const struct mail *m)
+{
+	buf_addstr(out, "<teammate-message");
+	add_attribute(out, "teammate_id", utf8_cut(str_from(m->from), 256));
+	if (m->color)
+		add_attribute(out, "color", str_from(m->color));
+	if (m->summary.n)
+		add_attribute(out, "summary", m->summary);
+	if (m->unverified)
+		add_attribute(out, "verified", STR("false"));
+	buf_addstr(out, ">\n");
+	for (size_t i = 0; i < m->text.n; i++) {
+		buf_addch(out, m->text.p[i]);
+		if (m->text.p[i] == '<' && imitates((struct str){ m->text.p + i, m->text.n - i }))
+			buf_addch(out, '\\');
+	}
+	buf_addstr(out, "\n</teammate-message>");
+}
+
+void mail_summary(struct buf *out, struct str text)
+{
+	struct str line = str_trim(text);
+
+	line = utf8_cut(str_trim(str_cut(&line, '\n')), LONGEST_SUMMARY);
+	buf_add(out, line.p, line.n);
+}
+
+/* ---- on its way ---------------------------------------------------------------------------------------------------- */
+
+void mail_learn(struct team *t, const struct agent_record *to)
+{
+	AUTO_BUF struct buf text = { 0 };
+	const struct journal *main = t->tree->main.journal;
+	const char *path = to ? to->transcript : main ? journal_path(main) : NULL;
+	struct str told = to && to->member->told ? str_from(to->member->told) : (struct str){ 0 };
+
+	while (told.p)
+		map_set(&t->sent, str_cut(&told, ' '), t);
+	if (!path || file_read(path, LARGEST_TRANSCRIPT, &text, NULL) < 0)
+		return;
+	for (struct str rest = buf_str(&text); rest.p && rest.n;) {
+		struct str line = str_cut(&rest, '\n'), mark = STR("\"id\":\"");
+		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
+					 ? memmem(line.p, line.n, mark.p, mark.n)
+					 : NULL;
+		struct str value =
+			id ? (struct str){ id + mark.n, (size_t)(line.p + line.n - id) - mark.n } : (struct str){ 0 };
+		if (id)
+			map_set(&t->sent, str_cut(&value, '"'), t);
+	}
+}
+
+static int put_first(struct agent_record *to, const struct mail *m, struct str text, struct err *err)
+{
+	const char *before = to->member->told;
+
+	to->member->told = arena_printf(&to->arena, "%s%s%s", before ? before : "", before ? " " : "", m->id);
+	int status = agent_tell_first(to->live, text, err);
+	if (status < 0)
+		to->member->told = before;
+	return status;
+}
+
+int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err)
+{
+	struct agent *a = to ? to->live : &t->tree->main;
+	AUTO_BUF struct buf text = { 0 };
+	const char *before = a ? query_waits_about(&a->query, m->about) : NULL;
+	struct notice_spec notice = { .id = m->id, .about = m->about, .mail = true, .quiet = m->quiet };
+
+	if (again) /* the call ran before a crash: it may have come so far */
+		mail_learn(t, to);
+	if (map_get(&t->sent, str_from(m->id)))
+		return 0;
+	if (a && a->query.notice_count >= MOST_WAITING && !before)
+		return err_set(err, ERR_LIMIT, "%u messages wait there already, which is the limit: send it later",
+			       a->query.notice_count);
+	mail_write(&text, m);
+	notice.text = buf_str(&text);
+	bool first = to && a && a->phase == CHILD_STARTS && !a->load;
+	struct queue_line line = { .id = m->id,
+				   .from = m->from,
+				   .team = t->name,
+				   .about = m->about,
+				   .replaces = before,
+				   .quiet = m->quiet,
+				   .text = notice.text };
+	int status = first ? put_first(to, m, notice.text, err)
+		     : to  ? agent_record_queue(to, &line, err)
+			   : recorder_queue(&a->recorder, &line, err);
+	if (status < 0)
+		return status;
+	map_set(&t->sent, str_from(m->id), t);
+	crash_point(mail_queued);
+	if (!a)
+		return agent_wake(to, err);
+	if (to && a->phase == CHILD_STARTS) {
+		if (a->load)
+			session_load_add_waiting(a->load, &(struct loaded_notice){ .id = m->id,
+										   .text = notice.text,
+										   .about = m->about,
+										   .mail = true,
+										   .quiet = m->quiet });
+		return 0;
+	}
+	agent_put_notice(a, &notice);
+	if (to)
+		agent_kick(a);
+	return 0;
+}

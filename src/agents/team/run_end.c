@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT
+ * run_end.c - the lives of members as the team sees them: first words, what happens when a run is over, what the lead hears of it, and
+ * how members of an earlier process are found again. */
+#include "agents/team/team.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/initial_messages.h"
+#include "lib/base/crash.h"
+#include "lib/base/utf8.h"
+
+enum { LONGEST_RESULT = 4000 };
+
+static void write_first_words(struct agent *a, struct buf *out)
+{
+	const struct agent_tree *tree = a->tree;
+	const struct team *t = tree->team;
+	struct mail task = { .from = TEAM_LEAD,
+			     .summary = str_from(a->record->description),
+			     .text = str_from(a->record->prompt) };
+
+	if (t) {
+		buf_addf(out, "<system-reminder>\nYour name is %s, you are a member of team %s. The lead is %s.\n",
+			 a->record->name, t->name, TEAM_LEAD);
+		team_describe(t, out);
+		if (tree->todo_dir)
+			buf_addf(out, "The task list of the team is in %s.\n", tree->todo_dir);
+		buf_addstr(out, "</system-reminder>\n\n");
+	}
+	mail_write(out, &task);
+}
+
+/* ---- hooks at the end of a run ------------------------------------------------------------------------------------ */
+
+static void put_member_fields(struct json_out *w, const struct agent *a)
+{
+	json_kcstr(w, "teammate_name", a->record->name);
+	json_kcstr(w, "team_name", a->record->member->team);
+}
+
+static void keep_working(struct agent *a, const char *event, const struct hook_outcome *outcome)
+{
+	if (a->stop_blocks++ >= MOST_STOP_BLOCKS)
+		return;
+	a->stop_blocked = true;
+	buf_clear(&a->message);
+	buf_addf(&a->message, "%s hook feedback:\n" STR_FMT, event, STR_ARG(outcome->block_reason));
+}
+
+static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
+{
+	struct agent *a = data;
+
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
+	if (outcome->stop && !outcome->cancelled)
+		a->leaves = true;
+	else if (outcome->blocked && !outcome->cancelled)
+		keep_working(a, "TeammateIdle", outcome);
+	agent_step_done(a, NULL);
+}
+
+static int fire_idle_hooks(struct agent *a)
+{
+	struct hook_fire_spec spec = { .event = HOOK_TEAMMATE_IDLE };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+
+	if (!agent_has_hooks(a, &spec))
+		return 0;
+	json_open(&w, '{');
+	put_member_fields(&w, a);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	a->firing = agent_run_hooks(a, &spec, on_idle_hooks, a);
+	return STEP_TAKES_TIME;
+}
+
+static int fire_task_hooks(struct agent *a);
+
+static void on_task_hooks(void *data, const struct hook_outcome *outcome)
+{
+	struct agent *a = data;
+
+	a->firing = NULL;
+	emit_hook_messages(a->tree, &a->who, outcome);
+	a->record->member->tasks_shown++;
+	if (outcome->blocked && !outcome->cancelled)
+		keep_working(a, "TaskCompleted", outcome);
+	if (a->stop_blocked || outcome->cancelled || fire_task_hooks(a) == 0)
+		agent_step_done(a, NULL);
+}
+
+/* Of each task that it owns and has in progress, then those of its idleness */
+static int fire_task_hooks(struct agent *a)
+{
+	struct hook_fire_spec spec = { .event = HOOK_TASK_COMPLETED };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf fields = { 0 };
+	struct json_out w = json_out(&fields);
+	const char *task[3];
+
+	if (!a->tree->todo_dir || !agent_has_hooks(a, &spec) ||
+	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task))
+		return fire_idle_hooks(a);
+	json_open(&w, '{');
+	json_kcstr(&w, "task_id", task[0]);
+	json_kcstr(&w, "task_subject", task[1]);
+	json_kcstr(&w, "task_description", task[2]);
+	put_member_fields(&w, a);
+	json_close(&w);
+	spec.fields = buf_str(&fields);
+	a->firing = agent_run_hooks(a, &spec, on_task_hooks, a);
+	return STEP_TAKES_TIME;
+}
+
+/* A request to shut down that it has read and not answered is decided by what it has to do. */
+static void decide_shutdown(struct agent *a)
+{
+	struct agent_record *r = a->record;
+	struct agent_member *m = r->member;
+	struct team *t = a->tree->team;
+	AUTO_BUF struct buf tasks = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	char time[ISO_TIME_LEN + 1];
+	struct err ignored = { 0 };
+
+	if (!t || !m->shutdown || query_has_news(&a->query) || a->leaves)
+		return;
+	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, false, &tasks) : 0;
+	id_iso_time(id_wall_ms(), time);
+	const char *request = m->shutdown;
+	m->shutdown = NULL;
+	if (!at_it) {
+		a->leaves = true;
+		return;
+	}
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "shutdown_rejected");
+	json_kcstr(&w, "requestId", request);
+	json_kcstr(&w, "from", r->name);
+	json_kcstr(&w, "reason", "it did not answer and owns tasks in progress");
+	json_kcstr(&w, "timestamp", time);
+	json_close(&w);
+	AUTO_ARENA struct arena arena = { 0 };
+	struct mail mail = { .id = arena_printf(&arena, "%s.rejected", request),
+			     .from = r->name,
+			     .color = m->color,
+			     .text = buf_str(&text) };
+	(void)mail_put(t, NULL, &mail, false, &ignored);
+}
+
+static int run_over(struct agent *a, struct err *err)
+{
+	(void)err;
+	decide_shutdown(a);
+	a->record->member->tasks_shown = 0;
+	return a->leaves || a->record->member->plan ? 0 : fire_task_hooks(a);
+}
+
+/* ---- what the lead hears ------------------------------------------------------------------------------------------- */
+
+static void write_idle(struct buf *out, const struct agent_record *r)
+{
+	struct json_out w = json_out(out);
+	const struct agent_member *m = r->member;
+	struct str result = utf8_cut(str_trim(buf_str(&r->report)), LONGEST_RESULT);
+	AUTO_BUF struct buf tasks = { 0 };
+	char time[ISO_TIME_LEN + 1];
+
+	id_iso_time(id_wall_ms(), time);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "idle_notification");
+	json_kcstr(&w, "from", r->name);
+	json_kcstr(&w, "timestamp", time);
+	json_kcstr(&w, "idleReason", m->failed ? "failed" : "available");
+	if (m->failed && r->failure)
+		json_kcstr(&w, "failureReason", r->failure);
+	if (result.n)
+		json_kstr(&w, "result", result);
+	if (m->plan)
+		json_kcstr(&w, "waitingFor", "plan_approval");
+	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, false, &tasks))
+		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
+	json_close(&w);
+}
+
+static void tell_idle(struct team *t, struct agent_record *r, const struct map *delivered)
+{
+	struct agent_member *m = r->member;
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct err ignored = { 0 };
+	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
+	bool answer = m->by_lead && !m->told_lead && str_trim(buf_str(&r->report)).n;
+	bool last = !team_count(t, true) && (!m->told_lead || t->unheard);
+	bool loud = m->failed || answer || last || t->tells_all;
+
+	if (delivered && map_get(delivered, str_from(id)))
+		return;
+	write_idle(&text, r);
+	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
+	(void)mail_put(t, NULL,
+		       &(struct mail){ .id = id,
+				       .from = r->name,
+				       .color = m->color,
+				       .text = buf_str(&text),
+				       .about = arena_printf(&arena, "idle %s", r->id),
+				       .quiet = !loud },
+		       delivered != NULL, &ignored);
+}
+
+static bool has_failed(const struct agent_record *r)
+{
+	return r->state == AGENT_FAILED || r->state == AGENT_REFUSED || r->state == AGENT_BUDGET;
+}
+
+static void member_waits(struct agent *a)
+{
+	struct agent_record *r = a->record;
+	struct agent_member *m = r->member;
+	struct team *t = a->tree->team;
+
+	m->failed = has_failed(r);
+	m->state = m->plan ? MEMBER_AWAITS : m->failed ? MEMBER_FAILED : MEMBER_IDLE;
+	m->active_ms = id_wall_ms();
+	if (!t)
+		return;
+	if (!a->leaves && !query_has_news(&a->query))
+		tell_idle(t, r, NULL);
+	m->by_lead = m->told_lead = false;
+	team_files_changed(t->files);
+	if (!timer_running(&t->park))
+		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
+}
+
+static void member_works(struct agent *a)
+{
+	struct agent_member *m = a->record->member;
+
+	m->state = MEMBER_WORKS;
+	m->active_ms = id_wall_ms();
+	if (a->tree->team) {
+		a->tree->team->closing_told = false;
+		team_files_changed(a->tree->team->files);
+	}
+}
+
+/* Its open tasks are free again; the lead is told once how it ended. */
+static void member_gone(struct agent_record *r)
+{
+	struct team *t = r->tree->team;
+	struct agent_member *m = r->member;
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf tasks = { 0 };
+	AUTO_BUF struct buf message = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	struct err ignored = { 0 };
+
+	bool asked = m->shutdown != NULL;
+	m->state = MEMBER_GONE;
+	m->shutdown = m->plan = NULL;
+	(void)meta_write(r, &ignored);
+	crash_point(member_gone);
+	if (!t || r->tree->closing)
+		return;
+	if (r->tree->todo_dir)
+		r->tree->kit->tasks_of(r->tree->todo_dir, r->name, true, &tasks);
+	team_files_changed(t->files);
+	if (t->closing_told && !tasks.n)
+		return;
+	if (asked)
+		buf_addf(&message, "%s has shut down.", r->name);
+	else
+		buf_addf(&message, "%s %s%s%s.", r->name, end_words(r->state)->summary, r->failure ? ": " : "",
+			 r->failure ? r->failure : "");
+	if (tasks.n)
+		buf_addf(&message, " These tasks have no owner again:\n%s", tasks.p);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "teammate_terminated");
+	json_kstr(&w, "message", str_trim(buf_str(&message)));
+	json_close(&w);
+	(void)mail_put(t, NULL,
+		       &(struct mail){ .id = arena_printf(&arena, "%s.%u.gone", r->id, r->run),
+				       .from = r->name,
+				       .color = m->color,
+				       .text = buf_str(&text) },
+		       false, &ignored);
+}
+
+void team_assign(struct team *t, const char *owner, const struct todo_words *task, const char *by, const char *change)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	struct agent_record *to = agent_tree_member(t->tree, str_from(owner));
+	char time[ISO_TIME_LEN + 1];
+	struct err ignored = { 0 };
+
+	if (!to || to->member->state == MEMBER_GONE)
+		return;
+	id_iso_time(id_wall_ms(), time);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "task_assignment");
+	json_kcstr(&w, "taskId", task->id);
+	json_kcstr(&w, "subject", task->subject);
+	json_kcstr(&w, "description", task->description);
+	json_kcstr(&w, "assignedBy", by);
+	json_kcstr(&w, "timestamp", time);
+	json_close(&w);
+	to->member->by_lead = to->member->by_lead || !strcmp(by, TEAM_LEAD);
+	(void)mail_put(t, to,
+		       &(struct mail){ .id = arena_printf(&a, "%s.%s.%s.%s", t->name, task->id, owner, change),
+				       .from = by,
+				       .text = buf_str(&text) },
+		       false, &ignored);
+}
+
+/* ---- after a crash -------------------------------------------------------------------------------------------------- */
+
+/* Gone stays gone; one without the end of its run goes on; one that waited is parked, unless mail waits for it. */
+static void member_restore(struct agent_record *r, const struct map *delivered)
+{
+	struct team *t = r->tree->team;
+	AUTO_BUF struct buf end = { 0 };
+	struct session_load load;
+	struct err err = { 0 };
+
+	r->restored = false;
+	if (!t || r->member->state == MEMBER_GONE || strcmp(r->member->team, t->name) != 0) {
+		r->member->state = MEMBER_GONE;
+		return;
+	}
+	bool over = r->transcript && session_load_end(r->transcript, &end, NULL) > 0 && end_read(r, buf_str(&end));
+	bool waits = over && (r->state == AGENT_IDLE || has_failed(r));
+	if (over && !waits) { /* its end was on disk, what follows from it not yet */
+		member_gone(r);
+		buf_release(&r->report);
+		return;
+	}
+	if (waits) {
+		r->member->failed = has_failed(r);
+		r->member->state = r->member->plan ? MEMBER_AWAITS : r->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
+		tell_idle(t, r, delivered);
+		buf_release(&r->report);
+		if (session_load(r->transcript, &load, &err) < 0)
+			return;
+		bool mail = load.waiting_count > 0;
+		session_load_release(&load);
+		if (!mail)
+			return;
+		r->member->state = MEMBER_WORKS;
+		if (agent_wake(r, &err) == 0)
+			return;
+	} else {
+		r->member->state = MEMBER_WORKS;
+		if (agent_go_on(r, &err) == 0)
+			return;
+	}
+	r->state = AGENT_FAILED;
+	r->failure = arena_strdup(&r->arena, err.text);
+	member_gone(r);
+}
+
+/* ---- the result of the call that started it -------------------------------------------------------------------------- */
+
+static void answer_spawned(struct tool_call *call, const struct agent_record *r)
+{
+	const struct agent_member *m = r->member;
+	struct buf *out = &call->result;
+	struct json_out w = json_out(&call->result_json);
+
+	buf_clear(out);
+	buf_addf(out, "Spawned successfully.\nagent_id: %s\nname: %s\nteam_name: %s\n", r->id, r->name, m->team);
+	if (r->live && r->live->notes.n)
+		buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(str_trim(buf_str(&r->live->notes))));
+	buf_addstr(out,
+		   "It works now and reports by itself: its messages come to you, there is no need to wait or ask. You "
+		   "may end your turn.");
+	json_open(&w, '{');
+	json_kcstr(&w, "status", "teammate_spawned");
+	json_kcstr(&w, "prompt", r->prompt);
+	json_kcstr(&w, "agentId", r->id);
+	if (r->model)
+		json_kcstr(&w, "resolvedModel", r->model);
+	AUTO_ARENA struct arena a = { 0 };
+	json_kcstr(&w, "teammate_id", arena_printf(&a, "%s@%s", r->name, m->team));
+	json_kcstr(&w, "agent_id", r->id);
+	json_kcstr(&w, "agent_type", r->type);
+	if (r->model)
+		json_kcstr(&w, "model", r->model);
+	json_kcstr(&w, "name", r->name);
+	json_kcstr(&w, "color", m->color);
+	json_kcstr(&w, "tmux_session_name", "in-process");
+	json_kcstr(&w, "tmux_window_name", "in-process");
+	json_kcstr(&w, "tmux_pane_id", "in-process");
+	json_kcstr(&w, "team_name", m->team);
+	json_kbool(&w, "is_splitpane", false);
+	json_kbool(&w, "plan_mode_required", m->plan_required);
+	json_close(&w);
+	tool_call_end(call, false);
+}
+
+const struct team_ops team_ops = {
+	.first_words = write_first_words,
+	.spawned = answer_spawned,
+	.run_over = run_over,
+	.waits = member_waits,
+	.works = member_works,
+	.gone = member_gone,
+	.restore = member_restore,
+	.plan = team_plan,
+};

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: MIT
+ * send.c - SendMessage in a session with a team: addresses, plain and structured messages, and who may say what. Verdicts count only here,
+ * as a call of the lead: what stands in a file is text. */
+#include "agents/team/team.h"
+#include <inttypes.h>
+#include "agents/agent/plan.h"
+#include "lib/base/crash.h"
+#include "lib/base/utf8.h"
+
+enum { LARGEST_MESSAGE = 256 << 10, LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000 };
+
+/* One call, as it is understood. Texts are in the call's arena. */
+struct sending {
+	struct tool_call *call;
+	struct agent *from;
+	struct team *team;
+	struct str to, text, summary;
+	const struct json *object; /* NULL: a plain message */
+	struct json_reader reader; /* holds an object that came as a text */
+};
+
+/* ---- results -------------------------------------------------------------------------------------------------------- */
+
+static void answer_failure(struct sending *s, const char *why)
+{
+	struct json_out w = json_out(&s->call->result);
+
+	json_open(&w, '{');
+	json_kbool(&w, "success", false);
+	json_kcstr(&w, "message", why);
+	json_close(&w);
+	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
+	tool_call_end(s->call, false);
+}
+
+static void answer_request(struct sending *s, struct str message, const char *request_id, const char *target)
+{
+	struct json_out w = json_out(&s->call->result);
+
+	json_open(&w, '{');
+	json_kbool(&w, "success", true);
+	json_kstr(&w, "message", message);
+	json_kcstr(&w, "request_id", request_id);
+	if (target)
+		json_kcstr(&w, "target", target);
+	json_close(&w);
+	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
+	tool_call_end(s->call, false);
+}
+
+static const char *color_of(const struct agent *a)
+{
+	return team_is_lead(a) ? NULL : a->record->member ? a->record->member->color : NULL;
+}
+
+static void put_routing(struct json_out *w, const struct sending *s, const char *target, const char *target_color)
+{
+	json_key(w, "routing");
+	json_open(w, '{');
+	json_kcstr(w, "sender", team_name_of(s->from));
+	if (color_of(s->from))
+		json_kcstr(w, "senderColor", color_of(s->from));
+	json_kcstr(w, "target", target);
+	if (target_color)
+		json_kcstr(w, "targetColor", target_color);
+	json_kstr(w, "summary", s->summary);
+	json_kstr(w, "content", s->text);
+	json_close(w);
+}
+
+static void answer_sent(struct sending *s, const struct agent_record *to, const char *msg_id, bool resumed)
+{
+	struct arena *a = &s->call->arena;
+	const char *name = to ? to->name : TEAM_LEAD;
+	struct json_out w = json_out(&s->call->result);
+
+	json_open(&w, '{');
+	json_kbool(&w, "success", true);
+	json_kcstr(&w, "message",
+		   resumed ? arena_printf(a, "Teammate \"%s\" was not running; resumed with your message.", name)
+			   : arena_printf(a, "Message sent to %s's inbox", name));
+	json_kcstr(&w, "msg_id", msg_id);
+	put_routing(&w, s, arena_printf(a, "@%s", name), to ? to->member->color : NULL);
+	if (resumed) {
+		json_key(&w, "pin");
+		json_open(&w, '{');
+		json_kcstr(&w, "id", to->id);
+		json_kcstr(&w, "name", name);
+		json_close(&w);
+	}
+	json_close(&w);
+	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
+	tool_call_end(s->call, false);
+}
+
+/* ---- plain messages --------------------------------------------------------------------------------------------------- */
+
+static int put_plain(struct sending *s, struct agent_record *to, char id[UUID_LEN + 1], struct err *err)
+{
+	mail_id(s->team, s->call->id, to ? to->id : TEAM_LEAD, id);
+	struct mail mail = { .id = id,
+			     .from = team_name_of(s->from),
+			     .color = color_of(s->from),
+			     .summary = s->summary,
+			     .text = s->text };
+	if (to && team_is_lead(s->from))
+		to->member->by_lead = true;
+	int status = mail_put(s->team, to, &mail, s->call->again, err);
+	if (status == 0 && !to && s->from->record && s->from->record->member)
+		s->from->record->member->told_lead = true;
+	if (status == 0 && to)
+		s->team->closing_told = false;
+	return status;
+}
+
+/* Only the lead undoes an end; what the user stopped stays stopped. */
+static bool may_resume(struct sending *s, struct agent_record *to)
+{
+	struct arena *a = &s->call->arena;
+
+	if (to->stopped_by_user)
+		answer_failure(s, arena_printf(a, "%s was stopped by the user and stays stopped.", to->name));
+	else if (!team_is_lead(s->from))
+		answer_failure(s, arena_printf(a, "%s is gone: only the lead can bring it back.", to->name));
+	else if (!to->recorded)
+		answer_failure(s, arena_printf(a, "%s is gone, and this session keeps no transcripts.", to->name));
+	else
+		return true;
+	return false;
+}
+
+static void send_plain(struct sending *s, struct agent_record *to)
+{
+	char id[UUID_LEN + 1];
+	struct err err = { 0 };
+	bool gone = to && to->member->state == MEMBER_GONE;
+
+	if (to && to->live == s->from) {
+		answer_failure(s, "An agent cannot send messages to itself.");
+		return;
+	}
+	if (gone && to->live) {
+		answer_failure(
+			s, arena_printf(&s->call->arena, "%s is about to end: send it again when it has.", to->name));
+		return;
+	}
+	if (gone && !may_resume(s, to))
+		return;
+	if (gone)
+		to->member->state = MEMBER_PARKED;
+	if (put_plain(s, to, id, &err) < 0) {
+		if (gone)
+			to->member->state = MEMBER_GONE;
+		answer_failure(s, err.text);
+		return;
+	}
+	answer_sent(s, to, id, gone);
+}
+
+static void send_all(struct sending *s)
+{
+	AUTO_BUF struct buf names = { 0 };
+	AUTO_BUF struct buf list = { 0 };
+	AUTO_BUF struct buf ids = { 0 };
+	char id[UUID_LEN + 1];
+	struct err err = { 0 };
+	unsigned n = 0;
+
+	for (struct agent_record *r = s->team->tree->records; r; r = r->next) {
+		if (!r->member || r->member->state == MEMBER_GONE || r->live == s->from ||
+		    put_plain(s, r, id, &err) < 0)
+			continue;
+		buf_addf(&names, "%s%s", n ? ", " : "", r->name);
+		buf_addf(&list, "%s\"%s\"", n ? "," : "", r->name);
+		buf_addf(&ids, "%s\"%s\"", n++ ? "," : "", id);
+	}
+	if (!team_is_lead(s->from) && put_plain(s, NULL, id, &err) == 0) {
+		buf_addf(&names, "%s%s", n ? ", " : "", TEAM_LEAD);
+		buf_addf(&list, "%s\"%s\"", n ? "," : "", TEAM_LEAD);
+		buf_addf(&ids, "%s\"%s\"", n++ ? "," : "", id);
+	}
+	if (!n) {
+		answer_failure(s, err.kind ? err.text : "There is nobody in the team to send it to.");
+		return;
+	}
+	struct arena *a = &s->call->arena;
+	struct json_out w = json_out(&s->call->result);
+	json_open(&w, '{');
+	json_kbool(&w, "success", true);
+	json_kcstr(&w, "message", arena_printf(a, "Message broadcast to %u teammate(s): %s", n, names.p));
+	json_kraw(&w, "recipients", str_from(arena_printf(a, "[%s]", list.p)));
+	json_kraw(&w, "msg_ids", str_from(arena_printf(a, "[%s]", ids.p)));
+	put_routing(&w, s, "@team", NULL);
+	json_close(&w);
+	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
+	tool_call_end(s->call, false);
+}
+
+/* ---- shutting down ---------------------------------------------------------------------------------------------------- */
+
+/* A structured message of the runtime or of a verdict, by an id that is known without being stored. */
+static int put_object(struct sending *s, struct agent_record *to, const char *id, struct str text, struct err *err)
+{
+	return mail_put(
+		s->team, to,
+		&(struct mail){ .id = id, .from = team_name_of(s->from), .color = color_of(s->from), .text = text },
+		s->call->again, err);
+}
+
+static struct json_out open_object(struct buf *out, const char *type, const char *request_id, const char *from)
+{
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", type);
+	json_kcstr(&w, "requestId", request_id);
+	if (from)
+		json_kcstr(&w, "from", from);
+	return w;
+}
+
+static void close_object(struct json_out *w)
+{
+	char time[ISO_TIME_LEN + 1];
+
+	id_iso_time(id_wall_ms(), time);
+	json_kcstr(w, "timestamp", time);
+	json_close(w);
+}
+
+static bool owns_tasks(const struct agent_record *r)
+{
+	AUTO_BUF struct buf tasks = { 0 };
+
+	if (r->tree->todo_dir)
+		r->tree->kit->tasks_of(r->tree->todo_dir, r->name, false, &tasks);
+	return tasks.n > 0;
+}
+
+static void ask_shutdown(struct sending *s, struct agent_record *to)
+{
+	struct arena *a = &s->call->arena;
+	struct agent_member *m = to->member;
+	struct str reason = json_str(json_get(s->object, "reason"), a);
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (m->state == MEMBER_GONE) {
+		answer_failure(s, arena_printf(a, "%s is gone already.", to->name));
+		return;
+	}
+	bool open = m->shutdown != NULL;
+	const char *id =
+		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
+	m->shutdown = id;
+	bool quiet = !s->team->asks && (m->state == MEMBER_IDLE || m->state == MEMBER_PARKED) && !owns_tasks(to) &&
+		     !(to->live && query_has_news(&to->live->query));
+	if (!open && quiet) { /* nothing is open there: no model needs to be asked */
+		if (to->live) {
+			agent_let_go(to->live);
+		} else {
+			to->state = AGENT_COMPLETED;
+			team_ops.gone(to);
+		}
+	} else if (!open) {
+		struct json_out w = open_object(&text, "shutdown_request", id, TEAM_LEAD);
+		if (reason.n)
+			json_kstr(&w, "reason", reason);
+		close_object(&w);
+		buf_addf(&text,
+			 "\nTo agree, call SendMessage with to: \"%s\" and message: {\"type\":\"shutdown_response\","
+			 "\"request_id\":\"%s\",\"approve\":true}; to refuse, with approve false and a reason.",
+			 TEAM_LEAD, id);
+		if (put_object(s, to, id, buf_str(&text), &err) < 0) {
+			m->shutdown = NULL;
+			answer_failure(s, err.text);
+			return;
+		}
+		(void)meta_write(to, &err);
+		crash_point(shutdown_sent);
+	}
+	answer_request(s, str_from(arena_printf(a, "Shutdown request sent to %s. Request ID: %s", to->name, id)), id,
+		       to->name);
+}
+
+static void answer_shutdown(struct sending *s, const char *request)
+{
+	struct arena *a = &s->call->arena;
+	struct agent_record *r = s->from->record;
+	struct agent_member *m = r->member;
+	bool approve = json_bool(json_get(s->object, "approve"));
+	const char *reason = json_cstr(json_get(s->object, "reason"), a);
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	struct json_out w = open_object(&text, approve ? "shutdown_approved" : "shutdown_rejected", request, r->name);
+	if (!approve)
+		json_kcstr(&w, "reason", reason ? reason : "");
+	if (approve) {
+		json_kcstr(&w, "paneId", "in-process");
+		json_kcstr(&w, "backendType", "in-process");
+	}
+	close_object(&w);
+	if (put_object(s, NULL, arena_printf(a, "%s.%s", request, approve ? "approved" : "rejected"), buf_str(&text),
+		       &err) < 0) {
+		answer_failure(s, err.text);
+		return;
+	}
+	m->told_lead = true;
+	if (!approve) {
+		m->shutdown = NULL;
+		(void)meta_write(r, &err);
+		answer_request(s,
+			       str_from(arena_printf(a, "Shutdown rejected. Reason: \"%s\". You go on with your work.",
+						     reason ? reason : "")),
+			       request, NULL);
+		return;
+	}
+	crash_point(shutdown_approved);
+	agent_let_go(s->from);
+	query_halt(&s->from->query, STR("shut down"));
+	answer_request(s, STR("Shutdown approved. You end now."), request, NULL);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------------- */
+
+static void answer_plan(struct sending *s, struct agent_record *to, const char *request)
+{
+	struct arena *a = &s->call->arena;
+	struct agent_member *m = to->member;
+	bool approve = json_bool(json_get(s->object, "approve"));
+	struct str feedback = json_str(json_get(s->object, "feedback"), a);
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	buf_addf(&text, "[Plan %s] " STR_FMT, approve ? "Approved" : "Rejected",
+		 STR_ARG(feedback.n ? feedback
+			 : approve  ? STR("Begin with it.")
+				    : STR("Change it and present it again.")));
+	m->plan = NULL;
+	m->plan_approved = approve;
+	m->by_lead = true;
+	if (meta_write(to, &err) < 0) { /* an approval that nobody remembers is none */
+		m->plan = request;
+		m->plan_approved = false;
+		answer_failure(s, err.text);
+		return;
+	}
+	crash_point(plan_answered);
+	if (approve && to->live)
+		plan_leave(to->live);
+	if (put_object(s, to, arena_printf(a, "%s.%s", request, approve ? "approved" : s->call->id), buf_str(&text),
+		       &err) < 0) {
+		answer_failure(s, err.text);
+		return;
+	}
+	answer_request(
+		s,
+		str_from(approve ? arena_printf(a, "Plan approved for %s. It leaves plan mode and works.", to->name)
+				 : arena_printf(a, "Plan rejected for %s with feedback: \"" STR_FMT "\"", to->name,
+						STR_ARG(feedback))),
+		request, NULL);
+}
+
+bool team_plan(struct agent *from, struct tool_call *call)
+{
+	struct agent_record *r = from->record;
+	struct agent_member *m = r ? r->member : NULL;
+	struct team *t = from->tree->team;
+	struct arena *a = &call->arena;
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf plan = { 0 };
+	struct err err = { 0 };
+
+	if (!m || !t || !m->plan_required)
+		return false;
+	if (!plan_present(from, call))
+		return true;
+	struct str given = json_str(json_get(call->input, "plan"), a);
+	bool open = m->plan != NULL;
+	const char *id =
+		open ? m->plan
+		     : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
+	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
+	json_kcstr(&w, "planFilePath", plan_path(from));
+	json_kstr(&w, "planContent", utf8_cut(given, LONGEST_PLAN));
+	close_object(&w);
+	buf_addf(&text,
+		 "\nTo answer, call SendMessage with to: \"%s\" and message: {\"type\":\"plan_approval_response\","
+		 "\"request_id\":\"%s\",\"approve\":true}, or approve false with feedback.",
+		 r->name, id);
+	m->plan = id;
+	struct mail mail = { .id = arena_printf(a, "%s.%s", id, call->id),
+			     .from = r->name,
+			     .color = m->color,
+			     .text = buf_str(&text),
+			     .about = arena_printf(a, "plan %s", r->id) };
+	if (meta_write(r, &err) < 0 || mail_put(t, NULL, &mail, call->again, &err) < 0) {
+		m->plan = open ? m->plan : NULL;
+		tool_call_fail(call, "The plan could not be sent to the lead: %s", err.text);
+		return true;
+	}
+	crash_point(plan_sent);
+	m->told_lead = true;
+	struct json_out out = json_out(&call->result_json);
+	json_open(&out, '{');
+	json_kstr(&out, "plan", given);
+	json_kbool(&out, "isAgent", true);
+	json_kcstr(&out, "filePath", plan_path(from));
+	json_kbool(&out, "awaitingLeaderApproval", true);
+	json_kcstr(&out, "requestId", id);
+	json_close(&out);
+	buf_addf(
+		&call->result,
+		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
+		"you are woken by the answer.\nRequest ID: %s",
+		plan_path(from), id);
+	query_halt(&from->query, STR("a plan waits for approval"));
+	tool_call_end(call, false);
+	return true;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------------------------------- */
+
+static void send_object(struct sending *s, struct agent_record *to, bool to_lead)
+{
+	struct arena *a = &s->call->arena;
+	struct str type = json_str(json_get(s->object, "type"), a);
+	const char *request = json_cstr(json_get(s->object, "request_id"), a);
+	bool lead = team_is_lead(s->from);
+	const struct agent_member *own = lead ? NULL : s->from->record->member;
+
+	if (str_is(type, "shutdown_request") && lead && to) {
+		ask_shutdown(s, to);
+	} else if (str_is(type, "shutdown_request") && !lead && to_lead) {
+		struct str reason = json_str(json_get(s->object, "reason"), a);
+		s->text = str_from(arena_printf(a, "I would like to be released%s" STR_FMT, reason.n ? ": " : ".",
+						STR_ARG(reason)));
+		send_plain(s, NULL);
+	} else if (str_is(type, "shutdown_response") && !lead && to_lead && own && own->shutdown && request &&
+		   !strcmp(own->shutdown, request)) {
+		answer_shutdown(s, request);
+	} else if (str_is(type, "plan_approval_response") && lead && to && to->member->plan && request &&
+		   !strcmp(to->member->plan, request)) {
+		answer_plan(s, to, to->member->plan);
+	} else if (str_is(type, "shutdown_response") && !to_lead) {
+		tool_call_reject(s->call, "A shutdown_response goes to %s.", TEAM_LEAD);
+	} else if (str_is(type, "shutdown_response") || (str_is(type, "plan_approval_response") && lead)) {
+		tool_call_reject(s->call, "No request '%s' is open there.", request ? request : "");
+	} else {
+		tool_call_reject(s->call, "Only the lead sends a " STR_FMT ", and to a member.", STR_ARG(type));
+	}
+}
+
+/* A text that holds exactly one such object is taken as the object. */
+static void read_object(struct sending *s)
+{
+	struct str text = str_trim(s->text);
+	const struct json *root;
+
+	if (!str_starts(text, STR("{")) || json_parse(&s->reader, text.p, text.n, &root, NULL) < 0)
+		return;
+	const struct json *type = json_get(root, "type");
+	if (json_str_is(type, "shutdown_request") || json_str_is(type, "shutdown_response") ||
+	    json_str_is(type, "plan_approval_response"))
+		s->object = root;
+}
+
+static void send_resolved(struct sending *s, struct agent_record *to, bool to_lead)
+{
+	if (to_lead && team_is_lead(s->from))
+		answer_failure(s, "That is you: a message to yourself goes nowhere.");
+	else if (s->object)
+		send_object(s, to, to_lead);
+	else
+		send_plain(s, to);
+}
+
+static void list_reachable(const struct sending *s, struct buf *out)
+{
+	buf_addf(out, "No agent named '" STR_FMT "' is reachable.\n%s", STR_ARG(s->to), TEAM_LEAD);
+	for (const struct agent_record *r = s->team->tree->records; r; r = r->next)
+		if (r->name && (!r->member || r->member->state != MEMBER_GONE))
+			buf_addf(out, ", %s", r->name);
+}
+
+/* Old forms of the call: {type, recipient, content} */
+static bool read_call(struct sending *s)
+{
+	struct tool_call *call = s->call;
+	const struct json *message = json_get(call->input, "message");
+	AUTO_BUF struct buf summary = { 0 };
+
+	s->to = str_trim(json_str(json_get(call->input, "to"), &call->arena));
+	s->object = json_is(message, JSON_OBJECT) ? message : NULL;
+	s->text = s->object ? json_raw(message) : json_str(message, &call->arena);
+	if (!s->object)
+		read_object(s);
+	s->summary = utf8_cut(str_trim(json_str(json_get(call->input, "summary"), &call->arena)), LONGEST_SUMMARY);
+	if (!s->summary.n && !s->object) {
+		mail_summary(&summary, s->text);
+		s->summary = arena_str(&call->arena, buf_str(&summary));
+	}
+	if (!s->to.n)
+		tool_call_reject(call, "to must not be empty");
+	else if (!s->object && !str_trim(s->text).n)
+		tool_call_reject(call, "message must not be empty");
+	else if (s->text.n > LARGEST_MESSAGE)
+		tool_call_reject(call, "The message has %zu bytes; the limit is %d. Write a file and send its path.",
+				 s->text.n, LARGEST_MESSAGE);
+	else
+		return true;
+	return false;
+}
+
+static bool send_to_address(struct sending *s)
+{
+	struct agent_tree *tree = s->team->tree;
+	struct str name = s->to;
+	AUTO_BUF struct buf why = { 0 };
+
+	if (str_is(name, "*")) {
+		if (s->object)
+			tool_call_reject(s->call, "Structured messages cannot be broadcast: send them to one agent.");
+		else
+			send_all(s);
+		return true;
+	}
+	if (str_starts(name, STR("bridge:")) || str_starts(name, STR("uds:"))) {
+		answer_failure(s, str_starts(name, STR("bridge:"))
+					  ? "There is no bridge to sessions on other machines here."
+					  : "Messages to other sessions by their socket are not available here.");
+		return true;
+	}
+	if (str_starts(name, STR("@")))
+		name = (struct str){ name.p + 1, name.n - 1 };
+	const char *at = memchr(name.p, '@', name.n);
+	if (at) {
+		struct str team = { at + 1, (size_t)(name.p + name.n - at - 1) };
+		if (!str_is_nocase(team, s->team->name)) {
+			tool_call_reject(s->call, "There is one team per session, and this one has %s.", s->team->name);
+			return true;
+		}
+		name.n = (size_t)(at - name.p);
+	}
+	if (str_is_nocase(name, TEAM_LEAD) || str_is_nocase(name, "main")) {
+		send_resolved(s, NULL, true);
+		return true;
+	}
+	struct agent_record *to = agent_tree_member(tree, name);
+	struct agent_record *other = agent_tree_record(tree, name);
+	if (!to && other && other->member)
+		to = other;
+	if (to) {
+		send_resolved(s, to, false);
+		return true;
+	}
+	if (other)
+		return false; /* a child that is no member, as without a team */
+	list_reachable(s, &why);
+	answer_failure(s, why.p);
+	return true;
+}
+
+bool team_send(struct tool_call *call)
+{
+	struct agent *from = call->env->owner;
+	struct sending s = { .call = call, .from = from, .team = from->tree->team };
+
+	if (!s.team || (from->parent && !from->record->member))
+		return false;
+	bool done = !read_call(&s) || send_to_address(&s);
+	json_reader_release(&s.reader);
+	return done;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ * team.h - a lead and its members: agents that live on after their turn, get messages and share a task list
+ * (docs/internals/team.md). The lead is the main agent of the session; a member is a child whose record has a member. */
+#pragma once
+#include "agents/subagent/subagent.h"
+#include "agents/agent/record.h"
+#include "lib/json/json_write.h"
+
+#define TEAM_LEAD "team-lead"
+
+enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000 };
+
+struct team_files;
+
+struct team {
+	struct agent_tree *tree; /* borrowed */
+	struct arena arena;      /* holds the texts */
+	const char *name, *description, *agent_type;
+	int64_t created_ms;
+	bool implicit;           /* made by the first named call, not by TeamCreate */
+	const char *todo_before; /* the task list of the session without a team */
+	int64_t park_after_ms;
+	bool asks, tells_all;     /* settings askBeforeShutdown, idleNotifications */
+	unsigned joined;          /* members that there ever were: the next one's colour */
+	unsigned unheard;         /* runs whose end the lead did not hear of yet */
+	struct map sent;          /* ids of messages of this process */
+	struct timer park;        /* runs while somebody is idle and in memory */
+	bool closing_told;        /* the lead had its closing turn, and nobody has worked since */
+	struct team_files *files; /* config.json and inboxes */
+};
+
+/* ---- team.c ---------------------------------------------------------------------------------------------------- */
+
+bool team_name_fits(struct str name);
+/* -ERR_BUSY: the session leads one already, or another live session has the name. note: for the result; may stay empty. */
+int team_create(struct agent_tree *t, const char *name, const char *description, const char *agent_type, bool implicit,
+		struct buf *note, struct err *err);
+/* The line `team` of a session that is continued. */
+void team_restore(struct agent_tree *t, struct str fields);
+/* Members that count as active without force are named in who, and nothing is done: false. open_tasks: the file that tasks
+ * which were not completed went to; empty: there were none. */
+bool team_delete(struct agent_tree *t, bool force, struct buf *who, struct buf *open_tasks, struct err *err);
+void team_close(struct agent_tree *t); /* the session is closed: no member may be alive */
+
+/* What a named call of the Agent tool starts. name is replaced where a member has it already. Texts of ret_member are borrowed
+ * from the team. False: why says why not. note: for the result. */
+bool team_admit(struct agent *parent, struct spawn_request *request, const char *team_name, const char *mode,
+		struct agent_member *ret_member, struct arena *a, struct buf *note, struct buf *why);
+bool team_is_lead(const struct agent *a);
+const char *team_name_of(const struct agent *a);           /* as its messages say it */
+unsigned team_count(const struct team *t, bool working);   /* members that are not gone; or those that work */
+void team_describe(const struct team *t, struct buf *out); /* roster with states, a line each */
+/* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
+bool team_wind_up(struct agent_tree *t);
+
+/* ---- mail.c ---------------------------------------------------------------------------------------------------- */
+
+struct mail {
+	const char *id;
+	const char *from, *color; /* color NULL: none */
+	struct str summary, text;
+	const char *about; /* a newer one replaces it; NULL: it stays */
+	bool quiet;        /* it begins no turn by itself */
+	bool unverified;   /* it claims to be of an agent and comes from a file */
+};
+
+void mail_id(const struct team *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1]);
+/* Durable at the receiver when it returns 0; to NULL: the lead. again: the call may have sent it before a crash. A second put
+ * of an id changes nothing. -ERR_LIMIT: too much waits there. */
+int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err);
+void mail_learn(struct team *t,
+		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
+void mail_write(struct buf *out, const struct mail *m); /* as a model sees it */
+void mail_summary(struct buf *out, struct str text);    /* the first line, cut */
+
+/* ---- send.c ---------------------------------------------------------------------------------------------------- */
+
+/* SendMessage in a session with a team. False: the address is not of the team; the call is open. */
+bool team_send(struct tool_call *call);
+bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a member whose plan the lead approves */
+
+/* ---- run_end.c ------------------------------------------------------------------------------------------------- */
+
+extern const struct team_ops team_ops;
+
+/* The owner of a task gets it as a message, once for each change. */
+struct todo_words;
+void team_assign(struct team *t, const char *owner, const struct todo_words *task, const char *by, const char *change);
+
+/* ---- files.c --------------------------------------------------------------------------------------------------- */
+
+struct team_files *team_files_new(struct team *t);
+void team_files_changed(struct team_files *f); /* config.json is written soon */
+void team_files_close(struct team_files *f,
+		      bool keep); /* the last write is done on return; keep: the directory stays */
+/* The directory of a team with this name: 0 none, 1 of a dead lead, -ERR_BUSY with who leads it. */
+int team_files_look(const char *config_dir, const char *name, struct err *err);
+void team_files_remove(const char *config_dir, const char *kind,
+		       const char *name); /* <config>/KIND/NAME and all in it */
+int team_files_move_away(const char *config_dir, const char *name, struct buf *ret_path, struct err *err);
