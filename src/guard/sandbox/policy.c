@@ -218,7 +218,6 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->auto_allow = settings_bool(s, "sandbox.autoAllowBashIfSandboxed", false);
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
-	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
 	p->excluded = settings_texts(s, "sandbox.excludedCommands", a);
 	read_leaving(&r);
 	p->allow_write = read_paths(&r, "sandbox.filesystem.allowWrite", true, NULL);
