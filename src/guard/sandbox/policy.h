@@ -26,8 +26,8 @@ struct sandbox_policy {
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
 	bool managed_domains_only;
-	uint64_t http_port; /* of the user's own proxy; 0: none */
-	const char *const *notes;       /* what was said and cannot be meant, a line each */
+	uint64_t http_port;       /* of the user's own proxy; 0: none */
+	const char *const *notes; /* what was said and cannot be meant, a line each */
 };
 
 /* Returns owned. cwd: the project. */
