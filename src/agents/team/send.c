@@ -369,7 +369,6 @@ bool team_plan(struct agent *from, struct tool_call *call)
 	struct team *t = from->tree->team;
 	struct arena *a = &call->arena;
 	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf plan = { 0 };
 	struct err err = { 0 };
 
 	if (!m || !t || !m->plan_required)
