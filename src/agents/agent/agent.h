@@ -43,6 +43,7 @@ enum end_state {
 	AGENT_KILLED,     /* somebody stopped it */
 	AGENT_SUSPENDED,  /* its session was closed: it goes on when that is resumed, and has no end on disk */
 	AGENT_IDLE,       /* a run of a member is over, the member is not: it waits for a message */
+	END_STATE_COUNT
 };
 
 struct end_words {

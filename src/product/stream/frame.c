@@ -545,7 +545,7 @@ static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 
 static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 {
-	unsigned counts[AGENT_SUSPENDED + 1] = { 0 };
+	unsigned counts[END_STATE_COUNT] = { 0 };
 	unsigned tool_uses = 0;
 
 	if (!t->record_count)
