@@ -155,6 +155,7 @@ TEST(a_main_agent_comes_up_by_the_table_and_goes_down_by_it)
 	check_down(&t.main);
 	agent_go_down(&t.main); /* it is down */
 	agent_tree_release(&t);
+	agent_tree_leave_places(&t);
 	close_stage(&st);
 }
 
@@ -169,6 +170,7 @@ TEST(a_host_may_ask_for_agents_in_the_background)
 	CHECK(t.switches.background_host);
 	CHECK(placement_background(&(struct placement){ .host = t.switches.background_host }));
 	agent_tree_release(&t);
+	agent_tree_leave_places(&t);
 	close_stage(&st);
 }
 
@@ -208,6 +210,7 @@ TEST(a_main_agent_that_fails_at_a_step_is_down_again)
 		check_down(&t.main);
 		CHECK(t.main.query.config.loop == NULL);
 		agent_tree_release(&t);
+		agent_tree_leave_places(&t);
 		close_stage(&st);
 	}
 }
