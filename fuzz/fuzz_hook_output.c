@@ -4,7 +4,7 @@
  *
  * Input: one byte for the event, one for the exit and the kind of handler, stdout, a line "--", stderr. */
 #include "lib/base/utf8.h"
-#include "guard/hook/output_int.h"
+#include "guard/hook/output.h"
 #include "lib/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -52,10 +52,10 @@ enum hook_event_flags {
 /* What {"ok": false} of a prompt or agent hook means */
 enum hook_refusal {
 	HOOK_REFUSAL_NONE,
-	HOOK_REFUSAL_BLOCKS,        /* the reason goes to the model */
-	HOOK_REFUSAL_GOES_ON,       /* the same, unless it says that what it wants is impossible */
-	HOOK_REFUSAL_ENDS,          /* and the turn ends */
-	HOOK_REFUSAL_ENDS_OR_TELLS, /* the turn ends, unless the hook has continueOnBlock */
+	HOOK_REFUSAL_BLOCKS,            /* the reason goes to the model */
+	HOOK_REFUSAL_CONTINUES,         /* the same, unless it says that what it wants is impossible */
+	HOOK_REFUSAL_ENDS,              /* and the turn ends */
+	HOOK_REFUSAL_ENDS_OR_CONTINUES, /* the turn ends, unless the hook has continueOnBlock */
 };
 
 struct hook_event_info {

@@ -7,19 +7,20 @@
 
 enum { TIMEOUT_MAX_S = 24 * 3600, LABEL_BYTES = 200 };
 
-static struct hook *refuse(struct hook_builder *b, const struct json *where, const char *why)
+/* Returns false, so that a reader can return it. */
+static bool handler_refuse(struct hook_builder *b, const struct json *where, const char *why)
 {
 	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s, so this hook does not run",
 			  hook_event_info(b->event)->name, why);
-	return NULL;
+	return false;
 }
 
-static void note(struct hook_builder *b, const struct json *where, const char *what)
+static void handler_note(struct hook_builder *b, const struct json *where, const char *what)
 {
 	hook_builder_note(b, DIAGNOSTIC_NOTE, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
 }
 
-static bool must_be_text(struct hook_builder *b, const struct json *v, const char *key, const char **ret_text)
+static bool read_text(struct hook_builder *b, const struct json *v, const char *key, const char **ret_text)
 {
 	const struct json *value = json_get(v, key);
 	const char *text = json_cstr(value, &b->set->arena);
@@ -27,8 +28,7 @@ static bool must_be_text(struct hook_builder *b, const struct json *v, const cha
 
 	if (!text || !*text) {
 		snprintf(why, sizeof why, "\"%s\" must be a text", key);
-		refuse(b, value ? value : v, why);
-		return false;
+		return handler_refuse(b, value ? value : v, why);
 	}
 	*ret_text = text;
 	return true;
@@ -59,16 +59,12 @@ static bool read_command(struct hook_builder *b, struct hook *h, const struct js
 {
 	const struct json *shell = json_get(v, "shell");
 
-	if (!must_be_text(b, v, "command", &h->command))
+	if (!read_text(b, v, "command", &h->command))
 		return false;
-	if (!read_list(b, json_get(v, "args"), &h->args)) {
-		refuse(b, v, "\"args\" must be a list of texts");
-		return false;
-	}
-	if (shell && !json_str_is(shell, "bash") && !json_str_is(shell, "powershell")) {
-		refuse(b, shell, "\"shell\" must be bash or powershell");
-		return false;
-	}
+	if (!read_list(b, json_get(v, "args"), &h->args))
+		return handler_refuse(b, v, "\"args\" must be a list of texts");
+	if (shell && !json_str_is(shell, "bash") && !json_str_is(shell, "powershell"))
+		return handler_refuse(b, shell, "\"shell\" must be bash or powershell");
 	h->shell = json_cstr(shell, &b->set->arena);
 	h->rewake = json_bool(json_get(v, "asyncRewake"));
 	h->wake_message = json_cstr(json_get(v, "rewakeMessage"), &b->set->arena);
@@ -103,81 +99,51 @@ static bool url_fits(const char *pattern, const char *url)
 	return (!wanted_rest.n && str_ends(wanted, STR("*"))) || wildcard_match(wanted_rest, rest);
 }
 
-static bool url_allowed(const struct hook_policy *policy, const char *url)
-{
-	if (!policy->http_urls)
-		return true;
-	for (const char *const *p = policy->http_urls; *p; p++)
-		if (url_fits(*p, url))
-			return true;
-	return false;
-}
-
-static bool is_header_name(const char *name)
-{
-	return *name && strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
-				strlen(name);
-}
-
 static bool read_headers(struct hook_builder *b, struct hook *h, const struct json *v)
 {
+	static const char header_chars[] =
+		"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 	if (!v)
 		return true;
 	h->headers = arena_calloc(&b->set->arena, (v->count + 1) * sizeof *h->headers);
 	for (struct json_member m = json_members(v); m.key; m = json_member_next(v, m)) {
 		struct hook_header header = { json_cstr(m.key, &b->set->arena), json_cstr(m.value, &b->set->arena) };
-		if (!header.name || !is_header_name(header.name) || !header.value || strpbrk(header.value, "\r\n"))
+		if (!header.name || !*header.name || header.name[strspn(header.name, header_chars)] || !header.value ||
+		    strpbrk(header.value, "\r\n"))
 			return false;
 		h->headers[h->header_count++] = header;
 	}
 	return json_is(v, JSON_OBJECT);
 }
 
-static bool in_list(const char *const *list, const char *name)
-{
-	for (; list && *list; list++)
-		if (!strcmp(*list, name))
-			return true;
-	return false;
-}
-
-/* What both the hook and the policy allow */
-static bool read_env_names(struct hook_builder *b, struct hook *h, const struct json *v)
-{
-	const char *const *wanted = NULL;
-	size_t n = 0;
-
-	if (!read_list(b, v, &wanted))
-		return false;
-	if (!wanted)
-		return true;
-	const char **names = arena_calloc(&b->set->arena, (v->count + 1) * sizeof *names);
-	for (; *wanted; wanted++)
-		if (!b->policy->http_env || in_list(b->policy->http_env, *wanted))
-			names[n++] = *wanted;
-	h->env_names = names;
-	return true;
-}
-
 static bool read_http(struct hook_builder *b, struct hook *h, const struct json *v)
 {
-	if (!must_be_text(b, v, "url", &h->url))
+	const char *const *urls = b->policy->http_urls;
+	const char *const *wanted = NULL;
+	bool allowed = !urls;
+
+	if (!read_text(b, v, "url", &h->url))
 		return false;
-	if (!str_starts(str_from(h->url), STR("http://")) && !str_starts(str_from(h->url), STR("https://"))) {
-		refuse(b, v, "\"url\" must begin with http:// or https://");
-		return false;
-	}
-	if (!url_allowed(b->policy, h->url)) {
-		refuse(b, v, "the URL is not in allowedHttpHookUrls");
-		return false;
-	}
-	if (!read_headers(b, h, json_get(v, "headers"))) {
-		refuse(b, v, "\"headers\" must be an object of texts of one line");
-		return false;
-	}
-	if (!read_env_names(b, h, json_get(v, "allowedEnvVars"))) {
-		refuse(b, v, "\"allowedEnvVars\" must be a list of names");
-		return false;
+	if (!str_starts(str_from(h->url), STR("http://")) && !str_starts(str_from(h->url), STR("https://")))
+		return handler_refuse(b, v, "\"url\" must begin with http:// or https://");
+	for (; urls && *urls; urls++)
+		allowed = allowed || url_fits(*urls, h->url);
+	if (!allowed)
+		return handler_refuse(b, v, "the URL is not in allowedHttpHookUrls");
+	if (!read_headers(b, h, json_get(v, "headers")))
+		return handler_refuse(b, v, "\"headers\" must be an object of texts of one line");
+	if (!read_list(b, json_get(v, "allowedEnvVars"), &wanted))
+		return handler_refuse(b, v, "\"allowedEnvVars\" must be a list of names");
+	/* Headers may use what both the hook and the policy allow. */
+	const char **names = arena_calloc(&b->set->arena, (str_count(wanted) + 1) * sizeof *names);
+	h->env_names = names;
+	for (; wanted && *wanted; wanted++) {
+		const char *const *env = b->policy->http_env;
+		while (env && *env && strcmp(*env, *wanted) != 0)
+			env++;
+		if (!env || *env)
+			*names++ = *wanted;
 	}
 	return true;
 }
@@ -186,19 +152,17 @@ static bool read_mcp_tool(struct hook_builder *b, struct hook *h, const struct j
 {
 	const struct json *input = json_get(v, "input");
 
-	if (!must_be_text(b, v, "server", &h->server) || !must_be_text(b, v, "tool", &h->tool))
+	if (!read_text(b, v, "server", &h->server) || !read_text(b, v, "tool", &h->tool))
 		return false;
-	if (input && !json_is(input, JSON_OBJECT)) {
-		refuse(b, input, "\"input\" must be an object");
-		return false;
-	}
+	if (input && !json_is(input, JSON_OBJECT))
+		return handler_refuse(b, input, "\"input\" must be an object");
 	h->tool_input = arena_str(&b->set->arena, input ? json_raw(input) : STR("{}"));
 	return true;
 }
 
 static bool read_prompt(struct hook_builder *b, struct hook *h, const struct json *v)
 {
-	if (!must_be_text(b, v, "prompt", &h->prompt))
+	if (!read_text(b, v, "prompt", &h->prompt))
 		return false;
 	h->model = json_cstr(json_get(v, "model"), &b->set->arena);
 	h->continue_on_block = h->type == HOOK_AGENT || json_bool(json_get(v, "continueOnBlock"));
@@ -213,16 +177,12 @@ static bool read_type(struct hook_builder *b, const struct json *v, enum hook_ty
 	AUTO_ARENA struct arena scratch = { 0 };
 
 	if (!type && json_is(json_get(v, "command"), JSON_STRING)) {
-		note(b, v, "a hook without a type was read as a command");
+		handler_note(b, v, "a hook without a type was read as a command");
 		*ret_type = HOOK_COMMAND;
-	} else if (!hook_type_find(json_str(type, &scratch), ret_type) || *ret_type == HOOK_CALLBACK) {
-		refuse(b, type ? type : v, "the type must be command, http, mcp_tool, prompt or agent");
-		return false;
-	}
-	if (!(hook_event_info(b->event)->types & (1u << *ret_type))) {
-		refuse(b, v, "this event does not take hooks of this type");
-		return false;
-	}
+	} else if (!hook_type_find(json_str(type, &scratch), ret_type) || *ret_type == HOOK_CALLBACK)
+		return handler_refuse(b, type ? type : v, "the type must be command, http, mcp_tool, prompt or agent");
+	if (!(hook_event_info(b->event)->types & (1u << *ret_type)))
+		return handler_refuse(b, v, "this event does not take hooks of this type");
 	return true;
 }
 
@@ -232,14 +192,10 @@ static bool read_rule(struct hook_builder *b, struct hook *h, const struct json 
 
 	if (!rule)
 		return true;
-	if (!(hook_event_info(b->event)->flags & HOOK_ABOUT_TOOL)) {
-		refuse(b, rule, "\"if\" has a meaning for events of tools only");
-		return false;
-	}
-	if (!json_is(rule, JSON_STRING)) {
-		refuse(b, rule, "\"if\" must be one permission rule");
-		return false;
-	}
+	if (!(hook_event_info(b->event)->flags & HOOK_ABOUT_TOOL))
+		return handler_refuse(b, rule, "\"if\" has a meaning for events of tools only");
+	if (!json_is(rule, JSON_STRING))
+		return handler_refuse(b, rule, "\"if\" must be one permission rule");
 	h->rule = arena_str(&b->set->arena, json_str(rule, &b->set->arena));
 	return true;
 }
@@ -250,27 +206,23 @@ static void read_timeout(struct hook_builder *b, struct hook *h, const struct js
 	double seconds = json_double(timeout);
 
 	if (timeout && !(seconds > 0))
-		note(b, timeout, "a timeout must be a number of seconds above 0; the default is used");
+		handler_note(b, timeout, "a timeout must be a number of seconds above 0; the default is used");
 	else if (timeout)
 		h->timeout_ms = MAX(1, (uint64_t)(MIN(seconds, (double)TIMEOUT_MAX_S) * 1000));
 }
 
 /* ---- names ---- */
 
-static bool stays_apart(const struct hook_origin *origin)
-{
-	return origin->layer == HOOK_FROM_PLUGIN || origin->layer == HOOK_FROM_SKILL;
-}
-
 /* Everything that makes a difference to what happens, but for the time limit. The same hook in several settings files runs
  * once; copies in plugins and skills are hooks of their own. */
-static void set_identity(struct hook_builder *b, struct hook *h)
+static struct str make_identity(struct hook_builder *b, const struct hook *h)
 {
+	bool stays_apart = b->origin->layer == HOOK_FROM_PLUGIN || b->origin->layer == HOOK_FROM_SKILL;
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
 
 	json_open(&w, '[');
-	json_put_cstr(&w, stays_apart(b->origin) ? b->origin->file : NULL);
+	json_put_cstr(&w, stays_apart ? b->origin->file : NULL);
 	json_put_i64(&w, h->type);
 	json_put_str(&w, h->rule);
 	const char *const texts[] = {
@@ -279,10 +231,9 @@ static void set_identity(struct hook_builder *b, struct hook *h)
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		json_put_cstr(&w, texts[i]);
 	json_put_bool(&w, h->args);
-	const char *const *list = h->args;
 	json_open(&w, '[');
-	for (; list && *list; list++)
-		json_put_cstr(&w, *list);
+	for (const char *const *arg = h->args; arg && *arg; arg++)
+		json_put_cstr(&w, *arg);
 	json_close(&w);
 	json_put_str(&w, h->tool_input);
 	for (size_t i = 0; i < h->header_count; i++) {
@@ -292,10 +243,11 @@ static void set_identity(struct hook_builder *b, struct hook *h)
 	json_put_bool(&w, h->async);
 	json_put_bool(&w, h->rewake);
 	json_close(&w);
-	h->identity = arena_str(&b->set->arena, buf_str(&out));
+	return arena_str(&b->set->arena, buf_str(&out));
 }
 
-static void set_label(struct hook_builder *b, struct hook *h)
+/* A handler that was read whole */
+static void builder_add_hook(struct hook_builder *b, struct hook *h)
 {
 	const char *const texts[] = {
 		[HOOK_COMMAND] = h->command, [HOOK_HTTP] = h->url,     [HOOK_MCP_TOOL] = h->tool,
@@ -307,9 +259,16 @@ static void set_label(struct hook_builder *b, struct hook *h)
 		line = str_from(arena_printf(&b->set->arena, "%s %s", h->server, h->tool));
 	line = str_cut(&line, '\n');
 	h->label = utf8_cut(line, LABEL_BYTES);
+	h->identity = make_identity(b, h);
+	h->event = b->event;
+	h->origin = b->origin;
+	h->matcher = b->matcher;
+	*b->tails[b->event] = h;
+	b->tails[b->event] = &h->next;
+	b->set->count++;
 }
 
-struct hook *hook_read(struct hook_builder *b, const struct json *handler)
+void hook_read(struct hook_builder *b, const struct json *handler)
 {
 	static bool (*const read[])(struct hook_builder *, struct hook *, const struct json *) = {
 		[HOOK_COMMAND] = read_command, [HOOK_HTTP] = read_http,    [HOOK_MCP_TOOL] = read_mcp_tool,
@@ -317,36 +276,40 @@ struct hook *hook_read(struct hook_builder *b, const struct json *handler)
 	};
 	struct hook *h = arena_calloc(&b->set->arena, sizeof *h);
 
-	if (!json_is(handler, JSON_OBJECT))
-		return refuse(b, handler, "a hook must be an object");
+	if (b->set->count == HOOKS_LIMIT)
+		return;
+	if (!json_is(handler, JSON_OBJECT)) {
+		handler_refuse(b, handler, "a hook must be an object");
+		return;
+	}
 	h->line = hook_builder_line(b, handler);
 	if (!read_type(b, handler, &h->type) || !read[h->type](b, h, handler) || !read_rule(b, h, handler))
-		return NULL;
+		return;
 	read_timeout(b, h, handler);
 	h->status = json_cstr(json_get(handler, "statusMessage"), &b->set->arena);
 	h->once = json_bool(json_get(handler, "once"));
 	if (h->once && b->source->layer != HOOK_FROM_SKILL) {
 		h->once = false;
-		note(b, handler, "\"once\" has a meaning in skills only");
+		handler_note(b, handler, "\"once\" has a meaning in skills only");
 	}
 	if (h->type != HOOK_COMMAND && json_bool(json_get(handler, "async")))
-		note(b, handler, "\"async\" has a meaning for commands only");
-	set_identity(b, h);
-	set_label(b, h);
-	return h;
+		handler_note(b, handler, "\"async\" has a meaning for commands only");
+	builder_add_hook(b, h);
 }
 
-struct hook *hook_read_callback(struct hook_builder *b, const struct json *entry, const struct json *id)
+void hook_read_callback(struct hook_builder *b, const struct json *entry, const struct json *id)
 {
 	struct hook *h = arena_calloc(&b->set->arena, sizeof *h);
 
+	if (b->set->count == HOOKS_LIMIT)
+		return;
 	h->type = HOOK_CALLBACK;
 	h->callback = json_cstr(id, &b->set->arena);
-	if (!h->callback)
-		return refuse(b, entry, "the id of a callback must be a text");
+	if (!h->callback) {
+		handler_refuse(b, entry, "the id of a callback must be a text");
+		return;
+	}
 	read_timeout(b, h, entry);
 	h->block_on_failure = json_str_is(json_get(entry, "onFailure"), "block");
-	set_identity(b, h);
-	set_label(b, h);
-	return h;
+	builder_add_hook(b, h);
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * hook.c - the engine: which hooks fit, the firing that holds them together, and the end of agents.
+ * hook.c - the engine: selects the hooks of an event, holds their runs together as a batch, and ends agents.
  *
- * A firing is over for its caller when the last hook that is waited for has ended; it is freed when the async ones have,
+ * A batch is over for its caller when the last hook that is waited for has ended; it is freed when the async ones have,
  * too. Only its step delivers and frees. */
 #include "guard/hook/hook.h"
 #include <assert.h>
 #include "guard/hook/hook_int.h"
+#include "lib/json/json_write.h"
 
 enum { SESSION_END_MS = 1500, SESSION_END_MAX_MS = 60 * 1000 };
 
-/* ---- which hooks fit ---- */
+/* ---- selection ---- */
 
-static bool waits_for(const struct hook *hook, const struct hook_fire_spec *spec)
+static bool hook_is_wanted(const struct hook *hook, const struct hook_fire_spec *spec)
 {
 	if (hook->once && hook->ran)
 		return false;
@@ -27,228 +28,219 @@ bool hook_wanted(const struct hook_fire_spec *spec)
 	for (size_t i = 0; i < spec->set_count; i++) {
 		const struct hook *hook = spec->sets[i] ? spec->sets[i]->events[spec->event] : NULL;
 		for (; hook; hook = hook->next)
-			if (!(hook->told && !hook->origin->trusted) && waits_for(hook, spec))
+			if (!(hook->skip_reported && !hook->origin->trusted) && hook_is_wanted(hook, spec))
 				return true;
 	}
 	return false;
 }
 
-static void tell_skipped(struct hook_engine *e, const struct hook_context *context, struct hook *hook)
+/* The same hook of several files runs once. */
+static void batch_add_run(struct hook_firing *batch, struct hook *hook)
 {
-	const struct hook_observer *o = &e->options.observer;
-
-	if (hook->told)
-		return;
-	hook->told = true;
-	if (o->skipped)
-		o->skipped(o->data, context, hook, "the folder is not trusted");
-}
-
-static bool is_doubled(const struct hook_firing *f, const struct hook *hook)
-{
-	for (const struct hook_run *run = f->runs; run; run = run->next)
+	for (const struct hook_run *run = batch->runs; run; run = run->next)
 		if (str_eq(run->hook->identity, hook->identity))
-			return true;
-	return false;
-}
-
-static void add_run(struct hook_firing *f, struct hook *hook)
-{
-	struct hook_run *run = arena_calloc(&f->arena, sizeof *run);
-
-	run->firing = f;
+			return;
+	struct hook_run *run = arena_calloc(&batch->arena, sizeof *run);
+	run->batch = batch;
 	run->hook = hook;
+	run->async = hook->async && !(hook->rewake && batch->engine->options.awaits_rewake);
 	hook->ran = true;
-	*f->runs_end = run;
-	f->runs_end = &run->next;
-	f->run_count++;
-	f->open++;
-	run->async = hook->async && !(hook->rewake && f->engine->options.awaits_rewake);
-	f->waiting += !run->async;
+	*batch->runs_end = run;
+	batch->runs_end = &run->next;
+	batch->run_count++;
+	batch->open++;
+	batch->waiting += !run->async;
 }
 
-static void select_hooks(struct hook_firing *f, const struct hook_fire_spec *spec)
+static void batch_select_hooks(struct hook_firing *batch, const struct hook_fire_spec *spec)
 {
-	for (size_t i = 0; i < f->set_count; i++) {
-		struct hook *hook = f->sets[i] ? f->sets[i]->events[spec->event] : NULL;
+	const struct hook_observer *o = &batch->engine->options.observer;
+
+	for (size_t i = 0; i < batch->set_count; i++) {
+		struct hook *hook = batch->sets[i] ? batch->sets[i]->events[spec->event] : NULL;
 		for (; hook; hook = hook->next) {
-			if (!waits_for(hook, spec))
+			if (!hook_is_wanted(hook, spec))
 				continue;
-			if (!hook->origin->trusted)
-				tell_skipped(f->engine, spec->context, hook);
-			else if (!is_doubled(f, hook))
-				add_run(f, hook);
+			if (hook->origin->trusted) {
+				batch_add_run(batch, hook);
+			} else if (!hook->skip_reported) {
+				hook->skip_reported = true;
+				if (o->skipped)
+					o->skipped(o->data, spec->context, hook, "the folder is not trusted");
+			}
 		}
 	}
 }
 
-/* ---- time limits ---- */
-
-/* The session's end waits 1.5 s, or as long as a settings file asks for, up to a minute. */
-static uint64_t shared_budget(const struct hook_firing *f)
+/* SessionEnd has 1.5 s for all its hooks, or as long as a settings file asks for, up to a minute. */
+static void batch_set_timeouts(struct hook_firing *batch)
 {
-	uint64_t most = SESSION_END_MS;
+	const struct hook_event_info *info = hook_event_info(batch->event);
+	uint64_t budget = UINT64_MAX;
 
-	if (f->engine->options.session_end_ms)
-		return f->engine->options.session_end_ms;
-	for (const struct hook_run *run = f->runs; run; run = run->next)
-		if (run->hook->origin->layer <= HOOK_FROM_MANAGED)
-			most = MAX(most, MIN(run->hook->timeout_ms, (uint64_t)SESSION_END_MAX_MS));
-	return most;
+	if (info->flags & HOOK_SHARED_BUDGET) {
+		uint64_t fixed = batch->engine->options.session_end_ms;
+		budget = fixed ? fixed : SESSION_END_MS;
+		for (const struct hook_run *run = batch->runs; run && !fixed; run = run->next)
+			if (run->hook->origin->layer <= HOOK_FROM_MANAGED)
+				budget = MAX(budget, MIN(run->hook->timeout_ms, (uint64_t)SESSION_END_MAX_MS));
+	}
+	for (struct hook_run *run = batch->runs; run; run = run->next) {
+		bool of_model = run->hook->type == HOOK_PROMPT || run->hook->type == HOOK_AGENT;
+		uint64_t limit = run->hook->timeout_ms;
+		if (!limit && info->timeout_ms && !of_model)
+			limit = info->timeout_ms;
+		else if (!limit)
+			limit = hook_type_info(run->hook->type)->timeout_ms;
+		run->timeout_ms = MIN(limit, budget);
+	}
 }
 
-static uint64_t own_limit(const struct hook *hook)
-{
-	const struct hook_event_info *info = hook_event_info(hook->event);
-	bool of_model = hook->type == HOOK_PROMPT || hook->type == HOOK_AGENT;
+/* ---- input ---- */
 
-	if (hook->timeout_ms)
-		return hook->timeout_ms;
-	return info->timeout_ms && !of_model ? info->timeout_ms : hook_type_info(hook->type)->timeout_ms;
+static void put_given(struct json_out *w, const char *key, const char *text)
+{
+	if (text)
+		json_kcstr(w, key, text);
 }
 
-/* ---- firings ---- */
-
-static const char *copy(struct hook_firing *f, const char *text)
+/* One JSON object: the members that all events have, then the event's own. */
+static void write_input(struct buf *out, const struct hook_fire_spec *spec)
 {
-	return text ? arena_strdup(&f->arena, text) : NULL;
+	const struct hook_context *c = spec->context;
+	struct json_out w = json_out(out);
+	struct str s = str_trim(spec->fields);
+	struct str own = s.n >= 2 && s.p[0] == '{' ? str_trim((struct str){ s.p + 1, s.n - 2 }) : STR("");
+
+	json_open(&w, '{');
+	json_kcstr(&w, "session_id", c->session_id ? c->session_id : "");
+	json_kcstr(&w, "transcript_path", c->transcript_path ? c->transcript_path : "");
+	json_kcstr(&w, "cwd", c->cwd ? c->cwd : "");
+	put_given(&w, "prompt_id", c->prompt_id);
+	put_given(&w, "permission_mode", c->permission_mode);
+	if (c->effort) {
+		json_key(&w, "effort");
+		json_open(&w, '{');
+		json_kcstr(&w, "level", c->effort);
+		json_close(&w);
+	}
+	put_given(&w, "agent_id", c->agent_id);
+	put_given(&w, "agent_type", c->agent_type);
+	json_kcstr(&w, "hook_event_name", hook_event_info(spec->event)->name);
+	if (own.n) {
+		buf_addch(out, ',');
+		buf_add(out, own.p, own.n);
+	}
+	json_close(&w);
+	buf_addch(out, '\n'); /* for `read` of shells, which wants a whole line */
 }
 
-static const char *const *copy_environment(struct hook_firing *f, const char *const *envp)
-{
-	size_t n = 0;
+/* ---- batches ---- */
 
-	if (!envp)
-		envp = (const char *const *)environ;
-	while (envp[n])
-		n++;
-	const char **list = arena_calloc(&f->arena, (n + 1) * sizeof *list);
-	for (size_t i = 0; i < n; i++)
-		list[i] = copy(f, envp[i]);
-	return list;
+static const char *batch_copy(struct hook_firing *batch, const char *text)
+{
+	return text ? arena_strdup(&batch->arena, text) : NULL;
 }
 
-static void copy_context(struct hook_firing *f, const struct hook_context *c)
+static void batch_free(struct hook_firing *batch)
 {
-	f->context = (struct hook_context){
-		.session_id = copy(f, c->session_id),
-		.cwd = copy(f, c->cwd),
-		.effort = copy(f, c->effort),
-		.agent_id = copy(f, c->agent_id),
-		.project_dir = copy(f, c->project_dir ? c->project_dir : c->cwd),
-		.env_file = copy(f, c->env_file),
-		.envp = copy_environment(f, c->envp),
-		.results_dir = copy(f, c->results_dir),
-		.remote = c->remote,
-	};
-}
+	struct hook_engine *e = batch->engine;
 
-static void free_firing(struct hook_firing *f)
-{
-	struct hook_engine *e = f->engine;
-
-	*f->prev = f->next;
-	if (f->next)
-		f->next->prev = f->prev;
-	e->firing_count--;
-	kick_cancel(&f->kick);
-	for (struct hook_run *run = f->runs; run; run = run->next)
+	*batch->prev = batch->next;
+	if (batch->next)
+		batch->next->prev = batch->prev;
+	e->batch_count--;
+	kick_cancel(&batch->kick);
+	for (struct hook_run *run = batch->runs; run; run = run->next)
 		hook_run_release(run);
-	for (size_t i = 0; i < f->set_count; i++)
-		hook_set_unref(f->sets[i]);
-	buf_release(&f->input);
-	arena_release(&f->arena);
-	free(f);
-	if (!e->firings && e->drained)
+	for (size_t i = 0; i < batch->set_count; i++)
+		hook_set_unref(batch->sets[i]);
+	buf_release(&batch->input);
+	arena_release(&batch->arena);
+	free(batch);
+	if (!e->batches && e->drained)
 		loop_kick(e->options.loop, &e->drain_kick);
 }
 
-static void firing_step(struct kick *kick)
+static void batch_step(struct kick *kick)
 {
-	struct hook_firing *f = CONTAINER_OF(kick, struct hook_firing, kick);
+	struct hook_firing *batch = CONTAINER_OF(kick, struct hook_firing, kick);
 
-	if (!f->delivered && !f->waiting) {
-		hook_outcome_merge(f);
-		f->delivered = true;
-		f->done(f->data, &f->outcome);
+	if (!batch->delivered && !batch->waiting) {
+		hook_outcome_merge(batch);
+		batch->delivered = true;
+		batch->done(batch->data, &batch->outcome);
 	}
-	if (f->delivered && !f->open)
-		free_firing(f);
+	if (batch->delivered && !batch->open)
+		batch_free(batch);
 }
 
-void hook_firing_run_over(struct hook_run *run)
+static struct hook_firing *batch_new(struct hook_engine *e, const struct hook_fire_spec *spec)
 {
-	struct hook_firing *f = run->firing;
+	struct hook_firing *batch = xcalloc(1, sizeof *batch);
 
-	f->open--;
-	f->waiting -= !run->async;
-	loop_kick(f->engine->options.loop, &f->kick);
-}
-
-void hook_firing_release_run(struct hook_run *run)
-{
-	struct hook_firing *f = run->firing;
-
-	f->waiting--;
-	loop_kick(f->engine->options.loop, &f->kick);
-}
-
-static struct hook_firing *new_firing(struct hook_engine *e, const struct hook_fire_spec *spec)
-{
-	struct hook_firing *f = xcalloc(1, sizeof *f);
-
-	f->engine = e;
-	f->event = spec->event;
-	f->runs_end = &f->runs;
-	f->kick.step = firing_step;
-	f->set_count = spec->set_count;
-	f->sets = arena_calloc(&f->arena, (spec->set_count + 1) * sizeof *f->sets);
+	batch->engine = e;
+	batch->event = spec->event;
+	batch->runs_end = &batch->runs;
+	batch->kick.step = batch_step;
+	batch->set_count = spec->set_count;
+	batch->sets = arena_calloc(&batch->arena, (spec->set_count + 1) * sizeof *batch->sets);
 	for (size_t i = 0; i < spec->set_count; i++)
-		f->sets[i] = hook_set_ref(spec->sets[i]);
-	f->next = e->firings;
-	f->prev = &e->firings;
-	if (f->next)
-		f->next->prev = &f->next;
-	e->firings = f;
-	e->firing_count++;
-	return f;
+		batch->sets[i] = hook_set_ref(spec->sets[i]);
+	batch->next = e->batches;
+	batch->prev = &e->batches;
+	if (batch->next)
+		batch->next->prev = &batch->next;
+	e->batches = batch;
+	e->batch_count++;
+	return batch;
 }
 
-static void prepare_runs(struct hook_firing *f, const struct hook_fire_spec *spec)
+static void batch_queue_runs(struct hook_firing *batch, const struct hook_fire_spec *spec)
 {
-	const char *event = hook_event_info(spec->event)->name;
-	bool named = spec->subject.n && hook_event_info(spec->event)->subject;
+	const struct hook_event_info *info = hook_event_info(spec->event);
+	const struct hook_context *c = spec->context;
+	const char *const *envp = c->envp ? c->envp : (const char *const *)environ;
 
-	f->name = str_from(named ? arena_printf(&f->arena, "%s:" STR_FMT, event, STR_ARG(spec->subject)) : event);
-	f->tool_use_id = copy(f, spec->tool_use_id);
-	copy_context(f, spec->context);
-	hook_input_write(&f->input, spec);
-	bool shared = hook_event_info(f->event)->flags & HOOK_SHARED_BUDGET;
-	uint64_t budget = shared ? shared_budget(f) : UINT64_MAX;
-	for (struct hook_run *run = f->runs; run; run = run->next)
-		run->timeout_ms = MIN(own_limit(run->hook), budget);
-	for (struct hook_run *run = f->runs; run; run = run->next)
+	batch->name = str_from(info->name);
+	if (spec->subject.n && info->subject)
+		batch->name = str_from(arena_printf(&batch->arena, "%s:" STR_FMT, info->name, STR_ARG(spec->subject)));
+	batch->tool_use_id = batch_copy(batch, spec->tool_use_id);
+	batch->context = (struct hook_context){
+		.session_id = batch_copy(batch, c->session_id),
+		.cwd = batch_copy(batch, c->cwd),
+		.effort = batch_copy(batch, c->effort),
+		.agent_id = batch_copy(batch, c->agent_id),
+		.project_dir = batch_copy(batch, c->project_dir ? c->project_dir : c->cwd),
+		.env_file = batch_copy(batch, c->env_file),
+		.envp = hook_copy_list(&batch->arena, envp),
+		.results_dir = batch_copy(batch, c->results_dir),
+		.remote = c->remote,
+	};
+	write_input(&batch->input, spec);
+	batch_set_timeouts(batch);
+	for (struct hook_run *run = batch->runs; run; run = run->next)
 		hook_run_queue(run);
 }
 
 struct hook_firing *hook_fire(struct hook_engine *e, const struct hook_fire_spec *spec, hook_done_fn *done, void *data)
 {
-	struct hook_firing *f = new_firing(e, spec);
+	struct hook_firing *batch = batch_new(e, spec);
 
-	f->done = done;
-	f->data = data;
-	select_hooks(f, spec);
-	if (f->runs)
-		prepare_runs(f, spec);
-	if (!f->waiting)
-		loop_kick(e->options.loop, &f->kick);
-	return f;
+	batch->done = done;
+	batch->data = data;
+	batch_select_hooks(batch, spec);
+	if (batch->runs)
+		batch_queue_runs(batch, spec);
+	if (!batch->waiting)
+		loop_kick(e->options.loop, &batch->kick);
+	return batch;
 }
 
-void hook_cancel(struct hook_firing *f)
+void hook_cancel(struct hook_firing *batch)
 {
-	f->cancelled = true;
-	for (struct hook_run *run = f->runs; run; run = run->next)
+	batch->cancelled = true;
+	for (struct hook_run *run = batch->runs; run; run = run->next)
 		if (!run->async)
 			hook_run_cancel(run);
 }
@@ -288,18 +280,18 @@ static bool is_same(const char *a, const char *b)
 
 /* ---- the ends ---- */
 
-static void end_firing(struct hook_firing *f)
+static void batch_end(struct hook_firing *batch)
 {
-	hook_cancel(f);
-	for (struct hook_run *run = f->runs; run; run = run->next)
+	batch->cancelled = true;
+	for (struct hook_run *run = batch->runs; run; run = run->next)
 		hook_run_cancel(run);
 }
 
 void hook_engine_end_agent(struct hook_engine *e, const char *session_id, const char *agent_id)
 {
-	for (struct hook_firing *f = e->firings; f; f = f->next)
-		if (is_same(f->context.session_id, session_id) && is_same(f->context.agent_id, agent_id))
-			end_firing(f);
+	for (struct hook_firing *batch = e->batches; batch; batch = batch->next)
+		if (is_same(batch->context.session_id, session_id) && is_same(batch->context.agent_id, agent_id))
+			batch_end(batch);
 	for (size_t i = e->group_count; i-- > 0;) {
 		if (!is_same(e->groups[i].session_id, session_id) || !is_same(e->groups[i].agent_id, agent_id))
 			continue;
@@ -319,12 +311,10 @@ static void kill_groups(struct hook_engine *e)
 static void drain_step(struct kick *kick)
 {
 	struct hook_engine *e = CONTAINER_OF(kick, struct hook_engine, drain_kick);
-	void (*drained)(void *data) = TAKE(e->drained);
 
-	if (e->firings) {
-		e->drained = drained;
+	if (e->batches)
 		return;
-	}
+	void (*drained)(void *data) = TAKE(e->drained);
 	kill_groups(e);
 	if (drained)
 		drained(e->drain_data);
@@ -334,8 +324,8 @@ void hook_engine_drain(struct hook_engine *e, void (*done)(void *data), void *da
 {
 	e->drained = done;
 	e->drain_data = data;
-	for (struct hook_firing *f = e->firings; f; f = f->next)
-		end_firing(f);
+	for (struct hook_firing *batch = e->batches; batch; batch = batch->next)
+		batch_end(batch);
 	loop_kick(e->options.loop, &e->drain_kick);
 }
 
@@ -354,7 +344,7 @@ void hook_engine_free(struct hook_engine *e)
 {
 	if (!e)
 		return;
-	assert(!e->firings && !e->queue);
+	assert(!e->batches && !e->queue);
 	kill_groups(e);
 	kick_cancel(&e->start_kick);
 	kick_cancel(&e->drain_kick);

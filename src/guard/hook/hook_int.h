@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * hook_int.h - shared by hook.c (engine and firings), run.c (one hook's life), run_*.c (the types), input.c and
- * outcome.c. */
+ * hook_int.h - shared by hook.c (engine and batches), run.c (one hook's life), run_*.c (the types) and outcome.c. */
 #pragma once
 #include "lib/base/id.h"
 #include "guard/hook/hook.h"
 
 enum run_state { RUN_QUEUED, RUN_STARTED, RUN_OVER };
 
-/* One hook of one firing. Lives in the firing's arena. */
+/* One hook of one batch. Lives in the batch's arena. */
 struct hook_run {
-	struct hook_firing *firing;
-	struct hook_run *next; /* of the firing, in the order of the sets */
+	struct hook_firing *batch;
+	struct hook_run *next; /* of the batch, in the order of the sets */
 	const struct hook *hook;
 	enum run_state state;
 	char id[UUID_LEN + 1];
@@ -65,8 +64,8 @@ struct left_group {
 
 struct hook_engine {
 	struct hook_engine_options options;
-	struct hook_firing *firings;
-	size_t firing_count;
+	struct hook_firing *batches;
+	size_t batch_count;
 	struct hook_run *queue, **queue_end; /* runs that wait to be started */
 	size_t running;                      /* processes and requests that are waited for */
 	struct kick start_kick;
@@ -95,11 +94,6 @@ void hook_run_become_async(struct hook_run *run, uint64_t timeout_ms); /* 0: its
 void hook_engine_start_some(struct kick *kick);                        /* step of start_kick */
 
 /* hook.c */
-void hook_firing_run_over(struct hook_run *run);
-void hook_firing_release_run(struct hook_run *run); /* it has become async */
 void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const struct hook_context *owner);
-
-/* input.c */
-void hook_input_write(struct buf *out, const struct hook_fire_spec *spec);
-/* outcome.c: all runs are over; fills firing->outcome. */
-void hook_outcome_merge(struct hook_firing *firing);
+/* outcome.c: all runs are over; fills batch->outcome. */
+void hook_outcome_merge(struct hook_firing *batch);

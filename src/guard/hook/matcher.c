@@ -15,22 +15,7 @@ enum {
 static const uint32_t javascript = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
 				   PCRE2_MATCH_UNSET_BACKREF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C;
 
-static bool is_name_char(char c, bool narrow)
-{
-	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '|')
-		return true;
-	return !narrow && (c == '-' || c == ' ' || c == ',');
-}
-
-static bool is_list(struct str text, bool narrow)
-{
-	for (size_t i = 0; i < text.n; i++)
-		if (!is_name_char(text.p[i], narrow))
-			return false;
-	return true;
-}
-
-static void take_names(struct hook_matcher *m, struct arena *arena, struct str text)
+static void matcher_split_names(struct hook_matcher *m, struct arena *arena, struct str text)
 {
 	struct str copy = arena_str(arena, text);
 	size_t most = 1;
@@ -48,7 +33,7 @@ static void take_names(struct hook_matcher *m, struct arena *arena, struct str t
 	}
 }
 
-static int compile(struct hook_matcher *m, struct str text, struct err *err)
+static int matcher_compile(struct hook_matcher *m, struct str text, struct err *err)
 {
 	int code_error = 0;
 	PCRE2_SIZE at = 0;
@@ -78,9 +63,10 @@ int hook_matcher_init(struct hook_matcher *m, struct arena *arena, struct str te
 		m->all = true;
 		return 0;
 	}
-	if (!is_list(text, narrow))
-		return compile(m, text, err);
-	take_names(m, arena, text);
+	for (size_t i = 0; i < text.n; i++)
+		if (!hook_is_word_char(text.p[i]) && !char_in(text.p[i], narrow ? "|" : "|- ,"))
+			return matcher_compile(m, text, err);
+	matcher_split_names(m, arena, text);
 	return 0;
 }
 

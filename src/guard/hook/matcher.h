@@ -8,6 +8,11 @@ struct pcre2_real_code_8;
 struct pcre2_real_match_data_8;
 struct pcre2_real_match_context_8;
 
+static inline bool hook_is_word_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 struct hook_matcher {
 	struct str text;   /* as written */
 	struct str *names; /* in the arena */

@@ -1,35 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * outcome.c - many replies become one outcome. The order is that of the hooks in their sets, so that the same replies give
+ * outcome.c - merges the replies of a batch into one outcome. The order is that of the hooks in their sets, so that the same replies give
  * the same outcome, however long each hook took. */
 #include "lib/base/utf8.h"
 #include "guard/hook/hook_int.h"
 #include "lib/io/file.h"
 #include "core/tool/tool.h"
 
-/* ---- long texts ---- */
-
-static bool is_too_long(struct str s)
+/* A text above HOOK_TEXT_LIMIT goes to a file. Its name has the id of the run and the kind: a hook has at most one text of
+ * each kind. */
+static struct str limit_text(const struct hook_run *run, const char *kind, struct str text)
 {
-	size_t units = 0;
-
-	for (size_t i = 0; i < s.n && units <= HOOK_TEXT_LIMIT; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		units += (c & 0xc0) == 0x80 ? 0 : c >= 0xf0 ? 2 : 1;
-	}
-	return units > HOOK_TEXT_LIMIT;
-}
-
-/* The file has the run's id and what it is about in its name; one hook has at most one text of each kind. */
-static struct str limited(const struct hook_run *run, const char *kind, struct str text)
-{
-	struct hook_firing *f = run->firing;
+	struct hook_firing *batch = run->batch;
+	const char *dir = batch->context.results_dir;
 	AUTO_BUF struct buf out = { 0 };
 	struct err err = { 0 };
+	size_t units = 0;
 
-	if (!is_too_long(text))
+	for (size_t i = 0; i < text.n && units <= HOOK_TEXT_LIMIT; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		units += (c & 0xc0) == 0x80 ? 0 : c >= 0xf0 ? 2 : 1;
+	}
+	if (units <= HOOK_TEXT_LIMIT)
 		return text;
-	const char *dir = f->context.results_dir;
-	char *path = dir ? arena_printf(&f->arena, "%s/hook-%s-%s.txt", dir, run->id, kind) : NULL;
+	char *path = dir ? arena_printf(&batch->arena, "%s/hook-%s-%s.txt", dir, run->id, kind) : NULL;
 	if (path && file_make_parents(path, &err) == 0 && file_replace(path, text.p, text.n, &err) == 0) {
 		tool_add_persisted(&out, text.n, path, text);
 	} else {
@@ -39,34 +32,41 @@ static struct str limited(const struct hook_run *run, const char *kind, struct s
 		buf_addsize(&out, text.n);
 		buf_addstr(&out, " is left out ...]");
 	}
-	return arena_str(&f->arena, buf_str(&out));
+	return arena_str(&batch->arena, buf_str(&out));
 }
 
-/* ---- merging ---- */
-
-static void merge_block(struct hook_firing *f, struct hook_outcome *o, const struct hook_run *run)
-{
-	if (!run->reply.block)
-		return;
-	struct str reason = limited(run, "block", run->reply.reason);
-	if (!o->blocked) {
-		o->blocked_by = run->hook;
-		o->block_reason = reason;
-	} else {
-		o->block_reason = str_from(
-			arena_printf(&f->arena, STR_FMT "\n" STR_FMT, STR_ARG(o->block_reason), STR_ARG(reason)));
-	}
-	o->blocked = true;
-}
-
-static void merge_texts(struct hook_outcome *o, const struct hook_run *run)
+static void outcome_merge_run(struct hook_outcome *o, const struct hook_run *run)
 {
 	const struct hook_reply *r = &run->reply;
+	struct arena *arena = &run->batch->arena;
 
+	if (r->permission > o->permission) {
+		o->permission = r->permission;
+		o->permission_reason = limit_text(run, "reason", r->permission_reason);
+		o->decided_by = run->hook;
+	}
+	if (r->block) {
+		struct str reason = limit_text(run, "block", r->reason);
+		if (o->blocked)
+			reason = str_from(
+				arena_printf(arena, STR_FMT "\n" STR_FMT, STR_ARG(o->block_reason), STR_ARG(reason)));
+		else
+			o->blocked_by = run->hook;
+		o->block_reason = reason;
+		o->blocked = true;
+	}
+	if (r->stop && !o->stop) {
+		o->stop = true;
+		o->stop_reason = limit_text(run, "stop", r->stop_reason);
+	}
+	if (r->note.n)
+		o->notes[o->note_count++] =
+			str_from(arena_printf(arena, STR_FMT " hook (" STR_FMT "): " STR_FMT, STR_ARG(run->batch->name),
+					      STR_ARG(run->hook->label), STR_ARG(r->note)));
 	if (r->context.n)
-		o->contexts[o->context_count++] = limited(run, "context", r->context);
+		o->contexts[o->context_count++] = limit_text(run, "context", r->context);
 	if (r->system_message.n)
-		o->messages[o->message_count++] = limited(run, "message", r->system_message);
+		o->messages[o->message_count++] = limit_text(run, "message", r->system_message);
 	if (r->terminal_sequence.n)
 		o->terminal_sequence = r->terminal_sequence;
 	o->suppress_output |= r->suppress_output;
@@ -76,43 +76,23 @@ static void merge_texts(struct hook_outcome *o, const struct hook_run *run)
 			o->fields[i] = r->fields[i];
 }
 
-static struct str *make_list(struct hook_firing *f)
+void hook_outcome_merge(struct hook_firing *batch)
 {
-	return arena_calloc(&f->arena, f->run_count * sizeof(struct str));
-}
+	struct hook_outcome *o = &batch->outcome;
+	size_t size = batch->run_count * sizeof(struct str);
 
-void hook_outcome_merge(struct hook_firing *f)
-{
-	struct hook_outcome *o = &f->outcome;
-
-	*o = (struct hook_outcome){ .cancelled = f->cancelled };
-	if (f->run_count) {
-		o->contexts = make_list(f);
-		o->messages = make_list(f);
-		o->notes = make_list(f);
+	*o = (struct hook_outcome){ .cancelled = batch->cancelled };
+	if (size) {
+		o->contexts = arena_calloc(&batch->arena, size);
+		o->messages = arena_calloc(&batch->arena, size);
+		o->notes = arena_calloc(&batch->arena, size);
 	}
-	for (const struct hook_run *run = f->runs; run; run = run->next) {
+	for (const struct hook_run *run = batch->runs; run; run = run->next) {
 		if (run->async)
 			continue;
 		o->ran++;
-		if (f->cancelled)
-			continue;
-		const struct hook_reply *r = &run->reply;
-		if (r->permission > o->permission) {
-			o->permission = r->permission;
-			o->permission_reason = limited(run, "reason", r->permission_reason);
-			o->decided_by = run->hook;
-		}
-		merge_block(f, o, run);
-		if (run->reply.stop && !o->stop) {
-			o->stop = true;
-			o->stop_reason = limited(run, "stop", run->reply.stop_reason);
-		}
-		if (run->reply.note.n)
-			o->notes[o->note_count++] = str_from(
-				arena_printf(&f->arena, STR_FMT " hook (" STR_FMT "): " STR_FMT, STR_ARG(f->name),
-					     STR_ARG(run->hook->label), STR_ARG(run->reply.note)));
-		merge_texts(o, run);
+		if (!batch->cancelled)
+			outcome_merge_run(o, run);
 	}
 	if (o->permission != HOOK_PERMISSION_DENY && !o->blocked)
 		o->updated_input = o->fields[HOOK_UPDATED_INPUT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * output.c - reads what a hook said: its exit, and its stdout as JSON or as plain text.
+ * output.c - reads the output of a hook: its exit, and its stdout as JSON or as plain text; or the answer of a model.
  *
  *     exit 0        stdout counts
  *     exit 2        blocks, with the reason of a JSON that blocks, else with stderr
@@ -9,11 +9,10 @@
  * something that is not in the protocol, is an error and nothing of it counts. */
 #include "guard/hook/output.h"
 #include "lib/base/utf8.h"
-#include "guard/hook/output_int.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { DEPTH_LIMIT = 128, NOTE_BYTES = 300 };
+enum { DEPTH_LIMIT = 128, NOTE_BYTES = 300, BEL = 0x07, ESC = 0x1b };
 enum shape { SHAPE_PLAIN, SHAPE_OBJECT, SHAPE_BAD };
 
 const char *hook_result_name(enum hook_result result)
@@ -21,6 +20,109 @@ const char *hook_result_name(enum hook_result result)
 	static const char *const names[] = { "success", "error", "cancelled" };
 
 	return names[result];
+}
+
+struct str hook_repaired(struct arena *arena, struct str text)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	if (utf8_valid(text))
+		return text;
+	utf8_add_repaired(&out, text);
+	return arena_str(arena, buf_str(&out));
+}
+
+void hook_reply_block(struct hook_reply *reply, enum hook_event event, struct str reason)
+{
+	reply->block = true;
+	reply->reason = reason;
+	if (hook_event_info(event)->fields & (1u << HOOK_PERMISSION_DECISION)) {
+		reply->permission = HOOK_PERMISSION_DENY;
+		reply->permission_reason = reason;
+	}
+}
+
+/* ---- terminal sequences ---- */
+
+/* Cuts one OSC off: ESC ] NUMBER ; TEXT and BEL or ESC \ at its end. */
+static bool cut_osc(struct str *rest)
+{
+	static const unsigned allowed[] = { 0, 1, 2, 9, 99, 777 };
+	unsigned number = 0;
+	size_t i = 2;
+	bool known = false;
+
+	if (rest->n < 3 || rest->p[1] != ']')
+		return false;
+	for (; i < rest->n && rest->p[i] >= '0' && rest->p[i] <= '9' && number < 1000; i++)
+		number = number * 10 + (unsigned)(rest->p[i] - '0');
+	for (size_t k = 0; k < COUNT_OF(allowed); k++)
+		known = known || (i > 2 && number == allowed[k]);
+	while (i < rest->n && (unsigned char)rest->p[i] >= 0x20 && rest->p[i] != 0x7f)
+		i++;
+	if (!known || i == rest->n)
+		return false;
+	if (rest->p[i] == ESC && (++i == rest->n || rest->p[i] != '\\'))
+		return false;
+	if (rest->p[i] != BEL && rest->p[i] != '\\')
+		return false;
+	*rest = (struct str){ rest->p + i + 1, rest->n - i - 1 };
+	return true;
+}
+
+bool hook_sequence_is_harmless(struct str s)
+{
+	while (s.n) {
+		if (s.p[0] == BEL)
+			s = (struct str){ s.p + 1, s.n - 1 };
+		else if (s.p[0] != ESC || !cut_osc(&s))
+			return false;
+	}
+	return true;
+}
+
+/* ---- a printed path ---- */
+
+/* How many bytes the escape sequence at s takes; a lone ESC takes one. */
+static size_t escape_length(struct str s)
+{
+	size_t i = 2;
+
+	if (s.n < 2)
+		return s.n;
+	if (s.p[1] == ']') {
+		while (i < s.n && s.p[i] != BEL && s.p[i] != ESC)
+			i++;
+		return MIN(s.n, i + (i < s.n && s.p[i] == ESC ? 2 : 1));
+	}
+	if (s.p[1] != '[')
+		return 2;
+	while (i < s.n && (unsigned char)s.p[i] >= 0x20 && (unsigned char)s.p[i] < 0x40)
+		i++;
+	return MIN(s.n, i + 1);
+}
+
+/* The last line that has something in it, without escape sequences */
+static struct str last_line(struct arena *arena, struct str text)
+{
+	char *out = arena_alloc(arena, text.n + 1);
+	struct str last = STR("");
+
+	while (text.n && !last.n) {
+		const char *end = memrchr(text.p, '\n', text.n);
+		size_t line = end ? (size_t)(end - text.p) + 1 : 0;
+		size_t n = 0;
+		for (size_t i = line; i < text.n;) {
+			if (text.p[i] == ESC)
+				i += escape_length((struct str){ text.p + i, text.n - i });
+			else
+				out[n++] = text.p[i++];
+		}
+		out[n] = '\0';
+		last = str_trim((struct str){ out, n });
+		text.n = line ? line - 1 : 0;
+	}
+	return last;
 }
 
 /* ---- JSON ---- */
@@ -37,7 +139,7 @@ static const struct {
 	{ "terminalSequence", TEXT }, { "async", BOOL },      { "hookSpecificOutput", BIT(JSON_OBJECT) },
 };
 
-static const struct json *given(const struct json *object, const char *name)
+static const struct json *get_given(const struct json *object, const char *name)
 {
 	const struct json *v = json_get(object, name);
 
@@ -51,71 +153,13 @@ static int check_type(const struct json *v, const char *name, unsigned types, st
 	return 0;
 }
 
-static int check_members(const struct json *root, struct err *err)
-{
-	for (size_t i = 0; i < COUNT_OF(members); i++) {
-		int rc = check_type(given(root, members[i].name), members[i].name, members[i].types, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-/* A Stop hook of a subagent hears SubagentStop and may answer with the name that its author wrote. */
-static bool is_own_name(enum hook_event event, const struct json *name)
-{
-	return !name || json_str_is(name, hook_event_info(event)->name) ||
-	       (event == HOOK_SUBAGENT_STOP && json_str_is(name, hook_event_info(HOOK_STOP)->name));
-}
-
-static int take_fields(const struct json *specific, enum hook_event event, struct hook_reply *ret, struct err *err)
-{
-	const struct hook_event_info *info = hook_event_info(event);
-
-	if (!is_own_name(event, given(specific, "hookEventName")))
-		return err_set(err, ERR_PARSE, "\"hookEventName\" is not %s", info->name);
-	for (enum hook_field i = 0; i < HOOK_FIELD_COUNT; i++) {
-		const struct json *v = info->fields & BIT(i) ? given(specific, hook_field_info(i)->name) : NULL;
-		int rc = check_type(v, hook_field_info(i)->name, hook_field_info(i)->types, err);
-		if (rc < 0)
-			return rc;
-		if (v)
-			ret->fields[i] = json_raw(v);
-	}
-	return 0;
-}
-
-static int take_permission(struct arena *arena, const struct json *specific, struct hook_reply *ret, struct err *err)
-{
-	static const char *const words[] = {
-		[HOOK_PERMISSION_ALLOW] = "allow",
-		[HOOK_PERMISSION_ASK] = "ask",
-		[HOOK_PERMISSION_DEFER] = "defer",
-		[HOOK_PERMISSION_DENY] = "deny",
-	};
-	const struct json *word = given(specific, "permissionDecision");
-
-	if (!word || !ret->fields[HOOK_PERMISSION_DECISION].p)
-		return 0;
-	for (enum hook_permission i = HOOK_PERMISSION_ALLOW; i <= HOOK_PERMISSION_DENY; i++)
-		if (json_str_is(word, words[i]))
-			ret->permission = i;
-	if (!ret->permission)
-		return err_set(err, ERR_PARSE, "\"permissionDecision\" must be allow, deny, ask or defer");
-	ret->permission_reason = json_str(given(specific, "permissionDecisionReason"), arena);
-	return 0;
-}
-
 /* PermissionRequest: {"behavior": "allow", "updatedInput"?, ...} or {"behavior": "deny", "message"?, "interrupt"?} */
-static int take_request_decision(struct arena *arena, const struct json *specific, struct hook_reply *ret,
+static int read_request_decision(struct arena *arena, const struct json *decision, struct hook_reply *ret,
 				 struct err *err)
 {
-	const struct json *decision = given(specific, "decision");
-	const struct json *behavior = given(decision, "behavior");
-	const struct json *input = given(decision, "updatedInput");
+	const struct json *behavior = get_given(decision, "behavior");
+	const struct json *input = get_given(decision, "updatedInput");
 
-	if (!decision || !ret->fields[HOOK_DECISION].p)
-		return 0;
 	if (json_str_is(behavior, "allow"))
 		ret->permission = HOOK_PERMISSION_ALLOW;
 	else if (json_str_is(behavior, "deny"))
@@ -126,76 +170,87 @@ static int take_request_decision(struct arena *arena, const struct json *specifi
 		return err_set(err, ERR_PARSE, "\"updatedInput\" must be an object");
 	if (input)
 		ret->fields[HOOK_UPDATED_INPUT] = json_raw(input);
-	ret->permission_reason = json_str(given(decision, "message"), arena);
-	ret->interrupt = json_bool(given(decision, "interrupt"));
+	ret->permission_reason = json_str(get_given(decision, "message"), arena);
+	ret->interrupt = json_bool(get_given(decision, "interrupt"));
 	return 0;
 }
 
-static int take_action(const struct json *specific, const struct hook_reply *ret, struct err *err)
-{
-	const struct json *action = given(specific, "action");
-
-	if (!ret->fields[HOOK_ACTION].p || json_str_is(action, "accept") || json_str_is(action, "decline") ||
-	    json_str_is(action, "cancel"))
-		return 0;
-	return err_set(err, ERR_PARSE, "\"action\" must be accept, decline or cancel");
-}
-
-static int take_specific(struct arena *arena, const struct json *specific, enum hook_event event,
+static int read_specific(struct arena *arena, const struct json *specific, enum hook_event event,
 			 struct hook_reply *ret, struct err *err)
 {
-	int rc = take_fields(specific, event, ret, err);
+	static const char *const decisions[] = {
+		[HOOK_PERMISSION_ALLOW] = "allow",
+		[HOOK_PERMISSION_ASK] = "ask",
+		[HOOK_PERMISSION_DEFER] = "defer",
+		[HOOK_PERMISSION_DENY] = "deny",
+	};
+	const struct hook_event_info *info = hook_event_info(event);
+	const struct json *name = get_given(specific, "hookEventName");
+	const struct json *fields[HOOK_FIELD_COUNT] = { 0 };
 
-	if (rc == 0)
-		rc = take_permission(arena, specific, ret, err);
-	if (rc == 0)
-		rc = take_request_decision(arena, specific, ret, err);
-	if (rc == 0)
-		rc = take_action(specific, ret, err);
-	if (rc == 0 && ret->fields[HOOK_ADDITIONAL_CONTEXT].p)
-		ret->context = json_str(given(specific, "additionalContext"), arena);
-	return rc;
+	/* A Stop hook of a subagent gets SubagentStop and may answer with the name that its author wrote. */
+	if (name && !json_str_is(name, info->name) &&
+	    !(event == HOOK_SUBAGENT_STOP && json_str_is(name, hook_event_info(HOOK_STOP)->name)))
+		return err_set(err, ERR_PARSE, "\"hookEventName\" is not %s", info->name);
+	for (enum hook_field i = 0; i < HOOK_FIELD_COUNT; i++) {
+		const struct hook_field_info *field = hook_field_info(i);
+		fields[i] = info->fields & BIT(i) ? get_given(specific, field->name) : NULL;
+		int rc = check_type(fields[i], field->name, field->types, err);
+		if (rc < 0)
+			return rc;
+		if (fields[i])
+			ret->fields[i] = json_raw(fields[i]);
+	}
+	if (fields[HOOK_PERMISSION_DECISION]) {
+		for (enum hook_permission i = HOOK_PERMISSION_ALLOW; i <= HOOK_PERMISSION_DENY; i++)
+			if (json_str_is(fields[HOOK_PERMISSION_DECISION], decisions[i]))
+				ret->permission = i;
+		if (!ret->permission)
+			return err_set(err, ERR_PARSE, "\"permissionDecision\" must be allow, deny, ask or defer");
+		ret->permission_reason = json_str(fields[HOOK_PERMISSION_REASON], arena);
+	}
+	const struct json *action = fields[HOOK_ACTION];
+	if (action && !json_str_is(action, "accept") && !json_str_is(action, "decline") &&
+	    !json_str_is(action, "cancel"))
+		return err_set(err, ERR_PARSE, "\"action\" must be accept, decline or cancel");
+	ret->context = json_str(fields[HOOK_ADDITIONAL_CONTEXT], arena);
+	if (fields[HOOK_DECISION])
+		return read_request_decision(arena, fields[HOOK_DECISION], ret, err);
+	return 0;
 }
 
-/* "decision" is the older way to say what permissionDecision says. */
-static int take_decision(struct arena *arena, const struct json *root, enum hook_event event, struct hook_reply *ret,
-			 struct err *err)
+static int read_object(struct arena *arena, const struct json *root, enum hook_event event, struct hook_reply *ret,
+		       struct err *err)
 {
 	const struct hook_event_info *info = hook_event_info(event);
-	const struct json *decision = given(root, "decision");
-	bool block = json_str_is(decision, "block");
 
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		int rc = check_type(get_given(root, members[i].name), members[i].name, members[i].types, err);
+		if (rc < 0)
+			return rc;
+	}
+	int rc = read_specific(arena, get_given(root, "hookSpecificOutput"), event, ret, err);
+	if (rc < 0)
+		return rc;
+	/* "decision" is the older form of permissionDecision. */
+	const struct json *decision = get_given(root, "decision");
+	bool block = json_str_is(decision, "block");
 	if (decision && !block && !json_str_is(decision, "approve"))
 		return err_set(err, ERR_PARSE, "\"decision\" must be block or approve");
 	ret->block = block && (info->flags & HOOK_CAN_BLOCK);
-	ret->reason = json_str(given(root, "reason"), arena);
+	ret->reason = json_str(get_given(root, "reason"), arena);
 	if (decision && (block || !ret->permission) && (info->fields & BIT(HOOK_PERMISSION_DECISION))) {
 		ret->permission = block ? HOOK_PERMISSION_DENY : HOOK_PERMISSION_ALLOW;
 		ret->permission_reason = ret->reason;
 	}
+	ret->stop = !(info->flags & HOOK_STOP_IGNORED) && json_is(get_given(root, "continue"), JSON_FALSE);
+	ret->stop_reason = json_str(get_given(root, "stopReason"), arena);
+	ret->system_message = json_str(get_given(root, "systemMessage"), arena);
+	ret->suppress_output = json_bool(get_given(root, "suppressOutput"));
+	struct str sequence = json_str(get_given(root, "terminalSequence"), arena);
+	if (hook_sequence_is_harmless(sequence))
+		ret->terminal_sequence = sequence;
 	return 0;
-}
-
-static int take_object(struct arena *arena, const struct json *root, enum hook_event event, struct hook_reply *ret,
-		       struct err *err)
-{
-	int rc = check_members(root, err);
-
-	if (rc == 0)
-		rc = take_specific(arena, given(root, "hookSpecificOutput"), event, ret, err);
-	if (rc == 0)
-		rc = take_decision(arena, root, event, ret, err);
-	if (rc == 0) {
-		bool stops = !(hook_event_info(event)->flags & HOOK_STOP_IGNORED);
-		ret->stop = stops && json_is(given(root, "continue"), JSON_FALSE);
-		ret->stop_reason = json_str(given(root, "stopReason"), arena);
-		ret->system_message = json_str(given(root, "systemMessage"), arena);
-		ret->suppress_output = json_bool(given(root, "suppressOutput"));
-		ret->terminal_sequence = json_str(given(root, "terminalSequence"), arena);
-		if (!hook_sequence_is_harmless(ret->terminal_sequence))
-			ret->terminal_sequence = (struct str){ 0 };
-	}
-	return rc;
 }
 
 static enum shape read_json(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret, struct err *err)
@@ -212,7 +267,7 @@ static enum shape read_json(struct arena *arena, const struct hook_raw *raw, str
 	}
 	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return SHAPE_PLAIN;
-	if (take_object(arena, root, raw->event, ret, err) == 0)
+	if (read_object(arena, root, raw->event, ret, err) == 0)
 		return SHAPE_OBJECT;
 	*ret = (struct hook_reply){ 0 };
 	return SHAPE_BAD;
@@ -220,45 +275,30 @@ static enum shape read_json(struct arena *arena, const struct hook_raw *raw, str
 
 /* ---- exits ---- */
 
-static struct str repaired(struct arena *arena, struct str text)
+static void reply_set_error(struct hook_reply *ret, struct arena *arena, const char *what, struct str detail)
 {
-	AUTO_BUF struct buf out = { 0 };
-
-	if (utf8_valid(text))
-		return text;
-	utf8_add_repaired(&out, text);
-	return arena_str(arena, buf_str(&out));
-}
-
-static void set_error(struct arena *arena, struct hook_reply *ret, const char *what, struct str detail)
-{
-	struct str rest = str_trim(repaired(arena, detail));
+	struct str rest = str_trim(hook_repaired(arena, detail));
 	struct str line = utf8_cut(str_cut(&rest, '\n'), NOTE_BYTES);
-	const char *colon = line.n ? ": " : "";
 
 	ret->result = HOOK_ERROR;
-	ret->note = str_from(arena_printf(arena, "%s%s" STR_FMT, what, colon, STR_ARG(line)));
+	ret->note = str_from(arena_printf(arena, "%s%s" STR_FMT, what, line.n ? ": " : "", STR_ARG(line)));
 }
 
-static void block_by_exit(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
+static void read_blocking_exit(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
-	bool json_blocks = ret->block || ret->permission == HOOK_PERMISSION_DENY;
-	struct str said = ret->permission == HOOK_PERMISSION_DENY && !ret->block ? ret->permission_reason : ret->reason;
-	struct str text = json_blocks && said.n ? said : str_trim(repaired(arena, raw->err));
+	bool json_denies = ret->permission == HOOK_PERMISSION_DENY;
+	struct str reason = json_denies && !ret->block ? ret->permission_reason : ret->reason;
 
+	if (!(ret->block || json_denies) || !reason.n)
+		reason = str_trim(hook_repaired(arena, raw->err));
 	ret->result = HOOK_ERROR;
-	ret->block = true;
-	ret->reason = text.n ? text : STR("a hook blocked this and gave no reason");
-	if (hook_event_info(raw->event)->fields & BIT(HOOK_PERMISSION_DECISION)) {
-		ret->permission = HOOK_PERMISSION_DENY;
-		ret->permission_reason = ret->reason;
-	}
+	hook_reply_block(ret, raw->event, reason.n ? reason : STR("a hook blocked this and gave no reason"));
 }
 
-static void take_failure(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
+static void read_failed_exit(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
 	unsigned flags = hook_event_info(raw->event)->flags;
-	struct str text = str_trim(repaired(arena, raw->err));
+	struct str text = str_trim(hook_repaired(arena, raw->err));
 	char what[40];
 
 	snprintf(what, sizeof what, "exit %d", raw->exit_code);
@@ -267,35 +307,29 @@ static void take_failure(struct arena *arena, const struct hook_raw *raw, struct
 		ret->system_message = text;
 		return;
 	}
-	set_error(arena, ret, what, raw->err);
+	reply_set_error(ret, arena, what, raw->err);
 	if (flags & HOOK_NONZERO_FAILS) {
 		ret->block = true;
 		ret->reason = text.n ? text : ret->note;
 	}
 }
 
-static void take_path(struct arena *arena, struct str out, struct hook_reply *ret)
-{
-	AUTO_BUF struct buf quoted = { 0 };
-	struct str line = hook_last_line(arena, out);
-
-	if (!line.n)
-		return;
-	json_add_quoted(&quoted, line);
-	ret->fields[HOOK_WORKTREE_PATH] = arena_str(arena, buf_str(&quoted));
-}
-
-static void take_plain(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
+static void read_plain(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
 	unsigned flags = hook_event_info(raw->event)->flags;
-	struct str text = str_trim(repaired(arena, raw->out));
+	struct str text = str_trim(hook_repaired(arena, raw->out));
 
-	if (raw->json_only && text.n)
-		set_error(arena, ret, "the answer is no JSON object", text);
-	else if (flags & HOOK_PRINTS_PATH)
-		take_path(arena, text, ret);
-	else if (flags & HOOK_PLAIN_CONTEXT)
+	if (raw->json_only && text.n) {
+		reply_set_error(ret, arena, "the answer is not a JSON object", text);
+	} else if (flags & HOOK_PRINTS_PATH) {
+		AUTO_BUF struct buf quoted = { 0 };
+		struct str line = last_line(arena, text);
+		if (line.n)
+			json_add_quoted(&quoted, line);
+		ret->fields[HOOK_WORKTREE_PATH] = arena_str(arena, buf_str(&quoted));
+	} else if (flags & HOOK_PLAIN_CONTEXT) {
 		ret->context = text;
+	}
 }
 
 void hook_output_read(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
@@ -306,19 +340,51 @@ void hook_output_read(struct arena *arena, const struct hook_raw *raw, struct ho
 	*ret = (struct hook_reply){ 0 };
 	enum shape shape = read_json(arena, raw, ret, &err);
 	if (raw->exit_code == 2 && (flags & HOOK_CAN_BLOCK))
-		block_by_exit(arena, raw, ret);
+		read_blocking_exit(arena, raw, ret);
 	else if (shape == SHAPE_BAD)
-		set_error(arena, ret, err.text, STR(""));
+		reply_set_error(ret, arena, err.text, STR(""));
 	else if (raw->exit_code != 0 && (shape == SHAPE_PLAIN || (flags & HOOK_NONZERO_FAILS)))
-		take_failure(arena, raw, ret);
+		read_failed_exit(arena, raw, ret);
 	else if (shape == SHAPE_PLAIN)
-		take_plain(arena, raw, ret);
+		read_plain(arena, raw, ret);
 	if ((flags & HOOK_PRINTS_PATH) && !ret->block && !ret->fields[HOOK_WORKTREE_PATH].n) {
 		if (!ret->note.n)
-			set_error(arena, ret, "it gave no path", STR(""));
+			reply_set_error(ret, arena, "it gave no path", STR(""));
 		ret->block = true;
 		ret->reason = ret->note;
 	}
 	if (ret->block && !ret->reason.n)
 		ret->reason = STR("a hook blocked this and gave no reason");
+}
+
+/* ---- the answer of a model ---- */
+
+void hook_answer_read(struct arena *arena, enum hook_event event, bool continue_on_block, struct str answer,
+		      struct hook_reply *ret)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = HOOK_OUT_LIMIT, .depth = 64 } };
+	enum hook_refusal refusal = hook_event_info(event)->refusal;
+	const struct json *root = NULL;
+
+	/* Models like to put text or a fence around their JSON. */
+	const char *from = answer.n ? memchr(answer.p, '{', answer.n) : NULL;
+	const char *to = answer.n ? memrchr(answer.p, '}', answer.n) : NULL;
+	*ret = (struct hook_reply){ 0 };
+	if (!from || !to || to < from || json_parse(&reader, from, (size_t)(to - from) + 1, &root, NULL) < 0)
+		root = NULL;
+	const struct json *ok = json_get(root, "ok");
+	if (!json_is(ok, JSON_TRUE) && !json_is(ok, JSON_FALSE)) {
+		ret->result = HOOK_ERROR;
+		ret->note = STR("the model did not answer with {\"ok\": true or false}");
+		return;
+	}
+	if (json_bool(ok) || refusal == HOOK_REFUSAL_NONE)
+		return;
+	if (refusal == HOOK_REFUSAL_CONTINUES && json_bool(json_get(root, "impossible")))
+		return;
+	struct str reason = json_str(json_get(root, "reason"), arena);
+	hook_reply_block(ret, event, reason.n ? reason : STR("a hook refused this and gave no reason"));
+	ret->stop = refusal == HOOK_REFUSAL_ENDS || (refusal == HOOK_REFUSAL_ENDS_OR_CONTINUES && !continue_on_block);
+	if (ret->stop)
+		ret->stop_reason = ret->reason;
 }

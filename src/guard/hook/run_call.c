@@ -1,42 +1,38 @@
 /* SPDX-License-Identifier: MIT
- * run_call.c - hooks that somebody else runs: a model, an agent, an MCP tool, a function of the SDK. */
+ * run_call.c - hooks that a runner of the core runs: a model, an agent, an MCP tool, a function of the SDK. */
 #include "guard/hook/hook_int.h"
 #include "guard/hook/template.h"
 
-static struct str make_text(const struct hook_run *run)
-{
-	const struct hook *hook = run->hook;
-	AUTO_BUF struct buf out = { 0 };
-
-	if (hook->prompt)
-		template_add_prompt(&out, hook->prompt, str_trim(buf_str(&run->firing->input)));
-	else if (hook->type == HOOK_MCP_TOOL)
-		template_add_json(&out, hook->tool_input, buf_str(&run->firing->input));
-	return arena_str(&run->firing->arena, buf_str(&out));
-}
-
 static struct hook_runner *runner_of(const struct hook_run *run)
 {
-	return run->firing->engine->options.runners[run->hook->type];
+	return run->batch->engine->options.runners[run->hook->type];
 }
 
 static void call_start(struct hook_run *run)
 {
 	struct hook_runner *runner = runner_of(run);
+	const struct hook *hook = run->hook;
+	struct hook_firing *batch = run->batch;
+	struct str input = str_trim(buf_str(&batch->input));
+	AUTO_BUF struct buf text = { 0 };
 
 	if (!runner) {
-		hook_run_fail(run, "%s hooks cannot be run here", hook_type_info(run->hook->type)->name);
+		hook_run_fail(run, "%s hooks cannot be run here", hook_type_info(hook->type)->name);
 		hook_run_ended(run);
 		return;
 	}
+	if (hook->prompt)
+		template_add_prompt(&text, hook->prompt, input);
+	else if (hook->type == HOOK_MCP_TOOL)
+		template_add_json(&text, hook->tool_input, input);
 	run->call = (struct hook_call){
-		.hook = run->hook,
-		.event = run->firing->event,
-		.input = str_trim(buf_str(&run->firing->input)),
-		.text = make_text(run),
-		.session_id = run->firing->context.session_id,
-		.agent_id = run->firing->context.agent_id,
-		.tool_use_id = run->firing->tool_use_id,
+		.hook = hook,
+		.event = batch->event,
+		.input = input,
+		.text = arena_str(&batch->arena, buf_str(&text)),
+		.session_id = batch->context.session_id,
+		.agent_id = batch->context.agent_id,
+		.tool_use_id = batch->tool_use_id,
 	};
 	run->called = true;
 	runner->start(runner, &run->call);

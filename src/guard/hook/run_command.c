@@ -6,84 +6,57 @@
 #include "guard/hook/template.h"
 #include "lib/io/file.h"
 
+enum { LONGEST_ASYNC_LINE = 1000 };
+
 /* ---- environment ---- */
-
-enum { OWN_VARIABLES = 16, LONGEST_ASYNC_LINE = 1000 };
-
-struct environment {
-	struct arena *arena;
-	const char **list;
-	size_t count;
-};
-
-static void set(struct environment *env, const char *name, const char *value)
-{
-	if (value)
-		env->list[env->count++] = arena_printf(env->arena, "%s=%s", name, value);
-}
-
-static bool is_set(const struct environment *env, size_t own, const char *entry)
-{
-	const char *equals = strchr(entry, '=');
-	size_t n = equals ? (size_t)(equals - entry) + 1 : strlen(entry);
-
-	for (size_t i = 0; i < own; i++)
-		if (!strncmp(env->list[i], entry, n))
-			return true;
-	return false;
-}
-
-static void set_option(struct environment *env, const char *option)
-{
-	char *entry = arena_printf(env->arena, "CLAUDE_PLUGIN_OPTION_%s", option);
-
-	for (char *c = entry; *c && *c != '='; c++)
-		if (*c >= 'a' && *c <= 'z')
-			*c = (char)(*c - 'a' + 'A');
-	env->list[env->count++] = entry;
-}
-
-static void set_own(struct environment *env, const struct hook_run *run)
-{
-	const struct hook_context *c = &run->firing->context;
-	const struct hook_origin *origin = run->hook->origin;
-	bool with_file = hook_event_info(run->firing->event)->flags & HOOK_HAS_ENV_FILE;
-
-	set(env, "CLAUDECODE", "1");
-	set(env, "CLAUDE_CODE_CHILD_SESSION", "1");
-	set(env, "CLAUDE_CODE_SESSION_ID", c->session_id);
-	set(env, "CLAUDE_PROJECT_DIR", c->project_dir);
-	set(env, "CLAUDE_EFFORT", c->effort);
-	set(env, "CLAUDE_ENV_FILE", with_file ? c->env_file : NULL);
-	set(env, "CLAUDE_CODE_REMOTE", c->remote ? "true" : NULL);
-	set(env, "CLAUDE_PLUGIN_ROOT", origin->plugin_root);
-	set(env, "CLAUDE_PLUGIN_DATA", origin->plugin_data);
-	for (const char *const *o = origin->plugin_options; o && *o; o++)
-		set_option(env, *o);
-}
 
 /* The caller's, without OTEL_*: a hook must not report into the session's telemetry. */
 static const char *const *make_environment(const struct hook_run *run)
 {
-	const char *const *base = run->firing->context.envp;
-	size_t most = OWN_VARIABLES + str_count(run->hook->origin->plugin_options) + str_count(base) + 1;
-	struct arena *arena = &run->firing->arena;
-	struct environment env = { .arena = arena, .list = arena_calloc(arena, most * sizeof *env.list) };
+	const struct hook_context *c = &run->batch->context;
+	const struct hook_origin *origin = run->hook->origin;
+	bool with_file = hook_event_info(run->batch->event)->flags & HOOK_HAS_ENV_FILE;
+	const struct {
+		const char *name, *value;
+	} variables[] = {
+		{ "CLAUDECODE", "1" },
+		{ "CLAUDE_CODE_CHILD_SESSION", "1" },
+		{ "CLAUDE_CODE_SESSION_ID", c->session_id },
+		{ "CLAUDE_PROJECT_DIR", c->project_dir },
+		{ "CLAUDE_EFFORT", c->effort },
+		{ "CLAUDE_ENV_FILE", with_file ? c->env_file : NULL },
+		{ "CLAUDE_CODE_REMOTE", c->remote ? "true" : NULL },
+		{ "CLAUDE_PLUGIN_ROOT", origin->plugin_root },
+		{ "CLAUDE_PLUGIN_DATA", origin->plugin_data },
+	};
+	struct arena *arena = &run->batch->arena;
+	size_t most = COUNT_OF(variables) + str_count(origin->plugin_options) + str_count(c->envp) + 1;
+	const char **list = arena_calloc(arena, most * sizeof *list);
+	size_t count = 0;
 
-	set_own(&env, run);
-	size_t own = env.count;
-	for (; base && *base; base++)
-		if (strncmp(*base, "OTEL_", 5) != 0 && !is_set(&env, own, *base))
-			env.list[env.count++] = *base;
-	return env.list;
+	for (size_t i = 0; i < COUNT_OF(variables); i++)
+		if (variables[i].value)
+			list[count++] = arena_printf(arena, "%s=%s", variables[i].name, variables[i].value);
+	for (const char *const *o = origin->plugin_options; o && *o; o++) {
+		char *entry = arena_printf(arena, "CLAUDE_PLUGIN_OPTION_%s", *o);
+		list[count++] = entry;
+		for (; *entry && *entry != '='; entry++)
+			if (*entry >= 'a' && *entry <= 'z')
+				*entry = (char)(*entry - 'a' + 'A');
+	}
+	size_t own = count;
+	for (const char *const *entry = c->envp; entry && *entry; entry++) {
+		size_t name = strcspn(*entry, "=") + 1;
+		bool replaced = !strncmp(*entry, "OTEL_", 5);
+		for (size_t i = 0; i < own && !replaced; i++)
+			replaced = !strncmp(list[i], *entry, name);
+		if (!replaced)
+			list[count++] = *entry;
+	}
+	return list;
 }
 
 /* ---- the process ---- */
-
-static void add_kept(struct buf *to, size_t limit, const char *p, size_t n)
-{
-	buf_add(to, p, MIN(n, limit - MIN(limit, to->n)));
-}
 
 /* A first line {"async": true} says that the rest takes its time. */
 static void read_first_line(struct hook_run *run)
@@ -96,7 +69,7 @@ static void read_first_line(struct hook_run *run)
 		return;
 	run->first_line_read = true;
 	size_t n = end ? (size_t)(end - run->out.p) : 0;
-	if (!n || n > LONGEST_ASYNC_LINE || (hook_event_info(run->firing->event)->flags & HOOK_PRINTS_PATH) ||
+	if (!n || n > LONGEST_ASYNC_LINE || (hook_event_info(run->batch->event)->flags & HOOK_PRINTS_PATH) ||
 	    json_parse(&reader, run->out.p, n, &root, NULL) < 0 || !json_bool(json_get(root, "async")))
 		return;
 	run->out_skip = n + 1;
@@ -108,11 +81,10 @@ static void read_first_line(struct hook_run *run)
 static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct hook_run *run = child_data(c);
+	struct buf *to = is_stderr ? &run->err : &run->out;
+	size_t limit = is_stderr ? HOOK_ERR_LIMIT : HOOK_OUT_LIMIT;
 
-	if (is_stderr)
-		add_kept(&run->err, HOOK_ERR_LIMIT, p, n);
-	else
-		add_kept(&run->out, HOOK_OUT_LIMIT, p, n);
+	buf_add(to, p, MIN(n, limit - MIN(limit, to->n)));
 	run->out_total += n;
 	if (!is_stderr && !run->first_line_read)
 		read_first_line(run);
@@ -131,21 +103,21 @@ static void on_exit_of_child(struct child *c, int status)
 		run->exit_code = WEXITSTATUS(status);
 	else
 		hook_run_fail(run, "killed by signal %d", WTERMSIG(status));
-	hook_engine_keep_group(run->firing->engine, child_pid(c), &run->firing->context);
+	hook_engine_keep_group(run->batch->engine, child_pid(c), &run->batch->context);
 	hook_run_ended(run);
 }
 
 static const char *const *make_arguments(const struct hook_run *run)
 {
 	const struct hook *hook = run->hook;
-	struct arena *arena = &run->firing->arena;
+	struct arena *arena = &run->batch->arena;
 	size_t n = str_count(hook->args);
 	const char **argv = arena_calloc(arena, (n + 2) * sizeof *argv);
 
 	for (size_t i = 0; i <= n; i++) {
 		AUTO_BUF struct buf text = { 0 };
 		template_add_argument(&text, i ? hook->args[i - 1] : hook->command, hook->origin,
-				      run->firing->context.project_dir);
+				      run->batch->context.project_dir);
 		argv[i] = arena_str(arena, buf_str(&text)).p;
 	}
 	return argv;
@@ -155,7 +127,7 @@ static const char *const *make_arguments(const struct hook_run *run)
 static const char *const *make_shell_line(const struct hook_run *run)
 {
 	const struct hook *hook = run->hook;
-	const char **argv = arena_calloc(&run->firing->arena, 6 * sizeof *argv);
+	const char **argv = arena_calloc(&run->batch->arena, 6 * sizeof *argv);
 	size_t n = 0;
 
 	if (hook->shell && !strcmp(hook->shell, "powershell")) {
@@ -171,27 +143,25 @@ static const char *const *make_shell_line(const struct hook_run *run)
 	return argv;
 }
 
-/* An agent that removed its own directory must not be without its hooks. */
-static const char *pick_cwd(const struct hook_context *c)
-{
-	if (c->cwd && file_exists(c->cwd))
-		return c->cwd;
-	return c->project_dir && file_exists(c->project_dir) ? c->project_dir : "/";
-}
-
 static void command_start(struct hook_run *run)
 {
 	static const struct child_handlers handlers = { on_output, on_exit_of_child };
-	struct hook_firing *f = run->firing;
+	const struct hook_context *c = &run->batch->context;
+	/* An agent that removed its own directory must not be without its hooks. */
+	const char *const dirs[] = { c->cwd, c->project_dir };
+	const char *cwd = "/";
+	for (size_t i = COUNT_OF(dirs); i-- > 0;)
+		if (dirs[i] && file_exists(dirs[i]))
+			cwd = dirs[i];
 	struct child_options options = {
 		.argv = run->hook->args ? make_arguments(run) : make_shell_line(run),
 		.envp = make_environment(run),
-		.cwd = pick_cwd(&f->context),
-		.input = buf_str(&f->input),
+		.cwd = cwd,
+		.input = buf_str(&run->batch->input),
 	};
 	struct err err = { 0 };
 
-	if (spawn_start(f->engine->options.spawner, &options, &handlers, run, &run->child, &err) < 0) {
+	if (spawn_start(run->batch->engine->options.spawner, &options, &handlers, run, &run->child, &err) < 0) {
 		hook_run_fail(run, "%s", err.text);
 		hook_run_ended(run);
 	}

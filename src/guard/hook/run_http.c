@@ -6,7 +6,7 @@
 static size_t read_body(void *data, char *out, size_t room)
 {
 	struct hook_run *run = data;
-	const struct buf *body = &run->firing->input;
+	const struct buf *body = &run->batch->input;
 	size_t n = MIN(room, body->n - run->body_sent);
 
 	memcpy(out, body->p + run->body_sent, n);
@@ -51,7 +51,7 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 static const char *const *make_headers(const struct hook_run *run)
 {
 	const struct hook *hook = run->hook;
-	struct arena *arena = &run->firing->arena;
+	struct arena *arena = &run->batch->arena;
 	const char **list = arena_calloc(arena, (hook->header_count + 2) * sizeof *list);
 	size_t n = 0;
 	bool typed = false;
@@ -59,7 +59,7 @@ static const char *const *make_headers(const struct hook_run *run)
 	for (size_t i = 0; i < hook->header_count; i++) {
 		AUTO_BUF struct buf line = { 0 };
 		buf_addf(&line, "%s: ", hook->headers[i].name);
-		template_add_header(&line, hook->headers[i].value, hook->env_names, run->firing->context.envp);
+		template_add_header(&line, hook->headers[i].value, hook->env_names, run->batch->context.envp);
 		typed = typed || str_is_nocase(str_from(hook->headers[i].name), "content-type");
 		list[n++] = arena_str(arena, buf_str(&line)).p;
 	}
@@ -71,8 +71,7 @@ static const char *const *make_headers(const struct hook_run *run)
 static void http_start_run(struct hook_run *run)
 {
 	static const struct http_handlers handlers = { .on_head = on_head, .on_data = on_data, .on_done = on_done };
-	struct hook_firing *f = run->firing;
-	struct http *http = f->engine->options.http;
+	struct http *http = run->batch->engine->options.http;
 	struct err err = { 0 };
 
 	if (!http) {
@@ -84,7 +83,7 @@ static void http_start_run(struct hook_run *run)
 		.method = "POST",
 		.url = run->hook->url,
 		.headers = make_headers(run),
-		.body = { .size = f->input.n, .read = read_body, .rewind = rewind_body },
+		.body = { .size = run->batch->input.n, .read = read_body, .rewind = rewind_body },
 		.body_data = run,
 		.shard = http_pick_shard(http),
 		.stall_ms = run->timeout_ms + 1000, /* our own limit comes first */

@@ -4,8 +4,6 @@
 #include "guard/hook/set_int.h"
 #include "core/tool/tool_facts.h"
 
-enum { HOOKS_LIMIT = 10000 };
-
 unsigned hook_builder_line(struct hook_builder *b, const struct json *value)
 {
 	if (!b->source->lines)
@@ -28,7 +26,7 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 	diagnostics_add(b->diagnostics, level, hook_builder_line(b, where), "%s: %s", b->source->file, text);
 }
 
-static void warn(struct hook_builder *b, const struct json *where, const char *what)
+static void builder_warn(struct hook_builder *b, const struct json *where, const char *what)
 {
 	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
 }
@@ -43,20 +41,18 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 	struct err err = { 0 };
 
 	if (text && !json_is(text, JSON_STRING) && !json_is(text, JSON_NULL)) {
-		warn(b, text, "the matcher must be a text, so its hooks do not run");
+		builder_warn(b, text, "the matcher must be a text, so its hooks do not run");
 		return false;
 	}
 	bool narrow = info->flags & HOOK_NARROW_NAMES;
 	if (hook_matcher_init(m, &b->set->arena, json_str(text, &b->set->arena), narrow, &err) < 0) {
 		hook_builder_note(b, DIAGNOSTIC_WARNING, text,
-				  "hooks.%s: the matcher is no regular expression, so its hooks do not run: %s",
+				  "hooks.%s: the matcher is not a regular expression, so its hooks do not run: %s",
 				  info->name, err.text);
 		return false;
 	}
-	m->text = json_str(text, &b->set->arena);
-	if (m->text.n)
-		m->text = arena_str(&b->set->arena, m->text);
 	struct hook_set *set = b->set;
+	m->text = arena_str(&set->arena, json_str(text, &set->arena));
 	if (set->matcher_count == set->matcher_cap) {
 		set->matcher_cap = set->matcher_cap ? set->matcher_cap * 2 : 8;
 		set->matchers = xrealloc(set->matchers, set->matcher_cap * sizeof *set->matchers);
@@ -66,24 +62,12 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 	return true;
 }
 
-static void add(struct hook_builder *b, struct hook *hook)
-{
-	if (!hook)
-		return;
-	hook->event = b->event;
-	hook->origin = b->origin;
-	hook->matcher = b->matcher;
-	*b->tails[b->event] = hook;
-	b->tails[b->event] = &hook->next;
-	b->set->count++;
-}
-
 static void read_entry(struct hook_builder *b, const struct json *entry)
 {
 	const struct json *hooks = json_get(entry, "hooks");
 
 	if (!json_is(entry, JSON_OBJECT)) {
-		warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
+		builder_warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
 		return;
 	}
 	if (!read_matcher(b, entry))
@@ -91,45 +75,27 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 	if (b->source->layer == HOOK_FROM_SDK && !hooks) {
 		const struct json *ids = json_get(entry, "hookCallbackIds");
 		for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
-			if (b->set->count < HOOKS_LIMIT)
-				add(b, hook_read_callback(b, entry, id));
+			hook_read_callback(b, entry, id);
 		return;
 	}
 	if (!json_is(hooks, JSON_ARRAY)) {
-		warn(b, entry, "an entry without a list \"hooks\" is ignored");
+		builder_warn(b, entry, "an entry without a list \"hooks\" is ignored");
 		return;
 	}
 	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h))
-		if (b->set->count < HOOKS_LIMIT)
-			add(b, hook_read(b, h));
+		hook_read(b, h);
 }
 
 /* ---- one source ---- */
 
-static bool read_event(struct hook_builder *b, const struct json *key)
+const char *const *hook_copy_list(struct arena *arena, const char *const *list)
 {
-	AUTO_ARENA struct arena scratch = { 0 };
-	struct str name = json_str(key, &scratch);
+	size_t n = str_count(list);
+	const char **copy = list ? arena_calloc(arena, (n + 1) * sizeof *copy) : NULL;
 
-	if (!hook_event_find(name, &b->event)) {
-		hook_builder_note(b, DIAGNOSTIC_WARNING, key, "hooks: there is no event " STR_FMT ", so it never comes",
-				  STR_ARG(name));
-		return false;
-	}
-	if (b->source->of_subagent && b->event == HOOK_STOP)
-		b->event = HOOK_SUBAGENT_STOP;
-	return true;
-}
-
-static const char *not_allowed(const struct hook_source *source, const struct hook_policy *policy)
-{
-	bool managed = source->layer == HOOK_FROM_MANAGED;
-
-	if (policy->disable_managed || (policy->disable_all && !managed))
-		return "disableAllHooks is set";
-	if (policy->managed_only && !managed)
-		return "allowManagedHooksOnly is set";
-	return NULL;
+	for (size_t i = 0; i < n; i++)
+		copy[i] = arena_strdup(arena, list[i]);
+	return copy;
 }
 
 static const char *copy_text(struct hook_builder *b, const char *text)
@@ -137,22 +103,11 @@ static const char *copy_text(struct hook_builder *b, const char *text)
 	return text ? arena_strdup(&b->set->arena, text) : NULL;
 }
 
-static const char *const *copy_list(struct hook_builder *b, const char *const *list)
+static void read_source(struct hook_builder *b, const struct hook_source *source)
 {
-	size_t n = 0;
+	const struct json *hooks = source->hooks;
+	bool managed = source->layer == HOOK_FROM_MANAGED;
 
-	if (!list)
-		return NULL;
-	while (list[n])
-		n++;
-	const char **copy = arena_calloc(&b->set->arena, (n + 1) * sizeof *copy);
-	for (size_t i = 0; i < n; i++)
-		copy[i] = copy_text(b, list[i]);
-	return copy;
-}
-
-static void begin_source(struct hook_builder *b, const struct hook_source *source)
-{
 	b->source = source;
 	b->cursor = (struct settings_cursor){ 0 };
 	b->origin = arena_calloc(&b->set->arena, sizeof *b->origin);
@@ -161,34 +116,36 @@ static void begin_source(struct hook_builder *b, const struct hook_source *sourc
 		.file = copy_text(b, source->file),
 		.plugin_root = copy_text(b, source->plugin_root),
 		.plugin_data = copy_text(b, source->plugin_data),
-		.plugin_options = copy_list(b, source->plugin_options),
+		.plugin_options = hook_copy_list(&b->set->arena, source->plugin_options),
 		.trusted = source->trusted,
 	};
-}
-
-static void read_source(struct hook_builder *b, const struct hook_source *source)
-{
-	const struct json *hooks = source->hooks;
-
-	begin_source(b, source);
 	if (!hooks || json_is(hooks, JSON_NULL))
 		return;
 	if (!json_is(hooks, JSON_OBJECT)) {
 		hook_builder_note(b, DIAGNOSTIC_WARNING, hooks, "hooks: must be an object of events and is ignored");
 		return;
 	}
-	const char *why_not = not_allowed(source, b->policy);
-	if (why_not) {
-		hook_builder_note(b, DIAGNOSTIC_NOTE, hooks, "hooks: not run, because %s", why_not);
+	bool disabled = b->policy->disable_managed || (b->policy->disable_all && !managed);
+	if (disabled || (b->policy->managed_only && !managed)) {
+		hook_builder_note(b, DIAGNOSTIC_NOTE, hooks, "hooks: not run, because %s is set",
+				  disabled ? "disableAllHooks" : "allowManagedHooksOnly");
 		return;
 	}
 	for (struct json_member m = json_members(hooks); m.key; m = json_member_next(hooks, m)) {
-		if (!read_event(b, m.key))
+		AUTO_ARENA struct arena scratch = { 0 };
+		struct str name = json_str(m.key, &scratch);
+		if (!hook_event_find(name, &b->event)) {
+			hook_builder_note(b, DIAGNOSTIC_WARNING, m.key, "hooks: unknown event " STR_FMT " is ignored",
+					  STR_ARG(name));
 			continue;
-		if (!json_is(m.value, JSON_ARRAY))
-			warn(b, m.value, "must be a list and is ignored");
-		for (const struct json *e = json_first(m.value); json_is(m.value, JSON_ARRAY) && e;
-		     e = json_next(m.value, e))
+		}
+		if (source->of_subagent && b->event == HOOK_STOP)
+			b->event = HOOK_SUBAGENT_STOP;
+		if (!json_is(m.value, JSON_ARRAY)) {
+			builder_warn(b, m.value, "must be a list and is ignored");
+			continue;
+		}
+		for (const struct json *e = json_first(m.value); e; e = json_next(m.value, e))
 			read_entry(b, e);
 	}
 }

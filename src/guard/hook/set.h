@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * set.h - hooks as they were written in settings, plugins, skills and agent files, compiled once. A set is counted and
- * does not change (but for two marks of the engine), so that all agents of a session share one; an agent's own hooks are
+ * does not change (but for two flags that the engine sets), so that all agents of a session share one; an agent's own hooks are
  * a second set that lives as long as the agent.
  *
  *     {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [{"type": "command", "command": "check.sh"}]}]} */
@@ -84,7 +84,7 @@ struct hook {
 	const char *callback;     /* id of the SDK's function */
 	const char *wake_message; /* rewakeMessage: stands before what wakes the model */
 	bool async, rewake, once, continue_on_block, block_on_failure;
-	bool ran, told; /* the engine's: a `once` hook has run; it was said that this one may not run */
+	bool ran, skip_reported; /* by the engine: a `once` hook has run; an observer knows that this one may not run */
 };
 
 struct hook_set {
@@ -105,4 +105,6 @@ struct hook_set *hook_set_parse(const struct hook_source *source, struct str hoo
 				const struct hook_policy *policy, struct diagnostics *diagnostics);
 struct hook_set *hook_set_ref(struct hook_set *set);
 void hook_set_unref(struct hook_set *set);
+/* Copies of the texts and the list, NULL-terminated; NULL if list is. */
+const char *const *hook_copy_list(struct arena *arena, const char *const *list);
 bool hook_fits(const struct hook *hook, struct str subject); /* the matcher alone */

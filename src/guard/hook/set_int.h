@@ -20,7 +20,9 @@ unsigned hook_builder_line(struct hook_builder *b, const struct json *value);
 void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, const struct json *where, const char *fmt,
 		       ...) printf_like(4, 5);
 
-/* One object of a list "hooks"; NULL: it cannot be used, and a diagnostic says why. In the set's arena. */
-struct hook *hook_read(struct hook_builder *b, const struct json *handler);
+enum { HOOKS_LIMIT = 10000 }; /* in a set */
+
+/* One object of a list "hooks" is added to the set; what cannot be used is a diagnostic instead. */
+void hook_read(struct hook_builder *b, const struct json *handler);
 /* A function of the SDK; entry has timeout and onFailure. */
-struct hook *hook_read_callback(struct hook_builder *b, const struct json *entry, const struct json *id);
+void hook_read_callback(struct hook_builder *b, const struct json *entry, const struct json *id);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * template.c - fills the places in the texts of handlers. */
+ * template.c - expands placeholders in the texts of handlers. */
 #include "guard/hook/template.h"
 #include "lib/json/json_write.h"
 #include "config/catalog/plugin_vars.h"
-
-static bool is_name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /* "${NAME}" at the beginning of s: NAME, and the length of all of it; n == 0: there is none. */
 static struct str braced_name(struct str s, size_t *ret_length)
@@ -18,15 +13,6 @@ static struct str braced_name(struct str s, size_t *ret_length)
 		return STR("");
 	*ret_length = (size_t)(end - s.p) + 1;
 	return (struct str){ s.p + 2, (size_t)(end - s.p) - 2 };
-}
-
-/* The value of NAME in a list of "NAME=value" */
-static const char *find_value(const char *const *list, struct str name)
-{
-	for (; list && *list; list++)
-		if (str_starts(str_from(*list), name) && (*list)[name.n] == '=')
-			return *list + name.n + 1;
-	return NULL;
 }
 
 /* ---- arguments ---- */
@@ -66,41 +52,30 @@ void template_add_prompt(struct buf *out, const char *text, struct str input)
 
 /* ---- headers ---- */
 
-static struct str header_name(struct str s, size_t *ret_length)
-{
-	struct str name = braced_name(s, ret_length);
-	size_t n = 1;
-
-	if (name.n || s.p[0] != '$')
-		return name;
-	while (n < s.n && is_name_char(s.p[n]))
-		n++;
-	*ret_length = n;
-	return (struct str){ s.p + 1, n - 1 };
-}
-
-static void add_one_line(struct buf *out, const char *text)
-{
-	for (; *text; text++)
-		if (*text != '\r' && *text != '\n')
-			buf_addch(out, *text);
-}
-
 void template_add_header(struct buf *out, const char *text, const char *const *names, const char *const *envp)
 {
 	struct str rest = str_from(text);
 
 	while (rest.n) {
 		size_t used = 1;
-		struct str name = header_name(rest, &used);
-		const char *value = name.n ? find_value(envp, name) : NULL;
+		struct str name = braced_name(rest, &used);
+		if (!name.n && rest.p[0] == '$') {
+			while (used < rest.n && hook_is_word_char(rest.p[used]))
+				used++;
+			name = (struct str){ rest.p + 1, used - 1 };
+		}
 		bool allowed = false;
 		for (const char *const *n = names; n && *n; n++)
 			allowed = allowed || str_is(name, *n);
-		if (name.n && allowed && value)
-			add_one_line(out, value);
-		else if (!name.n)
+		const char *value = NULL;
+		for (const char *const *e = envp; name.n && allowed && !value && e && *e; e++)
+			if (str_starts(str_from(*e), name) && (*e)[name.n] == '=')
+				value = *e + name.n + 1;
+		if (!name.n)
 			buf_add(out, rest.p, used);
+		for (; value && *value; value++)
+			if (*value != '\r' && *value != '\n')
+				buf_addch(out, *value);
 		rest = (struct str){ rest.p + used, rest.n - used };
 	}
 }
@@ -112,32 +87,20 @@ struct json_template {
 	struct arena arena;
 };
 
-static const struct json *at_path(const struct json *root, struct str path)
-{
-	while (path.p && root)
-		root = json_get_str(root, str_cut(&path, '.'));
-	return root;
-}
-
-static void add_value(struct buf *out, struct json_template *t, const struct json *v)
-{
-	struct str text = json_is(v, JSON_STRING) ? json_str(v, &t->arena) : json_raw(v);
-
-	buf_add(out, text.p, text.n);
-}
-
-static void put_filled(struct json_out *w, struct json_template *t, struct str text)
+static void put_expanded(struct json_out *w, struct json_template *t, struct str text)
 {
 	AUTO_BUF struct buf out = { 0 };
 
 	while (text.n) {
 		size_t used = 1;
-		struct str name = braced_name(text, &used);
-		const struct json *v = name.n ? at_path(t->event, name) : NULL;
-		if (v)
-			add_value(&out, t, v);
-		else
-			buf_add(&out, text.p, used = 1);
+		struct str path = braced_name(text, &used);
+		const struct json *v = path.n ? t->event : NULL;
+		while (path.p && v)
+			v = json_get_str(v, str_cut(&path, '.'));
+		struct str value = json_is(v, JSON_STRING) ? json_str(v, &t->arena) : json_raw(v);
+		if (!v)
+			value = (struct str){ text.p, used = 1 };
+		buf_add(&out, value.p, value.n);
 		text = (struct str){ text.p + used, text.n - used };
 	}
 	json_put_str(w, buf_str(&out));
@@ -146,7 +109,7 @@ static void put_filled(struct json_out *w, struct json_template *t, struct str t
 static void put_value(struct json_out *w, struct json_template *t, const struct json *v)
 {
 	if (json_is(v, JSON_STRING)) {
-		put_filled(w, t, json_str(v, &t->arena));
+		put_expanded(w, t, json_str(v, &t->arena));
 	} else if (json_is(v, JSON_ARRAY)) {
 		json_open(w, '[');
 		for (const struct json *e = json_first(v); e; e = json_next(v, e))
@@ -174,7 +137,7 @@ void template_add_json(struct buf *out, struct str input_json, struct str event_
 	const struct json *root;
 
 	if (json_parse(&input, input_json.p, input_json.n, &root, NULL) < 0) {
-		buf_add(out, input_json.p, input_json.n); /* too deep to be filled */
+		buf_add(out, input_json.p, input_json.n); /* too deep to be expanded */
 		return;
 	}
 	if (json_parse(&event, event_json.p, event_json.n, &t.event, NULL) < 0)

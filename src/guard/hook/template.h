@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * template.h - texts of handlers with places to fill. Each kind has its own syntax; what a place does not name stays as it
- * is, and what was put in is never looked at again. */
+ * template.h - placeholders in the texts of handlers. Each kind has its own syntax; unknown placeholders stay as they are,
+ * and an inserted text is never expanded again. */
 #pragma once
 #include "lib/base/buf.h"
 #include "guard/hook/set.h"

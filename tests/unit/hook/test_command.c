@@ -15,7 +15,7 @@ TEST(one_hook_decides_and_is_reported)
 	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"), "ran 1; deny: no way; blocked: no way");
 
 	CHECK_STR(buf_str(&st.log), "start PreToolUse:Bash echo no way >&2; exit 2\nend error 2\n");
-	CHECK_INT(st.engine->firing_count, 0);
+	CHECK_INT(st.engine->batch_count, 0);
 	stage_release(&st);
 }
 

@@ -140,7 +140,7 @@ TEST(an_async_hook_is_not_waited_for_and_speaks_later)
 	CHECK(strstr(st.log.p, "late main context c message m wake \n"));
 	CHECK(strstr(st.log.p, "late main context  message  wake Look:\nwoke\n"));
 	CHECK(!strstr(st.log.p, "wake quiet"));
-	CHECK_INT(st.engine->firing_count, 0);
+	CHECK_INT(st.engine->batch_count, 0);
 	stage_release(&st);
 }
 
@@ -156,7 +156,7 @@ TEST(a_hook_becomes_async_by_its_first_line_alone)
 	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Edit"), "ran 1; deny: no; blocked: no");
 
 	CHECK(strstr(st.log.p, "late main context  message m wake \n"));
-	CHECK_INT(st.engine->firing_count, 0);
+	CHECK_INT(st.engine->batch_count, 0);
 	CHECK_INT(st.engine->running, 0);
 	stage_release(&st);
 }
@@ -169,7 +169,7 @@ TEST(an_async_hook_may_name_its_own_time_limit)
 
 	CHECK_CSTR(stage_run(&st, HOOK_POST_TOOL_USE, "Edit"), "ran 0");
 
-	CHECK_INT(st.engine->firing_count, 0);
+	CHECK_INT(st.engine->batch_count, 0);
 	CHECK(!strstr(st.log.p, "late"));
 	stage_release(&st);
 }
@@ -235,11 +235,11 @@ TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 		uv_run(loop_uv(st.loop), UV_RUN_ONCE);
 	int first = pidfd_in(child.p);
 	int second = pidfd_in(of_main.p);
-	CHECK_INT(st.engine->firing_count, 2);
+	CHECK_INT(st.engine->batch_count, 2);
 	hook_engine_end_agent(st.engine, "s1", "a1");
 
 	CHECK(dies(first));
-	while (st.engine->firing_count > 1)
+	while (st.engine->batch_count > 1)
 		uv_run(loop_uv(st.loop), UV_RUN_ONCE);
 	struct pollfd p = { .fd = second, .events = POLLIN };
 	CHECK_INT(poll(&p, 1, 0), 0);

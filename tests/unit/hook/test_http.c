@@ -66,7 +66,7 @@ TEST(an_answer_is_a_decision_nothing_or_a_note)
 		     "ran 1; deny: no; blocked: no");
 	check_answer("HTTP/1.1 204 No Content\r\n\r\n", "ran 1");
 	check_answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "ran 1");
-	check_answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "the answer is no JSON object: ok");
+	check_answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "the answer is not a JSON object: ok");
 	check_answer("HTTP/1.1 500 Oh\r\nContent-Length: 34\r\n\r\n{\"decision\":\"block\",\"reason\":\"no\"}",
 		     "the answer has status 500");
 	check_answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_output.c - exits and outputs as a table: what a hook said, and what it means. */
 #include "unit.h"
-#include "guard/hook/output_int.h"
+#include "guard/hook/output.h"
 #include "tests.h"
 
 static void add(struct buf *out, const char *what, struct str text)
@@ -189,8 +189,8 @@ TEST(an_answer_over_http_is_nothing_or_an_object)
 	static const struct row table[] = {
 		{ HOOK_USER_PROMPT_SUBMIT, 0, "", "", "success" },
 		{ HOOK_USER_PROMPT_SUBMIT, 0, " \n", "", "success" },
-		{ HOOK_USER_PROMPT_SUBMIT, 0, "ok", "", "error; note: the answer is no JSON object: ok" },
-		{ HOOK_USER_PROMPT_SUBMIT, 0, "{oops", "", "error; note: the answer is no JSON object: {oops" },
+		{ HOOK_USER_PROMPT_SUBMIT, 0, "ok", "", "error; note: the answer is not a JSON object: ok" },
+		{ HOOK_USER_PROMPT_SUBMIT, 0, "{oops", "", "error; note: the answer is not a JSON object: {oops" },
 		{ HOOK_USER_PROMPT_SUBMIT, 0, "{\"decision\":\"block\",\"reason\":\"r\"}", "", "success; blocked: r" },
 	};
 

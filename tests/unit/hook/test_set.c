@@ -32,7 +32,7 @@ TEST(what_cannot_be_used_is_left_out_and_named)
 	} table[] = {
 		{ "[]", "s.json: hooks: must be an object of events and is ignored" },
 		{ "{", "s.json: hooks: line 1, column 2: expected a key or '}', but the text ends here" },
-		{ "{\"Preuse\":[]}", "s.json: hooks: there is no event Preuse, so it never comes" },
+		{ "{\"Preuse\":[]}", "s.json: hooks: unknown event Preuse is ignored" },
 		{ "{\"Stop\":{}}", "s.json: hooks.Stop: must be a list and is ignored" },
 		{ "{\"Stop\":[1]}", "s.json: hooks.Stop: an entry must be an object with \"hooks\" and is ignored" },
 		{ "{\"Stop\":[{}]}", "s.json: hooks.Stop: an entry without a list \"hooks\" is ignored" },
@@ -41,7 +41,7 @@ TEST(what_cannot_be_used_is_left_out_and_named)
 		{ "{\"PreToolUse\":[{\"matcher\":1,\"hooks\":[]}]}",
 		  "s.json: hooks.PreToolUse: the matcher must be a text, so its hooks do not run" },
 		{ "{\"PreToolUse\":[{\"matcher\":\"[\",\"hooks\":[]}]}",
-		  "s.json: hooks.PreToolUse: the matcher is no regular expression, so its hooks do not run: "
+		  "s.json: hooks.PreToolUse: the matcher is not a regular expression, so its hooks do not run: "
 		  "missing terminating ] for character class at character 1" },
 		{ "{\"Stop\":[{\"hooks\":[{\"type\":\"script\"}]}]}",
 		  "s.json: hooks.Stop: the type must be command, http, mcp_tool, prompt or agent, so this hook does not run" },
